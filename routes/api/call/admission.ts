@@ -13,6 +13,7 @@ import type {
   KeyedWalletEngine,
 } from "../../../kv/services/limits/keyed_wallet.ts";
 import type { Refusal } from "../../../kv/money/wallet/mod.ts";
+import type { ChosenModel, Terms } from "./terms.ts";
 
 const endpointOfKind: Record<ModelKind, string> = {
   chat: "/v1/messages or /v1/chat/completions",
@@ -37,14 +38,6 @@ const kindInWords: Record<ModelKind, string> = {
   moderation: "a moderation model",
   completion: "a completion model",
 };
-
-/** A model, and the name that was sent if it is not the model's id. */
-export interface ChosenModel {
-  /** The catalogue of the whole call, whatever is in force when it ends. */
-  readonly catalog: Catalog;
-  readonly model: Model;
-  readonly mappedFrom: string | undefined;
-}
 
 /** Models that an error names: a screen of them. */
 const maxNamedModels = 10;
@@ -143,7 +136,6 @@ export interface RangeRequest {
   readonly range: ReservationRange;
   /** Reserved instead if the money does not suffice for `range`. */
   readonly otherwise?: ReservationRange | undefined;
-  readonly startedAtMs: number;
   /** Finds the error of a request that would be refused whatever the balance; called only before a 402 is sent. */
   readonly localError: () => Promise<GatewayError | undefined>;
 }
@@ -156,10 +148,10 @@ export interface RangeRequest {
  */
 export async function reserveWithin(
   wallet: KeyedWalletEngine,
-  principal: Principal,
-  { range, otherwise, startedAtMs, localError }: RangeRequest,
+  { principal: { key }, start: { startedAtMs } }: Pick<Terms, "principal" | "start">,
+  { range, otherwise, localError }: RangeRequest,
 ): Promise<KeyedReservation> {
-  const reserved = (some: ReservationRange) => wallet.reserveFor(principal.key, some, startedAtMs);
+  const reserved = (some: ReservationRange) => wallet.reserveFor(key, some, startedAtMs);
   const outcome = reserved(range);
   let result = outcome instanceof Promise ? await outcome : outcome;
   let asked = range;

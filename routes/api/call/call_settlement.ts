@@ -5,7 +5,7 @@
  * What the store gets per call is in docs/internals/MONEY.md; `wallet.settle` writes it.
  */
 import type { AttemptResult } from "../../../core/calls/attempts/route_attempt.ts";
-import type { Catalog, Model, Route } from "../../../core/catalog/catalog.ts";
+import type { Route } from "../../../core/catalog/catalog.ts";
 import type {
   AppliedPrice,
   Attempt,
@@ -23,61 +23,14 @@ import {
 } from "../../../core/billing/provider_cost.ts";
 import { errorTable } from "../../../core/lib/errors/errors.ts";
 import { errorName, unforeseen, type Writable } from "../../../core/lib/base/assert.ts";
-import type { RequestId } from "../../../core/lib/ids/ids.ts";
-import type { RatedCall } from "../../../core/limits/rate_book.ts";
-import type { Principal } from "../../../kv/people/api_keys/key_directory.ts";
 import { StoreUnavailableError } from "../../../kv/engine/store/store_unavailable.ts";
-import type {
-  Attachment,
-  ReceiptDraft,
-  Reservation,
-  WithheldAnswer,
-} from "../../../kv/money/wallet/mod.ts";
+import type { Attachment, ReceiptDraft, WithheldAnswer } from "../../../kv/money/wallet/mod.ts";
 import type { AttemptTiming } from "../../telemetry/telemetry.ts";
 import type { Gateway } from "../gateway/gateway.ts";
-import type { KeyedCall } from "../gateway/keyed_call.ts";
+import type { Funds } from "./funds.ts";
 import { receiptInTime } from "./route_result.ts";
 import { ratedTokens } from "./rate_limits.ts";
-
-/** When a call began, and its place in a trace. */
-export interface CallStart {
-  readonly startedAtMs: number;
-  readonly startedMonotonicMs: number;
-  /** The context of a trace; `undefined` if nothing traces. */
-  readonly origin: unknown;
-}
-
-/** Starts the clock of a call. An endpoint does this first. */
-export function startCall(gateway: Gateway): CallStart {
-  return {
-    startedAtMs: gateway.clock.nowMs(),
-    startedMonotonicMs: gateway.clock.monotonicMs(),
-    origin: gateway.observer.begin(),
-  };
-}
-
-/** An admitted call, as its receipt describes it. */
-export interface SettledCall {
-  readonly requestId: RequestId;
-  readonly principal: Principal;
-  /** The catalogue with which the call began. */
-  readonly catalog: Catalog;
-  readonly model: Model;
-  /** The name that the client sent, if it is not the model's. */
-  readonly mappedFrom: string | undefined;
-  readonly kind: Receipt["kind"];
-  readonly style: Receipt["style"];
-  readonly stream: boolean;
-  readonly price: AppliedPrice;
-  readonly reservation: Reservation;
-  readonly start: CallStart;
-  /** Gets `end()` once the call is over. An object, since a closure made beside the request would retain its body. */
-  readonly running: { end(): void };
-  /** Set if rate limits bind the call. */
-  readonly rated?: RatedCall | undefined;
-  /** Set if the client sent an idempotency key; a video brings rows of its own. */
-  readonly keyedCall?: KeyedCall | undefined;
-}
+import type { Terms } from "./terms.ts";
 
 /** What a call costs. Only calls that are paid by tokens have `usage`. */
 export interface CallCharge {
@@ -120,7 +73,8 @@ export interface SettleOptions {
 
 /** The one settlement of a call. */
 export class CallSettlement {
-  readonly call: SettledCall;
+  readonly terms: Terms;
+  readonly funds: Funds;
   readonly #gateway: Gateway;
   readonly #attempts: AttemptTiming[] = [];
   #firstOutputMs: number | undefined;
@@ -130,14 +84,15 @@ export class CallSettlement {
     // An outage has a log line of its own.
     if (error instanceof StoreUnavailableError) return;
     this.#gateway.log.event("error", "unexpected error", {
-      request_id: this.call.requestId,
+      request_id: this.terms.requestId,
       ...unforeseen(error),
     });
   };
 
-  constructor(gateway: Gateway, call: SettledCall) {
+  constructor(gateway: Gateway, terms: Terms, funds: Funds) {
     this.#gateway = gateway;
-    this.call = call;
+    this.terms = terms;
+    this.funds = funds;
   }
 
   /** Milliseconds from the start of the call to its first output; `undefined` before it. */
@@ -151,7 +106,7 @@ export class CallSettlement {
   }
 
   #sinceStart(monotonicMs: number): number {
-    return Math.round(monotonicMs - this.call.start.startedMonotonicMs);
+    return Math.round(monotonicMs - this.terms.start.startedMonotonicMs);
   }
 
   /** Milliseconds since the call began, rounded. */
@@ -171,7 +126,7 @@ export class CallSettlement {
   }
 
   get #isTraced(): boolean {
-    return this.call.start.origin !== undefined;
+    return this.terms.start.origin !== undefined;
   }
 
   /**
@@ -182,11 +137,12 @@ export class CallSettlement {
    * @throws if the ledger was closed meanwhile: the client sees a broken connection and the reservation is released
    */
   async settle(end: CallEnd, charge: CallCharge, options: SettleOptions = {}): Promise<Receipt> {
-    const { reservation, keyedCall, requestId, running } = this.call;
+    const { requestId, stream } = this.terms;
+    const { reservation, keyedCall, running, rated } = this.funds;
     this.#hasEnded = true;
     const settleStartedMs = this.#gateway.clock.monotonicMs();
     const draft = this.#draft(end, charge, settleStartedMs);
-    const lateCharge = this.call.stream || options.attach !== undefined ? "kept" : "forgone";
+    const lateCharge = stream || options.attach !== undefined ? "kept" : "forgone";
     let isWithheld = false;
     const withheld = () => isWithheld ? this.#withheldAnswer(draft) : undefined;
     const settle = async (): Promise<Receipt> => {
@@ -226,7 +182,7 @@ export class CallSettlement {
     } finally {
       running.end();
       // A call that reached no provider does not count.
-      this.call.rated?.end({
+      rated?.end({
         tokens: ratedTokens(charge.usage),
         costMicroVnd: isWithheld ? 0n : charge.priceMicroVnd,
         isCounted: end.attempts.length > 0,
@@ -240,20 +196,20 @@ export class CallSettlement {
     const { toolCharges: _, ...free } = draft;
     return {
       draft: { ...free, outcome: "withheld", status, units: 0, priceMicroVnd: 0n },
-      attach: this.call.keyedCall?.withheldRows(),
+      attach: this.funds.keyedCall?.withheldRows(),
     };
   }
 
   #draft(end: CallEnd, charge: CallCharge, settleStartedMs: number): ReceiptDraft {
-    const { requestId, principal, kind, model, style, stream, price, mappedFrom } = this.call;
-    const { version } = this.call.catalog;
+    const { requestId, principal, kind, model, style, stream, price, mappedFrom } = this.terms;
+    const { version } = this.terms.catalog;
     const draft: Writable<ReceiptDraft> = {
       requestId,
       keyId: principal.key.id,
       kind,
       model: model.id,
       style,
-      startedAtMs: this.call.start.startedAtMs,
+      startedAtMs: this.terms.start.startedAtMs,
       latencyMs: this.#sinceStart(settleStartedMs),
       status: end.status,
       stream,
@@ -285,7 +241,7 @@ export class CallSettlement {
 
   /** Computes what the call costs the operator; `undefined` if the catalogue names no costs. */
   #providerCost(route: Route, end: CallEnd, charge: CallCharge): ProviderCost | undefined {
-    if (!this.call.catalog.hasCosts || end.attempts.length === 0) return undefined;
+    if (!this.terms.catalog.hasCosts || end.attempts.length === 0) return undefined;
     try {
       return providerCost(route.rateCard, charge.providerUse ?? charge);
     } catch (error) {
@@ -298,7 +254,7 @@ export class CallSettlement {
   #report(receipt: Receipt, settleStartedMs: number, stopReason: string | undefined): void {
     const { log, clock } = this.#gateway;
     if (!this.#isTraced) return log.call(receipt);
-    const { origin, startedMonotonicMs } = this.call.start;
+    const { origin, startedMonotonicMs } = this.terms.start;
     log.call(receipt, {
       origin,
       startedMs: startedMonotonicMs,
@@ -313,9 +269,10 @@ export class CallSettlement {
   abandon(): void {
     if (this.#hasEnded) return;
     this.#hasEnded = true;
-    this.#gateway.wallet.release(this.call.reservation);
-    void this.call.keyedCall?.abandon();
-    this.call.running.end();
-    this.call.rated?.end({ tokens: 0, isCounted: false });
+    const { reservation, keyedCall, running, rated } = this.funds;
+    this.#gateway.wallet.release(reservation);
+    void keyedCall?.abandon();
+    running.end();
+    rated?.end({ tokens: 0, isCounted: false });
   }
 }

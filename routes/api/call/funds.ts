@@ -1,24 +1,31 @@
 /** Reserves what a call needs to begin: room under its rate limits, and then money. Chat and media begin here alike. */
-import type { Model } from "../../../core/catalog/catalog.ts";
 import type { RatedCall } from "../../../core/limits/rate_book.ts";
-import type { KeyedReservation } from "../../../kv/services/limits/keyed_wallet.ts";
-import type { Principal } from "../../../kv/people/api_keys/key_directory.ts";
+import type { AmountBound } from "../../../kv/services/limits/keyed_wallet.ts";
+import type { Reservation } from "../../../kv/money/wallet/mod.ts";
+import type { RunningCall } from "../gateway/access_watch.ts";
 import type { Gateway } from "../gateway/gateway.ts";
+import type { KeyedCall } from "../gateway/keyed_call.ts";
 import { type RangeRequest, reserveWithin } from "./admission.ts";
 import type { Incoming } from "./incoming.ts";
 import { beginRated, type ExpectedTokens, isRateLimited } from "./rate_limits.ts";
+import type { Terms } from "./terms.ts";
 
 /** What a call needs to begin. */
 export interface FundsRequest extends RangeRequest {
-  readonly principal: Principal;
-  readonly model: Model;
   readonly expectedTokens: ExpectedTokens;
 }
 
 /** What a call holds until it is settled or abandoned. */
-export interface Funds extends KeyedReservation {
+export interface Funds {
+  readonly reservation: Reservation;
+  /** Set if the reservation is smaller than the largest amount. */
+  readonly boundBy: AmountBound | undefined;
   /** Set if rate limits bind the call. */
   readonly rated: RatedCall | undefined;
+  /** Set if the client sent an idempotency key. */
+  readonly keyedCall: KeyedCall | undefined;
+  /** Its time, and what stops it. An object, since a closure made beside the request would retain its body. */
+  readonly running: RunningCall;
 }
 
 /**
@@ -29,18 +36,21 @@ export interface Funds extends KeyedReservation {
 export async function reserveFunds(
   gateway: Gateway,
   incoming: Incoming,
+  terms: Terms,
   request: FundsRequest,
 ): Promise<Funds> {
-  const { principal, model, expectedTokens: tokens, range } = request;
+  const { principal, model, stream } = terms;
+  const { expectedTokens: tokens, range } = request;
   const rated = isRateLimited(gateway, principal, model)
-    ? await beginRated(gateway, incoming, principal, model, { tokens, money: range })
+    ? await beginRated(gateway, incoming, terms, { tokens, money: range })
     : undefined;
   let isReserved = false;
   try {
-    const { reservation, boundBy } = await reserveWithin(gateway.wallet, principal, request);
+    const { reservation, boundBy } = await reserveWithin(gateway.wallet, terms, request);
     isReserved = true;
     incoming.isAdmitted = true;
-    return { ok: true, reservation, boundBy, rated };
+    const running = gateway.calls.begin(stream ? principal : undefined);
+    return { reservation, boundBy, rated, keyedCall: incoming.keyedCall, running };
   } finally {
     if (!isReserved) rated?.end({ tokens: 0, isCounted: false });
   }

@@ -20,7 +20,8 @@ import type { ReserveResult } from "../../../kv/money/wallet/mod.ts";
 import { authenticate } from "../../http/authenticate.ts";
 import { type BodyAdmission, readRequestBody } from "../../http/body/request_body.ts";
 import type { HttpRequest } from "../../http/body/http_request.ts";
-import { type ChosenModel, unpaidError } from "./admission.ts";
+import { unpaidError } from "./admission.ts";
+import type { ChosenModel } from "./terms.ts";
 import type { KeyedCall } from "../gateway/keyed_call.ts";
 import type { Gateway } from "../gateway/gateway.ts";
 

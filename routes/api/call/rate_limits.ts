@@ -18,6 +18,7 @@ import type { Principal } from "../../../kv/people/api_keys/key_directory.ts";
 import { counted } from "../../http/query.ts";
 import type { Gateway } from "../gateway/gateway.ts";
 import type { Incoming } from "./incoming.ts";
+import type { Terms } from "./terms.ts";
 
 /** Output tokens to expect of a key that has not called a model yet: some paragraphs. */
 const firstOutputTokens = 1_000;
@@ -68,8 +69,7 @@ export function isRateLimited(
 export async function beginRated(
   gateway: Gateway,
   incoming: Incoming,
-  principal: Principal,
-  model: Model,
+  { principal, model }: Pick<Terms, "principal" | "model">,
   expected: Expected,
 ): Promise<RatedCall | undefined> {
   const subjects = rateSubjects(sourcesOf(gateway, principal, model));

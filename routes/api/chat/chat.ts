@@ -25,18 +25,17 @@ import { readChatRequest, readCompactRequest } from "../../../core/calls/request
 import { geminiBody, type GeminiPath } from "../../../core/calls/exchange/gemini_body.ts";
 import { isLate } from "../../../core/calls/stream/early_stream.ts";
 import { RemoteDocuments } from "../../../core/calls/request/remote_documents.ts";
-import type { Catalog, Model } from "../../../core/catalog/catalog.ts";
+import type { Model } from "../../../core/catalog/catalog.ts";
 import type { Style } from "../../../core/wire/contract/contract.ts";
 import { GatewayError } from "../../../core/lib/errors/errors.ts";
-import type { RatedCall } from "../../../core/limits/rate_book.ts";
 import type { AmountBound } from "../../../kv/services/limits/keyed_wallet.ts";
-import type { Reservation } from "../../../kv/money/wallet/mod.ts";
 import { chooseModel, refuseFreeChoices, refuseUnseenImages } from "../call/admission.ts";
 import { findRoute, localError } from "./chat_attempts.ts";
 import { reserveFunds } from "../call/funds.ts";
 import { deliverAnswer, deliverEarly, deliverStream, type Delivery } from "./chat_delivery.ts";
 import { hasIdempotencyKey, knownAnswer } from "../call/idempotency.ts";
-import { type CallStart, startCall } from "../call/call_settlement.ts";
+import { CallSettlement } from "../call/call_settlement.ts";
+import { type CallStart, startCall, type Terms } from "../call/terms.ts";
 import { expectedOutput } from "../call/rate_limits.ts";
 import { ChatSettlement, PaidRounds } from "./chat_settlement.ts";
 import type { Gateway } from "../gateway/gateway.ts";
@@ -53,8 +52,6 @@ import { type FetchedUrl, fetchedUrls } from "../../../core/net/remote/fetched_u
 import { parseJsonBody } from "../../../core/calls/body/json_body.ts";
 import { withRecentItems } from "../../../core/calls/request/recent_items.ts";
 import { applyPrice } from "../../../core/billing/price.ts";
-import type { AppliedPrice } from "../../../core/billing/usage/receipt.ts";
-import type { Principal } from "../../../kv/people/api_keys/key_directory.ts";
 import { requestHeaders } from "../../http/own_headers.ts";
 import type { OutputLimitNotice } from "../call/response_headers.ts";
 import { Buffer } from "node:buffer";
@@ -63,14 +60,9 @@ import type { AccountId } from "../../../core/lib/ids/ids.ts";
 // Reads and checks a chat request, before any money is reserved for it.
 
 /** A chat call that was read and checked. Nothing is reserved for it yet. */
-export interface CheckedCall {
+interface CheckedChat {
+  readonly terms: Terms;
   readonly call: ChatCall;
-  readonly start: CallStart;
-  readonly principal: Principal;
-  readonly mappedFrom: string | undefined;
-  /** The catalogue of the whole call. */
-  readonly catalog: Catalog;
-  readonly price: AppliedPrice;
   readonly bounds: ChatBounds;
   readonly urls: readonly FetchedUrl[];
   /** Runs the searches of the model, which can run none itself. */
@@ -84,16 +76,9 @@ function checkChat(
   gateway: Gateway,
   style: Style,
   incoming: Incoming,
-  { bytes, principal, start, path, compacts }: {
-    readonly path?: GeminiPath | undefined;
-    /** The conversation is compacted. */
-    readonly compacts?: true | undefined;
-    readonly bytes: Uint8Array;
-    readonly principal: Principal;
-    readonly start: CallStart;
-  },
-): CheckedCall {
-  const { headers } = incoming.request;
+  { body: bytes, principal, start, path, compacts }: AdmittedChat,
+): CheckedChat {
+  const { requestId, request: { headers } } = incoming;
   requireJson(incoming.request);
   if (style === "messages") checkVersion(headers);
   const sent = parseJsonBody(bytes);
@@ -116,7 +101,7 @@ function checkChat(
   const { chosen, searchModel } = compacts === true
     ? { chosen: byName }
     : chooseSearch(byName, named);
-  const { model, mappedFrom } = incoming.chosen = chosen;
+  const { model } = incoming.chosen = chosen;
   if (compacts === true) refuseUncompacted(model);
   refuseUnseenImages(model, body.outline);
   const urls = fetchedUrls(body.outline);
@@ -127,7 +112,7 @@ function checkChat(
     request,
     body,
     model,
-    requestId: incoming.requestId,
+    requestId,
     nowSeconds: Math.floor(start.startedAtMs / 1000),
     clientHeader: (name) => headers.get(name) ?? undefined,
     strict: headers.get(requestHeaders.strict) === "true",
@@ -137,7 +122,17 @@ function checkChat(
       onItem: recentItems.keeper(principal.accountId),
     }),
   };
-  return { call, start, principal, mappedFrom, catalog, price, bounds, urls, searchModel };
+  const terms: Terms = {
+    ...chosen,
+    requestId,
+    principal,
+    start,
+    kind: "chat",
+    style,
+    stream: request.stream,
+    price,
+  };
+  return { terms, call, bounds, urls, searchModel };
 }
 
 /** @throws {GatewayError} `not_found` if no provider of the model compacts conversations */
@@ -221,23 +216,17 @@ export async function serveAdmittedChat(
   gateway: Gateway,
   style: Style,
   incoming: Incoming,
-  { body: bytes, principal, start, path, compacts, isNested }: AdmittedChat,
+  admitted: AdmittedChat,
 ): Promise<Reply | Response> {
+  const { body: bytes, principal, isNested } = admitted;
   if (style === "responses") await fetchPeersItems(gateway, principal.accountId, bytes);
-  const named = checkChat(gateway, style, incoming, {
-    bytes,
-    principal,
-    start,
-    path,
-    compacts,
-  });
-  const checked = withSearcher(gateway, incoming, named);
+  const checked = withSearcher(gateway, incoming, checkChat(gateway, style, incoming, admitted));
   if (hasIdempotencyKey(incoming)) {
     const body = { kind: "json", json: checked.call.body } as const;
     const known = await knownAnswer(gateway, incoming, principal, body);
     if (known !== undefined) return known;
   }
-  const { bounds, call } = checked;
+  const { terms, bounds, call } = checked;
   const keyId = principal.key.id;
   const initial = initialReservation(bounds, {
     stream: call.request.stream,
@@ -246,27 +235,31 @@ export async function serveAdmittedChat(
     leastTokens: leastOutputTokens(call.request, call.body.outline),
     ...(isNested === true && { waits: false }),
   });
-  const { reservation, boundBy, rated } = await reserveFunds(gateway, incoming, {
-    principal,
-    model: call.model,
+  const funds = await reserveFunds(gateway, incoming, terms, {
     range: initial.range,
     otherwise: initial.unlimited,
     expectedTokens: {
       input: bounds.estimatedInputTokens,
       output: expectedOutput(gateway, principal, call.model, bounds.outputTokens),
     },
-    startedAtMs: start.startedAtMs,
     localError: () => localError(gateway, checked),
   });
-  const paid = boundBy === undefined || initial.isStoppable
-    ? checked
-    : withPaidOutput(checked, reservation.amountMicroVnd, boundBy);
-  return await deliver(gateway, incoming, paid, { reservation, rated });
+  const settlement = new CallSettlement(gateway, terms, funds);
+  try {
+    const { reservation: { amountMicroVnd }, boundBy } = funds;
+    const paid = boundBy === undefined || initial.isStoppable
+      ? checked
+      : withPaidOutput(checked, amountMicroVnd, boundBy);
+    return await deliver(gateway, incoming, paid, settlement);
+  } catch (error) {
+    settlement.abandon();
+    throw error;
+  }
 }
 
 /** Lets the gateway search the web for a model that cannot, as calls of the same account and key. */
-function withSearcher(gateway: Gateway, incoming: Incoming, checked: CheckedCall): CheckedCall {
-  const { searchModel, principal, call } = checked;
+function withSearcher(gateway: Gateway, incoming: Incoming, checked: CheckedChat): CheckedChat {
+  const { searchModel, terms: { principal }, call } = checked;
   if (searchModel === undefined) return checked;
   const searcher = new CallSearcher(
     gateway,
@@ -282,10 +275,10 @@ function withSearcher(gateway: Gateway, incoming: Incoming, checked: CheckedCall
 
 /** Lowers the limit of a call to what its reservation pays for, if its request allows such a limit. */
 function withPaidOutput(
-  checked: CheckedCall,
+  checked: CheckedChat,
   amountMicroVnd: bigint,
   reason: AmountBound,
-): CheckedCall {
+): CheckedChat {
   const { bounds, call } = checked;
   const { request, body } = call;
   const tokens = paidLimit(bounds, request, body.outline, amountMicroVnd);
@@ -298,72 +291,48 @@ function withPaidOutput(
   };
 }
 
-/** Tries the routes for a call whose reservation is made, and settles it. */
+/** Tries the routes for a call whose money is reserved, and settles it. */
 async function deliver(
   gateway: Gateway,
   incoming: Incoming,
-  checked: CheckedCall,
-  { reservation, rated }: {
-    readonly reservation: Reservation;
-    readonly rated: RatedCall | undefined;
-  },
+  checked: CheckedChat,
+  settled: CallSettlement,
 ): Promise<Reply | Response> {
-  const { start, principal, mappedFrom, catalog, price, bounds, urls } = checked;
+  const { bounds, urls, outputLimit } = checked;
+  const { terms: { principal }, funds: { reservation, running: control } } = settled;
   const rounds = checked.call.searcher === undefined
     ? undefined
     : new PaidRounds(gateway.wallet, reservation, bounds);
   const call = rounds === undefined ? checked.call : { ...checked.call, rounds };
-  const { request, body, model } = call;
-  const control = gateway.calls.begin(request.stream ? principal : undefined);
-  const settlement = new ChatSettlement(gateway, {
-    requestId: incoming.requestId,
-    principal,
-    catalog,
-    model,
-    mappedFrom,
-    request,
-    price,
-    bounds,
-    counted: keptForCount(body, request.stream),
-    reservation,
-    start,
-    running: control,
-    rated,
-    rounds,
-    keyedCall: incoming.keyedCall,
-  });
-  try {
-    // A call that is not streamed runs to its end when its client leaves: the provider would finish and charge it
-    // anyway. Reading the signal makes the server watch the connection, which costs as much as parsing the body, so
-    // it is done while the provider works.
-    const onSent = () => {
-      if (request.stream) control.watchClient(incoming.request.signal);
-    };
-    if (!request.stream) incoming.answer = gateway.answers.open(principal.accountId);
-    const { bufferedBody, answer: bufferedAnswer } = incoming;
-    const { media: { fetchDocument }, bodies } = gateway;
-    const documents = bounds.input.namesUnseen || urls.length > 0
-      ? new RemoteDocuments(request, body, fetchDocument, bodies.open(principal.accountId))
-      : undefined;
-    const delivery: Delivery = {
-      gateway,
-      catalog,
-      call,
-      settlement,
-      control,
-      paidTokens: paidOutputTokens(bounds, reservation.amountMicroVnd),
-      outputLimit: checked.outputLimit,
-      bufferedBody,
-      documents,
-      urls,
-      bufferedAnswer,
-      dropped: new Set(),
-    };
-    return await answer(delivery, onSent);
-  } catch (error) {
-    settlement.abandon();
-    throw error;
-  }
+  const { request, body } = call;
+  const counted = keptForCount(body, request.stream);
+  const settlement = new ChatSettlement(gateway, settled, { request, bounds, counted, rounds });
+  // A call that is not streamed runs to its end when its client leaves: the provider would finish and charge it
+  // anyway. Reading the signal makes the server watch the connection, which costs as much as parsing the body, so
+  // it is done while the provider works.
+  const onSent = () => {
+    if (request.stream) control.watchClient(incoming.request.signal);
+  };
+  if (!request.stream) incoming.answer = gateway.answers.open(principal.accountId);
+  const { bufferedBody, answer: bufferedAnswer } = incoming;
+  const { media: { fetchDocument }, bodies } = gateway;
+  const documents = bounds.input.namesUnseen || urls.length > 0
+    ? new RemoteDocuments(request, body, fetchDocument, bodies.open(principal.accountId))
+    : undefined;
+  const delivery: Delivery = {
+    gateway,
+    call,
+    settlement,
+    control,
+    paidTokens: paidOutputTokens(bounds, reservation.amountMicroVnd),
+    outputLimit,
+    bufferedBody,
+    documents,
+    urls,
+    bufferedAnswer,
+    dropped: new Set(),
+  };
+  return await answer(delivery, onSent);
 }
 
 /**

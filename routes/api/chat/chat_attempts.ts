@@ -11,10 +11,11 @@ import type { ChatCall, ChatExchange } from "../../../core/calls/exchange/chat_c
 import { startChatExchange } from "../../../core/calls/exchange/chat_exchange.ts";
 import { localChatRefusal } from "../../../core/calls/exchange/local_refusal.ts";
 import { type ChatRequest, continuesTurn } from "../../../core/calls/request/chat_request.ts";
-import type { Catalog, Route } from "../../../core/catalog/catalog.ts";
+import type { Route } from "../../../core/catalog/catalog.ts";
 import { type GatewayError, wireStatus } from "../../../core/lib/errors/errors.ts";
 import type { Operation } from "../../../core/routing/contract/router.ts";
 import { answerTimeoutMs, ownFirstOutputMs, slowAfterMs } from "../../../core/routing/timeouts.ts";
+import type { Terms } from "../call/terms.ts";
 import { reportResult } from "../call/route_result.ts";
 import type { Gateway } from "../gateway/gateway.ts";
 import { vetUrls } from "../gateway/vetted_urls.ts";
@@ -35,7 +36,7 @@ function servingRoutes(
 /** Finds the error of a request that every route would refuse before anything is sent. */
 export function localError(
   { router }: Gateway,
-  { call, catalog }: { readonly call: ChatCall; readonly catalog: Catalog },
+  { call, terms: { catalog } }: { readonly call: ChatCall; readonly terms: Terms },
 ): Promise<GatewayError | undefined> {
   const { request, model } = call;
   const asked = { style: request.style, operation: operationOf(request) };
@@ -80,21 +81,27 @@ class ChatAttempts implements AttemptHost<ChatExchange, StartedStream | WholeAns
   }
 
   timeoutMs(route: Route): number | undefined {
-    const { catalog, call: { request, model } } = this.#delivery;
+    const { call: { request, model }, settlement: { terms: { catalog } } } = this.#delivery;
     return request.stream
       ? ownFirstOutputMs(catalog, route)
       : answerTimeoutMs(catalog, model, route, false);
   }
 
   slowAfterMs(route: Route): number | undefined {
-    const { catalog, call: { request, model } } = this.#delivery;
+    const { call: { request, model }, settlement: { terms: { catalog } } } = this.#delivery;
     return request.stream ? slowAfterMs(catalog, model, route) : undefined;
   }
 
   report(route: Route, result: AttemptResult, endedMs: number): void {
     const { gateway, call, settlement } = this.#delivery;
     settlement.tried(route, result, endedMs);
-    gateway.router.report(call.model, route, this.operation, result, settlement.customer);
+    gateway.router.report(
+      call.model,
+      route,
+      this.operation,
+      result,
+      settlement.terms.principal.accountId,
+    );
   }
 
   onBug(error: unknown): void {
@@ -125,7 +132,7 @@ export async function findRoute(
   const { router } = gateway;
   const host = new ChatAttempts(delivery);
   const { operation } = host;
-  const { customer } = settlement;
+  const customer = settlement.terms.principal.accountId;
   const former = formerRoute(delivery);
   const candidates = servingRoutes(
     router.candidates(model, { style: request.style, operation, former, customer }),

@@ -14,7 +14,6 @@ import {
   meteredStream,
   type MeteredStreamInput,
 } from "../../../core/calls/stream/metered_stream.ts";
-import type { Catalog } from "../../../core/catalog/catalog.ts";
 import type { Style } from "../../../core/wire/contract/contract.ts";
 import { createNativePipe } from "../../../core/wire/convert/dialects.ts";
 import type { GatewayError } from "../../../core/lib/errors/errors.ts";
@@ -49,8 +48,6 @@ const keepAlives: Record<Style, Uint8Array> = {
 /** An admitted chat call, with what finding and delivering its answer needs. */
 export interface Delivery {
   readonly gateway: Gateway;
-  /** The catalogue of the whole call. */
-  readonly catalog: Catalog;
   readonly call: ChatCall;
   readonly settlement: ChatSettlement;
   readonly control: CallControl;
@@ -79,8 +76,8 @@ function headersOf(delivery: Delivery, dropped: readonly string[]): [string, str
   const { call, settlement, outputLimit } = delivery;
   return callHeaders({
     model: call.model,
-    mappedFrom: settlement.mappedFrom,
-    price: settlement.price,
+    mappedFrom: settlement.terms.mappedFrom,
+    price: settlement.terms.price,
     dropped,
     outputLimit,
   });
@@ -109,12 +106,12 @@ function meteredInput(
   found: Found,
   started: StartedStream,
 ): MeteredStreamInput {
-  const { gateway, catalog, call, settlement, control, paidTokens } = delivery;
+  const { gateway, call, settlement, control, paidTokens } = delivery;
   const { route, attempts } = found;
   return {
     started,
     keepAlive: keepAlives[call.request.style],
-    idleMs: idleMs(catalog, route),
+    idleMs: idleMs(settlement.terms.catalog, route),
     deadlines: gateway.deadlines,
     control,
     bounds: [settlement.outputLimit(route, attempts), settlement.walletBound(paidTokens, route)],

@@ -5,6 +5,7 @@ import {
   type ChatCharge,
   type EndedReading,
   providerUseOf,
+  type QuotedChat,
 } from "../../../core/calls/bounds/chat_charge.ts";
 import { countPrompt } from "../../../core/calls/bounds/prompt_count.ts";
 import type { JsonBody } from "../../../core/calls/body/json_body.ts";
@@ -24,13 +25,9 @@ import type { Implausible } from "../../../core/billing/charge_ceiling.ts";
 import type { Charge } from "../../../core/billing/outcome.ts";
 import { maxPerOutputToken, worstCaseCost } from "../../../core/billing/price.ts";
 import type { AppliedPrice, Attempt, Receipt } from "../../../core/billing/usage/receipt.ts";
-import {
-  type CallCharge,
-  type CallEnd,
-  CallSettlement,
-  type SettledCall,
-} from "../call/call_settlement.ts";
+import type { CallCharge, CallEnd, CallSettlement } from "../call/call_settlement.ts";
 import { defined } from "../../../core/lib/base/defined.ts";
+import type { Terms } from "../call/terms.ts";
 import type { Gateway } from "../gateway/gateway.ts";
 import type { StreamBound, StreamCut } from "../../../core/calls/stream/stream_bounds.ts";
 import type { StreamReading } from "../../../core/wire/contract/contract.ts";
@@ -143,8 +140,8 @@ class WalletBound implements StreamBound {
   }
 }
 
-/** An admitted chat call, with what pricing it needs. */
-export interface ChatSettlementInput extends Omit<SettledCall, "kind" | "style" | "stream"> {
+/** What pricing a chat call needs beside its terms. */
+export interface ChatSettlementInput {
   readonly request: ChatRequest;
   readonly bounds: ChatBounds;
   /** The body, if it is kept to count the prompt where no usage is reported. */
@@ -176,20 +173,19 @@ export class ChatSettlement {
   /** Whether the same prompt was sent before. */
   #wasSent = false;
 
-  constructor(gateway: Gateway, input: ChatSettlementInput) {
+  constructor(gateway: Gateway, call: CallSettlement, input: ChatSettlementInput) {
     this.#gateway = gateway;
+    this.#call = call;
     this.#input = input;
-    const { style, stream } = input.request;
-    this.#call = new CallSettlement(gateway, { ...input, kind: "chat", style, stream });
+  }
+
+  get terms(): Terms {
+    return this.#call.terms;
   }
 
   /** Logs an exception that the code does not expect. */
   get onBug(): (error: unknown) => void {
     return this.#call.onBug;
-  }
-
-  get price(): AppliedPrice {
-    return this.#input.price;
   }
 
   /**
@@ -211,7 +207,8 @@ export class ChatSettlement {
 
   /** Makes the bound that ends a stream of this route if it ignores the caller's bound. */
   outputLimit(route: Route, attempts: readonly Attempt[]): OutputLimit {
-    const { bounds: { wantedOutputTokens }, model } = this.#input;
+    const { model } = this.terms;
+    const { bounds: { wantedOutputTokens } } = this.#input;
     const most = this.#runsTools(route) ? { answer: Infinity, withReasoning: Infinity } : {
       answer: maxOutputBytes(wantedOutputTokens),
       withReasoning: maxBytesWithReasoning(wantedOutputTokens, model),
@@ -228,18 +225,10 @@ export class ChatSettlement {
       bounds.hostedTools.some((tool) => route?.allow.has(tool) === true);
   }
 
-  get mappedFrom(): string | undefined {
-    return this.#input.mappedFrom;
-  }
-
-  /** The account, for routes that limit the rate of one customer. */
-  get customer(): string {
-    return this.#input.principal.accountId;
-  }
-
   /** Finds the route that answered this conversation last, if it is remembered. */
   formerRoute(): string | undefined {
-    const { principal, model, bounds: { prefixes } } = this.#input;
+    const { principal, model } = this.terms;
+    const { prefixes } = this.#input.bounds;
     if (prefixes === undefined || model.routes.length < 2) return undefined;
     const { routeAffinity, clock } = this.#gateway;
     return routeAffinity.find(principal.key.id, prefixes, clock.monotonicMs());
@@ -247,7 +236,8 @@ export class ChatSettlement {
 
   /** Remembers the route that answers this conversation now, and that its provider has read the prompt. */
   noteRoute(route: Route): void {
-    const { principal, model, bounds: { prefixes, estimatedInputTokens } } = this.#input;
+    const { principal, model } = this.terms;
+    const { prefixes, estimatedInputTokens } = this.#input.bounds;
     if (prefixes === undefined) return;
     const { routeAffinity, seenPrompts, clock } = this.#gateway;
     const keyId = principal.key.id;
@@ -279,7 +269,7 @@ export class ChatSettlement {
   #noteFalseReport(route: Route | undefined, side: Implausible): void {
     if (route === undefined) return;
     this.#gateway.log.event("warn", "a provider reported implausible usage", {
-      request_id: this.#input.requestId,
+      request_id: this.terms.requestId,
       route: route.id,
       side,
     });
@@ -294,10 +284,10 @@ export class ChatSettlement {
 
   /** @param countedTokens the prompt by the tokenizer, if it was counted */
   #price(end: ChatEnd, countedTokens?: number): ChatCharge {
-    const { principal, bounds: { prefixes, estimatedInputTokens } } = this.#input;
+    const { prefixes, estimatedInputTokens } = this.#input.bounds;
     const { seenPrompts, clock } = this.#gateway;
     const { outcome, reading } = end;
-    const keyId = principal.key.id;
+    const keyId = this.terms.principal.key.id;
     const nowMs = clock.monotonicMs();
     const isComplete = outcome === "completed";
     const correction = isComplete ? undefined : this.#correction;
@@ -326,11 +316,15 @@ export class ChatSettlement {
   }
 
   /** The quote of the call; searches that the gateway runs have receipts of their own in place of a fee. */
-  #quoted(countedTokens: number | undefined): ChatSettlementInput {
-    const { bounds, rounds, price } = this.#input;
-    if (countedTokens === undefined && rounds === undefined) return this.#input;
+  #quoted(countedTokens: number | undefined): QuotedChat {
+    const { model, price } = this.terms;
+    const { request, bounds, rounds } = this.#input;
+    if (countedTokens === undefined && rounds === undefined) {
+      return { model, request, price, bounds };
+    }
     return {
-      ...this.#input,
+      model,
+      request,
       price: rounds?.priceOf(price) ?? price,
       bounds: {
         ...bounds,
@@ -343,14 +337,14 @@ export class ChatSettlement {
 
   /** Makes the bound that ends the call's stream when the wallet cannot pay for more. */
   walletBound(paidTokens: number, route: Route): WalletBound {
-    const { reservation, bounds } = this.#input;
+    const { bounds } = this.#input;
     return new WalletBound({
       wallet: this.#gateway.wallet,
-      reservation,
+      reservation: this.#call.funds.reservation,
       paidTokens,
       tokenMicroVnd: maxPerOutputToken(bounds.reservedPrice, bounds.input.tokens),
       maxTokens: bounds.outputTokens,
-      outgrown: this.#input.catalog.wallet.outgrown,
+      outgrown: this.terms.catalog.wallet.outgrown,
       billed: (reading) =>
         this.#price({ outcome: "cut", status: 200, reading, route, attempts: [] }).usage,
     });
@@ -362,10 +356,11 @@ export class ChatSettlement {
     if (outcome !== "completed" && outputBytes === 0) return;
     const outputTokens = estimated ? 0 : usage.output;
     const reasoningTokens = estimated ? 0 : usage.reasoning;
-    const { model, principal, request } = this.#input;
+    const { request } = this.#input;
     // The size of a summary says nothing of answers.
     if (request.compacts === true) return;
     const seen = { outputTokens, reasoningTokens, outputBytes };
+    const { model, principal } = this.terms;
     this.#gateway.expectations.note(model, principal.key.id, seen);
   }
 
@@ -385,16 +380,16 @@ export class ChatSettlement {
    * gateway ended, whose last event has told the usage.
    */
   #wantsCount({ outcome, reading }: ChatEnd): boolean {
-    return outcome !== "cut" && reading !== undefined && this.#input.price.unit === "token" &&
+    return outcome !== "cut" && reading !== undefined && this.terms.price.unit === "token" &&
       this.#input.counted !== undefined && this.#correction === undefined;
   }
 
   /** Counts the prompt; `undefined` if that fails, which must not keep a call from being settled. */
   async #count(): Promise<number | undefined> {
-    const { counted, request: { style }, model } = this.#input;
+    const { counted, request: { style } } = this.#input;
     if (counted === undefined) return undefined;
     try {
-      return await countPrompt(style, counted, model);
+      return await countPrompt(style, counted, this.terms.model);
     } catch (error) {
       this.onBug(error);
       return undefined;

@@ -1,8 +1,6 @@
 /** Delivers streams of calls that are charged whole or not at all: speech and transcripts. */
-import { arrivalOf, earlyStream } from "../../../../core/calls/stream/early_stream.ts";
 import type { Reply } from "../../../../core/net/http1/server/reply.ts";
 import { asGatewayError, type StartedStream } from "../../../../core/calls/attempts/attempt.ts";
-import type { AttemptLoopResult } from "../../../../core/calls/attempts/attempt_loop.ts";
 import {
   meteredStream,
   type MeteredStreamInput,
@@ -11,12 +9,10 @@ import { costOfUnits } from "../../../../core/billing/price.ts";
 import type { StreamEndCode } from "../../../../core/billing/usage/call_failure.ts";
 import type { Outcome } from "../../../../core/billing/usage/receipt.ts";
 import { keepAliveComment } from "../../../../core/lib/sse/writer.ts";
-import { mediaErrorEvent } from "../../../../core/media/base/events.ts";
-import type { MediaExchange } from "../../../../core/media/base/exchange.ts";
 import { idleMs } from "../../../../core/routing/timeouts.ts";
 import { bytesLeave } from "../../../http/query.ts";
 import { streamOf } from "../../call/response_headers.ts";
-import type { MediaCall } from "./media_call.ts";
+import type { Found, MediaCall } from "./media_call.ts";
 import { type CallControl, stopError } from "../../../../core/calls/attempts/route_attempt.ts";
 import type { GatewayError } from "../../../../core/lib/errors/errors.ts";
 import type { ByteReader, UpstreamExchange } from "../../../../core/net/transport/transport.ts";
@@ -126,12 +122,6 @@ export function relayedBody(input: RelayedBodyInput): ReadableStream<Uint8Array>
   return new ReadableStream(new RelayedSource(input), { highWaterMark: 0 });
 }
 
-/** The answer of a route, as the attempt loop found it. */
-export type Found<Result> = Extract<
-  AttemptLoopResult<MediaExchange, Result>,
-  { readonly ok: true }
->;
-
 /** A call with its answer that has begun. */
 export interface EventDelivery {
   readonly call: MediaCall;
@@ -154,7 +144,7 @@ export function settlerOf(
 ) {
   return async (outcome: Outcome, endCode?: StreamEndCode) => {
     const charged = chargedOutcomes.has(outcome) ? units : 0;
-    const priceMicroVnd = costOfUnits(settlement.call.price, charged);
+    const priceMicroVnd = costOfUnits(settlement.terms.price, charged);
     const end = { outcome, endCode, status: 200, route, attempts } as const;
     // A provider that heard all of the sound is paid, whatever became of the answer.
     const providerUse = { units, seconds };
@@ -174,7 +164,7 @@ function meteredInput(
     keepAlive: keepAliveComment,
     deadlines: gateway.deadlines,
     control,
-    idleMs: idleMs(delivery.call.input.chosen.catalog, found.route),
+    idleMs: idleMs(settlement.terms.catalog, found.route),
     settle: async (outcome, endCode) => void await settle(outcome, endCode),
     bytesLeave,
     onBug: settlement.onBug,
@@ -190,24 +180,11 @@ export function deliverEvents(
   return streamOf(meteredStream(meteredInput(delivery, found, started)), delivery.call.headers);
 }
 
-/** Delivers a stream that begins before there is an answer: see `deliverEarly` of chat. */
-export function deliverEventsEarly<
-  Result extends { readonly kind: string; readonly started?: StartedStream },
->(delivery: EventDelivery, finding: Promise<Found<Result>>): Reply {
-  const { gateway, control, settlement, headers, input } = delivery.call;
-  const arrival = arrivalOf(finding, {
-    streamOf: (found) => {
-      settlement.firstOutputAt(gateway.clock.monotonicMs());
-      const { started } = found.result;
-      return started && meteredInput(delivery, found, started);
-    },
-    errorEvent: (error) => mediaErrorEvent(error, settlement.call.requestId),
-    abandon: () => settlement.abandon(),
-  });
-  input.incoming.bufferedBody?.keepUntil(finding);
-  const { deadlines } = gateway;
-  return streamOf(
-    earlyStream({ arrival, keepAlive: keepAliveComment, deadlines, control }),
-    headers,
-  );
+/** Describes the stream of events that came late: see `deliverEarly` of chat. */
+export function lateEvents(
+  delivery: EventDelivery,
+  found: Found<{ readonly kind: string; readonly started?: StartedStream }>,
+): MeteredStreamInput | undefined {
+  const { started } = found.result;
+  return started && meteredInput(delivery, found, started);
 }

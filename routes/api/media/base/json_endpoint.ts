@@ -10,18 +10,19 @@ import type { MediaWork } from "../../../../core/media/base/exchange.ts";
 import type { JsonAnswer, JsonRequest } from "../../../../core/media/base/json_call.ts";
 import type { Operation } from "../../../../core/routing/contract/router.ts";
 import { chooseModel } from "../../call/admission.ts";
-import { type CallCharge, startCall } from "../../call/call_settlement.ts";
+import type { CallCharge } from "../../call/call_settlement.ts";
+import { startCall } from "../../call/terms.ts";
 import { wholeAnswer } from "../../call/whole_answer.ts";
 import type { Gateway } from "../../gateway/gateway.ts";
 import { hasIdempotencyKey, knownAnswer } from "../../call/idempotency.ts";
 import { admitRequest, type Incoming, requireJson } from "../../call/incoming.ts";
 import { costHeaders } from "../../call/response_headers.ts";
-import { beginMediaCall, failedCall, type MediaCallInput, tryRoutes } from "./media_call.ts";
+import { type MediaRequest, serveMediaCall } from "./media_call.ts";
 
 /** What distinguishes such an endpoint. */
 export interface JsonEndpoint<Request extends JsonRequest> {
   readonly kind: ModelKind;
-  readonly style: MediaCallInput["style"];
+  readonly style: MediaRequest["style"];
   readonly operation: Operation;
   /** Reads the body. @throws {GatewayError} the client's error */
   readonly read: (body: Uint8Array) => Request;
@@ -55,34 +56,32 @@ export async function serveJsonEndpoint<Request extends JsonRequest>(
     if (known !== undefined) return known;
   }
   const price = applyPrice(chosen.model.price);
-  const call = await beginMediaCall(gateway, {
+  return await serveMediaCall(
+    gateway,
     incoming,
-    principal,
-    chosen,
-    style: endpoint.style,
-    operation: endpoint.operation,
-    stream: false,
-    price,
-    worstCaseMicroVnd: endpoint.maxMicroVnd(price, request),
-    ...(price.unit === "token" && {
-      expectedTokens: { input: estimateOutputTokens(body.length), output: 0 },
-    }),
-    dropped: [],
-    urls: fetchedUrls(request.body.outline, endpoint.texts),
-    start,
-  }, endpoint.work(request));
-  const { settlement, headers, bufferedAnswer } = call;
-  try {
-    const found = await tryRoutes(call);
-    if (!found.ok) throw await failedCall(call, found);
-    settlement.firstOutputAt(gateway.clock.monotonicMs());
-    const { route, attempts, result } = found;
-    const end = { outcome: "completed", status: 200, route, attempts } as const;
-    const receipt = await settlement.settle(end, endpoint.charge(price, request, result));
-    const answerHeaders = [...headers, ...costHeaders(receipt)];
-    return wholeAnswer(result.bytes, answerHeaders, bufferedAnswer, gateway.deadlines);
-  } catch (error) {
-    settlement.abandon();
-    throw error;
-  }
+    {
+      principal,
+      chosen,
+      start,
+      style: endpoint.style,
+      operation: endpoint.operation,
+      stream: false,
+      price,
+      reserved: endpoint.maxMicroVnd(price, request),
+      ...(price.unit === "token" && {
+        expectedTokens: { input: estimateOutputTokens(body.length), output: 0 },
+      }),
+      urls: fetchedUrls(request.body.outline, endpoint.texts),
+    },
+    endpoint.work(request),
+    {
+      async deliver({ settlement, headers, bufferedAnswer }, { route, attempts, result }) {
+        settlement.firstOutputAt(gateway.clock.monotonicMs());
+        const end = { outcome: "completed", status: 200, route, attempts } as const;
+        const receipt = await settlement.settle(end, endpoint.charge(price, request, result));
+        const answerHeaders = [...headers, ...costHeaders(receipt)];
+        return wholeAnswer(result.bytes, answerHeaders, bufferedAnswer, gateway.deadlines);
+      },
+    },
+  );
 }

@@ -9,6 +9,11 @@
  * - Out: the answer of a route for the endpoint, and one settlement.
  * - Never: settles a call twice, or reads a wire format of an endpoint.
  */
+import { arrivalOf, earlyStream, isLate } from "../../../../core/calls/stream/early_stream.ts";
+import type { MeteredStreamInput } from "../../../../core/calls/stream/metered_stream.ts";
+import { keepAliveComment } from "../../../../core/lib/sse/writer.ts";
+import { mediaErrorEvent } from "../../../../core/media/base/events.ts";
+import type { Reply } from "../../../../core/net/http1/server/reply.ts";
 import type { BufferedAnswer } from "../../../../core/lib/bytes/answer_budget.ts";
 import type { BufferedBytes } from "../../../../core/lib/bytes/byte_budget.ts";
 import {
@@ -19,7 +24,7 @@ import type { AttemptHost, AttemptResult } from "../../../../core/calls/attempts
 import type { FetchedUrl } from "../../../../core/net/remote/fetched_urls.ts";
 import { localRefusal } from "../../../../core/calls/exchange/local_refusal.ts";
 import type { Route } from "../../../../core/catalog/catalog.ts";
-import { type GatewayError, wireStatus } from "../../../../core/lib/errors/errors.ts";
+import { wireStatus } from "../../../../core/lib/errors/errors.ts";
 import {
   type MediaExchange,
   type MediaWork,
@@ -30,44 +35,19 @@ import {
 } from "../../../../core/media/base/exchange.ts";
 import { answerTimeoutMs } from "../../../../core/routing/timeouts.ts";
 import type { Operation } from "../../../../core/routing/contract/router.ts";
-import type { AppliedPrice, Attempt } from "../../../../core/billing/usage/receipt.ts";
+import type { AppliedPrice } from "../../../../core/billing/usage/receipt.ts";
 import { rangeOf, type ReservationRange } from "../../../../core/billing/reservation_range.ts";
-import type { AmountBound } from "../../../../kv/services/limits/keyed_wallet.ts";
 import type { Principal } from "../../../../kv/people/api_keys/key_directory.ts";
-import type { ChosenModel } from "../../call/admission.ts";
 import { reserveFunds } from "../../call/funds.ts";
 import type { RunningCall } from "../../gateway/access_watch.ts";
-import { CallSettlement, type CallStart } from "../../call/call_settlement.ts";
+import { CallSettlement } from "../../call/call_settlement.ts";
+import type { CallStart, ChosenModel, Terms } from "../../call/terms.ts";
 import type { Gateway } from "../../gateway/gateway.ts";
 import type { Incoming } from "../../call/incoming.ts";
-import { callHeaders } from "../../call/response_headers.ts";
+import { callHeaders, streamOf } from "../../call/response_headers.ts";
 import type { ExpectedTokens } from "../../call/rate_limits.ts";
 import { reportResult } from "../../call/route_result.ts";
 import { vetUrls } from "../../gateway/vetted_urls.ts";
-
-/** A media call before its admission. */
-export interface MediaCallInput {
-  readonly incoming: Incoming;
-  readonly principal: Principal;
-  readonly chosen: ChosenModel;
-  readonly style: keyof typeof kindOfStyle;
-  readonly operation: Operation;
-  readonly stream: boolean;
-  readonly price: AppliedPrice;
-  /** The most the call can cost. */
-  readonly worstCaseMicroVnd: bigint;
-  /** Set if the call can begin with less. */
-  readonly range?: ReservationRange | undefined;
-  /** Tokens to count against rate limits; absent for calls that are not paid by tokens. */
-  readonly expectedTokens?: ExpectedTokens;
-  /** Request fields that are not sent to the provider, for `x-gateway-conversion`. */
-  readonly dropped: readonly string[];
-  /** URLs in the request that a provider may fetch. */
-  readonly urls: readonly FetchedUrl[];
-  readonly start: CallStart;
-}
-
-const noTokens: ExpectedTokens = { input: 0, output: 0 };
 
 const kindOfStyle = {
   images: "image",
@@ -80,10 +60,32 @@ const kindOfStyle = {
   completions: "completion",
 } as const;
 
+/** What an endpoint read of its request, before any money is reserved for it. */
+export interface MediaRequest {
+  readonly principal: Principal;
+  readonly chosen: ChosenModel;
+  readonly start: CallStart;
+  readonly style: keyof typeof kindOfStyle;
+  readonly operation: Operation;
+  readonly stream: boolean;
+  readonly price: AppliedPrice;
+  /** What is reserved: the most that the call can cost, unless it can begin with less. */
+  readonly reserved: bigint | ReservationRange;
+  /** Tokens to count against rate limits; absent for calls that are not paid by tokens. */
+  readonly expectedTokens?: ExpectedTokens;
+  /** Request fields that are not sent to the provider, for `x-gateway-conversion`. */
+  readonly dropped?: readonly string[];
+  /** URLs in the request that a provider may fetch. */
+  readonly urls: readonly FetchedUrl[];
+}
+
+const noTokens: ExpectedTokens = { input: 0, output: 0 };
+
 /** An admitted call: its money is reserved and its timeout runs. */
 export interface MediaCall<Value = unknown> {
   readonly gateway: Gateway;
-  readonly input: MediaCallInput;
+  readonly incoming: Incoming;
+  readonly operation: Operation;
   readonly work: MediaWork<Value>;
   readonly control: RunningCall;
   readonly settlement: CallSettlement;
@@ -93,74 +95,101 @@ export interface MediaCall<Value = unknown> {
   readonly bufferedAnswer: BufferedAnswer;
   /** Headers of any answer of this call. */
   readonly headers: [string, string][];
-  /** What is reserved, and why it is less than the worst case. */
-  readonly reserved: {
-    readonly amountMicroVnd: bigint;
-    readonly boundBy: AmountBound | undefined;
-  };
+}
+
+/** The route that answered, with what it gave. */
+export type Found<Value> = Extract<
+  AttemptLoopResult<MediaExchange, Value>,
+  { readonly ok: true }
+>;
+
+/** How an endpoint answers its calls. */
+export interface MediaAnswers<Value> {
+  /** Called when the money is reserved, before a route is tried. */
+  begun?(call: MediaCall<Value>): void;
+  /** Delivers what a route gave in time; what is whole is settled before. */
+  deliver(
+    call: MediaCall<Value>,
+    found: Found<Value>,
+  ): Reply | Response | Promise<Reply | Response>;
+  /**
+   * Describes the stream of a route whose client has its status already; `undefined` if the route gave none. An endpoint
+   * without streams has no such thing.
+   */
+  lateStream?(call: MediaCall<Value>, found: Found<Value>): MeteredStreamInput | undefined;
 }
 
 /**
- * Reserves the money and begins the call. Code that throws before {@linkcode CallSettlement.settle} must abandon the
- * settlement.
+ * Serves one media call: reserves its money, tries the routes, delivers what one of them gave. A stream begins before
+ * there is output if that takes long.
  *
- * @throws {GatewayError} 402 when the wallet cannot pay for a request that could go out, 429 under a rate limit, 400
- * when the request names an internal host
+ * @throws {GatewayError} the client's error: 402 when the wallet cannot pay for a request that could go out, 429 under a
+ * rate limit, 400 when the request names an internal host, and what the routes answered; nothing is charged then
  */
-export async function beginMediaCall<Value>(
+export async function serveMediaCall<Value>(
   gateway: Gateway,
-  input: MediaCallInput,
+  incoming: Incoming,
+  request: MediaRequest,
+  work: MediaWork<Value>,
+  answers: MediaAnswers<Value>,
+): Promise<Reply | Response> {
+  const call = await beginMediaCall(gateway, incoming, request, work);
+  try {
+    answers.begun?.(call);
+    let statusSent: number | undefined;
+    const finding = findAnswer(call, () => statusSent);
+    if (request.stream && await isLate(gateway.deadlines, finding)) {
+      statusSent = 200;
+      return deliverEarly(call, finding, answers);
+    }
+    return await answers.deliver(call, await finding);
+  } catch (error) {
+    call.settlement.abandon();
+    throw error;
+  }
+}
+
+async function beginMediaCall<Value>(
+  gateway: Gateway,
+  incoming: Incoming,
+  request: MediaRequest,
   work: MediaWork<Value>,
 ): Promise<MediaCall<Value>> {
-  const { incoming, principal, chosen, price } = input;
-  const providers = chosen.model.routes.map(({ provider }) => chosen.catalog.providers[provider]);
-  await vetUrls(gateway, input.urls, providers);
-  const range = input.range ?? rangeOf(input.worstCaseMicroVnd);
-  const { reservation, boundBy, rated } = await reserveFunds(gateway, incoming, {
-    principal,
-    model: chosen.model,
-    range,
-    expectedTokens: input.expectedTokens ?? noTokens,
-    startedAtMs: input.start.startedAtMs,
+  const { principal, chosen, start, style, stream, price, operation, reserved, dropped } = request;
+  const { model, catalog, mappedFrom } = chosen;
+  const providers = model.routes.map(({ provider }) => catalog.providers[provider]);
+  await vetUrls(gateway, request.urls, providers);
+  const { requestId } = incoming;
+  const kind = kindOfStyle[style];
+  const terms = { ...chosen, requestId, principal, start, kind, style, stream, price };
+  const funds = await reserveFunds(gateway, incoming, terms, {
+    range: typeof reserved === "bigint" ? rangeOf(reserved) : reserved,
+    expectedTokens: request.expectedTokens ?? noTokens,
     localError: () => {
       const tools = withoutFetching(gateway.media.tools);
-      return localRefusal(candidatesOf(gateway, input), (route) => work.prepare(route, tools));
+      const candidates = candidatesOf(gateway, terms, operation);
+      return localRefusal(candidates, (route) => work.prepare(route, tools));
     },
   });
-  const control = gateway.calls.begin(input.stream ? principal : undefined);
-  const settlement = new CallSettlement(gateway, {
-    requestId: incoming.requestId,
-    principal,
-    catalog: chosen.catalog,
-    model: chosen.model,
-    mappedFrom: chosen.mappedFrom,
-    kind: kindOfStyle[input.style],
-    style: input.style,
-    stream: input.stream,
-    price,
-    reservation,
-    start: input.start,
-    running: control,
-    rated,
-    keyedCall: incoming.keyedCall,
-  });
-  const headers = callHeaders({
-    model: chosen.model,
-    mappedFrom: chosen.mappedFrom,
-    price,
-    dropped: input.dropped,
-  });
-  const fetched = gateway.bodies.open(principal.accountId);
-  const bufferedAnswer = incoming.answer = gateway.answers.open(principal.accountId);
-  const reserved = { amountMicroVnd: reservation.amountMicroVnd, boundBy };
-  return { gateway, input, work, control, settlement, fetched, bufferedAnswer, headers, reserved };
+  return {
+    gateway,
+    incoming,
+    operation,
+    work,
+    control: funds.running,
+    settlement: new CallSettlement(gateway, terms, funds),
+    fetched: gateway.bodies.open(principal.accountId),
+    bufferedAnswer: incoming.answer = gateway.answers.open(principal.accountId),
+    headers: callHeaders({ model, mappedFrom, price, dropped: dropped ?? [] }),
+  };
 }
 
 function candidatesOf(
   { router }: Gateway,
-  { chosen, style, operation, principal }: MediaCallInput,
-) {
-  return router.candidates(chosen.model, { style, operation, customer: principal.accountId });
+  { model, style, principal }: Terms,
+  operation: Operation,
+): readonly Route[] {
+  return router.candidates(model, { style, operation, customer: principal.accountId });
 }
 
 /** The attempts of one media call. */
@@ -176,14 +205,14 @@ class MediaAttempts<Value> implements AttemptHost<MediaExchange, Value> {
   }
 
   start(route: Route): Promise<MediaExchange> {
-    const { gateway, work, control, fetched, bufferedAnswer, input } = this.#call;
+    const { gateway, operation, work, control, fetched, bufferedAnswer } = this.#call;
     fetched.release(); // for the route before
     return startMediaExchange(work, {
       route,
       tools: this.#tools,
       begin: () => {
         this.#asked.add(route);
-        return gateway.router.begin(route, input.operation);
+        return gateway.router.begin(route, operation);
       },
       control,
       time: gateway,
@@ -196,7 +225,7 @@ class MediaAttempts<Value> implements AttemptHost<MediaExchange, Value> {
   }
 
   timeoutMs(route: Route): number | undefined {
-    const { chosen: { catalog, model }, stream } = this.#call.input;
+    const { catalog, model, stream } = this.#call.settlement.terms;
     return answerTimeoutMs(catalog, model, route, stream);
   }
 
@@ -206,11 +235,11 @@ class MediaAttempts<Value> implements AttemptHost<MediaExchange, Value> {
   }
 
   report(route: Route, result: AttemptResult, endedMs: number): void {
-    const { gateway: { router }, settlement, input } = this.#call;
+    const { gateway: { router }, operation, settlement } = this.#call;
     settlement.tried(route, result, endedMs);
     if (!this.#asked.delete(route)) return;
-    const { chosen: { model }, operation, principal: { accountId: customer } } = input;
-    router.report(model, route, operation, result, customer);
+    const { model, principal: { accountId } } = settlement.terms;
+    router.report(model, route, operation, result, accountId);
   }
 
   onBug(error: unknown): void {
@@ -222,13 +251,13 @@ class MediaAttempts<Value> implements AttemptHost<MediaExchange, Value> {
  * Tries the routes. A client that leaves ends only a streaming call: otherwise the provider would finish and charge
  * it anyway.
  */
-export async function tryRoutes<Value>(
+async function tryRoutes<Value>(
   call: MediaCall<Value>,
 ): Promise<AttemptLoopResult<MediaExchange, Value>> {
-  const { gateway, control, input } = call;
-  const { operation, principal: { accountId: customer }, chosen: { model } } = input;
-  if (input.stream) control.watchClient(input.incoming.request.signal);
-  const candidates = candidatesOf(gateway, input);
+  const { gateway, incoming, operation, control, settlement: { terms } } = call;
+  const { model, principal: { accountId: customer }, stream } = terms;
+  if (stream) control.watchClient(incoming.request.signal);
+  const candidates = candidatesOf(gateway, terms, operation);
   const result = await runAttempts<MediaExchange, Value>({
     candidates,
     host: new MediaAttempts(call),
@@ -243,18 +272,44 @@ export async function tryRoutes<Value>(
 }
 
 /**
- * Settles a call that no route answered; returns the client's error.
+ * Tries the routes; settles a call that none answered.
  *
  * @param statusSent the status that the client already has, if it has one
+ * @throws {GatewayError} when no route answered
  */
-export async function failedCall(
-  { settlement, control }: MediaCall,
-  { error, attempts }: { readonly error: GatewayError; readonly attempts: readonly Attempt[] },
-  statusSent?: number,
-): Promise<GatewayError> {
-  const outcome = control.stopped === "client_gone" ? "client_gone" : "failed";
-  const status = statusSent ?? wireStatus(error, "chat");
+async function findAnswer<Value>(
+  call: MediaCall<Value>,
+  statusSent: () => number | undefined,
+): Promise<Found<Value>> {
+  const found = await tryRoutes(call);
+  if (found.ok) return found;
+  const { error, attempts } = found;
+  const outcome = call.control.stopped === "client_gone" ? "client_gone" : "failed";
+  const status = statusSent() ?? wireStatus(error, "chat");
   const end = { outcome, status, route: undefined, attempts } as const;
-  await settlement.settle(end, { units: 0, priceMicroVnd: 0n });
-  return error;
+  await call.settlement.settle(end, { units: 0, priceMicroVnd: 0n });
+  throw error;
+}
+
+/** Delivers a stream that begins before there is output: see `deliverEarly` of chat. */
+function deliverEarly<Value>(
+  call: MediaCall<Value>,
+  finding: Promise<Found<Value>>,
+  answers: MediaAnswers<Value>,
+): Reply {
+  const { gateway: { clock, deadlines }, incoming, control, settlement, headers } = call;
+  const arrival = arrivalOf(finding, {
+    streamOf: (found) => {
+      settlement.firstOutputAt(clock.monotonicMs());
+      return answers.lateStream?.(call, found);
+    },
+    errorEvent: (error) => mediaErrorEvent(error, settlement.terms.requestId),
+    abandon: () => settlement.abandon(),
+  });
+  incoming.bufferedBody?.keepUntil(finding);
+  call.bufferedAnswer.keepUntil(finding);
+  return streamOf(
+    earlyStream({ arrival, keepAlive: keepAliveComment, deadlines, control }),
+    headers,
+  );
 }

@@ -8,7 +8,6 @@
  */
 import { fetchedUrls } from "../../../../core/net/remote/fetched_urls.ts";
 import {
-  type ChatBounds,
   chatBounds,
   initialReservation,
   leastOutputTokens,
@@ -22,9 +21,9 @@ import {
   maxStreamBytes,
   OutputLimit,
 } from "../../../../core/calls/bounds/output_limit.ts";
-import { arrivalOf, earlyStream, isLate } from "../../../../core/calls/stream/early_stream.ts";
 import { parseJsonBody } from "../../../../core/calls/body/json_body.ts";
 import { applyPrice } from "../../../../core/billing/price.ts";
+import type { Model } from "../../../../core/catalog/catalog.ts";
 import { Reply } from "../../../../core/net/http1/server/reply.ts";
 import {
   chatBodyOf,
@@ -37,9 +36,9 @@ import {
   type CompletionRequest,
   readCompletionRequest,
 } from "../../../../core/media/completion/request.ts";
-import { chooseModel, type ChosenModel, refuseFreeChoices } from "../../call/admission.ts";
-import type { Principal } from "../../../../kv/people/api_keys/key_directory.ts";
-import { type CallCharge, type CallStart, startCall } from "../../call/call_settlement.ts";
+import { chooseModel, refuseFreeChoices } from "../../call/admission.ts";
+import type { CallCharge } from "../../call/call_settlement.ts";
+import { type CallStart, startCall } from "../../call/terms.ts";
 import { serveAdmittedChat } from "../../chat/chat.ts";
 import type { Gateway } from "../../gateway/gateway.ts";
 import { hasIdempotencyKey, knownAnswer } from "../../call/idempotency.ts";
@@ -49,8 +48,7 @@ import {
   type Incoming,
   requireJson,
 } from "../../call/incoming.ts";
-import type { Found } from "../base/event_delivery.ts";
-import { beginMediaCall, failedCall, type MediaCall, tryRoutes } from "../base/media_call.ts";
+import { type Found, type MediaCall, serveMediaCall } from "../base/media_call.ts";
 import { expectedOutput } from "../../call/rate_limits.ts";
 import { costHeaders, outputLimitHeader, streamOf } from "../../call/response_headers.ts";
 import {
@@ -64,9 +62,8 @@ import {
   meteredStream,
   type MeteredStreamInput,
 } from "../../../../core/calls/stream/metered_stream.ts";
-import type { Outcome } from "../../../../core/billing/usage/receipt.ts";
+import type { AppliedPrice, Outcome } from "../../../../core/billing/usage/receipt.ts";
 import { keepAliveComment } from "../../../../core/lib/sse/writer.ts";
-import { mediaErrorEvent } from "../../../../core/media/base/events.ts";
 import { idleMs } from "../../../../core/routing/timeouts.ts";
 import { bytesLeave } from "../../../http/query.ts";
 import { wholeAnswer } from "../../call/whole_answer.ts";
@@ -74,7 +71,7 @@ import { wholeAnswer } from "../../call/whole_answer.ts";
 // Delivers what the attempts of a completion found, settled before its last byte.
 
 /** A call with what pricing it needs. */
-export interface CompletionDelivery {
+interface CompletionDelivery {
   readonly call: MediaCall;
   readonly quoted: QuotedChat;
 }
@@ -102,7 +99,7 @@ function meteredInput(
   { route, attempts }: Found<unknown>,
   started: StartedStream,
 ): MeteredStreamInput {
-  const { call: { gateway, control, settlement, input }, quoted: { bounds, model } } = delivery;
+  const { call: { gateway, control, settlement }, quoted: { bounds, model } } = delivery;
   const { wantedOutputTokens } = bounds;
   const most = {
     answer: maxOutputBytes(wantedOutputTokens),
@@ -113,7 +110,7 @@ function meteredInput(
     keepAlive: keepAliveComment,
     deadlines: gateway.deadlines,
     control,
-    idleMs: idleMs(input.chosen.catalog, route),
+    idleMs: idleMs(settlement.terms.catalog, route),
     bounds: [new OutputLimit(most, (reading) => chargeOf(delivery, "cut", reading).usage)],
     maxBytes: maxStreamBytes(wantedOutputTokens),
     settle: async (outcome, endCode) => {
@@ -126,7 +123,7 @@ function meteredInput(
 }
 
 /** Delivers the completion of a route that answered in time. */
-export async function deliverCompletion(
+async function deliverCompletion(
   delivery: CompletionDelivery,
   found: Found<CompletionResult>,
 ): Promise<Reply> {
@@ -142,29 +139,6 @@ export async function deliverCompletion(
   const receipt = await settlement.settle({ outcome, status: 200, route, attempts }, charge);
   const all = [...headers, ...costHeaders(receipt)];
   return wholeAnswer(bytes, all, bufferedAnswer, gateway.deadlines);
-}
-
-/** Delivers a stream that begins before there is any text: see `deliverEarly` of chat. */
-export function deliverEarly(
-  delivery: CompletionDelivery,
-  finding: Promise<Found<CompletionResult>>,
-): Reply {
-  const { gateway, control, settlement, headers, input } = delivery.call;
-  const arrival = arrivalOf(finding, {
-    streamOf: (found) => {
-      settlement.firstOutputAt(gateway.clock.monotonicMs());
-      const { result } = found;
-      return result.kind === "stream" ? meteredInput(delivery, found, result.started) : undefined;
-    },
-    errorEvent: (error) => mediaErrorEvent(error, settlement.call.requestId),
-    abandon: () => settlement.abandon(),
-  });
-  input.incoming.bufferedBody?.keepUntil(finding);
-  const { deadlines } = gateway;
-  return streamOf(
-    earlyStream({ arrival, keepAlive: keepAliveComment, deadlines, control }),
-    headers,
-  );
 }
 
 /**
@@ -203,78 +177,29 @@ async function inCompletionForm(reply: Reply | Response): Promise<Reply | Respon
   return new Reply(status, headers, completionAnswer(whole));
 }
 
-async function find(
-  call: MediaCall<CompletionResult>,
-  statusSent: () => number | undefined,
-): Promise<Found<CompletionResult>> {
-  const found = await tryRoutes(call);
-  if (!found.ok) throw await failedCall(call, found, statusSent());
-  return found;
+/** A completion as the client asked for it, at the model's price. */
+interface AskedCompletion {
+  readonly request: CompletionRequest;
+  readonly model: Model;
+  readonly price: AppliedPrice;
 }
 
-/** Reserves the money and begins the call. */
-async function begin(
-  gateway: Gateway,
-  incoming: Incoming,
-  { request, chosen, principal, start }: {
-    readonly request: CompletionRequest;
-    readonly chosen: ChosenModel;
-    readonly principal: Principal;
-    readonly start: CallStart;
-  },
-): Promise<CompletionDelivery & { readonly call: MediaCall<CompletionResult> }> {
-  const { bounds: asked } = request;
-  const price = applyPrice(chosen.model.price);
-  // Beginnings of prompts are remembered for chats only.
-  let bounds: ChatBounds = {
-    ...chatBounds(asked, request.body, chosen.model, price),
-    prefixes: undefined,
-  };
-  let outputLimit: number | undefined;
-  const work = completionWork({
-    outputLimit: () => outputLimit,
-    request,
-    requestId: incoming.requestId,
-    nowSeconds: Math.floor(start.startedAtMs / 1000),
-    maxAnswerBytes: maxBytesOfAnswer(bounds.wantedOutputTokens),
-  });
-  const { expectations } = gateway;
-  const initial = initialReservation(bounds, {
-    // The reservation does not follow the stream.
-    stream: false,
-    expectedTokens: bounds.outputTokens,
-    usualTokens: expectations.usualTokens(chosen.model, principal.key.id),
-    leastTokens: leastOutputTokens(asked, request.body.outline),
-  });
-  const call = await beginMediaCall(gateway, {
-    incoming,
-    principal,
-    chosen,
-    style: "completions",
-    operation: "completion",
-    stream: asked.stream,
-    price,
-    worstCaseMicroVnd: bounds.costMicroVnd,
-    range: initial.range,
-    expectedTokens: {
-      input: bounds.estimatedInputTokens,
-      output: expectedOutput(gateway, principal, chosen.model, bounds.outputTokens),
-    },
-    dropped: [],
-    urls: fetchedUrls(request.body.outline),
-    start,
-  }, work);
-  const { amountMicroVnd, boundBy: reason } = call.reserved;
-  if (reason !== undefined) {
-    const tokens = paidLimit(bounds, asked, request.body.outline, amountMicroVnd) ?? 0;
-    outputLimit = tokens;
-    bounds = withinOutput(bounds, tokens * asked.choices);
-    call.headers.push(outputLimitHeader({ tokens, reason }));
-  }
-  return {
-    call,
-    quoted: { model: chosen.model, request: { choices: asked.choices }, price, bounds },
-  };
+/** Quotes the most that a completion can be. Beginnings of prompts are remembered for chats only. */
+function quoteOf({ request, model, price }: AskedCompletion): QuotedChat {
+  const { bounds: asked, body } = request;
+  const bounds = { ...chatBounds(asked, body, model, price), prefixes: undefined };
+  return { model, request: { choices: asked.choices }, price, bounds };
+}
+
+/** Lowers a quote to what is reserved for it. */
+function withinFunds(
+  quoted: QuotedChat,
+  { bounds: asked, body }: CompletionRequest,
+  amountMicroVnd: bigint,
+): { readonly tokens: number; readonly quoted: QuotedChat } {
+  const tokens = paidLimit(quoted.bounds, asked, body.outline, amountMicroVnd) ?? 0;
+  const bounds = withinOutput(quoted.bounds, tokens * asked.choices);
+  return { tokens, quoted: { ...quoted, bounds } };
 }
 
 async function serveNative(
@@ -293,18 +218,58 @@ async function serveNative(
     const known = await knownAnswer(gateway, incoming, principal, keyed);
     if (known !== undefined) return known;
   }
-  const delivery = await begin(gateway, incoming, { request, chosen, principal, start });
-  const { call } = delivery;
-  try {
-    let statusSent: number | undefined;
-    const finding = find(call, () => statusSent);
-    if (asked.stream && await isLate(gateway.deadlines, finding)) {
-      statusSent = 200;
-      return deliverEarly(delivery, finding);
-    }
-    return await deliverCompletion(delivery, await finding);
-  } catch (error) {
-    call.settlement.abandon();
-    throw error;
-  }
+  const { model } = chosen;
+  const price = applyPrice(model.price);
+  let quoted = quoteOf({ request, model, price });
+  const { bounds } = quoted;
+  let outputLimit: number | undefined;
+  const work = completionWork({
+    outputLimit: () => outputLimit,
+    request,
+    requestId: incoming.requestId,
+    nowSeconds: Math.floor(start.startedAtMs / 1000),
+    maxAnswerBytes: maxBytesOfAnswer(bounds.wantedOutputTokens),
+  });
+  const initial = initialReservation(bounds, {
+    // The reservation does not follow the stream.
+    stream: false,
+    expectedTokens: bounds.outputTokens,
+    usualTokens: gateway.expectations.usualTokens(model, principal.key.id),
+    leastTokens: leastOutputTokens(asked, request.body.outline),
+  });
+  return await serveMediaCall(
+    gateway,
+    incoming,
+    {
+      principal,
+      chosen,
+      start,
+      style: "completions",
+      operation: "completion",
+      stream: asked.stream,
+      price,
+      reserved: initial.range,
+      expectedTokens: {
+        input: bounds.estimatedInputTokens,
+        output: expectedOutput(gateway, principal, model, bounds.outputTokens),
+      },
+      urls: fetchedUrls(request.body.outline),
+    },
+    work,
+    {
+      begun({ settlement: { funds }, headers }) {
+        const { reservation: { amountMicroVnd }, boundBy: reason } = funds;
+        if (reason === undefined) return;
+        const paid = withinFunds(quoted, request, amountMicroVnd);
+        quoted = paid.quoted;
+        outputLimit = paid.tokens;
+        headers.push(outputLimitHeader({ tokens: paid.tokens, reason }));
+      },
+      deliver: (call, found) => deliverCompletion({ call, quoted }, found),
+      lateStream: (call, found) =>
+        found.result.kind === "stream"
+          ? meteredInput({ call, quoted }, found, found.result.started)
+          : undefined,
+    },
+  );
 }

@@ -7,7 +7,6 @@
  * - Never: charges for an image that did not come.
  */
 import type { Reply } from "../../../../core/net/http1/server/reply.ts";
-import { arrivalOf, earlyStream, isLate } from "../../../../core/calls/stream/early_stream.ts";
 import { type ImageResult, imageWork } from "../../../../core/media/images/attempt.ts";
 import {
   chargeForImages,
@@ -20,15 +19,13 @@ import { chooseModel } from "../../call/admission.ts";
 import { hasIdempotencyKey, knownAnswer } from "../../call/idempotency.ts";
 import type { Gateway } from "../../gateway/gateway.ts";
 import { admitRequest, type Incoming } from "../../call/incoming.ts";
-import { beginMediaCall, failedCall, type MediaCall, tryRoutes } from "../base/media_call.ts";
-import { type CallSettlement, startCall } from "../../call/call_settlement.ts";
-import type { AttemptLoopResult } from "../../../../core/calls/attempts/attempt_loop.ts";
+import { type Found, type MediaCall, serveMediaCall } from "../base/media_call.ts";
+import type { CallSettlement } from "../../call/call_settlement.ts";
+import { startCall } from "../../call/terms.ts";
 import {
   meteredStream,
   type MeteredStreamInput,
 } from "../../../../core/calls/stream/metered_stream.ts";
-import { mediaErrorEvent } from "../../../../core/media/base/events.ts";
-import type { MediaExchange } from "../../../../core/media/base/exchange.ts";
 import type { StreamEndCode } from "../../../../core/billing/usage/call_failure.ts";
 import type { Outcome } from "../../../../core/billing/usage/receipt.ts";
 import { idleMs } from "../../../../core/routing/timeouts.ts";
@@ -40,17 +37,13 @@ import { wholeAnswer } from "../../call/whole_answer.ts";
 // Delivers what the attempts of an image call found, settled before its last byte.
 
 /** An image call, with what delivering its answer needs. */
-export interface ImageDelivery {
+interface ImageDelivery {
   readonly call: MediaCall;
   /** Number of requested images. */
   readonly asked: number;
 }
 
-/** The images of a route, as the attempt loop found them. */
-export type FoundImages = Extract<
-  AttemptLoopResult<MediaExchange, ImageResult>,
-  { readonly ok: true }
->;
+type FoundImages = Found<ImageResult>;
 type WholeResult = Extract<ImageResult, { readonly kind: "answer" }>;
 type StreamResult = Extract<ImageResult, { readonly kind: "stream" }>;
 
@@ -70,7 +63,7 @@ async function settleImages(
   counts: { readonly finished: number; readonly begun: number },
   endCode?: StreamEndCode,
 ) {
-  const { price } = settlement.call;
+  const { price } = settlement.terms;
   const charge = chargeForImages({ outcome, price, asked, ...counts });
   return await settlement.settle({ outcome, endCode, status: 200, route, attempts }, charge);
 }
@@ -107,7 +100,7 @@ function meteredInput(
     keepAlive: keepAliveComment,
     deadlines: gateway.deadlines,
     control,
-    idleMs: idleMs(delivery.call.input.chosen.catalog, found.route),
+    idleMs: idleMs(settlement.terms.catalog, found.route),
     settle: async (outcome, endCode) => {
       try {
         await settleImages(end, outcome, images.counts(), endCode);
@@ -121,7 +114,7 @@ function meteredInput(
 }
 
 /** Delivers the images of a route that answered in time. */
-export async function deliverImages(
+async function deliverImages(
   delivery: ImageDelivery,
   found: FoundImages,
 ): Promise<Reply> {
@@ -130,46 +123,6 @@ export async function deliverImages(
   const { result } = found;
   if (result.kind === "answer") return await deliverAnswer(delivery, found, result);
   return streamOf(meteredStream(meteredInput(delivery, found, result)), call.headers);
-}
-
-/** Delivers a stream that begins before there is a picture: see `deliverEarly` of chat. */
-export function deliverImagesEarly(
-  delivery: ImageDelivery,
-  finding: Promise<FoundImages>,
-): Reply {
-  const { call } = delivery;
-  const { gateway, control, settlement, headers } = call;
-  const arrival = arrivalOf(finding, {
-    streamOf: (found) => {
-      settlement.firstOutputAt(gateway.clock.monotonicMs());
-      const { result } = found;
-      return result.kind === "stream" ? meteredInput(delivery, found, result) : undefined;
-    },
-    errorEvent: (error) => mediaErrorEvent(error, settlement.call.requestId),
-    abandon: () => settlement.abandon(),
-  });
-  const { deadlines } = gateway;
-  call.input.incoming.bufferedBody?.keepUntil(finding);
-  call.bufferedAnswer.keepUntil(finding);
-  return streamOf(
-    earlyStream({ arrival, keepAlive: keepAliveComment, deadlines, control }),
-    headers,
-  );
-}
-
-/**
- * Tries the routes.
- *
- * @param statusSent the status that the client already has, if it has one
- * @throws {GatewayError} when no route gave a picture; the call is settled then
- */
-async function find(
-  call: MediaCall<ImageResult>,
-  statusSent: () => number | undefined,
-): Promise<FoundImages> {
-  const found = await tryRoutes(call);
-  if (!found.ok) throw await failedCall(call, found, statusSent());
-  return found;
 }
 
 /**
@@ -202,30 +155,28 @@ export async function serveImages(
     requestId: incoming.requestId,
     nowSeconds: Math.floor(start.startedAtMs / 1000),
   });
-  const call = await beginMediaCall(gateway, {
+  const deliveryOf = (call: MediaCall): ImageDelivery => ({ call, asked: request.count });
+  return await serveMediaCall(
+    gateway,
     incoming,
-    principal,
-    chosen,
-    style: "images",
-    operation: "image",
-    stream: request.stream,
-    price,
-    worstCaseMicroVnd: costOfUnits(price, price.unit === "image" ? request.count : 1),
-    dropped: [],
-    urls: urlsOfBody(request.body),
-    start,
-  }, work);
-  try {
-    let statusSent: number | undefined;
-    const finding = find(call, () => statusSent);
-    const delivery = { call, asked: request.count };
-    if (request.stream && await isLate(gateway.deadlines, finding)) {
-      statusSent = 200;
-      return deliverImagesEarly(delivery, finding);
-    }
-    return await deliverImages(delivery, await finding);
-  } catch (error) {
-    call.settlement.abandon();
-    throw error;
-  }
+    {
+      principal,
+      chosen,
+      start,
+      style: "images",
+      operation: "image",
+      stream: request.stream,
+      price,
+      reserved: costOfUnits(price, price.unit === "image" ? request.count : 1),
+      urls: urlsOfBody(request.body),
+    },
+    work,
+    {
+      deliver: (call, found) => deliverImages(deliveryOf(call), found),
+      lateStream: (call, found) =>
+        found.result.kind === "stream"
+          ? meteredInput(deliveryOf(call), found, found.result)
+          : undefined,
+    },
+  );
 }

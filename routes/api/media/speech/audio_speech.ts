@@ -8,7 +8,6 @@
  */
 import { fetchedUrls } from "../../../../core/net/remote/fetched_urls.ts";
 import type { Reply } from "../../../../core/net/http1/server/reply.ts";
-import { isLate } from "../../../../core/calls/stream/early_stream.ts";
 import { readMediaBody } from "../../../../core/calls/body/body.ts";
 import { applyPrice, costOfUnits } from "../../../../core/billing/price.ts";
 import {
@@ -20,15 +19,9 @@ import { chooseModel } from "../../call/admission.ts";
 import { hasIdempotencyKey, knownAnswer } from "../../call/idempotency.ts";
 import type { Gateway } from "../../gateway/gateway.ts";
 import { admitRequest, type Incoming, requireJson } from "../../call/incoming.ts";
-import { beginMediaCall, failedCall, type MediaCall, tryRoutes } from "../base/media_call.ts";
-import { startCall } from "../../call/call_settlement.ts";
-import {
-  deliverEvents,
-  deliverEventsEarly,
-  type Found,
-  relayedBody,
-  settlerOf,
-} from "../base/event_delivery.ts";
+import { type Found, type MediaCall, serveMediaCall } from "../base/media_call.ts";
+import { startCall } from "../../call/terms.ts";
+import { deliverEvents, lateEvents, relayedBody, settlerOf } from "../base/event_delivery.ts";
 import { formatVnd } from "../../../../core/billing/money/micro_vnd.ts";
 import { answerHeaders } from "../../../http/own_headers.ts";
 
@@ -43,7 +36,7 @@ function deliverAudio(call: MediaCall, found: Found<SpeechResult>, audio: Audio)
     control: call.control,
     onEnd: async (outcome, endCode) => void await settle(outcome, endCode),
   });
-  const cost = formatVnd(costOfUnits(call.input.price, 1));
+  const cost = formatVnd(costOfUnits(call.settlement.terms.price, 1));
   return new Response(body, {
     headers: [
       ["content-type", audio.contentType],
@@ -54,26 +47,11 @@ function deliverAudio(call: MediaCall, found: Found<SpeechResult>, audio: Audio)
 }
 
 /** Delivers the speech of a route that answered in time. */
-export function deliverSpeech(call: MediaCall, found: Found<SpeechResult>): Reply | Response {
+function deliverSpeech(call: MediaCall, found: Found<SpeechResult>): Reply | Response {
   call.settlement.firstOutputAt(call.gateway.clock.monotonicMs());
   const { result } = found;
   if (result.kind === "audio") return deliverAudio(call, found, result);
   return deliverEvents({ call, units: 1 }, found, result.started);
-}
-
-/**
- * Tries the routes.
- *
- * @param statusSent the status that the client already has, if it has one
- * @throws {GatewayError} when no route gave speech; the call is settled then
- */
-async function find(
-  call: MediaCall<SpeechResult>,
-  statusSent: () => number | undefined,
-): Promise<Found<SpeechResult>> {
-  const found = await tryRoutes(call);
-  if (!found.ok) throw await failedCall(call, found, statusSent());
-  return found;
 }
 
 /**
@@ -103,29 +81,24 @@ export async function serveSpeech(gateway: Gateway, incoming: Incoming): Promise
     if (known !== undefined) return known;
   }
   const price = applyPrice(chosen.model.price);
-  const call = await beginMediaCall(gateway, {
+  return await serveMediaCall(
+    gateway,
     incoming,
-    principal,
-    chosen,
-    style: "speech",
-    operation: "speech",
-    stream: request.events,
-    price,
-    worstCaseMicroVnd: costOfUnits(price, 1),
-    dropped: [],
-    urls: fetchedUrls(request.body.outline),
-    start,
-  }, speechWork(request, incoming.requestId));
-  try {
-    let statusSent: number | undefined;
-    const finding = find(call, () => statusSent);
-    if (request.events && await isLate(gateway.deadlines, finding)) {
-      statusSent = 200;
-      return deliverEventsEarly({ call, units: 1 }, finding);
-    }
-    return deliverSpeech(call, await finding);
-  } catch (error) {
-    call.settlement.abandon();
-    throw error;
-  }
+    {
+      principal,
+      chosen,
+      start,
+      style: "speech",
+      operation: "speech",
+      stream: request.events,
+      price,
+      reserved: costOfUnits(price, 1),
+      urls: fetchedUrls(request.body.outline),
+    },
+    speechWork(request, incoming.requestId),
+    {
+      deliver: (call, found) => deliverSpeech(call, found),
+      lateStream: (call, found) => lateEvents({ call, units: 1 }, found),
+    },
+  );
 }

@@ -8,7 +8,6 @@
  */
 import type { Reply } from "../../../../core/net/http1/server/reply.ts";
 import { urlsOfBody } from "../../../../core/calls/body/body.ts";
-import { isLate } from "../../../../core/calls/stream/early_stream.ts";
 import { applyPrice, costOfUnits } from "../../../../core/billing/price.ts";
 import {
   maxTranscriptionBodyBytes,
@@ -18,35 +17,19 @@ import {
   transcriptionWork,
 } from "../../../../core/media/transcription/attempt.ts";
 import { chooseModel } from "../../call/admission.ts";
-import { startCall } from "../../call/call_settlement.ts";
+import { startCall } from "../../call/terms.ts";
 import { wholeAnswer } from "../../call/whole_answer.ts";
 import type { Gateway } from "../../gateway/gateway.ts";
 import { hasIdempotencyKey, knownAnswer } from "../../call/idempotency.ts";
 import { admitRequest, type Incoming } from "../../call/incoming.ts";
 import {
   deliverEvents,
-  deliverEventsEarly,
   type EventDelivery,
-  type Found,
+  lateEvents,
   settlerOf,
 } from "../base/event_delivery.ts";
-import { beginMediaCall, failedCall, type MediaCall, tryRoutes } from "../base/media_call.ts";
+import { type Found, type MediaCall, serveMediaCall } from "../base/media_call.ts";
 import { costHeaders } from "../../call/response_headers.ts";
-
-/**
- * Tries the routes.
- *
- * @param statusSent the status that the client already has, if it has one
- * @throws {GatewayError} when no route gave a transcript; the call is settled then
- */
-async function find(
-  call: MediaCall<TranscriptionResult>,
-  statusSent: () => number | undefined,
-): Promise<Found<TranscriptionResult>> {
-  const found = await tryRoutes(call);
-  if (!found.ok) throw await failedCall(call, found, statusSent());
-  return found;
-}
 
 async function deliver(
   delivery: EventDelivery,
@@ -92,29 +75,25 @@ export async function serveTranscription(
   const price = applyPrice(chosen.model.price);
   const { seconds } = request;
   const units = price.unit === "second" ? seconds : 1;
-  const call = await beginMediaCall(gateway, {
+  const deliveryOf = (call: MediaCall): EventDelivery => ({ call, units, seconds });
+  return await serveMediaCall(
+    gateway,
     incoming,
-    principal,
-    chosen,
-    style: "transcriptions",
-    operation: "transcription",
-    stream: request.stream,
-    price,
-    worstCaseMicroVnd: costOfUnits(price, units),
-    dropped: [],
-    urls: urlsOfBody(request.body),
-    start,
-  }, transcriptionWork(request, incoming.requestId));
-  try {
-    let statusSent: number | undefined;
-    const finding = find(call, () => statusSent);
-    if (request.stream && await isLate(gateway.deadlines, finding)) {
-      statusSent = 200;
-      return deliverEventsEarly({ call, units, seconds }, finding);
-    }
-    return await deliver({ call, units, seconds }, await finding);
-  } catch (error) {
-    call.settlement.abandon();
-    throw error;
-  }
+    {
+      principal,
+      chosen,
+      start,
+      style: "transcriptions",
+      operation: "transcription",
+      stream: request.stream,
+      price,
+      reserved: costOfUnits(price, units),
+      urls: urlsOfBody(request.body),
+    },
+    transcriptionWork(request, incoming.requestId),
+    {
+      deliver: (call, found) => deliver(deliveryOf(call), found),
+      lateStream: (call, found) => lateEvents(deliveryOf(call), found),
+    },
+  );
 }

@@ -8,6 +8,7 @@
  * - Out: tasks as JSON, files as streams.
  * - Never: stores a prompt, or shows a task to an account that does not own it.
  */
+import type { Reply } from "../../../../core/net/http1/server/reply.ts";
 import { GatewayError } from "../../../../core/lib/errors/errors.ts";
 import { newId } from "../../../../core/lib/ids/ids.ts";
 import {
@@ -32,13 +33,12 @@ import { chooseModel } from "../../call/admission.ts";
 import type { Gateway } from "../../gateway/gateway.ts";
 import { admitRequest, type Incoming } from "../../call/incoming.ts";
 import {
-  beginMediaCall,
-  failedCall,
+  type Found,
   type MediaCall,
-  type MediaCallInput,
-  tryRoutes,
+  type MediaRequest,
+  serveMediaCall,
 } from "../base/media_call.ts";
-import { startCall } from "../../call/call_settlement.ts";
+import { startCall } from "../../call/terms.ts";
 import { LateReceiptError } from "../../call/route_result.ts";
 import { costHeaders } from "../../call/response_headers.ts";
 import type { HttpRequest } from "../../../http/body/http_request.ts";
@@ -126,15 +126,14 @@ async function takeBack(gateway: Gateway, task: VideoTask): Promise<void> {
   await smallExchange(gateway, upstream.transport, request).catch(() => {});
 }
 
-async function submit(
-  call: MediaCall<string>,
+/** Settles a task that a provider has taken, and answers with it. */
+async function submitted(
+  { gateway, settlement, headers }: MediaCall<string>,
+  found: Found<string>,
   request: VideoRequest,
   claim: ClaimedKey | undefined,
 ): Promise<Response> {
-  const { gateway, input, settlement } = call;
-  const { price, chosen, principal, incoming } = input;
-  const found = await tryRoutes(call);
-  if (!found.ok) throw await failedCall(call, found);
+  const { requestId, price, model, principal } = settlement.terms;
   const { route, begun: { access }, attempts, result: upstreamId } = found;
   const nowMs = gateway.clock.nowMs();
   const priceMicroVnd = costOfUnits(price, 1);
@@ -142,8 +141,8 @@ async function submit(
     id: newId("video", nowMs),
     accountId: principal.accountId,
     keyId: principal.key.id,
-    requestId: incoming.requestId,
-    model: chosen.model.id,
+    requestId,
+    model: model.id,
     route: route.id,
     credential: credentialName(gateway, route, access.secret),
     upstreamId,
@@ -152,7 +151,7 @@ async function submit(
     createdAtMs: nowMs,
     completedAtMs: undefined,
     expiresAtMs: undefined,
-    deadlineAtMs: nowMs + videoRulesOf(chosen.model).deadlineMinutes * 60_000,
+    deadlineAtMs: nowMs + videoRulesOf(model).deadlineMinutes * 60_000,
     seconds: request.sentSeconds,
     size: request.size,
     error: undefined,
@@ -171,7 +170,7 @@ async function submit(
     const receipt = await settlement.settle(end, charge, { attach: newTaskRows(task, claim) });
     gateway.media.wakeUp.nudge(videoPolls.name);
     return Response.json(videoObject(task), {
-      headers: [...call.headers, ...costHeaders(receipt)],
+      headers: [...headers, ...costHeaders(receipt)],
     });
   } catch (error) {
     if (error instanceof LateReceiptError) {
@@ -190,7 +189,10 @@ async function submit(
  *
  * @throws {GatewayError} the client's error; nothing is charged then
  */
-export async function createVideo(gateway: Gateway, incoming: Incoming): Promise<Response> {
+export async function createVideo(
+  gateway: Gateway,
+  incoming: Incoming,
+): Promise<Reply | Response> {
   const start = startCall(gateway);
   const { body, principal } = await admitRequest(gateway, incoming);
   const { headers } = incoming.request;
@@ -207,12 +209,8 @@ export async function createVideo(gateway: Gateway, incoming: Incoming): Promise
   const known = await claimOf(gateway, incoming, principal, media);
   if (known?.kind === "done") return known.response;
   try {
-    return await carryOut(gateway, request, media, known?.claim, {
-      incoming,
-      principal,
-      chosen,
-      start,
-    });
+    const named = { principal, chosen, start };
+    return await carryOut(gateway, incoming, named, { request, media, claim: known?.claim });
   } catch (error) {
     if (!(error instanceof LateReceiptError)) await giveUpClaim(gateway, known?.claim);
     throw error;
@@ -221,26 +219,31 @@ export async function createVideo(gateway: Gateway, incoming: Incoming): Promise
 
 async function carryOut(
   gateway: Gateway,
-  request: VideoRequest,
-  media: MediaBody,
-  claim: ClaimedKey | undefined,
-  input: Pick<MediaCallInput, "incoming" | "principal" | "chosen" | "start">,
-): Promise<Response> {
-  const price = applyPrice(input.chosen.model.price, request.billedSeconds);
-  const call = await beginMediaCall(gateway, {
-    ...input,
-    style: "videos",
-    operation: "video",
-    stream: false,
-    price,
-    worstCaseMicroVnd: costOfUnits(price, 1),
-    dropped: droppedFields(request),
-    urls: urlsOfBody(media),
-  }, videoWork(request));
-  try {
-    return await submit(call, request, claim);
-  } catch (error) {
-    call.settlement.abandon();
-    throw error;
-  }
+  incoming: Incoming,
+  named: Pick<MediaRequest, "principal" | "chosen" | "start">,
+  { request, media, claim }: {
+    readonly request: VideoRequest;
+    readonly media: MediaBody;
+    readonly claim: ClaimedKey | undefined;
+  },
+): Promise<Reply | Response> {
+  const price = applyPrice(named.chosen.model.price, request.billedSeconds);
+  return await serveMediaCall(
+    gateway,
+    incoming,
+    {
+      ...named,
+      style: "videos",
+      operation: "video",
+      stream: false,
+      price,
+      reserved: costOfUnits(price, 1),
+      dropped: droppedFields(request),
+      urls: urlsOfBody(media),
+    },
+    videoWork(request),
+    {
+      deliver: (call, found) => submitted(call, found, request, claim),
+    },
+  );
 }

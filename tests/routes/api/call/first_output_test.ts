@@ -5,6 +5,8 @@ import { applyPrice } from "../../../../core/billing/price.ts";
 import { rangeOf } from "../../../../core/billing/reservation_range.ts";
 import { readReceipt } from "../../../../kv/money/receipts/receipts.ts";
 import { reserveWithin } from "../../../../routes/api/call/admission.ts";
+import { CallSettlement } from "../../../../routes/api/call/call_settlement.ts";
+import { startCall, type Terms } from "../../../../routes/api/call/terms.ts";
 import { ChatSettlement } from "../../../../routes/api/chat/chat_settlement.ts";
 import { openTestGateway } from "../../../support/gateways/gateway_in_process.ts";
 
@@ -16,27 +18,40 @@ Deno.test("the first output of a call is that of the attempt that was first, tho
   const model = gateway.catalog.current.models.find(({ kind }) => kind === "chat");
   const route = model?.routes[0];
   assert(principal !== undefined && model !== undefined && route !== undefined);
-  const startedAtMs = gateway.clock.nowMs();
-  const startedMonotonicMs = gateway.clock.monotonicMs();
+  const start = startCall(gateway);
+  const { startedAtMs, startedMonotonicMs } = start;
   const requestId = newId("request", startedAtMs);
-  const { reservation } = await reserveWithin(gateway.wallet, principal, {
-    range: rangeOf(0n),
-    startedAtMs,
-    localError: () => Promise.resolve(undefined),
-  });
-  const settlement = new ChatSettlement(gateway, {
-    rounds: undefined,
+  const price = applyPrice(model.price);
+  const terms: Terms = {
     requestId,
     principal,
+    start,
     catalog: gateway.catalog.current,
     model,
     mappedFrom: undefined,
+    kind: "chat",
+    style: "chat",
+    stream: true,
+    price,
+  };
+  const { reservation } = await reserveWithin(gateway.wallet, terms, {
+    range: rangeOf(0n),
+    localError: () => Promise.resolve(undefined),
+  });
+  const funds = {
+    reservation,
+    boundBy: undefined,
+    rated: undefined,
+    keyedCall: undefined,
+    running: gateway.calls.begin(principal),
+  };
+  const settlement = new ChatSettlement(gateway, new CallSettlement(gateway, terms, funds), {
+    rounds: undefined,
     request: readChatRequest("chat", {
       model: model.id,
       stream: true,
       messages: [{ role: "user", content: "hello" }],
     }),
-    price: applyPrice(model.price),
     bounds: {
       estimatedInputTokens: 2,
       outputTokens: 10,
@@ -46,12 +61,9 @@ Deno.test("the first output of a call is that of the attempt that was first, tho
       tools: [],
       toolFeesMicroVnd: 0n,
       tier: "default",
-      reservedPrice: applyPrice(model.price),
+      reservedPrice: price,
       costMicroVnd: 0n,
     },
-    reservation,
-    start: { startedAtMs, startedMonotonicMs, origin: undefined },
-    running: { end() {} },
   });
   settlement.tried(route, { kind: "beaten", ms: 50 }, startedMonotonicMs + 50);
   settlement.tried(route, { kind: "ok", ms: 120 }, startedMonotonicMs + 120);
