@@ -88,8 +88,6 @@ function lose(prefix: string, at: number, accountOf: (row: Deno.KvEntry<unknown>
 const noCopiesInFull =
   "the scan of all rows reads lines and operations, no copies by time; the days behind it are read, too";
 const nothingSealed = "no balance is sealed";
-const settledLater =
-  "a receipt of the half hour before the newest call that no index names counts as settled meanwhile";
 const sealedDay = "rows of sealed days are read by --from and --full only";
 
 const wallets: readonly Damage[] = [
@@ -213,11 +211,17 @@ const receipts: readonly Damage[] = [
   {
     name: "a batch that is gone",
     kinds: ["index"],
-    outside: { recent: settledLater, sealed: settledLater },
+    line: /index: receipts and index differ/,
     plant: async ({ kv, row, ann }) => {
       await kv.delete((await row(["settled"], -1)).key);
       return ann;
     },
+  },
+  {
+    name: "a deleted receipt that only a batch names",
+    kinds: ["index"],
+    line: /index: 1 receipts are missing/,
+    plant: lose("receipt", -1, payerOf),
   },
   {
     name: "an index page that is gone",

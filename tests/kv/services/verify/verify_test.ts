@@ -3,6 +3,9 @@ import { type AccountId, newId } from "../../../../core/lib/ids/ids.ts";
 import { TimeSlices, workSliceMs } from "../../../../core/lib/time/time_slices.ts";
 import { exportRecords } from "../../../../kv/services/verify/export.ts";
 import type { LedgerEntry } from "../../../../kv/money/ledger/ledger.ts";
+import { recentIdsStart } from "../../../../kv/services/verify/checks/verify_index.ts";
+import { verifyRecentDays } from "../../../../kv/services/verify/recent/recent_days.ts";
+import { recentBounds } from "../../../../kv/services/verify/recent/recent_sums.ts";
 import { openWalletEngine } from "../../../../kv/money/wallet/mod.ts";
 import { verifyStore } from "../../../../kv/services/verify/verify_books.ts";
 import { readWallet } from "../../../../kv/money/balances/wallets.ts";
@@ -169,6 +172,8 @@ async function deleteLedger(kv: KeyValueStore, account: AccountId): Promise<void
   for await (const { key } of kv.list({ prefix: ["ledger", account] })) await kv.delete(key);
 }
 
+async function* nothing(): AsyncGenerator<never> {}
+
 Deno.test("verification beside a busy wallet engine finds no problem", async () => {
   using store = await usedStore();
   await topUp(store.kv, store.account, 1_000_000n);
@@ -190,6 +195,17 @@ Deno.test("verification beside a busy wallet engine finds no problem", async () 
   }
   assertEquals(pauses.length > 0, true, "it was looked at while it stood still");
   assertEquals((await verifyStore(store.kv)).ok, true);
+  for (let round = 0; round < 5; round++) {
+    const working = work(300);
+    const bounds = recentBounds({
+      startMs: undefined,
+      closedEndMs: 0,
+      recentStart: await recentIdsStart(store.kv),
+    });
+    const options = { bounds, openings: nothing, slices: undefined, pause };
+    assertEquals((await verifyRecentDays(store.kv, options)).problems, []);
+    await working;
+  }
 });
 
 Deno.test("the export has every record of money and no secret", async () => {
