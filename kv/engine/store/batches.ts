@@ -36,6 +36,11 @@ export function encodeBatch(parts: Iterable<BatchPart>): string {
   return JSON.stringify(rows);
 }
 
+function isPart(row: unknown): row is [AccountId, string, RequestId[]] {
+  return Array.isArray(row) && row.length === 3 && typeof row[0] === "string" &&
+    /^-?\d+$/.test(row[1]) && Array.isArray(row[2]);
+}
+
 /**
  * Decodes a batch row.
  *
@@ -44,7 +49,8 @@ export function encodeBatch(parts: Iterable<BatchPart>): string {
 export function decodeBatch(entry: Deno.KvEntry<unknown>): Batch {
   const { instanceId, commit } = batchOf(entry.key);
   invariant(typeof entry.value === "string" && Number.isInteger(commit), "not a batch row");
-  const rows = JSON.parse(entry.value) as [AccountId, string, RequestId[]][];
+  const rows: unknown = JSON.parse(entry.value);
+  invariant(Array.isArray(rows) && rows.every(isPart), "not the parts of a batch");
   const parts = rows.map(([accountId, charged, requestIds]) => {
     const chargedMicroVnd = BigInt(charged);
     invariant(chargedMicroVnd >= 0n, "the charge of a batch is never negative");

@@ -10,7 +10,7 @@ import { wholeKind } from "../../engine/store/read_ahead.ts";
 import { nextDay, type SealedCheckpoint } from "./days/checkpoint_chain.ts";
 import { contentDifferences, DayDigests } from "./days/day_digests.ts";
 import type { Problem } from "./checks/verify_account.ts";
-import { readable } from "./checks/verify_index.ts";
+import { readable } from "./checks/readable_rows.ts";
 
 /** Lists how the rows of sealed days differ from what their checkpoints say. */
 export function sealedDifferences(
@@ -55,7 +55,7 @@ export async function compareSealedDays(
 }
 
 /** Adds the ledger lines from a moment on; all if there is no moment. */
-export async function addLines(
+async function addLines(
   kv: KeyValueStore,
   digests: DayDigests,
   { fromMs, slices }: {

@@ -3,8 +3,8 @@
  *
  * A day that is over, and in which nothing is wrong, is sealed by a checkpoint (`checkpoint_chain.ts`) with the balances
  * of all accounts at its end. The next verification checks the chain, reads the rows since then, and compares every
- * wallet with its sealed balance plus those rows. The full one reads everything besides (`verify.ts`), and compares all
- * sealed days with their checkpoints; so does the first, since nothing is sealed then.
+ * wallet with its sealed balance plus those rows. The full one is the same without a beginning, and compares all sealed
+ * days with their checkpoints besides; so does the first, since nothing is sealed then.
  *
  * A checkpoint is written only if no problem was found and no account was left undecided. Wallets are no part of it, so
  * a wrong wallet is found each time anew.
@@ -19,10 +19,8 @@
 import type { MasterKeys } from "../../../core/people/api_keys/seal.ts";
 import { sleep } from "../../../core/lib/time/sleep.ts";
 import { vietnamDay, vietnamDayStartMs } from "../../../core/lib/time/vietnam_time.ts";
-import { completeLinesByTime, isLedgerLine, linesByTime } from "../../money/ledger/ledger.ts";
-import { daySumsPrefix, ledgersPrefix, walletsPrefix } from "../../engine/schema/keys.ts";
+import { completeLinesByTime } from "../../money/ledger/ledger.ts";
 import type { KeyValueStore } from "../../engine/store/key_value_store.ts";
-import { wholeKind } from "../../engine/store/read_ahead.ts";
 import {
   appendCheckpoint,
   type Chain,
@@ -33,23 +31,14 @@ import {
   type SealedCheckpoint,
 } from "./days/checkpoint_chain.ts";
 import { deleteBalancesBefore, StoredDayBalances } from "./days/day_balances.ts";
-import { DayDigests, lineAtMs } from "./days/day_digests.ts";
-import { type RecentDays, verifyRecentDays } from "./recent/recent_days.ts";
-import { recentBounds } from "./recent/recent_sums.ts";
-import { addLines, compareSealedDays, sealedDifferences } from "./sealed_days.ts";
-import { ledgerFingerprint, type Problem } from "./checks/verify_account.ts";
+import { distinct, type VerifiedDays, verifyDays } from "./scan/verify_days.ts";
+import { recentIdsStart, scanBounds } from "./scan/scan_sums.ts";
+import { compareSealedDays, sealedDifferences } from "./sealed_days.ts";
+import type { Problem } from "./checks/verify_account.ts";
 import { wrongHours } from "./checks/verify_sums.ts";
-import { hash, recentIdsStart } from "./checks/verify_index.ts";
 import { addAuditLine, commandLine } from "../../people/audit/operator_audit.ts";
 import type { AccountId } from "../../../core/lib/ids/ids.ts";
 import type { TimeSlices } from "../../../core/lib/time/time_slices.ts";
-import { ClaimSums } from "../../money/ledger/provider_claims.ts";
-import { allCopyProblems } from "./checks/verify_day_copies.ts";
-import { catalogProblems, claimDisagreements, readClaimRows } from "./checks/verify_catalog.ts";
-import { creditProblems } from "./checks/verify_credits.ts";
-import { isRefund } from "./checks/verify_refunds.ts";
-import { checkUntilRest, Scan } from "./verify_scan.ts";
-import { verifyVideos } from "../videos/mod.ts";
 import { dayMs, hourMs } from "../../../core/lib/time/durations.ts";
 
 // Verifies the invariants of a whole store, and lists what violates them:
@@ -69,14 +58,12 @@ import { dayMs, hourMs } from "../../../core/lib/time/durations.ts";
 // 10. credit that was given is within its budgets, and what is left, spent and expired of each grant
 //    agrees with the ledger and the wallet (`verify_credits.ts`).
 //
-// May run beside a live service. One fast scan sums everything. Accounts that look wrong, or were
-// in use meanwhile, are then checked one by one; a reading counts only if nothing changed during
-// it, and is repeated after a pause. Receipts of days that the scan verified are not read again.
-// Accounts that keep changing are reported as `moving`: they are neither verified nor wrong. The
-// totals are those of the scan, and exact only if nothing changes.
-
-/** Accounts (or day sums) that verification keeps in memory per pass over the store. */
-const verifyRowsPerPass = 200_000;
+// May run beside a live service. One scan in the order of time sums everything. Accounts that look
+// wrong, or were in use meanwhile, are looked at again, and those that still do are checked one by
+// one; a reading counts only if nothing changed during it, and is repeated after a pause. Receipts of
+// days that the scan verified are not read again. Accounts that keep changing are reported as
+// `moving`: they are neither verified nor wrong. The totals are those of the scan, and exact only if
+// nothing changes.
 
 /** Most problems that a report lists; beyond it only their number. */
 const maxVerifyProblems = 1_000;
@@ -103,34 +90,17 @@ export interface VerifyReport {
 
 /** Options of {@linkcode verifyStore}. */
 export interface VerifyOptions {
-  /** Accounts, day sums and refunds in memory at once; a larger store takes more passes. */
-  readonly rowsPerPass?: number;
+  /** Accounts and day sums in memory at once; a larger store takes more passes. */
+  readonly rowsAtOnce?: number | undefined;
   /** Lets calls run in between, if the service runs on this thread. */
   readonly slices?: TimeSlices | undefined;
   /** Waits before accounts that were in use are read again. */
   readonly pause?: (durationMs: number) => Promise<void>;
-  /** Collects the receipts of all accounts by day. */
-  readonly digests?: DayDigests | undefined;
-}
-
-async function countPasses(
-  kv: KeyValueStore,
-  rowsPerPass: number,
-  slices: TimeSlices | undefined,
-): Promise<number> {
-  let rows = 0;
-  for (const prefix of [walletsPrefix(), daySumsPrefix()]) {
-    for await (const _ of wholeKind(kv, { prefix }, slices)) rows++;
-  }
-  for await (const { value } of wholeKind(kv, { prefix: ledgersPrefix() }, slices)) {
-    if (isRefund(value)) rows++;
-  }
-  return Math.max(1, Math.ceil(rows / rowsPerPass));
 }
 
 /**
- * Verifies a store. Reads everything once per `rowsPerPass` accounts, which bounds the memory
- * independently of the number of receipts.
+ * Verifies a store: everything in it, without regard to checkpoints. `rowsAtOnce` bounds the memory independently of
+ * the number of receipts.
  *
  * @example
  * ```ts
@@ -144,77 +114,37 @@ export async function verifyStore(
   kv: KeyValueStore,
   options: VerifyOptions = {},
 ): Promise<VerifyReport> {
-  const rowsPerPass = options.rowsPerPass ?? verifyRowsPerPass;
-  const { slices, pause = sleep } = options;
+  const days = await verifyAllDays(kv, options, 0);
+  return { ...totalsOf(days), ...listed(days.problems), moving: days.moving };
+}
+
+async function* nothing(): AsyncGenerator<never> {}
+
+/** Verifies all days as if none was sealed, and sums the balances up to a moment. */
+async function verifyAllDays(
+  kv: KeyValueStore,
+  { slices, pause = sleep, rowsAtOnce }: VerifyOptions,
+  closedEndMs: number,
+): Promise<VerifiedDays> {
   const recentStart = await recentIdsStart(kv);
-  const passes = await countPasses(kv, rowsPerPass, slices);
-  const totals = {
-    accounts: 0,
-    receipts: 0,
-    available: 0n,
-    leased: 0n,
-    owed: 0n,
-    ledger: 0n,
-    charged: 0n,
-  };
-  const problems: Problem[] = [];
-  const moving: AccountId[] = [];
-  let problemCount = 0;
-  let latestOnReceipts = 0;
-  const report = (some: readonly Problem[]) => {
-    problemCount += some.length;
-    problems.push(...some.slice(0, maxVerifyProblems - problems.length));
-  };
-  const claimsBefore = await readClaimRows(kv, slices);
-  const claims = new ClaimSums();
-  for (let pass = 0; pass < passes; pass++) {
-    const isOurs = (accountId: AccountId) => hash(accountId) % passes === pass;
-    const digests = pass === 0 ? options.digests : undefined;
-    const scan = new Scan(kv, isOurs, { recentStart, slices, claims, digests });
-    await scan.run();
-    totals.accounts += scan.tallies.size;
-    totals.receipts += scan.receipts;
-    latestOnReceipts = Math.max(latestOnReceipts, scan.latestCatalogVersion);
-    for (const tally of scan.tallies.values()) {
-      totals.available += tally.availableMicroVnd;
-      totals.leased += tally.leasedMicroVnd;
-      const worth = tally.availableMicroVnd + tally.leasedMicroVnd;
-      if (worth < 0n) totals.owed -= worth;
-      totals.ledger += tally.ledgerMicroVnd;
-      totals.charged += tally.chargedMicroVnd;
-    }
-    // Rows without an account are reported by the first pass only.
-    report(scan.problems.filter(({ accountId }) => accountId !== undefined || pass === 0));
-    const unreadable = new Set(scan.problems.map(({ accountId }) => accountId));
-    const suspects = [...scan.suspects].filter((accountId) => !unreadable.has(accountId));
-    const seen = new Map(suspects.map((accountId) => [accountId, scan.prints.of(accountId)]));
-    const second = await checkUntilRest(kv, seen, {
-      pause,
-      slices,
-      recentStart,
-      known: scan.provedSums,
-      doubtfulLedgers: scan.doubtfulLedgers,
-    });
-    report(second.problems);
-    moving.push(...second.moving.keys());
-  }
-  report(claimDisagreements(claimsBefore, claims, await readClaimRows(kv, slices)));
-  report(await allCopyProblems(kv, slices));
-  for await (const problem of verifyVideos(kv)) report([problem]);
-  report(await catalogProblems(kv, { latestOnReceipts, isFull: true }));
-  report(await creditProblems(kv, { fromMs: undefined, slices }));
+  return await verifyDays(kv, {
+    bounds: scanBounds({ startMs: undefined, closedEndMs, recentStart }),
+    openings: nothing,
+    slices,
+    pause,
+    rowsAtOnce,
+  });
+}
+
+/** Lists as many problems as a report has, and counts all. */
+function listed(
+  problems: readonly Problem[],
+): Pick<VerifyReport, "ok" | "problems" | "problemCount"> {
+  const problemCount = problems.length;
   return {
     ok: problemCount === 0,
-    accounts: totals.accounts,
-    receipts: totals.receipts,
-    availableMicroVnd: totals.available,
-    leasedMicroVnd: totals.leased,
-    owedMicroVnd: totals.owed,
-    ledgerMicroVnd: totals.ledger,
-    chargedMicroVnd: totals.charged,
-    problems,
+    problems: problems.slice(0, maxVerifyProblems),
     problemCount,
-    moving,
   };
 }
 
@@ -228,15 +158,13 @@ const sealDelayMs = 2 * hourMs;
 const maxDaysSealed = 3_700;
 
 /** How much is read. */
-export interface BooksOptions extends Pick<VerifyOptions, "slices" | "pause" | "rowsPerPass"> {
+export interface BooksOptions extends VerifyOptions {
   readonly masterKeys: MasterKeys;
   readonly nowMs: number;
   /** Reads everything, also what is sealed. */
   readonly isFull?: boolean;
   /** Compares the rows of sealed days from this one on with their checkpoints. */
   readonly fromDay?: string | undefined;
-  /** Accounts and day sums in memory at once, when recent days are read. */
-  readonly rowsAtOnce?: number;
 }
 
 /** The result. `receipts` is the number that was read. */
@@ -259,21 +187,21 @@ export async function verifyBooks(kv: KeyValueStore, options: BooksOptions): Pro
     : undefined;
   const isFull = options.isFull === true || anchor === undefined;
   const problems: Problem[] = chain.problems.map((detail) => ({ kind: "seal", detail }));
-  const whole = isFull ? await verifyEverything(kv, chain, options) : undefined;
+  const startMs = anchor === undefined ? undefined : vietnamDayStartMs(nextDay(anchor.day));
+  const closedEndMs = Math.max(startMs ?? 0, vietnamDayStartMs(vietnamDay(nowMs - sealDelayMs)));
+  const whole = isFull ? await verifyEverything(kv, chain, options, closedEndMs) : undefined;
   problems.push(...whole?.problems ?? []);
   const { fromDay } = options;
   if (fromDay !== undefined && !isFull) {
     const some = chain.checkpoints.filter(({ day }) => day >= fromDay);
     problems.push(...await compareSealedDays(kv, some, slices));
   }
-  const startMs = anchor === undefined ? undefined : vietnamDayStartMs(nextDay(anchor.day));
-  const closedEndMs = Math.max(startMs ?? 0, vietnamDayStartMs(vietnamDay(nowMs - sealDelayMs)));
   const balances = anchor?.balances ?? undefined;
   const opening = anchor === undefined || balances === undefined
     ? undefined
     : new StoredDayBalances(kv, anchor.day, balances);
-  const recent = await verifyRecentDays(kv, {
-    bounds: recentBounds({ startMs, closedEndMs, recentStart: await recentIdsStart(kv) }),
+  const recent = anchor === undefined && whole !== undefined ? whole.days : await verifyDays(kv, {
+    bounds: scanBounds({ startMs, closedEndMs, recentStart: await recentIdsStart(kv) }),
     openings: () => opening?.read() ?? nothing(),
     slices,
     pause,
@@ -290,30 +218,21 @@ export async function verifyBooks(kv: KeyValueStore, options: BooksOptions): Pro
   }
   const behind = chain.checkpoints.filter(({ day }) => anchor !== undefined && day > anchor.day);
   problems.push(...sealedDifferences(behind, recent.digests));
-  const distinct = [...new Map(problems.map((problem) => [textOf(problem), problem])).values()];
-  const maySeal = distinct.length === 0 && recent.moving.length === 0;
+  const upTo = chain.checkpoints.filter(({ day }) => anchor !== undefined && day <= anchor.day);
+  const found = distinct(problems);
+  const maySeal = found.length === 0 && recent.moving.length === 0;
   const sealedNow = maySeal
     ? await sealDays(kv, { chain, anchor, recent, closedEndMs, options })
     : [];
   const last = sealedNow.at(-1) ?? chain.checkpoints.at(-1);
-  const problemCount = distinct.length +
-    Math.max(0, (whole?.report.problemCount ?? 0) - maxVerifyProblems);
   return {
-    ...totalsOf(chain, anchor, recent, whole?.report),
-    ok: problemCount === 0,
-    problems: distinct.slice(0, maxVerifyProblems),
-    problemCount,
-    moving: [...new Set([...recent.moving, ...whole?.report.moving ?? []])],
+    ...whole === undefined ? withSealed(totalsOf(recent), upTo) : totalsOf(whole.days),
+    ...listed(found),
+    moving: [...new Set([...recent.moving, ...whole?.days.moving ?? []])],
     full: isFull,
     sealed: last === undefined ? null : { day: last.day, seal: last.seal },
     sealedNow: sealedNow.map(({ day }) => day),
   };
-}
-
-async function* nothing(): AsyncGenerator<never> {}
-
-function textOf({ accountId, kind, detail }: Problem): string {
-  return [accountId, kind, detail].join(" ");
 }
 
 /** Reads everything, and compares all sealed days with their checkpoints. */
@@ -321,37 +240,14 @@ async function verifyEverything(
   kv: KeyValueStore,
   chain: Chain,
   options: BooksOptions,
-): Promise<{ readonly report: VerifyReport; readonly problems: readonly Problem[] }> {
-  const { slices } = options;
+  closedEndMs: number,
+): Promise<{ readonly days: VerifiedDays; readonly problems: readonly Problem[] }> {
   const last = chain.checkpoints.at(-1);
   const openMs = last === undefined ? 0 : vietnamDayStartMs(nextDay(last.day));
-  await completeLinesByTime(kv, openMs, slices);
-  const digests = new DayDigests();
-  const report = await verifyStore(kv, { ...options, digests });
-  await addLines(kv, digests, { slices });
-  const problems = [...report.problems, ...sealedDifferences(chain.checkpoints, digests)];
-  const copies = await copyProblem(kv, options);
-  if (copies !== undefined) problems.push({ kind: "ledger", detail: copies });
-  return { report, problems };
-}
-
-/** Compares all ledger lines with their copies by time, except those of the last hours, which may be added meanwhile. */
-async function copyProblem(
-  kv: KeyValueStore,
-  { nowMs, slices }: BooksOptions,
-): Promise<string | undefined> {
-  const [lines, copies] = [{ count: 0, print: 0 }, { count: 0, print: 0 }];
-  const add = (sum: typeof lines, line: unknown) => {
-    if (!isLedgerLine(line) || lineAtMs(line.ledgerId) >= nowMs - sealDelayMs) return;
-    sum.count++;
-    sum.print = (sum.print + hash(ledgerFingerprint(line))) >>> 0;
-  };
-  for await (const { value } of wholeKind(kv, { prefix: ledgersPrefix() }, slices)) {
-    add(lines, value);
-  }
-  for await (const { value } of linesByTime(kv, undefined, slices)) add(copies, value);
-  if (lines.count === copies.count && lines.print === copies.print) return undefined;
-  return `${lines.count} ledger lines and their ${copies.count} copies by time differ`;
+  await completeLinesByTime(kv, openMs, options.slices);
+  const days = await verifyAllDays(kv, options, closedEndMs);
+  const differences = sealedDifferences(chain.checkpoints, days.digests);
+  return { days, problems: [...days.problems, ...differences] };
 }
 
 /** Writes the checkpoints of the days that are over. Another process may be faster; then its are in the chain. */
@@ -360,7 +256,7 @@ async function sealDays(
   { chain, anchor, recent, closedEndMs, options }: {
     readonly chain: Chain;
     readonly anchor: SealedCheckpoint | undefined;
-    readonly recent: RecentDays;
+    readonly recent: VerifiedDays;
     readonly closedEndMs: number;
     readonly options: BooksOptions;
   },
@@ -390,24 +286,40 @@ async function sealDays(
   return sealed;
 }
 
-/** The totals of everything: what was read, and for sealed days what their checkpoints say. */
+/** The sums of what was read. */
 function totalsOf(
-  chain: Chain,
-  anchor: SealedCheckpoint | undefined,
-  recent: RecentDays,
-  whole: VerifyReport | undefined,
-) {
-  if (whole !== undefined) return whole;
-  let ledger = recent.ledgerMicroVnd;
-  let charged = recent.chargedMicroVnd;
-  for (const { day, ledgerMicroVnd, chargedMicroVnd } of chain.checkpoints) {
-    if (anchor === undefined || day > anchor.day) continue;
-    ledger += ledgerMicroVnd;
-    charged += chargedMicroVnd;
+  {
+    accounts,
+    receipts,
+    availableMicroVnd,
+    leasedMicroVnd,
+    owedMicroVnd,
+    ledgerMicroVnd,
+    chargedMicroVnd,
+  }: VerifiedDays,
+): Omit<VerifyReport, "ok" | "problems" | "problemCount" | "moving"> {
+  return {
+    accounts,
+    receipts,
+    availableMicroVnd,
+    leasedMicroVnd,
+    owedMicroVnd,
+    ledgerMicroVnd,
+    chargedMicroVnd,
+  };
+}
+
+/** Adds what the checkpoints say of the sealed days, which were not read. */
+function withSealed(
+  totals: ReturnType<typeof totalsOf>,
+  sealed: readonly SealedCheckpoint[],
+): ReturnType<typeof totalsOf> {
+  let { ledgerMicroVnd, chargedMicroVnd } = totals;
+  for (const checkpoint of sealed) {
+    ledgerMicroVnd += checkpoint.ledgerMicroVnd;
+    chargedMicroVnd += checkpoint.chargedMicroVnd;
   }
-  const { accounts, receipts, availableMicroVnd, leasedMicroVnd, owedMicroVnd } = recent;
-  const sums = { ledgerMicroVnd: ledger, chargedMicroVnd: charged };
-  return { accounts, receipts, availableMicroVnd, leasedMicroVnd, owedMicroVnd, ...sums };
+  return { ...totals, ledgerMicroVnd, chargedMicroVnd };
 }
 
 // Seals days anew that no longer are as they were sealed, after a person has found out why: a call was settled very

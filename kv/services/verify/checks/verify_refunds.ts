@@ -14,12 +14,12 @@ import { sumId } from "./verify_sums.ts";
 import type { KeyValueStore } from "../../../engine/store/key_value_store.ts";
 
 /** Returns the cell of a sum of refunds, named like the day sum of its receipts. */
-export function refundCellId(key: Deno.KvKey): string {
+function refundCellId(key: Deno.KvKey): string {
   return sumId(daySumCellOf(key));
 }
 
 /** Whether a ledger row is a refund of a call. */
-export function isRefund(value: unknown): value is LedgerEntry {
+function isRefund(value: unknown): value is LedgerEntry {
   return typeof value === "object" && value !== null && "kind" in value && value.kind === "refund";
 }
 

@@ -200,8 +200,8 @@ for (const [name, damage] of damages) {
       const refunded = await world.paid(3_000n);
       await refund(world.kv, refunded);
       await damage(world, refunded);
-      for (const rowsPerPass of [1, 1_000]) {
-        const { problems } = await verifyStore(world.kv, { rowsPerPass });
+      for (const rowsAtOnce of [1, 1_000]) {
+        const { problems } = await verifyStore(world.kv, { rowsAtOnce });
         assert(problems.some(({ kind }) => kind === "refund"), JSON.stringify(problems));
       }
     });

@@ -556,7 +556,7 @@ Deno.test("receipts of many wallets and many calls are all there, in ascending o
   const receipts = await Promise.all(Array.from({ length: 700 }, (_, at) => call(w.wallet, at)));
   assertEquals(new Set(receipts.map(({ requestId }) => requestId)).size, 700);
   while ((await w.wallet.indexOnce()).waiting > 0);
-  const report = await verifyStore(w.kv, { rowsPerPass: 7 });
+  const report = await verifyStore(w.kv, { rowsAtOnce: 7 });
   assertEquals([report.ok, report.receipts, report.accounts], [true, 700, 20]);
   assertEquals(report.chargedMicroVnd, receipts.reduce((sum, r) => sum + r.costMicroVnd, 0n));
 });

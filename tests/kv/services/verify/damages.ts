@@ -1,6 +1,6 @@
 /**
- * Every damage to money that verification must find, once for all uses of it: a reading of everything, of the days that
- * are not sealed when nothing is sealed, and of those behind sealed days.
+ * Every damage to money that verification must find, once for both uses of it: a reading of everything, and of the days
+ * behind sealed ones.
  */
 import type { AccountId } from "../../../../core/lib/ids/ids.ts";
 import type { KeyValueStore } from "../../../../kv/engine/store/key_value_store.ts";
@@ -8,8 +8,8 @@ import type { LedgerEntry } from "../../../../kv/money/ledger/ledger.ts";
 import type { Problem } from "../../../../kv/services/verify/checks/verify_account.ts";
 import type { BooksWorld } from "../../../support/worlds/books_world.ts";
 
-/** `full`: all rows. `recent`: all days, none of which is sealed. `sealed`: the days behind two sealed ones. */
-export type Use = "full" | "recent" | "sealed";
+/** `full`: all rows. `sealed`: the days behind two sealed ones. */
+export type Use = "full" | "sealed";
 
 /** Whose account is damaged; the store if no account can be named. */
 type Damaged = AccountId | "store";
@@ -85,8 +85,7 @@ function lose(prefix: string, at: number, accountOf: (row: Deno.KvEntry<unknown>
   };
 }
 
-const noCopiesInFull =
-  "the scan of all rows reads lines and operations, no copies by time; the days behind it are read, too";
+const linesByTime = "lines are read by the time of their copies there, and this one has none";
 const nothingSealed = "no balance is sealed";
 const sealedDay = "rows of sealed days are read by --from and --full only";
 
@@ -136,7 +135,7 @@ const wallets: readonly Damage[] = [
     name: "a sealed balance that was changed, with the wallet",
     kinds: ["seal"],
     line: /seal: the balances of [\d-]+ are not those that were sealed/,
-    outside: { full: nothingSealed, recent: nothingSealed },
+    outside: { full: nothingSealed },
     plant: async (world) => {
       await addToWallet(world.kv, world.bob, 9n);
       for await (const { key, value } of world.kv.list({ prefix: ["checkpoint_balances"] })) {
@@ -218,6 +217,26 @@ const receipts: readonly Damage[] = [
     },
   },
   {
+    name: "a batch that charges more than its receipts",
+    kinds: ["balance"],
+    line: /balance: the commit \d+ of ins_\w+ charges 31 µVND, its receipts cost 30/,
+    plant: async ({ kv, row, ann }) => {
+      const { key, value } = await row(["settled"], -1);
+      await kv.set(key, String(value).replace('"30"', '"31"'));
+      return ann;
+    },
+  },
+  {
+    name: "a batch that names another account",
+    kinds: ["index"],
+    line: /index: /,
+    plant: async ({ kv, row, ann, bob }) => {
+      const { key, value } = await row(["settled"], -1);
+      await kv.set(key, String(value).replace(ann, bob));
+      return bob;
+    },
+  },
+  {
     name: "a deleted receipt that only a batch names",
     kinds: ["index"],
     line: /index: 1 receipts are missing/,
@@ -228,6 +247,16 @@ const receipts: readonly Damage[] = [
     kinds: ["index"],
     line: /balance: /,
     plant: lose("receipts_of", -1, accountIn),
+  },
+  {
+    name: "an index page of another account",
+    kinds: ["index"],
+    line: /index: 1 receipts are missing/,
+    plant: async ({ kv, row, ann, bob }) => {
+      const { key, value } = await row(["receipts_of", ann], -1);
+      await kv.set(key.map((part) => part === ann ? bob : part), value);
+      return bob;
+    },
   },
   {
     name: "an index entry without a receipt",
@@ -269,6 +298,25 @@ const movements: readonly Damage[] = [
     },
   },
   {
+    name: "a garbled ledger line",
+    kinds: ["ledger"],
+    line: /ledger: the line \w+ and its copy by time disagree/,
+    plant: async (world) => {
+      await world.kv.set((await lastLine(world)).key, "[9]");
+      return world.ann;
+    },
+  },
+  {
+    name: "a ledger line under another account",
+    kinds: ["ledger"],
+    outside: { sealed: linesByTime },
+    plant: async (world) => {
+      const { key, value } = await lastLine(world);
+      await world.kv.set(key.map((part) => part === world.ann ? world.bob : part), value);
+      return world.bob;
+    },
+  },
+  {
     name: "a changed ledger line",
     kinds: ["ledger"],
     line: /ledger: the line \w+ and its copy by time disagree/,
@@ -292,7 +340,6 @@ const movements: readonly Damage[] = [
     name: "a changed copy of a ledger line",
     kinds: ["ledger"],
     line: /ledger: the line \w+ and its copy by time disagree/,
-    outside: { full: noCopiesInFull },
     plant: async (world) => {
       await changeLine(world.kv, await world.row(["ledger_by_time"], -1));
       return world.ann;
@@ -331,5 +378,28 @@ const movements: readonly Damage[] = [
   },
 ];
 
+/** The newest row of each kind of which verification reads all, and who is told to be damaged by a garbled one. */
+const readKinds: readonly (readonly [prefix: string, kind: Problem["kind"], who: Who])[] = [
+  ["wallet", "row", accountIn],
+  ["lease", "row", accountIn],
+  ["settled", "row", () => "store"],
+  ["receipts_of", "index", accountIn],
+  ["usage", "row", accountIn],
+  ["ledger_by_time", "row", () => "store"],
+  ["ledger_operation", "ledger", ({ value }) => (value as LedgerEntry).accountId],
+];
+
+type Who = (row: Deno.KvEntry<unknown>) => Damaged;
+
+const garbled: readonly Damage[] = readKinds.map(([prefix, kind, who]) => ({
+  name: `a garbled row of ${prefix}`,
+  kinds: [kind],
+  plant: async ({ kv, row }) => {
+    const entry = await row([prefix], -1);
+    await kv.set(entry.key, "[9]");
+    return who(entry);
+  },
+}));
+
 /** All of them. */
-export const damages: readonly Damage[] = [...wallets, ...receipts, ...movements];
+export const damages: readonly Damage[] = [...wallets, ...receipts, ...movements, ...garbled];

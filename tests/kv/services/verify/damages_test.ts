@@ -1,33 +1,18 @@
 import { assert, assertEquals } from "../../../support/assert.ts";
 import { dayMs } from "../../../../core/lib/time/durations.ts";
-import { vietnamDay, vietnamDayStartMs } from "../../../../core/lib/time/vietnam_time.ts";
 import type { Problem } from "../../../../kv/services/verify/checks/verify_account.ts";
-import { recentIdsStart } from "../../../../kv/services/verify/checks/verify_index.ts";
-import { verifyRecentDays } from "../../../../kv/services/verify/recent/recent_days.ts";
-import { recentBounds } from "../../../../kv/services/verify/recent/recent_sums.ts";
 import { verifyStore } from "../../../../kv/services/verify/verify_books.ts";
 import { BooksWorld, problemLines } from "../../../support/worlds/books_world.ts";
 import { damages, type Use } from "./damages.ts";
 
 const pause = () => Promise.resolve();
 
-async function* nothing(): AsyncGenerator<never> {}
-
 /** Verifies with this many accounts and day sums in memory, and returns what was found. */
 const uses: Record<Use, (world: BooksWorld, rows: number) => Promise<readonly Problem[]>> = {
-  full: async ({ kv }, rowsPerPass) => {
-    const report = await verifyStore(kv, { rowsPerPass, pause });
+  full: async ({ kv }, rowsAtOnce) => {
+    const report = await verifyStore(kv, { rowsAtOnce, pause });
     assertEquals(report.ok, report.problems.length === 0);
     return report.problems;
-  },
-  recent: async ({ kv, nowMs }, rowsAtOnce) => {
-    const bounds = recentBounds({
-      startMs: undefined,
-      closedEndMs: vietnamDayStartMs(vietnamDay(nowMs)),
-      recentStart: await recentIdsStart(kv),
-    });
-    const options = { bounds, openings: nothing, slices: undefined, pause, rowsAtOnce };
-    return (await verifyRecentDays(kv, options)).problems;
   },
   sealed: async (world, rowsAtOnce) => {
     const report = await world.verify({ rowsAtOnce });
@@ -48,7 +33,7 @@ async function worldFor(use: Use): Promise<BooksWorld> {
   return Object.assign(world, { row: world.row.bind(world) });
 }
 
-for (const use of ["full", "recent", "sealed"] as const) {
+for (const use of ["full", "sealed"] as const) {
   for (const { name, kinds, line, outside, plant } of damages) {
     const reason = outside?.[use];
     Deno.test(`${use}: ${name} is ${reason === undefined ? "found" : `outside: ${reason}`}`, async () => {

@@ -3,9 +3,8 @@ import { type AccountId, newId } from "../../../../core/lib/ids/ids.ts";
 import { TimeSlices, workSliceMs } from "../../../../core/lib/time/time_slices.ts";
 import { exportRecords } from "../../../../kv/services/verify/export.ts";
 import type { LedgerEntry } from "../../../../kv/money/ledger/ledger.ts";
-import { recentIdsStart } from "../../../../kv/services/verify/checks/verify_index.ts";
-import { verifyRecentDays } from "../../../../kv/services/verify/recent/recent_days.ts";
-import { recentBounds } from "../../../../kv/services/verify/recent/recent_sums.ts";
+import { verifyDays } from "../../../../kv/services/verify/scan/verify_days.ts";
+import { recentIdsStart, scanBounds } from "../../../../kv/services/verify/scan/scan_sums.ts";
 import { openWalletEngine } from "../../../../kv/money/wallet/mod.ts";
 import { verifyStore } from "../../../../kv/services/verify/verify_books.ts";
 import { readWallet } from "../../../../kv/money/balances/wallets.ts";
@@ -90,7 +89,7 @@ const damages: readonly (readonly [
   ],
   ["a receipt that vanished", "balance", async (kv) => kv.delete(await firstKey(kv, "receipt"))],
   ["a batch that vanished", "index", async (kv) => kv.delete(await firstKey(kv, "settled"))],
-  ["a ledger line that vanished", "balance", (kv, account) => deleteLedger(kv, account)],
+  ["a ledger line that vanished", "ledger", (kv, account) => deleteLedger(kv, account)],
   [
     "a ledger line that vanished with its money",
     "ledger",
@@ -149,8 +148,8 @@ for (const [name, kind, damage] of damages) {
   Deno.test(`verification finds ${name}`, async () => {
     using store = await usedStore();
     await damage(store.kv, store.account);
-    for (const rowsPerPass of [1, 1_000]) {
-      const report = await verifyStore(store.kv, { rowsPerPass });
+    for (const rowsAtOnce of [1, 1_000]) {
+      const report = await verifyStore(store.kv, { rowsAtOnce });
       assertEquals(report.ok, false);
       const kinds = report.problems.map((problem): string => problem.kind);
       assertEquals(kinds.includes(kind), true, kinds.join());
@@ -197,13 +196,13 @@ Deno.test("verification beside a busy wallet engine finds no problem", async () 
   assertEquals((await verifyStore(store.kv)).ok, true);
   for (let round = 0; round < 5; round++) {
     const working = work(300);
-    const bounds = recentBounds({
+    const bounds = scanBounds({
       startMs: undefined,
       closedEndMs: 0,
       recentStart: await recentIdsStart(store.kv),
     });
     const options = { bounds, openings: nothing, slices: undefined, pause };
-    assertEquals((await verifyRecentDays(store.kv, options)).problems, []);
+    assertEquals((await verifyDays(store.kv, options)).problems, []);
     await working;
   }
 });

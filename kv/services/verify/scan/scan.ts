@@ -1,10 +1,10 @@
 /**
  * Reads what happened since the last sealed day, in the order of time: receipts, ledger lines, and for the accounts
  * that they touch index and day sums. Then it compares every wallet with its balance at the begin plus what happened.
- * It costs the rows of those days, and three rows per account.
+ * It costs the rows of those days, and three rows per account. If nothing is sealed, all rows are read, each kind once.
  *
- * On a live store what it finds wrong about an account is only suspected (`recent_second_look.ts`). What it finds wrong
- * about rows that never change is a problem.
+ * On a live store what it finds wrong about an account is only suspected (`second_look.ts`). What it finds wrong about
+ * rows that never change is a problem.
  */
 import type { AccountId, RequestId } from "../../../../core/lib/ids/ids.ts";
 import type { Receipt } from "../../../../core/billing/usage/receipt.ts";
@@ -12,37 +12,56 @@ import { defined } from "../../../../core/lib/base/defined.ts";
 import type { TimeSlices } from "../../../../core/lib/time/time_slices.ts";
 import type { ClaimSums } from "../../../money/ledger/provider_claims.ts";
 import {
+  accountOfKey,
+  allIndexPagesPrefix,
+  batchesPrefix,
+  daySumCellOf,
+  daySumsPrefix,
   ledgerByTimeKey,
   ledgerKey,
+  ledgerOperationIdOf,
   ledgerOperationKey,
+  ledgerOperationsPrefix,
+  ledgersPrefix,
   newestOnReceiptPage,
   receiptPageKey,
   receiptsPrefix,
+  refundSumsPrefix,
 } from "../../../engine/schema/keys.ts";
 import { isLedgerLine, type LedgerEntry, linesByTime } from "../../../money/ledger/ledger.ts";
 import {
   addUsage,
+  type DaySumCell,
   daySumCell,
   daySumCellKey,
   noUsage,
   sameUsage,
+  type UsageSum,
   usageSum,
 } from "../../../money/receipts/day_sums.ts";
 import { decodeReceiptPage, pageBucketOf } from "../../../money/receipts/receipt_pages.ts";
-import { listBatches } from "../../../engine/store/batches.ts";
+import { type Batch, decodeBatch } from "../../../engine/store/batches.ts";
+import { refundSum } from "../../../money/ledger/refunds.ts";
+import { pageIds } from "../../../money/receipts/receipt_index.ts";
 import { keysPerRead, type KeyValueStore } from "../../../engine/store/key_value_store.ts";
 import { wholeKind } from "../../../engine/store/read_ahead.ts";
 import { type AccountHolding, readHoldingsInOrder } from "./account_holdings.ts";
 import type { DayBalance, DayBalancePages } from "../days/day_balances.ts";
 import { type DayDigests, lineAtMs } from "../days/day_digests.ts";
 import { groupsOf, inParallel } from "../../../engine/store/in_parallel.ts";
-import { indexedIds } from "./recent_index.ts";
-import { type RecentBounds, RecentSums } from "./recent_sums.ts";
-import { ledgerFingerprint, type PendingCharge, type Problem } from "../checks/verify_account.ts";
+import { indexedIds } from "./account_index.ts";
+import { type CellSums, isIndexed, type ScanBounds, ScanSums } from "./scan_sums.ts";
+import { type ProvedSums, sumId } from "../checks/verify_sums.ts";
+import {
+  ledgerFingerprint,
+  lineWithoutCopy,
+  type PendingCharge,
+  type Problem,
+} from "../checks/verify_account.ts";
 
 /** What a scan reads and where its findings go. */
-export interface RecentScanOptions {
-  readonly bounds: RecentBounds;
+export interface ScanOptions {
+  readonly bounds: ScanBounds;
   /** The balances at the begin, in the order of the accounts. */
   readonly openings: () => AsyncIterable<DayBalance>;
   /** Only accounts from this one on. */
@@ -57,15 +76,36 @@ export interface RecentScanOptions {
   readonly slices: TimeSlices | undefined;
 }
 
+function accountIn({ key }: Deno.KvEntry<unknown>): AccountId {
+  return accountOfKey(key);
+}
+
+function totalOf({ old, recent }: CellSums): UsageSum {
+  return recent === undefined ? old : addUsage(old, recent);
+}
+
+/** What a batch charges to an account, until it is in the lease row and the index. */
+interface PendingPart extends PendingCharge {
+  readonly accountId: AccountId;
+  /** Its calls whose receipts were not read yet. */
+  readonly unread: Set<RequestId>;
+  receiptsMicroVnd: bigint;
+}
+
 /** One pass over the rows, for a range of accounts. */
-export class RecentScan {
-  readonly sums = new RecentSums();
+export class Scan {
+  readonly sums = new ScanSums();
   readonly suspects = new Set<AccountId>();
   /** Accounts with refunds, whose sums have to be compared. */
   readonly refunded = new Set<AccountId>();
   /** Accounts that made videos. */
   readonly filmed = new Set<AccountId>();
   readonly problems: Problem[] = [];
+  /** What is known of day sums, if all were read. */
+  readonly proved = {
+    versions: new Map<string, string>(),
+    unwritten: new Map<string, DaySumCell>(),
+  } satisfies ProvedSums;
   readonly totals = { accounts: 0, available: 0n, leased: 0n, owed: 0n };
   /** Receipts of all accounts, in the first pass. */
   receipts = 0;
@@ -74,34 +114,92 @@ export class RecentScan {
   /** The first account that this pass has left out. */
   end: AccountId | undefined;
   readonly #kv: KeyValueStore;
-  readonly #options: RecentScanOptions;
+  readonly #options: ScanOptions;
   readonly #charges = new Map<AccountId, PendingCharge[]>();
   /** Calls of batches, which may not be in the index yet. */
-  readonly #tail = new Map<RequestId, AccountId>();
+  readonly #tail = new Map<RequestId, PendingPart>();
   /** Receipts of such calls, until the index says whether the day sums have them. */
   readonly #tailReceipts = new Map<RequestId, Receipt>();
+  readonly #indexedTail = new Set<RequestId>();
   #bucket = "";
   readonly #bucketIds = new Set<RequestId>();
 
-  constructor(kv: KeyValueStore, options: RecentScanOptions) {
+  constructor(kv: KeyValueStore, options: ScanOptions) {
     this.#kv = kv;
     this.#options = options;
   }
 
   async run(): Promise<void> {
-    for await (const { instanceId, commit, parts } of listBatches(this.#kv)) {
-      for (const { accountId, chargedMicroVnd, requestIds } of parts) {
-        const charges = this.#charges.get(accountId) ?? [];
-        charges.push({ instanceId, commit, chargedMicroVnd });
-        this.#charges.set(accountId, charges);
-        for (const requestId of requestIds) this.#tail.set(requestId, accountId);
+    await this.#readBatches();
+    await this.#readReceipts();
+    if (this.#options.from === undefined) this.#compareCharges();
+    await this.#readLines();
+    if (this.#isWhole) {
+      await this.#readLedger();
+      await this.#readOperations();
+      await this.#readRefundSums();
+    }
+    await this.#compareBalances();
+    await (this.#isWhole ? this.#readWholeIndex() : this.#readIndexOfTouched());
+    this.#compareIndex();
+    await (this.#isWhole ? this.#compareAllDaySums() : this.#compareTouchedDaySums());
+  }
+
+  /** Without a beginning every row is read, also where no receipt or line leads to it. */
+  get #isWhole(): boolean {
+    return this.#options.bounds.start === undefined;
+  }
+
+  /** Reads every row of a kind that is of our accounts; one that cannot be read is a problem. */
+  async #eachOfOurs(
+    prefix: Deno.KvKey,
+    accountOf: (entry: Deno.KvEntry<unknown>) => AccountId,
+    read: (accountId: AccountId, entry: Deno.KvEntry<unknown>) => void,
+  ): Promise<void> {
+    for await (const entry of wholeKind<unknown>(this.#kv, { prefix }, this.#options.slices)) {
+      const accountId = accountOf(entry);
+      if (!this.#isOurs(accountId)) continue;
+      try {
+        read(accountId, entry);
+      } catch (error) {
+        this.#reportRow(entry.key, error, accountId);
       }
     }
-    await this.#readReceipts();
-    await this.#readLines();
-    await this.#compareBalances();
-    await this.#compareIndex();
-    await this.#compareDaySums();
+  }
+
+  async #readBatches(): Promise<void> {
+    for await (
+      const entry of wholeKind<unknown>(this.#kv, { prefix: batchesPrefix() }, undefined)
+    ) {
+      try {
+        this.#addBatch(decodeBatch(entry));
+      } catch (error) {
+        if (this.#options.from === undefined) this.#reportRow(entry.key, error);
+      }
+    }
+  }
+
+  #addBatch({ instanceId, commit, parts }: Batch): void {
+    for (const { accountId, chargedMicroVnd, requestIds } of parts) {
+      const charges = this.#charges.get(accountId) ?? [];
+      const charge = { instanceId, commit, chargedMicroVnd };
+      charges.push(charge);
+      this.#charges.set(accountId, charges);
+      const unread = new Set(requestIds);
+      const part = { ...charge, accountId, unread, receiptsMicroVnd: 0n };
+      for (const requestId of requestIds) this.#tail.set(requestId, part);
+    }
+  }
+
+  /** Compares the charges of batches with the receipts that were written with them. */
+  #compareCharges(): void {
+    for (const part of new Set(this.#tail.values())) {
+      const { accountId, instanceId, commit, chargedMicroVnd, receiptsMicroVnd, unread } = part;
+      if (unread.size > 0 || chargedMicroVnd === receiptsMicroVnd) continue;
+      const detail = `the commit ${commit} of ${instanceId} charges ${chargedMicroVnd} µVND, its ` +
+        `receipts cost ${receiptsMicroVnd}`;
+      this.problems.push({ accountId, kind: "balance", detail });
+    }
   }
 
   #isOurs(accountId: AccountId): boolean {
@@ -153,13 +251,17 @@ export class RecentScan {
     }
     const { day } = daySumCell(receipt);
     if (bounds.start === undefined || day >= bounds.start.day) claims?.add(receipt);
+    const pending = this.#tail.get(requestId);
+    if (pending?.accountId === accountId && pending.unread.delete(requestId)) {
+      pending.receiptsMicroVnd += receipt.costMicroVnd;
+    }
     if (!this.#isOurs(accountId)) return;
     if (isCounted) {
       this.#checkOnce(receipt);
       this.sums.addCharge(receipt, bounds);
       if (kind === "video") this.filmed.add(accountId);
     }
-    if (this.#tail.has(requestId)) this.#tailReceipts.set(requestId, receipt);
+    if (pending !== undefined) this.#tailReceipts.set(requestId, receipt);
     else this.sums.addUsage(receipt, bounds);
   }
 
@@ -228,6 +330,86 @@ export class RecentScan {
     });
   }
 
+  /** Looks for lines without a copy, which are not among those that are read by time. */
+  async #readLedger(): Promise<void> {
+    let lines: LedgerEntry[] = [];
+    const check = async () => {
+      const groups = groupsOf(lines, keysPerRead);
+      lines = [];
+      await inParallel(groups, async (group) => {
+        const rows = await this.#kv.getMany(group.map(({ ledgerId }) => ledgerByTimeKey(ledgerId)));
+        group.forEach(({ accountId, ledgerId }, at) => {
+          if (rows[at]?.versionstamp !== null) return;
+          this.problems.push({ accountId, kind: "ledger", detail: lineWithoutCopy(ledgerId) });
+        });
+      });
+    };
+    const { slices } = this.#options;
+    for await (const { key, value } of wholeKind(this.#kv, { prefix: ledgersPrefix() }, slices)) {
+      const accountId = accountOfKey(key);
+      if (!this.#isOurs(accountId)) continue;
+      if (!isLedgerLine(value)) {
+        this.#reportRow(key, "not a line of the ledger", accountId);
+      } else if (ledgerKey(value.accountId, value.ledgerId).join() !== key.join()) {
+        this.problems.push({ accountId, kind: "ledger", detail: `${key.join(" ")}: another line` });
+      } else lines.push(value);
+      if (lines.length >= 1_000) await check();
+    }
+    await check();
+  }
+
+  /** Looks for operations whose line is missing: no line leads to them. Neither ever changes. */
+  async #readOperations(): Promise<void> {
+    let rows: Deno.KvEntry<LedgerEntry>[] = [];
+    const check = async () => {
+      const groups = groupsOf(rows, keysPerRead);
+      rows = [];
+      await inParallel(groups, (group) => this.#checkOperations(group));
+    };
+    const prefix = ledgerOperationsPrefix();
+    for await (
+      const { key, value, versionstamp } of wholeKind(this.#kv, { prefix }, this.#options.slices)
+    ) {
+      if (!isLedgerLine(value)) {
+        if (this.#options.from === undefined) {
+          this.#reportRow(key, "not an operation of the ledger");
+        }
+        continue;
+      }
+      if (!this.#isOurs(value.accountId)) continue;
+      rows.push({ key, value, versionstamp });
+      if (rows.length >= 1_000) await check();
+    }
+    await check();
+  }
+
+  async #checkOperations(operations: readonly Deno.KvEntry<LedgerEntry>[]): Promise<void> {
+    const keys = operations.map(({ value: { accountId, ledgerId } }) =>
+      ledgerKey(accountId, ledgerId)
+    );
+    const lines = await this.#kv.getMany<(LedgerEntry | null)[]>(keys);
+    operations.forEach(({ key, value }, at) => {
+      const { accountId, ledgerId } = value;
+      const cause = ledgerOperationIdOf(key);
+      const line = lines[at]?.value ?? undefined;
+      const found = (detail: string) => this.problems.push({ accountId, kind: "ledger", detail });
+      if (line === undefined) {
+        found(`${cause} has moved money, but its line ${ledgerId} is missing`);
+      } else if (
+        ledgerFingerprint(line) !== ledgerFingerprint(value) || line.operationId !== cause
+      ) {
+        found(`the line ${ledgerId} is not the one that ${cause} wrote`);
+      }
+    });
+  }
+
+  async #readRefundSums(): Promise<void> {
+    await this.#eachOfOurs(refundSumsPrefix(), accountIn, (accountId, entry) => {
+      refundSum(entry);
+      this.refunded.add(accountId);
+    });
+  }
+
   async #compareBalances(): Promise<void> {
     const { openings, closings } = this.#options;
     const touched = [...this.sums.tallies.keys()].sort();
@@ -265,18 +447,29 @@ export class RecentScan {
     this.suspects.add(accountId);
   }
 
-  async #compareIndex(): Promise<void> {
-    const { bounds } = this.#options;
-    const indexedTail = new Set<RequestId>();
+  async #readIndexOfTouched(): Promise<void> {
     await inParallel([...this.sums.tallies.keys()], async (accountId) => {
-      const { ids, problems } = await indexedIds(this.#kv, accountId, bounds.startId);
+      const { ids, problems } = await indexedIds(this.#kv, accountId, this.#options.bounds.startId);
       this.problems.push(...problems);
-      for (const requestId of ids) {
-        if (this.#tail.has(requestId)) indexedTail.add(requestId);
-        this.sums.addIndexed(accountId, requestId, bounds);
-      }
+      for (const requestId of ids) this.#addIndexed(accountId, requestId);
     });
-    for (const [requestId, accountId] of this.#tail) {
+  }
+
+  async #readWholeIndex(): Promise<void> {
+    await this.#eachOfOurs(allIndexPagesPrefix(), accountIn, (accountId, page) => {
+      for (const requestId of pageIds(page)) this.#addIndexed(accountId, requestId);
+    });
+  }
+
+  #addIndexed(accountId: AccountId, requestId: RequestId): void {
+    if (this.#tail.has(requestId)) this.#indexedTail.add(requestId);
+    this.sums.addIndexed(accountId, requestId, this.#options.bounds);
+  }
+
+  #compareIndex(): void {
+    const { bounds } = this.#options;
+    const indexedTail = this.#indexedTail;
+    for (const [requestId, { accountId }] of this.#tail) {
       if (requestId < bounds.startId || !this.#isOurs(accountId)) continue;
       if (!indexedTail.has(requestId)) this.sums.addIndexed(accountId, requestId, bounds);
     }
@@ -284,24 +477,50 @@ export class RecentScan {
       if (indexedTail.has(requestId)) this.sums.addUsage(receipt, bounds);
     }
     for (const [accountId, tally] of this.sums.tallies) {
-      const isIndexed = tally.oldIndexPrint === tally.oldReceiptsPrint &&
-        tally.recentIndexPrint === tally.recentReceiptsPrint;
-      if (!isIndexed) this.suspects.add(accountId);
+      const { old, recent } = isIndexed(tally);
+      if (!old || !recent) this.suspects.add(accountId);
     }
   }
 
-  async #compareDaySums(): Promise<void> {
+  async #compareAllDaySums(): Promise<void> {
+    const written = new Set<string>();
+    await this.#eachOfOurs(
+      daySumsPrefix(),
+      accountIn,
+      (accountId, { key, value, versionstamp }) => {
+        const id = sumId(daySumCellOf(key));
+        written.add(id);
+        const sums = this.sums.cells.get(id);
+        if (sameUsage(usageSum(value), sums === undefined ? noUsage : totalOf(sums))) {
+          this.proved.versions.set(id, versionstamp);
+        } else this.#suspect(accountId);
+      },
+    );
+    for (const [id, sums] of this.sums.cells) {
+      if (written.has(id) || sameUsage(noUsage, totalOf(sums))) continue;
+      this.proved.unwritten.set(id, sums.cell);
+      this.#suspect(sums.cell.accountId);
+    }
+  }
+
+  #suspect(accountId: AccountId): void {
+    this.sums.tally(accountId);
+    this.suspects.add(accountId);
+  }
+
+  async #compareTouchedDaySums(): Promise<void> {
     const groups = groupsOf([...this.sums.cells.values()], keysPerRead);
     await inParallel(groups, async (group) => {
       const keys = group.map(({ cell }) => daySumCellKey(cell));
       const rows = await this.#kv.getMany<unknown[]>(keys);
-      group.forEach(({ cell, old, recent }, at) => {
+      group.forEach((sums, at) => {
+        const { cell } = sums;
         const stored = rows[at];
         try {
           const sum = stored === undefined || stored.versionstamp === null
             ? noUsage
             : usageSum(stored.value);
-          if (sameUsage(sum, recent === undefined ? old : addUsage(old, recent))) return;
+          if (sameUsage(sum, totalOf(sums))) return;
           this.suspects.add(cell.accountId);
         } catch (error) {
           this.#reportRow(keys[at]!, error, cell.accountId);

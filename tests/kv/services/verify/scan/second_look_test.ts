@@ -2,10 +2,9 @@ import { assertEquals } from "../../../../support/assert.ts";
 import type { AccountId } from "../../../../../core/lib/ids/ids.ts";
 import type { KeyValueStore } from "../../../../../kv/engine/store/key_value_store.ts";
 import { DayBalancePages } from "../../../../../kv/services/verify/days/day_balances.ts";
-import { RecentScan } from "../../../../../kv/services/verify/recent/recent_scan.ts";
-import { recheck } from "../../../../../kv/services/verify/recent/recent_second_look.ts";
-import { recentBounds } from "../../../../../kv/services/verify/recent/recent_sums.ts";
-import { recentIdsStart } from "../../../../../kv/services/verify/checks/verify_index.ts";
+import { Scan } from "../../../../../kv/services/verify/scan/scan.ts";
+import { recheck } from "../../../../../kv/services/verify/scan/second_look.ts";
+import { recentIdsStart, scanBounds } from "../../../../../kv/services/verify/scan/scan_sums.ts";
 import { BooksWorld } from "../../../../support/worlds/books_world.ts";
 
 // deno-lint-ignore require-yield
@@ -20,8 +19,8 @@ async function looksWrong(
   meanwhile: () => Promise<void> = () => Promise.resolve(),
 ): Promise<AccountId[]> {
   const recentStart = await recentIdsStart(kv);
-  const bounds = recentBounds({ startMs: undefined, closedEndMs: 0, recentStart });
-  const scan = new RecentScan(kv, {
+  const bounds = scanBounds({ startMs: undefined, closedEndMs: 0, recentStart });
+  const scan = new Scan(kv, {
     bounds,
     openings: nothing,
     from: undefined,

@@ -2,7 +2,12 @@
  * Sums the receipts and ledger lines of the days that are not sealed yet, by account and by day sum. Recent calls, which
  * may still change on a live store, are summed apart from older ones.
  */
-import { type AccountId, beforeIdsOf, type RequestId } from "../../../../core/lib/ids/ids.ts";
+import {
+  type AccountId,
+  beforeIdsOf,
+  idTimeMs,
+  type RequestId,
+} from "../../../../core/lib/ids/ids.ts";
 import { vietnamDay } from "../../../../core/lib/time/vietnam_time.ts";
 import type { Receipt } from "../../../../core/billing/usage/receipt.ts";
 import {
@@ -14,14 +19,19 @@ import {
   usageSum,
 } from "../../../money/receipts/day_sums.ts";
 import type { Writable } from "../../../../core/lib/base/assert.ts";
-import { daySumCellOf, daySumsOfDayKey, daySumsOfPrefix } from "../../../engine/schema/keys.ts";
+import {
+  daySumCellOf,
+  daySumsOfDayKey,
+  daySumsOfPrefix,
+  newestOnReceiptPage,
+  receiptsPrefix,
+} from "../../../engine/schema/keys.ts";
 import type { KeyValueStore } from "../../../engine/store/key_value_store.ts";
-import { hash } from "../checks/verify_index.ts";
 import { type DaySum, type DaySums, sumId } from "../checks/verify_sums.ts";
 import { hourMs } from "../../../../core/lib/time/durations.ts";
 
 /** What happened to one account. */
-export interface RecentTally {
+export interface Tally {
   /** At the begin of the first day; known once balances are compared. */
   openingMicroVnd: bigint;
   ledgerMicroVnd: bigint;
@@ -47,7 +57,7 @@ export interface CellSums {
 }
 
 /** Which rows belong to the verification, by the times and ids that bound them. */
-export interface RecentBounds {
+export interface ScanBounds {
   /** Begin of the first day that is not sealed, and that day; absent if nothing is sealed. */
   readonly start: { readonly atMs: number; readonly day: string } | undefined;
   /** Where the ids of those days begin; empty if nothing is sealed. */
@@ -66,14 +76,38 @@ export interface RecentBounds {
 
 const sumSlackMs = hourMs;
 
+/**
+ * Age in milliseconds, from the newest call, up to which calls may change during verification: four
+ * minutes of body, 15 of call, and a reserve for a busy store.
+ */
+const verifyRecentMs = 30 * 60_000;
+
+/**
+ * Returns a text behind which the ids of recent calls sort. Taken from the newest id in the store,
+ * so it depends on no clock.
+ */
+export async function recentIdsStart(kv: KeyValueStore): Promise<string> {
+  const last = kv.list({ prefix: receiptsPrefix() }, { reverse: true, limit: 1 });
+  for await (const { key } of last) {
+    const newestMs = idTimeMs("request", newestOnReceiptPage(key));
+    return beforeIdsOf("request", Math.max(0, newestMs - verifyRecentMs));
+  }
+  return "";
+}
+
+/** The same bounds with all days that there are. */
+export function withoutBeginning(bounds: ScanBounds): ScanBounds {
+  return { ...bounds, start: undefined, startId: "", sumStartId: "" };
+}
+
 /** Computes the bounds from the begin of the first day that is not sealed and the end of the last that is over. */
-export function recentBounds(
+export function scanBounds(
   { startMs, closedEndMs, recentStart }: {
     readonly startMs: number | undefined;
     readonly closedEndMs: number;
     readonly recentStart: string;
   },
-): RecentBounds {
+): ScanBounds {
   const idAt = (atMs: number) => beforeIdsOf("request", atMs);
   return {
     start: startMs === undefined ? undefined : { atMs: startMs, day: vietnamDay(startMs) },
@@ -85,9 +119,26 @@ export function recentBounds(
   };
 }
 
+/** Computes a fast 32-bit hash of a text (FNV-1a). */
+export function hash(text: string): number {
+  let hash = 0x811c9dc5;
+  for (let at = 0; at < text.length; at++) {
+    hash = Math.imul(hash ^ text.charCodeAt(at), 0x01000193);
+  }
+  return hash >>> 0;
+}
+
+/** Whether the calls of an account in index and batches are those of its receipts; of old calls and of recent ones. */
+export function isIndexed(tally: Tally): { readonly old: boolean; readonly recent: boolean } {
+  return {
+    old: tally.oldReceiptsPrint === tally.oldIndexPrint,
+    recent: tally.recentReceiptsPrint === tally.recentIndexPrint,
+  };
+}
+
 /** The sums of a range of accounts. */
-export class RecentSums {
-  readonly tallies = new Map<AccountId, RecentTally>();
+export class ScanSums {
+  readonly tallies = new Map<AccountId, Tally>();
   readonly cells = new Map<string, CellSums>();
   /** Made once the sums are complete. */
   #byAccount: Map<AccountId, [string, CellSums][]> | undefined;
@@ -96,7 +147,7 @@ export class RecentSums {
     return this.tallies.size + this.cells.size;
   }
 
-  tally(accountId: AccountId): RecentTally {
+  tally(accountId: AccountId): Tally {
     let tally = this.tallies.get(accountId);
     if (tally === undefined) {
       tally = {
@@ -117,7 +168,7 @@ export class RecentSums {
   }
 
   /** Adds the charge of a receipt to its account. */
-  addCharge(receipt: Receipt, bounds: RecentBounds): void {
+  addCharge(receipt: Receipt, bounds: ScanBounds): void {
     const { accountId, requestId, costMicroVnd } = receipt;
     const tally = this.tally(accountId);
     tally.chargedMicroVnd += costMicroVnd;
@@ -130,7 +181,7 @@ export class RecentSums {
     }
   }
 
-  addIndexed(accountId: AccountId, requestId: RequestId, bounds: RecentBounds): void {
+  addIndexed(accountId: AccountId, requestId: RequestId, bounds: ScanBounds): void {
     const tally = this.tally(accountId);
     if (requestId > bounds.recentStart) {
       tally.recentIndexPrint = (tally.recentIndexPrint + hash(requestId)) >>> 0;
@@ -138,7 +189,7 @@ export class RecentSums {
   }
 
   /** Adds a receipt to its day sum, unless the sum is of a sealed day. */
-  addUsage(receipt: Receipt, bounds: RecentBounds): void {
+  addUsage(receipt: Receipt, bounds: ScanBounds): void {
     const cell = daySumCell(receipt);
     if (bounds.start !== undefined && cell.day < bounds.start.day) return;
     const id = sumId(cell);
@@ -172,10 +223,10 @@ export class RecentSums {
 }
 
 /** Reads the day sums of an account that are not of a sealed day. */
-export async function recentDaySums(
+export async function openDaySums(
   kv: KeyValueStore,
   accountId: AccountId,
-  { start }: RecentBounds,
+  { start }: Pick<ScanBounds, "start">,
 ): Promise<DaySums> {
   const prefix = daySumsOfPrefix(accountId);
   const selector = start === undefined

@@ -4,7 +4,7 @@
  * Each is read at a moment of its own: wallet, leases and ledger between two equal readings, index and day sums between
  * two others. Which receipts count at that moment follows from the commits in which they were settled (`BatchWatch`),
  * so an account is verified although it is in use. Accounts that do not come out right are checked by
- * `recent_account.ts`, which alone decides that something is wrong.
+ * `exact_account.ts`, which alone decides that something is wrong.
  */
 import {
   type AccountId,
@@ -37,12 +37,11 @@ import { readAhead, wholeKind } from "../../../engine/store/read_ahead.ts";
 import { type LeaseRow, readLeasesOf } from "../../../money/balances/leases.ts";
 import { readWallet } from "../../../money/balances/wallets.ts";
 import { groupsOf, inParallel } from "../../../engine/store/in_parallel.ts";
-import { indexedIds } from "./recent_index.ts";
-import { type RecentBounds, recentDaySums, type RecentSums } from "./recent_sums.ts";
-import { readable } from "../checks/verify_index.ts";
+import { indexedIds } from "./account_index.ts";
+import { isIndexed, openDaySums, type ScanBounds, type ScanSums } from "./scan_sums.ts";
+import { readable, readableBatches } from "../checks/readable_rows.ts";
 import { type DaySums, sumId, versionOf } from "../checks/verify_sums.ts";
 import { sleepUnless } from "../../../../core/lib/time/sleep.ts";
-import { listBatches } from "../../../engine/store/batches.ts";
 
 // Records in which commit calls were settled, while batch rows come and go. A lease row says up to which commit charges
 // are subtracted from it, so with the commits of all calls a wallet in use can be verified as of the moment when its
@@ -108,7 +107,7 @@ class BatchWatch implements AsyncDisposable {
   }
 
   async #read(): Promise<void> {
-    for await (const { instanceId, commit, parts } of listBatches(this.#kv)) {
+    for await (const { instanceId, commit, parts } of readableBatches(this.#kv)) {
       for (const { accountId, requestIds } of parts) {
         if (!this.#accounts.has(accountId)) continue;
         for (const requestId of requestIds) {
@@ -138,9 +137,9 @@ const roundPauseMs = 300;
 
 /** What a second look needs. */
 export interface SecondLookOptions {
-  readonly bounds: RecentBounds;
+  readonly bounds: ScanBounds;
   /** The sums of the scan, of which those of old calls are final. */
-  readonly sums: RecentSums;
+  readonly sums: ScanSums;
   readonly slices: TimeSlices | undefined;
   readonly pause: (durationMs: number) => Promise<void>;
 }
@@ -211,7 +210,7 @@ async function snapshotOf(
 ): Promise<AccountSnapshot | undefined> {
   const { sumStartId, recentStart, start } = bounds;
   const from = sumStartId > recentStart ? sumStartId : recentStart;
-  const readDaySums = () => recentDaySums(kv, accountId, bounds);
+  const readDaySums = () => openDaySums(kv, accountId, bounds);
   const derived = await readStable(readDaySums, versionOf, () => indexedIds(kv, accountId, from));
   if (derived === undefined || derived.inside.problems.length > 0) return undefined;
   const polls = watch.polls;
@@ -311,7 +310,7 @@ function addRecentReceipt(
   snapshot: AccountSnapshot,
   receipt: Receipt,
   watch: BatchWatch,
-  bounds: RecentBounds,
+  bounds: ScanBounds,
 ): void {
   const { requestId, costMicroVnd } = receipt;
   const isIndexed = snapshot.indexed.has(requestId);
@@ -350,7 +349,7 @@ function isRight(
   if (tally === undefined || snapshot.isDoubtful || snapshot.found !== snapshot.indexed.size) {
     return false;
   }
-  if (tally.oldReceiptsPrint !== tally.oldIndexPrint) return false;
+  if (!isIndexed(tally).old) return false;
   const charged = tally.oldChargedMicroVnd + snapshot.chargedMicroVnd;
   if (snapshot.rowsMicroVnd !== tally.openingMicroVnd + snapshot.ledgerMicroVnd - charged) {
     return false;
