@@ -2,6 +2,8 @@
  * Verifies the video tasks of a store: every ended task has its money, every open task will be
  * polled again.
  */
+import { InvariantError } from "../../../core/lib/base/assert.ts";
+import type { Receipt } from "../../../core/billing/usage/receipt.ts";
 import type { AccountId } from "../../../core/lib/ids/ids.ts";
 import { listBatchRows } from "../../engine/store/read_ahead.ts";
 import { formatVnd } from "../../../core/billing/money/micro_vnd.ts";
@@ -98,7 +100,13 @@ async function problemsOf(kv: KeyValueStore, seen: VideoTask): Promise<string[]>
   ]);
   const task = row.value;
   if (task === null) return []; // removed by its owner meanwhile
-  const receipt = await readReceipt(kv, task.requestId);
+  let receipt: Receipt | undefined;
+  try {
+    receipt = await readReceipt(kv, task.requestId);
+  } catch (error) {
+    if (!(error instanceof InvariantError)) throw error;
+    return [error.message];
+  }
   if (receipt === undefined) return ["it was never charged"];
   const problems: string[] = [];
   const isOpen = open.versionstamp !== null;

@@ -2,8 +2,10 @@
  * Every damage to money that verification must find, once for both uses of it: a reading of everything, and of the days
  * behind sealed ones.
  */
-import type { AccountId } from "../../../../core/lib/ids/ids.ts";
+import type { AccountId, RequestId } from "../../../../core/lib/ids/ids.ts";
 import type { KeyValueStore } from "../../../../kv/engine/store/key_value_store.ts";
+import { refundCall } from "../../../../kv/money/ledger/refunds.ts";
+import { readReceipt } from "../../../../kv/money/receipts/receipts.ts";
 import type { LedgerEntry } from "../../../../kv/money/ledger/ledger.ts";
 import type { Problem } from "../../../../kv/services/verify/checks/verify_account.ts";
 import type { BooksWorld } from "../../../support/worlds/books_world.ts";
@@ -204,6 +206,18 @@ const receipts: readonly Damage[] = [
     line: /row: /,
     plant: async ({ kv, row }) => {
       await kv.set((await row(["receipt"], 9)).key, "[9]");
+      return "store";
+    },
+  },
+  {
+    name: "a garbled receipt of a call that was refunded",
+    kinds: ["row"],
+    plant: async ({ kv, row, nowMs }) => {
+      const { key } = await row(["receipt"], 9);
+      const receipt = await readReceipt(kv, String(key[1]) as RequestId);
+      if (receipt === undefined) throw new Error(`no receipt ${key.join(" ")}`);
+      await refundCall(kv, receipt, { reason: "test", atMs: nowMs });
+      await kv.set(key, 9);
       return "store";
     },
   },
