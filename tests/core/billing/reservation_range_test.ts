@@ -43,6 +43,15 @@ Deno.test("with the rest allowed, a call is refused only below its least amount"
   }));
 });
 
+Deno.test("money for the worst case is reserved whole, also if it is there to the last µVND", () => {
+  const spare = fc.bigInt({ min: 0n, max: 2n });
+  fc.assert(fc.property(arbitraryRange, spare, fc.boolean(), (range, more, isAlone) => {
+    const budgetMicroVnd = range.wantedMicroVnd + more;
+    const free = { ownMicroVnd: budgetMicroVnd, budgetMicroVnd, isAlone };
+    assertEquals(fittingMicroVnd(range, free, false), range.wantedMicroVnd);
+  }));
+});
+
 Deno.test("an exact amount is granted whole or not at all", () => {
   fc.assert(fc.property(money, arbitraryFree, fc.boolean(), (amount, free, takesRest) => {
     const got = fittingMicroVnd(rangeOf(amount), free, takesRest);

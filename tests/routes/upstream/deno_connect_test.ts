@@ -9,6 +9,9 @@ import { RawPeer, type Script } from "../../core/net/transport/raw_peer.ts";
 import { canLimit } from "../../support/gateways/started_gateway.ts";
 import { caPem, localhostKeyPem, localhostPem } from "./test_certificate.ts";
 
+/** What a handshake may take where it is not the point: more than on any machine. */
+const generousMs = 120_000;
+
 async function withTlsPeer(
   script: Script,
   options: DenoConnectOptions,
@@ -16,7 +19,7 @@ async function withTlsPeer(
 ): Promise<void> {
   const deadlines = new Deadlines({ clock: systemClock, tickMs: 10 });
   const connect = denoConnect(options);
-  const transport = createHttp1Transport({ connect, deadlines, connectMs: 500 });
+  const transport = createHttp1Transport({ connect, deadlines, connectMs: generousMs });
   try {
     await using peer = new RawPeer(
       script,

@@ -16,8 +16,8 @@ import { credit } from "../../../kv/money/ledger/ledger.ts";
 import { createApp } from "../../../routes/server/listen/app.ts";
 import { assemble, type Assembled } from "../../../routes/server/assembly/assemble.ts";
 import type { KeyValueStore } from "../../../kv/engine/store/key_value_store.ts";
-import { defined } from "../../../core/lib/base/defined.ts";
-import type { Timer } from "../../../core/lib/time/deadlines.ts";
+import { systemTimer, type Timer } from "../../../core/lib/time/deadlines.ts";
+import { kvCallMs } from "../../../kv/engine/store/store_deadlines.ts";
 import { ManualTime } from "../manual_time.ts";
 import { seededRandom } from "../random.ts";
 
@@ -78,6 +78,15 @@ export function testConfig(options: TestGatewayOptions = {}): Config {
   return read.config;
 }
 
+/** How much longer than in production a slow machine may take for what is bounded by seconds, as a call of the store is. */
+const patience = 20;
+
+/** The machine's timer. Nothing times out with it because the machine is slow. */
+const patientTimer: Timer = {
+  start: (run, delayMs) =>
+    systemTimer.start(run, delayMs >= kvCallMs ? patience * delayMs : delayMs),
+};
+
 /** In the middle of a minute, an hour and a day of Vietnam, so that no test meets their ends unless it goes there. */
 const startMs = Date.UTC(2026, 10, 20, 5, 30, 30);
 
@@ -89,7 +98,7 @@ export async function openTestGateway(options: TestGatewayOptions = {}): Promise
   const log: string[] = [];
   const assembled = await assemble(testConfig(options), kv, {
     clock: time,
-    ...defined({ timer: options.timer }),
+    timer: options.timer ?? patientTimer,
     random: seededRandom(1),
     write: (line) => log.push(line),
   });

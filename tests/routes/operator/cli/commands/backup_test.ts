@@ -1,4 +1,5 @@
 /** `admin backup` and `admin restore`, also between engines. */
+import { decodeKey } from "../../../../../kv/engine/parts/tuple_key.ts";
 import { assert, assertEquals, assertStringIncludes } from "../../../../support/assert.ts";
 import { type RanCommand, runCommand } from "../../../../support/gateways/admin_command.ts";
 import { openedStore, rowsOf } from "../../../../support/stores/backup_stores.ts";
@@ -205,6 +206,11 @@ Deno.test("a store of a newer program is used by no command and no gateway", () 
     assertEquals(await rowsOf(config), rows);
   }));
 
+/** Whether a row is of the call with a key: a slow store has another one that expires, its probe. */
+function isOrder(key: Uint8Array): boolean {
+  return decodeKey(key)[0] === "call_order";
+}
+
 const programs = await postgresPrograms();
 
 Deno.test({
@@ -240,7 +246,7 @@ Deno.test({
         // The file did not say when the row expires, PostgreSQL does: it lives as long as a new one.
         using store = await openedStore(database);
         const expiring = (await Array.fromAsync(store.snapshot()))
-          .filter(({ expiresAtMs }) => expiresAtMs !== null);
+          .filter(({ key, expiresAtMs }) => expiresAtMs !== null && isOrder(key));
         assertEquals(expiring.length, 1);
         const leftMs = expiring[0]!.expiresAtMs! - Date.now();
         assert(leftMs > 23 * 3_600_000 && leftMs <= 24 * 3_600_000, `${leftMs} ms`);
