@@ -46,7 +46,7 @@ export function receiptOf(accountId: AccountId, some: Partial<Receipt> = {}): Re
   return { ...draft, accountId, costMicroVnd: priceMicroVnd, shortfallMicroVnd: 0n, ...some };
 }
 
-/** Writes receipts as a settlement does. */
+/** Writes the rows of receipts as a settlement does, without the index by which lists of calls find them. */
 export async function storeReceipts(
   kv: KeyValueStore,
   receipts: readonly Receipt[],
