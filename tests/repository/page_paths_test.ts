@@ -2,11 +2,13 @@
 import { assertEquals } from "../support/assert.ts";
 import { deployFiles } from "./deploy_files.ts";
 import { anchorsOf } from "./markdown_anchors.ts";
-import { pagesIn, root, sourceText } from "./source_files.ts";
+import { pagesIn, root, sourcesIn, sourceText } from "./source_files.ts";
 
 /** A path in code marks, or at the start of a node of a diagram; one with a placeholder is none. */
 const namedPath =
   /(?:`|\[")((?:core|kv|routes|sandbox|tests|bench|docs)\/[\w./-]*)(?:`|"\]|<br>)/gu;
+/** A source named without its folder, which the words around it tell. */
+const bareSource = /`(\w+\.tsx?)`/gu;
 /** The target of a link that leads to a page of the repository. */
 const link = /\]\((?!https?:|mailto:)([^)#\s]*)(?:#([\w-]+))?\)/gu;
 
@@ -51,6 +53,18 @@ Deno.test("every path and link of a page leads to something", () => {
   // The changelog names files by their paths at the time of each version, but its links are of today.
   const changelog = sourceText("CHANGELOG.md").replaceAll(/`[^`]*`/gu, "");
   assertEquals([...problems, ...pathProblems("CHANGELOG.md", changelog)], []);
+});
+
+Deno.test("every source that a page names without its folder exists", () => {
+  const folders = ["core", "kv", "routes", "sandbox", "tests", "bench", "docs", "deploy"];
+  const sources = folders.flatMap((folder) => [...sourcesIn(folder)]).concat("main.ts");
+  const names = new Set(sources.map((path) => path.slice(path.lastIndexOf("/") + 1)));
+  const pages = ["README.md", "CONTRIBUTING.md", ...pagesIn("docs/"), ...pagesIn("sandbox/")];
+  const unknown = pages.flatMap((page) =>
+    Array.from(sourceText(page).matchAll(bareSource), ([, name = ""]) => name)
+      .filter((name) => !names.has(name)).map((name) => `${page}: ${name}`)
+  );
+  assertEquals(unknown, []);
 });
 
 Deno.test("every page that a file of deploy/ names is in the repository", () => {

@@ -230,7 +230,7 @@ type CarriedField =
     | typeof encodeMessagesTurns
     | typeof encodeThinking
     | typeof encodeMessagesSampling
-    | typeof encodeIdentity
+    | typeof encodeUserTierAndCache
     | typeof writeLogprobs
     | typeof refuseChoices
     | typeof refusePictures
@@ -272,7 +272,7 @@ export function encodeMessagesRequest(
       format,
     };
   }
-  encodeIdentity(conversation, warnings, body);
+  encodeUserTierAndCache(conversation, warnings, body);
   writeLogprobs(conversation, capabilities, () => {});
   refusePictures(conversation);
   refuseChoices(conversation);
@@ -339,7 +339,7 @@ function describedInSchema(output: OutputFormat | undefined): OutputFormat | und
   return { ...output, schema: { description, ...schema } };
 }
 
-function encodeIdentity(
+function encodeUserTierAndCache(
   { endUser, serviceTier, automaticCache }: Pick<
     Conversation,
     "endUser" | "serviceTier" | "automaticCache"

@@ -49,7 +49,7 @@ type CarriedField =
     | typeof encodeCap
     | typeof encodeSampling
     | typeof encodeReasoning
-    | typeof carryVerbosity
+    | typeof encodeExtras
     | typeof writeEndUserAndTier
     | typeof writeLogprobs
     | typeof refuseChoices
@@ -88,7 +88,7 @@ export function encodeResponsesRequest(
   encodeSampling(conversation, capabilities, warnings, body);
   encodeReasoning(conversation, capabilities, warnings, body);
   if (format.field !== undefined) body["text"] = { format: format.field };
-  carryVerbosity(conversation, capabilities, warnings, body);
+  encodeExtras(conversation, capabilities, warnings, body);
   writeEndUserAndTier(conversation, capabilities, warnings, body);
   // Nothing is stored at the vendor: the client sends the whole conversation, including reasoning.
   body["store"] = false;
@@ -206,7 +206,7 @@ function mentionsJson(conversation: Pick<Conversation, "system" | "turns">): boo
 }
 
 /** Carries the extras. `verbosity`, which is at the top in Chat, goes into `text`. */
-function carryVerbosity(
+function encodeExtras(
   conversation: Pick<Conversation, "extras">,
   capabilities: ResolvedCapabilities,
   warnings: Warnings,
