@@ -14,7 +14,7 @@ function statusOf(error: unknown): string {
   return error instanceof Error && /abort|time/i.test(error.name) ? "timeout" : "connection";
 }
 
-/** The id of a call whose answer was withheld, which is free. */
+/** The id of a call whose client was told that it is free. One whose commit was on its way may be charged. */
 function withheldId(error: unknown): string | undefined {
   if (!(error instanceof Error) || !error.message.includes("nothing is charged")) return undefined;
   return "requestID" in error && typeof error.requestID === "string" ? error.requestID : undefined;

@@ -142,9 +142,14 @@ export class CallSettlement {
     this.#hasEnded = true;
     const settleStartedMs = this.#gateway.clock.monotonicMs();
     const draft = this.#draft(end, charge, settleStartedMs);
-    const lateCharge = stream || options.attach !== undefined ? "kept" : "forgone";
+    const mayForgo = !stream && options.attach === undefined;
     let isWithheld = false;
-    const withheld = () => isWithheld ? this.#withheldAnswer(draft) : undefined;
+    let isChargeSent = false;
+    const withheld = () => {
+      if (isWithheld) return this.#withheldAnswer(draft);
+      isChargeSent = true;
+      return undefined;
+    };
     const settle = async (): Promise<Receipt> => {
       try {
         const charged = options.attach ?? keyedCall?.rows(draft);
@@ -169,14 +174,13 @@ export class CallSettlement {
       return await receiptInTime(settle(), {
         deadlines: this.#gateway.deadlines,
         waitMs: this.#gateway.config.receiptWaitMs,
-        charge: lateCharge,
+        requestId,
         onLate: () => {
-          isWithheld = lateCharge === "forgone";
+          isWithheld = mayForgo;
           keyedCall?.withhold();
-          this.#gateway.log.event("warn", "a receipt is late", {
-            request_id: requestId,
-            charge: lateCharge,
-          });
+          const charge = mayForgo ? isChargeSent ? "undecided" : "forgone" : "kept";
+          this.#gateway.log.event("warn", "a receipt is late", { request_id: requestId, charge });
+          return charge;
         },
       });
     } finally {

@@ -4,6 +4,7 @@ import type { Attempt, Receipt } from "../../../core/billing/usage/receipt.ts";
 import type { BegunAttempt, CallControl } from "../../../core/calls/attempts/route_attempt.ts";
 import type { Model } from "../../../core/catalog/catalog.ts";
 import { GatewayError } from "../../../core/lib/errors/errors.ts";
+import type { RequestId } from "../../../core/lib/ids/ids.ts";
 import { noRouteError } from "../../../core/routing/timeouts.ts";
 import type { Operation } from "../../../core/routing/contract/router.ts";
 import type { Gateway } from "../gateway/gateway.ts";
@@ -17,10 +18,22 @@ import type { Deadlines } from "../../../core/lib/time/deadlines.ts";
 /**
  * What happens to the charge of a call whose receipt is late:
  *
- * - `forgone`: a whole answer, of which the client got nothing, is free.
+ * - `forgone`: a whole answer, of which the client got nothing, is free: no commit that charges it was ever sent.
+ * - `undecided`: the same, but a commit that charges it is on its way. If it lands the charge is refunded, unless the
+ *   process ends before.
  * - `kept`: the client has what a stream sent, or can fetch a video that was accepted.
  */
-export type LateCharge = "forgone" | "kept";
+export type LateCharge = "forgone" | "undecided" | "kept";
+
+const lateTexts: Record<LateCharge, (requestId: RequestId) => string> = {
+  forgone: () =>
+    "The store does not answer, so this answer is withheld; nothing is charged. Try again",
+  undecided: (requestId) =>
+    "The store does not answer, so this answer is withheld; it may be charged, and is refunded then: see the receipt " +
+    `${requestId}. Try again`,
+  kept: () =>
+    "The store does not answer, so the end of this answer is withheld; what it produced is charged",
+};
 
 /** The answer was refused because its receipt was not confirmed in time. */
 export class LateReceiptError extends GatewayError {
@@ -28,14 +41,8 @@ export class LateReceiptError extends GatewayError {
   /** The settlement, which goes on. */
   readonly settling: Promise<Receipt>;
 
-  constructor(charge: LateCharge, settling: Promise<Receipt>) {
-    super(
-      "maintenance",
-      charge === "forgone"
-        ? "The store does not answer, so this answer is withheld; nothing is charged. Try again"
-        : "The store does not answer, so the end of this answer is withheld; what it produced is charged",
-      charge === "forgone" ? {} : { retry: false },
-    );
+  constructor(charge: LateCharge, requestId: RequestId, settling: Promise<Receipt>) {
+    super("maintenance", lateTexts[charge](requestId), charge === "kept" ? { retry: false } : {});
     this.settling = settling;
   }
 }
@@ -43,22 +50,21 @@ export class LateReceiptError extends GatewayError {
 /**
  * Resolves with the receipt, or rejects after `waitMs`.
  *
- * @param onLate called before it rejects
+ * @param onLate called before it rejects; returns what happens to the charge
  * @throws {LateReceiptError} if the settlement goes on
  */
 export function receiptInTime(
   settling: Promise<Receipt>,
-  { deadlines, waitMs, charge, onLate }: {
+  { deadlines, waitMs, requestId, onLate }: {
     readonly deadlines: Deadlines;
     readonly waitMs: number;
-    readonly charge: LateCharge;
-    readonly onLate: () => void;
+    readonly requestId: RequestId;
+    readonly onLate: () => LateCharge;
   },
 ): Promise<Receipt> {
   return new Promise((resolve, reject) => {
     const deadline = deadlines.create(() => {
-      onLate();
-      reject(new LateReceiptError(charge, settling));
+      reject(new LateReceiptError(onLate(), requestId, settling));
     });
     deadline.arm(waitMs);
     settling.then((receipt) => {

@@ -65,7 +65,22 @@ async function world() {
   });
   const { accountId, key } = await test.customer(1_000_000);
   const deadlines = new Deadlines({ clock: time, timer: time });
-  const gateway = { ...test.assembled.gateway, deadlines };
+  const { wallet } = test.assembled.gateway;
+  /** Settlements wait for it before any commit is made of them. */
+  let queue: Promise<void> | undefined;
+  let queued = 0;
+  const settle: typeof wallet.settle = async (...call) => {
+    queued++;
+    await queue;
+    return await wallet.settle(...call);
+  };
+  const gateway = {
+    ...test.assembled.gateway,
+    deadlines,
+    wallet: new Proxy(wallet, {
+      get: (target, name) => name === "settle" ? settle : Reflect.get(target, name),
+    }),
+  };
   const app = createApp(gateway, { stopping: () => false });
   const send = async (path: string, body: unknown, idempotencyKey?: string) =>
     await app.fetch(
@@ -87,6 +102,13 @@ async function world() {
     /** The store breaks with `fault` in the commit after `working` ones. */
     breakStore(fault: Fault, working = 0) {
       plan = { working, fault };
+    },
+    /** Keeps settlements from becoming part of a commit, as those under way do; returns what lets them go on. */
+    holdSettlements() {
+      const { promise, resolve } = Promise.withResolvers<void>();
+      queue = promise;
+      queued = 0;
+      return { isWaiting: () => queued > 0, release: resolve };
     },
     /** Repairs the store; resolves with the receipt of the call once its settlement is over. */
     async repair({ headers }: Response) {
@@ -141,6 +163,22 @@ async function warm(w: World): Promise<bigint> {
   return spentMicroVnd;
 }
 
+Deno.test("a whole answer whose charge is in no commit yet is free, and its client is told so", async () => {
+  await using w = await world();
+  const before = await warm(w);
+  const settlements = w.holdSettlements();
+  const answering = w.send(...calls["a chat call"]);
+  await until(settlements.isWaiting, "the settlement");
+  w.time.advance(21_000);
+  const response = await answering;
+  assertEquals([response.status, response.headers.get("x-should-retry")], [503, "true"]);
+  assertStringIncludes(await response.text(), "withheld; nothing is charged. Try again");
+  settlements.release();
+  const receipt = await w.repair(response);
+  assertEquals([receipt.outcome, receipt.costMicroVnd], ["withheld", 0n]);
+  assertEquals(await w.spentMicroVnd() - before, 0n);
+});
+
 /** The text of an answer that the store keeps waiting. */
 async function late(w: World, answering: Promise<Response>): Promise<[Response, string]> {
   const whole = answering.then(async (response): Promise<[Response, string]> => {
@@ -174,6 +212,11 @@ for (const fault of firstFaults) {
       assertStringIncludes(text, "The store does not answer");
       const requestId = response.headers.get("x-request-id") ?? "none";
       assert(requestId.startsWith("req_"), requestId);
+      // The commit that charges it was sent, and whether it landed is not known.
+      const told = isStream
+        ? "is charged"
+        : `may be charged, and is refunded then: see the receipt ${requestId}.`;
+      assertStringIncludes(text, told);
       if (!isStream) {
         assertEquals(response.headers.get("x-should-retry"), "true");
         assertEquals(response.headers.get("retry-after"), "2");
