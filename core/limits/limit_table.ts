@@ -41,7 +41,8 @@ interface SlidingLimit {
 
 /** An amount in a day or month of Vietnam; summed from receipts, which only keys and accounts have by themselves. */
 interface PeriodLimit {
-  readonly meter: "money";
+  /** Images are the units of receipts of image models. */
+  readonly meter: "money" | "images";
   readonly window: "day" | "month";
   readonly subjects: readonly "key"[];
   /** The member of the row of its subject. */
@@ -102,8 +103,16 @@ export type SlidingLimitName = LimitIn<SlidingLimit["window"]>;
 /** The limits that the rate book counts. */
 export type RateLimitName = ConcurrencyLimitName | SlidingLimitName;
 
-/** The spending limits of a day or month. */
-export type PeriodLimitName = LimitIn<"day" | "month">;
+/** The limits of a day or month. */
+export type PeriodLimitName = LimitIn<PeriodLimit["window"]>;
+
+/** The limits of money of a day or month. */
+export type SpendingLimitName = {
+  [Name in PeriodLimitName]: Table[Name]["meter"] extends "money" ? Name : never;
+}[PeriodLimitName];
+
+/** What is counted over a day or month. */
+export type PeriodMeter = PeriodLimit["meter"];
 
 /** What the rate book counts. */
 export type RateMeter = (ConcurrencyLimit | SlidingLimit)["meter"];
@@ -160,7 +169,7 @@ export function slidingKind(name: SlidingLimitName): SlidingKind {
 
 /** Lists the limits that the rate book counts. */
 export const rateLimitNames = limitsIn("minute", "hour", "at_once");
-/** Lists the spending limits of a day or month. */
+/** Lists the limits of a day or month. */
 export const periodLimitNames = limitsIn("day", "month");
 
 /** Lists the rate limits that can bind a kind of subject. */
@@ -199,39 +208,58 @@ function hasAll<Name extends string, Value>(
   return names.every((name) => Object.hasOwn(made, name));
 }
 
-// Spending limits of a day or month, as rows have them.
+// Limits of a day or month, as rows have them.
 
-/** The spending limits in a row, by the names of its members. Absent: no limit. */
+/**
+ * The limits of a day or month in a row, by the names of its members: money in µVND, images by number. Absent: no limit.
+ */
 export type PeriodLimits = {
   readonly [Name in PeriodLimitName as Table[Name]["stored"]]?: bigint;
 };
 
-/** One spending limit that is set. */
+/** One limit that is set. */
 export interface PeriodLimitSet {
-  readonly window: Table[PeriodLimitName]["window"];
-  readonly limitMicroVnd: bigint;
+  readonly limitName: PeriodLimitName;
+  readonly meter: PeriodMeter;
+  readonly window: PeriodLimit["window"];
+  readonly limit: bigint;
 }
 
-/** Lists the spending limits that a row sets, in the order of the table. */
+/** Returns what a limit of a day or month counts, over which time. */
+export function periodKind(name: PeriodLimitName): Pick<PeriodLimitSet, "meter" | "window"> {
+  return limitTable[name];
+}
+
+/** Whether a limit of a day or month is one of money. */
+export function isSpendingLimit(name: PeriodLimitName): name is SpendingLimitName {
+  return periodKind(name).meter === "money";
+}
+
+/** Lists the limits that a row sets, in the order of the table. */
 export function periodLimitsOf(row: PeriodLimits): PeriodLimitSet[] {
-  return periodLimitNames.flatMap((name) => {
-    const { window, stored } = limitTable[name];
-    const limitMicroVnd = row[stored];
-    return limitMicroVnd === undefined ? [] : [{ window, limitMicroVnd }];
+  return periodLimitNames.flatMap((limitName) => {
+    const { meter, window, stored } = limitTable[limitName];
+    const limit = row[stored];
+    return limit === undefined ? [] : [{ limitName, meter, window, limit }];
   });
 }
 
-/** Whether a row sets any spending limit. */
-export function limitsSpending(row: PeriodLimits): boolean {
-  return periodLimitNames.some((name) => row[limitTable[name].stored] !== undefined);
+/** Whether a row limits any of some amounts; an absent one is not counted. */
+export function limitsAnyPeriod(
+  row: PeriodLimits,
+  amounts: { readonly [Meter in PeriodMeter]?: unknown },
+): boolean {
+  return periodLimitNames.some((name) =>
+    row[limitTable[name].stored] !== undefined && amounts[periodKind(name).meter] !== undefined
+  );
 }
 
-/** Returns the spending limits of a row alone. */
+/** Returns the limits of a row alone. */
 export function pickPeriodLimits(row: PeriodLimits): PeriodLimits {
   return periodLimitsFrom((name) => row[limitTable[name].stored]);
 }
 
-/** Makes the members of a row from the spending limits; `undefined`: none. */
+/** Makes the members of a row from its limits; `undefined`: none. */
 export function periodLimitsFrom(
   limitOf: (name: PeriodLimitName) => bigint | undefined,
 ): PeriodLimits {

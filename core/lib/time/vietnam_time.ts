@@ -43,6 +43,23 @@ export function vietnamDayStartMs(day: string): number {
 }
 
 /**
+ * Returns when the day or month of a moment ends in Vietnam.
+ *
+ * @example
+ * ```ts
+ * import { vietnamPeriodEndMs } from "./vietnam_time.ts";
+ * const end = new Date(vietnamPeriodEndMs("month", Date.UTC(2026, 11, 31, 16))).toISOString();
+ * if (end !== "2026-12-31T17:00:00.000Z") throw new Error(end);
+ * ```
+ */
+export function vietnamPeriodEndMs(period: "day" | "month", atMs: number): number {
+  const there = new Date(atMs + vietnamOffsetMs);
+  const [year, month, day] = [there.getUTCFullYear(), there.getUTCMonth(), there.getUTCDate()];
+  const end = period === "day" ? Date.UTC(year, month, day + 1) : Date.UTC(year, month + 1, 1);
+  return end - vietnamOffsetMs;
+}
+
+/**
  * Writes a moment in Vietnam's time for programs: ISO 8601 with the offset, to the millisecond.
  *
  * @example

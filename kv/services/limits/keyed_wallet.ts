@@ -1,5 +1,5 @@
-/** A wallet engine that also enforces the spending limits of keys. Keys without limits cost nothing. */
-import { limitsSpending, pickPeriodLimits } from "../../../core/limits/limit_table.ts";
+/** A wallet engine that also enforces the limits of keys of a day or month. Keys without limits cost nothing. */
+import { limitsAnyPeriod, pickPeriodLimits } from "../../../core/limits/limit_table.ts";
 import type { Receipt } from "../../../core/billing/usage/receipt.ts";
 import {
   rangeOf,
@@ -14,7 +14,15 @@ import type {
   WalletEngine,
 } from "../../money/wallet/mod.ts";
 import type { ApiKeyRecord } from "../../people/api_keys/api_keys.ts";
-import type { KeyLimitBook, LimitedCall, LimitRefusal } from "./limit_book.ts";
+import {
+  amountsOf,
+  type KeyLimitBook,
+  type LimitedCall,
+  type LimitRefusal,
+  noAmounts,
+  type PeriodAmounts,
+  type PeriodNeed,
+} from "./limit_book.ts";
 
 /** What keeps a call from getting the largest amount of its range. */
 export type AmountBound = "balance" | "key_limit";
@@ -49,7 +57,7 @@ export interface KeyedWalletEngine extends WalletEngine {
    */
   reserveFor(
     key: ApiKeyRecord,
-    amount: ReservationAmount,
+    need: PeriodNeed,
     startedAtMs: number,
   ): KeyedReserveResult | Promise<KeyedReserveResult>;
 }
@@ -60,20 +68,20 @@ export function withKeyLimits(wallet: WalletEngine, book: KeyLimitBook): KeyedWa
 
   async function reserveLimited(
     key: ApiKeyRecord,
-    amount: ReservationAmount,
+    need: PeriodNeed,
     startedAtMs: number,
   ): Promise<KeyedReserveResult> {
     const { id, accountId } = key;
     const limited = { id, accountId, ...pickPeriodLimits(key) };
-    const begun = await book.begin(limited, amount, startedAtMs);
+    const begun = await book.begin(limited, need, startedAtMs);
     if (!begun.ok) return begun;
     const { call, amountMicroVnd } = begun;
-    const range = rangeOf(amount);
+    const range = rangeOf(need.money);
     let result: ReserveResult | undefined;
     try {
       result = await wallet.reserve(accountId, rangeWithin(range, amountMicroVnd));
     } finally {
-      if (result?.ok !== true) call.end(0n);
+      if (result?.ok !== true) call.end(noAmounts);
     }
     if (!result.ok) return result;
     const { reservation } = result;
@@ -114,8 +122,8 @@ export function withKeyLimits(wallet: WalletEngine, book: KeyLimitBook): KeyedWa
     }
   }
 
-  function end(reservation: Reservation, costMicroVnd: bigint): void {
-    limitedCalls.get(reservation)?.end(costMicroVnd);
+  function end(reservation: Reservation, used: PeriodAmounts): void {
+    limitedCalls.get(reservation)?.end(used);
     limitedCalls.delete(reservation);
   }
 
@@ -123,11 +131,11 @@ export function withKeyLimits(wallet: WalletEngine, book: KeyLimitBook): KeyedWa
     const [reservation] = call;
     try {
       const receipt = await wallet.settle(...call);
-      end(reservation, receipt.costMicroVnd);
+      end(reservation, amountsOf(receipt));
       return receipt;
     } catch (error) {
-      // The cost is unknown until the next read of the store.
-      end(reservation, 0n);
+      // What it used is unknown until the next read of the store.
+      end(reservation, noAmounts);
       throw error;
     }
   }
@@ -140,10 +148,10 @@ export function withKeyLimits(wallet: WalletEngine, book: KeyLimitBook): KeyedWa
       return wallet.healthy;
     },
     reserve: (accountId, amount, waitMs) => wallet.reserve(accountId, amount, waitMs),
-    reserveFor: (key, amount, startedAtMs) =>
-      limitsSpending(key)
-        ? reserveLimited(key, amount, startedAtMs)
-        : reserveUnlimited(key.accountId, amount),
+    reserveFor: (key, need, startedAtMs) =>
+      limitsAnyPeriod(key, need)
+        ? reserveLimited(key, need, startedAtMs)
+        : reserveUnlimited(key.accountId, need.money),
     extend: (...args) => wallet.extend(...args),
     extendFor(...args) {
       const call = limitedCalls.get(args[0]);
@@ -153,7 +161,7 @@ export function withKeyLimits(wallet: WalletEngine, book: KeyLimitBook): KeyedWa
       limitedCalls.has(call[0]) ? settleLimited(...call) : wallet.settle(...call),
     release(reservation) {
       wallet.release(reservation);
-      end(reservation, 0n);
+      end(reservation, noAmounts);
     },
     balance: (accountId) => wallet.balance(accountId),
     heartbeat: () => wallet.heartbeat(),

@@ -1,6 +1,6 @@
 /**
- * The spending of keys with limits, as calls reserve and end. Threads of one process share one book, so that a limit
- * holds over all of them; another thread reaches it by messages.
+ * What keys use of their limits of a day or month, as calls reserve and end. Threads of one process share one book, so
+ * that a limit holds over all of them; another thread reaches it by messages.
  */
 import {
   fittingMicroVnd,
@@ -8,42 +8,73 @@ import {
   type ReservationAmount,
   type ReservationRange,
 } from "../../../core/billing/reservation_range.ts";
+import type { Receipt } from "../../../core/billing/usage/receipt.ts";
 import type { ApiKeyId } from "../../../core/lib/ids/ids.ts";
 import type { Clock } from "../../../core/lib/time/clock.ts";
 import {
+  type PeriodLimitName,
   type PeriodLimits,
   type PeriodLimitSet,
   periodLimitsOf,
+  type PeriodMeter,
 } from "../../../core/limits/limit_table.ts";
 import { systemTimer, type Timer } from "../../../core/lib/time/deadlines.ts";
 import type { KeyValueStore } from "../../engine/store/key_value_store.ts";
 import { invariant } from "../../../core/lib/base/assert.ts";
-import { vietnamDay } from "../../../core/lib/time/vietnam_time.ts";
+import { vietnamDay, vietnamPeriodEndMs } from "../../../core/lib/time/vietnam_time.ts";
 import { netCostMicroVnd, readUsage } from "../../money/ledger/usage.ts";
 import type { ApiKeyRecord } from "../../people/api_keys/api_keys.ts";
 
-// Remembers what each key with limits has spent in a month and on its days (Vietnam time), and reads
-// it again every few seconds, since other instances spend with the same key and refunds arrive.
+// What is counted: the money and the images of calls.
 
-/** Months of keys whose spending is remembered per instance; bounds the memory. */
+/** Amounts by what is counted: money in µVND, images by number. */
+export type PeriodAmounts = Readonly<Record<PeriodMeter, bigint>>;
+
+/** Nothing of anything. */
+export const noAmounts: PeriodAmounts = { money: 0n, images: 0n };
+
+/** Amounts of a call. No limit of what is absent binds it. */
+type CallAmounts = { readonly [Meter in PeriodMeter]?: bigint | undefined };
+
+function plus(amounts: PeriodAmounts, more: CallAmounts, times = 1n): PeriodAmounts {
+  const { money, images } = amounts;
+  return {
+    money: money + times * (more.money ?? 0n),
+    images: images + times * (more.images ?? 0n),
+  };
+}
+
+/** Returns what a receipt, or a sum of receipts of one model, counts. */
+export function amountsOf(
+  { kind, units, costMicroVnd }: Pick<Receipt, "units" | "costMicroVnd"> & {
+    readonly kind: Receipt["kind"] | undefined;
+  },
+): PeriodAmounts {
+  return { money: costMicroVnd, images: kind === "image" ? BigInt(units) : 0n };
+}
+
+// Remembers what each key with limits has used in a month and on its days (Vietnam time), and reads it
+// again every few seconds, since other instances serve calls of the same key and refunds arrive.
+
+/** Months of keys whose use is remembered per instance; bounds the memory. */
 const maxLimitedKeysKept = 10_000;
 
-/** Milliseconds after which the remembered spending of a key is read again. */
-const keySpendingStaleMs = 5_000;
+/** Milliseconds after which the remembered use of a key is read again. */
+const keyUseStaleMs = 5_000;
 
 /** What is needed of a key to enforce its limits. */
 export type LimitedKey = Pick<ApiKeyRecord, "id" | "accountId" | keyof PeriodLimits>;
 
-/** The sum that one key spent in a day or a month, as far as this instance knows. */
-export interface PeriodSum {
-  settledMicroVnd: bigint;
-  reservedMicroVnd: bigint;
-  /** Cost of calls that ended while the store was being read, which the read may have missed. */
-  endedMeanwhileMicroVnd: bigint;
+/** What one key used in a day or a month, as far as this instance knows. */
+interface PeriodSum {
+  settled: PeriodAmounts;
+  reserved: PeriodAmounts;
+  /** Of calls that ended while the store was being read, which the read may have missed. */
+  endedMeanwhile: PeriodAmounts;
 }
 
-/** The sums of one key: of a month, and of the days on which it spent something. */
-interface Spending {
+/** The sums of one key: of a month, and of the days on which it used something. */
+interface KeyUse {
   readonly month: PeriodSum;
   readonly days: Map<string, PeriodSum>;
   readAtMs: number;
@@ -51,21 +82,23 @@ interface Spending {
 }
 
 /** The sums of the day and month that a call counts in. */
-export type Periods = Readonly<Record<PeriodLimitSet["window"], PeriodSum>>;
+interface Periods extends Readonly<Record<PeriodLimitSet["window"], PeriodSum>> {
+  readonly startedAtMs: number;
+}
 
 function eachSum({ day, month }: Periods): PeriodSum[] {
   return [day, month];
 }
 
 function noSum(): PeriodSum {
-  return { settledMicroVnd: 0n, reservedMicroVnd: 0n, endedMeanwhileMicroVnd: 0n };
+  return { settled: noAmounts, reserved: noAmounts, endedMeanwhile: noAmounts };
 }
 
-function sumOfDay(spending: Spending, day: string): PeriodSum {
-  const known = spending.days.get(day);
+function sumOfDay(use: KeyUse, day: string): PeriodSum {
+  const known = use.days.get(day);
   if (known !== undefined) return known;
   const sum = noSum();
-  spending.days.set(day, sum);
+  use.days.set(day, sum);
   return sum;
 }
 
@@ -73,82 +106,91 @@ function monthOf(day: string): string {
   return day.slice(0, 7);
 }
 
-/** The spending of all keys with limits that this instance has served. */
-class KeySpendings {
-  readonly #kv: KeyValueStore;
-  readonly #clock: Clock;
-  /** By key and month: a call that began before the turn of a month counts in the month of its start. */
-  readonly #spendings = new Map<string, Spending>();
+/** What the book depends on. */
+export interface LimitBookDeps {
+  readonly kv: KeyValueStore;
+  readonly clock: Clock;
+  readonly timer?: Timer;
+  /** The kind of a model; `undefined` if it has left the catalogue: then what it made counts as money alone. */
+  readonly kindOf: (model: string) => Receipt["kind"] | undefined;
+}
 
-  constructor(kv: KeyValueStore, clock: Clock) {
-    this.#kv = kv;
-    this.#clock = clock;
+/** The use of all keys with limits that this instance has served. */
+class KeyUses {
+  readonly #deps: LimitBookDeps;
+  /** By key and month: a call that began before the turn of a month counts in the month of its start. */
+  readonly #uses = new Map<string, KeyUse>();
+
+  constructor(deps: LimitBookDeps) {
+    this.#deps = deps;
   }
 
   /** Returns the current sums of the day and month in which a call began. */
   async periods(key: LimitedKey, startedAtMs: number): Promise<Periods> {
     const today = vietnamDay(startedAtMs);
-    const spending = await this.#fresh(key, monthOf(today));
-    return { day: sumOfDay(spending, today), month: spending.month };
+    const use = await this.#fresh(key, monthOf(today));
+    return { day: sumOfDay(use, today), month: use.month, startedAtMs };
   }
 
-  #spending(keyId: ApiKeyId, month: string): Spending {
+  #useOf(keyId: ApiKeyId, month: string): KeyUse {
     const id = `${keyId} ${month}`;
-    let spending = this.#spendings.get(id);
-    if (spending === undefined) {
-      if (this.#spendings.size >= maxLimitedKeysKept) this.#forgetIdle();
-      spending = { month: noSum(), days: new Map(), readAtMs: -Infinity, reading: undefined };
-      this.#spendings.set(id, spending);
+    let use = this.#uses.get(id);
+    if (use === undefined) {
+      if (this.#uses.size >= maxLimitedKeysKept) this.#forgetIdle();
+      use = { month: noSum(), days: new Map(), readAtMs: -Infinity, reading: undefined };
+      this.#uses.set(id, use);
     }
-    return spending;
+    return use;
   }
 
   /** Removes months without running calls, but none that was just read: a call may be about to reserve against it. */
   #forgetIdle(): void {
-    for (const [id, spending] of this.#spendings) {
-      const isIdle = spending.month.reservedMicroVnd === 0n && spending.reading === undefined;
-      if (isIdle && !this.#isFresh(spending)) this.#spendings.delete(id);
+    for (const [id, use] of this.#uses) {
+      const { money, images } = use.month.reserved;
+      const isIdle = money === 0n && images === 0n && use.reading === undefined;
+      if (isIdle && !this.#isFresh(use)) this.#uses.delete(id);
     }
   }
 
-  #isFresh({ readAtMs }: Spending): boolean {
-    return this.#clock.monotonicMs() - readAtMs <= keySpendingStaleMs;
+  #isFresh({ readAtMs }: KeyUse): boolean {
+    return this.#deps.clock.monotonicMs() - readAtMs <= keyUseStaleMs;
   }
 
-  async #read(key: LimitedKey, month: string, spending: Spending): Promise<void> {
-    const askedAtMs = this.#clock.monotonicMs();
-    const sums = () => [spending.month, ...spending.days.values()];
-    for (const sum of sums()) sum.endedMeanwhileMicroVnd = 0n;
-    const rows = await readUsage(this.#kv, key.accountId, {
+  async #read(key: LimitedKey, month: string, use: KeyUse): Promise<void> {
+    const { kv, clock, kindOf } = this.#deps;
+    const askedAtMs = clock.monotonicMs();
+    const sums = () => [use.month, ...use.days.values()];
+    for (const sum of sums()) sum.endedMeanwhile = noAmounts;
+    const rows = await readUsage(kv, key.accountId, {
       fromDay: `${month}-01`,
       toDay: `${month}-31`,
     });
     // A call that ended meanwhile may count twice until the next read. Too high a sum delays a call; too low a
     // sum would let the key exceed its limit.
-    for (const sum of sums()) sum.settledMicroVnd = sum.endedMeanwhileMicroVnd;
-    for (const { keyId, day, usage } of rows) {
+    for (const sum of sums()) sum.settled = sum.endedMeanwhile;
+    for (const { keyId, day, model, usage } of rows) {
       if (keyId !== key.id) continue;
-      spending.month.settledMicroVnd += netCostMicroVnd(usage);
-      sumOfDay(spending, day).settledMicroVnd += netCostMicroVnd(usage);
+      const costMicroVnd = netCostMicroVnd(usage);
+      const used = amountsOf({ kind: kindOf(model), units: usage.units, costMicroVnd });
+      for (const sum of [use.month, sumOfDay(use, day)]) sum.settled = plus(sum.settled, used);
     }
-    spending.readAtMs = askedAtMs;
+    use.readAtMs = askedAtMs;
   }
 
   /** Returns up-to-date sums of a month, with at most one read per key and month at a time. */
-  #fresh(key: LimitedKey, month: string): Spending | Promise<Spending> {
-    const spending = this.#spending(key.id, month);
-    if (this.#isFresh(spending)) return spending;
-    spending.reading ??= this.#read(key, month, spending)
-      .finally(() => spending.reading = undefined);
-    return spending.reading.then(() => spending);
+  #fresh(key: LimitedKey, month: string): KeyUse | Promise<KeyUse> {
+    const use = this.#useOf(key.id, month);
+    if (this.#isFresh(use)) return use;
+    use.reading ??= this.#read(key, month, use).finally(() => use.reading = undefined);
+    return use.reading.then(() => use);
   }
 }
 
-// Enforces the spending limits that the owner of a key sets per day and month (Vietnam time), before
-// a call is admitted.
+// Enforces the limits that the owner of a key sets per day and month (Vietnam time), before a call is
+// admitted.
 //
-// Running calls count with the most they may cost, so many calls at once cannot exceed a limit. The
-// spending of other instances and refunds are read every few seconds: between two reads a key can
+// Running calls count with the most that they may use, so many calls at once cannot exceed a limit.
+// The use of other instances and refunds are read every few seconds: between two reads a key can
 // exceed its limit by what other instances admit. A call counts in the day and month of its start,
 // like its receipt, however late it is admitted or ends; a refund counts in the period of its call.
 
@@ -156,74 +198,93 @@ class KeySpendings {
 export interface LimitRefusal {
   readonly ok: false;
   readonly reason: "key_limit";
-  readonly period: PeriodLimitSet["window"];
-  readonly limitMicroVnd: bigint;
-  /** Spent and reserved in that period. */
-  readonly spentMicroVnd: bigint;
+  readonly limitName: PeriodLimitName;
+  readonly limit: bigint;
+  /** Used and reserved in that period. */
+  readonly used: bigint;
+  /** What the call needs of the limit. */
+  readonly needed: bigint;
+  /** When the period ends. */
+  readonly endsInMs: number;
   /** The limit would allow the call if no other call had reserved of it, and the call has waited for them. */
   readonly isHeld?: boolean;
 }
 
 /** What one running call has reserved of the limits of its key. */
-export interface KeyReservation extends Periods {
+interface KeyReservation {
   readonly key: LimitedKey;
-  amountMicroVnd: bigint;
+  readonly periods: Periods;
+  amounts: PeriodAmounts;
+}
+
+/** The limits of money of a key. */
+function moneyLimitsOf(key: LimitedKey): PeriodLimitSet[] {
+  return periodLimitsOf(key).filter(({ meter }) => meter === "money");
 }
 
 /** The reservations of running calls against the limits of their keys. */
 class KeyLimits {
-  /** Reserves an amount, or returns the limit that forbids it. */
-  reserve(
-    key: LimitedKey,
-    periods: Periods,
-    amountMicroVnd: bigint,
-  ): LimitRefusal | undefined {
-    for (const { window: period, limitMicroVnd } of periodLimitsOf(key)) {
-      const { settledMicroVnd, reservedMicroVnd } = periods[period];
-      const spentMicroVnd = settledMicroVnd + reservedMicroVnd;
-      if (spentMicroVnd + amountMicroVnd > limitMicroVnd) {
-        return { ok: false, reason: "key_limit", period, limitMicroVnd, spentMicroVnd };
-      }
+  readonly #clock: Clock;
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
+
+  /** Returns the limit that forbids some amounts, if one does. */
+  refusal(key: LimitedKey, periods: Periods, amounts: CallAmounts): LimitRefusal | undefined {
+    for (const { limitName, meter, window, limit } of periodLimitsOf(key)) {
+      const needed = amounts[meter];
+      if (needed === undefined) continue;
+      const { settled, reserved } = periods[window];
+      const used = settled[meter] + reserved[meter];
+      if (used + needed <= limit) continue;
+      const endsInMs = vietnamPeriodEndMs(window, periods.startedAtMs) - this.#clock.nowMs();
+      return { ok: false, reason: "key_limit", limitName, limit, used, needed, endsInMs };
     }
-    for (const sum of eachSum(periods)) sum.reservedMicroVnd += amountMicroVnd;
     return undefined;
   }
 
-  release(periods: Periods, amountMicroVnd: bigint): void {
+  /** Reserves amounts, or returns the limit that forbids them. */
+  reserve(key: LimitedKey, periods: Periods, amounts: CallAmounts): LimitRefusal | undefined {
+    const refused = this.refusal(key, periods, amounts);
+    if (refused !== undefined) return refused;
+    for (const sum of eachSum(periods)) sum.reserved = plus(sum.reserved, amounts);
+    return undefined;
+  }
+
+  release(periods: Periods, amounts: CallAmounts): void {
     for (const sum of eachSum(periods)) {
-      sum.reservedMicroVnd -= amountMicroVnd;
-      invariant(sum.reservedMicroVnd >= 0n, "the reserved amount of a key is never negative");
+      sum.reserved = plus(sum.reserved, amounts, -1n);
+      const { money, images } = sum.reserved;
+      invariant(money >= 0n && images >= 0n, "what a key has reserved is never negative");
     }
   }
 
   /** Whether the limits would allow an amount if no call had reserved of them, and one has. */
   isHeld(key: LimitedKey, periods: Periods, amountMicroVnd: bigint): boolean {
-    return periods.month.reservedMicroVnd > 0n &&
-      periodLimitsOf(key).every(({ window, limitMicroVnd }) =>
-        periods[window].settledMicroVnd + amountMicroVnd <= limitMicroVnd
+    return periods.month.reserved.money > 0n &&
+      moneyLimitsOf(key).every(({ window, limit }) =>
+        periods[window].settled.money + amountMicroVnd <= limit
       );
   }
 
   /** Returns how much of `amountMicroVnd` the limits of a key still allow. */
-  roomMicroVnd(
-    { key, ...periods }: Omit<KeyReservation, "amountMicroVnd">,
-    amountMicroVnd: bigint,
-  ): bigint {
+  roomMicroVnd(key: LimitedKey, periods: Periods, amountMicroVnd: bigint): bigint {
     let room = amountMicroVnd;
-    for (const { window, limitMicroVnd } of periodLimitsOf(key)) {
-      const { settledMicroVnd, reservedMicroVnd } = periods[window];
-      const left = limitMicroVnd - settledMicroVnd - reservedMicroVnd;
+    for (const { window, limit } of moneyLimitsOf(key)) {
+      const { settled, reserved } = periods[window];
+      const left = limit - settled.money - reserved.money;
       if (left < room) room = left;
     }
     return room;
   }
 
-  /** Replaces the reservation of a call that ended by its cost. */
-  end(reservation: KeyReservation, costMicroVnd: bigint): void {
-    this.release(reservation, reservation.amountMicroVnd);
-    for (const sum of eachSum(reservation)) {
-      sum.settledMicroVnd += costMicroVnd;
-      sum.endedMeanwhileMicroVnd += costMicroVnd;
+  /** Replaces the reservation of a call that ended by what it used. */
+  end({ periods, amounts }: KeyReservation, used: PeriodAmounts): void {
+    this.release(periods, amounts);
+    for (const sum of eachSum(periods)) {
+      sum.settled = plus(sum.settled, used);
+      sum.endedMeanwhile = plus(sum.endedMeanwhile, used);
     }
   }
 }
@@ -248,21 +309,28 @@ export interface LimitedCall {
   extend(amountMicroVnd: bigint): LimitGrant | LimitRefusal | Promise<LimitGrant | LimitRefusal>;
   /** Returns a part that the call did not get. */
   giveBack(amountMicroVnd: bigint): void;
-  /** Replaces the reservation by what the call cost. Safe to call twice. */
-  end(costMicroVnd: bigint): void;
+  /** Replaces the reservation by what the call used. Safe to call twice. */
+  end(used: PeriodAmounts): void;
+}
+
+/** What a call wants of the limits of its key. */
+export interface PeriodNeed {
+  readonly money: ReservationAmount;
+  /** Images that it asks for. Absent: it is no call for images, and their limits do not bind it. */
+  readonly images?: number | undefined;
 }
 
 /** The reservations of running calls against the limits of their keys. */
 export interface KeyLimitBook {
   /**
-   * Reserves an amount for a call that begins: of a range, what `fittingMicroVnd` says. A call with a range waits for
+   * Reserves what a call needs to begin: of a range of money, what `fittingMicroVnd` says. A call with a range waits for
    * others that have reserved of the limit.
    *
    * @param startedAtMs decides the day and month that the call counts in
    */
   begin(
     key: LimitedKey,
-    amount: ReservationAmount,
+    need: PeriodNeed,
     startedAtMs: number,
   ): Promise<LimitRefusal | BegunCall>;
 }
@@ -271,7 +339,7 @@ export interface KeyLimitBook {
 export interface BegunCall {
   readonly ok: true;
   readonly call: LimitedCall;
-  /** What is reserved of the limits. */
+  /** The money that is reserved of the limits. */
   readonly amountMicroVnd: bigint;
 }
 
@@ -290,27 +358,30 @@ class BookedCall implements LimitedCall {
 
   extend(askedMicroVnd: bigint): LimitGrant | LimitRefusal {
     const reservation = this.#reservation;
-    const room = this.#limits.roomMicroVnd(reservation, askedMicroVnd);
+    const { key, periods } = reservation;
+    const room = this.#limits.roomMicroVnd(key, periods, askedMicroVnd);
     const amountMicroVnd = room > 0n ? room : askedMicroVnd;
-    const refusal = this.#limits.reserve(reservation.key, reservation, amountMicroVnd);
+    const more = { money: amountMicroVnd };
+    const refusal = this.#limits.reserve(key, periods, more);
     if (refusal !== undefined) return refusal;
     // A call that ended meanwhile has released its reservation; this part must follow.
-    if (this.#hasEnded) this.#limits.release(reservation, amountMicroVnd);
-    else reservation.amountMicroVnd += amountMicroVnd;
+    if (this.#hasEnded) this.#limits.release(periods, more);
+    else reservation.amounts = plus(reservation.amounts, more);
     return { ok: true, amountMicroVnd };
   }
 
   giveBack(amountMicroVnd: bigint): void {
     if (this.#hasEnded) return;
-    this.#reservation.amountMicroVnd -= amountMicroVnd;
-    this.#limits.release(this.#reservation, amountMicroVnd);
+    const part = { money: amountMicroVnd };
+    this.#reservation.amounts = plus(this.#reservation.amounts, part, -1n);
+    this.#limits.release(this.#reservation.periods, part);
     if (amountMicroVnd > 0n) this.#onFreed();
   }
 
-  end(costMicroVnd: bigint): void {
+  end(used: PeriodAmounts): void {
     if (this.#hasEnded) return;
     this.#hasEnded = true;
-    this.#limits.end(this.#reservation, costMicroVnd);
+    this.#limits.end(this.#reservation, used);
     this.#onFreed();
   }
 }
@@ -345,52 +416,53 @@ class WaitingCalls {
 }
 
 /** Opens the book of a process. */
-export function openKeyLimitBook(
-  kv: KeyValueStore,
-  clock: Clock,
-  timer: Timer = systemTimer,
-): KeyLimitBook {
-  const spendings = new KeySpendings(kv, clock);
-  const limits = new KeyLimits();
+export function openKeyLimitBook(deps: LimitBookDeps): KeyLimitBook {
+  const { clock, timer = systemTimer } = deps;
+  const uses = new KeyUses(deps);
+  const limits = new KeyLimits(clock);
   const waiting = new WaitingCalls();
 
   /** Reserves what a call can have; `undefined` if it should wait for others. */
   function book(
     key: LimitedKey,
     periods: Periods,
-    range: ReservationRange,
+    { range, images }: { readonly range: ReservationRange; readonly images: bigint | undefined },
     canWait: boolean,
   ): LimitRefusal | BegunCall | undefined {
+    // First, since a call that may make no images has no money to wait for.
+    const refusedImages = limits.refusal(key, periods, { images });
+    if (refusedImages !== undefined) return refusedImages;
     const { wantedMicroVnd, leastMicroVnd } = range;
     const isHeld = limits.isHeld(key, periods, leastMicroVnd);
     const mayWait = canWait && isHeld;
-    const roomMicroVnd = limits.roomMicroVnd({ key, ...periods }, wantedMicroVnd);
-    const isAlone = periods.month.reservedMicroVnd === 0n;
+    const roomMicroVnd = limits.roomMicroVnd(key, periods, wantedMicroVnd);
+    const isAlone = periods.month.reserved.money === 0n;
     const free = { ownMicroVnd: roomMicroVnd, budgetMicroVnd: roomMicroVnd, isAlone };
     const fitting = fittingMicroVnd(range, free, !mayWait);
     if (fitting === undefined && mayWait) return undefined;
     const amountMicroVnd = fitting ?? leastMicroVnd;
-    const refusal = limits.reserve(key, periods, amountMicroVnd);
+    const amounts = { money: amountMicroVnd, images };
+    const refusal = limits.reserve(key, periods, amounts);
     if (refusal !== undefined) {
       return isHeld && leastMicroVnd < wantedMicroVnd ? { ...refusal, isHeld } : refusal;
     }
-    const { day, month } = periods;
-    const reservation = { key, day, month, amountMicroVnd };
+    const reservation = { key, periods, amounts: plus(noAmounts, amounts) };
     const call = new BookedCall(limits, reservation, () => waiting.freed(key.id));
     return { ok: true, call, amountMicroVnd };
   }
 
   return {
-    async begin(key, amount, startedAtMs) {
-      const range = rangeOf(amount);
+    async begin(key, need, startedAtMs) {
+      const range = rangeOf(need.money);
+      const images = need.images === undefined ? undefined : BigInt(need.images);
       let canWait = range.waits !== false && range.leastMicroVnd < range.wantedMicroVnd &&
         !waiting.isFull(key.id);
       let wake = () => {};
       let stopTimer: (() => void) | undefined;
       try {
         for (;;) {
-          const periods = await spendings.periods(key, startedAtMs);
-          const begun = book(key, periods, range, canWait);
+          const periods = await uses.periods(key, startedAtMs);
+          const begun = book(key, periods, { range, images }, canWait);
           if (begun !== undefined) return begun;
           stopTimer ??= timer.start(() => {
             canWait = false;

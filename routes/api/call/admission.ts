@@ -6,13 +6,13 @@ import { GatewayError } from "../../../core/lib/errors/errors.ts";
 import type { OutlineObject } from "../../../core/lib/json/json.ts";
 import { formatVnd } from "../../../core/billing/money/micro_vnd.ts";
 import type { Principal } from "../../../kv/people/api_keys/key_directory.ts";
-import type { LimitRefusal } from "../../../kv/services/limits/limit_book.ts";
 import type { ReservationRange } from "../../../core/billing/reservation_range.ts";
 import type {
   KeyedReservation,
   KeyedWalletEngine,
 } from "../../../kv/services/limits/keyed_wallet.ts";
 import type { Refusal } from "../../../kv/money/wallet/mod.ts";
+import { keyLimitError, reservationRetrySeconds } from "./limit_refusals.ts";
 import type { ChosenModel, Terms } from "./terms.ts";
 
 const endpointOfKind: Record<ModelKind, string> = {
@@ -128,14 +128,13 @@ export function refuseFreeChoices(model: Model, request: ChatRequest, body: Outl
   );
 }
 
-/** Seconds after which a call that failed because of other calls' reservations may be sent again. */
-const reservationRetrySeconds = 5;
-
 /** The reservation of a call, which may begin with less than it may cost. */
 export interface RangeRequest {
   readonly range: ReservationRange;
   /** Reserved instead if the money does not suffice for `range`. */
   readonly otherwise?: ReservationRange | undefined;
+  /** Images that the call asks for; absent where it is no call for images. */
+  readonly images?: number | undefined;
   /** Finds the error of a request that would be refused whatever the balance; called only before a 402 is sent. */
   readonly localError: () => Promise<GatewayError | undefined>;
 }
@@ -144,55 +143,30 @@ export interface RangeRequest {
  * Reserves as much of a range as a call can have.
  *
  * @throws {GatewayError} 402 naming the least amount of the range and what is available; 429 if calls in flight still
- * hold it after a wait; 503 if the ledger cannot be reached
+ * hold it after a wait, or naming the limit of the key for a day that has no room; 503 if the ledger cannot be reached
  */
 export async function reserveWithin(
   wallet: KeyedWalletEngine,
-  { principal: { key }, start: { startedAtMs } }: Pick<Terms, "principal" | "start">,
-  { range, otherwise, localError }: RangeRequest,
+  { principal: { key }, model, start: { startedAtMs } }: Pick<
+    Terms,
+    "principal" | "model" | "start"
+  >,
+  { range, otherwise, images, localError }: RangeRequest,
 ): Promise<KeyedReservation> {
-  const reserved = (some: ReservationRange) => wallet.reserveFor(key, some, startedAtMs);
+  const reserved = (some: ReservationRange) =>
+    wallet.reserveFor(key, { money: some, images }, startedAtMs);
   const outcome = reserved(range);
   let result = outcome instanceof Promise ? await outcome : outcome;
-  let asked = range;
   if (!result.ok && result.reason !== "unavailable" && otherwise !== undefined) {
-    asked = otherwise;
     result = await reserved(otherwise);
   }
   if (result.ok) return result;
-  const unpaid = unpaidError(result, asked.leastMicroVnd);
+  const unpaid = result.reason === "key_limit" ? keyLimitError(result, model) : unpaidError(result);
   throw (unpaid.code !== "maintenance" ? await localError() : undefined) ?? unpaid;
 }
 
-const periodInWords: Record<LimitRefusal["period"], string> = { day: "daily", month: "monthly" };
-
-/** Maps a refused reservation to the client's error. */
-export function unpaidError(
-  result: Refusal | LimitRefusal,
-  amountMicroVnd: bigint,
-): GatewayError {
-  if (result.reason === "key_limit") {
-    if (result.isHeld === true) {
-      return new GatewayError(
-        "balance_on_hold",
-        `The limit of this API key is held by calls in flight: this call needs ${
-          formatVnd(amountMicroVnd)
-        } VND to begin. Try again when they end`,
-        { retryAfterSeconds: reservationRetrySeconds },
-      );
-    }
-    return new GatewayError(
-      "spending_limit_reached",
-      `The ${periodInWords[result.period]} limit of this API key is ${
-        formatVnd(result.limitMicroVnd)
-      } VND; ${
-        formatVnd(result.spentMicroVnd)
-      } VND are spent or held by calls in flight, and this call ` +
-        `needs ${
-          formatVnd(amountMicroVnd)
-        } VND to begin. The owner of the key can change the limit`,
-    );
-  }
+/** Maps a reservation that the wallet refused to the client's error. */
+export function unpaidError(result: Refusal): GatewayError {
   const needed = formatVnd(result.neededMicroVnd);
   const available = formatVnd(result.availableMicroVnd);
   const owed = result.owedMicroVnd > 0n ? `; ${formatVnd(result.owedMicroVnd)} VND are owed` : "";

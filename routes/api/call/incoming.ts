@@ -153,7 +153,7 @@ const anyMicroVnd = 1n;
 function requireMoney({ wallet }: Gateway, { accountId }: Principal): Promise<void> | undefined {
   const judge = (result: ReserveResult): void => {
     if (result.ok) return wallet.release(result.reservation);
-    if (result.reason === "unavailable") throw unpaidError(result, anyMicroVnd);
+    if (result.reason === "unavailable") throw unpaidError(result);
     if (result.reason === "insufficient") throw noMoney();
   };
   const reserved = wallet.reserve(accountId, anyMicroVnd, 0);

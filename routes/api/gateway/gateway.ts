@@ -23,6 +23,7 @@ import type { Control } from "../../../kv/engine/control/control.ts";
 import type { RateCardBook } from "../../../kv/money/costs/provider_sheet.ts";
 import type { KeyDirectory } from "../../../kv/people/api_keys/key_directory.ts";
 import type { KeyedWalletEngine } from "../../../kv/services/limits/keyed_wallet.ts";
+import type { KeyLimitBook } from "../../../kv/services/limits/limit_book.ts";
 import type { RefusedBodies } from "../../http/body/refused_bodies.ts";
 import type { Registry } from "../../telemetry/registry.ts";
 import type { CallObserver } from "../../telemetry/telemetry.ts";
@@ -63,6 +64,8 @@ export interface Gateway {
   /** Items that Responses clients can refer to by id. */
   readonly recentItems: RecentItems;
   readonly calls: CallsInFlight;
+  /** What calls have used of the limits of keys of a day or month. */
+  readonly limits: KeyLimitBook;
   /** What calls have used of rate limits. */
   readonly rates: RateBook;
   /** The budget for large request bodies. */

@@ -133,8 +133,6 @@ export type Thread =
   & {
     /** Threads that serve calls. */
     readonly workers: number;
-    /** The spending of keys with limits, over all threads. */
-    readonly limits: KeyLimitBook;
     /** Tells the other threads what was found out about routes. */
     readonly share: (states: readonly SharedState[]) => void;
   }
@@ -143,6 +141,8 @@ export type Thread =
     | {
       readonly role: "worker";
       readonly peers: Peers;
+      /** The owner's book of the limits of keys. */
+      readonly limits: KeyLimitBook;
       /** The owner's book of rate limits. */
       readonly rates: RateBook;
       /** Gets a token of a cloud from the owner, which renews them for all. */
@@ -299,6 +299,8 @@ export async function assemble(
     live.close();
     throw new Error(refused.problems.join("; "));
   }
+  const limits = worker?.limits ??
+    openKeyLimitBook({ kv, clock, kindOf: (model) => live.current.find(model)?.kind });
   const wallet = withKeyLimits(
     await openWalletEngine(kv, {
       clock,
@@ -309,7 +311,7 @@ export async function assemble(
       // A local store takes one commit at a time, whatever is asked of it.
       ...(isLocal ? { lanes: { maxLanes: 0 } } : {}),
     }),
-    thread?.limits ?? openKeyLimitBook(kv, clock),
+    limits,
   );
   const rates: OpenRates = worker === undefined
     ? openRates(kv, {
@@ -374,6 +376,7 @@ export async function assemble(
     routeAffinity: new RouteAffinity(worker?.shareAffinity),
     recentItems: new RecentItems(clock, bounds?.items),
     calls,
+    limits,
     rates: rates.book,
     bodies,
     refusedBodies: new RefusedBodies(deadlines),

@@ -10,7 +10,6 @@
 import type { MasterKeys } from "../../../core/people/api_keys/seal.ts";
 import type { Config } from "../../../core/config/config.ts";
 import { atMost } from "../../../core/lib/time/sleep.ts";
-import { openKeyLimitBook } from "../../../kv/services/limits/limit_book.ts";
 import { announcingStore } from "../../../kv/engine/store/change_notices.ts";
 import type { Store } from "../../../kv/engine/opening/store.ts";
 import { openAdmin } from "../assembly/admin_access.ts";
@@ -54,16 +53,14 @@ export async function serveWithWorkers(
   options: ServeOptions,
 ): Promise<number> {
   const { store, masterKeys, workers, startThread = startWorkerThread } = parts;
-  const { write, signal, clock } = options;
+  const { write, signal } = options;
   const hub = new NoticeHub(store.notices);
   const notices = hub.notices(ownerName);
   const kv = announcingStore(store.kv, (kind) => hub.committed(ownerName, kind));
-  const limits = openKeyLimitBook(store.kv, clock);
   let listening: Fleet | undefined;
   const thread: Thread = {
     role: "owner",
     workers,
-    limits,
     share: (states) => listening?.share(states),
   };
   const assembled = await assemble(config, kv, { ...options, notices, thread });
@@ -86,7 +83,7 @@ export async function serveWithWorkers(
   const fleet = listening = new Fleet({
     kv: store.kv,
     hub,
-    limits,
+    limits: gateway.limits,
     rates: gateway.rates,
     write,
     workers,

@@ -1,7 +1,11 @@
 /** One worker as its owner sees it, from the start of its thread to its end. */
 import { MessageLink } from "../../../core/lib/threads/message_link.ts";
 import type { RateBook, RatedCall } from "../../../core/limits/rate_book.ts";
-import type { KeyLimitBook, LimitedCall } from "../../../kv/services/limits/limit_book.ts";
+import {
+  type KeyLimitBook,
+  type LimitedCall,
+  noAmounts,
+} from "../../../kv/services/limits/limit_book.ts";
 import type { KeyValueStore } from "../../../kv/engine/store/key_value_store.ts";
 import {
   announcingStore,
@@ -31,10 +35,10 @@ class WorkerLimits {
       return known;
     };
     return {
-      beginLimited: async ({ key, amount, startedAtMs }) => {
-        const begun = await book.begin(key, amount, startedAtMs);
+      beginLimited: async ({ key, need, startedAtMs }) => {
+        const begun = await book.begin(key, need, startedAtMs);
         if (!begun.ok) return begun;
-        if (this.#hasEnded) begun.call.end(0n);
+        if (this.#hasEnded) begun.call.end(noAmounts);
         const call = ++this.#last;
         this.#calls.set(call, begun.call);
         return { ok: true, call, amountMicroVnd: begun.amountMicroVnd };
@@ -42,17 +46,17 @@ class WorkerLimits {
       extendLimited: async ({ call, amountMicroVnd }) => await callOf(call).extend(amountMicroVnd),
       giveBackLimited: ({ call, amountMicroVnd }) =>
         this.#calls.get(call)?.giveBack(amountMicroVnd),
-      endLimited: ({ call, costMicroVnd }) => {
-        this.#calls.get(call)?.end(costMicroVnd);
+      endLimited: ({ call, used }) => {
+        this.#calls.get(call)?.end(used);
         this.#calls.delete(call);
       },
     };
   }
 
-  /** Ends all calls of a worker that has ended. What they cost is read from the store. */
+  /** Ends all calls of a worker that has ended. What they used is read from the store. */
   endAll(): void {
     this.#hasEnded = true;
-    for (const call of this.#calls.values()) call.end(0n);
+    for (const call of this.#calls.values()) call.end(noAmounts);
     this.#calls.clear();
   }
 }
@@ -60,8 +64,8 @@ class WorkerLimits {
 /** The book of the owner. */
 export function ownersLimits(link: MessageLink<OwnerServices>): KeyLimitBook {
   return {
-    async begin(key, amount, startedAtMs) {
-      const begun = await link.call("beginLimited", { key, amount, startedAtMs });
+    async begin(key, need, startedAtMs) {
+      const begun = await link.call("beginLimited", { key, need, startedAtMs });
       if (!begun.ok) return begun;
       const { call, amountMicroVnd } = begun;
       let hasEnded = false;
@@ -73,8 +77,8 @@ export function ownersLimits(link: MessageLink<OwnerServices>): KeyLimitBook {
           giveBack(amountMicroVnd) {
             if (!hasEnded) link.note("giveBackLimited", { call, amountMicroVnd });
           },
-          end(costMicroVnd) {
-            if (!hasEnded) link.note("endLimited", { call, costMicroVnd });
+          end(used) {
+            if (!hasEnded) link.note("endLimited", { call, used });
             hasEnded = true;
           },
         },

@@ -1,6 +1,5 @@
 /** What the threads of a gateway let each other call. */
 import type { ReplayedAnswer } from "../../../core/calls/replay/replayed_answers.ts";
-import type { ReservationAmount } from "../../../core/billing/reservation_range.ts";
 import type { AccountId } from "../../../core/lib/ids/ids.ts";
 import type { JsonObject } from "../../../core/lib/json/json.ts";
 import type {
@@ -20,6 +19,8 @@ import type {
   LimitedKey,
   LimitGrant,
   LimitRefusal,
+  PeriodAmounts,
+  PeriodNeed,
 } from "../../../kv/services/limits/limit_book.ts";
 import type { NoticeKind } from "../../../kv/engine/store/change_notices.ts";
 import type { StoreServices } from "../../../kv/engine/messages/message_store.ts";
@@ -29,7 +30,7 @@ import type { RegistrySnapshot } from "../../telemetry/registry.ts";
 export type LimitServices = {
   beginLimited(call: {
     readonly key: LimitedKey;
-    readonly amount: ReservationAmount;
+    readonly need: PeriodNeed;
     readonly startedAtMs: number;
   }): Promise<
     LimitRefusal | { readonly ok: true; readonly call: number; readonly amountMicroVnd: bigint }
@@ -38,7 +39,7 @@ export type LimitServices = {
     more: { readonly call: number; readonly amountMicroVnd: bigint },
   ): Promise<LimitGrant | LimitRefusal>;
   giveBackLimited(part: { readonly call: number; readonly amountMicroVnd: bigint }): void;
-  endLimited(end: { readonly call: number; readonly costMicroVnd: bigint }): void;
+  endLimited(end: { readonly call: number; readonly used: PeriodAmounts }): void;
 };
 
 /** The rate limits, whose book the owner has. An admitted call has a number. */

@@ -83,7 +83,7 @@ Deno.test("every limit of a period has a member of its own in rows", () => {
   const row = periodLimitsFrom((name) => BigInt(periodLimitNames.indexOf(name) + 1));
   assertEquals(Object.keys(row), periodLimitNames.map((name) => limitTable[name].stored));
   assertEquals(
-    periodLimitsOf(row).map(({ limitMicroVnd }) => limitMicroVnd),
-    periodLimitNames.map((_, at) => BigInt(at + 1)),
+    periodLimitsOf(row).map(({ limitName, limit }) => [limitName, limit]),
+    periodLimitNames.map((name, at) => [name, BigInt(at + 1)]),
   );
 });

@@ -71,6 +71,8 @@ export interface MediaRequest {
   readonly price: AppliedPrice;
   /** What is reserved: the most that the call can cost, unless it can begin with less. */
   readonly reserved: bigint | ReservationRange;
+  /** Images that are asked for, as the receipt will count them; absent for calls that make none. */
+  readonly images?: number;
   /** Tokens to count against rate limits; absent for calls that are not paid by tokens. */
   readonly expectedTokens?: ExpectedTokens;
   /** Request fields that are not sent to the provider, for `x-gateway-conversion`. */
@@ -164,6 +166,7 @@ async function beginMediaCall<Value>(
   const terms = { ...chosen, requestId, principal, start, kind, style, stream, price };
   const funds = await reserveFunds(gateway, incoming, terms, {
     range: typeof reserved === "bigint" ? rangeOf(reserved) : reserved,
+    images: request.images,
     expectedTokens: request.expectedTokens ?? noTokens,
     localError: () => {
       const tools = withoutFetching(gateway.media.tools);

@@ -155,6 +155,7 @@ export async function serveImages(
     requestId: incoming.requestId,
     nowSeconds: Math.floor(start.startedAtMs / 1000),
   });
+  const units = price.unit === "image" ? request.count : 1;
   const deliveryOf = (call: MediaCall): ImageDelivery => ({ call, asked: request.count });
   return await serveMediaCall(
     gateway,
@@ -167,7 +168,8 @@ export async function serveImages(
       operation: "image",
       stream: request.stream,
       price,
-      reserved: costOfUnits(price, price.unit === "image" ? request.count : 1),
+      reserved: costOfUnits(price, units),
+      images: units,
       urls: urlsOfBody(request.body),
     },
     work,

@@ -9,9 +9,12 @@ import {
   byLimit,
   type LimitName,
   limitTable,
+  periodKind,
+  type PeriodLimitName,
   periodLimitNames,
   type PeriodLimits,
   periodLimitsFrom,
+  type PeriodMeter,
   rateLimitsOf,
 } from "../../../../core/limits/limit_table.ts";
 import {
@@ -69,8 +72,27 @@ const maxRanges = 50;
 /** Above any wallet, and small enough for a safe integer. */
 const maxLimitMicroVnd = fromVnd(1_000_000_000_000);
 
-function wholeVnd(microVnd: bigint | undefined): string {
-  return microVnd === undefined ? "" : (microVnd / 1_000_000n).toString();
+/** How amounts of a day or month are typed. */
+const periodFields: Record<PeriodMeter, {
+  /** What is stored for one. */
+  readonly perUnit: bigint;
+  readonly parse: (text: string) => bigint | undefined;
+  readonly wrong: (t: KeyTexts) => string;
+}> = {
+  money: { perUnit: microVndPerVnd, parse: parseTypedVnd, wrong: (t) => t.amountWrong },
+  images: { perUnit: 1n, parse: parseTypedCount, wrong: (t) => t.rateWrong },
+};
+
+function parseTypedCount(text: string): bigint | undefined {
+  const limit = parseTypedLimit(text);
+  return limit === undefined ? undefined : BigInt(limit);
+}
+
+function typedPeriodLimit(record: PeriodLimits, name: PeriodLimitName): string {
+  const limit = record[limitTable[name].stored];
+  return limit === undefined
+    ? ""
+    : (limit / periodFields[periodKind(name).meter].perUnit).toString();
 }
 
 /** Returns the last moment of a day in Vietnam (UTC+7). */
@@ -87,7 +109,7 @@ export function keyFormOf(record: ApiKeyOptions): KeyFormValues {
   return {
     name: record.name,
     expiry: record.expiresAtMs === undefined ? "" : vietnamDay(record.expiresAtMs - 1),
-    ...byLimit(periodLimitNames, (limit) => wholeVnd(record[limitTable[limit].stored])),
+    ...byLimit(periodLimitNames, (limit) => typedPeriodLimit(record, limit)),
     ...byLimit(keyRateNames, (limit) => record.rateLimits?.[limit]?.toString() ?? ""),
     ips: record.allowedIps?.join("\n") ?? "",
     models: record.allowedModels ?? [],
@@ -119,7 +141,7 @@ function formerModels(models: readonly string[], catalog: Catalog): string[] {
 /** What is typed into the fields of limits. */
 interface TypedLimits {
   readonly rates: RateLimits;
-  readonly spending: PeriodLimits;
+  readonly periods: PeriodLimits;
   readonly errors: KeyFormErrors;
 }
 
@@ -131,12 +153,13 @@ function typedLimitsOf(values: KeyLimitTexts, t: KeyTexts): TypedLimits {
     if (values[name] !== "" && limit === undefined) errors[name] = t.rateWrong;
     return limit;
   });
-  const spending = periodLimitsFrom((name) => {
-    const limit = parseTypedVnd(values[name]);
-    if (values[name] !== "" && limit === undefined) errors[name] = t.amountWrong;
+  const periods = periodLimitsFrom((name) => {
+    const { parse, wrong } = periodFields[periodKind(name).meter];
+    const limit = parse(values[name]);
+    if (values[name] !== "" && limit === undefined) errors[name] = wrong(t);
     return limit;
   });
-  return { rates, spending, errors };
+  return { rates, periods, errors };
 }
 
 /** What the validation of a form depends on. */
@@ -185,7 +208,7 @@ export function parseKeyForm(form: PostedForm, context: KeyFormContext): KeyForm
     ...(day !== undefined && { expiresAtMs: endOfDayMs(day) }),
     ...(values.models.length > 0 && { allowedModels: values.models }),
     ...(ranges.length > 0 && { allowedIps: ranges }),
-    ...typed.spending,
+    ...typed.periods,
     ...(limitsAnything(typed.rates) && { rateLimits: typed.rates }),
   };
   const isLimited = Object.keys(limits).length > 0;
@@ -233,7 +256,7 @@ export function KeyFields(
       <details open={limitsOpen}>
         <summary>{t.limits}</summary>
         <p class="muted">{t.limitsHint}</p>
-        <ExpiryAndSpending
+        <ExpiryAndPeriods
           values={values}
           errors={errors}
           texts={t}
@@ -273,7 +296,7 @@ export function KeyFields(
   );
 }
 
-function ExpiryAndSpending(
+function ExpiryAndPeriods(
   { values, errors, texts: t, today, locale }: Pick<
     KeyFieldsProps,
     "values" | "errors" | "texts" | "today" | "locale"

@@ -20,6 +20,10 @@ class TestClock {
   monotonicMs = () => this.ms;
 }
 
+function bookOf(kv: KeyValueStore, clock: TestClock) {
+  return openKeyLimitBook({ kv, clock, kindOf: () => "chat" });
+}
+
 interface World {
   readonly wallet: KeyedWalletEngine;
   readonly clock: TestClock;
@@ -45,7 +49,7 @@ async function makeKey(kv: KeyValueStore, options: Omit<ApiKeyOptions, "name">) 
 async function inWorld(options: Omit<ApiKeyOptions, "name">, run: (world: World) => Promise<void>) {
   using kv = await Deno.openKv(":memory:");
   const clock = new TestClock();
-  const wallet = withKeyLimits(await openWalletEngine(kv, { clock }), openKeyLimitBook(kv, clock));
+  const wallet = withKeyLimits(await openWalletEngine(kv, { clock }), bookOf(kv, clock));
   try {
     await run({ wallet, clock, key: await makeKey(kv, options) });
   } finally {
@@ -74,7 +78,7 @@ function draft({ clock, key }: World, vnd: number): Parameters<KeyedWalletEngine
 }
 
 function reserve({ wallet, key, clock }: World, vnd: number, startedAtMs = clock.ms) {
-  return wallet.reserveFor(key, fromVnd(vnd), startedAtMs);
+  return wallet.reserveFor(key, { money: fromVnd(vnd) }, startedAtMs);
 }
 
 /** Reserves and settles a call, which may have started earlier. */
@@ -212,8 +216,8 @@ Deno.test("a call whose settlement fails gives back what it held", async () => {
 Deno.test("what another instance spent is known after a few seconds", async () => {
   using kv = await Deno.openKv(":memory:");
   const clock = new TestClock();
-  const one = withKeyLimits(await openWalletEngine(kv, { clock }), openKeyLimitBook(kv, clock));
-  const other = withKeyLimits(await openWalletEngine(kv, { clock }), openKeyLimitBook(kv, clock));
+  const one = withKeyLimits(await openWalletEngine(kv, { clock }), bookOf(kv, clock));
+  const other = withKeyLimits(await openWalletEngine(kv, { clock }), bookOf(kv, clock));
   try {
     const key = await makeKey(kv, { dailyLimitMicroVnd: fromVnd(100) });
     assertEquals(await spend({ wallet: one, clock, key }, 10), true);
@@ -233,7 +237,7 @@ Deno.test("a call that ends while the store is read is not forgotten by what was
   const reading = Promise.withResolvers<void>();
   const wallet = withKeyLimits(
     await openWalletEngine(kv, { clock }),
-    openKeyLimitBook(
+    bookOf(
       slowLists(kv, () => {
         if (gate !== undefined) reading.resolve();
         return gate;

@@ -30,7 +30,8 @@ async function limitedKey(world: MediaWorld, options: Omit<ApiKeyOptions, "name"
   assert(made.ok);
   const headers = { authorization: `Bearer ${made.secret}`, "content-type": "application/json" };
   // Limits look at the store every few seconds of the clock that the test moves.
-  const gateway = { ...world.gateway, wallet: withKeyLimits(wallet, openKeyLimitBook(kv, clock)) };
+  const book = openKeyLimitBook({ kv, clock, kindOf: () => "video" });
+  const gateway = { ...world.gateway, wallet: withKeyLimits(wallet, book) };
   const app = createApp(gateway, { stopping: () => false });
   const usageApi = createUsageApi({ kv, clock, directory, wallet });
   return {
