@@ -60,6 +60,7 @@ export const limitTable = {
     subjects: ["key"],
     stored: "monthlyLimitMicroVnd",
   },
+  imagesPerDay: { meter: "images", window: "day", subjects: ["key"], stored: "imagesPerDay" },
   requestsPerMinute: {
     meter: "calls",
     window: "minute",

@@ -70,6 +70,28 @@ Deno.test(
   },
 );
 
+Deno.test(
+  "a key makes no more images per day than its limit, over all workers",
+  threads,
+  async () => {
+    await using gateway = await serveThreaded();
+    const { key } = await gateway.customer(1_000_000, { imagesPerDay: 10n });
+    const image = async () => {
+      const response = await gateway.fetch("/v1/images/generations", {
+        method: "POST",
+        headers: { authorization: `Bearer ${key}`, "content-type": "application/json" },
+        body: JSON.stringify({ model: "image-1", prompt: "a cat" }),
+      });
+      await response.body?.cancel();
+      return response.status;
+    };
+    const statuses = await Promise.all(Array.from({ length: 30 }, image));
+    assertEquals(statuses.filter((status) => status === 200).length, 10);
+    assertEquals(statuses.filter((status) => status === 429).length, 20);
+    await assertSound(gateway);
+  },
+);
+
 Deno.test("the limit of a key holds over all workers, also after one died", threads, async () => {
   await using gateway = await serveThreaded();
   const dailyLimitMicroVnd = fromVnd(30 * callVnd);

@@ -23,6 +23,7 @@ const unitOf: Record<CountedLimitName, readonly [one: string, more: string]> = {
   tokensPerMinute: ["token per minute", "tokens per minute"],
   vndPerHour: ["VND per hour", "VND per hour"],
   callsAtOnce: ["call at once", "calls at once"],
+  imagesPerDay: ["image per day", "images per day"],
 };
 
 function subjectInWords(scope: LimitSubject, { id }: Pick<Model, "id">): string {

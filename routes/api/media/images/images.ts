@@ -8,9 +8,13 @@
  */
 import type { Reply } from "../../../../core/net/http1/server/reply.ts";
 import { type ImageResult, imageWork } from "../../../../core/media/images/attempt.ts";
+import type { Model } from "../../../../core/catalog/catalog.ts";
+import { GatewayError } from "../../../../core/lib/errors/errors.ts";
+import type { Principal } from "../../../../kv/people/api_keys/key_directory.ts";
 import {
   chargeForImages,
   type ImageEndpoint,
+  type ImageRequest,
   readImageRequest,
 } from "../../../../core/media/images/request.ts";
 import { readMediaBody, urlsOfBody } from "../../../../core/calls/body/body.ts";
@@ -126,6 +130,25 @@ async function deliverImages(
 }
 
 /**
+ * Refuses several images in one call where the price is per call and a limit of the key counts images: receipts count
+ * one unit for such a call, so more would pass the limit unseen.
+ *
+ * @throws {GatewayError} `invalid_request` naming the field
+ */
+function refuseUncountedImages(
+  { id, price }: Model,
+  { key }: Principal,
+  { count }: ImageRequest,
+): void {
+  if (count === 1 || price.unit === "image" || key.imagesPerDay === undefined) return;
+  throw new GatewayError(
+    "invalid_request",
+    `n: this API key has a limit of images per day, with which the model ${id}, priced per call, gives one image per call`,
+    { param: "n" },
+  );
+}
+
+/**
  * Serves one image call.
  *
  * @throws {GatewayError} the client's error; nothing is charged then
@@ -145,6 +168,7 @@ export async function serveImages(
     "image",
     principal,
   );
+  refuseUncountedImages(chosen.model, principal, request);
   if (hasIdempotencyKey(incoming)) {
     const known = await knownAnswer(gateway, incoming, principal, readMediaBody(body, contentType));
     if (known !== undefined) return known;

@@ -31,6 +31,7 @@ export const rateTexts = defineTexts({
       callsAtOnce: "Calls at once",
       dailyLimit: "Most per day, in ₫",
       monthlyLimit: "Most per month, in ₫",
+      imagesPerDay: "Images per day",
     } satisfies Record<LimitName, string>,
     scopes: {
       account: "This account",
@@ -58,6 +59,7 @@ export const rateTexts = defineTexts({
       callsAtOnce: "Lượt gọi cùng lúc",
       dailyLimit: "Tối đa mỗi ngày, ₫",
       monthlyLimit: "Tối đa mỗi tháng, ₫",
+      imagesPerDay: "Số ảnh mỗi ngày",
     },
     scopes: {
       account: "Tài khoản này",

@@ -129,6 +129,7 @@ Deno.test("limits of a key are kept as typed and shown again", async () => {
     expiry: "2026-12-31",
     dailyLimit: "100.000",
     monthlyLimit: "2,000,000",
+    imagesPerDay: "1.200",
     ips: "203.0.113.7\n10.0.0.0/8",
     models: ["premium-1", "premium-1-fast", "no-such-model"],
   });
@@ -136,11 +137,15 @@ Deno.test("limits of a key are kept as typed and shown again", async () => {
   assertEquals(key!.expiresAtMs, Date.parse("2027-01-01T00:00:00+07:00"));
   assertEquals(key!.dailyLimitMicroVnd, 100_000_000_000n);
   assertEquals(key!.monthlyLimitMicroVnd, 2_000_000_000_000n);
+  assertEquals(key!.imagesPerDay, 1_200n);
   assertEquals(key!.allowedIps, ["203.0.113.7", "10.0.0.0/8"]);
   assertEquals(key!.allowedModels, ["premium-1", "premium-1-fast"]);
 
   const page = await browser.get(`/keys/${key!.id}`);
   assertStringIncludes(page.text, 'value="2026-12-31"');
+  assertMatch(page.text, /name="imagesPerDay"[^>]* value="1200"/);
+  const wrong = await browser.submit(page, `/keys/${key!.id}`, { imagesPerDay: "some" });
+  assertStringIncludes(wrong.text, "Write a whole number above 0");
   assertMatch(page.text, /value="premium-1-fast" checked/);
   const saved = await browser.submit(page, `/keys/${key!.id}`, {
     name: "renamed",
@@ -155,6 +160,7 @@ Deno.test("limits of a key are kept as typed and shown again", async () => {
   assertEquals(changed!.expiresAtMs, undefined);
   assertEquals(changed!.allowedModels, undefined);
   assertEquals(changed!.dailyLimitMicroVnd, 100_000_000_000n);
+  assertEquals(changed!.imagesPerDay, 1_200n);
   assertEquals(changed!.hash, key!.hash);
 });
 
