@@ -7,11 +7,8 @@ import type { OutlineObject } from "../../../core/lib/json/json.ts";
 import { formatVnd } from "../../../core/billing/money/micro_vnd.ts";
 import type { Principal } from "../../../kv/people/api_keys/key_directory.ts";
 import type { ReservationRange } from "../../../core/billing/reservation_range.ts";
-import type {
-  KeyedReservation,
-  KeyedWalletEngine,
-} from "../../../kv/services/limits/keyed_wallet.ts";
 import type { Refusal } from "../../../kv/money/wallet/mod.ts";
+import { type CallMoney, type MoneySources, reserveMoney } from "./call_money.ts";
 import { keyLimitError, reservationRetrySeconds } from "./limit_refusals.ts";
 import type { ChosenModel, Terms } from "./terms.ts";
 
@@ -146,15 +143,15 @@ export interface RangeRequest {
  * hold it after a wait, or naming the limit of the key for a day that has no room; 503 if the ledger cannot be reached
  */
 export async function reserveWithin(
-  wallet: KeyedWalletEngine,
+  sources: MoneySources,
   { principal: { key }, model, start: { startedAtMs } }: Pick<
     Terms,
     "principal" | "model" | "start"
   >,
   { range, otherwise, images, localError }: RangeRequest,
-): Promise<KeyedReservation> {
+): Promise<CallMoney> {
   const reserved = (some: ReservationRange) =>
-    wallet.reserveFor(key, { money: some, images }, startedAtMs);
+    reserveMoney(sources, key, { money: some, images }, startedAtMs);
   const outcome = reserved(range);
   let result = outcome instanceof Promise ? await outcome : outcome;
   if (!result.ok && result.reason !== "unavailable" && otherwise !== undefined) {

@@ -138,7 +138,7 @@ export class CallSettlement {
    */
   async settle(end: CallEnd, charge: CallCharge, options: SettleOptions = {}): Promise<Receipt> {
     const { requestId, stream } = this.terms;
-    const { reservation, keyedCall, running, rated } = this.funds;
+    const { money, keyedCall, running, rated } = this.funds;
     this.#hasEnded = true;
     const settleStartedMs = this.#gateway.clock.monotonicMs();
     const draft = this.#draft(end, charge, settleStartedMs);
@@ -155,7 +155,7 @@ export class CallSettlement {
         const charged = options.attach ?? keyedCall?.rows(draft);
         const card = draft.providerCost === undefined ? undefined : end.route?.rateCard;
         const rows = card === undefined ? charged : this.#gateway.rateCards.attach(card, charged);
-        const receipt = await this.#gateway.wallet.settle(reservation, draft, rows, withheld);
+        const receipt = await money.settle(draft, rows, withheld);
         if (card !== undefined && !isWithheld) this.#gateway.rateCards.noteStored(card);
         this.#report(receipt, settleStartedMs, options.stopReason);
         if (isWithheld && receipt.costMicroVnd > 0n) {
@@ -273,8 +273,8 @@ export class CallSettlement {
   abandon(): void {
     if (this.#hasEnded) return;
     this.#hasEnded = true;
-    const { reservation, keyedCall, running, rated } = this.funds;
-    this.#gateway.wallet.release(reservation);
+    const { money, keyedCall, running, rated } = this.funds;
+    money.release();
     void keyedCall?.abandon();
     running.end();
     rated?.end({ tokens: 0, isCounted: false });

@@ -1,11 +1,10 @@
 /** Reserves what a call needs to begin: room under its rate limits, and then money. Chat and media begin here alike. */
 import type { RatedCall } from "../../../core/limits/rate_book.ts";
-import type { AmountBound } from "../../../kv/services/limits/keyed_wallet.ts";
-import type { Reservation } from "../../../kv/money/wallet/mod.ts";
 import type { RunningCall } from "../gateway/access_watch.ts";
 import type { Gateway } from "../gateway/gateway.ts";
 import type { KeyedCall } from "../gateway/keyed_call.ts";
 import { type RangeRequest, reserveWithin } from "./admission.ts";
+import type { CallMoney } from "./call_money.ts";
 import type { Incoming } from "./incoming.ts";
 import { beginRated, type ExpectedTokens, isRateLimited } from "./rate_limits.ts";
 import type { Terms } from "./terms.ts";
@@ -17,9 +16,7 @@ export interface FundsRequest extends RangeRequest {
 
 /** What a call holds until it is settled or abandoned. */
 export interface Funds {
-  readonly reservation: Reservation;
-  /** Set if the reservation is smaller than the largest amount. */
-  readonly boundBy: AmountBound | undefined;
+  readonly money: CallMoney;
   /** Set if rate limits bind the call. */
   readonly rated: RatedCall | undefined;
   /** Set if the client sent an idempotency key. */
@@ -46,11 +43,11 @@ export async function reserveFunds(
     : undefined;
   let isReserved = false;
   try {
-    const { reservation, boundBy } = await reserveWithin(gateway.wallet, terms, request);
+    const money = await reserveWithin(gateway, terms, request);
     isReserved = true;
     incoming.isAdmitted = true;
     const running = gateway.calls.begin(stream ? principal : undefined);
-    return { reservation, boundBy, rated, keyedCall: incoming.keyedCall, running };
+    return { money, rated, keyedCall: incoming.keyedCall, running };
   } finally {
     if (!isReserved) rated?.end({ tokens: 0, isCounted: false });
   }

@@ -4,7 +4,7 @@ import { Reply } from "../../../core/net/http1/server/reply.ts";
 import type { Model } from "../../../core/catalog/catalog.ts";
 import { formatVnd } from "../../../core/billing/money/micro_vnd.ts";
 import { billedInputTokens } from "../../../core/billing/tokens/token_bounds.ts";
-import type { AmountBound } from "../../../kv/services/limits/keyed_wallet.ts";
+import type { AmountBound } from "./call_money.ts";
 import type { ChosenModel } from "./terms.ts";
 import { applyPrice } from "../../../core/billing/price.ts";
 import type { AppliedPrice, Receipt } from "../../../core/billing/usage/receipt.ts";

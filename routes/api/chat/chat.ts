@@ -28,7 +28,7 @@ import { RemoteDocuments } from "../../../core/calls/request/remote_documents.ts
 import type { Model } from "../../../core/catalog/catalog.ts";
 import type { Style } from "../../../core/wire/contract/contract.ts";
 import { GatewayError } from "../../../core/lib/errors/errors.ts";
-import type { AmountBound } from "../../../kv/services/limits/keyed_wallet.ts";
+import type { AmountBound } from "../call/call_money.ts";
 import { chooseModel, refuseFreeChoices, refuseUnseenImages } from "../call/admission.ts";
 import { findRoute, localError } from "./chat_attempts.ts";
 import { reserveFunds } from "../call/funds.ts";
@@ -246,7 +246,7 @@ export async function serveAdmittedChat(
   });
   const settlement = new CallSettlement(gateway, terms, funds);
   try {
-    const { reservation: { amountMicroVnd }, boundBy } = funds;
+    const { reservation: { amountMicroVnd }, boundBy } = funds.money;
     const paid = boundBy === undefined || initial.isStoppable
       ? checked
       : withPaidOutput(checked, amountMicroVnd, boundBy);
@@ -299,10 +299,8 @@ async function deliver(
   settled: CallSettlement,
 ): Promise<Reply | Response> {
   const { bounds, urls, outputLimit } = checked;
-  const { terms: { principal }, funds: { reservation, running: control } } = settled;
-  const rounds = checked.call.searcher === undefined
-    ? undefined
-    : new PaidRounds(gateway.wallet, reservation, bounds);
+  const { terms: { principal }, funds: { money, running: control } } = settled;
+  const rounds = checked.call.searcher === undefined ? undefined : new PaidRounds(money, bounds);
   const call = rounds === undefined ? checked.call : { ...checked.call, rounds };
   const { request, body } = call;
   const counted = keptForCount(body, request.stream);
@@ -324,7 +322,7 @@ async function deliver(
     call,
     settlement,
     control,
-    paidTokens: paidOutputTokens(bounds, reservation.amountMicroVnd),
+    paidTokens: paidOutputTokens(bounds, money.reservation.amountMicroVnd),
     outputLimit,
     bufferedBody,
     documents,

@@ -33,11 +33,7 @@ import type { StreamBound, StreamCut } from "../../../core/calls/stream/stream_b
 import type { StreamReading } from "../../../core/wire/contract/contract.ts";
 import { GatewayError } from "../../../core/lib/errors/errors.ts";
 import type { TokenUsage } from "../../../core/billing/tokens/token_bounds.ts";
-import type {
-  KeyedExtension,
-  KeyedWalletEngine,
-} from "../../../kv/services/limits/keyed_wallet.ts";
-import type { Reservation } from "../../../kv/money/wallet/mod.ts";
+import type { CallMoney, MoneyExtension } from "../call/call_money.ts";
 import type { RoundPayer } from "../../../core/calls/web_search/search_rounds.ts";
 
 // Bounds a stream by its wallet: extends the reservation as output arrives, and ends the stream when the money is
@@ -54,8 +50,7 @@ const askAt = 0.75;
 
 /** What bounds a stream by its wallet. */
 export interface WalletBoundInput {
-  readonly wallet: KeyedWalletEngine;
-  readonly reservation: Reservation;
+  readonly money: CallMoney;
   /** Output tokens that were reserved when the call began. */
   readonly paidTokens: number;
   /** The most that a token of output can cost; 0 where tokens are not paid. */
@@ -87,20 +82,20 @@ class WalletBound implements StreamBound {
   }
 
   passed(reading: StreamReading): StreamCut | undefined | Promise<StreamCut | undefined> {
-    const { wallet, reservation, maxTokens } = this.#input;
+    const { money, maxTokens } = this.#input;
     const missing = reading.outputBytes - this.#paidTokens;
     const step = Math.max(
       Math.min(Math.max(this.#paidTokens, leastStepTokens), maxStepTokens),
       missing,
     );
     const amount = BigInt(Math.min(step, maxTokens - this.#paidTokens)) * this.#tokenMicroVnd;
-    const extension = wallet.extendFor(reservation, amount, missing > 0 ? pauseMs : 0);
+    const extension = money.extend(amount, missing > 0 ? pauseMs : 0);
     return extension instanceof Promise
       ? extension.then((known) => this.#take(known, reading))
       : this.#take(extension, reading);
   }
 
-  #take(extension: KeyedExtension, reading: StreamReading): StreamCut | undefined {
+  #take(extension: MoneyExtension, reading: StreamReading): StreamCut | undefined {
     if (extension.outcome === "unavailable") {
       // The wallet could not be read. A short failure of the store must not end streams, so the stream continues.
       this.outputBytes = reading.outputBytes + leastStepTokens;
@@ -339,8 +334,7 @@ export class ChatSettlement {
   walletBound(paidTokens: number, route: Route): WalletBound {
     const { bounds } = this.#input;
     return new WalletBound({
-      wallet: this.#gateway.wallet,
-      reservation: this.#call.funds.reservation,
+      money: this.#call.funds.money,
       paidTokens,
       tokenMicroVnd: maxPerOutputToken(bounds.reservedPrice, bounds.input.tokens),
       maxTokens: bounds.outputTokens,
@@ -416,19 +410,16 @@ export class ChatSettlement {
  * round, and one more answer than the wallet or the key can pay is not asked for.
  */
 export class PaidRounds implements RoundPayer {
-  readonly #wallet: KeyedWalletEngine;
-  readonly #reservation: Reservation;
+  readonly #money: CallMoney;
   readonly #bounds: Pick<ChatBounds, "input" | "reservedPrice">;
   #paidTokens: number;
   #longestPrompt = 0;
 
   constructor(
-    wallet: KeyedWalletEngine,
-    reservation: Reservation,
+    money: CallMoney,
     bounds: Pick<ChatBounds, "input" | "reservedPrice">,
   ) {
-    this.#wallet = wallet;
-    this.#reservation = reservation;
+    this.#money = money;
     this.#bounds = bounds;
     this.#paidTokens = bounds.input.tokens;
   }
@@ -436,7 +427,7 @@ export class PaidRounds implements RoundPayer {
   async pay(promptTokens: number): Promise<boolean> {
     const missing = this.#costOf(promptTokens) - this.#costOf(this.#paidTokens);
     if (missing <= 0n) return true;
-    const extension = await this.#wallet.extendFor(this.#reservation, missing, pauseMs);
+    const extension = await this.#money.extend(missing, pauseMs);
     // A short failure of the store must not end answers.
     if (extension.outcome === "unavailable") return true;
     if (extension.outcome !== "granted" || extension.amountMicroVnd < missing) return false;

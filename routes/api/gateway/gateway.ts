@@ -22,7 +22,7 @@ import type { LiveCatalog } from "../../../kv/services/catalog/live_catalog.ts";
 import type { Control } from "../../../kv/engine/control/control.ts";
 import type { RateCardBook } from "../../../kv/money/costs/provider_sheet.ts";
 import type { KeyDirectory } from "../../../kv/people/api_keys/key_directory.ts";
-import type { KeyedWalletEngine } from "../../../kv/services/limits/keyed_wallet.ts";
+import type { WalletEngine } from "../../../kv/money/wallet/mod.ts";
 import type { KeyLimitBook } from "../../../kv/services/limits/limit_book.ts";
 import type { RefusedBodies } from "../../http/body/refused_bodies.ts";
 import type { Registry } from "../../telemetry/registry.ts";
@@ -50,7 +50,7 @@ export interface Gateway {
   readonly commits: Pick<CommitWatch, "confirm">;
   readonly control: Control;
   readonly directory: KeyDirectory;
-  readonly wallet: KeyedWalletEngine;
+  readonly wallet: WalletEngine;
   readonly router: Router & RouterOfThreads;
   readonly availability: Availability;
   /** The same by day, with the speed, for the public history. */

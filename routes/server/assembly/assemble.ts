@@ -24,7 +24,6 @@ import { LiveRouter } from "../../../core/routing/live_router.ts";
 import type { LiveCatalog } from "../../../kv/services/catalog/live_catalog.ts";
 import { openControl } from "../../../kv/engine/control/control.ts";
 import { openKeyDirectory } from "../../../kv/people/api_keys/key_directory.ts";
-import { withKeyLimits } from "../../../kv/services/limits/keyed_wallet.ts";
 import { type KeyLimitBook, openKeyLimitBook } from "../../../kv/services/limits/limit_book.ts";
 import {
   type DebtRules,
@@ -301,18 +300,15 @@ export async function assemble(
   }
   const limits = worker?.limits ??
     openKeyLimitBook({ kv, clock, kindOf: (model) => live.current.find(model)?.kind });
-  const wallet = withKeyLimits(
-    await openWalletEngine(kv, {
-      clock,
-      timer,
-      random,
-      debt: debtRules(live),
-      isShared: !isLocal || thread !== undefined,
-      // A local store takes one commit at a time, whatever is asked of it.
-      ...(isLocal ? { lanes: { maxLanes: 0 } } : {}),
-    }),
-    limits,
-  );
+  const wallet = await openWalletEngine(kv, {
+    clock,
+    timer,
+    random,
+    debt: debtRules(live),
+    isShared: !isLocal || thread !== undefined,
+    // A local store takes one commit at a time, whatever is asked of it.
+    ...(isLocal ? { lanes: { maxLanes: 0 } } : {}),
+  });
   const rates: OpenRates = worker === undefined
     ? openRates(kv, {
       clock,

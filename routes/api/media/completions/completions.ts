@@ -258,7 +258,7 @@ async function serveNative(
     work,
     {
       begun({ settlement: { funds }, headers }) {
-        const { reservation: { amountMicroVnd }, boundBy: reason } = funds;
+        const { reservation: { amountMicroVnd }, boundBy: reason } = funds.money;
         if (reason === undefined) return;
         const paid = withinFunds(quoted, request, amountMicroVnd);
         quoted = paid.quoted;

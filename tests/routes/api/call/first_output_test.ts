@@ -34,13 +34,12 @@ Deno.test("the first output of a call is that of the attempt that was first, tho
     stream: true,
     price,
   };
-  const { reservation } = await reserveWithin(gateway.wallet, terms, {
+  const money = await reserveWithin(gateway, terms, {
     range: rangeOf(0n),
     localError: () => Promise.resolve(undefined),
   });
   const funds = {
-    reservation,
-    boundBy: undefined,
+    money,
     rated: undefined,
     keyedCall: undefined,
     running: gateway.calls.begin(principal),

@@ -78,7 +78,11 @@ async function world() {
     ...test.assembled.gateway,
     deadlines,
     wallet: new Proxy(wallet, {
-      get: (target, name) => name === "settle" ? settle : Reflect.get(target, name),
+      get(target, name) {
+        if (name === "settle") return settle;
+        const value: unknown = Reflect.get(target, name, target);
+        return typeof value === "function" ? value.bind(target) : value;
+      },
     }),
   };
   const app = createApp(gateway, { stopping: () => false });

@@ -3,7 +3,6 @@ import { assert, assertEquals } from "../../../../support/assert.ts";
 import { fromVnd } from "../../../../../core/billing/money/micro_vnd.ts";
 import { createApiKey } from "../../../../../kv/people/api_keys/api_key_changes.ts";
 import type { ApiKeyOptions } from "../../../../../kv/people/api_keys/api_keys.ts";
-import { withKeyLimits } from "../../../../../kv/services/limits/keyed_wallet.ts";
 import { openKeyLimitBook } from "../../../../../kv/services/limits/limit_book.ts";
 import { verifyStore } from "../../../../../kv/services/verify/verify_books.ts";
 import { createApp } from "../../../../../routes/server/listen/app.ts";
@@ -30,8 +29,8 @@ async function limitedKey(world: MediaWorld, options: Omit<ApiKeyOptions, "name"
   assert(made.ok);
   const headers = { authorization: `Bearer ${made.secret}`, "content-type": "application/json" };
   // Limits look at the store every few seconds of the clock that the test moves.
-  const book = openKeyLimitBook({ kv, clock, kindOf: () => "video" });
-  const gateway = { ...world.gateway, wallet: withKeyLimits(wallet, book) };
+  const limits = openKeyLimitBook({ kv, clock, kindOf: () => "video" });
+  const gateway = { ...world.gateway, limits };
   const app = createApp(gateway, { stopping: () => false });
   const usageApi = createUsageApi({ kv, clock, directory, wallet });
   return {

@@ -5,14 +5,15 @@ import { fromVnd } from "../../../../core/billing/money/micro_vnd.ts";
 import { createAccount } from "../../../../kv/people/accounts/accounts.ts";
 import { createApiKey } from "../../../../kv/people/api_keys/api_key_changes.ts";
 import { type ApiKeyOptions } from "../../../../kv/people/api_keys/api_keys.ts";
-import {
-  type KeyedWalletEngine,
-  withKeyLimits,
-} from "../../../../kv/services/limits/keyed_wallet.ts";
-import { openKeyLimitBook } from "../../../../kv/services/limits/limit_book.ts";
+import { type KeyLimitBook, openKeyLimitBook } from "../../../../kv/services/limits/limit_book.ts";
 import { credit } from "../../../../kv/money/ledger/ledger.ts";
-import { openWalletEngine } from "../../../../kv/money/wallet/mod.ts";
+import {
+  openWalletEngine,
+  type ReceiptDraft,
+  type WalletEngine,
+} from "../../../../kv/money/wallet/mod.ts";
 import type { KeyValueStore } from "../../../../kv/engine/store/key_value_store.ts";
+import { reserveMoney } from "../../../../routes/api/call/call_money.ts";
 
 class TestClock {
   ms = Date.UTC(2026, 10, 20, 5);
@@ -20,12 +21,15 @@ class TestClock {
   monotonicMs = () => this.ms;
 }
 
-function bookOf(kv: KeyValueStore, clock: TestClock) {
-  return openKeyLimitBook({ kv, clock, kindOf: () => "chat" });
+/** Opens what the money of calls is taken from. */
+async function openSources(kv: KeyValueStore, clock: TestClock, read: KeyValueStore = kv) {
+  const wallet = await openWalletEngine(kv, { clock });
+  return { wallet, limits: openKeyLimitBook({ kv: read, clock, kindOf: () => "chat" }) };
 }
 
 interface World {
-  readonly wallet: KeyedWalletEngine;
+  readonly wallet: WalletEngine;
+  readonly limits: KeyLimitBook;
   readonly clock: TestClock;
   readonly key: Awaited<ReturnType<typeof makeKey>>;
 }
@@ -49,15 +53,15 @@ async function makeKey(kv: KeyValueStore, options: Omit<ApiKeyOptions, "name">) 
 async function inWorld(options: Omit<ApiKeyOptions, "name">, run: (world: World) => Promise<void>) {
   using kv = await Deno.openKv(":memory:");
   const clock = new TestClock();
-  const wallet = withKeyLimits(await openWalletEngine(kv, { clock }), bookOf(kv, clock));
+  const sources = await openSources(kv, clock);
   try {
-    await run({ wallet, clock, key: await makeKey(kv, options) });
+    await run({ ...sources, clock, key: await makeKey(kv, options) });
   } finally {
-    await wallet.close();
+    await sources.wallet.close();
   }
 }
 
-function draft({ clock, key }: World, vnd: number): Parameters<KeyedWalletEngine["settle"]>[1] {
+function draft({ clock, key }: World, vnd: number): ReceiptDraft {
   return {
     requestId: newId("request", clock.ms),
     keyId: key.id,
@@ -77,15 +81,15 @@ function draft({ clock, key }: World, vnd: number): Parameters<KeyedWalletEngine
   };
 }
 
-function reserve({ wallet, key, clock }: World, vnd: number, startedAtMs = clock.ms) {
-  return wallet.reserveFor(key, { money: fromVnd(vnd) }, startedAtMs);
+function reserve(world: World, vnd: number, startedAtMs = world.clock.ms) {
+  return reserveMoney(world, world.key, { money: fromVnd(vnd) }, startedAtMs);
 }
 
 /** Reserves and settles a call, which may have started earlier. */
 async function spend(world: World, vnd: number, startedAtMs = world.clock.ms): Promise<boolean> {
   const result = await reserve(world, vnd, startedAtMs);
   if (!result.ok) return false;
-  await world.wallet.settle(result.reservation, { ...draft(world, vnd), startedAtMs });
+  await result.settle({ ...draft(world, vnd), startedAtMs });
   return true;
 }
 
@@ -138,7 +142,7 @@ Deno.test("calls in flight count in full: a limit of ten calls admits ten of fif
     for (const result of results) {
       if (!result.ok) assertEquals(result.reason, "key_limit");
     }
-    for (const { reservation } of admitted) world.wallet.release(reservation);
+    for (const money of admitted) money.release();
     assertEquals(await spend(world, 100), true);
   });
 });
@@ -173,7 +177,7 @@ Deno.test("a call that began before midnight counts on its own day, however late
       assertEquals(await spend(world, 40, lastSecond), false);
       // The new day and month have their whole limits, while the old call runs and afterwards.
       assertEquals(await spend(world, 50), true);
-      await world.wallet.settle(running.reservation, {
+      await running.settle({
         ...draft(world, 60),
         startedAtMs: lastSecond,
       });
@@ -205,10 +209,10 @@ Deno.test("a call whose settlement fails gives back what it held", async () => {
     const first = draft(world, 1);
     const done = await reserve(world, 1);
     assert(done.ok);
-    await world.wallet.settle(done.reservation, first);
+    await done.settle(first);
     const held = await reserve(world, 90);
     assert(held.ok);
-    await assertRejects(() => world.wallet.settle(held.reservation, first));
+    await assertRejects(() => held.settle(first));
     assertEquals(await spend(world, 90), true);
   });
 });
@@ -216,17 +220,17 @@ Deno.test("a call whose settlement fails gives back what it held", async () => {
 Deno.test("what another instance spent is known after a few seconds", async () => {
   using kv = await Deno.openKv(":memory:");
   const clock = new TestClock();
-  const one = withKeyLimits(await openWalletEngine(kv, { clock }), bookOf(kv, clock));
-  const other = withKeyLimits(await openWalletEngine(kv, { clock }), bookOf(kv, clock));
+  const one = await openSources(kv, clock);
+  const other = await openSources(kv, clock);
   try {
     const key = await makeKey(kv, { dailyLimitMicroVnd: fromVnd(100) });
-    assertEquals(await spend({ wallet: one, clock, key }, 10), true);
-    assertEquals(await spend({ wallet: other, clock, key }, 90), true);
+    assertEquals(await spend({ ...one, clock, key }, 10), true);
+    assertEquals(await spend({ ...other, clock, key }, 90), true);
     clock.ms += 6_000;
-    assertEquals(await spend({ wallet: one, clock, key }, 10), false);
+    assertEquals(await spend({ ...one, clock, key }, 10), false);
   } finally {
-    await one.close();
-    await other.close();
+    await one.wallet.close();
+    await other.wallet.close();
   }
 });
 
@@ -235,18 +239,17 @@ Deno.test("a call that ends while the store is read is not forgotten by what was
   const clock = new TestClock();
   let gate: Promise<void> | undefined;
   const reading = Promise.withResolvers<void>();
-  const wallet = withKeyLimits(
-    await openWalletEngine(kv, { clock }),
-    bookOf(
-      slowLists(kv, () => {
-        if (gate !== undefined) reading.resolve();
-        return gate;
-      }),
-      clock,
-    ),
-  );
+  const read = slowLists(kv, () => {
+    if (gate !== undefined) reading.resolve();
+    return gate;
+  });
+  const sources = await openSources(kv, clock, read);
   try {
-    const world = { wallet, clock, key: await makeKey(kv, { dailyLimitMicroVnd: fromVnd(100) }) };
+    const world = {
+      ...sources,
+      clock,
+      key: await makeKey(kv, { dailyLimitMicroVnd: fromVnd(100) }),
+    };
     const first = await reserve(world, 100);
     assert(first.ok);
     clock.ms += 6_000;
@@ -254,10 +257,10 @@ Deno.test("a call that ends while the store is read is not forgotten by what was
     gate = opened.promise;
     const second = reserve(world, 100);
     await reading.promise;
-    await wallet.settle(first.reservation, draft(world, 100));
+    await first.settle(draft(world, 100));
     opened.resolve();
     assertEquals((await second).ok, false);
   } finally {
-    await wallet.close();
+    await sources.wallet.close();
   }
 });

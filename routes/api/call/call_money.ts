@@ -1,0 +1,168 @@
+/** The money of one call: what is reserved of the wallet, side by side with what is booked under the limits of its key. */
+import type { Receipt } from "../../../core/billing/usage/receipt.ts";
+import { rangeOf, rangeWithin } from "../../../core/billing/reservation_range.ts";
+import { limitsAnyPeriod, pickPeriodLimits } from "../../../core/limits/limit_table.ts";
+import type {
+  Extension,
+  Refusal,
+  Reservation,
+  ReserveResult,
+  WalletEngine,
+} from "../../../kv/money/wallet/mod.ts";
+import type { ApiKeyRecord } from "../../../kv/people/api_keys/api_keys.ts";
+import {
+  amountsOf,
+  type KeyLimitBook,
+  type LimitedCall,
+  type LimitRefusal,
+  noAmounts,
+  type PeriodAmounts,
+  type PeriodNeed,
+} from "../../../kv/services/limits/limit_book.ts";
+
+/** What keeps a call from getting the largest amount of its range. */
+export type AmountBound = "balance" | "key_limit";
+
+/** The result of reserving more for a running call. */
+export type MoneyExtension = Extension | (LimitRefusal & { readonly outcome: "key_limit" });
+
+/** What the money of calls is taken from. */
+export interface MoneySources {
+  readonly wallet: WalletEngine;
+  readonly limits: KeyLimitBook;
+}
+
+/** The money of one call, until the call is settled or the money released. */
+export class CallMoney {
+  readonly ok = true;
+  readonly reservation: Reservation;
+  /** Set if the reservation is smaller than the largest amount. */
+  readonly boundBy: AmountBound | undefined;
+  readonly #wallet: WalletEngine;
+  /** Absent if no limit of the key binds the call, and once the call has ended. */
+  #booking: LimitedCall | undefined;
+
+  constructor(
+    wallet: WalletEngine,
+    reservation: Reservation,
+    boundBy: AmountBound | undefined,
+    booking: LimitedCall | undefined,
+  ) {
+    this.#wallet = wallet;
+    this.reservation = reservation;
+    this.boundBy = boundBy;
+    this.#booking = booking;
+  }
+
+  /** Reserves more; see {@linkcode WalletEngine.extend}. Synchronous where the wallet is and no limit binds the call. */
+  extend(amountMicroVnd: bigint, waitMs: number): MoneyExtension | Promise<MoneyExtension> {
+    return this.#booking === undefined
+      ? this.#wallet.extend(this.reservation, amountMicroVnd, waitMs)
+      : this.#extendBooked(this.#booking, amountMicroVnd, waitMs);
+  }
+
+  /** Asks the limits first, and gives them back what the wallet did not grant. */
+  async #extendBooked(
+    booking: LimitedCall,
+    askedMicroVnd: bigint,
+    waitMs: number,
+  ): Promise<MoneyExtension> {
+    const grant = await booking.extend(askedMicroVnd);
+    if (!grant.ok) return { ...grant, outcome: "key_limit" };
+    let gotMicroVnd = 0n;
+    try {
+      const extension = await this.#wallet.extend(this.reservation, grant.amountMicroVnd, waitMs);
+      if (extension.outcome === "granted") gotMicroVnd = extension.amountMicroVnd;
+      return extension;
+    } finally {
+      booking.giveBack(grant.amountMicroVnd - gotMicroVnd);
+    }
+  }
+
+  /** Debits the call; see {@linkcode WalletEngine.settle}. */
+  async settle(
+    ...[draft, attach, withheld]: Tail<Parameters<WalletEngine["settle"]>>
+  ): Promise<Receipt> {
+    // What a call used whose settlement fails is unknown until the next read of the store.
+    let used = noAmounts;
+    try {
+      const receipt = await this.#wallet.settle(this.reservation, draft, attach, withheld);
+      used = amountsOf(receipt);
+      return receipt;
+    } finally {
+      this.#end(used);
+    }
+  }
+
+  /** Gives back all of it. */
+  release(): void {
+    this.#wallet.release(this.reservation);
+    this.#end(noAmounts);
+  }
+
+  #end(used: PeriodAmounts): void {
+    this.#booking?.end(used);
+    this.#booking = undefined;
+  }
+}
+
+type Tail<List extends readonly unknown[]> = List extends [unknown, ...infer Rest] ? Rest : never;
+
+/**
+ * Reserves money for a call with a key: within the limits of the key, then of the wallet. Synchronous where the wallet is
+ * and no limit of a day or month binds the call.
+ *
+ * @param startedAtMs start of the call, which decides the day and month that it counts in
+ */
+export function reserveMoney(
+  sources: MoneySources,
+  key: ApiKeyRecord,
+  need: PeriodNeed,
+  startedAtMs: number,
+): ReservedMoney | Promise<ReservedMoney> {
+  if (limitsAnyPeriod(key, need)) return reserveBooked(sources, key, need, startedAtMs);
+  const { wallet } = sources;
+  const bounded = (result: ReserveResult): ReservedMoney => {
+    if (!result.ok) return result;
+    const { reservation } = result;
+    const isLess = reservation.amountMicroVnd < rangeOf(need.money).wantedMicroVnd;
+    return new CallMoney(wallet, reservation, isLess ? "balance" : undefined, undefined);
+  };
+  const result = wallet.reserve(key.accountId, need.money);
+  return result instanceof Promise ? result.then(bounded) : bounded(result);
+}
+
+/** The result of a reservation. */
+export type ReservedMoney = CallMoney | Refusal | LimitRefusal;
+
+async function reserveBooked(
+  { wallet, limits }: MoneySources,
+  key: ApiKeyRecord,
+  need: PeriodNeed,
+  startedAtMs: number,
+): Promise<ReservedMoney> {
+  const { id, accountId } = key;
+  const begun = await limits.begin(
+    { id, accountId, ...pickPeriodLimits(key) },
+    need,
+    startedAtMs,
+  );
+  if (!begun.ok) return begun;
+  const { call: booking, amountMicroVnd } = begun;
+  const range = rangeOf(need.money);
+  let result: ReserveResult | undefined;
+  try {
+    result = await wallet.reserve(accountId, rangeWithin(range, amountMicroVnd));
+  } finally {
+    if (result?.ok !== true) booking.end(noAmounts);
+  }
+  if (!result.ok) return result;
+  const { reservation } = result;
+  const missingMicroVnd = amountMicroVnd - reservation.amountMicroVnd;
+  if (missingMicroVnd > 0n) {
+    booking.giveBack(missingMicroVnd);
+    return new CallMoney(wallet, reservation, "balance", booking);
+  }
+  const boundBy = amountMicroVnd < range.wantedMicroVnd ? "key_limit" : undefined;
+  return new CallMoney(wallet, reservation, boundBy, booking);
+}
