@@ -135,8 +135,9 @@ export async function serveMediaCall<Value>(
   work: MediaWork<Value>,
   answers: MediaAnswers<Value>,
 ): Promise<Reply | Response> {
-  const call = await beginMediaCall(gateway, incoming, request, work);
+  const settlement = await beginSettlement(gateway, incoming, request, work);
   try {
+    const call = mediaCallOf(gateway, incoming, request, { work, settlement });
     answers.begun?.(call);
     let statusSent: number | undefined;
     const finding = findAnswer(call, () => statusSent);
@@ -146,19 +147,20 @@ export async function serveMediaCall<Value>(
     }
     return await answers.deliver(call, await finding);
   } catch (error) {
-    call.settlement.abandon();
+    settlement.abandon();
     throw error;
   }
 }
 
-async function beginMediaCall<Value>(
+/** Reserves what the call needs; from here on it is settled or abandoned. */
+async function beginSettlement<Value>(
   gateway: Gateway,
   incoming: Incoming,
   request: MediaRequest,
   work: MediaWork<Value>,
-): Promise<MediaCall<Value>> {
-  const { principal, chosen, start, style, stream, price, operation, reserved, dropped } = request;
-  const { model, catalog, mappedFrom } = chosen;
+): Promise<CallSettlement> {
+  const { principal, chosen, start, style, stream, price, operation, reserved } = request;
+  const { model, catalog } = chosen;
   const providers = model.routes.map(({ provider }) => catalog.providers[provider]);
   await vetUrls(gateway, request.urls, providers);
   const { requestId } = incoming;
@@ -174,16 +176,26 @@ async function beginMediaCall<Value>(
       return localRefusal(candidates, (route) => work.prepare(route, tools));
     },
   });
+  return new CallSettlement(gateway, terms, funds);
+}
+
+function mediaCallOf<Value>(
+  gateway: Gateway,
+  incoming: Incoming,
+  { chosen, operation, price, principal: { accountId }, dropped = [] }: MediaRequest,
+  { work, settlement }: Pick<MediaCall<Value>, "work" | "settlement">,
+): MediaCall<Value> {
+  const { model, mappedFrom } = chosen;
   return {
     gateway,
     incoming,
     operation,
     work,
-    control: funds.running,
-    settlement: new CallSettlement(gateway, terms, funds),
-    fetched: gateway.bodies.open(principal.accountId),
-    bufferedAnswer: incoming.answer = gateway.answers.open(principal.accountId),
-    headers: callHeaders({ model, mappedFrom, price, dropped: dropped ?? [] }),
+    control: settlement.funds.running,
+    settlement,
+    fetched: gateway.bodies.open(accountId),
+    bufferedAnswer: incoming.answer = gateway.answers.open(accountId),
+    headers: callHeaders({ model, mappedFrom, price, dropped }),
   };
 }
 

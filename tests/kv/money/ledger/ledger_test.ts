@@ -60,6 +60,16 @@ Deno.test("a credit and a debit with one operation id do not cancel out", async 
   assertEquals((await debit(kv, movement(account))).status, "mismatch");
 });
 
+Deno.test("a debit that comes again is the one that took the last money, not one without money", async () => {
+  using kv = await Deno.openKv(":memory:");
+  const account = newAccount();
+  await credit(kv, movement(account));
+  const taken = movement(account, { operationId: "invoice:1", kind: "admin" });
+  const statuses = [(await debit(kv, taken)).status, (await debit(kv, taken)).status];
+  assertEquals(statuses, ["applied", "duplicate"]);
+  assertEquals(await available(kv, account), 0n);
+});
+
 Deno.test("debit() never takes more than is available", async () => {
   using kv = await Deno.openKv(":memory:");
   const account = newAccount();
