@@ -161,11 +161,13 @@ Deno.test("fifty instances that died with leases and open calls are cleared up i
     const counted = countingLists(kv);
     const reports = await Promise.all([
       reapExpiredInstances(counted.kv, time.nowMs(), { own: new Set([living.instanceId]) }),
-      reapExpiredInstances(kv, time.nowMs(), { own: new Set([living.instanceId]) }),
+      reapExpiredInstances(counted.kv, time.nowMs(), { own: new Set([living.instanceId]) }),
     ]);
     assertEquals(reports.flatMap(({ unfinished }) => unfinished), []);
     assertEquals(reports.reduce((sum, { reaped }) => sum + reaped, 0), 50);
-    assertEquals(counted.of.filter((list) => list === "1 lease").length, 1, "leases read once");
+    // One that finds every instance taken by the other has nothing to return.
+    const readings = counted.of.filter((list) => list === "1 lease").length;
+    assert(readings === 1 || readings === 2, `each reads the leases at most once: ${readings}`);
     const rows = await Array.fromAsync(kv.list({ prefix: ["instance"] }));
     assertEquals(rows.map(({ key }) => key[1]), [living.instanceId]);
     await living.close();
