@@ -205,12 +205,12 @@ export class CallSettlement {
   }
 
   #draft(end: CallEnd, charge: CallCharge, settleStartedMs: number): ReceiptDraft {
-    const { requestId, principal, kind, model, style, stream, price, mappedFrom } = this.terms;
+    const { requestId, principal, model, style, stream, price, mappedFrom } = this.terms;
     const { version } = this.terms.catalog;
     const draft: Writable<ReceiptDraft> = {
       requestId,
       keyId: principal.key.id,
-      kind,
+      kind: model.kind,
       model: model.id,
       style,
       startedAtMs: this.terms.start.startedAtMs,

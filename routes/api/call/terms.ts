@@ -1,6 +1,6 @@
 /** What is known of a call once its request is read. It stays as it is until the receipt, which says the same. */
 import type { Catalog, Model } from "../../../core/catalog/catalog.ts";
-import type { AppliedPrice, Receipt } from "../../../core/billing/usage/receipt.ts";
+import type { AppliedPrice } from "../../../core/billing/usage/receipt.ts";
 import type { RouteStyle } from "../../../core/catalog/entries/model.ts";
 import type { RequestId } from "../../../core/lib/ids/ids.ts";
 import type { Principal } from "../../../kv/people/api_keys/key_directory.ts";
@@ -36,7 +36,6 @@ export interface Terms extends ChosenModel {
   readonly requestId: RequestId;
   readonly principal: Principal;
   readonly start: CallStart;
-  readonly kind: Receipt["kind"];
   readonly style: RouteStyle;
   readonly stream: boolean;
   readonly price: AppliedPrice;

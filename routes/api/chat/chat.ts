@@ -127,7 +127,6 @@ function checkChat(
     requestId,
     principal,
     start,
-    kind: "chat",
     style,
     stream: request.stream,
     price,

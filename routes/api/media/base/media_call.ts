@@ -9,6 +9,7 @@
  * - Out: the answer of a route for the endpoint, and one settlement.
  * - Never: settles a call twice, or reads a wire format of an endpoint.
  */
+import type { ProviderStyle } from "../../../../core/wire/contract/style.ts";
 import { arrivalOf, earlyStream, isLate } from "../../../../core/calls/stream/early_stream.ts";
 import type { MeteredStreamInput } from "../../../../core/calls/stream/metered_stream.ts";
 import { keepAliveComment } from "../../../../core/lib/sse/writer.ts";
@@ -23,7 +24,7 @@ import {
 import type { AttemptHost, AttemptResult } from "../../../../core/calls/attempts/route_attempt.ts";
 import type { FetchedUrl } from "../../../../core/net/remote/fetched_urls.ts";
 import { localRefusal } from "../../../../core/calls/exchange/local_refusal.ts";
-import type { Route } from "../../../../core/catalog/catalog.ts";
+import type { Route, RouteStyle } from "../../../../core/catalog/catalog.ts";
 import { wireStatus } from "../../../../core/lib/errors/errors.ts";
 import {
   type MediaExchange,
@@ -49,23 +50,12 @@ import type { ExpectedTokens } from "../../call/rate_limits.ts";
 import { reportResult } from "../../call/route_result.ts";
 import { vetUrls } from "../../gateway/vetted_urls.ts";
 
-const kindOfStyle = {
-  images: "image",
-  speech: "speech",
-  videos: "video",
-  embeddings: "embedding",
-  transcriptions: "transcription",
-  rerank: "rerank",
-  moderations: "moderation",
-  completions: "completion",
-} as const;
-
 /** What an endpoint read of its request, before any money is reserved for it. */
 export interface MediaRequest {
   readonly principal: Principal;
   readonly chosen: ChosenModel;
   readonly start: CallStart;
-  readonly style: keyof typeof kindOfStyle;
+  readonly style: Exclude<RouteStyle, ProviderStyle>;
   readonly operation: Operation;
   readonly stream: boolean;
   readonly price: AppliedPrice;
@@ -164,8 +154,7 @@ async function beginSettlement<Value>(
   const providers = model.routes.map(({ provider }) => catalog.providers[provider]);
   await vetUrls(gateway, request.urls, providers);
   const { requestId } = incoming;
-  const kind = kindOfStyle[style];
-  const terms = { ...chosen, requestId, principal, start, kind, style, stream, price };
+  const terms = { ...chosen, requestId, principal, start, style, stream, price };
   const funds = await reserveFunds(gateway, incoming, terms, {
     range: typeof reserved === "bigint" ? rangeOf(reserved) : reserved,
     images: request.images,

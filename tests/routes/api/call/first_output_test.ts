@@ -29,7 +29,6 @@ Deno.test("the first output of a call is that of the attempt that was first, tho
     catalog: gateway.catalog.current,
     model,
     mappedFrom: undefined,
-    kind: "chat",
     style: "chat",
     stream: true,
     price,
