@@ -30,3 +30,25 @@ export function groupsOf<Item>(items: readonly Item[], size: number): Item[][] {
     (_, at) => items.slice(at * size, (at + 1) * size),
   );
 }
+
+/** Items of a sequence that are gathered before tasks take them: some megabytes. */
+const itemsAtOnce = 1_000;
+
+/** Divides a sequence into groups of at most `size`, and runs a task for each, a bounded number at once. */
+export async function eachGroup<Item>(
+  items: AsyncIterable<Item>,
+  size: number,
+  task: (group: readonly Item[]) => Promise<void>,
+): Promise<void> {
+  let gathered: Item[] = [];
+  const run = async () => {
+    const groups = groupsOf(gathered, size);
+    gathered = [];
+    await inParallel(groups, task);
+  };
+  for await (const item of items) {
+    gathered.push(item);
+    if (gathered.length >= itemsAtOnce) await run();
+  }
+  await run();
+}

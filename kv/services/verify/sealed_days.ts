@@ -9,7 +9,7 @@ import type { KeyValueStore } from "../../engine/store/key_value_store.ts";
 import { wholeKind } from "../../engine/store/read_ahead.ts";
 import { nextDay, type SealedCheckpoint } from "./days/checkpoint_chain.ts";
 import { contentDifferences, DayDigests } from "./days/day_digests.ts";
-import type { Problem } from "./checks/verify_account.ts";
+import type { Problem } from "./checks/problems.ts";
 import { readable } from "./checks/readable_rows.ts";
 
 /** Lists how the rows of sealed days differ from what their checkpoints say. */

@@ -31,10 +31,10 @@ import {
   type SealedCheckpoint,
 } from "./days/checkpoint_chain.ts";
 import { deleteBalancesBefore, StoredDayBalances } from "./days/day_balances.ts";
-import { distinct, type VerifiedDays, verifyDays } from "./scan/verify_days.ts";
+import { type BooksTotals, type VerifiedDays, verifyDays } from "./scan/verify_days.ts";
 import { recentIdsStart, scanBounds } from "./scan/scan_sums.ts";
 import { compareSealedDays, sealedDifferences } from "./sealed_days.ts";
-import type { Problem } from "./checks/verify_account.ts";
+import { type Problem, ProblemList } from "./checks/problems.ts";
 import { wrongHours } from "./checks/verify_sums.ts";
 import { addAuditLine, commandLine } from "../../people/audit/operator_audit.ts";
 import type { AccountId } from "../../../core/lib/ids/ids.ts";
@@ -65,23 +65,11 @@ import { dayMs, hourMs } from "../../../core/lib/time/durations.ts";
 // `moving`: they are neither verified nor wrong. The totals are those of the scan, and exact only if
 // nothing changes.
 
-/** Most problems that a report lists; beyond it only their number. */
-const maxVerifyProblems = 1_000;
-
 /** The result of a verification. */
-export interface VerifyReport {
+export interface VerifyReport extends BooksTotals {
   /** Set if no problem was found. Accounts in `moving` are not verified by it. */
   readonly ok: boolean;
-  readonly accounts: number;
-  readonly receipts: number;
-  readonly availableMicroVnd: bigint;
-  readonly leasedMicroVnd: bigint;
-  /** Debts of accounts with a negative balance; part of the two sums above. */
-  readonly owedMicroVnd: bigint;
-  /** Σ credits − Σ debits. */
-  readonly ledgerMicroVnd: bigint;
-  readonly chargedMicroVnd: bigint;
-  /** At most `maxVerifyProblems` problems. */
+  /** The first problems; `problemCount` has the number of all. */
   readonly problems: readonly Problem[];
   readonly problemCount: number;
   /** Accounts that kept changing. */
@@ -114,8 +102,8 @@ export async function verifyStore(
   kv: KeyValueStore,
   options: VerifyOptions = {},
 ): Promise<VerifyReport> {
-  const days = await verifyAllDays(kv, options, 0);
-  return { ...totalsOf(days), ...listed(days.problems), moving: days.moving };
+  const { totals, problems, moving } = await verifyAllDays(kv, options, 0);
+  return { ...totals, ...reportOf(problems), moving };
 }
 
 async function* nothing(): AsyncGenerator<never> {}
@@ -136,16 +124,10 @@ async function verifyAllDays(
   });
 }
 
-/** Lists as many problems as a report has, and counts all. */
-function listed(
-  problems: readonly Problem[],
+function reportOf(
+  { count, listed }: ProblemList,
 ): Pick<VerifyReport, "ok" | "problems" | "problemCount"> {
-  const problemCount = problems.length;
-  return {
-    ok: problemCount === 0,
-    problems: problems.slice(0, maxVerifyProblems),
-    problemCount,
-  };
+  return { ok: count === 0, problems: listed, problemCount: count };
 }
 
 /**
@@ -186,68 +168,69 @@ export async function verifyBooks(kv: KeyValueStore, options: BooksOptions): Pro
     ? chain.checkpoints.findLast(({ balances }) => balances !== null)
     : undefined;
   const isFull = options.isFull === true || anchor === undefined;
-  const problems: Problem[] = chain.problems.map((detail) => ({ kind: "seal", detail }));
+  const problems = new ProblemList();
+  for (const detail of chain.problems) problems.add({ kind: "seal", detail });
   const startMs = anchor === undefined ? undefined : vietnamDayStartMs(nextDay(anchor.day));
   const closedEndMs = Math.max(startMs ?? 0, vietnamDayStartMs(vietnamDay(nowMs - sealDelayMs)));
   const whole = isFull ? await verifyEverything(kv, chain, options, closedEndMs) : undefined;
-  problems.push(...whole?.problems ?? []);
+  if (whole !== undefined) {
+    problems.addAll(whole.problems);
+    problems.addAll(sealedDifferences(chain.checkpoints, whole.digests));
+  }
   const { fromDay } = options;
   if (fromDay !== undefined && !isFull) {
     const some = chain.checkpoints.filter(({ day }) => day >= fromDay);
-    problems.push(...await compareSealedDays(kv, some, slices));
+    problems.addAll(await compareSealedDays(kv, some, slices));
   }
   const balances = anchor?.balances ?? undefined;
   const opening = anchor === undefined || balances === undefined
     ? undefined
     : new StoredDayBalances(kv, anchor.day, balances);
-  const recent = anchor === undefined && whole !== undefined ? whole.days : await verifyDays(kv, {
+  const recent = anchor === undefined && whole !== undefined ? whole : await verifyDays(kv, {
     bounds: scanBounds({ startMs, closedEndMs, recentStart: await recentIdsStart(kv) }),
     openings: () => opening?.read() ?? nothing(),
     slices,
     pause,
     rowsAtOnce: options.rowsAtOnce,
   });
-  problems.push(...recent.problems);
+  if (recent !== whole) problems.addAll(recent.problems);
   const hoursFrom = isFull || startMs === undefined ? undefined : vietnamDay(startMs);
   for await (const wrong of wrongHours(kv, { fromDay: hoursFrom, slices })) {
-    problems.push({ ...wrong, kind: "rollup" });
+    problems.add({ ...wrong, kind: "rollup" });
   }
   if (opening?.isRight === false) {
     const detail = `the balances of ${anchor?.day} are not those that were sealed`;
-    problems.push({ kind: "seal", detail });
+    problems.add({ kind: "seal", detail });
   }
   const behind = chain.checkpoints.filter(({ day }) => anchor !== undefined && day > anchor.day);
-  problems.push(...sealedDifferences(behind, recent.digests));
+  problems.addAll(sealedDifferences(behind, recent.digests));
   const upTo = chain.checkpoints.filter(({ day }) => anchor !== undefined && day <= anchor.day);
-  const found = distinct(problems);
-  const maySeal = found.length === 0 && recent.moving.length === 0;
+  const maySeal = problems.count === 0 && recent.moving.length === 0;
   const sealedNow = maySeal
     ? await sealDays(kv, { chain, anchor, recent, closedEndMs, options })
     : [];
   const last = sealedNow.at(-1) ?? chain.checkpoints.at(-1);
   return {
-    ...whole === undefined ? withSealed(totalsOf(recent), upTo) : totalsOf(whole.days),
-    ...listed(found),
-    moving: [...new Set([...recent.moving, ...whole?.days.moving ?? []])],
+    ...whole?.totals ?? withSealed(recent.totals, upTo),
+    ...reportOf(problems),
+    moving: [...new Set([...recent.moving, ...whole?.moving ?? []])],
     full: isFull,
     sealed: last === undefined ? null : { day: last.day, seal: last.seal },
     sealedNow: sealedNow.map(({ day }) => day),
   };
 }
 
-/** Reads everything, and compares all sealed days with their checkpoints. */
+/** Reads everything, after it has added the copies of lines that earlier releases left out. */
 async function verifyEverything(
   kv: KeyValueStore,
   chain: Chain,
   options: BooksOptions,
   closedEndMs: number,
-): Promise<{ readonly days: VerifiedDays; readonly problems: readonly Problem[] }> {
+): Promise<VerifiedDays> {
   const last = chain.checkpoints.at(-1);
   const openMs = last === undefined ? 0 : vietnamDayStartMs(nextDay(last.day));
   await completeLinesByTime(kv, openMs, options.slices);
-  const days = await verifyAllDays(kv, options, closedEndMs);
-  const differences = sealedDifferences(chain.checkpoints, days.digests);
-  return { days, problems: [...days.problems, ...differences] };
+  return await verifyAllDays(kv, options, closedEndMs);
 }
 
 /** Writes the checkpoints of the days that are over. Another process may be faster; then its are in the chain. */
@@ -286,34 +269,11 @@ async function sealDays(
   return sealed;
 }
 
-/** The sums of what was read. */
-function totalsOf(
-  {
-    accounts,
-    receipts,
-    availableMicroVnd,
-    leasedMicroVnd,
-    owedMicroVnd,
-    ledgerMicroVnd,
-    chargedMicroVnd,
-  }: VerifiedDays,
-): Omit<VerifyReport, "ok" | "problems" | "problemCount" | "moving"> {
-  return {
-    accounts,
-    receipts,
-    availableMicroVnd,
-    leasedMicroVnd,
-    owedMicroVnd,
-    ledgerMicroVnd,
-    chargedMicroVnd,
-  };
-}
-
 /** Adds what the checkpoints say of the sealed days, which were not read. */
 function withSealed(
-  totals: ReturnType<typeof totalsOf>,
+  totals: BooksTotals,
   sealed: readonly SealedCheckpoint[],
-): ReturnType<typeof totalsOf> {
+): BooksTotals {
   let { ledgerMicroVnd, chargedMicroVnd } = totals;
   for (const checkpoint of sealed) {
     ledgerMicroVnd += checkpoint.ledgerMicroVnd;

@@ -6,43 +6,12 @@
  * - Out: problems, by account and kind.
  * - Never: decides which rows are looked at; the scan does that.
  */
-import type { AccountId, InstanceId, LedgerId, RequestId } from "../../../../core/lib/ids/ids.ts";
-import type { LedgerEntry } from "../../../money/ledger/ledger.ts";
+import type { AccountId, InstanceId, RequestId } from "../../../../core/lib/ids/ids.ts";
 import { type LeaseRow, readLeasesOf } from "../../../money/balances/leases.ts";
+import type { Problem } from "./problems.ts";
 import { readableBatches } from "./readable_rows.ts";
 import { readWallet } from "../../../money/balances/wallets.ts";
 import type { KeyValueStore } from "../../../engine/store/key_value_store.ts";
-
-/** Computes a text that is equal for a line and the row of its operation. */
-export function ledgerFingerprint(entry: LedgerEntry): string {
-  const { ledgerId, accountId, amountMicroVnd, kind, operationId } = entry;
-  return [ledgerId, accountId, amountMicroVnd, kind, operationId].join(" ");
-}
-
-/** What is wrong with a line that has no copy by time. */
-export function lineWithoutCopy(ledgerId: LedgerId): string {
-  return `the line ${ledgerId} has no copy by time: an earlier release wrote it, and ` +
-    "`admin verify --full` adds the copy, or it was added by hand";
-}
-
-/** A violated invariant. */
-export interface Problem {
-  readonly accountId?: AccountId;
-  readonly kind:
-    | "balance"
-    | "catalog"
-    | "claim"
-    | "credit"
-    | "index"
-    | "ledger"
-    | "refund"
-    | "rollup"
-    | "row"
-    | "seal"
-    | "twice"
-    | "video";
-  readonly detail: string;
-}
 
 /** A charge of a batch to the lease of an account. */
 export interface PendingCharge {

@@ -9,7 +9,7 @@ import {
   versionOfKey,
 } from "../../../engine/schema/keys.ts";
 import type { KeyValueStore } from "../../../engine/store/key_value_store.ts";
-import type { Problem } from "./verify_account.ts";
+import type { Problem } from "./problems.ts";
 import { formatVnd } from "../../../../core/billing/money/micro_vnd.ts";
 import type { TimeSlices } from "../../../../core/lib/time/time_slices.ts";
 import { claimSum, ClaimSums } from "../../../money/ledger/provider_claims.ts";

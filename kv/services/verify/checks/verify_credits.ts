@@ -40,7 +40,7 @@ import {
 import { keysPerRead, type KeyValueStore } from "../../../engine/store/key_value_store.ts";
 import { listBatchRows, wholeKind } from "../../../engine/store/read_ahead.ts";
 import { groupsOf } from "../../../engine/store/in_parallel.ts";
-import type { Problem } from "./verify_account.ts";
+import type { Problem } from "./problems.ts";
 import { totalOf } from "../../../../core/trade/credits/pots.ts";
 import { InvariantError } from "../../../../core/lib/base/assert.ts";
 import { readWallet } from "../../../money/balances/wallets.ts";

@@ -17,7 +17,7 @@ import {
 } from "../../../engine/schema/keys.ts";
 import { keysPerRead, type KeyValueStore } from "../../../engine/store/key_value_store.ts";
 import { wholeKind } from "../../../engine/store/read_ahead.ts";
-import type { Problem } from "./verify_account.ts";
+import type { Problem } from "./problems.ts";
 import { sumId } from "./verify_sums.ts";
 
 /** A day that sorts behind all days. */

@@ -5,7 +5,7 @@ import { pageIds } from "../../../money/receipts/receipt_index.ts";
 import { indexPageKey, indexPagesPrefix } from "../../../engine/schema/keys.ts";
 import type { KeyValueStore } from "../../../engine/store/key_value_store.ts";
 import { readAhead } from "../../../engine/store/read_ahead.ts";
-import type { Problem } from "../checks/verify_account.ts";
+import type { Problem } from "../checks/problems.ts";
 
 /** What the index of an account has. */
 export interface IndexedIds {

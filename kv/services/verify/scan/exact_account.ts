@@ -1,21 +1,15 @@
 /** Checks one account exactly, from the first day that is scanned: a reading counts only if nothing changed during it. */
 import { InvariantError } from "../../../../core/lib/base/assert.ts";
-import { type AccountId, type RequestId } from "../../../../core/lib/ids/ids.ts";
+import type { AccountId, RequestId } from "../../../../core/lib/ids/ids.ts";
 import type { TimeSlices } from "../../../../core/lib/time/time_slices.ts";
-import { ledgerByTimeKey, ledgerOperationKey } from "../../../engine/schema/keys.ts";
-import { keysPerRead, type KeyValueStore } from "../../../engine/store/key_value_store.ts";
+import { type KeyValueStore } from "../../../engine/store/key_value_store.ts";
 import { groupsOf } from "../../../engine/store/in_parallel.ts";
 import { indexedIds } from "./account_index.ts";
 import { linesSince } from "./second_look.ts";
 import { openDaySums, type ScanBounds, withoutBeginning } from "./scan_sums.ts";
-import {
-  balanceProblems,
-  ledgerFingerprint,
-  lineWithoutCopy,
-  type Problem,
-  readHoldings,
-} from "../checks/verify_account.ts";
-import type { LedgerEntry } from "../../../money/ledger/ledger.ts";
+import type { Problem } from "../checks/problems.ts";
+import { balanceProblems, readHoldings } from "../checks/verify_account.ts";
+import { problemsOfLines } from "../checks/verify_ledger.ts";
 import {
   addReceipts,
   daySumCell,
@@ -147,34 +141,6 @@ async function sumRecentCalls(
     !sameUsage(stored.get(id)?.sum ?? noUsage, sums.get(id) ?? noUsage)
   );
   return { costMicroVnd, missing: indexed.length + unindexed.length - found, wrongSums, problems };
-}
-
-/** Compares lines with their copies by time and the rows of their operations. */
-async function problemsOfLines(
-  kv: KeyValueStore,
-  accountId: AccountId,
-  lines: readonly LedgerEntry[],
-): Promise<Problem[]> {
-  const problems: Problem[] = [];
-  const found = (detail: string) => problems.push({ accountId, kind: "ledger", detail });
-  for (const group of groupsOf(lines, Math.floor(keysPerRead / 2))) {
-    const keys = group.flatMap(({ ledgerId, operationId }) => [
-      ledgerByTimeKey(ledgerId),
-      ledgerOperationKey(operationId),
-    ]);
-    const rows = await kv.getMany<(LedgerEntry | null)[]>(keys);
-    group.forEach((line, at) => {
-      const [copy, operation] = [rows[2 * at]?.value, rows[2 * at + 1]?.value];
-      const print = ledgerFingerprint(line);
-      if (copy === null || copy === undefined) {
-        found(lineWithoutCopy(line.ledgerId));
-      }
-      if (operation === null || operation === undefined || ledgerFingerprint(operation) !== print) {
-        found(`the line ${line.ledgerId} is not the one that ${line.operationId} wrote`);
-      }
-    });
-  }
-  return problems;
 }
 
 /** A balance that all rows of the account prove differs from a sealed one because rows of sealed days changed. */

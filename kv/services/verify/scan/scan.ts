@@ -19,8 +19,6 @@ import {
   daySumsPrefix,
   ledgerByTimeKey,
   ledgerKey,
-  ledgerOperationIdOf,
-  ledgerOperationKey,
   ledgerOperationsPrefix,
   ledgersPrefix,
   newestOnReceiptPage,
@@ -48,16 +46,18 @@ import { wholeKind } from "../../../engine/store/read_ahead.ts";
 import { type AccountHolding, readHoldingsInOrder } from "./account_holdings.ts";
 import type { DayBalance, DayBalancePages } from "../days/day_balances.ts";
 import { type DayDigests, lineAtMs } from "../days/day_digests.ts";
-import { groupsOf, inParallel } from "../../../engine/store/in_parallel.ts";
+import { eachGroup, groupsOf, inParallel } from "../../../engine/store/in_parallel.ts";
 import { indexedIds } from "./account_index.ts";
 import { type CellSums, isIndexed, type ScanBounds, ScanSums } from "./scan_sums.ts";
 import { type ProvedSums, sumId } from "../checks/verify_sums.ts";
+import { type Problem, ProblemList } from "../checks/problems.ts";
+import type { PendingCharge } from "../checks/verify_account.ts";
 import {
-  ledgerFingerprint,
-  lineWithoutCopy,
-  type PendingCharge,
-  type Problem,
-} from "../checks/verify_account.ts";
+  linesWithoutCopy,
+  movementsPerRead,
+  problemsOfCopies,
+  problemsOfOperations,
+} from "../checks/verify_ledger.ts";
 
 /** What a scan reads and where its findings go. */
 export interface ScanOptions {
@@ -100,13 +100,21 @@ export class Scan {
   readonly refunded = new Set<AccountId>();
   /** Accounts that made videos. */
   readonly filmed = new Set<AccountId>();
-  readonly problems: Problem[] = [];
+  readonly problems = new ProblemList();
+  /** Accounts with a problem. */
+  readonly reported = new Set<AccountId>();
   /** What is known of day sums, if all were read. */
   readonly proved = {
     versions: new Map<string, string>(),
     unwritten: new Map<string, DaySumCell>(),
   } satisfies ProvedSums;
-  readonly totals = { accounts: 0, available: 0n, leased: 0n, owed: 0n };
+  /** What the accounts of this pass have. */
+  readonly holdings = {
+    accounts: 0,
+    availableMicroVnd: 0n,
+    leasedMicroVnd: 0n,
+    owedMicroVnd: 0n,
+  };
   /** Receipts of all accounts, in the first pass. */
   receipts = 0;
   /** The highest version of the catalogue on a receipt. */
@@ -198,7 +206,7 @@ export class Scan {
       if (unread.size > 0 || chargedMicroVnd === receiptsMicroVnd) continue;
       const detail = `the commit ${commit} of ${instanceId} charges ${chargedMicroVnd} µVND, its ` +
         `receipts cost ${receiptsMicroVnd}`;
-      this.problems.push({ accountId, kind: "balance", detail });
+      this.#report({ accountId, kind: "balance", detail });
     }
   }
 
@@ -237,7 +245,16 @@ export class Scan {
 
   #reportRow(key: Deno.KvKey, error: unknown, accountId?: AccountId): void {
     const detail = `${key.join(" ")}: ${error instanceof Error ? error.message : error}`;
-    this.problems.push({ ...defined({ accountId }), kind: "row", detail });
+    this.#report({ ...defined({ accountId }), kind: "row", detail });
+  }
+
+  #report(problem: Problem): void {
+    this.problems.add(problem);
+    if (problem.accountId !== undefined) this.reported.add(problem.accountId);
+  }
+
+  #reportAll(problems: readonly Problem[]): void {
+    for (const problem of problems) this.#report(problem);
   }
 
   #addReceipt(receipt: Receipt): void {
@@ -271,19 +288,20 @@ export class Scan {
     if (bucket !== this.#bucket) this.#bucketIds.clear();
     this.#bucket = bucket;
     if (this.#bucketIds.has(requestId)) {
-      this.problems.push({ accountId, kind: "twice", detail: `${requestId} has two receipts` });
+      this.#report({ accountId, kind: "twice", detail: `${requestId} has two receipts` });
     }
     this.#bucketIds.add(requestId);
   }
 
   async #readLines(): Promise<void> {
+    await eachGroup(this.#copies(), movementsPerRead, async (copies) => {
+      this.#reportAll(await problemsOfCopies(this.#kv, copies));
+    });
+  }
+
+  /** Adds the lines of our accounts, in the order of time, and hands their copies on. */
+  async *#copies(): AsyncGenerator<LedgerEntry> {
     const { bounds: { start, closedEndMs }, digests, slices } = this.#options;
-    let lines: LedgerEntry[] = [];
-    const check = async () => {
-      const groups = groupsOf(lines, Math.floor(keysPerRead / 2));
-      lines = [];
-      await inParallel(groups, (group) => this.#checkLines(group));
-    };
     for await (const { key, value } of linesByTime(this.#kv, start?.atMs, slices)) {
       if (!isLedgerLine(value)) {
         if (this.#options.from === undefined) this.#reportRow(key, "not a copy of a ledger line");
@@ -299,51 +317,19 @@ export class Scan {
       tally.ledgerMicroVnd += amountMicroVnd;
       if (lineAtMs(ledgerId) < closedEndMs) tally.closedLedgerMicroVnd += amountMicroVnd;
       if (kind === "refund") this.refunded.add(accountId);
-      lines.push(value);
-      if (lines.length >= 1_000) await check();
+      yield value;
       this.#narrow();
     }
-    await check();
-  }
-
-  /** Compares copies with their lines and operations. All three never change. */
-  async #checkLines(copies: readonly LedgerEntry[]): Promise<void> {
-    const keys = copies.flatMap(({ accountId, ledgerId, operationId }) => [
-      ledgerKey(accountId, ledgerId),
-      ledgerOperationKey(operationId),
-    ]);
-    const rows = await this.#kv.getMany<(LedgerEntry | null)[]>(keys);
-    copies.forEach((copy, at) => {
-      const { accountId, ledgerId, operationId } = copy;
-      const line = rows[2 * at]?.value ?? undefined;
-      const operation = rows[2 * at + 1]?.value ?? undefined;
-      const found = (detail: string) => this.problems.push({ accountId, kind: "ledger", detail });
-      const print = ledgerFingerprint(copy);
-      if (line === undefined) {
-        found(`${operationId} has moved money, but its line ${ledgerId} is missing`);
-      } else if (ledgerFingerprint(line) !== print) {
-        found(`the line ${ledgerId} and its copy by time disagree`);
-      }
-      if (operation === undefined || ledgerFingerprint(operation) !== print) {
-        found(`the line ${ledgerId} is not the one that ${operationId} wrote`);
-      }
-    });
   }
 
   /** Looks for lines without a copy, which are not among those that are read by time. */
   async #readLedger(): Promise<void> {
-    let lines: LedgerEntry[] = [];
-    const check = async () => {
-      const groups = groupsOf(lines, keysPerRead);
-      lines = [];
-      await inParallel(groups, async (group) => {
-        const rows = await this.#kv.getMany(group.map(({ ledgerId }) => ledgerByTimeKey(ledgerId)));
-        group.forEach(({ accountId, ledgerId }, at) => {
-          if (rows[at]?.versionstamp !== null) return;
-          this.problems.push({ accountId, kind: "ledger", detail: lineWithoutCopy(ledgerId) });
-        });
-      });
-    };
+    await eachGroup(this.#lines(), keysPerRead, async (lines) => {
+      this.#reportAll(await linesWithoutCopy(this.#kv, lines));
+    });
+  }
+
+  async *#lines(): AsyncGenerator<LedgerEntry> {
     const { slices } = this.#options;
     for await (const { key, value } of wholeKind(this.#kv, { prefix: ledgersPrefix() }, slices)) {
       const accountId = accountOfKey(key);
@@ -351,56 +337,27 @@ export class Scan {
       if (!isLedgerLine(value)) {
         this.#reportRow(key, "not a line of the ledger", accountId);
       } else if (ledgerKey(value.accountId, value.ledgerId).join() !== key.join()) {
-        this.problems.push({ accountId, kind: "ledger", detail: `${key.join(" ")}: another line` });
-      } else lines.push(value);
-      if (lines.length >= 1_000) await check();
+        this.#report({ accountId, kind: "ledger", detail: `${key.join(" ")}: another line` });
+      } else yield value;
     }
-    await check();
   }
 
-  /** Looks for operations whose line is missing: no line leads to them. Neither ever changes. */
   async #readOperations(): Promise<void> {
-    let rows: Deno.KvEntry<LedgerEntry>[] = [];
-    const check = async () => {
-      const groups = groupsOf(rows, keysPerRead);
-      rows = [];
-      await inParallel(groups, (group) => this.#checkOperations(group));
-    };
+    await eachGroup(this.#operations(), keysPerRead, async (operations) => {
+      this.#reportAll(await problemsOfOperations(this.#kv, operations));
+    });
+  }
+
+  async *#operations(): AsyncGenerator<Deno.KvEntry<LedgerEntry>> {
+    const { slices } = this.#options;
     const prefix = ledgerOperationsPrefix();
-    for await (
-      const { key, value, versionstamp } of wholeKind(this.#kv, { prefix }, this.#options.slices)
-    ) {
+    for await (const { key, value, versionstamp } of wholeKind(this.#kv, { prefix }, slices)) {
       if (!isLedgerLine(value)) {
         if (this.#options.from === undefined) {
           this.#reportRow(key, "not an operation of the ledger");
         }
-        continue;
-      }
-      if (!this.#isOurs(value.accountId)) continue;
-      rows.push({ key, value, versionstamp });
-      if (rows.length >= 1_000) await check();
+      } else if (this.#isOurs(value.accountId)) yield { key, value, versionstamp };
     }
-    await check();
-  }
-
-  async #checkOperations(operations: readonly Deno.KvEntry<LedgerEntry>[]): Promise<void> {
-    const keys = operations.map(({ value: { accountId, ledgerId } }) =>
-      ledgerKey(accountId, ledgerId)
-    );
-    const lines = await this.#kv.getMany<(LedgerEntry | null)[]>(keys);
-    operations.forEach(({ key, value }, at) => {
-      const { accountId, ledgerId } = value;
-      const cause = ledgerOperationIdOf(key);
-      const line = lines[at]?.value ?? undefined;
-      const found = (detail: string) => this.problems.push({ accountId, kind: "ledger", detail });
-      if (line === undefined) {
-        found(`${cause} has moved money, but its line ${ledgerId} is missing`);
-      } else if (
-        ledgerFingerprint(line) !== ledgerFingerprint(value) || line.operationId !== cause
-      ) {
-        found(`the line ${ledgerId} is not the one that ${cause} wrote`);
-      }
-    });
   }
 
   async #readRefundSums(): Promise<void> {
@@ -432,15 +389,15 @@ export class Scan {
       balanceMicroVnd: openingMicroVnd + (tally?.closedLedgerMicroVnd ?? 0n) -
         (tally?.closedChargedMicroVnd ?? 0n),
     });
-    this.totals.accounts++;
+    this.holdings.accounts++;
     if (problem !== undefined) {
-      this.problems.push({ accountId, kind: "row", detail: problem });
+      this.#report({ accountId, kind: "row", detail: problem });
       return;
     }
     const worth = availableMicroVnd + leasedMicroVnd;
-    this.totals.available += availableMicroVnd;
-    this.totals.leased += leasedMicroVnd;
-    if (worth < 0n) this.totals.owed -= worth;
+    this.holdings.availableMicroVnd += availableMicroVnd;
+    this.holdings.leasedMicroVnd += leasedMicroVnd;
+    if (worth < 0n) this.holdings.owedMicroVnd -= worth;
     const moved = (tally?.ledgerMicroVnd ?? 0n) - (tally?.chargedMicroVnd ?? 0n);
     if (worth === openingMicroVnd + moved && !holding.isLeaseNegative) return;
     this.sums.tally(accountId).openingMicroVnd = openingMicroVnd;
@@ -450,7 +407,7 @@ export class Scan {
   async #readIndexOfTouched(): Promise<void> {
     await inParallel([...this.sums.tallies.keys()], async (accountId) => {
       const { ids, problems } = await indexedIds(this.#kv, accountId, this.#options.bounds.startId);
-      this.problems.push(...problems);
+      this.#reportAll(problems);
       for (const requestId of ids) this.#addIndexed(accountId, requestId);
     });
   }

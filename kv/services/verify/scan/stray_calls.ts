@@ -1,20 +1,27 @@
 /** Looks for receipts and calls that do not name each other, where money alone may come out right. */
 import { InvariantError } from "../../../../core/lib/base/assert.ts";
-import { type AccountId, type RequestId } from "../../../../core/lib/ids/ids.ts";
+import type { AccountId, RequestId } from "../../../../core/lib/ids/ids.ts";
 import type { TimeSlices } from "../../../../core/lib/time/time_slices.ts";
 import { receiptPageKey, receiptsPrefix } from "../../../engine/schema/keys.ts";
 import { maxReceiptsPerRead, readReceipts } from "../../../money/receipts/receipts.ts";
 import { decodeReceiptPage } from "../../../money/receipts/receipt_pages.ts";
-import { type KeyValueStore } from "../../../engine/store/key_value_store.ts";
+import type { KeyValueStore } from "../../../engine/store/key_value_store.ts";
 import { wholeKind } from "../../../engine/store/read_ahead.ts";
 import { groupsOf, inParallel } from "../../../engine/store/in_parallel.ts";
 import { indexedIds } from "./account_index.ts";
 import { hash, isIndexed, type ScanBounds, type Tally } from "./scan_sums.ts";
-import { type Problem } from "../checks/verify_account.ts";
+import type { Problem } from "../checks/problems.ts";
 import { readable, readableBatches } from "../checks/readable_rows.ts";
 
 /** Calls in memory at once, some 50 MB; with more of them a part of the ids is compared at a time. */
-const callsAtOnce = 200_000;
+const defaultCallsAtOnce = 200_000;
+
+/** What is looked at. */
+export interface StrayCallsOptions {
+  readonly bounds: Pick<ScanBounds, "startId" | "recentStart">;
+  readonly slices: TimeSlices | undefined;
+  readonly callsAtOnce?: number;
+}
 
 /**
  * Finds receipts that neither the index nor a batch names, and calls of batches and of the index without a receipt, which
@@ -25,38 +32,14 @@ const callsAtOnce = 200_000;
 export async function strayCalls(
   kv: KeyValueStore,
   doubtful: ReadonlyMap<AccountId, Tally>,
-  { bounds: { startId, recentStart }, slices }: {
-    readonly bounds: ScanBounds;
-    readonly slices: TimeSlices | undefined;
-  },
+  options: StrayCallsOptions,
 ): Promise<Problem[]> {
   if (doubtful.size === 0) return [];
-  const isOldRight = [...doubtful.values()].every((tally) => isIndexed(tally).old);
-  const from = isOldRight && recentStart > startId ? recentStart : startId;
-  const found: StrayCalls = { unindexed: new Set(), missing: new Map() };
-  let parts = 1;
-  for (let part = 0; part < parts; part++) {
-    const isOurs = (accountId: AccountId, requestId: RequestId) =>
-      requestId >= from && doubtful.has(accountId) && hash(requestId) % parts === part;
-    const isWhole = await addStrayCalls(kv, found, {
-      accounts: doubtful.keys(),
-      from,
-      isOurs,
-      slices,
-    });
-    if (isWhole) continue;
-    found.unindexed.clear();
-    found.missing.clear();
-    parts *= 2;
-    part = -1;
+  // Each doubling halves what is in memory, so that it fits at last.
+  for (let parts = 1;; parts *= 2) {
+    const found = await strayInParts(kv, doubtful, parts, options);
+    if (found !== undefined) return problemsOf(found);
   }
-  const index = (accountId: AccountId, detail: string): Problem => {
-    return { accountId, kind: "index", detail };
-  };
-  return [
-    ...[...found.missing].map(([id, calls]) => index(id, `${calls} receipts are missing`)),
-    ...[...found.unindexed].map((id) => index(id, "receipts and index differ")),
-  ];
 }
 
 interface StrayCalls {
@@ -66,15 +49,46 @@ interface StrayCalls {
   readonly missing: Map<AccountId, number>;
 }
 
+function problemsOf({ missing, unindexed }: StrayCalls): Problem[] {
+  const index = (accountId: AccountId, detail: string): Problem => {
+    return { accountId, kind: "index", detail };
+  };
+  return [
+    ...[...missing].map(([id, calls]) => index(id, `${calls} receipts are missing`)),
+    ...[...unindexed].map((id) => index(id, "receipts and index differ")),
+  ];
+}
+
+/** Finds the stray calls, a part of the ids at a time. Returns nothing if a part has too many calls for the memory. */
+async function strayInParts(
+  kv: KeyValueStore,
+  doubtful: ReadonlyMap<AccountId, Tally>,
+  parts: number,
+  { bounds: { startId, recentStart }, slices, callsAtOnce = defaultCallsAtOnce }: StrayCallsOptions,
+): Promise<StrayCalls | undefined> {
+  const isOldRight = [...doubtful.values()].every((tally) => isIndexed(tally).old);
+  const from = isOldRight && recentStart > startId ? recentStart : startId;
+  const stray: StrayCalls = { unindexed: new Set(), missing: new Map() };
+  for (let part = 0; part < parts; part++) {
+    const isOurs = (accountId: AccountId, requestId: RequestId) =>
+      requestId >= from && doubtful.has(accountId) && hash(requestId) % parts === part;
+    const accounts = doubtful.keys();
+    const asked = { accounts, from, isOurs, slices, callsAtOnce };
+    if (!await addStrayCalls(kv, stray, asked)) return undefined;
+  }
+  return stray;
+}
+
 /** Adds the stray calls among some. Returns false if there are too many for the memory. */
 async function addStrayCalls(
   kv: KeyValueStore,
   stray: StrayCalls,
-  { accounts, from, isOurs, slices }: {
+  { accounts, from, isOurs, slices, callsAtOnce }: {
     readonly accounts: Iterable<AccountId>;
     readonly from: string;
     readonly isOurs: (accountId: AccountId, requestId: RequestId) => boolean;
     readonly slices: TimeSlices | undefined;
+    readonly callsAtOnce: number;
   },
 ): Promise<boolean> {
   const inBatches = new Map<RequestId, AccountId>();

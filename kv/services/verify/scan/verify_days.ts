@@ -21,7 +21,7 @@ import { DayDigests } from "../days/day_digests.ts";
 import { Scan } from "./scan.ts";
 import { recheck } from "./second_look.ts";
 import { isIndexed, type ScanBounds, type ScanSums, type Tally } from "./scan_sums.ts";
-import { type Problem } from "../checks/verify_account.ts";
+
 import {
   catalogProblems,
   claimDisagreements,
@@ -32,9 +32,11 @@ import { creditProblems } from "../checks/verify_credits.ts";
 import { allCopyProblems, copiedCells, copyDisagreements } from "../checks/verify_day_copies.ts";
 import { refundDisagreements } from "../checks/verify_refunds.ts";
 import { type DaySumCell } from "../../../money/receipts/day_sums.ts";
-
+import { type Problem, ProblemList } from "../checks/problems.ts";
+import type { Writable } from "../../../../core/lib/base/assert.ts";
 import { exactProblems } from "./exact_account.ts";
 import { strayCalls } from "./stray_calls.ts";
+
 /** Accounts and day sums in memory at once, some 150 MB; more of them take more passes. */
 const defaultRowsAtOnce = 400_000;
 
@@ -49,21 +51,28 @@ export interface DaysOptions {
   readonly rowsAtOnce?: number | undefined;
 }
 
+/** The sums of what was read. */
+export interface BooksTotals {
+  readonly accounts: number;
+  readonly receipts: number;
+  readonly availableMicroVnd: bigint;
+  readonly leasedMicroVnd: bigint;
+  /** Debts of accounts with a negative balance; part of the two sums above. */
+  readonly owedMicroVnd: bigint;
+  /** Σ credits − Σ debits. */
+  readonly ledgerMicroVnd: bigint;
+  readonly chargedMicroVnd: bigint;
+}
+
 /** What was found. */
 export interface VerifiedDays {
-  readonly problems: readonly Problem[];
+  readonly problems: ProblemList;
   /** Accounts that kept changing. */
   readonly moving: readonly AccountId[];
   readonly digests: DayDigests;
   /** The balances at the end of the last day that is over. */
   readonly closings: DayBalancePages;
-  readonly accounts: number;
-  readonly receipts: number;
-  readonly availableMicroVnd: bigint;
-  readonly leasedMicroVnd: bigint;
-  readonly owedMicroVnd: bigint;
-  readonly ledgerMicroVnd: bigint;
-  readonly chargedMicroVnd: bigint;
+  readonly totals: BooksTotals;
 }
 
 /** Verifies everything since the beginning, or all there is. */
@@ -72,16 +81,22 @@ export async function verifyDays(
   options: DaysOptions,
 ): Promise<VerifiedDays> {
   const { bounds, openings, slices } = options;
-  const problems: Problem[] = [];
+  const problems = new ProblemList();
   const moving: AccountId[] = [];
   const digests = new DayDigests();
   const claims = new ClaimSums();
   const closings = new DayBalancePages();
   const isWhole = bounds.start === undefined;
   const claimsBefore = isWhole ? await readClaimRows(kv, slices) : undefined;
-  const totals = { accounts: 0, receipts: 0, available: 0n, leased: 0n, owed: 0n };
-  let ledger = 0n;
-  let charged = 0n;
+  const totals: Writable<BooksTotals> = {
+    accounts: 0,
+    receipts: 0,
+    availableMicroVnd: 0n,
+    leasedMicroVnd: 0n,
+    owedMicroVnd: 0n,
+    ledgerMicroVnd: 0n,
+    chargedMicroVnd: 0n,
+  };
   let latestOnReceipts = 0;
   let from: AccountId | undefined;
   do {
@@ -97,38 +112,30 @@ export async function verifyDays(
       slices,
     });
     await scan.run();
-    totals.accounts += scan.totals.accounts;
-    totals.receipts += scan.receipts;
+    addTotals(totals, scan);
     latestOnReceipts = Math.max(latestOnReceipts, scan.latestCatalogVersion);
-    totals.available += scan.totals.available;
-    totals.leased += scan.totals.leased;
-    totals.owed += scan.totals.owed;
-    for (const tally of scan.sums.tallies.values()) {
-      ledger += tally.ledgerMicroVnd;
-      charged += tally.chargedMicroVnd;
-    }
-    problems.push(...scan.problems);
+    problems.addAll(scan.problems);
     const second = await settleSuspects(kv, scan, options);
-    problems.push(...second.problems);
+    problems.addAll(second.problems);
     moving.push(...second.moving);
-    problems.push(...await otherProblems(kv, scan, options));
-    if (!isWhole) problems.push(...await copyDisagreements(kv, cellsWithCosts(scan.sums)));
+    problems.addAll(await otherProblems(kv, scan, options));
+    if (!isWhole) problems.addAll(await copyDisagreements(kv, cellsWithCosts(scan.sums)));
     from = scan.end;
   } while (from !== undefined);
-  problems.push(...await problemsOfKinds(kv, options, { claims, claimsBefore, latestOnReceipts }));
-  return {
-    problems: distinct(problems),
-    moving,
-    digests,
-    closings,
-    accounts: totals.accounts,
-    receipts: totals.receipts,
-    availableMicroVnd: totals.available,
-    leasedMicroVnd: totals.leased,
-    owedMicroVnd: totals.owed,
-    ledgerMicroVnd: ledger,
-    chargedMicroVnd: charged,
-  };
+  problems.addAll(await problemsOfKinds(kv, options, { claims, claimsBefore, latestOnReceipts }));
+  return { problems, moving, digests, closings, totals };
+}
+
+function addTotals(totals: Writable<BooksTotals>, { holdings, receipts, sums }: Scan): void {
+  totals.accounts += holdings.accounts;
+  totals.receipts += receipts;
+  totals.availableMicroVnd += holdings.availableMicroVnd;
+  totals.leasedMicroVnd += holdings.leasedMicroVnd;
+  totals.owedMicroVnd += holdings.owedMicroVnd;
+  for (const tally of sums.tallies.values()) {
+    totals.ledgerMicroVnd += tally.ledgerMicroVnd;
+    totals.chargedMicroVnd += tally.chargedMicroVnd;
+  }
 }
 
 /** Checks the kinds of rows that belong to no single account. */
@@ -141,25 +148,25 @@ async function problemsOfKinds(
     readonly claimsBefore: ClaimRows | undefined;
     readonly latestOnReceipts: number;
   },
-): Promise<Problem[]> {
+): Promise<ProblemList> {
   const fromDay = bounds.start?.day;
   const isWhole = fromDay === undefined;
-  const problems: Problem[] = [];
-  problems.push(
-    ...await (isWhole
+  const problems = new ProblemList();
+  problems.addAll(
+    await (isWhole
       ? allCopyProblems(kv, slices)
       : copyDisagreements(kv, copiedCells(kv, fromDay, slices))),
   );
-  problems.push(
-    ...claimsBefore === undefined
+  problems.addAll(
+    claimsBefore === undefined
       ? await claimProblems(kv, claims, bounds)
       : claimDisagreements(claimsBefore, claims, await readClaimRows(kv, slices)),
   );
   for await (const problem of isWhole ? verifyVideos(kv) : openWithoutTask(kv)) {
-    problems.push(problem);
+    problems.add(problem);
   }
-  problems.push(...await catalogProblems(kv, { latestOnReceipts, isFull: isWhole }));
-  problems.push(...await creditProblems(kv, { fromMs: bounds.start?.atMs, slices }));
+  problems.addAll(await catalogProblems(kv, { latestOnReceipts, isFull: isWhole }));
+  problems.addAll(await creditProblems(kv, { fromMs: bounds.start?.atMs, slices }));
   return problems;
 }
 
@@ -169,23 +176,16 @@ function* cellsWithCosts({ cells }: ScanSums): Generator<DaySumCell> {
   }
 }
 
-/** Leaves out what two checks have found alike. */
-export function distinct(problems: readonly Problem[]): Problem[] {
-  const textOf = ({ accountId, kind, detail }: Problem) => [accountId, kind, detail].join(" ");
-  return [...new Map(problems.map((problem) => [textOf(problem), problem])).values()];
-}
-
 /** Decides about the accounts that the scan suspects. */
 async function settleSuspects(
   kv: KeyValueStore,
   scan: Scan,
   { bounds, slices, pause }: DaysOptions,
-): Promise<{ readonly problems: readonly Problem[]; readonly moving: readonly AccountId[] }> {
-  const unreadable = new Set(scan.problems.map(({ accountId }) => accountId));
-  const suspects = [...scan.suspects].filter((accountId) => !unreadable.has(accountId));
+): Promise<{ readonly problems: ProblemList; readonly moving: readonly AccountId[] }> {
+  const suspects = [...scan.suspects.difference(scan.reported)];
   const { sums } = scan;
   let left = await recheck(kv, suspects, { bounds, sums, slices, pause });
-  const problems: Problem[] = [];
+  const problems = new ProblemList();
   const doubtful = doubtfulOf(sums, suspects);
   for (const durationMs of [0, ...restPausesMs]) {
     if (left.size === 0) break;
@@ -196,12 +196,12 @@ async function settleSuspects(
       const known = scan.proved;
       const found = await exactProblems(kv, accountId, { bounds, openingMicroVnd, known, slices });
       if (found === "moving") moving.add(accountId);
-      else problems.push(...found);
+      else problems.addAll(found);
     }
     left = moving;
   }
   // Money may be right without them: a charge that only a lost batch told was never subtracted.
-  problems.push(...await strayCalls(kv, doubtful, { bounds, slices }));
+  problems.addAll(await strayCalls(kv, doubtful, { bounds, slices }));
   return { problems, moving: [...left] };
 }
 
@@ -222,8 +222,8 @@ async function otherProblems(
   kv: KeyValueStore,
   scan: Scan,
   { bounds, pause }: DaysOptions,
-): Promise<Problem[]> {
-  const problems: Problem[] = [];
+): Promise<ProblemList> {
+  const problems = new ProblemList();
   const isWhole = bounds.start === undefined;
   for (const accountId of scan.refunded) {
     let found = new Set(await refundDisagreements(kv, accountId));
@@ -232,14 +232,14 @@ async function otherProblems(
       await pause(restPausesMs[0]);
       found = found.intersection(new Set(await refundDisagreements(kv, accountId)));
     }
-    for (const detail of found) problems.push({ accountId, kind: "refund", detail });
+    for (const detail of found) problems.add({ accountId, kind: "refund", detail });
   }
   if (isWhole) return problems;
   const { startId, start } = bounds;
   const refundStartId = start === undefined ? "" : beforeIdsOf("ledger", start.atMs);
   for (const accountId of scan.filmed.union(scan.refunded)) {
     const videos = verifyVideosOf(kv, accountId, { startId, refundStartId });
-    for await (const problem of videos) problems.push(problem);
+    for await (const problem of videos) problems.add(problem);
   }
   return problems;
 }

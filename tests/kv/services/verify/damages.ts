@@ -7,7 +7,7 @@ import type { KeyValueStore } from "../../../../kv/engine/store/key_value_store.
 import { refundCall } from "../../../../kv/money/ledger/refunds.ts";
 import { readReceipt } from "../../../../kv/money/receipts/receipts.ts";
 import type { LedgerEntry } from "../../../../kv/money/ledger/ledger.ts";
-import type { Problem } from "../../../../kv/services/verify/checks/verify_account.ts";
+import type { Problem } from "../../../../kv/services/verify/checks/problems.ts";
 import type { BooksWorld } from "../../../support/worlds/books_world.ts";
 
 /** `full`: all rows. `sealed`: the days behind two sealed ones. */

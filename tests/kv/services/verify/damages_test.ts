@@ -1,6 +1,6 @@
 import { assert, assertEquals } from "../../../support/assert.ts";
 import { dayMs } from "../../../../core/lib/time/durations.ts";
-import type { Problem } from "../../../../kv/services/verify/checks/verify_account.ts";
+import type { Problem } from "../../../../kv/services/verify/checks/problems.ts";
 import { verifyStore } from "../../../../kv/services/verify/verify_books.ts";
 import { BooksWorld, problemLines } from "../../../support/worlds/books_world.ts";
 import { damages, type Use } from "./damages.ts";
