@@ -60,7 +60,7 @@ export async function runAdmin(
   if (request === undefined) return 1;
   const { backup } = request;
   const proven = backup?.act === "restore"
-    ? await proveBackup(config, backupWorld(world, backup.path))
+    ? await proveBackup(config, backupWorld(world, backup))
     : undefined;
   if (backup?.act === "restore" && proven === undefined) return 1;
   const mustExist = request.makesStore !== true;
@@ -68,7 +68,7 @@ export async function runAdmin(
   if (opened.ok) {
     using store = opened.store;
     if (backup === undefined) return await runHere(store.kv, config, request, world);
-    const files = backupWorld(world, backup.path);
+    const files = backupWorld(world, backup);
     return proven === undefined
       ? await backUpHere(config, files, store)
       : await restoreHere(proven, files, store);
@@ -102,9 +102,18 @@ async function withCatalogFile(
   }
 }
 
-function backupWorld(world: CommandWorld, path: string): BackupWorld {
+function backupWorld(
+  world: CommandWorld,
+  { path, keep }: NonNullable<AdminRequest["backup"]>,
+): BackupWorld {
   const { clock, error } = world;
-  return { clock, error, path, print: (result) => print(result, world) };
+  return {
+    clock,
+    error,
+    path,
+    ...(keep !== undefined && { keep }),
+    print: (result) => print(result, world),
+  };
 }
 
 function initOf({ method, body }: AdminRequest): RequestInit {
@@ -132,7 +141,7 @@ async function runAtServer(
   using call = opened;
   const { response } = call;
   if (command.backup !== undefined && response.ok && response.body !== null) {
-    return await saveBackup(config, backupWorld(world, command.backup.path), response.body);
+    return await saveBackup(config, backupWorld(world, command.backup), response.body);
   }
   return await tell(command, response, world);
 }

@@ -19,8 +19,12 @@ export interface AdminRequest {
   readonly makesStore?: true;
   /** The file of JSON that is sent as `catalog` of the body. */
   readonly catalogFile?: string;
-  /** The file that the command writes or reads, encrypted. */
-  readonly backup?: { readonly act: "save" | "restore"; readonly path: string };
+  /** The file that the command writes or reads, encrypted; it writes also into a folder, and keeps some there. */
+  readonly backup?: {
+    readonly act: "save" | "restore";
+    readonly path: string;
+    readonly keep?: number;
+  };
 }
 
 /** An option of a command. */
@@ -296,9 +300,15 @@ export const commandForms: readonly CommandForm[] = [
   {
     words: ["backup"],
     operands: ["FILE"],
-    options: [],
-    about: "write the whole store to a new file, encrypted with GATEWAY_BACKUP_KEY",
-    request: ([path = ""]) => ({ method: "GET", path: "/backup", backup: { act: "save", path } }),
+    options: [{ name: "keep", value: "N", isNumber: true }],
+    about:
+      "write the whole store to a new file, encrypted with GATEWAY_BACKUP_KEY; in a folder the\n" +
+      "file is named by its time, and --keep removes all but the newest N",
+    request: ([path = ""], { keep }) => ({
+      method: "GET",
+      path: "/backup",
+      backup: { act: "save", path, ...(keep !== undefined && { keep: Number(keep) }) },
+    }),
   },
   {
     words: ["restore"],

@@ -20,7 +20,7 @@ import {
 import { prepareStore } from "../../../../kv/engine/opening/schema_version.ts";
 import type { Store } from "../../../../kv/engine/opening/store.ts";
 import type { AdminDeps, StoreReading } from "./admin_deps.ts";
-import { dirname } from "node:path";
+import { dirname, join } from "node:path";
 import { openStream, sealStream } from "../../../../kv/services/backup/sealed_stream.ts";
 
 // Writes and reads the encrypted file of a backup.
@@ -104,6 +104,31 @@ async function writeBackupFile(
   }
 }
 
+// In a folder, backups have the moment of their start as their name, and old ones can leave.
+
+/** The name of a backup in a folder, which sorts by time. */
+const nameInFolder = /^gateway-\d{8}T\d{6}Z\.backup$/;
+
+function nameAt(nowMs: number): string {
+  const moment = new Date(nowMs).toISOString().replace(/\.\d+/, "").replaceAll(/[-:]/g, "");
+  return `gateway-${moment}.backup`;
+}
+
+async function isFolder(path: string): Promise<boolean> {
+  return await exists(path) && (await Deno.stat(path)).isDirectory;
+}
+
+/** Removes all backups of a folder but the newest, and returns the names of those that left. */
+async function removeOldBackups(folder: string, keep: number): Promise<readonly string[]> {
+  const names = (await Array.fromAsync(Deno.readDir(folder)))
+    .filter(({ isFile, name }) => isFile && nameInFolder.test(name))
+    .map(({ name }) => name)
+    .sort();
+  const old = names.slice(0, Math.max(0, names.length - keep));
+  for (const name of old) await Deno.remove(join(folder, name));
+  return old;
+}
+
 /** Adds `/backup` and `/restore`. A store that a gateway has open cannot be restored into. */
 export function addBackupRoutes(
   app: Hono,
@@ -138,7 +163,10 @@ async function* read(
 /** What the commands write to. */
 export interface BackupWorld {
   readonly clock: Clock;
+  /** A file; for a backup also a folder, in which the file gets its name. */
   readonly path: string;
+  /** Backups that stay in the folder; absent: all. */
+  readonly keep?: number;
   /** Prints the result. */
   print(result: unknown): Promise<void>;
   error(text: string): void;
@@ -160,16 +188,22 @@ async function exitCode(world: BackupWorld, what: string, run: () => Promise<unk
   }
 }
 
-/** Writes the bytes of a backup, as a server sent them, to a file. */
+/** Writes the bytes of a backup, as a server sent them, to a file. Older ones leave only after it is whole. */
 export function saveBackup(
   config: Config,
   world: BackupWorld,
   bytes: AsyncIterable<Uint8Array>,
 ): Promise<number> {
-  return exitCode(world, "No backup was made", async () => ({
-    file: world.path,
-    ...await writeBackupFile(world.path, bytes, keyOf(config)),
-  }));
+  const { path, keep, clock } = world;
+  return exitCode(world, "No backup was made", async () => {
+    const inFolder = await isFolder(path);
+    if (keep === 0) throw new Error("--keep must leave at least one backup");
+    if (keep !== undefined && !inFolder) throw new Error(`${path} is no folder, as --keep needs`);
+    const file = inFolder ? join(path, nameAt(clock.nowMs())) : path;
+    const summary = await writeBackupFile(file, bytes, keyOf(config));
+    const removed = keep === undefined ? undefined : await removeOldBackups(path, keep);
+    return { file, ...summary, ...(removed !== undefined && { removed }) };
+  });
 }
 
 /** Makes a backup of a store that this process has opened. */

@@ -282,3 +282,46 @@ Deno.test({
       for (const config of [remote, database]) await assertSound(config);
     }),
 });
+
+Deno.test("a backup in a folder is named by its time, and the oldest leave once it is whole", () =>
+  inFolder(async ({ folder, configOf }) => {
+    const old = configOf("old.sqlite3");
+    await fillStore(old);
+    const backups = `${folder}/backups`;
+    await Deno.mkdir(backups);
+    const names = async () => (await Array.fromAsync(Deno.readDir(backups))).map((one) => one.name);
+    const others = ["gateway-20260101T000000Z.backup.part", "gateway.backup", "notes.txt"];
+    const earlier = [1, 2, 3].map((day) => `gateway-2026010${day}T023000Z.backup`);
+    for (const name of [...others, ...earlier]) await Deno.writeTextFile(`${backups}/${name}`, "x");
+
+    const refused = await runCommand(configOf("old.sqlite3", ""), [
+      "backup",
+      backups,
+      "--keep",
+      "1",
+    ]);
+    assertEquals(refused.code, 1);
+    for (
+      const [path, keep, problem] of [[backups, "0", "at least one"], [
+        `${folder}/f`,
+        "2",
+        "no folder",
+      ]]
+    ) {
+      const ran = await runCommand(old, ["backup", path!, "--keep", keep!]);
+      assertEquals(ran.code, 1);
+      assertStringIncludes(ran.errors, problem!);
+    }
+    assertEquals((await names()).sort(), [...others, ...earlier].sort());
+
+    const made = assertDone(await runCommand(old, ["backup", backups, "--keep", "2"])) as {
+      readonly file: string;
+      readonly removed: readonly string[];
+    };
+    assertEquals(made.removed, earlier.slice(0, 2));
+    const left = await names();
+    assertEquals(left.length, others.length + 2);
+    const fresh = configOf("fresh.sqlite3");
+    assertDone(await runCommand(fresh, ["restore", made.file]));
+    await assertSound(fresh);
+  }));
