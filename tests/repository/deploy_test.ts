@@ -8,13 +8,17 @@ import {
   unitSettings,
   variableLines,
   variablePairs,
+  yamlFile,
 } from "./deploy_files.ts";
+import { readAdminCommand } from "../../routes/operator/cli/command_forms.ts";
 import { openTestGateway } from "../support/gateways/gateway_in_process.ts";
 import { root, sourcesIn, sourceText } from "./source_files.ts";
 
 const docker = "deploy/docker";
 const composeFiles = [`${docker}/compose.yaml`, `${docker}/compose.denokv.yaml`];
 const units = ["deploy/systemd/gateway.service", "deploy/systemd/gateway@.service"];
+const jobUnits = ["deploy/systemd/gateway-verify.service", "deploy/systemd/gateway-backup.service"];
+const unitDropIn = "deploy/systemd/gateway-jobs.conf";
 const environmentExamples = [
   "deploy/systemd/gateway.env.example",
   "deploy/deno-deploy/environment.example",
@@ -45,6 +49,25 @@ interface Deployment {
   };
 }
 
+interface CronJob {
+  readonly spec: {
+    readonly timeZone: string;
+    readonly jobTemplate: {
+      readonly spec: {
+        readonly template: {
+          readonly spec: {
+            readonly containers: readonly [{
+              readonly image: string;
+              readonly args: readonly string[];
+              readonly envFrom: readonly { readonly secretRef: { readonly name: string } }[];
+            }];
+          };
+        };
+      };
+    };
+  };
+}
+
 const deployment = manifests("deploy/kubernetes/deployment.yaml")[0] as Deployment;
 const [container] = deployment.spec.template.spec.containers;
 
@@ -70,7 +93,7 @@ function gatewayVariables(): Readonly<Record<string, Readonly<Record<string, str
       sets[`${path} ${name}`] = composeServices(path)[name]?.environment ?? {};
     }
   }
-  for (const path of units) {
+  for (const path of [...units, unitDropIn]) {
     const lines = unitSettings(sourceText(path)).filter(({ name }) => name === "Environment");
     sets[path] = variablePairs(lines.map(({ value }) => value).join(" "));
   }
@@ -204,10 +227,11 @@ Deno.test("image and units start the gateway as `deno task start` does, without 
   const entry = dockerfile.find(({ word }) => word === "ENTRYPOINT")!;
   const commands = [
     (JSON.parse(entry.rest) as string[]).slice(3),
-    ...units.map((path) =>
-      unitSettings(sourceText(path)).find(({ name }) => name === "ExecStart")!
-        .value.split(/\s+/u).slice(1)
-    ),
+    ...[...units, ...jobUnits].map((path) => {
+      const { value } = unitSettings(sourceText(path)).find(({ name }) => name === "ExecStart")!;
+      const words = value.split(/\s+/u).slice(1);
+      return words.slice(0, words.indexOf("main.ts") + 1);
+    }),
   ];
   const offline = ["--cached-only", "--frozen"];
   for (const command of commands) {
@@ -259,6 +283,37 @@ Deno.test("the manifests select the pods of the deployment and probe paths that 
   assertEquals((budget as { spec: { selector: Labels } }).spec.selector.matchLabels, labels);
   assertEquals(container.readinessProbe.httpGet.path, "/readyz");
   assertEquals(container.livenessProbe.httpGet.path, "/healthz");
+});
+
+Deno.test("the jobs run commands that exist, with the image, the time zone and the secrets of the gateway", () => {
+  const jobs = manifests("deploy/kubernetes/cron-jobs.yaml").filter((one): one is CronJob =>
+    (one as { kind: string }).kind === "CronJob"
+  );
+  const inUnits = jobUnits.map((path) => {
+    const { value } = unitSettings(sourceText(path)).find(({ name }) => name === "ExecStart")!;
+    return value.split(/\s+/u).slice(value.split(/\s+/u).indexOf("main.ts") + 1);
+  });
+  const inJobs = jobs.map(({ spec }) => {
+    const { containers: [{ image, args, envFrom }] } = spec.jobTemplate.spec.template.spec;
+    assertEquals([image, spec.timeZone], [container.image, "Asia/Ho_Chi_Minh"]);
+    assertEquals(envFrom[0]?.secretRef.name, "gateway");
+    return args;
+  });
+  for (const [which, [word, ...words]] of [...inUnits, ...inJobs].entries()) {
+    assertEquals([word, readAdminCommand(words).kind], ["admin", "request"], `${which}`);
+  }
+  assertEquals(inJobs.map(([, word]) => word), ["verify", "backup"]);
+  assertEquals(inUnits.map(([, word]) => word), ["verify", "backup"]);
+});
+
+Deno.test("one `kubectl apply -k` makes all manifests but the example of the secret", () => {
+  const { resources } = yamlFile("deploy/kubernetes/kustomization.yaml") as { resources: string[] };
+  const files = deployFiles("deploy/kubernetes").map((path) => path.split("/").slice(2).join("/"));
+  const others = ["kustomization.yaml", "secret.example.yaml"];
+  assertEquals(
+    resources.toSorted(),
+    files.filter((name) => !others.includes(name) && !name.includes("/")).sort(),
+  );
 });
 
 Deno.test("deploy/ready.ts succeeds once /readyz answers 200", async () => {
