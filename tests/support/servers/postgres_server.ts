@@ -18,6 +18,8 @@ export interface PostgresServer extends AsyncDisposable {
   signal(signal: "SIGSTOP" | "SIGCONT"): Promise<void>;
   /** Starts a standby that follows this server. */
   startStandby(): Promise<PostgresServer>;
+  /** Copies the cluster as it is now, the base that a recovery to a later moment begins with. */
+  copyBase(): Promise<BaseCopy>;
   /** Makes a standby the primary. */
   promote(): Promise<void>;
   /** Changes a setting of the running server. */
@@ -26,6 +28,16 @@ export interface PostgresServer extends AsyncDisposable {
   log(): Promise<string>;
   /** The output of a query, a line a row. */
   query(text: string): Promise<string>;
+}
+
+/** A copy of a cluster that no server runs on yet. */
+export interface BaseCopy {
+  /**
+   * Starts a server on it that takes the log of an archive up to a moment, and then takes writes.
+   *
+   * @param atTime as the primary's clock said it: what was committed later is not there
+   */
+  recover(archive: string, atTime: string): Promise<PostgresServer>;
 }
 
 const user = "gateway";
@@ -82,7 +94,7 @@ async function serve({ programs, folder, settings }: Place): Promise<PostgresSer
   const port = freePort();
   const cluster = `${folder}/cluster`;
   const given = { listen_addresses: "127.0.0.1", unix_socket_directories: folder, ...settings };
-  const flags = Object.entries({ ...given, port }).map(([name, value]) => `-c ${name}=${value}`);
+  const flags = Object.entries({ ...given, port }).map(([name, value]) => `-c ${name}='${value}'`);
   const control = (...args: string[]) => output(`${programs}/pg_ctl`, ["-D", cluster, ...args]);
   const start = async () => {
     await control("-w", "-l", `${folder}/log`, "-o", flags.join(" "), "start");
@@ -92,6 +104,12 @@ async function serve({ programs, folder, settings }: Place): Promise<PostgresSer
   const query = (text: string) =>
     output(`${programs}/psql`, [...client, "-d", "postgres", "-At", "-c", text]);
   let databases = 0;
+  const copyTo = async (how: readonly string[]) => {
+    const copy = await makeFolder();
+    const options = ["-D", `${copy}/cluster`, "--checkpoint=fast", ...how];
+    await output(`${programs}/pg_basebackup`, [...client, ...options]);
+    return copy;
+  };
   return {
     port,
     url: `postgres://${user}@127.0.0.1:${port}/postgres`,
@@ -111,10 +129,21 @@ async function serve({ programs, folder, settings }: Place): Promise<PostgresSer
       for (const pid of [first, ...children.trim().split(" ")]) signalIfAlive(Number(pid), signal);
     },
     async startStandby() {
-      const standbyFolder = await makeFolder();
-      const copy = ["-D", `${standbyFolder}/cluster`, "-R", "--checkpoint=fast"];
-      await output(`${programs}/pg_basebackup`, [...client, ...copy]);
-      return await serve({ programs, folder: standbyFolder, settings: {} });
+      return await serve({ programs, folder: await copyTo(["-R"]), settings: {} });
+    },
+    async copyBase() {
+      const copy = await copyTo([]);
+      return {
+        async recover(archive, atTime) {
+          await output("touch", [`${copy}/cluster/recovery.signal`]);
+          const settings = {
+            restore_command: `cp ${archive}/%f %p`,
+            recovery_target_time: atTime,
+            recovery_target_action: "promote",
+          };
+          return await serve({ programs, folder: copy, settings });
+        },
+      };
     },
     async promote() {
       await control("-w", "promote");
