@@ -15,6 +15,8 @@ const startPackages: Readonly<Record<string, string>> = {
   "gpt-tokenizer": "token counts for estimates and reservations",
   "hono": "routing, middleware and the JSX of the pages",
   "htmx.org": "partial updates of the pages in the browser",
+  "hyparquet": "the types and codes of Parquet that hyparquet-writer depends on",
+  "hyparquet-writer": "tables for warehouses, as Parquet files",
   "nodemailer": "mail over SMTP",
   "oauth4webapi": "the client side of OpenID Connect",
   "otpauth": "one-time passwords of operators",

@@ -16,6 +16,7 @@ import { addBackupRoutes } from "./commands/backups.ts";
 import { addBookRoutes } from "./commands/books.ts";
 import { addApprovalRoute } from "./commands/campaigns.ts";
 import { addNoticeRoutes, addOutboxRoutes } from "./commands/outbox.ts";
+import { addTableRoutes } from "./commands/tables.ts";
 
 async function readJson(context: Context): Promise<unknown> {
   const text = await context.req.text();
@@ -50,5 +51,6 @@ export function createAdminApp(deps: AdminDeps): Hono {
   addBookRoutes(app, deps);
   addOutboxRoutes(app, deps);
   addBackupRoutes(app, deps);
+  addTableRoutes(app, deps);
   return app;
 }

@@ -27,6 +27,7 @@ import {
   restoreHere,
   saveBackup,
 } from "./commands/backups.ts";
+import { writeTables } from "./commands/tables.ts";
 import { type AdminRequest, adminUsage, readAdminCommand } from "./command_forms.ts";
 import { type AdminCall, adminSocketPath, callAdminSocket } from "./socket.ts";
 import type { KeyValueStore } from "../../../kv/engine/store/key_value_store.ts";
@@ -143,7 +144,7 @@ async function runAtServer(
   if (command.backup !== undefined && response.ok && response.body !== null) {
     return await saveBackup(config, backupWorld(world, command.backup), response.body);
   }
-  return await tell(command, response, world);
+  return await tell(command, response, world, (path) => callAdminSocket(socketPath, path, {}));
 }
 
 /** Runs the command in this process, which has the store to itself. */
@@ -186,7 +187,10 @@ async function runHere(
       receivingAccounts: config.topup.receivingAccounts,
     });
     // The answer is written completely before the store closes.
-    return await tell(command, await app.request(command.path, initOf(command)), world);
+    const response = await app.request(command.path, initOf(command));
+    return await tell(command, response, world, async (path) => {
+      return { response: await app.request(path), [Symbol.dispose]() {} };
+    });
   } finally {
     await wallet.close();
     control.close();
@@ -200,14 +204,21 @@ function howToRepeat({ operationId }: AdminRequest): string {
     : `Money may have moved. Repeat the command with --operation ${operationId}: it never counts twice\n`;
 }
 
-/** Writes the answer and returns the exit code. */
+/** Writes the answer, with what else is asked for it, and returns the exit code. */
 async function tell(
   command: AdminRequest,
   response: Response,
   world: CommandWorld,
+  ask: (path: string) => Promise<AdminCall>,
 ): Promise<number> {
   // The store may have failed after the commit, so perhaps only the answer is missing.
   if (response.status >= 500) world.error(howToRepeat(command));
+  const { tablesFolder } = command;
+  if (tablesFolder !== undefined && response.ok) {
+    const { error } = world;
+    const tables = { folder: tablesFolder, ask, error, print: (it: unknown) => print(it, world) };
+    return await writeTables(response, tables);
+  }
   try {
     if (command.path !== "/export" || !response.ok) return await tellJson(response, world);
     for await (const bytes of response.body ?? []) await world.write(bytes);

@@ -25,6 +25,8 @@ export interface AdminRequest {
     readonly path: string;
     readonly keep?: number;
   };
+  /** The folder into which the tables of the days of the answer are written. */
+  readonly tablesFolder?: string;
 }
 
 /** An option of a command. */
@@ -245,6 +247,19 @@ export const commandForms: readonly CommandForm[] = [
     options: [],
     about: "take back the play money of a sandbox, before its store serves real providers",
     request: () => ({ method: "POST", path: "/sandbox/void" }),
+  },
+  {
+    words: ["tables"],
+    operands: ["FOLDER"],
+    options: [{ name: "from", value: "DAY", needed: true }, { name: "to", value: "DAY" }],
+    about:
+      "write receipts and ledger of each sealed day as Parquet files for a warehouse; days that\n" +
+      "the folder has are not written again",
+    request: ([tablesFolder = ""], { from = "", to }) => ({
+      method: "GET",
+      path: `/tables?${new URLSearchParams({ from, ...(to !== undefined && { to }) })}`,
+      tablesFolder,
+    }),
   },
   {
     words: ["export"],

@@ -20,7 +20,8 @@ import {
 import { prepareStore } from "../../../../kv/engine/opening/schema_version.ts";
 import type { Store } from "../../../../kv/engine/opening/store.ts";
 import type { AdminDeps, StoreReading } from "./admin_deps.ts";
-import { dirname, join } from "node:path";
+import { exists, writeWholeFile } from "./whole_file.ts";
+import { join } from "node:path";
 import { openStream, sealStream } from "../../../../kv/services/backup/sealed_stream.ts";
 
 // Writes and reads the encrypted file of a backup.
@@ -50,25 +51,6 @@ async function* partsOf(file: Deno.FsFile): AsyncGenerator<Uint8Array> {
   }
 }
 
-async function exists(path: string): Promise<boolean> {
-  try {
-    await Deno.lstat(path);
-    return true;
-  } catch (error) {
-    if (error instanceof Deno.errors.NotFound) return false;
-    throw error;
-  }
-}
-
-async function writeAll(file: Deno.FsFile, bytes: Uint8Array): Promise<void> {
-  for (let at = 0; at < bytes.length;) at += await file.write(bytes.subarray(at));
-}
-
-async function syncFolder(path: string): Promise<void> {
-  using folder = await Deno.open(dirname(path));
-  await folder.sync();
-}
-
 /**
  * Encrypts the bytes of a backup into a new file, and reads the file again before it gets its name: what has the name is
  * whole and can be decrypted with the key.
@@ -80,28 +62,11 @@ async function writeBackupFile(
   plain: AsyncIterable<Uint8Array>,
   key: Uint8Array<ArrayBuffer>,
 ): Promise<BackupSummary> {
-  if (await exists(path)) throw new Error(`${path} exists`);
-  const draft = `${path}.part`;
-  try {
-    {
-      using file = await Deno.open(draft, {
-        write: true,
-        create: true,
-        truncate: true,
-        mode: 0o600,
-      });
-      for await (const bytes of sealStream(plain, key)) await writeAll(file, bytes);
-      await file.sync();
-    }
-    const summary = await checkBackup(backupFileBytes(draft, key));
-    await Deno.rename(draft, path);
-    // Some systems cannot open folders, and sync them on their own.
-    await syncFolder(path).catch(() => {});
-    return summary;
-  } catch (error) {
-    await Deno.remove(draft).catch(() => {});
-    throw error;
-  }
+  return await writeWholeFile(
+    path,
+    sealStream(plain, key),
+    (draft) => checkBackup(backupFileBytes(draft, key)),
+  );
 }
 
 // In a folder, backups have the moment of their start as their name, and old ones can leave.

@@ -71,6 +71,7 @@ const commandsAlone: Readonly<Record<string, string>> = {
   "verify": "reads the whole store, for as long as hours",
   "reseal": "changes what proves the books",
   "sandbox void": "takes money back, once, before the store serves real providers",
+  "tables": "writes files on the machine of whoever runs it",
   "export": "has every record of the store",
   "sums rebuild": "repairs rows that verify found wrong",
   "outbox list": "holds addresses of customers",
