@@ -11,7 +11,6 @@
  * - Out: admissions and refusals, figures for headers and pages, sums for other instances.
  * - Never: waits for a store, or costs a call without limits anything.
  */
-import { invariant } from "../lib/base/assert.ts";
 import { hourMs, minuteMs } from "../lib/time/durations.ts";
 
 /** Whom a limit binds. */
@@ -180,33 +179,6 @@ export function rateLimitsOf<Subject extends LimitSubject>(
   return rateLimitNames.filter((name): name is RateLimitOf<Subject> =>
     limitTable[name].subjects.some((one) => one === subject)
   );
-}
-
-/**
- * Makes a record with a member for each of some limits.
- *
- * @example
- * ```ts
- * import { byLimit, rateLimitsOf } from "./limit_table.ts";
- * const texts = byLimit(rateLimitsOf("key"), (name) => `no ${name}`);
- * if (texts.callsAtOnce !== "no callsAtOnce") throw new Error(texts.callsAtOnce);
- * ```
- */
-export function byLimit<Name extends string, Value>(
-  names: readonly Name[],
-  make: (name: Name) => Value,
-): Readonly<Record<Name, Value>> {
-  const made: Partial<Record<Name, Value>> = {};
-  for (const name of names) made[name] = make(name);
-  invariant(hasAll(made, names), "each limit has its member");
-  return made;
-}
-
-function hasAll<Name extends string, Value>(
-  made: Partial<Record<Name, Value>>,
-  names: readonly Name[],
-): made is Record<Name, Value> {
-  return names.every((name) => Object.hasOwn(made, name));
 }
 
 // Limits of a day or month, as rows have them.

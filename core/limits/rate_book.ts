@@ -5,8 +5,8 @@
  * With one instance no limit is ever exceeded. With several, each may add an equal share of what is left between two
  * exchanges of sums (docs/adr/ has the bound).
  */
+import { recordOf } from "../lib/base/record_of.ts";
 import {
-  byLimit,
   concurrencyLimitNames,
   type LimitHeader,
   type LimitSubject,
@@ -90,7 +90,7 @@ class Meter {
 /** What one unit of a limit is in its counters: money is counted in millionths of a VND. */
 const perUnit: Record<RateMeter, number> = { calls: 1, tokens: 1, money: 1_000_000 };
 
-const kinds = byLimit(slidingLimitNames, slidingKind);
+const kinds = recordOf(slidingLimitNames, slidingKind);
 
 /** The value of a limit in the unit of its counters. */
 function countedLimit(limits: RateLimits, name: SlidingLimitName): number | undefined {
@@ -333,7 +333,7 @@ export class ProcessRateBook implements RateBook {
     const nowMs = this.#monotonicMs();
     return ids.map((id) => {
       const use = this.#uses.get(id);
-      const sums = byLimit(
+      const sums = recordOf(
         slidingLimitNames,
         (name) =>
           inUnits(
@@ -342,7 +342,7 @@ export class ProcessRateBook implements RateBook {
           ),
       );
       const running = use === undefined ? 0 : use.running + use.othersRunning;
-      return { ...sums, ...byLimit(concurrencyLimitNames, () => running) };
+      return { ...sums, ...recordOf(concurrencyLimitNames, () => running) };
     });
   }
 

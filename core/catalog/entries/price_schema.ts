@@ -1,11 +1,7 @@
 /** The shape of prices in `gateway.json`. */
+import { recordOf } from "../../lib/base/record_of.ts";
 import { z } from "zod";
-import {
-  byLimit,
-  type LimitSubject,
-  type RateLimitName,
-  rateLimitsOf,
-} from "../../limits/limit_table.ts";
+import { type LimitSubject, type RateLimitName, rateLimitsOf } from "../../limits/limit_table.ts";
 import { maxReportedTokens } from "../../billing/tokens/limits.ts";
 import { countedTools, defaultMostUses, maxMostUses } from "../../billing/usage/hosted_tools.ts";
 import { isNowhereCheaper } from "../../billing/price.ts";
@@ -243,7 +239,7 @@ const rateLimitTexts: Record<RateLimitName, string> = {
 
 /** The schema of the limits that can bind one kind of subject. */
 function rateLimits<Subject extends LimitSubject>(subject: Subject) {
-  const members = byLimit(rateLimitsOf(subject), (name) => limit.describe(rateLimitTexts[name]));
+  const members = recordOf(rateLimitsOf(subject), (name) => limit.describe(rateLimitTexts[name]));
   return z.strictObject(members).optional();
 }
 

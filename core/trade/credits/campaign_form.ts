@@ -4,6 +4,7 @@
  */
 import { microVndPerVnd } from "../../billing/money/micro_vnd.ts";
 import { defined } from "../../lib/base/defined.ts";
+import { recordOf } from "../../lib/base/record_of.ts";
 import { parseVietnamMoment } from "../../lib/time/vietnam_time.ts";
 import { parseTypedAmount } from "../statements/statement_csv.ts";
 import { campaignKinds, type CampaignTerms, type Gift } from "./campaign.ts";
@@ -17,46 +18,103 @@ const maxGiftVnd = 10_000_000n;
 /** The most that a campaign may promise, in VND. */
 const maxBudgetVnd = 10_000_000_000n;
 
-/** The most grants of one campaign. */
-const maxGrantsOfCampaign = 1_000_000;
+/** A field: what is typed into it, and what a refusal says that it must be. */
+export type CampaignField =
+  & {
+    readonly form: string;
+    /** Shown in the empty field. */
+    readonly example?: string;
+    /** The only kind of campaign that has it. */
+    readonly only?: CampaignTerms["kind"];
+  }
+  & (
+    | { readonly input: "kind" | "name" | "moment" }
+    /** Whole VND above 0. */
+    | { readonly input: "vnd"; readonly mostVnd: bigint }
+    /** A whole number above 0. */
+    | { readonly input: "count"; readonly most: number }
+  );
 
-/** The most grants of one account. */
-const maxPerAccount = 100;
+/** All fields, in the order of forms and of the command. */
+export const campaignFields = {
+  kind: { input: "kind", form: "signup, voucher or bonus" },
+  name: { input: "name", form: `1 to ${maxCampaignNameChars} characters` },
+  amount: {
+    input: "vnd",
+    mostVnd: maxGiftVnd,
+    example: "20k",
+    form: "whole VND above 0 and at most 10,000,000, unless percent is set",
+  },
+  // Twice the top-up.
+  percent: {
+    input: "count",
+    most: 200,
+    example: "10",
+    only: "bonus",
+    form: "1 to 200, for a bonus without an amount",
+  },
+  cap: {
+    input: "vnd",
+    mostVnd: maxGiftVnd,
+    example: "50k",
+    only: "bonus",
+    form: "whole VND, and is needed with percent and only there",
+  },
+  minTopup: {
+    input: "vnd",
+    mostVnd: maxBudgetVnd,
+    example: "100k",
+    only: "bonus",
+    form: "whole VND, for a bonus",
+  },
+  budget: {
+    input: "vnd",
+    mostVnd: maxBudgetVnd,
+    example: "10tr",
+    form: "whole VND; a campaign needs it or maxGrants",
+  },
+  maxGrants: { input: "count", most: 1_000_000, example: "500", form: "1 to 1,000,000" },
+  // Ten years.
+  expiresAfterDays: { input: "count", most: 3_650, example: "30", form: "1 to 3,650" },
+  starts: { input: "moment", form: "a day such as 2026-12-01, with or without 08:00" },
+  ends: { input: "moment", form: "a day such as 2026-12-31, after the start" },
+  perAccount: { input: "count", most: 100, example: "1", form: "1 to 100, and 1 for signup" },
+  // Sign-ups of one network and day.
+  perNetworkPerDay: {
+    input: "count",
+    most: 10_000,
+    example: "10",
+    only: "signup",
+    form: "1 to 10,000, for signup",
+  },
+} as const satisfies Readonly<Record<string, CampaignField>>;
 
-/** The longest time until credit expires: ten years of days. */
-const maxExpiryDays = 3_650;
-
-/** The largest share of a top-up in percent: twice its amount. */
-const maxPercent = 200;
-
-/** The most sign-ups of a network and day that get credit. */
-const maxPerNetwork = 10_000;
+/** The name of a field. */
+export type CampaignFieldName = keyof typeof campaignFields;
 
 /** What is typed. An empty text means that the field is not set. */
-export interface CampaignFields {
-  readonly kind: string;
-  readonly name: string;
-  readonly amount: string;
-  readonly percent: string;
-  readonly cap: string;
-  readonly minTopup: string;
-  readonly budget: string;
-  readonly maxGrants: string;
-  readonly starts: string;
-  readonly ends: string;
-  readonly expiresAfterDays: string;
-  readonly perAccount: string;
-  readonly perNetworkPerDay: string;
+export type CampaignFields = Readonly<Record<CampaignFieldName, string>>;
+
+/** The names of the fields of one input. */
+type NameOf<Input extends CampaignField["input"]> = {
+  [Name in CampaignFieldName]: (typeof campaignFields)[Name]["input"] extends Input ? Name : never;
+}[CampaignFieldName];
+
+function isFieldName(name: string): name is CampaignFieldName {
+  return Object.hasOwn(campaignFields, name);
 }
+
+/** The names of all fields. */
+export const campaignFieldNames = Object.keys(campaignFields).filter(isFieldName);
 
 /** The terms, or the first field that is wrong. */
 export type ReadCampaign =
   | { readonly ok: true; readonly terms: CampaignTerms }
-  | { readonly ok: false; readonly field: keyof CampaignFields };
+  | { readonly ok: false; readonly field: CampaignFieldName };
 
 class WrongField {
-  readonly field: keyof CampaignFields;
-  constructor(field: keyof CampaignFields) {
+  readonly field: CampaignFieldName;
+  constructor(field: CampaignFieldName) {
     this.field = field;
   }
 }
@@ -86,25 +144,25 @@ export function readCampaign(fields: CampaignFields, nowMs: number): ReadCampaig
 }
 
 function termsOf(fields: CampaignFields, nowMs: number): CampaignTerms {
-  const number = (field: keyof CampaignFields, most: number) => wholeNumber(fields, field, most);
-  const money = (field: keyof CampaignFields, maxVnd: bigint) => amountOf(fields, field, maxVnd);
+  const number = (field: NameOf<"count">) => wholeNumber(fields, field);
+  const money = (field: NameOf<"vnd">) => amountOf(fields, field);
   const kind = campaignKinds.find((one) => one === fields.kind);
   if (kind === undefined) throw new WrongField("kind");
   const name = fields.name.trim();
   if (name === "" || name.length > maxCampaignNameChars) throw new WrongField("name");
-  const budgetMicroVnd = money("budget", maxBudgetVnd);
-  const maxGrants = number("maxGrants", maxGrantsOfCampaign);
+  const budgetMicroVnd = money("budget");
+  const maxGrants = number("maxGrants");
   if (budgetMicroVnd === undefined && maxGrants === undefined) throw new WrongField("budget");
   const startsAtMs = momentOf(fields, "starts") ?? nowMs;
   const endsAtMs = momentOf(fields, "ends");
   if (endsAtMs !== undefined && endsAtMs <= startsAtMs) throw new WrongField("ends");
-  const minTopupMicroVnd = money("minTopup", maxBudgetVnd);
+  const minTopupMicroVnd = money("minTopup");
   if (minTopupMicroVnd !== undefined && kind !== "bonus") throw new WrongField("minTopup");
-  const perNetworkPerDay = number("perNetworkPerDay", maxPerNetwork);
+  const perNetworkPerDay = number("perNetworkPerDay");
   if (perNetworkPerDay !== undefined && kind !== "signup") throw new WrongField("perNetworkPerDay");
-  const perAccount = number("perAccount", maxPerAccount) ?? 1;
+  const perAccount = number("perAccount") ?? 1;
   if (perAccount !== 1 && kind === "signup") throw new WrongField("perAccount");
-  const expiresAfterDays = number("expiresAfterDays", maxExpiryDays);
+  const expiresAfterDays = number("expiresAfterDays");
   return {
     kind,
     name,
@@ -124,9 +182,9 @@ function termsOf(fields: CampaignFields, nowMs: number): CampaignTerms {
 
 /** A fixed amount, or for a bonus a share with its cap. */
 function giftOf(fields: CampaignFields, kind: CampaignTerms["kind"]): Gift {
-  const percent = wholeNumber(fields, "percent", maxPercent);
-  const amountMicroVnd = amountOf(fields, "amount", maxGiftVnd);
-  const capMicroVnd = amountOf(fields, "cap", maxGiftVnd);
+  const percent = wholeNumber(fields, "percent");
+  const amountMicroVnd = amountOf(fields, "amount");
+  const capMicroVnd = amountOf(fields, "cap");
   if (percent === undefined) {
     if (amountMicroVnd === undefined) throw new WrongField("amount");
     if (capMicroVnd !== undefined) throw new WrongField("cap");
@@ -137,34 +195,26 @@ function giftOf(fields: CampaignFields, kind: CampaignTerms["kind"]): Gift {
   return { kind: "percent", percent, capMicroVnd };
 }
 
-function wholeNumber(
-  fields: CampaignFields,
-  field: keyof CampaignFields,
-  most: number,
-): number | undefined {
+function wholeNumber(fields: CampaignFields, field: NameOf<"count">): number | undefined {
   const text = fields[field].trim();
   if (text === "") return undefined;
   const value = /^\d{1,7}$/.test(text) ? Number(text) : 0;
-  if (value < 1 || value > most) throw new WrongField(field);
+  if (value < 1 || value > campaignFields[field].most) throw new WrongField(field);
   return value;
 }
 
 /** Reads whole VND above 0. */
-function amountOf(
-  fields: CampaignFields,
-  field: keyof CampaignFields,
-  maxVnd: bigint,
-): bigint | undefined {
+function amountOf(fields: CampaignFields, field: NameOf<"vnd">): bigint | undefined {
   const text = fields[field].trim();
   if (text === "") return undefined;
   const amountMicroVnd = parseTypedAmount(text) ?? 0n;
   const isRight = amountMicroVnd > 0n && amountMicroVnd % microVndPerVnd === 0n &&
-    amountMicroVnd <= maxVnd * microVndPerVnd;
+    amountMicroVnd <= campaignFields[field].mostVnd * microVndPerVnd;
   if (!isRight) throw new WrongField(field);
   return amountMicroVnd;
 }
 
-function momentOf(fields: CampaignFields, field: keyof CampaignFields): number | undefined {
+function momentOf(fields: CampaignFields, field: NameOf<"moment">): number | undefined {
   const text = fields[field].trim();
   if (text === "") return undefined;
   const atMs = parseVietnamMoment(text);
@@ -173,23 +223,4 @@ function momentOf(fields: CampaignFields, field: keyof CampaignFields): number |
 }
 
 /** A form in which nothing is typed. */
-export const noCampaignFields: CampaignFields = {
-  kind: "",
-  name: "",
-  amount: "",
-  percent: "",
-  cap: "",
-  minTopup: "",
-  budget: "",
-  maxGrants: "",
-  starts: "",
-  ends: "",
-  expiresAfterDays: "",
-  perAccount: "",
-  perNetworkPerDay: "",
-};
-
-/** The names of all fields. */
-export const campaignFieldNames = Object.keys(
-  noCampaignFields,
-) as readonly (keyof CampaignFields)[];
+export const noCampaignFields: CampaignFields = recordOf(campaignFieldNames, () => "");

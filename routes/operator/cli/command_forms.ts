@@ -1,4 +1,9 @@
 /** The commands of `deno task admin`: syntax, help text, and request to the admin app of each. */
+import {
+  type CampaignField,
+  campaignFieldNames,
+  campaignFields,
+} from "../../../core/trade/credits/campaign_form.ts";
 import { maxCatalogReasonChars } from "../../../kv/services/catalog/versions.ts";
 import {
   maxKeyNameChars,
@@ -68,6 +73,23 @@ function camelCased(options: Readonly<Record<string, string>>): Readonly<Record<
   const field = (name: string) =>
     name.replace(/-(.)/g, (_, letter: string) => letter.toUpperCase());
   return Object.fromEntries(Object.entries(options).map(([name, value]) => [field(name), value]));
+}
+
+const campaignValues: Readonly<Record<CampaignField["input"], string | undefined>> = {
+  kind: undefined,
+  name: undefined,
+  vnd: "VND",
+  count: "N",
+  moment: "DAY",
+};
+
+/** The options of a campaign: its fields but those that are operands, `minTopup` as `min-topup`. */
+function campaignOptions(): CommandOption[] {
+  return campaignFieldNames.flatMap((field) => {
+    const value = campaignValues[campaignFields[field].input];
+    const name = field.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
+    return value === undefined ? [] : [{ name, value }];
+  });
 }
 
 /** All commands, in the order of the help text. */
@@ -140,19 +162,7 @@ export const commandForms: readonly CommandForm[] = [
   {
     words: ["campaign", "make"],
     operands: ["KIND", "NAME"],
-    options: [
-      { name: "amount", value: "VND" },
-      { name: "percent", value: "P" },
-      { name: "cap", value: "VND" },
-      { name: "min-topup", value: "VND" },
-      { name: "budget", value: "VND" },
-      { name: "max-grants", value: "N" },
-      { name: "starts", value: "DAY" },
-      { name: "ends", value: "DAY" },
-      { name: "expires-after-days", value: "N" },
-      { name: "per-account", value: "N" },
-      { name: "per-network-per-day", value: "N" },
-    ],
+    options: campaignOptions(),
     about:
       "give credit: KIND is signup, voucher, or bonus (on a top-up); NAME is in statements.\n" +
       "A bonus may be --percent of the top-up, at most --cap. Set --budget or --max-grants",

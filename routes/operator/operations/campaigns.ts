@@ -8,7 +8,7 @@ import { type Campaign, campaignKinds, type Gift } from "../../../core/trade/cre
 import {
   campaignFieldNames,
   type CampaignFields,
-  maxCampaignNameChars,
+  campaignFields,
   noCampaignFields,
   readCampaign,
 } from "../../../core/trade/credits/campaign_form.ts";
@@ -49,23 +49,6 @@ const campaignRow = z.object({
   endsAt: z.iso.datetime().nullable(),
   paused: z.boolean(),
 });
-
-/** What each field takes. */
-const fieldForms: Readonly<Record<keyof CampaignFields, string>> = {
-  kind: "signup, voucher or bonus",
-  name: `1 to ${maxCampaignNameChars} characters`,
-  amount: "whole VND above 0 and at most 10,000,000, unless percent is set",
-  percent: "1 to 200, for a bonus without an amount",
-  cap: "whole VND, and is needed with percent and only there",
-  minTopup: "whole VND, for a bonus",
-  budget: "whole VND; a campaign needs it or maxGrants",
-  maxGrants: "1 to 1,000,000",
-  starts: "a day such as 2026-12-01, with or without 08:00",
-  ends: "a day such as 2026-12-31, after the start",
-  expiresAfterDays: "1 to 3,650",
-  perAccount: "1 to 100, and 1 for signup",
-  perNetworkPerDay: "1 to 10,000, for signup",
-};
 
 const refusals: Readonly<Record<Exclude<CampaignActResult, "done" | "missing">, string>> = {
   state: "it is in that state already",
@@ -136,7 +119,7 @@ export const startCampaign = operation({
     const read = readCampaign(fields, act.nowMs);
     if (!read.ok) {
       const { field } = read;
-      const text = `${field}: must be ${fieldForms[field]}`;
+      const text = `${field}: must be ${campaignFields[field].form}`;
       throw new GatewayError("invalid_request", text, { param: field });
     }
     // The limit binds persons alone: a program always needs one, and the owner of the store may write whatever row.

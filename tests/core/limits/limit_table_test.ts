@@ -1,7 +1,7 @@
 /** Tests that every rate limit of the table is merged, counted, shared and refused, whichever subject it binds. */
+import { recordOf } from "../../../core/lib/base/record_of.ts";
 import { ProcessRateBook } from "../../../core/limits/rate_book.ts";
 import {
-  byLimit,
   limitNames,
   limitTable,
   periodLimitNames,
@@ -43,11 +43,11 @@ Deno.test("every rate limit binds by itself, is replaced, lifted, and the lower 
     const defaults = { account: only(name, 7), key: only(name, 5) };
     assertEquals(limitsOf({ defaults }), [["account", 7], ["key", 5]], name);
     assertEquals(
-      limitsOf({ defaults, account: byLimit([name], () => 9) }),
+      limitsOf({ defaults, account: recordOf([name], () => 9) }),
       [["account", 9], ["key", 5]],
       name,
     );
-    const lifted = byLimit([name], () => "none" as const);
+    const lifted = recordOf([name], () => "none" as const);
     assertEquals(limitsOf({ defaults, account: lifted }), [["key", 5]], name);
     for (const [own, least] of [[4, 4], [6, 5]] as const) {
       assertEquals(limitsOf({ defaults: { key: only(name, 5) }, key: only(name, own) }), [

@@ -1,4 +1,5 @@
 /** Validates the form of a key and converts it to the stored form. */
+import { recordOf } from "../../../../core/lib/base/record_of.ts";
 import type { Catalog } from "../../../../core/catalog/catalog.ts";
 import { isAddressRange } from "../../../../core/people/api_keys/api_key.ts";
 import { fromVnd, microVndPerVnd } from "../../../../core/billing/money/micro_vnd.ts";
@@ -6,7 +7,6 @@ import { parseWrittenAmount } from "../../../../core/billing/money/read_amount.t
 import { vietnamDay, vietnamDayStartMs } from "../../../../core/lib/time/vietnam_time.ts";
 import type { ApiKeyOptions } from "../../../../kv/people/api_keys/api_keys.ts";
 import {
-  byLimit,
   type LimitName,
   limitTable,
   periodKind,
@@ -61,7 +61,7 @@ export type KeyFormResult =
 export const emptyKeyForm: KeyFormValues = {
   name: "",
   expiry: "",
-  ...byLimit(keyLimitNames, () => ""),
+  ...recordOf(keyLimitNames, () => ""),
   ips: "",
   models: [],
   reading: "",
@@ -109,8 +109,8 @@ export function keyFormOf(record: ApiKeyOptions): KeyFormValues {
   return {
     name: record.name,
     expiry: record.expiresAtMs === undefined ? "" : vietnamDay(record.expiresAtMs - 1),
-    ...byLimit(periodLimitNames, (limit) => typedPeriodLimit(record, limit)),
-    ...byLimit(keyRateNames, (limit) => record.rateLimits?.[limit]?.toString() ?? ""),
+    ...recordOf(periodLimitNames, (limit) => typedPeriodLimit(record, limit)),
+    ...recordOf(keyRateNames, (limit) => record.rateLimits?.[limit]?.toString() ?? ""),
     ips: record.allowedIps?.join("\n") ?? "",
     models: record.allowedModels ?? [],
     reading: record.readsOnlyOwnCalls === true ? "own" : "account",
@@ -184,7 +184,7 @@ export function parseKeyForm(form: PostedForm, context: KeyFormContext): KeyForm
   const values: KeyFormValues = {
     name: form.text("name"),
     expiry: form.text("expiry"),
-    ...byLimit(keyLimitNames, (limit) => form.text(limit)),
+    ...recordOf(keyLimitNames, (limit) => form.text(limit)),
     ips: form.text("ips"),
     models: ticked.filter((id) => known.has(id) || catalog.find(id)?.id === id),
     reading: readingOf(form.text("reading")),

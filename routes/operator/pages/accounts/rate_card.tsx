@@ -1,4 +1,5 @@
 /** The rate limits of one account: what binds it, what is used now, and the form that changes them. */
+import { recordOf } from "../../../../core/lib/base/record_of.ts";
 import type { Account } from "../../../../kv/people/accounts/accounts.ts";
 import { maxLimitedModels } from "../../operations/accounts.ts";
 import { Card, PostForm, SubmitButton, TextField } from "../../../dashboard/components/mod.ts";
@@ -9,7 +10,6 @@ import { type LimitInUse, limitsInUse } from "../../../dashboard/page/rate_view.
 import type { Visitor } from "../../../dashboard/page/visitor.ts";
 import { type OperatorDeps, ReasonField } from "../base/frame.tsx";
 import {
-  byLimit,
   type RateLimitName,
   type RateLimitOf,
   rateLimitsOf,
@@ -88,7 +88,7 @@ function rateFormOf(limits: AccountRateLimits | undefined): Record<string, strin
     [id, ...modelFields.map((name) => textOf(of[name], "-"))].join(" ")
   );
   return {
-    ...byLimit(accountFields, (name) => textOf(limits?.[name], "")),
+    ...recordOf(accountFields, (name) => textOf(limits?.[name], "")),
     models: models.join("\n"),
   };
 }

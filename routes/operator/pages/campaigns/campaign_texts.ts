@@ -1,10 +1,10 @@
 /** Texts of the operator's pages about campaigns. */
 import type { CampaignKind } from "../../../../core/trade/credits/campaign.ts";
-import type { CampaignFields } from "../../../../core/trade/credits/campaign_form.ts";
+import type { CampaignFieldName } from "../../../../core/trade/credits/campaign_form.ts";
 import { defineTexts } from "../../../dashboard/text/i18n.ts";
 
 type Kinds = Readonly<Record<CampaignKind, string>>;
-type Fields = Readonly<Record<keyof CampaignFields, string>>;
+type Fields = Readonly<Record<CampaignFieldName, string>>;
 
 const kindsEn: Kinds = {
   signup: "Credit for a sign-up",

@@ -9,12 +9,16 @@
 import { Hono } from "hono";
 import { type Campaign, campaignKinds, maxGiven } from "../../../../core/trade/credits/campaign.ts";
 import {
+  type CampaignField,
+  type CampaignFieldName,
   campaignFieldNames,
   type CampaignFields,
+  campaignFields,
   maxCampaignNameChars,
   noCampaignFields,
   readCampaign,
 } from "../../../../core/trade/credits/campaign_form.ts";
+import { recordOf } from "../../../../core/lib/base/record_of.ts";
 import { csvFile } from "../../../../core/lib/base/csv.ts";
 import { parseId } from "../../../../core/lib/ids/ids.ts";
 import { readCampaignFigures } from "../../../../kv/money/credits/grants.ts";
@@ -69,60 +73,74 @@ const maxNumberChars = 20;
 export interface CampaignFormProps {
   readonly visitor: Visitor;
   readonly typed: CampaignFields;
-  readonly wrong: keyof CampaignFields | undefined;
+  readonly wrong: CampaignFieldName | undefined;
   readonly action: string;
 }
 
 function CampaignForm({ visitor, typed, wrong, action }: CampaignFormProps) {
   const t = campaignTexts[visitor.locale];
-  const hints: Readonly<Partial<Record<keyof CampaignFields, string>>> = t.hints;
-  const field = (name: keyof CampaignFields) => ({
-    name,
-    label: t.fields[name],
-    value: typed[name],
-    hint: hints[name],
-    error: wrong === name ? t.wrong(t.fields[name]) : undefined,
-  });
-  const number = (name: keyof CampaignFields, placeholder = "") => (
-    <TextField {...field(name)} maxlength={maxNumberChars} placeholder={placeholder} />
-  );
+  const hints: Readonly<Partial<Record<CampaignFieldName, string>>> = t.hints;
+  const input = (name: CampaignFieldName) => {
+    const field: CampaignField = campaignFields[name];
+    const props = {
+      name,
+      label: t.fields[name],
+      value: typed[name],
+      hint: hints[name],
+      error: wrong === name ? t.wrong(t.fields[name]) : undefined,
+    };
+    switch (field.input) {
+      case "kind": {
+        const options = campaignKinds.map((value) => ({ value, label: t.kinds[value] }));
+        return (
+          <SelectField
+            name={name}
+            label={props.label}
+            value={props.value}
+            options={options}
+          />
+        );
+      }
+      case "name":
+        return <TextField {...props} required maxlength={maxCampaignNameChars} />;
+      case "moment":
+        return <TextField {...props} type="datetime-local" />;
+      case "vnd":
+      case "count": {
+        const { example = "" } = field;
+        return <TextField {...props} maxlength={maxNumberChars} placeholder={example} />;
+      }
+    }
+  };
+  const fieldsOf = (kind: CampaignField["only"]) => {
+    const names = campaignFieldNames.filter((name) => onlyOf(name) === kind);
+    return <div class="fields">{names.map(input)}</div>;
+  };
+  const isTyped = (kind: CampaignField["only"]) =>
+    campaignFieldNames.some((name) => onlyOf(name) === kind && typed[name] !== "");
   return (
     <Card title={t.make}>
       <PostForm visitor={visitor} action={action} confirm={t.createConfirm}>
-        <div class="fields">
-          <SelectField
-            name="kind"
-            label={t.fields.kind}
-            value={typed.kind}
-            options={campaignKinds.map((value) => ({ value, label: t.kinds[value] }))}
-          />
-          <TextField {...field("name")} required maxlength={maxCampaignNameChars} />
-          {number("amount", "20k")}
-          {number("budget", "10tr")}
-          {number("maxGrants", "500")}
-          {number("expiresAfterDays", "30")}
-          <TextField {...field("starts")} type="datetime-local" />
-          <TextField {...field("ends")} type="datetime-local" />
-          {number("perAccount", "1")}
-        </div>
-        <details open={typed.percent !== "" || typed.minTopup !== "" || typed.cap !== ""}>
+        {fieldsOf(undefined)}
+        <details open={isTyped("bonus")}>
           <summary>{t.ofBonus}</summary>
           <p class="muted">{t.bonusHint}</p>
-          <div class="fields">
-            {number("percent", "10")}
-            {number("cap", "50k")}
-            {number("minTopup", "100k")}
-          </div>
+          {fieldsOf("bonus")}
         </details>
-        <details open={typed.perNetworkPerDay !== ""}>
+        <details open={isTyped("signup")}>
           <summary>{t.ofSignup}</summary>
           <p class="muted">{t.networkHint}</p>
-          <div class="fields">{number("perNetworkPerDay", "10")}</div>
+          {fieldsOf("signup")}
         </details>
         <SubmitButton>{t.create}</SubmitButton>
       </PostForm>
     </Card>
   );
+}
+
+function onlyOf(name: CampaignFieldName): CampaignField["only"] {
+  const field: CampaignField = campaignFields[name];
+  return field.only;
 }
 
 const path = "/operator/campaigns";
@@ -134,7 +152,7 @@ const emptyForm: CampaignFields = { ...noCampaignFields, kind: "voucher" };
 async function campaignsPage(
   c: OperatorContext,
   deps: OperatorDeps,
-  form: { readonly typed: CampaignFields; readonly wrong?: keyof CampaignFields } = {
+  form: { readonly typed: CampaignFields; readonly wrong?: CampaignFieldName } = {
     typed: emptyForm,
   },
 ) {
@@ -162,8 +180,7 @@ async function campaignsPage(
 
 async function create(c: OperatorContext, deps: OperatorDeps) {
   const form = await readForm(c);
-  const entries = campaignFieldNames.map((name) => [name, form.text(name)] as const);
-  const typed: CampaignFields = { ...noCampaignFields, ...Object.fromEntries(entries) };
+  const typed: CampaignFields = recordOf(campaignFieldNames, (name) => form.text(name));
   const nowMs = deps.clock.nowMs();
   const read = readCampaign(typed, nowMs);
   if (!read.ok) return await campaignsPage(c, deps, { typed, wrong: read.field });
