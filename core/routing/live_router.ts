@@ -15,6 +15,7 @@
  * - Never: sends a request to a provider, or reads the store.
  */
 import { type Hedge, isRouteFault } from "../calls/attempts/attempt_loop.ts";
+import { statusOfOurs } from "../wire/errors/errors.ts";
 import type { RouteAccess } from "../calls/exchange/chat_call.ts";
 import type { AttemptResult } from "../calls/attempts/route_attempt.ts";
 import type { Catalog, Model, Route } from "../catalog/catalog.ts";
@@ -52,6 +53,8 @@ export interface LiveRouterOptions extends ProviderAccessOptions {
   /** The operator's switch of a route, by its id. */
   readonly switchOf: (routeId: string) => RouteReport["switched"];
   readonly onEvent: (event: RouteEvent) => void;
+  /** Called when a provider refused an attempt for a reason between it and the operator, with what it answered. */
+  readonly onRefusal?: (provider: string, status: string) => void;
   /** Tells the other threads of this process what was found out; absent where one serves alone. */
   readonly share?: ((states: readonly SharedState[]) => void) | undefined;
   /** Whether this thread judges routes by what others tell, and tells them: one of all. */
@@ -233,6 +236,8 @@ export class LiveRouter implements Router, RouterOfThreads {
           health.beaten(nowMs, random(), startedMs, result.silent),
         );
       case "failed": {
+        const status = statusOfOurs(result.error);
+        if (status !== undefined) this.#options.onRefusal?.(route.provider, status);
         if (
           !harmsHealth(result.error) || this.#isCustomersOwnLimit(route, result.error, customer)
         ) {

@@ -1,8 +1,11 @@
 /** The metrics of the gateway. Labels are models and routes of the catalog, and values of our own enumerations. */
+import process from "node:process";
 import { formatVnd } from "../../core/billing/money/micro_vnd.ts";
 import type { Router } from "../../core/routing/contract/router.ts";
+import { programSchemaVersion } from "../../kv/engine/opening/schema_version.ts";
 import { type GaugeSample, Registry } from "./registry.ts";
-import type { CallObserver } from "./telemetry.ts";
+import type { WalletEngine } from "../../kv/money/wallet/mod.ts";
+import type { CallObserver, EventCounts } from "./telemetry.ts";
 
 /** The state that gauges read when metrics are scraped. */
 export interface GatewayState {
@@ -10,22 +13,26 @@ export interface GatewayState {
   readonly calls: { readonly count: number };
   readonly bodies: { readonly usedBytes: number };
   readonly answers: { readonly usedBytes: number };
-  readonly wallet: { readonly healthy: boolean };
+  readonly wallet: Pick<WalletEngine, "healthy" | "load">;
 }
 
 /** Bucket bounds in seconds: a quick first token takes 0.1 s, the longest call 15 minutes. */
 const firstOutputBounds = [0.05, 0.1, 0.2, 0.4, 0.8, 1.6, 3.2, 6.4, 12.8, 25.6, 60];
 const durationBounds = [0.1, 0.25, 0.5, 1, 2.5, 5, 10, 25, 60, 150, 400, 900];
 
+/** A commit takes 0.4 ms on a near store, a round trip on a far one, and is given up after seconds. */
+const commitBounds = [0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10];
+
 const breakerStates = { closed: 0, half_open: 1, open: 2 } as const;
 
-function addGauges(registry: Registry, state: GatewayState): void {
+/** Adds what metrics say of routes and of the keys of their providers. */
+function addRouteGauges(registry: Registry, { router }: GatewayState): void {
   registry.gauge(
     "gateway_route_breaker",
     "State of the breaker of a route: 0 closed, 1 half open, 2 open.",
     ["route", "operation"],
     function* (): Iterable<GaugeSample> {
-      for (const { route, operations } of state.router.reports()) {
+      for (const { route, operations } of router.reports()) {
         for (const [operation, view] of Object.entries(operations)) {
           yield { labels: [route.id, operation], value: breakerStates[view.state] };
         }
@@ -38,7 +45,7 @@ function addGauges(registry: Registry, state: GatewayState): void {
     "Tries that wait for the first output of a route.",
     ["route", "operation"],
     function* (): Iterable<GaugeSample> {
-      for (const { route, operations } of state.router.reports()) {
+      for (const { route, operations } of router.reports()) {
         for (const [operation, view] of Object.entries(operations)) {
           yield { labels: [route.id, operation], value: view.inFlight };
         }
@@ -50,12 +57,29 @@ function addGauges(registry: Registry, state: GatewayState): void {
     "1 while an operator has taken the route out.",
     ["route"],
     function* (): Iterable<GaugeSample> {
-      for (const { route, switched } of state.router.reports()) {
+      for (const { route, switched } of router.reports()) {
         yield { labels: [route.id], value: switched === undefined ? 0 : 1 };
       }
     },
     "max",
   );
+  registry.gauge(
+    "gateway_provider_keys_resting",
+    "Keys of a provider that rest, since it refused or limited them.",
+    ["provider"],
+    function* (): Iterable<GaugeSample> {
+      const seen = new Set<string>();
+      for (const { route: { provider }, credentials } of router.reports()) {
+        if (!seen.has(provider)) yield { labels: [provider], value: credentials.resting };
+        seen.add(provider);
+      }
+    },
+    "max",
+  );
+}
+
+/** Adds what metrics say of running calls, and of those that wait for the store. */
+function addCallGauges(registry: Registry, state: GatewayState): void {
   registry.gauge("gateway_calls_in_flight", "Calls that run now.", [], () => [
     { labels: [], value: state.calls.count },
   ]);
@@ -75,13 +99,115 @@ function addGauges(registry: Registry, state: GatewayState): void {
     () => [{ labels: [], value: state.wallet.healthy ? 1 : 0 }],
     "min",
   );
+  registry.gauge(
+    "gateway_receipts_pending",
+    "Calls that ended and whose receipts are not durable yet.",
+    [],
+    () => [{ labels: [], value: state.wallet.load.unsettled }],
+  );
+  registry.gauge("gateway_commit_queue", "Those of them that are in no commit yet.", [], () => [
+    { labels: [], value: state.wallet.load.queued },
+  ]);
+  registry.keptCounter(
+    "gateway_commit_retries_total",
+    "How often the ledger repeated what the store refused or did not answer.",
+    () => state.wallet.load.retries,
+  );
 }
 
-/** Makes the registry and the observer that feeds it. */
-export function createGatewayMetrics(
-  state: GatewayState,
-): { readonly registry: Registry; readonly observer: CallObserver } {
+/** Adds memory, CPU and build. All threads of a process see the same, but each has a heap of its own. */
+function addProcessMetrics(registry: Registry): void {
+  const bytes = (read: (usage: Deno.MemoryUsage) => number) => () => [
+    { labels: [], value: read(Deno.memoryUsage()) },
+  ];
+  registry.gauge(
+    "process_resident_memory_bytes",
+    "Resident memory of the process.",
+    [],
+    bytes(({ rss }) => rss),
+    "max",
+  );
+  registry.gauge(
+    "gateway_heap_bytes",
+    "JavaScript heap in use; of several threads, of the one with the most.",
+    [],
+    bytes(({ heapUsed }) => heapUsed),
+    "max",
+  );
+  registry.keptCounter("process_cpu_seconds_total", "CPU time of the process.", () => {
+    const { user, system } = process.cpuUsage();
+    return (user + system) / 1e6;
+  }, "max");
+  registry.gauge(
+    "gateway_build_info",
+    "Versions: of the runtime, and of the schema of the store that this release writes.",
+    ["deno", "schema"],
+    () => [{ labels: [Deno.version.deno, String(programSchemaVersion)], value: 1 }],
+    "max",
+  );
+}
+
+/** Lets metrics show the state of a gateway. */
+export function showState(registry: Registry, state: GatewayState): void {
+  addRouteGauges(registry, state);
+  addCallGauges(registry, state);
+}
+
+function countEvents(registry: Registry): EventCounts {
+  const commits = registry.histogram(
+    "gateway_commit_seconds",
+    "Time until the store confirmed a commit.",
+    [],
+    commitBounds,
+  );
+  const late = registry.counter(
+    "gateway_late_receipts_total",
+    "Answers that were withheld since the store did not confirm their receipts in time.",
+    ["charge"],
+  );
+  const refunds = registry.counter(
+    "gateway_withheld_refunds_total",
+    "Withheld answers that were charged: refunded, or failed to be.",
+    ["result"],
+  );
+  const refusals = registry.counter(
+    "gateway_provider_refusals_total",
+    "Attempts that a provider refused for the operator's key, rights or credit.",
+    ["provider", "status"],
+  );
+  const workers = registry.counter(
+    "gateway_workers_replaced_total",
+    "Serving threads that ended and were replaced.",
+    [],
+  );
+  // A series that begins with its first event has no increase for it, so no alert would see it.
+  for (const charge of ["forgone", "undecided", "kept"]) late.add([charge], 0);
+  for (const result of ["refunded", "failed"]) refunds.add([result], 0);
+  workers.add([], 0);
+  return {
+    committed: (tookMs) => commits.observe([], tookMs / 1000),
+    receiptLate: (charge) => late.add([charge], 1),
+    withheldRefunded: (result) => refunds.add([result], 1),
+    providerRefused: (provider, status) => refusals.add([provider, status], 1),
+    workerReplaced: () => workers.add([], 1),
+  };
+}
+
+/** The metrics of a gateway, and what feeds them. */
+export interface GatewayMetrics {
+  readonly registry: Registry;
+  readonly observer: CallObserver;
+  readonly events: EventCounts;
+}
+
+/** Makes the registry and what feeds it. */
+export function createGatewayMetrics(): GatewayMetrics {
   const registry = new Registry();
+  addProcessMetrics(registry);
+  return { registry, observer: countCalls(registry), events: countEvents(registry) };
+}
+
+function countCalls(registry: Registry): CallObserver {
   const calls = registry.counter("gateway_calls_total", "Calls that ended.", [
     "model",
     "outcome",
@@ -147,8 +273,7 @@ export function createGatewayMetrics(
     "Calls that were refused and have no receipt.",
     ["endpoint", "status", "code"],
   );
-  addGauges(registry, state);
-  const observer: CallObserver = {
+  return {
     begin: () => undefined,
     call(receipt) {
       const { model, usage } = receipt;
@@ -180,5 +305,4 @@ export function createGatewayMetrics(
       refused.add([endpoint, String(status), code], 1);
     },
   };
-  return { registry, observer };
 }

@@ -140,6 +140,7 @@ export interface GaugeSample {
 /** The metrics of a process, in the order in which they were added. */
 export class Registry {
   readonly #metrics: Metric[] = [];
+  readonly #readings: (() => Promise<void>)[] = [];
 
   counter(name: string, help: string, labelNames: readonly string[]): Counter<number> {
     const series = new Series(labelNames, () => ({ value: 0 }));
@@ -236,15 +237,42 @@ export class Registry {
     read: () => Iterable<GaugeSample>,
     merging: Merging = "sum",
   ): void {
+    this.#readWhenScraped("gauge", { name, help, labelNames, read, merging });
+  }
+
+  /** Adds a counter without labels that something else keeps. */
+  keptCounter(name: string, help: string, read: () => number, merging: Merging = "sum"): void {
+    const sample = () => [{ labels: [], value: read() }];
+    this.#readWhenScraped("counter", { name, help, labelNames: [], read: sample, merging });
+  }
+
+  #readWhenScraped(type: "gauge" | "counter", { name, help, labelNames, read, merging }: {
+    readonly name: string;
+    readonly help: string;
+    readonly labelNames: readonly string[];
+    readonly read: () => Iterable<GaugeSample>;
+    readonly merging: Merging;
+  }): void {
     this.#metrics.push({
       name,
       help,
-      type: "gauge",
+      type,
       merging,
       values: () =>
         Array.from(read(), ({ labels, value }) => [labelText(labelNames, labels), value] as const),
       lines: plainLines(name),
     });
+  }
+
+  /** Adds what has to be read before the metrics are scraped. It must not fail. */
+  readBefore(read: () => Promise<void>): void {
+    this.#readings.push(read);
+  }
+
+  /** The text, after everything was read; with the values of other threads, as they are then. */
+  async scrape(others: () => readonly RegistrySnapshot[] = () => []): Promise<string> {
+    await Promise.all(this.#readings.map((read) => read()));
+    return this.text(others());
   }
 
   /** All values as they are now. */

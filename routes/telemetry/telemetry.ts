@@ -105,6 +105,30 @@ export interface CallObserver {
   refused(labels: RefusedCallLabels): void;
 }
 
+/**
+ * What happens to the charge of a call whose receipt is late:
+ *
+ * - `forgone`: a whole answer, of which the client got nothing, is free: no commit that charges it was ever sent.
+ * - `undecided`: the same, but a commit that charges it is on its way. If it lands the charge is refunded, unless the
+ *   process ends before.
+ * - `kept`: the client has what a stream sent, or can fetch a video that was accepted.
+ */
+export type LateCharge = "forgone" | "undecided" | "kept";
+
+/** Counts what happens besides calls that end. */
+export interface EventCounts {
+  /** The store confirmed a commit. */
+  committed(tookMs: number): void;
+  /** The client got an error, since the store did not confirm the receipt in time. */
+  receiptLate(charge: LateCharge): void;
+  /** A call that was charged although its answer was withheld was refunded, or could not be. */
+  withheldRefunded(result: "refunded" | "failed"): void;
+  /** A provider refused an attempt for a reason between it and the operator: the key, a right, the credit. */
+  providerRefused(provider: string, status: string): void;
+  /** A serving thread ended, and another took its place. */
+  workerReplaced(): void;
+}
+
 /** Joins several observers. The first one that traces gives the origin. */
 export function observers(all: readonly CallObserver[]): CallObserver {
   const [only] = all;

@@ -19,8 +19,11 @@ Deno.test(
     await using gateway = await serveThreaded({ env: { GATEWAY_OPERATOR_KEY: operatorKey } });
     const { key } = await gateway.customer(1_000_000);
     const headers = { authorization: `Bearer ${operatorKey}` };
+    let replaced = 0;
     const counted = async () => {
       const text = await (await gateway.fetch("/metrics", { headers })).text();
+      assert(text.includes(`\ngateway_workers_replaced_total ${replaced}\n`));
+      assert(text.includes('\ngateway_outbox_rows{queue="mail"} 0\n'), "the owner reads the store");
       assertEquals(text.match(/^# TYPE gateway_calls_total /gm)?.length, 1);
       const [, count = "0"] = /^gateway_calls_total\{[^}]*\} (\d+)$/m.exec(text) ?? [];
       const [, buckets = "0"] =
@@ -40,6 +43,7 @@ Deno.test(
       () => gateway.lines.some((line) => line.includes("was replaced")),
       "it is replaced",
     );
+    replaced++;
     for (let scrape = 0; scrape < 6; scrape++) assertEquals(await counted(), 40);
     await calls(10);
     for (let scrape = 0; scrape < 6; scrape++) assertEquals(await counted(), 50);

@@ -1,4 +1,4 @@
-/** The files of `deploy/` as the programs read them that they are written for: Kubernetes' schemas, hadolint, systemd. */
+/** The files of `deploy/` as the programs read them that they are written for: Kubernetes, hadolint, systemd, Prometheus. */
 import { assert, assertEquals, assertStringIncludes } from "../support/assert.ts";
 import { installPython } from "../support/installed_once.ts";
 

@@ -178,6 +178,27 @@ Deno.test("the dashboard and the alarms use metrics that the gateway has", async
   assertEquals(names.filter((name) => !text.includes(name)), []);
 });
 
+Deno.test("each alert has a severity, a summary, and a runbook that exists", () => {
+  const { groups } = yamlFile(`${docker}/alerts.yml`) as {
+    readonly groups: readonly {
+      readonly rules: readonly {
+        readonly alert: string;
+        readonly labels: { readonly severity: string };
+        readonly annotations: { readonly summary: string; readonly runbook_url: string };
+      }[];
+    }[];
+  };
+  const rules = groups.flatMap(({ rules }) => rules);
+  assert(rules.length > 20);
+  for (const { alert, labels, annotations } of rules) {
+    assert(["critical", "warning"].includes(labels.severity), alert);
+    assert(annotations.summary.endsWith("."), alert);
+    const [, page] = /^file:\/\/\/opt\/gateway\/(docs\/runbooks\/[a-z-]+\.md)$/u
+      .exec(annotations.runbook_url) ?? [];
+    assert(page !== undefined && Deno.statSync(new URL(page, root)).isFile, alert);
+  }
+});
+
 /** What the image gets from this repository. */
 function copiedPaths(): readonly string[] {
   return dockerfile.filter(({ word, rest }) => word === "COPY" && !rest.startsWith("--"))

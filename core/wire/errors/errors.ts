@@ -208,9 +208,16 @@ function ofSuccess(
   );
 }
 
+/** What the client reads when its call was refused for the key, the rights or the credit of the operator. */
+const oursMessage = "The provider of this model refused the call for reasons on our side";
+
 function ours(status: number): GatewayError {
-  const message = "The provider of this model refused the call for reasons on our side";
-  return new GatewayError("upstream_unreachable", message, { cause: `status ${status}` });
+  return new GatewayError("upstream_unreachable", oursMessage, { cause: `status ${status}` });
+}
+
+/** The status of a refusal that is between operator and provider, such as `402`; `undefined` for all other errors. */
+export function statusOfOurs({ message, cause }: GatewayError): string | undefined {
+  return message === oursMessage ? /^status (\d{3})$/.exec(String(cause))?.[1] : undefined;
 }
 
 /** Whether an error is between operator and provider, so that the caller cannot correct it. */

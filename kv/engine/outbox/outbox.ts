@@ -15,7 +15,7 @@
  * - Out: claimed rows for a handler, one worker at a time.
  * - Never: gives a row to a second worker before the claim of the first has ended.
  */
-import { outboxQueuePrefix, outboxRowKey, outboxRowOf } from "../schema/keys.ts";
+import { outboxDeadPrefix, outboxQueuePrefix, outboxRowKey, outboxRowOf } from "../schema/keys.ts";
 import type { AtomicWrite, KeyValueStore } from "../store/key_value_store.ts";
 import { type MailJob, mailJobSchema } from "../../../core/people/mail/mail.ts";
 import { hourMs } from "../../../core/lib/time/durations.ts";
@@ -96,6 +96,38 @@ export async function nextDueAtMs<Payload>(
   const rows = kv.list({ prefix: outboxQueuePrefix(queue.name) }, { limit: 1 });
   for await (const { key } of rows) return outboxRowOf(key).dueAtMs;
   return undefined;
+}
+
+/** Rows that are counted at most: five readings of a store, and far more than ever wait where all is well. */
+const maxCountedRows = 500;
+
+/** What waits in a queue. */
+export interface OutboxBacklog {
+  /** Rows that wait for their time, for a worker, or for the next attempt; at most {@linkcode maxCountedRows}. */
+  readonly rows: number;
+  /** Milliseconds for which the oldest row has been due; 0 if none is. */
+  readonly overdueMs: number;
+  /** Rows that were given up, at most {@linkcode maxCountedRows}. */
+  readonly deadLetters: number;
+}
+
+/** Reads what waits in a queue. */
+export async function readBacklog(
+  kv: KeyValueStore,
+  queue: string,
+  nowMs: number,
+): Promise<OutboxBacklog> {
+  const keysOf = async (prefix: Deno.KvKey) => {
+    const rows = kv.list({ prefix }, { limit: maxCountedRows });
+    return await Array.fromAsync(rows, ({ key }) => key);
+  };
+  const [waiting, dead] = await Promise.all([
+    keysOf(outboxQueuePrefix(queue)),
+    keysOf(outboxDeadPrefix(queue)),
+  ]);
+  const [first] = waiting;
+  const overdueMs = first === undefined ? 0 : Math.max(0, nowMs - outboxRowOf(first).dueAtMs);
+  return { rows: waiting.length, overdueMs, deadLetters: dead.length };
 }
 
 // Queues mails. A mail is added in the same atomic write as the change that it reports; a worker

@@ -29,6 +29,8 @@ export interface CommitWatchOptions {
   readonly timer: Timer;
   /** Called when an outage begins, with its kind, and with `undefined` when it ends. */
   readonly onChange: (outage: OutageKind | undefined) => void;
+  /** Called with the milliseconds that each confirmed commit took. */
+  readonly onCommit?: (tookMs: number) => void;
 }
 
 /** Watches the calls of a store, which must have deadlines. The store stays the caller's to close. */
@@ -146,6 +148,7 @@ export class CommitWatch {
   async #write<Result>(commit: () => Promise<Result>): Promise<Result> {
     const sentMs = this.#options.clock.monotonicMs();
     const result = await this.#read(commit());
+    this.#options.onCommit?.(this.#options.clock.monotonicMs() - sentMs);
     this.#confirmed(sentMs);
     return result;
   }

@@ -183,6 +183,11 @@ export function sandboxMoneyEndKey(): StoreKey {
   return ["store", "sandbox_money_end"];
 }
 
+/** When a verification ended last, and how many problems it found: one row for the daily ones, one for the full ones. */
+export function lastVerificationKey(scope: "daily" | "full"): StoreKey {
+  return ["store", "last_verification", scope];
+}
+
 /** Written and deleted to see whether the store takes writes; it holds nothing. */
 export function writeProbeKey(): StoreKey {
   return rowsOfKindPrefix("write_probe");

@@ -33,6 +33,7 @@ import type {
   Reservation,
   ReserveResult,
   WalletEngine,
+  WalletLoad,
   WithheldAnswer,
 } from "./lease/types.ts";
 import type { KeyValueStore } from "../../engine/store/key_value_store.ts";
@@ -234,6 +235,14 @@ export class LiveWalletEngine implements WalletEngine {
   get healthy(): boolean {
     return this.#pipeline.failure === undefined && this.#closing === undefined &&
       !this.#pipeline.isStoreSilent;
+  }
+
+  get load(): WalletLoad {
+    return {
+      unsettled: this.#unsettled,
+      queued: this.#pipeline.settlements.waiting,
+      retries: this.#backoff.retries,
+    };
   }
 
   reserve(

@@ -13,13 +13,14 @@
  * - In: a store, also one in use.
  * - Out: a report with every problem, checkpoints of the days that are right, or records as JSON lines without
  *   secrets.
- * - Never: changes what it verifies; it writes checkpoints, and copies of ledger lines that an earlier release left
- *   out.
+ * - Never: changes what it verifies; it writes checkpoints, how it ended, and copies of ledger lines that an earlier
+ *   release left out.
  */
 import type { MasterKeys } from "../../../core/people/api_keys/seal.ts";
 import { sleep } from "../../../core/lib/time/sleep.ts";
 import { vietnamDay, vietnamDayStartMs } from "../../../core/lib/time/vietnam_time.ts";
 import { completeLinesByTime } from "../../money/ledger/ledger.ts";
+import { checkTopups, type TopupCheck } from "../../money/payments/topup_checks.ts";
 import type { KeyValueStore } from "../../engine/store/key_value_store.ts";
 import {
   appendCheckpoint,
@@ -35,6 +36,7 @@ import { type BooksTotals, type VerifiedDays, verifyDays } from "./scan/verify_d
 import { recentIdsStart, scanBounds } from "./scan/scan_sums.ts";
 import { compareSealedDays, sealedDifferences } from "./sealed_days.ts";
 import { type Problem, ProblemList } from "./checks/problems.ts";
+import { noteVerification } from "./last_verification.ts";
 import { wrongHours } from "./checks/verify_sums.ts";
 import { addAuditLine, commandLine } from "../../people/audit/operator_audit.ts";
 import type { AccountId } from "../../../core/lib/ids/ids.ts";
@@ -218,6 +220,18 @@ export async function verifyBooks(kv: KeyValueStore, options: BooksOptions): Pro
     sealed: last === undefined ? null : { day: last.day, seal: last.seal },
     sealedNow: sealedNow.map(({ day }) => day),
   };
+}
+
+/** Verifies the books, and the notices of the bank with the orders that they paid. */
+export async function verifyMoney(
+  kv: KeyValueStore,
+  options: BooksOptions,
+): Promise<{ readonly books: BooksReport; readonly topups: TopupCheck }> {
+  const books = await verifyBooks(kv, options);
+  const topups = await checkTopups(kv, options.nowMs);
+  const problems = books.problemCount + topups.problems.length;
+  await noteVerification(kv, books.full, { atMs: options.nowMs, problems });
+  return { books, topups };
 }
 
 /** Reads everything, after it has added the copies of lines that earlier releases left out. */

@@ -180,6 +180,7 @@ export class CallSettlement {
           keyedCall?.withhold();
           const charge = mayForgo ? isChargeSent ? "undecided" : "forgone" : "kept";
           this.#gateway.log.event("warn", "a receipt is late", { request_id: requestId, charge });
+          this.#gateway.events.receiptLate(charge);
           return charge;
         },
       });

@@ -7,6 +7,7 @@ import { GatewayError } from "../../../core/lib/errors/errors.ts";
 import type { RequestId } from "../../../core/lib/ids/ids.ts";
 import { noRouteError } from "../../../core/routing/timeouts.ts";
 import type { Operation } from "../../../core/routing/contract/router.ts";
+import type { LateCharge } from "../../telemetry/telemetry.ts";
 import type { Gateway } from "../gateway/gateway.ts";
 import type { Deadlines } from "../../../core/lib/time/deadlines.ts";
 
@@ -14,16 +15,6 @@ import type { Deadlines } from "../../../core/lib/time/deadlines.ts";
 // settlement goes on until the store is back or the process stops.
 //
 // What the client is charged then is in docs/internals/MONEY.md.
-
-/**
- * What happens to the charge of a call whose receipt is late:
- *
- * - `forgone`: a whole answer, of which the client got nothing, is free: no commit that charges it was ever sent.
- * - `undecided`: the same, but a commit that charges it is on its way. If it lands the charge is refunded, unless the
- *   process ends before.
- * - `kept`: the client has what a stream sent, or can fetch a video that was accepted.
- */
-export type LateCharge = "forgone" | "undecided" | "kept";
 
 const lateTexts: Record<LateCharge, (requestId: RequestId) => string> = {
   forgone: () =>

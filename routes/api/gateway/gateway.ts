@@ -26,7 +26,7 @@ import type { WalletEngine } from "../../../kv/money/wallet/mod.ts";
 import type { KeyLimitBook } from "../../../kv/services/limits/limit_book.ts";
 import type { RefusedBodies } from "../../http/body/refused_bodies.ts";
 import type { Registry } from "../../telemetry/registry.ts";
-import type { CallObserver } from "../../telemetry/telemetry.ts";
+import type { CallObserver, EventCounts } from "../../telemetry/telemetry.ts";
 import type { RefusedCallRecorder } from "../../../kv/services/calls/refused_call_recorder.ts";
 import type { KeyedCalls, Peers } from "./keyed_calls.ts";
 import type { CallsInFlight } from "./access_watch.ts";
@@ -84,6 +84,7 @@ export interface Gateway {
   readonly refusedCalls: RefusedCallRecorder;
   readonly log: CallLog;
   readonly metrics: Registry;
+  readonly events: EventCounts;
   /** Called when a call begins; the log calls it when the call ends. */
   readonly observer: CallObserver;
   readonly media: MediaServices;

@@ -9,6 +9,7 @@ import type { Deadlines } from "../../../core/lib/time/deadlines.ts";
 import { refundCall } from "../../../kv/money/ledger/refunds.ts";
 import type { KeyValueStore } from "../../../kv/engine/store/key_value_store.ts";
 import type { CallLog } from "../../telemetry/call_log.ts";
+import type { EventCounts } from "../../telemetry/telemetry.ts";
 import type { KeyedCall } from "./keyed_call.ts";
 
 /** Attempts of a refund: ten minutes with the pauses between them, far longer than a server takes to restart. */
@@ -33,6 +34,7 @@ export interface WithheldRefundsDeps {
   readonly clock: Clock;
   readonly deadlines: Deadlines;
   readonly log: CallLog;
+  readonly events: Pick<EventCounts, "withheldRefunded">;
 }
 
 /** The refunds that one process owes. The wallet engine bounds how many calls wait for their receipts. */
@@ -65,7 +67,7 @@ export class WithheldRefunds {
   }
 
   async #refund({ receipt, keyedCall }: DueRefund): Promise<void> {
-    const { kv, clock, log } = this.#deps;
+    const { kv, clock, log, events } = this.#deps;
     for (let attempt = 1;; attempt++) {
       try {
         await refundCall(kv, receipt, {
@@ -73,9 +75,10 @@ export class WithheldRefunds {
           atMs: clock.nowMs(),
           attach: async (op) => await keyedCall?.freeRefunded(op),
         });
-        return;
+        return events.withheldRefunded("refunded");
       } catch (error) {
         if (attempt >= refundAttempts) {
+          events.withheldRefunded("failed");
           const fields = { request_id: receipt.requestId, error: errorName(error) };
           return log.event("error", "a withheld answer was not refunded", fields);
         }

@@ -31,7 +31,8 @@ import {
   reapExpiredInstances,
 } from "../../../kv/money/wallet/mod.ts";
 import { RefusedBodies } from "../../http/body/refused_bodies.ts";
-import { createGatewayMetrics } from "../../telemetry/gateway_metrics.ts";
+import { createGatewayMetrics, showState } from "../../telemetry/gateway_metrics.ts";
+import { showStore } from "../../telemetry/store_metrics.ts";
 import { type CallObserver, observers } from "../../telemetry/telemetry.ts";
 import { AccessWatch, CallsInFlight } from "../../api/gateway/access_watch.ts";
 import { createCallLog } from "../../telemetry/call_log.ts";
@@ -274,11 +275,13 @@ export async function assemble(
   // The cached time of `clock` may be up to a millisecond old; with it a deadline could end early.
   const deadlines = new Deadlines({ clock: exactClock, timer });
   const worker = thread?.role === "worker" ? thread : undefined;
+  const { registry: metrics, observer: counting, events } = createGatewayMetrics();
   const commits = new CommitWatch(store, {
     clock: exactClock,
     timer,
     // The owner has the same store open, and one line per outage is enough.
     onChange: (outage) => worker === undefined && logOutage(log, outage),
+    onCommit: events.committed,
   });
   const { kv } = commits;
   // The leases of dead instances return to their wallets before the first balance is read.
@@ -339,6 +342,7 @@ export async function assemble(
     connectMsOf: (provider) => transports.connectMsOf(provider),
     switchOf: (routeId) => control.switches.routes[routeId]?.state,
     onEvent: (event) => log.event("warn", "route state", { ...event }),
+    onRefusal: events.providerRefused,
     share: thread?.share,
     isJudge: thread?.role === "owner",
     readTextFile: (path) => Deno.readTextFile(path),
@@ -351,8 +355,9 @@ export async function assemble(
       router.replaceCatalog(next);
     };
   });
-  const metrics = createGatewayMetrics({ router, calls, wallet, bodies, answers });
-  const observer = observers([metrics.observer, ...tracing]);
+  showState(metrics, { router, calls, wallet, bodies, answers });
+  showStore(metrics, { kv, clock });
+  const observer = observers([counting, ...tracing]);
   const gateway: Gateway = {
     config,
     catalog: live,
@@ -378,7 +383,7 @@ export async function assemble(
     refusedBodies: new RefusedBodies(deadlines),
     answers,
     keyedCalls: new KeyedCalls(deadlines, bounds?.replayed),
-    withheldRefunds: new WithheldRefunds({ kv, clock, deadlines, log }),
+    withheldRefunds: new WithheldRefunds({ kv, clock, deadlines, log, events }),
     rateCards: new RateCardBook(),
     refusedCalls: new RefusedCallRecorder({
       kv,
@@ -388,7 +393,8 @@ export async function assemble(
       onFailure: (error) => logFailure(log, "refused calls were not kept", error),
     }),
     log,
-    metrics: metrics.registry,
+    metrics,
+    events,
     observer,
     media: openMediaServices({
       clock,

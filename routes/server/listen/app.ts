@@ -51,7 +51,7 @@ function createMetrics(gateway: Gateway): Hono {
     "/metrics",
     requireOperatorKey(gateway),
     async (context) =>
-      context.body(await gateway.peers?.metrics() ?? gateway.metrics.text(), 200, {
+      context.body(await (gateway.peers?.metrics() ?? gateway.metrics.scrape()), 200, {
         "content-type": "text/plain; version=0.0.4; charset=utf-8",
         "cache-control": "no-store",
       }),

@@ -83,7 +83,7 @@ const closeMarginMs = 20_000;
 export interface FleetDeps extends Omit<SeatDeps, "others"> {
   readonly workers: number;
   /** The owner's own. */
-  readonly gateway: Pick<Gateway, "metrics" | "log" | "clock" | "wallet" | "router">;
+  readonly gateway: Pick<Gateway, "metrics" | "events" | "log" | "clock" | "wallet" | "router">;
   readonly start: (number: number) => WorkerThread;
   /** Called once if workers cannot be started again, with the reason. */
   readonly onGiveUp: (reason: string) => void;
@@ -186,7 +186,7 @@ export class Fleet {
   /** A thread has ended: what it held returns, and another takes its place. */
   async #over(seat: Seat, reason: string, servesFromMs: number): Promise<void> {
     const { number } = seat;
-    const { metrics, log, clock } = this.#deps.gateway;
+    const { metrics, events, log, clock } = this.#deps.gateway;
     if (this.#seats.get(number) === seat) this.#seats.delete(number);
     this.#remaining = metrics.remaining([this.#remaining, seat.metrics]);
     const recovering = this.#recover(seat).finally(() => this.#recovering.delete(recovering));
@@ -199,8 +199,9 @@ export class Fleet {
     if (this.#shortLives > 1) await pause(this.#shortLives);
     const problem = this.#isStopping ? undefined : await this.#begin(number);
     if (this.#isStopping) return;
-    if (problem === undefined) log.event("info", "a worker was replaced", { worker: number });
-    else this.#deps.onGiveUp(problem);
+    if (problem !== undefined) return this.#deps.onGiveUp(problem);
+    events.workerReplaced();
+    log.event("info", "a worker was replaced", { worker: number });
   }
 
   /** Returns the leases of an ended worker, however long the store is away. */
@@ -237,7 +238,7 @@ export class Fleet {
   async #metrics(): Promise<string> {
     const looks = [...this.#seats.values()].map((seat) => seat.look().catch(() => {}));
     await atMost(scrapeMs, Promise.all(looks));
-    const snapshots = [...this.#seats.values()].map(({ metrics }) => metrics);
-    return this.#deps.gateway.metrics.text([this.#remaining, ...snapshots]);
+    const snapshots = () => [...this.#seats.values()].map(({ metrics }) => metrics);
+    return await this.#deps.gateway.metrics.scrape(() => [this.#remaining, ...snapshots()]);
   }
 }

@@ -233,6 +233,7 @@ export class Backoff {
   readonly #stops = new Set<() => void>();
   #stopped = false;
   #missed = 0;
+  #retries = 0;
 
   constructor(timer: Timer, random: () => number) {
     this.#timer = timer;
@@ -242,6 +243,11 @@ export class Backoff {
   /** Retries since the last success of the store. */
   get missed(): number {
     return this.#missed;
+  }
+
+  /** All retries so far. */
+  get retries(): number {
+    return this.#retries;
   }
 
   /** Notes a success of the store. */
@@ -272,6 +278,7 @@ export class Backoff {
    */
   readonly beforeRetry = (attempt: number): Promise<void> => {
     this.#missed++;
+    this.#retries++;
     const longestMs = Math.min(
       walletPauseMaxMs,
       walletPauseMs * 2 ** Math.min(attempt, 16),

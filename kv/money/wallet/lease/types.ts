@@ -96,6 +96,16 @@ export interface IndexProgress {
   readonly waiting: number;
 }
 
+/** What the engine asks of the store. */
+export interface WalletLoad {
+  /** Calls that ended and whose receipts are not durable yet. */
+  readonly unsettled: number;
+  /** Those of them that are in no commit yet. */
+  readonly queued: number;
+  /** How often it repeated what the store refused or did not answer. */
+  readonly retries: number;
+}
+
 /** Admits calls against the money of accounts, and settles them. */
 export interface WalletEngine {
   /** Changes when the instance lease is lost. */
@@ -105,6 +115,7 @@ export interface WalletEngine {
    * this instance.
    */
   readonly healthy: boolean;
+  readonly load: WalletLoad;
 
   /**
    * Reserves money for a call before it is sent to a provider. Synchronous while the lease has

@@ -55,7 +55,7 @@ interface CheckpointRow {
 }
 
 /** The last checkpoint of the chain. */
-interface HeadRow {
+export interface HeadRow {
   readonly day: string;
   readonly seal: string;
 }

@@ -4,9 +4,8 @@ import { z } from "zod";
 import { inVnd } from "../../../../core/billing/money/micro_vnd.ts";
 import { exportRecords } from "../../../../kv/services/verify/export.ts";
 import { voidSandboxMoney } from "../../../../kv/money/ledger/sandbox_money.ts";
-import { checkTopups } from "../../../../kv/money/payments/topup_checks.ts";
 import { rebuildAllDaySums, rebuildDaySums } from "../../../../kv/money/receipts/rebuild_sums.ts";
-import { resealDays, verifyBooks } from "../../../../kv/services/verify/verify_books.ts";
+import { resealDays, verifyMoney } from "../../../../kv/services/verify/verify_books.ts";
 import { requireAccount } from "../../operations/accounts.ts";
 import type { AdminDeps, StoreReading } from "./admin_deps.ts";
 import type { KeyValueStore } from "../../../../kv/engine/store/key_value_store.ts";
@@ -31,16 +30,15 @@ export function addBookRoutes(
   app.get("/verify", async (context) => {
     const { full, from } = verifyQuery.parse(context.req.query());
     using reading = beginReading?.(context.req.raw.signal);
-    const wallets = await verifyBooks(kv, {
+    const { books, topups } = await verifyMoney(kv, {
       ...reading,
       masterKeys,
       nowMs: clock.nowMs(),
       isFull: full !== undefined,
       fromDay: from,
     });
-    const topups = await checkTopups(kv, clock.nowMs());
-    const ok = wallets.ok && topups.problems.length === 0;
-    return Response.json(inVnd({ ...wallets, ok, topups }));
+    const ok = books.ok && topups.problems.length === 0;
+    return Response.json(inVnd({ ...books, ok, topups }));
   });
 
   app.post("/verify/reseal", async (context) => {

@@ -19,8 +19,8 @@ import {
   type OperatorFigures,
   readOperatorFigures,
 } from "../../../../kv/services/operations/operator_figures.ts";
-import { bankMatchLateMs, checkTopups } from "../../../../kv/money/payments/topup_checks.ts";
-import { verifyBooks } from "../../../../kv/services/verify/verify_books.ts";
+import { bankMatchLateMs } from "../../../../kv/money/payments/topup_checks.ts";
+import { verifyMoney } from "../../../../kv/services/verify/verify_books.ts";
 import {
   Card,
   Money,
@@ -195,20 +195,19 @@ interface Proof {
 
 async function prove(deps: OperatorDeps): Promise<Proof> {
   const { masterKeys, clock } = deps;
-  const store = await verifyBooks(deps.kv, { masterKeys, nowMs: clock.nowMs() });
-  const bank = await checkTopups(deps.kv, deps.clock.nowMs());
+  const { books, topups } = await verifyMoney(deps.kv, { masterKeys, nowMs: clock.nowMs() });
   return {
-    accounts: store.accounts,
-    receipts: store.receipts,
+    accounts: books.accounts,
+    receipts: books.receipts,
     problems: [
-      ...store.problems.map(({ accountId, kind, detail }) =>
+      ...books.problems.map(({ accountId, kind, detail }) =>
         `${accountId ?? ""} ${kind}: ${detail}`
       ),
-      ...bank.problems,
+      ...topups.problems,
     ].slice(0, 50),
-    problemCount: store.problemCount + bank.problems.length,
-    moving: store.moving.length,
-    sealedDay: store.sealed?.day,
+    problemCount: books.problemCount + topups.problems.length,
+    moving: books.moving.length,
+    sealedDay: books.sealed?.day,
   };
 }
 

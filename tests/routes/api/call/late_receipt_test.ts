@@ -103,6 +103,7 @@ async function world() {
     time,
     log: test.log,
     send,
+    metrics: () => gateway.metrics.text(),
     /** The store breaks with `fault` in the commit after `working` ones. */
     breakStore(fault: Fault, working = 0) {
       plan = { working, fault };
@@ -181,6 +182,7 @@ Deno.test("a whole answer whose charge is in no commit yet is free, and its clie
   const receipt = await w.repair(response);
   assertEquals([receipt.outcome, receipt.costMicroVnd], ["withheld", 0n]);
   assertEquals(await w.spentMicroVnd() - before, 0n);
+  assertStringIncludes(w.metrics(), 'gateway_late_receipts_total{charge="forgone"} 1\n');
 });
 
 /** The text of an answer that the store keeps waiting. */
@@ -241,6 +243,13 @@ for (const fault of firstFaults) {
           fault === "before" ? ["withheld", true] : ["completed", false],
         );
       }
+      const charge = isStream ? "kept" : "undecided";
+      assertStringIncludes(w.metrics(), `gateway_late_receipts_total{charge="${charge}"} 1\n`);
+      const refunds = !isStream && fault === "after" ? 1 : 0;
+      assertStringIncludes(
+        w.metrics(),
+        `gateway_withheld_refunds_total{result="refunded"} ${refunds}\n`,
+      );
     });
   }
 

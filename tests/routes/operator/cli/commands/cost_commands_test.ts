@@ -67,13 +67,7 @@ Deno.test("margins and provider sheets are printed by commands", async () => {
 });
 
 Deno.test("metrics count costs and the revenue of the same calls, by model and provider", () => {
-  const { registry, observer } = createGatewayMetrics({
-    router: { reports: () => [] },
-    calls: { count: 0 },
-    bodies: { usedBytes: 0 },
-    answers: { usedBytes: 0 },
-    wallet: { healthy: true },
-  });
+  const { registry, observer } = createGatewayMetrics();
   const accountId = newId("account", nowMs);
   const route = "north/large#chat";
   observer.call(receiptOf(accountId, {

@@ -1,0 +1,133 @@
+/** Metrics of what the store has: the outbox, the last verification, the last seal. Read only when somebody scrapes. */
+import type { Clock } from "../../core/lib/time/clock.ts";
+import { atMost } from "../../core/lib/time/sleep.ts";
+import { mailQueue, type OutboxBacklog, readBacklog } from "../../kv/engine/outbox/outbox.ts";
+import type { KeyValueStore } from "../../kv/engine/store/key_value_store.ts";
+import {
+  type BooksState,
+  type EndedVerification,
+  readBooksState,
+  verificationScopes,
+} from "../../kv/services/verify/last_verification.ts";
+import { videoPolls } from "../../kv/services/videos/mod.ts";
+import type { GaugeSample, Registry } from "./registry.ts";
+
+/** Milliseconds between two readings, of five calls of the store each: what they show counts in minutes and hours. */
+const readEveryMs = 60_000;
+
+/** Milliseconds that a scrape waits for the store, and then shows what was read before: scrapers wait for 10 s. */
+const waitMs = 1_000;
+
+/** What was read last. */
+interface StoreState {
+  readonly books: BooksState;
+  readonly backlogs: readonly (readonly [queue: string, backlog: OutboxBacklog])[];
+}
+
+/** Reads the state of the store, at most once in {@linkcode readEveryMs}. */
+class StoreReader {
+  readonly #kv: KeyValueStore;
+  readonly #clock: Clock;
+  #readAtMs = -Infinity;
+  #reading: Promise<void> | undefined;
+  /** `undefined` until it was read: a thread that nobody scrapes shows nothing. */
+  last: StoreState | undefined;
+
+  constructor(kv: KeyValueStore, clock: Clock) {
+    this.#kv = kv;
+    this.#clock = clock;
+  }
+
+  /** Resolves when the state is as fresh as it may be, or the store keeps the scrape waiting. */
+  async refresh(): Promise<void> {
+    const nowMs = this.#clock.monotonicMs();
+    if (this.#reading === undefined && nowMs - this.#readAtMs >= readEveryMs) {
+      this.#readAtMs = nowMs;
+      this.#reading = this.#read().finally(() => this.#reading = undefined);
+    }
+    await atMost(waitMs, this.#reading);
+  }
+
+  async #read(): Promise<void> {
+    const nowMs = this.#clock.nowMs();
+    try {
+      const [books, ...backlogs] = await Promise.all([
+        readBooksState(this.#kv),
+        ...[mailQueue.name, videoPolls.name].map(async (queue) =>
+          [queue, await readBacklog(this.#kv, queue, nowMs)] as const
+        ),
+      ]);
+      this.last = { books, backlogs };
+    } catch {
+      // Other metrics and the log say that the store fails; what was read before stays.
+    }
+  }
+}
+
+/** Adds the metrics. All threads have one store, so one of them shows it. */
+export function showStore(
+  registry: Registry,
+  { kv, clock }: { readonly kv: KeyValueStore; readonly clock: Clock },
+): void {
+  const reader = new StoreReader(kv, clock);
+  registry.readBefore(() => reader.refresh());
+  const ofQueues = (read: (backlog: OutboxBacklog) => number) =>
+    function* (): Iterable<GaugeSample> {
+      for (const [queue, backlog] of reader.last?.backlogs ?? []) {
+        yield { labels: [queue], value: read(backlog) };
+      }
+    };
+  registry.gauge(
+    "gateway_outbox_rows",
+    "Mails and polls of videos that wait for their time or for the next attempt; 500 and more count as 500.",
+    ["queue"],
+    ofQueues(({ rows }) => rows),
+    "max",
+  );
+  registry.gauge(
+    "gateway_outbox_overdue_seconds",
+    "For how long the oldest of them has been due.",
+    ["queue"],
+    ofQueues(({ overdueMs }) => overdueMs / 1000),
+    "max",
+  );
+  registry.gauge(
+    "gateway_outbox_dead_letters",
+    "Those that were given up; 500 and more count as 500.",
+    ["queue"],
+    ofQueues(({ deadLetters }) => deadLetters),
+    "max",
+  );
+  const ofVerifications = (read: (ended: EndedVerification | undefined) => number) =>
+    function* (): Iterable<GaugeSample> {
+      if (reader.last === undefined) return;
+      const { verified } = reader.last.books;
+      for (const scope of verificationScopes) {
+        yield { labels: [scope], value: read(verified[scope]) };
+      }
+    };
+  registry.gauge(
+    "gateway_verified_timestamp_seconds",
+    "When a verification of the books ended last; 0: never.",
+    ["scope"],
+    ofVerifications((ended) => (ended?.atMs ?? 0) / 1000),
+    "max",
+  );
+  registry.gauge(
+    "gateway_verification_problems",
+    "The problems that it found.",
+    ["scope"],
+    ofVerifications((ended) => ended?.problems ?? 0),
+    "max",
+  );
+  registry.gauge(
+    "gateway_sealed_until_timestamp_seconds",
+    "The end of the last day that is sealed; 0: none is.",
+    [],
+    function* (): Iterable<GaugeSample> {
+      if (reader.last === undefined) return;
+      yield { labels: [], value: (reader.last.books.sealedUntilMs ?? 0) / 1000 };
+    },
+    "max",
+  );
+}
