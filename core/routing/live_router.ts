@@ -15,7 +15,7 @@
  * - Never: sends a request to a provider, or reads the store.
  */
 import { type Hedge, isRouteFault } from "../calls/attempts/attempt_loop.ts";
-import { statusOfOurs } from "../wire/errors/errors.ts";
+import { OperatorRefusal } from "../wire/errors/errors.ts";
 import type { RouteAccess } from "../calls/exchange/chat_call.ts";
 import type { AttemptResult } from "../calls/attempts/route_attempt.ts";
 import type { Catalog, Model, Route } from "../catalog/catalog.ts";
@@ -53,8 +53,8 @@ export interface LiveRouterOptions extends ProviderAccessOptions {
   /** The operator's switch of a route, by its id. */
   readonly switchOf: (routeId: string) => RouteReport["switched"];
   readonly onEvent: (event: RouteEvent) => void;
-  /** Called when a provider refused an attempt for a reason between it and the operator, with what it answered. */
-  readonly onRefusal?: (provider: string, status: string) => void;
+  /** Called when a provider refused an attempt for a reason between it and the operator, with its status. */
+  readonly onRefusal?: (provider: string, status: number) => void;
   /** Tells the other threads of this process what was found out; absent where one serves alone. */
   readonly share?: ((states: readonly SharedState[]) => void) | undefined;
   /** Whether this thread judges routes by what others tell, and tells them: one of all. */
@@ -236,8 +236,9 @@ export class LiveRouter implements Router, RouterOfThreads {
           health.beaten(nowMs, random(), startedMs, result.silent),
         );
       case "failed": {
-        const status = statusOfOurs(result.error);
-        if (status !== undefined) this.#options.onRefusal?.(route.provider, status);
+        if (result.error instanceof OperatorRefusal) {
+          this.#options.onRefusal?.(route.provider, result.error.providerStatus);
+        }
         if (
           !harmsHealth(result.error) || this.#isCustomersOwnLimit(route, result.error, customer)
         ) {

@@ -188,7 +188,7 @@ function countEvents(registry: Registry): EventCounts {
     committed: (tookMs) => commits.observe([], tookMs / 1000),
     receiptLate: (charge) => late.add([charge], 1),
     withheldRefunded: (result) => refunds.add([result], 1),
-    providerRefused: (provider, status) => refusals.add([provider, status], 1),
+    providerRefused: (provider, status) => refusals.add([provider, String(status)], 1),
     workerReplaced: () => workers.add([], 1),
   };
 }

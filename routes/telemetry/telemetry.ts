@@ -124,7 +124,7 @@ export interface EventCounts {
   /** A call that was charged although its answer was withheld was refunded, or could not be. */
   withheldRefunded(result: "refunded" | "failed"): void;
   /** A provider refused an attempt for a reason between it and the operator: the key, a right, the credit. */
-  providerRefused(provider: string, status: string): void;
+  providerRefused(provider: string, status: number): void;
   /** A serving thread ended, and another took its place. */
   workerReplaced(): void;
 }

@@ -150,7 +150,7 @@ function refusal(
 ): GatewayError {
   const said = readProviderError(body);
   const fields = readErrorFields(body);
-  if (isOurs(status, said, fields, body)) return ours(status);
+  if (isOurs(status, said, fields, body)) return new OperatorRefusal(status);
   if (mayBeTooLong(status)) {
     const isCap = said.code === "invalid_request" &&
       windowError(fields.message, false) !== undefined;
@@ -198,7 +198,7 @@ function ofSuccess(
   options: ProviderErrorOptions,
 ): GatewayError {
   const said = isJsonObject(body) ? errorIn(body) : undefined;
-  if (said === undefined) return ours(status);
+  if (said === undefined) return new OperatorRefusal(status);
   if (said.code === "context_length_exceeded") return said;
   const { code, message } = said;
   return new GatewayError(
@@ -208,16 +208,16 @@ function ofSuccess(
   );
 }
 
-/** What the client reads when its call was refused for the key, the rights or the credit of the operator. */
-const oursMessage = "The provider of this model refused the call for reasons on our side";
+/** A refusal for the key, the rights or the credit of the operator. Clients read that it is our fault, not why. */
+export class OperatorRefusal extends GatewayError {
+  /** The status of the provider's answer. */
+  readonly providerStatus: number;
 
-function ours(status: number): GatewayError {
-  return new GatewayError("upstream_unreachable", oursMessage, { cause: `status ${status}` });
-}
-
-/** The status of a refusal that is between operator and provider, such as `402`; `undefined` for all other errors. */
-export function statusOfOurs({ message, cause }: GatewayError): string | undefined {
-  return message === oursMessage ? /^status (\d{3})$/.exec(String(cause))?.[1] : undefined;
+  constructor(providerStatus: number) {
+    const message = "The provider of this model refused the call for reasons on our side";
+    super("upstream_unreachable", message, { cause: `status ${providerStatus}` });
+    this.providerStatus = providerStatus;
+  }
 }
 
 /** Whether an error is between operator and provider, so that the caller cannot correct it. */

@@ -230,7 +230,8 @@ export async function verifyMoney(
   const books = await verifyBooks(kv, options);
   const topups = await checkTopups(kv, options.nowMs);
   const problems = books.problemCount + topups.problems.length;
-  await noteVerification(kv, books.full, { atMs: options.nowMs, problems });
+  // A store that takes no writes hides nothing of what was found; that it is too old an alert says.
+  await noteVerification(kv, books.full, { atMs: options.nowMs, problems }).catch(() => {});
   return { books, topups };
 }
 
