@@ -1,6 +1,5 @@
 /** Metrics of what the store has: the outbox, the last verification, the last seal. Read only when somebody scrapes. */
 import type { Clock } from "../../core/lib/time/clock.ts";
-import { atMost } from "../../core/lib/time/sleep.ts";
 import { mailQueue, type OutboxBacklog, readBacklog } from "../../kv/engine/outbox/outbox.ts";
 import type { KeyValueStore } from "../../kv/engine/store/key_value_store.ts";
 import {
@@ -10,13 +9,11 @@ import {
   verificationScopes,
 } from "../../kv/services/verify/last_verification.ts";
 import { videoPolls } from "../../kv/services/videos/mod.ts";
+import { KeptReading } from "./kept_reading.ts";
 import type { GaugeSample, Registry } from "./registry.ts";
 
 /** Milliseconds between two readings, of five calls of the store each: what they show counts in minutes and hours. */
 const readEveryMs = 60_000;
-
-/** Milliseconds that a scrape waits for the store, and then shows what was read before: scrapers wait for 10 s. */
-const waitMs = 1_000;
 
 /** What was read last. */
 interface StoreState {
@@ -24,44 +21,15 @@ interface StoreState {
   readonly backlogs: readonly (readonly [queue: string, backlog: OutboxBacklog])[];
 }
 
-/** Reads the state of the store, at most once in {@linkcode readEveryMs}. */
-class StoreReader {
-  readonly #kv: KeyValueStore;
-  readonly #clock: Clock;
-  #readAtMs = -Infinity;
-  #reading: Promise<void> | undefined;
-  /** `undefined` until it was read: a thread that nobody scrapes shows nothing. */
-  last: StoreState | undefined;
-
-  constructor(kv: KeyValueStore, clock: Clock) {
-    this.#kv = kv;
-    this.#clock = clock;
-  }
-
-  /** Resolves when the state is as fresh as it may be, or the store keeps the scrape waiting. */
-  async refresh(): Promise<void> {
-    const nowMs = this.#clock.monotonicMs();
-    if (this.#reading === undefined && nowMs - this.#readAtMs >= readEveryMs) {
-      this.#readAtMs = nowMs;
-      this.#reading = this.#read().finally(() => this.#reading = undefined);
-    }
-    await atMost(waitMs, this.#reading);
-  }
-
-  async #read(): Promise<void> {
-    const nowMs = this.#clock.nowMs();
-    try {
-      const [books, ...backlogs] = await Promise.all([
-        readBooksState(this.#kv),
-        ...[mailQueue.name, videoPolls.name].map(async (queue) =>
-          [queue, await readBacklog(this.#kv, queue, nowMs)] as const
-        ),
-      ]);
-      this.last = { books, backlogs };
-    } catch {
-      // Other metrics and the log say that the store fails; what was read before stays.
-    }
-  }
+async function readStore(kv: KeyValueStore, clock: Clock): Promise<StoreState> {
+  const nowMs = clock.nowMs();
+  const [books, ...backlogs] = await Promise.all([
+    readBooksState(kv),
+    ...[mailQueue.name, videoPolls.name].map(async (queue) =>
+      [queue, await readBacklog(kv, queue, nowMs)] as const
+    ),
+  ]);
+  return { books, backlogs };
 }
 
 /** Adds the metrics. All threads have one store, so one of them shows it. */
@@ -69,7 +37,7 @@ export function showStore(
   registry: Registry,
   { kv, clock }: { readonly kv: KeyValueStore; readonly clock: Clock },
 ): void {
-  const reader = new StoreReader(kv, clock);
+  const reader = new KeptReading(() => readStore(kv, clock), clock, readEveryMs);
   registry.readBefore(() => reader.refresh());
   const ofQueues = (read: (backlog: OutboxBacklog) => number) =>
     function* (): Iterable<GaugeSample> {

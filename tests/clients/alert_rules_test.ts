@@ -96,6 +96,11 @@ const cases: Readonly<Record<string, AlertCase>> = {
       'gateway_provider_refusals_total{provider="p", status="401"}': "0+1x180",
     },
   },
+  GatewayProviderCreditEnds: {
+    atMinute: 480,
+    rings: { 'gateway_provider_credit{provider="p", currency="USD"}': "1000-1x480" },
+    silent: { 'gateway_provider_credit{provider="p", currency="USD"}': "3000-1x480" },
+  },
   GatewayReceiptsLate: {
     atMinute: 12,
     rings: { 'gateway_late_receipts_total{charge="forgone"}': "0x10 1x10" },

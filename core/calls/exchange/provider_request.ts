@@ -3,6 +3,7 @@ import type { ByteParts } from "../../lib/bytes/byte_parts.ts";
 import type { RouteStyle } from "../../catalog/catalog.ts";
 import { type Cloud, credentialHeader } from "../../catalog/entries/cloud_schema.ts";
 import { cloudPath, hasVersionInBody } from "../../clouds/request_form.ts";
+import type { HttpProvider } from "../../catalog/presets/expand.ts";
 import type { ProviderEntry } from "../../catalog/schema.ts";
 import type { UpstreamRequest } from "../../net/transport/transport.ts";
 
@@ -116,6 +117,36 @@ function acceptedType({ provider, style, stream }: ProviderRequestInput): string
   return stream && !isFramed ? "text/event-stream" : "application/json";
 }
 
+function originOf({ baseUrl }: HttpProvider): string {
+  return baseUrl.replace(/\/+$/, "");
+}
+
+/** Returns the headers that the operator has set, and the key. */
+function operatorHeaders(
+  { auth, headers }: HttpProvider,
+  secret: string | undefined,
+): [string, string][] {
+  // Other credentials are added by the transport, which may have to renew them.
+  const key = secret !== undefined && typeof auth === "string"
+    ? [credentialHeader(auth, secret)]
+    : [];
+  return [...Object.entries(headers), ...key];
+}
+
+/** Builds a request for something that belongs to no call, such as the credit of the account. */
+export function accountRequest(
+  provider: HttpProvider,
+  path: string,
+  secret: string | undefined,
+): UpstreamRequest {
+  const headers: [string, string][] = [
+    ["accept", "application/json"],
+    ["accept-encoding", "identity"],
+    ...operatorHeaders(provider, secret),
+  ];
+  return { method: "GET", url: `${originOf(provider)}${path}`, headers, body: null };
+}
+
 function frameOf(input: ProviderRequestInput, own: readonly [string, string][]): RequestFrame {
   const { provider, style, body } = input;
   const headers: [string, string][] = [
@@ -131,13 +162,8 @@ function frameOf(input: ProviderRequestInput, own: readonly [string, string][]):
   headers.push(...own);
   let origin = sandboxOrigin;
   if (provider.kind === "http") {
-    const { auth, baseUrl } = provider;
-    origin = baseUrl.replace(/\/+$/, "");
-    headers.push(...Object.entries(provider.headers));
-    // Other credentials are added by the transport, which may have to renew them.
-    if (input.secret !== undefined && typeof auth === "string") {
-      headers.push(credentialHeader(auth, input.secret));
-    }
+    origin = originOf(provider);
+    headers.push(...operatorHeaders(provider, input.secret));
   }
   return { url: `${origin}${pathOf(input)}`, headers: Object.freeze(headers) };
 }

@@ -1,5 +1,34 @@
 /** Vendors and hosts of China and Vietnam. */
-import { compatibleChat, compatibleMessages, type Preset, reasoningChat } from "./preset.ts";
+import { isJsonObject, type Json } from "../../lib/json/json.ts";
+import {
+  compatibleChat,
+  compatibleMessages,
+  type CreditSource,
+  type Preset,
+  type ProviderCredit,
+  reasoningChat,
+} from "./preset.ts";
+
+/** `GET /user/balance` of DeepSeek: an entry for each currency, its amount as text. */
+function readBalanceInfos(answer: Json): readonly ProviderCredit[] {
+  const infos = isJsonObject(answer) ? answer["balance_infos"] : undefined;
+  if (!Array.isArray(infos)) return [];
+  return infos.filter(isJsonObject).map(({ currency, total_balance }) => ({
+    currency: String(currency),
+    amount: Number(total_balance),
+  }));
+}
+
+/** `GET /v1/users/me/balance` of Moonshot, whose currency is that of the site. */
+function moonshotCredit(currency: string): CreditSource {
+  return {
+    path: "/v1/users/me/balance",
+    read(answer) {
+      const data = isJsonObject(answer) ? answer["data"] : undefined;
+      return isJsonObject(data) ? [{ currency, amount: Number(data["available_balance"]) }] : [];
+    },
+  };
+}
 
 const moonshot = {
   title: "Moonshot AI (Kimi)",
@@ -10,6 +39,7 @@ const moonshot = {
     chat: { ...reasoningChat, shared_fields: ["prompt_cache_key"] },
     messages: compatibleMessages,
   },
+  credit: moonshotCredit("USD"),
   source: "https://platform.moonshot.ai/docs/api/chat",
   note: "Usage of streams is in the last choice; cached tokens beside the sums.",
 } as const satisfies Preset;
@@ -87,11 +117,16 @@ export const asianPresets = {
       },
       messages: { ...compatibleMessages, images: "none" },
     },
+    credit: { path: "/user/balance", read: readBalanceInfos },
     source: "https://api-docs.deepseek.com/guides/anthropic_api",
     note: "Comments and empty lines as keep-alives, before whole answers too.",
   },
   moonshot,
-  "moonshot-cn": { ...moonshot, baseUrl: "https://api.moonshot.cn" },
+  "moonshot-cn": {
+    ...moonshot,
+    baseUrl: "https://api.moonshot.cn",
+    credit: moonshotCredit("CNY"),
+  },
   zai: glm,
   zhipu: { ...glm, title: "Zhipu (GLM)", baseUrl: "https://open.bigmodel.cn" },
   qwen,

@@ -2,6 +2,7 @@
 import type { ProviderStyle, RouteCapabilities } from "../../wire/contract/contract.ts";
 import type { Cloud, ProviderAuth } from "../entries/cloud_schema.ts";
 import type { RouteStyle } from "../entries/model.ts";
+import type { Json } from "../../lib/json/json.ts";
 
 /** The parts of addresses that only the operator knows, as fields of a provider. */
 export const presetPlaces = ["region", "project", "resource", "account"] as const;
@@ -9,6 +10,21 @@ export const presetPlaces = ["region", "project", "resource", "account"] as cons
 export type PresetPlace = typeof presetPlaces[number];
 /** What an operator wrote for the places of a preset. */
 export type FilledPlaces = Readonly<Partial<Record<PresetPlace, string | undefined>>>;
+
+/** Prepaid credit that is left, as the provider counts it. */
+export interface ProviderCredit {
+  /** Three capital letters. */
+  readonly currency: string;
+  readonly amount: number;
+}
+
+/** Where a provider tells the credit of a key. */
+export interface CreditSource {
+  /** What follows the base address. */
+  readonly path: string;
+  /** Reads an answer; what cannot be read is left out. */
+  readonly read: (answer: Json) => readonly ProviderCredit[];
+}
 
 /** A provider that operators need not describe. */
 export interface Preset {
@@ -33,6 +49,7 @@ export interface Preset {
   readonly compactResponses?: boolean;
   /** It is usually called without a key. */
   readonly isKeyless?: boolean;
+  readonly credit?: CreditSource;
   /** Where address, paths and facts come from. */
   readonly source: string;
   /** What an operator should know, in a few words. */

@@ -32,6 +32,7 @@ import {
 } from "../../../kv/money/wallet/mod.ts";
 import { RefusedBodies } from "../../http/body/refused_bodies.ts";
 import { createGatewayMetrics, showState } from "../../telemetry/gateway_metrics.ts";
+import { showProviderCredit } from "../../telemetry/provider_credit.ts";
 import { showStore } from "../../telemetry/store_metrics.ts";
 import { type CallObserver, observers } from "../../telemetry/telemetry.ts";
 import { AccessWatch, CallsInFlight } from "../../api/gateway/access_watch.ts";
@@ -357,6 +358,7 @@ export async function assemble(
   });
   showState(metrics, { router, calls, wallet, bodies, answers });
   showStore(metrics, { kv, clock });
+  showProviderCredit(metrics, { router, deadlines, clock });
   const observer = observers([counting, ...tracing]);
   const gateway: Gateway = {
     config,

@@ -140,6 +140,25 @@ Deno.test("scrapes read the store at most once a minute, and never wait long for
   inner.close();
 });
 
+/** A file with one model of one provider on this machine. */
+function vendorFile(port: number, how: { readonly kind: "http" } | { readonly preset: string }) {
+  return {
+    defaultModel: "talk",
+    providers: {
+      vendor: { ...how, baseUrl: `http://127.0.0.1:${port}`, apiKeyEnv: "PROVIDER_KEY" },
+    },
+    models: [{
+      id: "talk",
+      kind: "chat",
+      family: "test",
+      price: { unit: "token", vndPerMtok: 1_000 },
+      contextWindow: 100_000,
+      maxOutputTokens: 1_000,
+      routes: [{ provider: "vendor", style: "chat", model: "vendor-9" }],
+    }],
+  };
+}
+
 Deno.test("refusals of the operator by a provider are counted by status, and its resting keys", async () => {
   let status = 401;
   await using provider = mockProvider(() =>
@@ -147,25 +166,7 @@ Deno.test("refusals of the operator by a provider are counted by status, and its
   );
   await using gateway = await openTestGateway({
     env: { ...env, PROVIDER_KEY: "provider-secret-1234567890" },
-    file: () => ({
-      defaultModel: "talk",
-      providers: {
-        vendor: {
-          kind: "http",
-          baseUrl: `http://127.0.0.1:${provider.port}`,
-          apiKeyEnv: "PROVIDER_KEY",
-        },
-      },
-      models: [{
-        id: "talk",
-        kind: "chat",
-        family: "test",
-        price: { unit: "token", vndPerMtok: 1_000 },
-        contextWindow: 100_000,
-        maxOutputTokens: 1_000,
-        routes: [{ provider: "vendor", style: "chat", model: "vendor-9" }],
-      }],
-    }),
+    file: () => vendorFile(provider.port, { kind: "http" }),
   });
   const { key } = await gateway.customer(1_000);
   const refused = (code: number) =>
@@ -182,6 +183,42 @@ Deno.test("refusals of the operator by a provider are counted by status, and its
   await chat(gateway, key, "talk");
   assertEquals([await refused(401), await refused(402)], [1, 1]);
 });
+
+/** A provider that tells its credit, and what it was asked. */
+const tellingProviders = {
+  deepseek: {
+    path: "/user/balance",
+    answer: { balance_infos: [{ currency: "CNY", total_balance: "110.00" }, { currency: "{}" }] },
+    shown: [['{provider="vendor",currency="CNY"}', 110]],
+  },
+  moonshot: {
+    path: "/v1/users/me/balance",
+    answer: { code: 0, data: { available_balance: -3.5 } },
+    shown: [['{provider="vendor",currency="USD"}', -3.5]],
+  },
+} as const;
+
+for (const [preset, { path, answer, shown }] of Object.entries(tellingProviders)) {
+  Deno.test(`the credit at ${preset} is asked for at most every ten minutes`, async () => {
+    await using provider = mockProvider(() => Response.json(answer));
+    await using gateway = await openTestGateway({
+      env: { ...env, PROVIDER_KEY: "provider-secret-1234567890" },
+      file: () => vendorFile(provider.port, { preset }),
+    });
+    for (let scrape = 0; scrape < 3; scrape++) {
+      for (const [labels, amount] of shown) {
+        assertEquals(await scraped(gateway, `gateway_provider_credit${labels}`), amount);
+      }
+    }
+    const asked = provider.seen.map(({ method, path, headers }) =>
+      [method, path, headers.get("authorization")].join(" ")
+    );
+    assertEquals(asked, [`GET ${path} Bearer provider-secret-1234567890`]);
+    await gateway.advance(10 * minuteMs);
+    await scraped(gateway, "gateway_calls_in_flight");
+    assertEquals(provider.seen.length, 2);
+  });
+}
 
 Deno.test("memory, processor time and build are those of the process", async () => {
   await using gateway = await openTestGateway({ env });
