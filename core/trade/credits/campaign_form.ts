@@ -30,9 +30,9 @@ export type CampaignField =
   & (
     | { readonly input: "kind" | "name" | "moment" }
     /** Whole VND above 0. */
-    | { readonly input: "vnd"; readonly mostVnd: bigint }
+    | { readonly input: "vnd"; readonly maxVnd: bigint }
     /** A whole number above 0. */
-    | { readonly input: "count"; readonly most: number }
+    | { readonly input: "count"; readonly max: number }
   );
 
 /** All fields, in the order of forms and of the command. */
@@ -41,48 +41,48 @@ export const campaignFields = {
   name: { input: "name", form: `1 to ${maxCampaignNameChars} characters` },
   amount: {
     input: "vnd",
-    mostVnd: maxGiftVnd,
+    maxVnd: maxGiftVnd,
     example: "20k",
     form: "whole VND above 0 and at most 10,000,000, unless percent is set",
   },
   // Twice the top-up.
   percent: {
     input: "count",
-    most: 200,
+    max: 200,
     example: "10",
     only: "bonus",
     form: "1 to 200, for a bonus without an amount",
   },
   cap: {
     input: "vnd",
-    mostVnd: maxGiftVnd,
+    maxVnd: maxGiftVnd,
     example: "50k",
     only: "bonus",
     form: "whole VND, and is needed with percent and only there",
   },
   minTopup: {
     input: "vnd",
-    mostVnd: maxBudgetVnd,
+    maxVnd: maxBudgetVnd,
     example: "100k",
     only: "bonus",
     form: "whole VND, for a bonus",
   },
   budget: {
     input: "vnd",
-    mostVnd: maxBudgetVnd,
+    maxVnd: maxBudgetVnd,
     example: "10tr",
     form: "whole VND; a campaign needs it or maxGrants",
   },
-  maxGrants: { input: "count", most: 1_000_000, example: "500", form: "1 to 1,000,000" },
+  maxGrants: { input: "count", max: 1_000_000, example: "500", form: "1 to 1,000,000" },
   // Ten years.
-  expiresAfterDays: { input: "count", most: 3_650, example: "30", form: "1 to 3,650" },
+  expiresAfterDays: { input: "count", max: 3_650, example: "30", form: "1 to 3,650" },
   starts: { input: "moment", form: "a day such as 2026-12-01, with or without 08:00" },
   ends: { input: "moment", form: "a day such as 2026-12-31, after the start" },
-  perAccount: { input: "count", most: 100, example: "1", form: "1 to 100, and 1 for signup" },
+  perAccount: { input: "count", max: 100, example: "1", form: "1 to 100, and 1 for signup" },
   // Sign-ups of one network and day.
   perNetworkPerDay: {
     input: "count",
-    most: 10_000,
+    max: 10_000,
     example: "10",
     only: "signup",
     form: "1 to 10,000, for signup",
@@ -199,7 +199,7 @@ function wholeNumber(fields: CampaignFields, field: NameOf<"count">): number | u
   const text = fields[field].trim();
   if (text === "") return undefined;
   const value = /^\d{1,7}$/.test(text) ? Number(text) : 0;
-  if (value < 1 || value > campaignFields[field].most) throw new WrongField(field);
+  if (value < 1 || value > campaignFields[field].max) throw new WrongField(field);
   return value;
 }
 
@@ -209,7 +209,7 @@ function amountOf(fields: CampaignFields, field: NameOf<"vnd">): bigint | undefi
   if (text === "") return undefined;
   const amountMicroVnd = parseTypedAmount(text) ?? 0n;
   const isRight = amountMicroVnd > 0n && amountMicroVnd % microVndPerVnd === 0n &&
-    amountMicroVnd <= campaignFields[field].mostVnd * microVndPerVnd;
+    amountMicroVnd <= campaignFields[field].maxVnd * microVndPerVnd;
   if (!isRight) throw new WrongField(field);
   return amountMicroVnd;
 }
