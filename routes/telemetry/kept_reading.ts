@@ -12,7 +12,7 @@ export class KeptReading<Value> {
   readonly #everyMs: number;
   #readAtMs = -Infinity;
   #reading: Promise<void> | undefined;
-  /** What was read last; `undefined` in a thread that nobody scrapes. */
+  /** The latest reading; `undefined` until a scrape has asked this thread. */
   last: Value | undefined;
 
   /** @param read may throw: what was read before stays then */

@@ -358,7 +358,7 @@ export async function assemble(
   });
   showState(metrics, { router, calls, wallet, bodies, answers });
   showStore(metrics, { kv, clock });
-  showProviderCredit(metrics, { router, deadlines, clock });
+  showProviderCredit(metrics, { catalog: live, router, deadlines, clock });
   const observer = observers([counting, ...tracing]);
   const gateway: Gateway = {
     config,
