@@ -8,7 +8,7 @@
  * its bucket. Receipts that are alone in their bucket are read by their key.
  */
 import { invariant } from "../../../core/lib/base/assert.ts";
-import type { RequestId } from "../../../core/lib/ids/ids.ts";
+import { beforeIdsOf, type RequestId } from "../../../core/lib/ids/ids.ts";
 import type { Receipt } from "../../../core/billing/usage/receipt.ts";
 import { newestOnReceiptPage, receiptPageKey } from "../../engine/schema/keys.ts";
 import { decodeReceipt, encodeReceipt } from "./receipt_codec.ts";
@@ -101,6 +101,14 @@ export function decodeReceiptPage(
     invariant(isFound, `receipt ${requestId} is on a page where it cannot be found`);
     return decodeReceipt(requestId, row[1]);
   });
+}
+
+/** Selects the pages of the calls that arrived from one moment on and before another. */
+export function receiptPagesBetween(fromMs: number, toMs: number): Deno.KvListSelector {
+  return {
+    start: receiptPageKey(beforeIdsOf("request", fromMs)),
+    end: receiptPageKey(beforeIdsOf("request", toMs)),
+  };
 }
 
 /** Selects the pages that may contain a call: from its id to the end of its bucket. */

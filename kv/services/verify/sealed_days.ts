@@ -1,10 +1,8 @@
 /** Compares the rows of sealed days with their checkpoints. */
-import { beforeIdsOf } from "../../../core/lib/ids/ids.ts";
 import type { TimeSlices } from "../../../core/lib/time/time_slices.ts";
 import { vietnamDayStartMs } from "../../../core/lib/time/vietnam_time.ts";
 import { isLedgerLine, linesByTime } from "../../money/ledger/ledger.ts";
-import { decodeReceiptPage } from "../../money/receipts/receipt_pages.ts";
-import { receiptPageKey } from "../../engine/schema/keys.ts";
+import { decodeReceiptPage, receiptPagesBetween } from "../../money/receipts/receipt_pages.ts";
 import type { KeyValueStore } from "../../engine/store/key_value_store.ts";
 import { wholeKind } from "../../engine/store/read_ahead.ts";
 import { nextDay, type SealedCheckpoint } from "./days/checkpoint_chain.ts";
@@ -42,11 +40,8 @@ export async function compareSealedDays(
   const fromMs = vietnamDayStartMs(first.day);
   const toMs = vietnamDayStartMs(nextDay(last.day));
   const digests = new DayDigests();
-  const selector = {
-    start: receiptPageKey(beforeIdsOf("request", fromMs)),
-    end: receiptPageKey(beforeIdsOf("request", toMs)),
-  };
-  for await (const page of wholeKind<unknown>(kv, selector, slices)) {
+  const pages = wholeKind<unknown>(kv, receiptPagesBetween(fromMs, toMs), slices);
+  for await (const page of pages) {
     digests.addPage(page);
     for (const receipt of readable(() => decodeReceiptPage(page))) digests.addReceipt(receipt);
   }

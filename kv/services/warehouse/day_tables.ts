@@ -4,14 +4,13 @@
  */
 import { invariant } from "../../../core/lib/base/assert.ts";
 import type { TimeSlices } from "../../../core/lib/time/time_slices.ts";
-import { beforeIdsOf, idTimeMs } from "../../../core/lib/ids/ids.ts";
+import { idTimeMs } from "../../../core/lib/ids/ids.ts";
 import { vietnamDayStartMs } from "../../../core/lib/time/vietnam_time.ts";
 import { dayMs } from "../../../core/lib/time/durations.ts";
-import { receiptPageKey } from "../../engine/schema/keys.ts";
 import type { KeyValueStore } from "../../engine/store/key_value_store.ts";
 import { wholeKind } from "../../engine/store/read_ahead.ts";
 import { isLedgerLine, linesByTime } from "../../money/ledger/ledger.ts";
-import { decodeReceiptPage } from "../../money/receipts/receipt_pages.ts";
+import { decodeReceiptPage, receiptPagesBetween } from "../../money/receipts/receipt_pages.ts";
 import { ledgerColumns } from "./ledger_columns.ts";
 import { parquetFile } from "./parquet.ts";
 import { receiptColumns } from "./receipt_columns.ts";
@@ -43,11 +42,8 @@ export const dayTables = {
     columns: receiptColumns,
     async *read(kv, { day, slices }) {
       const startMs = vietnamDayStartMs(day);
-      const selector = {
-        start: receiptPageKey(beforeIdsOf("request", startMs)),
-        end: receiptPageKey(beforeIdsOf("request", startMs + dayMs)),
-      };
-      for await (const { key, value } of wholeKind<unknown>(kv, selector, slices)) {
+      const pages = receiptPagesBetween(startMs, startMs + dayMs);
+      for await (const { key, value } of wholeKind<unknown>(kv, pages, slices)) {
         yield [key, value];
       }
     },
@@ -69,6 +65,13 @@ export const dayTables = {
 
 /** The name of a table. */
 export type DayTableName = keyof typeof dayTables;
+
+function isTableName(name: string): name is DayTableName {
+  return Object.hasOwn(dayTables, name);
+}
+
+/** The names of all tables. */
+export const dayTableNames = Object.keys(dayTables).filter(isTableName);
 
 async function* receiptsOf(pages: AsyncIterable<unknown>) {
   for await (const page of pages) {

@@ -47,11 +47,12 @@ const stored: Readonly<Record<ColumnType, Omit<SchemaElement, "name">>> = {
 /** Rows that are in memory at once, some 20 MB. Readers skip what they do not need in units of as many. */
 const rowsOfGroup = 20_000;
 
-function encoded(type: ColumnType, cell: string | number | bigint | boolean | undefined) {
+/** Both kinds of numbers are INT64, which Parquet takes as `bigint`. */
+function encoded(cell: CellTypes[ColumnType] | undefined) {
   if (cell === undefined) return null;
   if (typeof cell !== "number") return cell;
   invariant(Number.isSafeInteger(cell), "a number of a table is a safe integer");
-  return type === "time" || type === "count" ? BigInt(cell) : cell;
+  return BigInt(cell);
 }
 
 /**
@@ -90,8 +91,8 @@ export async function* parquetFile<Row>(
   };
   let group: Row[] = [];
   const writeGroup = async () => {
-    const columnData = columns.map(({ name, type, cell }) => {
-      return { name, data: group.map((row) => encoded(type, cell(row))) };
+    const columnData = columns.map(({ name, cell }) => {
+      return { name, data: group.map((row) => encoded(cell(row))) };
     });
     await file.write({ columnData, rowGroupSize: rowsOfGroup });
     group = [];

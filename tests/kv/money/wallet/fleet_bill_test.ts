@@ -6,6 +6,7 @@
  * as many calls a day, for a few minutes of simulated time, with the real wallet engines on a store whose calls are
  * counted.
  */
+import { seededRandom } from "../../../support/random.ts";
 import { assert, assertEquals } from "../../../support/assert.ts";
 import { type AccountId, newId } from "../../../../core/lib/ids/ids.ts";
 import { openWalletEngine, type WalletEngine } from "../../../../kv/money/wallet/mod.ts";
@@ -33,12 +34,6 @@ const quietTurns = 3;
 
 /** Per call, as `docs/operations/several-instances.md` has them: a fifth above what was measured. */
 const bill = { reads: 4.4, commits: 5.6, writtenBytes: 1_850, storedBytes: 860 } as const;
-
-/** The same numbers from 0 to 1 in every run. */
-function seededRandom(seed: number): () => number {
-  let state = seed;
-  return () => (state = (state * 1_664_525 + 1_013_904_223) % 2 ** 32) / 2 ** 32;
-}
 
 async function storedBytes(kv: KeyValueStore): Promise<number> {
   let bytes = 0;
