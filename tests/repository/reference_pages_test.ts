@@ -1,7 +1,7 @@
 /** The pages for operators and clients name every variable, metric and path; the admin app serves every command. */
 import { assert, assertEquals } from "../support/assert.ts";
 import { openTestGateway, testConfig } from "../support/gateways/gateway_in_process.ts";
-import { editingOf } from "../../routes/operator/operations/editing.ts";
+import { editingOf } from "../../routes/operator/operations/contract/editing.ts";
 import { createAdminApp } from "../../routes/operator/cli/app.ts";
 import { commandForms } from "../../routes/operator/cli/command_forms.ts";
 import { createApp } from "../../routes/server/listen/app.ts";

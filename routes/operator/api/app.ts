@@ -17,7 +17,7 @@ import { errorResponse } from "../../http/error_response.ts";
 import { readRequestBody } from "../../http/body/request_body.ts";
 import type { Gateway } from "../../api/gateway/gateway.ts";
 import { sameSecret } from "../../../core/lib/hash/sha256.ts";
-import { operationNames, operationPaths } from "../operations/paths.ts";
+import { operationNames, operationPaths } from "../operations/contract/paths.ts";
 
 // The guard of paths that need the operator's key.
 
@@ -78,7 +78,7 @@ export function createOperatorApi(gateway: Gateway): Hono {
   const served = loadedOnce(async () => {
     const [{ operationServing }, { operationDepsOf }] = await Promise.all([
       import("../operations/serving.ts"),
-      import("../operations/operation.ts"),
+      import("../operations/contract/operation.ts"),
     ]);
     return operationServing({
       deps: operationDepsOf(gateway),

@@ -15,7 +15,7 @@ import {
 import { setRateLimits } from "../../../kv/people/accounts/rate_limits.ts";
 import { isActive, listApiKeys } from "../../../kv/people/api_keys/api_keys.ts";
 import type { KeyValueStore } from "../../../kv/engine/store/key_value_store.ts";
-import { operation } from "./operation.ts";
+import { operation } from "./contract/operation.ts";
 
 /** Accounts of a page: more than a person reads in a terminal. */
 const maxAccountsListed = 1_000;

@@ -22,13 +22,13 @@ import {
   rollBackCatalog,
   versionJson,
   withdrawCatalog,
-} from "./editing.ts";
+} from "./contract/editing.ts";
 import {
   operation,
   type OperationAct,
   type OperationAnswer,
   type OperationDeps,
-} from "./operation.ts";
+} from "./contract/operation.ts";
 
 const reason = z.string().min(1).max(maxCatalogReasonChars);
 const moment = z.string().optional();

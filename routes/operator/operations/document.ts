@@ -8,9 +8,9 @@ import {
   errorBodySchemas,
 } from "../../openapi/error_answers.ts";
 import { headerComponents } from "../../openapi/headers.ts";
-import type { Operation } from "./operation.ts";
+import type { Operation } from "./contract/operation.ts";
 import { operations } from "./operations.ts";
-import { operationNames, operationPaths } from "./paths.ts";
+import { operationNames, operationPaths } from "./contract/paths.ts";
 
 /** Errors of every operation. */
 const commonErrors = [

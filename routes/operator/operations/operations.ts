@@ -1,6 +1,14 @@
-/** The table of all operations of operators. */
+/**
+ * The table of all operations of operators. What operators do is here, each act once: the operator's API, the commands of
+ * `deno task admin` and the pages call these operations.
+ *
+ * - Folder `routes/operator/operations/`: the operations of operators, a file for each subject, and their table.
+ * - In: input as a program or a person wrote it, and who acts.
+ * - Out: bodies of answers, refusals, changes with their audit lines.
+ * - Never: reads an HTTP request, or moves money without the authority of a person.
+ */
 import { limitAccount, pageOfAccounts, showAccount, turnAccount } from "./accounts.ts";
-import { makeCodes, newestCampaigns, startCampaign, turnCampaign } from "./campaigns.ts";
+import { makeCodes, newestCampaigns, startCampaign, turnCampaign } from "./money/campaigns.ts";
 import {
   listCatalogVersions,
   putCatalog,
@@ -10,9 +18,9 @@ import {
   tryCatalog,
   withdrawScheduledVersion,
 } from "./catalog.ts";
-import { showMargins, showSheet } from "./costs.ts";
-import type { Operation } from "./operation.ts";
-import type { OperationName } from "./paths.ts";
+import { showMargins, showSheet } from "./money/costs.ts";
+import type { Operation } from "./contract/operation.ts";
+import type { OperationName } from "./contract/paths.ts";
 import { listClaims, listRoutes, showMaintenance, turnMaintenance, turnRoute } from "./service.ts";
 
 /** All operations, by name: an operation without a path, or a path without an operation, does not compile. */

@@ -14,7 +14,7 @@ import {
   switchRoute,
 } from "../../../kv/people/operators/switches.ts";
 import { boundedRange, requireRange } from "../../usage_api/range.ts";
-import { operation } from "./operation.ts";
+import { operation } from "./contract/operation.ts";
 
 function routeJson({ model, route, switched, operations, credentials }: RouteReport) {
   return {

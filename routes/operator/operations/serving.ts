@@ -2,9 +2,9 @@
 import type { Context } from "hono";
 import { isJsonObject } from "../../../core/lib/json/json.ts";
 import type { Actor } from "../../../kv/people/audit/operator_audit.ts";
-import { type OperationDeps, operationError } from "./operation.ts";
+import { type OperationDeps, operationError } from "./contract/operation.ts";
 import { operations } from "./operations.ts";
-import type { OperationName } from "./paths.ts";
+import type { OperationName } from "./contract/paths.ts";
 
 /** What a surface adds to operations. */
 export interface OperationSurface {

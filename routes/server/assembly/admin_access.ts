@@ -25,7 +25,7 @@ export async function openAdmin(
       const [{ createAdminApp }, { storeReadings }, { operationDepsOf }] = await Promise.all([
         import("../../operator/cli/app.ts"),
         import("../../operator/cli/commands/admin_deps.ts"),
-        import("../../operator/operations/operation.ts"),
+        import("../../operator/operations/contract/operation.ts"),
       ]);
       return createAdminApp({
         ...operationDepsOf(gateway),

@@ -14,7 +14,7 @@ import {
 import { mountPage } from "../../dashboard/page/page.ts";
 import type { RateView } from "../../dashboard/page/rate_view.ts";
 import { readSuppliedPages, type SuppliedPages } from "../../dashboard/page/supplied_pages.ts";
-import { editingOf } from "../../operator/operations/editing.ts";
+import { editingOf } from "../../operator/operations/contract/editing.ts";
 import { operatorPages } from "../../operator/pages/operator_pages.ts";
 import type { MoneyIn } from "../jobs/money_in.ts";
 import { fromVnd } from "../../../core/billing/money/micro_vnd.ts";

@@ -1,7 +1,7 @@
 /** Editing of the default catalogue, for pages that are not in front of a whole gateway. */
 import type { Clock } from "../../../core/lib/time/clock.ts";
 import type { KeyValueStore } from "../../../kv/engine/store/key_value_store.ts";
-import type { CatalogEditing } from "../../../routes/operator/operations/editing.ts";
+import type { CatalogEditing } from "../../../routes/operator/operations/contract/editing.ts";
 import { testConfig } from "../gateways/gateway_in_process.ts";
 
 export function testEditing(kv: KeyValueStore, clock: Pick<Clock, "nowMs">): CatalogEditing {

@@ -6,7 +6,7 @@ import type { AccountId, ApiKeyId } from "../../../core/lib/ids/ids.ts";
 import { checkTopups } from "../../../kv/money/payments/topup_checks.ts";
 import { createTopupOrder, type TopupOrder } from "../../../kv/money/payments/topups.ts";
 import { callAdminSocket } from "../../../routes/operator/cli/socket.ts";
-import { operationPaths } from "../../../routes/operator/operations/paths.ts";
+import { operationPaths } from "../../../routes/operator/operations/contract/paths.ts";
 import { verifyStore } from "../../../kv/services/verify/verify_books.ts";
 import { codeFor, secretOn } from "./operator_world.ts";
 import {

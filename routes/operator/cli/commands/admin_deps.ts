@@ -11,7 +11,7 @@ import type { Clock } from "../../../../core/lib/time/clock.ts";
 import type { ReceivingAccount } from "../../../../core/trade/bank/receiving_account.ts";
 import type { Control } from "../../../../kv/engine/control/control.ts";
 import type { WalletEngine } from "../../../../kv/money/wallet/mod.ts";
-import type { OperationDeps } from "../../operations/operation.ts";
+import type { OperationDeps } from "../../operations/contract/operation.ts";
 import type { ReadSnapshot } from "../../../../kv/engine/parts/snapshot.ts";
 import type { Deadlines } from "../../../../core/lib/time/deadlines.ts";
 import { GatewayError } from "../../../../core/lib/errors/errors.ts";

@@ -2,7 +2,7 @@
 import type { Hono } from "hono";
 import { approveCampaign } from "../../../../kv/money/credits/campaigns.ts";
 import { commandLine } from "../../../../kv/people/audit/operator_audit.ts";
-import { campaignIdOf, requireDone } from "../../operations/campaigns.ts";
+import { campaignIdOf, requireDone } from "../../operations/money/campaigns.ts";
 import type { AdminDeps } from "./admin_deps.ts";
 
 /** Adds `POST /campaigns/{campaign}/approve`. */

@@ -27,7 +27,7 @@ import type { Control } from "../../../../kv/engine/control/control.ts";
 import type { Authority } from "../../../../kv/people/operators/operator_authority.ts";
 import type { WalletEngine } from "../../../../kv/money/wallet/mod.ts";
 import type { RateView } from "../../../dashboard/page/rate_view.ts";
-import type { CatalogEditing } from "../../operations/editing.ts";
+import type { CatalogEditing } from "../../operations/contract/editing.ts";
 import type { PageDeps } from "../../../dashboard/page/page_deps.ts";
 import type { SepayPollResult } from "../../../payments/sepay_poll.ts";
 import type { Locale } from "../../../dashboard/text/i18n.ts";

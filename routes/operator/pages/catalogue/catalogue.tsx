@@ -29,7 +29,7 @@ import {
   previewCatalog,
   rollBackCatalog,
   withdrawCatalog,
-} from "../../operations/editing.ts";
+} from "../../operations/contract/editing.ts";
 import {
   doneAt,
   type OperatorContext,

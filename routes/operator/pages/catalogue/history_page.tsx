@@ -13,7 +13,7 @@ import {
 } from "../../../dashboard/components/mod.ts";
 import { formatDateTime } from "../../../dashboard/text/format.ts";
 import type { Visitor } from "../../../dashboard/page/visitor.ts";
-import type { CatalogState } from "../../operations/editing.ts";
+import type { CatalogState } from "../../operations/contract/editing.ts";
 import { ChangeTable } from "./change_table.tsx";
 import { catalogueTexts, historyPath, rollbackPath, versionPath } from "./texts.ts";
 

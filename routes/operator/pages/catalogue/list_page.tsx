@@ -15,7 +15,7 @@ import {
 import { formatDateTime } from "../../../dashboard/text/format.ts";
 import { priceLines } from "../../../dashboard/text/model_prices.ts";
 import type { Visitor } from "../../../dashboard/page/visitor.ts";
-import type { CatalogState } from "../../operations/editing.ts";
+import type { CatalogState } from "../../operations/contract/editing.ts";
 import {
   cataloguePath,
   catalogueTexts,

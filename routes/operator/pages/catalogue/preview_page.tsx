@@ -9,7 +9,7 @@ import {
   TextField,
 } from "../../../dashboard/components/mod.ts";
 import type { Visitor } from "../../../dashboard/page/visitor.ts";
-import type { CatalogPreview, CatalogState } from "../../operations/editing.ts";
+import type { CatalogPreview, CatalogState } from "../../operations/contract/editing.ts";
 import { maxCatalogReasonChars } from "../../../../kv/services/catalog/versions.ts";
 import { ChangeTable } from "./change_table.tsx";
 import { JsonForm } from "./forms.tsx";

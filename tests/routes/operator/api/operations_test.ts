@@ -9,7 +9,7 @@ import {
   type OperationName,
   operationNames,
   operationPaths,
-} from "../../../../routes/operator/operations/paths.ts";
+} from "../../../../routes/operator/operations/contract/paths.ts";
 import { openTestGateway } from "../../../support/gateways/gateway_in_process.ts";
 
 const operatorKey = "operator-key-of-a-test-0123456789";

@@ -6,7 +6,7 @@ import {
   type OperationName,
   operationNames,
   operationPaths,
-} from "../../../../routes/operator/operations/paths.ts";
+} from "../../../../routes/operator/operations/contract/paths.ts";
 
 const pagesFolder = new URL("../../../../routes/operator/pages/", import.meta.url);
 

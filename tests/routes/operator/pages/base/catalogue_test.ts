@@ -10,7 +10,7 @@ import {
   applyCatalog,
   catalogState,
   changesOfVersion,
-} from "../../../../../routes/operator/operations/editing.ts";
+} from "../../../../../routes/operator/operations/contract/editing.ts";
 
 const path = "/operator/catalogue";
 

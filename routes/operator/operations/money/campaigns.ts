@@ -1,25 +1,40 @@
-/** Operations on campaigns, which give credit to accounts. */
+/**
+ * Operations on campaigns, which give credit to accounts.
+ *
+ * - Folder `routes/operator/operations/money/`: operations on what has to do with money.
+ * - In: checked input, and who acts.
+ * - Out: campaigns and codes, invoices in new states, lists and sums for programs.
+ * - Never: moves money between wallets, which needs the authority of a person.
+ */
 import { z } from "zod";
-import { formatVnd } from "../../../core/billing/money/micro_vnd.ts";
-import { defined } from "../../../core/lib/base/defined.ts";
-import { GatewayError } from "../../../core/lib/errors/errors.ts";
-import { type CampaignId, parseId } from "../../../core/lib/ids/ids.ts";
-import { type Campaign, campaignKinds, type Gift } from "../../../core/trade/credits/campaign.ts";
+import { formatVnd } from "../../../../core/billing/money/micro_vnd.ts";
+import { defined } from "../../../../core/lib/base/defined.ts";
+import { GatewayError } from "../../../../core/lib/errors/errors.ts";
+import { type CampaignId, parseId } from "../../../../core/lib/ids/ids.ts";
+import {
+  type Campaign,
+  campaignKinds,
+  type Gift,
+} from "../../../../core/trade/credits/campaign.ts";
 import {
   campaignFieldNames,
   type CampaignFields,
   campaignFields,
   noCampaignFields,
   readCampaign,
-} from "../../../core/trade/credits/campaign_form.ts";
+} from "../../../../core/trade/credits/campaign_form.ts";
 import {
   type CampaignActResult,
   listCampaigns,
   makeCampaign,
   pauseCampaign,
-} from "../../../kv/money/credits/campaigns.ts";
-import { makeVouchers, maxCodesAtOnce, maxUsesOfCode } from "../../../kv/money/credits/vouchers.ts";
-import { operation } from "./operation.ts";
+} from "../../../../kv/money/credits/campaigns.ts";
+import {
+  makeVouchers,
+  maxCodesAtOnce,
+  maxUsesOfCode,
+} from "../../../../kv/money/credits/vouchers.ts";
+import { operation } from "../contract/operation.ts";
 
 const author = z.object({ accountId: z.string().optional(), email: z.string() });
 

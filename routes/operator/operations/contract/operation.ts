@@ -1,23 +1,23 @@
 /**
- * What operators do, each act once: the operator's API, the commands of `deno task admin` and the pages call these
- * operations, which have one input, one body and one set of errors.
+ * What an operation of operators is: one input, one body and one set of errors, whichever surface calls it.
  *
- * - Folder `routes/operator/operations/`: the operations of operators, a file for each subject, and their table.
+ * - Folder `routes/operator/operations/contract/`: how operations are declared, their names and paths, and how the
+ *   catalogue is changed.
  * - In: input as a program or a person wrote it, and who acts.
- * - Out: bodies of answers, refusals, changes with their audit lines.
- * - Never: reads an HTTP request, or moves money without the authority of a person.
+ * - Out: bodies of answers, and refusals.
+ * - Never: knows a single operation, or reads an HTTP request.
  */
 import { z } from "zod";
-import { GatewayError } from "../../../core/lib/errors/errors.ts";
-import type { Clock } from "../../../core/lib/time/clock.ts";
-import type { RouteReport } from "../../../core/routing/contract/router.ts";
-import type { Control } from "../../../kv/engine/control/control.ts";
-import type { KeyValueStore } from "../../../kv/engine/store/key_value_store.ts";
-import type { WalletEngine } from "../../../kv/money/wallet/mod.ts";
-import type { Actor } from "../../../kv/people/audit/operator_audit.ts";
-import type { LiveCatalog } from "../../../kv/services/catalog/live_catalog.ts";
-import type { Gateway } from "../../api/gateway/gateway.ts";
-import type { CallLog } from "../../telemetry/call_log.ts";
+import { GatewayError } from "../../../../core/lib/errors/errors.ts";
+import type { Clock } from "../../../../core/lib/time/clock.ts";
+import type { RouteReport } from "../../../../core/routing/contract/router.ts";
+import type { Control } from "../../../../kv/engine/control/control.ts";
+import type { KeyValueStore } from "../../../../kv/engine/store/key_value_store.ts";
+import type { WalletEngine } from "../../../../kv/money/wallet/mod.ts";
+import type { Actor } from "../../../../kv/people/audit/operator_audit.ts";
+import type { LiveCatalog } from "../../../../kv/services/catalog/live_catalog.ts";
+import type { Gateway } from "../../../api/gateway/gateway.ts";
+import type { CallLog } from "../../../telemetry/call_log.ts";
 import { type CatalogEditing, editingOf } from "./editing.ts";
 import type { OperationName } from "./paths.ts";
 

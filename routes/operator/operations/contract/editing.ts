@@ -1,11 +1,11 @@
 /** Changes the catalogue for pages and operations alike: what would change, every problem, or a new version. */
-import { ambiguousPrices } from "../../../core/catalog/ambiguous_prices.ts";
-import { type CatalogChange, catalogChanges } from "../../../core/catalog/diff.ts";
-import type { ReadCatalog } from "../../../core/config/catalog_reading.ts";
-import { defined } from "../../../core/lib/base/defined.ts";
-import type { JsonObject } from "../../../core/lib/json/json.ts";
-import type { Clock } from "../../../core/lib/time/clock.ts";
-import { catalogDigest, catalogText } from "../../../kv/services/catalog/contents.ts";
+import { ambiguousPrices } from "../../../../core/catalog/ambiguous_prices.ts";
+import { type CatalogChange, catalogChanges } from "../../../../core/catalog/diff.ts";
+import type { ReadCatalog } from "../../../../core/config/catalog_reading.ts";
+import { defined } from "../../../../core/lib/base/defined.ts";
+import type { JsonObject } from "../../../../core/lib/json/json.ts";
+import type { Clock } from "../../../../core/lib/time/clock.ts";
+import { catalogDigest, catalogText } from "../../../../kv/services/catalog/contents.ts";
 import {
   addVersion,
   type CatalogChangeResult,
@@ -18,12 +18,12 @@ import {
   rollBack,
   seedCatalog,
   withdrawScheduled,
-} from "../../../kv/services/catalog/versions.ts";
-import { type CatalogHead, inForce } from "../../../kv/engine/control/catalog_head.ts";
-import type { Actor } from "../../../kv/people/audit/operator_audit.ts";
-import type { KeyValueStore } from "../../../kv/engine/store/key_value_store.ts";
-import type { Gateway } from "../../api/gateway/gateway.ts";
-import { dayMs } from "../../../core/lib/time/durations.ts";
+} from "../../../../kv/services/catalog/versions.ts";
+import { type CatalogHead, inForce } from "../../../../kv/engine/control/catalog_head.ts";
+import type { Actor } from "../../../../kv/people/audit/operator_audit.ts";
+import type { KeyValueStore } from "../../../../kv/engine/store/key_value_store.ts";
+import type { Gateway } from "../../../api/gateway/gateway.ts";
+import { dayMs } from "../../../../core/lib/time/durations.ts";
 
 /** What editing needs of the gateway. */
 export interface CatalogEditing {

@@ -1,18 +1,18 @@
 /** Operations about what calls cost the operator: margins, and sheets to hold against invoices of providers. */
 import { z } from "zod";
-import { formatVnd } from "../../../core/billing/money/micro_vnd.ts";
-import { formatCost, formatRate, rateUnit } from "../../../core/billing/rate_card.ts";
-import { GatewayError } from "../../../core/lib/errors/errors.ts";
-import { vietnamDay } from "../../../core/lib/time/vietnam_time.ts";
+import { formatVnd } from "../../../../core/billing/money/micro_vnd.ts";
+import { formatCost, formatRate, rateUnit } from "../../../../core/billing/rate_card.ts";
+import { GatewayError } from "../../../../core/lib/errors/errors.ts";
+import { vietnamDay } from "../../../../core/lib/time/vietnam_time.ts";
 import {
   marginGroups,
   marginMicroVnd,
   type MarginSum,
   readMargins,
   unknownCalls,
-} from "../../../kv/money/costs/margins.ts";
-import { readProviderSheet, withoutDays } from "../../../kv/money/costs/provider_sheet.ts";
-import { operation } from "./operation.ts";
+} from "../../../../kv/money/costs/margins.ts";
+import { readProviderSheet, withoutDays } from "../../../../kv/money/costs/provider_sheet.ts";
+import { operation } from "../contract/operation.ts";
 
 const day = z.iso.date("must be a day such as 2026-11-20");
 
