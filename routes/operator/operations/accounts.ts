@@ -2,7 +2,6 @@
 import { z } from "zod";
 import { formatVnd } from "../../../core/billing/money/micro_vnd.ts";
 import { defined } from "../../../core/lib/base/defined.ts";
-import { GatewayError } from "../../../core/lib/errors/errors.ts";
 import { type AccountId, parseId } from "../../../core/lib/ids/ids.ts";
 import { rateLimitsOf } from "../../../core/limits/limit_table.ts";
 import {
@@ -15,7 +14,7 @@ import {
 import { setRateLimits } from "../../../kv/people/accounts/rate_limits.ts";
 import { isActive, listApiKeys } from "../../../kv/people/api_keys/api_keys.ts";
 import type { KeyValueStore } from "../../../kv/engine/store/key_value_store.ts";
-import { operation } from "./contract/operation.ts";
+import { operation, type Refused, refused } from "./contract/operation.ts";
 
 /** Accounts of a page: more than a person reads in a terminal. */
 const maxAccountsListed = 1_000;
@@ -35,25 +34,30 @@ const maxLimit = 999_999_999_999;
  * @throws {GatewayError} `invalid_request` or `not_found` if there is no such account
  */
 export async function requireAccount(kv: KeyValueStore, text: string): Promise<AccountId> {
-  return (await namedAccount(kv, text)).id;
+  const named = await namedAccount(kv, text);
+  if (!named.ok) throw named.error;
+  return named.account.id;
 }
 
-async function namedAccount(kv: KeyValueStore, text: string): Promise<Account> {
-  const account = text.includes("@")
-    ? await findAccountByEmail(kv, text.toLowerCase())
-    : await getAccount(kv, accountIdOf(text));
-  if (account === undefined) throw noAccount(text);
-  return account;
-}
+type Named = { readonly ok: true; readonly account: Account } | Refused<"account">;
 
-function accountIdOf(text: string): AccountId {
+/** Finds an account by id or by e-mail address. */
+async function namedAccount(kv: KeyValueStore, text: string): Promise<Named> {
   const id = parseId("account", text);
-  if (id === undefined) throw new GatewayError("invalid_request", `Not an account id: ${text}`);
-  return id;
+  const isEmail = text.includes("@");
+  if (id === undefined && !isEmail) return notAnId(text);
+  const account = id === undefined
+    ? await findAccountByEmail(kv, text.toLowerCase())
+    : await getAccount(kv, id);
+  return account === undefined ? noAccount(text) : { ok: true, account };
 }
 
-function noAccount(text: string): GatewayError {
-  return new GatewayError("not_found", `No such account: ${text}`);
+function notAnId(text: string) {
+  return refused("account", "invalid_request", `Not an account id: ${text}`);
+}
+
+function noAccount(text: string) {
+  return refused("account", "not_found", `No such account: ${text}`);
 }
 
 const reason = z.string().min(1).max(maxReasonChars);
@@ -95,8 +99,9 @@ export const pageOfAccounts = operation({
     has_more: z.boolean(),
   }),
   async run({ kv }, { after, limit }) {
-    const from = after === undefined ? {} : { after: accountIdOf(after) };
-    const { accounts, next } = await listAccounts(kv, { limit, ...from });
+    const from = after === undefined ? undefined : parseId("account", after);
+    if (after !== undefined && from === undefined) return notAnId(after);
+    const { accounts, next } = await listAccounts(kv, { limit, ...defined({ after: from }) });
     const body = {
       object: "list" as const,
       data: accounts.map(rowOf),
@@ -130,7 +135,9 @@ export const showAccount = operation({
     ),
   }),
   async run({ kv, wallet }, { account: text }, { nowMs }) {
-    const { lowBalanceMicroVnd, identities, rateLimits, ...account } = await namedAccount(kv, text);
+    const named = await namedAccount(kv, text);
+    if (!named.ok) return named;
+    const { lowBalanceMicroVnd, identities, rateLimits, ...account } = named.account;
     const balance = await wallet.balance(account.id);
     const keys = await listApiKeys(kv, account.id);
     const body = {
@@ -158,9 +165,10 @@ export const turnAccount = operation({
   input: z.strictObject({ account: z.string(), blocked: z.boolean(), reason }),
   output: accountRow,
   async run({ kv }, { account: text, blocked, reason }, act) {
-    const id = await requireAccount(kv, text);
-    const changed = await setBlocked(kv, id, { blocked, reason }, act);
-    if (changed === undefined) throw noAccount(text);
+    const named = await namedAccount(kv, text);
+    if (!named.ok) return named;
+    const changed = await setBlocked(kv, named.account.id, { blocked, reason }, act);
+    if (changed === undefined) return noAccount(text);
     return { ok: true, body: rowOf(changed) };
   },
 });
@@ -189,13 +197,15 @@ export const limitAccount = operation({
       const problem = unknown === undefined
         ? `at most ${maxLimitedModels} models may have limits of their own`
         : `there is no model "${unknown}"`;
-      throw new GatewayError("invalid_request", `models: ${problem}`, { param: "models" });
+      return refused("models", "invalid_request", `models: ${problem}`, "models");
     }
     const wanted = { ...limits, ...(ids.length > 0 && { models }) };
-    const id = await requireAccount(kv, text);
+    const named = await namedAccount(kv, text);
+    if (!named.ok) return named;
+    const { id } = named.account;
     const isNone = Object.keys(wanted).length === 0;
     const changed = await setRateLimits(kv, id, isNone ? undefined : wanted, { ...act, reason });
-    if (changed === undefined) throw noAccount(text);
+    if (changed === undefined) return noAccount(text);
     const { rateLimits } = changed;
     return {
       ok: true,

@@ -26,8 +26,10 @@ import {
 import {
   operation,
   type OperationAct,
-  type OperationAnswer,
   type OperationDeps,
+  type OperationResult,
+  refused,
+  type RefusedWithBody,
 } from "./contract/operation.ts";
 
 const reason = z.string().min(1).max(maxCatalogReasonChars);
@@ -75,18 +77,23 @@ async function baseOf({ editing }: OperationDeps, { base }: OperationAct): Promi
   return base === undefined ? (await catalogState(editing)).head.newest : base();
 }
 
-function conflict(newest: CatalogVersion | undefined) {
+function conflict(newest: CatalogVersion | undefined): RefusedWithBody<"conflict"> {
   return {
     ok: false,
+    why: "conflict",
     status: 412,
     body: {
       error: { code: "conflict", message: "The catalogue was changed meanwhile" },
       ...(newest !== undefined && { newest: versionJson(newest) }),
     },
-  } as const;
+  };
 }
 
-function changeAnswer(result: ChangeResult): OperationAnswer<z.infer<typeof madeVersion>> {
+type ChangeRefusal = Extract<ChangeResult, { readonly ok: false }>["reason"];
+
+function changeAnswer(
+  result: ChangeResult,
+): OperationResult<z.infer<typeof madeVersion>, ChangeRefusal> {
   if (result.ok) {
     const { version, withdrawn } = result;
     const body = { ...versionJson(version), ...defined({ withdrawn }) };
@@ -100,16 +107,21 @@ function changeAnswer(result: ChangeResult): OperationAnswer<z.infer<typeof made
       const { problems } = result;
       return {
         ok: false,
+        why: "invalid",
         status: 422,
         body: { error: { code: "invalid_catalog", message, problems } },
       };
     }
     case "unchanged": {
       const error = { code: "unchanged", message: "Nothing would change" };
-      return { ok: false, status: 409, body: { error } };
+      return { ok: false, why: "unchanged", status: 409, body: { error } };
     }
     case "missing":
-      throw new GatewayError("not_found", "There is no such version, or its contents are not kept");
+      return refused(
+        "missing",
+        "not_found",
+        "There is no such version, or its contents are not kept",
+      );
   }
 }
 
@@ -161,7 +173,7 @@ export const tryCatalog = operation({
   async run({ editing }, { catalog }) {
     const state = await catalogState(editing);
     const preview = previewCatalog(editing, state.contents, catalog);
-    if (!preview.ok) return { ok: false, status: 422, body: { ...preview } };
+    if (!preview.ok) return { ok: false, why: "invalid", status: 422, body: { ...preview } };
     const body = { ok: true as const, in_force: state.version, ...changesJson(preview.changes) };
     return { ok: true, body };
   },
@@ -212,7 +224,7 @@ export const withdrawScheduledVersion = operation({
     const { kv, editing } = deps;
     const wanted = { base: await baseOf(deps, act), reason };
     const result = await withdrawCatalog(editing, wanted, act.operator);
-    if (result === "missing") throw new GatewayError("not_found", "No version waits");
+    if (result === "missing") return refused("missing", "not_found", "No version waits");
     const { head } = await catalogState(editing);
     if (result === "conflict") return conflict(await readVersion(kv, head.newest));
     return { ok: true, body: { version: head.version }, version: head.newest };
@@ -256,7 +268,7 @@ export const showCatalogVersion = operation({
   }),
   async run({ kv }, { version }) {
     const row = await readVersion(kv, version);
-    if (row === undefined) throw new GatewayError("not_found", "There is no such version");
+    if (row === undefined) return refused("missing", "not_found", "There is no such version");
     const changes = await changesOfVersion(kv, row.version);
     const body = {
       object: "catalog.version" as const,

@@ -2,7 +2,6 @@
 import { z } from "zod";
 import { formatVnd } from "../../../core/billing/money/micro_vnd.ts";
 import { defined } from "../../../core/lib/base/defined.ts";
-import { GatewayError } from "../../../core/lib/errors/errors.ts";
 import { vietnamDay } from "../../../core/lib/time/vietnam_time.ts";
 import type { RouteReport } from "../../../core/routing/contract/router.ts";
 import { maxSwitchReasonChars, type Switches } from "../../../kv/engine/control/control.ts";
@@ -14,7 +13,7 @@ import {
   switchRoute,
 } from "../../../kv/people/operators/switches.ts";
 import { boundedRange, requireRange } from "../../usage_api/range.ts";
-import { operation } from "./contract/operation.ts";
+import { operation, refused } from "./contract/operation.ts";
 
 function routeJson({ model, route, switched, operations, credentials }: RouteReport) {
   return {
@@ -101,7 +100,7 @@ export const turnRoute = operation({
   output: z.object({ id: z.string(), switched: z.enum(["enabled", "disabled", "draining"]) }),
   async run({ control, routes, log }, { id, action, reason }, act) {
     if (routes?.().some(({ route }) => route.id === id) !== true) {
-      throw new GatewayError("not_found", "There is no such route");
+      return refused("missing", "not_found", "There is no such route");
     }
     await switchRoute(control, { routeId: id, action, reason }, act);
     log?.event("warn", `route ${action}`, { route: id, reason });

@@ -104,7 +104,7 @@ export async function openTopupSite(
       return [
         mountPage(operatorPages, {
           ...deps,
-          currentCatalog: () => deps.catalog,
+          catalog: { current: deps.catalog, refused: undefined },
           editing: testEditing(deps.kv, deps.clock),
           intake,
           control,

@@ -8,7 +8,10 @@
  * - Never: knows a single operation, or reads an HTTP request.
  */
 import { z } from "zod";
+import { defined } from "../../../../core/lib/base/defined.ts";
 import { GatewayError } from "../../../../core/lib/errors/errors.ts";
+import type { TopupSettings } from "../../../../core/trade/settings/settings.ts";
+import { mailQueue } from "../../../../kv/engine/outbox/outbox.ts";
 import type { Clock } from "../../../../core/lib/time/clock.ts";
 import type { RouteReport } from "../../../../core/routing/contract/router.ts";
 import type { Control } from "../../../../kv/engine/control/control.ts";
@@ -33,13 +36,27 @@ export interface OperationDeps {
   /** The catalogue that this process serves; absent where it serves none. */
   readonly catalog?: Pick<LiveCatalog, "current" | "refused">;
   readonly log?: Pick<CallLog, "event">;
+  /** What one operator may promise alone; absent: nothing. */
+  readonly topup?: Pick<TopupSettings, "approvalAboveMicroVnd">;
+  /** Called after a mail was added to the queue; absent: the queue is read at its intervals. */
+  readonly hintMail?: () => void;
 }
 
 /** Returns what operations need of a running gateway. */
 export function operationDepsOf(gateway: Gateway): OperationDeps {
-  const { kv, clock, control, wallet, catalog, log, router } = gateway;
-  const editing = editingOf(gateway);
-  return { kv, clock, control, wallet, catalog, log, editing, routes: () => router.reports() };
+  const { kv, clock, control, wallet, catalog, log, router, config, media } = gateway;
+  return {
+    kv,
+    clock,
+    control,
+    wallet,
+    catalog,
+    log,
+    editing: editingOf(gateway),
+    routes: () => router.reports(),
+    topup: config.topup,
+    hintMail: () => media.wakeUp.nudge(mailQueue.name),
+  };
 }
 
 /** Who acts, when, and on what state. */
@@ -54,69 +71,130 @@ export interface OperationAct {
   readonly base?: () => number;
 }
 
-/** The body of an answer, or a refusal that has a body of its own. All other refusals are thrown as `GatewayError`. */
-export type OperationAnswer<Out> =
-  | {
-    readonly ok: true;
-    readonly body: Out;
-    /** The version of the catalogue that the body belongs to. */
-    readonly version?: number;
-  }
-  | {
-    readonly ok: false;
-    readonly status: 409 | 412 | 422;
-    readonly body: Readonly<Record<string, unknown>>;
-  };
+/** An operation that was carried out. */
+export interface Done<Out> {
+  readonly ok: true;
+  readonly body: Out;
+  /** The version of the catalogue that the body belongs to. */
+  readonly version?: number;
+}
+
+/** An operation that was not carried out, and why: pages have texts of their own for it, programs read the error. */
+export interface Refused<Why extends string> {
+  readonly ok: false;
+  readonly why: Why;
+  readonly error: GatewayError;
+}
+
+/** A refusal that has a body of its own in place of an error. */
+export interface RefusedWithBody<Why extends string> {
+  readonly ok: false;
+  readonly why: Why;
+  readonly status: 409 | 412 | 422;
+  readonly body: Readonly<Record<string, unknown>>;
+}
+
+/** Input that the schema of an operation refuses. */
+interface WrongInput extends Refused<"input"> {
+  /** The first field that is wrong. */
+  readonly field: string;
+}
+
+/** The result of an operation. */
+export type OperationResult<Out, Why extends string> =
+  | Done<Out>
+  | Refused<Why>
+  | RefusedWithBody<Why>;
+
+/** Refuses an operation. */
+export function refused<Why extends string>(
+  why: Why,
+  code: "invalid_request" | "not_found",
+  message: string,
+  param?: string,
+): Refused<Why> {
+  return { ok: false, why, error: new GatewayError(code, message, defined({ param })) };
+}
 
 /** How an operation is declared. */
-export interface OperationForm<In, Out> {
+export interface OperationForm<In, Raw, Out, Why extends string> {
   readonly name: OperationName;
   /** One line for lists and for the OpenAPI document. */
   readonly summary: string;
   /** `acts`: it changes something, and writes an audit line in the same commit. */
   readonly effect: "reads" | "acts";
   /** Query, path parameters and body in one. */
-  readonly input: z.ZodType<In>;
+  readonly input: z.ZodType<In, Raw>;
   readonly output: z.ZodType<Out>;
   /** It replaces a version of the catalogue: a program names in `if-match` the one that it has seen. */
   readonly replacesVersion?: true;
   /** Bytes of a body; absent: those of a reason and a message. */
   readonly maxBodyBytes?: number;
-  run(deps: OperationDeps, input: In, act: OperationAct): Promise<OperationAnswer<Out>>;
+  run(deps: OperationDeps, input: In, act: OperationAct): Promise<OperationResult<Out, Why>>;
 }
 
-/** An operation as every surface calls it, whatever its types. */
-export interface Operation extends
-  Pick<
-    OperationForm<unknown, unknown>,
-    "name" | "summary" | "effect" | "maxBodyBytes" | "replacesVersion"
-  > {
+/** An operation as programs and commands call it, whatever its types. */
+export interface Operation {
+  readonly name: OperationName;
+  readonly summary: string;
+  readonly effect: "reads" | "acts";
+  readonly replacesVersion?: true;
+  readonly maxBodyBytes?: number;
   /** The schemas of input and body. */
   readonly schemas: { readonly input: z.ZodType; readonly output: z.ZodType };
   /**
    * Checks the input and runs the operation.
    *
    * @throws {z.ZodError} for a wrong input, which {@linkcode operationError} turns into an error for clients
+   * @throws {GatewayError} for a refusal without a body of its own
    */
-  call(deps: OperationDeps, input: unknown, act: OperationAct): Promise<OperationAnswer<unknown>>;
+  call(
+    deps: OperationDeps,
+    input: unknown,
+    act: OperationAct,
+  ): Promise<Done<unknown> | RefusedWithBody<string>>;
 }
 
-/** Declares an operation. `run` is for callers that have checked the input, such as pages. */
-export function operation<In, Out>(
-  form: OperationForm<In, Out>,
-): Operation & Pick<OperationForm<In, Out>, "run"> {
+/** An operation as pages call it: they get a refusal as a value, also that of the input. */
+export interface PageOperation<Raw, Out, Why extends string> extends Operation {
+  run(
+    deps: OperationDeps,
+    input: Raw,
+    act: OperationAct,
+  ): Promise<OperationResult<Out, Why> | WrongInput>;
+}
+
+/** Declares an operation. */
+export function operation<In, Raw, Out, Why extends string = never>(
+  form: OperationForm<In, Raw, Out, Why>,
+): PageOperation<Raw, Out, Why> {
   const { input, output, ...rest } = form;
   return {
     ...rest,
     schemas: { input, output },
-    call: (deps, raw, act) => form.run(deps, input.parse(raw), act),
-    run: (deps, checked, act) => form.run(deps, checked, act),
+    async call(deps, raw, act) {
+      const result = await form.run(deps, input.parse(raw), act);
+      if (!result.ok && "error" in result) throw result.error;
+      return result;
+    },
+    async run(deps, raw, act) {
+      const read = input.safeParse(raw);
+      if (read.success) return await form.run(deps, read.data, act);
+      const field = read.error.issues[0]?.path[0];
+      return {
+        ...refused("input", "invalid_request", wrongInput(read.error)),
+        field: String(field),
+      };
+    },
   };
+}
+
+function wrongInput({ issues }: z.ZodError): string {
+  return issues.map((issue) => `${issue.path.join(".")}: ${issue.message}`).join("; ");
 }
 
 /** Turns what an operation threw into the error that every surface shows. */
 export function operationError(error: unknown): unknown {
   if (!(error instanceof z.ZodError)) return error;
-  const text = error.issues.map((issue) => `${issue.path.join(".")}: ${issue.message}`).join("; ");
-  return new GatewayError("invalid_request", text);
+  return new GatewayError("invalid_request", wrongInput(error));
 }

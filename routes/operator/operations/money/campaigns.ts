@@ -9,7 +9,6 @@
 import { z } from "zod";
 import { formatVnd } from "../../../../core/billing/money/micro_vnd.ts";
 import { defined } from "../../../../core/lib/base/defined.ts";
-import { GatewayError } from "../../../../core/lib/errors/errors.ts";
 import { type CampaignId, parseId } from "../../../../core/lib/ids/ids.ts";
 import {
   type Campaign,
@@ -34,7 +33,7 @@ import {
   maxCodesAtOnce,
   maxUsesOfCode,
 } from "../../../../kv/money/credits/vouchers.ts";
-import { operation } from "../contract/operation.ts";
+import { operation, type Refused, refused } from "../contract/operation.ts";
 
 const author = z.object({ accountId: z.string().optional(), email: z.string() });
 
@@ -71,18 +70,24 @@ const refusals: Readonly<Record<Exclude<CampaignActResult, "done" | "missing">, 
   busy: "it kept changing; try again",
 };
 
-/** @throws {GatewayError} unless the act on a campaign was done */
-export function requireDone(result: CampaignActResult): void {
-  if (result === "done") return;
-  if (result === "missing") throw new GatewayError("not_found", "There is no such campaign");
-  throw new GatewayError("invalid_request", `Nothing was changed: ${refusals[result]}`);
+type Refusal = Exclude<CampaignActResult, "done">;
+
+/** The refusal of an act on a campaign; `undefined` if it was done. */
+export function campaignRefusal(result: CampaignActResult): Refused<Refusal> | undefined {
+  if (result === "done") return undefined;
+  return result === "missing"
+    ? refused("missing", "not_found", "There is no such campaign")
+    : refused(result, "invalid_request", `Nothing was changed: ${refusals[result]}`);
 }
 
-/** @throws {GatewayError} if a text is no id of a campaign */
-export function campaignIdOf(text: string): CampaignId {
+/** Reads the id of a campaign. */
+export function campaignIdOf(
+  text: string,
+): { readonly ok: true; readonly id: CampaignId } | Refused<"missing"> {
   const id = parseId("campaign", text);
-  if (id === undefined) throw new GatewayError("invalid_request", `Not a campaign: ${text}`);
-  return id;
+  return id === undefined
+    ? refused("missing", "invalid_request", `Not a campaign: ${text}`)
+    : { ok: true, id };
 }
 
 function giftJson(gift: Gift) {
@@ -135,7 +140,7 @@ export const startCampaign = operation({
     if (!read.ok) {
       const { field } = read;
       const text = `${field}: must be ${campaignFields[field].form}`;
-      throw new GatewayError("invalid_request", text, { param: field });
+      return refused(field, "invalid_request", text, field);
     }
     // The limit binds persons alone: a program always needs one, and the owner of the store may write whatever row.
     const made = await makeCampaign(kv, read.terms, { ...act, limitMicroVnd: 0n });
@@ -151,9 +156,11 @@ export const turnCampaign = operation({
   input: z.strictObject({ campaign: z.string(), paused: z.boolean() }),
   output: z.object({ id: z.string(), paused: z.boolean() }),
   async run({ kv }, { campaign, paused }, act) {
-    const id = campaignIdOf(campaign);
-    requireDone(await pauseCampaign(kv, id, paused, act));
-    return { ok: true, body: { id, paused } };
+    const named = campaignIdOf(campaign);
+    if (!named.ok) return named;
+    const { id } = named;
+    return campaignRefusal(await pauseCampaign(kv, id, paused, act)) ??
+      { ok: true, body: { id, paused } };
   },
 });
 
@@ -169,9 +176,11 @@ export const makeCodes = operation({
   }),
   output: z.object({ campaignId: z.string(), codes: z.array(z.string()) }),
   async run({ kv }, { campaign, count, uses: maxUses }, act) {
-    const campaignId = campaignIdOf(campaign);
+    const named = campaignIdOf(campaign);
+    if (!named.ok) return named;
+    const campaignId = named.id;
     const made = await makeVouchers(kv, { campaignId, count, maxUses }, act);
-    if (!made.ok) throw new GatewayError("not_found", "There is no such campaign of vouchers");
+    if (!made.ok) return refused("missing", "not_found", "There is no such campaign of vouchers");
     return { ok: true, body: { campaignId, codes: [...made.codes] } };
   },
 });

@@ -2,7 +2,6 @@
 import { z } from "zod";
 import { formatVnd } from "../../../../core/billing/money/micro_vnd.ts";
 import { formatCost, formatRate, rateUnit } from "../../../../core/billing/rate_card.ts";
-import { GatewayError } from "../../../../core/lib/errors/errors.ts";
 import { vietnamDay } from "../../../../core/lib/time/vietnam_time.ts";
 import {
   marginGroups,
@@ -12,14 +11,14 @@ import {
   unknownCalls,
 } from "../../../../kv/money/costs/margins.ts";
 import { readProviderSheet, withoutDays } from "../../../../kv/money/costs/provider_sheet.ts";
-import { operation } from "../contract/operation.ts";
+import { operation, type Refused, refused } from "../contract/operation.ts";
 
 const day = z.iso.date("must be a day such as 2026-11-20");
 
-/** @throws {GatewayError} if a range of days ends before it begins */
-function requireOrder(from: string, to: string): void {
-  if (from <= to) return;
-  throw new GatewayError("invalid_request", `from: ${from} is after to ${to}`, { param: "from" });
+/** The refusal of a range of days that ends before it begins. */
+function orderRefusal(from: string, to: string): Refused<"order"> | undefined {
+  if (from <= to) return undefined;
+  return refused("order", "invalid_request", `from: ${from} is after to ${to}`, "from");
 }
 
 const sumFields = {
@@ -65,7 +64,8 @@ export const showMargins = operation({
   async run({ kv }, { by: group, from, to }, { nowMs }) {
     const toDay = to ?? vietnamDay(nowMs);
     const fromDay = from ?? `${toDay.slice(0, 8)}01`;
-    requireOrder(fromDay, toDay);
+    const refusal = orderRefusal(fromDay, toDay);
+    if (refusal !== undefined) return refusal;
     const { total, by, isPartial } = await readMargins(kv, { fromDay, toDay });
     const rows = [...by[group]].sort(([one], [other]) => one < other ? -1 : 1)
       .map(([name, sum]) => ({ [group]: name, ...sumJson(sum) }));
@@ -98,7 +98,8 @@ export const showSheet = operation({
     })),
   }),
   async run({ kv }, { provider, from, to = from }) {
-    requireOrder(from, to);
+    const refusal = orderRefusal(from, to);
+    if (refusal !== undefined) return refusal;
     const sheet = await readProviderSheet(kv, { fromDay: from, toDay: to });
     const isAsked = (one: { readonly provider: string }) =>
       provider === undefined || one.provider === provider;

@@ -16,44 +16,34 @@ import type { DashboardEnv } from "../../../dashboard/page/visitor.ts";
 import type { Operator } from "../../../../kv/people/audit/operator_audit.ts";
 import { frameTexts } from "./texts.ts";
 import { defined } from "../../../../core/lib/base/defined.ts";
-import type { Catalog } from "../../../../core/catalog/catalog.ts";
 import type { MasterKeys } from "../../../../core/people/api_keys/seal.ts";
 import type { RouteReport } from "../../../../core/routing/contract/router.ts";
 import type { TopupSettings } from "../../../../core/trade/settings/settings.ts";
 import type { BalanceOf } from "../../../../kv/money/payments/bank_assignment.ts";
 import type { BankIntake } from "../../../../kv/money/payments/bank_intake.ts";
-import type { RefusedVersion } from "../../../../kv/services/catalog/live_catalog.ts";
-import type { Control } from "../../../../kv/engine/control/control.ts";
+import type { LiveCatalog } from "../../../../kv/services/catalog/live_catalog.ts";
 import type { Authority } from "../../../../kv/people/operators/operator_authority.ts";
-import type { WalletEngine } from "../../../../kv/money/wallet/mod.ts";
 import type { RateView } from "../../../dashboard/page/rate_view.ts";
-import type { CatalogEditing } from "../../operations/contract/editing.ts";
+import type { OperationAct, OperationDeps } from "../../operations/contract/operation.ts";
 import type { PageDeps } from "../../../dashboard/page/page_deps.ts";
 import type { SepayPollResult } from "../../../payments/sepay_poll.ts";
 import type { Locale } from "../../../dashboard/text/i18n.ts";
 
 // What the operator's pages need of the gateway.
 
-/** The dependencies of all pages under `/operator`. */
-export interface OperatorDeps extends PageDeps {
-  readonly wallet: Pick<WalletEngine, "balance">;
+/** The dependencies of all pages under `/operator`, with those of the operations that pages call. */
+export interface OperatorDeps extends PageDeps, Omit<OperationDeps, "kv" | "clock"> {
   readonly topup: TopupSettings;
   /** Seals the secrets of second factors. */
   readonly masterKeys: MasterKeys;
   readonly intake: BankIntake;
-  readonly control: Pick<Control, "switches" | "update">;
-  /** The catalogue that calls use now. */
-  readonly currentCatalog: () => Catalog;
+  /** The catalogue that calls use now, and the version that this process cannot serve, if there is one. */
+  readonly catalog: Pick<LiveCatalog, "current" | "refused">;
   readonly routes: () => readonly RouteReport[];
   /** Rate limits and their use; absent: none are shown. */
   readonly rates?: RateView | undefined;
-  /** What changing the catalogue needs. */
-  readonly editing: CatalogEditing;
-  /** The version that this process cannot serve, if there is one. */
-  readonly refusedCatalog?: () => RefusedVersion | undefined;
   /** Reads the provider's list of movements now. Absent: no token is set. */
   readonly poll?: (() => Promise<SepayPollResult>) | undefined;
-  /** Called after a mail was added to the queue. */
   readonly hintMail: () => void;
 }
 
@@ -189,4 +179,11 @@ export function doneAt(c: OperatorContext, path: string, done: Done): Response {
 export function operatorOf(c: OperatorContext): Operator {
   const { account } = c.get("signedIn");
   return { accountId: account.id, email: account.email ?? account.id };
+}
+
+/** Returns who acts with a form, and when. */
+export function actOf(c: OperatorContext, { clock }: Pick<OperatorDeps, "clock">): OperationAct & {
+  readonly operator: Operator;
+} {
+  return { operator: operatorOf(c), nowMs: clock.nowMs() };
 }

@@ -75,8 +75,8 @@ async function listPage(c: OperatorContext, deps: OperatorDeps, problem?: string
     <ListPage
       visitor={visitor}
       state={state}
-      catalog={deps.currentCatalog()}
-      refused={deps.refusedCatalog?.()}
+      catalog={deps.catalog.current}
+      refused={deps.catalog.refused}
       current={await readVersion(deps.kv, state.version)}
       search={c.req.query("search") ?? ""}
     />,
@@ -129,9 +129,7 @@ async function settingsPage(c: OperatorContext, deps: OperatorDeps) {
       visitor={visitor}
       base={head.newest}
       entry={settingsEntry(contents)}
-      models={deps.currentCatalog().models.filter(({ kind }) => kind === "chat").map(({ id }) =>
-        id
-      )}
+      models={deps.catalog.current.models.filter(({ kind }) => kind === "chat").map(({ id }) => id)}
     />,
   );
 }

@@ -89,7 +89,7 @@ function hrefOf(asked: Asked, change: Readonly<Record<string, string>> = {}, to 
 export async function marginsPage(c: OperatorContext, deps: OperatorDeps) {
   const { locale } = c.get("visitor");
   const t = marginTexts[locale];
-  const catalog = deps.currentCatalog();
+  const catalog = deps.catalog.current;
   const nowMs = deps.clock.nowMs();
   const asked = askedOf(c, nowMs);
   const { range, before } = asked.period;

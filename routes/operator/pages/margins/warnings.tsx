@@ -20,9 +20,8 @@ export interface KnownPriceWarnings {
 
 /** Reads what there is to warn of; nothing where no costs are configured. */
 export async function readPriceWarnings(
-  { kv, clock, currentCatalog }: OperatorDeps,
+  { kv, clock, catalog: { current: catalog } }: OperatorDeps,
 ): Promise<KnownPriceWarnings> {
-  const catalog = currentCatalog();
   if (!catalog.hasCosts) return { underpriced: [], models: new Map() };
   const { by: { model } } = await readMargins(kv, losingDays(clock.nowMs()));
   return { underpriced: underpricedRoutes(catalog), models: model };

@@ -25,10 +25,10 @@ import { readForm } from "../../../dashboard/page/form_data.ts";
 import { formatCount, formatDateTime, formatDuration } from "../../../dashboard/text/format.ts";
 import type { DashboardEnv, Visitor } from "../../../dashboard/page/visitor.ts";
 import {
+  actOf,
   doneAt,
   type OperatorContext,
   type OperatorDeps,
-  operatorOf,
   type OperatorPage,
   renderOperatorPage,
 } from "../base/frame.tsx";
@@ -376,9 +376,8 @@ async function changeMaintenance(c: OperatorContext, deps: OperatorDeps) {
   const form = await readForm(c);
   const on = form.text("on") === "yes";
   const message = form.text("message").slice(0, maxSwitchReasonChars);
-  if (on && message === "") return await servicePage(c, deps, t.problems.reason);
-  const nowMs = deps.clock.nowMs();
-  await turnMaintenance.run(deps, { on, message }, { operator: operatorOf(c), nowMs });
+  const turned = await turnMaintenance.run(deps, on ? { on, message } : { on }, actOf(c, deps));
+  if (!turned.ok) return await servicePage(c, deps, t.problems.reason);
   return doneAt(c, "/operator/service", "switched");
 }
 
@@ -388,11 +387,13 @@ async function changeRoute(c: OperatorContext, deps: OperatorDeps) {
   const id = form.text("route");
   const action = routeActions.find((one) => one === form.text("action"));
   const reason = form.text("reason").slice(0, maxSwitchReasonChars);
-  const isKnown = deps.routes().some(({ route }) => route.id === id);
-  if (action === undefined || !isKnown) return await notFoundPage(c);
-  if (reason === "") return await refusedPage(c, deps, t.problems.reason);
-  const nowMs = deps.clock.nowMs();
-  await turnRoute.run(deps, { id, action, reason }, { operator: operatorOf(c), nowMs });
+  if (action === undefined) return await notFoundPage(c);
+  const turned = await turnRoute.run(deps, { id, action, reason }, actOf(c, deps));
+  if (!turned.ok) {
+    return turned.why === "missing"
+      ? await notFoundPage(c)
+      : await refusedPage(c, deps, t.problems.reason);
+  }
   const filter = readRouteFilter(form.text);
   const isListed = deps.routes().some((report) => rowOf(report) === filter.row);
   if (!isListed) return doneAt(c, "/operator/service", "switched");
