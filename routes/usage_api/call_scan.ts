@@ -6,9 +6,15 @@ import type { Receipt } from "../../core/billing/usage/receipt.ts";
 import {
   listAllRefusedCalls,
   listRefusedCalls,
+  readRefusedCall,
   type RefusedCall,
 } from "../../kv/services/calls/refused_calls.ts";
-import { listAllReceipts, readReceipts, readTail } from "../../kv/money/receipts/receipts.ts";
+import {
+  listAllReceipts,
+  readReceipt,
+  readReceipts,
+  readTail,
+} from "../../kv/money/receipts/receipts.ts";
 import type { KeyValueStore } from "../../kv/engine/store/key_value_store.ts";
 import { CallDays } from "./call_days.ts";
 import {
@@ -237,8 +243,22 @@ export type Call =
   | { readonly kind: "refused"; readonly requestId: RequestId; readonly refused: RefusedCall };
 
 /** Makes a call of its receipt. */
-export function answeredCall(receipt: Receipt): Call {
+function answeredCall(receipt: Receipt): Call {
   return { kind: "receipt", requestId: receipt.requestId, receipt };
+}
+
+/** Finds a call of any account by its id. */
+export async function findCall(kv: KeyValueStore, requestId: RequestId): Promise<Call | undefined> {
+  const receipt = await readReceipt(kv, requestId);
+  if (receipt !== undefined) return answeredCall(receipt);
+  const refused = await readRefusedCall(kv, requestId);
+  return refused === undefined ? undefined : { kind: "refused", requestId, refused };
+}
+
+/** Whose call it is. */
+export function callerOf(call: Call): Pick<RefusedCall, "accountId" | "keyId"> {
+  const { accountId, keyId } = call.kind === "receipt" ? call.receipt : call.refused;
+  return { accountId, keyId };
 }
 
 /**

@@ -12,12 +12,11 @@ import {
 } from "../../core/lib/json/schemas.ts";
 import type { Clock } from "../../core/lib/time/clock.ts";
 import { vietnamDay } from "../../core/lib/time/vietnam_time.ts";
-import { readRefusedCall, type RefusedCall } from "../../kv/services/calls/refused_calls.ts";
+import type { RefusedCall } from "../../kv/services/calls/refused_calls.ts";
 import { readRefundsOf } from "../../kv/money/ledger/refunds.ts";
-import { readReceipt } from "../../kv/money/receipts/receipts.ts";
 import type { KeyValueStore } from "../../kv/engine/store/key_value_store.ts";
 import { rowLimit, wrongParameter } from "../http/query.ts";
-import { answeredCall, type Call, takeCalls } from "./call_scan.ts";
+import { type Call, callerOf, findCall, takeCalls } from "./call_scan.ts";
 import { rangeMs, requireRange } from "./range.ts";
 import { receiptJson } from "./receipt_json.ts";
 import type { Context } from "hono";
@@ -73,6 +72,14 @@ interface CallsDeps {
 /** The values of `status` beside HTTP statuses. */
 const statusGroups: ReadonlySet<string> = new Set(["ok", "error", "refused", "5xx"]);
 
+/** What `status` may be, for messages. */
+export const callStatusForm = "must be ok, error, refused, 5xx or an HTTP status";
+
+/** Whether calls can be asked for by this `status`. */
+export function isCallStatus(text: string): boolean {
+  return statusGroups.has(text) || /^[1-5]\d\d$/.test(text);
+}
+
 /** A row may have been written by a version whose table had other codes. */
 function typeOf(code: ErrorCode): string {
   return Object.hasOwn(errorTable, code) ? errorTable[code].type : "api_error";
@@ -116,7 +123,8 @@ export const refusedFields: readonly DescribedField<RefusedCall>[] = [
   },
 ];
 
-async function callsJson(kv: KeyValueStore, calls: readonly Call[]): Promise<JsonObject[]> {
+/** Converts calls to JSON, with their refunds. */
+export async function callsJson(kv: KeyValueStore, calls: readonly Call[]): Promise<JsonObject[]> {
   const receipts = calls.flatMap((call) => call.kind === "receipt" ? [call.receipt] : []);
   const refunds = await readRefundsOf(kv, receipts);
   return calls.map((call) =>
@@ -127,8 +135,8 @@ async function callsJson(kv: KeyValueStore, calls: readonly Call[]): Promise<Jso
 }
 
 function statusAskedFor(text: string | undefined): string | undefined {
-  if (text === undefined || statusGroups.has(text) || /^[1-5]\d\d$/.test(text)) return text;
-  throw wrongParameter("status", "must be ok, error, refused, 5xx or an HTTP status");
+  if (text === undefined || isCallStatus(text)) return text;
+  throw wrongParameter("status", callStatusForm);
 }
 
 /** Lists calls, the latest first. */
@@ -159,18 +167,13 @@ export function callListAnswer({ kv, clock }: CallsDeps): Answer {
 export function callAnswer({ kv }: CallsDeps): Answer {
   return async (c, { accountId, key }) => {
     const requestId = parseId("request", c.req.param("id") ?? "");
-    const receipt = requestId && await readReceipt(kv, requestId);
-    const refused = requestId && receipt === undefined
-      ? await readRefusedCall(kv, requestId)
-      : undefined;
-    const found = receipt ?? refused;
+    const call = requestId && await findCall(kv, requestId);
+    const found = call && callerOf(call);
     const isHidden = key.readsOnlyOwnCalls === true && found?.keyId !== key.id;
     // The call of another account does not exist for this key.
-    if (found?.accountId !== accountId || isHidden) {
+    if (call === undefined || found?.accountId !== accountId || isHidden) {
       throw new GatewayError("not_found", "There is no such call");
     }
-    if (refused !== undefined) return fieldsJson(refusedFields, refused);
-    const calls = receipt === undefined ? [] : [answeredCall(receipt)];
-    return (await callsJson(kv, calls))[0] ?? {};
+    return (await callsJson(kv, [call]))[0] ?? {};
   };
 }

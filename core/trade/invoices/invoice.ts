@@ -202,14 +202,18 @@ export interface InvoiceFile {
   readonly parts: number;
 }
 
-/** The state of a request. `replaced` was issued and then superseded; the new request names it. */
-export type InvoiceState =
-  | "requested"
-  | "exported"
-  | "issued"
-  | "sent"
-  | "rejected"
-  | "replaced";
+/** The states of a request. `replaced` was issued and then superseded; the new request names it. */
+export const invoiceStates = [
+  "requested",
+  "exported",
+  "issued",
+  "sent",
+  "rejected",
+  "replaced",
+] as const;
+
+/** The state of a request. */
+export type InvoiceState = typeof invoiceStates[number];
 
 /** One request. Sums, rate and buyer are fixed when it is made. */
 export interface Invoice extends VatSplit {

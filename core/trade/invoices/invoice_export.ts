@@ -4,6 +4,7 @@
  */
 import { csvFile } from "../../lib/base/csv.ts";
 import { type Field, fieldColumns, fieldsJson } from "../../lib/json/fields.ts";
+import type { JsonObject } from "../../lib/json/json.ts";
 import { vietnamDay } from "../../lib/time/vietnam_time.ts";
 import type { Invoice } from "./invoice.ts";
 import { formatVatRate } from "./vat.ts";
@@ -80,8 +81,12 @@ export function invoicesAsCsv(invoices: readonly Invoice[]): string {
   return csvFile(columns, invoices);
 }
 
+/** Converts an invoice to JSON. */
+export function invoiceJson(invoice: Invoice): JsonObject {
+  return fieldsJson(invoiceFields, invoice);
+}
+
 /** Writes the same as JSON. */
 export function invoicesAsJson(invoices: readonly Invoice[]): string {
-  const list = invoices.map((invoice) => fieldsJson(invoiceFields, invoice));
-  return JSON.stringify({ invoices: list }, null, 2);
+  return JSON.stringify({ invoices: invoices.map(invoiceJson) }, null, 2);
 }

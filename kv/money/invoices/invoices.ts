@@ -36,6 +36,7 @@ import {
   invoicesPrefix,
 } from "../../engine/schema/keys.ts";
 import {
+  type Actor,
   addAuditLine,
   type Operator,
   type OperatorAct,
@@ -188,13 +189,20 @@ export async function listAccountInvoices(
   return entries.flatMap(({ value }) => value === null ? [] : [value]);
 }
 
-/** Lists all requests, newest first, optionally of one state only. */
+/** Lists all requests, newest first, optionally of one state only; `before` is the last one of the previous page. */
 export async function listInvoices(
   kv: KeyValueStore,
-  options: { readonly count: number; readonly state?: InvoiceState },
+  options: {
+    readonly count: number;
+    readonly state?: InvoiceState;
+    readonly before?: InvoiceId;
+  },
 ): Promise<Invoice[]> {
+  const prefix = invoicesPrefix();
+  const { before } = options;
+  const selector = before === undefined ? { prefix } : { prefix, end: invoiceKey(before) };
   const invoices: Invoice[] = [];
-  for await (const { value } of kv.list<Invoice>({ prefix: invoicesPrefix() }, { reverse: true })) {
+  for await (const { value } of kv.list<Invoice>(selector, { reverse: true })) {
     if (options.state !== undefined && value.state !== options.state) continue;
     invoices.push(value);
     if (invoices.length >= options.count) break;
@@ -230,7 +238,7 @@ export async function moveInvoice(
   input: {
     readonly id: InvoiceId;
     readonly move: InvoiceMove;
-    readonly operator: Operator;
+    readonly operator: Actor;
     readonly nowMs: number;
     readonly attach?: (operation: AtomicWrite, invoice: Invoice) => void;
   },

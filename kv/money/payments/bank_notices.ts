@@ -7,6 +7,7 @@ import type { AccountId } from "../../../core/lib/ids/ids.ts";
 import {
   type BankNotice,
   type BankSource,
+  bankSources,
   plainReference,
 } from "../../../core/trade/bank/bank_notice.ts";
 import type { OrderCode } from "../../../core/trade/bank/order_code.ts";
@@ -301,18 +302,35 @@ async function rowsOf(kv: KeyValueStore, keys: readonly Deno.KvKey[]): Promise<B
   return entries.flatMap(({ value }) => value === null ? [] : [value]);
 }
 
-/** Lists notices that wait for a person, oldest first. */
-export async function listReviews(kv: KeyValueStore, count: number): Promise<BankNoticeRow[]> {
-  const rows = kv.list({ prefix: bankReviewsPrefix() }, { limit: count });
-  return await rowsOf(kv, (await Array.fromAsync(rows)).map(({ key }) => key));
-}
-
 /**
  * A position in the journal. The time alone is not enough: many notices may arrive in one
  * millisecond.
  */
 export interface JournalMark extends BankNoticeRef {
   readonly receivedAtMs: number;
+}
+
+/**
+ * Lists notices that wait for a person, oldest first; `after` is the last row of the previous page, be it still among
+ * them or not.
+ */
+export async function listReviews(
+  kv: KeyValueStore,
+  count: number,
+  after?: JournalMark,
+): Promise<BankNoticeRow[]> {
+  const prefix = bankReviewsPrefix();
+  const from = after && bankReviewKey(after.receivedAtMs, after.source, after.id);
+  const selector = from === undefined ? { prefix } : { prefix, start: from };
+  // One more than asked for: the row of the mark itself, if it still waits.
+  const rows = kv.list(selector, { limit: count + 1 });
+  const keys = (await Array.fromAsync(rows)).map(({ key }) => key);
+  const isMark = (key: Deno.KvKey) => after !== undefined && isSameNotice(noticeOfKey(key), after);
+  return await rowsOf(kv, keys.filter((key) => !isMark(key)).slice(0, count));
+}
+
+function isSameNotice(one: BankNoticeRef, other: BankNoticeRef): boolean {
+  return one.source === other.source && one.id === other.id;
 }
 
 /** Lists the journal, newest first; `before` is the last row of the previous page. */
@@ -332,4 +350,18 @@ export async function listBankNotices(
 /** Returns the position of a row, for the following page. */
 export function journalMark({ event, receivedAtMs }: BankNoticeRow): JournalMark {
   return { receivedAtMs, source: event.source, id: event.id };
+}
+
+/** Writes a position in the journal as one text, for addresses. */
+export function journalMarkText({ receivedAtMs, source, id }: JournalMark): string {
+  return `${receivedAtMs}:${source}:${id}`;
+}
+
+/** Reads such a text; `undefined` if it is none. */
+export function parseJournalMark(text: string): JournalMark | undefined {
+  const [at, source, ...id] = text.split(":");
+  const known = bankSources.find((one) => one === source);
+  const receivedAtMs = Number(at);
+  const isMark = known !== undefined && Number.isSafeInteger(receivedAtMs) && id.length > 0;
+  return isMark ? { receivedAtMs, source: known, id: id.join(":") } : undefined;
 }

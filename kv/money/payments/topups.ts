@@ -189,14 +189,44 @@ export async function getTopupOrder(
   return await kv.get<TopupOrder>(topupOrderKey(code));
 }
 
+/** A page of orders. */
+export interface TopupList {
+  readonly count: number;
+  /** The last order of the previous page. */
+  readonly before?: Pick<TopupOrder, "code" | "createdAtMs"> | undefined;
+}
+
 /** Lists the orders of an account, newest first. */
 export async function listTopupOrders(
   kv: KeyValueStore,
   accountId: AccountId,
-  options: { readonly count: number },
+  { count, before }: TopupList,
 ): Promise<TopupOrder[]> {
   const prefix = accountTopupsPrefix(accountId);
-  const rows = kv.list<OrderCode>({ prefix }, { limit: options.count, reverse: true });
+  const selector = before === undefined
+    ? { prefix }
+    : { prefix, end: accountTopupKey(accountId, before.createdAtMs, before.code) };
+  return await ordersAt(kv, selector, count);
+}
+
+/** Lists the orders of all accounts without payment, newest first; expired ones are among them, cancelled ones not. */
+export async function listOpenTopups(
+  kv: KeyValueStore,
+  { count, before }: TopupList,
+): Promise<TopupOrder[]> {
+  const prefix = openTopupsPrefix();
+  const selector = before === undefined
+    ? { prefix }
+    : { prefix, end: openTopupKey(before.createdAtMs, before.code) };
+  return await ordersAt(kv, selector, count);
+}
+
+async function ordersAt(
+  kv: KeyValueStore,
+  selector: Deno.KvListSelector,
+  count: number,
+): Promise<TopupOrder[]> {
+  const rows = kv.list<OrderCode>(selector, { limit: count, reverse: true });
   const codes = (await Array.fromAsync(rows)).map(({ value }) => value);
   const entries = await Promise.all(codes.map((code) => getTopupOrder(kv, code)));
   return entries.flatMap(({ value }) => value === null ? [] : [value]);
@@ -210,12 +240,6 @@ export async function listTopupPayments(
   const rows = kv.list<TopupPayment>({ prefix: topupPaymentsPrefix(code) });
   const payments = (await Array.fromAsync(rows)).map(({ value }) => value);
   return payments.sort((left, right) => left.creditedAtMs - right.creditedAtMs);
-}
-
-/** Lists codes without payment, newest first; a damaged memo is compared with them. */
-export async function listOpenCodes(kv: KeyValueStore, count: number): Promise<OrderCode[]> {
-  const rows = kv.list<OrderCode>({ prefix: openTopupsPrefix() }, { limit: count, reverse: true });
-  return (await Array.fromAsync(rows)).map(({ value }) => value);
 }
 
 /**

@@ -20,45 +20,49 @@ const maxSubjectChars = 200;
 const maxDetailChars = 2_000;
 
 /** The acts that are logged. */
-export type OperatorAct =
-  | "account_blocked"
-  | "account_unblocked"
-  | "wallet_adjusted"
-  | "adjustment_requested"
-  | "adjustment_refused"
-  | "notice_assigned"
-  | "assignment_requested"
-  | "notice_marked_duplicate"
-  | "notice_ignored"
-  | "notice_refund_started"
-  | "notice_refunded"
-  | "notice_returned"
-  | "unreadable_notice_closed"
-  | "statement_imported"
-  | "notices_polled"
-  | "invoice_exported"
-  | "invoice_issued"
-  | "invoice_sent"
-  | "invoice_rejected"
-  | "invoice_file_attached"
-  | "invoice_replaced"
-  | "campaign_made"
-  | "campaign_approved"
-  | "campaign_paused"
-  | "campaign_resumed"
-  | "vouchers_made"
-  | "announcement_published"
-  | "announcement_updated"
-  | "maintenance_changed"
-  | "days_resealed"
-  | "rate_limits_changed"
-  | "route_changed"
-  | "catalog_applied"
-  | "catalog_withdrawn"
-  | "catalog_file_declined"
-  | "second_factor_enrolled"
-  | "second_factor_passed"
-  | "second_factor_failed";
+export const operatorActs = [
+  "account_blocked",
+  "account_unblocked",
+  "wallet_adjusted",
+  "adjustment_requested",
+  "adjustment_refused",
+  "notice_assigned",
+  "assignment_requested",
+  "notice_marked_duplicate",
+  "notice_ignored",
+  "notice_refund_started",
+  "notice_refunded",
+  "notice_returned",
+  "unreadable_notice_closed",
+  "statement_imported",
+  "notices_polled",
+  "invoice_exported",
+  "invoice_issued",
+  "invoice_sent",
+  "invoice_rejected",
+  "invoice_file_attached",
+  "invoice_replaced",
+  "campaign_made",
+  "campaign_approved",
+  "campaign_paused",
+  "campaign_resumed",
+  "vouchers_made",
+  "announcement_published",
+  "announcement_updated",
+  "maintenance_changed",
+  "days_resealed",
+  "rate_limits_changed",
+  "route_changed",
+  "catalog_applied",
+  "catalog_withdrawn",
+  "catalog_file_declined",
+  "second_factor_enrolled",
+  "second_factor_passed",
+  "second_factor_failed",
+] as const;
+
+/** An act that is logged. */
+export type OperatorAct = typeof operatorActs[number];
 
 /**
  * The money of an act: which wallet, under which order, by which evidence. Names and memos are
@@ -146,15 +150,58 @@ export async function writeAuditLine(
   await operation.commit();
 }
 
+/** Lines that one search reads at most: about a second of reading. */
+const maxSearchedLines = 10_000;
+
+/** The lines to read. */
+export interface AuditSearch {
+  readonly count: number;
+  /** Continues with the lines older than this one. */
+  readonly before?: AuditId;
+  readonly act?: OperatorAct;
+  /** What was acted on, whole. */
+  readonly subject?: string;
+  /** The address of whoever acted. */
+  readonly operatorEmail?: string;
+}
+
+/** Some lines, and where the search continues. */
+export interface FoundAuditLines {
+  readonly lines: readonly AuditLine[];
+  /** The `before` that continues it; absent at the end. */
+  readonly next: AuditId | undefined;
+}
+
+/**
+ * Searches the log, newest first. Reads {@linkcode maxSearchedLines} lines at most: where few of them fit, a page may be
+ * short and still have a next one.
+ */
+export async function findAuditLines(
+  kv: KeyValueStore,
+  { count, before, act, subject, operatorEmail }: AuditSearch,
+): Promise<FoundAuditLines> {
+  const prefix = operatorAuditPrefix();
+  const selector = before === undefined ? { prefix } : { prefix, end: operatorAuditKey(before) };
+  const fits = (line: AuditLine) =>
+    (act === undefined || line.act === act) &&
+    (subject === undefined || line.subject === subject) &&
+    (operatorEmail === undefined || line.operatorEmail === operatorEmail);
+  const lines: AuditLine[] = [];
+  let last: AuditId | undefined;
+  let read = 0;
+  for await (const { value } of kv.list<AuditLine>(selector, { reverse: true })) {
+    if (lines.length === count || read === maxSearchedLines) return { lines, next: last };
+    read++;
+    last = value.id;
+    if (fits(value)) lines.push(value);
+  }
+  return { lines, next: undefined };
+}
+
 /** Lists the log, newest first. */
 export async function listAuditLines(
   kv: KeyValueStore,
-  options: { readonly count: number; readonly before?: AuditId },
-): Promise<AuditLine[]> {
-  const prefix = operatorAuditPrefix();
-  const selector = options.before === undefined
-    ? { prefix }
-    : { prefix, end: operatorAuditKey(options.before) };
-  const rows = kv.list<AuditLine>(selector, { limit: options.count, reverse: true });
-  return (await Array.fromAsync(rows)).map(({ value }) => value);
+  options: Pick<AuditSearch, "count" | "before">,
+): Promise<readonly AuditLine[]> {
+  return (await findAuditLines(kv, options)).lines;
 }

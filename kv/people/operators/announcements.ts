@@ -3,7 +3,7 @@ import { type AnnouncementId, newId } from "../../../core/lib/ids/ids.ts";
 import { announcementKey, announcementsPrefix } from "../../engine/schema/keys.ts";
 import { compareAndSet } from "../../engine/store/cas.ts";
 import type { KeyValueStore } from "../../engine/store/key_value_store.ts";
-import { addAuditLine, type Operator } from "../audit/operator_audit.ts";
+import { type Actor, addAuditLine } from "../audit/operator_audit.ts";
 
 /** Characters of a title: one line of a page. */
 export const maxAnnouncementTitleChars = 120;
@@ -36,9 +36,9 @@ export interface Announcement {
   readonly updates: readonly { readonly atMs: number; readonly text: string }[];
 }
 
-/** The operator who acts, and the time. */
+/** Who acts, and the time. */
 export interface AnnouncementAct {
-  readonly operator: Operator;
+  readonly operator: Actor;
   readonly nowMs: number;
 }
 

@@ -178,9 +178,15 @@ export async function getApproval(
   return (await kv.get<Approval>(approvalKey(id))).value ?? undefined;
 }
 
-/** Lists requests, newest first. */
-export async function listApprovals(kv: KeyValueStore, count: number): Promise<Approval[]> {
-  const rows = kv.list<Approval>({ prefix: approvalsPrefix() }, { limit: count, reverse: true });
+/** Lists requests, newest first; `before` is the last one of the previous page. */
+export async function listApprovals(
+  kv: KeyValueStore,
+  count: number,
+  before?: ApprovalId,
+): Promise<Approval[]> {
+  const prefix = approvalsPrefix();
+  const selector = before === undefined ? { prefix } : { prefix, end: approvalKey(before) };
+  const rows = kv.list<Approval>(selector, { limit: count, reverse: true });
   return (await Array.fromAsync(rows)).map(({ value }) => value);
 }
 

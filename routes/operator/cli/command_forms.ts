@@ -290,7 +290,7 @@ export const commandForms: readonly CommandForm[] = [
     operands: [],
     options: [],
     about: "mail and polls of videos that were given up",
-    request: () => ({ method: "GET", path: "/outbox" }),
+    request: () => ({ method: "GET", path: "/api/outbox" }),
   },
   {
     words: ["outbox", "revive"],

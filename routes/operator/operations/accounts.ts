@@ -42,7 +42,7 @@ export async function requireAccount(kv: KeyValueStore, text: string): Promise<A
 type Named = { readonly ok: true; readonly account: Account } | Refused<"account">;
 
 /** Finds an account by id or by e-mail address. */
-async function namedAccount(kv: KeyValueStore, text: string): Promise<Named> {
+export async function namedAccount(kv: KeyValueStore, text: string): Promise<Named> {
   const id = parseId("account", text);
   const isEmail = text.includes("@");
   if (id === undefined && !isEmail) return notAnId(text);

@@ -9,6 +9,24 @@
  */
 import { limitAccount, pageOfAccounts, showAccount, turnAccount } from "./accounts.ts";
 import { makeCodes, newestCampaigns, startCampaign, turnCampaign } from "./money/campaigns.ts";
+import { addAnnouncementUpdate, announce, latestAnnouncements } from "./announcements.ts";
+import { listAudit } from "./audit_log.ts";
+import { listCalls, showCall } from "./calls.ts";
+import {
+  exportInvoiceQueue,
+  issueInvoice,
+  listInvoiceRequests,
+  rejectInvoice,
+  replaceInvoice,
+  sendInvoice,
+} from "./money/invoices.ts";
+import {
+  listApprovalRequests,
+  listNotices,
+  listTopups,
+  listWaitingNotices,
+} from "./money/payments.ts";
+import { listLetters } from "./outbox.ts";
 import {
   listCatalogVersions,
   putCatalog,
@@ -46,5 +64,22 @@ export const operations: Readonly<Record<OperationName, Operation>> = {
   "campaigns.codes": makeCodes,
   "margins.show": showMargins,
   "margins.sheet": showSheet,
+  "audit.list": listAudit,
+  "announcements.list": latestAnnouncements,
+  "announcements.publish": announce,
+  "announcements.update": addAnnouncementUpdate,
+  "approvals.list": listApprovalRequests,
+  "topups.list": listTopups,
+  "notices.list": listNotices,
+  "notices.waiting": listWaitingNotices,
+  "invoices.list": listInvoiceRequests,
+  "invoices.export": exportInvoiceQueue,
+  "invoices.issue": issueInvoice,
+  "invoices.send": sendInvoice,
+  "invoices.reject": rejectInvoice,
+  "invoices.replace": replaceInvoice,
+  "outbox.list": listLetters,
+  "calls.list": listCalls,
+  "calls.show": showCall,
   "catalog.version": showCatalogVersion,
 };

@@ -2,6 +2,7 @@
 import type { Context } from "hono";
 import { microVndPerVnd } from "../../../../core/billing/money/micro_vnd.ts";
 import type { Invoice, InvoiceState } from "../../../../core/trade/invoices/invoice.ts";
+import { issuedFieldNames } from "../../../../core/trade/invoices/issued_form.ts";
 import { formatVatRate } from "../../../../core/trade/invoices/vat.ts";
 import { readInvoiceFile } from "../../../../kv/money/invoices/invoice_files.ts";
 import type { TopupOrder } from "../../../../kv/money/payments/topups.ts";
@@ -157,11 +158,10 @@ export function InvoiceFacts({ invoice, locale }: { invoice: Invoice; locale: Lo
     [t.net, formatMoney(vnd(invoice.netVnd), locale)],
     [t.vat(formatVatRate(invoice.rate)), formatMoney(vnd(invoice.vatVnd), locale)],
     [t.total, `${formatMoney(vnd(invoice.grossVnd), locale)} (${invoice.amountInWords})`],
-    [t.series, issued?.series],
-    [t.number, issued?.number],
-    [t.issuedOn, issued?.date],
-    [t.lookup, issued?.lookupCode],
-    [t.authority, issued?.authorityCode],
+    ...issuedFieldNames.map((name): [string, string | undefined] => [
+      t.issuedFields[name],
+      issued?.[name],
+    ]),
     [t.replaces, invoice.replaces],
     [t.note, invoice.note === "" ? undefined : invoice.note],
   ];

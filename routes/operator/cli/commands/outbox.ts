@@ -2,19 +2,12 @@
 import type { Hono } from "hono";
 import type { Clock } from "../../../../core/lib/time/clock.ts";
 import { GatewayError } from "../../../../core/lib/errors/errors.ts";
-import { inVnd } from "../../../../core/billing/money/micro_vnd.ts";
+import type { OutboxQueue } from "../../../../kv/engine/outbox/outbox.ts";
 import {
-  mailQueue,
-  type OutboxQueue,
-  withoutSignUpSecrets,
-} from "../../../../kv/engine/outbox/outbox.ts";
-import {
-  type DeadLetter,
   forgetDeadLetter,
-  listDeadLetters,
   reviveDeadLetter,
 } from "../../../../kv/engine/outbox/outbox_dead_letters.ts";
-import { videoPolls } from "../../../../kv/services/videos/mod.ts";
+import { outboxQueues } from "../../operations/outbox.ts";
 import type { AdminDeps } from "./admin_deps.ts";
 import type { KeyValueStore } from "../../../../kv/engine/store/key_value_store.ts";
 import { bankSources, isEventId } from "../../../../core/trade/bank/bank_notice.ts";
@@ -61,14 +54,6 @@ export function addNoticeRoutes(
   });
 }
 
-/**
- * Dead letters of each queue that `admin outbox list` shows; reviving or deleting some makes room for the
- * rest.
- */
-const maxDeadLettersListed = 1_000;
-
-const queues: readonly OutboxQueue<unknown>[] = [mailQueue, videoPolls];
-
 interface TemplateName {
   readonly queue: OutboxQueue<unknown>;
   readonly id: string;
@@ -77,25 +62,13 @@ interface TemplateName {
 /** Parses the name of a dead letter, such as `mail:ID`. */
 function letterOf(text: string): TemplateName {
   const [name, ...rest] = text.split(":");
-  const queue = queues.find((one) => one.name === name);
+  const queue = outboxQueues.find((one) => one.name === name);
   const id = rest.join(":");
   if (queue === undefined || id === "") {
-    const names = queues.map((one) => `${one.name}:ID`).join(" or ");
+    const names = outboxQueues.map((one) => `${one.name}:ID`).join(" or ");
     throw new GatewayError("invalid_request", `Not a dead letter: ${text} (${names})`);
   }
   return { queue, id };
-}
-
-function shown(queue: string, letter: DeadLetter) {
-  const { id, reason, attempts, createdAtMs, diedAtMs, payload } = letter;
-  return {
-    letter: `${queue}:${id}`,
-    reason,
-    attempts,
-    createdAt: new Date(createdAtMs).toISOString(),
-    diedAt: new Date(diedAtMs).toISOString(),
-    payload: withoutSignUpSecrets(payload),
-  };
 }
 
 async function revive(kv: KeyValueStore, clock: Clock, { queue, id }: TemplateName): Promise<void> {
@@ -109,17 +82,8 @@ async function revive(kv: KeyValueStore, clock: Clock, { queue, id }: TemplateNa
   throw new GatewayError("invalid_request", `It was not revived: ${why}`);
 }
 
-/** Adds `/outbox`: lists dead letters, revives and deletes them. */
+/** Adds `/outbox/{letter}`: revives and deletes dead letters. */
 export function addOutboxRoutes(app: Hono, { kv, clock }: Pick<AdminDeps, "kv" | "clock">): void {
-  app.get("/outbox", async () => {
-    const letters: ReturnType<typeof shown>[] = [];
-    for (const queue of queues) {
-      const some = await listDeadLetters(kv, queue, maxDeadLettersListed);
-      letters.push(...some.map((letter) => shown(queue.name, letter)));
-    }
-    return Response.json(inVnd(letters));
-  });
-
   app.post("/outbox/:letter/revive", async (context) => {
     const name = context.req.param("letter");
     await revive(kv, clock, letterOf(name));

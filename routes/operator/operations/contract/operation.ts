@@ -16,6 +16,7 @@ import type { Clock } from "../../../../core/lib/time/clock.ts";
 import type { RouteReport } from "../../../../core/routing/contract/router.ts";
 import type { Control } from "../../../../kv/engine/control/control.ts";
 import type { KeyValueStore } from "../../../../kv/engine/store/key_value_store.ts";
+import type { BalanceOf } from "../../../../kv/money/payments/bank_assignment.ts";
 import type { WalletEngine } from "../../../../kv/money/wallet/mod.ts";
 import type { Actor } from "../../../../kv/people/audit/operator_audit.ts";
 import type { LiveCatalog } from "../../../../kv/services/catalog/live_catalog.ts";
@@ -57,6 +58,11 @@ export function operationDepsOf(gateway: Gateway): OperationDeps {
     topup: config.topup,
     hintMail: () => media.wakeUp.nudge(mailQueue.name),
   };
+}
+
+/** Returns a function that reads balances, including money that running calls reserve. */
+export function balanceIn({ wallet }: Pick<OperationDeps, "wallet">): BalanceOf {
+  return async (accountId) => (await wallet.balance(accountId)).totalMicroVnd;
 }
 
 /** Who acts, when, and on what state. */

@@ -19,9 +19,9 @@ import { notFoundPage } from "../../../dashboard/frame/error_pages.tsx";
 import { formIdField } from "../../../dashboard/components/mod.ts";
 import { readForm } from "../../../dashboard/page/form_data.ts";
 import { accountOf, accountPage } from "./account_page.tsx";
+import { balanceIn } from "../../operations/contract/operation.ts";
 import {
   aloneIn,
-  balanceIn,
   doneAt,
   type OperatorContext,
   type OperatorDeps,

@@ -19,7 +19,6 @@ import { defined } from "../../../../core/lib/base/defined.ts";
 import type { MasterKeys } from "../../../../core/people/api_keys/seal.ts";
 import type { RouteReport } from "../../../../core/routing/contract/router.ts";
 import type { TopupSettings } from "../../../../core/trade/settings/settings.ts";
-import type { BalanceOf } from "../../../../kv/money/payments/bank_assignment.ts";
 import type { BankIntake } from "../../../../kv/money/payments/bank_intake.ts";
 import type { LiveCatalog } from "../../../../kv/services/catalog/live_catalog.ts";
 import type { Authority } from "../../../../kv/people/operators/operator_authority.ts";
@@ -45,11 +44,6 @@ export interface OperatorDeps extends PageDeps, Omit<OperationDeps, "kv" | "cloc
   /** Reads the provider's list of movements now. Absent: no token is set. */
   readonly poll?: (() => Promise<SepayPollResult>) | undefined;
   readonly hintMail: () => void;
-}
-
-/** Returns a function that reads balances, including money that running calls reserve. */
-export function balanceIn({ wallet }: Pick<OperatorDeps, "wallet">): BalanceOf {
-  return async (accountId) => (await wallet.balance(accountId)).totalMicroVnd;
 }
 
 /** Returns what one operator may do without a second. */

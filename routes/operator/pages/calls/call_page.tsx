@@ -1,10 +1,7 @@
 /** `/operator/calls/:id`: all data of one call of any customer. */
-import { parseId, type RequestId } from "../../../../core/lib/ids/ids.ts";
+import { parseId } from "../../../../core/lib/ids/ids.ts";
 import { getApiKey } from "../../../../kv/people/api_keys/api_keys.ts";
-import { readRefusedCall } from "../../../../kv/services/calls/refused_calls.ts";
 import { readRefundsOf } from "../../../../kv/money/ledger/refunds.ts";
-import { readReceipt } from "../../../../kv/money/receipts/receipts.ts";
-import type { KeyValueStore } from "../../../../kv/engine/store/key_value_store.ts";
 import { Card, Fact, Money } from "../../../dashboard/components/mod.ts";
 import { noReceiptPage } from "../../../dashboard/frame/error_pages.tsx";
 import {
@@ -14,10 +11,9 @@ import {
   Timing,
 } from "../../../dashboard/customer/usage/receipt_page.tsx";
 import { usageTexts } from "../../../dashboard/customer/usage/texts.ts";
-import { answeredCall, type Call } from "../../../usage_api/call_scan.ts";
+import { callerOf, findCall } from "../../../usage_api/call_scan.ts";
 import { type OperatorContext, type OperatorDeps, renderOperatorPage } from "../base/frame.tsx";
 import { frameTexts } from "../base/texts.ts";
-import { accountOfCall } from "./call_rows.tsx";
 import { callTexts } from "./texts.ts";
 import type { Receipt } from "../../../../core/billing/usage/receipt.ts";
 import type { LedgerEntry } from "../../../../kv/money/ledger/ledger.ts";
@@ -68,13 +64,6 @@ function CallCost({ receipt, refund, locale }: {
   );
 }
 
-async function findCall(kv: KeyValueStore, requestId: RequestId): Promise<Call | undefined> {
-  const receipt = await readReceipt(kv, requestId);
-  if (receipt !== undefined) return answeredCall(receipt);
-  const refused = await readRefusedCall(kv, requestId);
-  return refused === undefined ? undefined : { kind: "refused", requestId, refused };
-}
-
 /** Shows a call of any customer. */
 export async function callPage(c: OperatorContext, { kv }: OperatorDeps) {
   const { locale } = c.get("visitor");
@@ -82,8 +71,7 @@ export async function callPage(c: OperatorContext, { kv }: OperatorDeps) {
   const requestId = parseId("request", c.req.param("id") ?? "");
   const call = requestId === undefined ? undefined : await findCall(kv, requestId);
   if (call === undefined) return await noReceiptPage(c, { title: t.noCall, text: t.noCallText });
-  const accountId = accountOfCall(call);
-  const { keyId } = call.kind === "receipt" ? call.receipt : call.refused;
+  const { accountId, keyId } = callerOf(call);
   const key = await getApiKey(kv, accountId, keyId);
   const keyName = key?.name ?? usageTexts[locale].unknownKey;
   const refund = call.kind === "receipt"

@@ -8,14 +8,9 @@ import {
   sharedOf,
 } from "../../../dashboard/customer/usage/call_table.tsx";
 import { usageTexts } from "../../../dashboard/customer/usage/texts.ts";
-import { type Call, errorOf } from "../../../usage_api/call_scan.ts";
+import { type Call, callerOf, errorOf } from "../../../usage_api/call_scan.ts";
 import { frameTexts } from "../base/texts.ts";
 import { callsLabel, callTexts } from "./texts.ts";
-
-/** The account of a call. */
-export function accountOfCall(call: Call) {
-  return call.kind === "receipt" ? call.receipt.accountId : call.refused.accountId;
-}
 
 /** The table of calls. */
 export function OperatorCallTable({ calls, locale }: { calls: readonly Call[]; locale: Locale }) {
@@ -47,7 +42,7 @@ export function OperatorCallTable({ calls, locale }: { calls: readonly Call[]; l
           kind: "long",
           wideOnly: true,
           cell: (call) => {
-            const accountId = accountOfCall(call);
+            const { accountId } = callerOf(call);
             return <a href={`/operator/calls?account=${accountId}`}>{accountId}</a>;
           },
         },

@@ -47,8 +47,8 @@ import { formatMoney } from "../../../dashboard/text/format.ts";
 import { notFoundPage } from "../../../dashboard/frame/error_pages.tsx";
 import type { DashboardEnv, Visitor } from "../../../dashboard/page/visitor.ts";
 import { csvDownloadHeaders } from "../../../http/query.ts";
+import { balanceIn } from "../../operations/contract/operation.ts";
 import {
-  balanceIn,
   doneAt,
   type OperatorContext,
   type OperatorDeps,

@@ -31,8 +31,8 @@ import { bankTexts } from "../base/bank_texts.ts";
 import { noticePath } from "../base/notice_views.tsx";
 import { dossierTexts } from "./texts.ts";
 import type { PendingAct } from "../../../../kv/services/operations/approvals.ts";
+import { balanceIn } from "../../operations/contract/operation.ts";
 import {
-  balanceIn,
   type OperatorContext,
   type OperatorDeps,
   operatorOf,

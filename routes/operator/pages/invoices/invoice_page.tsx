@@ -6,17 +6,22 @@ import {
   mayMoveInvoice,
 } from "../../../../core/trade/invoices/invoice.ts";
 import { vietnamDay } from "../../../../core/lib/time/vietnam_time.ts";
-import { getAccount } from "../../../../kv/people/accounts/accounts.ts";
 import { attachInvoiceFile } from "../../../../kv/money/invoices/invoice_files.ts";
+import { getInvoice } from "../../../../kv/money/invoices/invoices.ts";
 import {
-  getInvoice,
-  type InvoiceMove,
-  moveInvoice,
-} from "../../../../kv/money/invoices/invoices.ts";
+  type IssuedField,
+  type IssuedFieldName,
+  issuedFieldNames,
+  issuedFields,
+} from "../../../../core/trade/invoices/issued_form.ts";
+import { recordOf } from "../../../../core/lib/base/record_of.ts";
+import type { OperationAct } from "../../operations/contract/operation.ts";
 import {
-  mailInvoiceRejected,
-  mailInvoiceSent,
-} from "../../../../kv/money/payments/topup_checks.ts";
+  issueInvoice,
+  rejectInvoice,
+  replaceInvoice,
+  sendInvoice,
+} from "../../operations/money/invoices.ts";
 import {
   Card,
   FileField,
@@ -32,6 +37,7 @@ import {
   InvoiceFiles,
 } from "../../../dashboard/customer/invoices/invoices_views.tsx";
 import {
+  actOf,
   doneAt,
   type OperatorContext,
   type OperatorDeps,
@@ -41,8 +47,8 @@ import {
 } from "../base/frame.tsx";
 import { operatorInvoiceTexts } from "./invoice_texts.ts";
 import { frameTexts } from "../base/texts.ts";
+import type { Locale } from "../../../dashboard/text/i18n.ts";
 import type { Visitor } from "../../../dashboard/page/visitor.ts";
-import { parseDay } from "../../../usage_api/range.ts";
 
 // The forms that move an invoice request to its next state, and how they are read.
 
@@ -53,7 +59,6 @@ function MoveForms({ invoice, visitor, today }: {
   today: string;
 }) {
   const t = operatorInvoiceTexts[visitor.locale];
-  const names = invoiceTexts[visitor.locale];
   const action = `/operator/invoices/${invoice.id}/move`;
   const may = (to: InvoiceState) => mayMoveInvoice(invoice.state, to);
   const negative = may("rejected") ? "rejected" : may("replaced") ? "replaced" : undefined;
@@ -63,11 +68,9 @@ function MoveForms({ invoice, visitor, today }: {
         <Card title={t.issue}>
           <PostForm visitor={visitor} action={action}>
             <input type="hidden" name="to" value="issued" />
-            <TextField name="series" label={names.series} required maxlength={20} />
-            <TextField name="number" label={names.number} required maxlength={30} />
-            <TextField name="date" label={names.issuedOn} type="date" value={today} required />
-            <TextField name="authorityCode" label={names.authority} maxlength={100} />
-            <TextField name="lookupCode" label={names.lookup} maxlength={100} />
+            {issuedFieldNames.map((name) => (
+              <IssuedInput key={name} name={name} today={today} locale={visitor.locale} />
+            ))}
             <SubmitButton>{t.issue}</SubmitButton>
           </PostForm>
         </Card>
@@ -95,37 +98,32 @@ function MoveForms({ invoice, visitor, today }: {
   );
 }
 
-/** Reads the requested step of a form, or returns the name of a problem. */
-function moveOf(form: PostedForm): InvoiceMove | "fields" | "reason" | "refused" {
-  const to = form.text("to");
-  switch (to) {
-    case "issued": {
-      const [series, number] = [form.text("series"), form.text("number")];
-      const date = parseDay(form.text("date"));
-      if (series === "" || number === "" || date === undefined) return "fields";
-      const authorityCode = form.text("authorityCode");
-      const lookupCode = form.text("lookupCode");
-      return {
-        to,
-        issued: {
-          series,
-          number,
-          date,
-          ...(authorityCode !== "" && { authorityCode }),
-          ...(lookupCode !== "" && { lookupCode }),
-        },
-      };
-    }
-    case "sent":
-      return { to };
-    case "rejected":
-    case "replaced": {
-      const reason = form.text("reason");
-      return reason === "" ? "reason" : { to, reason };
-    }
-    default:
-      return "refused";
-  }
+function IssuedInput({ name, today, locale }: {
+  name: IssuedFieldName;
+  today: string;
+  locale: Locale;
+}) {
+  const { input, maxChars, isNeeded }: IssuedField = issuedFields[name];
+  const label = invoiceTexts[locale].issuedFields[name];
+  return input === "day"
+    ? <TextField name={name} label={label} type="date" value={today} required={isNeeded} />
+    : <TextField name={name} label={label} required={isNeeded} maxlength={maxChars} />;
+}
+
+/** The acts of the forms, by the state that they lead to. */
+const moves = {
+  issued: (deps: OperatorDeps, invoice: string, { text }: PostedForm, act: OperationAct) =>
+    issueInvoice.run(deps, { invoice, ...recordOf(issuedFieldNames, text) }, act),
+  sent: (deps: OperatorDeps, invoice: string, _form: PostedForm, act: OperationAct) =>
+    sendInvoice.run(deps, { invoice }, act),
+  rejected: (deps: OperatorDeps, invoice: string, { text }: PostedForm, act: OperationAct) =>
+    rejectInvoice.run(deps, { invoice, reason: text("reason") }, act),
+  replaced: (deps: OperatorDeps, invoice: string, { text }: PostedForm, act: OperationAct) =>
+    replaceInvoice.run(deps, { invoice, reason: text("reason") }, act),
+} as const;
+
+function isMove(to: string): to is keyof typeof moves {
+  return Object.hasOwn(moves, to);
 }
 
 /** Finds the invoice that the path names. */
@@ -175,22 +173,14 @@ export async function move(c: OperatorContext, deps: OperatorDeps) {
   const t = frameTexts[c.get("visitor").locale].problems;
   const invoice = await invoiceOf(c, deps);
   if (invoice === undefined) return await notFoundPage(c);
-  const step = moveOf(await readForm(c));
-  if (typeof step === "string") return await invoicePage(c, deps, t[step]);
-  const account = await getAccount(deps.kv, invoice.accountId);
-  const nowMs = deps.clock.nowMs();
-  const moved = await moveInvoice(deps.kv, {
-    id: invoice.id,
-    move: step,
-    operator: operatorOf(c),
-    nowMs,
-    attach(operation, changed) {
-      if (step.to === "sent") mailInvoiceSent(operation, changed, account, nowMs);
-      if (step.to === "rejected") mailInvoiceRejected(operation, changed, account, nowMs);
-    },
-  });
-  if (!moved.ok) return await invoicePage(c, deps, t[moved.why]);
-  deps.hintMail();
+  const form = await readForm(c);
+  const to = form.text("to");
+  if (!isMove(to)) return await invoicePage(c, deps, t.refused);
+  const moved = await moves[to](deps, invoice.id, form, actOf(c, deps));
+  if (!moved.ok) {
+    const why = moved.why !== "input" ? moved.why : to === "issued" ? "fields" : "reason";
+    return await invoicePage(c, deps, t[why]);
+  }
   return doneAt(c, `/operator/invoices/${invoice.id}`, "moved");
 }
 

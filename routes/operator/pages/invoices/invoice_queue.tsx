@@ -6,10 +6,14 @@
  * - Out: HTML, exports, invoices in new states.
  * - Never: moves money.
  */
-import type { Invoice, InvoiceState } from "../../../../core/trade/invoices/invoice.ts";
+import {
+  type Invoice,
+  type InvoiceState,
+  invoiceStates,
+} from "../../../../core/trade/invoices/invoice.ts";
 import { invoicesAsCsv, invoicesAsJson } from "../../../../core/trade/invoices/invoice_export.ts";
 import { vietnamDay } from "../../../../core/lib/time/vietnam_time.ts";
-import { listInvoices, moveInvoice } from "../../../../kv/money/invoices/invoices.ts";
+import { listInvoices } from "../../../../kv/money/invoices/invoices.ts";
 import {
   Card,
   DataTable,
@@ -21,11 +25,12 @@ import {
 import { readForm } from "../../../dashboard/page/form_data.ts";
 import { invoiceTexts } from "../../../dashboard/customer/invoices/invoices_texts.ts";
 import { csvDownloadHeaders } from "../../../http/query.ts";
+import { exportInvoices } from "../../operations/money/invoices.ts";
 import {
+  actOf,
   NothingHere,
   type OperatorContext,
   type OperatorDeps,
-  operatorOf,
   type OperatorPage,
   renderOperatorPage,
 } from "../base/frame.tsx";
@@ -70,7 +75,7 @@ export function InvoiceTable({ invoices, locale }: {
         { head: t.taxCode, cell: (invoice) => invoice.buyer.taxCode ?? "" },
         total,
         {
-          head: t.number,
+          head: t.issuedFields.number,
           cell: ({ issued }) => issued === undefined ? "" : `${issued.series} ${issued.number}`,
         },
         state,
@@ -80,20 +85,9 @@ export function InvoiceTable({ invoices, locale }: {
 }
 
 const shownInvoices = 200;
-/** Requests in one export; the rest follows in the next. */
-const exportedInvoices = 1_000;
-
-const states: readonly InvoiceState[] = [
-  "requested",
-  "exported",
-  "issued",
-  "sent",
-  "rejected",
-  "replaced",
-];
 
 function parseState(text: string | undefined): InvoiceState | undefined {
-  return states.find((state) => state === text);
+  return invoiceStates.find((state) => state === text);
 }
 
 /** Shows the requests, the latest first, in one state or in all. */
@@ -125,7 +119,7 @@ async function queuePage(c: OperatorContext, deps: OperatorDeps) {
             value={state ?? ""}
             options={[
               { value: "", label: t.all },
-              ...states.map((value) => ({ value, label: names[value] })),
+              ...invoiceStates.map((value) => ({ value, label: names[value] })),
             ]}
           />
           <SubmitButton tone="plain">{frameTexts[visitor.locale].show}</SubmitButton>
@@ -139,25 +133,7 @@ async function queuePage(c: OperatorContext, deps: OperatorDeps) {
 /** Exports the requests that are requested or exported, and marks the requested ones as exported. */
 async function exportQueue(c: OperatorContext, deps: OperatorDeps) {
   const format = (await readForm(c)).text("format") === "json" ? "json" : "csv";
-  const open = [
-    ...await listInvoices(deps.kv, { count: exportedInvoices, state: "requested" }),
-    ...await listInvoices(deps.kv, { count: exportedInvoices, state: "exported" }),
-  ];
-  const invoices: Invoice[] = [];
-  for (const invoice of open.reverse()) {
-    if (invoice.state !== "requested") {
-      invoices.push(invoice);
-      continue;
-    }
-    const moved = await moveInvoice(deps.kv, {
-      id: invoice.id,
-      move: { to: "exported" },
-      operator: operatorOf(c),
-      nowMs: deps.clock.nowMs(),
-    });
-    // A request that was moved or rejected meanwhile is left out.
-    if (moved.ok) invoices.push(moved.invoice);
-  }
+  const invoices = await exportInvoices(deps, actOf(c, deps));
   const name = `invoices-${vietnamDay(deps.clock.nowMs())}.${format}`;
   if (format === "csv") return c.body(invoicesAsCsv(invoices), 200, csvDownloadHeaders(name));
   return c.body(invoicesAsJson(invoices), 200, {

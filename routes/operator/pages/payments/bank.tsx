@@ -8,13 +8,14 @@
  * - Never: credits a likely order without an operator's decision.
  */
 import { Hono } from "hono";
-import { bankSources } from "../../../../core/trade/bank/bank_notice.ts";
 import {
   type BankNoticeRow,
   type JournalMark,
   journalMark,
+  journalMarkText,
   listBankNotices,
   listUnreadable,
+  parseJournalMark,
 } from "../../../../kv/money/payments/bank_notices.ts";
 import { writeAuditLine } from "../../../../kv/people/audit/operator_audit.ts";
 import { checkTopups, type TopupCheck } from "../../../../kv/money/payments/topup_checks.ts";
@@ -250,24 +251,11 @@ export const bankPath = "/operator/bank";
 
 const pageRows = 50;
 
-/** Writes a position in the journal as a query parameter. */
-function markText(row: BankNoticeRow): string {
-  return `${row.receivedAtMs}:${row.event.source}:${row.event.id}`;
-}
-
-function parseMark(text: string): JournalMark | undefined {
-  const [at, source, ...id] = text.split(":");
-  const known = bankSources.find((one) => one === source);
-  const receivedAtMs = Number(at);
-  const isMark = known !== undefined && Number.isSafeInteger(receivedAtMs) && id.length > 0;
-  return isMark ? { receivedAtMs, source: known, id: id.join(":") } : undefined;
-}
-
 async function bankPage(c: OperatorContext, deps: OperatorDeps, results: BankResults = {}) {
   const visitor = c.get("visitor");
   const { locale } = visitor;
   const t = bankTexts[locale];
-  const before = parseMark(c.req.query("before") ?? "");
+  const before = parseJournalMark(c.req.query("before") ?? "");
   const rows = await listBankNotices(deps.kv, {
     count: pageRows,
     ...defined({ before }),
@@ -284,7 +272,7 @@ async function bankPage(c: OperatorContext, deps: OperatorDeps, results: BankRes
         <Pager
           next={last === undefined
             ? undefined
-            : `/operator/bank?before=${encodeURIComponent(markText(last))}`}
+            : `/operator/bank?before=${encodeURIComponent(journalMarkText(journalMark(last)))}`}
           locale={locale}
         />
       </Card>

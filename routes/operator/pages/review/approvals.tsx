@@ -29,8 +29,8 @@ import { formatMoney } from "../../../dashboard/text/format.ts";
 import type { Locale } from "../../../dashboard/text/i18n.ts";
 import type { DashboardEnv, Visitor } from "../../../dashboard/page/visitor.ts";
 import { accountTexts } from "../base/account_texts.ts";
+import { balanceIn } from "../../operations/contract/operation.ts";
 import {
-  balanceIn,
   doneAt,
   NothingHere,
   type OperatorContext,

@@ -1,7 +1,7 @@
 /** `/operator/audit`: all acts of operators, newest first. */
 import { Hono } from "hono";
 import { parseId } from "../../../../core/lib/ids/ids.ts";
-import { listAuditLines } from "../../../../kv/people/audit/operator_audit.ts";
+import { findAuditLines } from "../../../../kv/people/audit/operator_audit.ts";
 import { Card, DataTable, Pager, Time } from "../../../dashboard/components/mod.ts";
 import type { DashboardEnv } from "../../../dashboard/page/visitor.ts";
 import { accountTexts } from "../base/account_texts.ts";
@@ -24,7 +24,7 @@ async function auditPage(c: OperatorContext, deps: OperatorDeps) {
   const t = accountTexts[locale];
   const frame = frameTexts[locale];
   const before = parseId("audit", c.req.query("before") ?? "");
-  const lines = await listAuditLines(deps.kv, {
+  const { lines, next } = await findAuditLines(deps.kv, {
     count: auditRows,
     ...defined({ before }),
   });
@@ -34,7 +34,6 @@ async function auditPage(c: OperatorContext, deps: OperatorDeps) {
       shown: line.money && await lookUpMoney(deps.kv, line.money),
     })),
   );
-  const last = lines.length === auditRows ? lines.at(-1)?.id : undefined;
   return await renderOperatorPage(
     c,
     { lead: t.auditLead },
@@ -64,7 +63,7 @@ async function auditPage(c: OperatorContext, deps: OperatorDeps) {
         ]}
       />
       <Pager
-        next={last === undefined ? undefined : `/operator/audit?before=${last}`}
+        next={next === undefined ? undefined : `/operator/audit?before=${next}`}
         locale={locale}
       />
     </Card>,

@@ -38,9 +38,9 @@ import { type PostedForm, readForm } from "../../../dashboard/page/form_data.ts"
 import { formatCount } from "../../../dashboard/text/format.ts";
 import type { DashboardEnv } from "../../../dashboard/page/visitor.ts";
 import { bankTexts, reviewLabel } from "../base/bank_texts.ts";
+import { balanceIn } from "../../operations/contract/operation.ts";
 import {
   aloneIn,
-  balanceIn,
   doneAt,
   type OperatorContext,
   type OperatorDeps,

@@ -18,11 +18,7 @@ import { frameTexts } from "../base/texts.ts";
 import type { BankNotice } from "../../../../core/trade/bank/bank_notice.ts";
 import { nearCodes } from "../../../../core/trade/statements/memo_codes.ts";
 import { type Account, getAccount } from "../../../../kv/people/accounts/accounts.ts";
-import {
-  getTopupOrder,
-  listOpenCodes,
-  type TopupOrder,
-} from "../../../../kv/money/payments/topups.ts";
+import { listOpenTopups, type TopupOrder } from "../../../../kv/money/payments/topups.ts";
 import type { KeyValueStore } from "../../../../kv/engine/store/key_value_store.ts";
 import { dayMs } from "../../../../core/lib/time/durations.ts";
 
@@ -51,11 +47,10 @@ export async function findLikelyOrders(
   kv: KeyValueStore,
   event: BankNotice,
 ): Promise<LikelyOrder[]> {
-  const codes = await listOpenCodes(kv, maxNearMissOrders);
+  const orders = await listOpenTopups(kv, { count: maxNearMissOrders });
+  const codes = orders.map(({ code }) => code);
   const near = new Set(nearCodes(`${event.memo} ${event.fullText ?? ""}`, codes));
-  const entries = await Promise.all(codes.map((code) => getTopupOrder(kv, code)));
-  const guesses = entries.flatMap(({ value: order }) => {
-    if (order === null) return [];
+  const guesses = orders.flatMap((order) => {
     const agoMs = event.time.atMs - order.createdAtMs;
     // A statement without times dates money at the start of its day.
     const inTime = agoMs > -dayMs && agoMs < sameAmountMs;

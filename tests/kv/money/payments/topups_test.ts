@@ -5,7 +5,7 @@ import {
   cancelTopupOrder,
   createTopupOrder,
   getTopupOrder,
-  listOpenCodes,
+  listOpenTopups,
   listTopupOrders,
   orderStatus,
 } from "../../../../kv/money/payments/topups.ts";
@@ -22,7 +22,7 @@ Deno.test("an order has a valid code, its memo, and an end to its page", async (
   assertEquals([order.memo, order.state, order.to], [order.code, "pending", receivingAccount]);
   assertEquals(orderStatus(order, order.expiresAtMs - 1), "pending");
   assertEquals(orderStatus(order, order.expiresAtMs), "expired");
-  assertEquals(await listOpenCodes(kv, 10), [order.code]);
+  assertEquals(await listOpenTopups(kv, { count: 10 }), [order]);
   assertEquals(await listTopupOrders(kv, ann.id, { count: 10 }), [order]);
 });
 

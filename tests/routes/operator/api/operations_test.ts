@@ -3,49 +3,15 @@ import { assert, assertEquals, assertStringIncludes } from "../../../support/ass
 import { newId } from "../../../../core/lib/ids/ids.ts";
 import { getAccount, tryCreateAccount } from "../../../../kv/people/accounts/accounts.ts";
 import { approveCampaign } from "../../../../kv/money/credits/campaigns.ts";
-import { listAuditLines, operatorProgram } from "../../../../kv/people/audit/operator_audit.ts";
-import { operations } from "../../../../routes/operator/operations/operations.ts";
+import { operatorProgram } from "../../../../kv/people/audit/operator_audit.ts";
 import {
-  type OperationName,
   operationNames,
   operationPaths,
 } from "../../../../routes/operator/operations/contract/paths.ts";
-import { openTestGateway } from "../../../support/gateways/gateway_in_process.ts";
-
-const operatorKey = "operator-key-of-a-test-0123456789";
-
-async function world() {
-  const gateway = await openTestGateway({ env: { GATEWAY_OPERATOR_KEY: operatorKey } });
-  const send = async (method: string, path: string, body?: unknown, key = operatorKey) => {
-    const response = await gateway.fetch(
-      new Request(`http://gateway/operator${path}`, {
-        method,
-        headers: { authorization: `Bearer ${key}` },
-        body: body === undefined ? null : JSON.stringify(body),
-      }),
-    );
-    return { status: response.status, body: await response.json() };
-  };
-  return {
-    gateway,
-    send,
-    /** Sends a request, and checks that its answer is as the operation declares it. */
-    async done(name: OperationName, path: string, body?: unknown) {
-      const answer = await send(operationPaths[name].method, path, body);
-      assertEquals(answer.status, 200, `${name}: ${JSON.stringify(answer.body)}`);
-      assertEquals(operations[name].schemas.output.parse(answer.body), answer.body);
-      return answer.body;
-    },
-    async audited() {
-      const lines = await listAuditLines(gateway.kv, { count: 20 });
-      return lines.map(({ act, operatorEmail, detail }) => `${act} by ${operatorEmail}: ${detail}`);
-    },
-    [Symbol.asyncDispose]: () => gateway[Symbol.asyncDispose](),
-  };
-}
+import { operatorApi } from "../../../support/worlds/operator_api.ts";
 
 Deno.test("a program lists, shows, blocks and limits accounts, with audit lines", async () => {
-  await using w = await world();
+  await using w = await operatorApi();
   const { kv } = w.gateway;
   const { accountId: id } = await w.gateway.customer(50_000);
   await tryCreateAccount(kv, { nowMs: w.gateway.time.nowMs(), email: "ann@example.com" });
@@ -87,7 +53,7 @@ Deno.test("a program lists, shows, blocks and limits accounts, with audit lines"
 });
 
 Deno.test("a wrong request on an account changes nothing, and names the field", async () => {
-  await using w = await world();
+  await using w = await operatorApi();
   const { accountId: id } = await w.gateway.customer();
   const nobody = newId("account", 1);
   const wrong: readonly (readonly [string, string, unknown, number, string])[] = [
@@ -133,7 +99,7 @@ Deno.test("a wrong request on an account changes nothing, and names the field", 
 });
 
 Deno.test("a campaign of a program gives nothing until a person agrees, whom no program replaces", async () => {
-  await using w = await world();
+  await using w = await operatorApi();
   const { kv, time } = w.gateway;
   const terms = { kind: "voucher", name: "Tet", amount: "20000", budget: "100000" };
   const made = await w.done("campaigns.make", "/api/campaigns", terms);
@@ -161,7 +127,7 @@ Deno.test("a campaign of a program gives nothing until a person agrees, whom no 
 });
 
 Deno.test("a program reads margins and provider sheets of days", async () => {
-  await using w = await world();
+  await using w = await operatorApi();
   const margins = await w.done(
     "margins.show",
     "/api/margins?by=route&from=2026-11-01&to=2026-11-20",
@@ -175,7 +141,7 @@ Deno.test("a program reads margins and provider sheets of days", async () => {
 });
 
 Deno.test("the paths below /operator/api exist for the operator's key only", async () => {
-  await using w = await world();
+  await using w = await operatorApi();
   const paths = [...operationNames.map((name) => operationPaths[name]), {
     method: "GET",
     path: "/openapi.json",
@@ -189,7 +155,7 @@ Deno.test("the paths below /operator/api exist for the operator's key only", asy
 });
 
 Deno.test("the OpenAPI document has every operation, with its parameters, body and answers", async () => {
-  await using w = await world();
+  await using w = await operatorApi();
   const { status, body: document } = await w.send("GET", "/openapi.json");
   assertEquals([status, document.openapi], [200, "3.1.0"]);
   const described = Object.entries<Record<string, { operationId: string }>>(document.paths)

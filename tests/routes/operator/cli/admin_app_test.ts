@@ -139,7 +139,7 @@ Deno.test("work that was given up is listed, tried again and forgotten by the co
 
     const listed = await typed(app, "outbox list");
     assert(!listed.said.includes("s3cret"), listed.said);
-    const letters = JSON.parse(listed.said);
+    const letters = JSON.parse(listed.said).data;
     assertEquals(letters.map(({ letter }: { letter: string }) => letter), [
       "mail:one",
       "mail:three",
@@ -167,7 +167,7 @@ Deno.test("work that was given up is listed, tried again and forgotten by the co
       assertStringIncludes(refused.said, why);
     }
     assertEquals((await typed(app, "outbox forget mail:three")).status, 200);
-    assertEquals(JSON.parse((await typed(app, "outbox list")).said).length, 1);
+    assertEquals(JSON.parse((await typed(app, "outbox list")).said).data.length, 1);
   }));
 
 Deno.test("wrong day sums are rebuilt by the command line, of one account or of all", () =>

@@ -18,6 +18,7 @@ interface Surfaces {
 }
 
 const running = { none: "of a running process; commands also run on the store alone" };
+const forPrograms = { none: "for programs that copy or watch; persons have the page" };
 const calledWhenNeeded = { none: "for programs that read only what they compare" };
 
 const surfaces: Readonly<Record<OperationName, Surfaces>> = {
@@ -58,6 +59,26 @@ const surfaces: Readonly<Record<OperationName, Surfaces>> = {
   "campaigns.codes": { commands: ["campaign codes"], page: "/operator/campaigns" },
   "margins.show": { commands: ["margins"], page: "/operator/margins" },
   "margins.sheet": { commands: ["provider-sheet"], page: "/operator/margins" },
+  "audit.list": { commands: forPrograms, page: "/operator/audit" },
+  "announcements.list": { commands: forPrograms, page: "/operator/announcements" },
+  "announcements.publish": { commands: forPrograms, page: "/operator/announcements" },
+  "announcements.update": { commands: forPrograms, page: "/operator/announcements" },
+  "approvals.list": { commands: forPrograms, page: "/operator/approvals" },
+  "topups.list": { commands: forPrograms, page: "/operator/accounts/:id" },
+  "notices.list": { commands: forPrograms, page: "/operator/bank" },
+  "notices.waiting": { commands: forPrograms, page: "/operator/review" },
+  "invoices.list": { commands: forPrograms, page: "/operator/invoices" },
+  "invoices.export": { commands: forPrograms, page: "/operator/invoices/export" },
+  "invoices.issue": { commands: forPrograms, page: "/operator/invoices/:id/move" },
+  "invoices.send": { commands: forPrograms, page: "/operator/invoices/:id/move" },
+  "invoices.reject": { commands: forPrograms, page: "/operator/invoices/:id/move" },
+  "invoices.replace": { commands: forPrograms, page: "/operator/invoices/:id/move" },
+  "outbox.list": {
+    commands: ["outbox list"],
+    page: { none: "metrics and alerts say that there is something to do" },
+  },
+  "calls.list": { commands: forPrograms, page: "/operator/calls" },
+  "calls.show": { commands: forPrograms, page: "/operator/calls/:id" },
 };
 
 /** Commands that are no operation: why the HTTP API does not have them. */
@@ -74,9 +95,8 @@ const commandsAlone: Readonly<Record<string, string>> = {
   "tables": "writes files on the machine of whoever runs it",
   "export": "has every record of the store",
   "sums rebuild": "repairs rows that verify found wrong",
-  "outbox list": "holds addresses of customers",
-  "outbox revive": "goes with outbox list",
-  "outbox forget": "goes with outbox list",
+  "outbox revive": "sends a mail anew: the owner of the machine has looked why it failed",
+  "outbox forget": "removes what nobody can bring back",
   "notice return": "decides about money: needs the authority of a person",
   "backup": "has every row of the store",
   "restore": "fills a store that nothing serves",

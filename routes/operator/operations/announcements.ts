@@ -1,0 +1,92 @@
+/** Operations on what customers are told of incidents and planned maintenance. */
+import { z } from "zod";
+import { parseId } from "../../../core/lib/ids/ids.ts";
+import {
+  type Announcement,
+  announcementKinds,
+  listAnnouncements,
+  maxAnnouncementTextChars,
+  maxAnnouncementTitleChars,
+  publishAnnouncement,
+  updateAnnouncement,
+} from "../../../kv/people/operators/announcements.ts";
+import { operation, refused } from "./contract/operation.ts";
+
+const announcementRow = z.object({
+  id: z.string(),
+  kind: z.enum(announcementKinds),
+  title: z.string(),
+  startsAt: z.iso.datetime(),
+  endedAt: z.iso.datetime().nullable().describe("null: it is not over."),
+  updates: z.array(z.object({ at: z.iso.datetime(), text: z.string() })).describe("Oldest first."),
+});
+
+function rowOf({ id, kind, title, startsAtMs, endedAtMs, updates }: Announcement) {
+  return {
+    id,
+    kind,
+    title,
+    startsAt: new Date(startsAtMs).toISOString(),
+    endedAt: endedAtMs === undefined ? null : new Date(endedAtMs).toISOString(),
+    updates: updates.map(({ atMs, text }) => ({ at: new Date(atMs).toISOString(), text })),
+  };
+}
+
+const text = z.string().min(1).max(maxAnnouncementTextChars);
+
+/** Lists announcements. */
+export const latestAnnouncements = operation({
+  name: "announcements.list",
+  summary: "The latest 20 announcements, newest first",
+  effect: "reads",
+  input: z.strictObject({}),
+  output: z.object({ object: z.literal("list"), data: z.array(announcementRow) }),
+  async run({ kv }) {
+    const data = (await listAnnouncements(kv)).map(rowOf);
+    return { ok: true, body: { object: "list" as const, data } };
+  },
+});
+
+/** Publishes an announcement. */
+export const announce = operation({
+  name: "announcements.publish",
+  summary: "Publishes an announcement, which all customers see until it ends",
+  effect: "acts",
+  input: z.strictObject({
+    kind: z.enum(announcementKinds),
+    title: z.string().min(1).max(maxAnnouncementTitleChars),
+    text,
+    startsAt: z.iso.datetime({
+      offset: true,
+      error: "must be a time with its zone, such as 2026-12-01T00:00:00+07:00",
+    }).optional().describe("Absent: now."),
+  }),
+  output: announcementRow,
+  async run({ kv }, { kind, title, text, startsAt }, act) {
+    const startsAtMs = startsAt === undefined ? act.nowMs : Date.parse(startsAt);
+    const made = await publishAnnouncement(kv, { kind, title, text, startsAtMs }, act);
+    return { ok: true, body: rowOf(made) };
+  },
+});
+
+const refusals = {
+  full: "it has too many updates; publish another one",
+  conflict: "others kept changing it; look again",
+} as const;
+
+/** Adds an update to an announcement, which may end it. */
+export const addAnnouncementUpdate = operation({
+  name: "announcements.update",
+  summary: "Adds an update to an announcement, or ends it with one",
+  effect: "acts",
+  input: z.strictObject({ announcement: z.string(), text, ends: z.boolean().default(false) }),
+  output: announcementRow,
+  async run({ kv }, { announcement, ...update }, act) {
+    const id = parseId("announcement", announcement);
+    const result = id === undefined ? "missing" : await updateAnnouncement(kv, id, update, act);
+    if (typeof result !== "string") return { ok: true, body: rowOf(result) };
+    return result === "missing"
+      ? refused(result, "not_found", `There is no such announcement: ${announcement}`)
+      : refused(result, "invalid_request", `Nothing was changed: ${refusals[result]}`);
+  },
+});

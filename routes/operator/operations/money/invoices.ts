@@ -1,0 +1,199 @@
+/** Operations on requests for VAT invoices: their queue, its export, and the states of one. */
+import { z } from "zod";
+import { defined } from "../../../../core/lib/base/defined.ts";
+import { parseId } from "../../../../core/lib/ids/ids.ts";
+import { type Invoice, invoiceStates } from "../../../../core/trade/invoices/invoice.ts";
+import { invoiceJson } from "../../../../core/trade/invoices/invoice_export.ts";
+import { issuedFields } from "../../../../core/trade/invoices/issued_form.ts";
+import {
+  getInvoice,
+  type InvoiceMove,
+  type InvoiceMoveResult,
+  listInvoices,
+  moveInvoice,
+} from "../../../../kv/money/invoices/invoices.ts";
+import {
+  mailInvoiceRejected,
+  mailInvoiceSent,
+} from "../../../../kv/money/payments/topup_checks.ts";
+import { getAccount } from "../../../../kv/people/accounts/accounts.ts";
+import { listCursor, listLimit, listOf, listRead } from "../contract/lists.ts";
+import {
+  operation,
+  type OperationAct,
+  type OperationDeps,
+  type OperationResult,
+  refused,
+} from "../contract/operation.ts";
+
+/** Requests of one state in one export; the rest follows in the next. */
+const maxExportedInvoices = 1_000;
+
+/** Characters of a reason that a customer reads: a few sentences. */
+const maxReasonChars = 500;
+
+const invoiceRow = z.looseObject({ reference_code: z.string(), state: z.enum(invoiceStates) })
+  .describe("As the export for invoicing providers has it.");
+
+/** The exported form, with its state as the type of the schema has it. */
+function rowOf(invoice: Invoice) {
+  return { ...invoiceJson(invoice), reference_code: invoice.id, state: invoice.state };
+}
+
+/** Lists requests. */
+export const listInvoiceRequests = operation({
+  name: "invoices.list",
+  summary: "Requests for VAT invoices, newest first, of all states or of one",
+  effect: "reads",
+  input: z.strictObject({
+    state: z.enum(invoiceStates).optional(),
+    before: listCursor,
+    limit: listLimit,
+  }),
+  output: listOf(invoiceRow),
+  async run({ kv }, { state, before: cursor, limit }) {
+    const before = cursor === undefined ? undefined : parseId("invoice", cursor);
+    if (cursor !== undefined && before === undefined) {
+      return refused("before", "invalid_request", "before: must be the id of one", "before");
+    }
+    const invoices = await listInvoices(kv, { count: limit + 1, ...defined({ state, before }) });
+    return { ok: true, body: listRead(invoices, { limit, row: rowOf, id: ({ id }) => id }) };
+  },
+});
+
+/** Reads the requests that are requested or exported, oldest first, and marks the requested ones as exported. */
+export async function exportInvoices(
+  { kv }: Pick<OperationDeps, "kv">,
+  { operator, nowMs }: OperationAct,
+): Promise<Invoice[]> {
+  const open = [
+    ...await listInvoices(kv, { count: maxExportedInvoices, state: "requested" }),
+    ...await listInvoices(kv, { count: maxExportedInvoices, state: "exported" }),
+  ];
+  const invoices: Invoice[] = [];
+  for (const invoice of open.reverse()) {
+    if (invoice.state !== "requested") {
+      invoices.push(invoice);
+      continue;
+    }
+    const move = { to: "exported" } as const;
+    const moved = await moveInvoice(kv, { id: invoice.id, move, operator, nowMs });
+    // A request that was moved or rejected meanwhile is left out.
+    if (moved.ok) invoices.push(moved.invoice);
+  }
+  return invoices;
+}
+
+/** Exports the queue. */
+export const exportInvoiceQueue = operation({
+  name: "invoices.export",
+  summary: "All requests that are open, and marks the new ones as exported",
+  effect: "acts",
+  input: z.strictObject({}),
+  output: z.object({ invoices: z.array(invoiceRow) }),
+  async run(deps, _input, act) {
+    return { ok: true, body: { invoices: (await exportInvoices(deps, act)).map(rowOf) } };
+  },
+});
+
+type MoveRefusal = Extract<InvoiceMoveResult, { readonly ok: false }>["why"];
+
+const refusals: Readonly<Record<Exclude<MoveRefusal, "missing">, string>> = {
+  refused: "its state does not allow this",
+  busy: "it has just changed; try again",
+};
+
+/** Moves a request to its next state, with the mail about it. */
+async function moveTo(
+  { kv, hintMail }: OperationDeps,
+  text: string,
+  move: InvoiceMove,
+  { operator, nowMs }: OperationAct,
+): Promise<OperationResult<z.infer<typeof invoiceRow>, MoveRefusal>> {
+  const missing = refused("missing", "not_found", `There is no such invoice: ${text}`);
+  const id = parseId("invoice", text);
+  const before = id && (await getInvoice(kv, id)).value;
+  if (id === undefined || !before) return missing;
+  const account = await getAccount(kv, before.accountId);
+  const moved = await moveInvoice(kv, {
+    id,
+    move,
+    operator,
+    nowMs,
+    attach(commit, invoice) {
+      if (move.to === "sent") mailInvoiceSent(commit, invoice, account, nowMs);
+      if (move.to === "rejected") mailInvoiceRejected(commit, invoice, account, nowMs);
+    },
+  });
+  if (!moved.ok) {
+    return moved.why === "missing"
+      ? missing
+      : refused(moved.why, "invalid_request", `Nothing was changed: ${refusals[moved.why]}`);
+  }
+  hintMail?.();
+  return { ok: true, body: rowOf(moved.invoice) };
+}
+
+const reason = z.string().min(1).max(maxReasonChars);
+
+function issuedText({ maxChars }: { readonly maxChars: number }) {
+  return z.string().min(1).max(maxChars);
+}
+
+function issuedCode({ maxChars }: { readonly maxChars: number }) {
+  return z.string().max(maxChars).optional();
+}
+
+/** Marks a request as issued. */
+export const issueInvoice = operation({
+  name: "invoices.issue",
+  summary: "Marks a request as issued, with what the invoicing provider assigned",
+  effect: "acts",
+  input: z.strictObject({
+    invoice: z.string(),
+    series: issuedText(issuedFields.series),
+    number: issuedText(issuedFields.number),
+    date: z.iso.date("must be a day such as 2026-11-20"),
+    authorityCode: issuedCode(issuedFields.authorityCode),
+    lookupCode: issuedCode(issuedFields.lookupCode),
+  }),
+  output: invoiceRow,
+  run(deps, { invoice, series, number, date, authorityCode, lookupCode }, act) {
+    const codes = {
+      authorityCode: authorityCode || undefined,
+      lookupCode: lookupCode || undefined,
+    };
+    const issued = { series, number, date, ...defined(codes) };
+    return moveTo(deps, invoice, { to: "issued", issued }, act);
+  },
+});
+
+/** Marks an issued invoice as sent. */
+export const sendInvoice = operation({
+  name: "invoices.send",
+  summary: "Marks an issued invoice as sent; a mail tells the customer",
+  effect: "acts",
+  input: z.strictObject({ invoice: z.string() }),
+  output: invoiceRow,
+  run: (deps, { invoice }, act) => moveTo(deps, invoice, { to: "sent" }, act),
+});
+
+/** Rejects a request. */
+export const rejectInvoice = operation({
+  name: "invoices.reject",
+  summary: "Rejects a request; a mail tells the customer the reason",
+  effect: "acts",
+  input: z.strictObject({ invoice: z.string(), reason }),
+  output: invoiceRow,
+  run: (deps, { invoice, reason }, act) => moveTo(deps, invoice, { to: "rejected", reason }, act),
+});
+
+/** Marks an issued invoice as wrong. */
+export const replaceInvoice = operation({
+  name: "invoices.replace",
+  summary: "Marks an issued invoice as wrong: the customer asks again, and the new one names it",
+  effect: "acts",
+  input: z.strictObject({ invoice: z.string(), reason }),
+  output: invoiceRow,
+  run: (deps, { invoice, reason }, act) => moveTo(deps, invoice, { to: "replaced", reason }, act),
+});

@@ -1,0 +1,41 @@
+/** A gateway whose operator's API is asked by a program, and its audit log. */
+import { assertEquals } from "../assert.ts";
+import { listAuditLines } from "../../../kv/people/audit/operator_audit.ts";
+import { operations } from "../../../routes/operator/operations/operations.ts";
+import {
+  type OperationName,
+  operationPaths,
+} from "../../../routes/operator/operations/contract/paths.ts";
+import { openTestGateway } from "../gateways/gateway_in_process.ts";
+
+const operatorKey = "operator-key-of-a-test-0123456789";
+
+export async function operatorApi() {
+  const gateway = await openTestGateway({ env: { GATEWAY_OPERATOR_KEY: operatorKey } });
+  const send = async (method: string, path: string, body?: unknown, key = operatorKey) => {
+    const response = await gateway.fetch(
+      new Request(`http://gateway/operator${path}`, {
+        method,
+        headers: { authorization: `Bearer ${key}` },
+        body: body === undefined ? null : JSON.stringify(body),
+      }),
+    );
+    return { status: response.status, body: await response.json() };
+  };
+  return {
+    gateway,
+    send,
+    /** Sends a request, and checks that its answer is as the operation declares it. */
+    async done(name: OperationName, path: string, body?: unknown) {
+      const answer = await send(operationPaths[name].method, path, body);
+      assertEquals(answer.status, 200, `${name}: ${JSON.stringify(answer.body)}`);
+      assertEquals(operations[name].schemas.output.parse(answer.body), answer.body);
+      return answer.body;
+    },
+    async audited() {
+      const lines = await listAuditLines(gateway.kv, { count: 20 });
+      return lines.map(({ act, operatorEmail, detail }) => `${act} by ${operatorEmail}: ${detail}`);
+    },
+    [Symbol.asyncDispose]: () => gateway[Symbol.asyncDispose](),
+  };
+}
