@@ -23,7 +23,7 @@ const maxAccountsListed = 1_000;
 const maxReasonChars = 500;
 
 /** Models of one account with limits of their own: more would be a price list. */
-export const maxLimitedModels = 50;
+const maxLimitedModels = 50;
 
 /** Largest limit: twelve digits, as forms take them. */
 const maxLimit = 999_999_999_999;

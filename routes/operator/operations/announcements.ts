@@ -10,6 +10,7 @@ import {
   publishAnnouncement,
   updateAnnouncement,
 } from "../../../kv/people/operators/announcements.ts";
+import { effectiveMomentForm, effectiveMomentMs } from "./contract/editing.ts";
 import { operation, refused } from "./contract/operation.ts";
 
 const announcementRow = z.object({
@@ -56,14 +57,14 @@ export const announce = operation({
     kind: z.enum(announcementKinds),
     title: z.string().min(1).max(maxAnnouncementTitleChars),
     text,
-    startsAt: z.iso.datetime({
-      offset: true,
-      error: "must be a time with its zone, such as 2026-12-01T00:00:00+07:00",
-    }).optional().describe("Absent: now."),
+    startsAt: z.string().optional().describe("A time with its zone; absent: now."),
   }),
   output: announcementRow,
   async run({ kv }, { kind, title, text, startsAt }, act) {
-    const startsAtMs = startsAt === undefined ? act.nowMs : Date.parse(startsAt);
+    const startsAtMs = startsAt === undefined ? act.nowMs : effectiveMomentMs(startsAt, act.nowMs);
+    if (startsAtMs === undefined) {
+      return refused("startsAt", "invalid_request", `startsAt: ${effectiveMomentForm}`, "startsAt");
+    }
     const made = await publishAnnouncement(kv, { kind, title, text, startsAtMs }, act);
     return { ok: true, body: rowOf(made) };
   },

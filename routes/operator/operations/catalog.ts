@@ -17,6 +17,7 @@ import {
   catalogState,
   type ChangeResult,
   changesOfVersion,
+  effectiveMomentForm,
   effectiveMomentMs,
   previewCatalog,
   rollBackCatalog,
@@ -67,7 +68,7 @@ function momentMs(text: string | undefined, nowMs: number): number | undefined {
   if (ms !== undefined) return ms;
   throw new GatewayError(
     "invalid_request",
-    "effective_from: must be a time with its zone within a year, such as 2026-12-01T00:00:00+07:00",
+    `effective_from: ${effectiveMomentForm}`,
     { param: "effective_from" },
   );
 }

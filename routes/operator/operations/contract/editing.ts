@@ -204,6 +204,10 @@ export function editingOf({ kv, clock, catalog, config, control }: Gateway): Cat
 /** Milliseconds ahead of now that a moment may be: price lists are announced months before, not years. */
 const furthestMs = 366 * dayMs;
 
+/** What a moment must be, for messages. */
+export const effectiveMomentForm =
+  "must be a time with its zone within a year, such as 2026-12-01T00:00:00+07:00";
+
 /**
  * Reads a time with its zone, such as `2026-12-01T00:00:00+07:00`.
  *

@@ -134,7 +134,7 @@ export const startCampaign = operation({
   effect: "acts",
   input: z.partialRecord(z.enum(campaignFieldNames), z.string()),
   output: campaignRow,
-  async run({ kv }, typed, act) {
+  async run({ kv, topup }, typed, act) {
     const fields: CampaignFields = { ...noCampaignFields, ...defined(typed) };
     const read = readCampaign(fields, act.nowMs);
     if (!read.ok) {
@@ -143,7 +143,8 @@ export const startCampaign = operation({
       return refused(field, "invalid_request", text, field);
     }
     // The limit binds persons alone: a program always needs one, and the owner of the store may write whatever row.
-    const made = await makeCampaign(kv, read.terms, { ...act, limitMicroVnd: 0n });
+    const limitMicroVnd = topup?.approvalAboveMicroVnd ?? 0n;
+    const made = await makeCampaign(kv, read.terms, { ...act, limitMicroVnd });
     return { ok: true, body: campaignJson(made) };
   },
 });

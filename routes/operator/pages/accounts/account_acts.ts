@@ -8,8 +8,6 @@
  */
 import { microVndPerVnd } from "../../../../core/billing/money/micro_vnd.ts";
 import { parseWrittenAmount } from "../../../../core/billing/money/read_amount.ts";
-import { setRateLimits } from "../../../../kv/people/accounts/rate_limits.ts";
-import { setBlocked } from "../../../../kv/people/accounts/accounts.ts";
 import { requestApproval } from "../../../../kv/services/operations/approvals.ts";
 import {
   type Adjustment,
@@ -20,7 +18,9 @@ import { formIdField } from "../../../dashboard/components/mod.ts";
 import { readForm } from "../../../dashboard/page/form_data.ts";
 import { accountOf, accountPage } from "./account_page.tsx";
 import { balanceIn } from "../../operations/contract/operation.ts";
+import { limitAccount, turnAccount } from "../../operations/accounts.ts";
 import {
+  actOf,
   aloneIn,
   doneAt,
   type OperatorContext,
@@ -42,10 +42,12 @@ async function block(c: OperatorContext, deps: OperatorDeps, blocked: boolean) {
   if (account === undefined) return await notFoundPage(c);
   const t = frameTexts[c.get("visitor").locale];
   const reason = (await readForm(c)).text("reason");
-  if (reason === "") return await accountPage(c, deps, account, t.problems.reason);
-  const act = { operator: operatorOf(c), nowMs: deps.clock.nowMs() };
-  const changed = await setBlocked(deps.kv, account.id, { blocked, reason }, act);
-  if (changed === undefined) return await accountPage(c, deps, account, t.problems.busy);
+  const wanted = { account: account.id, blocked, reason };
+  const turned = await turnAccount.run(deps, wanted, actOf(c, deps));
+  if (!turned.ok) {
+    const problem = t.problems[turned.why === "input" ? "reason" : "busy"];
+    return await accountPage(c, deps, account, problem);
+  }
   return doneAt(c, `/operator/accounts/${account.id}`, blocked ? "blocked" : "unblocked");
 }
 
@@ -102,18 +104,17 @@ async function setLimits(c: OperatorContext, deps: OperatorDeps) {
   const { locale } = c.get("visitor");
   const t = frameTexts[locale];
   const form = await readForm(c);
-  const reason = form.text("reason");
-  if (reason === "") return await accountPage(c, deps, account, t.problems.reason);
-  const read = readRateForm(form, (id) => deps.rates?.model(id) !== undefined);
-  if (!read.ok) {
-    return await accountPage(c, deps, account, rateProblem(read.problem, locale));
+  const read = readRateForm(form);
+  if (!read.ok) return await accountPage(c, deps, account, rateProblem(read.problem, locale));
+  const { limits, models } = read;
+  const wanted = { account: account.id, limits, models, reason: form.text("reason") };
+  const set = await limitAccount.run(deps, wanted, actOf(c, deps));
+  if (!set.ok) {
+    const problem = set.why === "models"
+      ? rateProblem("model", locale)
+      : t.problems[set.why === "input" ? "reason" : "busy"];
+    return await accountPage(c, deps, account, problem);
   }
-  const changed = await setRateLimits(deps.kv, account.id, read.limits, {
-    operator: operatorOf(c),
-    reason,
-    nowMs: deps.clock.nowMs(),
-  });
-  if (changed === undefined) return await accountPage(c, deps, account, t.problems.busy);
   return doneAt(c, `/operator/accounts/${account.id}`, "switched");
 }
 

@@ -1,7 +1,6 @@
 /** The rate limits of one account: what binds it, what is used now, and the form that changes them. */
 import { recordOf } from "../../../../core/lib/base/record_of.ts";
 import type { Account } from "../../../../kv/people/accounts/accounts.ts";
-import { maxLimitedModels } from "../../operations/accounts.ts";
 import { Card, PostForm, SubmitButton, TextField } from "../../../dashboard/components/mod.ts";
 import { formatCount } from "../../../dashboard/text/format.ts";
 import { defineTexts, type Locale, parseTypedLimit } from "../../../dashboard/text/i18n.ts";
@@ -14,7 +13,7 @@ import {
   type RateLimitOf,
   rateLimitsOf,
 } from "../../../../core/limits/limit_table.ts";
-import type { AccountRateLimits, RateOverrides } from "../../../../core/limits/rate_limits.ts";
+import type { AccountRateLimits } from "../../../../core/limits/rate_limits.ts";
 import type { PostedForm } from "../../../dashboard/page/form_data.ts";
 
 // Reads the form in which an operator sets the rate limits of one account.
@@ -37,11 +36,11 @@ function written(text: string): Written {
   return value === undefined ? { ok: false } : { ok: true, value };
 }
 
-function overridesOf(
-  names: readonly RateLimitName[],
-  textOf: (name: RateLimitName, at: number) => string,
-): RateOverrides | undefined {
-  const overrides: { -readonly [Name in RateLimitName]?: number | "none" } = {};
+function overridesOf<Name extends RateLimitName>(
+  names: readonly Name[],
+  textOf: (name: Name, at: number) => string,
+): RateOverridesOf<Name> | undefined {
+  const overrides: { -readonly [Limit in Name]?: number | "none" } = {};
   for (const [at, name] of names.entries()) {
     const one = written(textOf(name, at));
     if (!one.ok) return undefined;
@@ -50,32 +49,33 @@ function overridesOf(
   return overrides;
 }
 
-/** The result of reading the form: limits, none at all, or what is wrong. */
+/** Limits in place of the defaults, of some names. */
+type RateOverridesOf<Name extends RateLimitName> = { readonly [Limit in Name]?: number | "none" };
+
+/** The result of reading the form: limits of the account and of single models, or what is wrong. */
 export type RateFormResult =
-  | { readonly ok: true; readonly limits: AccountRateLimits | undefined }
+  | {
+    readonly ok: true;
+    readonly limits: RateOverridesOf<RateLimitOf<"account">>;
+    readonly models: Record<string, RateOverridesOf<RateLimitOf<"account_model">>>;
+  }
   | { readonly ok: false; readonly problem: "limit" | "model" };
 
-/**
- * Reads the form.
- *
- * @param isModel whether a model of this id exists
- */
-export function readRateForm(form: PostedForm, isModel: (id: string) => boolean): RateFormResult {
-  const own = overridesOf(accountFields, (name) => form.text(name));
-  if (own === undefined) return { ok: false, problem: "limit" };
+/** Reads the form. Whether the models exist is for the operation to say. */
+export function readRateForm(form: PostedForm): RateFormResult {
+  const limits = overridesOf(accountFields, (name) => form.text(name));
+  if (limits === undefined) return { ok: false, problem: "limit" };
   const lines = form.text("models").split("\n").map((line) => line.trim()).filter(Boolean);
-  if (lines.length > maxLimitedModels) return { ok: false, problem: "model" };
-  const models: Record<string, RateOverrides> = {};
+  const models: Record<string, RateOverridesOf<RateLimitOf<"account_model">>> = {};
   for (const line of lines) {
     const [id = "", ...texts] = line.split(/\s+/);
-    const limits = texts.length === modelFields.length
+    const own = texts.length === modelFields.length
       ? overridesOf(modelFields, (_name, at) => texts[at] ?? "")
       : undefined;
-    if (!isModel(id) || limits === undefined) return { ok: false, problem: "model" };
-    models[id] = limits;
+    if (own === undefined) return { ok: false, problem: "model" };
+    models[id] = own;
   }
-  const limits = { ...own, ...(lines.length > 0 && { models }) };
-  return { ok: true, limits: Object.keys(limits).length === 0 ? undefined : limits };
+  return { ok: true, limits, models };
 }
 
 function textOf(value: number | "none" | undefined, absent: string): string {

@@ -16,7 +16,6 @@ import {
   campaignFields,
   maxCampaignNameChars,
   noCampaignFields,
-  readCampaign,
 } from "../../../../core/trade/credits/campaign_form.ts";
 import { recordOf } from "../../../../core/lib/base/record_of.ts";
 import { csvFile } from "../../../../core/lib/base/csv.ts";
@@ -26,14 +25,14 @@ import {
   approveCampaign,
   getCampaign,
   listCampaigns,
-  makeCampaign,
-  pauseCampaign,
 } from "../../../../kv/money/credits/campaigns.ts";
+import { defined } from "../../../../core/lib/base/defined.ts";
 import {
-  makeVouchers,
-  maxCodesAtOnce,
-  maxUsesOfCode,
-} from "../../../../kv/money/credits/vouchers.ts";
+  campaignRefusal,
+  makeCodes,
+  startCampaign,
+  turnCampaign,
+} from "../../operations/money/campaigns.ts";
 import {
   Card,
   Notice,
@@ -49,10 +48,10 @@ import type { DashboardEnv, Visitor } from "../../../dashboard/page/visitor.ts";
 import { csvDownloadHeaders } from "../../../http/query.ts";
 import { balanceIn } from "../../operations/contract/operation.ts";
 import {
+  actOf,
   doneAt,
   type OperatorContext,
   type OperatorDeps,
-  operatorOf,
   type OperatorPage,
   renderOperatorPage,
 } from "../base/frame.tsx";
@@ -181,15 +180,10 @@ async function campaignsPage(
 async function create(c: OperatorContext, deps: OperatorDeps) {
   const form = await readForm(c);
   const typed: CampaignFields = recordOf(campaignFieldNames, (name) => form.text(name));
-  const nowMs = deps.clock.nowMs();
-  const read = readCampaign(typed, nowMs);
-  if (!read.ok) return await campaignsPage(c, deps, { typed, wrong: read.field });
-  const { id } = await makeCampaign(deps.kv, read.terms, {
-    operator: operatorOf(c),
-    nowMs,
-    limitMicroVnd: deps.topup.approvalAboveMicroVnd,
-  });
-  return doneAt(c, `${path}/${id}`, "resolved");
+  const made = await startCampaign.run(deps, typed, actOf(c, deps));
+  if (made.ok) return doneAt(c, `${path}/${made.body.id}`, "resolved");
+  const wrong = campaignFieldNames.find((name) => name === made.why);
+  return await campaignsPage(c, deps, { typed, ...defined({ wrong }) });
 }
 
 async function campaignOf(c: OperatorContext, deps: OperatorDeps): Promise<Campaign | undefined> {
@@ -293,36 +287,34 @@ async function act(c: OperatorContext, deps: OperatorDeps, what: "pause" | "resu
   const campaign = await campaignOf(c, deps);
   if (campaign === undefined) return await notFoundPage(c);
   const { id } = campaign;
-  const by = { operator: operatorOf(c), nowMs: deps.clock.nowMs() };
-  const result = what === "approve"
-    ? await approveCampaign(deps.kv, id, by)
-    : await pauseCampaign(deps.kv, id, what === "pause", by);
-  if (result === "done") return doneAt(c, `${path}/${id}`, "resolved");
-  const problem = campaignTexts[c.get("visitor").locale].refusals[result];
+  const by = actOf(c, deps);
+  const refusal = what === "approve"
+    ? campaignRefusal(await approveCampaign(deps.kv, id, by))
+    : await turnCampaign.run(deps, { campaign: id, paused: what === "pause" }, by);
+  if (refusal === undefined || refusal.ok) return doneAt(c, `${path}/${id}`, "resolved");
+  const { refusals } = campaignTexts[c.get("visitor").locale];
+  const problem = refusals[refusal.why === "input" ? "missing" : refusal.why];
   return await campaignPage(c, deps, { problem });
 }
 
-function numberIn(text: string, most: number): number | undefined {
-  const value = /^\d{1,7}$/.test(text) ? Number(text) : 0;
-  return value >= 1 && value <= most ? value : undefined;
+/** A whole number as typed; 0 for anything else. */
+function numberIn(text: string): number {
+  return /^\d{1,7}$/.test(text) ? Number(text) : 0;
 }
 
 /** Makes codes and sends them, the only time that they are shown. */
-async function makeCodes(c: OperatorContext, deps: OperatorDeps) {
+async function downloadCodes(c: OperatorContext, deps: OperatorDeps) {
   const campaign = await campaignOf(c, deps);
   if (campaign === undefined) return await notFoundPage(c);
   const form = await readForm(c);
-  const count = numberIn(form.text("count"), maxCodesAtOnce);
-  const maxUses = numberIn(form.text("uses"), maxUsesOfCode);
-  if (count === undefined || maxUses === undefined) {
-    return await campaignPage(c, deps, { isWrongCount: true });
-  }
-  const made = await makeVouchers(deps.kv, { campaignId: campaign.id, count, maxUses }, {
-    operator: operatorOf(c),
-    nowMs: deps.clock.nowMs(),
-  });
+  const wanted = {
+    campaign: campaign.id,
+    count: numberIn(form.text("count")),
+    uses: numberIn(form.text("uses")),
+  };
+  const made = await makeCodes.run(deps, wanted, actOf(c, deps));
   if (!made.ok) return await campaignPage(c, deps, { isWrongCount: true });
-  const text = csvFile([{ name: "code", cell: (code: string) => code }], made.codes);
+  const text = csvFile([{ name: "code", cell: (code: string) => code }], made.body.codes);
   return c.body(text, 200, csvDownloadHeaders(`vouchers-${campaign.id}.csv`));
 }
 
@@ -334,7 +326,7 @@ function createCampaignPages(deps: OperatorDeps): Hono<DashboardEnv> {
     .post(`${path}/:id/pause`, (c) => act(c, deps, "pause"))
     .post(`${path}/:id/resume`, (c) => act(c, deps, "resume"))
     .post(`${path}/:id/approve`, (c) => act(c, deps, "approve"))
-    .post(`${path}/:id/codes.csv`, (c) => makeCodes(c, deps));
+    .post(`${path}/:id/codes.csv`, (c) => downloadCodes(c, deps));
 }
 
 export const campaignPages: OperatorPage = {

@@ -1,14 +1,11 @@
 /** `/operator/announcements`: what customers are told of incidents and planned maintenance. */
 import { Hono } from "hono";
-import { parseId } from "../../../../core/lib/ids/ids.ts";
 import {
   type Announcement,
   announcementKinds,
   listAnnouncements,
   maxAnnouncementTextChars,
   maxAnnouncementTitleChars,
-  publishAnnouncement,
-  updateAnnouncement,
 } from "../../../../kv/people/operators/announcements.ts";
 import {
   Card,
@@ -22,11 +19,12 @@ import { readForm } from "../../../dashboard/page/form_data.ts";
 import { defineTexts } from "../../../dashboard/text/i18n.ts";
 import { AnnouncementView } from "../../../dashboard/frame/announcement_list.tsx";
 import type { DashboardEnv, Visitor } from "../../../dashboard/page/visitor.ts";
+import { addAnnouncementUpdate, announce } from "../../operations/announcements.ts";
 import {
+  actOf,
   doneAt,
   type OperatorContext,
   type OperatorDeps,
-  operatorOf,
   type OperatorPage,
   renderOperatorPage,
 } from "../base/frame.tsx";
@@ -166,45 +164,33 @@ async function announcementsPage(c: OperatorContext, deps: OperatorDeps, problem
   );
 }
 
-/** Reads the time of a field in Vietnam time; `undefined` if it is none. */
-function momentOf(text: string): number | undefined {
-  if (!/^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}(?::\d{2})?$/.test(text)) return undefined;
-  const ms = Date.parse(`${text}+07:00`);
-  return Number.isNaN(ms) ? undefined : ms;
-}
-
 async function publish(c: OperatorContext, deps: OperatorDeps) {
   const t = texts[c.get("visitor").locale];
   const form = await readForm(c);
-  const [title, text, starts] = [form.text("title"), form.text("text"), form.text("starts")];
-  const kind = announcementKinds.find((one) => one === form.text("kind")) ?? "incident";
-  if (title === "" || text === "") return await announcementsPage(c, deps, t.incomplete);
-  const nowMs = deps.clock.nowMs();
-  const startsAtMs = starts === "" ? nowMs : momentOf(starts);
-  if (startsAtMs === undefined) return await announcementsPage(c, deps, t.badTime);
-  const act = { operator: operatorOf(c), nowMs };
-  await publishAnnouncement(deps.kv, { kind, title, text, startsAtMs }, act);
-  return doneAt(c, path, "resolved");
+  const starts = form.text("starts");
+  const published = await announce.run(deps, {
+    kind: announcementKinds.find((one) => one === form.text("kind")) ?? "incident",
+    title: form.text("title").slice(0, maxAnnouncementTitleChars),
+    text: form.text("text").slice(0, maxAnnouncementTextChars),
+    // The field has Vietnam time.
+    ...(starts !== "" && { startsAt: `${starts}+07:00` }),
+  }, actOf(c, deps));
+  if (published.ok) return doneAt(c, path, "resolved");
+  const problem = published.why === "startsAt" ? t.badTime : t.incomplete;
+  return await announcementsPage(c, deps, problem);
 }
 
 async function update(c: OperatorContext, deps: OperatorDeps) {
   const t = texts[c.get("visitor").locale];
-  const id = parseId("announcement", c.req.param("id") ?? "");
-  if (id === undefined) return await announcementsPage(c, deps, t.refusals.missing);
   const form = await readForm(c);
-  const text = form.text("text");
-  if (text === "") return await announcementsPage(c, deps, t.incomplete);
-  const result = await updateAnnouncement(
-    deps.kv,
-    id,
-    { text, ends: form.text("ends") === "yes" },
-    {
-      operator: operatorOf(c),
-      nowMs: deps.clock.nowMs(),
-    },
-  );
-  if (typeof result === "string") return await announcementsPage(c, deps, t.refusals[result]);
-  return doneAt(c, path, "resolved");
+  const updated = await addAnnouncementUpdate.run(deps, {
+    announcement: c.req.param("id") ?? "",
+    text: form.text("text").slice(0, maxAnnouncementTextChars),
+    ends: form.text("ends") === "yes",
+  }, actOf(c, deps));
+  if (updated.ok) return doneAt(c, path, "resolved");
+  const problem = updated.why === "input" ? t.incomplete : t.refusals[updated.why];
+  return await announcementsPage(c, deps, problem);
 }
 
 function createAnnouncementPages(deps: OperatorDeps): Hono<DashboardEnv> {
