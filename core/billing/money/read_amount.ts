@@ -2,7 +2,7 @@
  * Reads amounts of money as people write them in Vietnamese and in English, where the point and the comma swap their
  * meanings. Every form, file and command reads amounts here.
  */
-import { parseVnd } from "./micro_vnd.ts";
+import { microVndPerVnd, parseVnd } from "./micro_vnd.ts";
 
 /** What a written amount says. */
 export type ReadAmount =
@@ -78,6 +78,27 @@ export function parseWrittenAmount(text: string): bigint | undefined {
   if (plain === "" || plain === "-") return 0n;
   const read = readAmount(plain, "payment");
   return read.ok ? read.microVnd : undefined;
+}
+
+/**
+ * Parses an amount in whole VND as an operator types it into a form or a command: `50.000` is fifty thousand, a minus
+ * debits. `undefined` for an empty text, 0, fractions and anything ambiguous.
+ *
+ * @example
+ * ```ts
+ * import { parseTypedVnd } from "./read_amount.ts";
+ * if (parseTypedVnd("50.000") !== 50_000_000_000n) throw new Error("not fifty thousand");
+ * if (parseTypedVnd("-50000") !== -50_000_000_000n) throw new Error("not a debit");
+ * for (const unclear of ["50.0000", "50.5", "0", ""]) {
+ *   if (parseTypedVnd(unclear) !== undefined) throw new Error(unclear);
+ * }
+ * ```
+ */
+export function parseTypedVnd(text: string): bigint | undefined {
+  const amountMicroVnd = parseWrittenAmount(text);
+  const isWhole = amountMicroVnd !== undefined && amountMicroVnd !== 0n &&
+    amountMicroVnd % microVndPerVnd === 0n;
+  return isWhole ? amountMicroVnd : undefined;
 }
 
 /** Describes why a price cannot be read, for the operator who wrote it; `undefined` if it can. */

@@ -250,7 +250,8 @@ export async function decideApproval(
     },
   } as const;
   if (approval.act.kind === "adjust") {
-    return await adjustWallet(kv, approval.act, { ...context, caseId: id, authority });
+    const adjusted = await adjustWallet(kv, approval.act, { ...context, caseId: id, authority });
+    return adjusted.ok ? { ok: true } : adjusted;
   }
   const result = await assignBankNotice(kv, approval.act, { ...context, authority });
   return result.ok ? { ok: true } : result;

@@ -5,8 +5,13 @@ import type { Account } from "../../people/accounts/accounts.ts";
 import type { BalanceOf } from "../../money/payments/bank_assignment.ts";
 import { compareAndSet } from "../../engine/store/cas.ts";
 import { accountKey, approvalOfFormKey, ledgerOperationKey } from "../../engine/schema/keys.ts";
-import { credit, debit, type MovementResult } from "../../money/ledger/ledger.ts";
-import { addAuditLine, type MovedMoney, type Operator } from "../../people/audit/operator_audit.ts";
+import { credit, debit, type LedgerEntry, type MovementResult } from "../../money/ledger/ledger.ts";
+import {
+  addAuditLine,
+  type commandLine,
+  type MovedMoney,
+  type Operator,
+} from "../../people/audit/operator_audit.ts";
 import { type Authority, authorize, isAsSeen } from "../../people/operators/operator_authority.ts";
 import type { AtomicWrite, KeyValueStore } from "../../engine/store/key_value_store.ts";
 
@@ -17,37 +22,54 @@ export interface Adjustment {
   readonly reason: string;
 }
 
-/** The operator, the time and the authority of a correction. */
-export interface AdjustmentContext {
-  readonly operator: Operator;
+interface AdjustmentMoment {
   readonly nowMs: number;
-  /**
-   * The id of the approval or of the submitted form: a form that is sent twice moves money once.
-   */
-  readonly caseId: string;
-  readonly authority: Authority;
   readonly balanceOf: BalanceOf;
   /** The mark of the facts that the operator has seen; see `kv/people/operators/operator_authority.ts`. */
   readonly seen?: string | undefined;
 }
 
+/** An operator with an account, and the authority of the correction. */
+export interface OperatorAdjustment extends AdjustmentMoment {
+  readonly operator: Operator;
+  /**
+   * The id of the approval or of the submitted form: a form that is sent twice moves money once.
+   */
+  readonly caseId: string;
+  readonly authority: Authority;
+}
+
+/** The owner of the machine, whom no limit binds. */
+export interface OwnerAdjustment extends AdjustmentMoment {
+  readonly operator: typeof commandLine;
+  /** The owner's own, under which the correction counts once; never one of the gateway. */
+  readonly operationId: string;
+}
+
+/** Who corrects, when, and on what authority. */
+export type AdjustmentContext = OperatorAdjustment | OwnerAdjustment;
+
 /**
  * The result of an adjustment. `target`: the account is gone. `insufficient`: the wallet has too
- * little. `state`: the form has moved something else. `beneficiary`, `limit`: see `authorize`.
+ * little. `state`: the form or the operation id has moved something else. `beneficiary`, `limit`: see `authorize`.
  * `busy`: the rows kept changing. `changed`: the facts are not those that the operator has seen.
  */
 export type AdjustmentResult =
-  | { readonly ok: true }
+  | {
+    readonly ok: true;
+    /** `duplicate`: the case had moved the money before. */
+    readonly status: "applied" | "duplicate";
+    readonly entry: LedgerEntry;
+  }
   | {
     readonly ok: false;
-    readonly why:
-      | "target"
-      | "insufficient"
-      | "state"
-      | "beneficiary"
-      | "limit"
-      | "busy"
-      | "changed";
+    readonly why: "insufficient";
+    readonly availableMicroVnd: bigint;
+  }
+  | { readonly ok: false; readonly why: "state"; readonly entry: LedgerEntry }
+  | {
+    readonly ok: false;
+    readonly why: "target" | "beneficiary" | "limit" | "busy" | "changed";
   };
 
 /** Returns the operation id under which a case moves money. */
@@ -59,7 +81,7 @@ export function adjustmentOperationId(caseId: string): string {
 const adjustAttempts = 4;
 
 /**
- * Credits or debits a wallet, once per case id. A deleted account gets no credit, even if the
+ * Credits or debits a wallet, once per case or operation id. A deleted account gets no credit, even if the
  * adjustment was requested earlier.
  */
 export async function adjustWallet(
@@ -74,57 +96,86 @@ export async function adjustWallet(
   return outcome === "conflict" ? { ok: false, why: "busy" } : outcome.done;
 }
 
-type Refusal = Extract<AdjustmentResult, { ok: false }>["why"];
 type Attempt = { readonly done: AdjustmentResult } | "again";
+
+function operationIdOf(context: AdjustmentContext): string {
+  return "operationId" in context ? context.operationId : adjustmentOperationId(context.caseId);
+}
 
 async function tryToAdjust(
   kv: KeyValueStore,
   adjustment: Adjustment,
   context: AdjustmentContext,
 ): Promise<Attempt> {
-  const { operator, nowMs, caseId, authority, seen } = context;
   const { accountId, amountMicroVnd } = adjustment;
-  const refused = (why: Refusal) => ({ done: { ok: false, why } as const });
-  const [account, earlier, asked] = await kv.getMany<[Account, unknown, unknown]>([
+  const { seen } = context;
+  const [account, earlier] = await kv.getMany<[Account, unknown]>([
     accountKey(accountId),
-    ledgerOperationKey(adjustmentOperationId(caseId)),
-    approvalOfFormKey(caseId),
+    ledgerOperationKey(operationIdOf(context)),
   ]);
   // A repeated form does not count towards the limit again, nor is it checked against it.
   if (earlier.value !== null) return attemptOf(await move(kv, adjustment, context, () => {}));
-  if (account.value === null) return refused("target");
-  if (amountMicroVnd > 0n && account.value.deletedAtMs !== undefined) return refused("target");
-  if (!isAsSeen(seen, { amountMicroVnd, account: account.value })) return refused("changed");
-  // The form has requested a second operator, so it must not move the money alone later.
-  if (authority.kind === "alone" && asked.value !== null) return refused("limit");
-  const allowed = await authorize(kv, authority, {
-    operator,
-    account: account.value,
-    amountMicroVnd,
-    nowMs,
-  });
-  if (!allowed.ok) return refused(allowed.why);
+  if (account.value === null) return { done: { ok: false, why: "target" } };
+  if (amountMicroVnd > 0n && account.value.deletedAtMs !== undefined) {
+    return { done: { ok: false, why: "target" } };
+  }
+  if (!isAsSeen(seen, { amountMicroVnd, account: account.value })) {
+    return { done: { ok: false, why: "changed" } };
+  }
+  const allowed = await allow(kv, amountMicroVnd, account.value, context);
+  if (!allowed.ok) return { done: allowed };
   const result = await move(kv, adjustment, context, (operation, money) => {
     // If the account is deleted or changed in between, the attempt is repeated.
     if (amountMicroVnd > 0n || seen !== undefined) operation.check(account);
-    allowed.attach(operation);
-    if (authority.kind === "approved") authority.attach(operation, money);
-    else operation.check(asked);
+    allowed.attach(operation, money);
   });
   return attemptOf(result);
+}
+
+type Attach = (operation: AtomicWrite, money: MovedMoney) => void;
+
+type Allowed =
+  | { readonly ok: true; readonly attach: Attach }
+  | { readonly ok: false; readonly why: "beneficiary" | "limit" };
+
+/** Decides about the authority, and returns what the commit has to check and write for it. */
+async function allow(
+  kv: KeyValueStore,
+  amountMicroVnd: bigint,
+  account: Account,
+  context: AdjustmentContext,
+): Promise<Allowed> {
+  if ("operationId" in context) return { ok: true, attach: () => {} };
+  const { operator, authority, caseId, nowMs } = context;
+  const asked = await kv.get(approvalOfFormKey(caseId));
+  // The form has requested a second operator, so it must not move the money alone later.
+  if (authority.kind === "alone" && asked.value !== null) return { ok: false, why: "limit" };
+  const allowed = await authorize(kv, authority, { operator, account, amountMicroVnd, nowMs });
+  if (!allowed.ok) return allowed;
+  return {
+    ok: true,
+    attach(operation, money) {
+      allowed.attach(operation);
+      if (authority.kind === "approved") authority.attach(operation, money);
+      else operation.check(asked);
+    },
+  };
 }
 
 async function move(
   kv: KeyValueStore,
   { accountId, amountMicroVnd, reason }: Adjustment,
-  { operator, nowMs, caseId, authority, balanceOf }: AdjustmentContext,
-  attach: (operation: AtomicWrite, money: MovedMoney) => void,
+  context: AdjustmentContext,
+  attach: Attach,
 ): Promise<MovementResult> {
+  const { operator, nowMs, balanceOf } = context;
+  const operationId = operationIdOf(context);
+  const authority = "authority" in context ? context.authority : undefined;
   const movement = {
     accountId,
     amountMicroVnd: amountMicroVnd > 0n ? amountMicroVnd : -amountMicroVnd,
     kind: "admin" as const,
-    operationId: adjustmentOperationId(caseId),
+    operationId,
     reason,
     atMs: nowMs,
     async attach(operation: AtomicWrite) {
@@ -134,12 +185,12 @@ async function move(
         amountMicroVnd,
         balanceBeforeMicroVnd,
         balanceAfterMicroVnd: balanceBeforeMicroVnd + amountMicroVnd,
-        ...(authority.kind === "approved" && { requestedBy: authority.requestedBy.email }),
+        ...(authority?.kind === "approved" && { requestedBy: authority.requestedBy.email }),
       };
       addAuditLine(operation, operator, {
         act: "wallet_adjusted",
         subject: accountId,
-        detail: `${amountMicroVnd} µVND: ${reason}`,
+        detail: `${operationId}: ${reason}`,
         atMs: nowMs,
         money,
       });
@@ -153,11 +204,13 @@ function attemptOf(result: MovementResult): Attempt {
   switch (result.status) {
     case "applied":
     case "duplicate":
-      return { done: { ok: true } };
+      return { done: { ok: true, ...result } };
     case "insufficient":
-      return { done: { ok: false, why: "insufficient" } };
+      return {
+        done: { ok: false, why: "insufficient", availableMicroVnd: result.availableMicroVnd },
+      };
     case "mismatch":
-      return { done: { ok: false, why: "state" } };
+      return { done: { ok: false, why: "state", entry: result.entry } };
     case "conflict":
       return "again";
   }

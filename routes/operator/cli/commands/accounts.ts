@@ -2,46 +2,24 @@
 import type { Hono } from "hono";
 import { z } from "zod";
 import { GatewayError } from "../../../../core/lib/errors/errors.ts";
-import { formatVnd, inVnd, microVndPerVnd } from "../../../../core/billing/money/micro_vnd.ts";
+import { formatVnd, inVnd } from "../../../../core/billing/money/micro_vnd.ts";
 import { createAccount } from "../../../../kv/people/accounts/accounts.ts";
+import { isOwnOperationId } from "../../../../kv/money/ledger/ledger.ts";
+import { commandLine } from "../../../../kv/people/audit/operator_audit.ts";
 import {
-  credit,
-  debit,
-  isOwnOperationId,
-  type MovementResult,
-} from "../../../../kv/money/ledger/ledger.ts";
-import { addAuditLine, commandLine } from "../../../../kv/people/audit/operator_audit.ts";
+  type AdjustmentResult,
+  adjustWallet,
+} from "../../../../kv/services/operations/wallet_adjustment.ts";
 import { forgetSecondFactor } from "../../../../kv/people/accounts/second_factor.ts";
 import { requireAccount } from "../../operations/accounts.ts";
+import { balanceIn } from "../../operations/contract/operation.ts";
 import type { AdminDeps } from "./admin_deps.ts";
-import type { AtomicWrite } from "../../../../kv/engine/store/key_value_store.ts";
 import { defined } from "../../../../core/lib/base/defined.ts";
 import { type ApiKeyId, parseId } from "../../../../core/lib/ids/ids.ts";
-import { parseWrittenAmount } from "../../../../core/billing/money/read_amount.ts";
+import { parseTypedVnd } from "../../../../core/billing/money/read_amount.ts";
 import { createApiKey, revokeApiKey } from "../../../../kv/people/api_keys/api_key_changes.ts";
 
-// Reads amounts of the admin command as the pages do, and repeats them in its answer so that a slip is noticed.
-
-/**
- * Parses an amount in whole VND as an operator types it: `50.000` means what it means in the operator's forms.
- * `undefined` for an empty text, fractions and anything ambiguous.
- *
- * @example
- * ```ts
- * import { readTypedVnd } from "./accounts.ts";
- * if (readTypedVnd("50.000") !== 50_000_000_000n) throw new Error("not fifty thousand");
- * if (readTypedVnd("-50000") !== -50_000_000_000n) throw new Error("not a debit");
- * for (const unclear of ["50.0000", "50.5", "0", ""]) {
- *   if (readTypedVnd(unclear) !== undefined) throw new Error(unclear);
- * }
- * ```
- */
-export function readTypedVnd(text: string): bigint | undefined {
-  const amountMicroVnd = parseWrittenAmount(text);
-  const isWhole = amountMicroVnd !== undefined && amountMicroVnd !== 0n &&
-    amountMicroVnd % microVndPerVnd === 0n;
-  return isWhole ? amountMicroVnd : undefined;
-}
+// Repeats amounts in the answer of the command, so that a slip is noticed.
 
 /** Formats an amount with spaces between thousands: half of the readers would take a dot or a comma for a fraction. */
 function spaced(amountMicroVnd: bigint): string {
@@ -159,11 +137,9 @@ export function addAccountRoutes(
   });
 }
 
-function refusalOf(
-  result: Exclude<MovementResult, { readonly status: "applied" | "duplicate" }>,
-): string {
-  switch (result.status) {
-    case "mismatch": {
+function refusalOf(result: Extract<AdjustmentResult, { readonly ok: false }>): string {
+  switch (result.why) {
+    case "state": {
       const { amountMicroVnd, reason } = result.entry;
       return `this operation id was used for ${
         formatVnd(amountMicroVnd)
@@ -171,8 +147,15 @@ function refusalOf(
     }
     case "insufficient":
       return `the wallet has ${formatVnd(result.availableMicroVnd)} VND that no running call holds`;
-    case "conflict":
+    case "target":
+      return "the account is deleted";
+    case "busy":
+    case "changed":
       return "the wallet kept changing; try again";
+    // No limit binds the owner of the machine.
+    case "beneficiary":
+    case "limit":
+      return "it needs somebody else";
   }
 }
 
@@ -183,39 +166,24 @@ export function addCreditRoute(
 ): void {
   app.post("/accounts/:account/credit", async (context) => {
     const { vnd, reason, operationId } = creditBody.parse(await context.req.json());
-    const amountMicroVnd = readTypedVnd(vnd);
+    const amountMicroVnd = parseTypedVnd(vnd);
     if (amountMicroVnd === undefined) {
       throw new GatewayError("invalid_request", `Not an amount in whole VND: ${vnd}`);
     }
     const accountId = await requireAccount(kv, context.req.param("account"));
-    const atMs = clock.nowMs();
-    const movement = {
-      accountId,
-      kind: "admin",
+    const result = await adjustWallet(kv, { accountId, amountMicroVnd, reason }, {
+      operator: commandLine,
       operationId,
-      reason,
-      atMs,
-      async attach(operation: AtomicWrite) {
-        const { totalMicroVnd: balanceBeforeMicroVnd } = await wallet.balance(accountId);
-        const balanceAfterMicroVnd = balanceBeforeMicroVnd + amountMicroVnd;
-        addAuditLine(operation, commandLine, {
-          act: "wallet_adjusted",
-          subject: accountId,
-          detail: `${operationId}: ${reason}`,
-          atMs,
-          money: { accountId, amountMicroVnd, balanceBeforeMicroVnd, balanceAfterMicroVnd },
-        });
-      },
-    } as const;
-    const result = amountMicroVnd > 0n
-      ? await credit(kv, { ...movement, amountMicroVnd })
-      : await debit(kv, { ...movement, amountMicroVnd: -amountMicroVnd });
-    if (result.status !== "applied" && result.status !== "duplicate") {
+      nowMs: clock.nowMs(),
+      balanceOf: balanceIn({ wallet }),
+    });
+    if (!result.ok) {
       throw new GatewayError("invalid_request", `Nothing was moved: ${refusalOf(result)}`);
     }
+    const { status, entry } = result;
     const balance = await wallet.balance(accountId);
-    const summary = movementSummary(amountMicroVnd, result.status);
+    const summary = movementSummary(amountMicroVnd, status);
     const balanceVnd = formatVnd(balance.totalMicroVnd);
-    return Response.json(inVnd({ summary, ...result, balanceVnd }));
+    return Response.json(inVnd({ summary, status, entry, balanceVnd }));
   });
 }

@@ -6,8 +6,7 @@
  * - Out: HTML, blocked accounts, adjustments, requests for approval.
  * - Never: sets a balance: money only moves.
  */
-import { microVndPerVnd } from "../../../../core/billing/money/micro_vnd.ts";
-import { parseWrittenAmount } from "../../../../core/billing/money/read_amount.ts";
+import { parseTypedVnd } from "../../../../core/billing/money/read_amount.ts";
 import { requestApproval } from "../../../../kv/services/operations/approvals.ts";
 import {
   type Adjustment,
@@ -57,11 +56,9 @@ async function adjust(c: OperatorContext, deps: OperatorDeps) {
   if (account === undefined || account.deletedAtMs !== undefined) return await notFoundPage(c);
   const t = frameTexts[c.get("visitor").locale];
   const form = await readForm(c);
-  const amountMicroVnd = parseWrittenAmount(form.text("amount"));
+  const amountMicroVnd = parseTypedVnd(form.text("amount"));
   const reason = form.text("reason");
-  const isWhole = amountMicroVnd !== undefined && amountMicroVnd !== 0n &&
-    amountMicroVnd % microVndPerVnd === 0n;
-  if (!isWhole) return await accountPage(c, deps, account, t.problems.amount);
+  if (amountMicroVnd === undefined) return await accountPage(c, deps, account, t.problems.amount);
   if (reason === "") return await accountPage(c, deps, account, t.problems.reason);
   const formId = form.formId();
   if (formId === undefined) return await accountPage(c, deps, account, t.problems.busy);

@@ -15,7 +15,10 @@ import { listReviews } from "../../../../kv/money/payments/bank_notices.ts";
 import { resolveBankNotice } from "../../../../kv/money/payments/bank_intake.ts";
 import { credit } from "../../../../kv/money/ledger/ledger.ts";
 import { listAuditLines } from "../../../../kv/people/audit/operator_audit.ts";
-import { adjustWallet } from "../../../../kv/services/operations/wallet_adjustment.ts";
+import {
+  type AdjustmentResult,
+  adjustWallet,
+} from "../../../../kv/services/operations/wallet_adjustment.ts";
 import { checkTopups } from "../../../../kv/money/payments/topup_checks.ts";
 import { getTopupOrder } from "../../../../kv/money/payments/topups.ts";
 import { block } from "../../../support/worlds/blocked_account.ts";
@@ -244,6 +247,11 @@ Deno.test("an account that was deleted since is given nothing, also at the momen
   }
 });
 
+function movedBy(result: AdjustmentResult) {
+  if (!result.ok) throw new Error(result.why);
+  return result;
+}
+
 Deno.test("an adjustment sent twice moves money once, and never below zero", async () => {
   using kv = await Deno.openKv(":memory:");
   const { world, ann, context } = await reviewedNotice(kv);
@@ -252,12 +260,20 @@ Deno.test("an adjustment sent twice moves money once, and never below zero", asy
       ...context,
       caseId,
     });
-  assertEquals(await adjust(50_000, "form-1"), { ok: true });
-  assertEquals(await adjust(50_000, "form-1"), { ok: true });
+  const applied = { amountMicroVnd: fromVnd(50_000), operationId: "adj:form-1" };
+  for (const status of ["applied", "duplicate"] as const) {
+    const { entry, ...moved } = movedBy(await adjust(50_000, "form-1"));
+    assertEquals(moved, { ok: true, status });
+    assertEquals({ ...entry, ...applied }, entry);
+  }
   assertEquals(await world.balanceVnd(ann.id), 50_000);
-  assertEquals(await adjust(-50_001, "form-2"), { ok: false, why: "insufficient" });
-  assertEquals(await adjust(-20_000, "form-3"), { ok: true });
-  assertEquals(await adjust(-10_000, "form-3"), { ok: false, why: "state" });
+  assertEquals(await adjust(-50_001, "form-2"), {
+    ok: false,
+    why: "insufficient",
+    availableMicroVnd: fromVnd(50_000),
+  });
+  const { entry } = movedBy(await adjust(-20_000, "form-3"));
+  assertEquals(await adjust(-10_000, "form-3"), { ok: false, why: "state", entry });
   assertEquals(await world.balanceVnd(ann.id), 30_000);
   assertEquals((await listAuditLines(kv, { count: 10 })).length, 2);
 });

@@ -1,13 +1,13 @@
 import { assert, assertEquals } from "../../../support/assert.ts";
 import { fromVnd } from "../../../../core/billing/money/micro_vnd.ts";
-import { createAccount } from "../../../../kv/people/accounts/accounts.ts";
+import { createAccount, forgetPerson } from "../../../../kv/people/accounts/accounts.ts";
 import {
   decideApproval,
   listApprovals,
   requestApproval,
 } from "../../../../kv/services/operations/approvals.ts";
 import { assignBankNotice } from "../../../../kv/money/payments/bank_assignment.ts";
-import { listAuditLines } from "../../../../kv/people/audit/operator_audit.ts";
+import { commandLine, listAuditLines } from "../../../../kv/people/audit/operator_audit.ts";
 import { adjustWallet } from "../../../../kv/services/operations/wallet_adjustment.ts";
 import { notice, operator, reviewedNotice } from "../../../support/worlds/topup_world.ts";
 import type { KeyValueStore } from "../../../../kv/engine/store/key_value_store.ts";
@@ -89,7 +89,7 @@ Deno.test("a repeated form counts once, and one that asked for a second operator
   const adjustment = { accountId: ann.id, amountMicroVnd: fromVnd(4_000_000), reason: "r" };
   const send = (caseId: string, nowMs = context.nowMs) =>
     adjustWallet(kv, adjustment, { ...context, nowMs, caseId });
-  assertEquals([await send("a"), await send("a")], [{ ok: true }, { ok: true }]);
+  assertEquals([(await send("a")).ok, (await send("a")).ok], [true, true]);
   assertEquals(await send("b"), { ok: false, why: "limit" });
   const act = { kind: "adjust", ...adjustment } as const;
   assertEquals(await requestApproval(kv, act, { ...context, formId: "a" }), {
@@ -99,6 +99,35 @@ Deno.test("a repeated form counts once, and one that asked for a second operator
   assert((await requestApproval(kv, act, { ...context, formId: "b" })).ok);
   assertEquals(await send("b", context.nowMs + 48 * hourMs), { ok: false, why: "limit" });
   assertEquals(await world.balanceVnd(ann.id), 4_000_000);
+});
+
+Deno.test("the owner of the machine corrects without a limit, once per operation id and not for the deleted", async () => {
+  using kv = await Deno.openKv(":memory:");
+  const { world, ann, context } = await authorityWorld(kv);
+  const { nowMs, balanceOf } = context;
+  const correct = async (amountVnd: number, operationId: string) => {
+    const amountMicroVnd = fromVnd(amountVnd);
+    const adjustment = { accountId: ann.id, amountMicroVnd, reason: "as agreed" };
+    const by = { operator: commandLine, operationId, nowMs, balanceOf };
+    const result = await adjustWallet(kv, adjustment, by);
+    return result.ok ? result.status : result.why;
+  };
+  assertEquals(await correct(90_000_000, "invoice-17"), "applied");
+  assertEquals(await correct(90_000_000, "invoice-17"), "duplicate");
+  assertEquals(await correct(1, "invoice-17"), "state");
+  assertEquals(await correct(-90_000_001, "invoice-18"), "insufficient");
+  const [line, ...others] = await listAuditLines(kv, { count: 9 });
+  assertEquals(others, []);
+  assertEquals([line?.act, line?.operatorEmail, line?.operatorId, line?.detail], [
+    "wallet_adjusted",
+    "command line",
+    undefined,
+    "invoice-17: as agreed",
+  ]);
+  await forgetPerson(kv, ann.id, nowMs);
+  assertEquals(await correct(1, "invoice-19"), "target");
+  assertEquals(await correct(-90_000_000, "invoice-20"), "applied");
+  assertEquals(await world.balanceVnd(ann.id), 0);
 });
 
 Deno.test("an operator moves no money for themselves: not alone, not by asking, not by approving", async () => {
