@@ -43,6 +43,7 @@ import {
 } from "../../people/audit/operator_audit.ts";
 import { getTopupOrder } from "../payments/topups.ts";
 import type { AtomicWrite, KeyValueStore } from "../../engine/store/key_value_store.ts";
+import { takeFitting } from "../../engine/store/bounded_search.ts";
 import { commitFresh } from "../../engine/store/cas.ts";
 import { defined } from "../../../core/lib/base/defined.ts";
 import type { Account } from "../../people/accounts/accounts.ts";
@@ -189,25 +190,35 @@ export async function listAccountInvoices(
   return entries.flatMap(({ value }) => value === null ? [] : [value]);
 }
 
-/** Lists all requests, newest first, optionally of one state only; `before` is the last one of the previous page. */
+/** Lists all requests, newest first, optionally of one state only. */
 export async function listInvoices(
   kv: KeyValueStore,
-  options: {
-    readonly count: number;
-    readonly state?: InvoiceState;
-    readonly before?: InvoiceId;
-  },
+  options: { readonly count: number; readonly state?: InvoiceState },
 ): Promise<Invoice[]> {
-  const prefix = invoicesPrefix();
-  const { before } = options;
-  const selector = before === undefined ? { prefix } : { prefix, end: invoiceKey(before) };
   const invoices: Invoice[] = [];
-  for await (const { value } of kv.list<Invoice>(selector, { reverse: true })) {
+  for await (const { value } of kv.list<Invoice>({ prefix: invoicesPrefix() }, { reverse: true })) {
     if (options.state !== undefined && value.state !== options.state) continue;
     invoices.push(value);
     if (invoices.length >= options.count) break;
   }
   return invoices;
+}
+
+/** Some requests, newest first, and where the list continues. The reading is bounded, so a page may be short. */
+export async function pageOfInvoices(
+  kv: KeyValueStore,
+  { count, state, before }: {
+    readonly count: number;
+    readonly state?: InvoiceState;
+    readonly before?: InvoiceId;
+  },
+): Promise<{ readonly invoices: readonly Invoice[]; readonly next: InvoiceId | undefined }> {
+  const prefix = invoicesPrefix();
+  const selector = before === undefined ? { prefix } : { prefix, end: invoiceKey(before) };
+  const fits = (invoice: Invoice) => state === undefined || invoice.state === state;
+  const read = kv.list<Invoice>(selector, { reverse: true });
+  const { rows, next } = await takeFitting(read, { count, fits });
+  return { invoices: rows, next: next?.id };
 }
 
 /** An act of an operator on a request. */

@@ -10,6 +10,7 @@ import { type AccountId, type AuditId, newId } from "../../../core/lib/ids/ids.t
 import type { BankSource } from "../../../core/trade/bank/bank_notice.ts";
 import type { OrderCode } from "../../../core/trade/bank/order_code.ts";
 import { operatorAuditKey, operatorAuditPrefix } from "../../engine/schema/keys.ts";
+import { takeFitting } from "../../engine/store/bounded_search.ts";
 import type { AtomicWrite, KeyValueStore } from "../../engine/store/key_value_store.ts";
 import { defined } from "../../../core/lib/base/defined.ts";
 
@@ -150,9 +151,6 @@ export async function writeAuditLine(
   await operation.commit();
 }
 
-/** Lines that one search reads at most: about a second of reading. */
-const maxSearchedLines = 10_000;
-
 /** The lines to read. */
 export interface AuditSearch {
   readonly count: number;
@@ -172,10 +170,7 @@ export interface FoundAuditLines {
   readonly next: AuditId | undefined;
 }
 
-/**
- * Searches the log, newest first. Reads {@linkcode maxSearchedLines} lines at most: where few of them fit, a page may be
- * short and still have a next one.
- */
+/** Searches the log, newest first. The reading is bounded: a page may be short and still have a next one. */
 export async function findAuditLines(
   kv: KeyValueStore,
   { count, before, act, subject, operatorEmail }: AuditSearch,
@@ -186,16 +181,9 @@ export async function findAuditLines(
     (act === undefined || line.act === act) &&
     (subject === undefined || line.subject === subject) &&
     (operatorEmail === undefined || line.operatorEmail === operatorEmail);
-  const lines: AuditLine[] = [];
-  let last: AuditId | undefined;
-  let read = 0;
-  for await (const { value } of kv.list<AuditLine>(selector, { reverse: true })) {
-    if (lines.length === count || read === maxSearchedLines) return { lines, next: last };
-    read++;
-    last = value.id;
-    if (fits(value)) lines.push(value);
-  }
-  return { lines, next: undefined };
+  const read = kv.list<AuditLine>(selector, { reverse: true });
+  const { rows, next } = await takeFitting(read, { count, fits });
+  return { lines: rows, next: next?.id };
 }
 
 /** Lists the log, newest first. */

@@ -11,13 +11,14 @@ import {
   type InvoiceMoveResult,
   listInvoices,
   moveInvoice,
+  pageOfInvoices,
 } from "../../../../kv/money/invoices/invoices.ts";
 import {
   mailInvoiceRejected,
   mailInvoiceSent,
 } from "../../../../kv/money/payments/topup_checks.ts";
 import { getAccount } from "../../../../kv/people/accounts/accounts.ts";
-import { listCursor, listLimit, listOf, listRead } from "../contract/lists.ts";
+import { listBody, listCursor, listLimit, listOf } from "../contract/lists.ts";
 import {
   operation,
   type OperationAct,
@@ -56,8 +57,9 @@ export const listInvoiceRequests = operation({
     if (cursor !== undefined && before === undefined) {
       return refused("before", "invalid_request", "before: must be the id of one", "before");
     }
-    const invoices = await listInvoices(kv, { count: limit + 1, ...defined({ state, before }) });
-    return { ok: true, body: listRead(invoices, { limit, row: rowOf, id: ({ id }) => id }) };
+    const page = { count: limit, ...defined({ state, before }) };
+    const { invoices, next } = await pageOfInvoices(kv, page);
+    return { ok: true, body: listBody(invoices.map(rowOf), { next, last: invoices.at(-1)?.id }) };
   },
 });
 
