@@ -24,6 +24,7 @@ import {
   listApprovalRequests,
   listNotices,
   listTopups,
+  listUnreadableNotices,
   listWaitingNotices,
 } from "./money/payments.ts";
 import { listLetters } from "./outbox.ts";
@@ -72,6 +73,7 @@ export const operations: Readonly<Record<OperationName, Operation>> = {
   "topups.list": listTopups,
   "notices.list": listNotices,
   "notices.waiting": listWaitingNotices,
+  "notices.unreadable": listUnreadableNotices,
   "invoices.list": listInvoiceRequests,
   "invoices.export": exportInvoiceQueue,
   "invoices.issue": issueInvoice,

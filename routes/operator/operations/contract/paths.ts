@@ -42,6 +42,7 @@ export const operationPaths = {
   "topups.list": { method: "GET", path: "/api/topups" },
   "notices.list": { method: "GET", path: "/api/bank-notices" },
   "notices.waiting": { method: "GET", path: "/api/bank-notices/waiting" },
+  "notices.unreadable": { method: "GET", path: "/api/bank-notices/unreadable" },
   "invoices.list": { method: "GET", path: "/api/invoices" },
   "invoices.export": { method: "POST", path: "/api/invoice-export" },
   "invoices.issue": { method: "POST", path: "/api/invoices/:invoice/issue" },

@@ -3,6 +3,7 @@ import { z } from "zod";
 import { formatVnd } from "../../../../core/billing/money/micro_vnd.ts";
 import { defined } from "../../../../core/lib/base/defined.ts";
 import { parseId } from "../../../../core/lib/ids/ids.ts";
+import { bankSources } from "../../../../core/trade/bank/bank_notice.ts";
 import { parseOrderCode } from "../../../../core/trade/bank/order_code.ts";
 import {
   type BankNoticeRow,
@@ -11,6 +12,7 @@ import {
   journalMarkText,
   listBankNotices,
   listReviews,
+  listUnreadable,
   parseJournalMark,
 } from "../../../../kv/money/payments/bank_notices.ts";
 import {
@@ -171,6 +173,35 @@ export const listWaitingNotices = operation({
     }
     const rows = await listReviews(kv, limit + 1, after);
     return { ok: true, body: listRead(rows, { limit, ...noticePage }) };
+  },
+});
+
+/** Lists bank notices that could not be read. */
+export const listUnreadableNotices = operation({
+  name: "notices.unreadable",
+  summary:
+    "Bank notices that could not be read and may stand for money, oldest first; at most 1,000",
+  effect: "reads",
+  input: z.strictObject({}),
+  output: z.object({
+    object: z.literal("list"),
+    data: z.array(z.object({
+      source: z.enum(bankSources),
+      reason: z.string(),
+      receivedAt: z.iso.datetime(),
+      hash: z.string().describe("Of its content, which the page shows."),
+    })),
+  }),
+  async run({ kv }) {
+    const data = (await listUnreadable(kv)).map((
+      { source, reason, receivedAtMs, contentHash },
+    ) => ({
+      source,
+      reason,
+      receivedAt: timeOf(receivedAtMs),
+      hash: contentHash,
+    }));
+    return { ok: true, body: { object: "list" as const, data } };
   },
 });
 

@@ -5,6 +5,7 @@ import { fromVnd } from "../../../../core/billing/money/micro_vnd.ts";
 import { mailQueue, nextDueAtMs } from "../../../../kv/engine/outbox/outbox.ts";
 import { bury } from "../../../../kv/engine/outbox/outbox_dead_letters.ts";
 import { setBlocked } from "../../../../kv/people/accounts/accounts.ts";
+import { keepUnreadable } from "../../../../kv/money/payments/bank_notices.ts";
 import { requestApproval } from "../../../../kv/services/operations/approvals.ts";
 import { cancelTopupOrder, type TopupOrder } from "../../../../kv/money/payments/topups.ts";
 import type { OperationName } from "../../../../routes/operator/operations/contract/paths.ts";
@@ -149,6 +150,18 @@ Deno.test("notices are listed whole, or those that wait for a person", async () 
     cursor: "after",
   });
   assertEquals(waiting.map((rows) => textsOf(rows, "memo")), [["no code"], ["none either"]]);
+});
+
+Deno.test("notices that could not be read are listed without their content", async () => {
+  await using w = await operatorApi();
+  const { kv, time } = w.gateway;
+  for (const [at, raw] of ["second: s3cret", "first: s3cret"].entries()) {
+    const receivedAtMs = time.nowMs() - at;
+    await keepUnreadable(kv, { source: "casso", reason: raw.slice(0, 6), raw, receivedAtMs });
+  }
+  const { data } = await w.done("notices.unreadable", "/api/bank-notices/unreadable");
+  assertEquals(textsOf(data, "reason"), ["first:", "second"]);
+  assert(!JSON.stringify(data).includes("s3cret"));
 });
 
 Deno.test("what waits for a second operator is listed, with the money of now", async () => {

@@ -67,6 +67,7 @@ const surfaces: Readonly<Record<OperationName, Surfaces>> = {
   "topups.list": { commands: forPrograms, page: "/operator/accounts/:id" },
   "notices.list": { commands: forPrograms, page: "/operator/bank" },
   "notices.waiting": { commands: forPrograms, page: "/operator/review" },
+  "notices.unreadable": { commands: forPrograms, page: "/operator/review/unreadable" },
   "invoices.list": { commands: forPrograms, page: "/operator/invoices" },
   "invoices.export": { commands: forPrograms, page: "/operator/invoices/export" },
   "invoices.issue": { commands: forPrograms, page: "/operator/invoices/:id/move" },
