@@ -49,6 +49,8 @@ export const longUnits: Readonly<Record<string, string>> = {
   "tests/kv/store/engines/postgres_silence_test.ts": "waits for a silent server",
   "tests/kv/store/engines/postgres_test.ts":
     "starts servers; the engines' one suite runs on the embedded one",
+  "tests/kv/services/archive/postgres_archive_test.ts":
+    "starts a server; move_days_test.ts beside it runs the same suite on files",
   "tests/kv/money/wallet/lease/far_store_test.ts":
     "simulates hours of a store 150 ms away; chaos_test.ts beside it has its rules",
   "tests/kv/money/wallet/fleet_bill_test.ts":

@@ -80,7 +80,7 @@ function typeOf(code: string, status: number): string {
  * was answered, if only in part.
  */
 export function failureCodeOf(
-  { outcome, attempts }: Pick<Receipt, "outcome" | "attempts">,
+  { outcome, attempts }: { readonly outcome: string } & Pick<Receipt, "attempts">,
 ): string | undefined {
   if (outcome === "failed") return attempts.at(-1)?.outcome ?? "no_route";
   return outcome === "withheld" ? "maintenance" : undefined;

@@ -26,6 +26,12 @@ const storeMigrations: readonly Migration[] = [];
 /** The schema version that this program reads and writes. */
 export const programSchemaVersion = storeMigrations.length + 1;
 
+/**
+ * The version of a store whose receipts are partly in an archive. Its rows are those of the version before; a program
+ * that knows no archive would serve without the receipts that have left the store.
+ */
+export const archivedSchemaVersion = programSchemaVersion + 1;
+
 /** Milliseconds for which a lock on migrations counts, unless it is renewed. */
 const lockMs = 60_000;
 
@@ -73,6 +79,22 @@ export async function writeSchemaVersion(
   await kv.set(schemaVersionKey(), row);
 }
 
+/** Writes a higher schema version into a store, unless it has that or a later one. */
+export async function raiseSchemaVersion(
+  kv: KeyValueStore,
+  version: number,
+  nowMs: number,
+): Promise<void> {
+  const outcome = await compareAndSet<void>(async () => {
+    const found = await kv.get<SchemaVersionRow>(schemaVersionKey());
+    if ((found.value?.version ?? 1) >= version) return { done: undefined };
+    const row: SchemaVersionRow = { version, writtenAtMs: nowMs };
+    const written = await kv.atomic().check(found).set(found.key, row).commit();
+    return written.ok ? { done: undefined } : "again";
+  }, { attempts: versionAttempts });
+  if (outcome === "conflict") throw new Error("The schema version of the store changes constantly");
+}
+
 /**
  * Brings the rows of a store to the version of the program, or says why the program must not use it.
  *
@@ -90,12 +112,13 @@ export async function prepareStore(
   }
   for (;;) {
     const version = await settledVersion(kv, wanted, options.clock.nowMs());
-    if (version > wanted) {
+    const known = wanted + archivedSchemaVersion - programSchemaVersion;
+    if (version > known) {
       const problem =
-        `Cannot use the store: it has schema version ${version}, this program knows version ${wanted}. Start the newer release that wrote it`;
+        `Cannot use the store: it has schema version ${version}, this program knows version ${known}. Start the newer release that wrote it`;
       return { ok: false, problem };
     }
-    if (version === wanted) return { ok: true, version };
+    if (version >= wanted) return { ok: true, version };
     if (!await migrateLocked(kv, version, options)) await options.sleep(lockEveryMs);
   }
 }

@@ -5,6 +5,7 @@
  * leaves to us: a host that went silent without closing its connections, and one that became a standby while we were
  * connected. Both end the pool; the next query opens a new one.
  */
+import { pipeline } from "node:stream/promises";
 import postgres from "postgres";
 import type { Clock } from "../../../core/lib/time/clock.ts";
 import { sleep } from "../../../core/lib/time/sleep.ts";
@@ -33,10 +34,19 @@ const readOnlyState = "25006";
 
 export type Row = Readonly<Record<string, unknown>>;
 
+/** Statements of one transaction, on a connection of its own. */
+export interface Transaction {
+  query(text: string, parameters?: (string | Uint8Array | number | null)[]): Promise<Row[]>;
+  /** Runs a `COPY … FROM STDIN` with the bytes of its rows. */
+  copyFrom(text: string, bytes: AsyncIterable<Uint8Array>): Promise<void>;
+}
+
 export interface PoolOptions {
   /** The address, also with several hosts: `postgres://user:password@one,two:5433/name?sslmode=require`. */
   readonly url: string;
   readonly clock: Clock;
+  /** Unless the address says another number. */
+  readonly maxConnections?: number;
 }
 
 /** @returns the SQLSTATE of an error that the server reported */
@@ -101,9 +111,9 @@ export class Pool {
   }
 
   #connect(): postgres.Sql {
-    const { url } = this.#options;
+    const { url, maxConnections = connectionsDefault } = this.#options;
     return postgres(url, {
-      ...(/[?&]max=\d/.test(url) ? {} : { max: connectionsDefault }),
+      ...(/[?&]max=\d/.test(url) ? {} : { max: maxConnections }),
       prepare: mayPrepare(url),
       fetch_types: false,
       connect_timeout: connectSeconds,
@@ -147,6 +157,32 @@ export class Pool {
       await sql.unsafe(text).simple();
     } catch (error) {
       await sql.unsafe("rollback").simple();
+      throw error;
+    } finally {
+      sql.release();
+    }
+  }
+
+  /**
+   * Runs a transaction, which is rolled back unless `act` returns true.
+   *
+   * @throws what `act` throws, or an error of the driver if it is not known whether the transaction took effect
+   */
+  async transaction(act: (transaction: Transaction) => Promise<boolean>): Promise<boolean> {
+    const sql = await this.#sql.reserve();
+    try {
+      await sql.unsafe("begin").simple();
+      const isDone = await act({
+        query: async (text, parameters = []) => await sql.unsafe(text, parameters),
+        copyFrom: async (text, bytes) => {
+          const rows = await sql.unsafe(text).writable();
+          await pipeline(bytes, rows);
+        },
+      });
+      await sql.unsafe(isDone ? "commit" : "rollback").simple();
+      return isDone;
+    } catch (error) {
+      await sql.unsafe("rollback").simple().catch(() => {});
       throw error;
     } finally {
       sql.release();

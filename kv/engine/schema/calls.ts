@@ -110,6 +110,10 @@ export function newestOnIndexPage(key: Deno.KvKey): RequestId {
   return String(key[2]) as RequestId;
 }
 
+export function allFailedPagesPrefix(): StoreKey {
+  return ["failed_of"];
+}
+
 /** The index of failed calls with a receipt, in pages like those of the whole index. */
 export function failedPagesPrefix(accountId: AccountId): StoreKey {
   return ["failed_of", accountId];

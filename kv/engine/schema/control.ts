@@ -168,6 +168,11 @@ export function schemaVersionKey(): StoreKey {
   return ["store", "schema_version"];
 }
 
+/** Present once receipts have left the store for an archive. */
+export function archiveMarkKey(): StoreKey {
+  return ["store", "archive"];
+}
+
 /** Present while an instance migrates the rows. */
 export function migrationLockKey(): StoreKey {
   return ["store", "migration_lock"];

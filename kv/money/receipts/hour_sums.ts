@@ -87,7 +87,9 @@ export function errorKind(status: number, code: string): string {
 }
 
 /** Whether a receipt is of a call that failed for its client. */
-export function isFailed(receipt: Receipt): boolean {
+export function isFailed(
+  receipt: { readonly status: number } & Parameters<typeof failureCodeOf>[0],
+): boolean {
   return receipt.status >= 400 || failureCodeOf(receipt) !== undefined;
 }
 

@@ -26,6 +26,11 @@ function bucketOf(requestId: string): string {
   return requestId.slice(0, bucketChars);
 }
 
+/** Returns the bucket of a page: pages of one are neighbours. */
+export function indexBucketOf(key: Deno.KvKey): string {
+  return bucketOf(newestOnIndexPage(key));
+}
+
 /** Calls of one account. */
 export interface CallsOfAccount {
   readonly accountId: AccountId;
@@ -59,6 +64,11 @@ export function writePages(
   }
 }
 
+/** Encodes the page of one call, for a key that begins with its id. */
+export function pageOfCall(requestId: RequestId): string {
+  return requestId.slice(bucketChars);
+}
+
 /**
  * Decodes the request ids of a page.
  *
@@ -66,7 +76,7 @@ export function writePages(
  */
 export function pageIds({ key, value }: Deno.KvEntry<unknown>): RequestId[] {
   invariant(typeof value === "string", "not a page of the receipt index");
-  const bucket = bucketOf(newestOnIndexPage(key));
+  const bucket = indexBucketOf(key);
   return value.split(",").map((rest) => `${bucket}${rest}` as RequestId);
 }
 
@@ -132,7 +142,7 @@ async function* listPages(
   };
   for await (const entry of kv.list<unknown>(selector, { ...options, reverse: true })) {
     const page = pageIds(entry);
-    const next = bucketOf(newestOnIndexPage(entry.key));
+    const next = indexBucketOf(entry.key);
     if (next !== bucket) yield* inOrder();
     bucket = next;
     ids.push(...page);

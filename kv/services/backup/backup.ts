@@ -42,7 +42,8 @@ async function* keptRows(rows: AsyncIterable<SnapshotRow>): AsyncGenerator<Snaps
 export async function* backupBytes(
   { kv, snapshot, nowMs, slices }: BackupSource,
 ): AsyncGenerator<Uint8Array> {
-  const schemaVersion = await readSchemaVersion(kv);
+  // All rows are part of it, also those of an archive.
+  const schemaVersion = Math.min(programSchemaVersion, await readSchemaVersion(kv));
   const header = { format: 1, madeAtMs: nowMs, schemaVersion } as const;
   yield* encodeBackup(header, keptRows(snapshot(slices)));
 }

@@ -1,5 +1,9 @@
 /** A store with several days of calls and top-ups, for tests of the verification of days. */
-import { newMasterKey, readMasterKeys } from "../../../core/people/api_keys/seal.ts";
+import {
+  type MasterKeys,
+  newMasterKey,
+  readMasterKeys,
+} from "../../../core/people/api_keys/seal.ts";
 import { type AccountId, newId } from "../../../core/lib/ids/ids.ts";
 import { credit } from "../../../kv/money/ledger/ledger.ts";
 import type { KeyValueStore } from "../../../kv/engine/store/key_value_store.ts";
@@ -107,9 +111,15 @@ export class BooksWorld implements AsyncDisposable {
     if (result.status !== "applied") throw new Error(result.status);
   }
 
-  /** Verifies as of now. */
-  async verify(options: Partial<BooksOptions> = {}): Promise<BooksReport> {
-    return await verifyBooks(this.kv, {
+  get masterKeys(): MasterKeys {
+    return this.#options.masterKeys;
+  }
+
+  /** Verifies as of now, also as another store reads the rows. */
+  async verify(
+    { kv = this.kv, ...options }: Partial<BooksOptions> & { readonly kv?: KeyValueStore } = {},
+  ): Promise<BooksReport> {
+    return await verifyBooks(kv, {
       ...this.#options,
       nowMs: this.nowMs,
       pause: () => Promise.resolve(),

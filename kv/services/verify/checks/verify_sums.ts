@@ -242,7 +242,10 @@ async function indexedSince(
     prefix: indexPagesPrefix(accountId),
     start: indexPageKey(accountId, before),
   };
-  const ids: RequestId[] = [];
-  for await (const page of kv.list<unknown>(selector)) ids.push(...pageIds(page));
-  return ids;
+  // An archive may name a call, too, while its day is moved.
+  const ids = new Set<RequestId>();
+  for await (const page of kv.list<unknown>(selector)) {
+    for (const requestId of pageIds(page)) ids.add(requestId);
+  }
+  return [...ids];
 }

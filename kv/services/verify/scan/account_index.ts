@@ -20,7 +20,8 @@ export async function indexedIds(
   accountId: AccountId,
   startId: string,
 ): Promise<IndexedIds> {
-  const ids: RequestId[] = [];
+  // An archive may name a call, too, while its day is moved.
+  const ids = new Set<RequestId>();
   const problems: Problem[] = [];
   const prefix = indexPagesPrefix(accountId);
   // The key of a page has its newest id, so a page with such a call lies behind the start.
@@ -29,11 +30,11 @@ export async function indexedIds(
     : { prefix, start: indexPageKey(accountId, startId) };
   for await (const page of readAhead<unknown>(kv, selector)) {
     try {
-      for (const requestId of pageIds(page)) if (requestId >= startId) ids.push(requestId);
+      for (const requestId of pageIds(page)) if (requestId >= startId) ids.add(requestId);
     } catch (error) {
       if (!(error instanceof InvariantError)) throw error;
       problems.push({ accountId, kind: "row", detail: `${page.key.join(" ")}: ${error.message}` });
     }
   }
-  return { ids, problems };
+  return { ids: [...ids], problems };
 }

@@ -40,7 +40,7 @@ import {
 import { decodeReceiptPage, pageBucketOf } from "../../../money/receipts/receipt_pages.ts";
 import { type Batch, decodeBatch } from "../../../engine/store/batches.ts";
 import { refundSum } from "../../../money/ledger/refunds.ts";
-import { pageIds } from "../../../money/receipts/receipt_index.ts";
+import { indexBucketOf, pageIds } from "../../../money/receipts/receipt_index.ts";
 import { keysPerRead, type KeyValueStore } from "../../../engine/store/key_value_store.ts";
 import { wholeKind } from "../../../engine/store/read_ahead.ts";
 import { type AccountHolding, readHoldingsInOrder } from "./account_holdings.ts";
@@ -413,8 +413,17 @@ export class Scan {
   }
 
   async #readWholeIndex(): Promise<void> {
+    // While a day is moved, store and archive name its calls, on neighbouring pages.
+    let bucket = "";
+    const ids = new Set<RequestId>();
     await this.#eachOfOurs(allIndexPagesPrefix(), accountIn, (accountId, page) => {
-      for (const requestId of pageIds(page)) this.#addIndexed(accountId, requestId);
+      const next = accountId + indexBucketOf(page.key);
+      if (next !== bucket) ids.clear();
+      bucket = next;
+      for (const requestId of pageIds(page)) {
+        if (!ids.has(requestId)) this.#addIndexed(accountId, requestId);
+        ids.add(requestId);
+      }
     });
   }
 

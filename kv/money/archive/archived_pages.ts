@@ -1,0 +1,202 @@
+/** Reads an archive as the rows that the store had of its calls: pages of receipts, and pages of their indexes. */
+import { invariant } from "../../../core/lib/base/assert.ts";
+import type { AccountId, RequestId } from "../../../core/lib/ids/ids.ts";
+import { placeOf, type ReceiptArchive } from "./receipt_archive.ts";
+import {
+  type ArchivedCall,
+  bucketEndMs,
+  bucketStartMs,
+  pagesOf,
+  type ReceiptPageRow,
+} from "./receipt_rows.ts";
+
+/** Texts of ids from one on and before another; `undefined`: without a bound. */
+export interface IdRange {
+  readonly from: string | undefined;
+  readonly before: string | undefined;
+}
+
+/** How much of a range is read, and from which end. */
+export interface Reading {
+  readonly limit: number;
+  readonly reverse: boolean;
+}
+
+/** The first text behind another; no id has such a letter. */
+export function behindText(text: string): string {
+  return `${text}\u0001`;
+}
+
+const isWithin = (text: string, { from, before }: IdRange): boolean =>
+  (from === undefined || text >= from) && (before === undefined || text < before);
+
+/** `req_`, behind which an id has the nine digits of its time. */
+const prefixChars = 4;
+const timeChars = 9;
+
+/** Behind every call: the year 5138. */
+const endOfTimeMs = 100_000_000_000_000;
+
+/** The time of the ids that begin with a text, the earliest or the latest of them. */
+function boundMs(text: string | undefined, pad: "0" | "z"): number {
+  if (text === undefined) return pad === "0" ? 0 : endOfTimeMs;
+  const digits = /^[0-9a-z]*/.exec(text.slice(prefixChars, prefixChars + timeChars))?.[0] ?? "";
+  // What is no digit sorts behind all digits, as the bounds of ranges do.
+  const filler = digits.length < text.length - prefixChars ? "z" : pad;
+  return Math.min(endOfTimeMs, parseInt(digits.padEnd(timeChars, filler), 36));
+}
+
+/** Calls of one read; a day has some thousand times as many. */
+const callsPerRead = 1_000;
+
+/** Most calls of one read: all of a bucket have to be there, which takes 36 ms. */
+const maxCallsPerRead = 1_000_000;
+
+interface TimeRange {
+  fromMs: number;
+  toMs: number;
+}
+
+/**
+ * Reads pages of receipts whose keys are within a range, in their order.
+ *
+ * @returns fewer than the limit only at the end of the range
+ */
+export async function archivedPages(
+  archive: ReceiptArchive,
+  range: IdRange,
+  { limit, reverse }: Reading,
+): Promise<ReceiptPageRow[]> {
+  const rest: TimeRange = {
+    fromMs: bucketStartMs(boundMs(range.from, "0")),
+    toMs: bucketEndMs(boundMs(range.before, "z")),
+  };
+  const pages: ReceiptPageRow[] = [];
+  let callsAtOnce = callsPerRead;
+  while (pages.length < limit && rest.fromMs < rest.toMs) {
+    const calls = await archive.callsBetween({ ...rest, limit: callsAtOnce, reverse });
+    const isLast = calls.length < callsAtOnce;
+    const whole = wholeBuckets(calls, isLast);
+    if (!isLast && whole.length === 0) {
+      callsAtOnce *= 2;
+      invariant(callsAtOnce <= maxCallsPerRead, "the calls of a bucket fit into memory");
+      continue;
+    }
+    for (const bucket of whole) {
+      const inOrder = pagesOf([...bucket].sort((one, other) => one.position - other.position));
+      if (reverse) inOrder.reverse();
+      for (const page of inOrder) if (isWithin(page.newest, range)) pages.push(page);
+    }
+    const last = whole.at(-1)?.[0]?.calledAtMs;
+    if (isLast || last === undefined) break;
+    if (reverse) rest.toMs = bucketStartMs(last);
+    else rest.fromMs = bucketEndMs(last);
+  }
+  return pages.slice(0, limit);
+}
+
+/** Pages of one read of a whole range. */
+const pagesPerRead = 500;
+
+/** Reads all pages of a range, a bounded number at a time. */
+export async function* everyArchivedPage(
+  archive: ReceiptArchive,
+  range: IdRange,
+): AsyncGenerator<ReceiptPageRow> {
+  let rest = range;
+  for (;;) {
+    const pages = await archivedPages(archive, rest, { limit: pagesPerRead, reverse: false });
+    yield* pages;
+    const last = pages.at(-1);
+    if (pages.length < pagesPerRead || last === undefined) return;
+    rest = { ...rest, from: behindText(last.newest) };
+  }
+}
+
+/** Divides calls by bucket. The last bucket may be incomplete, unless nothing follows. */
+function wholeBuckets(calls: readonly ArchivedCall[], isLast: boolean): ArchivedCall[][] {
+  const buckets: ArchivedCall[][] = [];
+  let startMs = -1;
+  for (const call of calls) {
+    const bucketMs = bucketStartMs(call.calledAtMs);
+    if (bucketMs !== startMs) buckets.push([]);
+    startMs = bucketMs;
+    buckets.at(-1)?.push(call);
+  }
+  if (!isLast) buckets.pop();
+  return buckets;
+}
+
+/** A place among the index pages of all accounts. */
+export interface IndexPlace {
+  readonly accountId: string;
+  /** A text of the id behind it; `undefined`: before all of the account, or at the end of a range behind all. */
+  readonly id: string | undefined;
+}
+
+/** Index pages from one place on and before another; `before` is absent at the end of all accounts. */
+export interface IndexRange {
+  readonly from: IndexPlace;
+  readonly before: IndexPlace | undefined;
+}
+
+/** A page of an index, with one call. */
+export interface IndexPageRow {
+  readonly accountId: AccountId;
+  /** The last part of its key: behind the id, so that no page of the store has it. */
+  readonly place: string;
+  readonly requestId: RequestId;
+}
+
+const behindEveryId = "~";
+
+/** Accounts of one read. */
+const accountsPerRead = 100;
+
+/** Reads the pages of an index in the order of accounts and ids. */
+export async function archivedIndex(
+  archive: ReceiptArchive,
+  { from, before }: IndexRange,
+  { limit, reverse, onlyFailed }: Reading & { readonly onlyFailed: boolean },
+): Promise<IndexPageRow[]> {
+  const rows: IndexPageRow[] = [];
+  let next: string | undefined = reverse ? (before ? `${before.accountId} ` : "~") : from.accountId;
+  while (next !== undefined && rows.length < limit) {
+    const some: readonly AccountId[] = await archive.accounts({
+      from: next,
+      limit: accountsPerRead,
+      reverse,
+    });
+    next = undefined;
+    for (const accountId of some) {
+      const isOutside = accountId < from.accountId ||
+        (before !== undefined && accountId > before.accountId);
+      if (isOutside || rows.length >= limit) return rows;
+      const range = {
+        from: accountId === from.accountId ? from.id : undefined,
+        before: accountId === before?.accountId ? before.id : undefined,
+      };
+      const left = { limit: limit - rows.length, reverse, onlyFailed };
+      rows.push(...await indexOf(archive, accountId, range, left));
+      next = reverse ? accountId : `${accountId} `;
+    }
+    if (some.length < accountsPerRead) return rows;
+  }
+  return rows;
+}
+
+async function indexOf(
+  archive: ReceiptArchive,
+  accountId: AccountId,
+  { from, before }: IdRange,
+  reading: Reading & { readonly onlyFailed: boolean },
+): Promise<IndexPageRow[]> {
+  const ids = await archive.idsOf(accountId, {
+    fromMs: boundMs(from, "0"),
+    toMs: boundMs(before, "z") + 1,
+    fromPlace: from ?? "",
+    beforePlace: before ?? behindEveryId,
+    ...reading,
+  });
+  return ids.map((requestId) => ({ accountId, place: placeOf(requestId), requestId }));
+}

@@ -1,0 +1,276 @@
+/**
+ * A store whose receipts of sealed days are in an archive. Whoever reads it sees the rows of both as one: what a page,
+ * an API, an export or a verification reads does not depend on where a receipt is.
+ *
+ * A row is in the archive before it leaves the store, and may be in both for a while. So a reading asks the store
+ * first and the archive second, for the same range: it misses nothing, wherever a day is on its way. A page of receipts
+ * that both have is the same in both. Of an index both may name a call, on pages of their own; readers of an index take
+ * a call once.
+ */
+import { invariant } from "../../../core/lib/base/assert.ts";
+import {
+  allFailedPagesPrefix,
+  allIndexPagesPrefix,
+  failedPageKey,
+  indexPageKey,
+  kindOfKey,
+  newestOnReceiptPage,
+  receiptPageKey,
+  receiptsPrefix,
+} from "../../engine/schema/keys.ts";
+import type { KeyValueStore, RowIterator } from "../../engine/store/key_value_store.ts";
+import { archivedIndex, archivedPages, behindText, type IndexPlace } from "./archived_pages.ts";
+import { pageOfCall } from "../receipts/receipt_index.ts";
+import type { ReceiptArchive } from "./receipt_archive.ts";
+
+/** Rows of one read unless the caller asks for another number, as in Deno KV. */
+const defaultBatchRows = 100;
+
+/** The version of rows that never change. */
+const archivedVersion = "0".repeat(20);
+
+type Entry = Deno.KvEntry<unknown>;
+
+/** A kind of rows that the archive has: how those of a selector are read from it. */
+interface ArchivedKind {
+  read(
+    archive: ReceiptArchive,
+    bounds: Bounds,
+    reading: { readonly limit: number; readonly reverse: boolean },
+  ): Promise<Entry[]>;
+}
+
+/** The keys of a selector: from one on and before another, without their kind. Absent parts are without a bound. */
+interface Bounds {
+  readonly from: readonly string[];
+  readonly before: readonly string[] | undefined;
+}
+
+function entryOf(key: Deno.KvKey, value: unknown): Entry {
+  return { key, value, versionstamp: archivedVersion };
+}
+
+const receiptKind: ArchivedKind = {
+  async read(archive, { from, before }, reading) {
+    const range = { from: textBound(from), before: before && textBound(before) };
+    const pages = await archivedPages(archive, range, reading);
+    return pages.map(({ newest, text }) => entryOf(receiptPageKey(newest), text));
+  },
+};
+
+/** A bound of one part; with an empty part behind it, it lies behind the row itself. */
+function textBound([first, ...rest]: readonly string[]): string | undefined {
+  return first === undefined || rest.length === 0 ? first : behindText(first);
+}
+
+function indexKind(pageKey: typeof indexPageKey, onlyFailed: boolean): ArchivedKind {
+  return {
+    async read(archive, { from, before }, reading) {
+      invariant(before?.length !== 1, "a range of an index ends within an account");
+      const range = { from: placeIn(from), before: before && placeIn(before) };
+      const rows = await archivedIndex(archive, range, { ...reading, onlyFailed });
+      return rows.map(({ accountId, place, requestId }) =>
+        entryOf(pageKey(accountId, place), pageOfCall(requestId))
+      );
+    },
+  };
+}
+
+function placeIn([accountId = "", ...id]: readonly string[]): IndexPlace {
+  return { accountId, id: textBound(id) };
+}
+
+const receiptKindName = kindOfKey(receiptsPrefix());
+
+const archivedKinds: ReadonlyMap<string, ArchivedKind> = new Map([
+  [receiptKindName, receiptKind],
+  [kindOfKey(allIndexPagesPrefix()), indexKind(indexPageKey, false)],
+  [kindOfKey(allFailedPagesPrefix()), indexKind(failedPageKey, true)],
+]);
+
+/** Sorts behind every part of a key of these kinds. */
+const behindEveryPart = "~";
+
+function textParts(key: Deno.KvKey): string[] {
+  return key.slice(1).map((part) => {
+    invariant(typeof part === "string", "the keys of archived rows are texts");
+    return part;
+  });
+}
+
+function boundsOf(selector: Deno.KvListSelector): Bounds {
+  const prefix = "prefix" in selector ? textParts(selector.prefix) : undefined;
+  const from = "start" in selector ? textParts(selector.start) : prefix;
+  const before = "end" in selector
+    ? textParts(selector.end)
+    : prefix && prefix.length > 0
+    ? [...prefix, behindEveryPart]
+    : undefined;
+  return { from: from ?? [], before };
+}
+
+/** Compares keys whose parts are ids: a space sorts before all of their letters. */
+function compareKeys(one: Deno.KvKey, other: Deno.KvKey): number {
+  const [left, right] = [one.join(" "), other.join(" ")];
+  return left === right ? 0 : left < right ? -1 : 1;
+}
+
+const isSameKey = (one: Deno.KvKey | undefined, other: Deno.KvKey): boolean =>
+  one !== undefined && compareKeys(one, other) === 0;
+
+/** The rest of a selector behind a row. */
+function behind(
+  selector: Deno.KvListSelector,
+  key: Deno.KvKey,
+  reverse: boolean,
+): Deno.KvListSelector {
+  if (reverse) {
+    return "start" in selector ? { start: selector.start, end: key } : { ...selector, end: key };
+  }
+  const start = [...key, ""];
+  return "end" in selector ? { start, end: selector.end } : { ...selector, start };
+}
+
+const encodeCursor = (key: Deno.KvKey): string =>
+  new TextEncoder().encode(JSON.stringify(key)).toBase64({ alphabet: "base64url" });
+
+function decodeCursor(cursor: string): Deno.KvKey {
+  const key: unknown = JSON.parse(
+    new TextDecoder().decode(Uint8Array.fromBase64(cursor, { alphabet: "base64url" })),
+  );
+  invariant(Array.isArray(key), "a cursor is the key of a row");
+  return key;
+}
+
+/** Reads the archived rows of one kind. */
+type ReadArchived = (
+  bounds: Bounds,
+  reading: { readonly limit: number; readonly reverse: boolean },
+) => Promise<Entry[]>;
+
+/** Reads the rows of store and archive in one order. */
+class MergedRows<Value> implements RowIterator<Value> {
+  readonly #living: KeyValueStore;
+  readonly #readArchived: ReadArchived;
+  readonly #batchRows: number;
+  readonly #reverse: boolean;
+  #rest: Deno.KvListSelector;
+  #left: number;
+  #page: readonly Entry[] = [];
+  #at = 0;
+  #isLast = false;
+  #cursor = "";
+
+  constructor(
+    living: KeyValueStore,
+    readArchived: ReadArchived,
+    selector: Deno.KvListSelector,
+    options: Deno.KvListOptions,
+  ) {
+    const { reverse = false, limit = Infinity, batchSize = defaultBatchRows, cursor } = options;
+    this.#living = living;
+    this.#readArchived = readArchived;
+    this.#batchRows = batchSize;
+    this.#reverse = reverse;
+    this.#left = limit;
+    this.#rest = cursor ? behind(selector, decodeCursor(cursor), reverse) : selector;
+  }
+
+  get cursor(): string {
+    return this.#cursor;
+  }
+
+  async next(): Promise<IteratorResult<Deno.KvEntry<Value>, undefined>> {
+    if (this.#left <= 0) return { done: true, value: undefined };
+    if (this.#at >= this.#page.length && !this.#isLast) await this.#turnPage();
+    const entry = this.#page[this.#at++];
+    if (entry === undefined) return { done: true, value: undefined };
+    this.#left--;
+    this.#cursor = encodeCursor(entry.key);
+    // What a row holds is known only to whoever wrote it, as with Deno KV.
+    return { done: false, value: entry as Deno.KvEntry<Value> };
+  }
+
+  async #turnPage(): Promise<void> {
+    const reverse = this.#reverse;
+    const limit = Math.min(this.#batchRows, this.#left);
+    const list = this.#living.list<unknown>(this.#rest, { limit, batchSize: limit, reverse });
+    const living = await Array.fromAsync(list);
+    const archived = await this.#readArchived(boundsOf(this.#rest), { limit, reverse });
+    // Behind the last row of a side that has more, rows of the other would come too early.
+    const ends = [living, archived].filter((side) => side.length >= limit).map((side) =>
+      side.at(-1)
+    );
+    const page = merged(living, archived, reverse);
+    const end = page.findIndex(({ key }) => ends.some((last) => isSameKey(last?.key, key)));
+    this.#page = end < 0 ? page : page.slice(0, end + 1);
+    this.#at = 0;
+    this.#isLast = ends.length === 0;
+    const last = this.#page.at(-1);
+    if (last !== undefined) this.#rest = behind(this.#rest, last.key, reverse);
+  }
+
+  [Symbol.asyncIterator](): this {
+    return this;
+  }
+}
+
+/** Merges rows that are in order. A row that both have counts once, as the store has it. */
+function merged(living: readonly Entry[], archived: readonly Entry[], reverse: boolean): Entry[] {
+  const rows: Entry[] = [];
+  let [one, other] = [0, 0];
+  for (;;) {
+    const [left, right] = [living[one], archived[other]];
+    if (left === undefined && right === undefined) return rows;
+    const order = left === undefined || right === undefined
+      ? 0
+      : compareKeys(left.key, right.key) * (reverse ? -1 : 1);
+    const takesLeft = right === undefined || (left !== undefined && order <= 0);
+    if (left !== undefined && takesLeft) rows.push(left);
+    else if (right !== undefined) rows.push(right);
+    if (takesLeft) one++;
+    if (!takesLeft || (left !== undefined && right !== undefined && order === 0)) other++;
+  }
+}
+
+/** Reads a store and its archive as one. Closing it closes the store. */
+export function archivedStore(living: KeyValueStore, archive: ReceiptArchive): KeyValueStore {
+  const fromArchive = async (key: Deno.KvKey): Promise<Entry | undefined> => {
+    const isPage = kindOfKey(key) === receiptKindName && key.length === 2;
+    if (!isPage) return undefined;
+    const newest = newestOnReceiptPage(key);
+    const range = { from: newest, before: behindText(newest) };
+    const [page] = await archivedPages(archive, range, { limit: 1, reverse: false });
+    return page && entryOf(key, page.text);
+  };
+  const completed = async <Value>(found: Deno.KvEntryMaybe<Value>) => {
+    if (found.versionstamp !== null) return found;
+    const archived = await fromArchive(found.key);
+    return archived === undefined ? found : archived as Deno.KvEntry<Value>;
+  };
+  return {
+    async get<Value>(key: Deno.KvKey) {
+      return await completed(await living.get<Value>(key));
+    },
+    async getMany<Values extends readonly unknown[]>(
+      keys: readonly [...{ [Index in keyof Values]: Deno.KvKey }],
+    ) {
+      const found = await living.getMany<Values>(keys);
+      const entries = await Promise.all(found.map(completed));
+      // One entry for each key, in their order; a mapped tuple type cannot be built by `map`.
+      return entries as { [Index in keyof Values]: Deno.KvEntryMaybe<Values[Index]> };
+    },
+    list<Value>(selector: Deno.KvListSelector, options: Deno.KvListOptions = {}) {
+      const first = "prefix" in selector ? selector.prefix : selector.start;
+      const kind = archivedKinds.get(kindOfKey(first));
+      if (kind === undefined) return living.list<Value>(selector, options);
+      const read: ReadArchived = (bounds, reading) => kind.read(archive, bounds, reading);
+      return new MergedRows<Value>(living, read, selector, options);
+    },
+    set: (key, value, options) => living.set(key, value, options),
+    delete: (key) => living.delete(key),
+    atomic: () => living.atomic(),
+    close: () => living.close(),
+    [Symbol.dispose]: () => living.close(),
+  };
+}

@@ -1,0 +1,532 @@
+/**
+ * An archive in the database of a store on PostgreSQL: a table of calls, partitioned by months of Vietnam, with
+ * dictionaries for what many calls share, and beside it the hours that are there, sums by day, and ledger lines.
+ *
+ * Programs for finance and reports read the views, whose columns keep their names and meanings; the tables may change.
+ */
+import { invariant } from "../../../core/lib/base/assert.ts";
+import type { AccountId, RequestId } from "../../../core/lib/ids/ids.ts";
+import type { Clock } from "../../../core/lib/time/clock.ts";
+import { sleep } from "../../../core/lib/time/sleep.ts";
+import {
+  vietnamDay,
+  vietnamDayStartMs,
+  vietnamPeriodEndMs,
+} from "../../../core/lib/time/vietnam_time.ts";
+import { dayMs, hourMs } from "../../../core/lib/time/durations.ts";
+import { Pool, type Row, stateOf } from "../../engine/postgres/pool.ts";
+import type { LedgerEntry } from "../ledger/ledger.ts";
+import { callColumns, callMembers, callOfRow, type ColumnKind } from "./archive_tables.ts";
+import { BinaryRows } from "./binary_copy.ts";
+import { type ArchivedCall, requestIdOf, shapeColumns } from "./receipt_rows.ts";
+import type {
+  ArchivedMonth,
+  CallRange,
+  HourMark,
+  HourToWrite,
+  IndexReading,
+  ReceiptArchive,
+} from "./receipt_archive.ts";
+
+const columnTypes: Readonly<Record<ColumnKind, string>> = {
+  account: "integer",
+  key: "integer",
+  shape: "integer",
+  time: "timestamptz",
+  integer: "integer",
+  amount: "bigint",
+  flag: "boolean",
+  text: `text collate "C"`,
+};
+
+const columnsSql = callMembers.map((member) => {
+  const column = callColumns[member];
+  return `${column.name} ${columnTypes[column.kind]}${"nullable" in column ? "" : " not null"}`;
+}).join(", ");
+
+/** The lock of whoever makes tables or moves days: "gateway archive" in no other program's numbers. */
+const archiveLock = 7_306_915_114;
+
+const schema = `
+  begin;
+  select pg_advisory_xact_lock(${archiveLock});
+  create table if not exists archive_accounts (
+    account integer generated always as identity primary key, account_id text collate "C" not null unique
+  );
+  create table if not exists archive_keys (
+    key integer generated always as identity primary key, key_id text collate "C" not null unique
+  );
+  create table if not exists archive_shapes (
+    shape integer generated always as identity primary key, text text collate "C" not null,
+    kind text not null, model text not null, requested_model text, style text not null, route text,
+    status integer not null, stream boolean not null, outcome text not null,
+    estimated boolean not null, region text, catalog_version integer, end_code text,
+    failed boolean not null
+  );
+  -- By hash, since a text may be longer than a row of another index. Two numbers for one text do no harm.
+  create index if not exists archive_shapes_text on archive_shapes using hash (text);
+  create table if not exists archive_receipts (${columnsSql}) partition by range (called_at);
+  create index if not exists archive_receipts_account on archive_receipts (account, called_at);
+  create index if not exists archive_receipts_time on archive_receipts (called_at);
+  create table if not exists archive_hours (
+    started_at timestamptz primary key, pages integer not null, receipts integer not null,
+    charged_micro_vnd bigint not null, digest text not null
+  );
+  create table if not exists archive_day_sums (
+    day date not null, account_id text collate "C" not null, key_id text collate "C" not null,
+    model text collate "C" not null, calls bigint not null, failed_calls bigint not null,
+    input_tokens bigint not null, output_tokens bigint not null,
+    cost_micro_vnd bigint not null, provider_cost_micro_vnd bigint not null,
+    primary key (day, account_id, key_id, model)
+  );
+  create table if not exists archive_ledger (
+    ledger_id text collate "C" primary key, day date not null, moved_at timestamptz not null,
+    account_id text collate "C" not null, amount_micro_vnd bigint not null, kind text not null,
+    operation_id text not null, request_id text
+  );
+  create index if not exists archive_ledger_day on archive_ledger (day);
+  create or replace view receipts_v1 as
+    select 'req_' || id as request_id, called_at, account_id, key_id, kind, model,
+      requested_model, style, stream, status, outcome, failed, end_code, route, region,
+      called_at + start_offset_ms * interval '1 millisecond' as started_at, first_output_ms,
+      latency_ms, input_tokens, cache_read_tokens, cache_write_tokens, output_tokens,
+      reasoning_tokens, estimated, units, catalog_version,
+      cost_micro_vnd / 1000000::numeric(18, 6) as cost_vnd,
+      provider_cost_micro_vnd / 1000000::numeric(18, 6) as provider_cost_vnd
+    from archive_receipts join archive_accounts using (account) join archive_keys using (key)
+      join archive_shapes using (shape);
+  create or replace view ledger_v1 as
+    select ledger_id, moved_at, account_id, amount_micro_vnd / 1000000::numeric(18, 6) as amount_vnd,
+      kind, operation_id, request_id
+    from archive_ledger;
+  create or replace view day_sums_v1 as
+    select day, account_id, key_id, model, calls, failed_calls, input_tokens, output_tokens,
+      cost_micro_vnd / 1000000::numeric(18, 6) as cost_vnd,
+      provider_cost_micro_vnd / 1000000::numeric(18, 6) as provider_cost_vnd
+    from archive_day_sums;
+  commit;`;
+
+const msOf = (column: string) => `(extract(epoch from ${column}) * 1000)::float8`;
+const atMs = (parameter: string) => `to_timestamp(${parameter}::float8 / 1000)`;
+
+/** What a member of a call is read from. Amounts come as text: a number would lose digits. */
+const selected = callMembers.map((member) => {
+  const { name, kind } = callColumns[member];
+  const source = {
+    account: "account_id",
+    key: "key_id",
+    shape: "archive_shapes.text",
+    time: msOf(name),
+    integer: name,
+    amount: `${name}::text`,
+    flag: name,
+    text: name,
+  } satisfies Record<ColumnKind, string>;
+  return `${source[kind]} as "${member}"`;
+}).join(", ");
+
+const joined = `archive_receipts join archive_accounts using (account)
+  join archive_keys using (key) join archive_shapes using (shape)`;
+
+const selectCalls = `select ${selected} from ${joined}
+  where called_at >= ${atMs("$1")} and called_at < ${atMs("$2")}`;
+
+/** A place is an id with `~` behind it. */
+const place = `('req_' || id || '~') collate "C"`;
+
+const selectIds = `select id from archive_receipts join archive_shapes using (shape)
+  where account = (select account from archive_accounts where account_id = $1)
+    and called_at >= ${atMs("$2")} and called_at < ${atMs("$3")}
+    and ${place} >= $4 and ${place} < $5 and (failed or not $6::text::boolean)`;
+
+const copyCalls = `copy archive_receipts (${
+  callMembers.map((member) => callColumns[member].name).join(", ")
+}) from stdin with (format binary)`;
+
+const insertSums = `insert into archive_day_sums
+  select $1::date, account_id, key_id, model, count(*), count(*) filter (where failed),
+    coalesce(sum(input_tokens::bigint + cache_read_tokens + cache_write_tokens), 0),
+    coalesce(sum(output_tokens), 0), sum(cost_micro_vnd), coalesce(sum(provider_cost_micro_vnd), 0)
+  from ${joined} where called_at >= ${atMs("$2")} and called_at < ${atMs("$3")}
+  group by account_id, key_id, model`;
+
+const insertLines = `insert into archive_ledger
+  select "ledgerId", $2::date, ${
+  atMs(`"atMs"`)
+}, "accountId", "amountMicroVnd", kind, "operationId", "requestId"
+  from json_to_recordset($1::text::json) as line ("ledgerId" text, "atMs" float8, "accountId" text,
+    "amountMicroVnd" bigint, kind text, "operationId" text, "requestId" text)`;
+
+/** Connections of an archive: one that writes, and one or two that read beside it. */
+const maxArchiveConnections = 3;
+
+/** Ledger lines of one statement. */
+const linesPerInsert = 500;
+
+/** Texts of a dictionary whose numbers are kept. */
+const maxNumbersKept = 50_000;
+
+/** A transaction of a mover that stands still ends after this: another one could not go on. */
+const idleInTransaction = "set local idle_in_transaction_session_timeout = '60s'";
+
+const given = (columns: string) => `json_to_recordset($1::text::json) as given (${columns})`;
+
+/** Statements of a dictionary, whose parameter is a list of rows with a `text` each. */
+interface DictionarySql {
+  /** Adds the texts that are not there. */
+  readonly insert: string;
+  readonly select: string;
+}
+
+const accountsSql: DictionarySql = {
+  insert: `insert into archive_accounts (account_id) select text from ${given("text text")}
+    on conflict do nothing`,
+  select: `select account as number, account_id as text from archive_accounts
+    where account_id in (select text from ${given("text text")})`,
+};
+
+const keysSql: DictionarySql = {
+  insert: `insert into archive_keys (key_id) select text from ${given("text text")}
+    on conflict do nothing`,
+  select: `select key as number, key_id as text from archive_keys
+    where key_id in (select text from ${given("text text")})`,
+};
+
+const shapeColumnsSql = `text, kind, model, requested_model, style, route, status, stream, outcome,
+  estimated, region, catalog_version, end_code, failed`;
+
+const shapesSql: DictionarySql = {
+  insert: `insert into archive_shapes (${shapeColumnsSql})
+    select text, kind, model, "requestedModel", style, route, status, stream, outcome, estimated,
+      region, "catalogVersion", "endCode", failed
+    from ${
+    given(`text text, kind text, model text, "requestedModel" text, style text, route text,
+      status integer, stream boolean, outcome text, estimated boolean, region text,
+      "catalogVersion" integer, "endCode" text, failed boolean`)
+  }
+    where not exists (select 1 from archive_shapes as kept where kept.text = given.text collate "C")`,
+  select: `select max(shape) as number, kept.text from archive_shapes as kept
+    join ${given("text text")} on kept.text = given.text collate "C" group by kept.text`,
+};
+
+/** Numbers that stand for texts. New ones are committed before the rows that use them. */
+class Dictionary {
+  readonly #numbers = new Map<string, number>();
+  readonly #pool: Pool;
+  readonly #sql: DictionarySql;
+  readonly #rowOf: (text: string) => { readonly text: string };
+
+  constructor(
+    pool: Pool,
+    sql: DictionarySql,
+    rowOf: (text: string) => { readonly text: string } = (text) => ({ text }),
+  ) {
+    this.#pool = pool;
+    this.#sql = sql;
+    this.#rowOf = rowOf;
+  }
+
+  /** Learns the numbers of texts, before rows ask for them. */
+  async learn(texts: Iterable<string>): Promise<void> {
+    const wanted = [...new Set(texts)];
+    if (wanted.every((text) => this.#numbers.has(text))) return;
+    if (this.#numbers.size + wanted.length > maxNumbersKept) this.#numbers.clear();
+    const rows = JSON.stringify(wanted.map(this.#rowOf));
+    await this.#pool.query(this.#sql.insert, [rows]);
+    for (const row of await this.#pool.query(this.#sql.select, [rows])) {
+      this.#numbers.set(String(row["text"]), Number(row["number"]));
+    }
+  }
+
+  numberOf(text: string): number {
+    const number = this.#numbers.get(text);
+    invariant(number !== undefined, "a dictionary has learned the texts of its rows");
+    return number;
+  }
+}
+
+/** Bytes of rows that are sent at once. */
+const copyPartBytes = 262_144;
+
+/** Encodes calls as rows of the table. */
+class CallEncoder {
+  readonly #accounts: Dictionary;
+  readonly #keys: Dictionary;
+  readonly #shapes: Dictionary;
+
+  constructor(pool: Pool) {
+    this.#accounts = new Dictionary(pool, accountsSql);
+    this.#keys = new Dictionary(pool, keysSql);
+    this.#shapes = new Dictionary(pool, shapesSql, (text) => ({ text, ...shapeColumns(text) }));
+  }
+
+  async *bytesOf(calls: AsyncIterable<readonly ArchivedCall[]>): AsyncGenerator<Uint8Array> {
+    const rows = new BinaryRows();
+    for await (const some of calls) {
+      await this.#accounts.learn(some.map(({ accountId }) => accountId));
+      await this.#keys.learn(some.map(({ keyId }) => keyId));
+      await this.#shapes.learn(some.map(({ shape }) => shape));
+      for (const call of some) {
+        rows.row(callMembers.length);
+        for (const member of callMembers) this.#field(rows, member, call);
+      }
+      if (rows.bytes >= copyPartBytes) yield rows.taken();
+    }
+    yield rows.end();
+  }
+
+  #field(rows: BinaryRows, member: keyof ArchivedCall, call: ArchivedCall): void {
+    switch (member) {
+      case "accountId":
+        return rows.integer(this.#accounts.numberOf(call.accountId));
+      case "keyId":
+        return rows.integer(this.#keys.numberOf(call.keyId));
+      case "shape":
+        return rows.integer(this.#shapes.numberOf(call.shape));
+      case "calledAtMs":
+        return rows.time(call.calledAtMs);
+      case "costMicroVnd":
+        return rows.bigint(BigInt(call.costMicroVnd));
+      case "providerCostMicroVnd":
+        if (call.providerCostMicroVnd === null) return rows.absent();
+        return rows.bigint(BigInt(call.providerCostMicroVnd));
+    }
+    const value = call[member];
+    if (value === null) return rows.absent();
+    switch (typeof value) {
+      case "number":
+        return rows.integer(value);
+      case "string":
+        return rows.text(value);
+      case "boolean":
+        return rows.flag(value);
+    }
+  }
+}
+
+const monthOf = (day: string): string => day.slice(0, 7);
+const partitionOf = (month: string): string => `archive_receipts_${month.replace("-", "_")}`;
+
+/** An archive in a database. */
+export class PostgresArchive implements ReceiptArchive {
+  readonly #pool: Pool;
+  readonly #encoder: CallEncoder;
+
+  private constructor(pool: Pool) {
+    this.#pool = pool;
+    this.#encoder = new CallEncoder(pool);
+  }
+
+  /**
+   * Opens the archive in a database, and makes its tables if they are not there.
+   *
+   * @throws {Error} if no host of the address takes writes, or the role may not create tables
+   */
+  static async open(
+    { url, clock }: { readonly url: string; readonly clock: Clock },
+  ): Promise<PostgresArchive> {
+    const pool = await Pool.open({ url, clock, maxConnections: maxArchiveConnections });
+    try {
+      const [row] = await pool.query("select to_regclass('day_sums_v1') is null as missing", []);
+      if (row?.["missing"] !== false) await pool.script(schema);
+      return new PostgresArchive(pool);
+    } catch (error) {
+      await pool.end();
+      throw error;
+    }
+  }
+
+  async callsBetween({ fromMs, toMs, limit, reverse }: CallRange): Promise<ArchivedCall[]> {
+    const order = reverse ? "desc" : "asc";
+    const rows = await this.#pool.query(
+      `${selectCalls} order by called_at ${order}, position ${order} limit $3`,
+      [fromMs, toMs, limit],
+    );
+    return rows.map(callOfRow);
+  }
+
+  async idsOf(accountId: AccountId, reading: IndexReading): Promise<RequestId[]> {
+    const { fromMs, toMs, limit, reverse, onlyFailed, fromPlace, beforePlace } = reading;
+    const order = reverse ? "desc" : "asc";
+    const rows = await this.#pool.query(
+      `${selectIds} order by called_at ${order}, id ${order} limit $7`,
+      [accountId, fromMs, toMs, fromPlace, beforePlace, String(onlyFailed), limit],
+    );
+    return rows.map((row) => requestIdOf({ id: String(row["id"]) }));
+  }
+
+  async accounts(
+    { from, limit, reverse }: {
+      readonly from: string;
+      readonly limit: number;
+      readonly reverse: boolean;
+    },
+  ): Promise<AccountId[]> {
+    const within = reverse
+      ? "account_id < $1 order by account_id desc"
+      : "account_id >= $1 order by account_id";
+    return accountsOf(
+      await this.#pool.query(
+        `select account_id from archive_accounts where ${within} limit $2`,
+        [from, limit],
+      ),
+    );
+  }
+
+  async accountsOfDay(day: string): Promise<AccountId[]> {
+    const sql =
+      "select distinct account_id from archive_day_sums where day = $1::text::date order by 1";
+    return accountsOf(await this.#pool.query(sql, [day]));
+  }
+
+  async hoursBetween(fromMs: number, toMs: number): Promise<HourMark[]> {
+    const rows = await this.#pool.query(
+      `select ${
+        msOf("started_at")
+      } as started, pages, receipts, charged_micro_vnd::text as charged, digest
+        from archive_hours where started_at >= ${atMs("$1")} and started_at < ${
+        atMs("$2")
+      } order by started_at`,
+      [fromMs, toMs],
+    );
+    return rows.map((row) => ({
+      startMs: Number(row["started"]),
+      pages: Number(row["pages"]),
+      receipts: Number(row["receipts"]),
+      chargedMicroVnd: BigInt(String(row["charged"])),
+      digest: String(row["digest"]),
+    }));
+  }
+
+  /** Makes the table of a month, in a transaction of its own: readers wait as long as it takes. */
+  async #makePartition(month: string): Promise<void> {
+    const startMs = vietnamDayStartMs(`${month}-01`);
+    const [from, to] = [startMs, vietnamPeriodEndMs("month", startMs)]
+      .map((boundMs) => `'${new Date(boundMs).toISOString()}'`);
+    await this.#pool.transaction(async ({ query }) => {
+      await query(`select pg_advisory_xact_lock(${archiveLock})`);
+      await query(
+        `create table if not exists ${partitionOf(month)} partition of archive_receipts
+          for values from (${from}) to (${to}) with (fillfactor = 100,
+            autovacuum_vacuum_insert_scale_factor = 0, autovacuum_vacuum_insert_threshold = 1000000)`,
+      );
+      return true;
+    });
+  }
+
+  async writeHour({ startMs, digest, calls, mark }: HourToWrite): Promise<boolean> {
+    await this.#makePartition(monthOf(vietnamDay(startMs)));
+    let isThere = false;
+    await this.#pool.transaction(async (transaction) => {
+      const { query } = transaction;
+      await query(idleInTransaction);
+      await query(`select pg_advisory_xact_lock(${archiveLock})`);
+      const started = `started_at = ${atMs("$1")}`;
+      const [found] = await query(`select digest from archive_hours where ${started}`, [startMs]);
+      isThere = found?.["digest"] === digest;
+      if (isThere) return false;
+      await query(
+        `delete from archive_receipts where called_at >= ${atMs("$1")} and called_at < ${
+          atMs("$2")
+        }`,
+        [startMs, startMs + hourMs],
+      );
+      await query(`delete from archive_hours where ${started}`, [startMs]);
+      await transaction.copyFrom(copyCalls, this.#encoder.bytesOf(calls));
+      const hour = mark();
+      await query(
+        `insert into archive_hours values (${atMs("$1")}, $2, $3, $4::text::bigint, $5)`,
+        [startMs, hour.pages, hour.receipts, hour.chargedMicroVnd.toString(), digest],
+      );
+      isThere = hour.digest === digest;
+      return isThere;
+    });
+    return isThere;
+  }
+
+  async finishDay(day: string, lines: AsyncIterable<LedgerEntry>): Promise<void> {
+    const startMs = vietnamDayStartMs(day);
+    await this.#pool.transaction(async ({ query }) => {
+      await query(idleInTransaction);
+      await query(`select pg_advisory_xact_lock(${archiveLock})`);
+      await query("delete from archive_day_sums where day = $1::text::date", [day]);
+      await query(insertSums, [day, startMs, startMs + dayMs]);
+      await query("delete from archive_ledger where day = $1::text::date", [day]);
+      let some: object[] = [];
+      const insert = async () => void await query(insertLines, [JSON.stringify(some), day]);
+      for await (const line of lines) {
+        const { ledgerId, atMs, accountId, amountMicroVnd, kind, operationId, requestId } = line;
+        const amount = amountMicroVnd.toString();
+        some.push({
+          ledgerId,
+          atMs,
+          accountId,
+          amountMicroVnd: amount,
+          kind,
+          operationId,
+          requestId,
+        });
+        if (some.length < linesPerInsert) continue;
+        await insert();
+        some = [];
+      }
+      if (some.length > 0) await insert();
+      return true;
+    });
+  }
+
+  async months(): Promise<ArchivedMonth[]> {
+    const rows = await this.#pool.query(
+      `select c.relname as name, pg_total_relation_size(c.oid)::text as bytes
+        from pg_inherits join pg_class as c on c.oid = inhrelid
+        where inhparent = 'archive_receipts'::regclass order by 1`,
+      [],
+    );
+    const months: ArchivedMonth[] = [];
+    for (const row of rows) {
+      const month = String(row["name"]).slice(partitionOf("").length).replace("_", "-");
+      const startMs = vietnamDayStartMs(`${month}-01`);
+      const hours = await this.hoursBetween(startMs, vietnamPeriodEndMs("month", startMs));
+      const receipts = hours.reduce((sum, hour) => sum + hour.receipts, 0);
+      months.push({ month, receipts, bytes: Number(row["bytes"]) });
+    }
+    return months;
+  }
+
+  async dropMonth(month: string): Promise<void> {
+    invariant(/^\d{4}-\d{2}$/.test(month), "a month");
+    const table = partitionOf(month);
+    for (let tries = 1;; tries++) {
+      try {
+        await this.#pool.transaction(async ({ query }) => {
+          // Readers behind a drop that waits would wait as well.
+          await query("set local lock_timeout = '500ms'");
+          await query(`select pg_advisory_xact_lock(${archiveLock})`);
+          await query(`drop table if exists ${table}`);
+          return true;
+        });
+        return;
+      } catch (error) {
+        if (tries >= dropTries || stateOf(error) !== lockNotAvailable) throw error;
+      }
+      await sleep(dropPauseMs);
+    }
+  }
+
+  async close(): Promise<void> {
+    await this.#pool.end();
+  }
+}
+
+/** SQLSTATE lock_not_available. */
+const lockNotAvailable = "55P03";
+
+/** Tries of a drop, which waits for readers half a second each time. */
+const dropTries = 60;
+
+/** Readers go on in between. */
+const dropPauseMs = 500;
+
+function accountsOf(rows: readonly Row[]): AccountId[] {
+  return rows.map((row) => String(row["account_id"]) as AccountId);
+}

@@ -1,0 +1,82 @@
+/** Where receipts of sealed days are kept in columns: what a database for them does. */
+import type { AccountId, RequestId } from "../../../core/lib/ids/ids.ts";
+import type { LedgerEntry } from "../ledger/ledger.ts";
+import type { ArchivedCall } from "./receipt_rows.ts";
+
+/** Calls that arrived from one moment on and before another, the earliest first or the latest. */
+export interface CallRange {
+  readonly fromMs: number;
+  readonly toMs: number;
+  readonly limit: number;
+  readonly reverse: boolean;
+}
+
+/** Where a call stands in the index of its account: behind its id and before the next one, where no other row is. */
+export function placeOf(requestId: string): string {
+  return `${requestId}~`;
+}
+
+/** Which calls of an account are read: those of some time, from one place on and before another. */
+export interface IndexReading extends CallRange {
+  readonly fromPlace: string;
+  readonly beforePlace: string;
+  readonly onlyFailed: boolean;
+}
+
+/** What was archived of an hour; it is there only with all its calls. */
+export interface HourMark {
+  readonly startMs: number;
+  readonly pages: number;
+  readonly receipts: number;
+  readonly chargedMicroVnd: bigint;
+  /** SHA-256 of its pages as the store had them, in hexadecimal digits, as in the seal of the day; empty for none. */
+  readonly digest: string;
+}
+
+/** An hour to write. */
+export interface HourToWrite {
+  readonly startMs: number;
+  /** The digest that its pages have to have; an hour that has it already is left as it is. */
+  readonly digest: string;
+  readonly calls: AsyncIterable<readonly ArchivedCall[]>;
+  /** Asked when all calls were read; another digest than the one wanted leaves the archive as it was. */
+  readonly mark: () => HourMark;
+}
+
+/** The months of an archive, which leave it as a whole. */
+export interface ArchivedMonth {
+  /** A month of Vietnam, such as `2026-11`. */
+  readonly month: string;
+  readonly receipts: number;
+  /** What it takes on disk. */
+  readonly bytes: number;
+}
+
+/** An archive of receipts. Reads show what is committed; a call that rejects may be repeated. */
+export interface ReceiptArchive {
+  /** Reads calls in the order of their times; those of one bucket are not in the order of their pages. */
+  callsBetween(range: CallRange): Promise<readonly ArchivedCall[]>;
+  /** Reads the ids of an account's calls in their order. */
+  idsOf(accountId: AccountId, range: IndexReading): Promise<readonly RequestId[]>;
+  /** Lists accounts with calls, in the order of their ids: those from `from` on, or in reverse those before it. */
+  accounts(
+    list: { readonly from: string; readonly limit: number; readonly reverse: boolean },
+  ): Promise<readonly AccountId[]>;
+  /** Lists the hours that are there, from one moment on and before another. */
+  hoursBetween(fromMs: number, toMs: number): Promise<readonly HourMark[]>;
+  /**
+   * Writes the calls of an hour in place of those that it has, all or none. One writer at a time does so.
+   *
+   * @returns whether the calls of the digest are there now
+   */
+  writeHour(hour: HourToWrite): Promise<boolean>;
+  /** Writes the sums of a day whose hours are all there, and its ledger lines, in place of what it has of them. */
+  finishDay(day: string, lines: AsyncIterable<LedgerEntry>): Promise<void>;
+  /** Lists the accounts with calls in a day that is finished. */
+  accountsOfDay(day: string): Promise<readonly AccountId[]>;
+  /** Lists the months that are there, the earliest first. */
+  months(): Promise<readonly ArchivedMonth[]>;
+  /** Drops the calls of a month. Its sums and ledger lines stay. */
+  dropMonth(month: string): Promise<void>;
+  close(): Promise<void>;
+}

@@ -1,0 +1,514 @@
+/**
+ * An archive beside a store that is a file: one SQLite file for each month, in a folder.
+ *
+ * A month has its own dictionaries, so that a file is whole by itself and can be copied or read elsewhere. Whoever
+ * writes has a connection of its own, so that readers never see an hour that is being written. Calls of the driver
+ * block the thread: a page of fifty calls takes half a millisecond.
+ */
+import { DatabaseSync, type SQLInputValue, type StatementSync } from "node:sqlite";
+import { join } from "node:path";
+import { invariant } from "../../../core/lib/base/assert.ts";
+import type { AccountId, RequestId } from "../../../core/lib/ids/ids.ts";
+import { vietnamDay, vietnamDayStartMs } from "../../../core/lib/time/vietnam_time.ts";
+import { dayMs, hourMs } from "../../../core/lib/time/durations.ts";
+import type { LedgerEntry } from "../ledger/ledger.ts";
+import { callColumns, callMembers, callOfRow, type ColumnKind } from "./archive_tables.ts";
+import { type ArchivedCall, requestIdOf, shapeColumns } from "./receipt_rows.ts";
+import type {
+  ArchivedMonth,
+  CallRange,
+  HourMark,
+  HourToWrite,
+  IndexReading,
+  ReceiptArchive,
+} from "./receipt_archive.ts";
+
+const columnTypes: Readonly<Record<ColumnKind, string>> = {
+  account: "integer",
+  key: "integer",
+  shape: "integer",
+  time: "integer",
+  integer: "integer",
+  amount: "integer",
+  flag: "integer",
+  text: "text",
+};
+
+const columnsSql = callMembers.map((member) => {
+  const column = callColumns[member];
+  return `${column.name} ${columnTypes[column.kind]}${"nullable" in column ? "" : " not null"}`;
+}).join(", ");
+
+const callsSql = `
+  create table if not exists receipts (
+    ${columnsSql}, primary key (called_at, position)
+  ) strict, without rowid;
+  create index if not exists receipts_by_account on receipts (account, called_at);`;
+
+const schema = `
+  create table if not exists accounts (account integer primary key, account_id text not null unique) strict;
+  create table if not exists keys (key integer primary key, key_id text not null unique) strict;
+  create table if not exists shapes (
+    shape integer primary key, text text not null unique,
+    kind text not null, model text not null, requested_model text, style text not null, route text,
+    status integer not null, stream integer not null, outcome text not null,
+    estimated integer not null, region text, catalog_version integer, end_code text,
+    failed integer not null
+  ) strict;
+  ${callsSql}
+  create table if not exists hours (
+    started_at integer primary key, pages integer not null, receipts integer not null,
+    charged_micro_vnd integer not null, digest text not null
+  ) strict;
+  create table if not exists day_sums (
+    day text not null, account_id text not null, key_id text not null, model text not null,
+    calls integer not null, failed_calls integer not null,
+    input_tokens integer not null, output_tokens integer not null,
+    cost_micro_vnd integer not null, provider_cost_micro_vnd integer not null,
+    primary key (day, account_id, key_id, model)
+  ) strict, without rowid;
+  create table if not exists ledger (
+    ledger_id text primary key, day text not null, moved_at integer not null,
+    account_id text not null, amount_micro_vnd integer not null, kind text not null,
+    operation_id text not null, request_id text
+  ) strict, without rowid;
+  create view if not exists receipts_v1 as
+    select 'req_' || id as request_id, called_at, account_id, key_id, kind, model,
+      requested_model, style, stream, status, outcome, failed, end_code, route, region,
+      called_at + start_offset_ms as started_at, first_output_ms, latency_ms, input_tokens,
+      cache_read_tokens, cache_write_tokens, output_tokens, reasoning_tokens, estimated, units,
+      catalog_version, cost_micro_vnd, provider_cost_micro_vnd
+    from receipts join accounts using (account) join keys using (key) join shapes using (shape);
+  create view if not exists ledger_v1 as
+    select ledger_id, moved_at, account_id, amount_micro_vnd, kind, operation_id, request_id from ledger;
+  create view if not exists day_sums_v1 as select * from day_sums;`;
+
+/** What a member of a call is read from. Amounts come as text: a number would lose digits. */
+const selected = callMembers.map((member) => {
+  const { name, kind } = callColumns[member];
+  const source = {
+    account: "account_id",
+    key: "key_id",
+    shape: "shapes.text",
+    time: name,
+    integer: name,
+    amount: `cast(${name} as text)`,
+    flag: name,
+    text: name,
+  } satisfies Record<ColumnKind, string>;
+  return `${source[kind]} as ${member}`;
+}).join(", ");
+
+const selectCalls = `select ${selected} from receipts join accounts using (account)
+  join keys using (key) join shapes using (shape)
+  where called_at >= ? and called_at < ?`;
+
+/** A place is an id with `~` behind it. */
+const withinPlaces =
+  "account_id = ? and called_at >= ? and called_at < ? and 'req_' || id || '~' >= ? and 'req_' || id || '~' < ?";
+
+const selectIds = `select id from receipts join accounts using (account) where ${withinPlaces}`;
+
+const selectFailedIds = `select id from receipts join accounts using (account)
+  join shapes using (shape) where ${withinPlaces} and failed`;
+
+const insertCall = `insert into receipts (${
+  callMembers.map((member) => callColumns[member].name).join(", ")
+}) values (${callMembers.map(() => "?").join(", ")})`;
+
+const insertSums = `insert or replace into day_sums
+  select ?, account_id, key_id, model, count(*), sum(failed),
+    coalesce(sum(input_tokens + cache_read_tokens + cache_write_tokens), 0),
+    coalesce(sum(output_tokens), 0), sum(cost_micro_vnd), coalesce(sum(provider_cost_micro_vnd), 0)
+  from receipts join accounts using (account) join keys using (key) join shapes using (shape)
+  where called_at >= ? and called_at < ? group by account_id, key_id, model`;
+
+/** How long a reader waits for a file that is being checkpointed. */
+const busyMs = 5_000;
+
+/** Files that are open at once for reading. */
+const maxOpenMonths = 24;
+
+/** Texts of a dictionary whose numbers are kept. */
+const maxNumbersKept = 50_000;
+
+function openMonth(path: string): DatabaseSync {
+  const db = new DatabaseSync(path);
+  db.exec(`pragma journal_mode = wal; pragma synchronous = full; pragma busy_timeout = ${busyMs};`);
+  return db;
+}
+
+/** Numbers that stand for the texts of a month. */
+class Dictionary {
+  readonly #numbers = new Map<string, number>();
+  readonly #select: StatementSync;
+  readonly #insert: StatementSync;
+  readonly #columnsOf: (text: string) => SQLInputValue[];
+
+  constructor(
+    db: DatabaseSync,
+    { table, number, columns, columnsOf }: {
+      readonly table: string;
+      readonly number: string;
+      readonly columns: readonly string[];
+      readonly columnsOf: (text: string) => SQLInputValue[];
+    },
+  ) {
+    this.#select = db.prepare(`select ${number} as number from ${table} where ${columns[0]} = ?`);
+    this.#insert = db.prepare(
+      `insert into ${table} (${columns.join(", ")}) values (${columns.map(() => "?").join(", ")})`,
+    );
+    this.#columnsOf = columnsOf;
+  }
+
+  numberOf(text: string): number {
+    const kept = this.#numbers.get(text);
+    if (kept !== undefined) return kept;
+    const found = this.#select.get(text);
+    const number = Number(
+      found?.["number"] ?? this.#insert.run(...this.#columnsOf(text)).lastInsertRowid,
+    );
+    if (this.#numbers.size >= maxNumbersKept) this.#numbers.clear();
+    this.#numbers.set(text, number);
+    return number;
+  }
+}
+
+const shapeNames = {
+  kind: "kind",
+  model: "model",
+  requestedModel: "requested_model",
+  style: "style",
+  route: "route",
+  status: "status",
+  stream: "stream",
+  outcome: "outcome",
+  estimated: "estimated",
+  region: "region",
+  catalogVersion: "catalog_version",
+  endCode: "end_code",
+  failed: "failed",
+} as const satisfies Record<keyof ReturnType<typeof shapeColumns>, string>;
+
+function shapeCells(text: string): SQLInputValue[] {
+  const shape = shapeColumns(text);
+  return [
+    text,
+    ...Object.values({
+      kind: shape.kind,
+      model: shape.model,
+      requestedModel: shape.requestedModel,
+      style: shape.style,
+      route: shape.route,
+      status: shape.status,
+      stream: Number(shape.stream),
+      outcome: shape.outcome,
+      estimated: Number(shape.estimated),
+      region: shape.region,
+      catalogVersion: shape.catalogVersion,
+      endCode: shape.endCode,
+      failed: Number(shape.failed),
+    }),
+  ];
+}
+
+/** Writes calls of one month, within a transaction of the caller. */
+class MonthWriter {
+  readonly #insert: StatementSync;
+  readonly #accounts: Dictionary;
+  readonly #keys: Dictionary;
+  readonly #shapes: Dictionary;
+
+  constructor(db: DatabaseSync) {
+    this.#insert = db.prepare(insertCall);
+    const plain = (text: string) => [text];
+    this.#accounts = new Dictionary(db, {
+      table: "accounts",
+      number: "account",
+      columns: ["account_id"],
+      columnsOf: plain,
+    });
+    this.#keys = new Dictionary(db, {
+      table: "keys",
+      number: "key",
+      columns: ["key_id"],
+      columnsOf: plain,
+    });
+    this.#shapes = new Dictionary(db, {
+      table: "shapes",
+      number: "shape",
+      columns: ["text", ...Object.values(shapeNames)],
+      columnsOf: shapeCells,
+    });
+  }
+
+  write(call: ArchivedCall): void {
+    this.#insert.run(...callMembers.map((member) => this.#cell(member, call)));
+  }
+
+  #cell(member: keyof ArchivedCall, call: ArchivedCall): SQLInputValue {
+    switch (member) {
+      case "accountId":
+        return this.#accounts.numberOf(call.accountId);
+      case "keyId":
+        return this.#keys.numberOf(call.keyId);
+      case "shape":
+        return this.#shapes.numberOf(call.shape);
+      case "startsPage":
+        return Number(call.startsPage);
+      case "costMicroVnd":
+        return BigInt(call.costMicroVnd);
+      case "providerCostMicroVnd":
+        return call.providerCostMicroVnd === null ? null : BigInt(call.providerCostMicroVnd);
+      default:
+        return call[member];
+    }
+  }
+}
+
+const monthOfDay = (day: string): string => day.slice(0, 7);
+const monthOf = (atMs: number): string => monthOfDay(vietnamDay(atMs));
+const monthStartMs = (month: string): number => vietnamDayStartMs(`${month}-01`);
+
+/** An archive in a folder. */
+export class SqliteArchive implements ReceiptArchive {
+  readonly #folder: string;
+  readonly #readers = new Map<string, DatabaseSync>();
+  /** Read statements of each file, by their text. */
+  readonly #statements = new WeakMap<DatabaseSync, Map<string, StatementSync>>();
+  #monthsThere: string[];
+  /** Resolves when the transaction under way has ended. */
+  #writing: Promise<void> = Promise.resolve();
+
+  private constructor(folder: string, months: string[]) {
+    this.#folder = folder;
+    this.#monthsThere = months;
+  }
+
+  /** Opens the archive of a folder, which need not exist before something is archived. */
+  static async open(folder: string): Promise<SqliteArchive> {
+    return new SqliteArchive(folder, await monthsIn(folder));
+  }
+
+  /** Other threads may have begun a month since this one looked. */
+  async #monthsBetween(fromMs: number, toMs: number, reverse: boolean): Promise<string[]> {
+    this.#monthsThere = await monthsIn(this.#folder);
+    const within = this.#monthsThere.filter((month) =>
+      monthStartMs(month) < toMs && monthOf(fromMs) <= month
+    );
+    return reverse ? within.reverse() : within;
+  }
+
+  #path(month: string): string {
+    return join(this.#folder, `${month}.sqlite`);
+  }
+
+  #reader(month: string): DatabaseSync {
+    const open = this.#readers.get(month);
+    if (open !== undefined) return open;
+    if (this.#readers.size >= maxOpenMonths) this.#closeReaders();
+    const db = openMonth(this.#path(month));
+    this.#readers.set(month, db);
+    return db;
+  }
+
+  #closeReaders(): void {
+    for (const db of this.#readers.values()) db.close();
+    this.#readers.clear();
+  }
+
+  #read(month: string, sql: string, cells: readonly SQLInputValue[]) {
+    const db = this.#reader(month);
+    const statements = this.#statements.get(db) ?? new Map<string, StatementSync>();
+    this.#statements.set(db, statements);
+    let statement = statements.get(sql);
+    if (statement === undefined) {
+      statement = db.prepare(sql);
+      statements.set(sql, statement);
+    }
+    return statement.all(...cells);
+  }
+
+  async callsBetween({ fromMs, toMs, limit, reverse }: CallRange): Promise<ArchivedCall[]> {
+    const order = reverse ? "desc" : "asc";
+    const sql = `${selectCalls} order by called_at ${order}, position ${order} limit ?`;
+    const calls: ArchivedCall[] = [];
+    for (const month of await this.#monthsBetween(fromMs, toMs, reverse)) {
+      if (calls.length >= limit) break;
+      for (const row of this.#read(month, sql, [fromMs, toMs, limit - calls.length])) {
+        calls.push(callOfRow(row));
+      }
+    }
+    return calls;
+  }
+
+  async idsOf(accountId: AccountId, reading: IndexReading): Promise<RequestId[]> {
+    const { fromMs, toMs, limit, reverse, onlyFailed, fromPlace, beforePlace } = reading;
+    const order = reverse ? "desc" : "asc";
+    const select = onlyFailed ? selectFailedIds : selectIds;
+    const sql = `${select} order by called_at ${order}, id ${order} limit ?`;
+    const ids: RequestId[] = [];
+    for (const month of await this.#monthsBetween(fromMs, toMs, reverse)) {
+      if (ids.length >= limit) break;
+      const cells = [accountId, fromMs, toMs, fromPlace, beforePlace, limit - ids.length];
+      for (const row of this.#read(month, sql, cells)) {
+        ids.push(requestIdOf({ id: String(row["id"]) }));
+      }
+    }
+    return ids;
+  }
+
+  async accounts(
+    { from, limit, reverse }: {
+      readonly from: string;
+      readonly limit: number;
+      readonly reverse: boolean;
+    },
+  ): Promise<AccountId[]> {
+    const sql = reverse
+      ? "select account_id from accounts where account_id < ? order by account_id desc limit ?"
+      : "select account_id from accounts where account_id >= ? order by account_id limit ?";
+    const found = new Set<string>();
+    for (const month of await this.#monthsBetween(0, Infinity, false)) {
+      for (const row of this.#read(month, sql, [from, limit])) found.add(String(row["account_id"]));
+    }
+    const sorted = [...found].sort();
+    return (reverse ? sorted.reverse() : sorted).slice(0, limit) as AccountId[];
+  }
+
+  async hoursBetween(fromMs: number, toMs: number): Promise<HourMark[]> {
+    const sql =
+      `select started_at, pages, receipts, cast(charged_micro_vnd as text) as charged, digest
+      from hours where started_at >= ? and started_at < ? order by started_at`;
+    const hours: HourMark[] = [];
+    for (const month of await this.#monthsBetween(fromMs, toMs, false)) {
+      for (const row of this.#read(month, sql, [fromMs, toMs])) {
+        hours.push({
+          startMs: Number(row["started_at"]),
+          pages: Number(row["pages"]),
+          receipts: Number(row["receipts"]),
+          chargedMicroVnd: BigInt(String(row["charged"])),
+          digest: String(row["digest"]),
+        });
+      }
+    }
+    return hours;
+  }
+
+  /**
+   * Opens a month for one transaction, which is rolled back unless `act` returns true. Transactions of this thread take
+   * turns: the driver would wait for another one without letting it go on.
+   */
+  async #inMonth(month: string, act: (db: DatabaseSync) => Promise<boolean>): Promise<boolean> {
+    const earlier = this.#writing;
+    const { promise, resolve } = Promise.withResolvers<void>();
+    this.#writing = promise;
+    await earlier;
+    try {
+      return await this.#transact(month, act);
+    } finally {
+      resolve();
+    }
+  }
+
+  async #transact(month: string, act: (db: DatabaseSync) => Promise<boolean>): Promise<boolean> {
+    await this.#makeMonth(month);
+    using db = openMonth(this.#path(month));
+    db.exec("begin immediate");
+    const isDone = await act(db);
+    // An error closes the connection, which leaves nothing of the transaction.
+    db.exec(isDone ? "commit" : "rollback");
+    return isDone;
+  }
+
+  /** Makes the file of a month. It gets its name once its tables are there: readers look for files all the time. */
+  async #makeMonth(month: string): Promise<void> {
+    if ((await monthsIn(this.#folder)).includes(month)) return;
+    await Deno.mkdir(this.#folder, { recursive: true, mode: 0o700 });
+    const path = join(this.#folder, `${month}.new`);
+    const file = await Deno.open(path, { create: true, write: true, truncate: true, mode: 0o600 });
+    file.close();
+    const db = new DatabaseSync(path);
+    db.exec(`pragma journal_mode = delete; ${schema}`);
+    db.close();
+    await Deno.rename(path, this.#path(month));
+  }
+
+  async writeHour({ startMs, digest, calls, mark }: HourToWrite): Promise<boolean> {
+    let isThere = false;
+    await this.#inMonth(monthOf(startMs), async (db) => {
+      const found = db.prepare("select digest from hours where started_at = ?").get(startMs);
+      isThere = found?.["digest"] === digest;
+      if (isThere) return false;
+      db.prepare("delete from receipts where called_at >= ? and called_at < ?")
+        .run(startMs, startMs + hourMs);
+      const writer = new MonthWriter(db);
+      for await (const some of calls) for (const call of some) writer.write(call);
+      const hour = mark();
+      isThere = hour.digest === digest;
+      db.prepare("insert or replace into hours values (?, ?, ?, ?, ?)")
+        .run(startMs, hour.pages, hour.receipts, hour.chargedMicroVnd, digest);
+      return isThere;
+    });
+    return isThere;
+  }
+
+  async finishDay(day: string, lines: AsyncIterable<LedgerEntry>): Promise<void> {
+    const startMs = vietnamDayStartMs(day);
+    await this.#inMonth(monthOfDay(day), async (db) => {
+      db.prepare("delete from day_sums where day = ?").run(day);
+      db.prepare(insertSums).run(day, startMs, startMs + dayMs);
+      db.prepare("delete from ledger where day = ?").run(day);
+      const insert = db.prepare("insert into ledger values (?, ?, ?, ?, ?, ?, ?, ?)");
+      for await (const line of lines) {
+        const { ledgerId, atMs, accountId, amountMicroVnd, kind, operationId, requestId } = line;
+        const cells = [ledgerId, day, atMs, accountId, amountMicroVnd, kind, operationId];
+        insert.run(...cells, requestId ?? null);
+      }
+      return true;
+    });
+  }
+
+  accountsOfDay(day: string): Promise<AccountId[]> {
+    const sql = "select distinct account_id from day_sums where day = ? order by account_id";
+    const rows = this.#read(monthOfDay(day), sql, [day]);
+    return Promise.resolve(rows.map((row) => String(row["account_id"]) as AccountId));
+  }
+
+  async months(): Promise<ArchivedMonth[]> {
+    const months: ArchivedMonth[] = [];
+    for (const month of await this.#monthsBetween(0, Infinity, false)) {
+      const [row] = this.#read(month, "select count(*) as count from receipts", []);
+      const bytes = (await Deno.stat(this.#path(month))).size;
+      months.push({ month, receipts: Number(row?.["count"]), bytes });
+    }
+    return months;
+  }
+
+  async dropMonth(month: string): Promise<void> {
+    invariant(/^\d{4}-\d{2}$/.test(month), "a month");
+    this.#closeReaders();
+    using db = openMonth(this.#path(month));
+    db.exec(`begin immediate; drop table receipts; delete from shapes; delete from keys;
+      delete from accounts; ${callsSql} commit; vacuum; pragma wal_checkpoint(truncate);`);
+    await Promise.resolve();
+  }
+
+  close(): Promise<void> {
+    this.#closeReaders();
+    return Promise.resolve();
+  }
+}
+
+async function monthsIn(folder: string): Promise<string[]> {
+  const months: string[] = [];
+  try {
+    for await (const { name } of Deno.readDir(folder)) {
+      const month = /^(\d{4}-\d{2})\.sqlite$/.exec(name)?.[1];
+      if (month !== undefined) months.push(month);
+    }
+  } catch (error) {
+    if (!(error instanceof Deno.errors.NotFound)) throw error;
+  }
+  return months.sort();
+}

@@ -1,0 +1,356 @@
+/**
+ * Moves sealed days from the store to the archive.
+ *
+ *     sealed ──▶ copied, hour by hour ──▶ read back and compared with the seal ──▶ cleared from the store
+ *
+ * An hour is in the archive whole or not at all, and it is there only with the digest that the seal of its day has. The
+ * day is read back from the archive before the first row leaves the store. So a process that is killed at any moment
+ * leaves every receipt in at least one place, and the next run goes on where it stopped. Rows that came late are not of
+ * a sealed day's digest; they stay in the store until the day is sealed anew, and both are read as one meanwhile.
+ *
+ * - Folder `kv/services/archive/`: the life of a receipt: from the store to the archive, and out of it.
+ * - In: a store with its archive, the checkpoints of its days.
+ * - Out: days in the archive, room in the store, and the days that do not agree with their seals.
+ * - Never: deletes a row that the archive does not give back, byte by byte.
+ */
+import { type AccountId, beforeIdsOf, idTimeMs } from "../../../core/lib/ids/ids.ts";
+import type { TimeSlices } from "../../../core/lib/time/time_slices.ts";
+import { dayMs, hourMs } from "../../../core/lib/time/durations.ts";
+import { vietnamDayStartMs } from "../../../core/lib/time/vietnam_time.ts";
+import {
+  archiveMarkKey,
+  failedPageKey,
+  indexPageKey,
+  newestOnReceiptPage,
+  receiptPageKey,
+} from "../../engine/schema/keys.ts";
+import { archivedSchemaVersion, raiseSchemaVersion } from "../../engine/opening/schema_version.ts";
+import type { KeyValueStore } from "../../engine/store/key_value_store.ts";
+import { wholeKind } from "../../engine/store/read_ahead.ts";
+import { behindText, everyArchivedPage } from "../../money/archive/archived_pages.ts";
+import { archivedStore } from "../../money/archive/archived_store.ts";
+import {
+  type ArchivedCall,
+  bucketStartMs,
+  pageInColumns,
+} from "../../money/archive/receipt_rows.ts";
+import {
+  type HourMark,
+  placeOf,
+  type ReceiptArchive,
+} from "../../money/archive/receipt_archive.ts";
+import { isLedgerLine, type LedgerEntry, linesByTime } from "../../money/ledger/ledger.ts";
+import { receiptPagesBetween } from "../../money/receipts/receipt_pages.ts";
+import { pageIds } from "../../money/receipts/receipt_index.ts";
+import type { SealedCheckpoint } from "../verify/days/checkpoint_chain.ts";
+import { DayDigests } from "../verify/days/day_digests.ts";
+
+/** A store and its archive, apart. */
+export interface StoreParts {
+  readonly living: KeyValueStore;
+  readonly archive: ReceiptArchive;
+}
+
+/** What is moved. */
+export interface MoveOptions {
+  /** The checkpoints of the days to move, in their order. */
+  readonly checkpoints: readonly SealedCheckpoint[];
+  readonly nowMs: number;
+  /** Lets calls run in between, if the service runs on this thread. */
+  readonly slices?: TimeSlices | undefined;
+}
+
+/** A day that was moved now. */
+export interface MovedDay {
+  readonly day: string;
+  readonly receipts: number;
+}
+
+/** What was moved, and the days that stay, since they are not as they were sealed, with a line each. */
+export interface MoveReport {
+  readonly moved: readonly MovedDay[];
+  readonly problems: readonly string[];
+}
+
+/** The row that says that days have left the store. */
+export interface ArchiveMark {
+  readonly firstMovedAtMs: number;
+}
+
+/** Moves days. A day that is in the archive already takes two short reads. */
+export async function moveDays(parts: StoreParts, options: MoveOptions): Promise<MoveReport> {
+  const moved: MovedDay[] = [];
+  const problems: string[] = [];
+  for (const checkpoint of options.checkpoints) {
+    const { day, receipts } = checkpoint;
+    if (await isMoved(parts, checkpoint)) continue;
+    const problem = await copyDay(parts, checkpoint, options) ??
+      await archiveProblem(parts.archive, checkpoint, options.slices);
+    if (problem !== undefined) {
+      problems.push(problem);
+      continue;
+    }
+    await markArchive(parts.living, options.nowMs);
+    await clearDay(parts, day, options.slices);
+    if (await hasPages(parts.living, day)) {
+      problems.push(`calls of ${day} were settled after it was sealed: seal it anew to move them`);
+    } else moved.push({ day, receipts });
+  }
+  return { moved, problems };
+}
+
+/** The digest of an hour without pages, which an archive need not have. */
+const noPages = "";
+
+/** Whether a day has left the store and the archive has it as it was sealed. */
+async function isMoved(
+  { living, archive }: StoreParts,
+  { day, receiptHours }: SealedCheckpoint,
+): Promise<boolean> {
+  const startMs = vietnamDayStartMs(day);
+  const hours = await archive.hoursBetween(startMs, startMs + dayMs);
+  const digests = new Map(hours.map((hour) => [hour.startMs, hour.digest]));
+  const isCopied = receiptHours.every((digest, at) =>
+    digest === (digests.get(startMs + at * hourMs) ?? noPages)
+  );
+  return isCopied && !await hasPages(living, day);
+}
+
+async function hasPages(living: KeyValueStore, day: string): Promise<boolean> {
+  const startMs = vietnamDayStartMs(day);
+  const pages = living.list(receiptPagesBetween(startMs, startMs + dayMs), { limit: 1 });
+  return (await Array.fromAsync(pages)).length > 0;
+}
+
+// Copies a day.
+
+/** Copies the hours of a day that are not there yet. Returns why one cannot be copied. */
+async function copyDay(
+  { living, archive }: StoreParts,
+  { day, receiptHours }: SealedCheckpoint,
+  { slices }: MoveOptions,
+): Promise<string | undefined> {
+  // What came late is in the store, while the rest of a day that was sealed anew is in the archive.
+  const whole = archivedStore(living, archive);
+  for (const [at, digest] of receiptHours.entries()) {
+    if (digest === noPages) continue;
+    const startMs = vietnamDayStartMs(day) + at * hourMs;
+    const hour = new HourCopy(day, startMs);
+    const isThere = await archive.writeHour({
+      startMs,
+      digest,
+      calls: hour.calls(whole, slices),
+      mark: () => hour.mark(),
+    });
+    if (isThere) continue;
+    return hour.problem ??
+      `the receipts of ${day} are not those that were sealed, in the hour ${at}:00`;
+  }
+  const lines = linesOfDay(living, day, slices);
+  await archive.finishDay(day, lines);
+  return undefined;
+}
+
+async function* linesOfDay(
+  kv: KeyValueStore,
+  day: string,
+  slices: TimeSlices | undefined,
+): AsyncGenerator<LedgerEntry> {
+  const startMs = vietnamDayStartMs(day);
+  for await (const { value } of linesByTime(kv, startMs, slices)) {
+    if (!isLedgerLine(value)) continue;
+    if (idTimeMs("ledger", value.ledgerId) >= startMs + dayMs) return;
+    yield value;
+  }
+}
+
+/** Reads the pages of an hour as rows, and sums them up. */
+class HourCopy {
+  readonly #day: string;
+  readonly #startMs: number;
+  readonly #digests = new DayDigests();
+  #pages = 0;
+  #receipts = 0;
+  #chargedMicroVnd = 0n;
+  #problem: string | undefined;
+
+  constructor(day: string, startMs: number) {
+    this.#day = day;
+    this.#startMs = startMs;
+  }
+
+  /** Why a page cannot be archived. */
+  get problem(): string | undefined {
+    return this.#problem;
+  }
+
+  async *calls(
+    kv: KeyValueStore,
+    slices: TimeSlices | undefined,
+  ): AsyncGenerator<readonly ArchivedCall[]> {
+    const pages = receiptPagesBetween(this.#startMs, this.#startMs + hourMs);
+    let bucketMs = -1;
+    let position = 0;
+    for await (const entry of wholeKind<unknown>(kv, pages, slices)) {
+      const newest = newestOnReceiptPage(entry.key);
+      const nextMs = bucketStartMs(idTimeMs("request", newest));
+      if (nextMs !== bucketMs) position = 0;
+      bucketMs = nextMs;
+      const text = typeof entry.value === "string" ? entry.value : "";
+      const columns = pageInColumns({ newest, text }, position);
+      if (!columns.ok) {
+        this.#problem = columns.problem;
+        return;
+      }
+      this.#digests.addPage(entry);
+      this.#pages++;
+      position += columns.calls.length;
+      this.#receipts += columns.calls.length;
+      for (const call of columns.calls) this.#chargedMicroVnd += BigInt(call.costMicroVnd);
+      yield columns.calls;
+    }
+  }
+
+  /** What was read. A page that cannot be archived leaves a digest that no hour has. */
+  mark(): HourMark {
+    const hour = Math.round((this.#startMs - vietnamDayStartMs(this.#day)) / hourMs);
+    return {
+      startMs: this.#startMs,
+      pages: this.#pages,
+      receipts: this.#receipts,
+      chargedMicroVnd: this.#chargedMicroVnd,
+      digest: this.#problem ?? this.#digests.of(this.#day).receiptHours[hour] ?? "",
+    };
+  }
+}
+
+// Reads a day back.
+
+/** Says how the archive has another day than was sealed. */
+async function archiveProblem(
+  archive: ReceiptArchive,
+  { day, receiptHours, receipts, chargedMicroVnd }: SealedCheckpoint,
+  slices: TimeSlices | undefined,
+): Promise<string | undefined> {
+  const startMs = vietnamDayStartMs(day);
+  const digests = new DayDigests();
+  for await (const { newest, text } of everyArchivedPage(archive, idsBetween(startMs, dayMs))) {
+    digests.addPage({ key: receiptPageKey(newest), value: text, versionstamp: "" });
+    await slices?.rest();
+  }
+  const hours = await archive.hoursBetween(startMs, startMs + dayMs);
+  const count = hours.reduce((sum, hour) => sum + hour.receipts, 0);
+  const charged = hours.reduce((sum, hour) => sum + hour.chargedMicroVnd, 0n);
+  const found = digests.of(day).receiptHours;
+  const wrong = receiptHours.findIndex((digest, at) => digest !== found[at]);
+  if (wrong < 0 && count === receipts && charged === chargedMicroVnd) return undefined;
+  return `the archive does not give back ${day} as it was sealed: ` +
+    (wrong < 0 ? `${count} receipts with ${charged} µVND` : `the hour ${wrong}:00 differs`);
+}
+
+function idsBetween(fromMs: number, lengthMs: number) {
+  return {
+    from: beforeIdsOf("request", fromMs),
+    before: beforeIdsOf("request", fromMs + lengthMs),
+  };
+}
+
+// Clears a day that the archive gives back from the store. The pages of receipts go last: while one is there, the day is
+// not done.
+
+/** Rows deleted in one commit; the store takes 1,000 changes. */
+const rowsPerCommit = 500;
+
+async function clearDay(
+  parts: StoreParts,
+  day: string,
+  slices: TimeSlices | undefined,
+): Promise<void> {
+  const startMs = vietnamDayStartMs(day);
+  for (const accountId of await parts.archive.accountsOfDay(day)) {
+    for (const onlyFailed of [false, true]) {
+      await clearIndex(parts, { accountId, startMs, onlyFailed, slices });
+    }
+  }
+  const pages = receiptPagesBetween(startMs, startMs + dayMs);
+  await eachFew(parts.living, pages, slices, async (entries) => {
+    const [first, last] = [entries[0], entries.at(-1)];
+    if (first === undefined || last === undefined) return [];
+    const range = {
+      from: newestOnReceiptPage(first.key),
+      before: behindText(newestOnReceiptPage(last.key)),
+    };
+    const archived = new Map<string, string>();
+    for await (const { newest, text } of everyArchivedPage(parts.archive, range)) {
+      archived.set(newest, text);
+    }
+    return entries.filter(({ key, value }) => archived.get(newestOnReceiptPage(key)) === value);
+  });
+}
+
+/** Deletes the index pages of an account whose calls are all in the archive. */
+async function clearIndex(
+  { living, archive }: StoreParts,
+  { accountId, startMs, onlyFailed, slices }: {
+    readonly accountId: AccountId;
+    readonly startMs: number;
+    readonly onlyFailed: boolean;
+    readonly slices: TimeSlices | undefined;
+  },
+): Promise<void> {
+  const pageKey = onlyFailed ? failedPageKey : indexPageKey;
+  const { from, before } = idsBetween(startMs, dayMs);
+  const pages = { start: pageKey(accountId, from), end: pageKey(accountId, before) };
+  await eachFew(living, pages, slices, async (entries) => {
+    const ids = entries.flatMap(pageIds).sort();
+    const [first, last] = [ids[0], ids.at(-1)];
+    if (first === undefined || last === undefined) return [];
+    const archived = new Set(
+      await archive.idsOf(accountId, {
+        fromMs: idTimeMs("request", first),
+        toMs: idTimeMs("request", last) + 1,
+        fromPlace: first,
+        beforePlace: behindText(placeOf(last)),
+        limit: maxCallsCompared,
+        reverse: false,
+        onlyFailed,
+      }),
+    );
+    return entries.filter((entry) => pageIds(entry).every((id) => archived.has(id)));
+  });
+}
+
+/** Most calls that are compared at once; a page whose calls are not among them stays for the next run. */
+const maxCallsCompared = 200_000;
+
+/** Deletes some of the rows of a selector, a few at a time. */
+async function eachFew(
+  kv: KeyValueStore,
+  selector: Deno.KvListSelector,
+  slices: TimeSlices | undefined,
+  chosen: (entries: readonly Deno.KvEntry<unknown>[]) => Promise<readonly Deno.KvEntry<unknown>[]>,
+): Promise<void> {
+  let few: Deno.KvEntry<unknown>[] = [];
+  const remove = async () => {
+    const gone = await chosen(few);
+    few = [];
+    if (gone.length === 0) return;
+    const op = kv.atomic();
+    for (const { key } of gone) op.delete(key);
+    await op.commit();
+  };
+  for await (const entry of wholeKind<unknown>(kv, selector, slices)) {
+    few.push(entry);
+    if (few.length >= rowsPerCommit) await remove();
+  }
+  if (few.length > 0) await remove();
+}
+
+/** Notes before the first row leaves that receipts are in an archive, so that no older program serves without it. */
+async function markArchive(kv: KeyValueStore, nowMs: number): Promise<void> {
+  const mark = await kv.get<ArchiveMark>(archiveMarkKey());
+  if (mark.value !== null) return;
+  await raiseSchemaVersion(kv, archivedSchemaVersion, nowMs);
+  const row: ArchiveMark = { firstMovedAtMs: nowMs };
+  await kv.atomic().check(mark).set(mark.key, row).commit();
+}

@@ -1,0 +1,283 @@
+import { assert, assertEquals } from "../../../support/assert.ts";
+import { newId, type RequestId } from "../../../../core/lib/ids/ids.ts";
+import { dayMs } from "../../../../core/lib/time/durations.ts";
+import {
+  archivedSchemaVersion,
+  readSchemaVersion,
+} from "../../../../kv/engine/opening/schema_version.ts";
+import type { AtomicWrite, KeyValueStore } from "../../../../kv/engine/store/key_value_store.ts";
+import { archivedStore } from "../../../../kv/money/archive/archived_store.ts";
+import type { ReceiptArchive } from "../../../../kv/money/archive/receipt_archive.ts";
+import { listFailed } from "../../../../kv/money/receipts/receipt_index.ts";
+import {
+  listAllReceipts,
+  listReceipts,
+  readReceipts,
+} from "../../../../kv/money/receipts/receipts.ts";
+import { moveDays, type MoveReport } from "../../../../kv/services/archive/move_days.ts";
+import { readChain } from "../../../../kv/services/verify/days/checkpoint_chain.ts";
+import { resealDays } from "../../../../kv/services/verify/verify_books.ts";
+import { draftOf, mustReserve } from "../../../support/worlds/money_world.ts";
+import { BooksWorld, problemLines } from "../../../support/worlds/books_world.ts";
+
+/** An empty archive of a test's own. */
+export interface TestArchive extends AsyncDisposable {
+  readonly archive: ReceiptArchive;
+  /** Changes rows behind the archive's back. */
+  change(sql: string): Promise<void>;
+}
+
+/** A world of which three days are sealed, with an archive. */
+class ArchiveWorld implements AsyncDisposable {
+  readonly world: BooksWorld;
+  readonly test: TestArchive;
+  /** What readers use. */
+  readonly whole: KeyValueStore;
+
+  constructor(world: BooksWorld, test: TestArchive) {
+    this.world = world;
+    this.test = test;
+    this.whole = archivedStore(world.kv, test.archive);
+  }
+
+  async move(
+    parts: { readonly living?: KeyValueStore; readonly archive?: ReceiptArchive } = {},
+  ): Promise<MoveReport> {
+    const { world, test: { archive } } = this;
+    const { checkpoints, problems } = await readChain(world.kv, world.masterKeys);
+    assertEquals(problems, []);
+    return await moveDays({ living: world.kv, archive, ...parts }, {
+      checkpoints,
+      nowMs: world.nowMs,
+    });
+  }
+
+  /** Everything that readers of receipts see. */
+  async seen(kv = this.whole) {
+    const { ann, bob } = this.world;
+    const accounts = [];
+    for (const accountId of [ann, bob]) {
+      const pages: RequestId[][] = [];
+      let before: RequestId | undefined;
+      do {
+        const page = await listReceipts(kv, accountId, { limit: 3, ...(before && { before }) });
+        pages.push(page.receipts.map(({ requestId }) => requestId));
+        before = page.next;
+      } while (before !== undefined);
+      accounts.push({ pages, failed: await Array.fromAsync(listFailed(kv, accountId)) });
+    }
+    const all = await Array.fromAsync(listAllReceipts(kv));
+    const ids = all.map(({ requestId }) => requestId);
+    return { accounts, all, byId: await readReceipts(kv, ids) };
+  }
+
+  async rows(prefix: string): Promise<number> {
+    return (await Array.fromAsync(this.world.kv.list({ prefix: [prefix] }))).length;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.test[Symbol.asyncDispose]();
+    await this.world[Symbol.asyncDispose]();
+  }
+}
+
+/** A store or archive that breaks at the n-th act that changes something, before or after it took effect. */
+class Breaking {
+  left: number;
+  readonly #isAfter: boolean;
+
+  constructor(left: number, isAfter: boolean) {
+    this.left = left;
+    this.#isAfter = isAfter;
+  }
+
+  async act<Result>(run: () => Promise<Result>): Promise<Result> {
+    const isLast = this.left-- === 0;
+    if (isLast && !this.#isAfter) throw new Error("killed");
+    const result = await run();
+    if (isLast) throw new Error("killed");
+    if (this.left < -1) throw new Error("a dead process acts");
+    return result;
+  }
+
+  store(kv: KeyValueStore): KeyValueStore {
+    const atomic = (): AtomicWrite => {
+      const op = kv.atomic();
+      const commit = op.commit.bind(op);
+      op.commit = () => this.act(commit);
+      return op;
+    };
+    return {
+      get: (key) => kv.get(key),
+      getMany: (keys) => kv.getMany(keys),
+      list: (selector, options) => kv.list(selector, options),
+      set: (key, value, options) => this.act(() => kv.set(key, value, options)),
+      delete: (key) => this.act(() => kv.delete(key)),
+      atomic,
+      close: () => {},
+      [Symbol.dispose]: () => {},
+    };
+  }
+
+  archive(archive: ReceiptArchive): ReceiptArchive {
+    return {
+      callsBetween: (range) => archive.callsBetween(range),
+      idsOf: (accountId, reading) => archive.idsOf(accountId, reading),
+      accounts: (list) => archive.accounts(list),
+      hoursBetween: (fromMs, toMs) => archive.hoursBetween(fromMs, toMs),
+      accountsOfDay: (day) => archive.accountsOfDay(day),
+      writeHour: (hour) => this.act(() => archive.writeHour(hour)),
+      finishDay: (day, lines) => this.act(() => archive.finishDay(day, lines)),
+      months: () => archive.months(),
+      dropMonth: (month) => archive.dropMonth(month),
+      close: () => archive.close(),
+    };
+  }
+}
+
+/** Tests that days move to an archive, whatever it is made of. */
+export function testMoving(
+  name: string,
+  openArchive: () => Promise<TestArchive>,
+  options: Omit<Deno.TestDefinition, "name" | "fn"> = {},
+): void {
+  const test = (what: string, fn: () => Promise<void>) =>
+    Deno.test({ name: `${name}: ${what}`, fn, ...options });
+  const open = async () => {
+    const world = await BooksWorld.used();
+    assertEquals((await world.verify()).sealedNow.length, 3);
+    return new ArchiveWorld(world, await openArchive());
+  };
+  test("a moved day leaves the store, and every reader sees what it saw before", async () => {
+    await using world = await open();
+    const before = await world.seen(world.world.kv);
+    assertEquals(before.all.length, 16);
+    const report = await world.move();
+    assertEquals(report.problems, []);
+    assertEquals(report.moved.map(({ receipts }) => receipts), [4, 4, 4]);
+    // What is left are the calls of today.
+    assertEquals([await world.rows("receipt"), await world.rows("receipts_of")], [4, 4]);
+    assertEquals(await world.seen(), before);
+    assertEquals(await world.move(), { moved: [], problems: [] });
+    for (const isFull of [false, true]) {
+      const books = await world.world.verify({ kv: world.whole, isFull });
+      assertEquals(problemLines(books), []);
+      assertEquals(books.full, isFull);
+    }
+    assertEquals((await world.world.verify({ kv: world.whole, isFull: true })).receipts, 16);
+  });
+
+  test("a store whose days have moved is refused by programs without an archive", async () => {
+    await using world = await open();
+    assertEquals(await readSchemaVersion(world.world.kv), 1);
+    await world.move();
+    assertEquals(await readSchemaVersion(world.world.kv), archivedSchemaVersion);
+  });
+
+  test("without its archive, the books of a store do not agree", async () => {
+    await using world = await open();
+    await world.move();
+    const books = await world.world.verify({ isFull: true });
+    assert(!books.ok, "twelve receipts are missing");
+  });
+
+  test("a changed row of the archive shows against the seal of its day", async () => {
+    await using world = await open();
+    await world.move();
+    await world.test.change(
+      "update receipts set output_tokens = output_tokens + 1 where cost_micro_vnd = 20",
+    );
+    const books = await world.world.verify({ kv: world.whole, isFull: true });
+    assert(problemLines(books).some((line) => line.startsWith("seal: the receipts of")), "a seal");
+  });
+
+  for (const isMovedBefore of [false, true]) {
+    const when = isMovedBefore ? "after its day has moved" : "after the seal";
+    test(`a call that is settled ${when} stays in the store until its day is sealed anew`, async () => {
+      await using world = await open();
+      const { kv, wallet, masterKeys, nowMs } = world.world;
+      const [, second] = (await readChain(kv, masterKeys)).checkpoints;
+      assert(second !== undefined, "a second day");
+      if (isMovedBefore) await world.move();
+      const startedAtMs = nowMs - 2 * dayMs + 60_000;
+      const late = draftOf(5n, { requestId: newId("request", startedAtMs), startedAtMs });
+      await wallet.settle(await mustReserve(wallet, world.world.ann, 5n), late);
+      await wallet.indexOnce();
+      const seen = await world.seen();
+      assertEquals(seen.all.length, 17);
+      const report = await world.move();
+      assertEquals(report.moved.length, isMovedBefore ? 0 : 2);
+      assert(report.problems[0]?.includes(second.day), report.problems[0] ?? "");
+      assertEquals(await world.rows("receipt"), isMovedBefore ? 5 : 9);
+      assertEquals(await world.seen(), seen);
+      const options = { masterKeys, nowMs, pause: () => Promise.resolve() };
+      assertEquals(problemLines(await resealDays(world.whole, second.day, options)), []);
+      assertEquals((await world.move()).problems, []);
+      assertEquals([await world.rows("receipt"), await world.rows("receipts_of")], [4, 4]);
+      assertEquals(await world.seen(), seen);
+    });
+  }
+
+  test("a day with a page that cannot be archived stays in the store", async () => {
+    await using world = await open();
+    const { kv, masterKeys, nowMs } = world.world;
+    const page = await world.world.row(["receipt"], 5);
+    await kv.set(page.key, String(page.value).replace(",", " ,"));
+    const options = { masterKeys, nowMs, pause: () => Promise.resolve() };
+    const [first] = (await readChain(kv, masterKeys)).checkpoints;
+    assertEquals(problemLines(await resealDays(kv, first?.day ?? "", options)), []);
+    const report = await world.move();
+    assertEquals(report.moved.length, 2);
+    assert(report.problems[0]?.includes("written in another way"), report.problems[0] ?? "");
+    assertEquals(await world.rows("receipt"), 8);
+  });
+
+  test("killed at any act, a receipt is seen once all the time, and the next run ends the day", async () => {
+    for (const isAfter of [false, true]) {
+      let acts = 0;
+      for (let isDone = false; !isDone; acts++) {
+        await using world = await open();
+        const before = await world.seen(world.world.kv);
+        const breaking = new Breaking(acts, isAfter);
+        const parts = {
+          living: breaking.store(world.world.kv),
+          archive: breaking.archive(world.test.archive),
+        };
+        isDone = await world.move(parts).then(() => true, () => false);
+        assertEquals(await world.seen(), before, `after ${acts} acts`);
+        const books = await world.world.verify({ kv: world.whole, isFull: true });
+        assertEquals(problemLines(books), [], `after ${acts} acts`);
+        assertEquals((await world.move()).problems, []);
+        assertEquals([await world.rows("receipt"), await world.rows("receipts_of")], [4, 4]);
+        assertEquals(await world.seen(), before);
+      }
+      assert(acts > 15, `${acts} acts`);
+    }
+  });
+
+  test("two that move at once leave what one leaves", async () => {
+    await using world = await open();
+    const before = await world.seen(world.world.kv);
+    const reports = await Promise.all([world.move(), world.move()]);
+    assertEquals(reports.flatMap(({ problems }) => problems), []);
+    assertEquals([await world.rows("receipt"), await world.rows("receipts_of")], [4, 4]);
+    assertEquals(await world.seen(), before);
+  });
+
+  test("a list that is read while its day leaves misses nothing and doubles nothing", async () => {
+    await using world = await open();
+    const before = (await world.seen(world.world.kv)).all;
+    for (const batchSize of [1, 2, 3, 100]) {
+      for (const reverse of [false, true]) {
+        const rows = world.whole.list({ prefix: ["receipt"] }, { batchSize, reverse });
+        const keys: string[] = [];
+        for await (const { key } of rows) {
+          keys.push(key.join());
+          if (keys.length === 6) await world.move();
+        }
+        assertEquals(keys.length, before.length);
+        assertEquals([...new Set(keys)].sort(), reverse ? keys.toReversed() : keys);
+      }
+    }
+  });
+}
