@@ -9,7 +9,7 @@
 import type { Config } from "../../core/config/config.ts";
 import type { MasterKeys } from "../../core/people/api_keys/seal.ts";
 import { atMost } from "../../core/lib/time/sleep.ts";
-import type { Store } from "../../kv/engine/opening/store.ts";
+import type { ArchivedStore } from "../../kv/services/archive/open_archive.ts";
 import { createApp } from "./listen/app.ts";
 import { openAdmin } from "./assembly/admin_access.ts";
 import { assemble, workersOf } from "./assembly/assemble.ts";
@@ -54,7 +54,7 @@ async function serveOnThreads(...all: Parameters<typeof serveWithWorkers>): Prom
 /** Serves on this thread. */
 async function serveAlone(
   config: Config,
-  { store, masterKeys }: { readonly store: Store; readonly masterKeys: MasterKeys },
+  { store, masterKeys }: { readonly store: ArchivedStore; readonly masterKeys: MasterKeys },
   options: ServeOptions,
 ): Promise<number> {
   const { write, signal } = options;
@@ -62,7 +62,7 @@ async function serveAlone(
   const { gateway } = assembled;
   const secret = await demoKeyOf(gateway, masterKeys);
   await warnOfPrices(gateway);
-  const admin = await openAdmin(gateway, { masterKeys, snapshot: store.snapshot }, signal);
+  const admin = await openAdmin(gateway, { masterKeys, store }, signal);
   let answer: Answer = () => new Response(null, { status: 503 });
   const freeze = new FreezeWatch(gateway.clock);
   const listening = admin.ok

@@ -65,7 +65,16 @@ Deno.test("each command of the operator is served", async () => {
   const { kv, masterKeys, assembled: { gateway: { clock, control, wallet } } } = gateway;
   const receivingAccounts = testConfig().topup.receivingAccounts;
   const editing = editingOf(gateway.assembled.gateway);
-  const deps = { kv, masterKeys, clock, control, wallet, receivingAccounts, editing };
+  const deps = {
+    kv,
+    masterKeys,
+    clock,
+    control,
+    wallet,
+    receivingAccounts,
+    editing,
+    parts: undefined,
+  };
   const app = createAdminApp(deps);
   for (const { words, operands, request } of commandForms) {
     const { method, path } = request(operands.map(() => "x"), {});

@@ -111,6 +111,16 @@ export function everyRow(): Deno.KvListSelector {
   return { prefix: [] };
 }
 
+/** Returns the parts of a key behind its kind. */
+export function partsBehindKind(key: Deno.KvKey): Deno.KvKeyPart[] {
+  return key.slice(1);
+}
+
+/** Returns the first key behind another: with an additional part. */
+export function firstKeyBehind(key: Deno.KvKey): Deno.KvKey {
+  return [...key, ""];
+}
+
 /**
  * Returns the kind of a row as a text: a store may have rows of kinds that this version does not
  * know.

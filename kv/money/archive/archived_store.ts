@@ -12,12 +12,17 @@ import {
   allFailedPagesPrefix,
   allIndexPagesPrefix,
   failedPageKey,
+  firstKeyBehind,
   indexPageKey,
   kindOfKey,
   newestOnReceiptPage,
+  partsBehindKind,
   receiptPageKey,
   receiptsPrefix,
 } from "../../engine/schema/keys.ts";
+import type { TimeSlices } from "../../../core/lib/time/time_slices.ts";
+import type { ReadSnapshot, SnapshotRow } from "../../engine/parts/snapshot.ts";
+import { encodeKey, encodeValue } from "../../engine/parts/tuple_key.ts";
 import type { KeyValueStore, RowIterator } from "../../engine/store/key_value_store.ts";
 import { archivedIndex, archivedPages, behindText, type IndexPlace } from "./archived_pages.ts";
 import { pageOfCall } from "../receipts/receipt_index.ts";
@@ -80,19 +85,21 @@ function placeIn([accountId = "", ...id]: readonly string[]): IndexPlace {
   return { accountId, id: textBound(id) };
 }
 
-const receiptKindName = kindOfKey(receiptsPrefix());
+const archivedPrefixes = [
+  { prefix: receiptsPrefix(), kind: receiptKind },
+  { prefix: allIndexPagesPrefix(), kind: indexKind(indexPageKey, false) },
+  { prefix: allFailedPagesPrefix(), kind: indexKind(failedPageKey, true) },
+] as const;
 
-const archivedKinds: ReadonlyMap<string, ArchivedKind> = new Map([
-  [receiptKindName, receiptKind],
-  [kindOfKey(allIndexPagesPrefix()), indexKind(indexPageKey, false)],
-  [kindOfKey(allFailedPagesPrefix()), indexKind(failedPageKey, true)],
-]);
+const archivedKinds: ReadonlyMap<string, ArchivedKind> = new Map(
+  archivedPrefixes.map(({ prefix, kind }) => [kindOfKey(prefix), kind]),
+);
 
 /** Sorts behind every part of a key of these kinds. */
 const behindEveryPart = "~";
 
 function textParts(key: Deno.KvKey): string[] {
-  return key.slice(1).map((part) => {
+  return partsBehindKind(key).map((part) => {
     invariant(typeof part === "string", "the keys of archived rows are texts");
     return part;
   });
@@ -104,7 +111,7 @@ function boundsOf(selector: Deno.KvListSelector): Bounds {
   const before = "end" in selector
     ? textParts(selector.end)
     : prefix && prefix.length > 0
-    ? [...prefix, behindEveryPart]
+    ? prefix.concat(behindEveryPart)
     : undefined;
   return { from: from ?? [], before };
 }
@@ -127,7 +134,7 @@ function behind(
   if (reverse) {
     return "start" in selector ? { start: selector.start, end: key } : { ...selector, end: key };
   }
-  const start = [...key, ""];
+  const start = firstKeyBehind(key);
   return "end" in selector ? { start, end: selector.end } : { ...selector, start };
 }
 
@@ -236,7 +243,7 @@ function merged(living: readonly Entry[], archived: readonly Entry[], reverse: b
 /** Reads a store and its archive as one. Closing it closes the store. */
 export function archivedStore(living: KeyValueStore, archive: ReceiptArchive): KeyValueStore {
   const fromArchive = async (key: Deno.KvKey): Promise<Entry | undefined> => {
-    const isPage = kindOfKey(key) === receiptKindName && key.length === 2;
+    const isPage = archivedKinds.get(kindOfKey(key)) === receiptKind && key.length === 2;
     if (!isPage) return undefined;
     const newest = newestOnReceiptPage(key);
     const range = { from: newest, before: behindText(newest) };
@@ -273,4 +280,33 @@ export function archivedStore(living: KeyValueStore, archive: ReceiptArchive): K
     close: () => living.close(),
     [Symbol.dispose]: () => living.close(),
   };
+}
+
+/** Rows of one read of a snapshot. */
+const snapshotRows = 500;
+
+/**
+ * Reads every row of a store as of one moment, and those of its archive, which never change. A row that moves meanwhile
+ * is in both, and the same.
+ */
+export async function* archivedSnapshot(
+  living: ReadSnapshot,
+  archive: ReceiptArchive,
+  slices: TimeSlices | undefined,
+): AsyncGenerator<SnapshotRow> {
+  yield* living(slices);
+  for (const { prefix, kind } of archivedPrefixes) {
+    let rest: Deno.KvListSelector = { prefix };
+    for (;;) {
+      const reading = { limit: snapshotRows, reverse: false };
+      const entries = await kind.read(archive, boundsOf(rest), reading);
+      for (const { key, value } of entries) {
+        yield { key: encodeKey(key), value: encodeValue(value), expiresAtMs: null };
+        await slices?.rest();
+      }
+      const last = entries.at(-1);
+      if (last === undefined || entries.length < snapshotRows) break;
+      rest = behind(rest, last.key, false);
+    }
+  }
 }

@@ -12,6 +12,7 @@ import { operationNames, operationPaths } from "../operations/contract/paths.ts"
 import { operationServing } from "../operations/serving.ts";
 import { addAccountRoutes, addCreditRoute, addKeyRoutes } from "./commands/accounts.ts";
 import type { AdminDeps } from "./commands/admin_deps.ts";
+import { addArchiveRoutes } from "./commands/archive.ts";
 import { addBackupRoutes } from "./commands/backups.ts";
 import { addBookRoutes } from "./commands/books.ts";
 import { addApprovalRoute } from "./commands/campaigns.ts";
@@ -52,5 +53,6 @@ export function createAdminApp(deps: AdminDeps): Hono {
   addOutboxRoutes(app, deps);
   addBackupRoutes(app, deps);
   addTableRoutes(app, deps);
+  addArchiveRoutes(app, deps);
   return app;
 }

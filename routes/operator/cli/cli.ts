@@ -30,7 +30,7 @@ import {
 import { writeTables } from "./commands/tables.ts";
 import { type AdminRequest, adminUsage, readAdminCommand } from "./command_forms.ts";
 import { type AdminCall, adminSocketPath, callAdminSocket } from "./socket.ts";
-import type { KeyValueStore } from "../../../kv/engine/store/key_value_store.ts";
+import { type ArchivedStore, withArchive } from "../../../kv/services/archive/open_archive.ts";
 
 const encoder = new TextEncoder();
 
@@ -67,8 +67,13 @@ export async function runAdmin(
   const mustExist = request.makesStore !== true;
   const opened = await openStore(config.store, world.clock, { mustExist });
   if (opened.ok) {
-    using store = opened.store;
-    if (backup === undefined) return await runHere(store.kv, config, request, world);
+    const archived = await withArchive(opened.store, config.store, world.clock);
+    if (!archived.ok) {
+      world.error(`${archived.problem}\n`);
+      return 1;
+    }
+    using store = archived.store;
+    if (backup === undefined) return await runHere(store, config, request, world);
     const files = backupWorld(world, backup);
     return proven === undefined
       ? await backUpHere(config, files, store)
@@ -149,7 +154,7 @@ async function runAtServer(
 
 /** Runs the command in this process, which has the store to itself. */
 async function runHere(
-  kv: KeyValueStore,
+  { kv, parts }: ArchivedStore,
   config: Config,
   command: AdminRequest,
   world: CommandWorld,
@@ -173,6 +178,7 @@ async function runHere(
   try {
     const app = createAdminApp({
       kv,
+      parts,
       clock,
       masterKeys: loaded.masterKeys,
       control,

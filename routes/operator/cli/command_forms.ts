@@ -272,6 +272,19 @@ export const commandForms: readonly CommandForm[] = [
     }),
   },
   {
+    words: ["archive"],
+    operands: [],
+    options: [{ name: "older-than", value: "DAYS", isNumber: true }],
+    about:
+      "move the receipts of sealed days that are older than 35 days, or DAYS, from the store to\n" +
+      "its archive, where they take a fifth of the room; everything reads them there as before",
+    request: (_, { "older-than": olderThanDays }) => ({
+      method: "POST",
+      path: "/archive",
+      body: { ...(olderThanDays !== undefined && { olderThanDays: Number(olderThanDays) }) },
+    }),
+  },
+  {
     words: ["export"],
     operands: [],
     options: [],

@@ -1,8 +1,8 @@
 /** Opens the socket of the administrator's commands. */
-import { defined } from "../../../core/lib/base/defined.ts";
 import { errorLine, loadedOnce } from "../../../core/lib/base/assert.ts";
 import type { AdminDeps } from "../../operator/cli/commands/admin_deps.ts";
 import { adminSocketPath, serveAdminSocket } from "../../operator/cli/socket.ts";
+import type { ArchivedStore } from "../../../kv/services/archive/open_archive.ts";
 import type { Gateway } from "../../api/gateway/gateway.ts";
 
 /** The open socket, or why there is none. */
@@ -13,7 +13,7 @@ export type AdminAccess =
 /** Serves the administrator's commands on a socket beside a local store. */
 export async function openAdmin(
   gateway: Gateway,
-  { masterKeys, snapshot }: Pick<AdminDeps, "masterKeys" | "snapshot">,
+  { masterKeys, store }: Pick<AdminDeps, "masterKeys"> & { readonly store: ArchivedStore },
   stopping: AbortSignal,
 ): Promise<AdminAccess> {
   if (gateway.config.store.kind !== "file") return { ok: true, stop: async () => {} };
@@ -31,7 +31,8 @@ export async function openAdmin(
         ...operationDepsOf(gateway),
         ...gateway,
         masterKeys,
-        ...defined({ snapshot }),
+        snapshot: store.snapshot,
+        parts: store.parts,
         receivingAccounts,
         beginReading: storeReadings({ ...gateway, stopping }),
       });

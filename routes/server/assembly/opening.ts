@@ -9,7 +9,8 @@ import { endSandboxMoney, findSandboxMoney } from "../../../kv/money/ledger/sand
 import type { KeyValueStore } from "../../../kv/engine/store/key_value_store.ts";
 import { prepareStore } from "../../../kv/engine/opening/schema_version.ts";
 import { areSealedByOthers } from "../../../kv/people/api_keys/api_keys.ts";
-import { openStore, type Store } from "../../../kv/engine/opening/store.ts";
+import { openStore } from "../../../kv/engine/opening/store.ts";
+import { type ArchivedStore, withArchive } from "../../../kv/services/archive/open_archive.ts";
 import type { Gateway } from "../../api/gateway/gateway.ts";
 import {
   ensureDemoAccount,
@@ -24,7 +25,7 @@ type OpeningResult =
     readonly ok: true;
     /** The configuration with the catalogue of the store. */
     readonly config: Config;
-    readonly store: Store;
+    readonly store: ArchivedStore;
     readonly masterKeys: MasterKeys;
     readonly masterKeysText: string;
   }
@@ -50,7 +51,9 @@ export async function openParts(
       : "Cannot start: another process has the store open. Stop it, or set GATEWAY_KV to another file";
     return { ok: false, problem };
   }
-  const { store } = opened;
+  const archived = await withArchive(opened.store, config.store, clock);
+  if (!archived.ok) return archived;
+  const { store } = archived;
   for (const warning of [...config.warnings, ...store.warnings]) write(warning);
   const prepared = await prepareStore(store.kv, { clock, sleep });
   const loaded = prepared.ok ? await loadMasterKeys(config) : prepared;

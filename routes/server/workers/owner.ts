@@ -11,7 +11,7 @@ import type { MasterKeys } from "../../../core/people/api_keys/seal.ts";
 import type { Config } from "../../../core/config/config.ts";
 import { atMost } from "../../../core/lib/time/sleep.ts";
 import { announcingStore } from "../../../kv/engine/store/change_notices.ts";
-import type { Store } from "../../../kv/engine/opening/store.ts";
+import type { ArchivedStore } from "../../../kv/services/archive/open_archive.ts";
 import { openAdmin } from "../assembly/admin_access.ts";
 import { assemble, type ConfigSource, type Thread } from "../assembly/assemble.ts";
 import { banner, listeningOn } from "../listen/banner.ts";
@@ -32,7 +32,7 @@ const ownerName = "owner";
 
 /** What was opened for the workers. */
 export interface OwnedParts {
-  readonly store: Store;
+  readonly store: ArchivedStore;
   readonly masterKeys: MasterKeys;
   readonly masterKeysText: string;
   readonly workers: number;
@@ -67,7 +67,7 @@ export async function serveWithWorkers(
   const { gateway } = assembled;
   const secret = await demoKeyOf(gateway, masterKeys);
   await warnOfPrices(gateway);
-  const admin = await openAdmin(gateway, { masterKeys, snapshot: store.snapshot }, signal);
+  const admin = await openAdmin(gateway, { masterKeys, store }, signal);
   const free = admin.ok ? freeAddress(config) : admin;
   if (!admin.ok || !free.ok) {
     if (!free.ok) write(free.problem);

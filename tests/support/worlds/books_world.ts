@@ -57,8 +57,8 @@ export class BooksWorld implements AsyncDisposable {
   }
 
   /** A store with calls on three days and on the fourth, which has not ended; none is sealed. */
-  static async used(): Promise<BooksWorld> {
-    const world = await BooksWorld.open();
+  static async used(kv?: KeyValueStore): Promise<BooksWorld> {
+    const world = await BooksWorld.open(kv);
     await world.topUp(world.ann, 10_000n);
     await world.topUp(world.bob, 10_000n);
     for (let day = 0; day < 4; day++) {

@@ -12,6 +12,7 @@ import type { ReceivingAccount } from "../../../../core/trade/bank/receiving_acc
 import type { Control } from "../../../../kv/engine/control/control.ts";
 import type { WalletEngine } from "../../../../kv/money/wallet/mod.ts";
 import type { OperationDeps } from "../../operations/contract/operation.ts";
+import type { StoreParts } from "../../../../kv/services/archive/move_days.ts";
 import type { ReadSnapshot } from "../../../../kv/engine/parts/snapshot.ts";
 import type { Deadlines } from "../../../../core/lib/time/deadlines.ts";
 import { GatewayError } from "../../../../core/lib/errors/errors.ts";
@@ -80,6 +81,8 @@ export interface AdminDeps extends OperationDeps {
   readonly receivingAccounts: readonly ReceivingAccount[];
   /** Reads every row as of one moment, for a backup. */
   readonly snapshot?: ReadSnapshot;
+  /** The store and its archive apart; absent where this kind of store has no archive. */
+  readonly parts: StoreParts | undefined;
   /** Set if the service runs on the same thread: full scans of the store then yield to its calls. */
   readonly beginReading?: BeginReading;
 }

@@ -35,7 +35,16 @@ async function administered(run: (world: TopupWorld, app: Hono) => Promise<void>
   try {
     const { readCatalog, fileContents } = testConfig();
     const editing = { kv, clock, read: readCatalog, fileContents, refresh: control.refresh };
-    const deps = { kv, clock, masterKeys, control, wallet, receivingAccounts, editing };
+    const deps = {
+      kv,
+      clock,
+      masterKeys,
+      control,
+      wallet,
+      receivingAccounts,
+      editing,
+      parts: undefined,
+    };
     await run(world, createAdminApp(deps));
   } finally {
     control.close();

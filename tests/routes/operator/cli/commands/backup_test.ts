@@ -21,7 +21,7 @@ import {
 import { sessionKey, walletKey } from "../../../../../kv/engine/schema/keys.ts";
 import { openWalletEngine } from "../../../../../kv/money/wallet/mod.ts";
 import {
-  programSchemaVersion,
+  archivedSchemaVersion,
   writeSchemaVersion,
 } from "../../../../../kv/engine/opening/schema_version.ts";
 import { serve } from "../../../../../routes/server/serve.ts";
@@ -185,10 +185,10 @@ Deno.test("a store of a newer program is used by no command and no gateway", () 
     await fillStore(config);
     {
       using store = await openedStore(config);
-      await writeSchemaVersion(store.kv, programSchemaVersion + 1, 0);
+      await writeSchemaVersion(store.kv, archivedSchemaVersion + 1, 0);
     }
     const rows = await rowsOf(config);
-    const problem = `it has schema version ${programSchemaVersion + 1}`;
+    const problem = `it has schema version ${archivedSchemaVersion + 1}`;
     for (const args of [["verify"], ["account", "list"], ["backup", `${folder}/backup`]]) {
       const ran = await runCommand(config, args);
       assertEquals([ran.code, ran.written], [1, ""]);

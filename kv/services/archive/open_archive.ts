@@ -1,0 +1,84 @@
+/** Opens the archive of a store, and the store as its readers see it. */
+import type { StoreLocation } from "../../../core/config/platform.ts";
+import { errorLine } from "../../../core/lib/base/assert.ts";
+import type { Clock } from "../../../core/lib/time/clock.ts";
+import type { Store } from "../../engine/opening/store.ts";
+import { archiveMarkKey } from "../../engine/schema/keys.ts";
+import { archivedSnapshot, archivedStore } from "../../money/archive/archived_store.ts";
+import type { ReceiptArchive } from "../../money/archive/receipt_archive.ts";
+import type { StoreParts } from "./move_days.ts";
+
+/** A store with its archive. */
+export interface ArchivedStore extends Store {
+  /** Both apart, for what moves rows between them; absent where this kind of store has no archive. */
+  readonly parts: StoreParts | undefined;
+}
+
+/** The store, or why it cannot be used, in one line. */
+export type OpenArchiveResult =
+  | { readonly ok: true; readonly store: ArchivedStore }
+  | { readonly ok: false; readonly problem: string };
+
+/** The folder of the archive of a store that is a file. */
+function archiveFolder(path: string): string {
+  return `${path}.archive`;
+}
+
+/** Opens an archive; each kind is loaded where it is used. */
+async function openArchive(
+  location: StoreLocation,
+  clock: Clock,
+): Promise<ReceiptArchive | undefined> {
+  switch (location.kind) {
+    case "file": {
+      const { SqliteArchive } = await import("../../money/archive/sqlite_archive.ts");
+      return await SqliteArchive.open(archiveFolder(location.path));
+    }
+    case "postgres": {
+      const { PostgresArchive } = await import("../../money/archive/postgres_archive.ts");
+      return await PostgresArchive.open({ url: location.url, clock });
+    }
+    case "memory":
+    case "remote":
+    case "deploy":
+      return undefined;
+  }
+}
+
+/**
+ * Adds its archive to an open store, which is closed with it, or at once if it cannot be used: a store whose receipts
+ * have left it must not serve without them.
+ */
+export async function withArchive(
+  store: Store,
+  location: StoreLocation,
+  clock: Clock,
+): Promise<OpenArchiveResult> {
+  try {
+    const archive = await openArchive(location, clock);
+    if (archive === undefined) return { ok: true, store: { ...store, parts: undefined } };
+    const hasMoved = (await store.kv.get(archiveMarkKey())).versionstamp !== null;
+    if (hasMoved && (await archive.months()).length === 0) {
+      await archive.close();
+      const where = location.kind === "file" ? `: ${archiveFolder(location.path)} is missing` : "";
+      throw new Error(`Receipts of the store are in an archive that is not there${where}`);
+    }
+    const close = store[Symbol.dispose].bind(store);
+    return {
+      ok: true,
+      store: {
+        ...store,
+        kv: archivedStore(store.kv, archive),
+        snapshot: (slices) => archivedSnapshot(store.snapshot, archive, slices),
+        parts: { living: store.kv, archive },
+        [Symbol.dispose]() {
+          void archive.close();
+          close();
+        },
+      },
+    };
+  } catch (error) {
+    store[Symbol.dispose]();
+    return { ok: false, problem: `Cannot use the store: ${errorLine(error)}` };
+  }
+}

@@ -1,0 +1,51 @@
+/** `admin archive`: the life of a receipt after its day is sealed. */
+import type { Hono } from "hono";
+import { z } from "zod";
+import { GatewayError } from "../../../../core/lib/errors/errors.ts";
+import { dayMs } from "../../../../core/lib/time/durations.ts";
+import { vietnamDay } from "../../../../core/lib/time/vietnam_time.ts";
+import { moveDays } from "../../../../kv/services/archive/move_days.ts";
+import { readChain } from "../../../../kv/services/verify/days/checkpoint_chain.ts";
+import type { AdminDeps } from "./admin_deps.ts";
+
+/** Days that stay in the store unless the operator says another number: what customers look at most. */
+const defaultKeptDays = 35;
+
+/** A year: with more of them, little ever leaves the store. */
+const maxKeptDays = 366;
+
+const archiveBody = z.strictObject({
+  olderThanDays: z.int("must be a whole number of days").min(1).max(maxKeptDays)
+    .default(defaultKeptDays),
+});
+
+/** Adds `/archive`. */
+export function addArchiveRoutes(
+  app: Hono,
+  { kv, parts, clock, masterKeys, beginReading }: Pick<
+    AdminDeps,
+    "kv" | "parts" | "clock" | "masterKeys" | "beginReading"
+  >,
+): void {
+  app.post("/archive", async (context) => {
+    const { olderThanDays } = archiveBody.parse(await context.req.json());
+    if (parts === undefined) {
+      throw new GatewayError(
+        "invalid_request",
+        "This store has no archive: a file and PostgreSQL have one",
+      );
+    }
+    const nowMs = clock.nowMs();
+    const chain = await readChain(kv, masterKeys);
+    const before = vietnamDay(nowMs - olderThanDays * dayMs);
+    const checkpoints = chain.checkpoints.filter(({ day }) => day < before);
+    using reading = beginReading?.(context.req.raw.signal);
+    const { moved, problems } = await moveDays(parts, {
+      checkpoints,
+      nowMs,
+      slices: reading?.slices,
+    });
+    const all = [...chain.problems, ...problems];
+    return context.json({ ok: all.length === 0, moved, problems: all });
+  });
+}

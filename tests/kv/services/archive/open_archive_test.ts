@@ -1,0 +1,64 @@
+import { assert, assertEquals } from "../../../support/assert.ts";
+import { systemClock } from "../../../../core/lib/time/clock.ts";
+import { openStore } from "../../../../kv/engine/opening/store.ts";
+import { prepareStore } from "../../../../kv/engine/opening/schema_version.ts";
+import { withArchive } from "../../../../kv/services/archive/open_archive.ts";
+import { moveDays } from "../../../../kv/services/archive/move_days.ts";
+import { backupBytes, restoreBackup } from "../../../../kv/services/backup/backup.ts";
+import { readChain } from "../../../../kv/services/verify/days/checkpoint_chain.ts";
+import { listAllReceipts } from "../../../../kv/money/receipts/receipts.ts";
+import { BooksWorld, problemLines } from "../../../support/worlds/books_world.ts";
+
+async function openAt(path: string) {
+  const location = { kind: "file", path } as const;
+  const opened = await openStore(location, systemClock);
+  assert(opened.ok, "the store opens");
+  return await withArchive(opened.store, location, systemClock);
+}
+
+/** A store with an archive, in which days were moved. */
+async function movedStore(folder: string) {
+  const opened = await openAt(`${folder}/gateway.kv`);
+  assert(opened.ok, opened.ok ? "" : opened.problem);
+  const { store } = opened;
+  const world = await BooksWorld.used(store.kv);
+  await world.verify();
+  const { checkpoints } = await readChain(store.kv, world.masterKeys);
+  assert(store.parts !== undefined, "a file has an archive");
+  const { moved } = await moveDays(store.parts, { checkpoints, nowMs: world.nowMs });
+  assertEquals(moved.length, 3);
+  return { store, world };
+}
+
+Deno.test("a backup has the receipts of the archive, and is restored without one", async () => {
+  const folder = await Deno.makeTempDir({ prefix: "gateway-archive-" });
+  const { store, world } = await movedStore(folder);
+  const receipts = await Array.fromAsync(listAllReceipts(store.kv));
+  const bytes = backupBytes({ kv: store.kv, snapshot: store.snapshot, nowMs: world.nowMs });
+  using restored = await Deno.openKv(":memory:");
+  await restoreBackup(restored, bytes, world.nowMs);
+  assertEquals(await Array.fromAsync(listAllReceipts(restored)), receipts);
+  const prepared = await prepareStore(restored, { clock: systemClock, sleep: async () => {} });
+  assertEquals(prepared, { ok: true, version: 1 });
+  assertEquals(problemLines(await world.verify({ kv: restored, isFull: true })), []);
+  await world.wallet.close();
+  store[Symbol.dispose]();
+  await Deno.remove(folder, { recursive: true });
+});
+
+Deno.test("a store whose archive is missing does not serve, and does once it is back", async () => {
+  const folder = await Deno.makeTempDir({ prefix: "gateway-archive-" });
+  const { store, world } = await movedStore(folder);
+  await world.wallet.close();
+  store[Symbol.dispose]();
+  const archive = `${folder}/gateway.kv.archive`;
+  await Deno.rename(archive, `${folder}/away`);
+  const refused = await openAt(`${folder}/gateway.kv`);
+  assert(!refused.ok && refused.problem.includes(`${archive} is missing`), "it is refused");
+  await Deno.rename(`${folder}/away`, archive);
+  const opened = await openAt(`${folder}/gateway.kv`);
+  assert(opened.ok, "it is used");
+  assertEquals((await Array.fromAsync(listAllReceipts(opened.store.kv))).length, 16);
+  opened.store[Symbol.dispose]();
+  await Deno.remove(folder, { recursive: true });
+});
