@@ -9,6 +9,7 @@ import { routeCapabilitiesSchema } from "../wire/contract/capabilities.ts";
 import { maxOutputTokensOfCall, maxReportedTokens } from "../billing/tokens/limits.ts";
 import { maxCallMs, maxModelNameChars } from "../lib/base/limits.ts";
 import { driverHeaders } from "../net/http1/request_head.ts";
+import { modelKinds } from "./entries/model.ts";
 import { videoRulesSchema } from "./entries/video_rules.ts";
 import {
   authKinds,
@@ -187,17 +188,7 @@ const routeSchema = z.strictObject({
 /** The schema of a model of `gateway.json`. */
 export const modelSchema = z.strictObject({
   id: name,
-  kind: z.enum([
-    "chat",
-    "image",
-    "speech",
-    "video",
-    "embedding",
-    "transcription",
-    "rerank",
-    "moderation",
-    "completion",
-  ]),
+  kind: z.enum(modelKinds),
   family: z.string().min(1).max(64),
   displayName: z.string().min(1).max(128).refine(
     (text) => !/[\p{Cc}\p{Bidi_Control}\u2028\u2029]/u.test(text),

@@ -1,13 +1,18 @@
 /** Models and their state, and what the owner of a key may read of the account. */
 import { callErrors, keyErrors } from "./error_answers.ts";
 import type { ExampleModels } from "./example_models.ts";
-import { type Operation, type OperationAnswer, type Parameter, ref } from "./operation.ts";
+import type { Operation, OperationAnswer, Parameter } from "./operation.ts";
+import type { JsonObject } from "../../core/lib/json/json.ts";
+import { ref } from "../../core/lib/json/schemas.ts";
+import { groupingNames } from "../usage_api/usage_api.ts";
 import { maxListRows } from "../usage_api/calls.ts";
 import { maxUsageDays } from "../usage_api/range.ts";
 
 function jsonAnswer(description: string, schema: string): OperationAnswer {
   return { description, content: { "application/json": ref(schema) } };
 }
+
+const anyOf = (...schemas: readonly string[]): JsonObject => ({ anyOf: schemas.map(ref) });
 
 const days: readonly Parameter[] = [
   {
@@ -76,7 +81,7 @@ export function modelOperations(models: ExampleModels): readonly Operation[] {
       ],
       answers: [{
         description: "The models.",
-        content: { "application/json": { anyOf: [ref("ModelList"), ref("GeminiModelList")] } },
+        content: { "application/json": anyOf("ModelList", "MessagesModelList", "GeminiModelList") },
       }],
       errorStyle: "asked",
       errors: [...callErrors, "invalid_request"],
@@ -96,7 +101,7 @@ export function modelOperations(models: ExampleModels): readonly Operation[] {
       }],
       answers: [{
         description: "The model.",
-        content: { "application/json": { anyOf: [ref("Model"), ref("GeminiModel")] } },
+        content: { "application/json": anyOf("Model", "MessagesModel", "GeminiModel") },
       }],
       errorStyle: "asked",
       errors: [...callErrors, "invalid_request", "model_not_found"],
@@ -144,7 +149,7 @@ export function accountOperations(): readonly Operation[] {
         name: "group_by",
         in: "query",
         description: "What a row is.",
-        schema: { type: "string", enum: ["day", "key", "model"], default: "day" },
+        schema: { type: "string", enum: [...groupingNames], default: "day" },
       }],
       answers: [jsonAnswer("The sums.", "Usage")],
       errors: [...keyErrors, "invalid_request"],

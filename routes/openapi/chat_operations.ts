@@ -1,10 +1,11 @@
 /** Chat: four styles, and counting tokens. */
+import { ref } from "../../core/lib/json/schemas.ts";
 import type { JsonObject } from "../../core/lib/json/json.ts";
 import { answerHeaders } from "../http/own_headers.ts";
 import type { ExampleModels } from "./example_models.ts";
 import { bodyErrors, callErrors, chatErrors } from "./error_answers.ts";
 import { callParameters, costHeaderNames, strictParameter } from "./headers.ts";
-import { type Operation, type OperationAnswer, type Parameter, ref } from "./operation.ts";
+import type { Operation, OperationAnswer, Parameter } from "./operation.ts";
 
 const eventStream = { "text/event-stream": ref("EventStream") };
 

@@ -1,6 +1,6 @@
 /** Schemas of chat requests, generated, and of chat answers. */
 import { isJsonObject, type Json, type JsonObject } from "../../core/lib/json/json.ts";
-import { count, text } from "../../core/lib/json/schemas.ts";
+import { count, objectSchema, ref, text } from "../../core/lib/json/schemas.ts";
 import { chatFields } from "../../core/wire/chat/request/decode_request.ts";
 import { geminiFields } from "../../core/wire/gemini/request/decode_request.ts";
 import { maxChoices } from "../../core/wire/contract/limits.ts";
@@ -10,7 +10,7 @@ import { chatRequest } from "../../sandbox/vendor_validators/openai/chat_schema.
 import { geminiRequest } from "../../sandbox/vendor_validators/google/gemini_schema.ts";
 import { messagesRequest } from "../../sandbox/vendor_validators/anthropic/messages_schema.ts";
 import { responsesRequest } from "../../sandbox/vendor_validators/openai/responses_schema.ts";
-import { ref } from "./operation.ts";
+import { countFields } from "../api/chat/count_tokens.ts";
 import { z } from "zod";
 import type { FieldTable } from "../../core/wire/fields/field_table.ts";
 
@@ -32,7 +32,8 @@ export interface RequestSchemaOptions {
  *
  * @example
  * ```ts
- * import { z } from "zod";
+ * import { countFields } from "../api/chat/count_tokens.ts";
+import { z } from "zod";
  * import { extra } from "../../core/wire/fields/field_table.ts";
  * import { read } from "../../core/wire/fields/field_table.ts";
  * import { requestSchema } from "./chat_schemas.ts";
@@ -289,16 +290,9 @@ const answers: JsonObject = {
     description: "The pieces of a stream as one list.",
     items: ref("GenerateContentResponse"),
   },
-  MessagesTokenCount: {
-    type: "object",
-    required: ["input_tokens"],
-    properties: { input_tokens: count },
-  },
-  ResponsesTokenCount: {
-    type: "object",
-    required: ["object", "input_tokens"],
-    properties: { object: { const: "response.input_tokens" }, input_tokens: count },
-  },
+  MessagesTokenCount: objectSchema("Tokens of a prompt.", countFields.messages),
+  ResponsesTokenCount: objectSchema("Tokens of a prompt.", countFields.responses),
+  GeminiTokenCount: objectSchema("Tokens of a prompt.", countFields.gemini),
   CompactedResponse: {
     type: "object",
     description: "A compacted conversation.",
@@ -317,11 +311,6 @@ const answers: JsonObject = {
         properties: { input_tokens: count, output_tokens: count, total_tokens: count },
       },
     },
-  },
-  GeminiTokenCount: {
-    type: "object",
-    required: ["totalTokens"],
-    properties: { totalTokens: count },
   },
   EventStream: {
     description: "Server-sent events in the form of the style. A stream that breaks ends with an " +

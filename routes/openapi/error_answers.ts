@@ -1,6 +1,8 @@
 /** Error answers of the document, made of the one table of errors. */
+import { objectSchema, ref } from "../../core/lib/json/schemas.ts";
 import {
   type ErrorCode,
+  errorFields,
   errorTable,
   GatewayError,
   wireStatus,
@@ -8,7 +10,7 @@ import {
 import type { JsonObject } from "../../core/lib/json/json.ts";
 import { answerHeaders } from "../http/own_headers.ts";
 import { everyAnswerHeaders, rateHeaderNames } from "./headers.ts";
-import { type AnswerStyle, ref } from "./operation.ts";
+import type { AnswerStyle } from "./operation.ts";
 
 /** Errors of every operation that asks for a key. */
 export const keyErrors = [
@@ -163,53 +165,13 @@ export const errorBodySchemas: JsonObject = {
     description: "An error in the style that the headers ask for.",
     anyOf: [ref("ChatError"), ref("MessagesError"), ref("GeminiError")],
   },
-  MessagesError: {
-    type: "object",
-    description: "An error of the Messages style.",
-    required: ["type", "error", "request_id"],
-    properties: {
-      type: { const: "error" },
-      error: {
-        type: "object",
-        required: ["type", "message"],
-        properties: { type: { type: "string" }, message: { type: "string" } },
-      },
-      request_id: { type: "string" },
-    },
-  },
-  ChatError: {
-    type: "object",
-    description: "An error of the Chat Completions and Responses styles, and of all other paths.",
-    required: ["type", "error"],
-    properties: {
-      type: { const: "error" },
-      error: {
-        type: "object",
-        required: ["type", "message", "param", "code"],
-        properties: {
-          type: { type: "string" },
-          message: { type: "string" },
-          param: { type: ["string", "null"], description: "The field at fault." },
-          code: { type: ["string", "null"] },
-        },
-      },
-    },
-  },
-  GeminiError: {
-    type: "object",
-    description: "An error of the Gemini style; the code of the gateway is the reason in details.",
-    required: ["error"],
-    properties: {
-      error: {
-        type: "object",
-        required: ["code", "message", "status"],
-        properties: {
-          code: { type: "integer" },
-          message: { type: "string" },
-          status: { type: "string" },
-          details: { type: "array", items: { type: "object" } },
-        },
-      },
-    },
-  },
+  MessagesError: objectSchema("An error of the Messages style.", errorFields.messages),
+  ChatError: objectSchema(
+    "An error of the Chat Completions and Responses styles, and of all other paths.",
+    errorFields.chat,
+  ),
+  GeminiError: objectSchema(
+    "An error of the Gemini style; the code of the gateway is the reason in details.",
+    errorFields.gemini,
+  ),
 };

@@ -1,8 +1,9 @@
 /** Everything that a model makes or reads beside chat. */
+import { ref } from "../../core/lib/json/schemas.ts";
 import { paidErrors } from "./error_answers.ts";
 import type { ExampleModels } from "./example_models.ts";
 import { callParameters, costHeaderNames } from "./headers.ts";
-import { type Operation, type OperationAnswer, ref } from "./operation.ts";
+import type { Operation, OperationAnswer } from "./operation.ts";
 
 const common = {
   method: "post",

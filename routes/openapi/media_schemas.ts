@@ -9,8 +9,11 @@ import { rerankFields } from "../../core/media/rerank/request.ts";
 import { speechFields } from "../../core/media/speech/attempt.ts";
 import { transcriptionFields } from "../../core/media/transcription/attempt.ts";
 import { videoFields } from "../../core/media/video/request.ts";
-import { videoAnswerFields, videoDeletedFields } from "../../core/media/video/task.ts";
-import { ref } from "./operation.ts";
+import {
+  videoAnswerFields,
+  videoDeletedFields,
+  videoListFields,
+} from "../../core/media/video/task.ts";
 
 function object(
   description: string,
@@ -101,13 +104,7 @@ const answers: JsonObject = {
     usage,
   }),
   Video: objectSchema("A task.", videoAnswerFields),
-  VideoList: object("A page of tasks.", ["object", "data", "has_more"], {
-    object: { const: "list" },
-    data: { type: "array", items: ref("Video") },
-    first_id: { type: ["string", "null"] },
-    last_id: { type: ["string", "null"] },
-    has_more: { type: "boolean" },
-  }),
+  VideoList: objectSchema("A page of tasks.", videoListFields),
   VideoDeleted: objectSchema("The task that was cancelled or removed.", videoDeletedFields),
   File: { type: "string", format: "binary", description: "The bytes of the file." },
 };

@@ -63,8 +63,3 @@ export interface Operation {
   /** No key is needed. */
   readonly isPublic?: true;
 }
-
-/** Refers to a schema of the document. */
-export function ref(name: string): JsonObject {
-  return { $ref: `#/components/schemas/${name}` };
-}

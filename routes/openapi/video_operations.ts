@@ -1,8 +1,9 @@
 /** Videos: tasks that are created, polled, downloaded and removed. */
+import { ref } from "../../core/lib/json/schemas.ts";
 import { callErrors, paidErrors } from "./error_answers.ts";
 import type { ExampleModels } from "./example_models.ts";
 import { callParameters, costHeaderNames, strictParameter } from "./headers.ts";
-import { type Operation, type Parameter, ref } from "./operation.ts";
+import type { Operation, Parameter } from "./operation.ts";
 
 const id: Parameter = {
   name: "id",

@@ -4,10 +4,14 @@ import { parseId, type RequestId } from "../../core/lib/ids/ids.ts";
 import { fieldsJson } from "../../core/lib/json/fields.ts";
 import type { JsonObject } from "../../core/lib/json/json.ts";
 import {
+  always,
+  constant,
   count,
   dateTime,
   type DescribedField,
   maybeText,
+  optional,
+  pageFields,
   text,
 } from "../../core/lib/json/schemas.ts";
 import type { Clock } from "../../core/lib/time/clock.ts";
@@ -87,40 +91,23 @@ function typeOf(code: ErrorCode): string {
 
 /** The fields of a call that was refused. */
 export const refusedFields: readonly DescribedField<RefusedCall>[] = [
-  {
-    name: "object",
-    isRequired: true,
-    schema: { const: "refused_call" },
-    value: () => "refused_call",
-  },
-  { name: "request_id", isRequired: true, schema: text, value: ({ requestId }) => requestId },
-  { name: "key_id", isRequired: true, schema: text, value: ({ keyId }) => keyId },
-  {
-    name: "started_at",
-    isRequired: true,
-    schema: dateTime,
-    value: ({ atMs }) => new Date(atMs).toISOString(),
-  },
-  { name: "endpoint", schema: maybeText, value: ({ endpoint }) => endpoint ?? null },
-  { name: "model", schema: maybeText, value: ({ model }) => model ?? null },
-  { name: "status", isRequired: true, schema: { type: "integer" }, value: ({ status }) => status },
-  {
-    name: "error",
-    isRequired: true,
-    schema: { type: "object", properties: { type: text, code: text, message: text } },
-    value: ({ code, message }) => ({ type: typeOf(code), code, message }),
-  },
-  {
-    name: "latency_ms",
-    isRequired: true,
-    schema: { type: "number" },
-    value: ({ latencyMs }) => latencyMs,
-  },
-  {
-    name: "left_out",
-    schema: { ...count, description: "Refused calls before this one that are not listed." },
-    value: ({ leftOut }) => leftOut ?? 0,
-  },
+  constant("object", "refused_call"),
+  always("request_id", text, ({ requestId }) => requestId),
+  always("key_id", text, ({ keyId }) => keyId),
+  always("started_at", dateTime, ({ atMs }) => new Date(atMs).toISOString()),
+  optional("endpoint", maybeText, ({ endpoint }) => endpoint ?? null),
+  optional("model", maybeText, ({ model }) => model ?? null),
+  always("status", { type: "integer" }, ({ status }) => status),
+  always(
+    "error",
+    { type: "object", properties: { type: text, code: text, message: text } },
+    ({ code, message }) => ({ type: typeOf(code), code, message }),
+  ),
+  always("latency_ms", { type: "number" }, ({ latencyMs }) => latencyMs),
+  optional("left_out", {
+    ...count,
+    description: "Refused calls before this one that are not listed.",
+  }, ({ leftOut }) => leftOut ?? 0),
 ];
 
 /** Converts calls to JSON, with their refunds. */
@@ -139,6 +126,9 @@ function statusAskedFor(text: string | undefined): string | undefined {
   throw wrongParameter("status", callStatusForm);
 }
 
+/** The fields of a page of calls. */
+export const callListFields = pageFields("Call");
+
 /** Lists calls, the latest first. */
 export function callListAnswer({ kv, clock }: CallsDeps): Answer {
   return async (c, principal) => {
@@ -154,12 +144,12 @@ export function callListAnswer({ kv, clock }: CallsDeps): Answer {
       error: c.req.query("error"),
       before: cursorOf(c),
     }, limit);
-    return {
-      object: "list",
+    return fieldsJson(callListFields, {
       data: await callsJson(kv, calls),
-      has_more: next !== undefined,
-      last_id: next ?? calls.at(-1)?.requestId ?? null,
-    };
+      firstId: calls[0]?.requestId,
+      lastId: next ?? calls.at(-1)?.requestId,
+      hasMore: next !== undefined,
+    });
   };
 }
 

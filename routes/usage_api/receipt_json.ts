@@ -18,10 +18,12 @@ import {
 import { vietnamIsoTime } from "../../core/lib/time/vietnam_time.ts";
 import type { LedgerEntry } from "../../kv/money/ledger/ledger.ts";
 import {
+  constant,
   count,
   dateTime,
   type DescribedField,
   maybeText,
+  optional,
   propertiesOf,
   text,
 } from "../../core/lib/json/schemas.ts";
@@ -75,21 +77,17 @@ export interface ReceiptRow {
 }
 
 const usageFields: readonly DescribedField<TokenUsage>[] = [
-  { name: "billed_input_tokens", schema: count, value: billedInputTokens },
+  optional("billed_input_tokens", count, billedInputTokens),
   { name: "input_tokens", schema: count, value: ({ input }) => input, csv: true },
   { name: "cache_read_tokens", schema: count, value: ({ cacheRead }) => cacheRead, csv: true },
   { name: "cache_write_tokens", schema: count, value: ({ cacheWrite }) => cacheWrite, csv: true },
-  {
-    name: "cache_write_1h_tokens",
-    schema: count,
-    value: ({ cacheWriteHour }) => cacheWriteHour ?? 0,
-  },
+  optional("cache_write_1h_tokens", count, ({ cacheWriteHour }) => cacheWriteHour ?? 0),
   { name: "output_tokens", schema: count, value: ({ output }) => output, csv: true },
   { name: "reasoning_tokens", schema: count, value: ({ reasoning }) => reasoning, csv: true },
-  { name: "input_audio_tokens", schema: count, value: ({ inputAudio }) => inputAudio },
-  { name: "input_image_tokens", schema: count, value: ({ inputImage }) => inputImage },
-  { name: "output_audio_tokens", schema: count, value: ({ outputAudio }) => outputAudio },
-  { name: "output_image_tokens", schema: count, value: ({ outputImage }) => outputImage },
+  optional("input_audio_tokens", count, ({ inputAudio }) => inputAudio),
+  optional("input_image_tokens", count, ({ inputImage }) => inputImage),
+  optional("output_audio_tokens", count, ({ outputAudio }) => outputAudio),
+  optional("output_image_tokens", count, ({ outputImage }) => outputImage),
 ];
 
 /** A field of receipts. */
@@ -106,7 +104,7 @@ interface ReceiptField extends DescribedField<ReceiptRow> {
  * the operator alone.
  */
 export const receiptFields: readonly ReceiptField[] = [
-  { name: "object", isRequired: true, schema: { const: "receipt" }, value: () => "receipt" },
+  constant("object", "receipt"),
   {
     name: "request_id",
     isRequired: true,
@@ -235,22 +233,14 @@ export const receiptFields: readonly ReceiptField[] = [
     value: ({ receipt }) => receipt.units,
     csv: true,
   },
-  {
-    name: "service_tier",
-    schema: {
-      type: ["string", "null"],
-      description: "The tier of service whose factor the price contains.",
-    },
-    value: ({ receipt }) => receipt.serviceTier ?? null,
-  },
-  {
-    name: "catalog_version",
-    schema: {
-      type: ["integer", "null"],
-      description: "The version of the catalogue whose price and routes the call had.",
-    },
-    value: ({ receipt }) => receipt.catalogVersion ?? null,
-  },
+  optional("service_tier", {
+    type: ["string", "null"],
+    description: "The tier of service whose factor the price contains.",
+  }, ({ receipt }) => receipt.serviceTier ?? null),
+  optional("catalog_version", {
+    type: ["integer", "null"],
+    description: "The version of the catalogue whose price and routes the call had.",
+  }, ({ receipt }) => receipt.catalogVersion ?? null),
   {
     name: "price",
     schema: { type: "object" },
@@ -320,18 +310,18 @@ export const receiptFields: readonly ReceiptField[] = [
     value: ({ refund }) => formatVnd(refund?.amountMicroVnd ?? 0n),
     csv: true,
   },
-  {
-    name: "refunded_at",
-    schema: maybeText,
-    value: ({ refund }) => refund === undefined ? null : new Date(refund.atMs).toISOString(),
-  },
-  {
-    name: "attempts",
-    schema: { type: "array", items: { type: "object" } },
-    value: ({ receipt }) => receipt.attempts.map(({ outcome, ms }) => ({ outcome, ms })),
-  },
+  optional(
+    "refunded_at",
+    maybeText,
+    ({ refund }) => refund === undefined ? null : new Date(refund.atMs).toISOString(),
+  ),
+  optional(
+    "attempts",
+    { type: "array", items: { type: "object" } },
+    ({ receipt }) => receipt.attempts.map(({ outcome, ms }) => ({ outcome, ms })),
+  ),
   // Its column is beside the id.
-  { name: "key_name", schema: maybeText, value: ({ keyName }) => keyName },
+  optional("key_name", maybeText, ({ keyName }) => keyName),
 ];
 
 /** Converts a receipt to JSON. */

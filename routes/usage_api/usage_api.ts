@@ -12,7 +12,18 @@ import type { Clock } from "../../core/lib/time/clock.ts";
 import { GatewayError } from "../../core/lib/errors/errors.ts";
 import { newId, parseId } from "../../core/lib/ids/ids.ts";
 import { fieldsJson } from "../../core/lib/json/fields.ts";
-import { count, type DescribedField } from "../../core/lib/json/schemas.ts";
+import type { JsonObject } from "../../core/lib/json/json.ts";
+import {
+  always,
+  constant,
+  count,
+  type DescribedField,
+  listField,
+  objectField,
+  optional,
+  pageFields,
+  text,
+} from "../../core/lib/json/schemas.ts";
 import { formatVnd } from "../../core/billing/money/micro_vnd.ts";
 import { vietnamDay } from "../../core/lib/time/vietnam_time.ts";
 import { getApiKey } from "../../kv/people/api_keys/api_keys.ts";
@@ -37,6 +48,7 @@ import { withCommonHeaders } from "../http/own_headers.ts";
 import { errorResponse } from "../http/error_response.ts";
 import { rowLimit, wrongParameter } from "../http/query.ts";
 import { boundedRange, maxUsageDays, rangeMs, requireRange } from "./range.ts";
+import type { DayRange } from "../../kv/money/receipts/day_sums.ts";
 import { receiptJson, vnd } from "./receipt_json.ts";
 import { takeReceipts } from "./call_scan.ts";
 import type { KeyValueStore } from "../../kv/engine/store/key_value_store.ts";
@@ -49,21 +61,17 @@ export interface UsageApiDeps {
 }
 
 /** The fields of a sum of calls. */
-export const sumFields: readonly DescribedField<Usage>[] = [
-  { name: "calls", schema: count, value: ({ calls }) => calls },
-  { name: "failed_calls", schema: count, value: ({ failedCalls }) => failedCalls },
-  { name: "input_tokens", schema: count, value: ({ inputTokens }) => inputTokens },
-  { name: "cache_read_tokens", schema: count, value: ({ cacheReadTokens }) => cacheReadTokens },
-  { name: "cache_write_tokens", schema: count, value: ({ cacheWriteTokens }) => cacheWriteTokens },
-  { name: "output_tokens", schema: count, value: ({ outputTokens }) => outputTokens },
-  { name: "units", schema: count, value: ({ units }) => units },
+const sumFields: readonly DescribedField<Usage>[] = [
+  always("calls", count, ({ calls }) => calls),
+  always("failed_calls", count, ({ failedCalls }) => failedCalls),
+  always("input_tokens", count, ({ inputTokens }) => inputTokens),
+  always("cache_read_tokens", count, ({ cacheReadTokens }) => cacheReadTokens),
+  always("cache_write_tokens", count, ({ cacheWriteTokens }) => cacheWriteTokens),
+  always("output_tokens", count, ({ outputTokens }) => outputTokens),
+  always("units", count, ({ units }) => units),
   // The sum of the receipts; refunds follow separately.
-  { name: "cost_vnd", schema: vnd, value: ({ costMicroVnd }) => formatVnd(costMicroVnd) },
-  {
-    name: "refunded_vnd",
-    schema: vnd,
-    value: ({ refundedMicroVnd }) => formatVnd(refundedMicroVnd),
-  },
+  always("cost_vnd", vnd, ({ costMicroVnd }) => formatVnd(costMicroVnd)),
+  always("refunded_vnd", vnd, ({ refundedMicroVnd }) => formatVnd(refundedMicroVnd)),
 ];
 
 /** The values of `group_by`; each is the name of a group's field. */
@@ -72,6 +80,49 @@ const groupings: Readonly<Record<string, (row: UsageRow) => string>> = {
   key: (row) => row.keyId,
   model: (row) => row.model,
 };
+
+/** The values of `group_by`. */
+export const groupingNames: readonly string[] = Object.keys(groupings);
+
+/** Sums of calls, in groups. */
+interface GroupedUsage {
+  readonly range: DayRange;
+  readonly groupBy: string;
+  readonly total: Usage;
+  readonly groups: readonly UsageGroup[];
+}
+
+/** The sum of a group. */
+interface UsageGroup extends Usage {
+  readonly groupBy: string;
+  /** The day, the id of the key, or the model. */
+  readonly of: string;
+}
+
+const day: JsonObject = { type: "string", format: "date" };
+
+const groupFields: readonly DescribedField<UsageGroup>[] = [
+  ...groupingNames.map((name) =>
+    optional<UsageGroup>(name, text, ({ groupBy, of }) => groupBy === name ? of : undefined)
+  ),
+  ...sumFields,
+];
+
+/** The fields of the sums that an account asks for. */
+export const usageFields: readonly DescribedField<GroupedUsage>[] = [
+  constant("object", "usage"),
+  always("from", day, ({ range }) => range.fromDay),
+  always("to", day, ({ range }) => range.toDay),
+  constant("time_zone", "+07:00"),
+  always("group_by", { type: "string", enum: [...groupingNames] }, ({ groupBy }) => groupBy),
+  objectField("total", "The sum of all calls.", sumFields, ({ total }) => total),
+  listField(
+    "data",
+    "The sum of a group, which one of `day`, `key` and `model` names.",
+    groupFields,
+    ({ groups }) => groups,
+  ),
+];
 
 function usageAnswer({ kv, clock }: UsageApiDeps): Answer {
   return async (c, principal) => {
@@ -89,17 +140,17 @@ function usageAnswer({ kv, clock }: UsageApiDeps): Answer {
     );
     const groups = usageBy(rows, nameOf);
     if (groupBy === "day") groups.sort(([one], [other]) => one < other ? -1 : 1);
-    return {
-      object: "usage",
-      from: range.fromDay,
-      to: range.toDay,
-      time_zone: "+07:00",
-      group_by: groupBy,
-      total: fieldsJson(sumFields, totalUsage(rows)),
-      data: groups.map(([name, usage]) => ({ [groupBy]: name, ...fieldsJson(sumFields, usage) })),
-    };
+    return fieldsJson(usageFields, {
+      range,
+      groupBy,
+      total: totalUsage(rows),
+      groups: groups.map(([of, usage]): UsageGroup => ({ groupBy, of, ...usage })),
+    });
   };
 }
+
+/** The fields of a page of receipts. */
+export const receiptListFields = pageFields("Receipt");
 
 function receiptListAnswer({ kv, clock }: UsageApiDeps): Answer {
   return async (c, principal) => {
@@ -115,14 +166,14 @@ function receiptListAnswer({ kv, clock }: UsageApiDeps): Answer {
       before: cursorOf(c),
     }, limit);
     const refunds = await readRefundsOf(kv, receipts);
-    return {
-      object: "list",
+    return fieldsJson(receiptListFields, {
       data: receipts.map((receipt) =>
         receiptJson({ receipt, refund: refunds.get(receipt.requestId) })
       ),
-      has_more: next !== undefined,
-      last_id: next ?? receipts.at(-1)?.requestId ?? null,
-    };
+      firstId: receipts[0]?.requestId,
+      lastId: next ?? receipts.at(-1)?.requestId,
+      hasMore: next !== undefined,
+    });
   };
 }
 
@@ -145,28 +196,18 @@ type Balance = Awaited<ReturnType<WalletEngine["balance"]>>;
 
 /** The fields of a balance. */
 export const balanceFields: readonly DescribedField<Balance>[] = [
-  { name: "object", isRequired: true, schema: { const: "balance" }, value: () => "balance" },
-  { name: "currency", isRequired: true, schema: { const: "VND" }, value: () => "VND" },
+  constant("object", "balance"),
+  constant("currency", "VND"),
   // Negative if the account owes money.
-  {
-    name: "balance_vnd",
-    isRequired: true,
-    schema: vnd,
-    value: ({ totalMicroVnd }) => formatVnd(totalMicroVnd),
-  },
+  always("balance_vnd", vnd, ({ totalMicroVnd }) => formatVnd(totalMicroVnd)),
   // The cost of calls beyond the balance; the next top-up pays it first.
-  {
-    name: "owed_vnd",
-    isRequired: true,
-    schema: vnd,
-    value: ({ totalMicroVnd }) => formatVnd(totalMicroVnd < 0n ? -totalMicroVnd : 0n),
-  },
+  always(
+    "owed_vnd",
+    vnd,
+    ({ totalMicroVnd }) => formatVnd(totalMicroVnd < 0n ? -totalMicroVnd : 0n),
+  ),
   // Reserved by running calls; included in the balance.
-  {
-    name: "reserved_vnd",
-    schema: vnd,
-    value: ({ reservedMicroVnd }) => formatVnd(reservedMicroVnd),
-  },
+  optional("reserved_vnd", vnd, ({ reservedMicroVnd }) => formatVnd(reservedMicroVnd)),
 ];
 
 function balanceAnswer({ wallet }: UsageApiDeps): Answer {

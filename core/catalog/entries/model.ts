@@ -18,16 +18,21 @@ import type { ModelRateLimits } from "../../limits/rate_limits.ts";
 export const defaultFirstOutputMs = 30_000;
 
 /** The kinds of models; each has its own endpoints. */
-export type ModelKind =
-  | "chat"
-  | "image"
-  | "speech"
-  | "video"
-  | "embedding"
-  | "transcription"
-  | "rerank"
-  | "moderation"
-  | "completion";
+export const modelKinds = [
+  "chat",
+  "image",
+  "speech",
+  "video",
+  "embedding",
+  "transcription",
+  "rerank",
+  "moderation",
+  "completion",
+] as const;
+
+/** What a model does. */
+export type ModelKind = typeof modelKinds[number];
+
 /** The styles in which routes are called: the wire styles of chat and the media endpoints. */
 export type RouteStyle =
   | ProviderStyle

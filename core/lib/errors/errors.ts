@@ -11,8 +11,23 @@
  * - Out: `GatewayError` values, and error bodies in each wire style.
  * - Never: writes the cause of a failure into the body of an error.
  */
+import { fieldsJson } from "../json/fields.ts";
 import type { JsonObject } from "../json/json.ts";
+import {
+  always,
+  constant,
+  type DescribedField,
+  listOf,
+  maybeText,
+  objectSchema,
+  optional,
+  text,
+} from "../json/schemas.ts";
 import { defined } from "../base/defined.ts";
+
+interface MessagesDetails {
+  readonly error_code: string;
+}
 
 interface ErrorRow {
   readonly status: number;
@@ -20,7 +35,7 @@ interface ErrorRow {
   /** The value of `x-should-retry`, which SDKs follow before they look at the status. */
   readonly retry: boolean;
   /** `error.details` of the Messages style, which its SDKs evaluate. */
-  readonly messagesDetails?: JsonObject;
+  readonly messagesDetails?: MessagesDetails;
   /**
    * `error.code` of a failed Responses answer. Absent: `server_error`, after which agents repeat
    * the request.
@@ -264,28 +279,58 @@ export function wireStatus(error: GatewayError, style: ErrorStyle): number {
   return error.status === 529 && style !== "messages" ? 503 : error.status;
 }
 
-/** Builds an error of the Gemini style, with our code as its reason. */
-function geminiError(error: GatewayError): JsonObject {
-  const status = wireStatus(error, "gemini");
-  const { param, retryAfterSeconds, vendorMembers = {} } = error;
-  const reason = {
-    "@type": "type.googleapis.com/google.rpc.ErrorInfo",
-    reason: error.code.toUpperCase(),
-    domain: "gateway",
-    metadata: defined({ param }),
-  };
-  const retry = retryAfterSeconds === undefined ? [] : [{
-    "@type": "type.googleapis.com/google.rpc.RetryInfo",
-    retryDelay: `${retryAfterSeconds}s`,
-  }];
-  const said = vendorMembers["details"];
-  return {
-    code: status,
-    message: error.message,
-    status: rpcStatuses.get(status) ?? (status < 500 ? "INVALID_ARGUMENT" : "UNAVAILABLE"),
-    details: [reason, ...retry, ...Array.isArray(said) ? said : []],
-  };
-}
+const typeField: DescribedField<GatewayError> = always("type", text, ({ type }) => type);
+
+const messageField: DescribedField<GatewayError> = always(
+  "message",
+  text,
+  ({ message }) => message,
+);
+
+const errorInfoFields: readonly DescribedField<GatewayError>[] = [
+  always("@type", text, () => "type.googleapis.com/google.rpc.ErrorInfo"),
+  optional(
+    "reason",
+    { ...text, description: "The code of the gateway." },
+    ({ code }) => code.toUpperCase(),
+  ),
+  optional("domain", text, () => "gateway"),
+  optional(
+    "metadata",
+    { type: "object", properties: { param: text } },
+    ({ param }) => defined({ param }),
+  ),
+];
+
+const retryInfoFields: readonly DescribedField<number>[] = [
+  always("@type", text, () => "type.googleapis.com/google.rpc.RetryInfo"),
+  optional("retryDelay", text, (seconds) => `${seconds}s`),
+];
+
+const geminiInnerFields: readonly DescribedField<GatewayError>[] = [
+  always("code", { type: "integer" }, (error) => wireStatus(error, "gemini")),
+  messageField,
+  always("status", text, (error) => {
+    const status = wireStatus(error, "gemini");
+    return rpcStatuses.get(status) ?? (status < 500 ? "INVALID_ARGUMENT" : "UNAVAILABLE");
+  }),
+  always(
+    "details",
+    listOf(objectSchema(
+      "The code of the gateway, the time to wait, and what the provider adds.",
+      [...errorInfoFields, ...retryInfoFields.filter(({ name }) => name !== "@type")],
+    )),
+    (error) => {
+      const { retryAfterSeconds: seconds, vendorMembers = {} } = error;
+      const said = vendorMembers["details"];
+      return [
+        fieldsJson(errorInfoFields, error),
+        ...seconds === undefined ? [] : [fieldsJson(retryInfoFields, seconds)],
+        ...Array.isArray(said) ? said : [],
+      ];
+    },
+  ),
+];
 
 /** Merges members of the provider's error that have a value over those of the gateway. */
 function vendorOver(ours: JsonObject, { vendorMembers = {} }: GatewayError): JsonObject {
@@ -295,6 +340,59 @@ function vendorOver(ours: JsonObject, { vendorMembers = {} }: GatewayError): Jso
   }
   return merged;
 }
+
+const messagesInnerFields: readonly DescribedField<GatewayError>[] = [
+  typeField,
+  messageField,
+  optional("details", {
+    type: "object",
+    description: "What SDKs of the style evaluate.",
+    properties: { error_code: text } satisfies Record<keyof MessagesDetails, JsonObject>,
+  }, ({ code }) => {
+    const { messagesDetails }: ErrorRow = errorTable[code];
+    return messagesDetails && { ...messagesDetails };
+  }),
+];
+
+const chatInnerFields: readonly DescribedField<GatewayError>[] = [
+  typeField,
+  messageField,
+  always(
+    "param",
+    { ...maybeText, description: "The field at fault." },
+    ({ param }) => param ?? null,
+  ),
+  always("code", maybeText, ({ providerCode, code }) => providerCode ?? code),
+];
+
+interface AnsweredError {
+  readonly error: GatewayError;
+  readonly requestId: string;
+}
+
+const envelopeType: DescribedField<AnsweredError> = constant("type", "error");
+
+function innerField(
+  fields: readonly DescribedField<GatewayError>[],
+  written: (ours: JsonObject, error: GatewayError) => JsonObject,
+): DescribedField<AnsweredError> {
+  return always(
+    "error",
+    objectSchema("What is wrong.", fields),
+    ({ error }) => written(fieldsJson(fields, error), error),
+  );
+}
+
+/** The fields of an error body in each style; members of a provider of that style may be beside them. */
+export const errorFields: Readonly<Record<ErrorStyle, readonly DescribedField<AnsweredError>[]>> = {
+  messages: [
+    envelopeType,
+    innerField(messagesInnerFields, vendorOver),
+    always("request_id", text, ({ requestId }) => requestId),
+  ],
+  chat: [envelopeType, innerField(chatInnerFields, vendorOver)],
+  gemini: [innerField(geminiInnerFields, (ours) => ours)],
+};
 
 /**
  * Builds the body of an error answer: the same envelope everywhere, with additional members per
@@ -308,26 +406,5 @@ function vendorOver(ours: JsonObject, { vendorMembers = {} }: GatewayError): Jso
  * ```
  */
 export function errorBody(error: GatewayError, style: ErrorStyle, requestId: string): JsonObject {
-  if (style === "messages") {
-    const { messagesDetails: details }: ErrorRow = errorTable[error.code];
-    return {
-      type: "error",
-      error: vendorOver({
-        type: error.type,
-        message: error.message,
-        ...defined({ details }),
-      }, error),
-      request_id: requestId,
-    };
-  }
-  if (style === "gemini") return { error: geminiError(error) };
-  return {
-    type: "error",
-    error: vendorOver({
-      type: error.type,
-      message: error.message,
-      param: error.param ?? null,
-      code: error.providerCode ?? error.code,
-    }, error),
-  };
+  return fieldsJson(errorFields[style], { error, requestId });
 }

@@ -1,6 +1,6 @@
 /** JSON Schemas of what the gateway takes and answers, beside the code that reads or writes it. */
-import type { Field } from "./fields.ts";
-import type { JsonObject } from "./json.ts";
+import { type Field, fieldsJson } from "./fields.ts";
+import type { Json, JsonObject } from "./json.ts";
 
 /** A member of an object, as a schema describes it. */
 export interface DescribedMember {
@@ -34,6 +34,110 @@ export function objectSchema(description: string, members: readonly DescribedMem
     required: members.filter(({ isRequired }) => isRequired).map(({ name }) => name),
     properties: propertiesOf(members),
   };
+}
+
+/** A field that every answer has. */
+export function always<Row>(
+  name: string,
+  schema: JsonObject,
+  value: (row: Row) => Json,
+): DescribedField<Row> {
+  return { name, isRequired: true, schema, value };
+}
+
+/** A field that is left out where it has no value. */
+export function optional<Row>(
+  name: string,
+  schema: JsonObject,
+  value: (row: Row) => Json | undefined,
+): DescribedField<Row> {
+  return { name, schema, value };
+}
+
+/** A field that has the same value in every answer. */
+export function constant(name: string, value: string | boolean | null): DescribedField<unknown> {
+  return always(name, { const: value }, () => value);
+}
+
+/** Refers to a schema of the OpenAPI document by its name there. */
+export function ref(name: string): JsonObject {
+  return { $ref: `#/components/schemas/${name}` };
+}
+
+/** A list of values with this schema. */
+export function listOf(items: JsonObject): JsonObject {
+  return { type: "array", items };
+}
+
+/**
+ * A field whose value is an object with fields of its own.
+ *
+ * @param innerOf returns what the object is made of
+ * @example
+ * ```ts
+ * import { fieldsJson } from "./fields.ts";
+ * import { always, count, objectField } from "./schemas.ts";
+ * const fields = [always<number>("calls", count, (calls) => calls)];
+ * const sum = objectField("sum", "A sum.", fields, ({ calls }: { calls: number }) => calls);
+ * if (JSON.stringify(fieldsJson([sum], { calls: 2 })) !== '{"sum":{"calls":2}}') throw new Error("wrong");
+ * ```
+ */
+export function objectField<Row, Inner>(
+  name: string,
+  description: string,
+  fields: readonly DescribedField<Inner>[],
+  innerOf: (row: Row) => Inner,
+): DescribedField<Row> {
+  const schema = objectSchema(description, fields);
+  return always(name, schema, (row) => fieldsJson(fields, innerOf(row)));
+}
+
+/** Such a field that is left out where `innerOf` returns `undefined`. */
+export function optionalObject<Row, Inner>(
+  name: string,
+  description: string,
+  fields: readonly DescribedField<Inner>[],
+  innerOf: (row: Row) => Inner | undefined,
+): DescribedField<Row> {
+  return optional(name, objectSchema(description, fields), (row) => {
+    const inner = innerOf(row);
+    return inner === undefined ? undefined : fieldsJson(fields, inner);
+  });
+}
+
+/** A field whose value is a list of objects with fields of their own; see {@linkcode objectField}. */
+export function listField<Row, Inner>(
+  name: string,
+  description: string,
+  fields: readonly DescribedField<Inner>[],
+  innersOf: (row: Row) => readonly Inner[],
+): DescribedField<Row> {
+  const schema = listOf(objectSchema(description, fields));
+  return always(name, schema, (row) => innersOf(row).map((inner) => fieldsJson(fields, inner)));
+}
+
+/** One page of a list. */
+export interface ListPage {
+  readonly data: readonly JsonObject[];
+  readonly firstId: string | undefined;
+  /** The cursor of the next page; of the last page its last row. */
+  readonly lastId: string | undefined;
+  readonly hasMore: boolean;
+}
+
+/**
+ * Returns the fields of a page of a list.
+ *
+ * @param item name of the schema of its rows
+ */
+export function pageFields(item: string): readonly DescribedField<ListPage>[] {
+  return [
+    constant("object", "list"),
+    always("data", listOf(ref(item)), ({ data }) => [...data]),
+    always("first_id", maybeText, ({ firstId }) => firstId ?? null),
+    always("last_id", maybeText, ({ lastId }) => lastId ?? null),
+    always("has_more", { type: "boolean" }, ({ hasMore }) => hasMore),
+  ];
 }
 
 /** Any text. */

@@ -16,7 +16,14 @@
 import type { AccountId, ApiKeyId, LedgerId, RequestId, VideoId } from "../../lib/ids/ids.ts";
 import { fieldsJson } from "../../lib/json/fields.ts";
 import type { JsonObject } from "../../lib/json/json.ts";
-import { type DescribedField, text } from "../../lib/json/schemas.ts";
+import {
+  always,
+  constant,
+  type DescribedField,
+  optional,
+  pageFields,
+  text,
+} from "../../lib/json/schemas.ts";
 
 const videoStates = ["queued", "in_progress", "completed", "failed", "cancelled"] as const;
 
@@ -206,60 +213,44 @@ function unixSeconds(ms: number | undefined): number | null {
 
 /** The fields of a task, as clients see it. */
 export const videoAnswerFields: readonly DescribedField<VideoTask>[] = [
-  { name: "id", isRequired: true, schema: text, value: ({ id }) => id },
-  { name: "object", isRequired: true, schema: { const: "video" }, value: () => "video" },
-  { name: "model", isRequired: true, schema: text, value: ({ model }) => model },
-  {
-    name: "status",
-    isRequired: true,
-    schema: {
-      type: "string",
-      enum: [...videoStates],
-      description: "It ends in any state but `queued` and `in_progress`.",
-    },
-    value: ({ state }) => state,
-  },
-  {
-    name: "progress",
-    isRequired: true,
-    schema: { type: "number", description: "Percent." },
-    value: ({ progress }) => progress,
-  },
-  {
-    name: "created_at",
-    isRequired: true,
-    schema: { type: "integer", description: "Seconds since 1970." },
-    value: ({ createdAtMs }) => unixSeconds(createdAtMs),
-  },
-  {
-    name: "completed_at",
-    schema: { type: ["integer", "null"] },
-    value: ({ completedAtMs }) => unixSeconds(completedAtMs),
-  },
-  {
-    name: "expires_at",
-    schema: { type: ["integer", "null"] },
-    value: ({ expiresAtMs }) => unixSeconds(expiresAtMs),
-  },
-  {
-    name: "prompt",
-    schema: { type: "null", description: "Always null: prompts are not stored." },
-    value: () => null,
-  },
-  { name: "size", schema: text, value: ({ size }) => size },
-  { name: "seconds", schema: text, value: ({ seconds }) => String(seconds) },
-  {
-    name: "remixed_from_video_id",
-    schema: { type: "null", description: "Always null: videos are not remixed here." },
-    value: () => null,
-  },
-  {
-    name: "error",
-    schema: {
-      anyOf: [{ type: "object", properties: { code: text, message: text } }, { type: "null" }],
-    },
-    value: ({ error }) => error === undefined ? null : { code: error.code, message: error.message },
-  },
+  always("id", text, ({ id }) => id),
+  constant("object", "video"),
+  always("model", text, ({ model }) => model),
+  always("status", {
+    type: "string",
+    enum: [...videoStates],
+    description: "It ends in any state but `queued` and `in_progress`.",
+  }, ({ state }) => state),
+  always("progress", { type: "number", description: "Percent." }, ({ progress }) => progress),
+  always(
+    "created_at",
+    { type: "integer", description: "Seconds since 1970." },
+    ({ createdAtMs }) => unixSeconds(createdAtMs),
+  ),
+  optional(
+    "completed_at",
+    { type: ["integer", "null"] },
+    ({ completedAtMs }) => unixSeconds(completedAtMs),
+  ),
+  optional(
+    "expires_at",
+    { type: ["integer", "null"] },
+    ({ expiresAtMs }) => unixSeconds(expiresAtMs),
+  ),
+  optional(
+    "prompt",
+    { type: "null", description: "Always null: prompts are not stored." },
+    () => null,
+  ),
+  optional("size", text, ({ size }) => size),
+  optional("seconds", text, ({ seconds }) => String(seconds)),
+  optional("remixed_from_video_id", {
+    type: "null",
+    description: "Always null: videos are not remixed here.",
+  }, () => null),
+  optional("error", {
+    anyOf: [{ type: "object", properties: { code: text, message: text } }, { type: "null" }],
+  }, ({ error }) => error === undefined ? null : { code: error.code, message: error.message }),
 ];
 
 /**
@@ -273,15 +264,17 @@ export function videoObject(task: VideoTask): JsonObject {
   return fieldsJson(videoAnswerFields, task);
 }
 
+/** The fields of a page of tasks. */
+export const videoListFields = pageFields("Video");
+
 /** Writes one page of a list, newest or oldest first as requested. */
 export function videoList(tasks: readonly VideoTask[], hasMore: boolean): JsonObject {
-  return {
-    object: "list",
+  return fieldsJson(videoListFields, {
     data: tasks.map(videoObject),
-    first_id: tasks[0]?.id ?? null,
-    last_id: tasks.at(-1)?.id ?? null,
-    has_more: hasMore,
-  };
+    firstId: tasks[0]?.id,
+    lastId: tasks.at(-1)?.id,
+    hasMore,
+  });
 }
 
 /**
@@ -289,20 +282,11 @@ export function videoList(tasks: readonly VideoTask[], hasMore: boolean): JsonOb
  * gateway.
  */
 export const videoDeletedFields: readonly DescribedField<VideoTask>[] = [
-  { name: "id", isRequired: true, schema: text, value: ({ id }) => id },
-  {
-    name: "object",
-    isRequired: true,
-    schema: { const: "video.deleted" },
-    value: () => "video.deleted",
-  },
-  { name: "deleted", isRequired: true, schema: { const: true }, value: () => true },
-  { name: "status", schema: text, value: ({ state }) => state },
-  {
-    name: "refunded",
-    schema: { type: "boolean" },
-    value: ({ refundId }) => refundId !== undefined,
-  },
+  always("id", text, ({ id }) => id),
+  constant("object", "video.deleted"),
+  constant("deleted", true),
+  optional("status", text, ({ state }) => state),
+  optional("refunded", { type: "boolean" }, ({ refundId }) => refundId !== undefined),
 ];
 
 /** Writes the answer of `DELETE`. */

@@ -60,9 +60,12 @@ export interface RouteReport {
   readonly credentials: CredentialCounts;
 }
 
+/** How well a model answers. */
+export const modelStates = ["up", "degraded", "down"] as const;
+
 /** The public status of a model. */
 export interface ModelStatus {
-  readonly state: "up" | "degraded" | "down";
+  readonly state: typeof modelStates[number];
   readonly p50FirstOutputMs: number | undefined;
   readonly p95FirstOutputMs: number | undefined;
 }

@@ -2,6 +2,8 @@
  * POST /v1/messages/count_tokens and /v1/responses/input_tokens, free of charge: the count of the provider if it has a
  * counter, else an estimate marked as such.
  */
+import { fieldsJson } from "../../../core/lib/json/fields.ts";
+import { always, constant, count, type DescribedField } from "../../../core/lib/json/schemas.ts";
 import { answerHeaders } from "../../http/own_headers.ts";
 import type { JsonBody } from "../../../core/calls/body/outlined_body.ts";
 import {
@@ -18,6 +20,31 @@ import { admitRequest, checkVersion, type Incoming, requireJson } from "../call/
 import { fetchPeersItems } from "./chat.ts";
 import { countAtProvider, type CountCall } from "./provider_count.ts";
 
+/** The fields of a count, in each style that has one. */
+export const countFields = {
+  messages: [always("input_tokens", count, (tokens) => tokens)],
+  responses: [
+    constant("object", "response.input_tokens"),
+    always("input_tokens", count, (tokens) => tokens),
+  ],
+  gemini: [always("totalTokens", count, (tokens) => tokens)],
+} as const satisfies Readonly<Record<string, readonly DescribedField<number>[]>>;
+
+/** A style that has counts. */
+type CountedStyle = keyof typeof countFields;
+
+/** Answers with the count of a provider. */
+export function countAnswer(style: CountedStyle, tokens: number): Response {
+  return Response.json(fieldsJson<number>(countFields[style], tokens));
+}
+
+/** Answers with a count of the gateway. */
+export function estimateAnswer(style: CountedStyle, tokens: number): Response {
+  const response = countAnswer(style, tokens);
+  response.headers.set(answerHeaders.estimate, "true");
+  return response;
+}
+
 /** Counts the tokens of a Messages request. */
 export async function serveCountTokens(gateway: Gateway, incoming: Incoming): Promise<Response> {
   const { body: bytes, principal } = await admitRequest(gateway, incoming, { charging: "free" });
@@ -31,11 +58,9 @@ export async function serveCountTokens(gateway: Gateway, incoming: Incoming): Pr
   const call: CountCall = { style: "messages", model, body, headers, clientModel };
   const counted = await countAtProvider(gateway, call);
   return counted === undefined
-    ? estimateAnswer({ input_tokens: await estimateInputTokens(body.value) })
-    : Response.json({ input_tokens: counted });
+    ? estimateAnswer("messages", await estimateInputTokens(body.value))
+    : countAnswer("messages", counted);
 }
-
-const inputTokens = { object: "response.input_tokens" } as const;
 
 /** Counts the tokens of a Responses request. */
 export async function serveInputTokens(gateway: Gateway, incoming: Incoming): Promise<Response> {
@@ -51,8 +76,8 @@ export async function serveInputTokens(gateway: Gateway, incoming: Incoming): Pr
   const call: CountCall = { style: "responses", model, body, headers, clientModel };
   const counted = await countAtProvider(gateway, call);
   return counted === undefined
-    ? estimateAnswer({ ...inputTokens, input_tokens: await estimateConverted("responses", body) })
-    : Response.json({ ...inputTokens, input_tokens: counted });
+    ? estimateAnswer("responses", await estimateConverted("responses", body))
+    : countAnswer("responses", counted);
 }
 
 /** Output tokens that a converted request asks for; they are not counted. */
@@ -75,9 +100,4 @@ export async function estimateConverted(
   });
   if (!converted.ok) throw converted.error;
   return await estimateInputTokens(converted.request.body);
-}
-
-/** Answers with a count of the gateway. */
-export function estimateAnswer(count: Readonly<Record<string, string | number>>): Response {
-  return Response.json(count, { headers: { [answerHeaders.estimate]: "true" } });
 }

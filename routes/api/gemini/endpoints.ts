@@ -18,9 +18,19 @@ import { admitRequest, type Incoming, requireJson } from "../call/incoming.ts";
 import { readChatRequest } from "../../../core/calls/request/chat_request.ts";
 import { type JsonBody, withValue } from "../../../core/calls/body/outlined_body.ts";
 import { parseJsonBody } from "../../../core/calls/body/json_body.ts";
-import { isJsonObject, type JsonObject } from "../../../core/lib/json/json.ts";
+import { fieldsJson } from "../../../core/lib/json/fields.ts";
+import { isJsonObject } from "../../../core/lib/json/json.ts";
+import {
+  always,
+  count,
+  type DescribedField,
+  listOf,
+  optional,
+  ref,
+  text,
+} from "../../../core/lib/json/schemas.ts";
 import { chooseModel } from "../call/admission.ts";
-import { estimateAnswer, estimateConverted } from "../chat/count_tokens.ts";
+import { countAnswer, estimateAnswer, estimateConverted } from "../chat/count_tokens.ts";
 import { countAtProvider } from "../chat/provider_count.ts";
 import type { Model } from "../../../core/catalog/catalog.ts";
 import { wrongParameter } from "../../http/query.ts";
@@ -52,8 +62,8 @@ async function serveGeminiCount(
     headers,
     clientModel: name,
   });
-  if (counts !== undefined) return Response.json({ totalTokens: counts });
-  return estimateAnswer({ totalTokens: await estimateConverted("gemini", body) });
+  if (counts !== undefined) return countAnswer("gemini", counts);
+  return estimateAnswer("gemini", await estimateConverted("gemini", body));
 }
 
 /** Returns the request to count: the contents alone, or a whole request inside the body. */
@@ -73,16 +83,39 @@ function counted(sent: JsonBody): JsonBody {
 /** Most models of one page, as at the vendor, and the default. */
 const maxModels = 1000;
 
-function modelObject(name: string, model: Model): JsonObject {
-  return {
-    name: `models/${name}`,
-    version: "1",
-    displayName: name === model.id ? model.displayName : `${model.displayName} (${name})`,
-    inputTokenLimit: model.contextWindow,
-    outputTokenLimit: model.maxOutputTokens,
-    supportedGenerationMethods: ["generateContent", "countTokens"],
-  };
+interface NamedModel {
+  readonly name: string;
+  readonly model: Model;
 }
+
+/** The fields of a model in this style. */
+export const geminiModelFields: readonly DescribedField<NamedModel>[] = [
+  always("name", text, ({ name }) => `models/${name}`),
+  always("version", text, () => "1"),
+  always(
+    "displayName",
+    text,
+    ({ name, model }) => name === model.id ? model.displayName : `${model.displayName} (${name})`,
+  ),
+  always("inputTokenLimit", count, ({ model }) => model.contextWindow),
+  always("outputTokenLimit", count, ({ model }) => model.maxOutputTokens),
+  always("supportedGenerationMethods", listOf(text), () => ["generateContent", "countTokens"]),
+];
+
+interface ModelPage {
+  readonly models: readonly NamedModel[];
+  readonly nextPageToken: string | undefined;
+}
+
+/** The fields of a page of models in this style. */
+export const geminiModelListFields: readonly DescribedField<ModelPage>[] = [
+  always(
+    "models",
+    listOf(ref("GeminiModel")),
+    ({ models }) => models.map((one) => fieldsJson(geminiModelFields, one)),
+  ),
+  optional("nextPageToken", text, ({ nextPageToken }) => nextPageToken),
+];
 
 async function chatModels(gateway: Gateway, incoming: Incoming): Promise<readonly Model[]> {
   const { principal: { allowedModels } } = await admitRequest(gateway, incoming);
@@ -95,7 +128,7 @@ async function chatModels(gateway: Gateway, incoming: Incoming): Promise<readonl
 export async function serveGeminiModels(gateway: Gateway, incoming: Incoming): Promise<Response> {
   const models = await chatModels(gateway, incoming);
   const listed = models.flatMap((model) =>
-    [model.id, ...model.aliases].map((name) => modelObject(name, model))
+    [model.id, ...model.aliases].map((name): NamedModel => ({ name, model }))
   );
   const { searchParams } = new URL(incoming.request.url);
   const asked = searchParams.get("pageSize") ?? String(maxModels);
@@ -105,10 +138,10 @@ export async function serveGeminiModels(gateway: Gateway, incoming: Incoming): P
   if (!/^\d{1,6}$/.test(token)) throw wrongParameter("pageToken", "is not one of this list");
   const from = Number(token);
   const end = from + size;
-  return Response.json({
+  return Response.json(fieldsJson(geminiModelListFields, {
     models: listed.slice(from, end),
-    ...(end < listed.length ? { nextPageToken: String(end) } : {}),
-  });
+    nextPageToken: end < listed.length ? String(end) : undefined,
+  }));
 }
 
 /** Shows one chat model. */
@@ -123,7 +156,7 @@ export async function serveGeminiModel(
   if (found === undefined || !models.includes(found)) {
     throw new GatewayError("model_not_found", "There is no such model");
   }
-  return Response.json(modelObject(name, found));
+  return Response.json(fieldsJson(geminiModelFields, { name, model: found }));
 }
 
 type Serve = (gateway: Gateway, incoming: Incoming, context: Context) => Promise<Reply | Response>;

@@ -9,124 +9,91 @@
  * - Never: reads the store or asks a provider.
  */
 import type { Catalog, Model } from "../../../core/catalog/catalog.ts";
+import { modelKinds } from "../../../core/catalog/entries/model.ts";
+import { fieldsJson } from "../../../core/lib/json/fields.ts";
 import type { JsonObject } from "../../../core/lib/json/json.ts";
-import { countedTools, defaultMostUses } from "../../../core/billing/usage/hosted_tools.ts";
-import type { TierPrices } from "../../../core/billing/tariff.ts";
-import { defined } from "../../../core/lib/base/defined.ts";
-import { listFigure, microVndOf, type WrittenVnd } from "../../../core/billing/money/micro_vnd.ts";
-import { type CataloguePrice, toolPricesOf } from "../../../core/billing/price.ts";
+import {
+  always,
+  constant,
+  count,
+  dateTime,
+  type DescribedField,
+  listOf,
+  type ListPage,
+  optional,
+  pageFields,
+  text,
+} from "../../../core/lib/json/schemas.ts";
 import type { HttpRequest } from "../../http/body/http_request.ts";
 import { rowLimit, wrongParameter } from "../../http/query.ts";
+import { listFigureText, listPrice, priceJson, priceSchema } from "./price_json.ts";
 
 /** The creation time of every model, which both SDKs require: the start of version 1 of the API. */
 const createdSeconds = 1_763_596_800;
 const createdAt = new Date(createdSeconds * 1000).toISOString().replace(".000Z", "Z");
 
-type TokenPrice = CataloguePrice & { readonly unit: "token" };
-
-/** A price as a JSON number, whose text is the written one. */
-const shown = (written: WrittenVnd): number => Number(written);
-
-const shownIfAny = (written: WrittenVnd | undefined) =>
-  written === undefined ? undefined : shown(written);
-
-function tokenRates(rates: Omit<TokenPrice, "unit" | "longPrompt">): JsonObject {
-  const cacheWrite = rates.cacheWriteVndPerMtok ?? rates.vndPerMtok;
-  return {
-    vnd: shown(rates.vndPerMtok),
-    output_vnd: shown(rates.outputVndPerMtok ?? rates.vndPerMtok),
-    cache_read_vnd: shown(rates.cacheReadVndPerMtok ?? rates.vndPerMtok),
-    cache_write_vnd: shown(cacheWrite),
-    cache_write_1h_vnd: shown(rates.cacheWriteHourVndPerMtok ?? cacheWrite),
-    ...defined({
-      input_audio_vnd: shownIfAny(rates.inputAudioVndPerMtok),
-      input_image_vnd: shownIfAny(rates.inputImageVndPerMtok),
-      output_audio_vnd: shownIfAny(rates.outputAudioVndPerMtok),
-      output_image_vnd: shownIfAny(rates.outputImageVndPerMtok),
-    }),
-  };
+/** A name under which a model can be called, as the list shows it. */
+interface ListedName {
+  readonly name: string;
+  readonly model: Model;
+  readonly listRate: number;
 }
 
-function longPromptRates({ longPrompt }: TokenPrice): JsonObject {
-  if (longPrompt === undefined) return {};
-  return { long_prompt: { above_tokens: longPrompt.aboveTokens, ...tokenRates(longPrompt) } };
-}
+const displayName: DescribedField<ListedName> = always(
+  "display_name",
+  text,
+  ({ name, model }) => name === model.id ? model.displayName : `${model.displayName} (${name})`,
+);
 
-/** The fees of hosted tools, by tool. */
-function toolFees(price: CataloguePrice): JsonObject {
-  const prices = toolPricesOf(price) ?? {};
-  const fees = countedTools.flatMap((tool): [string, JsonObject][] => {
-    const fee = prices[tool];
-    if (fee === undefined) return [];
-    return "vndPerCall" in fee ? [[tool, { vnd_per_call: shown(fee.vndPerCall) }]] : [[tool, {
-      vnd_per_use: shown(fee.vndPerUse),
-      most_uses: fee.mostUses ?? defaultMostUses,
-    }]];
-  });
-  return fees.length === 0 ? {} : { hosted_tools: Object.fromEntries(fees) };
-}
+const idField: DescribedField<ListedName> = always("id", text, ({ name }) => name);
 
-/** The factors on rates, by tier of service. */
-function factorsOf(tiers: TierPrices): JsonObject {
-  return Object.fromEntries(Object.entries(tiers).map(([tier, factor]) => [tier, shown(factor)]));
-}
+const chatOnly = ({ model }: ListedName) => model.kind === "chat" ? model : undefined;
 
-function priceFields(price: CataloguePrice, listRate: number): JsonObject {
-  switch (price.unit) {
-    case "token":
-      return {
-        price: {
-          unit: "1M tokens",
-          ...tokenRates(price),
-          ...longPromptRates(price),
-          ...toolFees(price),
-          ...(price.serviceTiers && { service_tiers: factorsOf(price.serviceTiers) }),
-        },
-        list_price: listFigure(microVndOf(price.vndPerMtok), listRate),
-      };
-    case "request":
-    case "image":
-    case "search":
-      return {
-        price: { unit: price.unit, vnd: shown(price.vnd), ...toolFees(price) },
-        list_price: listFigure(microVndOf(price.vnd), listRate),
-      };
-    case "second":
-      return {
-        price: { unit: "second", vnd_per_minute: shown(price.vndPerMinute) },
-        list_price: listFigure(microVndOf(price.vndPerMinute), listRate),
-      };
-    case "video":
-      return {
-        price: {
-          unit: "video",
-          tiers: price.tiers.map((tier) => ({
-            from_seconds: tier.fromSeconds,
-            to_seconds: tier.toSeconds,
-            vnd: shown(tier.vnd),
-            list_price: listFigure(microVndOf(tier.vnd), listRate),
-          })),
-        },
-        list_price: listFigure(microVndOf(price.tiers[0]?.vnd ?? 0), listRate),
-      };
-  }
-}
+/** The fields that both shapes have after their own. */
+const commonFields: readonly DescribedField<ListedName>[] = [
+  always("kind", { type: "string", enum: [...modelKinds] }, ({ model }) => model.kind),
+  always("family", text, ({ model }) => model.family),
+  optional(
+    "context_window",
+    { ...count, description: "Tokens of prompt and answer together." },
+    (listed) => chatOnly(listed)?.contextWindow,
+  ),
+  optional("max_output_tokens", count, (listed) => chatOnly(listed)?.maxOutputTokens),
+  optional(
+    "vision",
+    { type: "boolean", description: "Whether it takes pictures." },
+    (listed) => chatOnly(listed)?.vision,
+  ),
+  always("aliases", listOf(text), ({ model }) => [...model.aliases]),
+  always("price", priceSchema, ({ model, listRate }) => priceJson(model.price, listRate)),
+  always("list_price", listFigureText, ({ model, listRate }) => listPrice(model.price, listRate)),
+  optional(
+    "alias_of",
+    { ...text, description: "The model that this alias names." },
+    ({ name, model }) => name === model.id ? undefined : model.id,
+  ),
+];
 
-function extras(model: Model, listRate: number): JsonObject {
-  return {
-    kind: model.kind,
-    family: model.family,
-    ...(model.kind === "chat"
-      ? {
-        context_window: model.contextWindow,
-        max_output_tokens: model.maxOutputTokens,
-        vision: model.vision,
-      }
-      : {}),
-    aliases: [...model.aliases],
-    ...priceFields(model.price, listRate),
-  };
-}
+/** The fields of a model, in the shape of each style. */
+export const modelFields: Readonly<Record<ListStyle, readonly DescribedField<ListedName>[]>> = {
+  chat: [
+    idField,
+    constant("object", "model"),
+    always("created", { type: "integer" }, () => createdSeconds),
+    always("owned_by", text, () => "gateway"),
+    displayName,
+    ...commonFields,
+  ],
+  messages: [
+    constant("type", "model"),
+    idField,
+    displayName,
+    always("created_at", dateTime, () => createdAt),
+    optional("max_input_tokens", count, (listed) => chatOnly(listed)?.contextWindow),
+    optional("max_tokens", count, (listed) => chatOnly(listed)?.maxOutputTokens),
+    ...commonFields,
+  ],
+};
 
 /** The style in which models are listed. */
 export type ListStyle = "chat" | "messages";
@@ -141,52 +108,16 @@ export function listStyle(headers: HttpRequest["headers"]): ListStyle {
   return isMessages ? "messages" : "chat";
 }
 
-/** A name under which a model can be called, as the list shows it. */
-interface ListedName {
-  readonly name: string;
-  readonly model: Model;
-}
-
 /** Lists every model by its id, then by its aliases: agents offer only the names that they find in the list. */
-function listedNames(models: readonly Model[]): ListedName[] {
+function listedNames({ models, listRate }: Pick<Catalog, "models" | "listRate">): ListedName[] {
   return models.flatMap((model) =>
-    [model.id, ...model.aliases].map((name): ListedName => ({ name, model }))
+    [model.id, ...model.aliases].map((name): ListedName => ({ name, model, listRate }))
   );
-}
-
-function listedObject({ name, model }: ListedName, listRate: number, style: ListStyle): JsonObject {
-  const object = modelObject(model, listRate, style);
-  if (name === model.id) return object;
-  return {
-    ...object,
-    id: name,
-    display_name: `${model.displayName} (${name})`,
-    alias_of: model.id,
-  };
 }
 
 /** Makes the object of one model in the shape of the given style. */
 export function modelObject(model: Model, listRate: number, style: ListStyle): JsonObject {
-  if (style === "messages") {
-    return {
-      type: "model",
-      id: model.id,
-      display_name: model.displayName,
-      created_at: createdAt,
-      ...(model.kind === "chat"
-        ? { max_input_tokens: model.contextWindow, max_tokens: model.maxOutputTokens }
-        : {}),
-      ...extras(model, listRate),
-    };
-  }
-  return {
-    id: model.id,
-    object: "model",
-    created: createdSeconds,
-    owned_by: "gateway",
-    display_name: model.displayName,
-    ...extras(model, listRate),
-  };
+  return fieldsJson(modelFields[style], { name: model.id, model, listRate });
 }
 
 /** Most models of one page, and the default, as in the Messages style. */
@@ -205,22 +136,34 @@ function placeOf(listed: readonly ListedName[], query: URLSearchParams, param: s
   return place;
 }
 
+/** The fields of the list, in the shape of each style. */
+export const modelListFields: Readonly<Record<ListStyle, readonly DescribedField<ListPage>[]>> = {
+  chat: pageFields("Model").filter(({ name }) => name === "object" || name === "data"),
+  messages: pageFields("MessagesModel").filter(({ name }) => name !== "object"),
+};
+
 /**
- * Makes the list of `models`, aliases included. The Messages shape is paged by its own parameters: `limit`,
+ * Makes the list of a catalogue's models, aliases included. The Messages shape is paged by its own parameters: `limit`,
  * `after_id`, `before_id`. The Chat shape has no pages; a `limit` there cuts the list.
  *
  * @throws {GatewayError} if one of the parameters of the Messages shape is given and wrong
  */
 export function modelList(
-  { models, listRate }: Pick<Catalog, "models" | "listRate">,
+  catalog: Pick<Catalog, "models" | "listRate">,
   style: ListStyle,
   query: URLSearchParams,
 ): JsonObject {
-  const listed = listedNames(models);
+  const listed = listedNames(catalog);
+  const written = (page: readonly ListedName[], hasMore: boolean) =>
+    fieldsJson(modelListFields[style], {
+      data: page.map((one) => fieldsJson(modelFields[style], one)),
+      firstId: page[0]?.name,
+      lastId: page.at(-1)?.name,
+      hasMore,
+    });
   if (style === "chat") {
     const most = /^[1-9]\d{0,5}$/.exec(query.get("limit") ?? "")?.[0];
-    const data = most === undefined ? listed : listed.slice(0, Number(most));
-    return { object: "list", data: data.map((one) => listedObject(one, listRate, "chat")) };
+    return written(most === undefined ? listed : listed.slice(0, Number(most)), false);
   }
   const limit = rowLimit(query, { most: maxModels, otherwise: maxModels });
   const after = placeOf(listed, query, "after_id");
@@ -228,10 +171,5 @@ export function modelList(
   const end = before === -1 ? listed.length : before;
   const start = before === -1 ? after + 1 : Math.max(after + 1, end - limit);
   const page = listed.slice(start, Math.min(end, start + limit));
-  return {
-    data: page.map((one) => listedObject(one, listRate, "messages")),
-    has_more: before === -1 ? start + page.length < listed.length : start > 0,
-    first_id: page[0]?.name ?? null,
-    last_id: page.at(-1)?.name ?? null,
-  };
+  return written(page, before === -1 ? start + page.length < listed.length : start > 0);
 }

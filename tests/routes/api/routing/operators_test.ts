@@ -233,7 +233,7 @@ Deno.test("GET /v1/status answers while the store fails", async () => {
       return Reflect.get(kv, name, kv);
     },
   });
-  const { DayOfAvailability, serveStatus } = await import("../../../../routes/api/app.ts");
+  const { DayOfAvailability, serveStatus } = await import("../../../../routes/api/status.ts");
   const broken = { ...parts, kv: failing };
   const response = await serveStatus(broken, new DayOfAvailability(broken));
   assertEquals(response.status, 200);
