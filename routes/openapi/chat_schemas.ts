@@ -1,8 +1,15 @@
 /** Schemas of chat requests, generated, and of chat answers. */
 import { isJsonObject, type Json, type JsonObject } from "../../core/lib/json/json.ts";
-import { count, objectSchema, ref, text } from "../../core/lib/json/schemas.ts";
+import { count, objectSchema, ref, text, writtenSchema } from "../../core/lib/json/schemas.ts";
 import { chatFields } from "../../core/wire/chat/request/decode_request.ts";
 import { geminiFields } from "../../core/wire/gemini/request/decode_request.ts";
+import { chatAnswerMembers } from "../../core/wire/chat/answer/encode_answer.ts";
+import { geminiAnswerMembers } from "../../core/wire/gemini/answer/encode_answer.ts";
+import { messageMembers } from "../../core/wire/messages/answer/encode_answer.ts";
+import {
+  responseMembers,
+  responsesUsageSchema,
+} from "../../core/wire/responses/answer/response_object.ts";
 import { maxChoices } from "../../core/wire/contract/limits.ts";
 import { messagesFields } from "../../core/wire/messages/request/decode_request.ts";
 import { responsesFields } from "../../core/wire/responses/request/known_fields.ts";
@@ -178,113 +185,34 @@ const requests: JsonObject = {
 };
 
 const answers: JsonObject = {
-  Message: {
-    type: "object",
-    description: "An answer of the Messages style.",
-    required: ["id", "type", "role", "model", "content", "stop_reason", "usage"],
-    properties: {
-      id: text,
-      type: { const: "message" },
-      role: { const: "assistant" },
-      model: { type: "string", description: "The name that you sent." },
-      content: {
-        type: "array",
-        description: "Blocks of type `text`, `thinking`, `tool_use` and others.",
-        items: { type: "object", required: ["type"], properties: { type: text, text } },
-      },
-      stop_reason: { type: ["string", "null"] },
-      stop_sequence: { type: ["string", "null"] },
-      usage: {
-        type: "object",
-        required: ["input_tokens", "output_tokens"],
-        properties: { input_tokens: count, output_tokens: count },
-      },
-    },
-  },
-  ChatCompletion: {
-    type: "object",
-    description: "An answer of the Chat Completions style.",
-    required: ["id", "object", "created", "model", "choices"],
-    properties: {
-      id: text,
-      object: { const: "chat.completion" },
-      created: { type: "integer" },
-      model: { type: "string", description: "The name that you sent." },
-      choices: {
-        type: "array",
-        items: {
-          type: "object",
-          required: ["index", "message", "finish_reason"],
-          properties: {
-            index: count,
-            message: {
-              type: "object",
-              required: ["role"],
-              properties: {
-                role: { const: "assistant" },
-                content: { type: ["string", "null"] },
-                tool_calls: { type: "array", items: { type: "object" } },
-                reasoning_content: { type: ["string", "null"] },
-              },
-            },
-            finish_reason: { type: ["string", "null"] },
-          },
-        },
-      },
-      usage: {
-        type: "object",
-        required: ["prompt_tokens", "completion_tokens", "total_tokens"],
-        properties: { prompt_tokens: count, completion_tokens: count, total_tokens: count },
-      },
-    },
-  },
-  Response: {
-    type: "object",
-    description: "An answer of the Responses style.",
-    required: ["id", "object", "status", "model", "output"],
-    properties: {
-      id: text,
-      object: { const: "response" },
-      status: text,
-      model: { type: "string", description: "The name that you sent." },
-      output: {
-        type: "array",
-        description: "Items of type `message`, `reasoning`, `function_call` and others.",
-        items: { type: "object", required: ["type"], properties: { type: text } },
-      },
-      usage: {
-        type: ["object", "null"],
-        properties: { input_tokens: count, output_tokens: count, total_tokens: count },
-      },
-    },
-  },
-  GenerateContentResponse: {
-    type: "object",
-    description: "An answer of the Gemini style, or a piece of one in a stream.",
-    properties: {
-      candidates: {
-        type: "array",
-        items: {
-          type: "object",
-          properties: {
-            content: {
-              type: "object",
-              properties: {
-                role: text,
-                parts: { type: "array", items: { type: "object", properties: { text } } },
-              },
-            },
-            finishReason: text,
-          },
-        },
-      },
-      usageMetadata: {
-        type: "object",
-        properties: { promptTokenCount: count, candidatesTokenCount: count },
-      },
-      modelVersion: { type: "string", description: "The name that you sent." },
-    },
-  },
+  Message: writtenSchema("An answer of the Messages style.", messageMembers, [
+    "id",
+    "type",
+    "role",
+    "model",
+    "content",
+    "stop_reason",
+    "usage",
+  ]),
+  ChatCompletion: writtenSchema("An answer of the Chat Completions style.", chatAnswerMembers, [
+    "id",
+    "object",
+    "created",
+    "model",
+    "choices",
+  ]),
+  Response: writtenSchema("An answer of the Responses style.", responseMembers, [
+    "id",
+    "object",
+    "status",
+    "model",
+    "output",
+  ]),
+  GenerateContentResponse: writtenSchema(
+    "An answer of the Gemini style, or a piece of one in a stream.",
+    geminiAnswerMembers,
+    [],
+  ),
   GenerateContentStream: {
     type: "array",
     description: "The pieces of a stream as one list.",
@@ -302,14 +230,10 @@ const answers: JsonObject = {
       object: { const: "response.compaction" },
       created_at: count,
       output: {
-        type: "array",
+        ...responseMembers.output,
         description: "Messages of the user, and an item of type `compaction`.",
-        items: { type: "object", required: ["type"], properties: { type: text } },
       },
-      usage: {
-        type: "object",
-        properties: { input_tokens: count, output_tokens: count, total_tokens: count },
-      },
+      usage: responsesUsageSchema,
     },
   },
   EventStream: {

@@ -116,6 +116,30 @@ export function listField<Row, Inner>(
   return always(name, schema, (row) => innersOf(row).map((inner) => fieldsJson(fields, inner)));
 }
 
+/** The schemas of members that some code writes as a literal, by name. */
+export type MemberSchemas = Readonly<Record<string, JsonObject>>;
+
+/** An object of such members: a literal with a member that has no schema does not compile. */
+export type Written<Members extends MemberSchemas> = { [Name in keyof Members]?: Json };
+
+/**
+ * Makes the schema of objects that are written as {@linkcode Written}.
+ *
+ * @param required the members that every object has
+ */
+export function writtenSchema<Members extends MemberSchemas>(
+  description: string,
+  members: Members,
+  required: readonly (keyof Members & string)[],
+): JsonObject {
+  return { type: "object", description, required: [...required], properties: { ...members } };
+}
+
+/** Such a value, or `null` where there is none. */
+export function orNull(schema: JsonObject): JsonObject {
+  return { anyOf: [schema, { type: "null" }] };
+}
+
 /** One page of a list. */
 export interface ListPage {
   readonly data: readonly JsonObject[];

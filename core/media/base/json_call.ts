@@ -10,9 +10,15 @@ import { singleWriteBytes } from "../../net/http1/limits.ts";
 import { JsonCursor, type JsonKey, jsonKey, JsonScanError } from "../../lib/json/json_cursor.ts";
 import { readProviderError } from "../../wire/errors/provider_error.ts";
 import { type MediaExchange, type MediaWork, parseJson } from "./exchange.ts";
-import type { Json } from "../../lib/json/json.ts";
+import type { Json, JsonObject } from "../../lib/json/json.ts";
 
 // Reads JSON answers that hold one list of results, without building the values of the list.
+
+/** The schema of `usage`, whose members are the provider's. */
+export const reportedUsageSchema: JsonObject = {
+  type: "object",
+  description: "What the provider reports.",
+};
 
 const errorKey = jsonKey("error");
 const usageKey = jsonKey("usage");

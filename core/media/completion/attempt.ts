@@ -1,4 +1,14 @@
 /** One attempt on a route that completes texts: a whole answer, or a stream up to its first text. */
+import { reportedUsageSchema } from "../base/json_call.ts";
+import {
+  count,
+  listOf,
+  maybeText,
+  orNull,
+  text,
+  type Written,
+  writtenSchema,
+} from "../../lib/json/schemas.ts";
 import { isEventStream, type StartedStream, startStream } from "../../calls/attempts/attempt.ts";
 import { withFields } from "../../calls/body/changed_body.ts";
 import { providerRequest } from "../../calls/exchange/provider_request.ts";
@@ -76,7 +86,30 @@ function textOf(value: Json | undefined): string {
     (typeof refusal === "string" ? refusal : "");
 }
 
-function choiceOf(choice: Json, place: number): JsonObject {
+const choiceMembers = {
+  text,
+  index: count,
+  logprobs: orNull({ type: "object" }),
+  finish_reason: maybeText,
+};
+
+const completionMembers = {
+  id: text,
+  object: { const: "text_completion" },
+  created: { type: "integer" },
+  model: text,
+  choices: listOf(writtenSchema("A continuation.", choiceMembers, ["text", "index"])),
+  usage: reportedUsageSchema,
+};
+
+/** The schema of an answer: the provider's, or one made of a chat answer. */
+export const completionAnswerSchema: JsonObject = writtenSchema(
+  "The continued text.",
+  completionMembers,
+  ["object", "model", "choices"],
+);
+
+function choiceOf(choice: Json, place: number): Written<typeof choiceMembers> {
   if (!isJsonObject(choice)) return { index: place, text: "", logprobs: null, finish_reason: null };
   return {
     text: textOf(choice["message"] ?? choice["delta"]),
@@ -90,7 +123,7 @@ function choiceOf(choice: Json, place: number): JsonObject {
 function completionOf(value: Json | undefined): Json | undefined {
   if (!isJsonObject(value) || !Array.isArray(value["choices"])) return value;
   const { id, created, model, usage, choices } = value;
-  return {
+  const written: Written<typeof completionMembers> = {
     id: typeof id === "string" ? id.replace(/^chatcmpl-/, "cmpl-") : "cmpl-",
     object: "text_completion",
     created: created ?? 0,
@@ -98,6 +131,7 @@ function completionOf(value: Json | undefined): Json | undefined {
     choices: choices.map(choiceOf),
     ...(usage !== undefined && { usage }),
   };
+  return written;
 }
 
 /**

@@ -6,10 +6,10 @@
  * - Out: a checked request with the count of its input, and its work on a route.
  * - Never: parses a vector.
  */
-import type { DescribedMember } from "../../lib/json/schemas.ts";
+import { type DescribedMember, listOf, text, writtenSchema } from "../../lib/json/schemas.ts";
 import { refuseMergedFields } from "../../calls/body/decisive_fields.ts";
 import { parseJsonBody } from "../../calls/body/json_body.ts";
-import { isJsonObject, type Json } from "../../lib/json/json.ts";
+import { isJsonObject, type Json, type JsonObject } from "../../lib/json/json.ts";
 import { readCount, textBytes } from "../../wire/stream/reading.ts";
 import { fieldsOfJson, jsonField, refuseField } from "../../calls/body/fields.ts";
 import {
@@ -21,7 +21,13 @@ import {
   wholeNumber,
 } from "../../calls/body/request_field.ts";
 import type { CountedInput } from "../base/input_charge.ts";
-import { type JsonAnswer, type JsonRequest, jsonWork, type ListAnswer } from "../base/json_call.ts";
+import {
+  type JsonAnswer,
+  type JsonRequest,
+  jsonWork,
+  type ListAnswer,
+  reportedUsageSchema,
+} from "../base/json_call.ts";
 import { jsonKey } from "../../lib/json/json_cursor.ts";
 import type { MediaWork } from "../base/exchange.ts";
 
@@ -129,6 +135,20 @@ export function readEmbeddingRequest(bytes: Uint8Array): EmbeddingRequest {
 const maxEmbeddingAnswerBytes = 64 * 1024 * 1024;
 
 const vectors = [jsonKey("data")];
+
+const vectorMembers = {
+  object: text,
+  index: { type: "integer" },
+  embedding: { anyOf: [listOf({ type: "number" }), text] },
+};
+
+/** The schema of an answer, which is the provider's. */
+export const embeddingAnswerSchema: JsonObject = writtenSchema("A vector for each input.", {
+  object: text,
+  model: text,
+  data: listOf(writtenSchema("A vector.", vectorMembers, ["embedding"])),
+  usage: reportedUsageSchema,
+}, ["data"]);
 
 /** Describes an embedding call for its routes. An answer with another number of vectors is none. */
 export function embeddingWork(request: EmbeddingRequest): MediaWork<JsonAnswer> {

@@ -1,4 +1,6 @@
 /** Reads image answers without decoding their megabytes of base64. */
+import { reportedUsageSchema } from "../base/json_call.ts";
+import { listOf, text, writtenSchema } from "../../lib/json/schemas.ts";
 import { JsonCursor, jsonKey, JsonScanError } from "../../lib/json/json_cursor.ts";
 import { joined } from "../../lib/bytes/byte_parts.ts";
 import type { StartedStream } from "../../calls/attempts/attempt.ts";
@@ -9,6 +11,19 @@ import type { ImageRequest } from "./request.ts";
 import { BytePipe } from "../../wire/stream/byte_pipe.ts";
 import type { StreamPipe } from "../../wire/contract/contract.ts";
 import type { FrameFate } from "../../wire/stream/reading.ts";
+
+const pictureMembers = { b64_json: text, url: text, revised_prompt: text };
+
+/** The schema of an answer, which is the provider's. */
+export const imageAnswerSchema: JsonObject = writtenSchema("The pictures.", {
+  created: { type: "integer" },
+  background: text,
+  output_format: text,
+  quality: text,
+  size: text,
+  data: listOf(writtenSchema("A picture.", pictureMembers, [])),
+  usage: reportedUsageSchema,
+}, ["data"]);
 
 const dataKey = jsonKey("data");
 const base64Key = jsonKey("b64_json");

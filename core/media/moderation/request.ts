@@ -7,7 +7,7 @@
  * - Out: a checked request, the addresses in it, and its work on a route.
  * - Never: keeps what is classified, or its result.
  */
-import { type DescribedMember, text } from "../../lib/json/schemas.ts";
+import { type DescribedMember, listOf, text, writtenSchema } from "../../lib/json/schemas.ts";
 import { refuseMergedFields } from "../../calls/body/decisive_fields.ts";
 import { parseJsonBody } from "../../calls/body/json_body.ts";
 import { isJsonObject, type Json, type JsonObject } from "../../lib/json/json.ts";
@@ -97,6 +97,20 @@ export function readModerationRequest(
 }
 
 const lists = [jsonKey("results")];
+
+const resultMembers = {
+  flagged: { type: "boolean" },
+  categories: { type: "object" },
+  category_scores: { type: "object" },
+  category_applied_input_types: { type: "object" },
+};
+
+/** The schema of an answer, which is the provider's. */
+export const moderationAnswerSchema: JsonObject = writtenSchema("A result for each input.", {
+  id: text,
+  model: text,
+  results: listOf(writtenSchema("A result.", resultMembers, ["flagged"])),
+}, ["results"]);
 
 /** Describes a call for its routes. */
 export function moderationWork(request: JsonRequest): MediaWork<JsonAnswer> {

@@ -6,10 +6,10 @@
  * - Out: a checked request with the count of its input, the answer, and what it costs.
  * - Never: believes more searches or tokens than the documents can be.
  */
-import { type DescribedMember, text } from "../../lib/json/schemas.ts";
+import { type DescribedMember, listOf, text, writtenSchema } from "../../lib/json/schemas.ts";
 import { refuseMergedFields } from "../../calls/body/decisive_fields.ts";
 import { parseJsonBody } from "../../calls/body/json_body.ts";
-import { isJsonObject, type Json } from "../../lib/json/json.ts";
+import { isJsonObject, type Json, type JsonObject } from "../../lib/json/json.ts";
 import { readCount, textBytes } from "../../wire/stream/reading.ts";
 import { fieldsOfJson, jsonField, refuseField, textField } from "../../calls/body/fields.ts";
 import {
@@ -24,7 +24,13 @@ import {
   type InputCharge,
   maxInputCost,
 } from "../base/input_charge.ts";
-import { type JsonAnswer, type JsonRequest, jsonWork, type ListAnswer } from "../base/json_call.ts";
+import {
+  type JsonAnswer,
+  type JsonRequest,
+  jsonWork,
+  type ListAnswer,
+  reportedUsageSchema,
+} from "../base/json_call.ts";
 import { costOfUnits } from "../../billing/price.ts";
 import type { AppliedPrice } from "../../billing/usage/receipt.ts";
 import { jsonKey } from "../../lib/json/json_cursor.ts";
@@ -163,6 +169,21 @@ const maxRerankAnswerBytes = 32 * 1024 * 1024;
 
 /** The list is named differently by vendors. */
 const lists = [jsonKey("results"), jsonKey("data")];
+
+const rankMembers = {
+  index: { type: "integer" },
+  relevance_score: { type: "number" },
+  document: { description: "The document, where the request asks for it." },
+};
+
+/** The schema of an answer, which is the provider's. */
+export const rerankAnswerSchema: JsonObject = writtenSchema("The documents, best first.", {
+  id: text,
+  model: text,
+  results: listOf(writtenSchema("A document.", rankMembers, ["index", "relevance_score"])),
+  meta: { type: "object" },
+  usage: reportedUsageSchema,
+}, ["results"]);
 
 /** Describes a call for its routes. An answer that ranks nothing, or more than was sent, is none. */
 export function rerankWork(request: RerankRequest): MediaWork<JsonAnswer> {

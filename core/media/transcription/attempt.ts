@@ -6,16 +6,16 @@
  * - Out: the text as the provider sent it, whole or as events.
  * - Never: settles the call, or takes the length of audio from anything but the audio.
  */
-import type { DescribedMember } from "../../lib/json/schemas.ts";
+import { type DescribedMember, text, writtenSchema } from "../../lib/json/schemas.ts";
 import { isEventStream, type StartedStream, startStream } from "../../calls/attempts/attempt.ts";
 import { providerRequest } from "../../calls/exchange/provider_request.ts";
 import { readWhole } from "../../net/transport/read_whole.ts";
 import { GatewayError } from "../../lib/errors/errors.ts";
-import { isJsonObject, type Json } from "../../lib/json/json.ts";
+import { isJsonObject, type Json, type JsonObject } from "../../lib/json/json.ts";
 import type { UpstreamResponse } from "../../net/transport/transport.ts";
 import { readProviderError } from "../../wire/errors/provider_error.ts";
 import { type MediaExchange, type MediaWork, parseJson } from "../base/exchange.ts";
-import { readListAnswer } from "../base/json_call.ts";
+import { readListAnswer, reportedUsageSchema } from "../base/json_call.ts";
 import { type FormPart, replaceField } from "../../calls/body/multipart.ts";
 import { defined } from "../../lib/base/defined.ts";
 import { stringifyExactly } from "../../lib/runtime/mod.ts";
@@ -28,6 +28,13 @@ import { audioSeconds } from "../audio/measure.ts";
 import { type MediaBody, readMediaBody } from "../../calls/body/body.ts";
 import { fieldsOfForm, refuseField } from "../../calls/body/fields.ts";
 import { eventsFlag, modelName } from "../../calls/body/request_field.ts";
+
+/** The schema of an answer in JSON, which is the provider's. */
+export const transcriptSchema: JsonObject = writtenSchema(
+  "What is said in the recording.",
+  { text, usage: reportedUsageSchema },
+  ["text"],
+);
 
 // Transcripts as events (`stream: true`): the provider's own, or events made of a whole answer.
 

@@ -13,6 +13,15 @@ import { answerProblems, referredTo } from "./described.ts";
 
 const styles = ["messages", "chat", "responses", "gemini"] as const;
 
+/** Operations whose example needs a file, another server, or whose answer is no JSON. */
+const notRun: ReadonlySet<string> = new Set([
+  "createTranscription",
+  "createTranslation",
+  "editImage",
+  "createSpeech",
+  "streamGenerateContent",
+]);
+
 /** The models of all kinds, with one of each style of providers. */
 const file = JSON.parse(await gatewayFileOfAllKinds());
 for (const style of styles) {
@@ -160,5 +169,51 @@ Deno.test("usage, receipts, calls and the balance are as the document says", asy
   }
   problems.push(...(await w.ask("getCall", { path: "/v1/calls/none" })).problems);
   problems.push(...(await w.ask("getBalance")).problems);
+  assertEquals(problems, []);
+});
+
+const hello = [{ role: "user", content: "Hello" }];
+
+/** A call of each style, by the operation that takes it. */
+const chats: readonly (readonly [id: string, body: (model: string) => JsonObject])[] = [
+  ["createMessage", (model) => ({ model, max_tokens: 64, messages: hello })],
+  ["createChatCompletion", (model) => ({ model, max_tokens: 64, messages: hello, n: 1 })],
+  ["createResponse", (model) => ({ model, input: "Hello", temperature: 0.5, user: "u" })],
+  ["generateContent", () => ({ contents: [{ role: "user", parts: [{ text: "Hello" }] }] })],
+];
+
+Deno.test("answers of each chat style are as the document says, whatever the style of the provider", async () => {
+  await using w = await openWorld();
+  const problems: string[] = [];
+  for (const [id, body] of chats) {
+    for (const style of styles) {
+      const path = id === "generateContent"
+        ? { path: `/v1beta/models/only-${style}:generateContent` }
+        : {};
+      const called = await w.ask(id, { ...path, body: body(`only-${style}`) });
+      assertEquals(called.status, 200, `${id} ${style}`);
+      // A provider of the caller's style may add members of its vendor.
+      const isNative = id === chats[styles.indexOf(style)]?.[0];
+      const own = called.problems.filter((one) => !isNative || !one.endsWith("not described"));
+      problems.push(...own.map((problem) => `${style}: ${problem}`));
+    }
+  }
+  assertEquals(problems, []);
+});
+
+Deno.test("counts of tokens and every other answer of an example are as the document says", async () => {
+  await using w = await openWorld();
+  const problems: string[] = [];
+  const answered: string[] = [];
+  for (const { id, body, path, parameters = [] } of w.operations) {
+    if (body === undefined || notRun.has(id) || chats.some(([chat]) => chat === id)) continue;
+    const model = parameters.find(({ name }) => name === "model")?.example ?? "";
+    const called = await w.ask(id, { path: path.replace("{model}", model), body: body.example });
+    assertEquals(called.status, 200, id);
+    problems.push(...called.problems);
+    answered.push(id);
+  }
+  assert(answered.length > 8, answered.join());
+  problems.push(...(await w.ask("listVideos")).problems);
   assertEquals(problems, []);
 });

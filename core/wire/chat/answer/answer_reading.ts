@@ -1,3 +1,4 @@
+import { count, orNull, type Written, writtenSchema } from "../../../lib/json/schemas.ts";
 import { isJsonObject, type Json, type JsonObject } from "../../../lib/json/json.ts";
 import { stringifyExactly } from "../../../lib/runtime/mod.ts";
 import type { ReportedUsage, TokenUsage } from "../../../billing/tokens/token_bounds.ts";
@@ -159,24 +160,45 @@ function objectOf(value: Json | undefined): JsonObject {
 //
 // See docs/internals/WIRE_FORMATS.md#usage.
 
+const promptMembers = { cached_tokens: count, cache_write_tokens: count, audio_tokens: count };
+const completionMembers = {
+  reasoning_tokens: count,
+  audio_tokens: count,
+  accepted_prediction_tokens: count,
+  rejected_prediction_tokens: count,
+};
+
+/** The members of `usage`. */
+export const chatUsageMembers = {
+  prompt_tokens: count,
+  completion_tokens: count,
+  total_tokens: count,
+  prompt_tokens_details: orNull(writtenSchema("Parts of the prompt.", promptMembers, [])),
+  completion_tokens_details: orNull(
+    writtenSchema("Parts of the completion.", completionMembers, []),
+  ),
+};
+
 /** Writes usage in the counting of Chat: cached tokens are part of the prompt, reasoning of the completion. */
-export function writeChatUsage(usage: TokenUsage): JsonObject {
+export function writeChatUsage(usage: TokenUsage): Written<typeof chatUsageMembers> {
   const prompt = usage.input + usage.cacheRead + usage.cacheWrite;
+  const promptDetails: Written<typeof promptMembers> = {
+    cached_tokens: usage.cacheRead,
+    cache_write_tokens: usage.cacheWrite,
+    audio_tokens: usage.inputAudio ?? 0,
+  };
+  const completionDetails: Written<typeof completionMembers> = {
+    reasoning_tokens: usage.reasoning,
+    audio_tokens: usage.outputAudio ?? 0,
+    accepted_prediction_tokens: 0,
+    rejected_prediction_tokens: 0,
+  };
   return {
     prompt_tokens: prompt,
     completion_tokens: usage.output,
     total_tokens: prompt + usage.output,
-    prompt_tokens_details: {
-      cached_tokens: usage.cacheRead,
-      cache_write_tokens: usage.cacheWrite,
-      audio_tokens: usage.inputAudio ?? 0,
-    },
-    completion_tokens_details: {
-      reasoning_tokens: usage.reasoning,
-      audio_tokens: usage.outputAudio ?? 0,
-      accepted_prediction_tokens: 0,
-      rejected_prediction_tokens: 0,
-    },
+    prompt_tokens_details: promptDetails,
+    completion_tokens_details: completionDetails,
   };
 }
 

@@ -3,6 +3,15 @@
  *
  * See docs/internals/WIRE_FORMATS.md#chat-answer and docs/conversion.md#answers.
  */
+import {
+  count,
+  listOf,
+  maybeText,
+  orNull,
+  text,
+  type Written,
+  writtenSchema,
+} from "../../../lib/json/schemas.ts";
 import type { JsonObject } from "../../../lib/json/json.ts";
 import { answerId, CallIds } from "../../fields/answer_ids.ts";
 import type { ConversionMemory, PipeContext } from "../../contract/contract.ts";
@@ -20,16 +29,55 @@ import { imagePart } from "../../fields/pictures.ts";
 import { argumentsText } from "../../tools/tool_fields.ts";
 import { writeFinishReason } from "./decode_answer.ts";
 import { detailFor } from "./reasoning_details.ts";
-import { writeChatUsage } from "./answer_reading.ts";
+import { chatUsageMembers, writeChatUsage } from "./answer_reading.ts";
+
+const messageMembers = {
+  role: { const: "assistant" },
+  content: maybeText,
+  refusal: maybeText,
+  annotations: { ...listOf({ type: "object" }), description: "Sources of the text." },
+  images: { ...listOf({ type: "object" }), description: "Pictures that the model made." },
+  reasoning_content: maybeText,
+  reasoning_details: listOf({ type: "object" }),
+  function_call: orNull({ type: "object" }),
+  tool_calls: orNull(listOf({ type: "object" })),
+};
+
+type Message = Written<typeof messageMembers>;
+
+const choiceMembers = {
+  index: count,
+  message: writtenSchema("What the model says.", messageMembers, ["role"]),
+  logprobs: orNull({ type: "object" }),
+  finish_reason: maybeText,
+};
+
+/** The members of an answer. */
+export const chatAnswerMembers = {
+  id: text,
+  object: { const: "chat.completion" },
+  created: { type: "integer" },
+  model: { ...text, description: "The name that you sent." },
+  choices: listOf(
+    writtenSchema("An answer.", choiceMembers, ["index", "message", "finish_reason"]),
+  ),
+  usage: writtenSchema(
+    "Tokens.",
+    chatUsageMembers,
+    ["prompt_tokens", "completion_tokens", "total_tokens"],
+  ),
+  service_tier: maybeText,
+  moderation: orNull({ type: "object" }),
+};
 
 /** Writes a whole Chat answer. */
 export function encodeChatAnswer(
   answer: Answer,
   context: PipeContext,
   memory: ConversionMemory,
-): JsonObject {
+): Written<typeof chatAnswerMembers> {
   const legacy = memory.legacyFunctions === true;
-  const choices = [answer, ...answer.others ?? []].map((choice) => ({
+  const choices = [answer, ...answer.others ?? []].map((choice): Written<typeof choiceMembers> => ({
     index: choice.index ?? 0,
     message: encodeMessage(choice, context, legacy),
     logprobs: encodeLogprobs(choice),
@@ -61,7 +109,7 @@ function encodeLogprobs({ blocks }: Choice): JsonObject | null {
   return content.length === 0 ? null : { content, refusal: null };
 }
 
-function encodeMessage(answer: Choice, context: PipeContext, legacy: boolean): JsonObject {
+function encodeMessage(answer: Choice, context: PipeContext, legacy: boolean): Message {
   const texts = answer.blocks.filter((block) => block.type === "text");
   const said = texts.filter((block) => block.refusal !== true);
   const content = said.map((block) => block.text).join("");
@@ -78,7 +126,7 @@ function encodeMessage(answer: Choice, context: PipeContext, legacy: boolean): J
   };
 }
 
-function encodePictures(blocks: readonly AnswerBlock[]): JsonObject {
+function encodePictures(blocks: readonly AnswerBlock[]): Message {
   const pictures = blocks.filter((block) => block.type === "picture");
   return pictures.length === 0
     ? {}
@@ -99,7 +147,7 @@ function encodeAnnotations(texts: readonly AnswerText[]): JsonObject[] {
 }
 
 /** Writes reasoning: its text in the most common field, its proofs in the field that clients send back. */
-function encodeReasoning(blocks: readonly ReasoningBlock[]): JsonObject {
+function encodeReasoning(blocks: readonly ReasoningBlock[]): Message {
   if (blocks.length === 0) return {};
   const text = blocks.map((block) => block.text).join("");
   return {
@@ -112,7 +160,7 @@ function encodeCalls(
   blocks: readonly ToolCallBlock[],
   context: PipeContext,
   legacy: boolean,
-): JsonObject {
+): Message {
   const [first] = blocks;
   if (first === undefined) return {};
   if (legacy) return { function_call: { name: first.name, arguments: argumentsText(first) } };

@@ -1,3 +1,4 @@
+import { count, text, type Written } from "../../../lib/json/schemas.ts";
 import { isJsonObject, type Json, type JsonObject } from "../../../lib/json/json.ts";
 import { stringifyExactly } from "../../../lib/runtime/mod.ts";
 import type {
@@ -66,8 +67,13 @@ const words: Readonly<Record<StopReason, string>> = {
   unknown: "OTHER",
 };
 
-/** Writes the members of a candidate for the stop reason. */
-export function writeGeminiStop({ reason, explanation, name }: Stop): JsonObject {
+/** The members of a candidate for the stop reason. */
+export const geminiStopMembers = { finishReason: text, finishMessage: text };
+
+/** Writes these members. */
+export function writeGeminiStop(
+  { reason, explanation, name }: Stop,
+): Written<typeof geminiStopMembers> {
   const finishMessage = explanation ?? name;
   return {
     finishReason: words[reason],
@@ -221,8 +227,17 @@ export function readGeminiTier(usage: Json | undefined): string | undefined {
   return typeof tier === "string" ? tier : undefined;
 }
 
+/** The members of `usageMetadata`. */
+export const geminiUsageMembers = {
+  promptTokenCount: count,
+  candidatesTokenCount: count,
+  totalTokenCount: count,
+  cachedContentTokenCount: count,
+  thoughtsTokenCount: count,
+};
+
 /** Writes token buckets as `usageMetadata`: cached tokens are part of the prompt, thoughts are not of the candidates. */
-export function writeGeminiUsage(usage: TokenUsage): JsonObject {
+export function writeGeminiUsage(usage: TokenUsage): Written<typeof geminiUsageMembers> {
   const prompt = usage.input + usage.cacheRead + usage.cacheWrite;
   return {
     promptTokenCount: prompt,

@@ -1,3 +1,10 @@
+import {
+  count,
+  maybeText,
+  orNull,
+  type Written,
+  writtenSchema,
+} from "../../../lib/json/schemas.ts";
 import { isJsonObject, type Json, type JsonObject } from "../../../lib/json/json.ts";
 import { stringifyExactly } from "../../../lib/runtime/mod.ts";
 import {
@@ -19,6 +26,7 @@ import {
 } from "../../stream/reading.ts";
 import { countReportedUses, ToolUseCount } from "../../tools/tool_uses.ts";
 import type { Stop, StopReason } from "../../conversation/mod.ts";
+import { hostedUseMembers } from "./hosted_calls.ts";
 import type { CountedTool } from "../../../billing/usage/hosted_tools.ts";
 
 // Reads and writes stop reasons of Messages.
@@ -52,18 +60,26 @@ const words: Readonly<Record<Exclude<StopReason, "unknown">, string>> = {
   refusal: "refusal",
 };
 
-/** Writes the members of a message (or `message_delta`) for the stop reason. */
-export function writeMessagesStop(stop: Stop): {
-  readonly stop_reason: string;
-  readonly stop_sequence: string | null;
-  readonly stop_details: { type: "refusal"; category: null; explanation: string | null } | null;
-} {
+const detailMembers = { type: { const: "refusal" }, category: maybeText, explanation: maybeText };
+
+/** The members of a message (or `message_delta`) for the stop reason. */
+export const messagesStopMembers = {
+  stop_reason: maybeText,
+  stop_sequence: maybeText,
+  stop_details: orNull(writtenSchema("Why the model refused.", detailMembers, ["type"])),
+};
+
+/** Writes these members. */
+export function writeMessagesStop(stop: Stop): Required<Written<typeof messagesStopMembers>> {
+  const details: Written<typeof detailMembers> = {
+    type: "refusal",
+    category: null,
+    explanation: stop.explanation ?? null,
+  };
   return {
     stop_reason: stop.reason === "unknown" ? stop.name ?? stop.reason : words[stop.reason],
     stop_sequence: stop.sequence ?? null,
-    stop_details: stop.reason === "refusal"
-      ? { type: "refusal", category: null, explanation: stop.explanation ?? null }
-      : null,
+    stop_details: stop.reason === "refusal" ? details : null,
   };
 }
 
@@ -224,20 +240,38 @@ function total(usage: TokenUsage): number {
 //
 // See docs/internals/WIRE_FORMATS.md#usage.
 
+const thinkingMembers = { thinking_tokens: count };
+
+/** The members of `usage`. Those that are not of every answer may be `null` where the vendor writes them. */
+export const messagesUsageMembers = {
+  input_tokens: count,
+  cache_creation_input_tokens: orNull(count),
+  cache_read_input_tokens: orNull(count),
+  output_tokens: count,
+  output_tokens_details: orNull(writtenSchema("A part of the output.", thinkingMembers, [])),
+  service_tier: maybeText,
+  server_tool_use: orNull(
+    writtenSchema("Uses of tools that the provider ran.", hostedUseMembers, []),
+  ),
+};
+
+type MessagesUsage = Written<typeof messagesUsageMembers>;
+
 /** Translates a service tier into the vendor's value; the vendor always sends one. */
-export function writeMessagesTier(tier: string | undefined): { readonly service_tier: string } {
+export function writeMessagesTier(tier: string | undefined): MessagesUsage {
   return { service_tier: tier === "priority" ? "priority" : "standard" };
 }
 
 /** Writes usage in the counting of Messages: cached tokens are not part of the input. Without usage all are zero. */
-export function writeMessagesUsage(usage: TokenUsage | undefined): JsonObject {
+export function writeMessagesUsage(usage: TokenUsage | undefined): MessagesUsage {
   const { input, cacheRead, cacheWrite, output, reasoning } = usage ?? noTokens;
+  const details: Written<typeof thinkingMembers> = { thinking_tokens: reasoning };
   return {
     input_tokens: input,
     cache_creation_input_tokens: cacheWrite,
     cache_read_input_tokens: cacheRead,
     output_tokens: output,
-    ...(reasoning > 0 ? { output_tokens_details: { thinking_tokens: reasoning } } : {}),
+    ...(reasoning > 0 ? { output_tokens_details: details } : {}),
   };
 }
 

@@ -3,8 +3,8 @@
  *
  * See docs/internals/WIRE_FORMATS.md#messages-answer and docs/conversion.md#answers.
  */
+import { listOf, orNull, text, type Written, writtenSchema } from "../../../lib/json/schemas.ts";
 import { pictureNote } from "../../fields/pictures.ts";
-import type { JsonObject } from "../../../lib/json/json.ts";
 import { answerId, CallIds } from "../../fields/answer_ids.ts";
 import type { PipeContext } from "../../contract/contract.ts";
 import type {
@@ -18,11 +18,49 @@ import { sealProof } from "../../fields/reasoning_seal.ts";
 import { answerArguments } from "../../tools/tool_fields.ts";
 import { wordId } from "../../tools/tool_preparation.ts";
 import { divideAtSources, writeCitation } from "./cited_text.ts";
-import { hostedUse, writeHostedCall } from "./hosted_calls.ts";
-import { writeMessagesStop, writeMessagesTier, writeMessagesUsage } from "./answer_reading.ts";
+import { hostedBlockMembers, hostedUse, writeHostedCall } from "./hosted_calls.ts";
+import {
+  messagesStopMembers,
+  messagesUsageMembers,
+  writeMessagesStop,
+  writeMessagesTier,
+  writeMessagesUsage,
+} from "./answer_reading.ts";
+
+/** The members of a block of content; the type decides which it has. */
+const blockMembers = {
+  ...hostedBlockMembers,
+  text,
+  citations: orNull(listOf({ type: "object" })),
+  thinking: text,
+  signature: text,
+  data: text,
+};
+
+type Block = Written<typeof blockMembers>;
+
+/** The members of an answer. */
+export const messageMembers = {
+  id: text,
+  type: { const: "message" },
+  role: { const: "assistant" },
+  model: { ...text, description: "The name that you sent." },
+  content: listOf(
+    writtenSchema(
+      "A block of type `text`, `thinking`, `tool_use` or others.",
+      blockMembers,
+      ["type"],
+    ),
+  ),
+  ...messagesStopMembers,
+  usage: writtenSchema("Tokens.", messagesUsageMembers, ["input_tokens", "output_tokens"]),
+};
 
 /** Writes a whole Messages answer. */
-export function encodeMessagesAnswer(answer: Answer, context: PipeContext): JsonObject {
+export function encodeMessagesAnswer(
+  answer: Answer,
+  context: PipeContext,
+): Written<typeof messageMembers> {
   const ids = new CallIds(context.requestId, "toolu_", wordId);
   const refusal = answer.blocks
     .map((block) => block.type === "text" && block.refusal === true ? block.text : "").join("");
@@ -36,7 +74,7 @@ export function encodeMessagesAnswer(answer: Answer, context: PipeContext): Json
     type: "message",
     role: "assistant",
     model: context.clientModel,
-    content: answer.blocks.flatMap((block): JsonObject[] => {
+    content: answer.blocks.flatMap((block): Block[] => {
       if (block.type === "hosted_call") return encodeHostedCall(block);
       if (block.type === "text") return encodeTexts(block);
       const encoded = encodeBlock(block, ids);
@@ -53,7 +91,7 @@ export function encodeMessagesAnswer(answer: Answer, context: PipeContext): Json
   };
 }
 
-function encodeHostedCall({ id, call }: HostedCallBlock): JsonObject[] {
+function encodeHostedCall({ id, call }: HostedCallBlock): Block[] {
   const written = writeHostedCall(id, call);
   return written === undefined ? [] : [{ ...written.use, input: written.input }, written.result];
 }
@@ -61,7 +99,7 @@ function encodeHostedCall({ id, call }: HostedCallBlock): JsonObject[] {
 function encodeBlock(
   block: Exclude<AnswerBlock, HostedCallBlock | AnswerText>,
   ids: CallIds,
-): JsonObject | undefined {
+): Block | undefined {
   switch (block.type) {
     case "reasoning":
       return encodeReasoning(block);
@@ -79,17 +117,17 @@ function encodeBlock(
   }
 }
 
-function encodeTexts(block: AnswerText): JsonObject[] {
+function encodeTexts(block: AnswerText): Block[] {
   // The vendor refuses empty texts when the client sends them back.
   if (block.text === "") return [];
-  return divideAtSources(block).map(({ text, citations }): JsonObject =>
+  return divideAtSources(block).map(({ text, citations }): Block =>
     citations === undefined
       ? { type: "text", text }
       : { type: "text", text, citations: citations.map(writeCitation) }
   );
 }
 
-function encodeReasoning(block: ReasoningBlock): JsonObject | undefined {
+function encodeReasoning(block: ReasoningBlock): Block | undefined {
   const { text, proof } = block;
   if (proof?.kind === "redacted" && proof.signer === "messages") {
     return { type: "redacted_thinking", data: proof.data };

@@ -1,6 +1,7 @@
 /**
  * Reads and writes calls of hosted tools in the Messages style, where call and result are two blocks with one id.
  */
+import { count, text, type Written } from "../../../lib/json/schemas.ts";
 import { isJsonObject, type Json, type JsonObject } from "../../../lib/json/json.ts";
 import { stringifyExactly } from "../../../lib/runtime/mod.ts";
 import type { HostedCall, HostedCallBlock, WebSource } from "../../conversation/mod.ts";
@@ -153,11 +154,26 @@ export function isForeignHosted({ id, tool_use_id }: JsonObject): boolean {
   return typeof told === "string" && foreignUse.test(told);
 }
 
+/** The members of the blocks of hosted calls. */
+export const hostedBlockMembers = {
+  type: text,
+  id: text,
+  name: text,
+  server_name: text,
+  input: { type: "object" },
+  tool_use_id: text,
+  is_error: { type: "boolean" },
+  content: { description: "Pages, a file, output, or an error, by the type of the block." },
+};
+
+/** A block of a hosted call. */
+export type HostedBlock = Written<typeof hostedBlockMembers>;
+
 /** Writes the two blocks of a call for a Messages client. */
 export interface WrittenCall {
-  readonly use: JsonObject;
+  readonly use: HostedBlock;
   readonly input: JsonObject;
-  readonly result: JsonObject;
+  readonly result: HostedBlock;
 }
 
 /** Writes a call that another style's provider ran; `undefined` if too little of it is known for the style. */
@@ -235,14 +251,19 @@ function writeMcp(id: string, call: HostedCall & { readonly tool: "mcp" }): Writ
   };
 }
 
+/** The members of `server_tool_use`. */
+export const hostedUseMembers = { web_search_requests: count, web_fetch_requests: count };
+
 /** Writes the number of runs of hosted tools as a member of usage, as an object to spread. */
-export function hostedUse(tools: readonly HostedCall["tool"][]): JsonObject {
-  const count = (tool: HostedCall["tool"]) => tools.filter((one) => one === tool).length;
+export function hostedUse(
+  tools: readonly HostedCall["tool"][],
+): { readonly server_tool_use?: Written<typeof hostedUseMembers> } {
+  const runs = (tool: HostedCall["tool"]) => tools.filter((one) => one === tool).length;
   if (tools.length === 0) return {};
   return {
     server_tool_use: {
-      web_search_requests: count("web_search"),
-      web_fetch_requests: count("web_fetch"),
+      web_search_requests: runs("web_search"),
+      web_fetch_requests: runs("web_fetch"),
     },
   };
 }

@@ -1,4 +1,13 @@
 /** Writes the response object around the output, in a whole answer and in the first and last event of a stream. */
+import {
+  count,
+  listOf,
+  maybeText,
+  orNull,
+  text,
+  type Written,
+  writtenSchema,
+} from "../../../lib/json/schemas.ts";
 import { isJsonObject, type Json, type JsonObject } from "../../../lib/json/json.ts";
 import type { TokenUsage } from "../../../billing/tokens/token_bounds.ts";
 import { answerId } from "../../fields/answer_ids.ts";
@@ -6,6 +15,7 @@ import type { PipeContext } from "../../contract/contract.ts";
 import type { Moderation, Stop, StopReason } from "../../conversation/mod.ts";
 import { knownTier, responsesModeration } from "../../content/citations.ts";
 import type { GatewayError } from "../../../lib/errors/errors.ts";
+import { itemMembers } from "../items/output_items.ts";
 import { readStop } from "../../fields/stop_words.ts";
 
 /** Further codes of the vendor, which a provider of this style or of Chat may send. */
@@ -133,11 +143,70 @@ export interface ResponseState {
   readonly echo?: JsonObject | undefined;
 }
 
+const inputMembers = { cached_tokens: count, cache_write_tokens: count };
+const outputMembers = { reasoning_tokens: count };
+const responsesUsageMembers = {
+  input_tokens: count,
+  input_tokens_details: writtenSchema("Parts of the input.", inputMembers, []),
+  output_tokens: count,
+  output_tokens_details: writtenSchema("Parts of the output.", outputMembers, []),
+  total_tokens: count,
+};
+
+/** The schema of `usage`. */
+export const responsesUsageSchema: JsonObject = writtenSchema("Tokens.", responsesUsageMembers, []);
+
+const object: JsonObject = { type: "object" };
+const maybeNumber: JsonObject = { type: ["number", "null"] };
+
+/** The members of a response. Those that repeat the request have its values. */
+export const responseMembers = {
+  id: text,
+  object: { const: "response" },
+  created_at: { type: "number" },
+  status: text,
+  background: { type: ["boolean", "null"] },
+  error: orNull(object),
+  incomplete_details: orNull(object),
+  instructions: { description: "Always null where the answer was converted." },
+  max_output_tokens: orNull(count),
+  model: { ...text, description: "The name that you sent." },
+  output: listOf(
+    writtenSchema(
+      "An item of type `message`, `reasoning`, `function_call` or others.",
+      itemMembers,
+      ["type"],
+    ),
+  ),
+  parallel_tool_calls: { type: "boolean" },
+  previous_response_id: maybeText,
+  prompt_cache_key: maybeText,
+  prompt_cache_retention: maybeText,
+  reasoning: orNull(object),
+  safety_identifier: maybeText,
+  service_tier: maybeText,
+  store: { type: ["boolean", "null"] },
+  temperature: maybeNumber,
+  text: object,
+  tool_choice: { anyOf: [text, object] },
+  tools: listOf(object),
+  top_logprobs: orNull(count),
+  top_p: maybeNumber,
+  truncation: maybeText,
+  usage: orNull(responsesUsageSchema),
+  user: maybeText,
+  metadata: orNull(object),
+  moderation: orNull(object),
+};
+
 /**
  * Writes a response with every member, as strict clients require. Members that repeat the request have the vendor's
  * defaults, except for the short ones that are kept (`core/wire/responses/request/decode_request.ts`).
  */
-export function responseObject(context: PipeContext, state: ResponseState): JsonObject {
+export function responseObject(
+  context: PipeContext,
+  state: ResponseState,
+): Written<typeof responseMembers> {
   return {
     id: answerId("resp_", context.requestId),
     object: "response",
@@ -172,16 +241,18 @@ export function responseObject(context: PipeContext, state: ResponseState): Json
 }
 
 /** Writes usage in the counting of Responses: cached tokens are part of the input, reasoning of the output. */
-function writeResponsesUsage(usage: TokenUsage): JsonObject {
+function writeResponsesUsage(usage: TokenUsage): Written<typeof responsesUsageMembers> {
   const input = usage.input + usage.cacheRead + usage.cacheWrite;
+  const inputDetails: Written<typeof inputMembers> = {
+    cached_tokens: usage.cacheRead,
+    cache_write_tokens: usage.cacheWrite,
+  };
+  const outputDetails: Written<typeof outputMembers> = { reasoning_tokens: usage.reasoning };
   return {
     input_tokens: input,
-    input_tokens_details: {
-      cached_tokens: usage.cacheRead,
-      cache_write_tokens: usage.cacheWrite,
-    },
+    input_tokens_details: inputDetails,
     output_tokens: usage.output,
-    output_tokens_details: { reasoning_tokens: usage.reasoning },
+    output_tokens_details: outputDetails,
     total_tokens: input + usage.output,
   };
 }

@@ -1,4 +1,5 @@
 /** Reads and writes calls of hosted tools as Responses items: one item has the call and its result. */
+import { listOf, maybeText, orNull, text, type Written } from "../../../lib/json/schemas.ts";
 import { isJsonObject, type Json, type JsonObject } from "../../../lib/json/json.ts";
 import { stringifyExactly } from "../../../lib/runtime/mod.ts";
 import type { HostedCall, HostedCallBlock, WebSource } from "../../conversation/mod.ts";
@@ -8,13 +9,13 @@ import { hostedIdMark } from "../../tools/hosted_calls.ts";
 export function readHostedItem(item: JsonObject, path: string): HostedCallBlock | undefined {
   const call = readCall(item);
   if (call === undefined) return undefined;
-  const id = text(item["id"]);
+  const id = textOf(item["id"]);
   // Items that this gateway wrote were run by a provider of another style.
   const style = id.includes(`_${hostedIdMark}`) ? "messages" : "responses";
   return { type: "hosted_call", style, path, id, call };
 }
 
-function text(value: Json | undefined): string {
+function textOf(value: Json | undefined): string {
   return typeof value === "string" ? value : "";
 }
 
@@ -26,7 +27,7 @@ function readCall(item: JsonObject): HostedCall | undefined {
     case "code_interpreter_call":
       return {
         tool: "code_execution",
-        code: text(item["code"]),
+        code: textOf(item["code"]),
         ...readPrinted(item["outputs"]),
         failed,
       };
@@ -35,9 +36,9 @@ function readCall(item: JsonObject): HostedCall | undefined {
       const isError = failed || (error !== undefined && error !== null);
       return {
         tool: "mcp",
-        server: text(item["server_label"]),
-        name: text(item["name"]),
-        arguments: text(item["arguments"]),
+        server: textOf(item["server_label"]),
+        name: textOf(item["name"]),
+        arguments: textOf(item["arguments"]),
         ...(typeof output === "string"
           ? { output }
           : isError
@@ -59,7 +60,7 @@ function readSearch(action: Json | undefined, failed: boolean): HostedCall | und
   const first = Array.isArray(queries) ? queries[0] : undefined;
   return {
     tool: "web_search",
-    query: text(query) || text(first),
+    query: textOf(query) || textOf(first),
     ...(Array.isArray(sources) ? { sources: sources.flatMap(readSource) } : {}),
     failed,
   };
@@ -73,7 +74,7 @@ function readSource(source: Json): WebSource[] {
 
 function readPrinted(outputs: Json | undefined): { readonly output?: string } {
   if (!Array.isArray(outputs)) return {};
-  const logs = outputs.filter(isJsonObject).map((output) => text(output["logs"]));
+  const logs = outputs.filter(isJsonObject).map((output) => textOf(output["logs"]));
   return { output: logs.filter((log) => log !== "").join("\n") };
 }
 
@@ -91,8 +92,24 @@ export function hostedItemKind({ tool }: HostedCall): HostedItemKind {
   return tool === "mcp" ? "mcp_call" : "web_search_call";
 }
 
+/** The members of items of hosted calls; the type decides which it has. */
+export const hostedItemMembers = {
+  id: text,
+  type: text,
+  status: text,
+  action: { type: "object" },
+  code: maybeText,
+  container_id: text,
+  outputs: orNull(listOf({ type: "object" })),
+  server_label: text,
+  name: text,
+  arguments: { description: "JSON as a text, or an object, by the type." },
+  output: maybeText,
+  error: {},
+};
+
 /** Writes the item of a call that another style's provider ran. */
-export function hostedItem(id: string, call: HostedCall): JsonObject {
+export function hostedItem(id: string, call: HostedCall): Written<typeof hostedItemMembers> {
   const type = hostedItemKind(call);
   const status = call.failed ? "failed" : "completed";
   switch (call.tool) {

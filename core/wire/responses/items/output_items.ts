@@ -6,6 +6,7 @@
  * - Out: items for clients, hosted calls, reasoning with its proof, names of grouped tools.
  * - Never: imports the folder of another style, or `request`, `answer` and `stream` beside it.
  */
+import { listOf, maybeText, text, type Written } from "../../../lib/json/schemas.ts";
 import { isJsonObject, type Json, type JsonObject } from "../../../lib/json/json.ts";
 import { answerId } from "../../fields/answer_ids.ts";
 import { dataUrl, placeOf, writeUrlCitation } from "../../content/citations.ts";
@@ -16,7 +17,7 @@ import { sealPrefix, sealProof, unsealProof } from "../../fields/reasoning_seal.
 import { answerArguments } from "../../tools/tool_fields.ts";
 import type { ResolvedCapabilities } from "../../contract/capabilities.ts";
 import { hashHex } from "../../../lib/hash/short_hash.ts";
-import { isForeignHostedItem } from "./hosted_items.ts";
+import { hostedItemMembers, isForeignHostedItem } from "./hosted_items.ts";
 
 // Reads and writes reasoning items: their text, and the proof for their signer.
 //
@@ -136,8 +137,28 @@ export function itemId(kind: keyof typeof prefixes, context: PipeContext, index:
   return `${answerId(prefixes[kind], context.requestId)}_${index}`;
 }
 
+/** The members of output items; the type decides which it has. */
+export const itemMembers = {
+  ...hostedItemMembers,
+  role: text,
+  content: {
+    anyOf: [listOf({ type: "object" }), text, { type: "null" }],
+    description: "Parts, or a text that the user sent.",
+  },
+  summary: listOf({ type: "object" }),
+  encrypted_content: maybeText,
+  output_format: text,
+  result: maybeText,
+  call_id: text,
+  namespace: text,
+  input: text,
+  execution: text,
+};
+
+type Item = Written<typeof itemMembers>;
+
 /** Writes a message as an output item. */
-export function messageItem(id: string, status: ItemStatus, content: JsonObject[]): JsonObject {
+export function messageItem(id: string, status: ItemStatus, content: JsonObject[]): Item {
   return { id, type: "message", status, role: "assistant", content };
 }
 
@@ -171,7 +192,7 @@ export function reasoningItem(
   id: string,
   text: string,
   proof: ReasoningProof | undefined,
-): JsonObject {
+): Item {
   return {
     id,
     type: "reasoning",
@@ -181,7 +202,7 @@ export function reasoningItem(
 }
 
 /** Writes a picture as the item of a vendor's own tool for pictures; `undefined` for an address, which it has not. */
-export function pictureItem(id: string, url: string): JsonObject | undefined {
+export function pictureItem(id: string, url: string): Item | undefined {
   const read = dataUrl(url);
   if (read === undefined) return undefined;
   return {
@@ -213,7 +234,7 @@ export interface CallHead {
 }
 
 /** Writes a tool call as an output item. */
-export function callItem(head: CallHead, status: ItemStatus, text: string): JsonObject {
+export function callItem(head: CallHead, status: ItemStatus, text: string): Item {
   const { kind: type, id, callId: call_id, name, namespace } = head;
   const item = { id, type, status, call_id };
   const named = namespace === undefined ? { name } : { name, namespace };

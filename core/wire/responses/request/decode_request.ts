@@ -46,6 +46,7 @@ import {
   textLogprobs,
   verbosity,
 } from "./known_fields.ts";
+import type { responseMembers } from "../answer/response_object.ts";
 import { defined } from "../../../lib/base/defined.ts";
 
 // Selects the members of a request that a Responses answer repeats, as at the vendor.
@@ -61,7 +62,7 @@ const repeated = [
   "top_logprobs",
   "top_p",
   "user",
-] as const;
+] as const satisfies readonly (keyof typeof responseMembers)[];
 
 /** Most characters of a repeated text, as for values of `metadata`. It is kept as long as the call lasts. */
 const textChars = 512;

@@ -276,7 +276,7 @@ function continued(
   context: PipeContext,
   state: ResponseState,
 ): JsonObject {
-  const response = responseObject(context, state);
+  const response: JsonObject = responseObject(context, state);
   for (const [name, value] of Object.entries(identity)) {
     if (value !== undefined) response[name] = value;
   }
