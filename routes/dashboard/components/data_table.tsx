@@ -12,6 +12,10 @@ export interface Column<Row> {
   readonly kind?: "number" | "one-line" | "buttons" | "long";
   /** Left out on a phone. */
   readonly wideOnly?: boolean;
+  /** A note on the heading. */
+  readonly title?: string;
+  /** Cells are less important than the others. */
+  readonly muted?: true;
   /** The heading is for screen readers only, since the buttons below it name their acts. */
   readonly hiddenHead?: boolean;
   /** The head sorts the rows of the page, by `log.js`: by the value of a `<data>`, the time, or the text of a cell. */
@@ -26,6 +30,8 @@ export interface DataTableProps<Row> {
   readonly rows: readonly Row[];
   /** The content if there are no rows. */
   readonly empty?: Child;
+  /** Rows of another form before and after the others, such as the balances of a statement. */
+  readonly edges?: { readonly first: Child; readonly last: Child };
   /** Attributes of a row, for scripts. */
   readonly rowAttributes?: (row: Row) => Readonly<Record<`data-${string}`, string>>;
 }
@@ -43,12 +49,20 @@ const cellClasses = {
   long: "long",
 } as const;
 
-function classOf<Row>(
-  { kind, wideOnly }: Column<Row>,
-  classes: typeof headClasses | typeof cellClasses,
-): string | undefined {
-  const words = [kind && classes[kind], wideOnly === true && "wide-only"].filter(Boolean);
-  return words.length === 0 ? undefined : words.join(" ");
+function classOf(...words: readonly (string | false | undefined)[]): string | undefined {
+  return words.filter(Boolean).join(" ") || undefined;
+}
+
+function headClass<Row>({ kind, wideOnly }: Column<Row>): string | undefined {
+  return classOf(kind && headClasses[kind], wideOnly === true && "wide-only");
+}
+
+function cellClass<Row>({ kind, muted, wideOnly }: Column<Row>): string | undefined {
+  return classOf(
+    kind && cellClasses[kind],
+    muted === true && "muted",
+    wideOnly === true && "wide-only",
+  );
 }
 
 function Head<Row>({ head, hiddenHead, sortable }: Column<Row>) {
@@ -58,9 +72,13 @@ function Head<Row>({ head, hiddenHead, sortable }: Column<Row>) {
     : <>{head}</>;
 }
 
+function bodyCell<Row>(column: Column<Row>, row: Row, at: number) {
+  return <td class={cellClass(column)}>{column.cell(row, at)}</td>;
+}
+
 /** A table with its columns, or a message if there are no rows. */
 export function DataTable<Row>(
-  { label, columns, rows, empty, rowAttributes }: DataTableProps<Row>,
+  { label, columns, rows, empty, edges, rowAttributes }: DataTableProps<Row>,
 ) {
   if (rows.length === 0 && empty !== undefined) return <>{empty}</>;
   return (
@@ -69,20 +87,20 @@ export function DataTable<Row>(
         <thead>
           <tr>
             {columns.map((column) => (
-              <th scope="col" class={classOf(column, headClasses)}>
+              <th scope="col" class={headClass(column)} title={column.title}>
                 <Head {...column} />
               </th>
             ))}
           </tr>
         </thead>
         <tbody>
+          {edges?.first}
           {rows.map((row, at) => (
             <tr {...rowAttributes?.(row)}>
-              {columns.map((column) => (
-                <td class={classOf(column, cellClasses)}>{column.cell(row, at)}</td>
-              ))}
+              {columns.map((column) => bodyCell(column, row, at))}
             </tr>
           ))}
+          {edges?.last}
         </tbody>
       </table>
     </TableFrame>

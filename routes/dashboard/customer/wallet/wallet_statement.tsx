@@ -5,7 +5,7 @@ import {
   type Statement,
   type StatementLine,
 } from "../../../../kv/money/ledger/statement.ts";
-import { Empty, Money, Notice, TableFrame, Time } from "../../components/mod.ts";
+import { type Column, DataTable, Empty, Money, Notice, Time } from "../../components/mod.ts";
 import { formatCount } from "../../text/format.ts";
 import type { Locale } from "../../text/i18n.ts";
 import { walletTexts } from "./wallet_texts.ts";
@@ -29,48 +29,29 @@ export function StatementTable({ statement, locale }: { statement: Statement; lo
   return (
     <>
       {statement.truncated && <Notice tone="warning">{t.truncated}</Notice>}
-      <TableFrame label={t.statement}>
-        <table>
-          <thead>
-            <tr>
-              <th scope="col">{t.day}</th>
-              <th scope="col" class="wide-only">{t.kind}</th>
-              <th scope="col">{t.detail}</th>
-              <th scope="col" class="number">{t.change}</th>
-              <th scope="col" class="number">{t.after}</th>
-            </tr>
-          </thead>
-          <tbody>
+      <DataTable
+        label={t.statement}
+        columns={columnsOf(locale)}
+        rows={statement.lines.toReversed()}
+        edges={{
+          first: (
             <EdgeRow
               day={statement.toDay}
               name={t.closing}
               microVnd={statement.closingMicroVnd}
               locale={locale}
             />
-            {statement.lines.toReversed().map((line) => (
-              <tr>
-                <DayCell day={line.day} locale={locale} />
-                <td class="wide-only">
-                  {t.kinds[line.kind === "ledger" ? line.entry.kind : "usage"]}
-                </td>
-                <td>{detailOf(line, locale)}</td>
-                <td class="number">
-                  <Money microVnd={changeOf(line)} locale={locale} />
-                </td>
-                <td class="number">
-                  <Money microVnd={line.balanceMicroVnd} locale={locale} />
-                </td>
-              </tr>
-            ))}
+          ),
+          last: (
             <EdgeRow
               day={openingDay(statement)}
               name={openingName(statement, locale)}
               microVnd={statement.openingMicroVnd}
               locale={locale}
             />
-          </tbody>
-        </table>
-      </TableFrame>
+          ),
+        }}
+      />
     </>
   );
 }
@@ -82,14 +63,34 @@ function openingName({ opensAt }: Statement, locale: Locale): string {
 }
 
 /** A day in Vietnam, where daily sums begin and end. */
-function DayCell({ day, locale }: { day: string; locale: Locale }) {
-  return (
-    <td class="nowrap">
-      <Time atMs={Date.parse(`${day}T00:00:00+07:00`)} locale={locale} dateOnly />
-    </td>
-  );
+function Day({ day, locale }: { day: string; locale: Locale }) {
+  return <Time atMs={Date.parse(`${day}T00:00:00+07:00`)} locale={locale} dateOnly />;
 }
 
+function columnsOf(locale: Locale): readonly Column<StatementLine>[] {
+  const t = walletTexts[locale];
+  return [
+    { head: t.day, kind: "one-line", cell: ({ day }) => <Day day={day} locale={locale} /> },
+    {
+      head: t.kind,
+      wideOnly: true,
+      cell: (line) => t.kinds[line.kind === "ledger" ? line.entry.kind : "usage"],
+    },
+    { head: t.detail, cell: (line) => detailOf(line, locale) },
+    {
+      head: t.change,
+      kind: "number",
+      cell: (line) => <Money microVnd={changeOf(line)} locale={locale} />,
+    },
+    {
+      head: t.after,
+      kind: "number",
+      cell: ({ balanceMicroVnd }) => <Money microVnd={balanceMicroVnd} locale={locale} />,
+    },
+  ];
+}
+
+/** A balance; its name is where lines have their kind or, on a phone, their detail. */
 function EdgeRow({ day, name, microVnd, locale }: {
   day: string;
   name: string;
@@ -98,7 +99,9 @@ function EdgeRow({ day, name, microVnd, locale }: {
 }) {
   return (
     <tr>
-      <DayCell day={day} locale={locale} />
+      <td class="nowrap">
+        <Day day={day} locale={locale} />
+      </td>
       <th scope="row">{name}</th>
       <td class="wide-only"></td>
       <td></td>

@@ -1,5 +1,5 @@
 /** Renders guides. */
-import { CodeBlock, TableFrame } from "../../components/mod.ts";
+import { CodeBlock, type Column, DataTable } from "../../components/mod.ts";
 import type { Locale } from "../../text/i18n.ts";
 import { type GuideSection, type GuideText, type Inline, inlines } from "./guides/guide.ts";
 
@@ -21,34 +21,15 @@ export function Marked({ text }: { text: string }) {
   return <>{inlines(text).map(piece)}</>;
 }
 
-function headCell(text: string) {
-  return <th scope="col">{text}</th>;
-}
-
-function SectionTable({ rows: [head, ...rows], label }: {
+function SectionTable({ rows: [head = [], ...rows], label }: {
   rows: readonly (readonly string[])[];
   label: string;
 }) {
-  return (
-    <TableFrame label={label}>
-      <table>
-        <thead>
-          <tr>{head?.map(headCell)}</tr>
-        </thead>
-        <tbody>
-          {rows.map((row) => (
-            <tr>
-              {row.map((cell) => (
-                <td>
-                  <Marked text={cell} />
-                </td>
-              ))}
-            </tr>
-          ))}
-        </tbody>
-      </table>
-    </TableFrame>
-  );
+  const columns = head.map((text, place): Column<readonly string[]> => ({
+    head: text,
+    cell: (row) => <Marked text={row[place] ?? ""} />,
+  }));
+  return <DataTable label={label} columns={columns} rows={rows} />;
 }
 
 function Section({ section, locale }: { section: GuideSection; locale: Locale }) {

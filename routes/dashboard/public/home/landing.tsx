@@ -4,9 +4,10 @@ import type { Catalog, Model } from "../../../../core/catalog/catalog.ts";
 import {
   Badge,
   type BadgeTone,
+  type Column,
+  DataTable,
   Money,
   SelectField,
-  TableFrame,
   TextField,
 } from "../../components/mod.ts";
 import { keyPlaceholder, recipes, snippets } from "../../customer/connect/recipes.ts";
@@ -304,45 +305,47 @@ function modelsOfFamilies({ models }: Pick<Catalog, "models">): readonly Model[]
     .slice(0, shownModels);
 }
 
+function priceColumns({ deps, locale }: PartProps): readonly Column<Model>[] {
+  const t = landingTexts[locale];
+  return [
+    {
+      head: t.model,
+      cell: ({ id, displayName }) => <a href={`/models/${encodeURIComponent(id)}`}>{displayName}
+      </a>,
+    },
+    {
+      head: t.price,
+      cell: ({ price }) => {
+        const [line] = priceLines(price, deps.catalog.listRate, locale);
+        return (
+          <>
+            <strong class="money">{line?.amount}</strong> <small class="muted">{line?.unit}</small>
+          </>
+        );
+      },
+    },
+    {
+      head: t.status,
+      cell: ({ id }) => {
+        const status = deps.modelStatus?.(id) ?? "up";
+        return <Badge tone={statusTones[status]}>{t.statuses[status]}</Badge>;
+      },
+    },
+  ];
+}
+
 function Prices({ deps, locale }: PartProps) {
   const t = landingTexts[locale];
-  const { catalog } = deps;
   return (
     <section class="landing-section">
       <h2>{t.live}</h2>
       <p class="muted">{t.liveLead}</p>
       <div class="card">
-        <TableFrame label={t.live}>
-          <table>
-            <thead>
-              <tr>
-                <th scope="col">{t.model}</th>
-                <th scope="col">{t.price}</th>
-                <th scope="col">{t.status}</th>
-              </tr>
-            </thead>
-            <tbody>
-              {modelsOfFamilies(catalog).map((model) => {
-                const status = deps.modelStatus?.(model.id) ?? "up";
-                const [line] = priceLines(model.price, catalog.listRate, locale);
-                return (
-                  <tr>
-                    <td>
-                      <a href={`/models/${encodeURIComponent(model.id)}`}>{model.displayName}</a>
-                    </td>
-                    <td>
-                      <strong class="money">{line?.amount}</strong>{" "}
-                      <small class="muted">{line?.unit}</small>
-                    </td>
-                    <td>
-                      <Badge tone={statusTones[status]}>{t.statuses[status]}</Badge>
-                    </td>
-                  </tr>
-                );
-              })}
-            </tbody>
-          </table>
-        </TableFrame>
+        <DataTable
+          label={t.live}
+          columns={priceColumns({ deps, locale })}
+          rows={modelsOfFamilies(deps.catalog)}
+        />
         <p>
           <a href="/models">{t.allModels}</a>
         </p>

@@ -1,6 +1,6 @@
 /** The list of models as a table and as cards. */
 import type { Model } from "../../../../core/catalog/catalog.ts";
-import { Badge, type BadgeTone, CopyButton, TableFrame } from "../../components/mod.ts";
+import { Badge, type BadgeTone, type Column, CopyButton, DataTable } from "../../components/mod.ts";
 import type { ModelStatus } from "../../page/deps.ts";
 import { formatCount, formatDuration } from "../../text/format.ts";
 import type { Locale } from "../../text/i18n.ts";
@@ -79,51 +79,56 @@ function speedText(firstOutputMs: number | undefined, locale: Locale): string {
   return firstOutputMs === undefined ? "–" : `≤ ${formatDuration(firstOutputMs, locale)}`;
 }
 
+function columnsOf(listRate: number, locale: Locale): readonly Column<ListedModel>[] {
+  const t = modelListTexts[locale];
+  const linesOf = ({ model }: ListedModel) => priceLines(model.price, listRate, locale);
+  return [
+    { head: t.model, cell: ({ model }) => <ModelName model={model} locale={locale} /> },
+    {
+      head: t.kind,
+      kind: "one-line",
+      wideOnly: true,
+      cell: ({ model }) => <Kind model={model} locale={locale} />,
+    },
+    { head: t.price, cell: (listed) => <>{linesOf(listed).map(priceLine)}</> },
+    {
+      head: t.listPrice,
+      kind: "number",
+      muted: true,
+      wideOnly: true,
+      cell: (listed) => <>{linesOf(listed).map(listPriceLine)}</>,
+    },
+    {
+      head: t.context,
+      kind: "number",
+      wideOnly: true,
+      cell: ({ model }) => chatFigure(model, model.contextWindow, locale),
+    },
+    {
+      head: t.output,
+      kind: "number",
+      wideOnly: true,
+      cell: ({ model }) => chatFigure(model, model.maxOutputTokens, locale),
+    },
+    {
+      head: t.speed,
+      title: t.speedOf,
+      kind: "number",
+      wideOnly: true,
+      cell: ({ firstOutputMs }) => speedText(firstOutputMs, locale),
+    },
+    { head: t.status, cell: ({ status }) => <Status status={status} locale={locale} /> },
+  ];
+}
+
 /** The models as a table. */
 export function ModelTable({ models, listRate, locale }: ModelListProps) {
-  const t = modelListTexts[locale];
   return (
-    <TableFrame label={t.title}>
-      <table class="models">
-        <thead>
-          <tr>
-            <th scope="col">{t.model}</th>
-            <th scope="col" class="wide-only">{t.kind}</th>
-            <th scope="col">{t.price}</th>
-            <th scope="col" class="number wide-only">{t.listPrice}</th>
-            <th scope="col" class="number wide-only">{t.context}</th>
-            <th scope="col" class="number wide-only">{t.output}</th>
-            <th scope="col" class="number wide-only" title={t.speedOf}>{t.speed}</th>
-            <th scope="col">{t.status}</th>
-          </tr>
-        </thead>
-        <tbody>
-          {models.map(({ model, status, firstOutputMs }) => {
-            const lines = priceLines(model.price, listRate, locale);
-            return (
-              <tr>
-                <td>
-                  <ModelName model={model} locale={locale} />
-                </td>
-                <td class="nowrap wide-only">
-                  <Kind model={model} locale={locale} />
-                </td>
-                <td class="prices">{lines.map(priceLine)}</td>
-                <td class="number muted wide-only">{lines.map(listPriceLine)}</td>
-                <td class="number wide-only">{chatFigure(model, model.contextWindow, locale)}</td>
-                <td class="number wide-only">
-                  {chatFigure(model, model.maxOutputTokens, locale)}
-                </td>
-                <td class="number wide-only">{speedText(firstOutputMs, locale)}</td>
-                <td>
-                  <Status status={status} locale={locale} />
-                </td>
-              </tr>
-            );
-          })}
-        </tbody>
-      </table>
-    </TableFrame>
+    <DataTable
+      label={modelListTexts[locale].title}
+      columns={columnsOf(listRate, locale)}
+      rows={models}
+    />
   );
 }
 

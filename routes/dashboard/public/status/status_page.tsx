@@ -12,8 +12,15 @@ import {
   type Announcement,
   listAnnouncements,
 } from "../../../../kv/people/operators/announcements.ts";
-import { type DayCounts, sumOf } from "../../../../core/routing/history/availability.ts";
-import { Badge, type BadgeTone, Card, Notice, TableFrame } from "../../components/mod.ts";
+import { sumOf } from "../../../../core/routing/history/availability.ts";
+import {
+  Badge,
+  type BadgeTone,
+  Card,
+  type Column,
+  DataTable,
+  Notice,
+} from "../../components/mod.ts";
 import type { DashboardDeps, ModelStatus } from "../../page/deps.ts";
 import { renderPage } from "../../frame/layout.tsx";
 import { formatDuration } from "../../text/format.ts";
@@ -85,29 +92,41 @@ function Overall({ states, incident, locale }: {
   return <Notice tone="success" title={t.good} />;
 }
 
-function ModelRow({ model, state, rows, locale }: {
-  model: Model;
-  state: ModelStatus;
-  rows: readonly DayCounts[];
-  locale: Locale;
-}) {
+/** A model, its state now and its calls of the days that are shown. */
+interface ModelRow {
+  readonly model: Model;
+  readonly state: ModelStatus;
+  readonly sum: ReturnType<typeof sumOf>;
+}
+
+function columnsOf(locale: Locale): readonly Column<ModelRow>[] {
   const t = texts[locale];
-  const sum = sumOf(rows, model.id);
-  const p50 = sum?.p50FirstOutputMs;
-  return (
-    <tr>
-      <td>
+  return [
+    {
+      head: t.model,
+      cell: ({ model }) => (
         <a href={`/models/${encodeURIComponent(model.id)}`}>{model.displayName}</a>
-      </td>
-      <td>
-        <Badge tone={statusTones[state]}>{t.statuses[state]}</Badge>
-      </td>
-      <td class="number">{sum === undefined ? "–" : formatShare(sum.uptime, locale)}</td>
-      <td class="number wide-only">
-        {p50 === undefined ? "–" : `≤ ${formatDuration(p50, locale)}`}
-      </td>
-    </tr>
-  );
+      ),
+    },
+    {
+      head: t.now,
+      cell: ({ state }) => <Badge tone={statusTones[state]}>{t.statuses[state]}</Badge>,
+    },
+    {
+      head: t.uptime,
+      kind: "number",
+      cell: ({ sum }) => sum === undefined ? "–" : formatShare(sum.uptime, locale),
+    },
+    {
+      head: t.speed,
+      kind: "number",
+      wideOnly: true,
+      cell: ({ sum }) =>
+        sum?.p50FirstOutputMs === undefined
+          ? "–"
+          : `≤ ${formatDuration(sum.p50FirstOutputMs, locale)}`,
+    },
+  ];
 }
 
 async function statusPage(c: Context<DashboardEnv>, deps: DashboardDeps, history: PublicHistory) {
@@ -138,23 +157,15 @@ async function statusPage(c: Context<DashboardEnv>, deps: DashboardDeps, history
         {announced.map((announcement) => AnnouncementView({ announcement, nowMs, locale }))}
       </Card>
       <Card title={t.models}>
-        <TableFrame label={t.models}>
-          <table>
-            <thead>
-              <tr>
-                <th scope="col">{t.model}</th>
-                <th scope="col">{t.now}</th>
-                <th scope="col" class="number">{t.uptime}</th>
-                <th scope="col" class="number wide-only">{t.speed}</th>
-              </tr>
-            </thead>
-            <tbody>
-              {models.map((model, index) =>
-                ModelRow({ model, state: states[index] ?? "up", rows: counts, locale })
-              )}
-            </tbody>
-          </table>
-        </TableFrame>
+        <DataTable
+          label={t.models}
+          columns={columnsOf(locale)}
+          rows={models.map((model, index): ModelRow => ({
+            model,
+            state: states[index] ?? "up",
+            sum: sumOf(counts, model.id),
+          }))}
+        />
         <p>
           {t.json}: <a href="/v1/status">/v1/status</a>
         </p>
