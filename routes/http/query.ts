@@ -1,5 +1,6 @@
 /** Reads query parameters. A wrong value is an error and never replaced by a guess. */
 import { GatewayError } from "../../core/lib/errors/errors.ts";
+import type { JsonObject } from "../../core/lib/json/json.ts";
 import { setImmediate } from "node:timers";
 
 /**
@@ -60,6 +61,17 @@ export function wrongParameter(param: string, why: string): GatewayError {
   return new GatewayError("invalid_request", `${param}: ${why}`, { param });
 }
 
+/** How many rows a page of a list may have, and has if the request names no number. */
+export interface RowBounds {
+  readonly most: number;
+  readonly otherwise: number;
+}
+
+/** The schema of the parameter `limit` of such a list. */
+export function rowLimitSchema({ most, otherwise }: RowBounds): JsonObject {
+  return { type: "integer", minimum: 1, maximum: most, default: otherwise };
+}
+
 /**
  * Reads how many rows are requested.
  *
@@ -73,10 +85,7 @@ export function wrongParameter(param: string, why: string): GatewayError {
  * if (rowLimit(new URLSearchParams(), bounds) !== 50) throw new Error();
  * ```
  */
-export function rowLimit(
-  query: URLSearchParams,
-  bounds: { readonly most: number; readonly otherwise: number },
-): number {
+export function rowLimit(query: URLSearchParams, bounds: RowBounds): number {
   const text = query.get("limit");
   if (text === null) return bounds.otherwise;
   const limit = /^\d{1,6}$/.test(text) ? Number(text) : 0;

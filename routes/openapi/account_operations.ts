@@ -5,7 +5,9 @@ import type { Operation, OperationAnswer, Parameter } from "./operation.ts";
 import type { JsonObject } from "../../core/lib/json/json.ts";
 import { ref } from "../../core/lib/json/schemas.ts";
 import { groupingNames } from "../usage_api/usage_api.ts";
-import { maxListRows } from "../usage_api/calls.ts";
+import { askedStatus, callListRows } from "../usage_api/calls.ts";
+import { modelListRows } from "../api/models/models.ts";
+import { rowLimitSchema } from "../http/query.ts";
 import { maxUsageDays } from "../usage_api/range.ts";
 
 function jsonAnswer(description: string, schema: string): OperationAnswer {
@@ -64,7 +66,7 @@ export function modelOperations(models: ExampleModels): readonly Operation[] {
           name: "limit",
           in: "query",
           description: "Most rows.",
-          schema: { type: "integer", minimum: 1, maximum: 1000 },
+          schema: rowLimitSchema(modelListRows),
         },
         {
           name: "after_id",
@@ -125,7 +127,7 @@ const pageOfCalls: readonly Parameter[] = [
     name: "limit",
     in: "query",
     description: "Rows of a page.",
-    schema: { type: "integer", minimum: 1, maximum: maxListRows, default: 50 },
+    schema: rowLimitSchema(callListRows),
   },
   {
     name: "before",
@@ -190,7 +192,7 @@ export function accountOperations(): readonly Operation[] {
         name: "status",
         in: "query",
         description: "`ok`, `error`, `refused`, `5xx` or an HTTP status.",
-        schema: { type: "string", pattern: "^(ok|error|refused|5xx|[1-5][0-9]{2})$" },
+        schema: { type: "string", pattern: askedStatus.source },
       }, {
         name: "error",
         in: "query",

@@ -1,5 +1,9 @@
 /** Videos: tasks that are created, polled, downloaded and removed. */
 import { ref } from "../../core/lib/json/schemas.ts";
+import { videoVariants } from "../../core/media/video/upstream_requests.ts";
+import { videoListOrders } from "../../kv/services/videos/mod.ts";
+import { videoListRows } from "../api/media/videos/video_tasks.ts";
+import { rowLimitSchema } from "../http/query.ts";
 import { callErrors, paidErrors } from "./error_answers.ts";
 import type { ExampleModels } from "./example_models.ts";
 import { callParameters, costHeaderNames, strictParameter } from "./headers.ts";
@@ -50,13 +54,13 @@ export function videoOperations(models: ExampleModels): readonly Operation[] {
           name: "limit",
           in: "query",
           description: "Rows of a page.",
-          schema: { type: "integer", minimum: 1, maximum: 100, default: 20 },
+          schema: rowLimitSchema(videoListRows),
         },
         {
           name: "order",
           in: "query",
           description: "Newest or oldest first.",
-          schema: { type: "string", enum: ["asc", "desc"], default: "desc" },
+          schema: { type: "string", enum: [...videoListOrders], default: "desc" },
         },
         {
           name: "after",
@@ -106,7 +110,7 @@ export function videoOperations(models: ExampleModels): readonly Operation[] {
         description: "The video, or a picture of it.",
         schema: {
           type: "string",
-          enum: ["video", "thumbnail", "spritesheet"],
+          enum: [...videoVariants],
           default: "video",
         },
       }],

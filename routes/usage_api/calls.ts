@@ -10,6 +10,7 @@ import {
   dateTime,
   type DescribedField,
   maybeText,
+  objectField,
   optional,
   pageFields,
   text,
@@ -19,10 +20,10 @@ import { vietnamDay } from "../../core/lib/time/vietnam_time.ts";
 import type { RefusedCall } from "../../kv/services/calls/refused_calls.ts";
 import { readRefundsOf } from "../../kv/money/ledger/refunds.ts";
 import type { KeyValueStore } from "../../kv/engine/store/key_value_store.ts";
-import { rowLimit, wrongParameter } from "../http/query.ts";
+import { type RowBounds, rowLimit, wrongParameter } from "../http/query.ts";
 import { type Call, callerOf, findCall, takeCalls } from "./call_scan.ts";
 import { rangeMs, requireRange } from "./range.ts";
-import { receiptJson } from "./receipt_json.ts";
+import { failureFields, receiptJson } from "./receipt_json.ts";
 import type { Context } from "hono";
 import type { Principal } from "../../kv/people/api_keys/key_directory.ts";
 
@@ -36,8 +37,8 @@ export interface Env {
 /** Makes the body of an answer for a known caller. */
 export type Answer = (c: Context<Env>, principal: Principal) => Promise<JsonObject>;
 
-/** Calls on one page of a list: about 200 KB of JSON. */
-export const maxListRows = 200;
+/** Calls on one page of a list: at most about 200 KB of JSON. */
+export const callListRows: RowBounds = { most: 200, otherwise: 50 };
 
 /** Before the first call of any installation. */
 export const firstDay = "2000-01-01";
@@ -73,16 +74,11 @@ interface CallsDeps {
   readonly clock: Clock;
 }
 
-/** The values of `status` beside HTTP statuses. */
-const statusGroups: ReadonlySet<string> = new Set(["ok", "error", "refused", "5xx"]);
+/** What `status` may be: a group of statuses, or one of HTTP. */
+export const askedStatus = /^(?:ok|error|refused|5xx|[1-5][0-9]{2})$/;
 
 /** What `status` may be, for messages. */
 export const callStatusForm = "must be ok, error, refused, 5xx or an HTTP status";
-
-/** Whether calls can be asked for by this `status`. */
-export function isCallStatus(text: string): boolean {
-  return statusGroups.has(text) || /^[1-5]\d\d$/.test(text);
-}
 
 /** A row may have been written by a version whose table had other codes. */
 function typeOf(code: ErrorCode): string {
@@ -98,9 +94,10 @@ export const refusedFields: readonly DescribedField<RefusedCall>[] = [
   optional("endpoint", maybeText, ({ endpoint }) => endpoint ?? null),
   optional("model", maybeText, ({ model }) => model ?? null),
   always("status", { type: "integer" }, ({ status }) => status),
-  always(
+  objectField(
     "error",
-    { type: "object", properties: { type: text, code: text, message: text } },
+    "Why it was refused.",
+    failureFields,
     ({ code, message }) => ({ type: typeOf(code), code, message }),
   ),
   always("latency_ms", { type: "number" }, ({ latencyMs }) => latencyMs),
@@ -122,7 +119,7 @@ export async function callsJson(kv: KeyValueStore, calls: readonly Call[]): Prom
 }
 
 function statusAskedFor(text: string | undefined): string | undefined {
-  if (text === undefined || isCallStatus(text)) return text;
+  if (text === undefined || askedStatus.test(text)) return text;
   throw wrongParameter("status", callStatusForm);
 }
 
@@ -133,7 +130,7 @@ export const callListFields = pageFields("Call");
 export function callListAnswer({ kv, clock }: CallsDeps): Answer {
   return async (c, principal) => {
     const { searchParams } = new URL(c.req.url);
-    const limit = rowLimit(searchParams, { most: maxListRows, otherwise: 50 });
+    const limit = rowLimit(searchParams, callListRows);
     const range = requireRange(searchParams, vietnamDay(clock.nowMs()), firstDay);
     const { calls, next } = await takeCalls(kv, {
       accountId: principal.accountId,

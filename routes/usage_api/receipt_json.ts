@@ -5,26 +5,29 @@
 import type { CsvColumn } from "../../core/lib/base/csv.ts";
 import { fieldColumns, fieldsJson } from "../../core/lib/json/fields.ts";
 import type { JsonObject } from "../../core/lib/json/json.ts";
-import { failureOf, streamEndOf } from "../../core/billing/usage/call_failure.ts";
-import { toolChargesMicroVnd } from "../../core/billing/usage/hosted_tools.ts";
+import { type CallFailure, failureOf, streamEndOf } from "../../core/billing/usage/call_failure.ts";
+import { type ToolCharge, toolChargesMicroVnd } from "../../core/billing/usage/hosted_tools.ts";
 import { formatVnd } from "../../core/billing/money/micro_vnd.ts";
-import { defined } from "../../core/lib/base/defined.ts";
 import { billedInputTokens, type TokenUsage } from "../../core/billing/tokens/token_bounds.ts";
 import {
   answeringRegion,
   type AppliedPrice,
+  type Attempt,
   type Receipt,
 } from "../../core/billing/usage/receipt.ts";
 import { vietnamIsoTime } from "../../core/lib/time/vietnam_time.ts";
 import type { LedgerEntry } from "../../kv/money/ledger/ledger.ts";
 import {
+  always,
   constant,
   count,
   dateTime,
   type DescribedField,
+  listField,
   maybeText,
+  objectSchema,
   optional,
-  propertiesOf,
+  orNull,
   text,
 } from "../../core/lib/json/schemas.ts";
 
@@ -38,33 +41,65 @@ export const vnd: JsonObject = {
 const shown = (microVnd: bigint | undefined) =>
   microVnd === undefined ? undefined : formatVnd(microVnd);
 
+type PriceOf<Unit extends AppliedPrice["unit"]> = AppliedPrice & { readonly unit: Unit };
+
+const tokenPriceFields: readonly DescribedField<PriceOf<"token">>[] = [
+  constant("unit", "1M tokens"),
+  always("input_vnd", vnd, (price) => formatVnd(price.inputPerMtokMicroVnd)),
+  always("output_vnd", vnd, (price) => formatVnd(price.outputPerMtokMicroVnd)),
+  always("cache_read_vnd", vnd, (price) => formatVnd(price.cacheReadPerMtokMicroVnd)),
+  always("cache_write_vnd", vnd, (price) => formatVnd(price.cacheWritePerMtokMicroVnd)),
+  always(
+    "cache_write_1h_vnd",
+    vnd,
+    (price) => formatVnd(price.cacheWriteHourPerMtokMicroVnd ?? price.cacheWritePerMtokMicroVnd),
+  ),
+  optional("input_audio_vnd", vnd, (price) => shown(price.inputAudioPerMtokMicroVnd)),
+  optional("input_image_vnd", vnd, (price) => shown(price.inputImagePerMtokMicroVnd)),
+  optional("output_audio_vnd", vnd, (price) => shown(price.outputAudioPerMtokMicroVnd)),
+  optional("output_image_vnd", vnd, (price) => shown(price.outputImagePerMtokMicroVnd)),
+];
+
+const unitPriceFields: readonly DescribedField<Exclude<AppliedPrice, { unit: "token" }>>[] = [
+  always("unit", text, ({ unit }) => unit),
+  always("vnd", vnd, ({ perUnitMicroVnd }) => formatVnd(perUnitMicroVnd)),
+];
+
 function priceJson(price: AppliedPrice): JsonObject {
-  if (price.unit !== "token") return { unit: price.unit, vnd: formatVnd(price.perUnitMicroVnd) };
-  const { cacheWriteHourPerMtokMicroVnd = price.cacheWritePerMtokMicroVnd } = price;
-  return {
-    unit: "1M tokens",
-    input_vnd: formatVnd(price.inputPerMtokMicroVnd),
-    output_vnd: formatVnd(price.outputPerMtokMicroVnd),
-    cache_read_vnd: formatVnd(price.cacheReadPerMtokMicroVnd),
-    cache_write_vnd: formatVnd(price.cacheWritePerMtokMicroVnd),
-    cache_write_1h_vnd: formatVnd(cacheWriteHourPerMtokMicroVnd),
-    ...defined({
-      input_audio_vnd: shown(price.inputAudioPerMtokMicroVnd),
-      input_image_vnd: shown(price.inputImagePerMtokMicroVnd),
-      output_audio_vnd: shown(price.outputAudioPerMtokMicroVnd),
-      output_image_vnd: shown(price.outputImagePerMtokMicroVnd),
-    }),
-  };
+  return price.unit === "token"
+    ? fieldsJson(tokenPriceFields, price)
+    : fieldsJson(unitPriceFields, price);
 }
 
-function failureJson(receipt: Receipt): JsonObject | null {
-  const failure = failureOf(receipt);
-  return failure === undefined ? null : { ...failure };
-}
+const endFields: readonly DescribedField<Pick<CallFailure, "code" | "message">>[] = [
+  always("code", text, ({ code }) => code),
+  always("message", text, ({ message }) => message),
+];
 
-function streamEndJson(receipt: Receipt): JsonObject | null {
-  const end = streamEndOf(receipt);
-  return end === undefined ? null : { ...end };
+/** The fields of an error of a call. */
+export const failureFields: readonly DescribedField<CallFailure>[] = [
+  always("type", text, ({ type }) => type),
+  ...endFields,
+];
+
+const toolFields: readonly DescribedField<ToolCharge>[] = [
+  always("tool", text, ({ tool }) => tool),
+  always("uses", count, ({ uses }) => uses),
+  always("vnd_per_use", vnd, ({ perUseMicroVnd }) => formatVnd(perUseMicroVnd)),
+  always("cost_vnd", vnd, ({ uses, perUseMicroVnd }) => formatVnd(BigInt(uses) * perUseMicroVnd)),
+];
+
+const attemptFields: readonly DescribedField<Attempt>[] = [
+  always("outcome", text, ({ outcome }) => outcome),
+  always("ms", { type: "number" }, ({ ms }) => ms),
+];
+
+/** Writes an object, or `null` where there is none. */
+function jsonOrNull<Inner>(
+  fields: readonly DescribedField<Inner>[],
+  inner: Inner | undefined,
+): JsonObject | null {
+  return inner === undefined ? null : fieldsJson(fields, inner);
 }
 
 /** A receipt with what is kept apart from it. */
@@ -174,23 +209,20 @@ export const receiptFields: readonly ReceiptField[] = [
   },
   {
     name: "error",
-    schema: {
-      type: ["object", "null"],
-      properties: { type: text, code: text, message: text },
-      description: "Why a call failed, in the gateway's words; null for a call that was answered.",
-    },
+    schema: orNull(objectSchema(
+      "Why a call failed, in the gateway's words; null for a call that was answered.",
+      failureFields,
+    )),
     // A provider's message may repeat the prompt, so it is not kept.
-    value: ({ receipt }) => failureJson(receipt),
+    value: ({ receipt }) => jsonOrNull(failureFields, failureOf(receipt)),
   },
   {
     name: "ended_by",
-    schema: {
-      type: ["object", "null"],
-      properties: { code: text, message: text },
-      description:
-        "What ended a stream that was not whole: `call_timeout`, `upstream_timeout`, `insufficient_balance` …; null for other calls.",
-    },
-    value: ({ receipt }) => streamEndJson(receipt),
+    schema: orNull(objectSchema(
+      "What ended a stream that was not whole: `call_timeout`, `upstream_timeout`, `insufficient_balance` …; null for other calls.",
+      endFields,
+    )),
+    value: ({ receipt }) => jsonOrNull(endFields, streamEndOf(receipt)),
     csv: [{ name: "ended_by", cell: ({ receipt }) => receipt.endCode }],
     rank: 3,
   },
@@ -214,8 +246,8 @@ export const receiptFields: readonly ReceiptField[] = [
   },
   {
     name: "usage",
-    schema: { type: ["object", "null"], properties: propertiesOf(usageFields) },
-    value: ({ receipt: { usage } }) => usage === undefined ? null : fieldsJson(usageFields, usage),
+    schema: orNull(objectSchema("Tokens, by what they were.", usageFields)),
+    value: ({ receipt: { usage } }) => jsonOrNull(usageFields, usage),
     csv: fieldColumns(usageFields).map(({ name, cell }) => ({
       name,
       cell: ({ receipt: { usage } }) => usage === undefined ? undefined : cell(usage),
@@ -243,7 +275,12 @@ export const receiptFields: readonly ReceiptField[] = [
   }, ({ receipt }) => receipt.catalogVersion ?? null),
   {
     name: "price",
-    schema: { type: "object" },
+    schema: {
+      anyOf: [
+        objectSchema("The price of tokens.", tokenPriceFields),
+        objectSchema("The price of another unit.", unitPriceFields),
+      ],
+    },
     value: ({ receipt }) => priceJson(receipt.price),
     csv: [
       {
@@ -263,20 +300,12 @@ export const receiptFields: readonly ReceiptField[] = [
     ],
   },
   {
-    name: "hosted_tools",
-    schema: {
-      type: "array",
-      items: { type: "object" },
-      description:
-        "Tools that the provider ran for a fee: `tool`, `uses`, `vnd_per_use`, `cost_vnd`.",
-    },
-    value: ({ receipt: { toolCharges = [] } }) =>
-      toolCharges.map(({ tool, uses, perUseMicroVnd }) => ({
-        tool,
-        uses,
-        vnd_per_use: formatVnd(perUseMicroVnd),
-        cost_vnd: formatVnd(BigInt(uses) * perUseMicroVnd),
-      })),
+    ...listField<ReceiptRow, ToolCharge>(
+      "hosted_tools",
+      "A tool that the provider ran for a fee.",
+      toolFields,
+      ({ receipt: { toolCharges = [] } }) => toolCharges,
+    ),
     csv: [
       {
         name: "hosted_tools",
@@ -315,10 +344,11 @@ export const receiptFields: readonly ReceiptField[] = [
     maybeText,
     ({ refund }) => refund === undefined ? null : new Date(refund.atMs).toISOString(),
   ),
-  optional(
+  listField(
     "attempts",
-    { type: "array", items: { type: "object" } },
-    ({ receipt }) => receipt.attempts.map(({ outcome, ms }) => ({ outcome, ms })),
+    "A try at a provider.",
+    attemptFields,
+    ({ receipt }) => receipt.attempts,
   ),
   // Its column is beside the id.
   optional("key_name", maybeText, ({ keyName }) => keyName),

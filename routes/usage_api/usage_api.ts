@@ -37,11 +37,11 @@ import {
   type Answer,
   callAnswer,
   callListAnswer,
+  callListRows,
   cursorOf,
   type Env,
   firstDay,
   keyAskedFor,
-  maxListRows,
 } from "./calls.ts";
 import { authenticate } from "../http/authenticate.ts";
 import { withCommonHeaders } from "../http/own_headers.ts";
@@ -156,7 +156,7 @@ function receiptListAnswer({ kv, clock }: UsageApiDeps): Answer {
   return async (c, principal) => {
     const { accountId } = principal;
     const { searchParams } = new URL(c.req.url);
-    const limit = rowLimit(searchParams, { most: maxListRows, otherwise: 50 });
+    const limit = rowLimit(searchParams, callListRows);
     const range = requireRange(searchParams, vietnamDay(clock.nowMs()), firstDay);
     const { receipts, next } = await takeReceipts(kv, {
       accountId,

@@ -12,11 +12,6 @@ export interface DescribedMember {
 /** A field of what the gateway answers, and the schema of its value. */
 export interface DescribedField<Row> extends Field<Row>, DescribedMember {}
 
-/** Returns the `properties` of the schema of an object with these members. */
-export function propertiesOf(members: readonly DescribedMember[]): JsonObject {
-  return Object.fromEntries(members.map(({ name, schema }) => [name, schema]));
-}
-
 /**
  * Makes the schema of an object with these members.
  *
@@ -32,7 +27,7 @@ export function objectSchema(description: string, members: readonly DescribedMem
     type: "object",
     description,
     required: members.filter(({ isRequired }) => isRequired).map(({ name }) => name),
-    properties: propertiesOf(members),
+    properties: Object.fromEntries(members.map(({ name, schema }) => [name, schema])),
   };
 }
 

@@ -13,6 +13,7 @@ export {
   maxVideoListRows,
   newTaskRows,
   readVideo,
+  videoListOrders,
   type VideoListQuery,
   videoPolls,
   type VideoTaskRow,

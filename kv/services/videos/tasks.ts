@@ -41,6 +41,9 @@ const videoPollPausesMs = [2_000, 5_000, 15_000, 30_000, 60_000] as const;
 /** Most video tasks on one page of a list, as the video API allows. */
 export const maxVideoListRows = 100;
 
+/** Orders of a list: oldest or newest first. */
+export const videoListOrders = ["asc", "desc"] as const;
+
 /**
  * Most open video tasks that one sweep reads; polls do the work, the sweep only finds lost ones.
  */
@@ -132,7 +135,7 @@ export async function readVideo(
 /** The query of a list. */
 export interface VideoListQuery {
   readonly limit: number;
-  readonly order: "asc" | "desc";
+  readonly order: typeof videoListOrders[number];
   /** The last id of the previous page. */
   readonly after: VideoId | undefined;
 }

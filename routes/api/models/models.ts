@@ -25,7 +25,7 @@ import {
   text,
 } from "../../../core/lib/json/schemas.ts";
 import type { HttpRequest } from "../../http/body/http_request.ts";
-import { rowLimit, wrongParameter } from "../../http/query.ts";
+import { type RowBounds, rowLimit, wrongParameter } from "../../http/query.ts";
 import { listFigureText, listPrice, priceJson, priceSchema } from "./price_json.ts";
 
 /** The creation time of every model, which both SDKs require: the start of version 1 of the API. */
@@ -120,8 +120,8 @@ export function modelObject(model: Model, listRate: number, style: ListStyle): J
   return fieldsJson(modelFields[style], { name: model.id, model, listRate });
 }
 
-/** Most models of one page, and the default, as in the Messages style. */
-const maxModels = 1000;
+/** Models of one page, as in the Messages style. */
+export const modelListRows: RowBounds = { most: 1000, otherwise: 1000 };
 
 /**
  * Finds the index of a model in the list; -1 if the parameter is absent.
@@ -165,7 +165,7 @@ export function modelList(
     const most = /^[1-9]\d{0,5}$/.exec(query.get("limit") ?? "")?.[0];
     return written(most === undefined ? listed : listed.slice(0, Number(most)), false);
   }
-  const limit = rowLimit(query, { most: maxModels, otherwise: maxModels });
+  const limit = rowLimit(query, modelListRows);
   const after = placeOf(listed, query, "after_id");
   const before = placeOf(listed, query, "before_id");
   const end = before === -1 ? listed.length : before;

@@ -12,7 +12,7 @@ import {
   takeCalls,
   takeCallsOfAll,
 } from "../../usage_api/call_scan.ts";
-import { callsJson, callStatusForm, firstDay, isCallStatus } from "../../usage_api/calls.ts";
+import { askedStatus, callsJson, callStatusForm, firstDay } from "../../usage_api/calls.ts";
 import { rangeMs, requireRange } from "../../usage_api/range.ts";
 import { namedAccount } from "./accounts.ts";
 import { listBody, listCursor, listLimit, listOf } from "./contract/lists.ts";
@@ -51,7 +51,7 @@ export const listCalls = operation({
     to: z.string().optional(),
     key: z.string().optional(),
     model: z.string().optional(),
-    status: z.string().refine(isCallStatus, callStatusForm).optional(),
+    status: z.string().regex(askedStatus, callStatusForm).optional(),
     error: z.string().optional(),
     before: listCursor,
     limit: listLimit,

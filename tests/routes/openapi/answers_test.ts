@@ -5,6 +5,10 @@ import { exampleModels } from "../../../routes/openapi/example_models.ts";
 import { openCustomerApp } from "../../../routes/server/assembly/customer_app.ts";
 import { createApp } from "../../../routes/server/listen/app.ts";
 import { gatewayFileOfAllKinds } from "../../openapi/sandbox_models.ts";
+import { ref } from "../../../core/lib/json/schemas.ts";
+import type { Receipt } from "../../../core/billing/usage/receipt.ts";
+import { receiptJson } from "../../../routes/usage_api/receipt_json.ts";
+import { newAccount, receiptOf } from "../../support/worlds/money_world.ts";
 import { parseId } from "../../../core/lib/ids/ids.ts";
 import { refuse } from "../../support/worlds/refused_calls.ts";
 import { assert, assertEquals } from "../../support/assert.ts";
@@ -101,6 +105,8 @@ async function openWorld() {
         : answerProblems(answer, schema, document);
       return { status, answer, problems: problems.map((problem) => `${id}: ${problem}`) };
     },
+    /** What an object has against a schema of the document. */
+    problemsOf: (answer: Json, schema: string) => answerProblems(answer, ref(schema), document),
     /** Writes that a call of a key of the customer was refused. */
     async refuse(key: string) {
       const keyId = parseId("apiKey", key);
@@ -216,4 +222,23 @@ Deno.test("counts of tokens and every other answer of an example are as the docu
   assert(answered.length > 8, answered.join());
   problems.push(...(await w.ask("listVideos")).problems);
   assertEquals(problems, []);
+});
+
+Deno.test("receipts of failed calls, cut streams, hosted tools and other units are as the document says", async () => {
+  await using w = await openWorld();
+  const receipt = receiptOf(newAccount());
+  const changes: readonly Partial<Receipt>[] = [
+    { outcome: "failed", status: 502, attempts: [{ route: "r", outcome: "x", ms: 3 }] },
+    { endCode: "call_timeout" },
+    { toolCharges: [{ tool: "web_search", uses: 2, perUseMicroVnd: 1_500_000n }] },
+    { price: { unit: "image", perUnitMicroVnd: 5n }, region: "vn", mappedFrom: "other" },
+  ];
+  for (const change of [{}, ...changes]) {
+    const answer = receiptJson({
+      receipt: { ...receipt, ...change },
+      refund: undefined,
+      keyName: "server",
+    });
+    assertEquals(w.problemsOf(answer, "Receipt"), [], Object.keys(change).join());
+  }
 });

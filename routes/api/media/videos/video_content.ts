@@ -105,7 +105,7 @@ function readVariant(url: URL): VideoVariant {
   const text = url.searchParams.get("variant") ?? "video";
   const variant = videoVariants.find((known) => known === text);
   if (variant !== undefined) return variant;
-  throw new GatewayError("invalid_request", "variant: must be video, thumbnail or spritesheet", {
+  throw new GatewayError("invalid_request", `variant: must be one of ${videoVariants.join(", ")}`, {
     param: "variant",
   });
 }

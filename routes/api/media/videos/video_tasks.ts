@@ -9,6 +9,7 @@ import {
   maxVideoListRows,
   readVideo,
   type VideoAnswer,
+  videoListOrders,
   type VideoListQuery,
   videoPolls,
   type VideoTaskRow,
@@ -29,7 +30,7 @@ import {
   type VideoUpstream,
 } from "../../../../core/media/video/upstream_requests.ts";
 import type { Principal } from "../../../../kv/people/api_keys/key_directory.ts";
-import { rowLimit, wrongParameter } from "../../../http/query.ts";
+import { type RowBounds, rowLimit, wrongParameter } from "../../../http/query.ts";
 import type { Gateway } from "../../gateway/gateway.ts";
 import { admitRequest, type Incoming } from "../../call/incoming.ts";
 import { readWhole } from "../../../../core/net/transport/read_whole.ts";
@@ -169,15 +170,17 @@ export async function retrieveVideo(
   return Response.json(videoObject(task));
 }
 
+/** Tasks on one page of a list. */
+export const videoListRows: RowBounds = { most: maxVideoListRows, otherwise: 20 };
+
 function listQuery(url: URL): VideoListQuery {
   const refuse = (param: string, why: string): never => {
     throw wrongParameter(param, why);
   };
-  const limit = rowLimit(url.searchParams, { most: maxVideoListRows, otherwise: 20 });
+  const limit = rowLimit(url.searchParams, videoListRows);
   const orderText = url.searchParams.get("order") ?? "desc";
-  const order = orderText === "asc" || orderText === "desc"
-    ? orderText
-    : refuse("order", "must be asc or desc");
+  const order = videoListOrders.find((known) => known === orderText) ??
+    refuse("order", `must be ${videoListOrders.join(" or ")}`);
   const afterText = url.searchParams.get("after");
   const after: VideoId | undefined = afterText === null
     ? undefined
