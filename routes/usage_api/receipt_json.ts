@@ -65,6 +65,13 @@ const unitPriceFields: readonly DescribedField<Exclude<AppliedPrice, { unit: "to
   always("vnd", vnd, ({ perUnitMicroVnd }) => formatVnd(perUnitMicroVnd)),
 ];
 
+const priceSchema: JsonObject = {
+  anyOf: [
+    objectSchema("The price of tokens.", tokenPriceFields),
+    objectSchema("The price of another unit.", unitPriceFields),
+  ],
+};
+
 function priceJson(price: AppliedPrice): JsonObject {
   return price.unit === "token"
     ? fieldsJson(tokenPriceFields, price)
@@ -94,12 +101,17 @@ const attemptFields: readonly DescribedField<Attempt>[] = [
   always("ms", { type: "number" }, ({ ms }) => ms),
 ];
 
-/** Writes an object, or `null` where there is none. */
-function jsonOrNull<Inner>(
+/** A field whose value is an object, or `null` where there is none. */
+function nullableField<Row, Inner>(
+  name: string,
+  description: string,
   fields: readonly DescribedField<Inner>[],
-  inner: Inner | undefined,
-): JsonObject | null {
-  return inner === undefined ? null : fieldsJson(fields, inner);
+  innerOf: (row: Row) => Inner | undefined,
+): DescribedField<Row> {
+  return always(name, orNull(objectSchema(description, fields)), (row) => {
+    const inner = innerOf(row);
+    return inner === undefined ? null : fieldsJson(fields, inner);
+  });
 }
 
 /** A receipt with what is kept apart from it. */
@@ -111,14 +123,19 @@ export interface ReceiptRow {
   readonly keyName?: string | null;
 }
 
+/** A field that is a column of CSV, too, under the same name; see {@linkcode ReceiptField} for its rank. */
+function inCsv<Row>(field: DescribedField<Row>, rank = 0) {
+  return { ...field, csv: true as const, rank };
+}
+
 const usageFields: readonly DescribedField<TokenUsage>[] = [
-  optional("billed_input_tokens", count, billedInputTokens),
-  { name: "input_tokens", schema: count, value: ({ input }) => input, csv: true },
-  { name: "cache_read_tokens", schema: count, value: ({ cacheRead }) => cacheRead, csv: true },
-  { name: "cache_write_tokens", schema: count, value: ({ cacheWrite }) => cacheWrite, csv: true },
-  optional("cache_write_1h_tokens", count, ({ cacheWriteHour }) => cacheWriteHour ?? 0),
-  { name: "output_tokens", schema: count, value: ({ output }) => output, csv: true },
-  { name: "reasoning_tokens", schema: count, value: ({ reasoning }) => reasoning, csv: true },
+  always("billed_input_tokens", count, billedInputTokens),
+  inCsv(always("input_tokens", count, ({ input }) => input)),
+  inCsv(always("cache_read_tokens", count, ({ cacheRead }) => cacheRead)),
+  inCsv(always("cache_write_tokens", count, ({ cacheWrite }) => cacheWrite)),
+  always("cache_write_1h_tokens", count, ({ cacheWriteHour }) => cacheWriteHour ?? 0),
+  inCsv(always("output_tokens", count, ({ output }) => output)),
+  inCsv(always("reasoning_tokens", count, ({ reasoning }) => reasoning)),
   optional("input_audio_tokens", count, ({ inputAudio }) => inputAudio),
   optional("input_image_tokens", count, ({ inputImage }) => inputImage),
   optional("output_audio_tokens", count, ({ outputAudio }) => outputAudio),
@@ -140,148 +157,81 @@ interface ReceiptField extends DescribedField<ReceiptRow> {
  */
 export const receiptFields: readonly ReceiptField[] = [
   constant("object", "receipt"),
+  inCsv(always("request_id", text, ({ receipt }) => receipt.requestId), -1),
   {
-    name: "request_id",
-    isRequired: true,
-    schema: text,
-    value: ({ receipt }) => receipt.requestId,
-    csv: true,
-    rank: -1,
-  },
-  {
-    name: "key_id",
-    schema: text,
-    value: ({ receipt }) => receipt.keyId,
+    ...always<ReceiptRow>("key_id", text, ({ receipt }) => receipt.keyId),
     csv: [
       { name: "key_id", cell: ({ receipt }) => receipt.keyId },
       { name: "key_name", cell: ({ keyName }) => keyName },
     ],
   },
   {
-    name: "started_at",
-    schema: dateTime,
-    value: ({ receipt }) => new Date(receipt.startedAtMs).toISOString(),
+    ...always<ReceiptRow>(
+      "started_at",
+      dateTime,
+      ({ receipt }) => new Date(receipt.startedAtMs).toISOString(),
+    ),
     csv: [{ name: "started_at", cell: ({ receipt }) => vietnamIsoTime(receipt.startedAtMs) }],
     rank: -1,
   },
-  { name: "kind", schema: text, value: ({ receipt }) => receipt.kind, csv: true },
+  inCsv(always("kind", text, ({ receipt }) => receipt.kind)),
+  inCsv(always("model", text, ({ receipt }) => receipt.model)),
+  inCsv(always("mapped_from", maybeText, ({ receipt }) => receipt.mappedFrom ?? null)),
+  inCsv(always("style", text, ({ receipt }) => receipt.style)),
+  inCsv(always("region", maybeText, ({ receipt }) => receipt.region ?? null), 1),
+  inCsv(always("answered_in", maybeText, ({ receipt }) => answeringRegion(receipt) ?? null), 1),
+  inCsv(always("status", { type: "integer" }, ({ receipt }) => receipt.status)),
+  inCsv(always("outcome", text, ({ receipt }) => receipt.outcome)),
+  // A provider's message may repeat the prompt, so it is not kept.
+  nullableField(
+    "error",
+    "Why a call failed, in the gateway's words; null for a call that was answered.",
+    failureFields,
+    ({ receipt }) => failureOf(receipt),
+  ),
   {
-    name: "model",
-    isRequired: true,
-    schema: text,
-    value: ({ receipt }) => receipt.model,
-    csv: true,
-  },
-  {
-    name: "mapped_from",
-    schema: maybeText,
-    value: ({ receipt }) => receipt.mappedFrom ?? null,
-    csv: true,
-  },
-  { name: "style", schema: text, value: ({ receipt }) => receipt.style, csv: true },
-  {
-    name: "region",
-    schema: maybeText,
-    value: ({ receipt }) => receipt.region ?? null,
-    csv: true,
-    rank: 1,
-  },
-  {
-    name: "answered_in",
-    schema: maybeText,
-    value: ({ receipt }) => answeringRegion(receipt) ?? null,
-    csv: true,
-    rank: 1,
-  },
-  {
-    name: "status",
-    isRequired: true,
-    schema: { type: "integer" },
-    value: ({ receipt }) => receipt.status,
-    csv: true,
-  },
-  {
-    name: "outcome",
-    isRequired: true,
-    schema: text,
-    value: ({ receipt }) => receipt.outcome,
-    csv: true,
-  },
-  {
-    name: "error",
-    schema: orNull(objectSchema(
-      "Why a call failed, in the gateway's words; null for a call that was answered.",
-      failureFields,
-    )),
-    // A provider's message may repeat the prompt, so it is not kept.
-    value: ({ receipt }) => jsonOrNull(failureFields, failureOf(receipt)),
-  },
-  {
-    name: "ended_by",
-    schema: orNull(objectSchema(
+    ...nullableField(
+      "ended_by",
       "What ended a stream that was not whole: `call_timeout`, `upstream_timeout`, `insufficient_balance` …; null for other calls.",
       endFields,
-    )),
-    value: ({ receipt }) => jsonOrNull(endFields, streamEndOf(receipt)),
+      ({ receipt }: ReceiptRow) => streamEndOf(receipt),
+    ),
     csv: [{ name: "ended_by", cell: ({ receipt }) => receipt.endCode }],
     rank: 3,
   },
+  inCsv(always("stream", { type: "boolean" }, ({ receipt }) => receipt.stream)),
+  inCsv(always("latency_ms", { type: "number" }, ({ receipt }) => receipt.latencyMs)),
+  inCsv(
+    always(
+      "first_output_ms",
+      { type: ["number", "null"] },
+      ({ receipt }) => receipt.firstOutputMs ?? null,
+    ),
+  ),
   {
-    name: "stream",
-    schema: { type: "boolean" },
-    value: ({ receipt }) => receipt.stream,
-    csv: true,
-  },
-  {
-    name: "latency_ms",
-    schema: { type: "number" },
-    value: ({ receipt }) => receipt.latencyMs,
-    csv: true,
-  },
-  {
-    name: "first_output_ms",
-    schema: { type: ["number", "null"] },
-    value: ({ receipt }) => receipt.firstOutputMs ?? null,
-    csv: true,
-  },
-  {
-    name: "usage",
-    schema: orNull(objectSchema("Tokens, by what they were.", usageFields)),
-    value: ({ receipt: { usage } }) => jsonOrNull(usageFields, usage),
+    ...nullableField(
+      "usage",
+      "Tokens, by what they were.",
+      usageFields,
+      ({ receipt }: ReceiptRow) => receipt.usage,
+    ),
     csv: fieldColumns(usageFields).map(({ name, cell }) => ({
       name,
       cell: ({ receipt: { usage } }) => usage === undefined ? undefined : cell(usage),
     })),
   },
-  {
-    name: "estimated",
-    schema: { type: "boolean" },
-    value: ({ receipt }) => receipt.estimated,
-    csv: true,
-  },
-  {
-    name: "units",
-    schema: { type: "number" },
-    value: ({ receipt }) => receipt.units,
-    csv: true,
-  },
-  optional("service_tier", {
+  inCsv(always("estimated", { type: "boolean" }, ({ receipt }) => receipt.estimated)),
+  inCsv(always("units", { type: "number" }, ({ receipt }) => receipt.units)),
+  always("service_tier", {
     type: ["string", "null"],
     description: "The tier of service whose factor the price contains.",
   }, ({ receipt }) => receipt.serviceTier ?? null),
-  optional("catalog_version", {
+  always("catalog_version", {
     type: ["integer", "null"],
     description: "The version of the catalogue whose price and routes the call had.",
   }, ({ receipt }) => receipt.catalogVersion ?? null),
   {
-    name: "price",
-    schema: {
-      anyOf: [
-        objectSchema("The price of tokens.", tokenPriceFields),
-        objectSchema("The price of another unit.", unitPriceFields),
-      ],
-    },
-    value: ({ receipt }) => priceJson(receipt.price),
+    ...always<ReceiptRow>("price", priceSchema, ({ receipt }) => priceJson(receipt.price)),
     csv: [
       {
         name: "price_unit",
@@ -320,26 +270,10 @@ export const receiptFields: readonly ReceiptField[] = [
     ],
     rank: 2,
   },
-  {
-    name: "cost_vnd",
-    isRequired: true,
-    schema: vnd,
-    value: ({ receipt }) => formatVnd(receipt.costMicroVnd),
-    csv: true,
-  },
-  {
-    name: "shortfall_vnd",
-    schema: vnd,
-    value: ({ receipt }) => formatVnd(receipt.shortfallMicroVnd),
-    csv: true,
-  },
-  {
-    name: "refunded_vnd",
-    schema: vnd,
-    value: ({ refund }) => formatVnd(refund?.amountMicroVnd ?? 0n),
-    csv: true,
-  },
-  optional(
+  inCsv(always("cost_vnd", vnd, ({ receipt }) => formatVnd(receipt.costMicroVnd))),
+  inCsv(always("shortfall_vnd", vnd, ({ receipt }) => formatVnd(receipt.shortfallMicroVnd))),
+  inCsv(always("refunded_vnd", vnd, ({ refund }) => formatVnd(refund?.amountMicroVnd ?? 0n))),
+  always(
     "refunded_at",
     maybeText,
     ({ refund }) => refund === undefined ? null : new Date(refund.atMs).toISOString(),
