@@ -11,7 +11,6 @@ import {
   type DescribedField,
   maybeText,
   objectField,
-  optional,
   pageFields,
   text,
 } from "../../core/lib/json/schemas.ts";
@@ -91,8 +90,8 @@ export const refusedFields: readonly DescribedField<RefusedCall>[] = [
   always("request_id", text, ({ requestId }) => requestId),
   always("key_id", text, ({ keyId }) => keyId),
   always("started_at", dateTime, ({ atMs }) => new Date(atMs).toISOString()),
-  optional("endpoint", maybeText, ({ endpoint }) => endpoint ?? null),
-  optional("model", maybeText, ({ model }) => model ?? null),
+  always("endpoint", maybeText, ({ endpoint }) => endpoint ?? null),
+  always("model", maybeText, ({ model }) => model ?? null),
   always("status", { type: "integer" }, ({ status }) => status),
   objectField(
     "error",
@@ -101,7 +100,7 @@ export const refusedFields: readonly DescribedField<RefusedCall>[] = [
     ({ code, message }) => ({ type: typeOf(code), code, message }),
   ),
   always("latency_ms", { type: "number" }, ({ latencyMs }) => latencyMs),
-  optional("left_out", {
+  always("left_out", {
     ...count,
     description: "Refused calls before this one that are not listed.",
   }, ({ leftOut }) => leftOut ?? 0),

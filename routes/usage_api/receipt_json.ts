@@ -25,9 +25,9 @@ import {
   type DescribedField,
   listField,
   maybeText,
+  nullableField,
   objectSchema,
   optional,
-  orNull,
   text,
 } from "../../core/lib/json/schemas.ts";
 
@@ -100,19 +100,6 @@ const attemptFields: readonly DescribedField<Attempt>[] = [
   always("outcome", text, ({ outcome }) => outcome),
   always("ms", { type: "number" }, ({ ms }) => ms),
 ];
-
-/** A field whose value is an object, or `null` where there is none. */
-function nullableField<Row, Inner>(
-  name: string,
-  description: string,
-  fields: readonly DescribedField<Inner>[],
-  innerOf: (row: Row) => Inner | undefined,
-): DescribedField<Row> {
-  return always(name, orNull(objectSchema(description, fields)), (row) => {
-    const inner = innerOf(row);
-    return inner === undefined ? null : fieldsJson(fields, inner);
-  });
-}
 
 /** A receipt with what is kept apart from it. */
 export interface ReceiptRow {

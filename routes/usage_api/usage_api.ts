@@ -207,7 +207,7 @@ export const balanceFields: readonly DescribedField<Balance>[] = [
     ({ totalMicroVnd }) => formatVnd(totalMicroVnd < 0n ? -totalMicroVnd : 0n),
   ),
   // Reserved by running calls; included in the balance.
-  optional("reserved_vnd", vnd, ({ reservedMicroVnd }) => formatVnd(reservedMicroVnd)),
+  always("reserved_vnd", vnd, ({ reservedMicroVnd }) => formatVnd(reservedMicroVnd)),
 ];
 
 function balanceAnswer({ wallet }: UsageApiDeps): Answer {

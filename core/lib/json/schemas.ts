@@ -88,7 +88,7 @@ export function objectField<Row, Inner>(
 }
 
 /** Such a field that is left out where `innerOf` returns `undefined`. */
-export function optionalObject<Row, Inner>(
+export function optionalField<Row, Inner>(
   name: string,
   description: string,
   fields: readonly DescribedField<Inner>[],
@@ -97,6 +97,19 @@ export function optionalObject<Row, Inner>(
   return optional(name, objectSchema(description, fields), (row) => {
     const inner = innerOf(row);
     return inner === undefined ? undefined : fieldsJson(fields, inner);
+  });
+}
+
+/** Such a field that is `null` where `innerOf` returns `undefined`. */
+export function nullableField<Row, Inner>(
+  name: string,
+  description: string,
+  fields: readonly DescribedField<Inner>[],
+  innerOf: (row: Row) => Inner | undefined,
+): DescribedField<Row> {
+  return always(name, orNull(objectSchema(description, fields)), (row) => {
+    const inner = innerOf(row);
+    return inner === undefined ? null : fieldsJson(fields, inner);
   });
 }
 

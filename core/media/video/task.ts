@@ -20,7 +20,7 @@ import {
   always,
   constant,
   type DescribedField,
-  optional,
+  nullableField,
   pageFields,
   text,
 } from "../../lib/json/schemas.ts";
@@ -211,6 +211,11 @@ function unixSeconds(ms: number | undefined): number | null {
   return ms === undefined ? null : Math.floor(ms / 1_000);
 }
 
+const videoErrorFields: readonly DescribedField<VideoError>[] = [
+  always("code", text, ({ code }) => code),
+  always("message", text, ({ message }) => message),
+];
+
 /** The fields of a task, as clients see it. */
 export const videoAnswerFields: readonly DescribedField<VideoTask>[] = [
   always("id", text, ({ id }) => id),
@@ -227,30 +232,28 @@ export const videoAnswerFields: readonly DescribedField<VideoTask>[] = [
     { type: "integer", description: "Seconds since 1970." },
     ({ createdAtMs }) => unixSeconds(createdAtMs),
   ),
-  optional(
+  always(
     "completed_at",
     { type: ["integer", "null"] },
     ({ completedAtMs }) => unixSeconds(completedAtMs),
   ),
-  optional(
+  always(
     "expires_at",
     { type: ["integer", "null"] },
     ({ expiresAtMs }) => unixSeconds(expiresAtMs),
   ),
-  optional(
+  always(
     "prompt",
     { type: "null", description: "Always null: prompts are not stored." },
     () => null,
   ),
-  optional("size", text, ({ size }) => size),
-  optional("seconds", text, ({ seconds }) => String(seconds)),
-  optional("remixed_from_video_id", {
+  always("size", text, ({ size }) => size),
+  always("seconds", text, ({ seconds }) => String(seconds)),
+  always("remixed_from_video_id", {
     type: "null",
     description: "Always null: videos are not remixed here.",
   }, () => null),
-  optional("error", {
-    anyOf: [{ type: "object", properties: { code: text, message: text } }, { type: "null" }],
-  }, ({ error }) => error === undefined ? null : { code: error.code, message: error.message }),
+  nullableField("error", "Why it failed.", videoErrorFields, ({ error }) => error),
 ];
 
 /**
@@ -285,8 +288,8 @@ export const videoDeletedFields: readonly DescribedField<VideoTask>[] = [
   always("id", text, ({ id }) => id),
   constant("object", "video.deleted"),
   constant("deleted", true),
-  optional("status", text, ({ state }) => state),
-  optional("refunded", { type: "boolean" }, ({ refundId }) => refundId !== undefined),
+  always("status", text, ({ state }) => state),
+  always("refunded", { type: "boolean" }, ({ refundId }) => refundId !== undefined),
 ];
 
 /** Writes the answer of `DELETE`. */

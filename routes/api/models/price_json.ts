@@ -8,7 +8,7 @@ import {
   listField,
   objectSchema,
   optional,
-  optionalObject,
+  optionalField,
 } from "../../../core/lib/json/schemas.ts";
 import {
   countedTools,
@@ -70,11 +70,11 @@ const feeFields: readonly DescribedField<ToolPrice>[] = [
   }, (fee) => "vndPerUse" in fee ? fee.mostUses ?? defaultMostUses : undefined),
 ];
 
-const toolFees: DescribedField<CataloguePrice> = optionalObject(
+const toolFees: DescribedField<CataloguePrice> = optionalField(
   "hosted_tools",
   "The fees of tools that the provider runs.",
   countedTools.map((tool): DescribedField<ToolPrices> =>
-    optionalObject(tool, "A fee by the use or by the call.", feeFields, (prices) => prices[tool])
+    optionalField(tool, "A fee by the use or by the call.", feeFields, (prices) => prices[tool])
   ),
   (price) => {
     const prices = toolPricesOf(price) ?? {};
@@ -98,7 +98,7 @@ const longPromptFields: readonly DescribedField<LongPromptRates>[] = [
 const tokenPriceFields: readonly DescribedField<PriceOf<"token">>[] = [
   unitField("1M tokens"),
   ...rateFields,
-  optionalObject(
+  optionalField(
     "long_prompt",
     "The rates of a whole call with a longer prompt.",
     longPromptFields,

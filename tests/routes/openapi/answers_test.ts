@@ -220,7 +220,14 @@ Deno.test("counts of tokens and every other answer of an example are as the docu
     answered.push(id);
   }
   assert(answered.length > 8, answered.join());
-  problems.push(...(await w.ask("listVideos")).problems);
+  const videos = await w.ask("listVideos");
+  problems.push(...videos.problems);
+  const path = `/v1/videos/${rowsOf(videos.answer)[0]?.["id"]}`;
+  for (const id of ["getVideo", "deleteVideo"]) {
+    const called = await w.ask(id, { path });
+    assertEquals(called.status, 200, id);
+    problems.push(...called.problems);
+  }
   assertEquals(problems, []);
 });
 
