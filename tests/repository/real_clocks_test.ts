@@ -78,6 +78,8 @@ const processSuites: Readonly<Record<string, string>> = {
   "tests/cluster/kills_test.ts": traffic,
   "tests/cluster/network_test.ts": traffic,
   "tests/cluster/outage_test.ts": traffic,
+  "tests/cluster/patroni_test.ts":
+    "reports how long an election took, and asserts nothing about it",
   "tests/cluster/previous_release_test.ts": traffic,
   "tests/cluster/rolling_restart_test.ts": traffic,
   "tests/cluster/traffic.ts": traffic,

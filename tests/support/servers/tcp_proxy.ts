@@ -14,6 +14,11 @@ export interface TcpProxy extends AsyncDisposable {
    * firewall has forgotten it.
    */
   mutesAnswer: () => boolean;
+  /**
+   * While it is set, nothing passes in either direction, as between two parts of a network that was cut. Connections
+   * stay open; those that sent anything meanwhile pass nothing later, too.
+   */
+  passesNothing: boolean;
   /** Pieces that clients have sent so far. */
   readonly sent: number;
 }
@@ -46,6 +51,7 @@ export function startTcpProxy(serverPort: number): TcpProxy {
         const buffer = new Uint8Array(pieceBytes);
         const count = await from.read(buffer);
         if (count === null || !passes()) break;
+        if (proxy.passesNothing) muted.add(from);
         if (muted.has(from) || muted.has(to)) continue;
         const delay = proxy.delayMs === 0 ? undefined : wait(proxy.delayMs / 2);
         const before = last;
@@ -65,6 +71,7 @@ export function startTcpProxy(serverPort: number): TcpProxy {
     delayMs: 0,
     cutsAnswer: () => false,
     mutesAnswer: () => false,
+    passesNothing: false,
     get sent() {
       return sent;
     },

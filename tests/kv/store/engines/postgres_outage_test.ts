@@ -73,3 +73,21 @@ Deno.test({
     watch.close();
   },
 });
+
+Deno.test({
+  name: "a standby that is named first is passed over, and the primary behind it takes the commits",
+  ignore: programs === undefined,
+  ...processes,
+  async fn() {
+    await using primary = await startPostgres(programs ?? "");
+    await using standby = await primary.startStandby();
+    const url = primary.url.replace(/@/, `@127.0.0.1:${standby.port},`);
+    const opened = await openStore({ kind: "postgres", url }, systemClock);
+    assert(opened.ok);
+    using store = opened.store;
+    // Each on whichever of the connections is free: all of them lead to the primary.
+    const commits = Array.from({ length: 40 }, (_, at) => store.kv.set(["row", at], at));
+    assertEquals((await Promise.all(commits)).map(({ ok }) => ok), commits.map(() => true));
+    assert(!(await standby.log()).includes("read-only transaction"), "nothing is tried there");
+  },
+});

@@ -1,0 +1,154 @@
+/** PostgreSQL under Patroni elects another primary by itself, under the calls of three gateways. */
+import { assert, assertEquals } from "../support/assert.ts";
+import {
+  type PatroniCluster,
+  type PatroniNode,
+  startPatroni,
+} from "../support/servers/patroni/cluster.ts";
+import { startLeaderProxy } from "../support/servers/patroni/leader_proxy.ts";
+import { missingPackages } from "../support/servers/patroni/programs.ts";
+import { report } from "../support/report.ts";
+import { until } from "../support/until.ts";
+import { assertExactBooks } from "./books.ts";
+import { ClientLedger } from "./client_ledger.ts";
+import { Cluster } from "./cluster.ts";
+import { startTraffic } from "./traffic.ts";
+
+const missing = await missingPackages();
+
+/** Gateways of a cluster. */
+const instances = 3;
+const clients = 9;
+
+/** Calls that have to end before and after each change, so that it falls among them and all clients go on. */
+const callsOfPhase = 60;
+
+interface Scene {
+  readonly patroni: PatroniCluster;
+  readonly ledger: ClientLedger;
+  /** Waits until calls have ended on whichever node leads. */
+  untilCallsEnd(): Promise<void>;
+}
+
+interface SceneOptions {
+  /** The address that gateways get; with both nodes by default. */
+  readonly through?: (
+    patroni: PatroniCluster,
+  ) => Promise<{ readonly url: string } & AsyncDisposable>;
+  readonly run: (scene: Scene) => Promise<void>;
+}
+
+async function play(
+  name: string,
+  patroni: PatroniCluster,
+  url: string,
+  run: SceneOptions["run"],
+): Promise<void> {
+  const env = { GATEWAY_KV: url };
+  await using cluster = await Cluster.start(Array.from({ length: instances }, () => env));
+  const ledger = new ClientLedger();
+  ledger.creditedVnd += await cluster.demoVnd();
+  const { key } = await cluster.newPayer(ledger, 10_000_000);
+  const traffic = startTraffic(cluster, ledger, key, { clients });
+  const untilCallsEnd = async () => {
+    const before = ledger.whole.size;
+    await until(() => ledger.whole.size > before + callsOfPhase, "calls end");
+  };
+  await untilCallsEnd();
+  await run({ patroni, ledger, untilCallsEnd });
+  await traffic.stop();
+  await assertExactBooks(`Patroni, ${name}`, cluster, ledger);
+}
+
+/** Registers a scenario: three gateways under load on a new cluster, and exact books at the end. */
+function patroniTest(name: string, { through, run }: SceneOptions): void {
+  const needs = missing.length === 0 ? "" : ` (needs: apt-get install ${missing.join(" ")})`;
+  Deno.test({
+    name: `Patroni: ${name}${needs}`,
+    ignore: missing.length > 0,
+    sanitizeOps: false,
+    sanitizeResources: false,
+    async fn() {
+      await using patroni = await startPatroni();
+      if (through === undefined) return await play(name, patroni, patroni.url, run);
+      await using way = await through(patroni);
+      await play(name, patroni, way.url, run);
+    },
+  });
+}
+
+/** The node that leads, and the other one. */
+async function leaderAndOther(patroni: PatroniCluster): Promise<[PatroniNode, PatroniNode]> {
+  const leader = await patroni.leader();
+  const other = patroni.nodes.find((node) => node !== leader);
+  assert(leader && other);
+  return [leader, other];
+}
+
+/** Waits until another node leads and calls end there, and reports how long that took. */
+async function untilTakenOver(what: string, scene: Scene, from: PatroniNode): Promise<void> {
+  const startMs = performance.now();
+  const { patroni, untilCallsEnd } = scene;
+  const isTakenOver = async () => {
+    const leader = await patroni.leader(from);
+    return leader !== undefined && leader !== from;
+  };
+  await until(isTakenOver, `another node than ${from.name} leads`);
+  const electedMs = performance.now() - startMs;
+  await untilCallsEnd();
+  const seconds = (ms: number) => `${(ms / 1000).toFixed(1)} s`;
+  report(
+    `${what}: elected after ${seconds(electedMs)}, ` +
+      `${callsOfPhase} calls more after ${seconds(performance.now() - startMs)}`,
+  );
+}
+
+patroniTest(
+  "the leader dies with its agent, comes back as a standby, and is handed the lead again",
+  {
+    async run(scene) {
+      const { patroni, untilCallsEnd } = scene;
+      const [first, second] = await leaderAndOther(patroni);
+      await first.kill();
+      await untilTakenOver("the leader was killed", scene, first);
+      first.start();
+      await patroni.untilRole(first, "sync_standby");
+      await untilCallsEnd();
+      await patroni.switchOver(second, first);
+      await untilTakenOver("the lead was handed over", scene, second);
+      await patroni.untilRole(second, "sync_standby");
+    },
+  },
+);
+
+patroniTest("a leader that is cut off from the others gives up before another one leads", {
+  async run(scene) {
+    const { patroni } = scene;
+    const [first] = await leaderAndOther(patroni);
+    first.cutOff(true);
+    await untilTakenOver("the leader was cut off", scene, first);
+    const inRecovery = await first.query("select pg_is_in_recovery()");
+    assert(inRecovery === "t" || inRecovery === undefined, "it takes no writes any more");
+    first.cutOff(false);
+    await patroni.untilRole(first, "sync_standby");
+  },
+});
+
+patroniTest("the leader's agent stands still: its server confirms nothing, and HAProxy leaves it", {
+  through: startLeaderProxy,
+  async run(scene) {
+    const { patroni, untilCallsEnd } = scene;
+    const [first] = await leaderAndOther(patroni);
+    first.signalAgent("SIGSTOP");
+    await untilTakenOver("the leader's agent stood still", scene, first);
+    // Nobody stopped this server: both take themselves for the primary.
+    assertEquals(await first.query("select pg_is_in_recovery()"), "f");
+    const confirmed = await first.query("create table written_beside_the_leader (number int)");
+    assertEquals(confirmed, undefined, "a commit waits for the standby, which has left");
+    first.signalAgent("SIGCONT");
+    await patroni.untilRole(first, "sync_standby");
+    await untilCallsEnd();
+    const tables = "select count(*) from pg_tables where tablename = 'written_beside_the_leader'";
+    assertEquals(await first.query(tables), "0", "what it wrote alone was rewound");
+  },
+});
