@@ -243,7 +243,7 @@ async function openEmbedded(
   const kv = await Deno.openKv(path);
   const tracker = new WriteTracker();
   trackWrites(kv, tracker);
-  const snapshot: ReadSnapshot = (slices) => trackedSnapshot(kv, tracker, slices);
+  const snapshot: ReadSnapshot = (reading) => trackedSnapshot(kv, tracker, reading);
   const notices = onQueueTrouble && queueNotices(kv, onQueueTrouble);
   const outageOf = embeddedOutage;
   return await ready(kv, clock, { outageOf, snapshot, notices, ...defined({ lock }) });
@@ -256,7 +256,7 @@ async function openRemote(url: string, clock: Clock): Promise<Store> {
     throw new Error("DENO_KV_ACCESS_TOKEN, the access token of the store, is not set");
   }
   const kv = await KvConnectStore.open({ url, accessToken, clock });
-  const snapshot: ReadSnapshot = (slices) => stillSnapshot(kv, slices);
+  const snapshot: ReadSnapshot = (reading) => stillSnapshot(kv, reading);
   return await ready(kv, clock, { outageOf: kvConnectOutage, snapshot });
 }
 
@@ -266,7 +266,8 @@ async function openServer(url: string, clock: Clock): Promise<Store> {
   const { postgresOutage: outageOf } = await import("../postgres/outages.ts");
   const { kv, warnings } = await openPostgres({ url, clock, announcedKinds });
   const notices = kv.notices();
-  return await ready(kv, clock, { outageOf, warnings, notices, snapshot: () => kv.snapshot() });
+  const snapshot: ReadSnapshot = (reading) => kv.snapshot(reading);
+  return await ready(kv, clock, { outageOf, warnings, notices, snapshot });
 }
 
 /** The platform names the store. */
@@ -276,7 +277,7 @@ async function openHosted(
 ): Promise<Store> {
   const kv = await Deno.openKv();
   const notices = onQueueTrouble && queueNotices(kv, onQueueTrouble);
-  const snapshot: ReadSnapshot = (slices) => stillSnapshot(kv, slices);
+  const snapshot: ReadSnapshot = (reading) => stillSnapshot(kv, reading);
   return await ready(kv, clock, { outageOf: embeddedOutage, notices, snapshot });
 }
 

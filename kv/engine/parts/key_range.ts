@@ -33,7 +33,7 @@ function startsWith(bytes: Uint8Array, prefix: Uint8Array): boolean {
  *
  * @throws {TypeError} if a bound lies outside of the prefix or the start behind the end
  */
-function rangeOf(selector: Deno.KvListSelector): KeyRange {
+export function rangeOf(selector: Deno.KvListSelector): KeyRange {
   const prefix = "prefix" in selector ? encodeKey(selector.prefix) : undefined;
   const start = "start" in selector ? encodeKey(selector.start) : undefined;
   const end = "end" in selector ? encodeKey(selector.end) : undefined;

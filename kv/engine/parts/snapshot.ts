@@ -31,8 +31,16 @@ export interface SnapshotRow {
   readonly expiresAtMs: number | null;
 }
 
-/** Reads a snapshot. With `slices` the reader yields to other work of the thread. */
-export type ReadSnapshot = (slices?: TimeSlices) => AsyncIterable<SnapshotRow>;
+/** What is read of a store as of one moment, and how. */
+export interface SnapshotReading {
+  /** With them the reader yields to other work of the thread. */
+  readonly slices?: TimeSlices | undefined;
+  /** The ranges that are read, in the order of their keys; by default all rows. Other rows may be part of it, too. */
+  readonly selectors?: readonly Deno.KvListSelector[] | undefined;
+}
+
+/** Reads a snapshot. */
+export type ReadSnapshot = (reading?: SnapshotReading) => AsyncIterable<SnapshotRow>;
 
 /** Rows of a page. A page is read as a whole before anything of it is passed on. */
 const pageRows = 400;
@@ -55,7 +63,8 @@ export class StoreChangedError extends Error {
   }
 }
 
-function rowOf(entry: Deno.KvEntryMaybe<unknown>): SnapshotRow {
+/** Returns a row that was read, or that was not found, in its encoded form. */
+export function snapshotRowOf(entry: Deno.KvEntryMaybe<unknown>): SnapshotRow {
   const key = encodeKey(entry.key);
   const value = entry.versionstamp === null ? null : encodeValue(entry.value);
   return { key, value, expiresAtMs: null };
@@ -63,17 +72,19 @@ function rowOf(entry: Deno.KvEntryMaybe<unknown>): SnapshotRow {
 
 async function* pages(
   kv: KeyValueStore,
-  slices: TimeSlices | undefined,
+  { slices, selectors = [everyRow()] }: SnapshotReading,
 ): AsyncGenerator<Deno.KvEntry<unknown>[]> {
-  let cursor = "";
-  for (;;) {
-    const rows = kv.list(everyRow(), { limit: pageRows, batchSize: pageRows, cursor });
-    const page = await Array.fromAsync(rows);
-    yield page;
-    if (page.length < pageRows) return;
-    cursor = rows.cursor;
-    const rest = slices?.rest();
-    if (rest !== undefined) await rest;
+  for (const selector of selectors) {
+    let cursor = "";
+    for (;;) {
+      const rows = kv.list(selector, { limit: pageRows, batchSize: pageRows, cursor });
+      const page = await Array.fromAsync(rows);
+      yield page;
+      if (page.length < pageRows) break;
+      cursor = rows.cursor;
+      const rest = slices?.rest();
+      if (rest !== undefined) await rest;
+    }
   }
 }
 
@@ -88,7 +99,7 @@ async function* readAgain(
   for (let at = 0; at < groups.length; at += readsAtOnce) {
     const some = groups.slice(at, at + readsAtOnce);
     const read = await Promise.all(some.map((group) => kv.getMany<unknown[]>(group)));
-    yield* read.flat().map(rowOf);
+    yield* read.flat().map(snapshotRowOf);
   }
 }
 
@@ -96,11 +107,11 @@ async function* readAgain(
 export async function* trackedSnapshot(
   kv: KeyValueStore,
   tracker: WriteTracker,
-  slices?: TimeSlices,
+  reading: SnapshotReading = {},
 ): AsyncGenerator<SnapshotRow> {
   using changed = tracker.record();
-  for await (const page of pages(kv, slices)) {
-    yield* page.map(rowOf);
+  for await (const page of pages(kv, reading)) {
+    yield* page.map(snapshotRowOf);
     // Only between pages: a row of a page that was read before must not follow what is read here.
     if (changed.size > changedKeysMax) yield* readAgain(kv, changed.take());
   }
@@ -119,20 +130,20 @@ export async function* trackedSnapshot(
  */
 export async function* stillSnapshot(
   kv: KeyValueStore,
-  slices?: TimeSlices,
+  reading: SnapshotReading = {},
 ): AsyncGenerator<SnapshotRow> {
   // Loaded on demand: every start would pay for it otherwise.
   const { createHash } = await import("node:crypto");
   const read = createHash("sha256");
-  for await (const page of pages(kv, slices)) {
+  for await (const page of pages(kv, reading)) {
     for (const entry of page) {
-      const row = rowOf(entry);
+      const row = snapshotRowOf(entry);
       read.update(row.key).update(entry.versionstamp);
       yield row;
     }
   }
   const again = createHash("sha256");
-  for await (const page of pages(kv, slices)) {
+  for await (const page of pages(kv, reading)) {
     for (const { key, versionstamp } of page) again.update(encodeKey(key)).update(versionstamp);
   }
   if (read.digest("hex") !== again.digest("hex")) throw new StoreChangedError();

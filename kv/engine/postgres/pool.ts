@@ -189,16 +189,19 @@ export class Pool {
     }
   }
 
-  /** Reads the rows of a query as of one moment, a page at a time. `text` holds no values of a caller. */
-  async *readSnapshot(text: string, pageRows: number): AsyncGenerator<Row[]> {
+  /** Reads the rows of queries, one after the other, as of one moment, a page at a time. They hold no values of a caller. */
+  async *readSnapshot(texts: readonly string[], pageRows: number): AsyncGenerator<Row[]> {
     const sql = await this.#sql.reserve();
     try {
       await sql.unsafe("begin isolation level repeatable read read only").simple();
-      await sql.unsafe(`declare snapshot_rows no scroll cursor for ${text}`).simple();
-      for (;;) {
-        const rows = await sql.unsafe(`fetch ${pageRows} from snapshot_rows`);
-        if (rows.length === 0) return;
-        yield rows;
+      for (const text of texts) {
+        await sql.unsafe(`declare snapshot_rows no scroll cursor for ${text}`).simple();
+        for (;;) {
+          const rows = await sql.unsafe(`fetch ${pageRows} from snapshot_rows`);
+          if (rows.length === 0) break;
+          yield rows;
+        }
+        await sql.unsafe("close snapshot_rows").simple();
       }
     } finally {
       await sql.unsafe("rollback").simple().catch(() => {});

@@ -9,9 +9,10 @@
  */
 import { sleep } from "../../../core/lib/time/sleep.ts";
 import type { AtomicWrite, KeyValueStore, RowIterator } from "../store/key_value_store.ts";
-import { type KeyRange, PagedRows, type ReadRow } from "../parts/key_range.ts";
+import { type KeyRange, PagedRows, rangeOf, type ReadRow } from "../parts/key_range.ts";
 import { decodeKey, decodeValue, encodeKey, versionstampOf } from "../parts/tuple_key.ts";
-import type { SnapshotRow } from "../parts/snapshot.ts";
+import type { SnapshotReading, SnapshotRow } from "../parts/snapshot.ts";
+import { everyRow } from "../schema/keys.ts";
 import { CollectedWrite, type Commit, type CommitResult } from "../parts/collected_write.ts";
 import { type ChangeNotices, isNoticeKind, type NoticeKind } from "../store/change_notices.ts";
 import { postgresOutage } from "./outages.ts";
@@ -151,9 +152,13 @@ const inRange = `${selectRows} key >= $1 and key < $2 order by key`;
 const commitCall =
   "select gateway_kv_commit($1::bytea[], $2::bigint[], $3::bytea[], $4::bytea[], $5::bigint[], $6::bytea[], $7::text[]) as version";
 
-/** Every row and when it expires, in milliseconds. */
-const selectSnapshot =
-  `select key, value, (extract(epoch from expires_at) * 1000)::float8 as expires_at_ms from gateway_kv where ${isAlive} order by key`;
+/** The rows of a range and when they expire, in milliseconds. */
+function selectSnapshot({ start, end }: KeyRange): string {
+  const columns = "key, value, (extract(epoch from expires_at) * 1000)::float8 as expires_at_ms";
+  const bytes = (key: Uint8Array) => `'\\x${key.toHex()}'::bytea`;
+  return `select ${columns} from gateway_kv where ${isAlive}
+    and key >= ${bytes(start)} and key < ${bytes(end)} order by key`;
+}
 
 /** Rows of one page of a snapshot: at most 6.5 MB. */
 const snapshotPageRows = 100;
@@ -257,9 +262,12 @@ export class PostgresStore implements KeyValueStore {
     return this.#pool.isPooled ? undefined : postgresNotices(this.#pool);
   }
 
-  /** Reads every row as of one moment. The server keeps old versions of rows until it ends. */
-  async *snapshot(): AsyncGenerator<SnapshotRow> {
-    for await (const rows of this.#pool.readSnapshot(selectSnapshot, snapshotPageRows)) {
+  /** Reads rows as of one moment. The server keeps old versions of rows until it ends. */
+  async *snapshot(
+    { selectors = [everyRow()] }: SnapshotReading = {},
+  ): AsyncGenerator<SnapshotRow> {
+    const queries = selectors.map((selector) => selectSnapshot(rangeOf(selector)));
+    for await (const rows of this.#pool.readSnapshot(queries, snapshotPageRows)) {
       for (const row of rows) {
         const { value, expires_at_ms: expires } = row;
         if (!(value instanceof Uint8Array)) {

@@ -11,6 +11,7 @@ import { invariant } from "../../../core/lib/base/assert.ts";
 import {
   allFailedPagesPrefix,
   allIndexPagesPrefix,
+  everyRow,
   failedPageKey,
   firstKeyBehind,
   indexPageKey,
@@ -21,8 +22,13 @@ import {
   receiptsPrefix,
 } from "../../engine/schema/keys.ts";
 import type { TimeSlices } from "../../../core/lib/time/time_slices.ts";
-import type { ReadSnapshot, SnapshotRow } from "../../engine/parts/snapshot.ts";
-import { encodeKey, encodeValue } from "../../engine/parts/tuple_key.ts";
+import {
+  type ReadSnapshot,
+  type SnapshotReading,
+  type SnapshotRow,
+  snapshotRowOf,
+} from "../../engine/parts/snapshot.ts";
+import { encodeKey } from "../../engine/parts/tuple_key.ts";
 import type { KeyValueStore, RowIterator } from "../../engine/store/key_value_store.ts";
 import { archivedIndex, archivedPages, behindText, type IndexPlace } from "./archived_pages.ts";
 import { pageOfCall } from "../receipts/receipt_index.ts";
@@ -286,27 +292,58 @@ export function archivedStore(living: KeyValueStore, archive: ReceiptArchive): K
 const snapshotRows = 500;
 
 /**
- * Reads every row of a store as of one moment, and those of its archive, which never change. A row that moves meanwhile
- * is in both, and the same.
+ * Reads a store as of one moment, and the rows of its archive, which never change. A row that moves meanwhile is in
+ * both, and the same.
  */
 export async function* archivedSnapshot(
   living: ReadSnapshot,
   archive: ReceiptArchive,
-  slices: TimeSlices | undefined,
+  reading: SnapshotReading = {},
 ): AsyncGenerator<SnapshotRow> {
-  yield* living(slices);
-  for (const { prefix, kind } of archivedPrefixes) {
-    let rest: Deno.KvListSelector = { prefix };
-    for (;;) {
-      const reading = { limit: snapshotRows, reverse: false };
-      const entries = await kind.read(archive, boundsOf(rest), reading);
-      for (const { key, value } of entries) {
-        yield { key: encodeKey(key), value: encodeValue(value), expiresAtMs: null };
-        await slices?.rest();
-      }
-      const last = entries.at(-1);
-      if (last === undefined || entries.length < snapshotRows) break;
-      rest = behind(rest, last.key, false);
+  yield* living(reading);
+  for (const selector of reading.selectors ?? [everyRow()]) {
+    for (const { prefix, kind } of archivedPrefixes) {
+      const within = withinPrefix(selector, prefix);
+      if (within !== undefined) yield* everyRowOf(kind, archive, within, reading.slices);
     }
   }
+}
+
+async function* everyRowOf(
+  kind: ArchivedKind,
+  archive: ReceiptArchive,
+  selector: Deno.KvListSelector,
+  slices: TimeSlices | undefined,
+): AsyncGenerator<SnapshotRow> {
+  let rest = selector;
+  for (;;) {
+    const reading = { limit: snapshotRows, reverse: false };
+    const entries = await kind.read(archive, boundsOf(rest), reading);
+    for (const entry of entries) {
+      yield snapshotRowOf(entry);
+      await slices?.rest();
+    }
+    const last = entries.at(-1);
+    if (last === undefined || entries.length < snapshotRows) return;
+    rest = behind(rest, last.key, false);
+  }
+}
+
+/** What a selector has in common with the rows behind a prefix. */
+function withinPrefix(
+  selector: Deno.KvListSelector,
+  prefix: Deno.KvKey,
+): Deno.KvListSelector | undefined {
+  const isBefore = (one: Deno.KvKey, other: Deno.KvKey) =>
+    encodeKey(one).toHex() < encodeKey(other).toHex();
+  const end = prefix.concat(behindEveryPart);
+  if ("prefix" in selector && selector.prefix.length > 0) {
+    return isSameKey(selector.prefix, prefix) ? selector : undefined;
+  }
+  const from = "start" in selector && isBefore(prefix, selector.start) ? selector.start : undefined;
+  const before = "end" in selector && isBefore(selector.end, end) ? selector.end : undefined;
+  if (from !== undefined && !isBefore(from, end)) return undefined;
+  if (before !== undefined && !isBefore(from ?? prefix, before)) return undefined;
+  if (before === undefined) return from === undefined ? { prefix } : { prefix, start: from };
+  return from === undefined ? { prefix, end: before } : { start: from, end: before };
 }

@@ -286,6 +286,14 @@ export function isLedgerLine(value: unknown): value is LedgerEntry {
     typeof value.amountMicroVnd === "bigint" && typeof value.operationId === "string";
 }
 
+/** Selects the copies of the lines from one moment on and before another. */
+export function linesBetween(fromMs: number, toMs: number) {
+  return {
+    start: ledgerByTimeKey(beforeIdsOf("ledger", fromMs)),
+    end: ledgerByTimeKey(beforeIdsOf("ledger", toMs)),
+  };
+}
+
 /** Lists the copies from a moment on, by the time of their ids; all if there is no moment. */
 export async function* linesByTime(
   kv: KeyValueStore,

@@ -104,7 +104,7 @@ export function decodeReceiptPage(
 }
 
 /** Selects the pages of the calls that arrived from one moment on and before another. */
-export function receiptPagesBetween(fromMs: number, toMs: number): Deno.KvListSelector {
+export function receiptPagesBetween(fromMs: number, toMs: number) {
   return {
     start: receiptPageKey(beforeIdsOf("request", fromMs)),
     end: receiptPageKey(beforeIdsOf("request", toMs)),

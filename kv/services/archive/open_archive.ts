@@ -69,7 +69,7 @@ export async function withArchive(
       store: {
         ...store,
         kv: archivedStore(store.kv, archive),
-        snapshot: (slices) => archivedSnapshot(store.snapshot, archive, slices),
+        snapshot: (reading) => archivedSnapshot(store.snapshot, archive, reading),
         parts: { living: store.kv, archive },
         [Symbol.dispose]() {
           void archive.close();

@@ -6,6 +6,7 @@
  * The first record is the header, whose value is JSON. A row has the time at which it expires as its number, or NaN. The
  * last record has the number of records before it, so that a stream that broke off is not taken for a whole one.
  */
+import { z } from "zod";
 import type { SnapshotRow } from "../../engine/parts/snapshot.ts";
 import { availabilityExpireMs, historyExpireMs } from "../status/availability.ts";
 import { idempotencyKeptMs } from "../calls/idempotency.ts";
@@ -80,13 +81,32 @@ const partBytes = 65_536;
 const keyBytesMax = 2_048;
 const valueBytesMax = 131_072;
 
+/** A sealed day, and what tells its rows from those that it had under another seal. */
+export interface BackedUpDay {
+  /** A day of Vietnam, such as `2026-11-26`. */
+  readonly day: string;
+  readonly content: string;
+}
+
+/** What a backup has of a store: all of it, a sealed day, or what is not of the sealed days with files of their own. */
+export type BackupPart =
+  | { readonly kind: "whole" }
+  | { readonly kind: "day"; readonly day: BackedUpDay }
+  | { readonly kind: "rest"; readonly days: readonly BackedUpDay[] };
+
 /** What is known about a backup before its rows. */
 export interface BackupHeader {
-  readonly format: 1;
   readonly madeAtMs: number;
   /** The schema version of the store that was read. */
   readonly schemaVersion: number;
+  readonly part: BackupPart;
 }
+
+/** A part of a store has a format of its own: a release that knows only whole backups refuses it. */
+const formats: Readonly<Record<BackupPart["kind"], number>> = { whole: 1, day: 2, rest: 2 };
+
+/** Days in the header of a rest, some eleven years: 30 bytes each, they fit into its value. */
+export const maxBackupDays = 4_000;
 
 /** Thrown if the bytes are not a whole stream of records. */
 class BackupFormatError extends Error {
@@ -118,7 +138,9 @@ async function* frames(
   header: BackupHeader,
   rows: AsyncIterable<SnapshotRow>,
 ): AsyncGenerator<Uint8Array> {
-  const value = new TextEncoder().encode(JSON.stringify(header));
+  const { part, ...rest } = header;
+  const stored = { format: formats[part.kind], ...rest, ...encodePart(part) };
+  const value = new TextEncoder().encode(JSON.stringify(stored));
   yield frame({ kind: recordKinds.header, number: 0, key: none, value });
   let count = 1;
   for await (const { key, value, expiresAtMs } of rows) {
@@ -201,15 +223,43 @@ async function nextRecord(reader: StreamReader): Promise<BackupRecord> {
   };
 }
 
+/** A day as a text: a header may have thousands. */
+function dayText({ day, content }: BackedUpDay): string {
+  return `${day} ${content}`;
+}
+
+function dayOfText(text: string): BackedUpDay {
+  const [day = "", content = ""] = text.split(" ");
+  return { day, content };
+}
+
+function encodePart(part: BackupPart): { readonly day?: string; readonly days?: string[] } {
+  if (part.kind === "whole") return {};
+  return part.kind === "day" ? { day: dayText(part.day) } : { days: part.days.map(dayText) };
+}
+
+const dayForm = z.string().regex(/^\d{4}-\d\d-\d\d [0-9a-f]+$/).transform(dayOfText);
+
+const times = { madeAtMs: z.number(), schemaVersion: z.number() };
+
+/** The headers that this version reads. */
+const headerForm = z.union([
+  z.object({ format: z.literal(formats.whole), ...times })
+    .transform(({ format: _, ...rest }) => ({ ...rest, part: { kind: "whole" as const } })),
+  z.object({ format: z.literal(formats.day), ...times, day: dayForm })
+    .transform(({ format: _, day, ...rest }) => ({ ...rest, part: { kind: "day" as const, day } })),
+  z.object({ format: z.literal(formats.rest), ...times, days: z.array(dayForm) })
+    .transform(({ format: _, days, ...rest }) => ({
+      ...rest,
+      part: { kind: "rest" as const, days },
+    })),
+]);
+
 function headerOf({ kind, value }: BackupRecord): BackupHeader {
-  const header: unknown = kind === recordKinds.header
-    ? JSON.parse(new TextDecoder().decode(value))
-    : undefined;
-  if (
-    typeof header === "object" && header !== null && "format" in header && header.format === 1 &&
-    "madeAtMs" in header && typeof header.madeAtMs === "number" &&
-    "schemaVersion" in header && typeof header.schemaVersion === "number"
-  ) return { format: 1, madeAtMs: header.madeAtMs, schemaVersion: header.schemaVersion };
+  const read = headerForm.safeParse(
+    kind === recordKinds.header ? JSON.parse(new TextDecoder().decode(value)) : undefined,
+  );
+  if (read.success) return read.data;
   throw new BackupFormatError("The backup has a format that this version does not read");
 }
 

@@ -1,7 +1,7 @@
 /** Compares the rows of sealed days with their checkpoints. */
 import type { TimeSlices } from "../../../core/lib/time/time_slices.ts";
 import { vietnamDayStartMs } from "../../../core/lib/time/vietnam_time.ts";
-import { isLedgerLine, linesByTime } from "../../money/ledger/ledger.ts";
+import { isLedgerLine, linesBetween } from "../../money/ledger/ledger.ts";
 import { decodeReceiptPage, receiptPagesBetween } from "../../money/receipts/receipt_pages.ts";
 import type { KeyValueStore } from "../../engine/store/key_value_store.ts";
 import { wholeKind } from "../../engine/store/read_ahead.ts";
@@ -45,20 +45,8 @@ export async function compareSealedDays(
     digests.addPage(page);
     for (const receipt of readable(() => decodeReceiptPage(page))) digests.addReceipt(receipt);
   }
-  await addLines(kv, digests, { fromMs, slices });
-  return sealedDifferences(checkpoints, digests);
-}
-
-/** Adds the ledger lines from a moment on; all if there is no moment. */
-async function addLines(
-  kv: KeyValueStore,
-  digests: DayDigests,
-  { fromMs, slices }: {
-    readonly fromMs?: number;
-    readonly slices: TimeSlices | undefined;
-  },
-): Promise<void> {
-  for await (const { value } of linesByTime(kv, fromMs, slices)) {
+  for await (const { value } of wholeKind<unknown>(kv, linesBetween(fromMs, toMs), slices)) {
     if (isLedgerLine(value)) digests.addLine(value);
   }
+  return sealedDifferences(checkpoints, digests);
 }

@@ -13,7 +13,7 @@ import { operationServing } from "../operations/serving.ts";
 import { addAccountRoutes, addCreditRoute, addKeyRoutes } from "./commands/accounts.ts";
 import type { AdminDeps } from "./commands/admin_deps.ts";
 import { addArchiveRoutes } from "./commands/archive.ts";
-import { addBackupRoutes } from "./commands/backups.ts";
+import { addBackupRoutes, type BackupDeps } from "./commands/backups.ts";
 import { addBookRoutes } from "./commands/books.ts";
 import { addApprovalRoute } from "./commands/campaigns.ts";
 import { addNoticeRoutes, addOutboxRoutes } from "./commands/outbox.ts";
@@ -24,19 +24,29 @@ async function readJson(context: Context): Promise<unknown> {
   return text === "" ? {} : JSON.parse(text);
 }
 
-/** Builds the app. It has no authentication of its own: access to its socket is access to the store. */
-export function createAdminApp(deps: AdminDeps): Hono {
-  const { clock } = deps;
-  const app = new Hono();
-
-  /** The owner of the machine reads what went wrong, as nobody else does. */
-  const errorAnswer = (thrown: unknown): Response => {
+/** Makes the answers to errors. The owner of the machine reads what went wrong, as nobody else does. */
+function errorAnswers({ clock }: Pick<AdminDeps, "clock">): (thrown: unknown) => Response {
+  return (thrown) => {
     const error = operationError(thrown);
     const known = error instanceof Error && !(error instanceof GatewayError)
       ? new GatewayError("internal_error", `${error.name}: ${error.message}`)
       : error;
     return errorResponse(known, "chat", newId("request", clock.nowMs()));
   };
+}
+
+/** Builds the part of the app that backups need, which changes nothing in the store. */
+export function createBackupApp(deps: BackupDeps): Hono {
+  const app = new Hono();
+  app.onError(errorAnswers(deps));
+  addBackupRoutes(app, deps);
+  return app;
+}
+
+/** Builds the app. It has no authentication of its own: access to its socket is access to the store. */
+export function createAdminApp(deps: AdminDeps): Hono {
+  const app = new Hono();
+  const errorAnswer = errorAnswers(deps);
   app.onError(errorAnswer);
 
   const serve = operationServing({ deps, operator: commandLine, readJson, errorAnswer });

@@ -13,20 +13,15 @@ import type { Clock } from "../../../core/lib/time/clock.ts";
 import type { Config } from "../../../core/config/config.ts";
 import { readCatalogIn } from "../../../core/config/catalog_reading.ts";
 import { errorLine } from "../../../core/lib/base/assert.ts";
+import { defined } from "../../../core/lib/base/defined.ts";
 import { sleep } from "../../../core/lib/time/sleep.ts";
 import { openControl } from "../../../kv/engine/control/control.ts";
 import { openWalletEngine, reapExpiredInstances } from "../../../kv/money/wallet/mod.ts";
 import { prepareStore } from "../../../kv/engine/opening/schema_version.ts";
-import { openStore } from "../../../kv/engine/opening/store.ts";
+import { openStore, type Store } from "../../../kv/engine/opening/store.ts";
 import { loadMasterKeys, openOwnersCatalog } from "../../process/catalog_opening.ts";
-import { createAdminApp } from "./app.ts";
-import {
-  backUpHere,
-  type BackupWorld,
-  proveBackup,
-  restoreHere,
-  saveBackup,
-} from "./commands/backups.ts";
+import { createAdminApp, createBackupApp } from "./app.ts";
+import { type BackupWorld, proveBackup, restoreHere, saveBackup } from "./commands/backups.ts";
 import { writeTables } from "./commands/tables.ts";
 import { type AdminRequest, adminUsage, readAdminCommand } from "./command_forms.ts";
 import { type AdminCall, adminSocketPath, callAdminSocket } from "./socket.ts";
@@ -76,7 +71,7 @@ export async function runAdmin(
     if (backup === undefined) return await runHere(store, config, request, world);
     const files = backupWorld(world, backup);
     return proven === undefined
-      ? await backUpHere(config, files, store)
+      ? await backUpHere(config, request, files, store)
       : await restoreHere(proven, files, store);
   }
   if (opened.reason === "unusable") {
@@ -110,14 +105,14 @@ async function withCatalogFile(
 
 function backupWorld(
   world: CommandWorld,
-  { path, keep }: NonNullable<AdminRequest["backup"]>,
+  { path, keep, since }: NonNullable<AdminRequest["backup"]>,
 ): BackupWorld {
   const { clock, error } = world;
   return {
     clock,
     error,
     path,
-    ...(keep !== undefined && { keep }),
+    ...defined({ keep, since }),
     print: (result) => print(result, world),
   };
 }
@@ -146,10 +141,39 @@ async function runAtServer(
   }
   using call = opened;
   const { response } = call;
-  if (command.backup !== undefined && response.ok && response.body !== null) {
-    return await saveBackup(config, backupWorld(world, command.backup), response.body);
+  if (command.backup !== undefined && response.ok) {
+    const ask = (path: string) => callAdminSocket(socketPath, path, {});
+    return await saveBackup(config, backupWorld(world, command.backup), response, ask);
   }
   return await tell(command, response, world, (path) => callAdminSocket(socketPath, path, {}));
+}
+
+/** Makes a backup of a store that this process has opened. */
+async function backUpHere(
+  config: Config,
+  { path, backup }: AdminRequest,
+  world: BackupWorld,
+  { kv, snapshot }: Store,
+): Promise<number> {
+  const { clock } = world;
+  const refused = (problem: string) => {
+    world.error(`No backup was made: ${problem}\n`);
+    return 1;
+  };
+  const prepared = await prepareStore(kv, { clock, sleep });
+  if (!prepared.ok) return refused(prepared.problem);
+  // Only seals need the master keys: without them, a whole backup can be made.
+  const loaded = backup?.since === undefined ? undefined : await loadMasterKeys(config);
+  if (loaded?.ok === false) return refused(loaded.problem);
+  const app = createBackupApp({
+    kv,
+    clock,
+    snapshot,
+    ...defined({ masterKeys: loaded?.masterKeys }),
+  });
+  return await saveBackup(config, world, await app.request(path), async (path) => {
+    return { response: await app.request(path), [Symbol.dispose]() {} };
+  });
 }
 
 /** Runs the command in this process, which has the store to itself. */

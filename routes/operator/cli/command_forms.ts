@@ -29,6 +29,8 @@ export interface AdminRequest {
     readonly act: "save" | "restore";
     readonly path: string;
     readonly keep?: number;
+    /** Writes sealed days to files of their own in the folder, once. */
+    readonly since?: true;
   };
   /** The folder into which the tables of the days of the answer are written. */
   readonly tablesFolder?: string;
@@ -338,14 +340,20 @@ export const commandForms: readonly CommandForm[] = [
   {
     words: ["backup"],
     operands: ["FILE"],
-    options: [{ name: "keep", value: "N", isNumber: true }],
+    options: [{ name: "keep", value: "N", isNumber: true }, { name: "since" }],
     about:
       "write the whole store to a new file, encrypted with GATEWAY_BACKUP_KEY; in a folder the\n" +
-      "file is named by its time, and --keep removes all but the newest N",
-    request: ([path = ""], { keep }) => ({
+      "file is named by its time, and --keep removes all but the newest N; --since writes only what\n" +
+      "the folder lacks: each sealed day once, into a file of its own, and the rest of the store",
+    request: ([path = ""], { keep, since }) => ({
       method: "GET",
-      path: "/backup",
-      backup: { act: "save", path, ...(keep !== undefined && { keep: Number(keep) }) },
+      path: since === undefined ? "/backup" : "/backup/days",
+      backup: {
+        act: "save",
+        path,
+        ...(keep !== undefined && { keep: Number(keep) }),
+        ...(since !== undefined && { since: true }),
+      },
     }),
   },
   {

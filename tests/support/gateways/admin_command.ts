@@ -1,5 +1,5 @@
 /** Commands of `deno task admin` as a test runs them. */
-import { systemClock } from "../../../core/lib/time/clock.ts";
+import { type Clock, systemClock } from "../../../core/lib/time/clock.ts";
 import type { Config } from "../../../core/config/config.ts";
 import { runAdmin } from "../../../routes/operator/cli/cli.ts";
 
@@ -9,12 +9,16 @@ export interface RanCommand {
   readonly errors: string;
 }
 
-export async function runCommand(config: Config, args: readonly string[]): Promise<RanCommand> {
+export async function runCommand(
+  config: Config,
+  args: readonly string[],
+  clock: Clock = systemClock,
+): Promise<RanCommand> {
   const decoder = new TextDecoder();
   let written = "";
   let errors = "";
   const code = await runAdmin(config, args, {
-    clock: systemClock,
+    clock,
     write: (bytes) => void (written += decoder.decode(bytes, { stream: true })),
     error: (text) => void (errors += text),
   });

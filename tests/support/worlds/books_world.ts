@@ -43,9 +43,13 @@ export class BooksWorld implements AsyncDisposable {
     this.bob = newId("account", clock.nowMs);
   }
 
-  /** Opens an empty store at noon of its first day. */
-  static async open(kv?: KeyValueStore): Promise<BooksWorld> {
-    const clock = { nowMs: nextNoonMs };
+  /**
+   * Opens an empty store at noon of its first day.
+   *
+   * @param noonMs for a process that has the machine's clock: a noon in the past, before all other ids of this process
+   */
+  static async open(kv?: KeyValueStore, noonMs = nextNoonMs): Promise<BooksWorld> {
+    const clock = { nowMs: noonMs };
     nextNoonMs += 100 * dayMs;
     const store = kv ?? await Deno.openKv(":memory:");
     const masterKeys = await readMasterKeys(newMasterKey());

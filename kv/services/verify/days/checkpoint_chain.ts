@@ -124,6 +124,16 @@ async function opened(
   return { ...decode(value.text), seal: value.seal };
 }
 
+/** Reads the checkpoint of a day and checks its own seal; a line if it is not one. */
+export async function readCheckpoint(
+  kv: KeyValueStore,
+  keys: MasterKeys,
+  day: string,
+): Promise<SealedCheckpoint | string> {
+  const { value, versionstamp } = await kv.get(checkpointKey(day));
+  return versionstamp === null ? `${day} is not sealed` : await opened(keys, day, value);
+}
+
 /** Reads and checks the whole chain. */
 export async function readChain(kv: KeyValueStore, keys: MasterKeys): Promise<Chain> {
   // The head first: a checkpoint that is added meanwhile is then behind it.

@@ -6,22 +6,27 @@ import type { Hono } from "hono";
 import { backupKeyBytes } from "../../../../core/config/config_variables.ts";
 import type { Config } from "../../../../core/config/config.ts";
 import { GatewayError } from "../../../../core/lib/errors/errors.ts";
-import { errorLine } from "../../../../core/lib/base/assert.ts";
 import type { Clock } from "../../../../core/lib/time/clock.ts";
-import { sleep } from "../../../../core/lib/time/sleep.ts";
+import type { TimeSlices } from "../../../../core/lib/time/time_slices.ts";
+import { errorLine } from "../../../../core/lib/base/assert.ts";
+import { defined } from "../../../../core/lib/base/defined.ts";
 import {
+  type BackupBytes,
   backupBytes,
-  type BackupSource,
   type BackupSummary,
   checkBackup,
+  dayBytes,
   isEmptyStore,
+  restBytes,
   restoreBackup,
 } from "../../../../kv/services/backup/backup.ts";
-import { prepareStore } from "../../../../kv/engine/opening/schema_version.ts";
+import type { BackedUpDay, BackupPart } from "../../../../kv/services/backup/backup_records.ts";
+import { daysWithFiles } from "../../../../kv/services/backup/sealed_day_rows.ts";
 import type { Store } from "../../../../kv/engine/opening/store.ts";
 import type { AdminDeps, StoreReading } from "./admin_deps.ts";
 import { exists, writeWholeFile } from "./whole_file.ts";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
+import { z } from "zod";
 import { openStream, sealStream } from "../../../../kv/services/backup/sealed_stream.ts";
 
 // Writes and reads the encrypted file of a backup.
@@ -55,18 +60,21 @@ async function* partsOf(file: Deno.FsFile): AsyncGenerator<Uint8Array> {
  * Encrypts the bytes of a backup into a new file, and reads the file again before it gets its name: what has the name is
  * whole and can be decrypted with the key.
  *
- * @throws if the file exists, or the bytes break off
+ * @param of the day that it has to be of
+ * @throws if the file exists, the bytes break off, or are of something else
  */
 async function writeBackupFile(
   path: string,
   plain: AsyncIterable<Uint8Array>,
-  key: Uint8Array<ArrayBuffer>,
+  { key, of }: { readonly key: Uint8Array<ArrayBuffer>; readonly of?: BackedUpDay },
 ): Promise<BackupSummary> {
-  return await writeWholeFile(
-    path,
-    sealStream(plain, key),
-    (draft) => checkBackup(backupFileBytes(draft, key)),
-  );
+  return await writeWholeFile(path, sealStream(plain, key), async (draft) => {
+    const summary = await checkBackup(backupFileBytes(draft, key));
+    if (of !== undefined && !isOfDay(summary.part, of)) {
+      throw new Error(`${of.day} was sealed anew`);
+    }
+    return summary;
+  });
 }
 
 // In a folder, backups have the moment of their start as their name, and old ones can leave.
@@ -94,21 +102,74 @@ async function removeOldBackups(folder: string, keep: number): Promise<readonly 
   return old;
 }
 
-/** Adds `/backup` and `/restore`. A store that a gateway has open cannot be restored into. */
-export function addBackupRoutes(
-  app: Hono,
-  { kv, clock, snapshot, beginReading }: Pick<
-    AdminDeps,
-    "kv" | "clock" | "snapshot" | "beginReading"
-  >,
-): void {
+// The files of sealed days are in a folder below. Their names have what they contain, so that another one of the day, after
+// it was sealed anew, stands beside them; older backups of the rest need the first.
+
+function dayFile(folder: string, { day, content }: BackedUpDay): string {
+  return join(folder, "days", `${day}-${content}.backup`);
+}
+
+const sealedDay = z.strictObject({ day: z.iso.date(), content: z.string().regex(/^[0-9a-f]+$/) });
+
+/** What `/backup/days` answers. */
+const sealedDayList = z.strictObject({ days: z.array(sealedDay), problem: z.string().optional() });
+
+const dayPath = z.strictObject({ day: z.iso.date("must be a day such as 2026-11-20") });
+
+/** With a day, sealed days up to it are left out of the answer. */
+const backupQuery = z.strictObject({ through: z.iso.date().optional() });
+
+/** What backups are read with. */
+export type BackupDeps =
+  & Pick<AdminDeps, "kv" | "clock" | "snapshot" | "beginReading">
+  & Partial<Pick<AdminDeps, "masterKeys">>;
+
+/** Adds `/backup`, its sealed days if there are keys to check them, and `/restore`. */
+export function addBackupRoutes(app: Hono, deps: BackupDeps): void {
+  const { kv, clock, masterKeys, snapshot, beginReading } = deps;
+  /** Answers with bytes, which the client reads to their end or leaves. */
+  const answer = async (
+    signal: AbortSignal,
+    open: (slices: TimeSlices | undefined) => AsyncIterable<Uint8Array> | DayBytes,
+  ) => {
+    const reading = beginReading?.(signal);
+    try {
+      const bytes = await open(reading?.slices);
+      return new Response(ReadableStream.from(untilEnd(bytes, reading)));
+    } catch (error) {
+      reading?.[Symbol.dispose]();
+      throw error;
+    }
+  };
+
   app.get("/backup", (context) => {
     if (snapshot === undefined) throw new GatewayError("invalid_request", "No backup is made here");
-    const reading = beginReading?.(context.req.raw.signal);
-    const source = { kv, snapshot, nowMs: clock.nowMs(), slices: reading?.slices };
-    return new Response(ReadableStream.from(read(source, reading)));
+    const { through } = backupQuery.parse(context.req.query());
+    return answer(context.req.raw.signal, (slices) => {
+      const source = { kv, snapshot, slices, nowMs: clock.nowMs() };
+      return through === undefined || masterKeys === undefined
+        ? backupBytes(source)
+        : restBytes({ ...source, masterKeys }, through);
+    });
   });
 
+  if (masterKeys !== undefined) {
+    app.get(
+      "/backup/days",
+      async (context) =>
+        context.json(await daysWithFiles({ kv, masterKeys, nowMs: clock.nowMs() })),
+    );
+
+    app.get("/backup/days/:day", (context) => {
+      const { day } = dayPath.parse(context.req.param());
+      return answer(
+        context.req.raw.signal,
+        (slices) => dayBytes({ kv, masterKeys, slices, nowMs: clock.nowMs() }, day),
+      );
+    });
+  }
+
+  // A store that a gateway has open cannot be restored into.
   app.post("/restore", () => {
     throw new GatewayError(
       "invalid_request",
@@ -117,12 +178,14 @@ export function addBackupRoutes(
   });
 }
 
-async function* read(
-  source: BackupSource,
+type DayBytes = ReturnType<typeof dayBytes>;
+
+async function* untilEnd(
+  bytes: AsyncIterable<Uint8Array>,
   reading: StoreReading | undefined,
 ): AsyncGenerator<Uint8Array> {
   using _ending = reading;
-  yield* backupBytes(source);
+  yield* bytes;
 }
 
 /** What the commands write to. */
@@ -132,10 +195,15 @@ export interface BackupWorld {
   readonly path: string;
   /** Backups that stay in the folder; absent: all. */
   readonly keep?: number;
+  /** Sealed days get files of their own, once, and the backup leaves them out. */
+  readonly since?: true;
   /** Prints the result. */
   print(result: unknown): Promise<void>;
   error(text: string): void;
 }
+
+/** Asks the admin app, which this process or the running server has. */
+export type AskAdmin = (path: string) => Promise<Disposable & { readonly response: Response }>;
 
 function keyOf(config: Config): Uint8Array<ArrayBuffer> {
   const key = config.backupKey === undefined ? undefined : backupKeyBytes(config.backupKey);
@@ -153,43 +221,106 @@ async function exitCode(world: BackupWorld, what: string, run: () => Promise<unk
   }
 }
 
-/** Writes the bytes of a backup, as a server sent them, to a file. Older ones leave only after it is whole. */
-export function saveBackup(
-  config: Config,
-  world: BackupWorld,
-  bytes: AsyncIterable<Uint8Array>,
-): Promise<number> {
-  const { path, keep, clock } = world;
-  return exitCode(world, "No backup was made", async () => {
-    const inFolder = await isFolder(path);
-    if (keep === 0) throw new Error("--keep must leave at least one backup");
-    if (keep !== undefined && !inFolder) throw new Error(`${path} is no folder, as --keep needs`);
-    const file = inFolder ? join(path, nameAt(clock.nowMs())) : path;
-    const summary = await writeBackupFile(file, bytes, keyOf(config));
-    const removed = keep === undefined ? undefined : await removeOldBackups(path, keep);
-    return { file, ...summary, ...(removed !== undefined && { removed }) };
-  });
-}
-
-/** Makes a backup of a store that this process has opened. */
-export function backUpHere(config: Config, world: BackupWorld, store: Store): Promise<number> {
-  return saveBackup(config, world, bytesOf(store, world));
-}
-
-async function* bytesOf({ kv, snapshot }: Store, { clock }: BackupWorld) {
-  const prepared = await prepareStore(kv, { clock, sleep });
-  if (!prepared.ok) throw new Error(prepared.problem);
-  yield* backupBytes({ kv, snapshot, nowMs: clock.nowMs() });
-}
-
-/** A backup whose every byte was checked. */
-export interface ProvenBackup {
-  readonly bytes: AsyncIterable<Uint8Array>;
-  readonly summary: Awaited<ReturnType<typeof checkBackup>>;
+/** The bytes of an answer. */
+async function bytesIn(response: Response): Promise<AsyncIterable<Uint8Array>> {
+  if (response.ok && response.body !== null) return response.body;
+  throw new Error(`the store answered ${response.status}: ${await response.text()}`);
 }
 
 /**
- * Checks the whole file before a store is opened for it, so that a refused restore leaves no empty store behind.
+ * Writes a backup to a file. Older ones leave only after it is whole.
+ *
+ * @param first the answer to the request of the command: the bytes, or with `since` the sealed days
+ */
+export async function saveBackup(
+  config: Config,
+  world: BackupWorld,
+  first: Response,
+  ask: AskAdmin,
+): Promise<number> {
+  const { path, keep, since } = world;
+  let days: WrittenDays | undefined;
+  const code = await exitCode(world, "No backup was made", async () => {
+    const inFolder = await isFolder(path);
+    if (keep === 0) throw new Error("--keep must leave at least one backup");
+    if (keep !== undefined && !inFolder) throw new Error(`${path} is no folder, as --keep needs`);
+    if (since === undefined) {
+      return await saveBytes(config, world, await bytesIn(first));
+    }
+    if (!inFolder) throw new Error(`${path} is no folder, as --since needs`);
+    days = await writeDays(config, world, sealedDayList.parse(await first.json()), ask);
+    const { written, present, through } = days;
+    using call = await ask(through === undefined ? "/backup" : `/backup?through=${through}`);
+    const saved = await saveBytes(config, world, await bytesIn(call.response));
+    return { ...saved, days: { written, present, through: through ?? null } };
+  });
+  if (code !== 0 || days?.problem === undefined) return code;
+  world.error(`The backup is whole, but it has all later days itself: ${days.problem}\n`);
+  return 1;
+}
+
+async function saveBytes(
+  config: Config,
+  { path, keep, clock }: BackupWorld,
+  bytes: AsyncIterable<Uint8Array>,
+) {
+  const file = await isFolder(path) ? join(path, nameAt(clock.nowMs())) : path;
+  const { part: _, ...summary } = await writeBackupFile(file, bytes, { key: keyOf(config) });
+  const removed = keep === undefined ? undefined : await removeOldBackups(path, keep);
+  return { file, ...summary, ...defined({ removed }) };
+}
+
+/** What the folder of days has. */
+interface WrittenDays {
+  readonly written: readonly string[];
+  readonly present: number;
+  /** The last day that has a file, and before which all have one; absent if none has. */
+  readonly through: string | undefined;
+  /** Why later sealed days have none. */
+  readonly problem: string | undefined;
+}
+
+/** Writes the files of days that the folder lacks, and stops at the first that cannot be written. */
+async function writeDays(
+  config: Config,
+  { path }: BackupWorld,
+  { days, problem }: z.infer<typeof sealedDayList>,
+  ask: AskAdmin,
+): Promise<WrittenDays> {
+  const key = keyOf(config);
+  const written: string[] = [];
+  let present = 0;
+  let through: string | undefined;
+  for (const one of days) {
+    const file = dayFile(path, one);
+    try {
+      if (await exists(file)) present++;
+      else {
+        await Deno.mkdir(dirname(file), { recursive: true });
+        using call = await ask(`/backup/days/${one.day}`);
+        await writeBackupFile(file, await bytesIn(call.response), { key, of: one });
+        written.push(one.day);
+      }
+    } catch (error) {
+      return { written, present, through, problem: errorLine(error) };
+    }
+    through = one.day;
+  }
+  return { written, present, through, problem };
+}
+
+function isOfDay(part: BackupPart, { day, content }: BackedUpDay): boolean {
+  return part.kind === "day" && part.day.day === day && part.day.content === content;
+}
+
+/** Backups whose every byte was checked. */
+export interface ProvenBackup {
+  readonly bytes: BackupBytes;
+  readonly summary: Omit<BackupSummary, "part"> & { readonly days?: number };
+}
+
+/**
+ * Checks all files before a store is opened for them, so that a refused restore leaves no empty store behind.
  *
  * @returns `undefined` if it cannot be restored; the reason has been printed
  */
@@ -197,9 +328,28 @@ export async function proveBackup(
   config: Config,
   world: BackupWorld,
 ): Promise<ProvenBackup | undefined> {
+  const { path } = world;
   try {
-    const bytes = backupFileBytes(world.path, keyOf(config));
-    return { bytes, summary: await checkBackup(bytes) };
+    const key = keyOf(config);
+    const last = backupFileBytes(path, key);
+    const { part, ...summary } = await checkBackup(last);
+    if (part.kind === "whole") return { bytes: { days: [], last }, summary };
+    if (part.kind === "day") {
+      throw new Error(`${path} has ${part.day.day} only; restore a file of the folder above it`);
+    }
+    const days: AsyncIterable<Uint8Array>[] = [];
+    let records = summary.records;
+    for (const day of part.days) {
+      const file = dayFile(dirname(path), day);
+      const bytes = backupFileBytes(file, key);
+      const found = await checkBackup(bytes).catch((error) => {
+        throw new Error(`${file}, which it needs: ${errorLine(error)}`);
+      });
+      if (!isOfDay(found.part, day)) throw new Error(`${file} is not what its name says`);
+      records += found.records;
+      days.push(bytes);
+    }
+    return { bytes: { days, last }, summary: { ...summary, records, days: days.length } };
   } catch (error) {
     world.error(`${notRestored}: ${errorLine(error)}\n`);
     return undefined;
