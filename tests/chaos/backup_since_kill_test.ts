@@ -7,14 +7,14 @@ import { vietnamDay, vietnamDayStartMs } from "../../core/lib/time/vietnam_time.
 import { openStore } from "../../kv/engine/opening/store.ts";
 import { verifyBooks } from "../../kv/services/verify/verify_books.ts";
 import { root } from "../repository/source_files.ts";
-import { type StartedGateway, startGateway } from "../support/gateways/started_gateway.ts";
+import { startGateway } from "../support/gateways/started_gateway.ts";
+import { callers, payDemo, startCalls } from "../support/worlds/running_calls.ts";
 import { until } from "../support/until.ts";
 import { BooksWorld } from "../support/worlds/books_world.ts";
 
 /** Sealed days before the calls of the test. */
 const days = 6;
 const callsOfDay = 60;
-const callers = 4;
 
 /** Makes a store with sealed days, the last of which ended two days ago. */
 async function seed(path: string, masterKeys: string): Promise<void> {
@@ -35,39 +35,6 @@ async function seed(path: string, masterKeys: string): Promise<void> {
     nowMs: today,
   });
   assertEquals([report.ok, report.sealedNow.length], [true, days]);
-}
-
-/** Calls until it is disposed of. */
-function startCalls({ address, key }: StartedGateway) {
-  let isOver = false;
-  let answered = 0;
-  const failed: number[] = [];
-  const running = Array.from({ length: callers }, async () => {
-    while (!isOver) {
-      const response = await fetch(`${address}/v1/chat/completions`, {
-        method: "POST",
-        headers: { authorization: `Bearer ${key}`, "content-type": "application/json" },
-        body: JSON.stringify({
-          model: "low-cost-01",
-          max_tokens: 1,
-          messages: [{ role: "user", content: "Hello" }],
-        }),
-      });
-      await response.text();
-      if (response.status === 200) answered++;
-      else failed.push(response.status);
-    }
-  });
-  return {
-    failed,
-    get answered() {
-      return answered;
-    },
-    async [Symbol.asyncDispose]() {
-      isOver = true;
-      await Promise.all(running);
-    },
-  };
 }
 
 async function namesIn(folder: string): Promise<string[]> {
@@ -95,8 +62,7 @@ Deno.test({
     try {
       await seed(path, env.GATEWAY_MASTER_KEYS);
       await using gateway = await startGateway({ folder, env });
-      const { data: [account] } = JSON.parse((await gateway.admin("account", "list")).output);
-      await gateway.admin("credit", account.id, "10000000", "--reason", "money to spend");
+      await payDemo(gateway);
       await using calls = startCalls(gateway);
       const isReached = async (kill: number | "the rest") =>
         kill === "the rest"

@@ -10,6 +10,8 @@ export interface DenokvServer extends AsyncDisposable {
   readonly url: string;
   readonly port: number;
   readonly accessToken: string;
+  /** Its file, a database of SQLite. */
+  readonly path: string;
   /** Ends the server as a crash does. */
   kill(): Promise<void>;
   /** Starts it again on the same file and port. */
@@ -40,11 +42,12 @@ export async function startDenokv(program: string): Promise<DenokvServer> {
   const folder = await Deno.makeTempDir({ prefix: "gateway-denokv-" });
   const port = freePort();
   const url = `http://127.0.0.1:${port}`;
+  const path = `${folder}/shared.sqlite3`;
   let child: Deno.ChildProcess | undefined;
 
   async function start(): Promise<void> {
     child = new Deno.Command(program, {
-      args: ["--sqlite-path", `${folder}/shared.sqlite3`, "serve", "--addr", `127.0.0.1:${port}`],
+      args: ["--sqlite-path", path, "serve", "--addr", `127.0.0.1:${port}`],
       env: { DENO_KV_ACCESS_TOKEN: denokvAccessToken },
       stdout: "null",
       stderr: "null",
@@ -68,6 +71,7 @@ export async function startDenokv(program: string): Promise<DenokvServer> {
     url,
     port,
     accessToken: denokvAccessToken,
+    path,
     start,
     kill: () => end("SIGKILL"),
     signal: (signal) => child?.kill(signal),
