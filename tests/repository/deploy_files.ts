@@ -37,7 +37,8 @@ export function composeServices(path: string): Readonly<Record<string, ComposeSe
     if (service.extends === undefined) return [name, service];
     const base = composeServices(`${folder}/${service.extends.file}`)[service.extends.service];
     const environment = { ...base?.environment, ...service.environment };
-    return [name, { ...base, ...service, environment }];
+    const volumes = [...base?.volumes ?? [], ...service.volumes ?? []];
+    return [name, { ...base, ...service, environment, volumes }];
   });
   return Object.fromEntries(whole);
 }

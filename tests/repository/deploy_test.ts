@@ -15,7 +15,8 @@ import { openTestGateway } from "../support/gateways/gateway_in_process.ts";
 import { root, sourcesIn, sourceText } from "./source_files.ts";
 
 const docker = "deploy/docker";
-const composeFiles = [`${docker}/compose.yaml`, `${docker}/compose.denokv.yaml`];
+const composeFiles = ["compose.yaml", "compose.denokv.yaml", "compose.standby.yaml"]
+  .map((name) => `${docker}/${name}`);
 const units = ["deploy/systemd/gateway.service", "deploy/systemd/gateway@.service"];
 const jobUnits = ["deploy/systemd/gateway-verify.service", "deploy/systemd/gateway-backup.service"];
 const unitDropIn = "deploy/systemd/gateway-jobs.conf";
@@ -126,8 +127,7 @@ Deno.test("each variable that a file of deploy/ sets is read by the configuratio
 });
 
 Deno.test("the example of .env names what the compose files take from it, without a secret", () => {
-  const text = ["common.yaml", "compose.yaml", "compose.denokv.yaml"]
-    .map((name) => sourceText(`${docker}/${name}`)).join("\n");
+  const text = [`${docker}/common.yaml`, ...composeFiles].map(sourceText).join("\n");
   const taken = new Set(Array.from(text.matchAll(/\$\{([A-Z_]+)/gu), ([, name]) => name!));
   taken.delete("GATEWAY_IMAGE");
   const example = variableLines(sourceText(`${docker}/.env.example`));

@@ -9,7 +9,8 @@ import { until } from "../../until.ts";
 import { freePort } from "../free_port.ts";
 import { postgresPrograms } from "../postgres_server.ts";
 import { startTcpProxy, type TcpProxy } from "../tcp_proxy.ts";
-import { signalProcess, startAsServer } from "./programs.ts";
+import { giveToServer, postmasterPid, signalProcess, startAsServer } from "../server_process.ts";
+import { programPaths } from "./programs.ts";
 
 /** What a node is, as its agent says. */
 export type Role = "leader" | "sync_standby" | "replica";
@@ -65,11 +66,6 @@ interface NodePlace {
   readonly etcdPort: number;
 }
 
-async function must(program: string, ...args: string[]): Promise<void> {
-  const { success, stderr } = await new Deno.Command(program, { args }).output();
-  if (!success) throw new Error(`${program}: ${new TextDecoder().decode(stderr)}`);
-}
-
 /** The file of a node's agent. JSON is YAML. */
 function agentConfig(
   { name, folder, programs }: NodePlace,
@@ -108,16 +104,6 @@ function agentConfig(
   });
 }
 
-/** The first process of a server; its children end with it. */
-async function serverPid(dataFolder: string): Promise<number | undefined> {
-  try {
-    return Number((await Deno.readTextFile(`${dataFolder}/postmaster.pid`)).split("\n")[0]);
-  } catch (error) {
-    if (error instanceof Deno.errors.NotFound) return undefined;
-    throw error;
-  }
-}
-
 async function queryAt(programs: string, port: number, text: string): Promise<string | undefined> {
   const address = `postgres://${user}@127.0.0.1:${port}/postgres?connect_timeout=${querySeconds}`;
   const { success, stdout } = await new Deno.Command("timeout", {
@@ -145,14 +131,14 @@ async function startNode(
   await Deno.writeTextFile(file, agentConfig(place, ports, proxies.etcd.port));
   let agent: Deno.ChildProcess | undefined;
   const start = () => {
-    agent = startAsServer("patroni", [file], `${folder}/${name}.log`);
+    agent = startAsServer(programPaths.patroni, [file], { logPath: `${folder}/${name}.log` });
   };
   const kill = async () => {
     const ending = agent;
     agent = undefined;
     if (ending !== undefined) signalProcess(ending.pid, "SIGKILL");
     await ending?.status;
-    const server = await serverPid(`${folder}/${name}`);
+    const server = await postmasterPid(`${folder}/${name}`);
     if (server === undefined) return;
     signalProcess(server, "SIGKILL");
     await until(
@@ -217,7 +203,9 @@ async function startEtcd(folder: string): Promise<{ port: number; child: Deno.Ch
     "initial-cluster": `one=${peer}`,
   };
   const flags = Object.entries(options).flatMap(([name, value]) => [`--${name}`, value]);
-  const child = startAsServer("etcd-server", flags, `${folder}/etcd.log`);
+  const child = startAsServer(programPaths["etcd-server"], flags, {
+    logPath: `${folder}/etcd.log`,
+  });
   await until(async () => {
     const answer = await fetch(`${client}/health`).catch(() => undefined);
     return (await answer?.text())?.includes("true");
@@ -229,7 +217,7 @@ async function startEtcd(folder: string): Promise<{ port: number; child: Deno.Ch
 export async function startPatroni(): Promise<PatroniCluster> {
   const programs = await postgresPrograms() ?? "";
   const folder = await Deno.makeTempDir({ prefix: "gateway-patroni-" });
-  if (Deno.uid() === 0) await must("chown", "postgres", folder);
+  await giveToServer(folder);
   const etcd = await startEtcd(folder);
   const nodes: (PatroniNode & AsyncDisposable)[] = [];
   for (const name of ["one", "two"]) {

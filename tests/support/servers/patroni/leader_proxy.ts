@@ -4,7 +4,8 @@
  * nothing.
  */
 import { freePort } from "../free_port.ts";
-import { startAsServer } from "./programs.ts";
+import { giveToServer, startAsServer } from "../server_process.ts";
+import { programPaths } from "./programs.ts";
 import type { PatroniCluster } from "./cluster.ts";
 
 /** A running proxy. */
@@ -37,8 +38,9 @@ listen primary
 ${servers.join("\n")}
 `,
   );
-  await Deno.chmod(folder, 0o777);
-  const child = startAsServer("haproxy", ["-f", file, "-db"], `${folder}/log`);
+  await giveToServer(folder);
+  const args = ["-f", file, "-db"];
+  const child = startAsServer(programPaths.haproxy, args, { logPath: `${folder}/log` });
   const address = new URL(url.replace(/@[^/]+/, `@127.0.0.1:${port}`));
   return {
     url: address.href,
