@@ -4,7 +4,15 @@ import { openStore } from "../../../../kv/engine/opening/store.ts";
 import { prepareStore } from "../../../../kv/engine/opening/schema_version.ts";
 import { withArchive } from "../../../../kv/services/archive/open_archive.ts";
 import { moveDays } from "../../../../kv/services/archive/move_days.ts";
-import { backupBytes, restoreBackup } from "../../../../kv/services/backup/backup.ts";
+import { receiptsPrefix } from "../../../../kv/engine/schema/keys.ts";
+import { decodeKey } from "../../../../kv/engine/parts/tuple_key.ts";
+import { daysWithFiles } from "../../../../kv/services/backup/sealed_day_rows.ts";
+import {
+  backupBytes,
+  dayBytes,
+  restBytes,
+  restoreBackup,
+} from "../../../../kv/services/backup/backup.ts";
 import { readChain } from "../../../../kv/services/verify/days/checkpoint_chain.ts";
 import { listAllReceipts } from "../../../../kv/money/receipts/receipts.ts";
 import { BooksWorld, problemLines } from "../../../support/worlds/books_world.ts";
@@ -31,16 +39,54 @@ async function movedStore(folder: string) {
 }
 
 Deno.test("a backup has the receipts of the archive, and is restored without one", async () => {
+  for (const inDays of [false, true]) {
+    const folder = await Deno.makeTempDir({ prefix: "gateway-archive-" });
+    const { store, world } = await movedStore(folder);
+    const { kv, snapshot } = store;
+    const { masterKeys, nowMs } = world;
+    const receipts = await Array.fromAsync(listAllReceipts(kv));
+    const source = { kv, snapshot, nowMs, masterKeys };
+    const days = inDays ? (await daysWithFiles(source)).days.map(({ day }) => day) : [];
+    assertEquals(days.length, inDays ? 2 : 0);
+    const last = inDays ? restBytes(source, days.at(-1) ?? "") : backupBytes(source);
+    using restored = await Deno.openKv(":memory:");
+    const dayFiles = await Promise.all(days.map((day) => dayBytes(source, day)));
+    await restoreBackup(restored, { days: dayFiles, last }, nowMs);
+    assertEquals(await Array.fromAsync(listAllReceipts(restored)), receipts);
+    const prepared = await prepareStore(restored, { clock: systemClock, sleep: async () => {} });
+    assertEquals(prepared, { ok: true, version: 1 });
+    assertEquals(problemLines(await world.verify({ kv: restored, isFull: true })), []);
+    await world.wallet.close();
+    store[Symbol.dispose]();
+    await Deno.remove(folder, { recursive: true });
+  }
+});
+
+Deno.test("of the archive, a part of a backup has the rows of its ranges only", async () => {
   const folder = await Deno.makeTempDir({ prefix: "gateway-archive-" });
   const { store, world } = await movedStore(folder);
-  const receipts = await Array.fromAsync(listAllReceipts(store.kv));
-  const bytes = backupBytes({ kv: store.kv, snapshot: store.snapshot, nowMs: world.nowMs });
-  using restored = await Deno.openKv(":memory:");
-  await restoreBackup(restored, bytes, world.nowMs);
-  assertEquals(await Array.fromAsync(listAllReceipts(restored)), receipts);
-  const prepared = await prepareStore(restored, { clock: systemClock, sleep: async () => {} });
-  assertEquals(prepared, { ok: true, version: 1 });
-  assertEquals(problemLines(await world.verify({ kv: restored, isFull: true })), []);
+  const { kv, snapshot } = store;
+  const all = await Array.fromAsync(kv.list({ prefix: receiptsPrefix() }));
+  const [, second, third] = all.map(({ key }) => key);
+  assert(second !== undefined && third !== undefined, "three pages");
+  const receiptsIn = async (selectors: Deno.KvListSelector[]) => {
+    const rows = await Array.fromAsync(snapshot({ selectors }));
+    return rows.map(({ key }) => decodeKey(key)).filter(([kind]) => kind === "receipt").length;
+  };
+  const cases: [selector: Deno.KvListSelector, pages: number][] = [
+    [{ prefix: [] }, all.length],
+    [{ prefix: receiptsPrefix() }, all.length],
+    [{ prefix: ["wallet"] }, 0],
+    [{ prefix: [], end: second }, 1],
+    [{ prefix: [], start: third }, all.length - 2],
+    [{ start: ["ledger"], end: third }, 2],
+    [{ start: second, end: third }, 1],
+    [{ start: ["receipts_of"], end: ["wallet"] }, 0],
+    [{ start: ["account"], end: ["ledger"] }, 0],
+  ];
+  for (const [selector, pages] of cases) {
+    assertEquals(await receiptsIn([selector]), pages, JSON.stringify(selector));
+  }
   await world.wallet.close();
   store[Symbol.dispose]();
   await Deno.remove(folder, { recursive: true });
