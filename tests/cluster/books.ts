@@ -60,7 +60,10 @@ export async function assertExactBooks(
   const refunded = [...refunds.values()].reduce((total, amount) => total + amount, 0n);
   const credited = BigInt(ledger.creditedVnd) * 1_000_000n + refunded;
   const difference = credited - charged - sum("availableVnd") - sum("leasedVnd");
-  const failed = [...ledger.failed].map(([status, count]) => `${status}: ${count}`).join(", ");
+  const failed = [...ledger.failed]
+    .map(([status, count]) => `${status}: ${count}, first: ${ledger.causes.get(status)}`).join(
+      "; ",
+    );
   print(
     `${scenario}: ${ledger.calls} calls, ${ledger.whole.size} whole, ` +
       `failed {${failed}}, longest ${Math.round(ledger.longestMs)} ms, ` +

@@ -14,6 +14,18 @@ function statusOf(error: unknown): string {
   return error instanceof Error && /abort|time/i.test(error.name) ? "timeout" : "connection";
 }
 
+/** What the innermost cause of an error says: an SDK says only that there is no connection. */
+function causeOf(error: unknown): string {
+  let cause = error;
+  for (let depth = 0; depth < maxCauses && cause instanceof Error && cause.cause; depth++) {
+    cause = cause.cause;
+  }
+  return String(cause);
+}
+
+/** Causes of causes that are followed. */
+const maxCauses = 5;
+
 /** The id of a call whose client was told that it is free. One whose commit was on its way may be charged. */
 function withheldId(error: unknown): string | undefined {
   if (!(error instanceof Error) || !error.message.includes("nothing is charged")) return undefined;
@@ -26,6 +38,8 @@ export class ClientLedger {
   readonly whole = new Map<string, bigint>();
   /** Number of failed calls by status; `connection` where the connection was refused or cut. */
   readonly failed = new Map<string, number>();
+  /** What the first call said that failed in this way. */
+  readonly causes = new Map<string, string>();
   /** Ids of calls that the client was told are free, although they were carried out. */
   readonly withheld = new Set<string>();
   calls = 0;
@@ -46,6 +60,7 @@ export class ClientLedger {
       const withheld = withheldId(error);
       if (withheld !== undefined) this.withheld.add(withheld);
       this.failed.set(status, (this.failed.get(status) ?? 0) + 1);
+      if (!this.causes.has(status)) this.causes.set(status, causeOf(error));
       return status;
     } finally {
       this.longestMs = Math.max(this.longestMs, performance.now() - startMs);
