@@ -47,6 +47,9 @@ const columnsSql = callMembers.map((member) => {
 /** The lock of whoever makes tables or moves days: "gateway archive" in no other program's numbers. */
 const archiveLock = 7_306_915_114;
 
+/** An amount in VND, with all its digits. */
+const vndOf = (column: string) => `(${column} / 1000000::numeric)::numeric(18, 6)`;
+
 const schema = `
   begin;
   select pg_advisory_xact_lock(${archiveLock});
@@ -91,18 +94,18 @@ const schema = `
       called_at + start_offset_ms * interval '1 millisecond' as started_at, first_output_ms,
       latency_ms, input_tokens, cache_read_tokens, cache_write_tokens, output_tokens,
       reasoning_tokens, estimated, units, catalog_version,
-      cost_micro_vnd / 1000000::numeric(18, 6) as cost_vnd,
-      provider_cost_micro_vnd / 1000000::numeric(18, 6) as provider_cost_vnd
+      ${vndOf("cost_micro_vnd")} as cost_vnd,
+      ${vndOf("provider_cost_micro_vnd")} as provider_cost_vnd
     from archive_receipts join archive_accounts using (account) join archive_keys using (key)
       join archive_shapes using (shape);
   create or replace view ledger_v1 as
-    select ledger_id, moved_at, account_id, amount_micro_vnd / 1000000::numeric(18, 6) as amount_vnd,
+    select ledger_id, moved_at, account_id, ${vndOf("amount_micro_vnd")} as amount_vnd,
       kind, operation_id, request_id
     from archive_ledger;
   create or replace view day_sums_v1 as
     select day, account_id, key_id, model, calls, failed_calls, input_tokens, output_tokens,
-      cost_micro_vnd / 1000000::numeric(18, 6) as cost_vnd,
-      provider_cost_micro_vnd / 1000000::numeric(18, 6) as provider_cost_vnd
+      ${vndOf("cost_micro_vnd")} as cost_vnd,
+      ${vndOf("provider_cost_micro_vnd")} as provider_cost_vnd
     from archive_day_sums;
   commit;`;
 
