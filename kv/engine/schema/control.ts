@@ -80,6 +80,21 @@ export function balancesBeforeSelector(day: string): Deno.KvListSelector {
   return { prefix: ["checkpoint_balances"], end: ["checkpoint_balances", day] };
 }
 
+// The balances from which everything is verified, once receipts before them were dropped.
+
+/** Says of which day the balances are. */
+export function keptBalancesHeadKey(): StoreKey {
+  return ["kept_balances"];
+}
+
+export function keptBalancesPrefix(day: string): StoreKey {
+  return ["kept_balances", day];
+}
+
+export function keptBalancesKey(day: string, page: number): StoreKey {
+  return ["kept_balances", day, page];
+}
+
 // Builds keys of the outbox: one prefix per queue, rows in order of their due time.
 
 export function outboxQueuePrefix(queue: string): StoreKey {

@@ -52,6 +52,7 @@ export const rowKinds = [
   "invoice_of_order",
   "invoice_profile",
   "invoice_settings",
+  "kept_balances",
   "known_place",
   "lease",
   "ledger",

@@ -20,6 +20,7 @@ import { callColumns, callMembers, callOfRow, type ColumnKind } from "./archive_
 import { BinaryRows } from "./binary_copy.ts";
 import { type ArchivedCall, requestIdOf, shapeColumns } from "./receipt_rows.ts";
 import type {
+  AccountCharges,
   ArchivedMonth,
   CallRange,
   HourMark,
@@ -380,6 +381,18 @@ export class PostgresArchive implements ReceiptArchive {
     const sql =
       "select distinct account_id from archive_day_sums where day = $1::text::date order by 1";
     return accountsOf(await this.#pool.query(sql, [day]));
+  }
+
+  async chargesOf(fromDay: string, toDay: string): Promise<AccountCharges[]> {
+    const rows = await this.#pool.query(
+      `select account_id, sum(cost_micro_vnd)::text as charged from archive_day_sums
+        where day >= $1::text::date and day <= $2::text::date group by account_id order by account_id`,
+      [fromDay, toDay],
+    );
+    return rows.map((row) => ({
+      accountId: String(row["account_id"]) as AccountId,
+      chargedMicroVnd: BigInt(String(row["charged"])),
+    }));
   }
 
   async hoursBetween(fromMs: number, toMs: number): Promise<HourMark[]> {

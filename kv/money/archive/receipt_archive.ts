@@ -43,6 +43,12 @@ export interface HourToWrite {
   readonly mark: () => HourMark;
 }
 
+/** What was charged to an account. */
+export interface AccountCharges {
+  readonly accountId: AccountId;
+  readonly chargedMicroVnd: bigint;
+}
+
 /** The months of an archive, which leave it as a whole. */
 export interface ArchivedMonth {
   /** A month of Vietnam, such as `2026-11`. */
@@ -74,6 +80,8 @@ export interface ReceiptArchive {
   finishDay(day: string, lines: AsyncIterable<LedgerEntry>): Promise<void>;
   /** Lists the accounts with calls in a day that is finished. */
   accountsOfDay(day: string): Promise<readonly AccountId[]>;
+  /** Sums what was charged to each account in some days that are finished, both included, in the order of the accounts. */
+  chargesOf(fromDay: string, toDay: string): Promise<readonly AccountCharges[]>;
   /** Lists the months that are there, the earliest first. */
   months(): Promise<readonly ArchivedMonth[]>;
   /** Drops the calls of a month. Its sums and ledger lines stay. */

@@ -15,6 +15,7 @@ import type { LedgerEntry } from "../ledger/ledger.ts";
 import { callColumns, callMembers, callOfRow, type ColumnKind } from "./archive_tables.ts";
 import { type ArchivedCall, requestIdOf, shapeColumns } from "./receipt_rows.ts";
 import type {
+  AccountCharges,
   ArchivedMonth,
   CallRange,
   HourMark,
@@ -473,6 +474,22 @@ export class SqliteArchive implements ReceiptArchive {
     const sql = "select distinct account_id from day_sums where day = ? order by account_id";
     const rows = this.#read(monthOfDay(day), sql, [day]);
     return Promise.resolve(rows.map((row) => String(row["account_id"]) as AccountId));
+  }
+
+  async chargesOf(fromDay: string, toDay: string): Promise<AccountCharges[]> {
+    const sql = `select account_id, cast(sum(cost_micro_vnd) as text) as charged from day_sums
+      where day >= ? and day <= ? group by account_id`;
+    const charges = new Map<AccountId, bigint>();
+    const [fromMs, toMs] = [vietnamDayStartMs(fromDay), vietnamDayStartMs(toDay) + dayMs];
+    for (const month of await this.#monthsBetween(fromMs, toMs, false)) {
+      for (const row of this.#read(month, sql, [fromDay, toDay])) {
+        const accountId = String(row["account_id"]) as AccountId;
+        const charged = BigInt(String(row["charged"]));
+        charges.set(accountId, (charges.get(accountId) ?? 0n) + charged);
+      }
+    }
+    return [...charges].sort(([one], [other]) => one < other ? -1 : 1)
+      .map(([accountId, chargedMicroVnd]) => ({ accountId, chargedMicroVnd }));
   }
 
   async months(): Promise<ArchivedMonth[]> {

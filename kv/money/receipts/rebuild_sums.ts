@@ -48,6 +48,13 @@ export interface RebuiltDaySums {
   readonly isMoving: boolean;
 }
 
+/** What is rebuilt. */
+export interface RebuildOptions {
+  readonly nowMs: number;
+  /** Sums up to this day stay as they are, since receipts of theirs were dropped. */
+  readonly afterDay: string | undefined;
+}
+
 /** A day sum as its receipts give it. */
 interface RightSum {
   readonly cell: DaySumCell;
@@ -66,7 +73,7 @@ function cellId({ day, keyId, model }: DaySumCell): string {
 export async function rebuildDaySums(
   kv: KeyValueStore,
   accountId: AccountId,
-  nowMs: number,
+  { nowMs, afterDay = "" }: RebuildOptions,
 ): Promise<RebuiltDaySums> {
   const firstHourDay = vietnamDay(nowMs - hourSumsDays * dayMs);
   let corrected = 0;
@@ -74,9 +81,10 @@ export async function rebuildDaySums(
     // Versions are read before receipts: a receipt indexed in between changes the version.
     const stored = new Map<string, Deno.KvEntry<unknown>>();
     for await (const entry of kv.list<unknown>({ prefix: daySumsOfPrefix(accountId) })) {
-      stored.set(cellId(daySumCellOf(entry.key)), entry);
+      const cell = daySumCellOf(entry.key);
+      if (cell.day > afterDay) stored.set(cellId(cell), entry);
     }
-    const right = await sumIndexed(kv, accountId, firstHourDay);
+    const right = await sumIndexed(kv, accountId, { firstHourDay, afterDay });
     const hours = await storedHours(kv, [...right.values()].filter((one) => one.hours.size > 0));
     let moved = false;
     for (const id of new Set([...stored.keys(), ...right.keys()])) {
@@ -92,7 +100,7 @@ export async function rebuildDaySums(
 /** Runs {@linkcode rebuildDaySums} for every account, one after the other. */
 export async function rebuildAllDaySums(
   kv: KeyValueStore,
-  nowMs: number,
+  options: RebuildOptions,
   signal?: AbortSignal,
 ): Promise<{
   readonly accounts: number;
@@ -106,7 +114,7 @@ export async function rebuildAllDaySums(
   for await (const { key } of kv.list({ prefix: accountsPrefix() })) {
     signal?.throwIfAborted();
     const accountId = accountOfKey(key);
-    const rebuilt = await rebuildDaySums(kv, accountId, nowMs);
+    const rebuilt = await rebuildDaySums(kv, accountId, options);
     accounts++;
     corrected += rebuilt.corrected;
     if (rebuilt.isMoving) moving.push(accountId);
@@ -118,7 +126,7 @@ export async function rebuildAllDaySums(
 async function sumIndexed(
   kv: KeyValueStore,
   accountId: AccountId,
-  firstHourDay: string,
+  { firstHourDay, afterDay }: { readonly firstHourDay: string; readonly afterDay: string },
 ): Promise<Map<string, RightSum>> {
   const rows = new Map<string, RightSum>();
   let some: RequestId[] = [];
@@ -126,6 +134,7 @@ async function sumIndexed(
     const failed: RequestId[] = [];
     for (const receipt of await readReceipts(kv, some)) {
       const cell = daySumCell(receipt);
+      if (cell.day <= afterDay) continue;
       let row = rows.get(cellId(cell));
       if (row === undefined) {
         row = { cell, usage: { ...noUsage }, hours: new Map() };

@@ -52,6 +52,7 @@ export const operatorActs = [
   "announcement_updated",
   "maintenance_changed",
   "days_resealed",
+  "receipts_dropped",
   "rate_limits_changed",
   "route_changed",
   "catalog_applied",

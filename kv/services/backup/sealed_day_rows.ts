@@ -23,6 +23,7 @@ import {
   readCheckpoint,
   type SealedCheckpoint,
 } from "../verify/days/checkpoint_chain.ts";
+import { readKeptBalances } from "../verify/days/kept_balances.ts";
 import type { DayContent } from "../verify/days/day_digests.ts";
 import { compareSealedDays } from "../verify/sealed_days.ts";
 import { type BackedUpDay, maxBackupDays } from "./backup_records.ts";
@@ -52,7 +53,7 @@ export interface SealedDays {
 
 /** The days that can have files. */
 export interface ListedDays {
-  /** In a row from the first day of the store. */
+  /** In a row from the first day of the store whose receipts were not dropped. */
   readonly days: readonly BackedUpDay[];
   /** Why later sealed days are not among them; a line, if the chain of seals is broken. */
   readonly problem: string | undefined;
@@ -71,7 +72,9 @@ export async function daysWithFiles(
   { kv, masterKeys, nowMs }: SealedDays,
 ): Promise<ListedDays> {
   const { checkpoints, problems } = await readChain(kv, masterKeys);
-  const sealed = checkpoints.slice(0, maxBackupDays).filter((one) => mayHaveFile(one, nowMs));
+  const { kept } = await readKeptBalances(kv, masterKeys);
+  const sealed = checkpoints.filter(({ day }) => kept === undefined || day >= kept.day)
+    .slice(0, maxBackupDays).filter((one) => mayHaveFile(one, nowMs));
   return { days: await Promise.all(sealed.map(backedUpDay)), problem: problems[0] };
 }
 

@@ -67,6 +67,7 @@ const decisions: Readonly<Record<RowKind, Exported | StayingReason>> = {
   checkpoint: whole,
   checkpoint_balances: "repeated",
   checkpoint_head: "repeated",
+  kept_balances: whole,
   control: whole,
   grant: whole,
   grant_book: whole,

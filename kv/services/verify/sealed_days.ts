@@ -29,6 +29,27 @@ export function sealedDifferences(
   return problems;
 }
 
+/** Lists how the ledger lines of some sealed days in a row differ, whose receipts were dropped. */
+export async function compareSealedLines(
+  kv: KeyValueStore,
+  checkpoints: readonly SealedCheckpoint[],
+  slices: TimeSlices | undefined,
+): Promise<Problem[]> {
+  const last = checkpoints.at(-1);
+  if (last === undefined) return [];
+  const digests = new DayDigests();
+  const lines = linesBetween(0, vietnamDayStartMs(nextDay(last.day)));
+  for await (const { value } of wholeKind<unknown>(kv, lines, slices)) {
+    if (isLedgerLine(value)) digests.addLine(value);
+  }
+  return checkpoints.flatMap((checkpoint) => {
+    const { lines, ledgerMicroVnd, ledgerDigest } = digests.of(checkpoint.day);
+    const found = { ...checkpoint, lines, ledgerMicroVnd, ledgerDigest };
+    return contentDifferences(checkpoint.day, checkpoint, found)
+      .map((detail): Problem => ({ kind: "seal", detail }));
+  });
+}
+
 /** Reads the rows of some sealed days in a row, and lists how they differ. */
 export async function compareSealedDays(
   kv: KeyValueStore,

@@ -34,7 +34,9 @@ import {
 import { deleteBalancesBefore, StoredDayBalances } from "./days/day_balances.ts";
 import { type BooksTotals, type VerifiedDays, verifyDays } from "./scan/verify_days.ts";
 import { recentIdsStart, scanBounds } from "./scan/scan_sums.ts";
-import { compareSealedDays, sealedDifferences } from "./sealed_days.ts";
+import { compareSealedDays, compareSealedLines, sealedDifferences } from "./sealed_days.ts";
+import { type KeptBalances, openKeptBalances, readKeptBalances } from "./days/kept_balances.ts";
+import { GatewayError } from "../../../core/lib/errors/errors.ts";
 import { type Problem, ProblemList } from "./checks/problems.ts";
 import { noteVerification } from "./last_verification.ts";
 import { wrongHours } from "./checks/verify_sums.ts";
@@ -104,22 +106,28 @@ export async function verifyStore(
   kv: KeyValueStore,
   options: VerifyOptions = {},
 ): Promise<VerifyReport> {
-  const { totals, problems, moving } = await verifyAllDays(kv, options, 0);
+  const { totals, problems, moving } = await verifyAllDays(kv, options, { closedEndMs: 0 });
   return { ...totals, ...reportOf(problems), moving };
 }
 
 async function* nothing(): AsyncGenerator<never> {}
 
-/** Verifies all days as if none was sealed, and sums the balances up to a moment. */
+/** Verifies all days whose receipts are there as if none was sealed, and sums the balances up to a moment. */
 async function verifyAllDays(
   kv: KeyValueStore,
   { slices, pause = sleep, rowsAtOnce }: VerifyOptions,
-  closedEndMs: number,
+  { closedEndMs, kept, opening }: {
+    readonly closedEndMs: number;
+    /** Set if receipts were dropped: with what is left of them begins everything. */
+    readonly kept?: KeptBalances | undefined;
+    readonly opening?: StoredDayBalances | undefined;
+  },
 ): Promise<VerifiedDays> {
   const recentStart = await recentIdsStart(kv);
+  const startMs = kept && vietnamDayStartMs(nextDay(kept.day));
   return await verifyDays(kv, {
-    bounds: scanBounds({ startMs: undefined, closedEndMs, recentStart }),
-    openings: nothing,
+    bounds: scanBounds({ startMs, closedEndMs, recentStart }),
+    openings: () => opening?.read() ?? nothing(),
     slices,
     pause,
     rowsAtOnce,
@@ -174,14 +182,15 @@ export async function verifyBooks(kv: KeyValueStore, options: BooksOptions): Pro
   for (const detail of chain.problems) problems.add({ kind: "seal", detail });
   const startMs = anchor === undefined ? undefined : vietnamDayStartMs(nextDay(anchor.day));
   const closedEndMs = Math.max(startMs ?? 0, vietnamDayStartMs(vietnamDay(nowMs - sealDelayMs)));
-  const whole = isFull ? await verifyEverything(kv, chain, options, closedEndMs) : undefined;
-  if (whole !== undefined) {
-    problems.addAll(whole.problems);
-    problems.addAll(sealedDifferences(chain.checkpoints, whole.digests));
-  }
+  const { kept, problem } = await readKeptBalances(kv, masterKeys);
+  if (problem !== undefined) problems.add({ kind: "seal", detail: problem });
+  const whole = isFull
+    ? await verifyEverything(kv, { chain, kept }, options, closedEndMs)
+    : undefined;
+  if (whole !== undefined) problems.addAll(whole.problems);
   const { fromDay } = options;
   if (fromDay !== undefined && !isFull) {
-    const some = chain.checkpoints.filter(({ day }) => day >= fromDay);
+    const some = chain.checkpoints.filter(({ day }) => day >= fromDay && !isDropped(day, kept));
     problems.addAll(await compareSealedDays(kv, some, slices));
   }
   const balances = anchor?.balances ?? undefined;
@@ -235,17 +244,42 @@ export async function verifyMoney(
   return { books, topups };
 }
 
+/** Whether the receipts of a day were dropped. */
+function isDropped(day: string, kept: KeptBalances | undefined): boolean {
+  return kept !== undefined && day < kept.day;
+}
+
 /** Reads everything, after it has added the copies of lines that earlier releases left out. */
 async function verifyEverything(
   kv: KeyValueStore,
-  chain: Chain,
+  { chain: { checkpoints }, kept }: {
+    readonly chain: Chain;
+    readonly kept: KeptBalances | undefined;
+  },
   options: BooksOptions,
   closedEndMs: number,
 ): Promise<VerifiedDays> {
-  const last = chain.checkpoints.at(-1);
+  const last = checkpoints.at(-1);
   const openMs = last === undefined ? 0 : vietnamDayStartMs(nextDay(last.day));
   await completeLinesByTime(kv, openMs, options.slices);
-  return await verifyAllDays(kv, options, closedEndMs);
+  const opening = kept && openKeptBalances(kv, kept);
+  const all = await verifyAllDays(kv, options, { closedEndMs, kept, opening });
+  const { problems, digests } = all;
+  const after = checkpoints.filter(({ day }) => kept === undefined || day > kept.day);
+  problems.addAll(sealedDifferences(after, digests));
+  if (kept === undefined) return all;
+  if (opening?.isRight === false) {
+    problems.add({
+      kind: "seal",
+      detail: `the kept balances of ${kept.day} are not those that were sealed`,
+    });
+  }
+  const { slices } = options;
+  const ofTheDay = checkpoints.filter(({ day }) => day === kept.day);
+  problems.addAll(await compareSealedDays(kv, ofTheDay, slices));
+  const before = checkpoints.filter(({ day }) => isDropped(day, kept));
+  problems.addAll(await compareSealedLines(kv, before, slices));
+  return { ...all, totals: withSealed(all.totals, [...before, ...ofTheDay]) };
 }
 
 /** Writes the checkpoints of the days that are over. Another process may be faster; then its are in the chain. */
@@ -309,6 +343,13 @@ export async function resealDays(
   fromDay: string,
   options: BooksOptions,
 ): Promise<BooksReport> {
+  const { kept } = await readKeptBalances(kv, options.masterKeys);
+  if (kept !== undefined && fromDay <= kept.day) {
+    throw new GatewayError(
+      "invalid_request",
+      `Receipts up to ${kept.day} were dropped, or are what everything is verified from: their seals stay`,
+    );
+  }
   const whole = { ...options, isFull: true };
   const report = await verifyBooks(kv, whole);
   const isOnlySeals = report.problems.every(({ kind }) => kind === "seal") &&

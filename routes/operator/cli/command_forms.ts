@@ -287,6 +287,19 @@ export const commandForms: readonly CommandForm[] = [
     }),
   },
   {
+    words: ["retention"],
+    operands: [],
+    options: [{ name: "months", value: "N", needed: true, isNumber: true }, { name: "apply" }],
+    about:
+      "show which months of receipts would leave the archive if those of the last N months and\n" +
+      "of this one stay; --apply drops them. Ledger, sums, seals and balances stay",
+    request: (_, { months, apply }) => ({
+      method: "POST",
+      path: "/retention",
+      body: { months: Number(months), apply: apply !== undefined },
+    }),
+  },
+  {
     words: ["export"],
     operands: [],
     options: [],

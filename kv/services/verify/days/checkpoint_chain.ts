@@ -48,8 +48,8 @@ export interface SealedCheckpoint extends Checkpoint {
   readonly seal: string;
 }
 
-/** The stored row. The text is what the seal covers, byte by byte. */
-interface CheckpointRow {
+/** A stored row. The text is what the seal covers, byte by byte. */
+export interface SealedRow {
   readonly text: string;
   readonly seal: string;
 }
@@ -105,9 +105,23 @@ function decode(text: string): Checkpoint {
   };
 }
 
-function isRow(value: unknown): value is CheckpointRow {
+function isRow(value: unknown): value is SealedRow {
   return typeof value === "object" && value !== null && "text" in value && "seal" in value &&
     typeof value.text === "string" && typeof value.seal === "string";
+}
+
+/** Checks a row that was sealed. Returns a line if it is not what was sealed; `what` names it. */
+export async function openSealed(
+  keys: MasterKeys,
+  what: string,
+  value: unknown,
+): Promise<SealedRow | string> {
+  if (!isRow(value)) return `${what} is not one`;
+  const check = await checkSignature(keys, value.text, value.seal);
+  if (check.kind === "unknown_key") {
+    return `${what} is sealed with the master key ${check.keyId}, which is not configured`;
+  }
+  return check.kind === "invalid" ? `${what} was changed after it was sealed` : value;
 }
 
 async function opened(
@@ -115,13 +129,8 @@ async function opened(
   day: string,
   value: unknown,
 ): Promise<SealedCheckpoint | string> {
-  if (!isRow(value)) return `the checkpoint of ${day} is not one`;
-  const check = await checkSignature(keys, value.text, value.seal);
-  if (check.kind === "unknown_key") {
-    return `the checkpoint of ${day} is sealed with the master key ${check.keyId}, which is not configured`;
-  }
-  if (check.kind === "invalid") return `the checkpoint of ${day} was changed after it was sealed`;
-  return { ...decode(value.text), seal: value.seal };
+  const row = await openSealed(keys, `the checkpoint of ${day}`, value);
+  return typeof row === "string" ? row : { ...decode(row.text), seal: row.seal };
 }
 
 /** Reads the checkpoint of a day and checks its own seal; a line if it is not one. */
@@ -189,7 +198,7 @@ export async function appendCheckpoint(
   const text = encode(whole);
   const seal = await signText(keys, text);
   const key = checkpointKey(checkpoint.day);
-  const row: CheckpointRow = { text, seal };
+  const row: SealedRow = { text, seal };
   const next: HeadRow = { day: checkpoint.day, seal };
   const result = await kv.atomic().check(head).check({ key, versionstamp: null })
     .set(key, row).set(head.key, next).commit();
@@ -214,7 +223,7 @@ export async function cutChain(
   const rows = kv.list(checkpointsFromSelector(fromDay), { reverse: true });
   for await (const { key } of rows) keys.push(key);
   const before = vietnamDay(vietnamDayStartMs(fromDay) - dayMs);
-  const last = (await kv.get<CheckpointRow>(checkpointKey(before))).value;
+  const last = (await kv.get<SealedRow>(checkpointKey(before))).value;
   for (const some of groupsOf(keys.slice(0, -1), deletesPerCommit)) {
     const op = kv.atomic();
     for (const key of some) op.delete(key);

@@ -26,6 +26,14 @@ export interface DayBalance {
   readonly balanceMicroVnd: bigint;
 }
 
+/** Where the pages of a day are. */
+export interface BalanceKeys {
+  prefix(day: string): Deno.KvKey;
+  page(day: string, page: number): Deno.KvKey;
+}
+
+const dayBalanceKeys: BalanceKeys = { prefix: dayBalancesPrefix, page: dayBalancesKey };
+
 /** The pages of one day, in memory until the day is sealed. */
 export class DayBalancePages {
   readonly #pages: string[] = [];
@@ -62,9 +70,9 @@ export class DayBalancePages {
   }
 
   /** Writes the pages. Another process that seals the same day writes the same. */
-  async write(kv: KeyValueStore, day: string): Promise<void> {
+  async write(kv: KeyValueStore, day: string, keys: BalanceKeys = dayBalanceKeys): Promise<void> {
     this.#close();
-    for (const [page, text] of this.#pages.entries()) await kv.set(dayBalancesKey(day, page), text);
+    for (const [page, text] of this.#pages.entries()) await kv.set(keys.page(day, page), text);
   }
 }
 
@@ -73,12 +81,19 @@ export class StoredDayBalances {
   readonly #kv: KeyValueStore;
   readonly #day: string;
   readonly #sealed: SealedBalances;
+  readonly #keys: BalanceKeys;
   #isRight: boolean | undefined;
 
-  constructor(kv: KeyValueStore, day: string, sealed: SealedBalances) {
+  constructor(
+    kv: KeyValueStore,
+    day: string,
+    sealed: SealedBalances,
+    keys: BalanceKeys = dayBalanceKeys,
+  ) {
     this.#kv = kv;
     this.#day = day;
     this.#sealed = sealed;
+    this.#keys = keys;
   }
 
   /** Whether the pages are those that were sealed; known once all were read. */
@@ -88,9 +103,9 @@ export class StoredDayBalances {
 
   async *read(): AsyncGenerator<DayBalance> {
     const hash = createHash("sha256");
-    const prefix = dayBalancesPrefix(this.#day);
+    const prefix = this.#keys.prefix(this.#day);
     // Pages behind the last one are of a verification that was interrupted.
-    const end = dayBalancesKey(this.#day, this.#sealed.pages);
+    const end = this.#keys.page(this.#day, this.#sealed.pages);
     for await (const { value } of readAhead(this.#kv, { prefix, end })) {
       const text = typeof value === "string" ? value : "";
       hash.update(text);

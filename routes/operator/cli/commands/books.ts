@@ -5,6 +5,7 @@ import { inVnd } from "../../../../core/billing/money/micro_vnd.ts";
 import { exportRecords } from "../../../../kv/services/verify/export.ts";
 import { voidSandboxMoney } from "../../../../kv/money/ledger/sandbox_money.ts";
 import { rebuildAllDaySums, rebuildDaySums } from "../../../../kv/money/receipts/rebuild_sums.ts";
+import { readKeptBalances } from "../../../../kv/services/verify/days/kept_balances.ts";
 import { resealDays, verifyMoney } from "../../../../kv/services/verify/verify_books.ts";
 import { requireAccount } from "../../operations/accounts.ts";
 import type { AdminDeps, StoreReading } from "./admin_deps.ts";
@@ -61,12 +62,14 @@ export function addBookRoutes(
 
   app.post("/sums/rebuild", async (context) => {
     const { account } = rebuildBody.parse(await context.req.json());
+    const { kept } = await readKeptBalances(kv, masterKeys);
+    const options = { nowMs: clock.nowMs(), afterDay: kept?.day };
     if (account === undefined) {
       using reading = beginReading?.(context.req.raw.signal);
-      return context.json(await rebuildAllDaySums(kv, clock.nowMs(), reading?.signal));
+      return context.json(await rebuildAllDaySums(kv, options, reading?.signal));
     }
     const id = await requireAccount(kv, account);
-    const { corrected, isMoving } = await rebuildDaySums(kv, id, clock.nowMs());
+    const { corrected, isMoving } = await rebuildDaySums(kv, id, options);
     return context.json({ accounts: 1, corrected, moving: isMoving ? [id] : [] });
   });
 }

@@ -7,6 +7,7 @@ import type { Hono } from "hono";
 import { z } from "zod";
 import { errorLine } from "../../../../core/lib/base/assert.ts";
 import { GatewayError } from "../../../../core/lib/errors/errors.ts";
+import { readKeptBalances } from "../../../../kv/services/verify/days/kept_balances.ts";
 import { readChain } from "../../../../kv/services/verify/days/checkpoint_chain.ts";
 import {
   asLines,
@@ -45,7 +46,9 @@ export function addTableRoutes(
           (last === undefined ? "" : `, up to now ${last}`),
       );
     }
-    return context.json({ days: days.filter((one) => one >= from && one <= (to ?? last)) });
+    const { kept } = await readKeptBalances(kv, masterKeys);
+    const first = kept === undefined || kept.day < from ? from : kept.day;
+    return context.json({ days: days.filter((one) => one >= first && one <= (to ?? last)) });
   });
 
   app.get("/tables/:table/:day", async (context) => {

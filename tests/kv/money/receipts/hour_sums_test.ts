@@ -127,11 +127,17 @@ Deno.test("a store without hours gets them with the next call, and says what the
   assertEquals((await rowsOf(kv))[0]?.sums.missingCalls, 2);
   assertEquals(await problems(kv), 0);
   const nowMs = dayStartMs + 5 * hourMs;
-  assertEquals(await rebuildDaySums(kv, account, nowMs), { corrected: 1, isMoving: false });
+  assertEquals(await rebuildDaySums(kv, account, { nowMs: nowMs, afterDay: undefined }), {
+    corrected: 1,
+    isMoving: false,
+  });
   const [row] = await rowsOf(kv);
   assertEquals([row?.sums.missingCalls, row?.sums.hours.get(0)?.calls], [0, 2]);
   assertEquals((await Array.fromAsync(listFailed(kv, account))).length, 1);
-  assertEquals(await rebuildDaySums(kv, account, nowMs), { corrected: 0, isMoving: false });
+  assertEquals(await rebuildDaySums(kv, account, { nowMs: nowMs, afterDay: undefined }), {
+    corrected: 0,
+    isMoving: false,
+  });
 });
 
 Deno.test("an earlier release that indexes beside this one leaves hours that say what they lack", async () => {
@@ -157,7 +163,7 @@ Deno.test("verification finds hours that do not add up, and rebuilding corrects 
     await kv.set(key, value.split("\n").slice(0, -1).join("\n"));
   }
   assertEquals(await problems(kv), 1);
-  await rebuildDaySums(kv, account, dayStartMs + 2 * hourMs);
+  await rebuildDaySums(kv, account, { nowMs: dayStartMs + 2 * hourMs, afterDay: undefined });
   assertEquals(await problems(kv), 0);
 });
 

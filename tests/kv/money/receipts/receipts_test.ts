@@ -197,13 +197,19 @@ Deno.test("rebuildDaySums() corrects wrong, missing and surplus day sums", async
   await kv.set(one.key, { ...noUsage, calls: 99 });
   await kv.delete(two.key);
   await kv.set([...two.key.slice(0, 4), "ghost"], noUsage);
-  assertEquals(await rebuildDaySums(kv, account, Date.UTC(2026, 10, 20)), {
-    corrected: 3,
-    isMoving: false,
-  });
+  assertEquals(
+    await rebuildDaySums(kv, account, { nowMs: Date.UTC(2026, 10, 20), afterDay: undefined }),
+    {
+      corrected: 3,
+      isMoving: false,
+    },
+  );
   assertEquals(await readUsage(kv, account, allDays), before);
-  assertEquals(await rebuildDaySums(kv, account, Date.UTC(2026, 10, 20)), {
-    corrected: 0,
-    isMoving: false,
-  });
+  assertEquals(
+    await rebuildDaySums(kv, account, { nowMs: Date.UTC(2026, 10, 20), afterDay: undefined }),
+    {
+      corrected: 0,
+      isMoving: false,
+    },
+  );
 });

@@ -1,8 +1,9 @@
 import { assertEquals } from "../../../support/assert.ts";
 import { SqliteArchive } from "../../../../kv/money/archive/sqlite_archive.ts";
-import { testMoving } from "./moving.ts";
+import { testDropping } from "./dropping.ts";
+import { type TestArchive, testMoving } from "./moving.ts";
 
-testMoving("SQLite", async () => {
+async function openArchive(): Promise<TestArchive> {
   const folder = await Deno.makeTempDir({ prefix: "gateway-archive-" });
   const archive = await SqliteArchive.open(folder);
   return {
@@ -19,7 +20,10 @@ testMoving("SQLite", async () => {
       await Deno.remove(folder, { recursive: true });
     },
   };
-});
+}
+
+testMoving("SQLite", openArchive);
+testDropping("SQLite", openArchive);
 
 Deno.test("SQLite: who reads while the first hour of a month is written sees nothing of it yet", async () => {
   const folder = await Deno.makeTempDir({ prefix: "gateway-archive-" });

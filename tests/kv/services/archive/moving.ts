@@ -126,6 +126,7 @@ class Breaking {
       accounts: (list) => archive.accounts(list),
       hoursBetween: (fromMs, toMs) => archive.hoursBetween(fromMs, toMs),
       accountsOfDay: (day) => archive.accountsOfDay(day),
+      chargesOf: (fromDay, toDay) => archive.chargesOf(fromDay, toDay),
       writeHour: (hour) => this.act(() => archive.writeHour(hour)),
       finishDay: (day, lines) => this.act(() => archive.finishDay(day, lines)),
       months: () => archive.months(),

@@ -2,7 +2,8 @@ import { systemClock } from "../../../../core/lib/time/clock.ts";
 import { PostgresArchive } from "../../../../kv/money/archive/postgres_archive.ts";
 import { Pool } from "../../../../kv/engine/postgres/pool.ts";
 import { postgresPrograms, startPostgres } from "../../../support/servers/postgres_server.ts";
-import { testMoving } from "./moving.ts";
+import { testDropping } from "./dropping.ts";
+import { type TestArchive, testMoving } from "./moving.ts";
 
 const programs = await postgresPrograms();
 
@@ -15,18 +16,21 @@ if (programs === undefined) {
 } else {
   const server = await startPostgres(programs);
   Deno.test.afterAll(async () => await server[Symbol.asyncDispose]());
-  // The driver's timers outlive a connection by some milliseconds.
-  testMoving("PostgreSQL", async () => {
+  const open = async (): Promise<TestArchive> => {
     const url = await server.makeDatabase();
     const archive = await PostgresArchive.open({ url, clock: systemClock });
     return {
       archive,
       async change(sql) {
         const pool = await Pool.open({ url, clock: systemClock });
-        await pool.query(sql.replace("receipts", "archive_receipts"), []);
+        await pool.query(sql.replace(/update /, "update archive_"), []);
         await pool.end();
       },
       [Symbol.asyncDispose]: () => archive.close(),
     };
-  }, { sanitizeOps: false, sanitizeResources: false });
+  };
+  // The driver's timers outlive a connection by some milliseconds.
+  const processes = { sanitizeOps: false, sanitizeResources: false };
+  testMoving("PostgreSQL", open, processes);
+  testDropping("PostgreSQL", open, processes);
 }

@@ -175,7 +175,13 @@ Deno.test("margins add up to the receipts, and calls without a known cost have n
     const sum = [...by[group].values()].reduce((cost, one) => cost + one.costMicroVnd, 0n);
     assertEquals(sum, total.costMicroVnd, group);
   }
-  assertEquals((await rebuildDaySums(gateway.kv, accountId, gateway.time.nowMs())).corrected, 0);
+  assertEquals(
+    (await rebuildDaySums(gateway.kv, accountId, {
+      nowMs: gateway.time.nowMs(),
+      afterDay: undefined,
+    })).corrected,
+    0,
+  );
 });
 
 Deno.test("verification finds a wrong, a missing and a surplus copy of a day sum, and rebuilding mends them", async () => {
@@ -200,7 +206,13 @@ Deno.test("verification finds a wrong, a missing and a surplus copy of a day sum
   });
   assertEquals(books.problems.map(({ kind }) => kind), ["rollup", "rollup", "rollup"], "by day");
   await kv.delete(["usage_by_day", "2020-01-01", ...first!.key.slice(2)]);
-  assertEquals((await rebuildDaySums(kv, accountId, world.gateway.time.nowMs())).corrected, 2);
+  assertEquals(
+    (await rebuildDaySums(kv, accountId, {
+      nowMs: world.gateway.time.nowMs(),
+      afterDay: undefined,
+    })).corrected,
+    2,
+  );
   assert((await verifyStore(kv)).ok);
 });
 
