@@ -430,7 +430,8 @@ export class SqliteArchive implements ReceiptArchive {
     const file = await Deno.open(path, { create: true, write: true, truncate: true, mode: 0o600 });
     file.close();
     const db = new DatabaseSync(path);
-    db.exec(`pragma journal_mode = delete; ${schema}`);
+    // A whole vacuum attaches a file, which the permissions of a gateway do not allow.
+    db.exec(`pragma auto_vacuum = incremental; pragma journal_mode = delete; ${schema}`);
     db.close();
     await Deno.rename(path, this.#path(month));
   }
@@ -507,7 +508,10 @@ export class SqliteArchive implements ReceiptArchive {
     this.#closeReaders();
     using db = openMonth(this.#path(month));
     db.exec(`begin immediate; drop table receipts; delete from shapes; delete from keys;
-      delete from accounts; ${callsSql} commit; vacuum; pragma wal_checkpoint(truncate);`);
+      delete from accounts; ${callsSql} commit;`);
+    // It gives back a page with each step of the statement.
+    db.prepare("pragma incremental_vacuum").all();
+    db.exec("pragma wal_checkpoint(truncate);");
     await Promise.resolve();
   }
 

@@ -98,8 +98,10 @@ export function testDropping(
     assert(plan.ok, "it can be dropped");
     assertEquals(plan.months.map(({ month }) => month), [first]);
     assertEquals(await world.firstReceiptDay().then((day) => day?.slice(0, 7)), first);
+    const bytes = async () => (await world.test.archive.months())[0]?.bytes ?? 0;
     const dropped = await dropMonths(world.parts, world.options(second));
     assertEquals(dropped.ok && dropped.months.length, 1);
+    assert(await bytes() <= (plan.months[0]?.bytes ?? 0), "the disk is given back");
     assertEquals(await world.firstReceiptDay().then((day) => day?.slice(0, 7)), second);
     assertEquals(await world.verified(), []);
     const { chargedMicroVnd, ledgerMicroVnd, availableMicroVnd } = await world.world.verify({
