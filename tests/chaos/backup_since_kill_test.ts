@@ -23,7 +23,7 @@ async function seed(path: string, masterKeys: string): Promise<void> {
   using store = opened.store;
   const today = vietnamDayStartMs(vietnamDay(systemClock.nowMs()));
   const firstNoonMs = today - (days + 1) * dayMs + 12 * hourMs;
-  const world = await BooksWorld.open(store.kv, firstNoonMs);
+  const world = await BooksWorld.open(store.kv, { noonMs: firstNoonMs });
   await world.topUp(world.ann, 1_000_000n);
   for (let day = 0; day < days; day++) {
     for (let call = 0; call < callsOfDay; call++) await world.call(world.ann, 11n);

@@ -60,6 +60,7 @@ const processSuites: Readonly<Record<string, string>> = {
   "tests/agents/agents_world.ts": "ends an agent that hangs",
   "tests/agents/scripted_upstream.ts": "is a provider that takes its time",
   "tests/browser/journey_test.ts": "writes the notices of a bank, which have the machine's time",
+  "tests/chaos/archive_kill_test.ts": "spreads kills over the moving of days, and counts them",
   "tests/chaos/catalog_test.ts": "spreads kills over a change of the catalogue",
   "tests/chaos/credits_kill_test.ts": process,
   "tests/chaos/kill_test.ts":

@@ -8,8 +8,8 @@ import { freePort } from "./free_port.ts";
 export interface PostgresServer extends AsyncDisposable {
   readonly url: string;
   readonly port: number;
-  /** A new empty database of this server. */
-  makeDatabase(): Promise<string>;
+  /** A new empty database of this server, or a copy of one that nobody has open. */
+  makeDatabase(copied?: string): Promise<string>;
   /** Ends the server without a checkpoint, as a crash does. */
   kill(): Promise<void>;
   /** Starts it again on the same folder and port. */
@@ -114,9 +114,10 @@ async function serve({ programs, folder, settings }: Place): Promise<PostgresSer
     port,
     url: `postgres://${user}@127.0.0.1:${port}/postgres`,
     start,
-    async makeDatabase() {
+    async makeDatabase(copied) {
       const name = `gateway_${++databases}`;
-      await output(`${programs}/createdb`, [...client, name]);
+      const template = copied === undefined ? [] : ["-T", new URL(copied).pathname.slice(1)];
+      await output(`${programs}/createdb`, [...client, ...template, name]);
       return `postgres://${user}@127.0.0.1:${port}/${name}`;
     },
     async kill() {

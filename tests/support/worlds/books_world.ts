@@ -46,13 +46,17 @@ export class BooksWorld implements AsyncDisposable {
   /**
    * Opens an empty store at noon of its first day.
    *
-   * @param noonMs for a process that has the machine's clock: a noon in the past, before all other ids of this process
+   * @param given for a process that has the machine's clock: a noon in the past, before all other ids of this process,
+   *   and its keys
    */
-  static async open(kv?: KeyValueStore, noonMs = nextNoonMs): Promise<BooksWorld> {
-    const clock = { nowMs: noonMs };
+  static async open(
+    kv?: KeyValueStore,
+    given: { readonly noonMs?: number; readonly masterKeys?: MasterKeys } = {},
+  ): Promise<BooksWorld> {
+    const clock = { nowMs: given.noonMs ?? nextNoonMs };
     nextNoonMs += 100 * dayMs;
     const store = kv ?? await Deno.openKv(":memory:");
-    const masterKeys = await readMasterKeys(newMasterKey());
+    const masterKeys = given.masterKeys ?? await readMasterKeys(newMasterKey());
     const wallet = await openWalletEngine(store, {
       clock: { nowMs: () => clock.nowMs, monotonicMs: () => clock.nowMs },
       timer: new ManualTime(),

@@ -1,0 +1,270 @@
+/**
+ * `kill -9` of `admin archive` at random moments. Whoever reads the store sees every receipt once all the time, and a run
+ * that nobody disturbs ends what the killed ones began.
+ */
+import { assert, assertEquals } from "../support/assert.ts";
+import type { StoreLocation } from "../../core/config/platform.ts";
+import { newMasterKey, readMasterKeys } from "../../core/people/api_keys/seal.ts";
+import type { AccountId, RequestId } from "../../core/lib/ids/ids.ts";
+import { systemClock } from "../../core/lib/time/clock.ts";
+import { dayMs, minuteMs } from "../../core/lib/time/durations.ts";
+import { vietnamDayStartMs } from "../../core/lib/time/vietnam_time.ts";
+import { openStore } from "../../kv/engine/opening/store.ts";
+import { receiptPagesBetween } from "../../kv/money/receipts/receipt_pages.ts";
+import { listAllReceipts, listReceipts } from "../../kv/money/receipts/receipts.ts";
+import { type ArchivedStore, withArchive } from "../../kv/services/archive/open_archive.ts";
+import { root } from "../repository/source_files.ts";
+import { testEnvironment } from "../support/gateways/gateway_in_process.ts";
+import { runRandom } from "../support/random.ts";
+import { until } from "../support/until.ts";
+import { postgresPrograms, startPostgres } from "../support/servers/postgres_server.ts";
+import { BooksWorld, problemLines } from "../support/worlds/books_world.ts";
+
+const processes = { sanitizeOps: false, sanitizeResources: false };
+
+/** All days are older than the 35 that `admin archive` leaves in the store. */
+const startedDaysAgo = 45;
+const seededDays = 4;
+const minutesBetweenCalls = 5;
+
+/** Kills that have to come amid the work. */
+const killsWanted = 10;
+/** Copies of the seeded store on which they are tried: one that is done before has a successor. */
+const maxCopies = 8;
+/** Starts of the command on one copy. A kill before its work begins changes nothing, and is made later the next time. */
+const maxStarts = 100;
+/** Milliseconds from a start to the earliest kill, those within which it comes, and how much later it comes if it was vain. */
+const firstKillMs = 150;
+const killSpreadMs = 200;
+const laterFactor = 1.1;
+
+/** What was seeded, and what every reader has to see of it, the latest first. */
+interface Seed {
+  readonly masterKey: string;
+  readonly account: AccountId;
+  readonly allIds: readonly RequestId[];
+  readonly idsOfAccount: readonly RequestId[];
+  /** The end of the last sealed day. */
+  readonly sealedUntilMs: number;
+}
+
+async function openWhole(location: StoreLocation): Promise<ArchivedStore> {
+  const opened = await openStore(location, systemClock);
+  assert(opened.ok, "the store opens");
+  const archived = await withArchive(opened.store, location, systemClock);
+  assert(archived.ok, archived.ok ? "" : archived.problem);
+  return archived.store;
+}
+
+async function listAll({ kv }: ArchivedStore): Promise<RequestId[]> {
+  return await Array.fromAsync(listAllReceipts(kv), ({ requestId }) => requestId);
+}
+
+async function listAccount({ kv }: ArchivedStore, accountId: AccountId): Promise<RequestId[]> {
+  const ids: RequestId[] = [];
+  let before: RequestId | undefined;
+  do {
+    const page = await listReceipts(kv, accountId, { limit: 100, ...(before && { before }) });
+    ids.push(...page.receipts.map(({ requestId }) => requestId));
+    before = page.next;
+  } while (before !== undefined);
+  return ids;
+}
+
+/** Fills a store with sealed days that are old enough to move, and with the beginning of a day that is not sealed. */
+async function seedStore(location: StoreLocation): Promise<Seed> {
+  const masterKey = newMasterKey();
+  using store = await openWhole(location);
+  const { kv } = store;
+  const world = await BooksWorld.open(kv, {
+    noonMs: Date.now() - startedDaysAgo * dayMs,
+    masterKeys: await readMasterKeys(masterKey),
+  });
+  const { ann, bob, wallet } = world;
+  for (const account of [ann, bob]) await world.topUp(account, 1_000_000n);
+  for (let minutes = 0; minutes < seededDays * 24 * 60; minutes += minutesBetweenCalls) {
+    await Promise.all([ann, bob, ann].map((account, i) => world.settle(account, BigInt(i) * 7n)));
+    await wallet.indexOnce();
+    world.advance(minutesBetweenCalls * minuteMs);
+  }
+  const books = await world.verify({ kv });
+  assertEquals(problemLines(books), []);
+  await wallet.close();
+  return {
+    masterKey,
+    account: ann,
+    allIds: await listAll(store),
+    idsOfAccount: await listAccount(store, ann),
+    sealedUntilMs: vietnamDayStartMs(books.sealedNow.at(-1) ?? "") + dayMs,
+  };
+}
+
+/** How far the moving is. */
+interface Progress {
+  /** Hours that are in the archive. */
+  readonly hours: number;
+  /** Pages of sealed days that are in the store. */
+  readonly pages: number;
+}
+
+/** A copy of the seeded store. */
+interface Copy extends AsyncDisposable {
+  /** `GATEWAY_KV` of it. */
+  readonly address: string;
+  /** Looks at the store as its readers see it, and fails if they do not see all that was seeded. */
+  look(): Promise<Progress>;
+}
+
+/** The command of `deno task admin` itself: a task would live on in a process of its own when it is killed. */
+const [, ...adminFlags] = String(
+  JSON.parse(await Deno.readTextFile(new URL("deno.json", root))).tasks.admin,
+).split(" ");
+
+function adminCommand({ masterKey }: Seed, { address }: Copy, ...args: string[]): Deno.Command {
+  return new Deno.Command(Deno.execPath(), {
+    args: [...adminFlags, ...args],
+    cwd: root,
+    env: { ...testEnvironment, GATEWAY_KV: address, GATEWAY_MASTER_KEYS: masterKey, NO_COLOR: "1" },
+    stdin: "null",
+    stdout: "piped",
+    stderr: "piped",
+  });
+}
+
+async function runAdmin(seed: Seed, copy: Copy, ...args: string[]) {
+  const { code, stdout, stderr } = await adminCommand(seed, copy, ...args).output();
+  const decoder = new TextDecoder();
+  assertEquals(code, 0, decoder.decode(stdout) + decoder.decode(stderr));
+  return JSON.parse(decoder.decode(stdout));
+}
+
+/** Starts `admin archive` and kills it after some time; whether it was still alive. */
+async function killArchiving(seed: Seed, copy: Copy, afterMs: number): Promise<boolean> {
+  const child = adminCommand(seed, copy, "archive").spawn();
+  const timer = setTimeout(() => child.kill("SIGKILL"), afterMs);
+  const { code, signal, stdout, stderr } = await child.output();
+  clearTimeout(timer);
+  if (signal === "SIGKILL") return true;
+  const decoder = new TextDecoder();
+  assertEquals(code, 0, decoder.decode(stdout) + decoder.decode(stderr));
+  return false;
+}
+
+async function assertWhole(store: ArchivedStore, seed: Seed): Promise<void> {
+  // As one text: the differences of two lists of a thousand ids would take minutes to print.
+  assertEquals((await listAll(store)).join(), seed.allIds.join());
+  assertEquals((await listAccount(store, seed.account)).join(), seed.idsOfAccount.join());
+}
+
+async function progressOf(
+  { parts }: ArchivedStore,
+  { sealedUntilMs }: Seed,
+): Promise<Progress> {
+  assert(parts !== undefined, "the store has an archive");
+  const hours = await parts.archive.hoursBetween(0, sealedUntilMs);
+  const pages = await Array.fromAsync(parts.living.list(receiptPagesBetween(0, sealedUntilMs)));
+  return { hours: hours.length, pages: pages.length };
+}
+
+/**
+ * Kills the command again and again until a copy is moved or enough kills came amid its work.
+ *
+ * @returns how many changed something and left something to do
+ */
+async function killedOn(seed: Seed, copy: Copy, wanted: number): Promise<number> {
+  let amid = 0;
+  let laterBy = 1;
+  let before = await copy.look();
+  for (let starts = 0; amid < wanted && starts < maxStarts; starts++) {
+    const afterMs = laterBy * firstKillMs + runRandom() * killSpreadMs;
+    if (!await killArchiving(seed, copy, afterMs)) break;
+    const after = await copy.look();
+    if (after.hours === before.hours && after.pages === before.pages) laterBy *= laterFactor;
+    else if (after.pages > 0) amid++;
+    before = after;
+  }
+  return amid;
+}
+
+/** Moves copies of a seeded store with kills, until enough of them came amid the work. */
+async function killOften(seed: Seed, makeCopy: () => Promise<Copy>): Promise<void> {
+  let amid = 0;
+  for (let copies = 0; amid < killsWanted; copies++) {
+    assert(copies < maxCopies, `${amid} kills came amid the work`);
+    await using copy = await makeCopy();
+    amid += await killedOn(seed, copy, killsWanted - amid);
+    const { ok, problems } = await runAdmin(seed, copy, "archive");
+    assertEquals([ok, problems], [true, []]);
+    assertEquals((await copy.look()).pages, 0, "the sealed days have left the store");
+    const books = await runAdmin(seed, copy, "verify", "--full");
+    assertEquals([books.ok, books.full, books.receipts], [true, true, seed.allIds.length]);
+  }
+}
+
+Deno.test(
+  "kill -9 of `admin archive` on a file: every receipt is there once after each",
+  processes,
+  async () => {
+    const folder = await Deno.makeTempDir({ prefix: "gateway-archive-kill-" });
+    try {
+      const seeded = `${folder}/seeded.sqlite3`;
+      const seed = await seedStore({ kind: "file", path: seeded });
+      let copies = 0;
+      await killOften(seed, async () => {
+        const path = `${folder}/copy-${++copies}.sqlite3`;
+        await Deno.copyFile(seeded, path);
+        return {
+          address: path,
+          async look() {
+            using store = await openWhole({ kind: "file", path });
+            await assertWhole(store, seed);
+            return await progressOf(store, seed);
+          },
+          async [Symbol.asyncDispose]() {},
+        };
+      });
+    } finally {
+      await Deno.remove(folder, { recursive: true });
+    }
+  },
+);
+
+/** Reads a store all the time, while another process moves days. */
+async function readBeside(url: string, seed: Seed): Promise<Copy> {
+  const store = await openWhole({ kind: "postgres", url });
+  let isOver = false;
+  let looks = 0;
+  const reading = (async () => {
+    for (; !isOver; looks++) await assertWhole(store, seed);
+  })();
+  // A look that fails is told by the next `look`.
+  reading.catch(() => {});
+  return {
+    address: url,
+    async look() {
+      const before = looks;
+      // The second look from now has begun after now.
+      const isRead = () => looks > before + 1;
+      await Promise.race([reading, until(isRead, "the reader goes on")]);
+      return await progressOf(store, seed);
+    },
+    async [Symbol.asyncDispose]() {
+      isOver = true;
+      await reading;
+      store[Symbol.dispose]();
+    },
+  };
+}
+
+const programs = await postgresPrograms();
+
+Deno.test(
+  "kill -9 of `admin archive` on PostgreSQL: who reads all the time beside it misses nothing",
+  { ...processes, ignore: programs === undefined },
+  async () => {
+    await using server = await startPostgres(programs ?? "");
+    const seeded = await server.makeDatabase();
+    const seed = await seedStore({ kind: "postgres", url: seeded });
+    await killOften(seed, async () => await readBeside(await server.makeDatabase(seeded), seed));
+  },
+);
