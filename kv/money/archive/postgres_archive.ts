@@ -48,9 +48,6 @@ const columnsSql = callMembers.map((member) => {
 /** The lock of whoever makes tables or moves days: "gateway archive" in no other program's numbers. */
 const archiveLock = 7_306_915_114;
 
-/** An amount in VND, with all its digits. */
-const vndOf = (column: string) => `(${column} / 1000000::numeric)::numeric(18, 6)`;
-
 const schema = `
   begin;
   select pg_advisory_xact_lock(${archiveLock});
@@ -95,18 +92,18 @@ const schema = `
       called_at + start_offset_ms * interval '1 millisecond' as started_at, first_output_ms,
       latency_ms, input_tokens, cache_read_tokens, cache_write_tokens, output_tokens,
       reasoning_tokens, estimated, units, catalog_version,
-      ${vndOf("cost_micro_vnd")} as cost_vnd,
-      ${vndOf("provider_cost_micro_vnd")} as provider_cost_vnd
+      cost_micro_vnd * 0.000001 as cost_vnd,
+      provider_cost_micro_vnd * 0.000001 as provider_cost_vnd
     from archive_receipts join archive_accounts using (account) join archive_keys using (key)
       join archive_shapes using (shape);
   create or replace view ledger_v1 as
-    select ledger_id, moved_at, account_id, ${vndOf("amount_micro_vnd")} as amount_vnd,
+    select ledger_id, moved_at, account_id, amount_micro_vnd * 0.000001 as amount_vnd,
       kind, operation_id, request_id
     from archive_ledger;
   create or replace view day_sums_v1 as
     select day, account_id, key_id, model, calls, failed_calls, input_tokens, output_tokens,
-      ${vndOf("cost_micro_vnd")} as cost_vnd,
-      ${vndOf("provider_cost_micro_vnd")} as provider_cost_vnd
+      cost_micro_vnd * 0.000001 as cost_vnd,
+      provider_cost_micro_vnd * 0.000001 as provider_cost_vnd
     from archive_day_sums;
   commit;`;
 
@@ -414,17 +411,25 @@ export class PostgresArchive implements ReceiptArchive {
     }));
   }
 
-  /** Makes the table of a month, in a transaction of its own: readers wait as long as it takes. */
+  /**
+   * Makes the table of a month. It is attached once it is there: that waits for nobody's query, while a table that is
+   * made as a partition would wait for the longest report, and everybody's reads behind it.
+   */
   async #makePartition(month: string): Promise<void> {
     const startMs = vietnamDayStartMs(`${month}-01`);
     const [from, to] = [startMs, vietnamPeriodEndMs("month", startMs)]
       .map((boundMs) => `'${new Date(boundMs).toISOString()}'`);
+    const table = partitionOf(month);
     await this.#pool.transaction(async ({ query }) => {
       await query(`select pg_advisory_xact_lock(${archiveLock})`);
+      const [found] = await query(`select to_regclass('${table}') is not null as there`);
+      if (found?.["there"] === true) return false;
       await query(
-        `create table if not exists ${partitionOf(month)} partition of archive_receipts
-          for values from (${from}) to (${to}) with (fillfactor = 100,
-            autovacuum_vacuum_insert_scale_factor = 0, autovacuum_vacuum_insert_threshold = 1000000)`,
+        `create table ${table} (like archive_receipts) with (fillfactor = 100,
+          autovacuum_vacuum_insert_scale_factor = 0, autovacuum_vacuum_insert_threshold = 1000000)`,
+      );
+      await query(
+        `alter table archive_receipts attach partition ${table} for values from (${from}) to (${to})`,
       );
       return true;
     });

@@ -1,9 +1,14 @@
+import { assert, assertEquals } from "../../../support/assert.ts";
 import { systemClock } from "../../../../core/lib/time/clock.ts";
+import { vietnamDayStartMs } from "../../../../core/lib/time/vietnam_time.ts";
 import { PostgresArchive } from "../../../../kv/money/archive/postgres_archive.ts";
 import { Pool } from "../../../../kv/engine/postgres/pool.ts";
 import { postgresPrograms, startPostgres } from "../../../support/servers/postgres_server.ts";
 import { testDropping } from "./dropping.ts";
 import { type TestArchive, testMoving } from "./moving.ts";
+
+// The driver's timers outlive a connection by some milliseconds.
+const processes = { sanitizeOps: false, sanitizeResources: false };
 
 const programs = await postgresPrograms();
 
@@ -29,8 +34,36 @@ if (programs === undefined) {
       [Symbol.asyncDispose]: () => archive.close(),
     };
   };
-  // The driver's timers outlive a connection by some milliseconds.
-  const processes = { sanitizeOps: false, sanitizeResources: false };
   testMoving("PostgreSQL", open, processes);
   testDropping("PostgreSQL", open, processes);
+
+  Deno.test(
+    "PostgreSQL: a report that stays open holds up neither a new month nor its readers",
+    processes,
+    async () => {
+      const url = await server.makeDatabase();
+      // What would wait for the report fails.
+      const archive = await PostgresArchive.open({
+        url: `${url}?lock_timeout=5s`,
+        clock: systemClock,
+      });
+      const reports = await Pool.open({ url, clock: systemClock });
+      const startMs = vietnamDayStartMs("2026-11-01");
+      const mark = { startMs, pages: 0, receipts: 0, chargedMicroVnd: 0n, digest: "d" };
+      await reports.transaction(async ({ query }) => {
+        await query("select count(*) from receipts_v1");
+        const calls = (async function* () {})();
+        assert(
+          await archive.writeHour({ startMs, digest: "d", calls, mark: () => mark }),
+          "it is there",
+        );
+        assertEquals((await archive.months()).map(({ month }) => month), ["2026-11"]);
+        const range = { fromMs: 0, toMs: startMs + 1, limit: 1, reverse: false };
+        assertEquals(await archive.callsBetween(range), []);
+        return true;
+      });
+      await reports.end();
+      await archive.close();
+    },
+  );
 }
