@@ -23,6 +23,7 @@ import {
 import type { BackedUpDay, BackupPart } from "../../../../kv/services/backup/backup_records.ts";
 import { daysWithFiles } from "../../../../kv/services/backup/sealed_day_rows.ts";
 import type { Store } from "../../../../kv/engine/opening/store.ts";
+import type { ArchivedStore } from "../../../../kv/services/archive/open_archive.ts";
 import type { AdminDeps, StoreReading } from "./admin_deps.ts";
 import { exists, writeWholeFile } from "./whole_file.ts";
 import { dirname, join } from "node:path";
@@ -362,11 +363,17 @@ const notRestored = "Nothing was restored";
 export function restoreHere(
   { bytes, summary }: ProvenBackup,
   world: BackupWorld,
-  { kv }: Store,
+  { kv, parts }: Pick<ArchivedStore, "kv" | "parts">,
 ): Promise<number> {
   return exitCode(world, notRestored, async () => {
     if (!await isEmptyStore(kv)) {
       throw new Error("the store is not empty; name an empty one in GATEWAY_KV");
+    }
+    // Readers would take what an earlier store has archived for receipts of the backup.
+    if ((await parts?.archive.months())?.some(({ receipts }) => receipts > 0)) {
+      throw new Error(
+        "the archive of the store is not empty: move its folder away, or drop the tables archive_…",
+      );
     }
     try {
       await restoreBackup(kv, bytes, world.clock.nowMs());

@@ -1,4 +1,5 @@
 import { assert, assertEquals } from "../../../support/assert.ts";
+import { newMasterKey } from "../../../../core/people/api_keys/seal.ts";
 import { systemClock } from "../../../../core/lib/time/clock.ts";
 import { openStore } from "../../../../kv/engine/opening/store.ts";
 import { prepareStore } from "../../../../kv/engine/opening/schema_version.ts";
@@ -15,6 +16,8 @@ import {
 } from "../../../../kv/services/backup/backup.ts";
 import { readChain } from "../../../../kv/services/verify/days/checkpoint_chain.ts";
 import { listAllReceipts } from "../../../../kv/money/receipts/receipts.ts";
+import { runCommand } from "../../../support/gateways/admin_command.ts";
+import { testConfig } from "../../../support/gateways/gateway_in_process.ts";
 import { BooksWorld, problemLines } from "../../../support/worlds/books_world.ts";
 
 async function openAt(path: string) {
@@ -103,6 +106,34 @@ Deno.test("a store whose archive is missing does not serve, and does once it is 
   assert(!refused.ok && refused.problem.includes(`${archive} is missing`), "it is refused");
   await Deno.rename(`${folder}/away`, archive);
   const opened = await openAt(`${folder}/gateway.kv`);
+  assert(opened.ok, "it is used");
+  assertEquals((await Array.fromAsync(listAllReceipts(opened.store.kv))).length, 16);
+  opened.store[Symbol.dispose]();
+  await Deno.remove(folder, { recursive: true });
+});
+
+Deno.test("a restore is refused while the archive of an earlier store is there", async () => {
+  const folder = await Deno.makeTempDir({ prefix: "gateway-archive-" });
+  const { store, world } = await movedStore(folder);
+  await world.wallet.close();
+  store[Symbol.dispose]();
+  const path = `${folder}/gateway.kv`;
+  const config = testConfig({
+    env: {
+      GATEWAY_KV: path,
+      GATEWAY_MASTER_KEYS: newMasterKey(),
+      GATEWAY_BACKUP_KEY: newMasterKey(),
+    },
+  });
+  assertEquals((await runCommand(config, ["backup", `${folder}/backup`])).errors, "");
+  for (const suffix of ["", "-wal", "-shm"]) {
+    await Deno.remove(`${path}${suffix}`).catch(() => {});
+  }
+  const refused = await runCommand(config, ["restore", `${folder}/backup`]);
+  assert(refused.code === 1 && refused.errors.includes("archive"), refused.errors);
+  await Deno.rename(`${path}.archive`, `${folder}/away`);
+  assertEquals((await runCommand(config, ["restore", `${folder}/backup`])).errors, "");
+  const opened = await openAt(path);
   assert(opened.ok, "it is used");
   assertEquals((await Array.fromAsync(listAllReceipts(opened.store.kv))).length, 16);
   opened.store[Symbol.dispose]();
