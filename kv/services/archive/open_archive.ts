@@ -45,6 +45,12 @@ async function openArchive(
   }
 }
 
+/** Whether anything was ever archived; of a month that was dropped, its hours are still known. */
+async function hasArchived(archive: ReceiptArchive): Promise<boolean> {
+  if ((await archive.months()).length > 0) return true;
+  return (await archive.hoursBetween(0, Date.UTC(5000, 0))).length > 0;
+}
+
 /**
  * Adds its archive to an open store, which is closed with it, or at once if it cannot be used: a store whose receipts
  * have left it must not serve without them.
@@ -58,7 +64,7 @@ export async function withArchive(
     const archive = await openArchive(location, clock);
     if (archive === undefined) return { ok: true, store: { ...store, parts: undefined } };
     const hasMoved = (await store.kv.get(archiveMarkKey())).versionstamp !== null;
-    if (hasMoved && (await archive.months()).length === 0) {
+    if (hasMoved && !await hasArchived(archive)) {
       await archive.close();
       const where = location.kind === "file" ? `: ${archiveFolder(location.path)} is missing` : "";
       throw new Error(`Receipts of the store are in an archive that is not there${where}`);

@@ -6,6 +6,7 @@ import { newAccount, receiptOf } from "../../../support/worlds/money_world.ts";
 import { SqliteArchive } from "../../../../kv/money/archive/sqlite_archive.ts";
 import { testDropping } from "./dropping.ts";
 import { type TestArchive, testMoving } from "./moving.ts";
+import { archiveCalls, documentedColumns, documentedStatements, views } from "./reports_page.ts";
 
 async function openArchive(): Promise<TestArchive> {
   const folder = await Deno.makeTempDir({ prefix: "gateway-archive-" });
@@ -88,4 +89,21 @@ Deno.test({
     await archive.close();
     await Deno.remove(folder, { recursive: true });
   },
+});
+
+Deno.test("SQLite: the page about reports has the columns of a month, and its statements run", async () => {
+  const { DatabaseSync } = await import("node:sqlite");
+  const folder = await Deno.makeTempDir({ prefix: "gateway-archive-" });
+  const archive = await SqliteArchive.open(folder);
+  const { day, paidMicroVnd } = await archiveCalls(archive);
+  using month = new DatabaseSync(`${folder}/${day.slice(0, 7)}.sqlite`, { readOnly: true });
+  for (const view of views) {
+    const columns = month.prepare(`select name from pragma_table_info('${view}')`).all();
+    assertEquals(columns.map(({ name }) => name), documentedColumns(view, "SQLite"));
+  }
+  const answers = documentedStatements("SQLite").map((sql) => month.prepare(sql).all());
+  assertEquals(answers.filter((rows) => rows.length === 0), []);
+  assertEquals(answers[0]?.map((row) => row["paid_vnd"]), [Number(paidMicroVnd) / 1e6]);
+  await archive.close();
+  await Deno.remove(folder, { recursive: true });
 });

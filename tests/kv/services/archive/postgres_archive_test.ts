@@ -1,11 +1,13 @@
 import { assert, assertEquals } from "../../../support/assert.ts";
 import { systemClock } from "../../../../core/lib/time/clock.ts";
 import { vietnamDayStartMs } from "../../../../core/lib/time/vietnam_time.ts";
+import { openStore } from "../../../../kv/engine/opening/store.ts";
 import { PostgresArchive } from "../../../../kv/money/archive/postgres_archive.ts";
-import { Pool } from "../../../../kv/engine/postgres/pool.ts";
+import { Pool, stateOf } from "../../../../kv/engine/postgres/pool.ts";
 import { postgresPrograms, startPostgres } from "../../../support/servers/postgres_server.ts";
 import { testDropping } from "./dropping.ts";
 import { type TestArchive, testMoving } from "./moving.ts";
+import { archiveCalls, documentedColumns, documentedStatements, views } from "./reports_page.ts";
 
 // The driver's timers outlive a connection by some milliseconds.
 const processes = { sanitizeOps: false, sanitizeResources: false };
@@ -64,6 +66,45 @@ if (programs === undefined) {
       });
       await reports.end();
       await archive.close();
+    },
+  );
+
+  Deno.test(
+    "PostgreSQL: the page about reports has the columns, its statements run, and its role reads nothing else",
+    processes,
+    async () => {
+      const url = await server.makeDatabase();
+      const opened = await openStore({ kind: "postgres", url }, systemClock);
+      assert(opened.ok, "the table of the store is there");
+      const archive = await PostgresArchive.open({ url, clock: systemClock });
+      const { day, paidMicroVnd } = await archiveCalls(archive);
+      const owner = await Pool.open({ url, clock: systemClock });
+      for (const view of views) {
+        const columns = await owner.query(
+          "select column_name as name from information_schema.columns where table_name = $1 order by ordinal_position",
+          [view],
+        );
+        assertEquals(columns.map(({ name }) => name), documentedColumns(view, "PostgreSQL"));
+      }
+      const isSetup = (sql: string) => !/^(?:--.*\n)*\s*select/u.test(sql);
+      const statements = documentedStatements("PostgreSQL", day);
+      for (const sql of statements.filter(isSetup)) await owner.query(sql, []);
+      const financeUrl = url.replace("gateway@", "finance@");
+      const finance = await Pool.open({ url: financeUrl, clock: systemClock });
+      const reports = statements.filter((sql) => !isSetup(sql));
+      const answers = [];
+      for (const sql of reports) answers.push(await finance.query(sql, []));
+      assertEquals(answers.filter((rows) => rows.length === 0), []);
+      const paid = answers[0]?.map((row) => row["paid_vnd"]);
+      assertEquals(paid, [(Number(paidMicroVnd) / 1e6).toFixed(6)]);
+      const refusal = (sql: string) => finance.query(sql, []).then(() => undefined, stateOf);
+      for (const table of ["gateway_kv", "archive_receipts", "archive_ledger"]) {
+        assertEquals(await refusal(`select * from ${table}`), "42501", table);
+      }
+      assertEquals(await refusal("create table mine (a integer)"), "25006");
+      for (const pool of [finance, owner]) await pool.end();
+      await archive.close();
+      opened.store[Symbol.dispose]();
     },
   );
 }
