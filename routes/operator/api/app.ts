@@ -7,7 +7,6 @@
  * - Out: JSON, switches that every instance shares.
  * - Never: answers without the operator's key.
  */
-import { ambiguousNumbers } from "../../../core/billing/money/read_amount.ts";
 import { type Context, Hono, type Next } from "hono";
 import { GatewayError } from "../../../core/lib/errors/errors.ts";
 import { loadedOnce } from "../../../core/lib/base/assert.ts";
@@ -17,6 +16,7 @@ import { errorResponse } from "../../http/error_response.ts";
 import { readRequestBody } from "../../http/body/request_body.ts";
 import type { Gateway } from "../../api/gateway/gateway.ts";
 import { sameSecret } from "../../../core/lib/hash/sha256.ts";
+import { operatorBody } from "../operations/contract/body.ts";
 import { operationNames, operationPaths } from "../operations/contract/paths.ts";
 
 // The guard of paths that need the operator's key.
@@ -60,18 +60,8 @@ export function createOperatorApi(gateway: Gateway): Hono {
   const app = new Hono();
   const requireKey = requireOperatorKey(gateway);
 
-  /** Reads the JSON of a body; an empty body counts as an empty object. */
   async function readJson(context: Context, maxBytes = maxOperatorBodyBytes): Promise<unknown> {
-    const bytes = await readRequestBody(context.req.raw, deadlines, { maxBytes });
-    if (bytes.length === 0) return {};
-    const text = new TextDecoder().decode(bytes);
-    const problems = ambiguousNumbers(text);
-    if (problems.length > 0) throw new GatewayError("invalid_request", problems.join("; "));
-    try {
-      return JSON.parse(text);
-    } catch {
-      throw new GatewayError("invalid_json", "The body is not JSON");
-    }
+    return operatorBody(await readRequestBody(context.req.raw, deadlines, { maxBytes }));
   }
 
   // Loaded with the first request.
@@ -96,10 +86,11 @@ export function createOperatorApi(gateway: Gateway): Hono {
     const { operatorDocument } = await import("../operations/document.ts");
     return context.json(operatorDocument(gateway.config.baseUrl ?? "/"));
   });
-  app.all("/api/*", requireKey, (context) => {
-    const error = new GatewayError("not_found", `There is no ${context.req.path}`);
-    return errorResponse(error, "chat", newId("request", clock.nowMs()));
-  });
-  app.all("/catalog/*", requireKey, (context) => context.text("404 Not Found", 404));
+  for (const path of ["/api/*", "/catalog/*"]) {
+    app.all(path, requireKey, (context) => {
+      const error = new GatewayError("not_found", `There is no ${context.req.path}`);
+      return errorResponse(error, "chat", newId("request", clock.nowMs()));
+    });
+  }
   return app;
 }

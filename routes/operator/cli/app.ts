@@ -2,7 +2,7 @@
  * The administrator's commands as a small HTTP app. `deno task admin` reaches it through the running server's socket
  * or, when no server runs, in its own process: one implementation, one owner of the store.
  */
-import { type Context, Hono } from "hono";
+import { Hono } from "hono";
 import { GatewayError } from "../../../core/lib/errors/errors.ts";
 import { newId } from "../../../core/lib/ids/ids.ts";
 import { commandLine } from "../../../kv/people/audit/operator_audit.ts";
@@ -11,18 +11,13 @@ import { operationError } from "../operations/contract/operation.ts";
 import { operationNames, operationPaths } from "../operations/contract/paths.ts";
 import { operationServing } from "../operations/serving.ts";
 import { addAccountRoutes, addCreditRoute, addKeyRoutes } from "./commands/accounts.ts";
-import type { AdminDeps } from "./commands/admin_deps.ts";
+import { type AdminDeps, readJson } from "./commands/admin_deps.ts";
 import { addArchiveRoutes } from "./commands/archive.ts";
 import { addBackupRoutes, type BackupDeps } from "./commands/backups.ts";
 import { addBookRoutes } from "./commands/books.ts";
 import { addApprovalRoute } from "./commands/campaigns.ts";
 import { addNoticeRoutes, addOutboxRoutes } from "./commands/outbox.ts";
 import { addTableRoutes } from "./commands/tables.ts";
-
-async function readJson(context: Context): Promise<unknown> {
-  const text = await context.req.text();
-  return text === "" ? {} : JSON.parse(text);
-}
 
 /** Makes the answers to errors. The owner of the machine reads what went wrong, as nobody else does. */
 function errorAnswers({ clock }: Pick<AdminDeps, "clock">): (thrown: unknown) => Response {

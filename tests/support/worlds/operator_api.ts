@@ -24,6 +24,7 @@ export async function operatorApi() {
   };
   return {
     gateway,
+    operatorKey,
     send,
     /** Sends a request, and checks that its answer is as the operation declares it. */
     async done(name: OperationName, path: string, body?: unknown) {

@@ -13,7 +13,7 @@ import {
 import { forgetSecondFactor } from "../../../../kv/people/accounts/second_factor.ts";
 import { requireAccount } from "../../operations/accounts.ts";
 import { balanceIn } from "../../operations/contract/operation.ts";
-import type { AdminDeps } from "./admin_deps.ts";
+import { type AdminDeps, readJson } from "./admin_deps.ts";
 import { defined } from "../../../../core/lib/base/defined.ts";
 import { type ApiKeyId, parseId } from "../../../../core/lib/ids/ids.ts";
 import { parseTypedVnd } from "../../../../core/billing/money/read_amount.ts";
@@ -67,7 +67,7 @@ export function addKeyRoutes(
   { kv, clock, masterKeys, control }: Pick<AdminDeps, "kv" | "clock" | "masterKeys" | "control">,
 ): void {
   app.post("/accounts/:account/keys", async (context) => {
-    const { name } = keyBody.parse(await context.req.json());
+    const { name } = keyBody.parse(await readJson(context));
     const id = await requireAccount(kv, context.req.param("account"));
     const made = await createApiKey(kv, masterKeys, id, { name, nowMs: clock.nowMs() });
     if (!made.ok) {
@@ -122,7 +122,7 @@ export function addAccountRoutes(
   { kv, clock }: Pick<AdminDeps, "kv" | "clock">,
 ): void {
   app.post("/accounts", async (context) => {
-    const { email } = accountBody.parse(await context.req.json());
+    const { email } = accountBody.parse(await readJson(context));
     const account = await createAccount(kv, {
       nowMs: clock.nowMs(),
       ...defined({ email: email?.toLowerCase() }),
@@ -165,7 +165,7 @@ export function addCreditRoute(
   { kv, clock, wallet }: Pick<AdminDeps, "kv" | "clock" | "wallet">,
 ): void {
   app.post("/accounts/:account/credit", async (context) => {
-    const { vnd, reason, operationId } = creditBody.parse(await context.req.json());
+    const { vnd, reason, operationId } = creditBody.parse(await readJson(context));
     const amountMicroVnd = parseTypedVnd(vnd);
     if (amountMicroVnd === undefined) {
       throw new GatewayError("invalid_request", `Not an amount in whole VND: ${vnd}`);

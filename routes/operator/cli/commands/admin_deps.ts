@@ -6,12 +6,14 @@
  * - Out: JSON, changes with their audit lines, encrypted backups.
  * - Never: credits a bank notice: the operator's pages do, which ask twice.
  */
+import type { Context } from "hono";
 import type { MasterKeys } from "../../../../core/people/api_keys/seal.ts";
 import type { Clock } from "../../../../core/lib/time/clock.ts";
 import type { ReceivingAccount } from "../../../../core/trade/bank/receiving_account.ts";
 import type { Control } from "../../../../kv/engine/control/control.ts";
 import type { WalletEngine } from "../../../../kv/money/wallet/mod.ts";
 import type { OperationDeps } from "../../operations/contract/operation.ts";
+import { operatorBody } from "../../operations/contract/body.ts";
 import type { StoreParts } from "../../../../kv/services/archive/move_days.ts";
 import type { ReadSnapshot } from "../../../../kv/engine/parts/snapshot.ts";
 import type { Deadlines } from "../../../../core/lib/time/deadlines.ts";
@@ -85,4 +87,9 @@ export interface AdminDeps extends OperationDeps {
   readonly parts: StoreParts | undefined;
   /** Set if the service runs on the same thread: full scans of the store then yield to its calls. */
   readonly beginReading?: BeginReading;
+}
+
+/** Reads the JSON of a request. */
+export async function readJson({ req }: Context): Promise<unknown> {
+  return operatorBody(await req.bytes());
 }

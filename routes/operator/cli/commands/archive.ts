@@ -7,7 +7,7 @@ import { vietnamDay } from "../../../../core/lib/time/vietnam_time.ts";
 import { dropMonths, keptFromOf, planDrop } from "../../../../kv/services/archive/drop_months.ts";
 import { moveDays } from "../../../../kv/services/archive/move_days.ts";
 import { readChain } from "../../../../kv/services/verify/days/checkpoint_chain.ts";
-import type { AdminDeps } from "./admin_deps.ts";
+import { type AdminDeps, readJson } from "./admin_deps.ts";
 
 /** Days that stay in the store unless the operator says another number: what customers look at most. */
 const defaultKeptDays = 35;
@@ -47,7 +47,7 @@ export function addArchiveRoutes(
   >,
 ): void {
   app.post("/archive", async (context) => {
-    const { olderThanDays } = archiveBody.parse(await context.req.json());
+    const { olderThanDays } = archiveBody.parse(await readJson(context));
     if (parts === undefined) throw noArchive();
     const nowMs = clock.nowMs();
     const chain = await readChain(kv, masterKeys);
@@ -64,7 +64,7 @@ export function addArchiveRoutes(
   });
 
   app.post("/retention", async (context) => {
-    const { months, apply } = retentionBody.parse(await context.req.json());
+    const { months, apply } = retentionBody.parse(await readJson(context));
     if (parts === undefined) throw noArchive();
     using reading = beginReading?.(context.req.raw.signal);
     const nowMs = clock.nowMs();

@@ -8,7 +8,7 @@ import { rebuildAllDaySums, rebuildDaySums } from "../../../../kv/money/receipts
 import { readKeptBalances } from "../../../../kv/services/verify/days/kept_balances.ts";
 import { resealDays, verifyMoney } from "../../../../kv/services/verify/verify_books.ts";
 import { requireAccount } from "../../operations/accounts.ts";
-import type { AdminDeps, StoreReading } from "./admin_deps.ts";
+import { type AdminDeps, readJson, type StoreReading } from "./admin_deps.ts";
 import type { KeyValueStore } from "../../../../kv/engine/store/key_value_store.ts";
 
 const verifyQuery = z.strictObject({
@@ -43,7 +43,7 @@ export function addBookRoutes(
   });
 
   app.post("/verify/reseal", async (context) => {
-    const { from } = resealBody.parse(await context.req.json());
+    const { from } = resealBody.parse(await readJson(context));
     using reading = beginReading?.(context.req.raw.signal);
     const options = { ...reading, masterKeys, nowMs: clock.nowMs() };
     return Response.json(inVnd(await resealDays(kv, from, options)));
@@ -61,7 +61,7 @@ export function addBookRoutes(
   });
 
   app.post("/sums/rebuild", async (context) => {
-    const { account } = rebuildBody.parse(await context.req.json());
+    const { account } = rebuildBody.parse(await readJson(context));
     const { kept } = await readKeptBalances(kv, masterKeys);
     const options = { nowMs: clock.nowMs(), afterDay: kept?.day };
     if (account === undefined) {

@@ -102,7 +102,7 @@ export interface RefusedWithBody<Why extends string> {
 
 /** Input that the schema of an operation refuses. */
 interface WrongInput extends Refused<"input"> {
-  /** The first field that is wrong. */
+  /** The first field that is wrong; empty where the input is no object. */
   readonly field: string;
 }
 
@@ -186,21 +186,32 @@ export function operation<In, Raw, Out, Why extends string = never>(
     async run(deps, raw, act) {
       const read = input.safeParse(raw);
       if (read.success) return await form.run(deps, read.data, act);
-      const field = read.error.issues[0]?.path[0];
-      return {
-        ...refused("input", "invalid_request", wrongInput(read.error)),
-        field: String(field),
-      };
+      const [field] = wrongFields(read.error);
+      return { ...refused("input", "invalid_request", wrongInput(read.error)), field: field ?? "" };
     },
   };
 }
 
 function wrongInput({ issues }: z.ZodError): string {
-  return issues.map((issue) => `${issue.path.join(".")}: ${issue.message}`).join("; ");
+  return issues.map(({ path, message }) =>
+    path.length === 0 ? message : `${path.join(".")}: ${message}`
+  ).join("; ");
+}
+
+/** The fields that are wrong, or are none. */
+function wrongFields({ issues }: z.ZodError): readonly string[] {
+  const names = issues.flatMap((issue) => {
+    const [field] = issue.path;
+    if (field !== undefined) return [String(field)];
+    return issue.code === "unrecognized_keys" ? issue.keys : [];
+  });
+  return [...new Set(names)];
 }
 
 /** Turns what an operation threw into the error that every surface shows. */
 export function operationError(error: unknown): unknown {
   if (!(error instanceof z.ZodError)) return error;
-  return new GatewayError("invalid_request", wrongInput(error));
+  const [field, another] = wrongFields(error);
+  const param = another === undefined ? field : undefined;
+  return new GatewayError("invalid_request", wrongInput(error), defined({ param }));
 }

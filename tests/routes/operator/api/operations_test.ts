@@ -5,6 +5,7 @@ import { getAccount, tryCreateAccount } from "../../../../kv/people/accounts/acc
 import { approveCampaign } from "../../../../kv/money/credits/campaigns.ts";
 import { operatorProgram } from "../../../../kv/people/audit/operator_audit.ts";
 import {
+  type OperationName,
   operationNames,
   operationPaths,
 } from "../../../../routes/operator/operations/contract/paths.ts";
@@ -96,6 +97,42 @@ Deno.test("a wrong request on an account changes nothing, and names the field", 
   assertEquals(await w.audited(), []);
   const account = await getAccount(w.gateway.kv, id);
   assertEquals([account?.blockedAtMs, account?.rateLimits], [undefined, undefined]);
+});
+
+Deno.test("a body that is no object of JSON is refused by each operation, and the field at fault is named", async () => {
+  await using w = await operatorApi();
+  const ask = async (name: OperationName, body: string | Uint8Array<ArrayBuffer>) => {
+    const { method, path } = operationPaths[name];
+    const filled = path.replaceAll(/:action\{[^}]*\}/g, "drain").replaceAll(
+      /:\w+(\{[^}]*\})?/g,
+      "x",
+    );
+    const headers = { authorization: `Bearer ${w.operatorKey}` };
+    const url = `http://gateway/operator${filled}`;
+    const response = await w.gateway.fetch(new Request(url, { method, headers, body }));
+    return { status: response.status, error: (await response.json()).error };
+  };
+  const halfOfLetter = Uint8Array.of(...new TextEncoder().encode('{"reason":"'), 0xe1, 0x22, 0x7d);
+  for (const name of operationNames.filter((one) => operationPaths[one].method !== "GET")) {
+    for (const body of ["{", "x", halfOfLetter]) {
+      const { status, error } = await ask(name, body);
+      assertEquals([status, error.code], [400, "invalid_json"], name);
+    }
+    for (const body of ["null", "[]", "1", '"x"']) {
+      const { status, error } = await ask(name, body);
+      assertEquals([status, error.code, error.param], [400, "invalid_request", null], name);
+      assertStringIncludes(error.message, "expected ", name);
+    }
+    const { status, error } = await ask(name, '{"no such field":1}');
+    assertEquals(status, 400, name);
+    assertStringIncludes(error.message, "no such field", name);
+  }
+  const one = await ask("announcements.publish", '{"kind":"incident","title":"t","text":""}');
+  assertEquals(one.error.param, "text");
+  const two = await ask("announcements.publish", '{"kind":"incident","title":"","text":""}');
+  assertEquals(two.error.param, null);
+  const alien = await ask("maintenance.set", '{"on":true,"because":"x"}');
+  assertEquals(alien.error.param, "because");
 });
 
 Deno.test("a campaign of a program gives nothing until a person agrees, whom no program replaces", async () => {

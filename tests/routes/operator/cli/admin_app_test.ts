@@ -133,6 +133,28 @@ Deno.test("money is not moved by hand under an operation id of the gateway's own
     assertEquals(await world.findings(), []);
   }));
 
+Deno.test("a body that is no JSON is the sender's fault, whichever command it is for", () =>
+  administered(async (world, app) => {
+    const { id } = await world.customer("ann");
+    const paths = [
+      "/accounts",
+      `/accounts/${id}/keys`,
+      `/accounts/${id}/credit`,
+      "/verify/reseal",
+      "/sums/rebuild",
+      "/archive",
+      "/maintenance",
+    ];
+    for (const path of paths) {
+      const refused = await app.request(path, { method: "POST", body: "{" });
+      assertEquals(
+        [refused.status, (await refused.json()).error.code],
+        [400, "invalid_json"],
+        path,
+      );
+    }
+  }));
+
 Deno.test("work that was given up is listed, tried again and forgotten by the command line", () =>
   administered(async ({ kv, nowMs }, app) => {
     const mailTo = (to: string) => ({ kind: "password_changed", to, locale: "en" });
