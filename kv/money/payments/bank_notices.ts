@@ -8,6 +8,7 @@ import {
   type BankNotice,
   type BankSource,
   bankSources,
+  isEventId,
   plainReference,
 } from "../../../core/trade/bank/bank_notice.ts";
 import type { OrderCode } from "../../../core/trade/bank/order_code.ts";
@@ -361,7 +362,9 @@ export function journalMarkText({ receivedAtMs, source, id }: JournalMark): stri
 export function parseJournalMark(text: string): JournalMark | undefined {
   const [at, source, ...id] = text.split(":");
   const known = bankSources.find((one) => one === source);
-  const receivedAtMs = Number(at);
-  const isMark = known !== undefined && Number.isSafeInteger(receivedAtMs) && id.length > 0;
-  return isMark ? { receivedAtMs, source: known, id: id.join(":") } : undefined;
+  const receivedAtMs = /^\d{1,15}$/.test(at ?? "") ? Number(at) : undefined;
+  const eventId = id.join(":");
+  return known !== undefined && receivedAtMs !== undefined && isEventId(eventId)
+    ? { receivedAtMs, source: known, id: eventId }
+    : undefined;
 }

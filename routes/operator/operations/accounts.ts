@@ -2,6 +2,7 @@
 import { z } from "zod";
 import { formatVnd } from "../../../core/billing/money/micro_vnd.ts";
 import { defined } from "../../../core/lib/base/defined.ts";
+import { normaliseEmail } from "../../../core/people/accounts/email_address.ts";
 import { type AccountId, parseId } from "../../../core/lib/ids/ids.ts";
 import { rateLimitsOf } from "../../../core/limits/limit_table.ts";
 import {
@@ -44,11 +45,13 @@ type Named = { readonly ok: true; readonly account: Account } | Refused<"account
 /** Finds an account by id or by e-mail address. */
 export async function namedAccount(kv: KeyValueStore, text: string): Promise<Named> {
   const id = parseId("account", text);
-  const isEmail = text.includes("@");
-  if (id === undefined && !isEmail) return notAnId(text);
-  const account = id === undefined
-    ? await findAccountByEmail(kv, text.toLowerCase())
-    : await getAccount(kv, id);
+  if (id === undefined && !text.includes("@")) return notAnId(text);
+  const email = normaliseEmail(text);
+  const account = id !== undefined
+    ? await getAccount(kv, id)
+    : email !== undefined
+    ? await findAccountByEmail(kv, email)
+    : undefined;
   return account === undefined ? noAccount(text) : { ok: true, account };
 }
 

@@ -128,11 +128,48 @@ Deno.test("a body that is no object of JSON is refused by each operation, and th
     assertStringIncludes(error.message, "no such field", name);
   }
   const one = await ask("announcements.publish", '{"kind":"incident","title":"t","text":""}');
-  assertEquals(one.error.param, "text");
+  assertEquals([one.error.param, one.error.message], [
+    "text",
+    "text: must have 1 to 2000 characters",
+  ]);
   const two = await ask("announcements.publish", '{"kind":"incident","title":"","text":""}');
   assertEquals(two.error.param, null);
   const alien = await ask("maintenance.set", '{"on":true,"because":"x"}');
   assertEquals(alien.error.param, "because");
+});
+
+Deno.test("ids, addresses and cursors of any length and kind are refused, and never a defect", async () => {
+  await using w = await operatorApi();
+  const { accountId } = await w.gateway.customer();
+  const long = "x".repeat(3_000);
+  const texts = [
+    long,
+    `${long}@example.com`,
+    "a\u0000b@example.com",
+    accountId,
+    newId("invoice", 1),
+    `1:sepay:${long}`,
+    "1:sepay:a\u0000b",
+    "-5:sepay:1",
+    "1e3:sepay:1",
+    "99999999999999999999:sepay:1",
+    "9007199254740993",
+    "-1",
+    "..",
+    "",
+  ];
+  for (const name of operationNames.filter((one) => operationPaths[one].method === "GET")) {
+    const { path } = operationPaths[name];
+    for (const text of texts.map(encodeURIComponent)) {
+      const asked = path.includes(":")
+        ? [path.replaceAll(/:\w+(\{[^}]*\})?/g, text)]
+        : ["before", "after", "account"].map((field) => `${path}?${field}=${text}`);
+      for (const one of asked) {
+        const { status, body } = await w.send("GET", one);
+        assert([200, 400, 404].includes(status), `${status} ${one} ${JSON.stringify(body)}`);
+      }
+    }
+  }
 });
 
 Deno.test("a campaign of a program gives nothing until a person agrees, whom no program replaces", async () => {
