@@ -8,6 +8,7 @@ import { billableFeatures } from "../wire/contract/features.ts";
 import { routeCapabilitiesSchema } from "../wire/contract/capabilities.ts";
 import { maxOutputTokensOfCall, maxReportedTokens } from "../billing/tokens/limits.ts";
 import { maxCallMs, maxModelNameChars } from "../lib/base/limits.ts";
+import { isOneLine, oneLineForm } from "../lib/base/plain_text.ts";
 import { driverHeaders } from "../net/http1/request_head.ts";
 import { modelKinds } from "./entries/model.ts";
 import { videoRulesSchema } from "./entries/video_rules.ts";
@@ -190,10 +191,7 @@ export const modelSchema = z.strictObject({
   id: name,
   kind: z.enum(modelKinds),
   family: z.string().min(1).max(64),
-  displayName: z.string().min(1).max(128).refine(
-    (text) => !/[\p{Cc}\p{Bidi_Control}\u2028\u2029]/u.test(text),
-    "must have no control characters, line breaks or marks of text direction",
-  ).optional(),
+  displayName: z.string().min(1).max(128).refine(isOneLine, oneLineForm).optional(),
   contextWindow: z.int().positive().max(maxReportedTokens).optional()
     .describe("As stated by the provider: reports of usage far beyond it are not believed."),
   maxOutputTokens: z.int().positive().max(maxOutputTokensOfCall).optional()

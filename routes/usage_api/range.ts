@@ -20,9 +20,12 @@ export function shiftDay(day: string, count: number): string {
   return new Date(Date.parse(`${day}T00:00:00Z`) + count * dayMs).toISOString().slice(0, 10);
 }
 
-/** Parses a day from outside: a real date in the form of an `<input type="date">`. */
+/**
+ * Parses a day from outside: a real date in the form of an `<input type="date">`, of this millennium, so that the days
+ * around it have the same form.
+ */
 export function parseDay(text: string | undefined): string | undefined {
-  if (text === undefined || !/^[2-9]\d{3}-\d{2}-\d{2}$/.test(text)) return undefined;
+  if (text === undefined || !/^2\d{3}-\d{2}-\d{2}$/.test(text)) return undefined;
   const atMs = Date.parse(`${text}T00:00:00Z`);
   return Number.isNaN(atMs) || shiftDay(text, 0) !== text ? undefined : text;
 }

@@ -4,6 +4,7 @@
  */
 import { microVndPerVnd } from "../../billing/money/micro_vnd.ts";
 import { defined } from "../../lib/base/defined.ts";
+import { isOneLine } from "../../lib/base/plain_text.ts";
 import { recordOf } from "../../lib/base/record_of.ts";
 import { parseVietnamMoment } from "../../lib/time/vietnam_time.ts";
 import { parseTypedAmount } from "../statements/statement_csv.ts";
@@ -38,7 +39,7 @@ export type CampaignField =
 /** All fields, in the order of forms and of the command. */
 export const campaignFields = {
   kind: { input: "kind", form: "signup, voucher or bonus" },
-  name: { input: "name", form: `1 to ${maxCampaignNameChars} characters` },
+  name: { input: "name", form: `1 to ${maxCampaignNameChars} characters of one line` },
   amount: {
     input: "vnd",
     maxVnd: maxGiftVnd,
@@ -149,7 +150,9 @@ function termsOf(fields: CampaignFields, nowMs: number): CampaignTerms {
   const kind = campaignKinds.find((one) => one === fields.kind);
   if (kind === undefined) throw new WrongField("kind");
   const name = fields.name.trim();
-  if (name === "" || name.length > maxCampaignNameChars) throw new WrongField("name");
+  if (name === "" || name.length > maxCampaignNameChars || !isOneLine(name)) {
+    throw new WrongField("name");
+  }
   const budgetMicroVnd = money("budget");
   const maxGrants = number("maxGrants");
   if (budgetMicroVnd === undefined && maxGrants === undefined) throw new WrongField("budget");

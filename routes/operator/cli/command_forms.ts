@@ -8,10 +8,10 @@ import { maxCatalogReasonChars } from "../../../kv/services/catalog/versions.ts"
 import {
   maxKeyNameChars,
   maxOperationIdChars,
-  maxReasonChars,
   minOperationIdChars,
   minReasonChars,
 } from "./commands/accounts.ts";
+import { maxReasonChars } from "../operations/contract/texts.ts";
 
 /** A request to the admin app. */
 export interface AdminRequest {

@@ -16,12 +16,10 @@ import { setRateLimits } from "../../../kv/people/accounts/rate_limits.ts";
 import { isActive, listApiKeys } from "../../../kv/people/api_keys/api_keys.ts";
 import type { KeyValueStore } from "../../../kv/engine/store/key_value_store.ts";
 import { operation, type Refused, refused } from "./contract/operation.ts";
+import { reasonText } from "./contract/texts.ts";
 
 /** Accounts of a page: more than a person reads in a terminal. */
 const maxAccountsListed = 1_000;
-
-/** Characters of a reason for an act on an account: a few sentences. */
-const maxReasonChars = 500;
 
 /** Models of one account with limits of their own: more would be a price list. */
 const maxLimitedModels = 50;
@@ -63,9 +61,9 @@ function noAccount(text: string) {
   return refused("account", "not_found", `No such account: ${text}`);
 }
 
-const reason = z.string().min(1).max(maxReasonChars);
-
-const limit = z.union([z.int().min(1).max(maxLimit), z.literal("none")]);
+const limit = z.union([z.int().min(1).max(maxLimit), z.literal("none")], {
+  error: `must be a whole number from 1 to ${maxLimit}, or "none"`,
+});
 
 /** Limits in place of the defaults, those that can bind the subject; what is absent keeps the default. */
 const accountLimits = z.partialRecord(z.enum(rateLimitsOf("account")), limit);
@@ -165,7 +163,7 @@ export const turnAccount = operation({
   name: "accounts.block",
   summary: "Blocks an account (sign-in and calls are refused, the money stays), or unblocks it",
   effect: "acts",
-  input: z.strictObject({ account: z.string(), blocked: z.boolean(), reason }),
+  input: z.strictObject({ account: z.string(), blocked: z.boolean(), reason: reasonText }),
   output: accountRow,
   async run({ kv }, { account: text, blocked, reason }, act) {
     const named = await namedAccount(kv, text);
@@ -187,7 +185,7 @@ export const limitAccount = operation({
     models: z.record(z.string(), modelLimits).default({}).describe(
       "Limits on single models, by id.",
     ),
-    reason,
+    reason: reasonText,
   }),
   output: z.object({
     id: z.string(),

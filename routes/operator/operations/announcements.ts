@@ -12,6 +12,7 @@ import {
 } from "../../../kv/people/operators/announcements.ts";
 import { effectiveMomentForm, effectiveMomentMs } from "./contract/editing.ts";
 import { operation, refused } from "./contract/operation.ts";
+import { lineText, proseText } from "./contract/texts.ts";
 
 const announcementRow = z.object({
   id: z.string(),
@@ -33,7 +34,7 @@ function rowOf({ id, kind, title, startsAtMs, endedAtMs, updates }: Announcement
   };
 }
 
-const text = z.string().min(1).max(maxAnnouncementTextChars);
+const text = proseText(maxAnnouncementTextChars);
 
 /** Lists announcements. */
 export const latestAnnouncements = operation({
@@ -55,7 +56,7 @@ export const announce = operation({
   effect: "acts",
   input: z.strictObject({
     kind: z.enum(announcementKinds),
-    title: z.string().min(1).max(maxAnnouncementTitleChars),
+    title: lineText(maxAnnouncementTitleChars),
     text,
     startsAt: z.string().optional().describe("A time with its zone; absent: now."),
   }),

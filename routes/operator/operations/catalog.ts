@@ -32,8 +32,9 @@ import {
   refused,
   type RefusedWithBody,
 } from "./contract/operation.ts";
+import { proseText } from "./contract/texts.ts";
 
-const reason = z.string().min(1).max(maxCatalogReasonChars);
+const reason = proseText(maxCatalogReasonChars);
 const moment = z.string().optional();
 const contents = z.record(z.string(), z.unknown());
 

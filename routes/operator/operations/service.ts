@@ -14,6 +14,7 @@ import {
 } from "../../../kv/people/operators/switches.ts";
 import { boundedRange, requireRange } from "../../usage_api/range.ts";
 import { operation, refused } from "./contract/operation.ts";
+import { proseText } from "./contract/texts.ts";
 
 function routeJson({ model, route, switched, operations, credentials }: RouteReport) {
   return {
@@ -95,7 +96,7 @@ export const turnRoute = operation({
   input: z.strictObject({
     id: z.string(),
     action: z.enum(routeActions),
-    reason: z.string().min(1).max(maxSwitchReasonChars).default("operator"),
+    reason: proseText(maxSwitchReasonChars).default("operator"),
   }),
   output: z.object({ id: z.string(), switched: z.enum(["enabled", "disabled", "draining"]) }),
   async run({ control, routes, log }, { id, action, reason }, act) {
@@ -169,7 +170,7 @@ export const turnMaintenance = operation({
   effect: "acts",
   input: z.strictObject({
     on: z.boolean(),
-    message: z.string().min(1).max(maxSwitchReasonChars).default(plainMaintenanceMessage),
+    message: proseText(maxSwitchReasonChars).default(plainMaintenanceMessage),
   }),
   output: maintenanceState,
   async run({ control, log }, { on, message }, act) {

@@ -13,6 +13,7 @@ import {
 import { forgetSecondFactor } from "../../../../kv/people/accounts/second_factor.ts";
 import { requireAccount } from "../../operations/accounts.ts";
 import { balanceIn } from "../../operations/contract/operation.ts";
+import { lineText, maxReasonChars, proseText } from "../../operations/contract/texts.ts";
 import { type AdminDeps, readJson } from "./admin_deps.ts";
 import { defined } from "../../../../core/lib/base/defined.ts";
 import { type ApiKeyId, parseId } from "../../../../core/lib/ids/ids.ts";
@@ -52,7 +53,7 @@ export function movementSummary(amountMicroVnd: bigint, status: "applied" | "dup
 export const maxKeyNameChars = 100;
 
 const keyBody = z.strictObject({
-  name: z.string().min(1).max(maxKeyNameChars).default("admin"),
+  name: lineText(maxKeyNameChars).default("admin"),
 });
 
 function keyIdOf(text: string): ApiKeyId {
@@ -91,25 +92,18 @@ export function addKeyRoutes(
 /** Characters of the shortest reason for a correction of a wallet. */
 export const minReasonChars = 3;
 
-/** Characters of the longest reason, which appears in the statement: a few sentences. */
-export const maxReasonChars = 500;
-
 /** Characters of the shortest operation id given by hand: a shorter one would be used again by accident. */
 export const minOperationIdChars = 8;
 
 /** Characters of the longest operation id given by hand. */
 export const maxOperationIdChars = 100;
 
-function textOf(minChars: number, maxChars: number) {
-  const error = `must have ${minChars} to ${maxChars} characters`;
-  return z.string({ error }).min(minChars, { error }).max(maxChars, { error });
-}
-
 const accountBody = z.strictObject({ email: z.email().optional() });
 const creditBody = z.strictObject({
   vnd: z.string(),
-  reason: textOf(minReasonChars, maxReasonChars),
-  operationId: textOf(minOperationIdChars, maxOperationIdChars)
+  reason: proseText(maxReasonChars, minReasonChars),
+  // The store would write all halves of characters as the same one, under which the movement would not be found.
+  operationId: lineText(maxOperationIdChars, minOperationIdChars)
     .refine(
       (id) => !isOwnOperationId(id),
       "is the gateway's own (a bank notice is credited on the operator's pages); use another",

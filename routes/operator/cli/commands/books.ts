@@ -8,15 +8,16 @@ import { rebuildAllDaySums, rebuildDaySums } from "../../../../kv/money/receipts
 import { readKeptBalances } from "../../../../kv/services/verify/days/kept_balances.ts";
 import { resealDays, verifyMoney } from "../../../../kv/services/verify/verify_books.ts";
 import { requireAccount } from "../../operations/accounts.ts";
+import { day } from "../../operations/contract/texts.ts";
 import { type AdminDeps, readJson, type StoreReading } from "./admin_deps.ts";
 import type { KeyValueStore } from "../../../../kv/engine/store/key_value_store.ts";
 
 const verifyQuery = z.strictObject({
   full: z.literal("yes").optional(),
-  from: z.iso.date("must be a day such as 2026-11-20").optional(),
+  from: day.optional(),
 });
 
-const resealBody = z.strictObject({ from: z.iso.date("must be a day such as 2026-11-20") });
+const resealBody = z.strictObject({ from: day });
 
 const rebuildBody = z.strictObject({ account: z.string().optional() });
 

@@ -18,10 +18,9 @@ import {
 } from "../../../../kv/services/warehouse/day_tables.ts";
 import { checkpointKey } from "../../../../kv/engine/schema/keys.ts";
 import type { KeyValueStore } from "../../../../kv/engine/store/key_value_store.ts";
+import { day } from "../../operations/contract/texts.ts";
 import type { AdminDeps, StoreReading } from "./admin_deps.ts";
 import { exists, writeWholeFile } from "./whole_file.ts";
-
-const day = z.iso.date("must be a day such as 2026-11-20");
 
 const daysQuery = z.strictObject({ from: day, to: day.optional() });
 

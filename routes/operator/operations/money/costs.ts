@@ -12,8 +12,7 @@ import {
 } from "../../../../kv/money/costs/margins.ts";
 import { readProviderSheet, withoutDays } from "../../../../kv/money/costs/provider_sheet.ts";
 import { operation, type Refused, refused } from "../contract/operation.ts";
-
-const day = z.iso.date("must be a day such as 2026-11-20");
+import { day } from "../contract/texts.ts";
 
 /** The refusal of a range of days that ends before it begins. */
 function orderRefusal(from: string, to: string): Refused<"order"> | undefined {

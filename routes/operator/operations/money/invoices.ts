@@ -26,12 +26,10 @@ import {
   type OperationResult,
   refused,
 } from "../contract/operation.ts";
+import { day, lineText, optionalLine, reasonText } from "../contract/texts.ts";
 
 /** Requests of one state in one export; the rest follows in the next. */
 const maxExportedInvoices = 1_000;
-
-/** Characters of a reason that a customer reads: a few sentences. */
-const maxReasonChars = 500;
 
 const invoiceRow = z.looseObject({ reference_code: z.string(), state: z.enum(invoiceStates) })
   .describe("As the export for invoicing providers has it.");
@@ -136,16 +134,6 @@ async function moveTo(
   return { ok: true, body: rowOf(moved.invoice) };
 }
 
-const reason = z.string().min(1).max(maxReasonChars);
-
-function issuedText({ maxChars }: { readonly maxChars: number }) {
-  return z.string().min(1).max(maxChars);
-}
-
-function issuedCode({ maxChars }: { readonly maxChars: number }) {
-  return z.string().max(maxChars).optional();
-}
-
 /** Marks a request as issued. */
 export const issueInvoice = operation({
   name: "invoices.issue",
@@ -153,11 +141,11 @@ export const issueInvoice = operation({
   effect: "acts",
   input: z.strictObject({
     invoice: z.string(),
-    series: issuedText(issuedFields.series),
-    number: issuedText(issuedFields.number),
-    date: z.iso.date("must be a day such as 2026-11-20"),
-    authorityCode: issuedCode(issuedFields.authorityCode),
-    lookupCode: issuedCode(issuedFields.lookupCode),
+    series: lineText(issuedFields.series.maxChars),
+    number: lineText(issuedFields.number.maxChars),
+    date: day,
+    authorityCode: optionalLine(issuedFields.authorityCode.maxChars),
+    lookupCode: optionalLine(issuedFields.lookupCode.maxChars),
   }),
   output: invoiceRow,
   run(deps, { invoice, series, number, date, authorityCode, lookupCode }, act) {
@@ -185,7 +173,7 @@ export const rejectInvoice = operation({
   name: "invoices.reject",
   summary: "Rejects a request; a mail tells the customer the reason",
   effect: "acts",
-  input: z.strictObject({ invoice: z.string(), reason }),
+  input: z.strictObject({ invoice: z.string(), reason: reasonText }),
   output: invoiceRow,
   run: (deps, { invoice, reason }, act) => moveTo(deps, invoice, { to: "rejected", reason }, act),
 });
@@ -195,7 +183,7 @@ export const replaceInvoice = operation({
   name: "invoices.replace",
   summary: "Marks an issued invoice as wrong: the customer asks again, and the new one names it",
   effect: "acts",
-  input: z.strictObject({ invoice: z.string(), reason }),
+  input: z.strictObject({ invoice: z.string(), reason: reasonText }),
   output: invoiceRow,
   run: (deps, { invoice, reason }, act) => moveTo(deps, invoice, { to: "replaced", reason }, act),
 });

@@ -26,6 +26,7 @@ import {
   type OperatorDeps,
   operatorOf,
   type OperatorPage,
+  reasonOf,
 } from "../base/frame.tsx";
 import { confirmAct, seenField } from "../dossier/dossier_view.tsx";
 import { frameTexts } from "../base/texts.ts";
@@ -57,9 +58,9 @@ async function adjust(c: OperatorContext, deps: OperatorDeps) {
   const t = frameTexts[c.get("visitor").locale];
   const form = await readForm(c);
   const amountMicroVnd = parseTypedVnd(form.text("amount"));
-  const reason = form.text("reason");
+  const reason = reasonOf(form);
   if (amountMicroVnd === undefined) return await accountPage(c, deps, account, t.problems.amount);
-  if (reason === "") return await accountPage(c, deps, account, t.problems.reason);
+  if (reason === undefined) return await accountPage(c, deps, account, t.problems.reason);
   const formId = form.formId();
   if (formId === undefined) return await accountPage(c, deps, account, t.problems.busy);
   const adjustment: Adjustment = { accountId: account.id, amountMicroVnd, reason };

@@ -24,6 +24,8 @@ import type { LiveCatalog } from "../../../../kv/services/catalog/live_catalog.t
 import type { Authority } from "../../../../kv/people/operators/operator_authority.ts";
 import type { RateView } from "../../../dashboard/page/rate_view.ts";
 import type { OperationAct, OperationDeps } from "../../operations/contract/operation.ts";
+import { maxReasonChars, reasonText } from "../../operations/contract/texts.ts";
+import type { PostedForm } from "../../../dashboard/page/form_data.ts";
 import type { PageDeps } from "../../../dashboard/page/page_deps.ts";
 import type { SepayPollResult } from "../../../payments/sepay_poll.ts";
 import type { Locale } from "../../../dashboard/text/i18n.ts";
@@ -99,9 +101,14 @@ export function ReasonField({ locale, id }: { locale: Locale; id?: string }) {
       id={id}
       label={frameTexts[locale].reason}
       required
-      maxlength={500}
+      maxlength={maxReasonChars}
     />
   );
+}
+
+/** Reads a reason; `undefined` if it is missing, longer than the field takes, or no text that can be shown. */
+export function reasonOf(form: PostedForm, field = "reason"): string | undefined {
+  return reasonText.safeParse(form.text(field)).data;
 }
 
 /** The context of a request to an operator's page. */

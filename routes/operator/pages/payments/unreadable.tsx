@@ -16,12 +16,14 @@ import {
 } from "../../../dashboard/components/mod.ts";
 import { readForm } from "../../../dashboard/page/form_data.ts";
 import type { DashboardEnv, Visitor } from "../../../dashboard/page/visitor.ts";
+import { maxReasonChars } from "../../operations/contract/texts.ts";
 import { bankTexts } from "../base/bank_texts.ts";
 import {
   doneAt,
   type OperatorContext,
   type OperatorDeps,
   operatorOf,
+  reasonOf,
   renderOperatorPage,
 } from "../base/frame.tsx";
 import { frameTexts } from "../base/texts.ts";
@@ -44,7 +46,12 @@ function NoticeCard({ notice, visitor }: { notice: UnreadableNotice; visitor: Vi
         <PostForm visitor={visitor} action={unreadablePath} class="inline-form">
           <input type="hidden" name="source" value={notice.source} />
           <input type="hidden" name="hash" value={notice.contentHash} />
-          <TextField name="note" label={frameTexts[locale].reason} required maxlength={200} />
+          <TextField
+            name="note"
+            label={frameTexts[locale].reason}
+            required
+            maxlength={maxReasonChars}
+          />
           <SubmitButton tone="plain">{t.markIgnored}</SubmitButton>
         </PostForm>
       </details>
@@ -76,9 +83,9 @@ async function setAside(c: OperatorContext, deps: OperatorDeps) {
   const t = frameTexts[c.get("visitor").locale];
   const form = await readForm(c);
   const source = bankSources.find((known) => known === form.text("source"));
-  const note = form.text("note");
+  const note = reasonOf(form, "note");
   if (source === undefined) return await unreadableList(c, deps, t.problems.missing);
-  if (note === "") return await unreadableList(c, deps, t.problems.reason);
+  if (note === undefined) return await unreadableList(c, deps, t.problems.reason);
   const done = await setAsideUnreadable(
     deps.kv,
     { source, contentHash: form.text("hash") },

@@ -46,6 +46,7 @@ import {
   type OperatorDeps,
   operatorOf,
   type OperatorPage,
+  reasonOf,
   renderOperatorPage,
   SearchForm,
 } from "../base/frame.tsx";
@@ -151,9 +152,9 @@ async function assign(c: OperatorContext, deps: OperatorDeps) {
   if (ref === undefined || row === null) return await notFoundPage(c);
   const form = await readForm(c);
   const target = await targetOf(deps, form.text("target"));
-  const reason = form.text("reason");
+  const reason = reasonOf(form);
   if (target === undefined) return await noticePage(c, deps, t.problems.target);
-  if (reason === "") return await noticePage(c, deps, t.problems.reason);
+  if (reason === undefined) return await noticePage(c, deps, t.problems.reason);
   const assignment = { ref, target, reason };
   const { amountMicroVnd } = row.event;
   const act = { kind: "assign", amountMicroVnd, ...assignment } as const;
@@ -192,7 +193,7 @@ async function assign(c: OperatorContext, deps: OperatorDeps) {
 
 /** Reads a decision from the form, or the name of the missing field. */
 function verdictOf(form: PostedForm): Verdict | "reason" | "not_same" {
-  const note = form.text("note");
+  const note = reasonOf(form, "note");
   switch (form.text("verdict")) {
     case "duplicate": {
       const [source, ...rest] = form.text("of").split(":");
@@ -203,11 +204,11 @@ function verdictOf(form: PostedForm): Verdict | "reason" | "not_same" {
         : { kind: "duplicate", of: { source: parsed, id } };
     }
     case "ignore":
-      return note === "" ? "reason" : { kind: "ignore", note };
+      return note === undefined ? "reason" : { kind: "ignore", note };
     case "start_refund":
-      return note === "" ? "reason" : { kind: "start_refund", note };
+      return note === undefined ? "reason" : { kind: "start_refund", note };
     case "finish_refund":
-      return note === "" ? "reason" : { kind: "finish_refund", bankReference: note };
+      return note === undefined ? "reason" : { kind: "finish_refund", bankReference: note };
     default:
       return { kind: "return" };
   }

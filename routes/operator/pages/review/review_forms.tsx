@@ -13,6 +13,7 @@ import {
 } from "../../../dashboard/components/mod.ts";
 import type { Visitor } from "../../../dashboard/page/visitor.ts";
 import { bankTexts } from "../base/bank_texts.ts";
+import { maxReasonChars } from "../../operations/contract/texts.ts";
 import { ReasonField } from "../base/frame.tsx";
 import { frameTexts } from "../base/texts.ts";
 import type { BankNotice } from "../../../../core/trade/bank/bank_notice.ts";
@@ -178,7 +179,7 @@ function VerdictForm({ visitor, action, verdict, children, button }: {
 
 /** A field of a decision. Its id is unique because several decisions are on the page. */
 function NoteField(field: { id: string; name: string; label: string; value?: string }) {
-  return <TextField {...field} required maxlength={500} />;
+  return <TextField {...field} required maxlength={maxReasonChars} />;
 }
 
 /** The other decisions that the state of the notice allows. */

@@ -53,7 +53,7 @@ const texts = defineTexts({
     list: "Latest",
     none: "There are no announcements",
     noneHint: "Incidents and planned maintenance appear here.",
-    incomplete: "Give a title and a text.",
+    incomplete: "Give a title and a text, neither too long.",
     badTime: "The time must be a date with hours and minutes.",
     refusals: {
       missing: "It no longer exists.",
@@ -77,7 +77,7 @@ const texts = defineTexts({
     list: "Gần đây",
     none: "Chưa có thông báo nào",
     noneHint: "Sự cố và bảo trì có kế hoạch sẽ hiện ở đây.",
-    incomplete: "Hãy điền tiêu đề và nội dung.",
+    incomplete: "Hãy điền tiêu đề và nội dung, không quá dài.",
     badTime: "Thời gian phải là ngày kèm giờ và phút.",
     refusals: {
       missing: "Mục này không còn nữa.",
@@ -170,8 +170,8 @@ async function publish(c: OperatorContext, deps: OperatorDeps) {
   const starts = form.text("starts");
   const published = await announce.run(deps, {
     kind: announcementKinds.find((one) => one === form.text("kind")) ?? "incident",
-    title: form.text("title").slice(0, maxAnnouncementTitleChars),
-    text: form.text("text").slice(0, maxAnnouncementTextChars),
+    title: form.text("title"),
+    text: form.text("text"),
     // The field has Vietnam time.
     ...(starts !== "" && { startsAt: `${starts}+07:00` }),
   }, actOf(c, deps));
@@ -185,7 +185,7 @@ async function update(c: OperatorContext, deps: OperatorDeps) {
   const form = await readForm(c);
   const updated = await addAnnouncementUpdate.run(deps, {
     announcement: c.req.param("id") ?? "",
-    text: form.text("text").slice(0, maxAnnouncementTextChars),
+    text: form.text("text"),
     ends: form.text("ends") === "yes",
   }, actOf(c, deps));
   if (updated.ok) return doneAt(c, path, "resolved");

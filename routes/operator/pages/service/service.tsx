@@ -375,7 +375,7 @@ async function changeMaintenance(c: OperatorContext, deps: OperatorDeps) {
   const t = frameTexts[c.get("visitor").locale];
   const form = await readForm(c);
   const on = form.text("on") === "yes";
-  const message = form.text("message").slice(0, maxSwitchReasonChars);
+  const message = form.text("message");
   const turned = await turnMaintenance.run(deps, on ? { on, message } : { on }, actOf(c, deps));
   if (!turned.ok) return await servicePage(c, deps, t.problems.reason);
   return doneAt(c, "/operator/service", "switched");
@@ -386,7 +386,7 @@ async function changeRoute(c: OperatorContext, deps: OperatorDeps) {
   const form = await readForm(c);
   const id = form.text("route");
   const action = routeActions.find((one) => one === form.text("action"));
-  const reason = form.text("reason").slice(0, maxSwitchReasonChars);
+  const reason = form.text("reason");
   if (action === undefined) return await notFoundPage(c);
   const turned = await turnRoute.run(deps, { id, action, reason }, actOf(c, deps));
   if (!turned.ok) {

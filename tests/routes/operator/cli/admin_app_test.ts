@@ -133,6 +133,28 @@ Deno.test("money is not moved by hand under an operation id of the gateway's own
     assertEquals(await world.findings(), []);
   }));
 
+Deno.test("an operation id is a line that the store keeps as it is, so that verification finds its movement", () =>
+  administered(async (world, app) => {
+    const ann = await world.customer("ann");
+    const move = (operationId: string, reason = "bank is late") =>
+      app.request(`/accounts/${ann.id}/credit`, {
+        method: "POST",
+        body: JSON.stringify({ vnd: "5000", reason, operationId }),
+      });
+    for (const id of ["late-1\ud83d", "late-1\u0000", "late\n-bank", "        ", "short"]) {
+      const refused = await move(id);
+      assertEquals(refused.status, 400, JSON.stringify(id));
+      assertEquals((await refused.json()).error.param, "operationId", JSON.stringify(id));
+    }
+    for (const reason of ["   ", "a\u0000bc", "ab", "x".repeat(501)]) {
+      assertEquals((await move("late-bank-1", reason)).status, 400, JSON.stringify(reason));
+    }
+    assertEquals((await move(" muộn-🏦-1 ")).status, 200);
+    assertEquals((await (await move("muộn-🏦-1")).json()).status, "duplicate");
+    assertEquals(await world.balanceVnd(ann.id), 5_000);
+    assertEquals(await world.findings(), []);
+  }));
+
 Deno.test("a body that is no JSON is the sender's fault, whichever command it is for", () =>
   administered(async (world, app) => {
     const { id } = await world.customer("ann");
