@@ -228,7 +228,8 @@ function withoutUndefined(account: { [F in keyof Account]: Account[F] | undefine
 // Blocks accounts: sign-in and API keys stop on all instances within two seconds; the money stays.
 
 /**
- * Blocks or unblocks an account.
+ * Blocks or unblocks an account; a block with another reason replaces the reason. What is so already is left as it is,
+ * without an audit line.
  *
  * @returns the changed account; `undefined` if it does not exist or was deleted
  * @throws {GatewayError} `overloaded` if others kept changing it at the same time
@@ -242,7 +243,10 @@ export async function setBlocked(
   return await writeAccount<Account | undefined>(async () => {
     const entry = await kv.get<Account>(accountKey(accountId));
     if (entry.value === null || entry.value.deletedAtMs !== undefined) return { done: undefined };
-    const { blockedAtMs, blockedReason: _, ...rest } = entry.value;
+    const { blockedAtMs, blockedReason, ...rest } = entry.value;
+    const isBlocked = blockedAtMs !== undefined;
+    const isSame = isBlocked === change.blocked && (!isBlocked || blockedReason === change.reason);
+    if (isSame) return { done: entry.value };
     const account: Account = change.blocked
       ? { ...rest, blockedAtMs: blockedAtMs ?? act.nowMs, blockedReason: change.reason }
       : rest;

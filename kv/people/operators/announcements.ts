@@ -11,8 +11,11 @@ export const maxAnnouncementTitleChars = 120;
 /** Characters of an update: a few paragraphs. */
 export const maxAnnouncementTextChars = 2_000;
 
-/** Updates of one announcement; a day of trouble has a dozen. */
+/** Updates of one announcement, but for the one that ends it; a day of trouble has a dozen. */
 const maxUpdates = 50;
+
+/** Characters of all updates, but for the one that ends it: with that one, two thirds of what a row takes. */
+const maxAllTextChars = 20_000;
 
 /** Announcements that pages read: more are of no interest to anybody. */
 const readAnnouncements = 20;
@@ -69,9 +72,10 @@ export async function publishAnnouncement(
 }
 
 /**
- * Adds an update, and ends the announcement if `ends`.
+ * Adds an update, and ends the announcement if `ends`. One that is not over can always be ended.
  *
- * @returns `missing` if there is none, `full` if it has the most updates; `conflict` if others kept changing it
+ * @returns `missing` if there is none, `full` if it has no room for another update; `conflict` if others kept changing
+ * it
  */
 export async function updateAnnouncement(
   kv: KeyValueStore,
@@ -84,23 +88,29 @@ export async function updateAnnouncement(
     const entry = await kv.get<Announcement>(announcementKey(id));
     const { value } = entry;
     if (value === null) return { done: "missing" };
-    if (value.updates.length >= maxUpdates) return { done: "full" };
+    const isEnd = ends && value.endedAtMs === undefined;
     const update = { atMs: nowMs, text: text.slice(0, maxAnnouncementTextChars) };
+    if (!isEnd && !hasRoomFor(update.text, value)) return { done: "full" };
     const changed: Announcement = {
       ...value,
       updates: [...value.updates, update],
-      ...(ends && value.endedAtMs === undefined ? { endedAtMs: nowMs } : {}),
+      ...(isEnd && { endedAtMs: nowMs }),
     };
     const operation = kv.atomic().check(entry).set(entry.key, changed);
     addAuditLine(operation, operator, {
       act: "announcement_updated",
       subject: id,
-      detail: `${ends ? "ended: " : ""}${update.text}`,
+      detail: `${isEnd ? "ended: " : ""}${update.text}`,
       atMs: nowMs,
     });
     return (await operation.commit()).ok ? { done: changed } : "again";
   }, { attempts: writeAttempts });
   return outcome === "conflict" ? outcome : outcome.done;
+}
+
+function hasRoomFor(text: string, { updates }: Announcement): boolean {
+  const chars = updates.reduce((sum, update) => sum + update.text.length, text.length);
+  return updates.length < maxUpdates && chars <= maxAllTextChars;
 }
 
 /** Lists the latest announcements, newest first. */

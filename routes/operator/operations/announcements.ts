@@ -72,7 +72,7 @@ export const announce = operation({
 });
 
 const refusals = {
-  full: "it has too many updates; publish another one",
+  full: "it has too many updates; end it, and publish another one",
   conflict: "others kept changing it; look again",
 } as const;
 

@@ -201,7 +201,7 @@ export function editingOf({ kv, clock, catalog, config, control }: Gateway): Cat
 
 // Reads the moment from which a change is in force.
 
-/** Milliseconds ahead of now that a moment may be: price lists are announced months before, not years. */
+/** Milliseconds from now that a moment may be: price lists are announced months before, not years. */
 const furthestMs = 366 * dayMs;
 
 /** What a moment must be, for messages. */
@@ -211,14 +211,14 @@ export const effectiveMomentForm =
 /**
  * Reads a time with its zone, such as `2026-12-01T00:00:00+07:00`.
  *
- * @returns undefined if it is none, or further ahead than a year
+ * @returns undefined if it is none, or further from now than a year
  */
 export function effectiveMomentMs(text: string, nowMs: number): number | undefined {
   if (!/^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}(?::\d{2}(?:\.\d{1,3})?)?(?:Z|[+-]\d{2}:\d{2})$/.test(text)) {
     return undefined;
   }
   const ms = Date.parse(text);
-  return Number.isNaN(ms) || ms > nowMs + furthestMs ? undefined : ms;
+  return Math.abs(ms - nowMs) <= furthestMs ? ms : undefined;
 }
 
 // Writes a version of the catalogue for programs.

@@ -78,8 +78,9 @@ export async function exportInvoices(
     }
     const move = { to: "exported" } as const;
     const moved = await moveInvoice(kv, { id: invoice.id, move, operator, nowMs });
-    // A request that was moved or rejected meanwhile is left out.
-    if (moved.ok) invoices.push(moved.invoice);
+    const now = moved.ok ? moved.invoice : (await getInvoice(kv, invoice.id)).value;
+    // One that another export has just marked is in both; one that was issued or rejected meanwhile is left out.
+    if (now?.state === "exported") invoices.push(now);
   }
   return invoices;
 }

@@ -57,7 +57,7 @@ const texts = defineTexts({
     badTime: "The time must be a date with hours and minutes.",
     refusals: {
       missing: "It no longer exists.",
-      full: "It has too many updates; publish another one.",
+      full: "It has too many updates; end it, and publish another one.",
       conflict: "Another operator has changed it meanwhile. Look again.",
     },
   },
@@ -81,7 +81,7 @@ const texts = defineTexts({
     badTime: "Thời gian phải là ngày kèm giờ và phút.",
     refusals: {
       missing: "Mục này không còn nữa.",
-      full: "Đã có quá nhiều cập nhật; hãy đăng thông báo khác.",
+      full: "Đã có quá nhiều cập nhật; hãy kết thúc rồi đăng thông báo khác.",
       conflict: "Người vận hành khác vừa thay đổi. Hãy xem lại.",
     },
   },

@@ -53,6 +53,24 @@ Deno.test("a program lists, shows, blocks and limits accounts, with audit lines"
   ]);
 });
 
+Deno.test("an act on an account that changes nothing leaves no line, however often it is sent", async () => {
+  await using w = await operatorApi();
+  const { accountId: id } = await w.gateway.customer();
+  const block = (blocked: boolean, reason: string) =>
+    w.done("accounts.block", `/api/accounts/${id}/block`, { blocked, reason });
+  await block(false, "not blocked");
+  const sent = await Promise.all(Array.from({ length: 5 }, () => block(true, "abuse")));
+  assertEquals(sent.map(({ blocked }) => blocked), [true, true, true, true, true]);
+  await block(true, "abuse and debt");
+  await block(false, "paid");
+  await block(false, "paid");
+  assertEquals(await w.audited(), [
+    "account_unblocked by operator key: paid",
+    "account_blocked by operator key: abuse and debt",
+    "account_blocked by operator key: abuse",
+  ]);
+});
+
 Deno.test("a wrong request on an account changes nothing, and names the field", async () => {
   await using w = await operatorApi();
   const { accountId: id } = await w.gateway.customer();

@@ -238,6 +238,44 @@ Deno.test("a program exports invoices, issues, sends, rejects and replaces them,
   assertEquals(await nextDueAtMs(kv, mailQueue), w.gateway.time.nowMs());
 });
 
+Deno.test("exports at the same moment have all open requests, each marked once", async () => {
+  await using w = await operatorApi();
+  const world = topupWorld(w.gateway.kv);
+  const ann = await world.customer("ann");
+  const ids: string[] = [];
+  for (let at = 0; at < 4; at++) {
+    world.nowMs += 1_000;
+    const made = await askForInvoice(world, ann.id, [(await paidOrder(world, ann)).code]);
+    assert(made.ok);
+    ids.push(made.invoice.id);
+  }
+  const exports = await Promise.all(
+    Array.from({ length: 6 }, () => w.done("invoices.export", "/api/invoice-export")),
+  );
+  for (const { invoices } of exports) {
+    assertEquals(textsOf(invoices, "reference_code").toSorted(), ids.toSorted());
+  }
+  assertEquals(await w.audited(), ids.map(() => "invoice_exported by operator key: "));
+});
+
+Deno.test("an announcement with as many or as long updates as it takes can still be ended", async () => {
+  await using w = await operatorApi();
+  const long = "ế".repeat(2_000);
+  const tables: readonly (readonly [string, number])[] = [["u", 49], [long, 9]];
+  for (const [text, count] of tables) {
+    const told = { kind: "incident", title: "T", text };
+    const { id } = await w.done("announcements.publish", "/api/announcements", told);
+    const path = `/api/announcements/${id}/updates`;
+    for (let at = 0; at < count; at++) await w.done("announcements.update", path, { text });
+    const refused = await w.send("POST", path, { text });
+    assertEquals(refused.status, 400);
+    assertStringIncludes(refused.body.error.message, "too many updates; end it");
+    const ended = await w.done("announcements.update", path, { text: long, ends: true });
+    assertEquals([ended.updates.length, typeof ended.endedAt], [count + 2, "string"]);
+    assertEquals((await w.send("POST", path, { text, ends: true })).status, 400);
+  }
+});
+
 Deno.test("dead letters are listed without secrets", async () => {
   await using w = await operatorApi();
   const { kv, time } = w.gateway;
@@ -321,13 +359,15 @@ Deno.test("a wrong request on a record changes nothing, and says what is wrong",
     ["GET", "/api/calls/x", undefined, 404, "no such call"],
     ["POST", "/api/announcements", { kind: "incident", title: "" }, 400, "title: "],
     ["POST", "/api/announcements", { kind: "war", title: "t", text: "t" }, 400, "kind: "],
-    [
-      "POST",
-      "/api/announcements",
-      { kind: "incident", title: "t", text: "t", startsAt: "2026-12-01" },
-      400,
-      "startsAt: must be a time",
-    ],
+    ...["2026-12-01", "0001-01-01T00:00:00Z", "2999-01-01T00:00:00Z"].map((startsAt) =>
+      [
+        "POST",
+        "/api/announcements",
+        { kind: "incident", title: "t", text: "t", startsAt },
+        400,
+        "startsAt: must be a time",
+      ] as const
+    ),
     ["POST", announcement, { text: "t" }, 404, "no such announcement"],
     ["POST", announcement, {}, 400, "text: "],
     ["POST", `${invoice}/send`, {}, 404, "no such invoice"],
