@@ -54,6 +54,13 @@ export async function listDeadLetters<Payload>(
   return letters;
 }
 
+/** An act on a dead letter. */
+export interface LetterAct {
+  readonly id: string;
+  /** Adds to the commit of the act. */
+  readonly attach?: (operation: AtomicWrite, letter: { readonly reason: string }) => void;
+}
+
 /**
  * Moves a dead letter back into its queue, due at once, with its attempts reset. `unreadable`: its
  * payload is invalid, so it stays. `busy`: another operator has just revived or deleted it.
@@ -61,9 +68,9 @@ export async function listDeadLetters<Payload>(
 export async function reviveDeadLetter<Payload>(
   kv: KeyValueStore,
   queue: OutboxQueue<Payload>,
-  options: { readonly id: string; readonly nowMs: number },
+  { id, nowMs, attach }: LetterAct & { readonly nowMs: number },
 ): Promise<"revived" | "missing" | "unreadable" | "busy"> {
-  const entry = await kv.get(outboxDeadKey(queue.name, options.id));
+  const entry = await kv.get(outboxDeadKey(queue.name, id));
   if (!isDeadLetter(entry.value)) return "missing";
   try {
     queue.parse(entry.value.payload);
@@ -75,18 +82,21 @@ export async function reviveDeadLetter<Payload>(
     createdAtMs: entry.value.createdAtMs,
     attempts: 0,
   };
-  const result = await kv.atomic().check(entry).delete(entry.key)
-    .set(outboxRowKey(queue.name, options.nowMs, options.id), row).commit();
-  return result.ok ? "revived" : "busy";
+  const operation = kv.atomic().check(entry).delete(entry.key)
+    .set(outboxRowKey(queue.name, nowMs, id), row);
+  attach?.(operation, entry.value);
+  return (await operation.commit()).ok ? "revived" : "busy";
 }
 
-/** Deletes a dead letter. `false` if there is none of that id. */
+/** Deletes a dead letter, whatever it is. `busy`: another operator has just revived or deleted it. */
 export async function forgetDeadLetter<Payload>(
   kv: KeyValueStore,
   queue: OutboxQueue<Payload>,
-  id: string,
-): Promise<boolean> {
+  { id, attach }: LetterAct,
+): Promise<"forgotten" | "missing" | "busy"> {
   const entry = await kv.get(outboxDeadKey(queue.name, id));
-  if (entry.versionstamp === null) return false;
-  return (await kv.atomic().check(entry).delete(entry.key).commit()).ok;
+  if (entry.versionstamp === null) return "missing";
+  const operation = kv.atomic().check(entry).delete(entry.key);
+  attach?.(operation, isDeadLetter(entry.value) ? entry.value : { reason: "not readable" });
+  return (await operation.commit()).ok ? "forgotten" : "busy";
 }

@@ -51,6 +51,8 @@ export const operatorActs = [
   "announcement_published",
   "announcement_updated",
   "maintenance_changed",
+  "letter_revived",
+  "letter_forgotten",
   "days_resealed",
   "receipts_dropped",
   "rate_limits_changed",

@@ -16,7 +16,7 @@ import { addArchiveRoutes } from "./commands/archive.ts";
 import { addBackupRoutes, type BackupDeps } from "./commands/backups.ts";
 import { addBookRoutes } from "./commands/books.ts";
 import { addApprovalRoute } from "./commands/campaigns.ts";
-import { addNoticeRoutes, addOutboxRoutes } from "./commands/outbox.ts";
+import { addNoticeRoutes } from "./commands/notices.ts";
 import { addTableRoutes } from "./commands/tables.ts";
 
 /** Makes the answers to errors. The owner of the machine reads what went wrong, as nobody else does. */
@@ -55,7 +55,6 @@ export function createAdminApp(deps: AdminDeps): Hono {
   addApprovalRoute(app, deps);
   addNoticeRoutes(app, deps);
   addBookRoutes(app, deps);
-  addOutboxRoutes(app, deps);
   addBackupRoutes(app, deps);
   addTableRoutes(app, deps);
   addArchiveRoutes(app, deps);

@@ -327,7 +327,7 @@ export const commandForms: readonly CommandForm[] = [
     about: "try one of them again, at once and with all its attempts",
     request: ([letter = ""]) => ({
       method: "POST",
-      path: `/outbox/${encodeURIComponent(letter)}/revive`,
+      path: `/api/outbox/${encodeURIComponent(letter)}/revive`,
     }),
   },
   {
@@ -337,7 +337,7 @@ export const commandForms: readonly CommandForm[] = [
     about: "remove one of them for good",
     request: ([letter = ""]) => ({
       method: "DELETE",
-      path: `/outbox/${encodeURIComponent(letter)}`,
+      path: `/api/outbox/${encodeURIComponent(letter)}`,
     }),
   },
   {

@@ -27,7 +27,7 @@ import {
   listUnreadableNotices,
   listWaitingNotices,
 } from "./money/payments.ts";
-import { listLetters } from "./outbox.ts";
+import { forgetLetter, listLetters, reviveLetter } from "./outbox.ts";
 import {
   listCatalogVersions,
   putCatalog,
@@ -81,6 +81,8 @@ export const operations: Readonly<Record<OperationName, Operation>> = {
   "invoices.reject": rejectInvoice,
   "invoices.replace": replaceInvoice,
   "outbox.list": listLetters,
+  "outbox.revive": reviveLetter,
+  "outbox.forget": forgetLetter,
   "calls.list": listCalls,
   "calls.show": showCall,
   "catalog.version": showCatalogVersion,

@@ -1,20 +1,29 @@
 /** Operations on the outbox: mails and polls of videos that were given up. */
 import { z } from "zod";
-import { inVnd } from "../../../core/billing/money/micro_vnd.ts";
+import { defined } from "../../../core/lib/base/defined.ts";
+import type { AtomicWrite } from "../../../kv/engine/store/key_value_store.ts";
+import { mailQueue, type OutboxQueue } from "../../../kv/engine/outbox/outbox.ts";
 import {
-  mailQueue,
-  type OutboxQueue,
-  withoutSignUpSecrets,
-} from "../../../kv/engine/outbox/outbox.ts";
-import { type DeadLetter, listDeadLetters } from "../../../kv/engine/outbox/outbox_dead_letters.ts";
+  type DeadLetter,
+  forgetDeadLetter,
+  listDeadLetters,
+  reviveDeadLetter,
+} from "../../../kv/engine/outbox/outbox_dead_letters.ts";
+import { addAuditLine, type OperatorAct } from "../../../kv/people/audit/operator_audit.ts";
 import { videoPolls } from "../../../kv/services/videos/mod.ts";
-import { operation } from "./contract/operation.ts";
+import { operation, type OperationAct, type Refused, refused } from "./contract/operation.ts";
 
 /** The queues whose dead letters operators handle. */
-export const outboxQueues: readonly OutboxQueue<unknown>[] = [mailQueue, videoPolls];
+const outboxQueues: readonly OutboxQueue<unknown>[] = [mailQueue, videoPolls];
 
 /** Dead letters of each queue in the list; reviving or deleting some makes room for the rest. */
 const maxDeadLettersListed = 1_000;
+
+/** Characters of the id of a letter; those of the gateway have fewer than a hundred. */
+const maxLetterIdChars = 200;
+
+/** Characters of a member of a payload that is shown: those of an address. */
+const maxShownChars = 254;
 
 const letterRow = z.object({
   letter: z.string().describe("Its queue and its id."),
@@ -22,8 +31,30 @@ const letterRow = z.object({
   attempts: z.int(),
   createdAt: z.iso.datetime(),
   diedAt: z.iso.datetime(),
-  payload: z.unknown().describe("Of a mail its kind and its receiver; never a secret."),
+  payload: z.object({
+    kind: z.string().optional().describe("Of a mail."),
+    to: z.string().optional().describe("The receiver of a mail."),
+    accountId: z.string().optional(),
+    videoId: z.string().optional(),
+  }).describe("What it is about. Nothing of what a mail says, and no secret."),
 });
+
+/** Picks the members that are shown: those of another version may be anything. */
+function shownOf(payload: unknown): z.infer<typeof letterRow>["payload"] {
+  const members: Readonly<Record<string, unknown>> = typeof payload === "object" && payload !== null
+    ? { ...payload }
+    : {};
+  const text = (name: string) => {
+    const value = members[name];
+    return typeof value === "string" ? value.slice(0, maxShownChars) : undefined;
+  };
+  return defined({
+    kind: text("kind"),
+    to: text("to"),
+    accountId: text("accountId"),
+    videoId: text("videoId"),
+  });
+}
 
 function rowOf(queue: string, letter: DeadLetter) {
   const { id, reason, attempts, createdAtMs, diedAtMs, payload } = letter;
@@ -33,7 +64,7 @@ function rowOf(queue: string, letter: DeadLetter) {
     attempts,
     createdAt: new Date(createdAtMs).toISOString(),
     diedAt: new Date(diedAtMs).toISOString(),
-    payload: inVnd(withoutSignUpSecrets(payload)),
+    payload: shownOf(payload),
   };
 }
 
@@ -51,5 +82,77 @@ export const listLetters = operation({
       data.push(...letters.map((letter) => rowOf(queue.name, letter)));
     }
     return { ok: true, body: { object: "list" as const, data } };
+  },
+});
+
+interface LetterName {
+  readonly ok: true;
+  readonly queue: OutboxQueue<unknown>;
+  readonly id: string;
+}
+
+/** Reads the name of a dead letter, such as `mail:ID`. */
+function letterOf(text: string): LetterName | Refused<"name"> {
+  const [name, ...rest] = text.split(":");
+  const queue = outboxQueues.find((one) => one.name === name);
+  const id = rest.join(":");
+  if (queue !== undefined && id !== "" && id.length <= maxLetterIdChars) {
+    return { ok: true, queue, id };
+  }
+  const names = outboxQueues.map((one) => `${one.name}:ID`).join(" or ");
+  return refused("name", "invalid_request", `Not a dead letter: ${text} (${names})`);
+}
+
+/** Returns what adds the audit line of an act on a letter: its name, and why it was given up. */
+function lineOf(act: OperatorAct, letter: string, { operator, nowMs: atMs }: OperationAct) {
+  return (commit: AtomicWrite, { reason }: { readonly reason: string }) =>
+    addAuditLine(commit, operator, { act, subject: letter, detail: reason, atMs });
+}
+
+const refusals = {
+  missing: "there is no such letter",
+  unreadable: "it cannot be read and would die again; it can only be forgotten",
+  busy: "it has just changed; look again",
+} as const;
+
+/** Refuses an act on a letter. */
+function refusalOf(why: keyof typeof refusals): Refused<typeof why> {
+  const code = why === "missing" ? "not_found" : "invalid_request";
+  return refused(why, code, `Nothing was changed: ${refusals[why]}`);
+}
+
+/** Puts a letter back into its queue. */
+export const reviveLetter = operation({
+  name: "outbox.revive",
+  summary: "Tries what was given up again, at once and with all its attempts",
+  effect: "acts",
+  input: z.strictObject({ letter: z.string() }),
+  output: z.object({ letter: z.string(), revived: z.literal(true) }),
+  async run({ kv, hintMail }, { letter }, act) {
+    const named = letterOf(letter);
+    if (!named.ok) return named;
+    const { queue, id } = named;
+    const attach = lineOf("letter_revived", letter, act);
+    const outcome = await reviveDeadLetter(kv, queue, { id, nowMs: act.nowMs, attach });
+    if (outcome !== "revived") return refusalOf(outcome);
+    if (queue === mailQueue) hintMail?.();
+    return { ok: true, body: { letter, revived: true as const } };
+  },
+});
+
+/** Removes a letter. */
+export const forgetLetter = operation({
+  name: "outbox.forget",
+  summary: "Removes what was given up; nobody can bring it back",
+  effect: "acts",
+  input: z.strictObject({ letter: z.string() }),
+  output: z.object({ letter: z.string(), forgotten: z.literal(true) }),
+  async run({ kv }, { letter }, act) {
+    const named = letterOf(letter);
+    if (!named.ok) return named;
+    const attach = lineOf("letter_forgotten", letter, act);
+    const outcome = await forgetDeadLetter(kv, named.queue, { id: named.id, attach });
+    if (outcome !== "forgotten") return refusalOf(outcome);
+    return { ok: true, body: { letter, forgotten: true as const } };
   },
 });

@@ -50,6 +50,8 @@ export const operationPaths = {
   "invoices.reject": { method: "POST", path: "/api/invoices/:invoice/reject" },
   "invoices.replace": { method: "POST", path: "/api/invoices/:invoice/replace" },
   "outbox.list": { method: "GET", path: "/api/outbox" },
+  "outbox.revive": { method: "POST", path: "/api/outbox/:letter/revive" },
+  "outbox.forget": { method: "DELETE", path: "/api/outbox/:letter" },
   "calls.list": { method: "GET", path: "/api/calls" },
   "calls.show": { method: "GET", path: "/api/calls/:call" },
   "catalog.version": { method: "GET", path: "/catalog/versions/:version{[0-9]+}" },

@@ -179,7 +179,7 @@ Deno.test("a dead letter that cannot be read stays where it is, until it is forg
   assertEquals(await claimDue(kv, letters, { nowMs: 0, count: 1 }), []);
   assertEquals(await reviveDeadLetter(kv, letters, { id: "a", nowMs: 9 }), "unreadable");
   assertEquals((await listDeadLetters(kv, letters, 9)).map(({ id }) => id), ["a"]);
-  assertEquals(await forgetDeadLetter(kv, letters, "a"), true);
-  assertEquals(await forgetDeadLetter(kv, letters, "a"), false);
+  assertEquals(await forgetDeadLetter(kv, letters, { id: "a" }), "forgotten");
+  assertEquals(await forgetDeadLetter(kv, letters, { id: "a" }), "missing");
   assertEquals(await listDeadLetters(kv, letters, 9), []);
 });

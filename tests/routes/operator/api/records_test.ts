@@ -3,7 +3,6 @@ import { assert, assertEquals, assertStringIncludes } from "../../../support/ass
 import { newId } from "../../../../core/lib/ids/ids.ts";
 import { fromVnd } from "../../../../core/billing/money/micro_vnd.ts";
 import { mailQueue, nextDueAtMs } from "../../../../kv/engine/outbox/outbox.ts";
-import { bury } from "../../../../kv/engine/outbox/outbox_dead_letters.ts";
 import { setBlocked } from "../../../../kv/people/accounts/accounts.ts";
 import { keepUnreadable } from "../../../../kv/money/payments/bank_notices.ts";
 import { requestApproval } from "../../../../kv/services/operations/approvals.ts";
@@ -274,23 +273,6 @@ Deno.test("an announcement with as many or as long updates as it takes can still
     assertEquals([ended.updates.length, typeof ended.endedAt], [count + 2, "string"]);
     assertEquals((await w.send("POST", path, { text, ends: true })).status, 400);
   }
-});
-
-Deno.test("dead letters are listed without secrets", async () => {
-  await using w = await operatorApi();
-  const { kv, time } = w.gateway;
-  const nowMs = time.nowMs();
-  const payload = { to: "ann@example.com", kind: "sign_up", passwordHash: "s3cret" };
-  const row = { payload, createdAtMs: nowMs, attempts: 8 };
-  await bury(kv.atomic(), mailQueue, { id: "one", row, reason: "MailError", nowMs }).commit();
-  assertEquals((await w.done("outbox.list", "/api/outbox")).data, [{
-    letter: "mail:one",
-    reason: "MailError",
-    attempts: 8,
-    createdAt: new Date(nowMs).toISOString(),
-    diedAt: new Date(nowMs).toISOString(),
-    payload: { to: "ann@example.com", kind: "sign_up" },
-  }]);
 });
 
 Deno.test("calls of all customers or of one are listed, each with its route and cost", async () => {

@@ -212,7 +212,7 @@ Deno.test("work that was given up is listed, tried again and forgotten by the co
       ["outbox revive mail:three", "it cannot be read"],
       ["outbox revive pigeons:one", "Not a dead letter"],
       ["outbox forget mail", "Not a dead letter"],
-      ["outbox forget mail:one", "There is no such letter"],
+      ["outbox forget mail:one", "there is no such letter"],
     ] as const;
     for (const [line, why] of refusals) {
       const refused = await typed(app, line);
@@ -221,6 +221,11 @@ Deno.test("work that was given up is listed, tried again and forgotten by the co
     }
     assertEquals((await typed(app, "outbox forget mail:three")).status, 200);
     assertEquals(JSON.parse((await typed(app, "outbox list")).said).data.length, 1);
+    const lines = await listAuditLines(kv, { count: 10 });
+    assertEquals(lines.map(({ act, operatorEmail }) => [act, operatorEmail]), [
+      ["letter_forgotten", "command line"],
+      ["letter_revived", "command line"],
+    ]);
   }));
 
 Deno.test("wrong day sums are rebuilt by the command line, of one account or of all", () =>

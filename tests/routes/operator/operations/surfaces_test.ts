@@ -19,6 +19,7 @@ interface Surfaces {
 
 const running = { none: "of a running process; commands also run on the store alone" };
 const forPrograms = { none: "for programs that copy or watch; persons have the page" };
+const watched = { none: "metrics and alerts say that there is something to do" };
 const calledWhenNeeded = { none: "for programs that read only what they compare" };
 
 const surfaces: Readonly<Record<OperationName, Surfaces>> = {
@@ -74,10 +75,9 @@ const surfaces: Readonly<Record<OperationName, Surfaces>> = {
   "invoices.send": { commands: forPrograms, page: "/operator/invoices/:id/move" },
   "invoices.reject": { commands: forPrograms, page: "/operator/invoices/:id/move" },
   "invoices.replace": { commands: forPrograms, page: "/operator/invoices/:id/move" },
-  "outbox.list": {
-    commands: ["outbox list"],
-    page: { none: "metrics and alerts say that there is something to do" },
-  },
+  "outbox.list": { commands: ["outbox list"], page: watched },
+  "outbox.revive": { commands: ["outbox revive"], page: watched },
+  "outbox.forget": { commands: ["outbox forget"], page: watched },
   "calls.list": { commands: forPrograms, page: "/operator/calls" },
   "calls.show": { commands: forPrograms, page: "/operator/calls/:id" },
 };
@@ -99,8 +99,6 @@ const commandsAlone: Readonly<Record<string, string>> = {
   "retention": "removes receipts for good: the owner of the machine decides",
   "export": "has every record of the store",
   "sums rebuild": "repairs rows that verify found wrong",
-  "outbox revive": "sends a mail anew: the owner of the machine has looked why it failed",
-  "outbox forget": "removes what nobody can bring back",
   "notice return": "decides about money: needs the authority of a person",
   "backup": "has every row of the store",
   "restore": "fills a store that nothing serves",
