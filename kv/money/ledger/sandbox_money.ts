@@ -4,7 +4,8 @@
  */
 import type { AccountId } from "../../../core/lib/ids/ids.ts";
 import { ledgerOperationsSelector, sandboxMoneyEndKey } from "../../engine/schema/keys.ts";
-import type { KeyValueStore } from "../../engine/store/key_value_store.ts";
+import type { AtomicWrite, KeyValueStore } from "../../engine/store/key_value_store.ts";
+import { addAuditLine, commandLine } from "../../people/audit/operator_audit.ts";
 import { readLeasesOf } from "../balances/leases.ts";
 import { readWallet } from "../balances/wallets.ts";
 import { debit, type LedgerEntry } from "./ledger.ts";
@@ -66,6 +67,31 @@ export async function endSandboxMoney(kv: KeyValueStore, nowMs: number): Promise
   await kv.set(sandboxMoneyEndKey(), { atMs: nowMs });
 }
 
+const voidReason = "Sandbox money voided";
+
+/** Adds the audit line of what is taken back. No lease has any of it, so the wallet row has the whole balance. */
+async function addVoidLine(
+  operation: AtomicWrite,
+  kv: KeyValueStore,
+  { accountId, leftMicroVnd, nowMs }: Pick<HeldSandboxMoney, "accountId" | "leftMicroVnd"> & {
+    readonly nowMs: number;
+  },
+): Promise<void> {
+  const { availableMicroVnd: balanceBeforeMicroVnd } = await readWallet(kv, accountId);
+  addAuditLine(operation, commandLine, {
+    act: "wallet_adjusted",
+    subject: accountId,
+    detail: `${voidedPrefix}${accountId}: ${voidReason}`,
+    atMs: nowMs,
+    money: {
+      accountId,
+      amountMicroVnd: -leftMicroVnd,
+      balanceBeforeMicroVnd,
+      balanceAfterMicroVnd: balanceBeforeMicroVnd - leftMicroVnd,
+    },
+  });
+}
+
 /** Takes back what accounts have left of sandbox money, by a line of the ledger each. Safe to repeat. */
 export async function voidSandboxMoney(
   kv: KeyValueStore,
@@ -80,8 +106,9 @@ export async function voidSandboxMoney(
       amountMicroVnd: leftMicroVnd,
       kind: "demo",
       operationId: `${voidedPrefix}${accountId}`,
-      reason: "Sandbox money voided",
+      reason: voidReason,
       atMs: nowMs,
+      attach: (operation) => addVoidLine(operation, kv, { accountId, leftMicroVnd, nowMs }),
     });
     if (moved?.status === "applied") {
       accounts++;

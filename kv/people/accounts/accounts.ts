@@ -95,6 +95,8 @@ export interface NewAccount {
    */
   readonly passwordHash?: string;
   readonly identity?: Identity;
+  /** The operator who makes it for somebody, with an audit line; absent: its owner does. */
+  readonly by?: Actor;
 }
 
 /**
@@ -129,6 +131,10 @@ export async function tryCreateAccount(
   }
   if (input.passwordHash !== undefined) {
     atomic.set(accountPasswordKey(account.id), input.passwordHash);
+  }
+  if (input.by !== undefined) {
+    const line = { act: "account_made", subject: account.id, detail: "" } as const;
+    addAuditLine(atomic, input.by, { ...line, atMs: input.nowMs });
   }
   return await commitFresh(kv, atomic, accountKey(account.id)) ? account : undefined;
 }

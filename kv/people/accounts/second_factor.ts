@@ -5,7 +5,7 @@
  */
 import type { AccountId } from "../../../core/lib/ids/ids.ts";
 import { operatorSessionKey, secondFactorKey } from "../../engine/schema/keys.ts";
-import { addAuditLine, type Operator } from "../audit/operator_audit.ts";
+import { type Actor, addAuditLine, type Operator } from "../audit/operator_audit.ts";
 import type { KeyValueStore } from "../../engine/store/key_value_store.ts";
 import { hourMs } from "../../../core/lib/time/durations.ts";
 
@@ -112,6 +112,13 @@ export async function hasPassedSecondFactor(
  * Deletes the second factor of an operator who has lost the device; the next visit enrols again.
  * For the command line only, not for a page.
  */
-export async function forgetSecondFactor(kv: KeyValueStore, accountId: AccountId): Promise<void> {
-  await kv.delete(secondFactorKey(accountId));
+export async function forgetSecondFactor(
+  kv: KeyValueStore,
+  accountId: AccountId,
+  { operator, nowMs }: { readonly operator: Actor; readonly nowMs: number },
+): Promise<void> {
+  const operation = kv.atomic().delete(secondFactorKey(accountId));
+  const line = { act: "second_factor_forgotten", subject: accountId, detail: "" } as const;
+  addAuditLine(operation, operator, { ...line, atMs: nowMs });
+  await operation.commit();
 }

@@ -28,6 +28,7 @@ import {
 } from "../../engine/schema/keys.ts";
 import type { AtomicWrite, KeyValueStore } from "../../engine/store/key_value_store.ts";
 import { defined } from "../../../core/lib/base/defined.ts";
+import { type Actor, addAuditLine } from "../audit/operator_audit.ts";
 
 /** Most active API keys of one account. */
 export const activeKeysPerAccount = 10;
@@ -92,18 +93,34 @@ async function claimForm(
   return undefined;
 }
 
+/** Adds the audit line of an operator who acts for the owner of the account. */
+function addKeyLine(
+  operation: AtomicWrite,
+  act: "api_key_made" | "api_key_revoked",
+  { id, accountId }: Pick<ApiKeyRecord, "id" | "accountId">,
+  { by, nowMs }: { readonly by: Actor | undefined; readonly nowMs: number },
+): void {
+  if (by === undefined) return;
+  addAuditLine(operation, by, { act, subject: accountId, detail: id, atMs: nowMs });
+}
+
 /**
  * Creates a key. Returns the secret; later only {@linkcode revealApiKey} shows it.
  *
  * @param options.formId id of the submitted form; a form sent twice creates one key
+ * @param options.by the operator who makes it for somebody, with an audit line; absent: its owner does
  */
 export async function createApiKey(
   kv: KeyValueStore,
   masterKeys: MasterKeys,
   accountId: AccountId,
-  options: ApiKeyOptions & { readonly nowMs: number; readonly formId?: string },
+  options: ApiKeyOptions & {
+    readonly nowMs: number;
+    readonly formId?: string;
+    readonly by?: Actor;
+  },
 ): Promise<CreateApiKeyResult> {
-  const { nowMs, formId, ...rest } = options;
+  const { nowMs, formId, by, ...rest } = options;
   const secret = newApiKey();
   const id = newId("apiKey", nowMs);
   const record: ApiKeyRecord = {
@@ -132,6 +149,7 @@ export async function createApiKey(
       .set(activeApiKeysKey(accountId), [...active, id])
       .set(apiKeyKey(accountId, id), record)
       .set(apiKeyByHashKey(record.hash), { accountId, keyId: id } satisfies HashIndex);
+    addKeyLine(operation, "api_key_made", record, { by, nowMs });
     return await commitFresh(kv, operation, apiKeyKey(accountId, id))
       ? { done: { ok: true, record, secret } }
       : "again";
@@ -189,19 +207,23 @@ async function changeApiKey(
   throw new GatewayError("overloaded", "The key is being changed by others; try again");
 }
 
-/** Revokes a key for good. Idempotent; returns `undefined` if there is no such key. */
+/**
+ * Revokes a key for good. Idempotent; returns `undefined` if there is no such key.
+ *
+ * @param by the operator who does it for somebody, with an audit line; absent: its owner does
+ */
 export async function revokeApiKey(
   kv: KeyValueStore,
   accountId: AccountId,
   keyId: ApiKeyId,
   nowMs: number,
+  by?: Actor,
 ): Promise<ApiKeyRecord | undefined> {
-  return await changeApiKey(
-    kv,
-    accountId,
-    keyId,
-    (record) => record.revokedAtMs === undefined ? { ...record, revokedAtMs: nowMs } : undefined,
-  );
+  return await changeApiKey(kv, accountId, keyId, (record, operation) => {
+    if (record.revokedAtMs !== undefined) return undefined;
+    addKeyLine(operation, "api_key_revoked", record, { by, nowMs });
+    return { ...record, revokedAtMs: nowMs };
+  });
 }
 
 /** Replaces the settings of a key: name, expiry, models, addresses, limits. */

@@ -22,8 +22,11 @@ const maxDetailChars = 2_000;
 
 /** The acts that are logged. */
 export const operatorActs = [
+  "account_made",
   "account_blocked",
   "account_unblocked",
+  "api_key_made",
+  "api_key_revoked",
   "wallet_adjusted",
   "adjustment_requested",
   "adjustment_refused",
@@ -63,6 +66,7 @@ export const operatorActs = [
   "second_factor_enrolled",
   "second_factor_passed",
   "second_factor_failed",
+  "second_factor_forgotten",
 ] as const;
 
 /** An act that is logged. */

@@ -3,6 +3,7 @@ import type { Hono } from "hono";
 import { z } from "zod";
 import { GatewayError } from "../../../../core/lib/errors/errors.ts";
 import { formatVnd, inVnd } from "../../../../core/billing/money/micro_vnd.ts";
+import { normaliseEmail } from "../../../../core/people/accounts/email_address.ts";
 import { createAccount } from "../../../../kv/people/accounts/accounts.ts";
 import { isOwnOperationId } from "../../../../kv/money/ledger/ledger.ts";
 import { commandLine } from "../../../../kv/people/audit/operator_audit.ts";
@@ -70,7 +71,11 @@ export function addKeyRoutes(
   app.post("/accounts/:account/keys", async (context) => {
     const { name } = keyBody.parse(await readJson(context));
     const id = await requireAccount(kv, context.req.param("account"));
-    const made = await createApiKey(kv, masterKeys, id, { name, nowMs: clock.nowMs() });
+    const made = await createApiKey(kv, masterKeys, id, {
+      name,
+      nowMs: clock.nowMs(),
+      by: commandLine,
+    });
     if (!made.ok) {
       throw new GatewayError(
         "invalid_request",
@@ -82,7 +87,8 @@ export function addKeyRoutes(
 
   app.delete("/accounts/:account/keys/:key", async (context) => {
     const id = await requireAccount(kv, context.req.param("account"));
-    const record = await revokeApiKey(kv, id, keyIdOf(context.req.param("key")), clock.nowMs());
+    const keyId = keyIdOf(context.req.param("key"));
+    const record = await revokeApiKey(kv, id, keyId, clock.nowMs(), commandLine);
     if (record === undefined) throw new GatewayError("not_found", "No such key");
     await control.refresh();
     return context.json({ id: record.id, revoked: true });
@@ -98,7 +104,12 @@ export const minOperationIdChars = 8;
 /** Characters of the longest operation id given by hand. */
 export const maxOperationIdChars = 100;
 
-const accountBody = z.strictObject({ email: z.email().optional() });
+const accountBody = z.strictObject({
+  email: z.string().transform(normaliseEmail).refine(
+    (email) => email !== undefined,
+    "must be an e-mail address",
+  ).optional(),
+});
 const creditBody = z.strictObject({
   vnd: z.string(),
   reason: proseText(maxReasonChars, minReasonChars),
@@ -119,14 +130,15 @@ export function addAccountRoutes(
     const { email } = accountBody.parse(await readJson(context));
     const account = await createAccount(kv, {
       nowMs: clock.nowMs(),
-      ...defined({ email: email?.toLowerCase() }),
+      by: commandLine,
+      ...defined({ email }),
     });
     return context.json(account);
   });
 
   app.delete("/accounts/:account/second-factor", async (context) => {
     const id = await requireAccount(kv, context.req.param("account"));
-    await forgetSecondFactor(kv, id);
+    await forgetSecondFactor(kv, id, { operator: commandLine, nowMs: clock.nowMs() });
     return context.json({ id, secondFactor: "forgotten" });
   });
 }

@@ -8,8 +8,11 @@ export const accountsLabel = { en: "Accounts", vi: "Tài khoản" };
 type Acts = Readonly<Record<OperatorAct, string>>;
 
 const actsEn: Acts = {
+  account_made: "Made account",
   account_blocked: "Blocked account",
   account_unblocked: "Unblocked account",
+  api_key_made: "Made API key",
+  api_key_revoked: "Revoked API key",
   wallet_adjusted: "Changed wallet",
   adjustment_requested: "Asked to change wallet",
   adjustment_refused: "Refused request",
@@ -49,10 +52,14 @@ const actsEn: Acts = {
   second_factor_enrolled: "Enrolled second factor",
   second_factor_passed: "Passed second factor",
   second_factor_failed: "Failed second factor",
+  second_factor_forgotten: "Forgot second factor",
 };
 const actsVi: Acts = {
+  account_made: "Tạo tài khoản",
   account_blocked: "Chặn tài khoản",
   account_unblocked: "Bỏ chặn tài khoản",
+  api_key_made: "Tạo khoá API",
+  api_key_revoked: "Thu hồi khoá API",
   wallet_adjusted: "Điều chỉnh ví",
   adjustment_requested: "Yêu cầu điều chỉnh ví",
   adjustment_refused: "Từ chối yêu cầu",
@@ -92,6 +99,7 @@ const actsVi: Acts = {
   second_factor_enrolled: "Đăng ký bước hai",
   second_factor_passed: "Qua bước hai",
   second_factor_failed: "Sai bước hai",
+  second_factor_forgotten: "Xoá bước hai",
 };
 
 export const accountTexts = defineTexts({

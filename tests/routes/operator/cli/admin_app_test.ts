@@ -2,18 +2,25 @@ import { assert, assertEquals, assertStringIncludes } from "../../../support/ass
 import type { Hono } from "hono";
 import { newId } from "../../../../core/lib/ids/ids.ts";
 import { newMasterKey, readMasterKeys } from "../../../../core/people/api_keys/seal.ts";
+import { noCampaignFields, readCampaign } from "../../../../core/trade/credits/campaign_form.ts";
 import { creditOperationId } from "../../../../core/trade/bank/bank_notice.ts";
 import { openControl } from "../../../../kv/engine/control/control.ts";
 import { daySumKey } from "../../../../kv/engine/schema/keys.ts";
 import { mailQueue } from "../../../../kv/engine/outbox/outbox.ts";
 import { claimDue } from "../../../../kv/engine/outbox/outbox_claims.ts";
 import { bury } from "../../../../kv/engine/outbox/outbox_dead_letters.ts";
-import { listAuditLines } from "../../../../kv/people/audit/operator_audit.ts";
+import {
+  listAuditLines,
+  type OperatorAct,
+  operatorProgram,
+} from "../../../../kv/people/audit/operator_audit.ts";
+import { makeCampaign } from "../../../../kv/money/credits/campaigns.ts";
+import { credit } from "../../../../kv/money/ledger/ledger.ts";
 import { refundOperationId } from "../../../../kv/money/ledger/refunds.ts";
 import { openWalletEngine } from "../../../../kv/money/wallet/mod.ts";
 import { noUsage } from "../../../../kv/money/receipts/day_sums.ts";
 import { createAdminApp } from "../../../../routes/operator/cli/app.ts";
-import { readAdminCommand } from "../../../../routes/operator/cli/command_forms.ts";
+import { commandForms, readAdminCommand } from "../../../../routes/operator/cli/command_forms.ts";
 import { testConfig } from "../../../support/gateways/gateway_in_process.ts";
 import { testKeyId } from "../../../support/worlds/money_world.ts";
 import {
@@ -226,6 +233,119 @@ Deno.test("work that was given up is listed, tried again and forgotten by the co
       ["letter_forgotten", "command line"],
       ["letter_revived", "command line"],
     ]);
+  }));
+
+/** The act of which a command leaves one line; or why it leaves none. */
+type Line = OperatorAct | { readonly none: string };
+
+const reads = { none: "it changes nothing" };
+const repairs = { none: "it makes what rows say already, and no decision" };
+const ofCatalogue = { none: "its lines are those of versions, which other tests see" };
+
+const lineOfCommand: Readonly<Record<string, Line>> = {
+  "account list": reads,
+  "account create": "account_made",
+  "account show": reads,
+  "key create": "api_key_made",
+  "key revoke": "api_key_revoked",
+  "second-factor forget": "second_factor_forgotten",
+  "credit": "wallet_adjusted",
+  "campaign list": reads,
+  "campaign make": "campaign_made",
+  "campaign pause": "campaign_paused",
+  "campaign resume": "campaign_resumed",
+  "campaign approve": "campaign_approved",
+  "campaign codes": "vouchers_made",
+  "verify": reads,
+  "margins": reads,
+  "provider-sheet": reads,
+  "reseal": { none: "tests/kv/services/verify/reseal_test.ts sees its line" },
+  "sandbox void": "wallet_adjusted",
+  "tables": reads,
+  "archive": repairs,
+  "export": reads,
+  "sums rebuild": repairs,
+  "outbox list": reads,
+  "outbox revive": "letter_revived",
+  "outbox forget": "letter_forgotten",
+  "notice return": "notice_returned",
+  "backup": reads,
+  "restore": { none: "it fills an empty store with the lines of another" },
+  "catalog show": reads,
+  "catalog apply": ofCatalogue,
+  "catalog history": reads,
+  "catalog rollback": ofCatalogue,
+  "catalog withdraw": ofCatalogue,
+  "maintenance on": "maintenance_changed",
+  "maintenance off": "maintenance_changed",
+};
+
+Deno.test("each command that changes something leaves one line of the owner of the machine", () =>
+  administered(async (world, app) => {
+    const { kv, nowMs } = world;
+    assertEquals(
+      commandForms.map(({ words }) => words.join(" ")).toSorted(),
+      Object.keys(lineOfCommand).toSorted(),
+    );
+    const seen = new Set<string>();
+    const run = async (command: string, rest: string, of = { status: 200 }) => {
+      const before = await listAuditLines(kv, { count: 100 });
+      const { status, said } = await typed(app, `${command} ${rest}`.trim());
+      assertEquals(status, of.status, `${command}: ${said}`);
+      const fresh = (await listAuditLines(kv, { count: 100 })).slice(
+        0,
+        -before.length || undefined,
+      );
+      const line = lineOfCommand[command];
+      const wanted = status === 200 && typeof line === "string" ? [[line, "command line"]] : [];
+      assertEquals(fresh.map((one) => [one.act, one.operatorEmail]), wanted, command);
+      assert(!fresh.some(({ subject, detail }) => `${subject} ${detail}`.includes("@")), command);
+      if (wanted.length > 0) seen.add(command);
+      return JSON.parse(said);
+    };
+    const to = "ann@example.com";
+    const { id: account } = await run("account create", `--email ${to}`);
+    await run("account create", `--email ${to}`, { status: 400 });
+    await run("account create", "--email nobody", { status: 400 });
+    await run("account show", to);
+    const { id: key } = await run("key create", to);
+    await run("key revoke", `${to} ${key}`);
+    await run("second-factor forget", to);
+    await run("credit", `${to} 5000 --reason late-bank`);
+    await run("campaign list", "");
+    const campaign = await run("campaign make", "voucher Tet --amount 20000 --budget 100000");
+    for (const act of ["pause", "resume"]) await run(`campaign ${act}`, campaign.id);
+    const terms = readCampaign({
+      ...noCampaignFields,
+      kind: "signup",
+      name: "Tet",
+      amount: "20k",
+      budget: "1tr",
+    }, nowMs);
+    assert(terms.ok);
+    const program = { operator: operatorProgram, nowMs, limitMicroVnd: 0n };
+    await run("campaign approve", (await makeCampaign(kv, terms.terms, program)).id);
+    await run("campaign codes", `${campaign.id} 2`);
+    const play = { accountId: account, kind: "demo" as const, reason: "play", atMs: nowMs };
+    await credit(kv, { ...play, amountMicroVnd: 1n, operationId: `demo:${account}` });
+    await run("sandbox void", "");
+    const mail = { kind: "password_changed", to, locale: "en" };
+    for (const id of ["one", "two"]) {
+      const row = { payload: mail, createdAtMs: nowMs, attempts: 8 };
+      await bury(kv.atomic(), mailQueue, { id, row, reason: "MailError", nowMs }).commit();
+    }
+    await run("outbox revive", "mail:one");
+    await run("outbox forget", "mail:two");
+    await world.intake.take(notice("nap tien", { reference: "R9" }), "{}");
+    await world.intake.take(
+      notice("nap tien", { source: "casso", id: "c:9", reference: "R9" }),
+      "{}",
+    );
+    await run("notice return", "casso:c:9");
+    for (const turned of ["on", "off"]) await run(`maintenance ${turned}`, "");
+    const acting = Object.entries(lineOfCommand).filter(([, line]) => typeof line === "string");
+    assertEquals([...seen].toSorted(), acting.map(([command]) => command).toSorted());
+    assertEquals(await world.findings(), []);
   }));
 
 Deno.test("wrong day sums are rebuilt by the command line, of one account or of all", () =>

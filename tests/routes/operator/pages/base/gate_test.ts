@@ -1,7 +1,7 @@
 import { assert, assertEquals, assertStringIncludes } from "../../../../support/assert.ts";
 import { newMasterKey, readMasterKeys } from "../../../../../core/people/api_keys/seal.ts";
 import { findAccountByEmail } from "../../../../../kv/people/accounts/accounts.ts";
-import { listAuditLines } from "../../../../../kv/people/audit/operator_audit.ts";
+import { commandLine, listAuditLines } from "../../../../../kv/people/audit/operator_audit.ts";
 import { secondFactorKey } from "../../../../../kv/engine/schema/keys.ts";
 import {
   forgetSecondFactor,
@@ -165,7 +165,7 @@ Deno.test("a forgotten factor is enrolled again, with another secret", () =>
     const staff = await as(account);
     const secret = secretOn(await staff.get("/operator/second-factor"))!;
     await staff.post("/operator/second-factor", { code: codeFor(secret, world.nowMs) });
-    await forgetSecondFactor(world.kv, account.id);
+    await forgetSecondFactor(world.kv, account.id, { operator: commandLine, nowMs: world.nowMs });
     const fresh = secretOn(await staff.get("/operator/second-factor"));
     assert(fresh !== undefined && fresh !== secret);
   }));
@@ -199,7 +199,7 @@ Deno.test("under another master key the page explains it, also for the right cod
     assertEquals((await listAuditLines(world.kv, { count: 9 })).map(({ act }) => act), [
       "second_factor_enrolled",
     ]);
-    await forgetSecondFactor(world.kv, account.id);
+    await forgetSecondFactor(world.kv, account.id, { operator: commandLine, nowMs: world.nowMs });
     const browser = await visit(app, moved, account);
     assert(secretOn(await browser.get("/operator/second-factor")) !== undefined);
   }));
