@@ -66,12 +66,15 @@ export async function exportInvoices(
   { kv }: Pick<OperationDeps, "kv">,
   { operator, nowMs }: OperationAct,
 ): Promise<Invoice[]> {
-  const open = [
-    ...await listInvoices(kv, { count: maxExportedInvoices, state: "requested" }),
-    ...await listInvoices(kv, { count: maxExportedInvoices, state: "exported" }),
-  ];
+  // One that another export marks between the two readings is in both.
+  const open = new Map<string, Invoice>();
+  for (const state of ["requested", "exported"] as const) {
+    for (const invoice of await listInvoices(kv, { count: maxExportedInvoices, state })) {
+      open.set(invoice.id, invoice);
+    }
+  }
   const invoices: Invoice[] = [];
-  for (const invoice of open.reverse()) {
+  for (const invoice of [...open.values()].reverse()) {
     if (invoice.state !== "requested") {
       invoices.push(invoice);
       continue;

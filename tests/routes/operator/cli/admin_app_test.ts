@@ -263,6 +263,7 @@ const lineOfCommand: Readonly<Record<string, Line>> = {
   "sandbox void": "wallet_adjusted",
   "tables": reads,
   "archive": repairs,
+  "retention": { none: "tests/kv/services/archive/dropping.ts sees its line" },
   "export": reads,
   "sums rebuild": repairs,
   "outbox list": reads,

@@ -93,7 +93,6 @@ const commandsAlone: Readonly<Record<string, string>> = {
   "verify": "reads the whole store, for as long as hours",
   "reseal": "changes what proves the books",
   "sandbox void": "takes money back, once, before the store serves real providers",
-  "archive": "moves rows between stores, for as long as minutes",
   "tables": "writes files on the machine of whoever runs it",
   "archive": "moves rows for as long as minutes, by a daily job of the machine",
   "retention": "removes receipts for good: the owner of the machine decides",
