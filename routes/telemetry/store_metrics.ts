@@ -1,6 +1,10 @@
-/** Metrics of what the store has: the outbox, the last verification, the last seal. Read only when somebody scrapes. */
+/**
+ * Metrics of what the store has: the outbox, the last verification, the last seal, the last days that were archived. Read
+ * only when somebody scrapes.
+ */
 import type { Clock } from "../../core/lib/time/clock.ts";
 import { mailQueue, type OutboxBacklog, readBacklog } from "../../kv/engine/outbox/outbox.ts";
+import { type EndedMove, readLastMove } from "../../kv/services/archive/last_move.ts";
 import type { KeyValueStore } from "../../kv/engine/store/key_value_store.ts";
 import {
   type BooksState,
@@ -12,24 +16,26 @@ import { videoPolls } from "../../kv/services/videos/mod.ts";
 import { KeptReading } from "./kept_reading.ts";
 import type { GaugeSample, Registry } from "./registry.ts";
 
-/** Milliseconds between two readings, of five calls of the store each: what they show counts in minutes and hours. */
+/** Milliseconds between two readings, of six calls of the store each: what they show counts in minutes and hours. */
 const readEveryMs = 60_000;
 
 /** What was read last. */
 interface StoreState {
   readonly books: BooksState;
+  readonly lastMove: EndedMove | undefined;
   readonly backlogs: readonly (readonly [queue: string, backlog: OutboxBacklog])[];
 }
 
 async function readStore(kv: KeyValueStore, clock: Clock): Promise<StoreState> {
   const nowMs = clock.nowMs();
-  const [books, ...backlogs] = await Promise.all([
+  const [books, lastMove, ...backlogs] = await Promise.all([
     readBooksState(kv),
+    readLastMove(kv),
     ...[mailQueue.name, videoPolls.name].map(async (queue) =>
       [queue, await readBacklog(kv, queue, nowMs)] as const
     ),
   ]);
-  return { books, backlogs };
+  return { books, lastMove, backlogs };
 }
 
 /** Adds the metrics. All threads have one store, so one of them shows it. */
@@ -39,6 +45,14 @@ export function showStore(
 ): void {
   const reader = new KeptReading(() => readStore(kv, clock), clock, readEveryMs);
   registry.readBefore(() => reader.refresh());
+  showOutbox(registry, reader);
+  showBooks(registry, reader);
+  showArchive(registry, reader);
+}
+
+type Reader = Pick<KeptReading<StoreState>, "last">;
+
+function showOutbox(registry: Registry, reader: Reader): void {
   const ofQueues = (read: (backlog: OutboxBacklog) => number) =>
     function* (): Iterable<GaugeSample> {
       for (const [queue, backlog] of reader.last?.backlogs ?? []) {
@@ -66,6 +80,9 @@ export function showStore(
     ofQueues(({ deadLetters }) => deadLetters),
     "max",
   );
+}
+
+function showBooks(registry: Registry, reader: Reader): void {
   const ofVerifications = (read: (ended: EndedVerification | undefined) => number) =>
     function* (): Iterable<GaugeSample> {
       if (reader.last === undefined) return;
@@ -96,6 +113,27 @@ export function showStore(
       if (reader.last === undefined) return;
       yield { labels: [], value: (reader.last.books.sealedUntilMs ?? 0) / 1000 };
     },
+    "max",
+  );
+}
+
+function showArchive(registry: Registry, reader: Reader): void {
+  const ofMove = (read: (ended: EndedMove | undefined) => number) =>
+    function* (): Iterable<GaugeSample> {
+      if (reader.last !== undefined) yield { labels: [], value: read(reader.last.lastMove) };
+    };
+  registry.gauge(
+    "gateway_archived_timestamp_seconds",
+    "When a run of `admin archive` ended last; 0: never.",
+    [],
+    ofMove((ended) => (ended?.atMs ?? 0) / 1000),
+    "max",
+  );
+  registry.gauge(
+    "gateway_archive_problems",
+    "The days that it could not move, and what it found wrong with seals.",
+    [],
+    ofMove((ended) => ended?.problems ?? 0),
     "max",
   );
 }

@@ -145,6 +145,16 @@ const cases: Readonly<Record<string, AlertCase>> = {
     rings: { gateway_sealed_until_timestamp_seconds: "1x4400" },
     silent: { gateway_sealed_until_timestamp_seconds: "1x2000 86400x2400" },
   },
+  GatewayDaysNotArchived: {
+    atMinute: 20,
+    rings: { gateway_archive_problems: "0 2x20" },
+    silent: { gateway_archive_problems: "2 0x20" },
+  },
+  GatewayArchiveOld: {
+    atMinute: 4_400,
+    rings: { gateway_archived_timestamp_seconds: "1x4400" },
+    silent: { gateway_archived_timestamp_seconds: "0x4400" },
+  },
   GatewayShortfall: {
     atMinute: soon,
     rings: { 'gateway_shortfall_vnd_total{model="m"}': firstEvent },

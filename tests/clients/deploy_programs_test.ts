@@ -56,8 +56,8 @@ programTest(
     assertEquals([code, said.match(/^(?!INFO).+/gmu)], [0, null]);
     assertEquals(
       said.match(/passed for resource/gu)?.length,
-      files.length + 2,
-      "three in one file",
+      files.length + 3,
+      "four in one file",
     );
     const wrong = `${scratch}/wrong.yaml`;
     const text = await Deno.readTextFile(`${deploy}kubernetes/network-policy.yaml`);
@@ -89,7 +89,7 @@ Deno.test({
       await Deno.writeTextFile(to, change(text.replaceAll("/usr/bin/deno", Deno.execPath())));
     };
     const units = names.filter((name) => /\.(?:service|timer)$/u.test(name));
-    assertEquals(units.length, 6);
+    assertEquals(units.length, 8);
     for (const name of units) await copy(name, `${scratch}/${name}`);
     await Deno.mkdir(`${scratch}/gateway-.service.d`);
     const shared = `${scratch}/gateway-.service.d/jobs.conf`;

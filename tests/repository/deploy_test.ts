@@ -18,7 +18,8 @@ const docker = "deploy/docker";
 const composeFiles = ["compose.yaml", "compose.denokv.yaml", "compose.standby.yaml"]
   .map((name) => `${docker}/${name}`);
 const units = ["deploy/systemd/gateway.service", "deploy/systemd/gateway@.service"];
-const jobUnits = ["deploy/systemd/gateway-verify.service", "deploy/systemd/gateway-backup.service"];
+const jobs = ["verify", "backup", "archive"];
+const jobUnits = jobs.map((name) => `deploy/systemd/gateway-${name}.service`);
 const unitDropIn = "deploy/systemd/gateway-jobs.conf";
 const environmentExamples = [
   "deploy/systemd/gateway.env.example",
@@ -307,14 +308,14 @@ Deno.test("the manifests select the pods of the deployment and probe paths that 
 });
 
 Deno.test("the jobs run commands that exist, with the image, the time zone and the secrets of the gateway", () => {
-  const jobs = manifests("deploy/kubernetes/cron-jobs.yaml").filter((one): one is CronJob =>
+  const cronJobs = manifests("deploy/kubernetes/cron-jobs.yaml").filter((one): one is CronJob =>
     (one as { kind: string }).kind === "CronJob"
   );
   const inUnits = jobUnits.map((path) => {
     const { value } = unitSettings(sourceText(path)).find(({ name }) => name === "ExecStart")!;
     return value.split(/\s+/u).slice(value.split(/\s+/u).indexOf("main.ts") + 1);
   });
-  const inJobs = jobs.map(({ spec }) => {
+  const inJobs = cronJobs.map(({ spec }) => {
     const { containers: [{ image, args, envFrom }] } = spec.jobTemplate.spec.template.spec;
     assertEquals([image, spec.timeZone], [container.image, "Asia/Ho_Chi_Minh"]);
     assertEquals(envFrom[0]?.secretRef.name, "gateway");
@@ -323,8 +324,8 @@ Deno.test("the jobs run commands that exist, with the image, the time zone and t
   for (const [which, [word, ...words]] of [...inUnits, ...inJobs].entries()) {
     assertEquals([word, readAdminCommand(words).kind], ["admin", "request"], `${which}`);
   }
-  assertEquals(inJobs.map(([, word]) => word), ["verify", "backup"]);
-  assertEquals(inUnits.map(([, word]) => word), ["verify", "backup"]);
+  assertEquals(inJobs.map(([, word]) => word), jobs);
+  assertEquals(inUnits.map(([, word]) => word), jobs);
 });
 
 Deno.test("one `kubectl apply -k` makes all manifests but the example of the secret", () => {

@@ -188,6 +188,11 @@ export function archiveMarkKey(): StoreKey {
   return ["store", "archive"];
 }
 
+/** When days were moved to the archive last, and how many could not be. */
+export function lastMoveKey(): StoreKey {
+  return ["store", "last_move"];
+}
+
 /** Present while an instance migrates the rows. */
 export function migrationLockKey(): StoreKey {
   return ["store", "migration_lock"];

@@ -2,6 +2,7 @@
 import { mailQueue } from "../../../kv/engine/outbox/outbox.ts";
 import { outboxDeadKey, outboxRowKey, walletKey } from "../../../kv/engine/schema/keys.ts";
 import { readWallet } from "../../../kv/money/balances/wallets.ts";
+import { noteMove } from "../../../kv/services/archive/last_move.ts";
 import { verifyMoney } from "../../../kv/services/verify/verify_books.ts";
 import { vietnamDay, vietnamDayStartMs } from "../../../core/lib/time/vietnam_time.ts";
 import { idTimeMs, newId } from "../../../core/lib/ids/ids.ts";
@@ -101,6 +102,21 @@ Deno.test("the last verification and the last seal are known, whoever ran it", a
   assertEquals(await scraped(gateway, problems), 1);
   assertEquals(await scraped(gateway, 'gateway_verification_problems{scope="full"}'), 0);
   assertEquals(await verified(), [time.nowMs() / 1000, sealedAtMs / 1000]);
+});
+
+Deno.test("the last move to the archive is known, with the days that stayed", async () => {
+  await using gateway = await openTestGateway({ env });
+  const { kv } = gateway;
+  const shown = async () =>
+    await Promise.all(
+      ["gateway_archived_timestamp_seconds", "gateway_archive_problems"].map((name) =>
+        scraped(gateway, name)
+      ),
+    );
+  assertEquals(await shown(), [0, 0]);
+  await noteMove(kv, { atMs: 7_000, problems: 2 });
+  await gateway.advance(minuteMs);
+  assertEquals(await shown(), [7, 2]);
 });
 
 Deno.test("the outbox shows what waits, for how long, and what was given up", async () => {

@@ -5,6 +5,7 @@ import { GatewayError } from "../../../../core/lib/errors/errors.ts";
 import { dayMs } from "../../../../core/lib/time/durations.ts";
 import { vietnamDay } from "../../../../core/lib/time/vietnam_time.ts";
 import { dropMonths, keptFromOf, planDrop } from "../../../../kv/services/archive/drop_months.ts";
+import { noteMove } from "../../../../kv/services/archive/last_move.ts";
 import { moveDays } from "../../../../kv/services/archive/move_days.ts";
 import { readChain } from "../../../../kv/services/verify/days/checkpoint_chain.ts";
 import { type AdminDeps, readJson } from "./admin_deps.ts";
@@ -60,6 +61,7 @@ export function addArchiveRoutes(
       slices: reading?.slices,
     });
     const all = [...chain.problems, ...problems];
+    await noteMove(kv, { atMs: clock.nowMs(), problems: all.length });
     return context.json({ ok: all.length === 0, moved, problems: all });
   });
 

@@ -1,0 +1,74 @@
+/** `admin archive` as an operator types it. */
+import { assert, assertEquals } from "../../../../support/assert.ts";
+import { newMasterKey, readMasterKeys } from "../../../../../core/people/api_keys/seal.ts";
+import { systemClock } from "../../../../../core/lib/time/clock.ts";
+import { dayMs } from "../../../../../core/lib/time/durations.ts";
+import { openStore } from "../../../../../kv/engine/opening/store.ts";
+import { type EndedMove, readLastMove } from "../../../../../kv/services/archive/last_move.ts";
+import { runCommand } from "../../../../support/gateways/admin_command.ts";
+import { testConfig } from "../../../../support/gateways/gateway_in_process.ts";
+import { BooksWorld, problemLines } from "../../../../support/worlds/books_world.ts";
+
+/** Sealed days with a call each. */
+const daysOfCalls = 6;
+
+/** Makes a store with days that ended between 50 and 40 days ago, and returns them. */
+async function seed(path: string, masterKey: string): Promise<string[]> {
+  const opened = await openStore({ kind: "file", path }, systemClock);
+  assert(opened.ok, "the store opens");
+  const world = await BooksWorld.open(opened.store.kv, {
+    startMs: systemClock.nowMs() - 50 * dayMs,
+    masterKeys: await readMasterKeys(masterKey),
+  });
+  await world.topUp(world.ann, 10_000n);
+  for (let day = 0; day < daysOfCalls; day++) {
+    await world.call(world.ann, 10n);
+    world.nextDay();
+  }
+  const books = await world.verify();
+  assertEquals([problemLines(books), books.sealedNow.length], [[], daysOfCalls]);
+  await world.wallet.close();
+  opened.store[Symbol.dispose]();
+  return [...books.sealedNow];
+}
+
+async function lastMove(path: string): Promise<EndedMove | undefined> {
+  const opened = await openStore({ kind: "file", path }, systemClock);
+  assert(opened.ok, "the store opens");
+  using store = opened.store;
+  return await readLastMove(store.kv);
+}
+
+Deno.test("`admin archive` moves the days that are old enough, and notes how it ended", async () => {
+  const folder = await Deno.makeTempDir({ prefix: "gateway-archive-" });
+  const path = `${folder}/gateway.sqlite3`;
+  const masterKey = newMasterKey();
+  const days = await seed(path, masterKey);
+  const config = testConfig({ env: { GATEWAY_KV: path, GATEWAY_MASTER_KEYS: masterKey } });
+  const moved = async (...args: string[]) => {
+    const { code, written } = await runCommand(config, ["archive", ...args]);
+    const answer = JSON.parse(written);
+    assertEquals([code, answer.ok, answer.problems], [0, true, []]);
+    return answer.moved.map(({ day }: { day: string }) => day);
+  };
+  assertEquals(await lastMove(path), undefined);
+  assertEquals(await moved("--older-than", "60"), []);
+  assertEquals((await lastMove(path))?.problems, 0);
+  assertEquals(await moved(), days);
+  assertEquals(await moved("--older-than", "1"), []);
+  await Deno.remove(folder, { recursive: true });
+});
+
+Deno.test("`admin archive` refuses a wrong number of days, and a store that has no archive", async () => {
+  const folder = await Deno.makeTempDir({ prefix: "gateway-archive-" });
+  const config = testConfig({ env: { GATEWAY_KV: `${folder}/gateway.sqlite3` } });
+  assertEquals((await runCommand(config, ["account", "create"])).code, 0);
+  for (const days of ["0", "367"]) {
+    const { code, written } = await runCommand(config, ["archive", "--older-than", days]);
+    assert(code === 1 && written.includes("olderThanDays"), written);
+  }
+  const memory = testConfig({ env: { GATEWAY_KV: ":memory:" } });
+  const { code, written } = await runCommand(memory, ["archive"]);
+  assert(code === 1 && written.includes("has no archive"), written);
+  await Deno.remove(folder, { recursive: true });
+});
