@@ -17,6 +17,7 @@ import {
   readProviderKeys,
   sandboxBesideReal,
 } from "./catalog_reading.ts";
+import { type BucketVariables, readBucketVariables } from "./bucket_variables.ts";
 import { readVariables, type SupportContact, variableNames } from "./config_variables.ts";
 import { unknownVariables } from "./unknown_variables.ts";
 import {
@@ -87,6 +88,8 @@ export interface Config {
   readonly masterKeys: string | undefined;
   /** Text of `GATEWAY_BACKUP_KEY`; undefined = no backup can be made or restored. */
   readonly backupKey: string | undefined;
+  /** What the environment says about buckets, for commands that write to one. */
+  readonly bucket: BucketVariables;
   /** E-mail addresses of operators, lower-case. */
   readonly operators: readonly string[];
   readonly mail: MailSettings;
@@ -249,6 +252,7 @@ export function readConfig(
       baseUrl: values.GATEWAY_BASE_URL,
       masterKeys: values.GATEWAY_MASTER_KEYS,
       backupKey: values.GATEWAY_BACKUP_KEY,
+      bucket: readBucketVariables(set),
       operators: values.GATEWAY_OPERATORS,
       operatorKey: values.GATEWAY_OPERATOR_KEY,
       mail: values.MAIL_URL,

@@ -145,7 +145,12 @@ async function runAtServer(
     const ask = (path: string) => callAdminSocket(socketPath, path, {});
     return await saveBackup(config, backupWorld(world, command.backup), response, ask);
   }
-  return await tell(command, response, world, (path) => callAdminSocket(socketPath, path, {}));
+  return await tell(
+    command,
+    response,
+    { ...world, config },
+    (path) => callAdminSocket(socketPath, path, {}),
+  );
 }
 
 /** Makes a backup of a store that this process has opened. */
@@ -218,7 +223,7 @@ async function runHere(
     });
     // The answer is written completely before the store closes.
     const response = await app.request(command.path, initOf(command));
-    return await tell(command, response, world, async (path) => {
+    return await tell(command, response, { ...world, config }, async (path) => {
       return { response: await app.request(path), [Symbol.dispose]() {} };
     });
   } finally {
@@ -238,16 +243,22 @@ function howToRepeat({ operationId }: AdminRequest): string {
 async function tell(
   command: AdminRequest,
   response: Response,
-  world: CommandWorld,
+  world: CommandWorld & { readonly config: Config },
   ask: (path: string) => Promise<AdminCall>,
 ): Promise<number> {
   // The store may have failed after the commit, so perhaps only the answer is missing.
   if (response.status >= 500) world.error(howToRepeat(command));
-  const { tablesFolder } = command;
-  if (tablesFolder !== undefined && response.ok) {
-    const { error } = world;
-    const tables = { folder: tablesFolder, ask, error, print: (it: unknown) => print(it, world) };
-    return await writeTables(response, tables);
+  const { tablesPlace } = command;
+  if (tablesPlace !== undefined && response.ok) {
+    const { error, clock, config: { bucket } } = world;
+    return await writeTables(response, {
+      place: tablesPlace,
+      bucket,
+      clock,
+      ask,
+      error,
+      print: (it) => print(it, world),
+    });
   }
   try {
     if (command.path !== "/export" || !response.ok) return await tellJson(response, world);

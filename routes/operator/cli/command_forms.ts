@@ -32,8 +32,8 @@ export interface AdminRequest {
     /** Writes sealed days to files of their own in the folder, once. */
     readonly since?: true;
   };
-  /** The folder into which the tables of the days of the answer are written. */
-  readonly tablesFolder?: string;
+  /** The folder or bucket to which the tables of the days of the answer are written. */
+  readonly tablesPlace?: string;
 }
 
 /** An option of a command. */
@@ -266,11 +266,11 @@ export const commandForms: readonly CommandForm[] = [
     options: [{ name: "from", value: "DAY", needed: true }, { name: "to", value: "DAY" }],
     about:
       "write receipts and ledger of each sealed day as Parquet files for a warehouse; days that\n" +
-      "the folder has are not written again",
-    request: ([tablesFolder = ""], { from = "", to }) => ({
+      "are there are not written again. FOLDER may also be s3://BUCKET/PREFIX",
+    request: ([tablesPlace = ""], { from = "", to }) => ({
       method: "GET",
       path: `/tables?${new URLSearchParams({ from, ...(to !== undefined && { to }) })}`,
-      tablesFolder,
+      tablesPlace,
     }),
   },
   {

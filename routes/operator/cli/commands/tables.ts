@@ -1,5 +1,5 @@
 /**
- * `admin tables`: sealed days as Parquet files. The process that was started by the operator makes the files, so that
+ * `admin tables`: sealed days as Parquet files, in a folder or a bucket. The process that was started by the operator makes the files, so that
  * calls of a running server do not wait for it.
  */
 import { dirname, join } from "node:path";
@@ -21,6 +21,10 @@ import type { KeyValueStore } from "../../../../kv/engine/store/key_value_store.
 import { day } from "../../operations/contract/texts.ts";
 import type { AdminDeps, StoreReading } from "./admin_deps.ts";
 import { exists, writeWholeFile } from "./whole_file.ts";
+import type { BucketVariables } from "../../../../core/config/bucket_variables.ts";
+import type { Clock } from "../../../../core/lib/time/clock.ts";
+import type { Bucket } from "../bucket/bucket.ts";
+import { isBucketAddress, readBucketAddress } from "../bucket/bucket_address.ts";
 
 const daysQuery = z.strictObject({ from: day, to: day.optional() });
 
@@ -76,29 +80,97 @@ async function* linesOf(
 
 /** What the command needs: the store's answers, and output. */
 export interface TablesWorld {
-  readonly folder: string;
+  /** A folder, or `s3://BUCKET/PREFIX`. */
+  readonly place: string;
+  readonly bucket: BucketVariables;
+  readonly clock: Clock;
   /** Asks the admin app, which this process or the running server has. */
   ask(path: string): Promise<Disposable & { readonly response: Response }>;
   print(result: unknown): Promise<void>;
   error(text: string): void;
 }
 
-/** Where a table of a day is: the form of folders that DuckDB, Spark, BigQuery and ClickHouse read as a column. */
-function fileOf(folder: string, table: DayTableName, day: string): string {
-  return join(folder, table, `day=${day}`, `${table}.parquet`);
+/** Where tables are written to. */
+interface Warehouse {
+  /** Lists the tables of a day that are not there. */
+  missing(day: string): Promise<readonly DayTableName[]>;
+  /** Writes a table, as a whole or not at all, and returns its name. */
+  write(table: DayTableName, day: string, bytes: AsyncIterable<Uint8Array>): Promise<string>;
+  /** Told when all tables of a day are there, of which some were written now. */
+  finish(day: string): Promise<void>;
 }
 
-/** Writes the files that the folder lacks, a day after the other; what was written stays if a later one fails. */
+/** Where a table of a day is: the form of folders that DuckDB, Spark, BigQuery and ClickHouse read as a column. */
+function fileOf(table: DayTableName, day: string): string {
+  return `${table}/day=${day}/${table}.parquet`;
+}
+
+/** Files in a folder; each has its name once it is whole. */
+function folderWarehouse(folder: string): Warehouse {
+  const pathOf = (table: DayTableName, day: string) => join(folder, fileOf(table, day));
+  return {
+    async missing(day) {
+      const missing: DayTableName[] = [];
+      for (const table of dayTableNames) {
+        if (!await exists(pathOf(table, day))) missing.push(table);
+      }
+      return missing;
+    },
+    async write(table, day, bytes) {
+      const path = pathOf(table, day);
+      await Deno.mkdir(dirname(path), { recursive: true });
+      await writeWholeFile(path, bytes, () => Promise.resolve());
+      return path;
+    },
+    finish: async () => {},
+  };
+}
+
+/** Says in a bucket that a day is whole. It is apart from the tables, since some programs read whatever is beside them. */
+function markOf(day: string): string {
+  return `days/day=${day}/_SUCCESS.json`;
+}
+
+/** Objects in a bucket. Readers take the days that have a mark, which is written last; a day without one is written anew. */
+function bucketWarehouse(bucket: Bucket, prefix: string): Warehouse {
+  let files: { readonly name: string; readonly bytes: number }[] = [];
+  return {
+    async missing(day) {
+      files = [];
+      return await bucket.has(markOf(day)) ? [] : dayTableNames;
+    },
+    async write(table, day, bytes) {
+      const file = fileOf(table, day);
+      const name = prefix + file;
+      files.push({ name, bytes: await bucket.write(file, bytes) });
+      return name;
+    },
+    async finish(day) {
+      const mark = new TextEncoder().encode(`${JSON.stringify({ day, files })}\n`);
+      await bucket.write(markOf(day), ReadableStream.from([mark]));
+    },
+  };
+}
+
+async function openWarehouse({ place, bucket, clock }: TablesWorld): Promise<Warehouse> {
+  if (!isBucketAddress(place)) return folderWarehouse(place);
+  const read = readBucketAddress(place, bucket);
+  if (!read.ok) throw new Error(read.problem);
+  const { Bucket } = await import("../bucket/bucket.ts");
+  return bucketWarehouse(new Bucket(read.address, { clock }), read.address.prefix);
+}
+
+/** Writes the tables that are missing, a day after the other; what was written stays if a later one fails. */
 export async function writeTables(listed: Response, world: TablesWorld): Promise<number> {
   const written: string[] = [];
   let present = 0;
   try {
+    const warehouse = await openWarehouse(world);
     for (const day of sealedDays.parse(await listed.json()).days) {
-      for (const table of dayTableNames) {
-        const file = fileOf(world.folder, table, day);
-        if (await exists(file)) present++;
-        else written.push(await writeTable(file, { table, day }, world));
-      }
+      const missing = await warehouse.missing(day);
+      present += dayTableNames.length - missing.length;
+      for (const table of missing) written.push(await writeTable(warehouse, { table, day }, world));
+      if (missing.length > 0) await warehouse.finish(day);
     }
     await world.print({ written, present });
     return 0;
@@ -110,7 +182,7 @@ export async function writeTables(listed: Response, world: TablesWorld): Promise
 }
 
 async function writeTable(
-  file: string,
+  warehouse: Warehouse,
   { table, day }: { readonly table: DayTableName; readonly day: string },
   { ask }: TablesWorld,
 ): Promise<string> {
@@ -119,8 +191,6 @@ async function writeTable(
   if (!ok || body === null) {
     throw new Error(`the store answered ${status}: ${await call.response.text()}`);
   }
-  await Deno.mkdir(dirname(file), { recursive: true });
   const rows = fromLines(body.pipeThrough(new TextDecoderStream()));
-  await writeWholeFile(file, dayTables[table].file(rows), () => Promise.resolve());
-  return file;
+  return await warehouse.write(table, day, dayTables[table].file(rows));
 }
