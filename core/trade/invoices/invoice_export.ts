@@ -3,43 +3,83 @@
  * its API. Sums are whole đồng, in JSON as decimal strings.
  */
 import { csvFile } from "../../lib/base/csv.ts";
-import { type Field, fieldColumns, fieldsJson } from "../../lib/json/fields.ts";
+import { fieldColumns, fieldsJson } from "../../lib/json/fields.ts";
 import type { JsonObject } from "../../lib/json/json.ts";
+import {
+  count,
+  type DescribedField,
+  maybeText,
+  objectSchema,
+  text,
+} from "../../lib/json/schemas.ts";
 import { vietnamDay } from "../../lib/time/vietnam_time.ts";
-import type { Invoice } from "./invoice.ts";
+import { recordOf } from "../../lib/base/record_of.ts";
+import { type Invoice, invoiceStates } from "./invoice.ts";
+import { issuedFieldNames } from "./issued_form.ts";
 import { formatVatRate } from "./vat.ts";
 
-const buyerFields: readonly Field<Invoice>[] = [
-  { name: "type", value: ({ buyer }) => buyer.type, csv: "buyer_type" },
-  { name: "tax_code", value: ({ buyer }) => buyer.taxCode ?? null, csv: "buyer_tax_code" },
-  { name: "name", value: ({ buyer }) => buyer.legalName, csv: "buyer_legal_name" },
-  { name: "address", value: ({ buyer }) => buyer.address, csv: "buyer_address" },
-  { name: "email", value: ({ buyer }) => buyer.email, csv: "buyer_email" },
-  { name: "phone", value: ({ buyer }) => buyer.phone ?? null, csv: "buyer_phone" },
+/** Whole đồng. */
+const whole: JsonObject = { type: "string", pattern: "^[0-9]+$" };
+
+const buyerFields: readonly DescribedField<Invoice>[] = [
+  { name: "type", schema: text, value: ({ buyer }) => buyer.type, csv: "buyer_type" },
+  {
+    name: "tax_code",
+    schema: maybeText,
+    value: ({ buyer }) => buyer.taxCode ?? null,
+    csv: "buyer_tax_code",
+  },
+  { name: "name", schema: text, value: ({ buyer }) => buyer.legalName, csv: "buyer_legal_name" },
+  { name: "address", schema: text, value: ({ buyer }) => buyer.address, csv: "buyer_address" },
+  { name: "email", schema: text, value: ({ buyer }) => buyer.email, csv: "buyer_email" },
+  {
+    name: "phone",
+    schema: maybeText,
+    value: ({ buyer }) => buyer.phone ?? null,
+    csv: "buyer_phone",
+  },
 ];
 
 /** The line of an invoice; each has one. */
-const itemFields: readonly Field<Invoice>[] = [
-  { name: "line_number", value: () => 1, csv: true },
-  { name: "item_name", value: ({ itemName }) => itemName, csv: true },
-  { name: "unit", value: () => "Lần", csv: true },
-  { name: "quantity", value: () => 1, csv: true },
-  { name: "unit_price", value: ({ netVnd }) => netVnd.toString(), csv: true },
-  { name: "amount_without_vat", value: ({ netVnd }) => netVnd.toString(), csv: true },
-  { name: "vat_rate", value: ({ rate }) => formatVatRate(rate), csv: true },
-  { name: "vat_amount", value: ({ vatVnd }) => vatVnd.toString(), csv: true },
+const itemFields: readonly DescribedField<Invoice>[] = [
+  { name: "line_number", schema: count, value: () => 1, csv: true },
+  { name: "item_name", schema: text, value: ({ itemName }) => itemName, csv: true },
+  { name: "unit", schema: text, value: () => "Lần", csv: true },
+  { name: "quantity", schema: count, value: () => 1, csv: true },
+  { name: "unit_price", schema: whole, value: ({ netVnd }) => netVnd.toString(), csv: true },
+  {
+    name: "amount_without_vat",
+    schema: whole,
+    value: ({ netVnd }) => netVnd.toString(),
+    csv: true,
+  },
+  { name: "vat_rate", schema: text, value: ({ rate }) => formatVatRate(rate), csv: true },
+  { name: "vat_amount", schema: whole, value: ({ vatVnd }) => vatVnd.toString(), csv: true },
 ];
 
-const invoiceFields: readonly Field<Invoice>[] = [
-  { name: "reference_code", value: ({ id }) => id, csv: true },
+/** The fields of an exported request. */
+export const invoiceFields: readonly DescribedField<Invoice>[] = [
+  { name: "reference_code", isRequired: true, schema: text, value: ({ id }) => id, csv: true },
   {
     name: "requested_date",
+    schema: { type: "string", format: "date", description: "In Vietnam time." },
     value: ({ requestedAtMs }) => vietnamDay(requestedAtMs),
     csv: true,
   },
-  { name: "state", value: ({ state }) => state, csv: true },
+  {
+    name: "state",
+    isRequired: true,
+    schema: { enum: [...invoiceStates] },
+    value: ({ state }) => state,
+    csv: true,
+  },
   {
     name: "basis",
+    schema: {
+      type: "object",
+      properties: { order_codes: { type: "array", items: text }, month: text },
+      description: "What it is about: paid orders, or the usage of a month.",
+    },
     value: ({ basis }) =>
       basis.kind === "orders" ? { order_codes: [...basis.codes] } : { month: basis.month },
     csv: [{
@@ -49,21 +89,28 @@ const invoiceFields: readonly Field<Invoice>[] = [
   },
   {
     name: "buyer",
+    schema: objectSchema("As printed.", buyerFields),
     value: (invoice) => fieldsJson(buyerFields, invoice),
     csv: fieldColumns(buyerFields),
   },
-  { name: "payment_method", value: () => "CK", csv: true },
-  { name: "currency", value: () => "VND", csv: true },
+  { name: "payment_method", schema: text, value: () => "CK", csv: true },
+  { name: "currency", schema: text, value: () => "VND", csv: true },
   {
     name: "items",
+    schema: { type: "array", items: objectSchema("A line.", itemFields) },
     value: (invoice) => [fieldsJson(itemFields, invoice)],
     csv: fieldColumns(itemFields),
   },
-  { name: "total_amount", value: ({ grossVnd }) => grossVnd.toString(), csv: true },
-  { name: "amount_in_words", value: ({ amountInWords }) => amountInWords, csv: true },
-  { name: "note", value: ({ note }) => note, csv: true },
+  { name: "total_amount", schema: whole, value: ({ grossVnd }) => grossVnd.toString(), csv: true },
+  { name: "amount_in_words", schema: text, value: ({ amountInWords }) => amountInWords, csv: true },
+  { name: "note", schema: text, value: ({ note }) => note, csv: true },
   {
     name: "issued",
+    schema: {
+      type: ["object", "null"],
+      properties: recordOf(issuedFieldNames, () => text),
+      description: "What the invoicing provider and the tax authority assigned.",
+    },
     value: ({ issued }) => issued === undefined ? null : { ...issued },
     csv: [
       { name: "invoice_series", cell: ({ issued }) => issued?.series },
@@ -71,7 +118,7 @@ const invoiceFields: readonly Field<Invoice>[] = [
       { name: "invoice_date", cell: ({ issued }) => issued?.date },
     ],
   },
-  { name: "replaces", value: ({ replaces }) => replaces ?? null, csv: true },
+  { name: "replaces", schema: maybeText, value: ({ replaces }) => replaces ?? null, csv: true },
 ];
 
 const columns = fieldColumns(invoiceFields);

@@ -148,6 +148,17 @@ export type ReviewReason =
   /** An operator returned it to the queue. */
   | "returned";
 
+/** The kinds of states of a notice. */
+export const bankNoticeStates = [
+  "received",
+  "credited",
+  "review",
+  "ignored",
+  "duplicate",
+  "refund_pending",
+  "refunded",
+] as const satisfies readonly BankNoticeState["kind"][];
+
 /** The state of a notice. */
 export type BankNoticeState =
   | { readonly kind: "received" }

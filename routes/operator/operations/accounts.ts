@@ -2,20 +2,14 @@
 import { z } from "zod";
 import { formatVnd } from "../../../core/billing/money/micro_vnd.ts";
 import { defined } from "../../../core/lib/base/defined.ts";
-import { normaliseEmail } from "../../../core/people/accounts/email_address.ts";
-import { type AccountId, parseId } from "../../../core/lib/ids/ids.ts";
-import { rateLimitsOf } from "../../../core/limits/limit_table.ts";
-import {
-  type Account,
-  findAccountByEmail,
-  getAccount,
-  listAccounts,
-  setBlocked,
-} from "../../../kv/people/accounts/accounts.ts";
+import { parseId } from "../../../core/lib/ids/ids.ts";
+import { recordOf } from "../../../core/lib/base/record_of.ts";
+import { rateLimitNames, rateLimitsOf } from "../../../core/limits/limit_table.ts";
+import { type Account, listAccounts, setBlocked } from "../../../kv/people/accounts/accounts.ts";
 import { setRateLimits } from "../../../kv/people/accounts/rate_limits.ts";
 import { isActive, listApiKeys } from "../../../kv/people/api_keys/api_keys.ts";
-import type { KeyValueStore } from "../../../kv/engine/store/key_value_store.ts";
-import { operation, type Refused, refused } from "./contract/operation.ts";
+import { namedAccount, noAccount } from "./contract/named_account.ts";
+import { operation, refused } from "./contract/operation.ts";
 import { reasonText } from "./contract/texts.ts";
 
 /** Accounts of a page: more than a person reads in a terminal. */
@@ -27,40 +21,6 @@ const maxLimitedModels = 50;
 /** Largest limit: twelve digits, as forms take them. */
 const maxLimit = 999_999_999_999;
 
-/**
- * Finds the account that an operator names by id or by e-mail address.
- *
- * @throws {GatewayError} `invalid_request` or `not_found` if there is no such account
- */
-export async function requireAccount(kv: KeyValueStore, text: string): Promise<AccountId> {
-  const named = await namedAccount(kv, text);
-  if (!named.ok) throw named.error;
-  return named.account.id;
-}
-
-type Named = { readonly ok: true; readonly account: Account } | Refused<"account">;
-
-/** Finds an account by id or by e-mail address. */
-export async function namedAccount(kv: KeyValueStore, text: string): Promise<Named> {
-  const id = parseId("account", text);
-  if (id === undefined && !text.includes("@")) return notAnId(text);
-  const email = normaliseEmail(text);
-  const account = id !== undefined
-    ? await getAccount(kv, id)
-    : email !== undefined
-    ? await findAccountByEmail(kv, email)
-    : undefined;
-  return account === undefined ? noAccount(text) : { ok: true, account };
-}
-
-function notAnId(text: string) {
-  return refused("account", "invalid_request", `Not an account id: ${text}`);
-}
-
-function noAccount(text: string) {
-  return refused("account", "not_found", `No such account: ${text}`);
-}
-
 const limit = z.union([z.int().min(1).max(maxLimit), z.literal("none")], {
   error: `must be a whole number from 1 to ${maxLimit}, or "none"`,
 });
@@ -68,6 +28,13 @@ const limit = z.union([z.int().min(1).max(maxLimit), z.literal("none")], {
 /** Limits in place of the defaults, those that can bind the subject; what is absent keeps the default. */
 const accountLimits = z.partialRecord(z.enum(rateLimitsOf("account")), limit);
 const modelLimits = z.partialRecord(z.enum(rateLimitsOf("account_model")), limit);
+
+/** The limits of an account as they are stored. */
+const storedLimits = z.object({
+  ...recordOf(rateLimitNames, () => limit.optional()),
+  models: z.record(z.string(), z.object(recordOf(rateLimitNames, () => limit.optional())))
+    .optional().describe("By id of the model."),
+}).describe("In place of the defaults.");
 
 const accountRow = z.object({
   id: z.string(),
@@ -101,7 +68,9 @@ export const pageOfAccounts = operation({
   }),
   async run({ kv }, { after, limit }) {
     const from = after === undefined ? undefined : parseId("account", after);
-    if (after !== undefined && from === undefined) return notAnId(after);
+    if (after !== undefined && from === undefined) {
+      return refused("after", "invalid_request", "after: must be the id of an account", "after");
+    }
     const { accounts, next } = await listAccounts(kv, { limit, ...defined({ after: from }) });
     const body = {
       object: "list" as const,
@@ -128,7 +97,7 @@ export const showAccount = operation({
     deletedAtMs: z.number().optional(),
     lowBalanceVnd: z.string().optional(),
     lowBalanceMailedAtMs: z.number().optional(),
-    rateLimits: z.record(z.string(), z.unknown()).optional(),
+    rateLimits: storedLimits.optional(),
     identities: z.array(z.object({ issuer: z.string(), subject: z.string() })).optional(),
     balanceVnd: z.string(),
     keys: z.array(
@@ -189,7 +158,7 @@ export const limitAccount = operation({
   }),
   output: z.object({
     id: z.string(),
-    rateLimits: z.record(z.string(), z.unknown()).nullable(),
+    rateLimits: storedLimits.nullable(),
   }),
   async run({ kv, catalog }, { account: text, limits, models, reason }, act) {
     const ids = Object.keys(models);

@@ -3,6 +3,7 @@ import { z } from "zod";
 import { formatVnd } from "../../../core/billing/money/micro_vnd.ts";
 import { defined } from "../../../core/lib/base/defined.ts";
 import { parseId } from "../../../core/lib/ids/ids.ts";
+import { objectSchema } from "../../../core/lib/json/schemas.ts";
 import { vietnamDay } from "../../../core/lib/time/vietnam_time.ts";
 import type { KeyValueStore } from "../../../kv/engine/store/key_value_store.ts";
 import {
@@ -12,18 +13,34 @@ import {
   takeCalls,
   takeCallsOfAll,
 } from "../../usage_api/call_scan.ts";
-import { askedStatus, callsJson, callStatusForm, firstDay } from "../../usage_api/calls.ts";
+import {
+  askedStatus,
+  callsJson,
+  callStatusForm,
+  firstDay,
+  refusedFields,
+} from "../../usage_api/calls.ts";
+import { receiptFields } from "../../usage_api/receipt_json.ts";
 import { rangeMs, requireRange } from "../../usage_api/range.ts";
-import { namedAccount } from "./accounts.ts";
 import { listBody, listCursor, listLimit, listOf } from "./contract/lists.ts";
+import { namedAccount } from "./contract/named_account.ts";
 import { operation, refused } from "./contract/operation.ts";
+
+/** What customers see of a call that was answered, and of one that was refused. */
+const seenByCustomers = [
+  objectSchema("A call that was answered.", receiptFields),
+  objectSchema("A call that was refused before a provider was asked.", refusedFields),
+];
 
 const callRow = z.looseObject({
   request_id: z.string(),
   account_id: z.string(),
   route: z.string().nullable().describe("The route that answered."),
   provider_cost_vnd: z.string().nullable().describe("null: it is not known."),
-}).describe("As customers see the call, and what the operator alone knows. Never a prompt.");
+}).meta({
+  description: "As customers see the call, and what the operator alone knows. Never a prompt.",
+  anyOf: seenByCustomers,
+});
 
 async function rowsOf(kv: KeyValueStore, calls: readonly Call[]) {
   const shown = await callsJson(kv, calls);

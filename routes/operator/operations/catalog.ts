@@ -29,6 +29,7 @@ import {
   type OperationAct,
   type OperationDeps,
   type OperationResult,
+  type RefusalBodies,
   refused,
   type RefusedWithBody,
 } from "./contract/operation.ts";
@@ -36,7 +37,8 @@ import { proseText } from "./contract/texts.ts";
 
 const reason = proseText(maxCatalogReasonChars);
 const moment = z.string().optional();
-const contents = z.record(z.string(), z.unknown());
+const contents = z.record(z.string(), z.unknown())
+  .describe("In the form of gateway.json: docs/gateway.schema.json.");
 
 const versionRow = z.object({
   version: z.int(),
@@ -90,6 +92,25 @@ function conflict(newest: CatalogVersion | undefined): RefusedWithBody<"conflict
     },
   };
 }
+
+const errorOf = z.object({ code: z.string(), message: z.string() });
+
+const problems = z.array(z.string()).describe("All that is wrong.");
+
+const conflictBody = {
+  description: "Another version is the newest: `newest` describes it.",
+  body: z.object({ error: errorOf, newest: versionRow.optional() }),
+};
+
+/** The bodies of refused changes. */
+const changeRefusals: RefusalBodies = {
+  409: { description: "Nothing would change.", body: z.object({ error: errorOf }) },
+  412: conflictBody,
+  422: {
+    description: "The catalogue is not valid: `problems` lists why.",
+    body: z.object({ error: errorOf.extend({ problems }) }),
+  },
+};
 
 type ChangeRefusal = Extract<ChangeResult, { readonly ok: false }>["reason"];
 
@@ -171,6 +192,12 @@ export const tryCatalog = operation({
   effect: "reads",
   input: z.strictObject({ catalog: z.unknown() }),
   output: z.object({ ok: z.literal(true), in_force: z.int(), ...changeLists }),
+  refusals: {
+    422: {
+      description: "The catalogue is not valid: `problems` lists why.",
+      body: z.object({ ok: z.literal(false), problems }),
+    },
+  },
   maxBodyBytes: maxCatalogBytes,
   async run({ editing }, { catalog }) {
     const state = await catalogState(editing);
@@ -187,6 +214,7 @@ export const putCatalog = operation({
   summary: "Makes a version of a catalogue, in force at once or from a time",
   effect: "acts",
   replacesVersion: true,
+  refusals: changeRefusals,
   input: z.strictObject({ catalog: z.unknown(), reason, effective_from: moment }),
   output: madeVersion,
   maxBodyBytes: maxCatalogBytes,
@@ -203,6 +231,7 @@ export const rollBackTo = operation({
   summary: "Makes a version with the contents of an older one",
   effect: "acts",
   replacesVersion: true,
+  refusals: changeRefusals,
   input: z.strictObject({ version: z.int().min(1), reason, effective_from: moment }),
   output: madeVersion,
   maxBodyBytes: maxCatalogBytes,
@@ -219,6 +248,7 @@ export const withdrawScheduledVersion = operation({
   summary: "Takes back the version that waits for its time",
   effect: "acts",
   replacesVersion: true,
+  refusals: { 412: conflictBody },
   input: z.strictObject({ reason }),
   output: z.object({ version: z.int().describe("The version in force.") }),
   maxBodyBytes: maxCatalogBytes,

@@ -29,18 +29,17 @@ const bodyErrors = [
   "request_too_large",
 ] as const satisfies readonly ErrorCode[];
 
-/** The refusals that have bodies of their own. */
-const refusals: Readonly<Record<"412" | "409" | "422", string>> = {
-  "409": "Nothing would change.",
-  "412": "Another version is the newest: `newest` describes it.",
-  "422": "The catalogue is not valid: `problems` lists why.",
-};
-
 /** A schema as JSON Schema; what JSON cannot express is left open. */
 function schemaOf(schema: z.ZodType, io: "input" | "output"): JsonObject {
   const { $schema: _, ...written }: Record<string, unknown> = z.toJSONSchema(schema, {
     io,
     unrepresentable: "any",
+    override: ({ jsonSchema }) => {
+      // The bounds of whole numbers in JavaScript, and what the format of a time says already.
+      if (jsonSchema.minimum === Number.MIN_SAFE_INTEGER) delete jsonSchema.minimum;
+      if (jsonSchema.maximum === Number.MAX_SAFE_INTEGER) delete jsonSchema.maximum;
+      if (jsonSchema.format !== undefined) delete jsonSchema.pattern;
+    },
   });
   const json: unknown = JSON.parse(JSON.stringify(written));
   return isJsonObject(json) ? json : {};
@@ -98,15 +97,19 @@ function inputOf({ name, schemas, replacesVersion }: Operation): JsonObject {
   return { parameters, requestBody };
 }
 
+function jsonAnswer(description: string, schema: z.ZodType): JsonObject {
+  return {
+    description,
+    content: { "application/json": { schema: schemaOf(schema, "output") } },
+  };
+}
+
 function operationObject(operation: Operation): JsonObject {
-  const { name, summary, effect, schemas, replacesVersion } = operation;
+  const { name, summary, effect, schemas, refusals = {} } = operation;
   const [tag = name] = name.split(".");
-  const content = { "application/json": { schema: schemaOf(schemas.output, "output") } };
-  const own = replacesVersion === true
-    ? ["409", "412", "422"] as const
-    : name === "catalog.preview"
-    ? ["422"] as const
-    : [];
+  const own = Object.entries(refusals).map(([status, { description, body }]) =>
+    [status, jsonAnswer(description, body)] as const
+  );
   const hasBody = operationPaths[name].method !== "GET";
   return {
     operationId: name,
@@ -117,8 +120,8 @@ function operationObject(operation: Operation): JsonObject {
       : "Reads.",
     ...inputOf(operation),
     responses: {
-      "200": { description: "Done.", content },
-      ...Object.fromEntries(own.map((status) => [status, { description: refusals[status] }])),
+      "200": jsonAnswer("Done.", schemas.output),
+      ...Object.fromEntries(own),
       ...errorAnswers(hasBody ? [...commonErrors, ...bodyErrors] : commonErrors, "chat"),
     },
   };

@@ -12,7 +12,7 @@ import {
   adjustWallet,
 } from "../../../../kv/services/operations/wallet_adjustment.ts";
 import { forgetSecondFactor } from "../../../../kv/people/accounts/second_factor.ts";
-import { requireAccount } from "../../operations/accounts.ts";
+import { requireAccount } from "../../operations/contract/named_account.ts";
 import { balanceIn } from "../../operations/contract/operation.ts";
 import { lineText, maxReasonChars, proseText } from "../../operations/contract/texts.ts";
 import { type AdminDeps, readJson } from "./admin_deps.ts";

@@ -7,7 +7,7 @@ import { voidSandboxMoney } from "../../../../kv/money/ledger/sandbox_money.ts";
 import { rebuildAllDaySums, rebuildDaySums } from "../../../../kv/money/receipts/rebuild_sums.ts";
 import { readKeptBalances } from "../../../../kv/services/verify/days/kept_balances.ts";
 import { resealDays, verifyMoney } from "../../../../kv/services/verify/verify_books.ts";
-import { requireAccount } from "../../operations/accounts.ts";
+import { requireAccount } from "../../operations/contract/named_account.ts";
 import { day } from "../../operations/contract/texts.ts";
 import { type AdminDeps, readJson, type StoreReading } from "./admin_deps.ts";
 import type { KeyValueStore } from "../../../../kv/engine/store/key_value_store.ts";

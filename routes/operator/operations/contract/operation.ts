@@ -92,11 +92,19 @@ export interface Refused<Why extends string> {
   readonly error: GatewayError;
 }
 
+/** The statuses of refusals that have bodies of their own. */
+export type RefusalStatus = 409 | 412 | 422;
+
+/** Those bodies, as the OpenAPI document describes them. */
+export type RefusalBodies = {
+  readonly [Status in RefusalStatus]?: { readonly description: string; readonly body: z.ZodType };
+};
+
 /** A refusal that has a body of its own in place of an error. */
 export interface RefusedWithBody<Why extends string> {
   readonly ok: false;
   readonly why: Why;
-  readonly status: 409 | 412 | 422;
+  readonly status: RefusalStatus;
   readonly body: Readonly<Record<string, unknown>>;
 }
 
@@ -134,6 +142,8 @@ export interface OperationForm<In, Raw, Out, Why extends string> {
   readonly output: z.ZodType<Out>;
   /** It replaces a version of the catalogue: a program names in `if-match` the one that it has seen. */
   readonly replacesVersion?: true;
+  /** The refusals with bodies of their own; absent: none. */
+  readonly refusals?: RefusalBodies;
   /** Bytes of a body; absent: those of a reason and a message. */
   readonly maxBodyBytes?: number;
   run(deps: OperationDeps, input: In, act: OperationAct): Promise<OperationResult<Out, Why>>;
@@ -145,6 +155,7 @@ export interface Operation {
   readonly summary: string;
   readonly effect: "reads" | "acts";
   readonly replacesVersion?: true;
+  readonly refusals?: RefusalBodies;
   readonly maxBodyBytes?: number;
   /** The schemas of input and body. */
   readonly schemas: { readonly input: z.ZodType; readonly output: z.ZodType };

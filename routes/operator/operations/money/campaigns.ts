@@ -9,6 +9,7 @@
 import { z } from "zod";
 import { formatVnd } from "../../../../core/billing/money/micro_vnd.ts";
 import { defined } from "../../../../core/lib/base/defined.ts";
+import { recordOf } from "../../../../core/lib/base/record_of.ts";
 import { type CampaignId, parseId } from "../../../../core/lib/ids/ids.ts";
 import {
   type Campaign,
@@ -132,7 +133,10 @@ export const startCampaign = operation({
   name: "campaigns.make",
   summary: "Makes a campaign; one that a program makes waits for the agreement of an operator",
   effect: "acts",
-  input: z.partialRecord(z.enum(campaignFieldNames), z.string()),
+  input: z.strictObject(recordOf(
+    campaignFieldNames,
+    (field) => z.string().optional().describe(campaignFields[field].form),
+  )),
   output: campaignRow,
   async run({ kv, topup }, typed, act) {
     const fields: CampaignFields = { ...noCampaignFields, ...defined(typed) };

@@ -2,8 +2,9 @@
 import { z } from "zod";
 import { defined } from "../../../../core/lib/base/defined.ts";
 import { parseId } from "../../../../core/lib/ids/ids.ts";
+import { objectSchema } from "../../../../core/lib/json/schemas.ts";
 import { type Invoice, invoiceStates } from "../../../../core/trade/invoices/invoice.ts";
-import { invoiceJson } from "../../../../core/trade/invoices/invoice_export.ts";
+import { invoiceFields, invoiceJson } from "../../../../core/trade/invoices/invoice_export.ts";
 import { issuedFields } from "../../../../core/trade/invoices/issued_form.ts";
 import {
   getInvoice,
@@ -32,7 +33,7 @@ import { day, lineText, optionalLine, reasonText } from "../contract/texts.ts";
 const maxExportedInvoices = 1_000;
 
 const invoiceRow = z.looseObject({ reference_code: z.string(), state: z.enum(invoiceStates) })
-  .describe("As the export for invoicing providers has it.");
+  .meta(objectSchema("As the export for invoicing providers has it.", invoiceFields));
 
 /** The exported form, with its state as the type of the schema has it. */
 function rowOf(invoice: Invoice) {

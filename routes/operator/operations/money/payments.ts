@@ -8,6 +8,7 @@ import { parseOrderCode } from "../../../../core/trade/bank/order_code.ts";
 import {
   type BankNoticeRow,
   type BankNoticeState,
+  bankNoticeStates,
   journalMark,
   journalMarkText,
   listBankNotices,
@@ -29,6 +30,7 @@ import {
 } from "../../../../kv/services/operations/approvals.ts";
 import type { MovedMoney } from "../../../../kv/people/audit/operator_audit.ts";
 import { listCursor, listLimit, listOf, listRead } from "../contract/lists.ts";
+import { namedAccount } from "../contract/named_account.ts";
 import { balanceIn, operation, refused } from "../contract/operation.ts";
 import { movedMoney, movedMoneyJson, noticeText } from "./moved_money.ts";
 
@@ -78,27 +80,38 @@ export const listTopups = operation({
   summary: "Top-up orders of an account, or of all accounts those without payment; newest first",
   effect: "reads",
   input: z.strictObject({
-    account: z.string().optional().describe("The id of an account."),
+    account: z.string().optional().describe("Its id or e-mail address."),
     before: listCursor,
     limit: listLimit,
   }),
   output: listOf(topupRow),
   async run({ kv }, { account, before: cursor, limit }, { nowMs }) {
-    const accountId = account === undefined ? undefined : parseId("account", account);
-    if (account !== undefined && accountId === undefined) {
-      return refused("account", "invalid_request", "account: must be the id of one", "account");
-    }
+    const named = account === undefined ? undefined : await namedAccount(kv, account);
+    if (named?.ok === false) return named;
     const code = cursor === undefined ? undefined : parseOrderCode(cursor);
     const before = code && ((await getTopupOrder(kv, code)).value ?? undefined);
     if (cursor !== undefined && before === undefined) return wrongCursor("the code of an order");
     const page = { count: limit + 1, before };
-    const orders = accountId === undefined
+    const orders = named === undefined
       ? await listOpenTopups(kv, page)
-      : await listTopupOrders(kv, accountId, page);
+      : await listTopupOrders(kv, named.account.id, page);
     const row = (order: TopupOrder) => topupJson(order, nowMs);
     return { ok: true, body: listRead(orders, { limit, row, id: ({ code }) => code }) };
   },
 });
+
+const noticeState = z.object({
+  kind: z.enum(bankNoticeStates),
+  at: z.iso.datetime().optional(),
+  by: z.string().optional().describe("The address of the operator, or `auto`."),
+  accountId: z.string().optional(),
+  orderCode: z.string().optional(),
+  reason: z.string().optional(),
+  note: z.string().optional(),
+  about: z.string().optional().describe("Another notice that has to do with it."),
+  of: z.string().optional().describe("The notice of the same movement."),
+  bankReference: z.string().optional(),
+}).describe("What became of it, by whom, and why.");
 
 const noticeRow = z.object({
   notice: z.string(),
@@ -110,17 +123,17 @@ const noticeRow = z.object({
   account: z.string(),
   memo: z.string(),
   reference: z.string().optional(),
-  state: z.looseObject({ kind: z.string() }).describe("What became of it, by whom, and why."),
+  state: noticeState,
 });
 
 function stateJson(state: BankNoticeState) {
   if (state.kind === "received") return { kind: state.kind };
   const { atMs, ...rest } = state;
-  const shown = { ...rest, at: timeOf(atMs) };
-  if ("of" in shown) return { ...shown, of: noticeText(shown.of) };
-  return "about" in shown && shown.about !== undefined
-    ? { ...shown, about: noticeText(shown.about) }
-    : shown;
+  const at = timeOf(atMs);
+  if (rest.kind === "duplicate") return { ...rest, at, of: noticeText(rest.of) };
+  if (rest.kind !== "review") return { ...rest, at };
+  const { about, ...review } = rest;
+  return { ...review, at, ...defined({ about: about && noticeText(about) }) };
 }
 
 function noticeJson({ event, receivedAtMs, state }: BankNoticeRow) {

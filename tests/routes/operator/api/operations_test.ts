@@ -9,7 +9,9 @@ import {
   operationNames,
   operationPaths,
 } from "../../../../routes/operator/operations/contract/paths.ts";
-import { operatorApi } from "../../../support/worlds/operator_api.ts";
+import { operations } from "../../../../routes/operator/operations/operations.ts";
+import { undescribedMembers } from "../../../support/undescribed_members.ts";
+import { operatorApi, schemaOf } from "../../../support/worlds/operator_api.ts";
 
 Deno.test("a program lists, shows, blocks and limits accounts, with audit lines", async () => {
   await using w = await operatorApi();
@@ -115,6 +117,36 @@ Deno.test("a wrong request on an account changes nothing, and names the field", 
   assertEquals(await w.audited(), []);
   const account = await getAccount(w.gateway.kv, id);
   assertEquals([account?.blockedAtMs, account?.rateLimits], [undefined, undefined]);
+});
+
+Deno.test("a refusal with a body of its own is as the document describes it", async () => {
+  await using w = await operatorApi();
+  const ask = async (name: OperationName, base: number, body: unknown) => {
+    const { method, path } = operationPaths[name];
+    const headers = { authorization: `Bearer ${w.operatorKey}`, "if-match": `"${base}"` };
+    const init = { method, headers, body: JSON.stringify(body) };
+    const response = await w.gateway.fetch(new Request(`http://gateway/operator${path}`, init));
+    return { status: response.status, body: await response.json() };
+  };
+  const { catalog, newest } = await w.done("catalog.show", "/catalog");
+  const reason = "r";
+  const bad = { ...catalog, listRate: -1 };
+  const refusals: readonly (readonly [OperationName, number, unknown, 409 | 412 | 422])[] = [
+    ["catalog.preview", newest, { catalog: bad }, 422],
+    ["catalog.apply", newest, { catalog: bad, reason }, 422],
+    ["catalog.apply", newest, { catalog, reason }, 409],
+    ["catalog.apply", newest + 1, { catalog, reason }, 412],
+    ["catalog.rollback", newest, { version: newest, reason }, 409],
+    ["catalog.rollback", newest + 1, { version: newest, reason }, 412],
+    ["catalog.withdraw", newest + 1, { reason }, 412],
+  ];
+  for (const [name, base, sent, status] of refusals) {
+    const answer = await ask(name, base, sent);
+    assertEquals(answer.status, status, name);
+    const { body } = operations[name].refusals?.[status] ?? {};
+    assertEquals(body?.parse(answer.body), answer.body, name);
+    assertEquals(undescribedMembers([schemaOf(name, `${status}`)], answer.body), [], name);
+  }
 });
 
 Deno.test("a body that is no object of JSON is refused by each operation, and the field at fault is named", async () => {

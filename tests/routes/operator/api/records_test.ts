@@ -116,6 +116,10 @@ Deno.test("orders are listed by account, or of all accounts those without paymen
   await world.intake.take(notice(paid.code), "{}");
   await cancelTopupOrder(kv, { code: cancelled.code, accountId: ann.id, nowMs: world.nowMs });
   const ofAnn = await pages(w, "topups.list", `/api/topups?account=${ann.id}`, { limit: 2 });
+  const byEmail = await pages(w, "topups.list", "/api/topups?account=Ann@example.com", {
+    limit: 2,
+  });
+  assertEquals(byEmail, ofAnn);
   assertEquals(ofAnn.map((rows) => textsOf(rows, "code")), [
     [cancelled.code, open.code],
     [paid.code],
@@ -327,7 +331,7 @@ Deno.test("a wrong request on a record changes nothing, and says what is wrong",
     ["GET", "/api/audit?act=murder", undefined, 400, "act: "],
     ["GET", "/api/audit?limit=1000", undefined, 400, "limit: "],
     ["GET", "/api/audit?colour=red", undefined, 400, '"colour"'],
-    ["GET", "/api/topups?account=x", undefined, 400, "account: "],
+    ["GET", "/api/topups?account=x", undefined, 400, "Not an account id"],
     ["GET", "/api/topups?before=ST7K2M9QXJ", undefined, 400, "before: "],
     ["GET", "/api/bank-notices?before=1", undefined, 400, "before: "],
     ["GET", "/api/bank-notices/waiting?after=1", undefined, 400, "after: "],

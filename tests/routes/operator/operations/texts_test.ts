@@ -2,6 +2,7 @@
 import { assert, assertEquals, assertStringIncludes } from "../../../support/assert.ts";
 import { z } from "zod";
 import { isJsonObject, type JsonObject } from "../../../../core/lib/json/json.ts";
+import { campaignFieldNames } from "../../../../core/trade/credits/campaign_form.ts";
 import { operations } from "../../../../routes/operator/operations/operations.ts";
 import {
   type OperationName,
@@ -18,7 +19,7 @@ const formsOfTheirOwn: Partial<Record<OperationName, readonly string[]>> = {
   "announcements.publish": ["startsAt"],
   "catalog.apply": ["effective_from"],
   "catalog.rollback": ["effective_from"],
-  "campaigns.make": [],
+  "campaigns.make": campaignFieldNames,
 };
 
 /** Never stored, whatever the field is. */
