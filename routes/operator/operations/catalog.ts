@@ -2,7 +2,6 @@
 import { z } from "zod";
 import { type CatalogChange, changeLine } from "../../../core/catalog/diff.ts";
 import { defined } from "../../../core/lib/base/defined.ts";
-import { GatewayError } from "../../../core/lib/errors/errors.ts";
 import { maxCatalogBytes } from "../../../kv/services/catalog/contents.ts";
 import {
   type CatalogVersion,
@@ -22,14 +21,16 @@ import {
   previewCatalog,
   rollBackCatalog,
   versionJson,
+  type WantedChange,
   withdrawCatalog,
 } from "./contract/editing.ts";
 import {
+  type Done,
   operation,
   type OperationAct,
   type OperationDeps,
-  type OperationResult,
   type RefusalBodies,
+  type Refused,
   refused,
   type RefusedWithBody,
 } from "./contract/operation.ts";
@@ -65,27 +66,27 @@ function changesJson(changes: readonly CatalogChange[]) {
   return { changes: changes.map((change) => ({ ...change })), lines: changes.map(changeLine) };
 }
 
-function momentMs(text: string | undefined, nowMs: number): number | undefined {
-  if (text === undefined) return undefined;
-  const ms = effectiveMomentMs(text, nowMs);
-  if (ms !== undefined) return ms;
-  throw new GatewayError(
-    "invalid_request",
-    `effective_from: ${effectiveMomentForm}`,
-    { param: "effective_from" },
-  );
-}
-
 /** The version that the author has seen; whoever names none has seen the newest. */
 async function baseOf({ editing }: OperationDeps, { base }: OperationAct): Promise<number> {
   return base === undefined ? (await catalogState(editing)).head.newest : base();
 }
 
-function conflict(newest: CatalogVersion | undefined): RefusedWithBody<"conflict"> {
+/** A change by somebody who has not seen the newest version. */
+interface Conflict extends RefusedWithBody<"conflict"> {
+  readonly newest: CatalogVersion | undefined;
+}
+
+/** Contents that cannot be served. */
+interface Invalid extends RefusedWithBody<"invalid"> {
+  readonly problems: readonly string[];
+}
+
+function conflict(newest: CatalogVersion | undefined): Conflict {
   return {
     ok: false,
     why: "conflict",
     status: 412,
+    newest,
     body: {
       error: { code: "conflict", message: "The catalogue was changed meanwhile" },
       ...(newest !== undefined && { newest: versionJson(newest) }),
@@ -112,11 +113,34 @@ const changeRefusals: RefusalBodies = {
   },
 };
 
-type ChangeRefusal = Extract<ChangeResult, { readonly ok: false }>["reason"];
+type ChangeAnswer =
+  | Done<z.infer<typeof madeVersion>>
+  | Refused<"missing" | "moment">
+  | RefusedWithBody<"unchanged">
+  | Conflict
+  | Invalid;
 
-function changeAnswer(
-  result: ChangeResult,
-): OperationResult<z.infer<typeof madeVersion>, ChangeRefusal> {
+/** Makes a version in force at once, or from the moment that its author wrote. */
+async function changed(
+  deps: OperationDeps,
+  { reason, effective_from }: {
+    readonly reason: string;
+    readonly effective_from?: string | undefined;
+  },
+  act: OperationAct,
+  change: (wanted: WantedChange) => Promise<ChangeResult>,
+): Promise<ChangeAnswer> {
+  const effectiveFromMs = effective_from === undefined
+    ? undefined
+    : effectiveMomentMs(effective_from, act.nowMs);
+  if (effective_from !== undefined && effectiveFromMs === undefined) {
+    const text = `effective_from: ${effectiveMomentForm}`;
+    return refused("moment", "invalid_request", text, "effective_from");
+  }
+  return changeAnswer(await change({ base: await baseOf(deps, act), reason, effectiveFromMs }));
+}
+
+function changeAnswer(result: ChangeResult): ChangeAnswer {
   if (result.ok) {
     const { version, withdrawn } = result;
     const body = { ...versionJson(version), ...defined({ withdrawn }) };
@@ -132,6 +156,7 @@ function changeAnswer(
         ok: false,
         why: "invalid",
         status: 422,
+        problems,
         body: { error: { code: "invalid_catalog", message, problems } },
       };
     }
@@ -185,6 +210,17 @@ export const showCatalog = operation({
   },
 });
 
+/** What a catalogue would change. */
+interface TriedCatalog extends
+  Done<{
+    readonly ok: true;
+    readonly in_force: number;
+    changes: Record<string, unknown>[];
+    lines: string[];
+  }> {
+  readonly changes: readonly CatalogChange[];
+}
+
 /** Checks contents, and shows what they would change. */
 export const tryCatalog = operation({
   name: "catalog.preview",
@@ -199,12 +235,16 @@ export const tryCatalog = operation({
     },
   },
   maxBodyBytes: maxCatalogBytes,
-  async run({ editing }, { catalog }) {
+  async run({ editing }, { catalog }): Promise<TriedCatalog | Invalid> {
     const state = await catalogState(editing);
     const preview = previewCatalog(editing, state.contents, catalog);
-    if (!preview.ok) return { ok: false, why: "invalid", status: 422, body: { ...preview } };
-    const body = { ok: true as const, in_force: state.version, ...changesJson(preview.changes) };
-    return { ok: true, body };
+    if (!preview.ok) {
+      const { problems } = preview;
+      return { ok: false, why: "invalid", status: 422, problems, body: { ...preview } };
+    }
+    const { changes } = preview;
+    const body = { ok: true as const, in_force: state.version, ...changesJson(changes) };
+    return { ok: true, body, changes };
   },
 });
 
@@ -218,11 +258,13 @@ export const putCatalog = operation({
   input: z.strictObject({ catalog: z.unknown(), reason, effective_from: moment }),
   output: madeVersion,
   maxBodyBytes: maxCatalogBytes,
-  async run(deps, { catalog, reason, effective_from }, act) {
-    const effectiveFromMs = momentMs(effective_from, act.nowMs);
-    const wanted = { base: await baseOf(deps, act), reason, effectiveFromMs };
-    return changeAnswer(await applyCatalog(deps.editing, catalog, wanted, act.operator));
-  },
+  run: (deps, { catalog, ...wanted }, act) =>
+    changed(
+      deps,
+      wanted,
+      act,
+      (change) => applyCatalog(deps.editing, catalog, change, act.operator),
+    ),
 });
 
 /** Makes a version with the contents of an older one. */
@@ -235,11 +277,13 @@ export const rollBackTo = operation({
   input: z.strictObject({ version: z.int().min(1), reason, effective_from: moment }),
   output: madeVersion,
   maxBodyBytes: maxCatalogBytes,
-  async run(deps, { version, reason, effective_from }, act) {
-    const effectiveFromMs = momentMs(effective_from, act.nowMs);
-    const wanted = { base: await baseOf(deps, act), reason, effectiveFromMs };
-    return changeAnswer(await rollBackCatalog(deps.editing, version, wanted, act.operator));
-  },
+  run: (deps, { version, ...wanted }, act) =>
+    changed(
+      deps,
+      wanted,
+      act,
+      (change) => rollBackCatalog(deps.editing, version, change, act.operator),
+    ),
 });
 
 /** Takes back the version that waits. */

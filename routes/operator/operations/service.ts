@@ -105,7 +105,10 @@ export const turnRoute = operation({
     }
     await switchRoute(control, { routeId: id, action, reason }, act);
     log?.event("warn", `route ${action}`, { route: id, reason });
-    return { ok: true, body: { id, switched: control.switches.routes[id]?.state ?? "enabled" } };
+    return {
+      ok: true,
+      body: { id, switched: control.switches.routes[id]?.state ?? "enabled" as const },
+    };
   },
 });
 

@@ -120,6 +120,9 @@ export type OperationResult<Out, Why extends string> =
   | Refused<Why>
   | RefusedWithBody<Why>;
 
+/** Why an operation was not carried out, with what pages are told of it. */
+export type Refusal = Refused<string> | RefusedWithBody<string>;
+
 /** Refuses an operation. */
 export function refused<Why extends string>(
   why: Why,
@@ -130,8 +133,8 @@ export function refused<Why extends string>(
   return { ok: false, why, error: new GatewayError(code, message, defined({ param })) };
 }
 
-/** How an operation is declared. */
-export interface OperationForm<In, Raw, Out, Why extends string> {
+/** How an operation is declared. `Result` are its body and its refusals, as pages get them. */
+export interface OperationForm<In, Raw, Out, Result extends Done<Out> | Refusal> {
   readonly name: OperationName;
   /** One line for lists and for the OpenAPI document. */
   readonly summary: string;
@@ -146,7 +149,7 @@ export interface OperationForm<In, Raw, Out, Why extends string> {
   readonly refusals?: RefusalBodies;
   /** Bytes of a body; absent: those of a reason and a message. */
   readonly maxBodyBytes?: number;
-  run(deps: OperationDeps, input: In, act: OperationAct): Promise<OperationResult<Out, Why>>;
+  run(deps: OperationDeps, input: In, act: OperationAct): Promise<Result>;
 }
 
 /** An operation as programs and commands call it, whatever its types. */
@@ -173,18 +176,14 @@ export interface Operation {
 }
 
 /** An operation as pages call it: they get a refusal as a value, also that of the input. */
-export interface PageOperation<Raw, Out, Why extends string> extends Operation {
-  run(
-    deps: OperationDeps,
-    input: Raw,
-    act: OperationAct,
-  ): Promise<OperationResult<Out, Why> | WrongInput>;
+export interface PageOperation<Raw, Result> extends Operation {
+  run(deps: OperationDeps, input: Raw, act: OperationAct): Promise<Result | WrongInput>;
 }
 
 /** Declares an operation. */
-export function operation<In, Raw, Out, Why extends string = never>(
-  form: OperationForm<In, Raw, Out, Why>,
-): PageOperation<Raw, Out, Why> {
+export function operation<In, Raw, Out, Result extends Done<Out> | Refusal>(
+  form: OperationForm<In, Raw, Out, Result>,
+): PageOperation<Raw, Result> {
   const { input, output, ...rest } = form;
   return {
     ...rest,

@@ -11,7 +11,6 @@ import { type CatalogEdit, editedCatalog } from "../../../../core/catalog/diff.t
 import type { JsonObject } from "../../../../core/lib/json/json.ts";
 import {
   listVersions,
-  maxCatalogReasonChars,
   readVersion,
   versionsPerPage,
 } from "../../../../kv/services/catalog/versions.ts";
@@ -19,18 +18,19 @@ import { notFoundPage } from "../../../dashboard/frame/error_pages.tsx";
 import { type PostedForm, readForm } from "../../../dashboard/page/form_data.ts";
 import type { DashboardEnv } from "../../../dashboard/page/visitor.ts";
 import {
-  applyCatalog,
+  putCatalog,
+  rollBackTo,
+  tryCatalog,
+  withdrawScheduledVersion,
+} from "../../operations/catalog.ts";
+import {
   type CatalogState,
   catalogState,
-  type ChangeResult,
   changesOfVersion,
-  effectiveMomentMs,
   keepStoreCatalog,
-  previewCatalog,
-  rollBackCatalog,
-  withdrawCatalog,
 } from "../../operations/contract/editing.ts";
 import {
+  actOf,
   doneAt,
   type OperatorContext,
   type OperatorDeps,
@@ -167,20 +167,22 @@ async function showPreview(
   const visitor = c.get("visitor");
   const t = catalogueTexts[visitor.locale];
   const after = editedCatalog(state.contents, change);
-  const preview = previewCatalog(deps.editing, state.contents, after);
+  const tried = await tryCatalog.run(deps, { catalog: after }, actOf(c, deps));
   return await renderOperatorPage(
     c,
     {
       title: t.previewTitle,
       under: cataloguePath,
       problem,
-      ...(!preview.ok && { status: 400 as const }),
+      ...(!tried.ok && { status: 400 as const }),
     },
     <PreviewPage
       visitor={visitor}
       state={state}
       change={change}
-      preview={preview}
+      preview={tried.ok || tried.why === "invalid"
+        ? tried
+        : { ok: false, problems: [tried.error.message] }}
       reason={form.text("reason")}
       from={form.text("from")}
     />,
@@ -203,54 +205,40 @@ async function conflictText(c: OperatorContext, deps: OperatorDeps, newest: numb
   return row === undefined ? t.conflictPlain : t.conflict(row.author, row.version);
 }
 
-/** Reads a moment in Vietnam time; `null` if it is none. */
-function momentOf(text: string, nowMs: number): number | undefined | null {
-  return text === "" ? undefined : effectiveMomentMs(`${text}+07:00`, nowMs) ?? null;
+/** Who changes the catalogue, knowing the version that the form names. */
+function changeOf(c: OperatorContext, deps: OperatorDeps, form: PostedForm) {
+  return { ...actOf(c, deps), base: () => Number(form.text("base")) };
 }
 
 async function applyChange(c: OperatorContext, deps: OperatorDeps) {
   const t = catalogueTexts[c.get("visitor").locale];
-  const { editing } = deps;
   const form = await readForm(c);
-  const state = await catalogState(editing);
+  const state = await catalogState(deps.editing);
   const change = editOf(c, deps, form, state);
   if (typeof change === "string") return await listPage(c, deps, change);
   const shown = { state, change, form };
-  const reason = form.text("reason").slice(0, maxCatalogReasonChars);
-  const effectiveFromMs = momentOf(form.text("from"), deps.clock.nowMs());
-  if (reason === "") return await showPreview(c, deps, shown, t.noReason);
-  if (effectiveFromMs === null) return await showPreview(c, deps, shown, t.badMoment);
-  const base = Number(form.text("base"));
-  if (base !== state.head.newest) {
-    return await showPreview(c, deps, shown, await conflictText(c, deps, state.head.newest));
-  }
-  const after = editedCatalog(state.contents, change);
-  const wanted = { base, reason, effectiveFromMs };
-  const result = await applyCatalog(editing, after, wanted, operatorOf(c));
-  if (result.ok) return doneAt(c, cataloguePath, "switched");
-  if (result.reason === "invalid" || result.reason === "unchanged") {
-    return await showPreview(c, deps, shown);
-  }
-  const newer = await catalogState(editing);
-  const problem = await conflictText(c, deps, newer.head.newest);
-  return await showPreview(c, deps, { ...shown, state: newer }, problem);
-}
-
-async function refusedChange(
-  c: OperatorContext,
-  deps: OperatorDeps,
-  result: Extract<ChangeResult, { ok: false }>,
-) {
-  const t = catalogueTexts[c.get("visitor").locale];
-  switch (result.reason) {
+  const from = form.text("from");
+  const applied = await putCatalog.run(deps, {
+    catalog: editedCatalog(state.contents, change),
+    reason: form.text("reason"),
+    // The field has Vietnam time.
+    ...(from !== "" && { effective_from: `${from}+07:00` }),
+  }, changeOf(c, deps, form));
+  if (applied.ok) return doneAt(c, cataloguePath, "switched");
+  switch (applied.why) {
+    case "input":
+      return await showPreview(c, deps, shown, t.noReason);
+    case "moment":
+      return await showPreview(c, deps, shown, t.badMoment);
     case "invalid":
-      return await listPage(c, deps, result.problems.join("; "));
     case "unchanged":
-      return await listPage(c, deps, t.nothing);
+      return await showPreview(c, deps, shown);
     case "missing":
-      return await listPage(c, deps, t.missing);
-    case "conflict":
-      return await listPage(c, deps, t.conflictPlain);
+    case "conflict": {
+      const newer = await catalogState(deps.editing);
+      const problem = await conflictText(c, deps, newer.head.newest);
+      return await showPreview(c, deps, { ...shown, state: newer }, problem);
+    }
   }
 }
 
@@ -258,17 +246,29 @@ async function rollBackChange(c: OperatorContext, deps: OperatorDeps) {
   const t = catalogueTexts[c.get("visitor").locale];
   const form = await readForm(c);
   const version = Number(form.text("version"));
-  const wanted = { base: Number(form.text("base")), reason: t.rollBackReason(version) };
-  const result = await rollBackCatalog(deps.editing, version, wanted, operatorOf(c));
-  return result.ok ? doneAt(c, cataloguePath, "switched") : await refusedChange(c, deps, result);
+  const wanted = { version, reason: t.rollBackReason(version) };
+  const result = await rollBackTo.run(deps, wanted, changeOf(c, deps, form));
+  if (result.ok) return doneAt(c, cataloguePath, "switched");
+  switch (result.why) {
+    case "invalid":
+      return await listPage(c, deps, result.problems.join("; "));
+    case "unchanged":
+      return await listPage(c, deps, t.nothing);
+    case "input":
+    case "moment":
+    case "missing":
+      return await listPage(c, deps, t.missing);
+    case "conflict":
+      return await listPage(c, deps, t.conflictPlain);
+  }
 }
 
 async function withdrawChange(c: OperatorContext, deps: OperatorDeps) {
   const t = catalogueTexts[c.get("visitor").locale];
-  const base = Number((await readForm(c)).text("base"));
-  const wanted = { base, reason: t.withdrawReason(base) };
-  const result = await withdrawCatalog(deps.editing, wanted, operatorOf(c));
-  if (result === "done") return doneAt(c, cataloguePath, "switched");
+  const form = await readForm(c);
+  const wanted = { reason: t.withdrawReason(Number(form.text("base"))) };
+  const result = await withdrawScheduledVersion.run(deps, wanted, changeOf(c, deps, form));
+  if (result.ok) return doneAt(c, cataloguePath, "switched");
   return await listPage(c, deps, t.conflictPlain);
 }
 

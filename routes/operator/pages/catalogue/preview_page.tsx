@@ -1,5 +1,5 @@
 /** The page between a form and its application: the difference, the reason and the moment; or everything that is wrong. */
-import type { CatalogEdit } from "../../../../core/catalog/diff.ts";
+import type { CatalogChange, CatalogEdit } from "../../../../core/catalog/diff.ts";
 import {
   Card,
   Empty,
@@ -9,7 +9,7 @@ import {
   TextField,
 } from "../../../dashboard/components/mod.ts";
 import type { Visitor } from "../../../dashboard/page/visitor.ts";
-import type { CatalogPreview, CatalogState } from "../../operations/contract/editing.ts";
+import type { CatalogState } from "../../operations/contract/editing.ts";
 import { maxCatalogReasonChars } from "../../../../kv/services/catalog/versions.ts";
 import { ChangeTable } from "./change_table.tsx";
 import { JsonForm } from "./forms.tsx";
@@ -20,7 +20,10 @@ export interface PreviewPageProps {
   readonly visitor: Visitor;
   readonly state: CatalogState;
   readonly change: CatalogEdit;
-  readonly preview: CatalogPreview;
+  /** What the change would do, or everything that is wrong with it. */
+  readonly preview:
+    | { readonly ok: true; readonly changes: readonly CatalogChange[] }
+    | { readonly ok: false; readonly problems: readonly string[] };
   /** What was typed already, after a refusal. */
   readonly reason?: string;
   readonly from?: string;

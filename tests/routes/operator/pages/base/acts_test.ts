@@ -33,6 +33,7 @@ Deno.test("an act of a page leaves one line, and one that was refused none", () 
       }
     };
     const account = `accounts/${ann.id}`;
+    const removal = { edit: "model", name: "image-1", remove: "yes", base: "1", reason: "r" };
     const terms = { kind: "voucher", name: "Tet", amount: "20k", budget: "100k" };
     const told = { kind: "incident", title: "Slow", text: "We look at it." };
     const [first, second] = requests.map((id) => `invoices/${id}/move`);
@@ -59,6 +60,17 @@ Deno.test("an act of a page leaves one line, and one that was refused none", () 
       ["service/maintenance", { on: "yes", message: "" }, undefined],
       ["service/maintenance", { on: "yes", message: "soon" }, "maintenance_changed"],
       ["service/maintenance", { on: "no" }, "maintenance_changed"],
+      ["catalogue/apply", { ...removal, reason: "" }, undefined],
+      ["catalogue/apply", { ...removal, reason: "a\u0000b" }, undefined],
+      ["catalogue/apply", { ...removal, from: "soon" }, undefined],
+      ["catalogue/apply", { ...removal, base: "7" }, undefined],
+      ["catalogue/apply", { ...removal, edit: "provider", name: "sandbox" }, undefined],
+      ["catalogue/apply", removal, "catalog_applied"],
+      ["catalogue/rollback", { base: "1", version: "1" }, undefined],
+      ["catalogue/rollback", { base: "2", version: "9" }, undefined],
+      ["catalogue/rollback", { base: "2", version: "x" }, undefined],
+      ["catalogue/rollback", { base: "2", version: "1" }, "catalog_applied"],
+      ["catalogue/withdraw", { base: "3" }, undefined],
     ]);
     const [campaign] = await listCampaigns(kv);
     const [announcement] = await listAnnouncements(kv);
