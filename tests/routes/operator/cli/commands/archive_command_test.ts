@@ -17,7 +17,7 @@ async function seed(path: string, masterKey: string): Promise<string[]> {
   const opened = await openStore({ kind: "file", path }, systemClock);
   assert(opened.ok, "the store opens");
   const world = await BooksWorld.open(opened.store.kv, {
-    startMs: systemClock.nowMs() - 50 * dayMs,
+    noonMs: systemClock.nowMs() - 50 * dayMs,
     masterKeys: await readMasterKeys(masterKey),
   });
   await world.topUp(world.ann, 10_000n);
