@@ -7,6 +7,8 @@ import { setBlocked } from "../../../../kv/people/accounts/accounts.ts";
 import { keepUnreadable } from "../../../../kv/money/payments/bank_notices.ts";
 import { requestApproval } from "../../../../kv/services/operations/approvals.ts";
 import { cancelTopupOrder, type TopupOrder } from "../../../../kv/money/payments/topups.ts";
+import { operatorProgram } from "../../../../kv/people/audit/operator_audit.ts";
+import { exportInvoices } from "../../../../routes/operator/operations/money/invoices.ts";
 import type { OperationName } from "../../../../routes/operator/operations/contract/paths.ts";
 import { askForInvoice, issued, paidOrder } from "../../../support/worlds/invoice_requests.ts";
 import { operatorApi } from "../../../support/worlds/operator_api.ts";
@@ -259,6 +261,30 @@ Deno.test("exports at the same moment have all open requests, each marked once",
     assertEquals(textsOf(invoices, "reference_code").toSorted(), ids.toSorted());
   }
   assertEquals(await w.audited(), ids.map(() => "invoice_exported by operator key: "));
+});
+
+Deno.test("a request that another export marks between two readings is in an export once", async () => {
+  using store = await Deno.openKv(":memory:");
+  const world = topupWorld(store);
+  const ann = await world.customer("ann");
+  const made = await askForInvoice(world, ann.id, [(await paidOrder(world, ann)).code]);
+  assert(made.ok);
+  const act = { operator: operatorProgram, nowMs: world.nowMs };
+  let lists = 0;
+  const kv = new Proxy(store, {
+    get(target, name) {
+      if (name !== "list") {
+        const member: unknown = Reflect.get(target, name);
+        return typeof member === "function" ? member.bind(target) : member;
+      }
+      return async function* (...args: Parameters<Deno.Kv["list"]>) {
+        if (++lists === 2) await exportInvoices({ kv: target }, act);
+        yield* target.list(...args);
+      };
+    },
+  });
+  const invoices = await exportInvoices({ kv }, act);
+  assertEquals(invoices.map(({ id, state }) => [id, state]), [[made.invoice.id, "exported"]]);
 });
 
 Deno.test("an announcement with as many or as long updates as it takes can still be ended", async () => {
