@@ -12,7 +12,7 @@ import {
   adjustWallet,
 } from "../../../../kv/services/operations/wallet_adjustment.ts";
 import { forgetSecondFactor } from "../../../../kv/people/accounts/second_factor.ts";
-import { requireAccount } from "../../operations/contract/named_account.ts";
+import { namedAccount, requireAccount } from "../../operations/contract/named_account.ts";
 import { balanceIn } from "../../operations/contract/operation.ts";
 import { lineText, maxReasonChars, proseText } from "../../operations/contract/texts.ts";
 import { type AdminDeps, readJson } from "./admin_deps.ts";
@@ -70,7 +70,12 @@ export function addKeyRoutes(
 ): void {
   app.post("/accounts/:account/keys", async (context) => {
     const { name } = keyBody.parse(await readJson(context));
-    const id = await requireAccount(kv, context.req.param("account"));
+    const named = await namedAccount(kv, context.req.param("account"));
+    if (!named.ok) throw named.error;
+    const { id, deletedAtMs } = named.account;
+    if (deletedAtMs !== undefined) {
+      throw new GatewayError("invalid_request", "The account is deleted");
+    }
     const made = await createApiKey(kv, masterKeys, id, {
       name,
       nowMs: clock.nowMs(),

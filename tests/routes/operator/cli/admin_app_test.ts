@@ -14,6 +14,7 @@ import {
   type OperatorAct,
   operatorProgram,
 } from "../../../../kv/people/audit/operator_audit.ts";
+import { forgetPerson } from "../../../../kv/people/accounts/accounts.ts";
 import { makeCampaign } from "../../../../kv/money/credits/campaigns.ts";
 import { credit } from "../../../../kv/money/ledger/ledger.ts";
 import { refundOperationId } from "../../../../kv/money/ledger/refunds.ts";
@@ -312,6 +313,10 @@ Deno.test("each command that changes something leaves one line of the owner of t
     const { id: key } = await run("key create", to);
     await run("key revoke", `${to} ${key}`);
     await run("second-factor forget", to);
+    const gone = await world.customer("gone");
+    await forgetPerson(kv, gone.id, nowMs);
+    await run("key create", gone.id, { status: 400 });
+    await run("credit", `${gone.id} 5000 --reason late-bank`, { status: 400 });
     await run("credit", `${to} 5000 --reason late-bank`);
     await run("campaign list", "");
     const campaign = await run("campaign make", "voucher Tet --amount 20000 --budget 100000");
