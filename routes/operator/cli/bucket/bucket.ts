@@ -151,7 +151,7 @@ export class Bucket {
         const answer = await this.#sendOnce(request);
         if (isLast || !isBusy(answer)) return answer;
       } catch (error) {
-        if (isLast) throw new Error(`${request.method} ${request.name}: ${errorLine(error)}`);
+        if (isLast) throw new Error(`${request.method} ${request.name}: ${connectionLine(error)}`);
       }
       await sleep(firstPauseMs * 2 ** (tries - 1));
     }
@@ -180,6 +180,11 @@ export class Bucket {
     const { status, headers } = response;
     return { status, headers, text: await textOf(response) };
   }
+}
+
+/** Says why there was no answer: the error of the runtime names the reason in its cause. */
+function connectionLine(error: unknown): string {
+  return errorLine(error instanceof Error ? error.cause ?? error : error);
 }
 
 async function textOf({ body }: Response): Promise<string> {
