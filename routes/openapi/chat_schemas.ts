@@ -39,8 +39,7 @@ export interface RequestSchemaOptions {
  *
  * @example
  * ```ts
- * import { countFields } from "../api/chat/count_tokens.ts";
-import { z } from "zod";
+ * import { z } from "zod";
  * import { extra } from "../../core/wire/fields/field_table.ts";
  * import { read } from "../../core/wire/fields/field_table.ts";
  * import { requestSchema } from "./chat_schemas.ts";

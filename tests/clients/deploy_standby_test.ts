@@ -114,11 +114,12 @@ class Servers implements AsyncDisposable {
     return new TextDecoder().decode((await psql.output()).stdout).trim();
   }
 
-  /** Waits until a server has so many standbys of which commits wait for any. */
+  /** Waits until a server has so many standbys of which commits wait for any, and sends its log to nobody else. */
   async untilFollowed(name: string, count: number): Promise<void> {
-    const followers = "select count(*) from pg_stat_replication where sync_state = 'quorum'";
+    const followers =
+      "select count(*) filter (where sync_state = 'quorum'), count(*) from pg_stat_replication";
     await until(
-      async () => await this.query(name, followers) === String(count),
+      async () => await this.query(name, followers) === `${count}|${count}`,
       `${count} follow ${name}`,
     );
   }

@@ -1,11 +1,10 @@
 /** PostgreSQL under Patroni elects another primary by itself, under the calls of three gateways. */
-import { assert, assertEquals } from "../support/assert.ts";
+import { assert } from "../support/assert.ts";
 import {
   type PatroniCluster,
   type PatroniNode,
   startPatroni,
 } from "../support/servers/patroni/cluster.ts";
-import { startLeaderProxy } from "../support/servers/patroni/leader_proxy.ts";
 import { missingPackages } from "../support/servers/patroni/programs.ts";
 import { report } from "../support/report.ts";
 import { until } from "../support/until.ts";
@@ -30,21 +29,12 @@ interface Scene {
   untilCallsEnd(): Promise<void>;
 }
 
-interface SceneOptions {
-  /** The address that gateways get; with both nodes by default. */
-  readonly through?: (
-    patroni: PatroniCluster,
-  ) => Promise<{ readonly url: string } & AsyncDisposable>;
-  readonly run: (scene: Scene) => Promise<void>;
-}
-
 async function play(
   name: string,
   patroni: PatroniCluster,
-  url: string,
-  run: SceneOptions["run"],
+  run: (scene: Scene) => Promise<void>,
 ): Promise<void> {
-  const env = { GATEWAY_KV: url };
+  const env = { GATEWAY_KV: patroni.url };
   await using cluster = await Cluster.start(Array.from({ length: instances }, () => env));
   const ledger = new ClientLedger();
   ledger.creditedVnd += await cluster.demoVnd();
@@ -61,7 +51,7 @@ async function play(
 }
 
 /** Registers a scenario: three gateways under load on a new cluster, and exact books at the end. */
-function patroniTest(name: string, { through, run }: SceneOptions): void {
+function patroniTest(name: string, run: (scene: Scene) => Promise<void>): void {
   const needs = missing.length === 0 ? "" : ` (needs: apt-get install ${missing.join(" ")})`;
   Deno.test({
     name: `Patroni: ${name}${needs}`,
@@ -70,9 +60,7 @@ function patroniTest(name: string, { through, run }: SceneOptions): void {
     sanitizeResources: false,
     async fn() {
       await using patroni = await startPatroni();
-      if (through === undefined) return await play(name, patroni, patroni.url, run);
-      await using way = await through(patroni);
-      await play(name, patroni, way.url, run);
+      await play(name, patroni, run);
     },
   });
 }
@@ -105,24 +93,23 @@ async function untilTakenOver(what: string, scene: Scene, from: PatroniNode): Pr
 
 patroniTest(
   "the leader dies with its agent, comes back as a standby, and is handed the lead again",
-  {
-    async run(scene) {
-      const { patroni, untilCallsEnd } = scene;
-      const [first, second] = await leaderAndOther(patroni);
-      await first.kill();
-      await untilTakenOver("the leader was killed", scene, first);
-      first.start();
-      await patroni.untilRole(first, "sync_standby");
-      await untilCallsEnd();
-      await patroni.switchOver(second, first);
-      await untilTakenOver("the lead was handed over", scene, second);
-      await patroni.untilRole(second, "sync_standby");
-    },
+  async (scene) => {
+    const { patroni, untilCallsEnd } = scene;
+    const [first, second] = await leaderAndOther(patroni);
+    await first.kill();
+    await untilTakenOver("the leader was killed", scene, first);
+    first.start();
+    await patroni.untilRole(first, "sync_standby");
+    await untilCallsEnd();
+    await patroni.switchOver(second, first);
+    await untilTakenOver("the lead was handed over", scene, second);
+    await patroni.untilRole(second, "sync_standby");
   },
 );
 
-patroniTest("a leader that is cut off from the others gives up before another one leads", {
-  async run(scene) {
+patroniTest(
+  "a leader that is cut off from the others gives up before another one leads",
+  async (scene) => {
     const { patroni } = scene;
     const [first] = await leaderAndOther(patroni);
     first.cutOff(true);
@@ -132,23 +119,4 @@ patroniTest("a leader that is cut off from the others gives up before another on
     first.cutOff(false);
     await patroni.untilRole(first, "sync_standby");
   },
-});
-
-patroniTest("the leader's agent stands still: its server confirms nothing, and HAProxy leaves it", {
-  through: startLeaderProxy,
-  async run(scene) {
-    const { patroni, untilCallsEnd } = scene;
-    const [first] = await leaderAndOther(patroni);
-    first.signalAgent("SIGSTOP");
-    await untilTakenOver("the leader's agent stood still", scene, first);
-    // Nobody stopped this server: both take themselves for the primary.
-    assertEquals(await first.query("select pg_is_in_recovery()"), "f");
-    const confirmed = await first.query("create table written_beside_the_leader (number int)");
-    assertEquals(confirmed, undefined, "a commit waits for the standby, which has left");
-    first.signalAgent("SIGCONT");
-    await patroni.untilRole(first, "sync_standby");
-    await untilCallsEnd();
-    const tables = "select count(*) from pg_tables where tablename = 'written_beside_the_leader'";
-    assertEquals(await first.query(tables), "0", "what it wrote alone was rewound");
-  },
-});
+);

@@ -14,6 +14,7 @@ import {
   vietnamPeriodEndMs,
 } from "../../../core/lib/time/vietnam_time.ts";
 import { dayMs, hourMs } from "../../../core/lib/time/durations.ts";
+import { postgresOutage } from "../../engine/postgres/outages.ts";
 import { Pool, type Row, stateOf } from "../../engine/postgres/pool.ts";
 import type { LedgerEntry } from "../ledger/ledger.ts";
 import { callColumns, callMembers, callOfRow, type ColumnKind } from "./archive_tables.ts";
@@ -160,6 +161,12 @@ const insertLines = `insert into archive_ledger
 
 /** Connections of an archive: one that writes, and one or two that read beside it. */
 const maxArchiveConnections = 3;
+
+/** Tries of an opening: a proxy that starts may have sent the first connection to a server that does not lead. */
+const openTries = 5;
+
+/** Longer than a proxy takes between two looks at its servers. */
+const openPauseMs = 1_000;
 
 /** Ledger lines of one statement. */
 const linesPerInsert = 500;
@@ -326,14 +333,17 @@ export class PostgresArchive implements ReceiptArchive {
   static async open(
     { url, clock }: { readonly url: string; readonly clock: Clock },
   ): Promise<PostgresArchive> {
-    const pool = await Pool.open({ url, clock, maxConnections: maxArchiveConnections });
-    try {
-      const [row] = await pool.query("select to_regclass('day_sums_v1') is null as missing", []);
-      if (row?.["missing"] !== false) await pool.script(schema);
-      return new PostgresArchive(pool);
-    } catch (error) {
-      await pool.end();
-      throw error;
+    for (let tries = 1;; tries++) {
+      const pool = await Pool.open({ url, clock, maxConnections: maxArchiveConnections });
+      try {
+        const [row] = await pool.query("select to_regclass('day_sums_v1') is null as missing", []);
+        if (row?.["missing"] !== false) await pool.script(schema);
+        return new PostgresArchive(pool);
+      } catch (error) {
+        await pool.end();
+        if (tries >= openTries || postgresOutage(error) === undefined) throw error;
+      }
+      await sleep(openPauseMs);
     }
   }
 

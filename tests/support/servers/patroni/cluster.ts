@@ -25,8 +25,6 @@ export interface PatroniNode {
   kill(): Promise<void>;
   /** Starts the agent again, which starts the server. */
   start(): void;
-  /** Stops or continues the agent alone; the server goes on. */
-  signalAgent(signal: "SIGSTOP" | "SIGCONT"): void;
   /** Cuts the agent off from etcd, and the other node from this one, or ends that. */
   cutOff(isCutOff: boolean): void;
   /** The output of a query, a line a row; `undefined` if the server does not answer it within a few seconds. */
@@ -153,7 +151,6 @@ async function startNode(
     agentPort: own.agent,
     kill,
     start,
-    signalAgent: (signal) => agent?.kill(signal),
     cutOff(isCutOff) {
       for (const proxy of Object.values(proxies)) proxy.passesNothing = isCutOff;
     },

@@ -1,7 +1,7 @@
 /**
  * The programs of a cluster that elects its primary itself.
  *
- * - Folder `tests/support/servers/patroni/`: PostgreSQL under Patroni and etcd, and a proxy that follows the leader.
+ * - Folder `tests/support/servers/patroni/`: PostgreSQL under Patroni and etcd.
  * - In: where PostgreSQL is installed.
  * - Out: running processes on the loopback address, which end with the test.
  * - Never: touches a cluster or a service of the machine.
@@ -12,7 +12,6 @@ import { postgresPrograms } from "../postgres_server.ts";
 export const programPaths = {
   "patroni": "/usr/bin/patroni",
   "etcd-server": "/usr/bin/etcd",
-  "haproxy": "/usr/sbin/haproxy",
 } as const;
 
 async function isFile(path: string): Promise<boolean> {
