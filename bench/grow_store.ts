@@ -1,69 +1,35 @@
 /**
- * Fills a store as years of operation would: `grow_store.ts <store file> <receipts>`, with 1,000 wallets and 10,000
- * keys. Receipts go through the wallet engine, so that they are what the gateway writes.
+ * Fills a store as years of operation would:
+ * `grow_store.ts <file or address of PostgreSQL> <receipts> [days] [days that stay in the store]`, with 1,000 accounts
+ * and 10,000 keys. Every day is verified and sealed, and older ones move to the archive; prints what each took.
  */
-import { systemClock } from "../core/lib/time/clock.ts";
-import { type AccountId, newId } from "../core/lib/ids/ids.ts";
+import { readStoreLocation } from "../core/config/platform.ts";
 import { newMasterKey, readMasterKeys } from "../core/people/api_keys/seal.ts";
-import { fromVnd } from "../core/billing/money/micro_vnd.ts";
-import { createAccount } from "../kv/people/accounts/accounts.ts";
-import { createApiKey } from "../kv/people/api_keys/api_key_changes.ts";
-import { credit } from "../kv/money/ledger/ledger.ts";
-import { openWalletEngine, type WalletEngine } from "../kv/money/wallet/mod.ts";
+import { daysBefore, OperatedStore, type Spent } from "./growth/operated_store.ts";
 import { print } from "./print.ts";
-import { receiptDraft } from "./receipt_draft.ts";
-import type { KeyValueStore } from "../kv/engine/store/key_value_store.ts";
 
-const wallets = 1_000;
-const keysPerWallet = 10;
-const inFlight = 256;
+const [path = "", receipts = "0", days = "45", kept = "35"] = Deno.args;
+const read = readStoreLocation(path);
+if (!read.ok) throw new Error(`The store ${read.problem}`);
+const callsPerDay = Math.ceil(Number(receipts) / Number(days));
+const masterKeys = await readMasterKeys(Deno.env.get("GATEWAY_MASTER_KEYS") ?? newMasterKey());
+const grownDays = daysBefore(Date.now(), Number(days));
+using store = await OperatedStore.open({
+  location: read.store,
+  masterKeys,
+  callsPerDay,
+  keptDays: Number(kept),
+}, grownDays[0] ?? "");
 
-async function makeAccounts(kv: KeyValueStore): Promise<AccountId[]> {
-  // These keys are never shown again, so their master key is discarded.
-  const masterKeys = await readMasterKeys(newMasterKey());
-  const accounts: AccountId[] = [];
-  for (let at = 0; at < wallets; at++) {
-    const nowMs = Date.now();
-    const account = await createAccount(kv, { nowMs, email: `grown-${at}@example.invalid` });
-    accounts.push(account.id);
-    await credit(kv, {
-      accountId: account.id,
-      amountMicroVnd: fromVnd(1_000_000_000),
-      kind: "demo",
-      operationId: `grow:${at}`,
-      reason: "bench",
-      atMs: nowMs,
-    });
-    for (let key = 0; key < keysPerWallet; key++) {
-      await createApiKey(kv, masterKeys, account.id, { name: `key ${key}`, nowMs });
-    }
-  }
-  return accounts;
+const each = ({ cpuMicros, receipts }: Spent) =>
+  receipts === 0 ? "–" : `${(cpuMicros / receipts).toFixed(1)} µs`;
+
+for (const day of grownDays) {
+  const written = await store.write(day);
+  const verified = await store.verify(day);
+  const moved = await store.move(day);
+  print(
+    `  ${day}: CPU per receipt: written ${each(written)}, verified ${each(verified)}, ` +
+      `${moved.receipts} moved ${each(moved)}`,
+  );
 }
-
-async function makeReceipts(
-  wallet: WalletEngine,
-  accounts: readonly AccountId[],
-  count: number,
-): Promise<void> {
-  const keyId = newId("apiKey", Date.now());
-  let made = 0;
-  await Promise.all(Array.from({ length: inFlight }, async () => {
-    while (made < count) {
-      const accountId = accounts[made++ % accounts.length];
-      if (accountId === undefined) return;
-      const draft = receiptDraft(keyId);
-      const reserved = await wallet.reserve(accountId, draft.priceMicroVnd);
-      if (!reserved.ok) throw new Error(`refused: ${reserved.reason}`);
-      await wallet.settle(reserved.reservation, draft);
-      if (made % 100_000 === 0) print(`  ${made} receipts`);
-    }
-  }));
-}
-
-const [path = "", receipts = "0"] = Deno.args;
-using kv = await Deno.openKv(path);
-const accounts = await makeAccounts(kv);
-const wallet = await openWalletEngine(kv, { clock: systemClock });
-await makeReceipts(wallet, accounts, Number(receipts));
-await wallet.close();

@@ -1,0 +1,237 @@
+/**
+ * A store that is operated day by day, as years of use would: calls, their index and sums by the engine's own rows,
+ * top-ups, and each night the verification that seals the day and the archive run that moves an old one.
+ */
+import process from "node:process";
+import type { StoreLocation } from "../../core/config/platform.ts";
+import { fromVnd } from "../../core/billing/money/micro_vnd.ts";
+import type { Receipt } from "../../core/billing/usage/receipt.ts";
+import type { AccountId } from "../../core/lib/ids/ids.ts";
+import { systemClock } from "../../core/lib/time/clock.ts";
+import { dayMs, hourMs } from "../../core/lib/time/durations.ts";
+import { vietnamDay, vietnamDayStartMs } from "../../core/lib/time/vietnam_time.ts";
+import type { MasterKeys } from "../../core/people/api_keys/seal.ts";
+import { openStore } from "../../kv/engine/opening/store.ts";
+import type { KeyValueStore } from "../../kv/engine/store/key_value_store.ts";
+import { changeWallet, readWallet } from "../../kv/money/balances/wallets.ts";
+import { credit } from "../../kv/money/ledger/ledger.ts";
+import {
+  chunkGroups,
+  groupReceipts,
+  indexReceiptsPerCommit,
+} from "../../kv/money/receipts/day_sum_group.ts";
+import { type KnownSum, writeIndex } from "../../kv/money/receipts/index_write.ts";
+import { ReceiptPageLayout } from "../../kv/money/receipts/receipt_pages.ts";
+import { createAccount } from "../../kv/people/accounts/accounts.ts";
+import { createApiKey } from "../../kv/people/api_keys/api_key_changes.ts";
+import { moveDays, type StoreParts } from "../../kv/services/archive/move_days.ts";
+import { type ArchivedStore, withArchive } from "../../kv/services/archive/open_archive.ts";
+import { readChain } from "../../kv/services/verify/days/checkpoint_chain.ts";
+import { verifyBooks } from "../../kv/services/verify/verify_books.ts";
+import { type Customer, Traffic } from "./traffic.ts";
+
+const customers = 1_000;
+const keysPerCustomer = 10;
+
+/** Calls that are indexed together: those of some minutes at noon, so that a sum is written for several calls. */
+const callsPerStep = 4_800;
+
+/** Customers who top up on a day. */
+const topupsPerDay = 20;
+
+const topupMicroVnd = fromVnd(1_000_000_000);
+
+/** When the jobs of the night run: behind the two hours in which calls of the day may still end. */
+const nightMs = 3 * hourMs;
+
+/** User and system time of this process so far, all threads, in µs. */
+export function ownCpuMicros(): number {
+  const { user, system } = process.cpuUsage();
+  return user + system;
+}
+
+/** What took how much CPU. */
+export interface Spent {
+  readonly cpuMicros: number;
+  /** Receipts that were read or moved. */
+  readonly receipts: number;
+}
+
+/** Measures the CPU time of a job that says how many receipts it had. */
+async function spentBy(job: () => Promise<number>): Promise<Spent> {
+  const before = ownCpuMicros();
+  const receipts = await job();
+  return { cpuMicros: ownCpuMicros() - before, receipts };
+}
+
+/** Days of which the last one ended before a moment. */
+export function daysBefore(nowMs: number, count: number): string[] {
+  return Array.from({ length: count }, (_, at) => vietnamDay(nowMs - (count - at) * dayMs));
+}
+
+export interface OperatedOptions {
+  readonly location: StoreLocation;
+  readonly masterKeys: MasterKeys;
+  readonly callsPerDay: number;
+  /** Days that stay in the store. */
+  readonly keptDays: number;
+}
+
+/** A store in operation. */
+export class OperatedStore implements Disposable {
+  readonly store: ArchivedStore;
+  readonly parts: StoreParts;
+  readonly customers: readonly Customer[];
+  readonly #options: OperatedOptions;
+  readonly #traffic: Traffic;
+
+  private constructor(
+    store: ArchivedStore & { readonly parts: StoreParts },
+    accounts: readonly Customer[],
+    options: OperatedOptions,
+  ) {
+    this.store = store;
+    this.parts = store.parts;
+    this.customers = accounts;
+    this.#options = options;
+    this.#traffic = new Traffic(accounts);
+  }
+
+  /** Opens a store and adds customers to it, who joined on its first day. */
+  static async open(options: OperatedOptions, firstDay: string): Promise<OperatedStore> {
+    const { location, masterKeys } = options;
+    const opened = await openStore(location, systemClock);
+    if (!opened.ok) throw new Error(`the store is ${opened.reason}`);
+    const archived = await withArchive(opened.store, location, systemClock);
+    if (!archived.ok) throw new Error(archived.problem);
+    const { store } = archived;
+    if (store.parts === undefined) throw new Error(`a store of kind ${location.kind}: no archive`);
+    const accounts = await makeCustomers(store.kv, masterKeys, vietnamDayStartMs(firstDay));
+    return new OperatedStore({ ...store, parts: store.parts }, accounts, options);
+  }
+
+  get kv(): KeyValueStore {
+    return this.store.kv;
+  }
+
+  /** Writes the calls of a day. */
+  async write(day: string): Promise<Spent> {
+    const { callsPerDay } = this.#options;
+    const startMs = vietnamDayStartMs(day);
+    return await spentBy(async () => {
+      await topUp(this.kv, this.customers.slice(0, topupsPerDay), startMs);
+      const charges = new Map<AccountId, bigint>();
+      const cache = new Map<string, KnownSum>();
+      let some: Receipt[] = [];
+      for (const receipt of this.#traffic.day(startMs, callsPerDay)) {
+        const { accountId, costMicroVnd } = receipt;
+        charges.set(accountId, (charges.get(accountId) ?? 0n) + costMicroVnd);
+        some.push(receipt);
+        if (some.length < callsPerStep) continue;
+        await writeReceipts(this.kv, some, cache);
+        some = [];
+      }
+      if (some.length > 0) await writeReceipts(this.kv, some, cache);
+      await charge(this.kv, charges);
+      return callsPerDay;
+    });
+  }
+
+  /** Verifies the books in the night after a day, which seals it. */
+  async verify(day: string, isFull = false): Promise<Spent> {
+    const { masterKeys } = this.#options;
+    const nowMs = vietnamDayStartMs(day) + dayMs + nightMs;
+    return await spentBy(async () => {
+      const report = await verifyBooks(this.kv, { masterKeys, nowMs, isFull });
+      if (!report.ok) throw new Error(`the books are wrong: ${JSON.stringify(report.problems)}`);
+      return report.receipts;
+    });
+  }
+
+  /** Moves the days that are old in the night after a day, as `admin archive` does. */
+  async move(day: string): Promise<Spent> {
+    const { masterKeys, keptDays } = this.#options;
+    const nowMs = vietnamDayStartMs(day) + dayMs + nightMs;
+    return await spentBy(async () => {
+      const { checkpoints } = await readChain(this.kv, masterKeys);
+      const before = vietnamDay(nowMs - keptDays * dayMs);
+      const old = checkpoints.filter((checkpoint) => checkpoint.day < before);
+      const { moved, problems } = await moveDays(this.parts, { checkpoints: old, nowMs });
+      if (problems.length > 0) throw new Error(problems.join("; "));
+      return moved.reduce((sum, { receipts }) => sum + receipts, 0);
+    });
+  }
+
+  [Symbol.dispose](): void {
+    this.store[Symbol.dispose]();
+  }
+}
+
+async function makeCustomers(
+  kv: KeyValueStore,
+  masterKeys: MasterKeys,
+  startMs: number,
+): Promise<Customer[]> {
+  const made: Customer[] = [];
+  for (let at = 0; at < customers; at++) {
+    const email = `grown-${at}@example.invalid`;
+    const { id } = await createAccount(kv, { nowMs: startMs, email });
+    const keyIds = [];
+    for (let key = 0; key < keysPerCustomer; key++) {
+      const created = await createApiKey(kv, masterKeys, id, {
+        name: `key ${key}`,
+        nowMs: startMs,
+      });
+      if (!created.ok) throw new Error("no key");
+      keyIds.push(created.record.id);
+    }
+    made.push({ accountId: id, keyIds });
+  }
+  await topUp(kv, made, startMs);
+  return made;
+}
+
+async function topUp(
+  kv: KeyValueStore,
+  some: readonly Customer[],
+  atMs: number,
+): Promise<void> {
+  for (const { accountId } of some) {
+    await credit(kv, {
+      accountId,
+      amountMicroVnd: topupMicroVnd,
+      kind: "demo",
+      operationId: `grow:${accountId}:${crypto.randomUUID()}`,
+      reason: "bench",
+      atMs,
+    });
+  }
+}
+
+async function writeReceipts(
+  kv: KeyValueStore,
+  receipts: readonly Receipt[],
+  cache: Map<string, KnownSum>,
+): Promise<void> {
+  for (let from = 0; from < receipts.length; from += indexReceiptsPerCommit) {
+    const pages = new ReceiptPageLayout();
+    for (const receipt of receipts.slice(from, from + indexReceiptsPerCommit)) pages.add(receipt);
+    const op = kv.atomic();
+    pages.write(op);
+    await op.commit();
+  }
+  for (const chunk of chunkGroups(groupReceipts(receipts))) {
+    const outcome = await writeIndex(kv, chunk, { cache, bounded: (call) => call });
+    if (outcome !== "written") throw new Error(outcome);
+  }
+}
+
+async function charge(kv: KeyValueStore, charges: ReadonlyMap<AccountId, bigint>): Promise<void> {
+  for (const [accountId, microVnd] of charges) {
+    const wallet = await readWallet(kv, accountId);
+    const op = kv.atomic();
+    changeWallet(op, wallet, wallet.availableMicroVnd - microVnd);
+    const { ok } = await op.commit();
+    if (!ok) throw new Error("somebody else changes wallets");
+  }
+}
