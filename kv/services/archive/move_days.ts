@@ -51,11 +51,16 @@ export interface StoreParts {
   readonly archive: ReceiptArchive;
 }
 
+/** Rows deleted in one commit: as many changes as the store takes. */
+const maxRowsPerCommit = 1_000;
+
 /** What is moved. */
 export interface MoveOptions {
   /** The checkpoints of the days to move, in their order. */
   readonly checkpoints: readonly SealedCheckpoint[];
   readonly nowMs: number;
+  /** Rows deleted in one commit; fewer where a test ends the process between two. */
+  readonly rowsPerCommit?: number;
   /** Lets calls run in between, if the service runs on this thread. */
   readonly slices?: TimeSlices | undefined;
 }
@@ -91,7 +96,7 @@ export async function moveDays(parts: StoreParts, options: MoveOptions): Promise
       continue;
     }
     await markArchive(parts.living, options.nowMs);
-    await clearDay(parts, day, options.slices);
+    await clearDay(parts, day, options);
     if (await hasPages(parts.living, day)) {
       problems.push(`calls of ${day} were settled after it was sealed: seal it anew to move them`);
     } else moved.push({ day, receipts });
@@ -258,24 +263,54 @@ function idsBetween(fromMs: number, lengthMs: number) {
 // Clears a day that the archive gives back from the store. The pages of receipts go last: while one is there, the day is
 // not done.
 
-/** Rows deleted in one commit; the store takes 1,000 changes. */
-const rowsPerCommit = 500;
+/** Rows compared with the archive at once. */
+const rowsPerComparison = 500;
+
+/** Deletes rows that were compared, many in one commit: most accounts have few on a day. */
+class Deletion {
+  readonly #kv: KeyValueStore;
+  readonly #rowsPerCommit: number;
+  #keys: Deno.KvKey[] = [];
+
+  constructor(kv: KeyValueStore, rowsPerCommit: number) {
+    this.#kv = kv;
+    this.#rowsPerCommit = rowsPerCommit;
+  }
+
+  async add(entries: readonly Deno.KvEntry<unknown>[]): Promise<void> {
+    for (const { key } of entries) {
+      this.#keys.push(key);
+      if (this.#keys.length >= this.#rowsPerCommit) await this.end();
+    }
+  }
+
+  /** Deletes what is left. */
+  async end(): Promise<void> {
+    if (this.#keys.length === 0) return;
+    const op = this.#kv.atomic();
+    for (const key of this.#keys) op.delete(key);
+    this.#keys = [];
+    await op.commit();
+  }
+}
 
 async function clearDay(
   parts: StoreParts,
   day: string,
-  slices: TimeSlices | undefined,
+  { slices, rowsPerCommit = maxRowsPerCommit }: MoveOptions,
 ): Promise<void> {
   const startMs = vietnamDayStartMs(day);
+  const deletion = new Deletion(parts.living, rowsPerCommit);
   for (const accountId of await parts.archive.accountsOfDay(day)) {
     for (const onlyFailed of [false, true]) {
-      await clearIndex(parts, { accountId, startMs, onlyFailed, slices });
+      await clearIndex(parts, { accountId, startMs, onlyFailed, slices, deletion });
     }
   }
+  await deletion.end();
   const pages = receiptPagesBetween(startMs, startMs + dayMs);
   await eachFew(parts.living, pages, slices, async (entries) => {
     const [first, last] = [entries[0], entries.at(-1)];
-    if (first === undefined || last === undefined) return [];
+    if (first === undefined || last === undefined) return;
     const range = {
       from: newestOnReceiptPage(first.key),
       before: behindText(newestOnReceiptPage(last.key)),
@@ -284,18 +319,22 @@ async function clearDay(
     for await (const { newest, text } of everyArchivedPage(parts.archive, range)) {
       archived.set(newest, text);
     }
-    return entries.filter(({ key, value }) => archived.get(newestOnReceiptPage(key)) === value);
+    const isArchived = ({ key, value }: Deno.KvEntry<unknown>) =>
+      archived.get(newestOnReceiptPage(key)) === value;
+    await deletion.add(entries.filter(isArchived));
   });
+  await deletion.end();
 }
 
 /** Deletes the index pages of an account whose calls are all in the archive. */
 async function clearIndex(
   { living, archive }: StoreParts,
-  { accountId, startMs, onlyFailed, slices }: {
+  { accountId, startMs, onlyFailed, slices, deletion }: {
     readonly accountId: AccountId;
     readonly startMs: number;
     readonly onlyFailed: boolean;
     readonly slices: TimeSlices | undefined;
+    readonly deletion: Deletion;
   },
 ): Promise<void> {
   const pageKey = onlyFailed ? failedPageKey : indexPageKey;
@@ -304,7 +343,7 @@ async function clearIndex(
   await eachFew(living, pages, slices, async (entries) => {
     const ids = entries.flatMap(pageIds).sort();
     const [first, last] = [ids[0], ids.at(-1)];
-    if (first === undefined || last === undefined) return [];
+    if (first === undefined || last === undefined) return;
     const archived = new Set(
       await archive.idsOf(accountId, {
         fromMs: idTimeMs("request", first),
@@ -316,34 +355,28 @@ async function clearIndex(
         onlyFailed,
       }),
     );
-    return entries.filter((entry) => pageIds(entry).every((id) => archived.has(id)));
+    await deletion.add(entries.filter((entry) => pageIds(entry).every((id) => archived.has(id))));
   });
 }
 
 /** Most calls that are compared at once; a page whose calls are not among them stays for the next run. */
 const maxCallsCompared = 200_000;
 
-/** Deletes some of the rows of a selector, a few at a time. */
+/** Reads the rows of a selector, a few at a time. */
 async function eachFew(
   kv: KeyValueStore,
   selector: Deno.KvListSelector,
   slices: TimeSlices | undefined,
-  chosen: (entries: readonly Deno.KvEntry<unknown>[]) => Promise<readonly Deno.KvEntry<unknown>[]>,
+  act: (entries: readonly Deno.KvEntry<unknown>[]) => Promise<void>,
 ): Promise<void> {
   let few: Deno.KvEntry<unknown>[] = [];
-  const remove = async () => {
-    const gone = await chosen(few);
-    few = [];
-    if (gone.length === 0) return;
-    const op = kv.atomic();
-    for (const { key } of gone) op.delete(key);
-    await op.commit();
-  };
   for await (const entry of wholeKind<unknown>(kv, selector, slices)) {
     few.push(entry);
-    if (few.length >= rowsPerCommit) await remove();
+    if (few.length < rowsPerComparison) continue;
+    await act(few);
+    few = [];
   }
-  if (few.length > 0) await remove();
+  if (few.length > 0) await act(few);
 }
 
 /** Notes before the first row leaves that receipts are in an archive, so that no older program serves without it. */

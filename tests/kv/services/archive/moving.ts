@@ -14,7 +14,11 @@ import {
   listReceipts,
   readReceipts,
 } from "../../../../kv/money/receipts/receipts.ts";
-import { moveDays, type MoveReport } from "../../../../kv/services/archive/move_days.ts";
+import {
+  moveDays,
+  type MoveOptions,
+  type MoveReport,
+} from "../../../../kv/services/archive/move_days.ts";
 import { readChain } from "../../../../kv/services/verify/days/checkpoint_chain.ts";
 import { resealDays } from "../../../../kv/services/verify/verify_books.ts";
 import { draftOf, mustReserve } from "../../../support/worlds/money_world.ts";
@@ -42,6 +46,7 @@ class ArchiveWorld implements AsyncDisposable {
 
   async move(
     parts: { readonly living?: KeyValueStore; readonly archive?: ReceiptArchive } = {},
+    options: Pick<MoveOptions, "rowsPerCommit"> = {},
   ): Promise<MoveReport> {
     const { world, test: { archive } } = this;
     const { checkpoints, problems } = await readChain(world.kv, world.masterKeys);
@@ -49,6 +54,7 @@ class ArchiveWorld implements AsyncDisposable {
     return await moveDays({ living: world.kv, archive, ...parts }, {
       checkpoints,
       nowMs: world.nowMs,
+      ...options,
     });
   }
 
@@ -244,7 +250,7 @@ export function testMoving(
           living: breaking.store(world.world.kv),
           archive: breaking.archive(world.test.archive),
         };
-        isDone = await world.move(parts).then(() => true, () => false);
+        isDone = await world.move(parts, { rowsPerCommit: 2 }).then(() => true, () => false);
         assertEquals(await world.seen(), before, `after ${acts} acts`);
         const books = await world.world.verify({ kv: world.whole, isFull: true });
         assertEquals(problemLines(books), [], `after ${acts} acts`);
