@@ -46,8 +46,14 @@ function boundMs(text: string | undefined, pad: "0" | "z"): number {
   return Math.min(endOfTimeMs, parseInt(digits.padEnd(timeChars, filler), 36));
 }
 
-/** Calls of one read; a day has some thousand times as many. */
+/** Calls of one read at most, unless a bucket has more; a day has some thousand times as many. */
 const callsPerRead = 1_000;
+
+/** Calls that are read for each page that is wanted. Pages of a busy gateway have more: then it reads again. */
+const callsPerPage = 4;
+
+/** Fewest calls of one read: with fewer, a bucket might not be whole. */
+const minCallsPerRead = 32;
 
 /** Most calls of one read: all of a bucket have to be there, which takes 36 ms. */
 const maxCallsPerRead = 1_000_000;
@@ -55,6 +61,40 @@ const maxCallsPerRead = 1_000_000;
 interface TimeRange {
   fromMs: number;
   toMs: number;
+}
+
+/** Reads the pages of a range in their order, those of one read of calls at a time. */
+async function* pagesByRead(
+  archive: ReceiptArchive,
+  range: IdRange,
+  { limit, reverse }: Reading,
+): AsyncGenerator<ReceiptPageRow[]> {
+  const rest: TimeRange = {
+    fromMs: bucketStartMs(boundMs(range.from, "0")),
+    toMs: bucketEndMs(boundMs(range.before, "z")),
+  };
+  let callsAtOnce = Math.min(callsPerRead, Math.max(minCallsPerRead, limit * callsPerPage));
+  while (rest.fromMs < rest.toMs) {
+    const calls = await archive.callsBetween({ ...rest, limit: callsAtOnce, reverse });
+    const isLast = calls.length < callsAtOnce;
+    const whole = wholeBuckets(calls, isLast);
+    if (!isLast && whole.length === 0) {
+      callsAtOnce *= 2;
+      invariant(callsAtOnce <= maxCallsPerRead, "the calls of a bucket fit into memory");
+      continue;
+    }
+    const pages: ReceiptPageRow[] = [];
+    for (const bucket of whole) {
+      const inOrder = pagesOf(bucket.sort((one, other) => one.position - other.position));
+      if (reverse) inOrder.reverse();
+      for (const page of inOrder) if (isWithin(page.newest, range)) pages.push(page);
+    }
+    yield pages;
+    const last = whole.at(-1)?.[0]?.calledAtMs;
+    if (isLast || last === undefined) return;
+    if (reverse) rest.toMs = bucketStartMs(last);
+    else rest.fromMs = bucketEndMs(last);
+  }
 }
 
 /**
@@ -65,51 +105,27 @@ interface TimeRange {
 export async function archivedPages(
   archive: ReceiptArchive,
   range: IdRange,
-  { limit, reverse }: Reading,
+  reading: Reading,
 ): Promise<ReceiptPageRow[]> {
-  const rest: TimeRange = {
-    fromMs: bucketStartMs(boundMs(range.from, "0")),
-    toMs: bucketEndMs(boundMs(range.before, "z")),
-  };
+  const { limit } = reading;
   const pages: ReceiptPageRow[] = [];
-  let callsAtOnce = callsPerRead;
-  while (pages.length < limit && rest.fromMs < rest.toMs) {
-    const calls = await archive.callsBetween({ ...rest, limit: callsAtOnce, reverse });
-    const isLast = calls.length < callsAtOnce;
-    const whole = wholeBuckets(calls, isLast);
-    if (!isLast && whole.length === 0) {
-      callsAtOnce *= 2;
-      invariant(callsAtOnce <= maxCallsPerRead, "the calls of a bucket fit into memory");
-      continue;
+  for await (const more of pagesByRead(archive, range, reading)) {
+    for (const page of more) {
+      if (pages.length >= limit) return pages;
+      pages.push(page);
     }
-    for (const bucket of whole) {
-      const inOrder = pagesOf([...bucket].sort((one, other) => one.position - other.position));
-      if (reverse) inOrder.reverse();
-      for (const page of inOrder) if (isWithin(page.newest, range)) pages.push(page);
-    }
-    const last = whole.at(-1)?.[0]?.calledAtMs;
-    if (isLast || last === undefined) break;
-    if (reverse) rest.toMs = bucketStartMs(last);
-    else rest.fromMs = bucketEndMs(last);
+    if (pages.length >= limit) break;
   }
-  return pages.slice(0, limit);
+  return pages;
 }
-
-/** Pages of one read of a whole range. */
-const pagesPerRead = 500;
 
 /** Reads all pages of a range, a bounded number at a time. */
 export async function* everyArchivedPage(
   archive: ReceiptArchive,
   range: IdRange,
 ): AsyncGenerator<ReceiptPageRow> {
-  let rest = range;
-  for (;;) {
-    const pages = await archivedPages(archive, rest, { limit: pagesPerRead, reverse: false });
+  for await (const pages of pagesByRead(archive, range, { limit: Infinity, reverse: false })) {
     yield* pages;
-    const last = pages.at(-1);
-    if (pages.length < pagesPerRead || last === undefined) return;
-    rest = { ...rest, from: behindText(last.newest) };
   }
 }
 
