@@ -135,8 +135,6 @@ async function copyDay(
   { day, receiptHours }: SealedCheckpoint,
   { slices }: MoveOptions,
 ): Promise<string | undefined> {
-  // What came late is in the store, while the rest of a day that was sealed anew is in the archive.
-  const whole = archivedStore(living, archive);
   for (const [at, digest] of receiptHours.entries()) {
     if (digest === noPages) continue;
     const startMs = vietnamDayStartMs(day) + at * hourMs;
@@ -144,7 +142,7 @@ async function copyDay(
     const isThere = await archive.writeHour({
       startMs,
       digest,
-      calls: hour.calls(whole, slices),
+      calls: hour.calls({ living, archive }, slices),
       mark: () => hour.mark(),
     });
     if (isThere) continue;
@@ -169,6 +167,9 @@ async function* linesOfDay(
   }
 }
 
+/** Calls that are handed on at once. */
+const callsPerPart = 500;
+
 /** Reads the pages of an hour as rows, and sums them up. */
 class HourCopy {
   readonly #day: string;
@@ -190,12 +191,18 @@ class HourCopy {
   }
 
   async *calls(
-    kv: KeyValueStore,
+    { living, archive }: StoreParts,
     slices: TimeSlices | undefined,
   ): AsyncGenerator<readonly ArchivedCall[]> {
-    const pages = receiptPagesBetween(this.#startMs, this.#startMs + hourMs);
+    const endMs = this.#startMs + hourMs;
+    // What came late is in the store, while the rest of a day that was sealed anew is in the archive. While its mark is
+    // asked for, nobody else writes the hour: the archive waits for the one that does.
+    const isNew = (await archive.hoursBetween(this.#startMs, endMs)).length === 0;
+    const kv = isNew ? living : archivedStore(living, archive);
+    const pages = receiptPagesBetween(this.#startMs, endMs);
     let bucketMs = -1;
     let position = 0;
+    let some: ArchivedCall[] = [];
     for await (const entry of wholeKind<unknown>(kv, pages, slices)) {
       const newest = newestOnReceiptPage(entry.key);
       const nextMs = bucketStartMs(idTimeMs("request", newest));
@@ -211,9 +218,15 @@ class HourCopy {
       this.#pages++;
       position += columns.calls.length;
       this.#receipts += columns.calls.length;
-      for (const call of columns.calls) this.#chargedMicroVnd += BigInt(call.costMicroVnd);
-      yield columns.calls;
+      for (const call of columns.calls) {
+        this.#chargedMicroVnd += BigInt(call.costMicroVnd);
+        some.push(call);
+      }
+      if (some.length < callsPerPart) continue;
+      yield some;
+      some = [];
     }
+    yield some;
   }
 
   /** What was read. A page that cannot be archived leaves a digest that no hour has. */
