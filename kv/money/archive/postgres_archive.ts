@@ -384,10 +384,10 @@ export class PostgresArchive implements ReceiptArchive {
     );
   }
 
-  async accountsOfDay(day: string): Promise<AccountId[]> {
-    const sql =
-      "select distinct account_id from archive_day_sums where day = $1::text::date order by 1";
-    return accountsOf(await this.#pool.query(sql, [day]));
+  async accountsOfDay(day: string, onlyFailed: boolean): Promise<AccountId[]> {
+    const sql = `select distinct account_id from archive_day_sums
+      where day = $1::text::date and failed_calls >= $2 order by 1`;
+    return accountsOf(await this.#pool.query(sql, [day, Number(onlyFailed)]));
   }
 
   async chargesOf(fromDay: string, toDay: string): Promise<AccountCharges[]> {

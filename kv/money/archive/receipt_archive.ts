@@ -78,8 +78,8 @@ export interface ReceiptArchive {
   writeHour(hour: HourToWrite): Promise<boolean>;
   /** Writes the sums of a day whose hours are all there, and its ledger lines, in place of what it has of them. */
   finishDay(day: string, lines: AsyncIterable<LedgerEntry>): Promise<void>;
-  /** Lists the accounts with calls in a day that is finished. */
-  accountsOfDay(day: string): Promise<readonly AccountId[]>;
+  /** Lists the accounts with calls in a day that is finished, or only those with calls that failed. */
+  accountsOfDay(day: string, onlyFailed: boolean): Promise<readonly AccountId[]>;
   /** Sums what was charged to each account in some days that are finished, both included, in the order of the accounts. */
   chargesOf(fromDay: string, toDay: string): Promise<readonly AccountCharges[]>;
   /** Lists the months that are there, the earliest first. */

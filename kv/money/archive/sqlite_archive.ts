@@ -291,8 +291,11 @@ export class SqliteArchive implements ReceiptArchive {
     return new SqliteArchive(folder, await monthsIn(folder));
   }
 
-  /** Other threads may have begun a month since this one looked. */
+  /** Other threads may have begun a month since this one looked; none ever goes. */
   async #monthsBetween(fromMs: number, toMs: number, reverse: boolean): Promise<string[]> {
+    const first = monthOf(fromMs);
+    const isWithinOne = Number.isFinite(toMs) && monthOf(toMs - 1) === first;
+    if (isWithinOne && this.#monthsThere.includes(first)) return [first];
     this.#monthsThere = await monthsIn(this.#folder);
     const within = this.#monthsThere.filter((month) =>
       monthStartMs(month) < toMs && monthOf(fromMs) <= month
@@ -471,9 +474,10 @@ export class SqliteArchive implements ReceiptArchive {
     });
   }
 
-  accountsOfDay(day: string): Promise<AccountId[]> {
-    const sql = "select distinct account_id from day_sums where day = ? order by account_id";
-    const rows = this.#read(monthOfDay(day), sql, [day]);
+  accountsOfDay(day: string, onlyFailed: boolean): Promise<AccountId[]> {
+    const sql = `select distinct account_id from day_sums
+      where day = ? and failed_calls >= ? order by account_id`;
+    const rows = this.#read(monthOfDay(day), sql, [day, Number(onlyFailed)]);
     return Promise.resolve(rows.map((row) => String(row["account_id"]) as AccountId));
   }
 

@@ -314,8 +314,8 @@ async function clearDay(
 ): Promise<void> {
   const startMs = vietnamDayStartMs(day);
   const deletion = new Deletion(parts.living, rowsPerCommit);
-  for (const accountId of await parts.archive.accountsOfDay(day)) {
-    for (const onlyFailed of [false, true]) {
+  for (const onlyFailed of [false, true]) {
+    for (const accountId of await parts.archive.accountsOfDay(day, onlyFailed)) {
       await clearIndex(parts, { accountId, startMs, onlyFailed, slices, deletion });
     }
   }

@@ -131,7 +131,7 @@ class Breaking {
       idsOf: (accountId, reading) => archive.idsOf(accountId, reading),
       accounts: (list) => archive.accounts(list),
       hoursBetween: (fromMs, toMs) => archive.hoursBetween(fromMs, toMs),
-      accountsOfDay: (day) => archive.accountsOfDay(day),
+      accountsOfDay: (day, onlyFailed) => archive.accountsOfDay(day, onlyFailed),
       chargesOf: (fromDay, toDay) => archive.chargesOf(fromDay, toDay),
       writeHour: (hour) => this.act(() => archive.writeHour(hour)),
       finishDay: (day, lines) => this.act(() => archive.finishDay(day, lines)),
