@@ -14,7 +14,7 @@ if (!read.ok) throw new Error(`The store ${read.problem}`);
 const callsPerDay = Math.ceil(Number(receipts) / Number(days));
 const masterKeys = await readMasterKeys(Deno.env.get("GATEWAY_MASTER_KEYS") ?? newMasterKey());
 const grownDays = daysBefore(Date.now(), Number(days));
-using store = await OperatedStore.open({
+await using store = await OperatedStore.open({
   location: read.store,
   masterKeys,
   callsPerDay,

@@ -4,6 +4,9 @@ import { fromFileUrl } from "./paths.ts";
 import { type Row, tableOf } from "./report.ts";
 import { keepRun, type RecordedRun, recordedRuns } from "./results.ts";
 
+/** What was measured of stores with an archive, which is kept by hand: it takes hours at full size. */
+const archivePart = fromFileUrl("results/archive.md");
+
 function pageOf({ at, commit, machine, deno, effort, rows }: RecordedRun): string {
   return `# Benchmarks
 
@@ -17,6 +20,8 @@ What is measured, and how, is in [performance.md](performance.md).
 - run: ${effort}
 
 ${tableOf(rows).join("\n")}
+
+${Deno.readTextFileSync(archivePart).trimEnd()}
 
 ## By commit
 

@@ -28,6 +28,7 @@ import { moveDays, type StoreParts } from "../../kv/services/archive/move_days.t
 import { type ArchivedStore, withArchive } from "../../kv/services/archive/open_archive.ts";
 import { readChain } from "../../kv/services/verify/days/checkpoint_chain.ts";
 import { verifyBooks } from "../../kv/services/verify/verify_books.ts";
+import { PostgresServer } from "./postgres_server.ts";
 import { type Customer, Traffic } from "./traffic.ts";
 
 const customers = 1_000;
@@ -45,7 +46,7 @@ const topupMicroVnd = fromVnd(1_000_000_000);
 const nightMs = 3 * hourMs;
 
 /** User and system time of this process so far, all threads, in µs. */
-export function ownCpuMicros(): number {
+function ownCpuMicros(): number {
   const { user, system } = process.cpuUsage();
   return user + system;
 }
@@ -53,15 +54,10 @@ export function ownCpuMicros(): number {
 /** What took how much CPU. */
 export interface Spent {
   readonly cpuMicros: number;
+  /** Of the server of a store on PostgreSQL. */
+  readonly serverMicros: number;
   /** Receipts that were read or moved. */
   readonly receipts: number;
-}
-
-/** Measures the CPU time of a job that says how many receipts it had. */
-async function spentBy(job: () => Promise<number>): Promise<Spent> {
-  const before = ownCpuMicros();
-  const receipts = await job();
-  return { cpuMicros: ownCpuMicros() - before, receipts };
 }
 
 /** Days of which the last one ended before a moment. */
@@ -78,18 +74,21 @@ export interface OperatedOptions {
 }
 
 /** A store in operation. */
-export class OperatedStore implements Disposable {
+export class OperatedStore implements AsyncDisposable {
   readonly store: ArchivedStore;
   readonly parts: StoreParts;
   readonly customers: readonly Customer[];
   readonly #options: OperatedOptions;
   readonly #traffic: Traffic;
+  readonly #server: PostgresServer | undefined;
 
   private constructor(
     store: ArchivedStore & { readonly parts: StoreParts },
     accounts: readonly Customer[],
     options: OperatedOptions,
+    server: PostgresServer | undefined,
   ) {
+    this.#server = server;
     this.store = store;
     this.parts = store.parts;
     this.customers = accounts;
@@ -107,18 +106,39 @@ export class OperatedStore implements Disposable {
     const { store } = archived;
     if (store.parts === undefined) throw new Error(`a store of kind ${location.kind}: no archive`);
     const accounts = await makeCustomers(store.kv, masterKeys, vietnamDayStartMs(firstDay));
-    return new OperatedStore({ ...store, parts: store.parts }, accounts, options);
+    const server = location.kind === "postgres" ? await PostgresServer.of(location.url) : undefined;
+    return new OperatedStore({ ...store, parts: store.parts }, accounts, options, server);
   }
 
   get kv(): KeyValueStore {
     return this.store.kv;
   }
 
+  /** Measures the CPU time of a job that says how many receipts it had. */
+  async spentBy(job: () => Promise<number>): Promise<Spent> {
+    const serverBefore = this.#server?.cpuMicros() ?? 0;
+    const before = ownCpuMicros();
+    const receipts = await job();
+    const cpuMicros = ownCpuMicros() - before;
+    return { cpuMicros, serverMicros: (this.#server?.cpuMicros() ?? 0) - serverBefore, receipts };
+  }
+
+  /** Bytes on the disk. */
+  async bytes(): Promise<{ readonly store: number; readonly archive: number }> {
+    if (this.#server !== undefined) return await this.#server.bytes();
+    const { location } = this.#options;
+    const months = await this.parts.archive.months();
+    return {
+      store: location.kind === "file" ? (await Deno.stat(location.path)).size : 0,
+      archive: months.reduce((sum, { bytes }) => sum + bytes, 0),
+    };
+  }
+
   /** Writes the calls of a day. */
   async write(day: string): Promise<Spent> {
     const { callsPerDay } = this.#options;
     const startMs = vietnamDayStartMs(day);
-    return await spentBy(async () => {
+    return await this.spentBy(async () => {
       await topUp(this.kv, this.customers.slice(0, topupsPerDay), startMs);
       const charges = new Map<AccountId, bigint>();
       const cache = new Map<string, KnownSum>();
@@ -141,7 +161,7 @@ export class OperatedStore implements Disposable {
   async verify(day: string, isFull = false): Promise<Spent> {
     const { masterKeys } = this.#options;
     const nowMs = vietnamDayStartMs(day) + dayMs + nightMs;
-    return await spentBy(async () => {
+    return await this.spentBy(async () => {
       const report = await verifyBooks(this.kv, { masterKeys, nowMs, isFull });
       if (!report.ok) throw new Error(`the books are wrong: ${JSON.stringify(report.problems)}`);
       return report.receipts;
@@ -152,7 +172,7 @@ export class OperatedStore implements Disposable {
   async move(day: string): Promise<Spent> {
     const { masterKeys, keptDays } = this.#options;
     const nowMs = vietnamDayStartMs(day) + dayMs + nightMs;
-    return await spentBy(async () => {
+    return await this.spentBy(async () => {
       const { checkpoints } = await readChain(this.kv, masterKeys);
       const before = vietnamDay(nowMs - keptDays * dayMs);
       const old = checkpoints.filter((checkpoint) => checkpoint.day < before);
@@ -162,7 +182,8 @@ export class OperatedStore implements Disposable {
     });
   }
 
-  [Symbol.dispose](): void {
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#server?.[Symbol.asyncDispose]();
     this.store[Symbol.dispose]();
   }
 }
