@@ -22,7 +22,6 @@ import {
 } from "../../../../kv/services/backup/backup.ts";
 import type { BackedUpDay, BackupPart } from "../../../../kv/services/backup/backup_records.ts";
 import { daysWithFiles } from "../../../../kv/services/backup/sealed_day_rows.ts";
-import type { Store } from "../../../../kv/engine/opening/store.ts";
 import type { ArchivedStore } from "../../../../kv/services/archive/open_archive.ts";
 import type { AdminDeps, StoreReading } from "./admin_deps.ts";
 import { exists, writeWholeFile } from "./whole_file.ts";
