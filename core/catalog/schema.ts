@@ -240,7 +240,7 @@ const walletSchema = z.strictObject({
 export const gatewayFileSchema = z.strictObject({
   $schema: z.string().optional(),
   listRate: z.int().positive().default(22_000)
-    .describe("VND per unit of the published list figure."),
+    .describe("VND per US dollar of the published list price."),
   defaultModel: name.describe("Chat model that answers for unknown names."),
   webSearchModel: name.optional().describe(
     "Chat model that searches the web for models without a search of their own. A route of it allows `web_search`. " +

@@ -49,10 +49,10 @@ async function signUp({ browser, smtp, address }: Journey, email: string): Promi
   const context: BrowserContext = await browser.newContext({ locale: "en-US" });
   const page = await context.newPage();
   await page.goto(`${address}/sign-up`);
-  await page.getByLabel("E-mail address").fill(email);
+  await page.getByLabel("Email address").fill(email);
   await page.getByLabel("Password").fill(password);
   await page.getByRole("button", { name: "Create account" }).click();
-  await page.getByText("We have sent a mail").waitFor();
+  await page.getByText("We've sent an email").waitFor();
   const mail = await until(() => smtp.received.find(({ to }) => to.includes(email)), "the mail");
   const link = /http\S+#token=[\w-]+/.exec(textOf(mail))?.[0];
   assert(link !== undefined, textOf(mail));

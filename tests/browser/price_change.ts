@@ -9,7 +9,13 @@ const folder = new URL("../../screenshots/", import.meta.url);
 
 const words = {
   en: { preview: "Preview", apply: "Apply", rollBack: "Roll back", price: "₫9,900", old: "₫8,300" },
-  vi: { preview: "Xem trước", apply: "Áp dụng", rollBack: "Quay về", price: "9.900", old: "8.300" },
+  vi: {
+    preview: "Xem trước",
+    apply: "Áp dụng",
+    rollBack: "Khôi phục",
+    price: "9.900",
+    old: "8.300",
+  },
 };
 
 /** Answers the dialog that a button opens. */

@@ -13,7 +13,7 @@ await browserTest(
     await page.getByText("Codex", { exact: true }).click();
     await page.getByText('model_provider = "gateway"').waitFor();
     assert(!await page.getByText("curl http").first().isVisible());
-    await page.getByLabel("Tokens of a prompt").fill("1,000,000");
+    await page.getByLabel("Prompt tokens").fill("1,000,000");
     await page.getByLabel("Tokens of an answer").fill("0");
     await page.getByLabel("Calls per day").fill("10");
     await page.locator("#cost").getByText("₫2,490,000").waitFor();

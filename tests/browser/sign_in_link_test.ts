@@ -25,7 +25,7 @@ await browserTest(
     const context = await openWindow(browser, look, address);
     const page = await context.newPage();
     await page.goto(`${address}/sign-in?next=%2Fkeys`);
-    await page.getByLabel("E-mail address").fill(email);
+    await page.getByLabel("Email address").fill(email);
     await page.getByLabel("Password").fill(testPassword);
     await page.getByRole("button", { name: "Sign in", exact: true }).click();
     await page.getByText("Too many tries").waitFor();
@@ -45,7 +45,7 @@ await browserTest(
     // The browser is known from now on: after signing out it can use the password while the attack continues.
     await page.getByRole("button", { name: "Sign out" }).click();
     await page.goto(`${address}/sign-in`);
-    await page.getByLabel("E-mail address").fill(email);
+    await page.getByLabel("Email address").fill(email);
     await page.getByLabel("Password").fill(testPassword);
     await page.getByRole("button", { name: "Sign in", exact: true }).click();
     await page.waitForURL(`${address}/`);

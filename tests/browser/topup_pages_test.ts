@@ -84,7 +84,7 @@ await browserTest(
     assertEquals(text, orderVietQr(receivingAccount, order.code, 200_000n));
 
     await site.intake.take(notice(order.code, { at: "2026-11-20 10:00:30" }), "{}");
-    await page.getByText("₫200,000 have arrived and are in your wallet.").waitFor({
+    await page.getByText("₫200,000 has arrived and is in your wallet.").waitFor({
       timeout: 15_000,
     });
     await page.getByText("Your balance is now ₫200,000.").waitFor();
@@ -103,7 +103,7 @@ await browserTest(
     const page = await context.newPage();
     await page.goto(`${site.address}/operator/approvals`);
     await page.getByRole("link", { name: "Look and decide" }).click();
-    await page.getByText("Look twice").waitFor();
+    await page.getByText("Check this").waitFor();
     const text = (await page.locator("main").innerText()).replaceAll("\u00a0", " ");
     for (
       const line of [

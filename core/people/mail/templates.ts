@@ -40,11 +40,11 @@ export const templatePaths: Readonly<Record<MailJob["kind"], string>> = {
 
 const english: Writers = {
   sign_up: (_, url) => ({
-    subject: "Confirm your e-mail address",
+    subject: "Confirm your email address",
     paragraphs: ["Welcome. Confirm this address to finish creating your account."],
     action: { label: "Confirm the address", url },
     note:
-      "The link works once, for 24 hours. If you did not sign up, ignore this mail: no account is created.",
+      "The link works once, for 24 hours. If you did not sign up, ignore this email: no account is created.",
   }),
   already_registered: (_, url) => ({
     subject: "You already have an account",
@@ -59,14 +59,14 @@ const english: Writers = {
     paragraphs: ["You asked for a new password. All other browsers will be signed out."],
     action: { label: "Choose a new password", url },
     note:
-      "The link works once, for 30 minutes. If you did not ask for it, ignore this mail: nothing changes.",
+      "The link works once, for 30 minutes. If you did not ask for it, ignore this email: nothing changes.",
   }),
   sign_in_link: (_, url) => ({
     subject: "Your link to sign in",
     paragraphs: ["This link signs you in without a password. Your password stays as it is."],
     action: { label: "Sign in", url },
     note:
-      "The link works once, for 30 minutes. If you did not ask for it, ignore this mail: only its reader can use it.",
+      "The link works once, for 30 minutes. If you did not ask for it, ignore this email: only its reader can use it.",
   }),
   password_changed: (_, url) => ({
     subject: "Your password was changed",
@@ -77,13 +77,13 @@ const english: Writers = {
     action: { label: "I did not do this", url },
   }),
   change_email: (_, url) => ({
-    subject: "Confirm your new e-mail address",
+    subject: "Confirm your new email address",
     paragraphs: ["Confirm this address to use it for your account from now on."],
     action: { label: "Confirm the address", url },
-    note: "The link works once, for 24 hours. If you did not ask for it, ignore this mail.",
+    note: "The link works once, for 24 hours. If you did not ask for it, ignore this email.",
   }),
   email_changed: (job, _, support) => ({
-    subject: "The e-mail address of your account was changed",
+    subject: "The email address of your account was changed",
     paragraphs: [
       `Your account now uses ${job.newEmail}. This address no longer opens it.`,
       ...(support === undefined ? [] : [`If that was not you, write to ${support} at once.`]),
@@ -132,7 +132,7 @@ const english: Writers = {
 
 const vietnamese: Writers = {
   sign_up: (_, url) => ({
-    subject: "Xác nhận địa chỉ e-mail",
+    subject: "Xác nhận địa chỉ email",
     paragraphs: ["Chào mừng bạn. Hãy xác nhận địa chỉ này để hoàn tất việc tạo tài khoản."],
     action: { label: "Xác nhận địa chỉ", url },
     note:
@@ -169,13 +169,13 @@ const vietnamese: Writers = {
     action: { label: "Không phải tôi", url },
   }),
   change_email: (_, url) => ({
-    subject: "Xác nhận địa chỉ e-mail mới",
+    subject: "Xác nhận địa chỉ email mới",
     paragraphs: ["Hãy xác nhận địa chỉ này để dùng nó cho tài khoản của bạn từ nay."],
     action: { label: "Xác nhận địa chỉ", url },
     note: "Liên kết dùng được một lần, trong 24 giờ. Nếu bạn không yêu cầu, hãy bỏ qua thư này.",
   }),
   email_changed: (job, _, support) => ({
-    subject: "Địa chỉ e-mail của tài khoản đã được đổi",
+    subject: "Địa chỉ email của tài khoản đã được đổi",
     paragraphs: [
       `Tài khoản của bạn nay dùng ${job.newEmail}. Địa chỉ này không còn mở được tài khoản.`,
       ...(support === undefined ? [] : [`Nếu không phải bạn, hãy liên hệ ${support} ngay.`]),

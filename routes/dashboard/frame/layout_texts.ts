@@ -12,7 +12,7 @@ export const layoutTexts = defineTexts({
     signOut: "Sign out",
     dashboard: "Dashboard",
     language: "Language",
-    theme: "Colours",
+    theme: "Theme",
     themes: { auto: "System", light: "Light", dark: "Dark" },
     footer: "One address, one key, one wallet in VND.",
     docs: "Docs",

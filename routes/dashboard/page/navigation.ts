@@ -54,7 +54,7 @@ export function segmentAt(path: string, depth: number): string {
  * ```ts
  * import { currentEntry, navigationOf } from "./navigation.ts";
  * const keys = { href: "/keys", label: { en: "Keys", vi: "Khoá API" } };
- * const usage = { href: "/usage", label: { en: "Usage", vi: "Mức sử dụng" } };
+ * const usage = { href: "/usage", label: { en: "Requests", vi: "Lượt gọi" } };
  * const navigation = navigationOf([
  *   { entry: keys, paths: ["/keys", "/keys/:id"] },
  *   { entry: usage, paths: ["/usage", "/receipts/:id"] },

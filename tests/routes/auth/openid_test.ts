@@ -83,7 +83,7 @@ openIdTest(
     all.issuer.person = { subject: "7", email: "ann@example.com", verified: false };
     const refused = await signIn(all, all.world.browser());
     assertEquals(refused.answer.status, 422);
-    assertStringIncludes(refused.answer.text, "has not verified your e-mail address");
+    assertStringIncludes(refused.answer.text, "has not verified your email address");
 
     all.issuer.person = { subject: "7", email: "Ann@Example.com", verified: true };
     const browser = all.world.browser();

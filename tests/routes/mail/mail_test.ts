@@ -12,7 +12,7 @@ import { openSmtp } from "../../support/servers/smtp_server.ts";
 const mail: Mail = {
   id: "mail-1",
   to: "ann@example.com",
-  subject: "Xác nhận địa chỉ e-mail",
+  subject: "Xác nhận địa chỉ email",
   text: "Chào mừng bạn.",
   html: "<p>Chào mừng bạn.</p>",
 };

@@ -7,16 +7,16 @@ export const accountTexts = defineTexts({
     accountId: "Account number",
     since: "Customer since",
 
-    email: "E-mail address",
-    newEmail: "New e-mail address",
-    emailText: "You sign in with this address, and mails go to it.",
+    email: "Email address",
+    newEmail: "New email address",
+    emailText: "You sign in with this address, and emails go to it.",
     emailButton: "Send the confirmation",
     emailSent: (email: string) =>
-      `We have sent a mail to ${email}. The address changes when you open the link in it.`,
-    emailInvalid: "This is not an e-mail address.",
+      `We've sent an email to ${email}. The address changes when you open the link in it.`,
+    emailInvalid: "This is not an email address.",
     confirmTitle: "Confirm your new address",
     confirmButton: "Confirm the address",
-    emailChanged: "Your e-mail address has been changed.",
+    emailChanged: "Your email address has been changed.",
     linkDead:
       "This link no longer works. It was used already, is too old, or belongs to another account.",
     emailTaken: "Another account has this address.",
@@ -31,7 +31,7 @@ export const accountTexts = defineTexts({
     noPassword:
       "You sign in with another service and have no password here. With a password you can also show your keys again.",
     setPassword: "Send me a link to set one",
-    linkSent: "We have sent you a mail with a link to set a password.",
+    linkSent: "We've sent you an email with a link to set a password.",
     tooMany: (seconds: number) => `Too many tries. Wait ${Math.ceil(seconds / 60)} minutes.`,
 
     sessions: "Signed-in browsers",
@@ -48,17 +48,17 @@ export const accountTexts = defineTexts({
 
     invoice: "Invoice details",
     invoiceText:
-      "Who your VAT invoices are made out to, and where they are mailed. They fill the form of each request; you can change them there.",
+      "Who your VAT invoices are made out to, and where they are emailed. They fill the form of each request; you can change them there.",
     invoiceButton: "Save the invoice details",
     invoiceSaved: "Your invoice details are saved.",
 
     deletion: "Delete the account",
     deletionText:
-      "Your e-mail address, password, sessions and settings are removed, and all keys stop working at once. The money ledger and issued invoices stay, without your name where the law allows it. This cannot be undone.",
+      "Your email address, password, sessions and settings are removed, and all keys stop working at once. The ledger and issued invoices stay, without your name where the law allows it. This cannot be undone.",
     deletionBalance: (amount: string) =>
       `Your wallet still holds ${amount}. You cannot use it any more once the account is deleted.`,
     askForRefund: "To have it paid back first, write to",
-    deletionLabel: "Type your e-mail address to confirm",
+    deletionLabel: "Type your email address to confirm",
     deletionWrong: "That is not the address of this account.",
     deletionButton: "Delete my account",
     deletionConfirm: "Delete your account permanently?",
@@ -70,16 +70,16 @@ export const accountTexts = defineTexts({
     accountId: "Số tài khoản",
     since: "Khách hàng từ",
 
-    email: "Địa chỉ e-mail",
-    newEmail: "Địa chỉ e-mail mới",
+    email: "Địa chỉ email",
+    newEmail: "Địa chỉ email mới",
     emailText: "Bạn đăng nhập bằng địa chỉ này, và thư được gửi đến đây.",
     emailButton: "Gửi thư xác nhận",
     emailSent: (email) =>
       `Chúng tôi đã gửi thư đến ${email}. Địa chỉ được đổi khi bạn mở liên kết trong thư.`,
-    emailInvalid: "Đây không phải là địa chỉ e-mail.",
+    emailInvalid: "Đây không phải là địa chỉ email.",
     confirmTitle: "Xác nhận địa chỉ mới",
     confirmButton: "Xác nhận địa chỉ",
-    emailChanged: "Địa chỉ e-mail của bạn đã được đổi.",
+    emailChanged: "Địa chỉ email của bạn đã được đổi.",
     linkDead:
       "Liên kết này không còn dùng được. Nó đã được dùng, đã quá cũ, hoặc thuộc tài khoản khác.",
     emailTaken: "Một tài khoản khác đang dùng địa chỉ này.",
@@ -117,11 +117,11 @@ export const accountTexts = defineTexts({
 
     deletion: "Xoá tài khoản",
     deletionText:
-      "Địa chỉ e-mail, mật khẩu, phiên đăng nhập và cài đặt của bạn bị xoá, mọi khoá API ngừng hoạt động ngay. Sổ tiền và hoá đơn đã phát hành vẫn được giữ, không kèm tên bạn khi luật cho phép. Không thể hoàn tác.",
+      "Địa chỉ email, mật khẩu, phiên đăng nhập và cài đặt của bạn bị xoá, mọi khoá API ngừng hoạt động ngay. Sổ cái và hoá đơn đã phát hành vẫn được giữ, không kèm tên bạn khi luật cho phép. Không thể hoàn tác.",
     deletionBalance: (amount) =>
       `Ví của bạn còn ${amount}. Bạn không dùng được số tiền này nữa sau khi xoá tài khoản.`,
     askForRefund: "Để được hoàn tiền trước khi xoá, hãy liên hệ",
-    deletionLabel: "Gõ địa chỉ e-mail của bạn để xác nhận",
+    deletionLabel: "Gõ địa chỉ email của bạn để xác nhận",
     deletionWrong: "Đây không phải địa chỉ của tài khoản này.",
     deletionButton: "Xoá tài khoản của tôi",
     deletionConfirm: "Xoá tài khoản vĩnh viễn?",

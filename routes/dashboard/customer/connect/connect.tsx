@@ -95,7 +95,7 @@ const texts = defineTexts({
     facts: [
       "Any chat model works through either style; tools, images and streaming are converted.",
       "Stream long answers. A call may take 15 minutes at most.",
-      "Every answer has an x-request-id: with it you find the receipt under Usage.",
+      "Every answer has an x-request-id: with it you find the receipt under Requests.",
     ],
   },
   vi: {
@@ -118,7 +118,7 @@ const texts = defineTexts({
     facts: [
       "Mô hình hội thoại nào cũng gọi được qua cả hai kiểu; công cụ, hình ảnh và streaming được chuyển đổi.",
       "Câu trả lời dài nên dùng streaming. Một lượt gọi kéo dài tối đa 15 phút.",
-      "Mỗi câu trả lời có x-request-id: dùng mã này để tìm biên nhận trong Mức sử dụng.",
+      "Mỗi câu trả lời có x-request-id: dùng mã này để tìm biên nhận trong Lượt gọi.",
     ],
   },
 });

@@ -36,10 +36,10 @@ export const keyTexts = defineTexts({
     ipsHint: "One address or range per line, such as 203.0.113.7 or 10.0.0.0/8. Empty: everywhere.",
     models: "Allowed models",
     modelsHint: "None selected: every model.",
-    reading: "What it may read by API",
+    reading: "Read access by API",
     readingHint: "Balance, usage and receipts: a key that others use need not show them.",
     readings: {
-      byLimits: "By its limits: without any the whole account, else only its own calls",
+      byLimits: "Automatic (a key with limits reads only its own calls)",
       account: "The whole account",
       own: "Only its own calls, and no balance",
     },
@@ -90,13 +90,13 @@ export const keyTexts = defineTexts({
 
     rotate: "Rotate",
     rotateText:
-      "Gives this key a new secret. Name, limits and usage stay. The old secret works on for a while, so that you can change it in your programs without a gap.",
-    grace: "The old secret works for",
+      "Issues a new key in place of this one. Name, limits and usage stay. The old key works on for a while, so that you can change it in your programs without a gap.",
+    grace: "The old key works for",
     graces: { "0": "not at all", "1": "1 hour", "24": "24 hours", "168": "7 days" },
     rotateButton: "Rotate the key",
-    rotateConfirm: "Give this key a new secret?",
-    rotatedTitle: "Your new secret",
-    graceLeft: "The old secret works until",
+    rotateConfirm: "Issue a new key in place of this one?",
+    rotatedTitle: "Your new key",
+    graceLeft: "The old key works until",
 
     revoke: "Revoke",
     revokeText:
@@ -139,11 +139,11 @@ export const keyTexts = defineTexts({
     ipsHint: "Mỗi dòng một địa chỉ hoặc dải, như 203.0.113.7 hoặc 10.0.0.0/8. Để trống: mọi nơi.",
     models: "Mô hình được phép",
     modelsHint: "Không chọn: mọi mô hình.",
-    reading: "Khoá API này được xem gì qua API",
+    reading: "Quyền đọc qua API",
     readingHint:
       "Số dư, mức sử dụng và biên nhận: khoá API giao cho người khác không cần thấy chúng.",
     readings: {
-      byLimits: "Theo giới hạn: không có giới hạn thì cả tài khoản, có thì chỉ lượt gọi của nó",
+      byLimits: "Tự động (khoá có giới hạn chỉ xem lượt gọi của nó)",
       account: "Cả tài khoản",
       own: "Chỉ các lượt gọi của chính nó, không có số dư",
     },
@@ -178,9 +178,9 @@ export const keyTexts = defineTexts({
     showButton: "Xem",
     shown: "Khoá API",
     notShowable:
-      "Khoá API này được tạo trước khi khoá API được lưu mã hoá. Nó vẫn dùng được nhưng không thể xem lại. Hãy đổi khoá API để xem lại được.",
+      "Khoá API này được tạo trước khi khoá API được lưu mã hoá. Nó vẫn dùng được nhưng không thể xem lại. Hãy cấp lại khoá để xem lại được.",
     unreadable:
-      "Khoá API vẫn dùng được, nhưng lúc này hệ thống không giải mã được nên không thể xem lại. Hãy đổi khoá API để xem lại được.",
+      "Khoá API vẫn dùng được, nhưng lúc này hệ thống không giải mã được nên không thể xem lại. Hãy cấp lại khoá để xem lại được.",
     wrongPassword: "Đây không phải mật khẩu của bạn.",
     noPassword:
       "Tài khoản của bạn chưa có mật khẩu, vì bạn đăng nhập qua nơi khác. Hãy đặt mật khẩu trước, rồi bạn xem được khoá API.",
@@ -192,15 +192,15 @@ export const keyTexts = defineTexts({
     cost: "Chi phí",
     settings: "Cài đặt",
 
-    rotate: "Đổi khoá API",
+    rotate: "Cấp lại khoá",
     rotateText:
-      "Cấp bí mật mới cho khoá API này. Tên, giới hạn và mức sử dụng giữ nguyên. Bí mật cũ còn dùng được một thời gian, để bạn kịp đổi trong chương trình.",
-    grace: "Bí mật cũ còn dùng được",
+      "Cấp khoá mới thay cho khoá này. Tên, giới hạn và mức sử dụng giữ nguyên. Khoá cũ còn dùng được một thời gian, để bạn kịp đổi trong chương trình.",
+    grace: "Khoá cũ còn dùng được",
     graces: { "0": "không còn", "1": "1 giờ", "24": "24 giờ", "168": "7 ngày" },
-    rotateButton: "Đổi khoá API",
-    rotateConfirm: "Cấp bí mật mới cho khoá API này?",
-    rotatedTitle: "Bí mật mới của bạn",
-    graceLeft: "Bí mật trước còn dùng được đến",
+    rotateButton: "Cấp lại khoá",
+    rotateConfirm: "Cấp khoá mới thay cho khoá này?",
+    rotatedTitle: "Khoá mới của bạn",
+    graceLeft: "Khoá cũ còn dùng được đến",
 
     revoke: "Thu hồi",
     revokeText:

@@ -12,7 +12,7 @@ import {
 import { Card, Notice, PostForm, SubmitButton, TextField } from "../../components/mod.ts";
 import { readForm } from "../../page/form_data.ts";
 import type { Locale } from "../../text/i18n.ts";
-import type { DashboardEnv } from "../../page/visitor.ts";
+import type { DashboardEnv, Visitor } from "../../page/visitor.ts";
 import type { SignInDeps } from "../../page/sign_in_deps.ts";
 import { EmailField, formPage, NextField } from "./form_parts.tsx";
 import { clientAddress, originOf } from "./start_session.ts";
@@ -21,9 +21,38 @@ import { renderPage } from "../../frame/layout.tsx";
 
 // Shared parts of pages with mailed tokens: "check your mail", and the field for the token.
 
+/** The form by which the same mail is requested again: it takes the address where the request needs nothing else. */
+export interface RepeatedRequest {
+  readonly path: string;
+  readonly hidden?: { readonly email: string; readonly next?: string };
+}
+
+/** Asks for the same mail again; without `hidden` fields it leads to the form. */
+function SendAgain({ again: { path, hidden }, visitor }: {
+  again: RepeatedRequest;
+  visitor: Visitor;
+}) {
+  const text = signInTexts[visitor.locale].sendAgain;
+  if (hidden === undefined) {
+    return <a href={path} class="button outline secondary">{text}</a>;
+  }
+  return (
+    <PostForm visitor={visitor} action={path}>
+      {hidden.next !== undefined && <NextField next={hidden.next} />}
+      <input type="hidden" name="email" value={hidden.email} />
+      <SubmitButton tone="plain">{text}</SubmitButton>
+    </PostForm>
+  );
+}
+
 /** Shows that a mail was sent, with what to do if it does not arrive. */
-export function mailSentPage(c: Context<DashboardEnv>, sentence: string) {
-  const t = signInTexts[c.get("visitor").locale];
+export function mailSentPage(
+  c: Context<DashboardEnv>,
+  sentence: string,
+  again: RepeatedRequest,
+) {
+  const visitor = c.get("visitor");
+  const t = signInTexts[visitor.locale];
   return renderPage(
     c,
     { title: t.sentTitle, narrow: true },
@@ -31,6 +60,7 @@ export function mailSentPage(c: Context<DashboardEnv>, sentence: string) {
       <Card>
         <p>{sentence}</p>
         <p class="muted">{t.sentHint}</p>
+        <SendAgain again={again} visitor={visitor} />
       </Card>
       <p class="below-card">
         <a href="/sign-in">{t.back}</a>
@@ -143,5 +173,6 @@ export async function requestMail(
     await atomic.commit();
     deps.hintMail();
   }
-  return await mailSentPage(c, requested.sent(t, email));
+  const hidden = { email, ...(requested.keepsNext && { next }) };
+  return await mailSentPage(c, requested.sent(t, email), { path: requested.path, hidden });
 }

@@ -153,7 +153,7 @@ async function signUp(c: Context<DashboardEnv>, deps: SignInDeps) {
     await atomic.commit();
     deps.hintMail();
   }
-  return await mailSentPage(c, t.sentSignUp(email));
+  return await mailSentPage(c, t.sentSignUp(email), { path: "/sign-up" });
 }
 
 /** Whether another sign-up mail may be sent to an address: one machine alone cannot use up the shared budget. */

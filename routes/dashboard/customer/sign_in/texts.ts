@@ -7,7 +7,7 @@ const problemsEnglish: Readonly<Record<PasswordProblem, string>> = {
   too_long: "Use at most 128 characters.",
   too_common: "This password is one of the first that attackers try. Choose another.",
   too_simple: "This password is too simple. Mix in more different characters.",
-  like_email: "Do not use your e-mail name inside the password.",
+  like_email: "Do not use your email name inside the password.",
 };
 
 const problemsVietnamese: Readonly<Record<PasswordProblem, string>> = {
@@ -16,16 +16,16 @@ const problemsVietnamese: Readonly<Record<PasswordProblem, string>> = {
   too_common:
     "Mật khẩu này nằm trong số những mật khẩu kẻ xấu thử đầu tiên. Hãy chọn mật khẩu khác.",
   too_simple: "Mật khẩu này quá đơn giản. Hãy thêm các ký tự khác nhau.",
-  like_email: "Đừng dùng tên e-mail của bạn trong mật khẩu.",
+  like_email: "Đừng dùng tên email của bạn trong mật khẩu.",
 };
 
 export const signInTexts = defineTexts({
   en: {
-    email: "E-mail address",
+    email: "Email address",
     password: "Password",
     newPassword: "New password",
     passwordHint: "At least 10 characters. A few unrelated words work well.",
-    emailInvalid: "This is not an e-mail address.",
+    emailInvalid: "This is not an email address.",
     passwordProblems: problemsEnglish,
     or: "or",
     continueWith: (label: string) => `Continue with ${label}`,
@@ -42,7 +42,7 @@ export const signInTexts = defineTexts({
     forgotLink: "Forgot your password?",
     noAccount: "No account yet?",
     createOne: "Create one",
-    wrong: "E-mail address or password is wrong.",
+    wrong: "Email address or password is wrong.",
     blocked: "This account is blocked.",
     askSupport: (support: string) => `Write to ${support}.`,
 
@@ -51,24 +51,25 @@ export const signInTexts = defineTexts({
     signUpButton: "Create account",
     haveAccount: "Already have an account?",
 
-    sentTitle: "Check your mail",
+    sentTitle: "Check your email",
     sentSignUp: (email: string) =>
-      `We have sent a mail to ${email}. Open the link in it to finish creating your account.`,
+      `We've sent an email to ${email}. Open the link in it to finish creating your account.`,
     sentForgot: (email: string) =>
-      `If ${email} has an account, we have sent a mail to it. Open the link in it to choose a new password.`,
+      `If ${email} has an account, we've sent an email to it. Open the link in it to choose a new password.`,
     sentLink: (email: string) =>
-      `If ${email} has an account, we have sent a mail to it. Open the link in it to sign in.`,
+      `If ${email} has an account, we've sent an email to it. Open the link in it to sign in.`,
     sentHint:
-      "Nothing there after a few minutes? Check the spam folder, and look for a mail from the last 15 minutes: while its link is valid, no second mail may be sent.",
+      "Nothing there after a few minutes? Check the spam folder. You can request another in 15 minutes.",
+    sendAgain: "Request another email",
     back: "Back to sign-in",
 
     verifyTitle: "Confirm your address",
     verifyLead: "One click and your account is ready.",
     verifyButton: "Confirm the address",
-    token: "Code from the mail",
+    token: "Code from the email",
     tokenHint: "The part of the link after “token=”.",
     verifyPassword:
-      "You opened the mail in another browser than the one you signed up with. Enter the password you chose, so that we know it is you.",
+      "You opened the email in another browser than the one you signed up with. Enter the password you chose, so that we know it is you.",
     verifyWrong: "This is not the password you chose when you signed up.",
     linkDead: "This link no longer works. It was used already, or it is too old.",
     startAgain: "Request a new one",
@@ -78,11 +79,11 @@ export const signInTexts = defineTexts({
     forgotLead: "Tell us your address, and we send you a link to choose a new one.",
     forgotButton: "Send the link",
 
-    linkTitle: "Sign in by mail",
+    linkTitle: "Sign in by email",
     linkLead: "We send you a link that signs you in without a password.",
-    linkInstead: "You do not have to wait: we can mail you a link that signs you in now.",
-    linkButton: "Mail me a link",
-    linkWay: "Sign in by a mailed link",
+    linkInstead: "You do not have to wait: we can email you a link that signs you in now.",
+    linkButton: "Email me a link",
+    linkWay: "Sign in with an emailed link",
 
     resetTitle: "Choose a new password",
     resetLead: "All other browsers will be signed out.",
@@ -90,14 +91,14 @@ export const signInTexts = defineTexts({
 
     openIdFailed: "The sign-in did not work. Please try again.",
     openIdNoEmail:
-      "Your provider has not verified your e-mail address. Verify it there, or sign up with a password.",
+      "Your provider has not verified your email address. Verify it there, or sign up with a password.",
   },
   vi: {
-    email: "Địa chỉ e-mail",
+    email: "Địa chỉ email",
     password: "Mật khẩu",
     newPassword: "Mật khẩu mới",
     passwordHint: "Ít nhất 10 ký tự. Vài từ không liên quan đến nhau là tốt nhất.",
-    emailInvalid: "Đây không phải là địa chỉ e-mail.",
+    emailInvalid: "Đây không phải là địa chỉ email.",
     passwordProblems: problemsVietnamese,
     or: "hoặc",
     continueWith: (label) => `Tiếp tục với ${label}`,
@@ -114,7 +115,7 @@ export const signInTexts = defineTexts({
     forgotLink: "Quên mật khẩu?",
     noAccount: "Chưa có tài khoản?",
     createOne: "Tạo tài khoản",
-    wrong: "Địa chỉ e-mail hoặc mật khẩu không đúng.",
+    wrong: "Địa chỉ email hoặc mật khẩu không đúng.",
     blocked: "Tài khoản này đã bị chặn.",
     askSupport: (support) => `Vui lòng liên hệ ${support}.`,
 
@@ -131,7 +132,8 @@ export const signInTexts = defineTexts({
     sentLink: (email) =>
       `Nếu ${email} có tài khoản, chúng tôi đã gửi thư đến đó. Hãy mở liên kết trong thư để đăng nhập.`,
     sentHint:
-      "Vài phút sau vẫn chưa thấy? Hãy xem trong thư rác, và tìm thư của mười lăm phút gần đây: khi liên kết trong đó còn dùng được, có thể không có thư thứ hai.",
+      "Vài phút sau vẫn chưa thấy? Hãy xem trong thư rác; bạn có thể yêu cầu lại sau 15 phút.",
+    sendAgain: "Yêu cầu thư khác",
     back: "Về trang đăng nhập",
 
     verifyTitle: "Xác nhận địa chỉ",
@@ -162,6 +164,6 @@ export const signInTexts = defineTexts({
 
     openIdFailed: "Đăng nhập không thành công. Vui lòng thử lại.",
     openIdNoEmail:
-      "Nhà cung cấp của bạn chưa xác minh địa chỉ e-mail. Hãy xác minh ở đó, hoặc đăng ký bằng mật khẩu.",
+      "Nhà cung cấp của bạn chưa xác minh địa chỉ email. Hãy xác minh ở đó, hoặc đăng ký bằng mật khẩu.",
   },
 });

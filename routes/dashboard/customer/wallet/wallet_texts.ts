@@ -64,9 +64,9 @@ export const creditTexts = defineTexts({
     code: "Voucher code",
     codeHint: "16 letters and digits.",
     redeem: "Redeem",
-    redeemed: (amount: string) => `${amount} of credit are in your wallet.`,
+    redeemed: (amount: string) => `${amount} of credit is in your wallet.`,
     redeemedUntil: (amount: string, day: string) =>
-      `${amount} of credit are in your wallet, until ${day}.`,
+      `${amount} of credit is in your wallet, until ${day}.`,
     repeated: (amount: string, time: string) =>
       `This code was already credited to your account: ${amount} on ${time}. It counts once.`,
     validFrom: (time: string) => `This voucher code is valid from ${time}.`,
@@ -153,7 +153,7 @@ export const walletTexts = defineTexts({
     invoice: "Invoice",
     order: (code: string) => `Order ${code}`,
     scan: "Scan with your banking app",
-    savePicture: "Save the QR code as a picture",
+    savePicture: "Save the QR code as an image",
     openApp: "Open a bank app on this phone",
     openAppHint:
       "The link goes by vietqr.io, which sees the transfer. Check amount and memo in the app.",
@@ -170,7 +170,7 @@ export const walletTexts = defineTexts({
     reloadToSee: "This needs JavaScript; without it, reload the page from time to time.",
     waiting: "Waiting for your transfer. This page updates by itself, usually within a minute.",
     validUntil: (time: string) => `This page is open until ${time}.`,
-    paid: (amount: string) => `${amount} have arrived and are in your wallet.`,
+    paid: (amount: string) => `${amount} has arrived and is in your wallet.`,
     paidDiffers: (asked: string) =>
       `You requested ${asked}; the amount that arrived was credited in full.`,
     newBalance: (amount: string) => `Your balance is now ${amount}.`,
@@ -205,9 +205,9 @@ export const walletTexts = defineTexts({
     moving: "Calls are running right now: the balance and the last lines may differ for a moment.",
     truncated: "There is more in this period than is shown. Choose a shorter one.",
     kinds: kindsEn,
-    warn: "Low-balance mail",
+    warn: "Low-balance email",
     warnText:
-      "We write to you once when the balance falls below this amount. Leave empty for no mail.",
+      "We email you once when the balance falls below this amount. Leave empty for no email.",
     warnField: "Below (₫)",
     save: "Save",
     saved: "Saved.",

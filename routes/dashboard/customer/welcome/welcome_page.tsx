@@ -63,7 +63,7 @@ const welcomeTexts = defineTexts({
     links: {
       topUp: "Top up",
       keyLimit: "Change the limit",
-      keyRights: "Change the key",
+      keyRights: "Change the key's rights",
       model: "All models",
       wait: "Errors and retries",
       provider: "State of the service",
@@ -108,7 +108,7 @@ const welcomeTexts = defineTexts({
     links: {
       topUp: "Nạp tiền",
       keyLimit: "Đổi hạn mức",
-      keyRights: "Đổi khoá API",
+      keyRights: "Sửa quyền của khoá",
       model: "Mọi mô hình",
       wait: "Lỗi và thử lại",
       provider: "Tình trạng dịch vụ",

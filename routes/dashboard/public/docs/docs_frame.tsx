@@ -41,7 +41,7 @@ export const docsTexts = defineTexts({
   },
   vi: {
     title: "Tài liệu",
-    lead: "Hướng dẫn, cấu hình công cụ, và mọi điểm cuối.",
+    lead: "Hướng dẫn, cấu hình công cụ, và mọi endpoint.",
     description: "Hướng dẫn, cấu hình cho trợ lý lập trình và SDK, và tham chiếu API.",
     guides: "Hướng dẫn",
     reference: "Tham chiếu API",
@@ -64,7 +64,7 @@ export const docsTexts = defineTexts({
     status: "Trạng thái",
     noKey: "Không cần khoá API.",
     example: "Ví dụ",
-    pages: (count) => `${count} điểm cuối`,
+    pages: (count) => `${count} endpoint`,
   },
 });
 

@@ -33,8 +33,8 @@ const texts = defineTexts({
   en: {
     title: "What will it cost?",
     model: "Model",
-    input: "Tokens of a prompt",
-    output: "Tokens of an answer",
+    input: "Prompt tokens",
+    output: "Output tokens",
     calls: "Calls per day",
     count: "Calculate",
     perCall: "One call",
@@ -44,8 +44,8 @@ const texts = defineTexts({
   vi: {
     title: "Tốn bao nhiêu?",
     model: "Mô hình",
-    input: "Token mỗi câu hỏi",
-    output: "Token mỗi câu trả lời",
+    input: "Token của prompt",
+    output: "Token đầu ra",
     calls: "Lượt gọi mỗi ngày",
     count: "Tính",
     perCall: "Một lượt gọi",
@@ -156,7 +156,7 @@ function Calculator({ c, catalog, locale }: {
   );
 }
 
-// The path of a đồng as a picture: the wallet before, while and after a call, with the sums of an example.
+// Where every đồng goes, as a picture: the wallet before, while and after a call, with the sums of an example.
 
 /** The example: a top-up, and a call whose answer is a quarter of what it may be at most. */
 const example = {
@@ -182,7 +182,11 @@ function Wallet({ held = 0, paid = 0 }: { held?: number; paid?: number }) {
 }
 
 /** The picture; without sums where the default model is not priced by the token. */
-function MoneyPath({ catalog, locale }: { catalog: Catalog; locale: Locale }) {
+function MoneyPath({ catalog, offers, locale }: {
+  catalog: Catalog;
+  offers: DashboardDeps["offers"];
+  locale: Locale;
+}) {
   const t = landingTexts[locale];
   const { defaultModel: model } = catalog;
   const priced = model.price.unit === "token";
@@ -200,7 +204,7 @@ function MoneyPath({ catalog, locale }: { catalog: Catalog; locale: Locale }) {
   ];
   return (
     <ol class="money-path">
-      {t.steps.map(({ title, text, sum: label }, at) => {
+      {t.steps.map(({ title, text, textWithTransfer, sum: label }, at) => {
         const { wallet, sum } = pictures[at] ?? {};
         return (
           <li>
@@ -211,7 +215,7 @@ function MoneyPath({ catalog, locale }: { catalog: Catalog; locale: Locale }) {
                 {label} <Money microVnd={sum} locale={locale} />
               </p>
             )}
-            <p>{text}</p>
+            <p>{offers.bankTransfer ? textWithTransfer ?? text : text}</p>
           </li>
         );
       })}
@@ -382,7 +386,7 @@ export async function landingPage(
       <Calculator c={c} catalog={deps.catalog} locale={locale} />
       <section class="landing-section">
         <h2>{t.path}</h2>
-        <MoneyPath catalog={deps.catalog} locale={locale} />
+        <MoneyPath catalog={deps.catalog} offers={deps.offers} locale={locale} />
       </section>
       {days.some(({ sum }) => sum !== undefined) && (
         <section class="landing-section">

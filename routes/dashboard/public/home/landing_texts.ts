@@ -37,28 +37,29 @@ export const landingTexts = defineTexts({
     },
     models: (count: number) => `${count} models`,
     live: "Prices today",
-    liveLead: "In VND, and final.",
+    liveLead: "All prices in VND. No extra fees.",
     model: "Model",
     price: "Price",
     status: "Status",
     statuses: { up: "Available", degraded: "Slow", down: "Down" },
     allModels: "All models and prices",
-    path: "The path of a đồng",
+    path: "Where every đồng goes",
     steps: [
       {
         title: "1. Top up",
         sum: "Wallet",
-        text: "It is in the wallet when the bank reports it, whole.",
+        text: "Credited in full.",
+        textWithTransfer: "Credited in full once your bank confirms.",
       },
       {
         title: "2. Hold",
         sum: "Held",
-        text: "A call holds the most that it can cost, never more.",
+        text: "We hold the maximum cost, then charge the actual.",
       },
       {
         title: "3. Receipt",
         sum: "Paid",
-        text: "It ends with its exact price. The rest is free again.",
+        text: "The receipt shows the exact charge. The rest of the hold is released.",
       },
       {
         title: "4. Invoice",
@@ -93,10 +94,10 @@ export const landingTexts = defineTexts({
   vi: {
     title: "Model Gateway: một khoá API cho mọi mô hình",
     description:
-      "Văn bản, hình ảnh, giọng nói và video của nhiều nhà cung cấp qua một khoá API. Giá bằng đồng, biên nhận cho từng lượt gọi, không phí tháng.",
+      "Văn bản, hình ảnh, giọng nói và video của nhiều nhà cung cấp qua một khoá API. Giá bằng VND, biên nhận cho từng lượt gọi, không phí tháng.",
     headline: ["Một địa chỉ.", "Một khoá API.", "Mọi mô hình."],
     lead:
-      "Văn bản, hình ảnh, giọng nói và video từ nhiều nhà cung cấp, qua đúng những kiểu API bạn đang dùng. Trả từ một ví trả trước bằng đồng, theo từng lượt gọi.",
+      "Văn bản, hình ảnh, giọng nói và video từ nhiều nhà cung cấp, qua đúng những kiểu API bạn đang dùng. Trả từ một ví trả trước bằng VND, theo từng lượt gọi.",
     start: "Tạo tài khoản",
     prices: "Xem mô hình và giá",
     change: "Đổi hai dòng, giữ nguyên SDK",
@@ -120,34 +121,35 @@ export const landingTexts = defineTexts({
     },
     invoices: "Có hoá đơn GTGT khi yêu cầu.",
     privacy: {
-      title: "Lời của bạn là của bạn",
+      title: "Dữ liệu của bạn là của bạn",
       text:
         "Chỉ lưu thông tin về lượt gọi. Câu hỏi và câu trả lời không bao giờ được lưu hay ghi lại.",
     },
     models: (count) => `${count} mô hình`,
     live: "Giá hôm nay",
-    liveLead: "Bằng đồng, là giá cuối.",
+    liveLead: "Giá bằng VND, không thêm phí.",
     model: "Mô hình",
     price: "Giá",
     status: "Trạng thái",
     statuses: { up: "Sẵn sàng", degraded: "Chậm", down: "Ngừng" },
     allModels: "Mọi mô hình và giá",
-    path: "Đường đi của một đồng",
+    path: "Mỗi đồng đi đâu",
     steps: [
       {
         title: "1. Nạp tiền",
         sum: "Trong ví",
-        text: "Ngân hàng báo là có trong ví, đủ từng đồng.",
+        text: "Tiền vào ví đủ từng đồng.",
+        textWithTransfer: "Tiền vào ví ngay khi ngân hàng xác nhận, đủ từng đồng.",
       },
       {
         title: "2. Tạm giữ",
         sum: "Đang giữ",
-        text: "Lượt gọi tạm giữ mức cao nhất có thể tốn, không hơn.",
+        text: "Chúng tôi tạm giữ chi phí tối đa, rồi chỉ tính chi phí thực tế.",
       },
       {
         title: "3. Biên nhận",
         sum: "Đã trả",
-        text: "Kết thúc với đúng giá của nó. Phần còn lại được trả về.",
+        text: "Biên nhận ghi đúng chi phí. Phần tạm giữ còn lại được trả về ví.",
       },
       {
         title: "4. Hoá đơn",

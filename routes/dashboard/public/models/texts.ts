@@ -4,8 +4,7 @@ import { defineTexts } from "../../text/i18n.ts";
 export const modelListTexts = defineTexts({
   en: {
     title: "Models and prices",
-    lead:
-      "Prices are in VND and final. The list price is the same figure in the unit it was published in.",
+    lead: "All prices in VND. No extra fees. The list price is in USD.",
     description:
       "Every model with its price in VND, context and state: text, images, speech, video.",
     search: "Search",
@@ -35,11 +34,11 @@ export const modelListTexts = defineTexts({
     views: { table: "Table", cards: "Cards" },
     model: "Model",
     price: "Price",
-    listPrice: "List price",
+    listPrice: "List price (USD)",
     context: "Context",
     output: "Max output",
-    speed: "First output",
-    speedOf: "Half of the calls of 30 days began within this time.",
+    speed: "First token",
+    speedOf: "Median time to first token, 30 days.",
     status: "Status",
     statuses: { up: "Available", degraded: "Slow", down: "Down" },
     vision: "Vision",
@@ -50,10 +49,9 @@ export const modelListTexts = defineTexts({
   },
   vi: {
     title: "Mô hình và giá",
-    lead:
-      "Giá tính bằng đồng và là giá cuối. Giá niêm yết là cùng con số đó theo đơn vị đã công bố.",
+    lead: "Giá bằng VND, không thêm phí. Giá niêm yết tính bằng USD.",
     description:
-      "Mọi mô hình với giá bằng đồng, ngữ cảnh và trạng thái: văn bản, hình ảnh, giọng nói, video.",
+      "Mọi mô hình với giá bằng VND, ngữ cảnh và trạng thái: văn bản, hình ảnh, giọng nói, video.",
     search: "Tìm",
     searchHint: "tên hoặc họ mô hình",
     kind: "Loại",
@@ -81,14 +79,14 @@ export const modelListTexts = defineTexts({
     views: { table: "Bảng", cards: "Thẻ" },
     model: "Mô hình",
     price: "Giá",
-    listPrice: "Giá niêm yết",
+    listPrice: "Giá niêm yết (USD)",
     context: "Ngữ cảnh",
     output: "Đầu ra tối đa",
-    speed: "Đầu ra đầu tiên",
-    speedOf: "Một nửa số lượt gọi trong 30 ngày bắt đầu trả lời trong thời gian này.",
+    speed: "Token đầu tiên",
+    speedOf: "Trung vị thời gian đến token đầu tiên, 30 ngày.",
     status: "Trạng thái",
     statuses: { up: "Sẵn sàng", degraded: "Chậm", down: "Ngừng" },
-    vision: "Đọc ảnh",
+    vision: "Vision",
     aliases: "Tên khác:",
     none: "Không có mô hình phù hợp",
     noneHint: "Hãy thử từ khác.",

@@ -30,7 +30,7 @@ const texts = defineTexts({
     pages: "Pages",
     models: "Models",
     keys: "Keys",
-    nothing: "Nothing has this name",
+    nothing: "No results",
     nothingHint: "Keys and models are found by a part of their name, calls by their whole id.",
   },
   vi: {
@@ -40,7 +40,7 @@ const texts = defineTexts({
     pages: "Trang",
     models: "Mô hình",
     keys: "Khoá API",
-    nothing: "Không có gì mang tên này",
+    nothing: "Không tìm thấy kết quả",
     nothingHint: "Khoá API và mô hình được tìm theo một phần tên, lượt gọi theo cả mã.",
   },
 });

@@ -75,9 +75,9 @@ export function historyOf(
   });
 }
 
-/** Shares of answered calls from which a day counts as good, and as disturbed; below is bad. */
+/** Shares of answered calls from which a day counts as good, and as one with issues; below is bad. */
 const goodShare = 0.995;
-const disturbedShare = 0.95;
+const busyShare = 0.95;
 
 const texts = defineTexts({
   en: {
@@ -122,7 +122,7 @@ function uptimeOf(days: readonly HistoryDay[]): number | undefined {
 
 function toneOf({ sum }: HistoryDay): string {
   if (sum === undefined) return "none";
-  return sum.uptime >= goodShare ? "good" : sum.uptime >= disturbedShare ? "busy" : "bad";
+  return sum.uptime >= goodShare ? "good" : sum.uptime >= busyShare ? "busy" : "bad";
 }
 
 /** The strip, with its summary for screen readers. */

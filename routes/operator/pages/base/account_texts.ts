@@ -40,8 +40,8 @@ const actsEn: Acts = {
   announcement_published: "Published announcement",
   announcement_updated: "Updated announcement",
   maintenance_changed: "Changed maintenance",
-  letter_revived: "Tried mail or poll again",
-  letter_forgotten: "Removed mail or poll",
+  letter_revived: "Retried email or poll",
+  letter_forgotten: "Removed email or poll",
   days_resealed: "Sealed days anew",
   receipts_dropped: "Dropped old receipts",
   rate_limits_changed: "Changed rate limits",
@@ -104,7 +104,7 @@ const actsVi: Acts = {
 
 export const accountTexts = defineTexts({
   en: {
-    searchHint: "E-mail address, account id or order code",
+    searchHint: "Email address, account id or order code",
     notFound: "No account was found.",
     created: "Since",
     balance: "Balance",
@@ -125,7 +125,7 @@ export const accountTexts = defineTexts({
     orders: "Top-up orders",
     invoices: "Invoice requests",
     approvalsLead:
-      "Acts above what one operator may move for one account within 24 hours. Neither the requester nor the approver may be the beneficiary.",
+      "Requests above what one operator may move for one account within 24 hours. Neither the requester nor the approver may be the beneficiary.",
     waiting: "Waiting for a second operator",
     decided: "Decided",
     refuse: "Refuse",
@@ -154,7 +154,7 @@ export const accountTexts = defineTexts({
     auditLead: "Every act of every operator. Nothing is ever removed.",
   },
   vi: {
-    searchHint: "E-mail, mã tài khoản hoặc mã đơn nạp",
+    searchHint: "Email, mã tài khoản hoặc mã đơn nạp",
     notFound: "Không tìm thấy ai.",
     created: "Từ",
     balance: "Số dư",
@@ -175,7 +175,7 @@ export const accountTexts = defineTexts({
     orders: "Đơn nạp",
     invoices: "Yêu cầu hoá đơn",
     approvalsLead:
-      "Việc vượt mức mà một người được tự chuyển cho một tài khoản trong 24 giờ. Người yêu cầu và người duyệt không được là người thụ hưởng.",
+      "Yêu cầu vượt hạn mức của một người vận hành cho một tài khoản trong 24 giờ. Người yêu cầu và người duyệt không được là người thụ hưởng.",
     waiting: "Chờ người vận hành thứ hai",
     decided: "Đã quyết định",
     refuse: "Từ chối",

@@ -56,13 +56,11 @@ export function aloneIn({ topup }: Pick<OperatorDeps, "topup">): Authority {
 // Shared parts of the operator's lists.
 
 /** The message in place of an empty list. */
-export function NothingHere({ locale }: { locale: Locale }) {
-  const t = frameTexts[locale];
-  return (
-    <Empty title={t.nothing}>
-      <p>{t.nothingText}</p>
-    </Empty>
-  );
+export function NothingHere({ of, locale }: {
+  of: keyof typeof frameTexts["en"]["nothing"];
+  locale: Locale;
+}) {
+  return <Empty title={frameTexts[locale].nothing[of]} />;
 }
 
 /** The search form of a list. */

@@ -70,7 +70,7 @@ export function NoticeTable({ rows, label, locale }: {
     <DataTable
       label={label}
       rows={rows}
-      empty={<NothingHere locale={locale} />}
+      empty={<NothingHere of="notices" locale={locale} />}
       columns={[
         {
           head: t.bankTime,

@@ -50,8 +50,11 @@ export const frameTexts = defineTexts({
     show: "Show",
     search: "Search",
     older: "Older",
-    nothing: "Nothing here",
-    nothingText: "There is no open work.",
+    nothing: {
+      invoices: "No invoice requests",
+      approvals: "No approvals waiting",
+      notices: "No bank notices",
+    },
     factor: {
       title: "Second factor",
       lead: "The operator's pages ask for a code from your authenticator app.",
@@ -118,8 +121,11 @@ export const frameTexts = defineTexts({
     show: "Xem",
     search: "Tìm",
     older: "Cũ hơn",
-    nothing: "Không có gì",
-    nothingText: "Mọi việc đã xong.",
+    nothing: {
+      invoices: "Không có yêu cầu hoá đơn",
+      approvals: "Không có yêu cầu chờ phê duyệt",
+      notices: "Không có thông báo ngân hàng",
+    },
     factor: {
       title: "Xác thực bước hai",
       lead: "Trang vận hành yêu cầu mã từ ứng dụng xác thực của bạn.",

@@ -6,7 +6,7 @@ export const callsLabel = { en: "Calls", vi: "Lượt gọi" };
 export const callTexts = defineTexts({
   en: {
     lead: "Answered and refused calls of all customers, the latest first. Metadata only.",
-    account: "Customer (id or e-mail)",
+    account: "Customer (id or email)",
     route: "Answered by",
     notFound: "There is no such customer.",
     none: "No calls",
@@ -19,7 +19,7 @@ export const callTexts = defineTexts({
   vi: {
     lead:
       "Các lượt gọi đã trả lời và bị từ chối của mọi khách hàng, mới nhất trước. Chỉ có siêu dữ liệu.",
-    account: "Khách hàng (mã hoặc e-mail)",
+    account: "Khách hàng (mã hoặc email)",
     route: "Trả lời bởi",
     notFound: "Không có khách hàng này.",
     none: "Không có lượt gọi",

@@ -63,14 +63,14 @@ const claimsTexts = defineTexts({
       "Phần nhà cung cấp báo cáo vượt quá số khách hàng đã trả: token không thể đã được gửi, hoặc đầu ra vượt quá mức yêu cầu. Tính theo giá bán cho khách hàng.",
     from: "Từ ngày",
     to: "Đến ngày",
-    total: "Khoản đòi trong các ngày này",
+    total: "Khoản khiếu nại trong các ngày này",
     calls: (count) => `trong ${count} lượt gọi`,
     byDay: "Theo ngày và tuyến",
     day: "Ngày",
     provider: "Nhà cung cấp",
     route: "Tuyến",
     callCount: "Lượt gọi",
-    amount: "Khoản đòi",
+    amount: "Số tiền khiếu nại",
     none: "Không có khoản đòi nào",
     noneText: "Trong các ngày này mọi nhà cung cấp đều báo cáo hợp lý.",
     partial: "Có nhiều khoản đòi hơn trang này đọc được: các ngày đầu của khoảng bị bỏ qua.",
@@ -166,6 +166,6 @@ function createClaimsPages(deps: OperatorDeps): Hono<DashboardEnv> {
 }
 
 export const claimsPages: OperatorPage = {
-  link: { href: "/operator/claims", label: { en: "Claims", vi: "Đòi nhà cung cấp" } },
+  link: { href: "/operator/claims", label: { en: "Claims", vi: "Khiếu nại nhà cung cấp" } },
   routes: createClaimsPages,
 };

@@ -5,11 +5,11 @@ import { defineTexts } from "../../../dashboard/text/i18n.ts";
 export const dossierTexts = defineTexts({
   en: {
     title: "Request for approval",
-    open: "Look and decide",
+    open: "Review and decide",
     check: "Check before the money moves",
     checkLead:
       "Nothing has moved yet. What you see is what will be done; if it changes meanwhile, you see it again.",
-    warnings: "Look twice",
+    warnings: "Check this",
     warning: {
       same_operator: "You asked for this yourself.",
       own_account: "The account belongs to you or to the operator who asked.",
@@ -62,7 +62,7 @@ export const dossierTexts = defineTexts({
     check: "Kiểm tra trước khi chuyển tiền",
     checkLead:
       "Chưa có khoản tiền nào được chuyển. Những gì bạn thấy là những gì sẽ được thực hiện; nếu có thay đổi, bạn sẽ được xem lại.",
-    warnings: "Hãy xem kỹ",
+    warnings: "Cần kiểm tra",
     warning: {
       same_operator: "Chính bạn đã yêu cầu việc này.",
       own_account: "Tài khoản thuộc về bạn hoặc người yêu cầu.",

@@ -60,7 +60,7 @@ export function InvoiceTable({ invoices, locale }: {
     <DataTable
       label={t.title}
       rows={invoices}
-      empty={<NothingHere locale={locale} />}
+      empty={<NothingHere of="invoices" locale={locale} />}
       columns={[
         {
           head: t.day,

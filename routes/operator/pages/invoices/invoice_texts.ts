@@ -14,9 +14,9 @@ export const operatorInvoiceTexts = defineTexts({
     issue: "Mark as issued",
     send: "Mark as sent",
     sendText: (email: string) =>
-      `A mail goes to ${email}, and the files appear in the customer's account.`,
+      `An email goes to ${email}, and the files appear in the customer's account.`,
     rejected: "Reject",
-    rejectedText: "The customer is told the reason by mail and can ask again with a correction.",
+    rejectedText: "The customer is told the reason by email and can ask again with a correction.",
     replaced: "Replace",
     replacedText:
       "For an issued invoice that is wrong. The customer asks again; the new one names this one.",

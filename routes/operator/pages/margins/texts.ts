@@ -56,7 +56,7 @@ export const marginTexts = defineTexts({
     underpriced: (count: string) =>
       `${englishCount(count, "route charges", "routes charge")} more than customers pay`,
     underpricedLine: (model: string, route: string, rate: string, price: string, cost: string) =>
-      `${model} by ${route}: ${rate} is sold at ${price} and costs ${cost}`,
+      `${model} by ${route}: ${rate} sells for ${price}, costs ${cost}`,
     more: (count: string) => `${count} more`,
     losing: (count: string) =>
       `${englishCount(count, "model", "models")} made a loss in the last 7 days`,
@@ -139,11 +139,11 @@ export const marginTexts = defineTexts({
     sortBy: (name) => `Sắp xếp theo ${name}`,
     allRoutes: "Trước khi khai báo chi phí",
     credits: "Tiền tặng không kèm thanh toán",
-    claims: "Đòi nhà cung cấp",
+    claims: "Khiếu nại nhà cung cấp",
     claimsNote: "theo giá bán",
     underpriced: (count) => `${count} tuyến có chi phí cao hơn giá bán`,
     underpricedLine: (model, route, rate, price, cost) =>
-      `${model} qua ${route}: ${rate} bán ${price}, chi phí ${cost}`,
+      `${model} qua ${route}: ${rate} bán ${price}, tốn ${cost}`,
     more: (count) => `${count} mục khác`,
     losing: (count) => `${count} mô hình bị lỗ trong 7 ngày qua`,
     losingLine: (model, margin) => `${model}: ${margin}`,

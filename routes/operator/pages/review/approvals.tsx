@@ -73,7 +73,7 @@ async function approvalsPage(c: OperatorContext, deps: OperatorDeps, problem?: s
       <h2>{t.waiting}</h2>
       {waiting.length === 0 && (
         <Card>
-          <NothingHere locale={visitor.locale} />
+          <NothingHere of="approvals" locale={visitor.locale} />
         </Card>
       )}
       {waiting.map((one) => (

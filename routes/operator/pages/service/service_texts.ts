@@ -4,7 +4,7 @@ import { defineTexts } from "../../../dashboard/text/i18n.ts";
 
 export const serviceTexts = defineTexts({
   en: {
-    liability: "Owed to customers",
+    liability: "Customer balances",
     liabilityNote: (count: string) => `in ${englishCount(count, "wallet", "wallets")}`,
     revenueToday: "Revenue today",
     revenueMonth: "Revenue, 30 days",
@@ -18,13 +18,12 @@ export const serviceTexts = defineTexts({
       `${englishCount(count, "bank notice", "bank notices")} could not be read`,
     unmatched: (count: string) =>
       `${englishCount(count, "bank notice", "bank notices")} could not be matched for five minutes`,
-    approvals: (count: string) =>
-      `${englishCount(count, "act waits", "acts wait")} for a second operator`,
+    approvals: (count: string) => `${englishCount(count, "approval", "approvals")} waiting`,
     invoices: (count: string) =>
       englishCount(count, "invoice request waits", "invoice requests wait"),
     routesDown: (count: string) =>
       `${englishCount(count, "route is", "routes are")} out of service`,
-    nothing: "There is no open work.",
+    nothing: "Nothing to do.",
     verify: "Verification of the ledger",
     verifyText:
       "Reads everything since the last sealed day and verifies that every wallet is credits minus charges, that nothing is negative, and that bank and ledger agree. Days that are over and right are sealed.",
@@ -62,7 +61,7 @@ export const serviceTexts = defineTexts({
     keysResting: (resting: string, all: string) =>
       `keys of the provider: ${resting} of ${all} resting`,
     failures: (failed: string, calls: string) => `${failed} of ${calls} failed`,
-    firstOutput: "First output",
+    firstOutput: "First token",
     enable: "Enable",
     drain: "Drain",
     disable: "Disable",
@@ -72,7 +71,7 @@ export const serviceTexts = defineTexts({
     >,
   },
   vi: {
-    liability: "Đang nợ khách hàng",
+    liability: "Số dư của khách hàng",
     liabilityNote: (count) => `trong ${count} ví`,
     revenueToday: "Doanh thu hôm nay",
     revenueMonth: "Doanh thu 30 ngày",
@@ -83,7 +82,7 @@ export const serviceTexts = defineTexts({
     reviews: (count) => `${count} thông báo ngân hàng chờ quyết định`,
     unreadable: (count) => `${count} thông báo ngân hàng không đọc được`,
     unmatched: (count) => `${count} thông báo ngân hàng quá năm phút chưa xử lý được`,
-    approvals: (count) => `${count} việc chờ người thứ hai duyệt`,
+    approvals: (count) => `${count} yêu cầu chờ người thứ hai duyệt`,
     invoices: (count) => `${count} yêu cầu hoá đơn đang chờ`,
     routesDown: (count) => `${count} tuyến đang ngừng`,
     nothing: "Không có việc nào đang chờ.",
@@ -116,7 +115,7 @@ export const serviceTexts = defineTexts({
     stuck: "đang treo",
     keysResting: (resting, all) => `khoá API của nhà cung cấp: ${resting} trên ${all} đang nghỉ`,
     failures: (failed, calls) => `${failed} trên ${calls} lỗi`,
-    firstOutput: "Đầu ra đầu tiên",
+    firstOutput: "Token đầu tiên",
     enable: "Bật",
     drain: "Rút dần",
     disable: "Tắt",

@@ -116,7 +116,7 @@ Deno.test("an address that another account has is not taken over, and the answer
     newEmail: "bob@example.com",
     emailPassword: testPassword,
   });
-  assertStringIncludes(answer.text, "We have sent a mail to bob@example.com");
+  assertStringIncludes(answer.text, "sent an email to bob@example.com");
   assertEquals(await world.deliver(), []);
 });
 

@@ -59,7 +59,7 @@ Deno.test("a code is redeemed on the wallet page, which then tells two pots apar
   const code = await world.code();
   const done = await browser.post("/wallet/vouchers", { code: code.toLowerCase() });
   assertEquals(done.status, 200);
-  assertStringIncludes(done.text, "₫20,000 of credit are in your wallet, until 20 Dec 2026.");
+  assertStringIncludes(done.text, "₫20,000 of credit is in your wallet, until 20 Dec 2026.");
   const page = (await browser.get("/wallet")).text;
   for (const microVnd of [fromVnd(70_000), fromVnd(50_000), fromVnd(20_000)]) {
     assertStringIncludes(page, `value="${microVnd}"`);

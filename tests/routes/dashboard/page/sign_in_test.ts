@@ -33,7 +33,7 @@ Deno.test("a wrong password, an unknown address and no address get the same mess
   ];
   for (const { status, text } of answers) {
     assertEquals(status, 422);
-    assertStringIncludes(text, "E-mail address or password is wrong.");
+    assertStringIncludes(text, "Email address or password is wrong.");
     assert(!text.includes(testPassword), "the password came back");
   }
 });

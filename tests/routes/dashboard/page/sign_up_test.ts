@@ -120,8 +120,8 @@ Deno.test("weak passwords and broken addresses are refused with a reason, nothin
       [email, "short", "at least 10"],
       [email, "1234567890", "first that attackers try"],
       [email, "aaaaaaaaaaaa", "too simple"],
-      ["annabel@example.com", "annabel-rocks", "e-mail name"],
-      ["ann@", testPassword, "not an e-mail address"],
+      ["annabel@example.com", "annabel-rocks", "email name"],
+      ["ann@", testPassword, "not an email address"],
     ] as const
   ) {
     const { answer } = await signUp(world, address, password);

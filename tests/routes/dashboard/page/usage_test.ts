@@ -134,7 +134,7 @@ Deno.test("a receipt shows every field exactly, and only to its owner", async ()
   const { text, status } = await browser.get(`/receipts/${id}`);
   assertEquals(status, 200);
   for (
-    const part of [id, "₫1.000001", "premium-1", "Completed", "Fresh input tokens", "10\u00a0ms"]
+    const part of [id, "₫1.000001", "premium-1", "Completed", "Uncached input tokens", "10\u00a0ms"]
   ) {
     assertStringIncludes(text, part);
   }
@@ -341,7 +341,7 @@ Deno.test("a receipt shows the fees of hosted tools, the tier of service, and so
     const fact of [
       "Web search: 2 × ₫250.5",
       "Unit price: ₫0.75 per 1,000,000 tokens (priority)",
-      "Input that is sound: 60",
+      "Audio input: 60",
     ]
   ) assert(facts.includes(fact), `${fact} is not in ${facts.join("; ")}`);
 });

@@ -88,7 +88,7 @@ Deno.test("an order is made, shown with its QR code, and turns to paid on the op
     await world.intake.take(notice(code), "{}");
     const changed = await browser.get(poll);
     assertEquals(changed.status, 200);
-    assertStringIncludes(changed.text, "₫200,000 have arrived");
+    assertStringIncludes(changed.text, "₫200,000 has arrived");
     assertStringIncludes(changed.text, "Your balance is now ₫200,000");
     assert(!changed.text.includes("hx-get") && !changed.text.includes("<html"));
     assertStringIncludes(changed.text, `/invoices/new?order=${code}`);
@@ -103,7 +103,7 @@ Deno.test("an expired order hides its QR code and still turns to paid", () =>
     assert(!page.text.includes('class="qr"'));
     assertStringIncludes(page.text, "every 15s");
     await world.intake.take(notice(order.code), "{}");
-    assertStringIncludes((await browser.get(`/wallet/orders/${order.code}`)).text, "have arrived");
+    assertStringIncludes((await browser.get(`/wallet/orders/${order.code}`)).text, "has arrived");
   }));
 
 Deno.test("an order can be typed short, and paid from the same phone", () =>

@@ -20,7 +20,7 @@ Deno.test("a price is shown with all that it has: long prompts, sound, tiers, to
   assertEquals(shown(price, "en"), [
     "₫0.75 in · ₫12,500.5 out per 1M tokens",
     "₫1.5 in · ₫20,000 out per 1M tokens, prompts above 200,000 tokens",
-    "₫90 per 1M tokens of sound in",
+    "₫90 per 1M tokens of audio in",
     "× 0.5 service tier flex",
     "₫250.25 Web search, each",
     "₫800 Code execution, per call",

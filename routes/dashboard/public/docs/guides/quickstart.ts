@@ -26,7 +26,7 @@ export const billing: Guide = {
         {
           title: "After a call",
           text: [
-            "The receipt has tokens, prices, cost, time and attempts; `/v1/receipts` and the export under [Usage](/usage) have all of them. Errors are free.",
+            "The receipt has tokens, prices, cost, time and attempts; `/v1/receipts` and the export under [Requests](/usage) have all of them. Errors are free.",
           ],
         },
         {
@@ -56,7 +56,7 @@ export const billing: Guide = {
         {
           title: "Sau lượt gọi",
           text: [
-            "Biên nhận ghi token, đơn giá, chi phí, thời gian và các lần thử; `/v1/receipts` và bản xuất trong [Mức sử dụng](/usage) có đủ. Lỗi không mất tiền.",
+            "Biên nhận ghi token, đơn giá, chi phí, thời gian và các lần thử; `/v1/receipts` và bản xuất trong [Lượt gọi](/usage) có đủ. Lỗi không mất tiền.",
           ],
         },
         {
@@ -101,7 +101,7 @@ export const quickstart: Guide = {
         {
           title: "3. See what it cost",
           text: [
-            "Every answer that does not stream has `x-gateway-cost-vnd`, and every call has a receipt under [Usage](/usage), found by its `x-request-id`. Calls that fail cost nothing.",
+            "Every answer that does not stream has `x-gateway-cost-vnd`, and every call has a receipt under [Requests](/usage), found by its `x-request-id`. Calls that fail cost nothing.",
           ],
         },
         {
@@ -132,7 +132,7 @@ export const quickstart: Guide = {
         {
           title: "3. Xem chi phí",
           text: [
-            "Mỗi câu trả lời không streaming có `x-gateway-cost-vnd`, và mỗi lượt gọi có biên nhận trong [Mức sử dụng](/usage), tìm theo `x-request-id`. Lượt gọi lỗi không mất tiền.",
+            "Mỗi câu trả lời không streaming có `x-gateway-cost-vnd`, và mỗi lượt gọi có biên nhận trong [Lượt gọi](/usage), tìm theo `x-request-id`. Lượt gọi lỗi không mất tiền.",
           ],
         },
         {

@@ -114,7 +114,7 @@ Deno.test("prices below their cost are warned of on the overview, on the margins
   operatorWorld(async (operators) => {
     const browser = await operators.operator("staff", "en");
     for (const path of ["/operator", "/operator/margins"]) {
-      assertStringIncludes(plain((await browser.get(path)).text), "output is sold at ₫8,300", path);
+      assertStringIncludes(plain((await browser.get(path)).text), "output sells for ₫8,300", path);
     }
     const lines: unknown[] = [];
     const log = {
