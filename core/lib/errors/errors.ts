@@ -161,6 +161,34 @@ export const errorTable = {
 /** A code of the table of errors. */
 export type ErrorCode = keyof typeof errorTable;
 
+/**
+ * The figures of a refusal, of which pages make a sentence in the reader's language. Clients get the sentence of the
+ * message; no wire form has them.
+ */
+export type RefusalFigures =
+  | {
+    readonly kind: "balance";
+    readonly neededMicroVnd: bigint;
+    readonly availableMicroVnd: bigint;
+    readonly heldMicroVnd: bigint;
+  }
+  | {
+    readonly kind: "spending_limit";
+    /** Name of the limit in the table of limits. */
+    readonly limitName: string;
+    readonly limitMicroVnd: bigint;
+    /** Spent, or held by calls in flight. */
+    readonly usedMicroVnd: bigint;
+    readonly neededMicroVnd: bigint;
+  }
+  | {
+    readonly kind: "rate_limit";
+    readonly limitName: string;
+    readonly limit: number;
+    /** Absent: the call needs more than the limit, whenever it is sent. */
+    readonly retryAfterSeconds?: number;
+  };
+
 /** What an error carries besides its code and message. */
 export interface GatewayErrorOptions extends ErrorOptions {
   /** The request field at fault, e.g. `messages.0.content`. */
@@ -183,6 +211,8 @@ export interface GatewayErrorOptions extends ErrorOptions {
    * route is marked, because one caller could take it from all others.
    */
   readonly isRoutesFault?: boolean;
+  /** For pages. */
+  readonly figures?: RefusalFigures;
 }
 
 /**
@@ -206,6 +236,7 @@ export class GatewayError extends Error {
   readonly retry: boolean;
   readonly vendorMembers: JsonObject | undefined;
   readonly isRoutesFault: boolean;
+  readonly figures: RefusalFigures | undefined;
 
   constructor(code: ErrorCode, message: string, options: GatewayErrorOptions = {}) {
     super(message, options);
@@ -219,18 +250,19 @@ export class GatewayError extends Error {
       (this.retry ? row.retryAfterSeconds : undefined);
     this.vendorMembers = options.vendorMembers;
     this.isRoutesFault = options.isRoutesFault ?? true;
+    this.figures = options.figures;
   }
 
   /** Copies the error with another message, or with members of the provider's error object. */
   reworded(message: string, vendorMembers = this.vendorMembers): GatewayError {
-    const { code, cause, param, providerCode, retryAfterSeconds, status, retry, isRoutesFault } =
-      this;
+    const { code, cause, param, providerCode, retryAfterSeconds, status, retry } = this;
+    const { isRoutesFault, figures } = this;
     return new GatewayError(code, message, {
       cause,
       status,
       retry,
       isRoutesFault,
-      ...defined({ param, providerCode, retryAfterSeconds, vendorMembers }),
+      ...defined({ param, providerCode, retryAfterSeconds, vendorMembers, figures }),
     });
   }
 

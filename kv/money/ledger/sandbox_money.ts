@@ -9,6 +9,7 @@ import { addAuditLine, commandLine } from "../../people/audit/operator_audit.ts"
 import { readLeasesOf } from "../balances/leases.ts";
 import { readWallet } from "../balances/wallets.ts";
 import { debit, type LedgerEntry } from "./ledger.ts";
+import { systemReasonText } from "./system_reasons.ts";
 
 /** What an account has left that can be sandbox money. */
 export interface HeldSandboxMoney {
@@ -67,7 +68,7 @@ export async function endSandboxMoney(kv: KeyValueStore, nowMs: number): Promise
   await kv.set(sandboxMoneyEndKey(), { atMs: nowMs });
 }
 
-const voidReason = "Sandbox money voided";
+const voidReason = systemReasonText({ kind: "voided" });
 
 /** Adds the audit line of what is taken back. No lease has any of it, so the wallet row has the whole balance. */
 async function addVoidLine(

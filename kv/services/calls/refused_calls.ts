@@ -2,7 +2,7 @@
  * Reads the calls that were refused before a provider was asked (`docs/adr/0014-refused-calls-leave-rows.md`). They have
  * no receipt, since they move no money; a row says when, why and with which key. Metadata only, like receipts.
  */
-import type { ErrorCode } from "../../../core/lib/errors/errors.ts";
+import type { ErrorCode, RefusalFigures } from "../../../core/lib/errors/errors.ts";
 import type { AccountId, ApiKeyId, RequestId } from "../../../core/lib/ids/ids.ts";
 import {
   refusedCallByIdKey,
@@ -40,6 +40,8 @@ export interface RefusedCall {
   readonly code: ErrorCode;
   /** The message that the client got, cut if it is long. */
   readonly message: string;
+  /** The figures of the message, for pages; absent in rows of earlier versions. */
+  readonly figures?: RefusalFigures;
   /** The path that was called, without ids in it. */
   readonly endpoint?: string;
   /** The model in the catalogue, if the call came that far. */

@@ -18,10 +18,10 @@ import { type ClaimedKey, writeVideoTask } from "../calls/idempotency.ts";
 import { addToOutbox, type OutboxQueue } from "../../engine/outbox/outbox.ts";
 import type { Attachment } from "../../money/wallet/mod.ts";
 import type { AtomicWrite, KeyValueStore } from "../../engine/store/key_value_store.ts";
-import { formatVnd } from "../../../core/billing/money/micro_vnd.ts";
 import type { Receipt } from "../../../core/billing/usage/receipt.ts";
 import { readReceipt } from "../../money/receipts/receipts.ts";
 import { refundCall } from "../../money/ledger/refunds.ts";
+import { systemReasonText } from "../../money/ledger/system_reasons.ts";
 
 /**
  * Milliseconds of a claim on a poll: twice the longest duration of a poll, so that two never run at
@@ -221,9 +221,13 @@ export async function commitStep(
     return (await operation.commit()).ok ? step.task : undefined;
   }
   let refunded: VideoTask | undefined;
-  const amount = formatVnd(receipt.costMicroVnd);
   const result = await refundCall(kv, receipt, {
-    reason: `Video ${row.task.id} ${step.task.state}: ${amount} VND back`,
+    reason: systemReasonText({
+      kind: "video",
+      videoId: row.task.id,
+      state: step.task.state === "cancelled" ? "cancelled" : "failed",
+      amountMicroVnd: receipt.costMicroVnd,
+    }),
     atMs: options.nowMs,
     attach: (operation, entry) => {
       refunded = { ...step.task, refundId: entry.ledgerId };

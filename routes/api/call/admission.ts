@@ -166,6 +166,12 @@ export async function reserveWithin(
 export function unpaidError(result: Refusal): GatewayError {
   const needed = formatVnd(result.neededMicroVnd);
   const available = formatVnd(result.availableMicroVnd);
+  const figures = {
+    kind: "balance",
+    neededMicroVnd: result.neededMicroVnd,
+    availableMicroVnd: result.availableMicroVnd,
+    heldMicroVnd: result.reservedMicroVnd,
+  } as const;
   const owed = result.owedMicroVnd > 0n ? `; ${formatVnd(result.owedMicroVnd)} VND are owed` : "";
   switch (result.reason) {
     case "insufficient":
@@ -173,6 +179,7 @@ export function unpaidError(result: Refusal): GatewayError {
         "insufficient_balance",
         `Insufficient balance: this call needs ${needed} VND to begin and ${available} VND are available${owed}. ` +
           "Top up and continue with the same key",
+        { figures },
       );
     case "on_hold":
       return new GatewayError(
@@ -182,7 +189,7 @@ export function unpaidError(result: Refusal): GatewayError {
             formatVnd(result.reservedMicroVnd)
           } VND are held by calls in flight. Try again when they end, ` +
           "stream the answer, or ask for fewer output tokens",
-        { retryAfterSeconds: reservationRetrySeconds },
+        { retryAfterSeconds: reservationRetrySeconds, figures },
       );
     case "unavailable":
       return new GatewayError(

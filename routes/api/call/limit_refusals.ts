@@ -84,9 +84,11 @@ function countedRefusalError(
   const texts = amountTexts[meter];
   const unit = unitOf[limitName][limit === 1 ? 0 : 1];
   const rule = `${counted(limit)} ${unit} for ${subjectInWords(scope, model)}`;
+  const figures = { kind: "rate_limit", limitName, limit } as const;
   if (retryAfterMs === undefined) {
     return new GatewayError("rate_limit_reached", texts.tooLarge(counted(needed), rule), {
       retry: false,
+      figures,
     });
   }
   const retryAfterSeconds = Math.max(1, Math.ceil(retryAfterMs / 1000));
@@ -96,6 +98,7 @@ function countedRefusalError(
     : `Try again in ${retryAfterSeconds} s`;
   return new GatewayError("rate_limit_reached", `Rate limit reached: ${rule}${left}. ${then}`, {
     retryAfterSeconds,
+    figures: { ...figures, retryAfterSeconds },
   });
 }
 
@@ -125,13 +128,20 @@ export function keyLimitError(refusal: LimitRefusal, model: Pick<Model, "id">): 
       retryAfterMs: needed > limit ? undefined : endsInMs,
     }, model);
   }
+  const figures = {
+    kind: "spending_limit",
+    limitName,
+    limitMicroVnd: limit,
+    usedMicroVnd: used,
+    neededMicroVnd: needed,
+  } as const;
   if (refusal.isHeld === true) {
     return new GatewayError(
       "balance_on_hold",
       `The limit of this API key is held by calls in flight: this call needs ${
         formatVnd(needed)
       } VND to begin. Try again when they end`,
-      { retryAfterSeconds: reservationRetrySeconds },
+      { retryAfterSeconds: reservationRetrySeconds, figures },
     );
   }
   return new GatewayError(
@@ -140,5 +150,6 @@ export function keyLimitError(refusal: LimitRefusal, model: Pick<Model, "id">): 
       formatVnd(limit)
     } VND; ${formatVnd(used)} VND are spent or held by calls in flight, and this call ` +
       `needs ${formatVnd(needed)} VND to begin. The owner of the key can change the limit`,
+    { figures },
   );
 }

@@ -66,6 +66,6 @@ function keep(
     status: wireStatus(known, style),
     code: known.code,
     message: known.message,
-    ...defined({ endpoint, model: chosen?.model.id }),
+    ...defined({ endpoint, model: chosen?.model.id, figures: known.figures }),
   });
 }

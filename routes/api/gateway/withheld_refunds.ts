@@ -7,6 +7,7 @@ import { errorName } from "../../../core/lib/base/assert.ts";
 import type { Clock } from "../../../core/lib/time/clock.ts";
 import type { Deadlines } from "../../../core/lib/time/deadlines.ts";
 import { refundCall } from "../../../kv/money/ledger/refunds.ts";
+import { systemReasonText } from "../../../kv/money/ledger/system_reasons.ts";
 import type { KeyValueStore } from "../../../kv/engine/store/key_value_store.ts";
 import type { CallLog } from "../../telemetry/call_log.ts";
 import type { EventCounts } from "../../telemetry/telemetry.ts";
@@ -22,7 +23,7 @@ const refundPauseMs = 250;
 const refundPauseMaxMs = 30_000;
 
 /** What the customer reads on the statement. */
-const reason = "The answer was withheld: the store did not confirm it in time";
+const reason = systemReasonText({ kind: "withheld" });
 
 interface DueRefund {
   readonly receipt: Receipt;

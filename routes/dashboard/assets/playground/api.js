@@ -54,7 +54,14 @@ async function answered(page, asking) {
   } catch (error) {
     throw error.name === "AbortError" ? error : problemOf(page, "network");
   }
-  if (!response.ok || response.redirected) throw await problemOfResponse(page, response);
+  if (!response.ok || response.redirected) {
+    const problem = await problemOfResponse(page, response);
+    // An error in place of an answer is never charged.
+    throw Object.assign(problem, {
+      isFree: true,
+      requestId: response.headers.get("x-request-id"),
+    });
+  }
   return response;
 }
 

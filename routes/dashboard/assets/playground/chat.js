@@ -165,7 +165,7 @@ export async function runChat(page, { model, request, keyId, signal }, reply, pl
   } catch (error) {
     failure = error;
   }
-  const figures = place.ended(requestId);
+  const figures = failure?.isFree ? place.failed(failure.requestId) : place.ended(requestId);
   if (failure !== undefined) showFailure(page, place, failure);
   else if (reply.text === "" && reply.calls.length === 0) place.remark(page.texts.empty);
   await figures;

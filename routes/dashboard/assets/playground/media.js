@@ -121,7 +121,7 @@ export async function runMedia(page, call, place) {
     failure = error;
   }
   clearInterval(ticking);
-  const figures = place.ended(requestId);
+  const figures = failure?.isFree ? place.failed(failure.requestId) : place.ended(requestId);
   if (failure !== undefined) showFailure(page, place, failure);
   await figures;
 }

@@ -63,6 +63,20 @@ export class ReplyPlace {
     );
   }
 
+  /** Shows that a call without an answer was free, and where it is recorded. */
+  failed(requestId) {
+    clearTimeout(this.#painting);
+    const { texts } = this.#page;
+    const took = seconds(this.#page, performance.now() - this.#startedAt);
+    const receipt = requestId
+      ? [
+        " · ",
+        element("a", { href: `/receipts/${requestId}`, textContent: texts.receipt }),
+      ]
+      : [];
+    this.#figures.replaceChildren(`${texts.notCharged} · ${took}`, ...receipt);
+  }
+
   /** Shows what went wrong, with what to do about it. */
   problem(problem) {
     const { text, action } = { text: problem.message, action: problem.action };

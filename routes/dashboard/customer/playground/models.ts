@@ -12,7 +12,9 @@ import type { Receipt } from "../../../../core/billing/usage/receipt.ts";
 import { parseId } from "../../../../core/lib/ids/ids.ts";
 import { readReceipt } from "../../../../kv/money/receipts/receipts.ts";
 import type { DashboardDeps } from "../../page/deps.ts";
+import { failureOf } from "../../../../core/billing/usage/call_failure.ts";
 import { formatCount, formatDuration, formatMoney } from "../../text/format.ts";
+import { usageTexts } from "../usage/texts.ts";
 import type { DashboardEnv } from "../../page/visitor.ts";
 import type { PostedForm } from "../../page/form_data.ts";
 import type { RelayedPath } from "./relay.ts";
@@ -32,7 +34,9 @@ export interface CallSummary {
 function summaryOf(receipt: Receipt, locale: Locale): CallSummary {
   const { usage, costMicroVnd, latencyMs, requestId } = receipt;
   return {
-    cost: formatMoney(costMicroVnd, locale),
+    cost: costMicroVnd === 0n && failureOf(receipt) !== undefined
+      ? usageTexts[locale].notCharged
+      : formatMoney(costMicroVnd, locale),
     ...(usage !== undefined && {
       input: formatCount(billedInputTokens(usage), locale),
       output: formatCount(usage.output, locale),

@@ -15,6 +15,7 @@ import {
 } from "../../components/mod.ts";
 import { formatCount, formatDateTime, formatDuration } from "../../text/format.ts";
 import type { Locale } from "../../text/i18n.ts";
+import { type FailureWords, wordsOfCall } from "./failure_words.ts";
 import { usageTexts } from "./texts.ts";
 
 // Parts of pages with a log of calls: live refresh, omitted-rows notice, pager.
@@ -117,22 +118,37 @@ export function callRowAttributes(requestId: RequestId) {
   return { "data-call": requestId };
 }
 
-/** Status and code of a call that failed, with our words for it in the title. */
+/** Why a call was refused or failed; the message of the API is in English. */
+function FailureSentence({ words: { what, detail } }: { words: FailureWords }) {
+  return <>{what} {detail !== undefined && <span lang="en">{detail}</span>}</>;
+}
+
+/** The same of a call; nothing for one that was answered. */
+export function FailureLine({ call, locale }: { call: Call; locale: Locale }) {
+  const words = wordsOfCall(call, locale);
+  return words === undefined ? null : <FailureSentence words={words} />;
+}
+
+/** The code of a call that failed, and our words for it; what to do is in the title. */
 function ErrorLine({ call, locale }: { call: Call; locale: Locale }) {
-  const code = errorOf(call);
-  if (code === undefined) return null;
-  const message = call.kind === "refused" ? call.refused.message : reasonOf(code, locale);
+  const words = wordsOfCall(call, locale);
+  if (words === undefined) return null;
   return (
-    <small class="error-line" title={message}>
-      <code>{code}</code> <span class="muted wide-only">{message}</span>
+    <small class="error-line" title={`${words.what} ${words.next}`}>
+      <code>{errorOf(call)}</code>{" "}
+      <span class="muted wide-only">
+        <FailureSentence words={words} />
+      </span>
     </small>
   );
 }
 
-/** Our words for a code; one without words is shown as it is. */
-export function reasonOf(code: string, locale: Locale): string {
-  const { reasons } = usageTexts[locale];
-  return (Object.hasOwn(reasons, code) ? reasons[code] : undefined) ?? code;
+/** What a call cost; one that failed or was refused says that it was free. */
+export function CallCost({ call, locale }: { call: Call; locale: Locale }) {
+  const microVnd = call.kind === "receipt" ? call.receipt.costMicroVnd : 0n;
+  return microVnd === 0n && errorOf(call) !== undefined
+    ? <data value="0" class="muted">{usageTexts[locale].notCharged}</data>
+    : <Money microVnd={microVnd} locale={locale} short />;
 }
 
 /** The table of calls. */
@@ -204,10 +220,7 @@ export function CallTable({ calls, refunds, keyNames, locale }: {
           cell: ({ call }) => (
             <>
               {refunds.has(call.requestId) && <Badge tone="neutral">{t.refunded}</Badge>}{" "}
-              <Money
-                microVnd={call.kind === "receipt" ? call.receipt.costMicroVnd : 0n}
-                locale={locale}
-              />
+              <CallCost call={call} locale={locale} />
             </>
           ),
         },

@@ -29,7 +29,8 @@ import type { Locale } from "../../text/i18n.ts";
 import { renderPage } from "../../frame/layout.tsx";
 import type { DashboardEnv } from "../../page/visitor.ts";
 import { hostedToolNames } from "../../text/model_prices.ts";
-import { OutcomeBadge, reasonOf } from "./call_table.tsx";
+import { OutcomeBadge } from "./call_table.tsx";
+import { failureWords, refusalWords } from "./failure_words.ts";
 import { usageTexts } from "./texts.ts";
 import type { PropsWithChildren } from "hono/jsx";
 import { errorTable } from "../../../../core/lib/errors/errors.ts";
@@ -99,7 +100,8 @@ export function RefusedFacts({ call, keyName, locale }: {
   locale: Locale;
 }) {
   const t = usageTexts[locale];
-  const { requestId, status, code, message, endpoint, model, leftOut = 0 } = call;
+  const { requestId, status, code, endpoint, model, leftOut = 0 } = call;
+  const { what, next, detail } = refusalWords(call, locale);
   // A row may have been written by a version whose table had other codes.
   const type = Object.hasOwn(errorTable, code) ? errorTable[code].type : undefined;
   return (
@@ -114,7 +116,16 @@ export function RefusedFacts({ call, keyName, locale }: {
         <code>{code}</code>{" "}
         {type !== undefined && type !== code && <span class="muted">{type}</span>}
       </Fact>
-      <Fact name={t.message}>{message}</Fact>
+      <Fact name={t.message}>{what}</Fact>
+      {detail !== undefined && (
+        <Fact name={t.apiMessage}>
+          <span lang="en">{detail}</span>
+        </Fact>
+      )}
+      <Fact name={t.nextStep}>
+        {next} <a href="/docs/errors">{t.errorGuide}</a>
+      </Fact>
+      <Fact name={t.cost}>{t.notCharged}</Fact>
       <Fact name={t.started}>
         <Time atMs={call.atMs} locale={locale} />
       </Fact>
@@ -299,6 +310,7 @@ export function ReceiptFacts({ receipt, keyName, refund, locale }: {
         <strong>
           <Money microVnd={receipt.costMicroVnd} locale={locale} />
         </strong>
+        {isFree(receipt) && ` (${t.notCharged})`}
       </Fact>
       {refund !== undefined && (
         <Fact name={t.refunded}>
@@ -347,18 +359,27 @@ export function ReceiptFacts({ receipt, keyName, refund, locale }: {
   );
 }
 
+/** Whether a call failed at no cost. */
+function isFree(receipt: Receipt): boolean {
+  return receipt.costMicroVnd === 0n && failureOf(receipt) !== undefined;
+}
+
 /** Why a call failed, in the language of the page: receipts keep codes and no messages. */
 function FailureFacts({ receipt, locale }: { receipt: Receipt; locale: Locale }) {
   const t = usageTexts[locale];
   const failure = failureOf(receipt);
   if (failure === undefined) return null;
   const { code, type } = failure;
+  const { what, next } = failureWords(code, locale);
   return (
     <>
       <Fact name={t.error}>
         <code>{code}</code> {type !== code && <span class="muted">{type}</span>}
       </Fact>
-      <Fact name={t.reason}>{reasonOf(code, locale)}</Fact>
+      <Fact name={t.reason}>{what}</Fact>
+      <Fact name={t.nextStep}>
+        {next} <a href="/docs/errors">{t.errorGuide}</a>
+      </Fact>
     </>
   );
 }

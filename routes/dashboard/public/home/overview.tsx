@@ -21,7 +21,7 @@ import { Card, Money, Stat, Stats, Time } from "../../components/mod.ts";
 import type { DashboardDeps } from "../../page/deps.ts";
 import { formatCount, formatDuration, formatMoney, formatPercent } from "../../text/format.ts";
 import { defineTexts, type Locale } from "../../text/i18n.ts";
-import { CallTable, LiveNote, reasonOf, sharedOf } from "../../customer/usage/call_table.tsx";
+import { CallTable, FailureLine, LiveNote, sharedOf } from "../../customer/usage/call_table.tsx";
 import { readUsageFilter } from "../../customer/usage/filter_bar.tsx";
 import { readChart, UsageChart } from "../../customer/usage/usage_page.tsx";
 import type { DashboardEnv } from "../../page/visitor.ts";
@@ -245,9 +245,7 @@ function LastErrors({ errors, locale }: { errors: readonly Call[]; locale: Local
               <code>{errorOf(call) ?? String(sharedOf(call).status)}</code>
             </a>{" "}
             <span class="muted">
-              {call.kind === "refused"
-                ? call.refused.message
-                : reasonOf(errorOf(call) ?? "", locale)}
+              <FailureLine call={call} locale={locale} />
             </span>
           </span>
           <Time atMs={sharedOf(call).atMs} locale={locale} />

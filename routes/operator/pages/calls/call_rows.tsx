@@ -1,8 +1,9 @@
 /** The table of calls for operators: as customers see it, with the customer and the route. */
-import { DataTable, Empty, Money, Time } from "../../../dashboard/components/mod.ts";
+import { DataTable, Empty, Time } from "../../../dashboard/components/mod.ts";
 import { formatDuration } from "../../../dashboard/text/format.ts";
 import type { Locale } from "../../../dashboard/text/i18n.ts";
 import {
+  CallCost,
   CallResult,
   callRowAttributes,
   sharedOf,
@@ -89,12 +90,7 @@ export function OperatorCallTable({ calls, locale }: { calls: readonly Call[]; l
           sortable: true,
           kind: "number",
           wideOnly: true,
-          cell: (call) => (
-            <Money
-              microVnd={call.kind === "receipt" ? call.receipt.costMicroVnd : 0n}
-              locale={locale}
-            />
-          ),
+          cell: (call) => <CallCost call={call} locale={locale} />,
         },
       ]}
     />

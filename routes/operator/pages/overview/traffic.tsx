@@ -5,7 +5,7 @@ import type { HourSum } from "../../../../kv/money/receipts/hour_sums.ts";
 import { Card, Money, Notice, Stat, Stats, Time } from "../../../dashboard/components/mod.ts";
 import { formatCount, formatDuration, formatPercent } from "../../../dashboard/text/format.ts";
 import { defineTexts, type Locale } from "../../../dashboard/text/i18n.ts";
-import { reasonOf, sharedOf } from "../../../dashboard/customer/usage/call_table.tsx";
+import { FailureLine, sharedOf } from "../../../dashboard/customer/usage/call_table.tsx";
 import { type Call, errorOf, takeCallsOfAll } from "../../../usage_api/call_scan.ts";
 import { errorRate, type Health, readHealth } from "../../../usage_api/summary.ts";
 import type { OperatorDeps } from "../base/frame.tsx";
@@ -175,7 +175,7 @@ function ErrorLine({ call, locale }: { call: Call; locale: Locale }) {
           <code>{code}</code>
         </a>{" "}
         <span class="muted">
-          {call.kind === "refused" ? call.refused.message : reasonOf(code, locale)}
+          <FailureLine call={call} locale={locale} />
         </span>
       </span>
       <Time atMs={sharedOf(call).atMs} locale={locale} />

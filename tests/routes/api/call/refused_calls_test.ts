@@ -145,7 +145,12 @@ Deno.test("every refused call of a known key can be read by its id, as the clien
       [accountId, status, error.message, true],
     );
     if (error.code !== undefined) assertEquals(row?.code, error.code);
-    assert(!JSON.stringify(row).includes(prompt), "the row has text of the prompt");
+    assert(!Deno.inspect(row, { depth: 9 }).includes(prompt), "the row has text of the prompt");
+    if (accountId === capped.accountId) {
+      const { figures } = row ?? {};
+      assert(figures?.kind === "spending_limit", Deno.inspect(figures));
+      assertEquals([figures.limitName, figures.limitMicroVnd], ["dailyLimit", 1n]);
+    }
   }
 });
 

@@ -108,6 +108,8 @@ Deno.test("a refused call is found by its id, says why, and is shown to its owne
   await using world = await openDashboardWorld();
   const ann = await customer(world);
   const call = await refuse(world.kv, { ...ann, atMs: world.time.nowMs() - 1_000 }, {
+    status: 400,
+    code: "invalid_request",
     message: "tools.0.<b>: is not allowed",
     leftOut: 99,
   });
@@ -121,8 +123,11 @@ Deno.test("a refused call is found by its id, says why, and is shown to its owne
   for (
     const part of [
       call.requestId,
-      "402",
-      "insufficient_balance",
+      "400",
+      "invalid_request",
+      "The request has a mistake.",
+      "Correct what the message names, then call again.",
+      "not charged",
       "tools.0.&lt;b&gt;: is not allowed",
       "99 more",
       "4\u00a0ms",
