@@ -2,7 +2,7 @@
  * Reads amounts of money as people write them in Vietnamese and in English, where the point and the comma swap their
  * meanings. Every form, file and command reads amounts here.
  */
-import { microVndPerVnd, parseVnd } from "./micro_vnd.ts";
+import { fromVnd, microVndPerVnd, parseVnd } from "./micro_vnd.ts";
 
 /** What a written amount says. */
 export type ReadAmount =
@@ -80,25 +80,86 @@ export function parseWrittenAmount(text: string): bigint | undefined {
   return read.ok ? read.microVnd : undefined;
 }
 
+/** A short amount. With three digits after a mark, the mark might group thousands: such an amount is refused. */
+const shortForm =
+  /^(\d{1,6})(?:[.,](\d{1,2}))?\s*(k|nghìn|ngàn|nghin|ngan|tr|triệu|trieu|m)(?:\s*(\d|\d{3}))?$/u;
+
+const thousand = 1_000;
+const million = 1_000_000;
+
 /**
- * Parses an amount in whole VND as an operator types it into a form or a command: `50.000` is fifty thousand, a minus
- * debits. `undefined` for an empty text, 0, fractions and anything ambiguous.
+ * Parses an amount as people type it into forms and commands, also as they do on a phone: `500k`, `1tr`, `1,5tr`,
+ * `1tr5`. What follows a million is a tenth of it (one digit) or thousands (three digits).
+ *
+ * @returns µVND; `undefined` for anything unreadable
+ *
+ * @example
+ * ```ts
+ * import { parseTypedAmount } from "./read_amount.ts";
+ * const vnd = (text: string) => (parseTypedAmount(text) ?? -1_000_000n) / 1_000_000n;
+ * const read = ["500k", "1tr", "1,5 triệu", "1tr5", "1tr250", "200.000", "1tr25"].map(vnd).join();
+ * if (read !== "500000,1000000,1500000,1500000,1250000,200000,-1") throw new Error(read);
+ * ```
+ */
+export function parseTypedAmount(text: string): bigint | undefined {
+  const match = shortForm.exec(
+    text.trim().toLowerCase().normalize("NFC").replace(/\s*(?:đ|₫|vnd)$/u, ""),
+  );
+  if (match === null) return parseWrittenAmount(text);
+  const [, whole = "", fraction, unit = "", rest] = match;
+  const isThousand = unit === "k" || unit.startsWith("ng");
+  const step = isThousand ? thousand : million;
+  if (rest !== undefined && (isThousand || fraction !== undefined)) return undefined;
+  let vnd = Number(whole) * step;
+  // A step has at least three zeros, so each digit of the fraction is a whole number of VND.
+  if (fraction !== undefined) vnd += Number(fraction) * (step / 10 ** fraction.length);
+  if (rest !== undefined) vnd += Number(rest) * (rest.length === 1 ? million / 10 : thousand);
+  return fromVnd(vnd);
+}
+
+/**
+ * Parses an amount in whole VND as a person types it into a form or a command: `50.000` and `50k` are fifty thousand, a
+ * minus debits. `undefined` for an empty text, 0, fractions and anything ambiguous.
  *
  * @example
  * ```ts
  * import { parseTypedVnd } from "./read_amount.ts";
  * if (parseTypedVnd("50.000") !== 50_000_000_000n) throw new Error("not fifty thousand");
- * if (parseTypedVnd("-50000") !== -50_000_000_000n) throw new Error("not a debit");
+ * if (parseTypedVnd("-50k") !== -50_000_000_000n) throw new Error("not a debit");
  * for (const unclear of ["50.0000", "50.5", "0", ""]) {
  *   if (parseTypedVnd(unclear) !== undefined) throw new Error(unclear);
  * }
  * ```
  */
 export function parseTypedVnd(text: string): bigint | undefined {
-  const amountMicroVnd = parseWrittenAmount(text);
+  const [, minus, unsigned = ""] = /^(-?)([^-].*)$/s.exec(text.trim()) ?? [];
+  const magnitude = parseTypedAmount(unsigned);
+  const amountMicroVnd = magnitude !== undefined && minus === "-" ? -magnitude : magnitude;
   const isWhole = amountMicroVnd !== undefined && amountMicroVnd !== 0n &&
     amountMicroVnd % microVndPerVnd === 0n;
   return isWhole ? amountMicroVnd : undefined;
+}
+
+/** A whole number, perhaps with marks between thousands. */
+const count = /^\d+$|^\d{1,3}(?:([.,])\d{3})(?:\1\d{3})*$/;
+
+/**
+ * Parses a number of things: `5.000`, `5,000` and `5 000` are five thousand.
+ *
+ * @returns `undefined` for 0, for more than `max`, and for anything that is no whole number
+ *
+ * @example
+ * ```ts
+ * import { parseTypedCount } from "./read_amount.ts";
+ * const read = ["5.000", "5,000", "5 000", "5000"].map((text) => parseTypedCount(text, 9_000));
+ * if (read.some((number) => number !== 5_000)) throw new Error(read.join());
+ * if (["5.00", "0", "9.001", "-1", ""].some((text) => parseTypedCount(text, 9_000) !== undefined)) throw new Error();
+ * ```
+ */
+export function parseTypedCount(text: string, max: number): number | undefined {
+  const written = text.replace(/[\s\u00a0]/g, "");
+  const value = count.test(written) ? Number(written.replace(/[.,]/g, "")) : 0;
+  return value > 0 && value <= max ? value : undefined;
 }
 
 /** Describes why a price cannot be read, for the operator who wrote it; `undefined` if it can. */

@@ -3,11 +3,11 @@
  * checked here, so that a slip does not promise a fortune.
  */
 import { microVndPerVnd } from "../../billing/money/micro_vnd.ts";
+import { parseTypedCount, parseTypedVnd } from "../../billing/money/read_amount.ts";
 import { defined } from "../../lib/base/defined.ts";
 import { isOneLine } from "../../lib/base/plain_text.ts";
 import { recordOf } from "../../lib/base/record_of.ts";
 import { parseVietnamMoment } from "../../lib/time/vietnam_time.ts";
-import { parseTypedAmount } from "../statements/statement_csv.ts";
 import { campaignKinds, type CampaignTerms, type Gift } from "./campaign.ts";
 
 /** Characters of a name: it is a line of a statement. */
@@ -201,8 +201,8 @@ function giftOf(fields: CampaignFields, kind: CampaignTerms["kind"]): Gift {
 function wholeNumber(fields: CampaignFields, field: NameOf<"count">): number | undefined {
   const text = fields[field].trim();
   if (text === "") return undefined;
-  const value = /^\d{1,7}$/.test(text) ? Number(text) : 0;
-  if (value < 1 || value > campaignFields[field].max) throw new WrongField(field);
+  const value = parseTypedCount(text, campaignFields[field].max);
+  if (value === undefined) throw new WrongField(field);
   return value;
 }
 
@@ -210,8 +210,8 @@ function wholeNumber(fields: CampaignFields, field: NameOf<"count">): number | u
 function amountOf(fields: CampaignFields, field: NameOf<"vnd">): bigint | undefined {
   const text = fields[field].trim();
   if (text === "") return undefined;
-  const amountMicroVnd = parseTypedAmount(text) ?? 0n;
-  const isRight = amountMicroVnd > 0n && amountMicroVnd % microVndPerVnd === 0n &&
+  const amountMicroVnd = parseTypedVnd(text) ?? 0n;
+  const isRight = amountMicroVnd > 0n &&
     amountMicroVnd <= campaignFields[field].maxVnd * microVndPerVnd;
   if (!isRight) throw new WrongField(field);
   return amountMicroVnd;

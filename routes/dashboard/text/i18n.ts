@@ -7,29 +7,15 @@
  * - Out: text in Vietnamese or English.
  * - Never: holds the texts of a page: they are beside its markup.
  */
+import { parseTypedCount } from "../../../core/billing/money/read_amount.ts";
 import type { Locale } from "../../../core/lib/base/locale.ts";
 
-// Reads whole numbers as people write them in either language.
-
-/**
- * Returns the digits of a whole number with or without separators: `100000`, `100.000`, `100,000`, `100 000`.
- *
- * @returns `undefined` for anything else, and for 0
- */
-export function typedDigits(text: string, maxDigits: number): string | undefined {
-  const written = text.replace(/[\s\u00a0]/g, "");
-  if (!/^\d+$|^\d{1,3}(?:([.,])\d{3})(?:\1\d{3})*$/.test(written)) return undefined;
-  const plain = written.replace(/[.,]/g, "").replace(/^0+/, "");
-  return plain === "" || plain.length > maxDigits ? undefined : plain;
-}
-
-/** Digits of the largest rate limit: a thousand million. */
-const maxLimitDigits = 9;
+/** The largest rate limit that a form takes. */
+const maxTypedLimit = 999_999_999;
 
 /** Reads a rate limit. */
 export function parseTypedLimit(text: string): number | undefined {
-  const digits = typedDigits(text, maxLimitDigits);
-  return digits === undefined ? undefined : Number(digits);
+  return parseTypedCount(text, maxTypedLimit);
 }
 
 export type { Locale };

@@ -3,7 +3,7 @@ import { recordOf } from "../../../../core/lib/base/record_of.ts";
 import type { Catalog } from "../../../../core/catalog/catalog.ts";
 import { isAddressRange } from "../../../../core/people/api_keys/api_key.ts";
 import { fromVnd, microVndPerVnd } from "../../../../core/billing/money/micro_vnd.ts";
-import { parseWrittenAmount } from "../../../../core/billing/money/read_amount.ts";
+import { parseTypedVnd } from "../../../../core/billing/money/read_amount.ts";
 import { vietnamDay, vietnamDayStartMs } from "../../../../core/lib/time/vietnam_time.ts";
 import type { ApiKeyOptions } from "../../../../kv/people/api_keys/api_keys.ts";
 import {
@@ -79,11 +79,11 @@ const periodFields: Record<PeriodMeter, {
   readonly parse: (text: string) => bigint | undefined;
   readonly wrong: (t: KeyTexts) => string;
 }> = {
-  money: { perUnit: microVndPerVnd, parse: parseTypedVnd, wrong: (t) => t.amountWrong },
-  images: { perUnit: 1n, parse: parseTypedCount, wrong: (t) => t.rateWrong },
+  money: { perUnit: microVndPerVnd, parse: parseTypedLimitVnd, wrong: (t) => t.amountWrong },
+  images: { perUnit: 1n, parse: parseTypedImages, wrong: (t) => t.rateWrong },
 };
 
-function parseTypedCount(text: string): bigint | undefined {
+function parseTypedImages(text: string): bigint | undefined {
   const limit = parseTypedLimit(text);
   return limit === undefined ? undefined : BigInt(limit);
 }
@@ -122,15 +122,10 @@ export function isSameKeyForm(one: ApiKeyOptions, other: ApiKeyOptions): boolean
   return JSON.stringify(keyFormOf(one)) === JSON.stringify(keyFormOf(other));
 }
 
-/**
- * Parses an amount as people write it in either language: `100000`, `100.000`, `100,000`, `100 000 ₫`.
- *
- * @returns `undefined` for anything that is no whole number of VND above 0
- */
-export function parseTypedVnd(text: string): bigint | undefined {
-  const amountMicroVnd = parseWrittenAmount(text) ?? 0n;
-  const isWhole = amountMicroVnd > 0n && amountMicroVnd % microVndPerVnd === 0n;
-  return isWhole && amountMicroVnd < maxLimitMicroVnd ? amountMicroVnd : undefined;
+/** Parses a limit of money. */
+function parseTypedLimitVnd(text: string): bigint | undefined {
+  const amountMicroVnd = parseTypedVnd(text) ?? 0n;
+  return amountMicroVnd > 0n && amountMicroVnd < maxLimitMicroVnd ? amountMicroVnd : undefined;
 }
 
 /** Models of the key that are no longer in the catalogue: they still limit it, and may return. */

@@ -12,7 +12,7 @@ import { voucherCodeChars } from "../../../../core/trade/credits/campaign.ts";
 import { parseOrderCode } from "../../../../core/trade/bank/order_code.ts";
 import { topupMaxMicroVnd, topupMinMicroVnd } from "../../../../core/trade/settings/settings.ts";
 import { orderVietQr } from "../../../../core/trade/bank/receiving_account.ts";
-import { parseTypedAmount } from "../../../../core/trade/statements/statement_csv.ts";
+import { parseTypedAmount } from "../../../../core/billing/money/read_amount.ts";
 import { vietnamDay } from "../../../../core/lib/time/vietnam_time.ts";
 import { updateAccount } from "../../../../kv/people/accounts/accounts.ts";
 import { countTry, type RateRule } from "../../../../kv/people/accounts/rate_limits.ts";

@@ -20,6 +20,7 @@ import type { DashboardEnv } from "../../page/visitor.ts";
 import { type CodeTab, CodeTabs } from "../../customer/connect/code_tabs.tsx";
 import { landingTexts } from "./landing_texts.ts";
 import { applyPrice, costOfTokens } from "../../../../core/billing/price.ts";
+import { parseTypedCount } from "../../../../core/billing/money/read_amount.ts";
 
 // The calculator of the landing page: tokens and calls of a day become a cost of a month. A form, so it needs no script.
 
@@ -63,8 +64,10 @@ export interface Question {
 }
 
 function figure(text: string | undefined, otherwise: number): number {
-  const digits = (text ?? "").replace(/[.,\s]/g, "");
-  return /^\d{1,9}$/.test(digits) ? Math.min(Number(digits), maxFigure) : otherwise;
+  // An answer of no tokens can be asked for; no count of things is 0.
+  if (text?.trim() === "0") return 0;
+  const typed = parseTypedCount(text ?? "", Number.MAX_SAFE_INTEGER);
+  return typed === undefined ? otherwise : Math.min(typed, maxFigure);
 }
 
 /** Models that are priced by the token. */

@@ -17,6 +17,7 @@ import {
   maxCampaignNameChars,
   noCampaignFields,
 } from "../../../../core/trade/credits/campaign_form.ts";
+import { parseTypedCount } from "../../../../core/billing/money/read_amount.ts";
 import { recordOf } from "../../../../core/lib/base/record_of.ts";
 import { csvFile } from "../../../../core/lib/base/csv.ts";
 import { parseId } from "../../../../core/lib/ids/ids.ts";
@@ -297,10 +298,8 @@ async function act(c: OperatorContext, deps: OperatorDeps, what: "pause" | "resu
   return await campaignPage(c, deps, { problem });
 }
 
-/** A whole number as typed; 0 for anything else. */
-function numberIn(text: string): number {
-  return /^\d{1,7}$/.test(text) ? Number(text) : 0;
-}
+/** The largest number that is read here; how many codes and uses there may be, the operation says. */
+const maxTypedNumber = 9_999_999;
 
 /** Makes codes and sends them, the only time that they are shown. */
 async function downloadCodes(c: OperatorContext, deps: OperatorDeps) {
@@ -309,8 +308,8 @@ async function downloadCodes(c: OperatorContext, deps: OperatorDeps) {
   const form = await readForm(c);
   const wanted = {
     campaign: campaign.id,
-    count: numberIn(form.text("count")),
-    uses: numberIn(form.text("uses")),
+    count: parseTypedCount(form.text("count"), maxTypedNumber) ?? 0,
+    uses: parseTypedCount(form.text("uses"), maxTypedNumber) ?? 0,
   };
   const made = await makeCodes.run(deps, wanted, actOf(c, deps));
   if (!made.ok) return await campaignPage(c, deps, { isWrongCount: true });

@@ -1,10 +1,13 @@
 /** Turns the fields of forms into entries of the catalogue. What a form has no field for stays as it was. */
 import { formatVnd } from "../../../../core/billing/money/micro_vnd.ts";
-import { ambiguousNumbers, readAmount } from "../../../../core/billing/money/read_amount.ts";
+import {
+  ambiguousNumbers,
+  parseTypedCount,
+  readAmount,
+} from "../../../../core/billing/money/read_amount.ts";
 import type { CatalogEdit } from "../../../../core/catalog/diff.ts";
 import { isJsonObject, type Json, type JsonObject } from "../../../../core/lib/json/json.ts";
 import type { PostedForm } from "../../../dashboard/page/form_data.ts";
-import { typedDigits } from "../../../dashboard/text/i18n.ts";
 
 /** Fields of a price that have a place in the form, by unit. The others are edited as JSON. */
 export const priceFields = {
@@ -41,14 +44,13 @@ function amount(text: string): Json {
   return read.ok ? Number(formatVnd(read.microVnd)) : text;
 }
 
-/** Digits of the largest whole number of a catalogue. */
-const maxWholeDigits = 12;
+/** The largest whole number of a catalogue. */
+const maxWhole = 999_999_999_999;
 
 /** A whole number, with or without marks between thousands; the schema refuses other texts by name. */
 function whole(text: string): Json {
   if (/^-?\d+$/.test(text)) return Number(text);
-  const digits = typedDigits(text, maxWholeDigits);
-  return digits === undefined ? text : Number(digits);
+  return parseTypedCount(text, maxWhole) ?? text;
 }
 
 /** A number that may have a fraction, which no marks group. */

@@ -2,10 +2,13 @@
 import { ambiguousPrices } from "../../../../core/catalog/ambiguous_prices.ts";
 import {
   ambiguousNumbers,
+  parseTypedCount,
+  parseTypedVnd,
   parseWrittenAmount,
   readAmount,
 } from "../../../../core/billing/money/read_amount.ts";
 import { assertEquals } from "../../../support/assert.ts";
+import * as fc from "../../../support/property.ts";
 
 Deno.test("parseWrittenAmount() reads what people write and refuses what is unclear", () => {
   const cases: readonly [string, bigint | undefined][] = [
@@ -90,4 +93,46 @@ Deno.test("ambiguous texts are found among prices, costs and currencies only", (
     'models.0.price.tiers.0.vnd: "40.000" is ambiguous: write 40000 or 40',
     'models.0.routes.0.cost.perMtok: "1.250" is ambiguous: write 1250 or 1.25',
   ]);
+});
+
+Deno.test("forms read whole amounts as either language writes them, and short ones, and never wrongly", () => {
+  const cases: readonly (readonly [string, bigint | undefined])[] = [
+    ["5.000", 5_000n],
+    ["5,000", 5_000n],
+    ["100000", 100_000n],
+    ["1.000.000 ₫", 1_000_000n],
+    ["1 000 000đ", 1_000_000n],
+    ["50k", 50_000n],
+    ["1tr5", 1_500_000n],
+    ["-50k", -50_000n],
+    ["-5.000", -5_000n],
+    ["--5", undefined],
+    ["1.5", undefined],
+    ["1,50", undefined],
+    ["1.000,50", undefined],
+    ["1.000,000", undefined],
+    ["0", undefined],
+    ["1e9", undefined],
+    ["", undefined],
+    ["-", undefined],
+  ];
+  for (const [text, vnd] of cases) {
+    assertEquals(parseTypedVnd(text), vnd === undefined ? undefined : vnd * 1_000_000n, text);
+  }
+  fc.assert(fc.property(fc.integer({ min: 1, max: 999_999_999_999 }), (vnd) => {
+    for (const tag of ["en-GB", "vi-VN"]) {
+      const typed = new Intl.NumberFormat(tag).format(vnd);
+      assertEquals(parseTypedVnd(typed), BigInt(vnd) * 1_000_000n, typed);
+      assertEquals(parseTypedCount(typed, 999_999_999_999), vnd, typed);
+    }
+  }));
+});
+
+Deno.test("a count beyond its bound, with a fraction or with uneven marks is none", () => {
+  for (
+    const text of ["10.001", "5.00", "1.5", "1.00.000", "1,000.000", "0", "000", "-1", "5k", ""]
+  ) {
+    assertEquals(parseTypedCount(text, 10_000), undefined, text);
+  }
+  assertEquals(parseTypedCount("10.000", 10_000), 10_000);
 });
