@@ -37,25 +37,34 @@ export function formatDecimal(text: string, locale: Locale): string {
  * ```
  */
 export function formatMoney(amountMicroVnd: bigint, locale: Locale): string {
-  const text = formatDecimal(formatVnd(amountMicroVnd), locale);
+  return withSign(formatVnd(amountMicroVnd), locale);
+}
+
+/** Adds the sign of the currency to a decimal text. */
+function withSign(vnd: string, locale: Locale): string {
+  const text = formatDecimal(vnd, locale);
   if (locale === "vi") return `${text}\u00a0₫`;
   return text.startsWith("−") ? `−₫${text.slice(1)}` : `₫${text}`;
 }
 
 /**
- * Formats money shortly: whole VND from 100 ₫ up, two decimals below, halves rounded away from
- * zero. Show the exact sum beside it, in a title or a table.
+ * Formats money shortly: whole VND from 100 ₫ up, below two decimals or none, halves rounded away
+ * from zero. Show the exact sum beside it, in a title or a table.
  *
  * @example
  * ```ts
  * import { formatMoneyShort } from "./display.ts";
  * if (formatMoneyShort(123_456_789_000n, "en") !== "₫123,457") throw new Error();
  * if (formatMoneyShort(1_245_000n, "en") !== "₫1.25") throw new Error();
+ * if (formatMoneyShort(5_600_000n, "vi") !== "5,60\u00a0₫") throw new Error();
  * ```
  */
 export function formatMoneyShort(amountMicroVnd: bigint, locale: Locale): string {
   const magnitude = amountMicroVnd < 0n ? -amountMicroVnd : amountMicroVnd;
   const stepMicroVnd = magnitude >= 100_000_000n ? 1_000_000n : 10_000n;
   const rounded = (magnitude + stepMicroVnd / 2n) / stepMicroVnd * stepMicroVnd;
-  return formatMoney(amountMicroVnd < 0n ? -rounded : rounded, locale);
+  const text = formatVnd(rounded);
+  // `5.6` beside `5.67` would look like another precision.
+  const shown = text.includes(".") ? text.padEnd(text.indexOf(".") + 3, "0") : text;
+  return withSign(amountMicroVnd < 0n && rounded > 0n ? `-${shown}` : shown, locale);
 }

@@ -1,6 +1,6 @@
 /** The texts of mails in both languages. Plain sentences; the layout is in `compose.ts`. */
 import type { Locale } from "../../lib/base/locale.ts";
-import { formatMoney } from "../../billing/money/display.ts";
+import { formatMoney, formatMoneyShort } from "../../billing/money/display.ts";
 import type { Mail, MailJob } from "./mail.ts";
 
 /** The parts of a mail before it is laid out. */
@@ -93,7 +93,7 @@ const english: Writers = {
     subject: "Your wallet is running low",
     paragraphs: [
       `${
-        formatMoney(job.balanceMicroVnd, "en")
+        formatMoneyShort(job.balanceMicroVnd, "en")
       } is left in your wallet, less than the mark you set.`,
       "When it is empty, calls are refused until you top up. Your keys stay as they are.",
     ],
@@ -184,7 +184,7 @@ const vietnamese: Writers = {
   low_balance: (job, url) => ({
     subject: "Ví của bạn sắp hết tiền",
     paragraphs: [
-      `Ví của bạn còn ${formatMoney(job.balanceMicroVnd, "vi")}, dưới mức bạn đã đặt.`,
+      `Ví của bạn còn ${formatMoneyShort(job.balanceMicroVnd, "vi")}, dưới mức bạn đã đặt.`,
       "Khi hết tiền, các lượt gọi bị từ chối cho đến khi bạn nạp thêm. Khoá API của bạn vẫn giữ nguyên.",
     ],
     action: { label: "Nạp tiền", url },

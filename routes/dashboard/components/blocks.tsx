@@ -160,28 +160,37 @@ export function CodeBlock({ code, what, locale }: { code: string; what: string; 
   );
 }
 
-/** A time in the form of the language; its title has milliseconds, in the same time zone. */
-export function Time(
-  { atMs, locale, dateOnly }: { atMs: number; locale: Locale; dateOnly?: boolean },
-) {
+/**
+ * A time in the form of the language; its title has milliseconds, in the same time zone. In lists (`relative`) `app.js`
+ * says how long ago a recent one was, and moves the exact one into the title.
+ */
+export function Time({ atMs, locale, dateOnly = false, relative = false }: {
+  atMs: number;
+  locale: Locale;
+  dateOnly?: boolean;
+  relative?: boolean;
+}) {
   const iso = vietnamIsoTime(atMs);
   return (
-    <time datetime={iso} title={iso}>
-      {dateOnly === true ? formatDate(atMs, locale) : formatDateTime(atMs, locale)}
+    <time datetime={iso} title={iso} data-ago={relative && !dateOnly ? "" : undefined}>
+      {dateOnly ? formatDate(atMs, locale) : formatDateTime(atMs, locale)}
     </time>
   );
 }
 
-/** An exact amount of money; `short` moves small fractions to the title. */
-export function Money({ microVnd, locale, short }: {
+/** An amount of money. Small fractions are in the title; receipts show them (`exact`). `signed`: a plus for credits. */
+export function Money({ microVnd, locale, exact = false, signed = false }: {
   microVnd: bigint;
   locale: Locale;
-  short?: boolean;
+  exact?: boolean;
+  signed?: boolean;
 }) {
-  const exact = formatMoney(microVnd, locale);
+  const plus = signed && microVnd > 0n ? "+" : "";
+  const whole = plus + formatMoney(microVnd, locale);
+  const shown = exact ? whole : plus + formatMoneyShort(microVnd, locale);
   return (
-    <data class="money" value={microVnd.toString()} title={short === true ? exact : undefined}>
-      {short === true ? formatMoneyShort(microVnd, locale) : exact}
+    <data class="money" value={microVnd.toString()} title={shown === whole ? undefined : whole}>
+      {shown}
     </data>
   );
 }

@@ -107,5 +107,31 @@ document.addEventListener("keydown", (event) => {
   field.select();
 });
 
+/* Recent times of lists are said from now; the exact one, which is there without script, goes into the title. */
+const agoSteps = [["second", 60], ["minute", 60], ["hour", 24], ["day", 7]];
+const agoFormat = new Intl.RelativeTimeFormat(document.documentElement.lang, { style: "narrow" });
+function agoText(ms) {
+  let amount = Math.floor(ms / 1000);
+  for (const [unit, count] of agoSteps) {
+    if (amount < count) return agoFormat.format(-amount, unit);
+    amount = Math.floor(amount / count);
+  }
+  return undefined;
+}
+function sayAgo() {
+  for (const time of document.querySelectorAll("time[data-ago]")) {
+    const exact = (time.dataset.ago ||= time.textContent.trim());
+    const ms = Date.now() - Date.parse(time.dateTime);
+    // A clock that differs a little does not make a time of the future.
+    const text = ms < -60_000 ? exact : agoText(Math.max(0, ms)) ?? exact;
+    if (text === time.textContent) continue;
+    time.textContent = text;
+    if (text !== exact) time.title = exact;
+  }
+}
+sayAgo();
+setInterval(sayAgo, 5_000);
+document.addEventListener("htmx:load", sayAgo);
+
 takeTokenFromFragment();
 globalThis.addEventListener("hashchange", takeTokenFromFragment);

@@ -1,7 +1,7 @@
 /** `/account`: the account's data, credentials, sessions and deletion. */
 import type { Context } from "hono";
 import type { Session } from "../../../../core/people/accounts/session_rules.ts";
-import { formatMoney } from "../../../../core/billing/money/display.ts";
+import { formatMoneyShort } from "../../../../core/billing/money/display.ts";
 import type { BuyerForm, BuyerProblem } from "../../../../core/trade/invoices/invoice.ts";
 import { getPasswordHash } from "../../../../kv/people/accounts/account_credentials.ts";
 import { getInvoiceSettings } from "../../../../kv/money/invoices/invoices.ts";
@@ -146,12 +146,12 @@ function Sessions({ visitor, signedIn, sessions }: PartProps & { sessions: reado
             head: t.signedInAt,
             kind: "one-line",
             wideOnly: true,
-            cell: (session) => <Time atMs={session.createdAtMs} locale={locale} />,
+            cell: (session) => <Time atMs={session.createdAtMs} locale={locale} relative />,
           },
           {
             head: t.lastSeen,
             kind: "one-line",
-            cell: (session) => <Time atMs={session.lastSeenAtMs} locale={locale} />,
+            cell: (session) => <Time atMs={session.lastSeenAtMs} locale={locale} relative />,
           },
           {
             head: t.signOutOne,
@@ -259,7 +259,7 @@ function DeletionCard({ visitor, errors, balanceMicroVnd, hasPassword }: PartPro
       <p>{t.deletionText}</p>
       {balanceMicroVnd > 0n && (
         <Notice tone="warning">
-          {t.deletionBalance(formatMoney(balanceMicroVnd, visitor.locale))}{" "}
+          {t.deletionBalance(formatMoneyShort(balanceMicroVnd, visitor.locale))}{" "}
           <AskSupport visitor={visitor}>{t.askForRefund}</AskSupport>
         </Notice>
       )}

@@ -159,7 +159,7 @@ function KeyUsage({ total, bars, locale }: LoadedUsage & { locale: Visitor["loca
       <Stats>
         <Stat label={t.calls}>{formatCount(total.calls, locale)}</Stat>
         <Stat label={t.cost}>
-          <Money microVnd={netCostMicroVnd(total)} locale={locale} short />
+          <Money microVnd={netCostMicroVnd(total)} locale={locale} />
         </Stat>
       </Stats>
       {total.calls > 0 && <DayChart bars={bars} label={t.usage} locale={locale} />}

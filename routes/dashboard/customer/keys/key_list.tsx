@@ -121,12 +121,12 @@ function KeyTable({ keys, label, locale }: {
           cell: ({ lastUsed }) =>
             lastUsed === undefined
               ? <span class="muted">{t.never}</span>
-              : <Time {...lastUsed} locale={locale} />,
+              : <Time {...lastUsed} locale={locale} relative />,
         },
         {
           head: t.spend,
           kind: "number",
-          cell: ({ usage }) => <Money microVnd={netCostMicroVnd(usage)} locale={locale} short />,
+          cell: ({ usage }) => <Money microVnd={netCostMicroVnd(usage)} locale={locale} />,
         },
         {
           head: t.created,

@@ -13,7 +13,7 @@ import { parseId } from "../../../../core/lib/ids/ids.ts";
 import { readReceipt } from "../../../../kv/money/receipts/receipts.ts";
 import type { DashboardDeps } from "../../page/deps.ts";
 import { failureOf } from "../../../../core/billing/usage/call_failure.ts";
-import { formatCount, formatDuration, formatMoney } from "../../text/format.ts";
+import { formatCount, formatDuration, formatMoneyShort } from "../../text/format.ts";
 import { usageTexts } from "../usage/texts.ts";
 import type { DashboardEnv } from "../../page/visitor.ts";
 import type { PostedForm } from "../../page/form_data.ts";
@@ -36,7 +36,7 @@ function summaryOf(receipt: Receipt, locale: Locale): CallSummary {
   return {
     cost: costMicroVnd === 0n && failureOf(receipt) !== undefined
       ? usageTexts[locale].notCharged
-      : formatMoney(costMicroVnd, locale),
+      : formatMoneyShort(costMicroVnd, locale),
     ...(usage !== undefined && {
       input: formatCount(billedInputTokens(usage), locale),
       output: formatCount(usage.output, locale),

@@ -148,7 +148,7 @@ export function CallCost({ call, locale }: { call: Call; locale: Locale }) {
   const microVnd = call.kind === "receipt" ? call.receipt.costMicroVnd : 0n;
   return microVnd === 0n && errorOf(call) !== undefined
     ? <data value="0" class="muted">{usageTexts[locale].notCharged}</data>
-    : <Money microVnd={microVnd} locale={locale} short />;
+    : <Money microVnd={microVnd} locale={locale} />;
 }
 
 /** The table of calls. */
@@ -171,7 +171,7 @@ export function CallTable({ calls, refunds, keyNames, locale }: {
           kind: "one-line",
           cell: ({ call, atMs }) => (
             <a href={`/receipts/${call.requestId}`}>
-              <Time atMs={atMs} locale={locale} />
+              <Time atMs={atMs} locale={locale} relative />
             </a>
           ),
         },

@@ -308,19 +308,19 @@ export function ReceiptFacts({ receipt, keyName, refund, locale }: {
       <EndFact receipt={receipt} locale={locale} />
       <Fact name={t.cost}>
         <strong>
-          <Money microVnd={receipt.costMicroVnd} locale={locale} />
+          <Money microVnd={receipt.costMicroVnd} locale={locale} exact />
         </strong>
         {isFree(receipt) && ` (${t.notCharged})`}
       </Fact>
       {refund !== undefined && (
         <Fact name={t.refunded}>
-          <Money microVnd={refund.amountMicroVnd} locale={locale} />,{" "}
+          <Money microVnd={refund.amountMicroVnd} locale={locale} exact />,{" "}
           <Time atMs={refund.atMs} locale={locale} />
         </Fact>
       )}
       {receipt.shortfallMicroVnd > 0n && (
         <Fact name={t.shortfall}>
-          <Money microVnd={receipt.shortfallMicroVnd} locale={locale} />
+          <Money microVnd={receipt.shortfallMicroVnd} locale={locale} exact />
         </Fact>
       )}
       <Fact name={t.unitPrice}>

@@ -18,7 +18,7 @@ import {
   Stats,
 } from "../../components/mod.ts";
 import type { DashboardDeps } from "../../page/deps.ts";
-import { formatCount, formatMoney } from "../../text/format.ts";
+import { formatCount, formatMoneyShort } from "../../text/format.ts";
 import { renderPage } from "../../frame/layout.tsx";
 import type { Locale } from "../../text/i18n.ts";
 import { LimitTable, rateTexts } from "../rate_limits/limit_table.tsx";
@@ -307,10 +307,10 @@ function Totals({ loaded, filter, locale }: {
       <Stat
         label={t.cost}
         note={total.refundedMicroVnd > 0n
-          ? t.afterRefunds(formatMoney(total.refundedMicroVnd, locale))
+          ? t.afterRefunds(formatMoneyShort(total.refundedMicroVnd, locale))
           : undefined}
       >
-        <Money microVnd={netCostMicroVnd(total)} locale={locale} short />
+        <Money microVnd={netCostMicroVnd(total)} locale={locale} />
       </Stat>
       <Stat label={t.calls}>{formatCount(total.calls, locale)}</Stat>
       <Stat label={t.tokens}>{formatCount(billedTokens(total), locale)}</Stat>

@@ -18,7 +18,7 @@ import {
   SubmitButton,
   Time,
 } from "../../components/mod.ts";
-import { formatDateTime, formatMoney } from "../../text/format.ts";
+import { formatDateTime, formatMoney, formatMoneyShort } from "../../text/format.ts";
 import type { Locale } from "../../text/i18n.ts";
 import type { Visitor } from "../../page/visitor.ts";
 import { walletTexts } from "./wallet_texts.ts";
@@ -166,7 +166,7 @@ function OrderNotice({ view, status, locale }: {
           {order.receivedMicroVnd !== order.askedMicroVnd && (
             <p>{t.paidDiffers(formatMoney(order.askedMicroVnd, locale))}</p>
           )}
-          <p>{t.newBalance(formatMoney(view.balanceMicroVnd, locale))}</p>
+          <p>{t.newBalance(formatMoneyShort(view.balanceMicroVnd, locale))}</p>
         </Notice>
       );
     case "expired":

@@ -81,7 +81,7 @@ function columnsOf(locale: Locale): readonly Column<StatementLine>[] {
     {
       head: t.change,
       kind: "number",
-      cell: (line) => <Money microVnd={changeOf(line)} locale={locale} />,
+      cell: (line) => <Money microVnd={changeOf(line)} locale={locale} signed />,
     },
     {
       head: t.after,

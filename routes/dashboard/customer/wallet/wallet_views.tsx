@@ -64,13 +64,13 @@ function GrantTable({ grants, locale }: { grants: readonly BookGrant[]; locale: 
         {
           head: t.left,
           kind: "number",
-          cell: ({ leftMicroVnd }) => <Money microVnd={leftMicroVnd} locale={locale} short />,
+          cell: ({ leftMicroVnd }) => <Money microVnd={leftMicroVnd} locale={locale} />,
         },
         {
           head: t.given,
           kind: "number",
           wideOnly: true,
-          cell: ({ amountMicroVnd }) => <Money microVnd={amountMicroVnd} locale={locale} short />,
+          cell: ({ amountMicroVnd }) => <Money microVnd={amountMicroVnd} locale={locale} />,
         },
         {
           head: t.expires,
@@ -132,24 +132,24 @@ export function WalletFigures({ balance, pots, locale }: {
   return (
     <Stats>
       <Stat label={t.balance}>
-        <Money microVnd={balance.totalMicroVnd} locale={locale} short />
+        <Money microVnd={balance.totalMicroVnd} locale={locale} />
       </Stat>
       {pots.grants.length > 0 && (
         <>
           <Stat label={credit.own}>
-            <Money microVnd={pots.ownMicroVnd} locale={locale} short />
+            <Money microVnd={pots.ownMicroVnd} locale={locale} />
           </Stat>
           <Stat label={credit.credit}>
-            <Money microVnd={grantedOf(pots)} locale={locale} short />
+            <Money microVnd={grantedOf(pots)} locale={locale} />
           </Stat>
         </>
       )}
       <Stat label={t.reserved}>
-        <Money microVnd={balance.reservedMicroVnd} locale={locale} short />
+        <Money microVnd={balance.reservedMicroVnd} locale={locale} />
       </Stat>
       {balance.totalMicroVnd < 0n && (
         <Stat label={t.owed}>
-          <Money microVnd={-balance.totalMicroVnd} locale={locale} short />
+          <Money microVnd={-balance.totalMicroVnd} locale={locale} />
         </Stat>
       )}
     </Stats>
@@ -258,7 +258,7 @@ export function OrderTable({ orders, nowMs, locale, linked = true }: {
         {
           head: t.created,
           kind: "one-line",
-          cell: (order) => <Time atMs={order.createdAtMs} locale={locale} />,
+          cell: (order) => <Time atMs={order.createdAtMs} locale={locale} relative />,
         },
         {
           head: t.asked,

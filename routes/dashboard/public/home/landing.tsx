@@ -144,13 +144,12 @@ function Calculator({ c, catalog, locale }: {
               <Money
                 microVnd={perCallMicroVnd * BigInt(calls) * daysOfMonth}
                 locale={locale}
-                short
               />
             </strong>
           </p>
           <p>
             <span>{t.perCall}</span>
-            <Money microVnd={perCallMicroVnd} locale={locale} short />
+            <Money microVnd={perCallMicroVnd} locale={locale} />
           </p>
           <small class="muted">{t.note}</small>
         </div>

@@ -19,7 +19,13 @@ import {
 import { shiftDay } from "../../../usage_api/range.ts";
 import { Card, Money, Stat, Stats, Time } from "../../components/mod.ts";
 import type { DashboardDeps } from "../../page/deps.ts";
-import { formatCount, formatDuration, formatMoney, formatPercent } from "../../text/format.ts";
+import {
+  formatCount,
+  formatDuration,
+  formatMoney,
+  formatMoneyShort,
+  formatPercent,
+} from "../../text/format.ts";
 import { defineTexts, type Locale } from "../../text/i18n.ts";
 import { CallTable, FailureLine, LiveNote, sharedOf } from "../../customer/usage/call_table.tsx";
 import { readUsageFilter } from "../../customer/usage/filter_bar.tsx";
@@ -149,7 +155,7 @@ function BalanceNote({ overview, usualMicroVnd, locale }: {
     <>
       {days !== undefined && <>{t.lasts(days)}.{" "}</>}
       {reservedMicroVnd > 0n
-        ? t.reserved(formatMoney(reservedMicroVnd, locale))
+        ? t.reserved(formatMoneyShort(reservedMicroVnd, locale))
         : <a href="/wallet">{t.topUp}</a>}
     </>
   );
@@ -165,7 +171,7 @@ function SpendStat({ label, rows, note, locale }: {
   const calls = texts[locale].calls(usage.calls);
   return (
     <Stat label={label} note={note === undefined ? calls : `${calls}, ${note}`}>
-      <Money microVnd={netCostMicroVnd(usage)} locale={locale} short />
+      <Money microVnd={netCostMicroVnd(usage)} locale={locale} />
     </Stat>
   );
 }
@@ -184,7 +190,7 @@ export function Figures({ overview, locale }: { overview: Overview; locale: Loca
         label={t.balance}
         note={<BalanceNote overview={overview} usualMicroVnd={usual} locale={locale} />}
       >
-        <Money microVnd={balance.totalMicroVnd} locale={locale} short />
+        <Money microVnd={balance.totalMicroVnd} locale={locale} />
       </Stat>
       <SpendStat
         label={t.today}
@@ -226,7 +232,7 @@ function TopModels({ rows, locale }: { rows: readonly UsageRow[]; locale: Locale
       {usageBy(rows, (row) => row.model).slice(0, topModels).map(([model, usage]) => (
         <li>
           <a href={`/usage?period=30d&model=${encodeURIComponent(model)}`}>{model}</a>
-          <Money microVnd={netCostMicroVnd(usage)} locale={locale} short />
+          <Money microVnd={netCostMicroVnd(usage)} locale={locale} />
         </li>
       ))}
     </ul>
@@ -248,7 +254,7 @@ function LastErrors({ errors, locale }: { errors: readonly Call[]; locale: Local
               <FailureLine call={call} locale={locale} />
             </span>
           </span>
-          <Time atMs={sharedOf(call).atMs} locale={locale} />
+          <Time atMs={sharedOf(call).atMs} locale={locale} relative />
         </li>
       ))}
     </ul>

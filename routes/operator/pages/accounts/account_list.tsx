@@ -77,7 +77,10 @@ function AccountTable({ accounts, locale }: { accounts: readonly Account[]; loca
           head: frameTexts[locale].account,
           cell: ({ id, email }) => <a href={`/operator/accounts/${id}`}>{email ?? id}</a>,
         },
-        { head: t.created, cell: ({ createdAtMs }) => <Time atMs={createdAtMs} locale={locale} /> },
+        {
+          head: t.created,
+          cell: ({ createdAtMs }) => <Time atMs={createdAtMs} locale={locale} relative />,
+        },
         { head: t.state, cell: (account) => <AccountState account={account} locale={locale} /> },
       ]}
     />

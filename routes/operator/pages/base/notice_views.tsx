@@ -77,7 +77,7 @@ export function NoticeTable({ rows, label, locale }: {
           kind: "one-line",
           cell: ({ event }) => (
             <a href={noticePath(event)}>
-              <Time atMs={event.time.atMs} locale={locale} />
+              <Time atMs={event.time.atMs} locale={locale} relative />
             </a>
           ),
         },

@@ -43,13 +43,13 @@ function CallCost({ receipt, refund, locale }: {
     <Card title={t.callCost}>
       <dl class="facts">
         <Fact name={t.revenue}>
-          <Money microVnd={revenue} locale={locale} />
+          <Money microVnd={revenue} locale={locale} exact />
         </Fact>
         <Fact name={t.cost}>
-          <Money microVnd={cost.costMicroVnd} locale={locale} />
+          <Money microVnd={cost.costMicroVnd} locale={locale} exact />
         </Fact>
         <Fact name={t.margin}>
-          <Money microVnd={revenue - cost.costMicroVnd} locale={locale} />
+          <Money microVnd={revenue - cost.costMicroVnd} locale={locale} exact />
         </Fact>
         <Fact name={t.units}>
           {Object.entries(cost.units).map(([bucket, units]) =>

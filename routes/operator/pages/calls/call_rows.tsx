@@ -34,7 +34,7 @@ export function OperatorCallTable({ calls, locale }: { calls: readonly Call[]; l
           kind: "one-line",
           cell: (call) => (
             <a href={`/operator/calls/${call.requestId}`}>
-              <Time atMs={sharedOf(call).atMs} locale={locale} />
+              <Time atMs={sharedOf(call).atMs} locale={locale} relative />
             </a>
           ),
         },

@@ -89,7 +89,7 @@ export function CampaignTable({ campaigns, path, nowMs, locale }: {
         {
           head: t.expired,
           kind: "number",
-          cell: ({ expiredMicroVnd }) => <Money microVnd={expiredMicroVnd} locale={locale} short />,
+          cell: ({ expiredMicroVnd }) => <Money microVnd={expiredMicroVnd} locale={locale} />,
         },
       ]}
     />
@@ -116,7 +116,7 @@ export function CampaignFiguresView({ campaign, figures, locale }: {
       <Stats>
         {stats.map(([label, microVnd]) => (
           <Stat label={label}>
-            <Money microVnd={microVnd} locale={locale} short />
+            <Money microVnd={microVnd} locale={locale} />
           </Stat>
         ))}
       </Stats>
@@ -196,17 +196,17 @@ export function GrantList({ figures, locale }: { figures: CampaignFigures; local
           {
             head: t.given,
             kind: "number",
-            cell: ({ grant }) => <Money microVnd={grant.amountMicroVnd} locale={locale} short />,
+            cell: ({ grant }) => <Money microVnd={grant.amountMicroVnd} locale={locale} />,
           },
           {
             head: t.expired,
             kind: "number",
-            cell: ({ grant }) => <Money microVnd={grant.expiredMicroVnd} locale={locale} short />,
+            cell: ({ grant }) => <Money microVnd={grant.expiredMicroVnd} locale={locale} />,
           },
           {
             head: t.left,
             kind: "number",
-            cell: ({ leftMicroVnd }) => <Money microVnd={leftMicroVnd} locale={locale} short />,
+            cell: ({ leftMicroVnd }) => <Money microVnd={leftMicroVnd} locale={locale} />,
           },
         ]}
       />

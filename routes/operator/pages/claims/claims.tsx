@@ -118,7 +118,7 @@ function Total({ claims, locale }: { claims: readonly DayClaims[]; locale: Local
   return (
     <Stats>
       <Stat label={t.total} note={t.calls(formatCount(calls, locale))}>
-        <Money microVnd={microVnd} locale={locale} short />
+        <Money microVnd={microVnd} locale={locale} />
       </Stat>
     </Stats>
   );

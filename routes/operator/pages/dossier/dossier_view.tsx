@@ -163,7 +163,7 @@ export function DossierView({ dossier, asked = [], nowMs, locale, children }: {
             {
               head: t.when,
               kind: "one-line",
-              cell: ({ atMs }) => <Time atMs={atMs} locale={locale} />,
+              cell: ({ atMs }) => <Time atMs={atMs} locale={locale} relative />,
             },
             { head: t.kind, cell: ({ kind }) => walletTexts[locale].kinds[kind] },
             {
@@ -184,7 +184,7 @@ export function DossierView({ dossier, asked = [], nowMs, locale, children }: {
             {
               head: t.when,
               kind: "one-line",
-              cell: ({ atMs }) => <Time atMs={atMs} locale={locale} />,
+              cell: ({ atMs }) => <Time atMs={atMs} locale={locale} relative />,
             },
             { head: t.by, kind: "long", cell: ({ operatorEmail }) => operatorEmail },
             { head: t.act, cell: ({ act }) => accountTexts[locale].acts[act] },
@@ -209,7 +209,7 @@ export function DossierView({ dossier, asked = [], nowMs, locale, children }: {
               {
                 head: t.when,
                 kind: "one-line",
-                cell: ({ requestedAtMs }) => <Time atMs={requestedAtMs} locale={locale} />,
+                cell: ({ requestedAtMs }) => <Time atMs={requestedAtMs} locale={locale} relative />,
               },
               { head: t.by, kind: "long", cell: ({ requestedBy }) => requestedBy.email },
               {

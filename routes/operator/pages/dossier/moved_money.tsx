@@ -6,7 +6,7 @@ import { getBankNotice } from "../../../../kv/money/payments/bank_notices.ts";
 import type { MovedMoney } from "../../../../kv/people/audit/operator_audit.ts";
 import { getTopupOrder, type TopupOrder } from "../../../../kv/money/payments/topups.ts";
 import { Fact } from "../../../dashboard/components/mod.ts";
-import { formatMoney } from "../../../dashboard/text/format.ts";
+import { formatMoney, formatMoneyShort } from "../../../dashboard/text/format.ts";
 import type { Locale } from "../../../dashboard/text/i18n.ts";
 import { accountTexts } from "../base/account_texts.ts";
 import { bankTexts } from "../base/bank_texts.ts";
@@ -66,8 +66,8 @@ function orderText({ orderCode, order }: ShownMoney, locale: Locale) {
 }
 
 function balanceText(money: ShownMoney, locale: Locale) {
-  const before = formatMoney(money.balanceBeforeMicroVnd, locale);
-  return `${before} → ${formatMoney(money.balanceAfterMicroVnd, locale)}`;
+  const before = formatMoneyShort(money.balanceBeforeMicroVnd, locale);
+  return `${before} → ${formatMoneyShort(money.balanceAfterMicroVnd, locale)}`;
 }
 
 function evidenceText({ notice, event }: ShownMoney, locale: Locale) {

@@ -67,7 +67,7 @@ export function InvoiceTable({ invoices, locale }: {
           kind: "one-line",
           cell: (invoice) => (
             <a href={`/operator/invoices/${invoice.id}`}>
-              <Time atMs={invoice.requestedAtMs} locale={locale} />
+              <Time atMs={invoice.requestedAtMs} locale={locale} relative />
             </a>
           ),
         },

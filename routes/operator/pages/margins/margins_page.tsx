@@ -1,4 +1,5 @@
 /** `/operator/margins`: what calls earned and cost, by model, route, customer, key or day, beside the period before. */
+import { formatDecimal } from "../../../../core/billing/money/display.ts";
 import { formatVnd } from "../../../../core/billing/money/micro_vnd.ts";
 import { type CsvColumn, csvFile } from "../../../../core/lib/base/csv.ts";
 import { vietnamDayStartMs } from "../../../../core/lib/time/vietnam_time.ts";
@@ -155,7 +156,7 @@ async function readOthers({ kv }: OperatorDeps, range: DayRange): Promise<Others
 function shareText(basisPoints: number | undefined, locale: Locale): string {
   if (basisPoints === undefined) return "–";
   const text = (basisPoints / 100).toFixed(1);
-  return `${locale === "vi" ? text.replace(".", ",") : text}\u00a0%`;
+  return `${formatDecimal(text, locale)}\u00a0%`;
 }
 
 /** What lowers the result without being a call. */
@@ -164,11 +165,12 @@ function OthersLine({ others, locale }: { others: Others; locale: Locale }) {
   const { creditsMicroVnd, claimsMicroVnd } = others;
   return (
     <p class="muted">
-      {t.credits}: {creditsMicroVnd === undefined
-        ? "–"
-        : <Money microVnd={creditsMicroVnd} locale={locale} short />} ·{" "}
-      <a href="/operator/claims">{t.claims}</a>:{" "}
-      <Money microVnd={claimsMicroVnd} locale={locale} short /> ({t.claimsNote})
+      {t.credits}:{" "}
+      {creditsMicroVnd === undefined ? "–" : <Money microVnd={creditsMicroVnd} locale={locale} />} ·
+      {" "}
+      <a href="/operator/claims">{t.claims}</a>: <Money microVnd={claimsMicroVnd} locale={locale} />
+      {" "}
+      ({t.claimsNote})
     </p>
   );
 }
@@ -189,16 +191,16 @@ function Totals({ now, before, locale }: {
         label={t.revenue}
         note={t.before(money(before.revenueMicroVnd - before.refundedMicroVnd))}
       >
-        <Money microVnd={now.revenueMicroVnd - now.refundedMicroVnd} locale={locale} short />
+        <Money microVnd={now.revenueMicroVnd - now.refundedMicroVnd} locale={locale} />
       </Stat>
       <Stat label={t.cost} note={t.before(money(before.costMicroVnd))}>
-        <Money microVnd={now.costMicroVnd} locale={locale} short />
+        <Money microVnd={now.costMicroVnd} locale={locale} />
       </Stat>
       <Stat
         label={t.margin}
         note={t.before(marginBefore === undefined ? "–" : money(marginBefore))}
       >
-        {margin === undefined ? "–" : <Money microVnd={margin} locale={locale} short />}
+        {margin === undefined ? "–" : <Money microVnd={margin} locale={locale} />}
       </Stat>
       <Stat label={t.share} note={t.before(shareText(marginBasisPoints(before), locale))}>
         {shareText(marginBasisPoints(now), locale)}
@@ -265,7 +267,7 @@ function MarginTable({ asked, rows, emails, locale }: {
     <SortLink asked={asked} sorting={sorting} label={label} locale={locale} />
   );
   const money = (microVnd: bigint | undefined) =>
-    microVnd === undefined ? "–" : <Money microVnd={microVnd} locale={locale} short />;
+    microVnd === undefined ? "–" : <Money microVnd={microVnd} locale={locale} />;
   const columns: Column<MarginRow>[] = [
     {
       head: head("name", t.groups[group]),

@@ -187,7 +187,7 @@ function Totals({ asked, sheet, lines, locale }: {
             label={`${t.total} ${code}`}
             note={code === "VND" ? t.sheetCalls(formatCount(calls, locale)) : (
               <>
-                ≈ <Money microVnd={microVnd} locale={locale} short /> ·{" "}
+                ≈ <Money microVnd={microVnd} locale={locale} /> ·{" "}
                 {t.sheetCalls(formatCount(calls, locale))}
               </>
             )}
@@ -275,7 +275,7 @@ const sheetColumns: readonly SheetColumn[] = [
       head: marginTexts[locale].inVnd,
       kind: "number",
       wideOnly: true,
-      cell: ({ costMicroVnd }) => <Money microVnd={costMicroVnd} locale={locale} short />,
+      cell: ({ costMicroVnd }) => <Money microVnd={costMicroVnd} locale={locale} />,
     }),
   },
   { name: "rate_card", cell: ({ card }) => card.id },

@@ -2,7 +2,7 @@
 import { type Underpriced, underpricedRoutes } from "../../../../core/catalog/underpriced.ts";
 import { marginMicroVnd, type MarginSum, readMargins } from "../../../../kv/money/costs/margins.ts";
 import { Notice } from "../../../dashboard/components/mod.ts";
-import { formatCount, formatMoney } from "../../../dashboard/text/format.ts";
+import { formatCount, formatMoney, formatMoneyShort } from "../../../dashboard/text/format.ts";
 import type { Locale } from "../../../dashboard/text/i18n.ts";
 import type { OperatorDeps } from "../base/frame.tsx";
 import { losingDays } from "./margin_rows.ts";
@@ -83,7 +83,7 @@ function LosingNotice({ models, locale }: {
     <Notice tone="warning" title={t.losing(formatCount(losing.length, locale))}>
       <ul>
         {losing.slice(0, shownWarnings).map(({ model, margin }) => (
-          <li>{t.losingLine(model, formatMoney(margin, locale))}</li>
+          <li>{t.losingLine(model, formatMoneyShort(margin, locale))}</li>
         ))}
         {rest > 0 && <li>{t.more(formatCount(rest, locale))}</li>}
       </ul>

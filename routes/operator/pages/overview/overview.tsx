@@ -164,19 +164,19 @@ function Figures({ figures, locale }: { figures: OperatorFigures; locale: Locale
   return (
     <Stats>
       <Stat label={t.liability} note={t.liabilityNote(formatCount(figures.wallets, locale))}>
-        <Money microVnd={figures.liabilityMicroVnd} locale={locale} short />
+        <Money microVnd={figures.liabilityMicroVnd} locale={locale} />
       </Stat>
       <Stat label={t.creditedToday}>
-        <Money microVnd={figures.creditedTodayMicroVnd} locale={locale} short />
+        <Money microVnd={figures.creditedTodayMicroVnd} locale={locale} />
       </Stat>
       <Stat label={t.revenueToday}>
-        <Money microVnd={figures.revenueTodayMicroVnd} locale={locale} short />
+        <Money microVnd={figures.revenueTodayMicroVnd} locale={locale} />
       </Stat>
       <Stat label={t.revenueMonth}>
-        <Money microVnd={figures.revenueMonthMicroVnd} locale={locale} short />
+        <Money microVnd={figures.revenueMonthMicroVnd} locale={locale} />
       </Stat>
       <Stat label={t.creditedMonth}>
-        <Money microVnd={figures.creditedMonthMicroVnd} locale={locale} short />
+        <Money microVnd={figures.creditedMonthMicroVnd} locale={locale} />
       </Stat>
     </Stats>
   );

@@ -136,7 +136,7 @@ export function TrafficCards({ traffic, locale }: { traffic: Traffic; locale: Lo
             {topOf(health.models).map(([model, sum]) => (
               <li>
                 <a href={`/operator/calls?model=${encodeURIComponent(model)}`}>{model}</a>
-                <Money microVnd={sum.costMicroVnd} locale={locale} short />
+                <Money microVnd={sum.costMicroVnd} locale={locale} />
               </li>
             ))}
           </ul>
@@ -147,7 +147,7 @@ export function TrafficCards({ traffic, locale }: { traffic: Traffic; locale: Lo
             {customers.map(([account, accountId, sum]) => (
               <li>
                 <a href={`/operator/calls?account=${accountId}`}>{account?.email ?? accountId}</a>
-                <Money microVnd={sum.costMicroVnd} locale={locale} short />
+                <Money microVnd={sum.costMicroVnd} locale={locale} />
               </li>
             ))}
           </ul>
@@ -178,7 +178,7 @@ function ErrorLine({ call, locale }: { call: Call; locale: Locale }) {
           <FailureLine call={call} locale={locale} />
         </span>
       </span>
-      <Time atMs={sharedOf(call).atMs} locale={locale} />
+      <Time atMs={sharedOf(call).atMs} locale={locale} relative />
     </li>
   );
 }

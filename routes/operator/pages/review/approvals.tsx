@@ -159,7 +159,7 @@ function DecidedTable({ rows, locale }: { rows: readonly ShownApproval[]; locale
           head: frame.when,
           kind: "one-line",
           cell: ({ approval }) => (
-            <Time atMs={approval.decidedAtMs ?? approval.requestedAtMs} locale={locale} />
+            <Time atMs={approval.decidedAtMs ?? approval.requestedAtMs} locale={locale} relative />
           ),
         },
         {

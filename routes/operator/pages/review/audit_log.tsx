@@ -45,7 +45,7 @@ async function auditPage(c: OperatorContext, deps: OperatorDeps) {
           {
             head: frame.when,
             kind: "one-line",
-            cell: ({ atMs }) => <Time atMs={atMs} locale={locale} />,
+            cell: ({ atMs }) => <Time atMs={atMs} locale={locale} relative />,
           },
           { head: frame.who, kind: "long", cell: ({ operatorEmail }) => operatorEmail },
           { head: t.act, cell: ({ act }) => t.acts[act] },

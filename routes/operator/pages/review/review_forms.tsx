@@ -103,7 +103,7 @@ export function LikelyCard(
           {
             head: frameTexts[locale].when,
             kind: "one-line",
-            cell: ({ order }) => <Time atMs={order.createdAtMs} locale={locale} />,
+            cell: ({ order }) => <Time atMs={order.createdAtMs} locale={locale} relative />,
           },
           {
             head: t.asked,

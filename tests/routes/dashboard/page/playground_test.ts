@@ -157,7 +157,7 @@ Deno.test("the figures of a call are its owner's only", async () => {
     draftOf(1_245_000n, { requestId, keyId: ann.key.record.id, startedAtMs: world.time.nowMs() }),
   );
   const own = await ann.browser.get(`/playground/calls/${requestId}`);
-  assertEquals(JSON.parse(own.text).cost, "₫1.245");
+  assertEquals(JSON.parse(own.text).cost, "₫1.25");
   assertEquals(JSON.parse(own.text).receipt, `/receipts/${requestId}`);
   assertEquals((await bob.browser.get(`/playground/calls/${requestId}`)).status, 404);
   assertEquals((await ann.browser.get("/playground/calls/nonsense")).status, 404);
