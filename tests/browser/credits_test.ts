@@ -16,7 +16,7 @@ const words = {
     download: "Make and download",
     code: "Voucher code",
     redeem: "Redeem",
-    redeemed: /₫20,000 of credit are in your wallet/,
+    redeemed: /₫20,000 of credit is in your wallet/,
     wrong: "This is not a voucher code",
     own: "Your own money",
   },

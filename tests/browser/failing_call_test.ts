@@ -4,6 +4,7 @@
  */
 import type { Page } from "playwright-core";
 import { newId } from "../../core/lib/ids/ids.ts";
+import { dayMs } from "../../core/lib/time/durations.ts";
 import { assert, assertEquals } from "../support/assert.ts";
 import { browserTest } from "../support/browser/chromium.ts";
 import { type Look, openWindow, problemsOf } from "../support/browser/page_soundness.ts";
@@ -116,6 +117,32 @@ for (const look of looks) {
       const operator = await openWindow(browser, look, site.address, site.operatorToken);
       await operatorLooks(site, await operator.newPage(), failed);
       await operator.close();
+    },
+  );
+}
+
+const ago = { en: /^\d+(?:m|min\.?) ago$/, vi: /^\d+ phút trước$/ } as const;
+
+for (const look of looks) {
+  await browserTest(
+    `recent times of lists are said from now, with the exact one in the title: ${look.locale}`,
+    async (browser) => {
+      await using site = await openTopupSite();
+      await seedTopups(site);
+      await makeCalls(site);
+      const context = await openWindow(browser, look, site.address, site.customerToken);
+      const page = await context.newPage();
+      const nowMs = site.world.time.nowMs();
+      await page.clock.setFixedTime(nowMs);
+      await page.goto(`${site.address}/usage?period=24h&status=ok`);
+      const time = page.locator("tr[data-call] time").first();
+      await time.filter({ hasText: ago[look.locale] }).waitFor();
+      const year = new Date(nowMs).getUTCFullYear();
+      assert((await time.getAttribute("title") ?? "").includes(`${year}, `), "no exact time");
+      // A week later the exact time is back.
+      await page.clock.setFixedTime(nowMs + 8 * dayMs);
+      await page.locator("tr[data-call] time").filter({ hasText: `${year}, ` }).first().waitFor();
+      await context.close();
     },
   );
 }

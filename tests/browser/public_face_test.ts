@@ -14,7 +14,7 @@ await browserTest(
     await page.getByText('model_provider = "gateway"').waitFor();
     assert(!await page.getByText("curl http").first().isVisible());
     await page.getByLabel("Prompt tokens").fill("1,000,000");
-    await page.getByLabel("Tokens of an answer").fill("0");
+    await page.getByLabel("Output tokens").fill("0");
     await page.getByLabel("Calls per day").fill("10");
     await page.locator("#cost").getByText("₫2,490,000").waitFor();
     await page.getByRole("link", { name: "Premium 1", exact: true }).click();

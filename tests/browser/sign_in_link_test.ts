@@ -34,8 +34,8 @@ await browserTest(
       path: new URL("sign-in-limited.png", folder).pathname,
       fullPage: true,
     });
-    await page.getByRole("button", { name: "Mail me a link" }).click();
-    await page.getByText("Check your mail").waitFor();
+    await page.getByRole("button", { name: "Email me a link" }).click();
+    await page.getByText("Check your email").waitFor();
     const [mail] = await world.deliver();
     await page.goto(/http\S+#token=[\w-]+/.exec(mail?.text ?? "")?.[0] ?? "about:blank");
     assertEquals(await problemsOf(page, "link"), []);

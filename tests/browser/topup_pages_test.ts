@@ -102,7 +102,7 @@ await browserTest(
     const context = await openWindow(browser, look, site.address, site.operatorToken);
     const page = await context.newPage();
     await page.goto(`${site.address}/operator/approvals`);
-    await page.getByRole("link", { name: "Look and decide" }).click();
+    await page.getByRole("link", { name: "Review and decide" }).click();
     await page.getByText("Check this").waitFor();
     const text = (await page.locator("main").innerText()).replaceAll("\u00a0", " ");
     for (

@@ -48,7 +48,7 @@ export const layoutTexts = defineTexts({
     language: "Ngôn ngữ",
     theme: "Giao diện",
     themes: { auto: "Hệ thống", light: "Sáng", dark: "Tối" },
-    footer: "Một địa chỉ, một khoá API, một ví bằng đồng.",
+    footer: "Một địa chỉ, một khoá API, một ví bằng VND.",
     docs: "Tài liệu",
     status: "Trạng thái",
     supplied: { terms: "Điều khoản", privacy: "Quyền riêng tư", changelog: "Có gì mới" },

@@ -120,7 +120,7 @@ export const signInTexts = defineTexts({
     askSupport: (support) => `Vui lòng liên hệ ${support}.`,
 
     signUpTitle: "Tạo tài khoản",
-    signUpLead: "Một khoá API cho mọi mô hình. Dùng bao nhiêu trả bấy nhiêu, bằng đồng.",
+    signUpLead: "Một khoá API cho mọi mô hình. Dùng bao nhiêu trả bấy nhiêu, bằng VND.",
     signUpButton: "Tạo tài khoản",
     haveAccount: "Đã có tài khoản?",
 

@@ -40,6 +40,7 @@ import {
   type OperatorPage,
   renderOperatorPage,
 } from "../base/frame.tsx";
+import { ProblemLines } from "../base/problem_lines.tsx";
 import { type KnownPriceWarnings, PriceWarnings, readPriceWarnings } from "../margins/warnings.tsx";
 import { serviceTexts } from "../service/service_texts.ts";
 import { readTraffic, type Traffic, TrafficCards } from "./traffic.tsx";
@@ -225,7 +226,7 @@ function ProofNotice({ proof, locale }: { proof: Proof; locale: Locale }) {
         )
         : (
           <Notice tone="danger" title={t.problems(formatCount(proof.problemCount, locale))}>
-            {proof.problems.map((problem) => <p key={problem}>{problem}</p>)}
+            <ProblemLines problems={proof.problems} locale={locale} />
           </Notice>
         )}
       {proof.moving > 0 && (

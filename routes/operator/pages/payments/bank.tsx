@@ -39,6 +39,7 @@ import {
   importStatement,
   type SepayPollResult,
 } from "../../../payments/sepay_poll.ts";
+import { ProblemLines } from "../base/problem_lines.tsx";
 import { bankTexts } from "../base/bank_texts.ts";
 import {
   type OperatorContext,
@@ -165,7 +166,7 @@ function CheckResult({ checked, locale }: { checked: TopupCheck; locale: Locale 
         ? <Notice tone="success">{t.checked}</Notice>
         : (
           <Notice tone="danger" title={t.found(problems.length)}>
-            {problems.slice(0, 50).map((problem) => <p key={problem}>{problem}</p>)}
+            <ProblemLines problems={problems} locale={locale} />
           </Notice>
         )}
       <Stats>

@@ -7,6 +7,7 @@ import {
   formatDateTime,
   formatPercent,
 } from "../../../../routes/dashboard/text/format.ts";
+import { withAmounts } from "../../../../routes/operator/pages/base/problem_lines.tsx";
 import { assertEquals } from "../../../support/assert.ts";
 
 const amounts = [
@@ -45,6 +46,23 @@ Deno.test("an amount has the exact one in the title, and a plus where it is a ch
     ],
   );
 });
+
+const problems = [
+  [
+    "12 receipts with 3000000000000 µVND were",
+    "12 receipts with ₫3,000,000 were",
+    "12 receipts with 3.000.000\u00a0₫ were",
+  ],
+  ["-1 µVND off", "−₫0.000001 off", "−0,000001\u00a0₫ off"],
+  ["3700.5 VND went back", "₫3,700.5 went back", "3.700,5\u00a0₫ went back"],
+  ["1.5 µVND, acc_1 VND, 7 VNDx", "1.5 µVND, acc_1 VND, 7 VNDx", "1.5 µVND, acc_1 VND, 7 VNDx"],
+] as const;
+
+for (const [line, en, vi] of problems) {
+  Deno.test(`a problem of a verification has the amounts of the page: ${line}`, () => {
+    assertEquals([withAmounts(line, "en"), withAmounts(line, "vi")], [en, vi]);
+  });
+}
 
 const atMs = Date.UTC(2026, 9, 27, 17, 5, 9);
 

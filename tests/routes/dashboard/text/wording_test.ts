@@ -106,9 +106,9 @@ const publicPages: readonly Page[] = [
     "Dữ liệu của bạn là của bạn",
     "Mỗi đồng đi đâu",
   ]],
-  ["/models", ["The list price is in USD.", "List price (USD)"], [
+  ["/models", ["The list price is in USD.", "List (USD)"], [
     "Giá niêm yết tính bằng USD",
-    "Giá niêm yết (USD)",
+    "Niêm yết (USD)",
   ]],
   ["/models/premium-1", ["Capabilities"], [
     "Khả năng",

@@ -39,7 +39,7 @@ export const billing: Guide = {
     },
     vi: {
       title: "Tiền",
-      lead: "Một ví trả trước bằng đồng, giá cho từng mô hình, biên nhận cho từng lượt gọi.",
+      lead: "Một ví trả trước bằng VND, giá cho từng mô hình, biên nhận cho từng lượt gọi.",
       sections: [
         {
           title: "Giá",
