@@ -81,7 +81,9 @@ export function readPeriod(
   const preset = isCustom ? "custom" : parsePreset(asked.period) ?? usual;
   if (preset === "1h" || preset === "24h") {
     const untilMs = nowMs + 1;
-    const fromMs = nowMs - (preset === "1h" ? hourMs : dayMs);
+    // From a full hour on, so that list, chart and sums are of the same calls: sums have whole hours.
+    const beganMs = nowMs - (preset === "1h" ? hourMs : dayMs);
+    const fromMs = beganMs - beganMs % hourMs;
     const range = { fromDay: vietnamDay(fromMs), toDay: today };
     return { preset, range, fromMs, untilMs, grain: "hour", grains: ["hour"], cut: false };
   }
@@ -100,9 +102,17 @@ export function readPeriod(
   };
 }
 
-/** Returns the period of the same length before another. */
+/** Returns the part of a period that one bar stands for. */
+export function periodOfBar(period: Period, bar: Bucket): Period {
+  const fromMs = Math.max(period.fromMs, bar.fromMs);
+  const untilMs = Math.max(fromMs + 1, Math.min(period.untilMs, bar.untilMs));
+  const range = { fromDay: vietnamDay(fromMs), toDay: vietnamDay(untilMs - 1) };
+  return { ...period, range, fromMs, untilMs };
+}
+
+/** Returns the period of the same length before another, in whole hours. */
 export function periodBefore(period: Period): Period {
-  const lengthMs = period.untilMs - period.fromMs;
+  const lengthMs = Math.ceil((period.untilMs - period.fromMs) / hourMs) * hourMs;
   const [fromMs, untilMs] = [period.fromMs - lengthMs, period.fromMs];
   const range = { fromDay: vietnamDay(fromMs), toDay: vietnamDay(untilMs - 1) };
   return { ...period, range, fromMs, untilMs };

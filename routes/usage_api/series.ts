@@ -1,27 +1,33 @@
 /** Builds the figures of a chart: bars of a period, stacked by model, key or kind of error, for one account or for all. */
 import type { AccountId } from "../../core/lib/ids/ids.ts";
-import { addHistogram, quantileMs } from "../../core/lib/base/log_histogram.ts";
+import { LogHistogram } from "../../core/lib/base/log_histogram.ts";
 import { vietnamDayStartMs } from "../../core/lib/time/vietnam_time.ts";
 import { readRefusedHours } from "../../kv/services/calls/refused_hours.ts";
-import { type HourRow, readHours } from "../../kv/money/receipts/hour_sums.ts";
+import { type HourRow, type HourSum, readHours } from "../../kv/money/receipts/hour_sums.ts";
 import { netCostMicroVnd, readUsage, type UsageRow } from "../../kv/money/ledger/usage.ts";
 import type { KeyValueStore } from "../../kv/engine/store/key_value_store.ts";
-import { fitsCell } from "./call_filter.ts";
-import { daysBetween } from "./range.ts";
+import { asksForFailures, type ErrorFilter, fitsCell, fitsErrorKind } from "./call_filter.ts";
+import { daysBetween, shiftDay } from "./range.ts";
 import { type Bucket, bucketsOf, type Period } from "./period.ts";
-import { billedTokens } from "./summary.ts";
+import { billedTokens, totalUsage } from "./summary.ts";
 import { hourMs } from "../../core/lib/time/durations.ts";
 
 /** What a chart may show. */
-export const metrics = ["cost", "calls", "tokens", "errors", "first", "duration"] as const;
+const metrics = ["cost", "calls", "tokens", "errors", "first", "duration"] as const;
 
 export type Metric = typeof metrics[number];
+
+/** What a chart of the calls that fit can show, the usual first: a failed call costs nothing and has no output. */
+export function metricsOf(filter: ErrorFilter): readonly [Metric, ...Metric[]] {
+  if (asksForFailures(filter)) return ["errors", "calls"];
+  return filter.status === undefined ? metrics : ["cost", "calls", "tokens", "first", "duration"];
+}
 
 /** By what the bars are stacked. Errors are stacked by their kind. */
 export type StackBy = "model" | "key";
 
 /** The figures to build. */
-export interface SeriesQuery {
+export interface SeriesQuery extends ErrorFilter {
   /** Absent: all accounts, whose figures are by hour only. */
   readonly accountId?: AccountId | undefined;
   readonly period: Period;
@@ -113,9 +119,70 @@ async function* hoursIn(
   }
 }
 
-function valueOfRow(metric: Metric, { usage }: UsageRow): number {
+/** The refused calls of a period that fit, by hour and kind. */
+async function* refusedIn(
+  kv: KeyValueStore,
+  query: SeriesQuery,
+): AsyncGenerator<RefusedKind, void, void> {
+  const { accountId, period } = query;
+  for (const day of daysBetween(period.range.fromDay, period.range.toDay)) {
+    const dayMs = vietnamDayStartMs(day);
+    for await (const { cell, hours } of readRefusedHours(kv, day, accountId)) {
+      if (!fitsCell(cell, query)) continue;
+      const { keyId, model = "" } = cell;
+      for (const [hour, errors] of hours) {
+        for (const [kind, count] of errors) {
+          if (fitsErrorKind(kind, query)) {
+            yield { keyId, model, atMs: dayMs + hour * hourMs, kind, count };
+          }
+        }
+      }
+    }
+  }
+}
+
+interface RefusedKind {
+  readonly keyId: string;
+  readonly model: string;
+  readonly atMs: number;
+  readonly kind: string;
+  readonly count: number;
+}
+
+/** The calls of an hour of receipts that fit. */
+interface FittingCalls {
+  readonly calls: number;
+  readonly failedCalls: number;
+  readonly tokens: number;
+  readonly costMicroVnd: bigint;
+}
+
+function fittingCalls(sum: HourSum, filter: ErrorFilter): FittingCalls {
+  if (asksForFailures(filter)) {
+    let calls = 0;
+    for (const [kind, count] of receiptErrors(sum, filter)) {
+      if (fitsErrorKind(kind, filter)) calls += count;
+    }
+    return { calls, failedCalls: calls, tokens: 0, costMicroVnd: 0n };
+  }
+  const failedCalls = filter.status === undefined ? sum.failed : 0;
+  return {
+    calls: sum.calls - sum.failed + failedCalls,
+    failedCalls,
+    tokens: sum.inputTokens + sum.outputTokens,
+    costMicroVnd: sum.costMicroVnd,
+  };
+}
+
+/** Kinds of errors of calls with a receipt: refused calls have none. */
+function receiptErrors({ errors }: HourSum, { status }: ErrorFilter): Iterable<[string, number]> {
+  return status === "refused" ? [] : errors;
+}
+
+function valueOfRow(metric: Metric, { usage }: UsageRow, { status }: ErrorFilter): number {
   if (metric === "cost") return Number(netCostMicroVnd(usage)) / 1e6;
-  return metric === "calls" ? usage.calls : billedTokens(usage);
+  if (metric === "tokens") return billedTokens(usage);
+  return status === undefined ? usage.calls : usage.calls - usage.failedCalls;
 }
 
 async function daySeries(kv: KeyValueStore, query: SeriesQuery, accountId: AccountId) {
@@ -126,7 +193,7 @@ async function daySeries(kv: KeyValueStore, query: SeriesQuery, accountId: Accou
     bars.add(
       by === "model" ? row.model : row.keyId,
       vietnamDayStartMs(row.day),
-      valueOfRow(metric, row),
+      valueOfRow(metric, row, query),
     );
   }
   return bars;
@@ -138,12 +205,18 @@ async function hourSeries(kv: KeyValueStore, query: SeriesQuery): Promise<Bars> 
   for await (const { cell, sums, dayMs } of hoursIn(kv, query)) {
     const name = by === "model" ? cell.model : cell.keyId;
     for (const [hour, sum] of sums.hours) {
+      const { calls, tokens, costMicroVnd } = fittingCalls(sum, query);
       const value = metric === "cost"
-        ? Number(sum.costMicroVnd) / 1e6
+        ? Number(costMicroVnd) / 1e6
         : metric === "calls"
-        ? sum.calls
-        : sum.inputTokens + sum.outputTokens;
+        ? calls
+        : tokens;
       bars.add(name, dayMs + hour * hourMs, value);
+    }
+  }
+  if (metric === "calls" && asksForFailures(query)) {
+    for await (const { keyId, model, atMs, count } of refusedIn(kv, query)) {
+      bars.add(by === "model" ? model : keyId, atMs, count);
     }
   }
   return bars;
@@ -151,39 +224,30 @@ async function hourSeries(kv: KeyValueStore, query: SeriesQuery): Promise<Bars> 
 
 /** Failed and refused calls by `status code`. */
 async function errorSeries(kv: KeyValueStore, query: SeriesQuery): Promise<Bars> {
-  const { accountId, period } = query;
-  const bars = new Bars(period);
+  const bars = new Bars(query.period);
   for await (const { sums, dayMs } of hoursIn(kv, query)) {
-    for (const [hour, { errors }] of sums.hours) {
-      for (const [kind, count] of errors) bars.add(kind, dayMs + hour * hourMs, count);
-    }
-  }
-  for (const day of daysBetween(period.range.fromDay, period.range.toDay)) {
-    const dayMs = vietnamDayStartMs(day);
-    for await (const { cell, hours } of readRefusedHours(kv, day, accountId)) {
-      if (!fitsCell(cell, query)) continue;
-      for (const [hour, errors] of hours) {
-        for (const [kind, count] of errors) bars.add(kind, dayMs + hour * hourMs, count);
+    for (const [hour, sum] of sums.hours) {
+      for (const [kind, count] of receiptErrors(sum, query)) {
+        if (fitsErrorKind(kind, query)) bars.add(kind, dayMs + hour * hourMs, count);
       }
     }
   }
+  for await (const { atMs, kind, count } of refusedIn(kv, query)) bars.add(kind, atMs, count);
   return bars;
 }
 
 async function timeSeries(kv: KeyValueStore, query: SeriesQuery): Promise<Series> {
   const { metric, period } = query;
   const bars = new Bars(period);
-  const histograms = bars.buckets.map((): number[] => []);
+  const histograms = bars.buckets.map(() => new LogHistogram());
   for await (const { sums, dayMs } of hoursIn(kv, query)) {
     for (const [hour, sum] of sums.hours) {
-      const counts = histograms[bars.indexOf(dayMs + hour * hourMs)];
-      if (counts !== undefined) {
-        addHistogram(counts, metric === "first" ? sum.firstOutput : sum.latency);
-      }
+      const durations = histograms[bars.indexOf(dayMs + hour * hourMs)];
+      durations?.addAll(metric === "first" ? sum.firstOutput : sum.latency);
     }
   }
   const at = (share: number) =>
-    histograms.map((counts) => Math.round(quantileMs(counts, share) ?? -1));
+    histograms.map((durations) => Math.round(durations.quantileMs(share) ?? -1));
   return {
     metric,
     buckets: bars.buckets,
@@ -197,10 +261,68 @@ export async function readSeries(kv: KeyValueStore, query: SeriesQuery): Promise
   if (metric === "first" || metric === "duration") return await timeSeries(kv, query);
   const bars = metric === "errors"
     ? await errorSeries(kv, query)
-    : accountId === undefined || period.grain === "hour"
+    : accountId === undefined || period.grain === "hour" || asksForFailures(query)
     ? await hourSeries(kv, query)
     : await daySeries(kv, query, accountId);
   return { metric, buckets: bars.buckets, stacks: bars.stacks() };
+}
+
+/** The figures of all calls of one account that fit. */
+export interface CallTotals extends FittingCalls {
+  /** Already taken off the cost. */
+  readonly refundedMicroVnd: bigint;
+}
+
+/**
+ * Sums up the calls that fit, over the bars of the period.
+ *
+ * @param rows usage of the account in the days of the period, by day
+ */
+export async function readTotals(
+  kv: KeyValueStore,
+  query: SeriesQuery & { readonly accountId: AccountId },
+  rows: readonly UsageRow[],
+): Promise<CallTotals> {
+  const { period, status } = query;
+  if (!asksForFailures(query) && isWholeDays(period)) {
+    const { fromDay, toDay } = period.range;
+    const usage = totalUsage(
+      rows.filter((row) => fitsCell(row, query) && row.day >= fromDay && row.day <= toDay),
+    );
+    const failedCalls = status === undefined ? usage.failedCalls : 0;
+    return {
+      calls: usage.calls - usage.failedCalls + failedCalls,
+      failedCalls,
+      tokens: billedTokens(usage),
+      costMicroVnd: netCostMicroVnd(usage),
+      refundedMicroVnd: usage.refundedMicroVnd,
+    };
+  }
+  let [calls, failedCalls, tokens, costMicroVnd] = [0, 0, 0, 0n];
+  const isWithin = (atMs: number) => atMs >= period.fromMs && atMs < period.untilMs;
+  for await (const { sums, dayMs } of hoursIn(kv, query)) {
+    for (const [hour, sum] of sums.hours) {
+      if (!isWithin(dayMs + hour * hourMs)) continue;
+      const fitting = fittingCalls(sum, query);
+      calls += fitting.calls;
+      failedCalls += fitting.failedCalls;
+      tokens += fitting.tokens;
+      costMicroVnd += fitting.costMicroVnd;
+    }
+  }
+  if (asksForFailures(query)) {
+    for await (const { atMs, count } of refusedIn(kv, query)) {
+      if (!isWithin(atMs)) continue;
+      calls += count;
+      failedCalls += count;
+    }
+  }
+  return { calls, failedCalls, tokens, costMicroVnd, refundedMicroVnd: 0n };
+}
+
+function isWholeDays({ range, fromMs, untilMs }: Period): boolean {
+  return fromMs === vietnamDayStartMs(range.fromDay) &&
+    untilMs === vietnamDayStartMs(shiftDay(range.toDay, 1));
 }
 
 /** Adds up the parts of each bar. */

@@ -1,6 +1,7 @@
 /**
  * Counts durations in fixed logarithmic buckets, so that histograms of hours, models and customers can be added, and a
- * quantile of the sum is as exact as one of its parts: within a tenth of its value.
+ * quantile of the sum is as exact as one of its parts: within a tenth of its value. Of few durations the values are
+ * kept, too, since a reader of one call of 259 ms expects "259 ms".
  */
 
 /** Buckets per doubling: neighbours differ by 19 %, so the middle of a bucket is at most 9 % off. */
@@ -9,8 +10,8 @@ const bucketsPerDoubling = 4;
 /** The last bucket begins above half an hour, longer than any call. */
 const lastBucket = 84;
 
-/** Numbers of durations by bucket; absent entries are 0. */
-export type LogHistogram = readonly number[];
+/** Durations whose values are kept: with 20 or more, the 95th percentile is no longer the longest. */
+const maxValues = 19;
 
 /** Returns the bucket of a duration. Bucket 0 is below a millisecond. */
 function bucketOf(ms: number): number {
@@ -18,71 +19,103 @@ function bucketOf(ms: number): number {
   return Math.min(lastBucket, 1 + Math.floor(Math.log2(ms) * bucketsPerDoubling + 1e-9));
 }
 
-/** Counts a duration, in place. */
-export function addDuration(counts: number[], ms: number): void {
-  const bucket = bucketOf(ms);
-  while (counts.length <= bucket) counts.push(0);
-  counts[bucket]! += 1;
-}
-
-/** Adds the counts of another histogram, in place. */
-export function addHistogram(counts: number[], other: LogHistogram): void {
-  while (counts.length < other.length) counts.push(0);
-  for (let bucket = 0; bucket < other.length; bucket++) counts[bucket]! += other[bucket]!;
-}
-
-/** Returns how many durations a histogram has. */
-export function durationsIn(counts: LogHistogram): number {
-  return counts.reduce((sum, count) => sum + count, 0);
-}
-
 /**
- * Returns the duration in milliseconds that a share of all durations does not exceed; `undefined` if there are none.
+ * A histogram of durations.
  *
  * @example
  * ```ts
- * import { addDuration, quantileMs } from "./log_histogram.ts";
- * const counts: number[] = [];
- * for (let ms = 1; ms <= 1_000; ms++) addDuration(counts, ms);
- * const p95 = quantileMs(counts, 0.95) ?? 0;
+ * import { LogHistogram } from "./log_histogram.ts";
+ * const durations = new LogHistogram();
+ * durations.add(259);
+ * if (durations.quantileMs(0.95) !== 259) throw new Error("one value is every percentile");
+ * for (let ms = 1; ms <= 1_000; ms++) durations.add(ms);
+ * const p95 = durations.quantileMs(0.95) ?? 0;
  * if (Math.abs(p95 - 950) > 95) throw new Error(`${p95}`);
  * ```
  */
-export function quantileMs(counts: LogHistogram, share: number): number | undefined {
-  const all = durationsIn(counts);
-  if (all === 0) return undefined;
-  const wanted = share * all;
-  let below = 0;
-  for (const [bucket, count] of counts.entries()) {
-    if (count > 0 && below + count >= wanted) {
-      if (bucket === 0) return 0;
-      // Within a bucket durations are taken as spread evenly on the logarithmic scale.
-      const within = Math.max(0, (wanted - below) / count);
-      return 2 ** ((bucket - 1 + within) / bucketsPerDoubling);
+export class LogHistogram {
+  /** Numbers of durations by bucket; absent entries are 0. */
+  readonly counts: number[] = [];
+  /** All durations in whole milliseconds, ascending; empty if there are more than are kept, or some are unknown. */
+  values: readonly number[] = [];
+  #size = 0;
+
+  /** How many durations there are. */
+  get size(): number {
+    return this.#size;
+  }
+
+  /** Counts a duration. */
+  add(ms: number): void {
+    const before = this.#size;
+    this.#count(bucketOf(ms), 1);
+    this.#keepValues(before, [Math.max(0, Math.round(ms))], 1);
+  }
+
+  /** Adds the durations of another histogram. */
+  addAll(other: LogHistogram): void {
+    const before = this.#size;
+    for (const [bucket, count] of other.counts.entries()) this.#count(bucket, count);
+    this.#keepValues(before, other.values, other.size);
+  }
+
+  /**
+   * Returns the duration in milliseconds that a share of all durations does not exceed; `undefined` if there are none.
+   * Of fewer than 20 it is one of them (nearest rank).
+   */
+  quantileMs(share: number): number | undefined {
+    const all = this.#size;
+    if (all === 0) return undefined;
+    const wanted = share * all;
+    if (this.values.length === all) return this.values[Math.max(0, Math.ceil(wanted) - 1)];
+    let below = 0;
+    for (const [bucket, count] of this.counts.entries()) {
+      if (count > 0 && below + count >= wanted) {
+        if (bucket === 0) return 0;
+        // Within a bucket durations are taken as spread evenly on the logarithmic scale.
+        const within = Math.max(0, (wanted - below) / count);
+        return 2 ** ((bucket - 1 + within) / bucketsPerDoubling);
+      }
+      below += count;
     }
-    below += count;
+    return undefined;
   }
-  return undefined;
-}
 
-/** Writes a histogram as text: `bucket:count`, empty buckets left out. */
-export function encodeHistogram(counts: LogHistogram): string {
-  let text = "";
-  for (const [bucket, count] of counts.entries()) {
-    if (count > 0) text += `${text === "" ? "" : " "}${bucket}:${count}`;
+  /** The counts as text: `bucket:count`, empty buckets left out. */
+  countsText(): string {
+    return this.counts.flatMap((count, bucket) => count > 0 ? [`${bucket}:${count}`] : [])
+      .join(" ");
   }
-  return text;
-}
 
-/** Reads what {@linkcode encodeHistogram} wrote. Buckets beyond the last are taken as the last. */
-export function decodeHistogram(text: string): number[] {
-  const counts: number[] = [];
-  if (text === "") return counts;
-  for (const pair of text.split(" ")) {
-    const colon = pair.indexOf(":");
-    const bucket = Math.min(Number(pair.slice(0, colon)), lastBucket);
-    while (counts.length <= bucket) counts.push(0);
-    counts[bucket]! += Number(pair.slice(colon + 1));
+  /** The values as text. */
+  valuesText(): string {
+    return this.values.join(" ");
   }
-  return counts;
+
+  /** Reads both texts. Buckets beyond the last are taken as the last; values that are not all there are left out. */
+  static parse(countsText: string, valuesText = ""): LogHistogram {
+    const histogram = new LogHistogram();
+    for (const pair of countsText === "" ? [] : countsText.split(" ")) {
+      const colon = pair.indexOf(":");
+      histogram.#count(
+        Math.min(Number(pair.slice(0, colon)), lastBucket),
+        Number(pair.slice(colon + 1)),
+      );
+    }
+    const values = valuesText === "" ? [] : valuesText.split(" ").map(Number);
+    if (values.length === histogram.size) histogram.values = values;
+    return histogram;
+  }
+
+  #count(bucket: number, count: number): void {
+    while (this.counts.length <= bucket) this.counts.push(0);
+    this.counts[bucket]! += count;
+    this.#size += count;
+  }
+
+  #keepValues(before: number, added: readonly number[], addedCount: number): void {
+    const isWhole = this.values.length === before && added.length === addedCount &&
+      before + addedCount <= maxValues;
+    this.values = isWhole ? [...this.values, ...added].sort((one, other) => one - other) : [];
+  }
 }

@@ -7,12 +7,7 @@ import { failureCodeOf } from "../../../core/billing/usage/call_failure.ts";
 import type { Receipt } from "../../../core/billing/usage/receipt.ts";
 import { billedInputTokens } from "../../../core/billing/tokens/token_bounds.ts";
 import { invariant } from "../../../core/lib/base/assert.ts";
-import {
-  addDuration,
-  addHistogram,
-  decodeHistogram,
-  encodeHistogram,
-} from "../../../core/lib/base/log_histogram.ts";
+import { LogHistogram } from "../../../core/lib/base/log_histogram.ts";
 import { vietnamOffsetMs } from "../../../core/lib/time/vietnam_time.ts";
 import type { AccountId } from "../../../core/lib/ids/ids.ts";
 import {
@@ -41,10 +36,10 @@ export interface HourSum {
   inputTokens: number;
   outputTokens: number;
   costMicroVnd: bigint;
-  /** Times of whole calls. */
-  readonly latency: number[];
-  /** Times to first output. */
-  readonly firstOutput: number[];
+  /** Times of answered calls. */
+  readonly latency: LogHistogram;
+  /** Times to first output, of the same calls: an answer in one piece begins when it ends. */
+  readonly firstOutput: LogHistogram;
   /** Numbers of failed calls by `status code`. */
   readonly errors: Map<string, number>;
 }
@@ -69,8 +64,8 @@ export function emptyHour(): HourSum {
     inputTokens: 0,
     outputTokens: 0,
     costMicroVnd: 0n,
-    latency: [],
-    firstOutput: [],
+    latency: new LogHistogram(),
+    firstOutput: new LogHistogram(),
     errors: new Map(),
   };
 }
@@ -102,9 +97,11 @@ function addToHour(sum: HourSum, receipt: Receipt): void {
     sum.outputTokens += usage.output;
   }
   sum.costMicroVnd += receipt.costMicroVnd;
-  addDuration(sum.latency, receipt.latencyMs);
-  if (receipt.firstOutputMs !== undefined) addDuration(sum.firstOutput, receipt.firstOutputMs);
-  if (!isFailed(receipt)) return;
+  if (!isFailed(receipt)) {
+    sum.latency.add(receipt.latencyMs);
+    sum.firstOutput.add(receipt.firstOutputMs ?? receipt.latencyMs);
+    return;
+  }
   sum.failed++;
   const code = failureCodeOf(receipt) ?? receipt.outcome;
   countErrors(sum.errors, errorKind(receipt.status, code), 1);
@@ -117,8 +114,8 @@ export function addHour(sum: HourSum, other: HourSum): void {
   sum.inputTokens += other.inputTokens;
   sum.outputTokens += other.outputTokens;
   sum.costMicroVnd += other.costMicroVnd;
-  addHistogram(sum.latency, other.latency);
-  addHistogram(sum.firstOutput, other.firstOutput);
+  sum.latency.addAll(other.latency);
+  sum.firstOutput.addAll(other.firstOutput);
   for (const [kind, count] of other.errors) countErrors(sum.errors, kind, count);
 }
 
@@ -157,19 +154,22 @@ function encodeHour(hour: number, sum: HourSum): string {
     sum.inputTokens,
     sum.outputTokens,
     sum.costMicroVnd,
-    encodeHistogram(sum.latency),
-    encodeHistogram(sum.firstOutput),
+    sum.latency.countsText(),
+    sum.firstOutput.countsText(),
     encodeErrors(sum.errors),
+    // An earlier release reads the parts before these, and writes none of them.
+    sum.latency.valuesText(),
+    sum.firstOutput.valuesText(),
   ].join("|");
 }
 
 function decodeHour(line: string): HourSum {
-  const [, calls, failed, input, output, cost, latency = "", first = "", errors = ""] = line.split(
-    "|",
-  );
+  const parts = line.split("|");
+  const [, calls, failed, input, output, cost] = parts;
+  const [latency = "", first = "", errors = "", latencies, firsts] = parts.slice(6);
   // Most readers need one of these three, and a month has thousands of them.
-  let latencyCounts: number[] | undefined;
-  let firstCounts: number[] | undefined;
+  let latencyCounts: LogHistogram | undefined;
+  let firstCounts: LogHistogram | undefined;
   let errorCounts: Map<string, number> | undefined;
   return {
     calls: Number(calls),
@@ -178,10 +178,10 @@ function decodeHour(line: string): HourSum {
     outputTokens: Number(output),
     costMicroVnd: BigInt(cost ?? "0"),
     get latency() {
-      return latencyCounts ??= decodeHistogram(latency);
+      return latencyCounts ??= LogHistogram.parse(latency, latencies);
     },
     get firstOutput() {
-      return firstCounts ??= decodeHistogram(first);
+      return firstCounts ??= LogHistogram.parse(first, firsts);
     },
     get errors() {
       return errorCounts ??= decodeErrors(errors);

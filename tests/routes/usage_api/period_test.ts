@@ -12,7 +12,8 @@ const nowMs = Date.UTC(2026, 10, 20, 3, 20);
 
 Deno.test("presets choose period and grain", () => {
   const day = readPeriod({ period: "24h" }, nowMs);
-  assertEquals([day.untilMs - day.fromMs, day.grain], [24 * hourMs + 1, "hour"]);
+  // 24 hours, and the minutes until the full hour before them.
+  assertEquals([day.untilMs - nowMs, day.fromMs % hourMs, day.grain], [1, 0, "hour"]);
   assertEquals(bucketsOf(day).length, 25);
   assertEquals(bucketsOf(day).at(-1)?.id, "2026-11-20T10");
   const week = readPeriod({ period: "7d" }, nowMs);
@@ -52,9 +53,12 @@ Deno.test("bars of a period follow one another without a gap", () => {
 });
 
 Deno.test("the period before has the same length and ends where the period begins", () => {
-  const period = readPeriod({ period: "7d" }, nowMs);
-  const before = periodBefore(period);
-  assertEquals([before.range.fromDay, before.range.toDay], ["2026-11-07", "2026-11-13"]);
-  assertEquals(before.untilMs, period.fromMs);
-  assertEquals(bucketsOf(before).length, bucketsOf(period).length);
+  const week = periodBefore(readPeriod({ period: "7d" }, nowMs));
+  assertEquals([week.range.fromDay, week.range.toDay], ["2026-11-07", "2026-11-13"]);
+  for (const preset of ["1h", "24h", "7d", "30d", "month"]) {
+    const period = readPeriod({ period: preset }, nowMs);
+    const before = periodBefore(period);
+    assertEquals(before.untilMs, period.fromMs);
+    assertEquals(bucketsOf(before).length, bucketsOf(period).length);
+  }
 });

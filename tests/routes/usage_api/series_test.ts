@@ -5,11 +5,15 @@ import { RefusedCallRecorder } from "../../../kv/services/calls/refused_call_rec
 import { chunkGroups, groupReceipts } from "../../../kv/money/receipts/day_sum_group.ts";
 import { writeIndex } from "../../../kv/money/receipts/index_write.ts";
 import type { KeyValueStore } from "../../../kv/engine/store/key_value_store.ts";
+import { readUsage } from "../../../kv/money/ledger/usage.ts";
 import { errorRate, readHealth } from "../../../routes/usage_api/summary.ts";
 import { readPeriod } from "../../../routes/usage_api/period.ts";
 import {
   type Metric,
+  metricsOf,
   readSeries,
+  readTotals,
+  type SeriesQuery,
   totalsOf,
   withoutEmptyEdges,
 } from "../../../routes/usage_api/series.ts";
@@ -134,4 +138,86 @@ Deno.test("empty edges are cut, but not down to a single bar", async () => {
   const { series: cut, cutBars } = withoutEmptyEdges(whole, 8);
   assertEquals([whole.buckets.length, cut.buckets.length, cutBars], [30, 8, 22]);
   assertEquals(sum(totalsOf(cut)), sum(totalsOf(whole)));
+});
+
+/** What a filter leaves, in the chart of 24 hours and of 7 days, and in the totals. */
+const filtered = [
+  { filter: {}, calls: 3, failed: 1, cost: 2_004_200n, week: { calls: 4, cost: 4_004_200n } },
+  {
+    filter: { status: "ok" },
+    calls: 2,
+    failed: 0,
+    cost: 2_004_200n,
+    week: { calls: 3, cost: 4_004_200n },
+  },
+  {
+    filter: { status: "error" },
+    calls: 501,
+    failed: 501,
+    cost: 0n,
+    week: { calls: 501, cost: 0n },
+  },
+  {
+    filter: { status: "refused" },
+    calls: 500,
+    failed: 500,
+    cost: 0n,
+    week: { calls: 500, cost: 0n },
+  },
+  { filter: { status: "402" }, calls: 500, failed: 500, cost: 0n, week: { calls: 500, cost: 0n } },
+  { filter: { status: "5xx" }, calls: 1, failed: 1, cost: 0n, week: { calls: 1, cost: 0n } },
+  {
+    filter: { error: "upstream_timeout" },
+    calls: 1,
+    failed: 1,
+    cost: 0n,
+    week: { calls: 1, cost: 0n },
+  },
+  {
+    filter: { model: "image-1" },
+    calls: 1,
+    failed: 0,
+    cost: 4_200n,
+    week: { calls: 1, cost: 4_200n },
+  },
+  {
+    filter: { model: "image-1", status: "error" },
+    calls: 0,
+    failed: 0,
+    cost: 0n,
+    week: { calls: 0, cost: 0n },
+  },
+] as const;
+
+Deno.test("a filter reaches the chart and the totals alike", async () => {
+  using kv = await Deno.openKv(":memory:");
+  await fill(kv);
+  for (const { filter, calls, failed, cost, week } of filtered) {
+    const name = JSON.stringify(filter);
+    for (const [preset, wanted] of [["24h", { calls, cost }], ["7d", week]] as const) {
+      const period = readPeriod({ period: preset }, nowMs);
+      const asked: Omit<SeriesQuery, "accountId"> = {
+        period,
+        metric: "calls",
+        by: "model",
+        ...filter,
+      };
+      const query = { ...asked, accountId: ann };
+      const rows = await readUsage(kv, ann, period.range);
+      const totals = await readTotals(kv, query, rows);
+      assertEquals([totals.calls, totals.costMicroVnd], [wanted.calls, wanted.cost], name);
+      assertEquals(totals.failedCalls, failed, name);
+      const chart = async (metric: Metric) =>
+        sum(totalsOf(await readSeries(kv, { ...query, metric })));
+      assertEquals(await chart("calls"), wanted.calls, name);
+      if (metricsOf(asked).includes("cost")) {
+        assertEquals(await chart("cost"), Number(wanted.cost) / 1e6, name);
+      }
+      // Refused calls have no receipt, so without a filter they are among the errors only.
+      const refused = Object.keys(filter).length === 0 ? 500 : 0;
+      if (metricsOf(asked).includes("errors")) {
+        assertEquals(await chart("errors"), failed + refused, name);
+      }
+    }
+  }
 });

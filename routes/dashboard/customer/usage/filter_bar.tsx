@@ -14,10 +14,10 @@ import type { Locale } from "../../text/i18n.ts";
 import { usageTexts } from "./texts.ts";
 import type { Context } from "hono";
 import { type AccountId, parseId, type RequestId } from "../../../../core/lib/ids/ids.ts";
-import type { UsageRow } from "../../../../kv/money/ledger/usage.ts";
 import type { CallFilter } from "../../../usage_api/call_filter.ts";
-import { type Metric, metrics, type StackBy } from "../../../usage_api/series.ts";
+import { type Metric, metricsOf, type StackBy } from "../../../usage_api/series.ts";
 import type { DashboardEnv } from "../../page/visitor.ts";
+import { vietnamDayStartMs } from "../../../../core/lib/time/vietnam_time.ts";
 import { secondMs } from "../../../../core/lib/time/durations.ts";
 
 // Reads the filter of the usage page from the query, and writes it for links.
@@ -31,7 +31,7 @@ export interface UsageFilter {
   readonly by: StackBy;
   readonly keyId: string | undefined;
   readonly model: string | undefined;
-  /** Which calls the list shows, by their status and error code; sums have no such parts. */
+  /** How the calls ended: a status, and an error code. */
   readonly status: string | undefined;
   readonly error: string | undefined;
   /** The list shows the calls of one bar of the chart. */
@@ -85,6 +85,8 @@ export function readUsageFilter(
 ): UsageFilter {
   const query = (name: string) => given(c.req.query(name));
   const at = query("at");
+  const ended = { status: query("status"), error: query("error") };
+  const metrics = metricsOf(ended);
   return {
     period: readPeriod(
       {
@@ -97,12 +99,11 @@ export function readUsageFilter(
       usual,
     ),
     grain: query("grain"),
-    metric: metrics.find((metric) => metric === query("metric")) ?? "cost",
+    metric: metrics.find((metric) => metric === query("metric")) ?? metrics[0],
     by: query("by") === "key" ? "key" : "model",
     keyId: query("key"),
     model: query("model"),
-    status: query("status"),
-    error: query("error"),
+    ...ended,
     at: at === undefined || bucketRange(at) === undefined ? undefined : at,
     until: parseSecond(query("until")) === undefined ? undefined : query("until"),
     before: parseId("request", c.req.query("before") ?? ""),
@@ -115,7 +116,7 @@ export function usageParameters(filter: UsageFilter): Record<string, string> {
   const all = {
     ...preset === "custom" ? { from: range.fromDay, to: range.toDay } : { period: preset },
     grain,
-    metric: metric === "cost" ? undefined : metric,
+    metric: metric === metricsOf(filter)[0] ? undefined : metric,
     by: by === "model" ? undefined : by,
     key: filter.keyId,
     model: filter.model,
@@ -142,14 +143,20 @@ export function usageQuery(filter: UsageFilter, change: FilterChange = {}): stri
   return query.toString();
 }
 
-/** Whether a row of usage matches the filter. */
-export function fitsFilter(row: UsageRow, { keyId, model }: UsageFilter): boolean {
-  return (keyId === undefined || row.keyId === keyId) &&
-    (model === undefined || row.model === model);
-}
-
 /** Single statuses that one may look for: those that a caller can do something about. */
 const statuses = ["400", "401", "402", "403", "404", "413", "429"];
+
+/** The statuses that one may choose, in words. */
+function statusChoices(locale: Locale) {
+  const t = usageTexts[locale];
+  return [
+    { value: "ok", label: t.statusOk },
+    { value: "error", label: t.statusError },
+    { value: "refused", label: t.refused },
+    ...statuses.map((status) => ({ value: status, label: status })),
+    { value: "5xx", label: "5xx" },
+  ];
+}
 
 const errorCodes = [...new Set([...Object.keys(errorTable), ...failureCodes])].sort();
 
@@ -209,10 +216,11 @@ function KeptFields({ filter, also = {}, without }: {
 function CustomPeriod({ path, filter, also, locale }: FilterBarProps) {
   const t = usageTexts[locale];
   const { preset, range } = filter.period;
+  const written = (day: string) => formatBucket(vietnamDayStartMs(day), "day", locale, "long");
   return (
     <details class="menu chip-menu">
       <summary class="chip" aria-current={preset === "custom" ? "true" : undefined}>
-        {preset === "custom" ? `${range.fromDay} – ${range.toDay}` : t.custom}
+        {preset === "custom" ? `${written(range.fromDay)} – ${written(range.toDay)}` : t.custom}
       </summary>
       <form method="get" action={path} class="chip-panel">
         <KeptFields
@@ -263,14 +271,7 @@ function ChoiceForm({ path, filter, keyNames, models, also, locale }: FilterBarP
         name="status"
         label={t.callStatus}
         value={filter.status ?? ""}
-        options={[
-          all(t.callStatus),
-          { value: "ok", label: t.statusOk },
-          { value: "error", label: t.statusError },
-          { value: "refused", label: t.refused },
-          ...statuses.map((status) => ({ value: status, label: status })),
-          { value: "5xx", label: "5xx" },
-        ]}
+        options={[all(t.callStatus), ...statusChoices(locale)]}
       />
       <SelectField
         name="error"
@@ -299,11 +300,13 @@ function SetChips({ path, filter, keyNames, also, locale }: FilterBarProps) {
     : (filter.at ?? "").length > 7
     ? "day"
     : "month";
+  const statusLabel = statusChoices(locale).find(({ value }) => value === filter.status)?.label ??
+    filter.status;
   const set = [
     ["key", filter.keyId && (keyNames?.get(filter.keyId) ?? t.unknownKey)],
     ["model", filter.model],
-    ["status", filter.status],
-    ["error", filter.error],
+    ["status", filter.status && `${t.callStatus}: ${statusLabel}`],
+    ["error", filter.error && `${t.error}: ${filter.error}`],
     ["until", filter.until && `≤ ${filter.until.replace("T", " ")}`],
     ["at", bar && formatBucket(bar.fromMs, grain, locale, "long")],
   ].filter((entry): entry is [string, string] => entry[1] !== undefined && entry[1] !== "");

@@ -2,10 +2,10 @@
 import type { Context } from "hono";
 import { listApiKeys } from "../../../../kv/people/api_keys/api_keys.ts";
 import { readRefundsOf } from "../../../../kv/money/ledger/refunds.ts";
-import { netCostMicroVnd, readUsage } from "../../../../kv/money/ledger/usage.ts";
+import { readUsage } from "../../../../kv/money/ledger/usage.ts";
 import { takeCalls } from "../../../usage_api/call_scan.ts";
+import { asksForFailures } from "../../../usage_api/call_filter.ts";
 import { maxUsageDays } from "../../../usage_api/range.ts";
-import { billedTokens, totalUsage } from "../../../usage_api/summary.ts";
 import {
   Card,
   chartAssets,
@@ -28,7 +28,6 @@ import { CallPager, CallTable, LeftOutNotice, LiveNote } from "./call_table.tsx"
 import {
   callFilter,
   FilterBar,
-  fitsFilter,
   readUsageFilter,
   type UsageFilter,
   usageQuery,
@@ -36,10 +35,12 @@ import {
 import { usageTexts } from "./texts.ts";
 import type { AccountId } from "../../../../core/lib/ids/ids.ts";
 import type { KeyValueStore } from "../../../../kv/engine/store/key_value_store.ts";
-import { type Grain, periodBefore } from "../../../usage_api/period.ts";
+import { bucketRange, type Grain, periodBefore, periodOfBar } from "../../../usage_api/period.ts";
 import {
-  metrics,
+  type CallTotals,
+  metricsOf,
   readSeries,
+  readTotals,
   type Series,
   totalsOf,
   withoutEmptyEdges,
@@ -63,8 +64,8 @@ export async function readChart(
   filter: UsageFilter,
   accountId: AccountId | undefined,
 ): Promise<ChartFigures> {
-  const { period, metric, by, keyId, model } = filter;
-  const query = { accountId, period, metric, by, keyId, model };
+  const { period, metric, by, keyId, model, status, error } = filter;
+  const query = { accountId, period, metric, by, keyId, model, status, error };
   const isTimes = metric === "first" || metric === "duration";
   const [series, earlier] = await Promise.all([
     readSeries(kv, query),
@@ -104,9 +105,9 @@ export function UsageChart(
     <section class="card chart-card" id="chart">
       <div class="card-head">
         <nav class="tabs" aria-label={t.figures}>
-          {metrics.map((one) => (
+          {metricsOf(filter).map((one, at) => (
             <a
-              href={`${href({ metric: one === "cost" ? undefined : one })}#chart`}
+              href={`${href({ metric: at === 0 ? undefined : one })}#chart`}
               aria-current={one === metric ? "true" : undefined}
             >
               {t.metrics[one]}
@@ -169,17 +170,16 @@ async function loadCalls(c: Context<DashboardEnv>, deps: DashboardDeps, filter: 
 
 async function loadUsagePage(c: Context<DashboardEnv>, deps: DashboardDeps, filter: UsageFilter) {
   const { account } = c.get("signedIn");
-  const [all, figures, log] = await Promise.all([
-    readUsage(deps.kv, account.id, filter.period.range),
+  const usage = readUsage(deps.kv, account.id, filter.period.range);
+  const bar = filter.at === undefined ? undefined : bucketRange(filter.at);
+  const period = bar === undefined ? filter.period : periodOfBar(filter.period, bar);
+  const [rows, totals, figures, log] = await Promise.all([
+    usage,
+    usage.then((rows) => readTotals(deps.kv, { ...filter, period, accountId: account.id }, rows)),
     readChart(deps.kv, filter, account.id),
     loadCalls(c, deps, filter),
   ]);
-  return {
-    rows: all.filter((row) => fitsFilter(row, filter)),
-    models: [...new Set(all.map((row) => row.model))].sort(),
-    figures,
-    log,
-  };
+  return { models: [...new Set(rows.map((row) => row.model))].sort(), totals, figures, log };
 }
 
 type Loaded = Awaited<ReturnType<typeof loadUsagePage>>;
@@ -220,7 +220,7 @@ export async function usagePage(
       )}
       {filter.period.cut && <Notice tone="warning">{t.tooLong(maxUsageDays)}</Notice>}
       <div id="usage-figures">
-        <Totals loaded={loaded} filter={filter} locale={locale} />
+        <Totals totals={loaded.totals} filter={filter} locale={locale} />
         <UsageChart
           path="/usage"
           filter={filter}
@@ -292,29 +292,36 @@ export async function liveCalls(c: Context<DashboardEnv>, deps: DashboardDeps): 
   );
 }
 
-function Totals({ loaded, filter, locale }: {
-  loaded: Loaded;
+function Totals({ totals, filter, locale }: {
+  totals: CallTotals;
   filter: UsageFilter;
   locale: Locale;
 }) {
   const t = usageTexts[locale];
-  const { rows } = loaded;
-  const total = totalUsage(rows);
-  // Presets of hours have the sums of whole days, which would be more than they say.
-  if (filter.period.preset === "1h" || filter.period.preset === "24h") return null;
+  const { calls, failedCalls, tokens, costMicroVnd, refundedMicroVnd } = totals;
+  if (asksForFailures(filter)) {
+    return (
+      <Stats>
+        <Stat label={t.failed}>{formatCount(failedCalls, locale)}</Stat>
+        <Stat label={t.cost}>{t.notCharged}</Stat>
+      </Stats>
+    );
+  }
   return (
     <Stats>
       <Stat
         label={t.cost}
-        note={total.refundedMicroVnd > 0n
-          ? t.afterRefunds(formatMoneyShort(total.refundedMicroVnd, locale))
+        note={refundedMicroVnd > 0n
+          ? t.afterRefunds(formatMoneyShort(refundedMicroVnd, locale))
           : undefined}
       >
-        <Money microVnd={netCostMicroVnd(total)} locale={locale} />
+        <Money microVnd={costMicroVnd} locale={locale} />
       </Stat>
-      <Stat label={t.calls}>{formatCount(total.calls, locale)}</Stat>
-      <Stat label={t.tokens}>{formatCount(billedTokens(total), locale)}</Stat>
-      <Stat label={t.failed} note={t.failedNote}>{formatCount(total.failedCalls, locale)}</Stat>
+      <Stat label={t.calls}>{formatCount(calls, locale)}</Stat>
+      <Stat label={t.tokens}>{formatCount(tokens, locale)}</Stat>
+      {filter.status === undefined && (
+        <Stat label={t.failed} note={t.failedNote}>{formatCount(failedCalls, locale)}</Stat>
+      )}
     </Stats>
   );
 }

@@ -1,7 +1,6 @@
 /** The overview of an account that has calls: money and its pace, how calls fare, the chart, and the latest calls. */
 import type { Context } from "hono";
 import type { AccountId } from "../../../../core/lib/ids/ids.ts";
-import { durationsIn, quantileMs } from "../../../../core/lib/base/log_histogram.ts";
 import { vietnamDay } from "../../../../core/lib/time/vietnam_time.ts";
 import { listApiKeys } from "../../../../kv/people/api_keys/api_keys.ts";
 import { readRefundsOf } from "../../../../kv/money/ledger/refunds.ts";
@@ -182,8 +181,8 @@ export function Figures({ overview, locale }: { overview: Overview; locale: Loca
   const { balance, rows, today, health } = overview;
   const usual = usualDayMicroVnd(overview);
   const rate = errorRate(health);
-  const p95 = quantileMs(health.calls.latency, 0.95);
-  const median = quantileMs(health.calls.latency, 0.5);
+  const p95 = health.calls.latency.quantileMs(0.95);
+  const median = health.calls.latency.quantileMs(0.5);
   return (
     <Stats>
       <Stat
@@ -212,7 +211,7 @@ export function Figures({ overview, locale }: { overview: Overview; locale: Loca
           {formatPercent(rate, locale)}
         </Stat>
       )}
-      {durationsIn(health.calls.latency) > 0 && (
+      {health.calls.latency.size > 0 && (
         <Stat label={t.duration} note={t.durationNote(formatDuration(median ?? 0, locale))}>
           {formatDuration(p95 ?? 0, locale)}
         </Stat>

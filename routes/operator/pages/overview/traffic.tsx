@@ -1,6 +1,6 @@
 /** The part of the operator's overview about calls: how they fare, top models and customers, and the last errors. */
 import { type Account, getAccount } from "../../../../kv/people/accounts/accounts.ts";
-import { durationsIn, quantileMs } from "../../../../core/lib/base/log_histogram.ts";
+import type { LogHistogram } from "../../../../core/lib/base/log_histogram.ts";
 import type { HourSum } from "../../../../kv/money/receipts/hour_sums.ts";
 import { Card, Money, Notice, Stat, Stats, Time } from "../../../dashboard/components/mod.ts";
 import { formatCount, formatDuration, formatPercent } from "../../../dashboard/text/format.ts";
@@ -87,8 +87,8 @@ export async function readTraffic({ kv }: OperatorDeps, nowMs: number): Promise<
 function TrafficFigures({ health, locale }: { health: Health; locale: Locale }) {
   const t = texts[locale];
   const { calls, refused } = health;
-  const time = (counts: readonly number[], share: number) =>
-    formatDuration(quantileMs(counts, share) ?? 0, locale);
+  const time = (counts: LogHistogram, share: number) =>
+    formatDuration(counts.quantileMs(share) ?? 0, locale);
   return (
     <Stats>
       <Stat
@@ -107,12 +107,12 @@ function TrafficFigures({ health, locale }: { health: Health; locale: Locale }) 
       >
         {formatPercent(errorRate(health) ?? 0, locale)}
       </Stat>
-      {durationsIn(calls.latency) > 0 && (
+      {calls.latency.size > 0 && (
         <Stat label={t.duration} note={t.durationNote(time(calls.latency, 0.5))}>
           {time(calls.latency, 0.95)}
         </Stat>
       )}
-      {durationsIn(calls.firstOutput) > 0 && (
+      {calls.firstOutput.size > 0 && (
         <Stat label={t.first} note={t.durationNote(time(calls.firstOutput, 0.5))}>
           {time(calls.firstOutput, 0.95)}
         </Stat>
