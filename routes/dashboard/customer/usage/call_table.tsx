@@ -108,7 +108,11 @@ export function CallResult({ call, locale }: { call: Call; locale: Locale }) {
   return (
     <>
       <Badge tone="bad">{t.refused}</Badge> <code>{status}</code>
-      {leftOut > 0 && <small class="muted">{t.leftOut(formatCount(leftOut, locale))}</small>}
+      {leftOut > 0 && (
+        <small class="muted" title={t.leftOut(formatCount(leftOut, locale))}>
+          +{formatCount(leftOut, locale)}
+        </small>
+      )}
     </>
   );
 }

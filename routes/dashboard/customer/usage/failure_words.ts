@@ -3,12 +3,18 @@
  * do about it. Clients got the English message.
  */
 import { type ErrorCode, errorTable } from "../../../../core/lib/errors/errors.ts";
+import { failureCodes } from "../../../../core/billing/usage/call_failure.ts";
 import type { RefusedCall } from "../../../../kv/services/calls/refused_calls.ts";
 import { type Call, errorOf } from "../../../usage_api/call_scan.ts";
 import { formatCount, formatMoneyShort } from "../../text/format.ts";
 import { defineTexts, type Locale } from "../../text/i18n.ts";
 import { rateTexts } from "../rate_limits/limit_table.tsx";
 import { usageTexts } from "./texts.ts";
+
+/** Every code that receipts and refused calls can have. */
+export const failureCodesOfPages: readonly string[] = [
+  ...new Set([...Object.keys(errorTable), ...failureCodes]),
+].sort();
 
 /** What happened, and the next step. */
 type Words = readonly [what: string, next: string];
@@ -295,6 +301,13 @@ function reasonOf(code: string, locale: Locale): string {
 export function failureWords(code: string, locale: Locale): FailureWords {
   const t = texts[locale];
   return { what: reasonOf(code, locale), next: isKnown(code) ? t.byCode[code][1] : t.otherwise };
+}
+
+/** Says what a code means, whatever call had it. */
+export function wordsOfCode(code: string, locale: Locale): FailureWords {
+  if (!isKnown(code)) return failureWords(code, locale);
+  const [what, next] = texts[locale].byCode[code];
+  return { what, next };
 }
 
 /** Returns why a call was refused or failed; `undefined` for one that was answered. */

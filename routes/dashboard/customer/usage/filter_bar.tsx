@@ -1,6 +1,4 @@
 /** The filter of pages with a log of calls: a row of chips. What is chosen applies at once, and is in the address. */
-import { errorTable } from "../../../../core/lib/errors/errors.ts";
-import { failureCodes } from "../../../../core/billing/usage/call_failure.ts";
 import {
   bucketRange,
   type Period,
@@ -11,6 +9,7 @@ import {
 import { SelectField, TextField } from "../../components/mod.ts";
 import { formatBucket } from "../../text/format.ts";
 import type { Locale } from "../../text/i18n.ts";
+import { failureCodesOfPages } from "./failure_words.ts";
 import { usageTexts } from "./texts.ts";
 import type { Context } from "hono";
 import { type AccountId, parseId, type RequestId } from "../../../../core/lib/ids/ids.ts";
@@ -158,8 +157,6 @@ function statusChoices(locale: Locale) {
   ];
 }
 
-const errorCodes = [...new Set([...Object.keys(errorTable), ...failureCodes])].sort();
-
 export interface FilterBarProps {
   /** The path of the page. */
   readonly path: string;
@@ -277,7 +274,10 @@ function ChoiceForm({ path, filter, keyNames, models, also, locale }: FilterBarP
         name="error"
         label={t.error}
         value={filter.error ?? ""}
-        options={[all(t.error), ...errorCodes.map((code) => ({ value: code, label: code }))]}
+        options={[
+          all(t.error),
+          ...failureCodesOfPages.map((code) => ({ value: code, label: code })),
+        ]}
       />
       <TextField
         name="until"

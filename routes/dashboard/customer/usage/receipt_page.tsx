@@ -2,33 +2,21 @@
 import type { Context } from "hono";
 import { failureOf } from "../../../../core/billing/usage/call_failure.ts";
 import { parseId } from "../../../../core/lib/ids/ids.ts";
-import {
-  answeringRegion,
-  type AppliedPrice,
-  type Receipt,
-} from "../../../../core/billing/usage/receipt.ts";
+import { billedInputTokens } from "../../../../core/billing/tokens/token_bounds.ts";
+import { answeringRegion, type Receipt } from "../../../../core/billing/usage/receipt.ts";
 import { getApiKey } from "../../../../kv/people/api_keys/api_keys.ts";
 import type { LedgerEntry } from "../../../../kv/money/ledger/ledger.ts";
 import { readRefusedCall, type RefusedCall } from "../../../../kv/services/calls/refused_calls.ts";
 import { readReceipt } from "../../../../kv/money/receipts/receipts.ts";
 import { readRefundsOf } from "../../../../kv/money/ledger/refunds.ts";
-import {
-  Badge,
-  Card,
-  CopyButton,
-  DataTable,
-  Fact,
-  Icon,
-  Money,
-  Time,
-} from "../../components/mod.ts";
+import { Badge, Card, CopyButton, DataTable, Fact, Icon, Time } from "../../components/mod.ts";
 import type { DashboardDeps } from "../../page/deps.ts";
 import { noReceiptPage, notFoundPage } from "../../frame/error_pages.tsx";
-import { formatCount, formatDuration, formatMoney } from "../../text/format.ts";
+import { formatCount, formatDuration } from "../../text/format.ts";
 import type { Locale } from "../../text/i18n.ts";
 import { renderPage } from "../../frame/layout.tsx";
 import type { DashboardEnv } from "../../page/visitor.ts";
-import { hostedToolNames } from "../../text/model_prices.ts";
+import { Bill } from "./receipt_bill.tsx";
 import { OutcomeBadge } from "./call_table.tsx";
 import { failureWords, refusalWords } from "./failure_words.ts";
 import { usageTexts } from "./texts.ts";
@@ -123,7 +111,7 @@ export function RefusedFacts({ call, keyName, locale }: {
         </Fact>
       )}
       <Fact name={t.nextStep}>
-        {next} <a href="/docs/errors">{t.errorGuide}</a>
+        {next} <a href={`/docs/errors#${encodeURIComponent(code)}`}>{t.errorGuide}</a>
       </Fact>
       <Fact name={t.cost}>{t.notCharged}</Fact>
       <Fact name={t.started}>
@@ -142,35 +130,66 @@ export function RefusedFacts({ call, keyName, locale }: {
   );
 }
 
-// The times of a call as bars: each attempt, the first output, and the whole call.
+// The times of a call on one axis: each attempt, and the whole call.
 
+/** A row of the waterfall. Times are in milliseconds after the start of the call. */
 interface Span {
   readonly name: string;
   readonly outcome: string | undefined;
+  readonly tone: "waiting" | "failed" | "whole";
+  readonly fromMs: number;
   readonly ms: number;
+  /** From here on there was output. */
+  readonly outputFromMs?: number;
 }
 
-/** The spans of a call. Attempts may overlap, so a bar is a length and no position. */
-function spansOf(
-  { attempts, firstOutputMs, latencyMs }: Receipt,
-  locale: Locale,
-  namesRoutes: boolean,
-): Span[] {
+/**
+ * The rows of a call. Receipts keep how long an attempt took and not when it began: attempts follow one another, and one
+ * that was answered ended when output began.
+ */
+function spansOf(receipt: Receipt, locale: Locale, namesRoutes: boolean): Span[] {
   const t = usageTexts[locale];
+  const { attempts, firstOutputMs, latencyMs } = receipt;
+  let nextMs = 0;
+  const spans = attempts.map(({ route, outcome, ms }, at): Span => {
+    const name = t.attemptNumber(at + 1) + (namesRoutes ? `: ${route}` : "");
+    const isAnswered = outcome === "ok";
+    const endMs = isAnswered && firstOutputMs !== undefined ? firstOutputMs : nextMs + ms;
+    const fromMs = Math.max(0, Math.min(endMs, latencyMs) - ms);
+    nextMs = fromMs + ms;
+    const span: Span = { name, outcome, tone: isAnswered ? "waiting" : "failed", fromMs, ms };
+    return isAnswered && firstOutputMs !== undefined ? { ...span, outputFromMs: endMs } : span;
+  });
   return [
-    ...attempts.map(({ route, outcome, ms }, at) => ({
-      name: t.attemptNumber(at + 1) + (namesRoutes ? `: ${route}` : ""),
-      outcome,
-      ms,
-    })),
-    ...(firstOutputMs === undefined
-      ? []
-      : [{ name: t.firstOutput, outcome: undefined, ms: firstOutputMs }]),
-    { name: t.latency, outcome: undefined, ms: latencyMs },
+    ...spans,
+    { name: t.wholeCall, outcome: undefined, tone: "whole", fromMs: 0, ms: latencyMs },
   ];
 }
 
-/** The attempts of a call with their times. Customers do not see which routes they used. */
+/** A span between the start and the end of its call. */
+function SpanBar({ span, wholeMs }: { span: Span; wholeMs: number }) {
+  const share = (ms: number) => `${(Math.min(1, ms / wholeMs) * 100).toFixed(2)}%`;
+  const { fromMs, ms, tone, outputFromMs } = span;
+  const leastMs = wholeMs / 200;
+  return (
+    <svg class="timing-bar" aria-hidden="true" focusable="false">
+      <rect class={tone} x={share(fromMs)} width={share(Math.max(ms, leastMs))} height="100%" />
+      {outputFromMs !== undefined && (
+        <>
+          <rect
+            class="output"
+            x={share(outputFromMs)}
+            width={share(Math.max(wholeMs - outputFromMs, leastMs))}
+            height="100%"
+          />
+          <rect class="first" x={share(outputFromMs)} width="2" height="100%" />
+        </>
+      )}
+    </svg>
+  );
+}
+
+/** The attempts of a call as a waterfall. Customers do not see which routes they used. */
 export function Timing({ receipt, locale, namesRoutes = false }: {
   receipt: Receipt;
   locale: Locale;
@@ -179,7 +198,7 @@ export function Timing({ receipt, locale, namesRoutes = false }: {
 }) {
   const t = usageTexts[locale];
   const spans = spansOf(receipt, locale, namesRoutes);
-  const longestMs = Math.max(1, ...spans.map(({ ms }) => ms));
+  const wholeMs = Math.max(1, ...spans.map(({ fromMs, ms }) => fromMs + ms));
   return (
     <DataTable
       label={t.timing}
@@ -187,25 +206,23 @@ export function Timing({ receipt, locale, namesRoutes = false }: {
       columns={[
         {
           head: t.step,
-          cell: ({ name, outcome }) => (
+          cell: ({ name, outcome, outputFromMs }) => (
             <>
               {name} {outcome !== undefined && <code>{outcome}</code>}
+              {outputFromMs !== undefined && (
+                <div class="muted">{t.firstAt(formatDuration(outputFromMs, locale))}</div>
+              )}
             </>
           ),
+        },
+        {
+          head: t.timeline,
+          cell: (span) => <SpanBar span={span} wholeMs={wholeMs} />,
         },
         {
           head: t.latency,
           kind: "number",
           cell: ({ ms }) => formatDuration(ms, locale),
-        },
-        {
-          head: t.share,
-          wideOnly: true,
-          cell: ({ ms }) => (
-            <svg class="timing-bar" aria-hidden="true" focusable="false">
-              <rect width={`${Math.max(0.5, ms / longestMs * 100).toFixed(1)}%`} height="100%" />
-            </svg>
-          ),
         },
       ]}
     />
@@ -272,16 +289,6 @@ export async function receiptPage(
   );
 }
 
-function priceText(price: AppliedPrice, locale: Locale): string {
-  const t = usageTexts[locale];
-  if (price.unit !== "token") {
-    return `${formatMoney(price.perUnitMicroVnd, locale)} ${t.perUnit[price.unit]}`;
-  }
-  const input = formatMoney(price.inputPerMtokMicroVnd, locale);
-  const output = formatMoney(price.outputPerMtokMicroVnd, locale);
-  return input === output ? `${input} ${t.perMtok}` : t.inOut(input, output);
-}
-
 /** The gateway's region, and that of the route that answered where it is another. */
 function regionText(region: string, answeredIn: string | undefined): string {
   return answeredIn === undefined || answeredIn === region ? region : `${region} → ${answeredIn}`;
@@ -296,72 +303,38 @@ export function ReceiptFacts({ receipt, keyName, refund, locale }: {
 }) {
   const t = usageTexts[locale];
   return (
-    <dl class="facts">
-      <Fact name={t.requestId}>
-        <code>{receipt.requestId}</code>{" "}
-        <CopyButton text={receipt.requestId} what={t.requestId} locale={locale} />
-      </Fact>
-      <Fact name={t.outcome}>
-        <OutcomeBadge receipt={receipt} locale={locale} /> <code>{receipt.status}</code>
-      </Fact>
-      <FailureFacts receipt={receipt} locale={locale} />
-      <EndFact receipt={receipt} locale={locale} />
-      <Fact name={t.cost}>
-        <strong>
-          <Money microVnd={receipt.costMicroVnd} locale={locale} exact />
-        </strong>
-        {isFree(receipt) && ` (${t.notCharged})`}
-      </Fact>
-      {refund !== undefined && (
-        <Fact name={t.refunded}>
-          <Money microVnd={refund.amountMicroVnd} locale={locale} exact />,{" "}
-          <Time atMs={refund.atMs} locale={locale} />
+    <>
+      <Bill receipt={receipt} refund={refund} locale={locale} />
+      <dl class="facts">
+        <Fact name={t.requestId}>
+          <code>{receipt.requestId}</code>{" "}
+          <CopyButton text={receipt.requestId} what={t.requestId} locale={locale} />
         </Fact>
-      )}
-      {receipt.shortfallMicroVnd > 0n && (
-        <Fact name={t.shortfall}>
-          <Money microVnd={receipt.shortfallMicroVnd} locale={locale} exact />
+        <Fact name={t.outcome}>
+          <OutcomeBadge receipt={receipt} locale={locale} /> <code>{receipt.status}</code>
         </Fact>
-      )}
-      <Fact name={t.unitPrice}>
-        {priceText(receipt.price, locale)}
-        {receipt.serviceTier !== undefined && ` (${receipt.serviceTier})`}
-      </Fact>
-      {receipt.catalogVersion !== undefined && (
-        <Fact name={t.catalogVersion}>{receipt.catalogVersion}</Fact>
-      )}
-      {receipt.toolCharges?.map((charge) => (
-        <Fact key={charge.tool} name={hostedToolNames[locale][charge.tool]}>
-          {t.usesAt(
-            formatCount(charge.uses, locale),
-            formatMoney(charge.perUseMicroVnd, locale),
-          )}
+        <FailureFacts receipt={receipt} locale={locale} />
+        <EndFact receipt={receipt} locale={locale} />
+        <UsageFacts receipt={receipt} locale={locale} />
+        {receipt.region !== undefined && (
+          <Fact name={t.region}>{regionText(receipt.region, answeringRegion(receipt))}</Fact>
+        )}
+        <Fact name={t.started}>
+          <Time atMs={receipt.startedAtMs} locale={locale} />
         </Fact>
-      ))}
-      <UsageFacts receipt={receipt} locale={locale} />
-      {receipt.region !== undefined && (
-        <Fact name={t.region}>{regionText(receipt.region, answeringRegion(receipt))}</Fact>
-      )}
-      <Fact name={t.started}>
-        <Time atMs={receipt.startedAtMs} locale={locale} />
-      </Fact>
-      <Fact name={t.latency}>{formatDuration(receipt.latencyMs, locale)}</Fact>
-      {receipt.firstOutputMs !== undefined && (
-        <Fact name={t.firstOutput}>{formatDuration(receipt.firstOutputMs, locale)}</Fact>
-      )}
-      <Fact name={t.key}>{keyName}</Fact>
-      <Fact name={t.model}>{receipt.model}</Fact>
-      {receipt.mappedFrom !== undefined && <Fact name={t.mappedFrom}>{receipt.mappedFrom}</Fact>}
-      <Fact name={t.kind}>{t.kinds[receipt.kind]}</Fact>
-      <Fact name={t.style}>{receipt.style}</Fact>
-      <Fact name={t.stream}>{receipt.stream ? t.yes : t.no}</Fact>
-    </dl>
+        <Fact name={t.latency}>{formatDuration(receipt.latencyMs, locale)}</Fact>
+        {receipt.firstOutputMs !== undefined && (
+          <Fact name={t.firstOutput}>{formatDuration(receipt.firstOutputMs, locale)}</Fact>
+        )}
+        <Fact name={t.key}>{keyName}</Fact>
+        <Fact name={t.model}>{receipt.model}</Fact>
+        {receipt.mappedFrom !== undefined && <Fact name={t.mappedFrom}>{receipt.mappedFrom}</Fact>}
+        <Fact name={t.kind}>{t.kinds[receipt.kind]}</Fact>
+        <Fact name={t.style}>{receipt.style}</Fact>
+        <Fact name={t.stream}>{receipt.stream ? t.yes : t.no}</Fact>
+      </dl>
+    </>
   );
-}
-
-/** Whether a call failed at no cost. */
-function isFree(receipt: Receipt): boolean {
-  return receipt.costMicroVnd === 0n && failureOf(receipt) !== undefined;
 }
 
 /** Why a call failed, in the language of the page: receipts keep codes and no messages. */
@@ -378,7 +351,7 @@ function FailureFacts({ receipt, locale }: { receipt: Receipt; locale: Locale })
       </Fact>
       <Fact name={t.reason}>{what}</Fact>
       <Fact name={t.nextStep}>
-        {next} <a href="/docs/errors">{t.errorGuide}</a>
+        {next} <a href={`/docs/errors#${encodeURIComponent(code)}`}>{t.errorGuide}</a>
       </Fact>
     </>
   );
@@ -396,36 +369,22 @@ function EndFact({ receipt: { endCode }, locale }: { receipt: Receipt; locale: L
   );
 }
 
+/** What the bill does not say of the tokens: those that no price counts, and those of reasoning. */
 function UsageFacts({ receipt, locale }: { receipt: Receipt; locale: Locale }) {
   const t = usageTexts[locale];
-  const { usage } = receipt;
-  if (usage === undefined) {
-    return <Fact name={t.units}>{formatCount(receipt.units, locale)}</Fact>;
-  }
+  const { usage, costMicroVnd, shortfallMicroVnd } = receipt;
+  if (usage === undefined) return null;
   const count = (tokens: number) => formatCount(tokens, locale);
-  const parts = ([
-    [t.audioIn, usage.inputAudio ?? 0],
-    [t.imageIn, usage.inputImage ?? 0],
-    [t.audioOut, usage.outputAudio ?? 0],
-    [t.imageOut, usage.outputImage ?? 0],
-  ] as const).filter(([, tokens]) => tokens > 0);
+  const isBilled = receipt.price.unit === "token" && costMicroVnd + shortfallMicroVnd > 0n;
   return (
     <>
-      <Fact name={t.freshInput}>{count(usage.input)}</Fact>
-      {usage.cacheRead > 0 && <Fact name={t.cacheRead}>{count(usage.cacheRead)}</Fact>}
-      {usage.cacheWrite > 0 && (
-        <Fact name={t.cacheWrite}>
-          {count(usage.cacheWrite)}
-          {usage.cacheWriteHour !== undefined &&
-            ` (${t.cacheHour}: ${count(usage.cacheWriteHour)})`}
-        </Fact>
+      {!isBilled && (
+        <>
+          <Fact name={t.inputTokens}>{count(billedInputTokens(usage))}</Fact>
+          <Fact name={t.outputTokens}>{count(usage.output)}</Fact>
+        </>
       )}
-      <Fact name={t.outputTokens}>
-        {count(usage.output)}
-        {usage.reasoning > 0 && ` (${t.reasoning}: ${count(usage.reasoning)})`}
-      </Fact>
-      {parts.map(([name, tokens]) => <Fact key={name} name={name}>{count(tokens)}</Fact>)}
-      <Fact name={t.estimated}>{receipt.estimated ? t.estimatedValue : t.reportedValue}</Fact>
+      {usage.reasoning > 0 && <Fact name={t.reasoning}>{count(usage.reasoning)}</Fact>}
     </>
   );
 }

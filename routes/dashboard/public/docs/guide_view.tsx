@@ -21,13 +21,17 @@ export function Marked({ text }: { text: string }) {
   return <>{inlines(text).map(piece)}</>;
 }
 
-function SectionTable({ rows: [head = [], ...rows], label }: {
+function SectionTable({ rows: [head = [], ...rows], label, hasCodes = false }: {
   rows: readonly (readonly string[])[];
   label: string;
+  hasCodes?: boolean | undefined;
 }) {
   const columns = head.map((text, place): Column<readonly string[]> => ({
     head: text,
-    cell: (row) => <Marked text={row[place] ?? ""} />,
+    cell: (row) =>
+      hasCodes && place === 0
+        ? <code id={row[0]}>{row[0]}</code>
+        : <Marked text={row[place] ?? ""} />,
   }));
   return <DataTable label={label} columns={columns} rows={rows} />;
 }
@@ -41,7 +45,9 @@ function Section({ section, locale }: { section: GuideSection; locale: Locale })
           <Marked text={paragraph} />
         </p>
       ))}
-      {section.table !== undefined && <SectionTable rows={section.table} label={section.title} />}
+      {section.table !== undefined && (
+        <SectionTable rows={section.table} label={section.title} hasCodes={section.hasCodes} />
+      )}
       {section.code?.map(({ name, code }) => (
         <div class="snippet">
           <h3>{name}</h3>

@@ -1,5 +1,7 @@
 /** Errors, retries and idempotency. */
 import { errorTable } from "../../../../../core/lib/errors/errors.ts";
+import { failureCodesOfPages, wordsOfCode } from "../../../customer/usage/failure_words.ts";
+import type { Locale } from "../../../text/i18n.ts";
 import type { Guide } from "./guide.ts";
 
 /** Statuses with the type and codes that they have, as rows of a table. */
@@ -10,6 +12,14 @@ function statusRows(): string[][] {
     codes.map(([code]) => `\`${code}\``).join(", "),
     codes.some(([, { retry }]) => retry) ? "✓" : "–",
   ]);
+}
+
+/** Every code, with the words of receipts. */
+function codeRows(locale: Locale): string[][] {
+  return failureCodesOfPages.map((code) => {
+    const { what, next } = wordsOfCode(code, locale);
+    return [code, what, next];
+  });
 }
 
 const idempotentCall = `answer = client.chat.completions.create(
@@ -54,6 +64,12 @@ export const errors: Guide = {
           code: [{ name: "Python", code: idempotentCall }],
         },
         {
+          title: "Codes",
+          text: ["What each code means, and what to do. Receipts link here."],
+          table: [["Code", "What happened", "What to do"], ...codeRows("en")],
+          hasCodes: true,
+        },
+        {
           title: "Ask for help",
           text: [
             "Name the `x-request-id` of the answer. Prompts and answers are not stored, so nobody can look them up.",
@@ -92,6 +108,12 @@ export const errors: Guide = {
             "Gửi `Idempotency-Key` với mọi POST có tính tiền. Trong 24 giờ, cùng mã đó với cùng đường dẫn và nội dung chỉ bị tính một lần: khi lượt đầu đang chạy, lượt lặp lại nhận cùng câu trả lời.",
           ],
           code: [{ name: "Python", code: idempotentCall }],
+        },
+        {
+          title: "Mã lỗi",
+          text: ["Mỗi mã nghĩa là gì, và nên làm gì. Biên nhận dẫn tới đây."],
+          table: [["Mã", "Chuyện gì đã xảy ra", "Nên làm gì"], ...codeRows("vi")],
+          hasCodes: true,
         },
         {
           title: "Cần hỗ trợ",

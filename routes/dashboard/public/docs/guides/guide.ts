@@ -23,6 +23,8 @@ export interface GuideSection {
   readonly code?: readonly GuideCode[];
   /** Rows of a table; the first is its head. */
   readonly table?: readonly (readonly string[])[];
+  /** The first cell of a row is a code, which an address can name as its fragment. */
+  readonly hasCodes?: true;
 }
 
 /** A guide in one language. */

@@ -1,0 +1,215 @@
+/** The charge of a call, read like a bill: lines of count × price that add up to the sum. */
+import {
+  type ChargedItem,
+  type ChargeLine,
+  chargeLines,
+} from "../../../../core/billing/charge_lines.ts";
+import { failureOf } from "../../../../core/billing/usage/call_failure.ts";
+import type { Receipt } from "../../../../core/billing/usage/receipt.ts";
+import type { TokenBucket } from "../../../../core/billing/tariff.ts";
+import type { LedgerEntry } from "../../../../kv/money/ledger/ledger.ts";
+import { DataTable, Money, Time } from "../../components/mod.ts";
+import { formatCount } from "../../text/format.ts";
+import { defineTexts, type Locale } from "../../text/i18n.ts";
+import { hostedToolNames } from "../../text/model_prices.ts";
+
+type Unit = (ChargedItem & { readonly kind: "units" })["unit"];
+
+interface BillTexts {
+  readonly bill: string;
+  readonly item: string;
+  readonly count: string;
+  readonly price: string;
+  readonly amount: string;
+  readonly buckets: Readonly<Record<TokenBucket, string>>;
+  readonly units: Readonly<Record<Unit, string>>;
+  readonly difference: string;
+  readonly shortfall: string;
+  readonly charged: string;
+  readonly notCharged: string;
+  readonly refunded: string;
+  readonly perMtok: string;
+  readonly counted: string;
+  readonly reported: string;
+  readonly version: (version: string) => string;
+  readonly tier: (name: string) => string;
+}
+
+const texts = defineTexts<BillTexts>({
+  en: {
+    bill: "Charge",
+    item: "Item",
+    count: "Count",
+    price: "Price",
+    amount: "Amount",
+    buckets: {
+      input: "Uncached input tokens",
+      cache_read: "Cache read tokens",
+      cache_write: "Cache write tokens",
+      cache_write_1h: "Cache write tokens, kept for 1 h",
+      input_audio: "Audio input tokens",
+      input_image: "Image input tokens",
+      output: "Output tokens",
+      output_audio: "Audio output tokens",
+      output_image: "Image output tokens",
+    },
+    units: {
+      request: "Calls",
+      image: "Images",
+      video: "Videos",
+      second: "Seconds",
+      search: "Searches",
+    },
+    difference: "Adjustment",
+    shortfall: "Not covered by the wallet",
+    charged: "Charged",
+    notCharged: "Not charged",
+    refunded: "Refunded",
+    perMtok: "Token prices are per 1M tokens.",
+    counted: "Tokens estimated by us.",
+    reported: "Tokens counted by the provider.",
+    version: (version) => `Catalogue version ${version}.`,
+    tier: (name) => `Service tier ${name}.`,
+  },
+  vi: {
+    bill: "Phí",
+    item: "Khoản",
+    count: "Số lượng",
+    price: "Đơn giá",
+    amount: "Thành tiền",
+    buckets: {
+      input: "Token đầu vào ngoài cache",
+      cache_read: "Token đọc bộ nhớ đệm (cache)",
+      cache_write: "Token ghi bộ nhớ đệm (cache)",
+      cache_write_1h: "Token ghi bộ nhớ đệm (cache), giữ 1 giờ",
+      input_audio: "Token đầu vào âm thanh",
+      input_image: "Token đầu vào hình ảnh",
+      output: "Token đầu ra",
+      output_audio: "Token đầu ra âm thanh",
+      output_image: "Token đầu ra hình ảnh",
+    },
+    units: {
+      request: "Lượt gọi",
+      image: "Ảnh",
+      video: "Video",
+      second: "Giây",
+      search: "Lượt tìm",
+    },
+    difference: "Điều chỉnh",
+    shortfall: "Ví không đủ trả",
+    charged: "Đã tính phí",
+    notCharged: "Không tính phí",
+    refunded: "Đã hoàn tiền",
+    perMtok: "Giá token tính trên 1 triệu token.",
+    counted: "Số token do chúng tôi ước tính.",
+    reported: "Số token do nhà cung cấp báo.",
+    version: (version) => `Danh mục phiên bản ${version}.`,
+    tier: (name) => `Hạng dịch vụ ${name}.`,
+  },
+});
+
+function nameOf(item: ChargedItem, locale: Locale): string {
+  switch (item.kind) {
+    case "tokens":
+      return texts[locale].buckets[item.bucket];
+    case "units":
+      return texts[locale].units[item.unit];
+    case "tool":
+      return hostedToolNames[locale][item.tool];
+  }
+}
+
+/** A row that is no line: a name and an amount. */
+function SumRow({ name, microVnd, locale }: { name: string; microVnd: bigint; locale: Locale }) {
+  return (
+    <tr>
+      <td colspan={3}>{name}</td>
+      <td class="number">
+        <Money microVnd={microVnd} locale={locale} exact />
+      </td>
+    </tr>
+  );
+}
+
+/** What was charged, line by line. */
+export function Bill({ receipt, refund, locale }: {
+  receipt: Receipt;
+  refund: LedgerEntry | undefined;
+  locale: Locale;
+}) {
+  const t = texts[locale];
+  const { costMicroVnd, shortfallMicroVnd } = receipt;
+  const { lines, differenceMicroVnd } = chargeLines(receipt);
+  const isFree = costMicroVnd === 0n && failureOf(receipt) !== undefined;
+  const sums = (
+    <>
+      {differenceMicroVnd !== 0n && (
+        <SumRow name={t.difference} microVnd={differenceMicroVnd} locale={locale} />
+      )}
+      {shortfallMicroVnd > 0n && (
+        <SumRow name={t.shortfall} microVnd={-shortfallMicroVnd} locale={locale} />
+      )}
+      <tr class="bill-sum">
+        <td colspan={3}>{isFree ? t.notCharged : t.charged}</td>
+        <td class="number">
+          <Money microVnd={costMicroVnd} locale={locale} exact />
+        </td>
+      </tr>
+      {refund !== undefined && (
+        <tr>
+          <td colspan={3}>
+            {t.refunded}, <Time atMs={refund.atMs} locale={locale} />
+          </td>
+          <td class="number">
+            <Money microVnd={refund.amountMicroVnd} locale={locale} exact signed />
+          </td>
+        </tr>
+      )}
+    </>
+  );
+  return (
+    <div class="bill">
+      <DataTable<ChargeLine>
+        label={t.bill}
+        rows={lines}
+        edges={{ first: null, last: sums }}
+        columns={[
+          { head: t.item, cell: ({ item }) => nameOf(item, locale) },
+          {
+            head: t.count,
+            kind: "number",
+            cell: ({ count }) => formatCount(count, locale),
+          },
+          {
+            head: t.price,
+            kind: "number",
+            cell: ({ priceMicroVnd }) => (
+              <>
+                <span class="muted">×</span>{" "}
+                <Money microVnd={priceMicroVnd} locale={locale} exact />
+              </>
+            ),
+          },
+          {
+            head: t.amount,
+            kind: "number",
+            cell: ({ amountMicroVnd }) => <Money microVnd={amountMicroVnd} locale={locale} exact />,
+          },
+        ]}
+      />
+      <BillNote receipt={receipt} locale={locale} />
+    </div>
+  );
+}
+
+function BillNote({ receipt, locale }: { receipt: Receipt; locale: Locale }) {
+  const t = texts[locale];
+  const { usage, estimated, price, catalogVersion, serviceTier } = receipt;
+  const notes = [
+    price.unit === "token" && receipt.costMicroVnd > 0n && t.perMtok,
+    serviceTier !== undefined && t.tier(serviceTier),
+    catalogVersion !== undefined && t.version(formatCount(catalogVersion, locale)),
+    usage !== undefined && (estimated ? t.counted : t.reported),
+  ].filter((note) => note !== false);
+  return notes.length === 0 ? null : <p class="muted">{notes.join(" ")}</p>;
+}
