@@ -148,7 +148,7 @@ async function callAndRead({ address }: Journey, page: Page, apiKey: string): Pr
   assertEquals(page.url(), `${address}/receipts/${answer._request_id}`);
   const used = answer.usage!;
   const cost = (used.prompt_tokens + used.completion_tokens) * 8_300 / 1_000_000;
-  await page.locator(".facts").getByText(`₫${cost}`).waitFor();
+  await page.locator(".bill-sum").getByText(`₫${cost}`).waitFor();
 }
 
 async function useThePlayground(page: Page): Promise<void> {

@@ -1,8 +1,12 @@
-/** Finds the rate limits of an account and its keys, with what is used of them now, for pages. */
+/** Finds the limits of an account and its keys, with what is used of them now, for pages. */
 import type { Model } from "../../../core/catalog/catalog.ts";
+import { microVndPerVnd } from "../../../core/billing/money/micro_vnd.ts";
+import type { Receipt } from "../../../core/billing/usage/receipt.ts";
 import {
+  type LimitName,
   type LimitSubject,
-  type RateLimitName,
+  periodLimitsOf,
+  type PeriodMeter,
   rateLimitNames,
 } from "../../../core/limits/limit_table.ts";
 import type { RateBook } from "../../../core/limits/rate_book.ts";
@@ -12,7 +16,9 @@ import {
   rateSubjects,
 } from "../../../core/limits/rate_limits.ts";
 import type { Account } from "../../../kv/people/accounts/accounts.ts";
+import { netCostMicroVnd, type UsageRow } from "../../../kv/money/ledger/usage.ts";
 import type { ApiKeyRecord } from "../../../kv/people/api_keys/api_keys.ts";
+import { amountsOf } from "../../../kv/services/limits/limit_book.ts";
 
 /** The rate limits of a gateway, as its pages see them. */
 export interface RateView {
@@ -29,7 +35,8 @@ export interface LimitInUse {
   readonly scope: LimitSubject;
   /** The model of limits that bind single models. */
   readonly model: string | undefined;
-  readonly name: RateLimitName;
+  readonly name: LimitName;
+  /** Money in VND. */
   readonly limit: number;
   readonly used: number;
 }
@@ -90,4 +97,41 @@ export async function limitsInUse(
       return limit === undefined ? [] : [{ scope, model, name, limit, used }];
     })
   );
+}
+
+/** How an amount of a day or month is shown. */
+const shownAmount: Record<PeriodMeter, (amount: bigint) => number> = {
+  money: (microVnd) => Number(microVnd / microVndPerVnd),
+  images: Number,
+};
+
+/**
+ * Lists the limits of a day or month that a key sets, with what its calls have used of them, refunds taken off.
+ *
+ * @param rows usage of its account, at least since the begin of the month of `today`
+ * @param today `YYYY-MM-DD`, Vietnam time
+ */
+export function periodLimitsInUse(
+  key: ApiKeyRecord,
+  rows: readonly UsageRow[],
+  today: string,
+  kindOf: (model: string) => Receipt["kind"] | undefined,
+): LimitInUse[] {
+  const month = today.slice(0, 7);
+  return periodLimitsOf(key).map(({ limitName, meter, window, limit }) => {
+    let used = 0n;
+    for (const { keyId, day, model, usage } of rows) {
+      if (keyId !== key.id || !(window === "day" ? day === today : day.startsWith(month))) continue;
+      const costMicroVnd = netCostMicroVnd(usage);
+      used += amountsOf({ kind: kindOf(model), units: usage.units, costMicroVnd })[meter];
+    }
+    const shown = shownAmount[meter];
+    return {
+      scope: "key",
+      model: undefined,
+      name: limitName,
+      limit: shown(limit),
+      used: shown(used),
+    };
+  });
 }

@@ -23,10 +23,10 @@ import type { DashboardDeps } from "../../page/deps.ts";
 import { formatCount } from "../../text/format.ts";
 import { renderPage } from "../../frame/layout.tsx";
 import { shiftDay } from "../../../usage_api/range.ts";
-import { dayBars, totalUsage } from "../../../usage_api/summary.ts";
+import { dayBars, totalUsage, usageSince } from "../../../usage_api/summary.ts";
 import type { DashboardEnv, Visitor } from "../../page/visitor.ts";
-import { LimitTable, rateTexts } from "../rate_limits/limit_table.tsx";
-import { type LimitInUse, limitsInUse } from "../../page/rate_view.ts";
+import { LimitTable } from "../rate_limits/limit_table.tsx";
+import { type LimitInUse, limitsInUse, periodLimitsInUse } from "../../page/rate_view.ts";
 import { KeyFields, type KeyFormErrors, keyFormOf, type KeyFormValues } from "./key_form.tsx";
 import { KeyState } from "./key_list.tsx";
 import { keyTexts } from "./texts.ts";
@@ -56,7 +56,11 @@ export async function keyDetailPage(
   const active = isActive(record, deps.clock.nowMs());
   const refused = state.passwordError ?? state.form;
   const { account } = c.get("signedIn");
-  const limits = await limitsInUse(deps.rates, { account, key: record });
+  const [usage, rates] = await Promise.all([
+    loadUsage(deps, record),
+    limitsInUse(deps.rates, { account, key: record }),
+  ]);
+  const limits = [...usage.limits, ...rates];
   const options = {
     title: record.name,
     lead: (
@@ -73,8 +77,8 @@ export async function keyDetailPage(
     <>
       {state.saved === true && <Notice tone="success">{t.saved}</Notice>}
       {active && <ShowKey visitor={visitor} record={record} state={state} />}
-      <KeyUsage {...await loadUsage(deps, record)} locale={locale} />
-      {active && <KeyRates limits={limits} locale={locale} />}
+      <KeyUsage {...usage} locale={locale} />
+      {active && <KeyLimits limits={limits} locale={locale} />}
       {active && <Settings visitor={visitor} deps={deps} record={record} state={state} />}
       {active && (
         <div class="columns">
@@ -145,9 +149,16 @@ function ShowKey({ visitor, record, state }: PartProps & { state: KeyDetailState
 async function loadUsage(deps: DashboardDeps, record: ApiKeyRecord) {
   const today = vietnamDay(deps.clock.nowMs());
   const range = { fromDay: shiftDay(today, -29), toDay: today };
-  const all = await readUsage(deps.kv, record.accountId, range);
+  // A month may have had a day more.
+  const fromDay = shiftDay(today, -30);
+  const all = await readUsage(deps.kv, record.accountId, { fromDay, toDay: today });
   const rows = all.filter((row) => row.keyId === record.id);
-  return { total: totalUsage(rows), bars: dayBars(rows, range) };
+  const shown = usageSince(rows, range.fromDay);
+  return {
+    total: totalUsage(shown),
+    bars: dayBars(shown, range),
+    limits: periodLimitsInUse(record, rows, today, (id) => deps.catalog.find(id)?.kind),
+  };
 }
 
 type LoadedUsage = Awaited<ReturnType<typeof loadUsage>>;
@@ -167,14 +178,14 @@ function KeyUsage({ total, bars, locale }: LoadedUsage & { locale: Visitor["loca
   );
 }
 
-function KeyRates(
+function KeyLimits(
   { limits, locale }: { limits: readonly LimitInUse[]; locale: Visitor["locale"] },
 ) {
-  const t = rateTexts[locale];
+  const t = keyTexts[locale];
   if (limits.length === 0) return null;
   return (
-    <Card title={t.title}>
-      <p class="muted">{t.now}</p>
+    <Card title={t.limits}>
+      <p class="muted">{t.limitsNow}</p>
       <LimitTable limits={limits} locale={locale} />
     </Card>
   );
@@ -185,7 +196,7 @@ function Settings(
 ) {
   const t = keyTexts[visitor.locale];
   return (
-    <Card title={t.settings}>
+    <Card title={t.settings} id="limits">
       <PostForm visitor={visitor} action={`/keys/${record.id}`}>
         <KeyFields
           values={state.form?.values ?? keyFormOf(record)}
@@ -205,7 +216,7 @@ function Settings(
 function Rotate({ visitor, record }: PartProps) {
   const t = keyTexts[visitor.locale];
   return (
-    <Card title={t.rotate}>
+    <Card title={t.rotate} id="rotate">
       <p class="muted">{t.rotateText}</p>
       {record.previous !== undefined && Number.isFinite(record.previous.untilMs) && (
         <p>
@@ -234,7 +245,7 @@ function Rotate({ visitor, record }: PartProps) {
 function Revoke({ visitor, record }: PartProps) {
   const t = keyTexts[visitor.locale];
   return (
-    <Card title={t.revoke}>
+    <Card title={t.revoke} id="revoke">
       <p class="muted">{t.revokeText}</p>
       <PostForm
         visitor={visitor}

@@ -21,10 +21,18 @@ import { renderPage } from "../../frame/layout.tsx";
 import { shiftDay } from "../../../usage_api/range.ts";
 import { usageBy, usageSince } from "../../../usage_api/summary.ts";
 import type { DashboardEnv } from "../../page/visitor.ts";
+import { type LimitInUse, periodLimitsInUse } from "../../page/rate_view.ts";
+import { type Call, errorOf, takeCalls } from "../../../usage_api/call_scan.ts";
+import { dayMs } from "../../../../core/lib/time/durations.ts";
+import { LimitBars } from "../rate_limits/limit_table.tsx";
+import { sharedOf } from "../usage/call_table.tsx";
 import { keyTexts } from "./texts.ts";
 
 /** Days searched for the last use of a key. */
 const lastUseDays = 90;
+/** Days searched for the last error of a key, and the newest errors of the account that are looked at. */
+const lastErrorDays = 7;
+const recentErrors = 100;
 /** Newest receipts searched for the minute of the last use; older uses are known by day. */
 const recentReceipts = 100;
 
@@ -34,17 +42,31 @@ interface ListedKey {
   readonly usage: Usage;
   /** Returns the time of the last use: to the minute if it is recent, else the start of its day. */
   readonly lastUsed: { readonly atMs: number; readonly dateOnly: boolean } | undefined;
+  readonly limits: readonly LimitInUse[];
+  /** The newest of the recent errors of the account that is one of this key. */
+  readonly lastError: Call | undefined;
 }
 
 async function loadKeys(deps: DashboardDeps, c: Context<DashboardEnv>): Promise<ListedKey[]> {
   const { account } = c.get("signedIn");
   const nowMs = deps.clock.nowMs();
   const today = vietnamDay(nowMs);
-  const [records, rows, { receipts }] = await Promise.all([
+  const [records, rows, { receipts }, errors] = await Promise.all([
     listApiKeys(deps.kv, account.id),
     readUsage(deps.kv, account.id, { fromDay: shiftDay(today, 1 - lastUseDays), toDay: today }),
     listReceipts(deps.kv, account.id, { limit: recentReceipts }),
+    takeCalls(deps.kv, {
+      accountId: account.id,
+      fromMs: nowMs - lastErrorDays * dayMs,
+      untilMs: nowMs + 1,
+      status: "error",
+    }, recentErrors),
   ]);
+  const lastErrors = new Map<string, Call>();
+  for (const call of errors.calls) {
+    const { keyId } = sharedOf(call);
+    if (!lastErrors.has(keyId)) lastErrors.set(keyId, call);
+  }
   const month = new Map(usageBy(usageSince(rows, shiftDay(today, -29)), (row) => row.keyId));
   const lastDays = new Map<string, string>();
   for (const { keyId, day } of rows) {
@@ -61,6 +83,8 @@ async function loadKeys(deps: DashboardDeps, c: Context<DashboardEnv>): Promise<
       record,
       active: isActive(record, nowMs),
       usage: month.get(record.id) ?? nothingUsed,
+      limits: periodLimitsInUse(record, rows, today, (id) => deps.catalog.find(id)?.kind),
+      lastError: lastErrors.get(record.id),
       lastUsed: atMs !== undefined
         ? { atMs, dateOnly: false }
         : day !== undefined
@@ -81,6 +105,46 @@ export function KeyState({ record, active, locale }: {
   return <Badge tone="neutral">{record.revokedAtMs === undefined ? t.expired : t.revoked}</Badge>;
 }
 
+function LastError({ call, locale }: { call: Call; locale: Locale }) {
+  return (
+    <>
+      <a href={`/receipts/${call.requestId}`}>
+        <code>{errorOf(call) ?? String(sharedOf(call).status)}</code>
+      </a>{" "}
+      <small class="muted">
+        <Time atMs={sharedOf(call).atMs} locale={locale} relative />
+      </small>
+    </>
+  );
+}
+
+/** What one does with a key: links to its calls and to the parts of its page. */
+function KeyMenu({ record, active, locale }: {
+  record: ApiKeyRecord;
+  active: boolean;
+  locale: Locale;
+}) {
+  const t = keyTexts[locale];
+  const page = `/keys/${record.id}`;
+  return (
+    <details class="menu row-menu">
+      <summary aria-label={t.actsOf(record.name)}>
+        <span aria-hidden="true">⋯</span>
+      </summary>
+      <nav aria-label={t.actsOf(record.name)}>
+        <a href={`/usage?key=${record.id}`}>{t.requests}</a>
+        {active && (
+          <>
+            <a href={`${page}#limits`}>{t.limits}</a>
+            <a href={`${page}#rotate`}>{t.rotate}</a>
+            <a href={`${page}#revoke`}>{t.revoke}</a>
+          </>
+        )}
+      </nav>
+    </details>
+  );
+}
+
 function KeyTable({ keys, label, locale }: {
   keys: readonly ListedKey[];
   label: string;
@@ -95,14 +159,15 @@ function KeyTable({ keys, label, locale }: {
         {
           head: t.name,
           cell: ({ record }) => (
-            <a href={`/keys/${record.id}`} aria-label={t.details(record.name)}>{record.name}</a>
+            <>
+              <a href={`/keys/${record.id}`} aria-label={t.details(record.name)}>{record.name}</a>
+              <div class="nowrap">
+                <small class="muted">
+                  <code>{record.masked}</code>
+                </small>
+              </div>
+            </>
           ),
-        },
-        {
-          head: t.key,
-          kind: "one-line",
-          wideOnly: true,
-          cell: ({ record }) => <code>{record.masked}</code>,
         },
         {
           head: t.state,
@@ -129,10 +194,24 @@ function KeyTable({ keys, label, locale }: {
           cell: ({ usage }) => <Money microVnd={netCostMicroVnd(usage)} locale={locale} />,
         },
         {
-          head: t.created,
+          head: t.limits,
+          cell: ({ limits }) =>
+            limits.length === 0
+              ? <span class="muted">{t.noLimits}</span>
+              : <LimitBars limits={limits} locale={locale} />,
+        },
+        {
+          head: t.lastError,
+          cell: ({ lastError }) =>
+            lastError === undefined
+              ? <span class="muted">–</span>
+              : <LastError call={lastError} locale={locale} />,
+        },
+        {
+          head: t.acts,
           kind: "one-line",
-          wideOnly: true,
-          cell: ({ record }) => <Time atMs={record.createdAtMs} locale={locale} dateOnly />,
+          hiddenHead: true,
+          cell: ({ record, active }) => <KeyMenu record={record} active={active} locale={locale} />,
         },
       ]}
     />

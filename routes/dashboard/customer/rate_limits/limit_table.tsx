@@ -1,14 +1,19 @@
 /**
- * Shows rate limits and what is used of them now.
+ * Shows limits and what is used of them now.
  *
- * - Folder `routes/dashboard/customer/rate_limits/`: the table of rate limits and of what is used of them.
+ * - Folder `routes/dashboard/customer/rate_limits/`: the table of limits and of what is used of them.
  * - In: limits in use, as `routes/dashboard/page/rate_view.ts` finds them.
  * - Out: markup and texts.
  * - Never: admits or refuses a call, or reads the store.
  */
-import type { LimitName, LimitSubject } from "../../../../core/limits/limit_table.ts";
+import { microVndPerVnd } from "../../../../core/billing/money/micro_vnd.ts";
+import {
+  type LimitName,
+  type LimitSubject,
+  limitTable,
+} from "../../../../core/limits/limit_table.ts";
 import { DataTable } from "../../components/mod.ts";
-import { formatCount } from "../../text/format.ts";
+import { formatCount, formatMoneyShort } from "../../text/format.ts";
 import { defineTexts, type Locale } from "../../text/i18n.ts";
 import type { LimitInUse } from "../../page/rate_view.ts";
 
@@ -33,6 +38,15 @@ export const rateTexts = defineTexts({
       monthlyLimit: "Most per month, in ₫",
       imagesPerDay: "Images per day",
     } satisfies Record<LimitName, string>,
+    inShort: {
+      requestsPerMinute: (used, limit) => `${used} of ${limit} calls a minute`,
+      tokensPerMinute: (used, limit) => `${used} of ${limit} tokens a minute`,
+      vndPerHour: (used, limit) => `${used} of ${limit} an hour`,
+      callsAtOnce: (used, limit) => `${used} of ${limit} calls at once`,
+      dailyLimit: (used, limit) => `${used} of ${limit} a day`,
+      monthlyLimit: (used, limit) => `${used} of ${limit} a month`,
+      imagesPerDay: (used, limit) => `${used} of ${limit} images a day`,
+    } satisfies Record<LimitName, (used: string, limit: string) => string>,
     scopes: {
       account: "This account",
       key: "This key",
@@ -61,6 +75,15 @@ export const rateTexts = defineTexts({
       monthlyLimit: "Tối đa mỗi tháng, ₫",
       imagesPerDay: "Số ảnh mỗi ngày",
     },
+    inShort: {
+      requestsPerMinute: (used, limit) => `${used} / ${limit} lượt gọi mỗi phút`,
+      tokensPerMinute: (used, limit) => `${used} / ${limit} token mỗi phút`,
+      vndPerHour: (used, limit) => `${used} / ${limit} mỗi giờ`,
+      callsAtOnce: (used, limit) => `${used} / ${limit} lượt gọi cùng lúc`,
+      dailyLimit: (used, limit) => `${used} / ${limit} mỗi ngày`,
+      monthlyLimit: (used, limit) => `${used} / ${limit} mỗi tháng`,
+      imagesPerDay: (used, limit) => `${used} / ${limit} ảnh mỗi ngày`,
+    },
     scopes: {
       account: "Tài khoản này",
       key: "Khoá API này",
@@ -82,6 +105,49 @@ const wholeUse = 0.5;
 function whose({ scope, model }: LimitInUse, locale: Locale): string {
   const t = rateTexts[locale];
   return model === undefined ? t.scopes[scope] : t.ofModel(model);
+}
+
+/** The share of a limit that is used: amber from 80 %, red at the limit. */
+function LimitMeter({ name, used, limit, locale }: LimitInUse & { readonly locale: Locale }) {
+  return (
+    <meter
+      class="limit-meter"
+      aria-label={rateTexts[locale].names[name]}
+      min={0}
+      max={limit}
+      low={limit * highShare}
+      high={limit - wholeUse}
+      optimum={0}
+      value={Math.min(used, limit)}
+    />
+  );
+}
+
+/** What is used and the limit, money as money. */
+function inFigures({ name, used, limit }: LimitInUse, locale: Locale): [string, string] {
+  const written = (amount: number) =>
+    limitTable[name].meter === "money"
+      ? formatMoneyShort(BigInt(Math.round(amount)) * microVndPerVnd, locale)
+      : formatCount(amount, locale);
+  return [written(used), written(limit)];
+}
+
+/** Limits in a cell of another table: each a line over its bar. */
+export function LimitBars({ limits, locale }: {
+  readonly limits: readonly LimitInUse[];
+  readonly locale: Locale;
+}) {
+  const t = rateTexts[locale];
+  return (
+    <ul class="limit-bars">
+      {limits.map((row) => (
+        <li>
+          <small>{t.inShort[row.name](...inFigures(row, locale))}</small>
+          <LimitMeter {...row} locale={locale} />
+        </li>
+      ))}
+    </ul>
+  );
 }
 
 /** A table of limits, one row each. */
@@ -107,18 +173,7 @@ export function LimitTable({ limits, locale }: {
           head: t.share,
           wideOnly: true,
           hiddenHead: true,
-          cell: ({ name, used, limit }) => (
-            <meter
-              class="limit-meter"
-              aria-label={t.names[name]}
-              min={0}
-              max={limit}
-              low={limit * highShare}
-              high={limit - wholeUse}
-              optimum={0}
-              value={Math.min(used, limit)}
-            />
-          ),
+          cell: (row) => <LimitMeter {...row} locale={locale} />,
         },
       ]}
     />

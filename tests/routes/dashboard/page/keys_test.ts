@@ -9,7 +9,14 @@ import { createAccount } from "../../../../kv/people/accounts/accounts.ts";
 import { updateApiKey } from "../../../../kv/people/api_keys/api_key_changes.ts";
 import { listApiKeys } from "../../../../kv/people/api_keys/api_keys.ts";
 import { apiKeyKey } from "../../../../kv/engine/schema/keys.ts";
-import { openDashboardWorld, testPassword } from "../../../support/worlds/dashboard_world.ts";
+import { dayMs, minuteMs } from "../../../../core/lib/time/durations.ts";
+import type { ReceiptDraft } from "../../../../kv/money/wallet/mod.ts";
+import {
+  openDashboardWorld,
+  requestIdAt,
+  testPassword,
+} from "../../../support/worlds/dashboard_world.ts";
+import { draftOf, mustReserve, topUp } from "../../../support/worlds/money_world.ts";
 import { makeKey, secretForm, secretIn, works } from "../../../support/worlds/key_pages.ts";
 import type { LoadedPage } from "../../../support/browser/test_browser.ts";
 
@@ -299,4 +306,48 @@ Deno.test("a new key with limits reads only its own calls, one without the whole
   await browser.submit(page, `/keys/${limited.id}`, { name: "e" });
   const kept = (await listApiKeys(world.kv, account.id)).find(({ name }) => name === "e");
   assertEquals(kept?.readsOnlyOwnCalls, true, "saving other fields leaves it as it is");
+});
+
+Deno.test("list and page show what is used of the limits of a key, and the list its last error", async () => {
+  await using world = await openDashboardWorld();
+  const { browser, account } = await world.signIn();
+  await topUp(world.kv, account.id, 1_000_000_000_000n);
+  await makeKey(browser);
+  const [key] = await listApiKeys(world.kv, account.id);
+  const path = `/keys/${key!.id}`;
+  await browser.submit(await browser.get(path), path, {
+    name: "laptop",
+    dailyLimit: "5.000",
+    monthlyLimit: "100k",
+  });
+  const nowMs = world.time.nowMs();
+  const settle = async (agoMs: number, priceMicroVnd: bigint, some: Partial<ReceiptDraft> = {}) => {
+    const startedAtMs = nowMs - agoMs;
+    const requestId = requestIdAt(startedAtMs);
+    await world.wallet.settle(
+      await mustReserve(world.wallet, account.id, priceMicroVnd),
+      draftOf(priceMicroVnd, { requestId, keyId: key!.id, startedAtMs, ...some }),
+    );
+    return requestId;
+  };
+  await settle(minuteMs, 4_000_000_000n);
+  // 10:00 in Vietnam: a day ago is another day of the same month.
+  await settle(dayMs, 3_000_000_000n);
+  const attempts = [{ route: "a/m", outcome: "upstream_timeout", ms: 9 }];
+  const failed = await settle(2 * minuteMs, 0n, { outcome: "failed", status: 504, attempts });
+  await world.wallet.indexOnce();
+  const list = (await browser.get("/keys")).text;
+  const page = (await browser.get(path)).text;
+  assertStringIncludes(list, "₫4,000 of ₫5,000 a day");
+  assertStringIncludes(list, "₫7,000 of ₫100,000 a month");
+  assertStringIncludes(page, "4,000 of 5,000");
+  assertStringIncludes(page, "7,000 of 100,000");
+  for (const text of [list, page]) {
+    assertMatch(text, /<meter[^>]*max="5000"[^>]*value="4000"/);
+  }
+  assertMatch(list, new RegExp(`/receipts/${failed}"><code>upstream_timeout`));
+  for (const place of ["limits", "rotate", "revoke"]) {
+    assertStringIncludes(list, `href="${path}#${place}"`);
+    assertStringIncludes(page, `id="${place}"`);
+  }
 });
