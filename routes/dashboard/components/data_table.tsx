@@ -1,4 +1,7 @@
-/** Renders lists as tables: a page describes the columns, this file writes the markup. */
+/**
+ * Renders lists as tables: a page describes the columns, this file writes the markup. On a phone each row is a card, so
+ * that no column is cut.
+ */
 import type { Child } from "hono/jsx";
 import { TableFrame } from "./blocks.tsx";
 
@@ -72,18 +75,27 @@ function Head<Row>({ head, hiddenHead, sortable }: Column<Row>) {
     : <>{head}</>;
 }
 
-function bodyCell<Row>(column: Column<Row>, row: Row, at: number) {
-  return <td class={cellClass(column)}>{column.cell(row, at)}</td>;
+/** The heading that a cell has beside it on a phone, where rows are cards and there is no head. */
+function labelOf<Row>({ head, hiddenHead }: Column<Row>): string | undefined {
+  return typeof head === "string" && hiddenHead !== true ? head : undefined;
 }
 
-/** A table with its columns, or a message if there are no rows. */
+function bodyCell<Row>(column: Column<Row>, row: Row, at: number) {
+  return (
+    <td class={cellClass(column)} data-label={labelOf(column)}>
+      {column.cell(row, at)}
+    </td>
+  );
+}
+
+/** A table with its columns, a list of cards on a phone, or a message if there are no rows. */
 export function DataTable<Row>(
   { label, columns, rows, empty, edges, rowAttributes }: DataTableProps<Row>,
 ) {
   if (rows.length === 0 && empty !== undefined) return <>{empty}</>;
   return (
     <TableFrame label={label}>
-      <table>
+      <table class="cards">
         <thead>
           <tr>
             {columns.map((column) => (

@@ -16,6 +16,12 @@ const noteViolations = `document.addEventListener("securitypolicyviolation", (ev
 });`;
 const howMuchTooWide =
   "document.documentElement.scrollWidth - document.documentElement.clientWidth";
+/** Frames whose content goes on beyond their edge: on a phone a column would be cut without a hint. */
+const cutTables = `[...document.querySelectorAll(".table-frame")]
+  .filter((frame) => frame.scrollWidth > frame.clientWidth + 1)
+  .map((frame) => frame.getAttribute("aria-label") + ": " + frame.scrollWidth + " px in " + frame.clientWidth)`;
+/** Up to here rows are cards. */
+const maxPhoneWidth = 599;
 const runAxe = `axe.run().then(({ violations }) => violations.flatMap(({ id, nodes }) =>
   nodes.map((node) => id + ": " + node.html.slice(0, 160) + " | " +
     node.failureSummary.replace(/\\s+/g, " ").slice(0, 200))))`;
@@ -47,6 +53,10 @@ export async function problemsOf(page: Page, name: string): Promise<string[]> {
   const problems: string[] = [];
   const wide = await page.evaluate<number>(howMuchTooWide);
   if (wide > 0) problems.push(`${name}: ${wide} px wider than the screen`);
+  if ((page.viewportSize()?.width ?? 0) <= maxPhoneWidth) {
+    const cut = await page.evaluate<string[]>(cutTables);
+    problems.push(...cut.map((table) => `${name}: a table is wider than its frame: ${table}`));
+  }
   const blocked = await page.evaluate<string>("document.documentElement.dataset.violations ?? ''");
   if (blocked !== "") problems.push(`${name}: the policy stopped ${blocked}`);
   // The policy blocks foreign scripts; evaluation by the debugger is exempt from it.

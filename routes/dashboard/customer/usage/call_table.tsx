@@ -193,7 +193,6 @@ export function CallTable({ calls, refunds, keyNames, locale }: {
         {
           head: t.outcome,
           sortable: true,
-          wideOnly: true,
           cell: ({ call }) => <CallResult call={call} locale={locale} />,
         },
         {
