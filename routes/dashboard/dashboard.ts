@@ -5,7 +5,7 @@ import { compress } from "hono/compress";
 import { GatewayError } from "../../core/lib/errors/errors.ts";
 import { pathOf } from "../http/query.ts";
 import { createAssetRoutes } from "./assets/assets.ts";
-import type { DashboardDeps } from "./page/deps.ts";
+import type { DashboardDeps, ModelStatus } from "./page/deps.ts";
 import { errorPage, forbiddenPage, notFoundPage, tooLargePage } from "./frame/error_pages.tsx";
 import { navigationOf, segmentAt } from "./page/navigation.ts";
 import { type MountedPage, mountPage, servedPaths } from "./page/page.ts";
@@ -47,7 +47,7 @@ export function createDashboard(
   const shared = pathRoots(pages.filter(({ isShared }) => isShared === true));
   app.use(securityHeaders(deps.baseUrl), identifyVisitor(deps, shared));
   app.use(sharePages(deps), boundRendering(deps.clock));
-  app.use(provideNavigation(pages));
+  app.use(provideNavigation(pages), provideStanding(deps));
   app.use("/operator/*", bodyLimit({ maxSize: maxOperatorFormBytes, onError: tooLargePage }));
   app.use("/playground/api/*", bodyLimit({ maxSize: maxPlaygroundBytes, onError: tooLargePage }));
   app.use(async (c, next) => {
@@ -71,6 +71,37 @@ function provideNavigation(pages: readonly MountedPage[]): MiddlewareHandler<Das
   );
   return async (c, next) => {
     c.set("navigation", navigation);
+    await next();
+  };
+}
+
+/** The state of all models together. */
+function serviceStatus({ catalog, modelStatus }: DashboardDeps): ModelStatus {
+  const states = new Set(catalog.models.map(({ id }) => modelStatus?.(id) ?? "up"));
+  if (states.has("up")) return states.size === 1 ? "up" : "degraded";
+  return states.has("degraded") ? "degraded" : states.has("down") ? "down" : "up";
+}
+
+/** Provides what the top bar says of an account and of the service: read when a page is rendered, and by no other request. */
+function provideStanding(deps: DashboardDeps): MiddlewareHandler<DashboardEnv> {
+  return async (c, next) => {
+    const { signedIn } = c.get("visitor");
+    if (signedIn !== undefined) {
+      const { id, lowBalanceMicroVnd = 0n } = signedIn.account;
+      c.set("standing", async () => {
+        try {
+          const { totalMicroVnd } = await deps.wallet.balance(id);
+          return {
+            balanceMicroVnd: totalMicroVnd,
+            isLow: totalMicroVnd <= lowBalanceMicroVnd,
+            service: serviceStatus(deps),
+          };
+        } catch {
+          // A page without a balance is better than none, above all the one that says that the store fails.
+          return undefined;
+        }
+      });
+    }
     await next();
   };
 }

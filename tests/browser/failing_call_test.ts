@@ -19,8 +19,15 @@ const words = {
     status: "Status",
     search: "Search",
     show: "Show",
+    filters: "Filters",
   },
-  vi: { why: "Nhà cung cấp không trả lời kịp.", status: "Trạng thái", search: "Tìm", show: "Xem" },
+  vi: {
+    why: "Nhà cung cấp không trả lời kịp.",
+    status: "Trạng thái",
+    search: "Tìm",
+    show: "Xem",
+    filters: "Bộ lọc",
+  },
 } as const;
 
 /** A call that failed at its provider, and one that answered. */
@@ -56,6 +63,8 @@ const isOpen = (page: Page) => page.locator("#drawer[open]").count();
 async function customerLooks(site: TopupSite, page: Page, look: Look, failed: string) {
   const t = words[look.locale];
   await page.goto(`${site.address}/usage?period=24h`);
+  // On a phone the filters are a sheet.
+  if (look.width < 600) await page.getByRole("link", { name: t.filters, exact: true }).click();
   await page.getByLabel(t.status, { exact: true }).selectOption("error");
   await page.waitForURL(/status=error/);
   const row = page.locator("tr[data-call]").filter({ hasText: "upstream_timeout" });

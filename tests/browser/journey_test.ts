@@ -220,9 +220,12 @@ await browserTest(
       await amount.fill("1");
       await amount.press("Enter");
       await page.waitForURL(`${journey.address}/wallet/orders`);
+      const menu = page.locator(".account-menu summary");
+      await menu.click();
       await page.getByRole("button", { name: "Tiếng Việt" }).click();
       await page.locator("html[lang=vi]").waitFor();
       assertEquals(page.url(), `${journey.address}/wallet`);
+      await menu.click();
       await page.getByRole("button", { name: "English" }).click();
 
       await makeKey(page);

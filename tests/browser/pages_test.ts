@@ -121,6 +121,7 @@ const notLookedAt: Readonly<Record<string, string>> = {
   "/playground/calls/:id": "data",
   "/privacy": "a text of the operator",
   "/robots.txt": "a text",
+  "/search/suggestions": "a part of the top bar; palette_test.ts looks at it",
   "/sitemap.xml": "a text",
   "/terms": "a text of the operator",
   "/usage/export.csv": "a download",

@@ -43,6 +43,7 @@ await browserTest(
     await page.getByRole("button", { name: "Sign in", exact: true }).click();
     await page.waitForURL(`${address}/keys`);
     // The browser is known from now on: after signing out it can use the password while the attack continues.
+    await page.locator(".account-menu summary").click();
     await page.getByRole("button", { name: "Sign out" }).click();
     await page.goto(`${address}/sign-in`);
     await page.getByLabel("Email address").fill(email);

@@ -1,7 +1,9 @@
-/** The navigation of every page: the bar at its top and, for those who are signed in, the links at its side. */
+/** The navigation of every page: the bar at its top and, for those who are signed in, the links at its side or bottom. */
 import { CsrfField } from "../components/mod.ts";
 import { Icon, Mark } from "../page/icons.tsx";
-import type { Visitor } from "../page/visitor.ts";
+import { type Standing, themes, type Visitor } from "../page/visitor.ts";
+import { formatMoneyShort } from "../text/format.ts";
+import { type Locale, localeNames, locales } from "../text/i18n.ts";
 import { layoutTexts } from "./layout_texts.ts";
 import { type Navigation, type NavigationEntry, navigationGroups } from "../page/navigation.ts";
 
@@ -52,7 +54,10 @@ export function NavLinks(
   );
 }
 
-/** The search of every page: for a request id, or a page, model or key by its name. `/` leads to it. */
+/**
+ * The search of every page: for a request id, or anything by its name. `/` and Ctrl-K lead to it; `app.js` shows what it
+ * finds while one types. Without script it is a form that leads to the page of the search.
+ */
 function TopSearch({ visitor }: { visitor: Visitor }) {
   const t = layoutTexts[visitor.locale];
   return (
@@ -64,16 +69,125 @@ function TopSearch({ visitor }: { visitor: Visitor }) {
         maxlength={80}
         placeholder={t.searchHint}
         aria-label={t.search}
-        aria-keyshortcuts="/"
+        aria-keyshortcuts="/ Control+K"
         autocomplete="off"
+        data-suggestions="/search/suggestions"
       />
       <kbd aria-hidden="true">/</kbd>
+      <div id="suggestions" class="palette" role="listbox" aria-label={t.suggestions} hidden></div>
     </form>
   );
 }
 
-/** The bar at the top, with the menu of small screens. */
-export function TopBar({ visitor, links, app }: LinkProps & { readonly app: boolean }) {
+/** Language and theme: a plain form, which works without script. */
+export function Preferences({ visitor }: { visitor: Visitor }) {
+  const t = layoutTexts[visitor.locale];
+  return (
+    <form method="post" action="/preferences" class="preferences">
+      <CsrfField visitor={visitor} />
+      <input type="hidden" name="next" value={visitor.path} />
+      <div role="group" aria-label={t.language}>
+        {locales.map((locale) => (
+          <button
+            type="submit"
+            name="locale"
+            value={locale}
+            lang={locale}
+            aria-pressed={locale === visitor.locale ? "true" : "false"}
+          >
+            {localeNames[locale]}
+          </button>
+        ))}
+      </div>
+      <div role="group" aria-label={t.theme}>
+        {themes.map((theme) => (
+          <button
+            type="submit"
+            name="theme"
+            value={theme}
+            aria-pressed={theme === visitor.theme ? "true" : "false"}
+          >
+            {t.themes[theme]}
+          </button>
+        ))}
+      </div>
+    </form>
+  );
+}
+
+/** The state of the service, and the balance, which leads to a top-up. */
+function StandingLinks({ standing, locale }: { standing: Standing; locale: Locale }) {
+  const t = layoutTexts[locale];
+  const { service, balanceMicroVnd, isLow } = standing;
+  return (
+    <>
+      <a href="/status" class={`top-item service ${service}`} title={t.services[service]}>
+        <span class="state-dot" aria-hidden="true"></span>
+        <span>{t.status}</span>
+        <span class="visually-hidden">: {t.services[service]}</span>
+      </a>
+      <a
+        href="/wallet"
+        class={isLow ? "top-item balance low" : "top-item balance"}
+        title={isLow ? t.lowBalance : t.topUp}
+      >
+        <span class="visually-hidden">{t.balance}</span>
+        <span class="money">{formatMoneyShort(balanceMicroVnd, locale)}</span>
+        <Icon name="plus" />
+        {isLow && <span class="visually-hidden">{t.lowBalance}</span>}
+      </a>
+    </>
+  );
+}
+
+/** The menu of an account: its pages, language and theme, and the way out. */
+function AccountMenu({ visitor }: { visitor: Visitor }) {
+  const t = layoutTexts[visitor.locale];
+  const { signedIn } = visitor;
+  const name = signedIn?.account.email ?? t.account;
+  return (
+    <details class="menu account-menu">
+      <summary class="top-item">
+        <span class="visually-hidden">{t.accountMenu}</span>
+        <span class="avatar" aria-hidden="true">{name.slice(0, 2).toUpperCase()}</span>
+        <span class="who">{name}</span>
+      </summary>
+      <div class="pop">
+        <p class="who">{name}</p>
+        <nav aria-label={t.accountMenu}>
+          <a href="/account">
+            <Icon name="account" /> {t.account}
+          </a>
+          <a href="/wallet">
+            <Icon name="wallet" /> {t.wallet}
+          </a>
+          <a href="/docs">
+            <Icon name="docs" /> {t.docs}
+          </a>
+          {signedIn?.isOperator === true && (
+            <a href="/operator">
+              <Icon name="operator" /> {t.operatorPages}
+            </a>
+          )}
+        </nav>
+        <Preferences visitor={visitor} />
+        <form method="post" action="/sign-out" class="sign-out">
+          <CsrfField visitor={visitor} />
+          <button type="submit" class="link-button">
+            <Icon name="signOut" />
+            <span>{t.signOut}</span>
+          </button>
+        </form>
+      </div>
+    </details>
+  );
+}
+
+/** The bar at the top. */
+export function TopBar({ visitor, links, standing, app }: LinkProps & {
+  readonly standing: Standing | undefined;
+  readonly app: boolean;
+}) {
   const t = layoutTexts[visitor.locale];
   return (
     <header class="top">
@@ -88,26 +202,48 @@ export function TopBar({ visitor, links, app }: LinkProps & { readonly app: bool
       {app
         ? (
           <div class="top-end">
-            <span class="who">{visitor.signedIn?.account.email}</span>
-            <form method="post" action="/sign-out" class="sign-out">
-              <CsrfField visitor={visitor} />
-              <button type="submit" class="link-button" title={t.signOut}>
-                <Icon name="signOut" />
-                <span>{t.signOut}</span>
-              </button>
-            </form>
-            <details class="menu">
-              <summary aria-label={t.menu}>
-                <Icon name="menu" />
-              </summary>
-              <nav aria-label={t.navigation}>
-                <NavLinks visitor={visitor} links={links} within="menu" />
-              </nav>
-            </details>
+            {standing !== undefined && (
+              <StandingLinks
+                standing={standing}
+                locale={visitor.locale}
+              />
+            )}
+            <AccountMenu visitor={visitor} />
           </div>
         )
         : <PublicLinks visitor={visitor} links={links} />}
     </header>
+  );
+}
+
+/** The bar at the bottom of small screens: the places that a phone needs most, and the rest in a menu. */
+export function BottomBar({ visitor, links }: LinkProps) {
+  const t = layoutTexts[visitor.locale];
+  const places = [
+    { href: "/", icon: "home", name: t.overview },
+    { href: "/usage", icon: "usage", name: t.requests },
+    { href: "/wallet", icon: "wallet", name: t.topUp },
+  ] as const;
+  return (
+    <div class="bottom">
+      <nav aria-label={t.places}>
+        {places.map(({ href, icon, name }) => (
+          <a href={href} aria-current={links.current?.href === href ? "page" : undefined}>
+            <Icon name={icon} />
+            <span>{name}</span>
+          </a>
+        ))}
+      </nav>
+      <details class="menu">
+        <summary>
+          <Icon name="menu" />
+          <span>{t.menu}</span>
+        </summary>
+        <nav aria-label={t.navigation}>
+          <NavLinks visitor={visitor} links={links} within="menu" />
+        </nav>
+      </details>
+    </div>
   );
 }
 

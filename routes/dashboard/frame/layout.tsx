@@ -11,18 +11,17 @@ import { raw } from "hono/html";
 import type { Child, PropsWithChildren } from "hono/jsx";
 import type { ContentfulStatusCode } from "hono/utils/http-status";
 import { type AssetName, assetPath } from "../assets/assets.ts";
-import { CsrfField, Notice } from "../components/mod.ts";
+import { Notice } from "../components/mod.ts";
 import { AnnouncementNotice } from "./announcement_list.tsx";
-import { type DashboardEnv, themes, type Visitor } from "../page/visitor.ts";
-import { type NavigationLinks, NavLinks, TopBar } from "./header.tsx";
+import type { DashboardEnv, Standing, Visitor } from "../page/visitor.ts";
+import { BottomBar, type NavigationLinks, NavLinks, Preferences, TopBar } from "./header.tsx";
 import { layoutTexts } from "./layout_texts.ts";
 import { currentEntry } from "../page/navigation.ts";
-import { localeNames, locales } from "../text/i18n.ts";
 
-// The footer of every page (support, language, theme), and the dialog that asks before an act.
+// The footer of every page, and the dialog that asks before an act.
 
-/** The footer; language and theme are plain forms, which work without script. */
-function Footer({ visitor }: { visitor: Visitor }) {
+/** The footer; for visitors without a session with language and theme, which others have in their menu. */
+function Footer({ visitor, app }: { visitor: Visitor; app: boolean }) {
   const t = layoutTexts[visitor.locale];
   return (
     <footer class="foot">
@@ -48,35 +47,7 @@ function Footer({ visitor }: { visitor: Visitor }) {
           </li>
         ))}
       </ul>
-      <form method="post" action="/preferences" class="preferences">
-        <CsrfField visitor={visitor} />
-        <input type="hidden" name="next" value={visitor.path} />
-        <div role="group" aria-label={t.language}>
-          {locales.map((locale) => (
-            <button
-              type="submit"
-              name="locale"
-              value={locale}
-              lang={locale}
-              aria-pressed={locale === visitor.locale ? "true" : "false"}
-            >
-              {localeNames[locale]}
-            </button>
-          ))}
-        </div>
-        <div role="group" aria-label={t.theme}>
-          {themes.map((theme) => (
-            <button
-              type="submit"
-              name="theme"
-              value={theme}
-              aria-pressed={theme === visitor.theme ? "true" : "false"}
-            >
-              {t.themes[theme]}
-            </button>
-          ))}
-        </div>
-      </form>
+      {!app && <Preferences visitor={visitor} />}
     </footer>
   );
 }
@@ -129,19 +100,27 @@ export interface PageOptions {
  * });
  * ```
  */
-export function renderPage<Env extends DashboardEnv>(
+export async function renderPage<Env extends DashboardEnv>(
   c: Context<Env>,
   options: PageOptions,
   body: Child,
-): Response | Promise<Response> {
+): Promise<Response> {
   const navigation = c.get("navigation") ?? noNavigation;
   const current = options.outsideNavigation === true
     ? undefined
     : currentEntry(navigation, c.req.path);
-  return c.html(
+  const standing = options.narrow === true ? undefined : await c.get("standing")?.();
+  return await c.html(
     <>
       {raw("<!DOCTYPE html>")}
-      <Page visitor={c.get("visitor")} links={{ navigation, current }} {...options}>{body}</Page>
+      <Page
+        visitor={c.get("visitor")}
+        links={{ navigation, current }}
+        standing={standing}
+        {...options}
+      >
+        {body}
+      </Page>
     </>,
     options.status ?? 200,
   );
@@ -149,10 +128,16 @@ export function renderPage<Env extends DashboardEnv>(
 
 const noNavigation: NavigationLinks["navigation"] = { items: [], depth: 0 };
 
-type PageProps = PropsWithChildren<PageOptions & { visitor: Visitor; links: NavigationLinks }>;
+type PageProps = PropsWithChildren<
+  PageOptions & {
+    visitor: Visitor;
+    links: NavigationLinks;
+    standing: Standing | undefined;
+  }
+>;
 
 function Page(props: PageProps) {
-  const { visitor, links, children } = props;
+  const { visitor, links, standing, children } = props;
   const t = layoutTexts[visitor.locale];
   const app = visitor.signedIn !== undefined && props.narrow !== true;
   return (
@@ -160,7 +145,7 @@ function Page(props: PageProps) {
       <Head {...props} />
       <body class={app ? "app" : "public"}>
         <a class="skip-link" href="#main">{t.skip}</a>
-        <TopBar visitor={visitor} links={links} app={app} />
+        <TopBar visitor={visitor} links={links} standing={standing} app={app} />
         <div class="frame">
           {app && (
             <nav class="side" aria-label={t.navigation}>
@@ -188,7 +173,8 @@ function Page(props: PageProps) {
             {children}
           </main>
         </div>
-        <Footer visitor={visitor} />
+        <Footer visitor={visitor} app={app} />
+        {app && <BottomBar visitor={visitor} links={links} />}
         <div id="announcer" class="visually-hidden" role="status" aria-live="polite"></div>
         <ConfirmDialog visitor={visitor} />
       </body>

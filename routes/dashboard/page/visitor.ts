@@ -5,6 +5,7 @@ import type { Session } from "../../../core/people/accounts/session_rules.ts";
 import type { SupportContact } from "../../../core/config/config_variables.ts";
 import type { Navigation, NavigationEntry, PageLink } from "./navigation.ts";
 import type { Locale } from "../text/i18n.ts";
+import type { ModelStatus } from "./deps.ts";
 import type { SuppliedName } from "./supplied_pages.ts";
 
 /** `auto` follows the system. */
@@ -17,6 +18,14 @@ export interface SignedIn {
   readonly session: Session;
   /** Named in `GATEWAY_OPERATORS`. The operator's pages ask for the second factor themselves. */
   readonly isOperator: boolean;
+}
+
+/** What the top bar says of an account and of the service. */
+export interface Standing {
+  readonly balanceMicroVnd: bigint;
+  /** The balance is at or below the mark that the customer has set; without one, at nothing. */
+  readonly isLow: boolean;
+  readonly service: ModelStatus;
 }
 
 /** The visitor with the settings that pages depend on. */
@@ -51,6 +60,8 @@ export interface DashboardEnv {
     visitor: Visitor;
     /** Set by {@linkcode requireAccount}, for the pages behind it. */
     signedIn: SignedIn;
+    /** Reads what the top bar says; absent for visitors without a session. `undefined`: the store failed. */
+    standing?: () => Promise<Standing | undefined>;
     /** The navigation of the frame; absent if pages are served without the dashboard around them. */
     navigation?: Navigation<NavigationEntry>;
     /** The operator's own navigation, below the frame's. */

@@ -107,6 +107,79 @@ document.addEventListener("keydown", (event) => {
   field.select();
 });
 
+/* What the search finds while one types: a list under the field, walked with the arrows. */
+const suggestionsDelayMs = 150;
+const searchField = document.querySelector("input[data-suggestions]");
+const palette = document.getElementById("suggestions");
+let suggestionsTimer;
+let suggestionsRequest;
+
+function options() {
+  return [...palette.querySelectorAll('[role="option"]')];
+}
+function select(option) {
+  for (const one of options()) one.setAttribute("aria-selected", String(one === option));
+  if (option === undefined) searchField.removeAttribute("aria-activedescendant");
+  else {
+    searchField.setAttribute("aria-activedescendant", option.id);
+    option.scrollIntoView({ block: "nearest" });
+  }
+}
+function showSuggestions(isShown) {
+  palette.hidden = !isShown;
+  searchField.setAttribute("aria-expanded", String(isShown));
+  if (!isShown) select(undefined);
+}
+async function suggest() {
+  suggestionsRequest?.abort();
+  const query = searchField.value.trim();
+  if (query === "") return showSuggestions(false);
+  suggestionsRequest = new AbortController();
+  const { signal } = suggestionsRequest;
+  try {
+    const url = `${searchField.dataset.suggestions}?q=${encodeURIComponent(query)}`;
+    const answer = await fetch(url, { signal, redirect: "error" });
+    if (!answer.ok) return showSuggestions(false);
+    palette.innerHTML = await answer.text();
+    showSuggestions(document.activeElement === searchField);
+  } catch {
+    // A newer search has replaced this one, or the page of the search will say what is wrong.
+  }
+}
+function walkSuggestions(event) {
+  const all = options();
+  const at = all.findIndex((one) => one.getAttribute("aria-selected") === "true");
+  if (event.key === "Escape") return showSuggestions(false);
+  if (event.key === "Enter" && at >= 0) {
+    event.preventDefault();
+    return all[at].click();
+  }
+  const step = event.key === "ArrowDown" ? 1 : event.key === "ArrowUp" ? -1 : 0;
+  if (step === 0 || all.length === 0) return;
+  event.preventDefault();
+  select(all[(at + step + all.length + (at < 0 && step < 0 ? 1 : 0)) % all.length]);
+}
+if (searchField !== null && palette !== null) {
+  searchField.setAttribute("role", "combobox");
+  searchField.setAttribute("aria-controls", "suggestions");
+  searchField.setAttribute("aria-autocomplete", "list");
+  showSuggestions(false);
+  searchField.addEventListener("input", () => {
+    clearTimeout(suggestionsTimer);
+    suggestionsTimer = setTimeout(suggest, suggestionsDelayMs);
+  });
+  searchField.addEventListener("focus", suggest);
+  searchField.addEventListener("keydown", (event) => {
+    if (!palette.hidden) walkSuggestions(event);
+  });
+  document.addEventListener("click", (event) => {
+    if (!searchField.form.contains(event.target)) showSuggestions(false);
+  });
+  document.addEventListener("focusin", (event) => {
+    if (!searchField.form.contains(event.target)) showSuggestions(false);
+  });
+}
+
 /* Recent times of lists are said from now; the exact one, which is there without script, goes into the title. */
 const agoSteps = [["second", 60], ["minute", 60], ["hour", 24], ["day", 7]];
 const agoFormat = new Intl.RelativeTimeFormat(document.documentElement.lang, { style: "narrow" });

@@ -169,7 +169,7 @@ export interface FilterBarProps {
   readonly locale: Locale;
 }
 
-/** The chips. */
+/** The chips. On a phone all but the period are in a sheet, which opens by its address, without script. */
 export function FilterBar(props: FilterBarProps) {
   const { path, filter, also = {}, locale } = props;
   const t = usageTexts[locale];
@@ -188,6 +188,7 @@ export function FilterBar(props: FilterBarProps) {
           </a>
         ))}
         <CustomPeriod {...props} />
+        <a class="chip filter-open" href="#filters">{t.filters}</a>
       </nav>
       <ChoiceForm {...props} />
       <SetChips {...props} />
@@ -238,7 +239,7 @@ function ChoiceForm({ path, filter, keyNames, models, also, locale }: FilterBarP
   const all = (label: string) => ({ value: "", label: `${label}: ${t.all}` });
   const isKnown = filter.model === undefined || models.includes(filter.model);
   return (
-    <form method="get" action={path} class="chip-form" data-autosubmit>
+    <form method="get" action={path} class="chip-form" id="filters" data-autosubmit>
       <KeptFields
         filter={filter}
         also={also ?? {}}
@@ -287,6 +288,7 @@ function ChoiceForm({ path, filter, keyNames, models, also, locale }: FilterBarP
         value={filter.until}
       />
       <button type="submit" class="outline secondary small only-without-script">{t.apply}</button>
+      <a class="button small filter-close" href="#page-title">{t.done}</a>
     </form>
   );
 }

@@ -183,6 +183,7 @@ export const usageTexts = defineTexts({
     notStored: "Prompts and answers are never stored.",
     back: "All calls",
     filters: "Filters",
+    done: "Done",
     period: "Period",
     presets: { "1h": "1 h", "24h": "24 h", "7d": "7 days", "30d": "30 days", month: "This month" },
     custom: "Custom",
@@ -307,6 +308,7 @@ export const usageTexts = defineTexts({
     notStored: "Câu hỏi và câu trả lời không bao giờ được lưu.",
     back: "Mọi lượt gọi",
     filters: "Bộ lọc",
+    done: "Xong",
     period: "Khoảng thời gian",
     presets: {
       "1h": "1 giờ",

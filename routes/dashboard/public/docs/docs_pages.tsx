@@ -20,18 +20,16 @@ import { docsTexts, factsOf, renderDocs, tagPath } from "./docs_frame.tsx";
 import { GuideView } from "./guide_view.tsx";
 import { guides } from "./guides/guides.ts";
 import { llmsText } from "./llms_text.ts";
-import { documentSource, operationsOf, Reference } from "./reference.tsx";
+import { type DocumentSource, documentSource, operationsOf, Reference } from "./reference.tsx";
 
 /** Seconds for which a client may keep `/llms.txt`: it changes with a release or the catalogue. */
 const llmsTextSeconds = 300;
-
-type Source = ReturnType<typeof documentSource>;
 
 function tagNames(): Tag[] {
   return Object.keys(tags).filter((name): name is Tag => name in tags);
 }
 
-async function indexPage(c: Context<DashboardEnv>, deps: DashboardDeps, source: Source) {
+async function indexPage(c: Context<DashboardEnv>, deps: DashboardDeps, source: DocumentSource) {
   const { locale } = c.get("visitor");
   const t = docsTexts[locale];
   const document = await source();
@@ -85,7 +83,11 @@ async function indexPage(c: Context<DashboardEnv>, deps: DashboardDeps, source: 
   );
 }
 
-async function referencePage(c: Context<DashboardEnv>, deps: DashboardDeps, source: Source) {
+async function referencePage(
+  c: Context<DashboardEnv>,
+  deps: DashboardDeps,
+  source: DocumentSource,
+) {
   const { locale } = c.get("visitor");
   const t = docsTexts[locale];
   const tag = tagNames().find((name) => name.toLowerCase() === c.req.param("tag"));

@@ -248,6 +248,9 @@ export function documentSource(server: string, catalog: () => Catalog) {
   };
 }
 
+/** Builds the document, or returns the one of this catalogue. */
+export type DocumentSource = ReturnType<typeof documentSource>;
+
 /** Lists the operations of a group, in the order of the document. */
 export function operationsOf(document: JsonObject, tag: string): ReferenceOperation[] {
   const { paths } = document;

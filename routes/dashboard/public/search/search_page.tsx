@@ -1,16 +1,13 @@
 /**
- * `/search`: leads to a call by its request id, and finds pages, models and keys by name.
+ * `/search`: leads to a call by its request id, and finds pages, models, keys, guides, endpoints and error codes by name.
+ * The field at the top of every page shows the same while one types.
  *
  * - Folder `routes/dashboard/public/search/`: the search of the top bar.
  * - In: what was typed.
  * - Out: a redirect to the one thing that is meant, or a list.
- * - Never: finds anything of another account.
+ * - Never: finds anything of another account, or tells whether an address has one.
  */
 import { type Context, Hono } from "hono";
-import { parseId } from "../../../../core/lib/ids/ids.ts";
-import { listApiKeys } from "../../../../kv/people/api_keys/api_keys.ts";
-import { readRefusedCall } from "../../../../kv/services/calls/refused_calls.ts";
-import { readReceipt } from "../../../../kv/money/receipts/receipts.ts";
 import { Card, Empty, Icon, TextField } from "../../components/mod.ts";
 import type { DashboardDeps } from "../../page/deps.ts";
 import { renderPage } from "../../frame/layout.tsx";
@@ -18,126 +15,189 @@ import { defineTexts } from "../../text/i18n.ts";
 import type { PageDeclaration } from "../../page/page.ts";
 import { requireAccount } from "../../visitor/identify.ts";
 import type { DashboardEnv } from "../../page/visitor.ts";
+import { type DocumentSource, documentSource } from "../docs/reference.tsx";
+import {
+  callPath,
+  findNamed,
+  type Found,
+  type FoundGroup,
+  type FoundKind,
+  maxQueryChars,
+} from "./find.ts";
 
-/** Things of each kind that are listed. */
-const maxFound = 20;
+/** Things of each kind that are listed on the page, and under the field. */
+const maxListed = 20;
+const maxSuggested = 4;
 
 const texts = defineTexts({
   en: {
     title: "Search",
-    field: "A request id, a page, a model or a key",
+    field: "A request id, or a word",
     button: "Search",
-    pages: "Pages",
-    models: "Models",
-    keys: "Keys",
+    kinds: {
+      customers: "Customers",
+      providers: "Providers",
+      pages: "Pages",
+      models: "Models",
+      keys: "API keys",
+      guides: "Guides",
+      endpoints: "API reference",
+      codes: "Error codes",
+      requests: "Requests",
+    } satisfies Record<FoundKind | "requests", string>,
     nothing: "No results",
-    nothingHint: "Keys and models are found by a part of their name, calls by their whole id.",
+    nothingHint:
+      "Pages, models, API keys and endpoints are found by a part of their name, guides by any word, calls by their whole id.",
   },
   vi: {
     title: "Tìm kiếm",
-    field: "Mã lượt gọi, trang, mô hình hoặc khoá API",
+    field: "Mã lượt gọi, hoặc một từ",
     button: "Tìm",
-    pages: "Trang",
-    models: "Mô hình",
-    keys: "Khoá API",
+    kinds: {
+      customers: "Khách hàng",
+      providers: "Nhà cung cấp",
+      pages: "Trang",
+      models: "Mô hình",
+      keys: "Khoá API",
+      guides: "Hướng dẫn",
+      endpoints: "Tài liệu API",
+      codes: "Mã lỗi",
+      requests: "Lượt gọi",
+    },
     nothing: "Không tìm thấy kết quả",
-    nothingHint: "Khoá API và mô hình được tìm theo một phần tên, lượt gọi theo cả mã.",
+    nothingHint:
+      "Trang, mô hình, khoá API và endpoint được tìm theo một phần tên, hướng dẫn theo bất kỳ từ nào, lượt gọi theo cả mã.",
   },
 });
 
-interface Found {
-  readonly href: string;
-  readonly name: string;
+function queryOf(c: Context<DashboardEnv>): string {
+  return (c.req.query("q") ?? "").trim().slice(0, maxQueryChars);
 }
 
-/** The name without case and without the marks of Vietnamese, which few type in a search. */
-function plain(text: string): string {
-  return text.normalize("NFD").replace(/\p{M}/gu, "").replace(/đ/gi, "d").toLowerCase();
+function FoundList({ group: { kind, found }, t }: {
+  group: FoundGroup;
+  t: (typeof texts)["en"];
+}) {
+  return (
+    <Card title={t.kinds[kind]}>
+      <ul class="ranking">
+        {found.map(({ href, name, note }) => (
+          <li>
+            <a href={href}>{name}</a> {note !== undefined && <span class="muted">{note}</span>}
+          </li>
+        ))}
+      </ul>
+    </Card>
+  );
 }
 
-async function findNames(c: Context<DashboardEnv>, deps: DashboardDeps, query: string) {
-  const { visitor, signedIn, navigation } = c.var;
-  const wanted = plain(query);
-  const named = (all: readonly Found[]) =>
-    all.filter(({ name }) => plain(name).includes(wanted)).slice(0, maxFound);
-  const pages = (navigation?.items ?? []).map(({ entry }) => entry)
-    .filter(({ operatorsOnly }) => operatorsOnly !== true || signedIn.isOperator)
-    .map(({ href, label }) => ({ href, name: label[visitor.locale] }));
-  const keys = await listApiKeys(deps.kv, signedIn.account.id);
-  return {
-    pages: named(pages),
-    models: named(
-      [...deps.catalog.models.values()].map(({ id }) => ({
-        href: `/models/${encodeURIComponent(id)}`,
-        name: id,
-      })),
-    ),
-    keys: named(keys.map(({ id, name }) => ({ href: `/keys/${id}`, name }))),
-  };
+/** The one thing that has the name; guides are found by words that may be anywhere in them. */
+function onlyMeant(groups: readonly FoundGroup[]): Found | undefined {
+  const named = groups.filter(({ kind }) => kind !== "guides");
+  const [only, ...others] = (named.length === 0 ? groups : named).flatMap(({ found }) => found);
+  return others.length === 0 ? only : undefined;
 }
 
-/** The page of a call: an operator's, if it is a call of another account and the visitor is one. */
-async function callPath(c: Context<DashboardEnv>, { kv }: DashboardDeps, text: string) {
-  const requestId = parseId("request", text);
-  if (requestId === undefined) return undefined;
-  const { account, isOperator } = c.get("signedIn");
-  if (!isOperator) return `/receipts/${requestId}`;
-  const call = await readReceipt(kv, requestId) ?? await readRefusedCall(kv, requestId);
-  return call === undefined || call.accountId === account.id
-    ? `/receipts/${requestId}`
-    : `/operator/calls/${requestId}`;
-}
-
-async function searchPage(c: Context<DashboardEnv>, deps: DashboardDeps): Promise<Response> {
+async function searchPage(
+  c: Context<DashboardEnv>,
+  deps: DashboardDeps,
+  source: DocumentSource,
+): Promise<Response> {
   const { locale } = c.get("visitor");
   const t = texts[locale];
-  const query = (c.req.query("q") ?? "").trim().slice(0, 80);
+  const query = queryOf(c);
   const path = await callPath(c, deps, query);
   if (path !== undefined) return c.redirect(path, 303);
-  const found = query === "" ? undefined : await findNames(c, deps, query);
-  const groups = found === undefined ? [] : ([
-    [t.pages, found.pages],
-    [t.models, found.models],
-    [t.keys, found.keys],
-  ] as const).filter(([, some]) => some.length > 0);
-  const [only] = groups;
-  if (groups.length === 1 && only?.[1].length === 1) return c.redirect(only[1][0]!.href, 303);
+  const groups = query === ""
+    ? []
+    : await findNamed(c, deps, { query, maxOfKind: maxListed, source });
+  const meant = onlyMeant(groups);
+  if (meant !== undefined) return c.redirect(meant.href, 303);
   return await renderPage(
     c,
     { title: t.title },
     <>
       <Card>
         <form method="get" action="/search" class="inline-form">
-          <TextField name="q" type="search" label={t.field} value={query} maxlength={80} />
+          <TextField
+            name="q"
+            type="search"
+            label={t.field}
+            value={query}
+            maxlength={maxQueryChars}
+          />
           <button type="submit">
             <Icon name="search" /> {t.button}
           </button>
         </form>
-        {found !== undefined && groups.length === 0 && (
+        {query !== "" && groups.length === 0 && (
           <Empty title={t.nothing}>
             <p>{t.nothingHint}</p>
           </Empty>
         )}
       </Card>
-      {groups.map(([title, some]) => (
-        <Card title={title}>
-          <ul class="ranking">
-            {some.map(({ href, name }) => (
-              <li>
-                <a href={href}>{name}</a>
-              </li>
-            ))}
-          </ul>
-        </Card>
+      {groups.map((group) => <FoundList key={group.kind} group={group} t={t} />)}
+    </>,
+  );
+}
+
+function Option({ found: { href, name, note }, id }: { found: Found; id: string }) {
+  return (
+    <a
+      href={href}
+      role="option"
+      id={id}
+      class="palette-option"
+      tabindex={-1}
+      aria-selected="false"
+    >
+      <span>{name}</span>
+      {note !== undefined && <small class="muted">{note}</small>}
+    </a>
+  );
+}
+
+/** `/search/suggestions`: the options of the list under the field. */
+async function suggestions(
+  c: Context<DashboardEnv>,
+  deps: DashboardDeps,
+  source: DocumentSource,
+): Promise<Response> {
+  const { locale } = c.get("visitor");
+  const t = texts[locale];
+  const query = queryOf(c);
+  const path = await callPath(c, deps, query);
+  const groups = query === ""
+    ? []
+    : await findNamed(c, deps, { query, maxOfKind: maxSuggested, source });
+  if (path === undefined && groups.length === 0) return c.html(<p class="muted">{t.nothing}</p>);
+  return await c.html(
+    <>
+      {path !== undefined && (
+        <div role="group" aria-label={t.kinds.requests}>
+          <p class="nav-group" aria-hidden="true">{t.kinds.requests}</p>
+          <Option found={{ href: path, name: query }} id="suggested-call" />
+        </div>
+      )}
+      {groups.map(({ kind, found }) => (
+        <div role="group" aria-label={t.kinds[kind]}>
+          <p class="nav-group" aria-hidden="true">{t.kinds[kind]}</p>
+          {found.map((one, at) => (
+            <Option key={one.href} found={one} id={`suggested-${kind}-${at}`} />
+          ))}
+        </div>
       ))}
     </>,
   );
 }
 
 function createSearchPage(deps: DashboardDeps): Hono<DashboardEnv> {
+  const source = documentSource(deps.baseUrl, () => deps.catalog);
   return new Hono<DashboardEnv>()
     .use("/search", requireAccount)
-    .get("/search", (c) => searchPage(c, deps));
+    .use("/search/*", requireAccount)
+    .get("/search", (c) => searchPage(c, deps, source))
+    .get("/search/suggestions", (c) => suggestions(c, deps, source));
 }
 
 export const searchPages: PageDeclaration<DashboardDeps> = { routes: createSearchPage };

@@ -30,3 +30,35 @@ Deno.test("a request id leads to its call, one name to its page, several to a li
   const hidden = await bob.browser.get(`/search?q=${encodeURIComponent("Máy chủ")}`);
   assert(!hidden.text.includes(made.record.id), "keys of others are not found");
 });
+
+Deno.test("guides are found by their words, endpoints and error codes by their name, customers by operators only", async () => {
+  await using world = await openDashboardWorld();
+  const { browser } = await world.signIn();
+  const found = async (query: string, visitor = browser) => {
+    const path = `/search/suggestions?q=${encodeURIComponent(query)}`;
+    const { text, status } = await visitor.get(path);
+    assertEquals(status, 200);
+    assert(!text.includes("<html"), "a part of a page");
+    return [...text.matchAll(/<a href="([^"]+)" role="option"/g)].map(([, href]) => href);
+  };
+  const rows: readonly (readonly [string, string])[] = [
+    ["streaming", "/docs/streaming"],
+    ["max_tokens", "/docs/errors"],
+    ["insufficient", "/docs/errors#insufficient_balance"],
+    ["v1/messages", "/docs/api/chat#createMessage"],
+    ["premium-1-think", "/models/premium-1-thinking"],
+    ["req_0mwvgyc8d000000000000lflk", "/receipts/req_0mwvgyc8d000000000000lflk"],
+    ["ann@example.com", ""],
+  ];
+  for (const [query, href] of rows) {
+    const all = await found(query);
+    if (href === "") assertEquals(all, [], query);
+    else assert(all.includes(href), `${query}: ${all.join()}`);
+  }
+  assertEquals((await world.browser().get("/search/suggestions?q=a")).status, 303);
+  await using staffed = await openDashboardWorld({ operators: ["op@example.com"] });
+  const operator = (await staffed.signIn("op@example.com")).browser;
+  assertEquals(await found("ann@example.com", operator), [
+    "/operator/accounts?q=ann%40example.com",
+  ]);
+});
