@@ -12,7 +12,6 @@ import { openTopupSite, type TopupSite } from "../support/worlds/topup_site.ts";
 const words = {
   en: {
     create: "Create",
-    confirm: "Confirm",
     download: "Make and download",
     code: "Voucher code",
     redeem: "Redeem",
@@ -22,7 +21,6 @@ const words = {
   },
   vi: {
     create: "Tạo",
-    confirm: "Xác nhận",
     download: "Tạo và tải xuống",
     code: "Mã quà tặng",
     redeem: "Dùng mã",
@@ -41,7 +39,7 @@ async function makeCodes(site: TopupSite, context: BrowserContext, look: Look): 
   await page.locator('[name="budget"]').fill("1tr");
   await page.locator('[name="expiresAfterDays"]').fill("30");
   await page.getByRole("button", { name: t.create, exact: true }).click();
-  const confirm = page.getByRole("dialog").getByRole("button", { name: t.confirm });
+  const confirm = page.getByRole("dialog").locator("button[value=yes]");
   if (await page.evaluate<boolean>("document.querySelector('dialog[open]') !== null")) {
     await confirm.click();
   }

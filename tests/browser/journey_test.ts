@@ -268,7 +268,7 @@ await browserTest(
       await dialog.waitFor({ state: "hidden" });
       await page.getByRole("button", { name: "Revoke the key" }).press("Enter");
       await dialog.getByText("Revoke “laptop” for good?").waitFor();
-      await dialog.getByRole("button", { name: "Confirm" }).press("Enter");
+      await dialog.getByRole("button", { name: "Revoke the key" }).press("Enter");
       await page.getByText("1 of 10 active keys").waitFor();
     });
   },

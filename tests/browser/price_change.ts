@@ -8,11 +8,21 @@ import { openOperatedGateway } from "../support/worlds/operated_gateway.ts";
 const folder = new URL("../../screenshots/", import.meta.url);
 
 const words = {
-  en: { preview: "Preview", apply: "Apply", rollBack: "Roll back", price: "₫9,900", old: "₫8,300" },
+  en: {
+    preview: "Preview",
+    either: "Write 9900 or 9.9",
+    apply: "Apply",
+    rollBack: "Roll back",
+    restore: "Restore version 1",
+    price: "₫9,900",
+    old: "₫8,300",
+  },
   vi: {
     preview: "Xem trước",
+    either: "Hãy ghi 9900 hoặc 9.9",
     apply: "Áp dụng",
     rollBack: "Khôi phục",
+    restore: "Khôi phục phiên bản 1",
     price: "9.900",
     old: "8.300",
   },
@@ -53,6 +63,12 @@ export async function priceChangeTest(look: Look): Promise<void> {
       await look1("catalogue");
       await page.locator("a", { hasText: /^premium-1$/ }).click();
       await look1("catalogue-model");
+      // A form with a mistake comes back with it, and says beside the field what is wrong.
+      await page.locator('[name="price.vndPerMtok"]').fill("9.900");
+      await page.getByRole("button", { name: t.preview }).first().click();
+      await page.getByText(t.either).waitFor();
+      assertEquals(await page.locator('[name="price.vndPerMtok"]').inputValue(), "9.900");
+      await look1("catalogue-mistake");
       await page.locator('[name="price.vndPerMtok"]').fill("9900");
       await page.getByRole("button", { name: t.preview }).first().click();
       await page.locator('[name="reason"]').waitFor();
@@ -69,7 +85,10 @@ export async function priceChangeTest(look: Look): Promise<void> {
 
       await page.goto(`${address}/operator/catalogue/versions`);
       await look1("catalogue-history");
-      await page.getByRole("button", { name: t.rollBack }).last().click();
+      await page.getByRole("button", { name: t.rollBack, exact: true }).last().click();
+      await page.locator('[name="reason"]').waitFor();
+      await look1("catalogue-rollback");
+      await page.getByRole("button", { name: t.restore }).click();
       await confirm(page);
       await page.waitForURL(/done=switched/);
       assertStringIncludes(await shownPrice(), t.old);

@@ -1,5 +1,6 @@
 /** Operations on the catalogue: reading, dry runs, changes, history, rollback. */
 import { z } from "zod";
+import type { Catalog } from "../../../core/catalog/catalog.ts";
 import { type CatalogChange, changeLine } from "../../../core/catalog/diff.ts";
 import { defined } from "../../../core/lib/base/defined.ts";
 import { maxCatalogBytes } from "../../../kv/services/catalog/contents.ts";
@@ -219,6 +220,7 @@ interface TriedCatalog extends
     lines: string[];
   }> {
   readonly changes: readonly CatalogChange[];
+  readonly catalog: Catalog;
 }
 
 /** Checks contents, and shows what they would change. */
@@ -242,9 +244,9 @@ export const tryCatalog = operation({
       const { problems } = preview;
       return { ok: false, why: "invalid", status: 422, problems, body: { ...preview } };
     }
-    const { changes } = preview;
+    const { changes, catalog: compiled } = preview;
     const body = { ok: true as const, in_force: state.version, ...changesJson(changes) };
-    return { ok: true, body, changes };
+    return { ok: true, body, changes, catalog: compiled };
   },
 });
 

@@ -38,6 +38,11 @@ document.addEventListener("submit", (event) => {
   event.stopImmediatePropagation();
   asked = { form, submitter: event.submitter };
   dialog.querySelector("p").textContent = question;
+  // The button names the act, like the one that asked.
+  const act = event.submitter?.textContent.trim() ?? "";
+  const yes = dialog.querySelector("button[value=yes]");
+  yes.dataset.usual ||= yes.textContent;
+  yes.textContent = act === "" ? yes.dataset.usual : act;
   dialog.returnValue = "no";
   dialog.showModal();
 }, true);

@@ -1,5 +1,6 @@
 /** Changes the catalogue for pages and operations alike: what would change, every problem, or a new version. */
 import { ambiguousPrices } from "../../../../core/catalog/ambiguous_prices.ts";
+import type { Catalog } from "../../../../core/catalog/catalog.ts";
 import { type CatalogChange, catalogChanges } from "../../../../core/catalog/diff.ts";
 import type { ReadCatalog } from "../../../../core/config/catalog_reading.ts";
 import { defined } from "../../../../core/lib/base/defined.ts";
@@ -50,7 +51,12 @@ export interface CatalogState {
 /** What a change would do, or why it is none. */
 export type CatalogPreview =
   | { readonly ok: false; readonly problems: readonly string[] }
-  | { readonly ok: true; readonly changes: readonly CatalogChange[]; readonly text: string };
+  | {
+    readonly ok: true;
+    readonly changes: readonly CatalogChange[];
+    /** As this process would serve it. */
+    readonly catalog: Catalog;
+  };
 
 /** A change that an operator asks for. */
 export interface WantedChange {
@@ -107,7 +113,7 @@ export function previewCatalog(
   if (!reading.ok) return { ok: false, problems: reading.problems };
   // What is a catalogue is an object of JSON.
   const after = isObject(wanted) ? wanted : {};
-  return { ok: true, changes: catalogChanges(before, after), text: catalogText(after) };
+  return { ok: true, changes: catalogChanges(before, after), catalog: reading.catalog };
 }
 
 /** Makes a version of contents, if they are valid. */

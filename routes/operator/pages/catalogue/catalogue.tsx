@@ -4,14 +4,16 @@
  * - Folder `routes/operator/pages/catalogue/`: pages on which operators change models, prices, routes and providers.
  * - In: forms of operators, each with the version that its author saw.
  * - Out: HTML, versions of the catalogue with their audit lines.
- * - Never: applies a change that was not shown as a difference before, but for a rollback.
+ * - Never: applies a change, or a rollback, that was not shown as a difference before.
  */
 import { Hono } from "hono";
 import { type CatalogEdit, editedCatalog } from "../../../../core/catalog/diff.ts";
+import { defined } from "../../../../core/lib/base/defined.ts";
 import type { JsonObject } from "../../../../core/lib/json/json.ts";
 import {
   listVersions,
   readVersion,
+  readVersionContents,
   versionsPerPage,
 } from "../../../../kv/services/catalog/versions.ts";
 import { notFoundPage } from "../../../dashboard/frame/error_pages.tsx";
@@ -38,8 +40,17 @@ import {
   type OperatorPage,
   renderOperatorPage,
 } from "../base/frame.tsx";
-import { modelEntry, parsedEntry, providerEntries, readEdit, settingsEntry } from "./entry_form.ts";
-import { ModelForm, ProviderForm, SettingsForm } from "./forms.tsx";
+import {
+  modelEntry,
+  parsedEntry,
+  providerEntries,
+  readEdit,
+  settingsEntry,
+  typedModel,
+  typedProvider,
+} from "./entry_form.ts";
+import { type EntryProblems, entryProblems } from "./entry_problems.ts";
+import { JsonForm, ModelForm, ProviderForm, SettingsForm } from "./forms.tsx";
 import { HistoryPage, VersionPage, versionStates } from "./history_page.tsx";
 import { ListPage } from "./list_page.tsx";
 import {
@@ -53,6 +64,7 @@ import {
   withdrawPath,
 } from "./texts.ts";
 import { PreviewPage } from "./preview_page.tsx";
+import { hasStops, priceStops } from "./price_stops.ts";
 
 const label = { en: "Catalogue", vi: "Danh mục" };
 
@@ -83,91 +95,187 @@ async function listPage(c: OperatorContext, deps: OperatorDeps, problem?: string
   );
 }
 
-async function modelPage(c: OperatorContext, deps: OperatorDeps) {
+/** What a form is shown with: the entry in force, or what was typed and what is wrong with it. */
+interface Entered {
+  readonly state: CatalogState;
+  readonly name: string;
+  readonly entry: JsonObject;
+  readonly problems?: EntryProblems;
+  readonly newName?: string;
+}
+
+async function showModel(c: OperatorContext, { state, ...entered }: Entered) {
   const visitor = c.get("visitor");
   const t = catalogueTexts[visitor.locale];
-  const id = c.req.query("id") ?? "";
-  const { head, contents } = await catalogState(deps.editing);
-  const entry = id === "" ? newModel : modelEntry(contents, id);
-  if (entry === undefined) return await notFoundPage(c);
   return await renderOperatorPage(
     c,
-    { title: id === "" ? t.add : id },
+    {
+      title: entered.name === "" ? t.add : entered.name,
+      under: cataloguePath,
+      ...(entered.problems !== undefined && { status: 400 as const }),
+    },
     <ModelForm
       visitor={visitor}
-      base={head.newest}
-      name={id}
-      entry={entry}
-      providers={providerEntries(contents).map(([name]) => name)}
+      base={state.head.newest}
+      providers={providerEntries(state.contents).map(([name]) => name)}
+      {...entered}
     />,
+  );
+}
+
+async function modelPage(c: OperatorContext, deps: OperatorDeps) {
+  const id = c.req.query("id") ?? "";
+  const state = await catalogState(deps.editing);
+  const entry = id === "" ? newModel : modelEntry(state.contents, id);
+  if (entry === undefined) return await notFoundPage(c);
+  return await showModel(c, { state, name: id, entry });
+}
+
+async function showProvider(c: OperatorContext, { state, ...entered }: Entered) {
+  const visitor = c.get("visitor");
+  const t = catalogueTexts[visitor.locale];
+  return await renderOperatorPage(
+    c,
+    {
+      title: entered.name === "" ? t.addProvider : entered.name,
+      under: cataloguePath,
+      ...(entered.problems !== undefined && { status: 400 as const }),
+    },
+    <ProviderForm visitor={visitor} base={state.head.newest} {...entered} />,
   );
 }
 
 async function providerPage(c: OperatorContext, deps: OperatorDeps) {
-  const visitor = c.get("visitor");
-  const t = catalogueTexts[visitor.locale];
   const name = c.req.query("name") ?? "";
-  const { head, contents } = await catalogState(deps.editing);
-  const entry = name === "" ? {} : new Map(providerEntries(contents)).get(name);
+  const state = await catalogState(deps.editing);
+  const entry = name === "" ? {} : new Map(providerEntries(state.contents)).get(name);
   if (entry === undefined) return await notFoundPage(c);
-  return await renderOperatorPage(
-    c,
-    { title: name === "" ? t.addProvider : name },
-    <ProviderForm visitor={visitor} base={head.newest} name={name} entry={entry} />,
-  );
+  return await showProvider(c, { state, name, entry });
 }
 
-async function settingsPage(c: OperatorContext, deps: OperatorDeps) {
+async function showSettings(c: OperatorContext, deps: OperatorDeps, entered: Entered) {
   const visitor = c.get("visitor");
   const t = catalogueTexts[visitor.locale];
-  const { editing } = deps;
-  const { head, contents } = await catalogState(editing);
+  const { state, entry, problems } = entered;
   return await renderOperatorPage(
     c,
-    { title: t.settings },
+    {
+      title: t.settings,
+      under: cataloguePath,
+      ...(problems !== undefined && { status: 400 as const }),
+    },
     <SettingsForm
       visitor={visitor}
-      base={head.newest}
-      entry={settingsEntry(contents)}
+      base={state.head.newest}
+      entry={entry}
       models={deps.catalog.current.models.filter(({ kind }) => kind === "chat").map(({ id }) => id)}
+      {...defined({ problems })}
     />,
   );
 }
 
-/** Reads the change of a form; a text is what is wrong with it. */
-function editOf(
+async function settingsPage(c: OperatorContext, deps: OperatorDeps) {
+  const state = await catalogState(deps.editing);
+  return await showSettings(c, deps, { state, name: "", entry: settingsEntry(state.contents) });
+}
+
+/** Shows a form again with what was typed into it. */
+async function showAgain(
+  c: OperatorContext,
+  deps: OperatorDeps,
+  { state, form, problems }: {
+    readonly state: CatalogState;
+    readonly form: PostedForm;
+    readonly problems: EntryProblems;
+  },
+) {
+  const name = form.text("name");
+  switch (form.text("edit")) {
+    case "model":
+      return await showModel(c, { state, name, entry: typedModel(form, state.contents), problems });
+    case "provider": {
+      const entry = typedProvider(form, state.contents);
+      const newName = form.text("newName");
+      return await showProvider(c, { state, name, entry, newName, problems });
+    }
+    default: {
+      const edit = readEdit(form, state.contents);
+      const entry = typeof edit === "object" && "entry" in edit ? edit.entry ?? {} : {};
+      return await showSettings(c, deps, { state, name, entry, problems });
+    }
+  }
+}
+
+/** Shows the text of an entry again that is not JSON, or whose numbers could be two. */
+async function showTypedJson(
+  c: OperatorContext,
+  state: CatalogState,
+  form: PostedForm,
+  problem: string,
+) {
+  const visitor = c.get("visitor");
+  const t = catalogueTexts[visitor.locale];
+  return await renderOperatorPage(
+    c,
+    { title: t.previewTitle, under: cataloguePath, problem, status: 400 },
+    <JsonForm
+      visitor={visitor}
+      base={state.head.newest}
+      name={form.text("name")}
+      entry={{}}
+      edit={form.text("edit")}
+      typed={form.text("json")}
+      open
+    />,
+  );
+}
+
+/** Reads the change of a form, or answers with the form and what is wrong with it. */
+async function editOf(
   c: OperatorContext,
   deps: OperatorDeps,
   form: PostedForm,
-  { contents }: CatalogState,
-): CatalogEdit | string {
+  state: CatalogState,
+): Promise<CatalogEdit | Response> {
   const t = catalogueTexts[c.get("visitor").locale];
   if (form.text("edit") === "file") {
     const entry = parsedEntry(JSON.stringify(deps.editing.fileContents));
-    return entry === undefined ? t.notJson : { edit: "whole", entry };
+    return entry === undefined ? await listPage(c, deps, t.notJson) : { edit: "whole", entry };
   }
-  const read = readEdit(form, contents);
-  if (read === "not_json") return t.notJson;
-  if (read === "no_name") return t.noName;
-  return "ambiguous" in read ? read.ambiguous.join("; ") : read;
+  const read = readEdit(form, state.contents);
+  if (read === "not_json") return await showTypedJson(c, state, form, t.notJson);
+  if (read === "no_name") {
+    const fields = { id: t.noName, newName: t.noName };
+    return await showAgain(c, deps, { state, form, problems: { fields, others: [] } });
+  }
+  return "ambiguous" in read
+    ? await showTypedJson(c, state, form, read.ambiguous.join("; "))
+    : read;
 }
 
 interface Shown {
   readonly state: CatalogState;
   readonly change: CatalogEdit;
   readonly form: PostedForm;
+  /** The version that is restored; absent: the change is an edit. */
+  readonly rollbackTo?: number;
 }
 
 async function showPreview(
   c: OperatorContext,
   deps: OperatorDeps,
-  { state, change, form }: Shown,
+  { state, change, form, rollbackTo }: Shown,
   problem?: string,
 ) {
   const visitor = c.get("visitor");
   const t = catalogueTexts[visitor.locale];
   const after = editedCatalog(state.contents, change);
   const tried = await tryCatalog.run(deps, { catalog: after }, actOf(c, deps));
+  const isForm = form.text("json") === "" && change.edit !== "whole" && change.entry !== null;
+  if (!tried.ok && tried.why === "invalid" && isForm) {
+    const problems = entryProblems(tried.problems, change, after, t);
+    return await showAgain(c, deps, { state, form, problems });
+  }
   return await renderOperatorPage(
     c,
     {
@@ -180,20 +288,53 @@ async function showPreview(
       visitor={visitor}
       state={state}
       change={change}
-      preview={tried.ok || tried.why === "invalid"
+      preview={tried.ok
+        ? { ...tried, stops: priceStops(tried.changes, deps.catalog.current, tried.catalog) }
+        : tried.why === "invalid"
         ? tried
         : { ok: false, problems: [tried.error.message] }}
-      reason={form.text("reason")}
+      rollbackTo={rollbackTo}
+      reason={form.text("reason") ||
+        (rollbackTo === undefined ? "" : t.rollBackReason(rollbackTo))}
       from={form.text("from")}
     />,
   );
 }
 
+/** A rollback as a change of the whole catalogue; `undefined` if the contents of the version are not kept. */
+async function rollbackEdit(
+  { kv }: OperatorDeps,
+  version: number,
+): Promise<CatalogEdit | undefined> {
+  const contents = await readVersionContents(kv, version);
+  const entry = contents === undefined ? undefined : parsedEntry(JSON.stringify(contents));
+  return entry === undefined ? undefined : { edit: "whole", entry };
+}
+
+/** Whether a change asks for a second confirmation that its form does not have. */
+async function isStopped(
+  c: OperatorContext,
+  deps: OperatorDeps,
+  { state, change, form }: Shown,
+): Promise<boolean> {
+  if (form.text("sure") === "yes") return false;
+  const catalog = editedCatalog(state.contents, change);
+  const tried = await tryCatalog.run(deps, { catalog }, actOf(c, deps));
+  return tried.ok && hasStops(priceStops(tried.changes, deps.catalog.current, tried.catalog));
+}
+
 async function previewChange(c: OperatorContext, deps: OperatorDeps) {
+  const t = catalogueTexts[c.get("visitor").locale];
   const form = await readForm(c);
   const state = await catalogState(deps.editing);
-  const change = editOf(c, deps, form, state);
-  if (typeof change === "string") return await listPage(c, deps, change);
+  if (form.text("edit") === "rollback") {
+    const rollbackTo = Number(form.text("version"));
+    const change = await rollbackEdit(deps, rollbackTo);
+    if (change === undefined) return await listPage(c, deps, t.missing);
+    return await showPreview(c, deps, { state, change, form, rollbackTo });
+  }
+  const change = await editOf(c, deps, form, state);
+  if (change instanceof Response) return change;
   const isOld = Number(form.text("base")) !== state.head.newest;
   const problem = isOld ? await conflictText(c, deps, state.head.newest) : undefined;
   return await showPreview(c, deps, { state, change, form }, problem);
@@ -214,9 +355,10 @@ async function applyChange(c: OperatorContext, deps: OperatorDeps) {
   const t = catalogueTexts[c.get("visitor").locale];
   const form = await readForm(c);
   const state = await catalogState(deps.editing);
-  const change = editOf(c, deps, form, state);
-  if (typeof change === "string") return await listPage(c, deps, change);
+  const change = await editOf(c, deps, form, state);
+  if (change instanceof Response) return change;
   const shown = { state, change, form };
+  if (await isStopped(c, deps, shown)) return await showPreview(c, deps, shown, t.notSure);
   const from = form.text("from");
   const applied = await putCatalog.run(deps, {
     catalog: editedCatalog(state.contents, change),
@@ -246,7 +388,12 @@ async function rollBackChange(c: OperatorContext, deps: OperatorDeps) {
   const t = catalogueTexts[c.get("visitor").locale];
   const form = await readForm(c);
   const version = Number(form.text("version"));
-  const wanted = { version, reason: t.rollBackReason(version) };
+  const state = await catalogState(deps.editing);
+  const change = await rollbackEdit(deps, version);
+  if (change === undefined) return await listPage(c, deps, t.missing);
+  const shown = { state, change, form, rollbackTo: version };
+  if (await isStopped(c, deps, shown)) return await showPreview(c, deps, shown, t.notSure);
+  const wanted = { version, reason: form.text("reason") || t.rollBackReason(version) };
   const result = await rollBackTo.run(deps, wanted, changeOf(c, deps, form));
   if (result.ok) return doneAt(c, cataloguePath, "switched");
   switch (result.why) {

@@ -4,6 +4,8 @@ import { formatDecimal } from "../../../../core/billing/money/display.ts";
 import type { Json } from "../../../../core/lib/json/json.ts";
 import { Badge, type BadgeTone, DataTable } from "../../../dashboard/components/mod.ts";
 import type { Locale } from "../../../dashboard/text/i18n.ts";
+import { formatPercent } from "../../../dashboard/text/format.ts";
+import { changeShare } from "./price_stops.ts";
 import { type CatalogueTexts, catalogueTexts } from "./texts.ts";
 
 const tones: Readonly<Record<CatalogChange["kind"], BadgeTone>> = {
@@ -13,7 +15,7 @@ const tones: Readonly<Record<CatalogChange["kind"], BadgeTone>> = {
 };
 
 /** The last part of a path in words, where it is a price. */
-function memberOf(path: string, t: CatalogueTexts): string | undefined {
+export function memberOf(path: string, t: CatalogueTexts): string | undefined {
   const prices: Readonly<Record<string, string>> = t.prices;
   const field = /^price\.(\w+)$/.exec(path)?.[1];
   return field !== undefined && Object.hasOwn(prices, field) ? prices[field] : undefined;
@@ -21,6 +23,10 @@ function memberOf(path: string, t: CatalogueTexts): string | undefined {
 
 function valueText(value: Json | undefined, locale: Locale): string {
   return typeof value === "number" ? formatDecimal(String(value), locale) : shownValue(value);
+}
+
+function signedPercent(share: number, locale: Locale): string {
+  return `${share > 0 ? "+" : "−"}${formatPercent(Math.abs(share), locale)}`;
 }
 
 function subject(change: CatalogChange, t: CatalogueTexts): string {
@@ -57,13 +63,20 @@ export function ChangeTable({ changes, locale }: {
         {
           head: `${t.before} → ${t.after}`,
           kind: "long",
-          cell: ({ before, after }) => (
-            <>
-              {before !== undefined && <del class="muted">{valueText(before, locale)}</del>}
-              {before !== undefined && after !== undefined && " → "}
-              {after !== undefined && <strong>{valueText(after, locale)}</strong>}
-            </>
-          ),
+          cell: (change) => {
+            const { before, after } = change;
+            const share = changeShare(change);
+            return (
+              <>
+                {before !== undefined && <del class="muted">{valueText(before, locale)}</del>}
+                {before !== undefined && after !== undefined && " → "}
+                {after !== undefined && <strong>{valueText(after, locale)}</strong>}
+                {share !== undefined && share !== 0 && (
+                  <span class="muted">{` (${signedPercent(share, locale)})`}</span>
+                )}
+              </>
+            );
+          },
         },
       ]}
     />

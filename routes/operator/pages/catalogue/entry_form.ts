@@ -169,6 +169,16 @@ export function parsedEntry(text: string): JsonObject | undefined {
   }
 }
 
+/** The entry of a model as a form has it, whether or not it can be one. */
+export function typedModel(form: PostedForm, contents: JsonObject): JsonObject {
+  return modelOf(form, modelEntry(contents, form.text("name")) ?? {});
+}
+
+/** The entry of a provider as a form has it. */
+export function typedProvider(form: PostedForm, contents: JsonObject): JsonObject {
+  return providerOf(form, new Map(providerEntries(contents)).get(form.text("name")) ?? {});
+}
+
 /**
  * Reads the change that a form stands for.
  *

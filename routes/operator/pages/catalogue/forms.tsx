@@ -6,6 +6,7 @@ import { isJsonObject, type Json, type JsonObject } from "../../../../core/lib/j
 import {
   Card,
   CheckboxField,
+  Notice,
   PostForm,
   SelectField,
   SubmitButton,
@@ -13,6 +14,7 @@ import {
 } from "../../../dashboard/components/mod.ts";
 import type { Visitor } from "../../../dashboard/page/visitor.ts";
 import { isPriceUnit, type PriceField, priceFields, type PriceUnit } from "./entry_form.ts";
+import { type EntryProblems, noProblems } from "./entry_problems.ts";
 import { cataloguePath, type CatalogueTexts, catalogueTexts, previewPath } from "./texts.ts";
 
 /** Lines of the field for an entry as JSON. */
@@ -44,13 +46,30 @@ export interface EntryFormProps {
   readonly base: number;
   /** Name of the entry; empty for a new one. */
   readonly name: string;
+  /** As it is in force, or as it was typed. */
   readonly entry: JsonObject;
+  readonly problems?: EntryProblems;
+}
+
+/** What is wrong and has no field in the form, and that something is. */
+function FormProblems({ problems, t }: { problems: EntryProblems; t: CatalogueTexts }) {
+  const { fields, others } = problems;
+  if (others.length === 0 && Object.keys(fields).length === 0) return null;
+  return (
+    <Notice tone="danger" title={t.problems}>
+      {others.length === 0
+        ? <p>{t.seeFields}</p>
+        : <ul>{others.map((problem) => <li key={problem}>{problem}</li>)}</ul>}
+    </Notice>
+  );
 }
 
 /** The whole entry as JSON, in a form of its own. */
 export function JsonForm(
-  { visitor, base, name, entry, edit, open = false }: EntryFormProps & {
+  { visitor, base, name, entry, edit, typed, open = false }: EntryFormProps & {
     readonly edit: string;
+    /** What was typed in place of an entry, and is none. */
+    readonly typed?: string | undefined;
     readonly open?: boolean;
   },
 ) {
@@ -69,7 +88,8 @@ export function JsonForm(
             name="json"
             label={t.json}
             rows={jsonRows}
-            value={JSON.stringify(entry, undefined, 2)}
+            value={typed ?? JSON.stringify(entry, undefined, 2)}
+            error={typed === undefined ? undefined : t.notJson}
           />
           <SubmitButton tone="plain">{t.preview}</SubmitButton>
         </PostForm>
@@ -107,7 +127,11 @@ function clearPrice(text: string): string {
   return priceProblem(text) === undefined ? text : `${text}0`;
 }
 
-function PriceFields({ price, t }: { price: JsonObject; t: CatalogueTexts }) {
+function PriceFields({ price, errors, t }: {
+  price: JsonObject;
+  errors: EntryProblems["fields"];
+  t: CatalogueTexts;
+}) {
   const unit = textOf(price["unit"]);
   const known: PriceUnit = isPriceUnit(unit) ? unit : "token";
   const shown: readonly PriceField[] = unit === "" ? allPriceFields : priceFields[known];
@@ -126,7 +150,10 @@ function PriceFields({ price, t }: { price: JsonObject; t: CatalogueTexts }) {
             name={`price.${field}`}
             label={t.prices[field]}
             inputmode="decimal"
-            value={clearPrice(textOf(price[field]))}
+            value={errors[`price.${field}`] === undefined
+              ? clearPrice(textOf(price[field]))
+              : textOf(price[field])}
+            error={errors[`price.${field}`]}
           />
         ))}
       </div>
@@ -135,14 +162,16 @@ function PriceFields({ price, t }: { price: JsonObject; t: CatalogueTexts }) {
   );
 }
 
-function RouteFields({ route, at, isNew, providers, t }: {
+function RouteFields({ route, at, isNew, providers, errors, t }: {
   readonly route: JsonObject;
   readonly at: number;
   readonly isNew: boolean;
   readonly providers: readonly string[];
+  readonly errors: EntryProblems["fields"];
   readonly t: CatalogueTexts;
 }) {
   const name = (field: string) => `route${at}.${field}`;
+  const error = (field: string) => errors[name(field)];
   return (
     <fieldset>
       <legend>{isNew ? t.newRoute : t.route(at + 1)}</legend>
@@ -151,17 +180,24 @@ function RouteFields({ route, at, isNew, providers, t }: {
           name={name("provider")}
           label={t.routeProvider}
           value={textOf(route["provider"])}
+          error={error("provider")}
           options={[
             ...(isNew ? [{ value: "", label: t.noProvider }] : []),
             ...providers.map((value) => ({ value, label: value })),
           ]}
         />
-        <TextField name={name("model")} label={t.upstream} value={textOf(route["model"])} />
+        <TextField
+          name={name("model")}
+          label={t.upstream}
+          value={textOf(route["model"])}
+          error={error("model")}
+        />
         <TextField
           name={name("style")}
           label={t.style}
           placeholder={t.byProvider}
           value={listText(route["style"])}
+          error={error("style")}
         />
         <TextField
           name={name("priority")}
@@ -169,6 +205,7 @@ function RouteFields({ route, at, isNew, providers, t }: {
           inputmode="numeric"
           placeholder="0"
           value={textOf(route["priority"])}
+          error={error("priority")}
         />
         <TextField
           name={name("weight")}
@@ -176,6 +213,7 @@ function RouteFields({ route, at, isNew, providers, t }: {
           inputmode="decimal"
           placeholder="1"
           value={textOf(route["weight"])}
+          error={error("weight")}
         />
       </div>
       {!isNew && <CheckboxField name={name("remove")} label={t.removeRoute} />}
@@ -183,9 +221,10 @@ function RouteFields({ route, at, isNew, providers, t }: {
   );
 }
 
-function RoutesCard({ routes, providers, t }: {
+function RoutesCard({ routes, providers, errors, t }: {
   readonly routes: Json | undefined;
   readonly providers: readonly string[];
+  readonly errors: EntryProblems["fields"];
   readonly t: CatalogueTexts;
 }) {
   const written = Array.isArray(routes) ? routes : [];
@@ -197,6 +236,7 @@ function RoutesCard({ routes, providers, t }: {
           at={at}
           isNew={at === written.length}
           providers={providers}
+          errors={errors}
           t={t}
         />
       ))}
@@ -206,26 +246,41 @@ function RoutesCard({ routes, providers, t }: {
 
 /** The form of a model. */
 export function ModelForm(
-  { visitor, base, name, entry, providers }: EntryFormProps & {
+  { visitor, base, name, entry, providers, problems = noProblems }: EntryFormProps & {
     readonly providers: readonly string[];
   },
 ) {
   const t = catalogueTexts[visitor.locale];
   const { price } = entry;
+  const errors = problems.fields;
   const kinds = modelSchema.shape.kind.options;
   return (
     <>
+      <FormProblems problems={problems} t={t} />
       <PostForm visitor={visitor} action={previewPath}>
         <FormTarget edit="model" name={name} base={base} />
         <Card title={t.model}>
           <div class="fields">
-            <TextField name="id" label={t.id} required value={textOf(entry["id"])} />
+            <TextField
+              name="id"
+              label={t.id}
+              required
+              value={textOf(entry["id"])}
+              error={errors["id"]}
+            />
             <TextField
               name="displayName"
               label={t.displayName}
               value={textOf(entry["displayName"])}
+              error={errors["displayName"]}
             />
-            <TextField name="family" label={t.family} required value={textOf(entry["family"])} />
+            <TextField
+              name="family"
+              label={t.family}
+              required
+              value={textOf(entry["family"])}
+              error={errors["family"]}
+            />
             <SelectField
               name="kind"
               label={t.kind}
@@ -237,19 +292,30 @@ export function ModelForm(
               label={t.context}
               inputmode="numeric"
               value={textOf(entry["contextWindow"])}
+              error={errors["contextWindow"]}
             />
             <TextField
               name="maxOutputTokens"
               label={t.output}
               inputmode="numeric"
               value={textOf(entry["maxOutputTokens"])}
+              error={errors["maxOutputTokens"]}
             />
-            <TextField name="aliases" label={t.aliases} value={listText(entry["aliases"])} />
+            <TextField
+              name="aliases"
+              label={t.aliases}
+              value={listText(entry["aliases"])}
+              error={errors["aliases"]}
+            />
           </div>
           <CheckboxField name="vision" label={t.vision} checked={entry["vision"] === true} />
         </Card>
-        <PriceFields price={price !== undefined && isJsonObject(price) ? price : {}} t={t} />
-        <RoutesCard routes={entry["routes"]} providers={providers} t={t} />
+        <PriceFields
+          price={price !== undefined && isJsonObject(price) ? price : {}}
+          errors={errors}
+          t={t}
+        />
+        <RoutesCard routes={entry["routes"]} providers={providers} errors={errors} t={t} />
         <Card>
           <div class="actions">
             <SubmitButton>{t.preview}</SubmitButton>
@@ -264,16 +330,31 @@ export function ModelForm(
 }
 
 /** The form of a provider. */
-export function ProviderForm({ visitor, base, name, entry }: EntryFormProps) {
+export function ProviderForm(
+  { visitor, base, name, entry, newName, problems = noProblems }: EntryFormProps & {
+    /** The typed name of a new one. */
+    readonly newName?: string;
+  },
+) {
   const t = catalogueTexts[visitor.locale];
   const kind = textOf(entry["kind"]) || "http";
+  const errors = problems.fields;
   return (
     <>
+      <FormProblems problems={problems} t={t} />
       <PostForm visitor={visitor} action={previewPath}>
         <FormTarget edit="provider" name={name} base={base} />
         <Card title={name === "" ? t.addProvider : name}>
           <div class="fields">
-            {name === "" && <TextField name="newName" label={t.id} required />}
+            {name === "" && (
+              <TextField
+                name="newName"
+                label={t.id}
+                required
+                value={newName}
+                error={errors["newName"]}
+              />
+            )}
             <SelectField
               name="kind"
               label={t.kind}
@@ -289,13 +370,24 @@ export function ProviderForm({ visitor, base, name, entry }: EntryFormProps) {
                 ...presetNames.map((value) => ({ value, label: value })),
               ]}
             />
-            <TextField name="baseUrl" label={t.baseUrl} value={textOf(entry["baseUrl"])} />
-            <TextField name="region" label={t.region} value={textOf(entry["region"])} />
+            <TextField
+              name="baseUrl"
+              label={t.baseUrl}
+              value={textOf(entry["baseUrl"])}
+              error={errors["baseUrl"]}
+            />
+            <TextField
+              name="region"
+              label={t.region}
+              value={textOf(entry["region"])}
+              error={errors["region"]}
+            />
             <TextField
               name="apiKeyEnv"
               label={t.keys}
               hint={t.keysHint}
               value={listText(entry["apiKeyEnv"])}
+              error={errors["apiKeyEnv"]}
             />
           </div>
           <div class="actions">
@@ -316,12 +408,16 @@ export function ProviderForm({ visitor, base, name, entry }: EntryFormProps) {
 }
 
 /** The form of what is neither model nor provider. */
-export function SettingsForm({ visitor, base, entry, models }: Omit<EntryFormProps, "name"> & {
-  readonly models: readonly string[];
-}) {
+export function SettingsForm(
+  { visitor, base, entry, models, problems = noProblems }: Omit<EntryFormProps, "name"> & {
+    readonly models: readonly string[];
+  },
+) {
   const t = catalogueTexts[visitor.locale];
+  const errors = problems.fields;
   return (
     <>
+      <FormProblems problems={problems} t={t} />
       <PostForm visitor={visitor} action={previewPath}>
         <FormTarget edit="settings" name="" base={base} />
         <Card title={t.settings}>
@@ -346,6 +442,7 @@ export function SettingsForm({ visitor, base, entry, models }: Omit<EntryFormPro
               label={t.listRate}
               inputmode="numeric"
               value={textOf(entry["listRate"])}
+              error={errors["listRate"]}
             />
           </div>
           <div class="actions">

@@ -15,7 +15,7 @@ import { formatDateTime } from "../../../dashboard/text/format.ts";
 import type { Visitor } from "../../../dashboard/page/visitor.ts";
 import type { CatalogState } from "../../operations/contract/editing.ts";
 import { ChangeTable } from "./change_table.tsx";
-import { catalogueTexts, historyPath, rollbackPath, versionPath } from "./texts.ts";
+import { catalogueTexts, historyPath, previewPath, versionPath } from "./texts.ts";
 
 /** What became of a version. */
 export type VersionState = "current" | "waiting" | "past" | "withdrawn";
@@ -57,7 +57,8 @@ function RollbackForm({ visitor, base, version }: {
 }) {
   const t = catalogueTexts[visitor.locale];
   return (
-    <PostForm visitor={visitor} action={rollbackPath} confirm={t.rollBackConfirm(version)}>
+    <PostForm visitor={visitor} action={previewPath}>
+      <input type="hidden" name="edit" value="rollback" />
       <input type="hidden" name="base" value={String(base)} />
       <input type="hidden" name="version" value={String(version)} />
       <SubmitButton tone="plain" small>{t.rollBack}</SubmitButton>

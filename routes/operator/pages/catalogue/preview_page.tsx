@@ -2,6 +2,7 @@
 import type { CatalogChange, CatalogEdit } from "../../../../core/catalog/diff.ts";
 import {
   Card,
+  CheckboxField,
   Empty,
   Notice,
   PostForm,
@@ -11,9 +12,13 @@ import {
 import type { Visitor } from "../../../dashboard/page/visitor.ts";
 import type { CatalogState } from "../../operations/contract/editing.ts";
 import { maxCatalogReasonChars } from "../../../../kv/services/catalog/versions.ts";
-import { ChangeTable } from "./change_table.tsx";
+import { formatMoney } from "../../../dashboard/text/format.ts";
+import type { Locale } from "../../../dashboard/text/i18n.ts";
+import { marginTexts } from "../margins/texts.ts";
+import { ChangeTable, memberOf } from "./change_table.tsx";
 import { JsonForm } from "./forms.tsx";
-import { applyPath, cataloguePath, catalogueTexts } from "./texts.ts";
+import { hasStops, type PriceStops } from "./price_stops.ts";
+import { applyPath, cataloguePath, catalogueTexts, rollbackPath } from "./texts.ts";
 
 /** What the page shows. */
 export interface PreviewPageProps {
@@ -22,8 +27,14 @@ export interface PreviewPageProps {
   readonly change: CatalogEdit;
   /** What the change would do, or everything that is wrong with it. */
   readonly preview:
-    | { readonly ok: true; readonly changes: readonly CatalogChange[] }
+    | {
+      readonly ok: true;
+      readonly changes: readonly CatalogChange[];
+      readonly stops: PriceStops;
+    }
     | { readonly ok: false; readonly problems: readonly string[] };
+  /** The version that would be restored; absent: the change is an edit. */
+  readonly rollbackTo?: number | undefined;
   /** What was typed already, after a refusal. */
   readonly reason?: string;
   readonly from?: string;
@@ -59,9 +70,62 @@ function Problems({ visitor, state, change, problems }: PreviewPageProps & {
   );
 }
 
+/** What is applied, in fields that nobody sees. */
+function ChangeFields({ state, change, rollbackTo }: PreviewPageProps) {
+  return (
+    <>
+      <input type="hidden" name="base" value={String(state.head.newest)} />
+      {rollbackTo === undefined
+        ? (
+          <>
+            <input type="hidden" name="edit" value={change.edit} />
+            <input type="hidden" name="name" value={nameOfEdit(change)} />
+            {change.entry === null
+              ? <input type="hidden" name="remove" value="yes" />
+              : <input type="hidden" name="json" value={JSON.stringify(change.entry)} />}
+          </>
+        )
+        : <input type="hidden" name="version" value={String(rollbackTo)} />}
+    </>
+  );
+}
+
+/** What has to be confirmed by itself: prices below a cost, and changes by more than half. */
+function Stops({ stops, locale }: { stops: PriceStops; locale: Locale }) {
+  if (!hasStops(stops)) return null;
+  const t = catalogueTexts[locale];
+  return (
+    <Notice tone="danger" title={t.stopTitle}>
+      <ul>
+        {stops.belowCost.map(({ model, route, bucket, priceMicroVnd, costMicroVnd }) => (
+          <li key={`${model} ${route}`}>
+            {marginTexts[locale].underpricedLine(
+              model,
+              route,
+              bucket,
+              formatMoney(priceMicroVnd, locale),
+              formatMoney(costMicroVnd, locale),
+            )}
+          </li>
+        ))}
+        {stops.great.map((change) => (
+          <li key={`${nameOfChange(change)} ${change.path}`}>
+            {t.greatChange(nameOfChange(change), memberOf(change.path, t) ?? change.path)}
+          </li>
+        ))}
+      </ul>
+      <CheckboxField name="sure" label={t.sure} />
+    </Notice>
+  );
+}
+
+function nameOfChange(change: CatalogChange): string {
+  return change.part === "settings" ? "" : change.name;
+}
+
 /** The page. */
 export function PreviewPage(props: PreviewPageProps) {
-  const { visitor, state, change, preview } = props;
+  const { visitor, state, preview } = props;
   const { locale } = visitor;
   const t = catalogueTexts[locale];
   if (!preview.ok) return <Problems {...props} problems={preview.problems} />;
@@ -77,7 +141,7 @@ export function PreviewPage(props: PreviewPageProps) {
       </Card>
     );
   }
-  const { scheduled, newest } = state.head;
+  const { scheduled } = state.head;
   return (
     <>
       <Card>
@@ -87,13 +151,13 @@ export function PreviewPage(props: PreviewPageProps) {
         {scheduled !== undefined && scheduled.version !== state.version && (
           <Notice tone="warning">{t.withdraws(scheduled.version)}</Notice>
         )}
-        <PostForm visitor={visitor} action={applyPath} confirm={t.applyConfirm}>
-          <input type="hidden" name="edit" value={change.edit} />
-          <input type="hidden" name="name" value={nameOfEdit(change)} />
-          <input type="hidden" name="base" value={String(newest)} />
-          {change.entry === null
-            ? <input type="hidden" name="remove" value="yes" />
-            : <input type="hidden" name="json" value={JSON.stringify(change.entry)} />}
+        <PostForm
+          visitor={visitor}
+          action={props.rollbackTo === undefined ? applyPath : rollbackPath}
+          confirm={t.applyConfirm}
+        >
+          <ChangeFields {...props} />
+          <Stops stops={preview.stops} locale={locale} />
           <TextField
             name="reason"
             label={t.reason}
@@ -102,9 +166,13 @@ export function PreviewPage(props: PreviewPageProps) {
             maxlength={maxCatalogReasonChars}
             value={props.reason}
           />
-          <TextField name="from" type="datetime-local" label={t.from} value={props.from} />
+          {props.rollbackTo === undefined && (
+            <TextField name="from" type="datetime-local" label={t.from} value={props.from} />
+          )}
           <div class="actions">
-            <SubmitButton>{t.apply}</SubmitButton>
+            <SubmitButton>
+              {props.rollbackTo === undefined ? t.apply : t.restore(props.rollbackTo)}
+            </SubmitButton>
             <a href={cataloguePath} class="button outline secondary" role="button">{t.back}</a>
           </div>
         </PostForm>

@@ -93,17 +93,22 @@ Deno.test("a change needs a reason and a possible moment, and shows all problems
   operatorWorld(async ({ operator, deps: { kv } }) => {
     const staff = await operator("staff");
     const { offered } = await change(staff, "premium-1", { "price.vndPerMtok": "1" });
-    const noReason = await staff.post(`${path}/apply`, { ...offered, reason: "" });
+    const noReason = await staff.post(`${path}/apply`, { ...offered, reason: "", sure: "yes" });
     assertEquals(noReason.status, 400);
     assertStringIncludes(noReason.text, "Give a reason");
-    const badTime = await staff.post(`${path}/apply`, { ...offered, reason: "r", from: "soon" });
+    const badTime = await staff.post(`${path}/apply`, {
+      ...offered,
+      reason: "r",
+      from: "soon",
+      sure: "yes",
+    });
     assertEquals(badTime.status, 400);
     const { preview } = await change(staff, "premium-1", {
       "price.vndPerMtok": "cheap",
       "family": "",
     });
     assertEquals(preview.status, 400);
-    for (const part of ["price", "family", "must be VND from 0"]) {
+    for (const part of ["family", "Write a price in VND"]) {
       assertStringIncludes(preview.text, part);
     }
     assertEquals((await listVersions(kv)).length, 1);
@@ -114,8 +119,8 @@ Deno.test("a price that could be two is refused with both readings, in fields an
     const staff = await operator("staff");
     const price = '"price": {"unit": "request", "vnd": ';
     const changes: readonly (readonly [Record<string, string>, string])[] = [
-      [{ "price.vndPerMtok": "40.000" }, "write 40000 or 40"],
-      [{ "price.outputVndPerMtok": "1,250" }, "write 1250 or 1.25"],
+      [{ "price.vndPerMtok": "40.000" }, "Write 40000 or 40: this could be either."],
+      [{ "price.outputVndPerMtok": "1,250" }, "Write 1250 or 1.25: this could be either."],
       [{ "json": `{"id": "premium-1", ${price}40.000}}` }, "write 40000 or 40"],
       [{ "json": `{"id": "premium-1", ${price}"1.500"}}` }, "write 1500 or 1.5"],
     ];
@@ -141,12 +146,15 @@ Deno.test("a change that was prepared on an older version is shown again, and no
     const theirs = editedCatalog(state.contents, { edit: "model", id: "image-1", entry: null });
     const wanted = { base: state.head.newest, reason: "theirs" };
     await applyCatalog(editing, theirs, wanted, { email: "operator key" });
-    const late = await staff.post(`${path}/apply`, { ...offered, reason: "ours" });
+    const late = await staff.post(`${path}/apply`, { ...offered, reason: "ours", sure: "yes" });
     assertEquals(late.status, 400);
     assertStringIncludes(late.text, "operator key has made version 2 meanwhile");
     assertEquals((await readHead(kv))?.newest, 2);
     const again = fieldsOf(late.text, 'name="reason"');
-    assertEquals((await staff.post(`${path}/apply`, again)).location, `${path}?done=switched`);
+    assertEquals(
+      (await staff.post(`${path}/apply`, { ...again, sure: "yes" })).location,
+      `${path}?done=switched`,
+    );
     const { contents } = await catalogState(editing);
     assert(!JSON.stringify(contents["models"]).includes('"image-1"'), "both changes are in it");
   }));
@@ -156,21 +164,74 @@ Deno.test("a version waits for its moment, is withdrawn, and an old one is rolle
     const staff = await operator("staff");
     const { offered } = await change(staff, "premium-1", { "price.vndPerMtok": "1" });
     const tomorrow = new Date(world.nowMs + 31 * 3_600_000).toISOString().slice(0, 16);
-    await staff.post(`${path}/apply`, { ...offered, reason: "later", from: tomorrow });
+    await staff.post(`${path}/apply`, { ...offered, reason: "later", from: tomorrow, sure: "yes" });
     const list = await staff.get(path);
     assertStringIncludes(list.text, "Version 2 comes into force");
     await staff.post(`${path}/withdraw`, { base: "2" });
     assertEquals((await readHead(kv))?.scheduled, undefined);
     const { offered: now } = await change(staff, "premium-1", { "price.vndPerMtok": "1" });
-    await staff.post(`${path}/apply`, { ...now, reason: "now" });
+    await staff.post(`${path}/apply`, { ...now, reason: "now", sure: "yes" });
     const history = await staff.get(`${path}/versions`);
     for (const state of ["in force", "withdrawn", "past"]) {
       assertStringIncludes(history.text, `>${state}</span>`);
     }
-    const back = await staff.post(`${path}/rollback`, { base: "3", version: "1" });
+    const offer = await staff.post(`${path}/preview`, {
+      edit: "rollback",
+      base: "3",
+      version: "1",
+    });
+    assertStringIncludes(offer.text, "Restore version 1");
+    const rollback = fieldsOf(offer.text, 'name="reason"');
+    const unsure = await staff.post(`${path}/rollback`, rollback);
+    assertEquals(unsure.status, 400);
+    assertStringIncludes(unsure.text, "Confirm the prices first");
+    const back = await staff.post(`${path}/rollback`, { ...rollback, sure: "yes" });
     assertEquals(back.location, `${path}?done=switched`);
     const [newest] = await listVersions(kv);
     assertEquals([newest?.rollbackTo, newest?.parent], [1, 3]);
+  }));
+
+Deno.test("a form with something wrong comes back with all that was typed, and words beside the field", () =>
+  operatorWorld(async ({ operator, deps: { kv } }) => {
+    const staff = await operator("staff");
+    const beside = (text: string, field: string) =>
+      new RegExp(`name="${field}"[\\s\\S]*?</div>`).exec(text)?.[0] ?? "";
+    const rows: readonly (readonly [field: string, typed: string, words: string])[] = [
+      ["price.vndPerMtok", "forty", "Write a price in VND"],
+      ["price.vndPerMtok", "40.000", "Write 40000 or 40"],
+      ["contextWindow", "many", "Write a whole number"],
+      ["route0.priority", "first", "Write a whole number"],
+    ];
+    for (const [field, typed, words] of rows) {
+      const { preview } = await change(staff, "premium-1", { displayName: "Kept", [field]: typed });
+      assertEquals(preview.status, 400, field);
+      const shown = beside(preview.text, field.replace(".", "\\."));
+      assertStringIncludes(shown, `value="${typed}"`);
+      assertStringIncludes(shown, words);
+      assertStringIncludes(preview.text, 'value="Kept"');
+      assert(!/models\.\d+\./.test(preview.text), "a path in place of words");
+    }
+    const nameless = await change(staff, "", { id: "", displayName: "Kept" });
+    assertStringIncludes(beside(nameless.preview.text, "id"), "Give it a name.");
+    assertStringIncludes(nameless.preview.text, 'value="Kept"');
+    const broken = await staff.post(`${path}/preview`, { edit: "model", name: "m", json: "{oops" });
+    assertStringIncludes(broken.text, "{oops");
+    assertEquals((await listVersions(kv)).length, 1);
+  }));
+
+Deno.test("a price that changes by more than half is applied only when it was confirmed by itself", () =>
+  operatorWorld(async ({ operator, deps: { kv } }) => {
+    const staff = await operator("staff");
+    const small = await change(staff, "premium-1", { "price.vndPerMtok": "8000" });
+    assert(!small.preview.text.includes('name="sure"'));
+    const { preview, offered } = await change(staff, "premium-1", { "price.vndPerMtok": "830" });
+    assertStringIncludes(preview.text, "changes by more than 50 %");
+    assertStringIncludes(preview.text, "−90\u00a0%");
+    const unsure = await staff.post(`${path}/apply`, { ...offered, reason: "a slip" });
+    assertStringIncludes(unsure.text, "Confirm the prices first");
+    assertEquals((await listVersions(kv)).length, 1);
+    await staff.post(`${path}/apply`, { ...offered, reason: "meant so", sure: "yes" });
+    assertEquals((await listVersions(kv)).length, 2);
   }));
 
 Deno.test("providers are added by form and JSON, and a provider in use is not removed", () =>
