@@ -39,6 +39,7 @@ import logCss from "./styles/log.css" with { type: "text" };
 import layoutCss from "./styles/layout.css" with { type: "text" };
 import publicCss from "./styles/public.css" with { type: "text" };
 import docsCss from "./styles/docs.css" with { type: "text" };
+import operatorCss from "./styles/operator.css" with { type: "text" };
 import walletCss from "./styles/wallet.css" with { type: "text" };
 import themeCss from "./styles/theme.css" with { type: "text" };
 import favicon from "./scripts/favicon.svg" with { type: "text" };
@@ -101,6 +102,7 @@ const sources = {
   "connect.js": { type: script, text: connectScript },
   "playground.js": { type: script, text: playgroundScript },
   "playground.css": { type: css, text: playgroundCss },
+  "operator.css": { type: css, text: operatorCss },
   "favicon.svg": { type: "image/svg+xml", text: favicon },
 } as const;
 

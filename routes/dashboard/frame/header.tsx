@@ -1,4 +1,5 @@
 /** The navigation of every page: the bar at its top and, for those who are signed in, the links at its side or bottom. */
+import type { Child } from "hono/jsx";
 import { CsrfField } from "../components/mod.ts";
 import { Icon, Mark } from "../page/icons.tsx";
 import { type Standing, themes, type Visitor } from "../page/visitor.ts";
@@ -11,6 +12,8 @@ import { type Navigation, type NavigationEntry, navigationGroups } from "../page
 export interface NavigationLinks {
   readonly navigation: Navigation<NavigationEntry>;
   readonly current: NavigationEntry | undefined;
+  /** Shown in place of the navigation. */
+  readonly sidebar?: Child;
 }
 
 interface LinkProps {
@@ -20,11 +23,12 @@ interface LinkProps {
 
 /** The links of the navigation that the visitor may see, in their groups. */
 export function NavLinks(
-  { visitor, links: { navigation, current }, within }: LinkProps & {
+  { visitor, links: { navigation, current, sidebar }, within }: LinkProps & {
     /** Where the links are, for ids that are unique on the page. */
     readonly within: "side" | "menu";
   },
 ) {
+  if (sidebar !== undefined) return <>{sidebar}</>;
   const t = layoutTexts[visitor.locale];
   const isOperator = visitor.signedIn?.isOperator === true;
   const entries = navigation.items.map(({ entry }) => entry)

@@ -75,6 +75,8 @@ export interface PageOptions {
   readonly description?: string;
   /** No entry of the navigation is marked as the current one, whatever the path. */
   readonly outsideNavigation?: true;
+  /** Shown in place of the navigation at the side and in the menu. */
+  readonly sidebar?: Child;
   /** Shown beside the heading. */
   readonly actions?: Child;
   /** One sentence under the heading. */
@@ -109,13 +111,14 @@ export async function renderPage<Env extends DashboardEnv>(
   const current = options.outsideNavigation === true
     ? undefined
     : currentEntry(navigation, c.req.path);
+  const links = { navigation, current, sidebar: options.sidebar };
   const standing = options.narrow === true ? undefined : await c.get("standing")?.();
   return await c.html(
     <>
       {raw("<!DOCTYPE html>")}
       <Page
         visitor={c.get("visitor")}
-        links={{ navigation, current }}
+        links={links}
         standing={standing}
         {...options}
       >

@@ -3,7 +3,8 @@ import type { Announcement } from "../../../kv/people/operators/announcements.ts
 import type { Account } from "../../../kv/people/accounts/accounts.ts";
 import type { Session } from "../../../core/people/accounts/session_rules.ts";
 import type { SupportContact } from "../../../core/config/config_variables.ts";
-import type { Navigation, NavigationEntry, PageLink } from "./navigation.ts";
+import type { Navigation, NavigationEntry } from "./navigation.ts";
+import type { OperatorShell } from "./places.ts";
 import type { Locale } from "../text/i18n.ts";
 import type { ModelStatus } from "./deps.ts";
 import type { SuppliedName } from "./supplied_pages.ts";
@@ -64,7 +65,7 @@ export interface DashboardEnv {
     standing?: () => Promise<Standing | undefined>;
     /** The navigation of the frame; absent if pages are served without the dashboard around them. */
     navigation?: Navigation<NavigationEntry>;
-    /** The operator's own navigation, below the frame's. */
-    operatorNavigation?: Navigation<PageLink>;
+    /** The places of the operator's pages, which replace the navigation there. */
+    operatorShell?: OperatorShell;
   };
 }

@@ -7,9 +7,19 @@
  * - Never: shows that it exists to an account that is not named in `GATEWAY_OPERATORS`.
  */
 import type { Hono, MiddlewareHandler } from "hono";
-import { navigationOf } from "../../dashboard/page/navigation.ts";
+import { segmentAt } from "../../dashboard/page/navigation.ts";
 import { type PageDeclaration, servedPaths } from "../../dashboard/page/page.ts";
+import {
+  type OperatorShell,
+  type Place,
+  type PlacedPage,
+  type PlaceName,
+  placeNames,
+  type WaitingCounts,
+} from "../../dashboard/page/places.ts";
 import type { DashboardEnv } from "../../dashboard/page/visitor.ts";
+import { keptFor } from "../../usage_api/range.ts";
+import { countWaiting, readWaiting } from "./base/waiting.ts";
 import { accountsPages } from "./accounts/account_acts.ts";
 import { announcementPages } from "./service/announcements.tsx";
 import { approvalPages } from "./review/approvals.tsx";
@@ -27,43 +37,106 @@ import { bankPages } from "./payments/bank.tsx";
 import { reviewPages } from "./review/review.tsx";
 import { servicePages } from "./service/service.tsx";
 
-/** The pages, in the order of the navigation. A page that is not listed here is not served. */
-const pages: readonly OperatorPage[] = [
-  overviewPages,
-  reviewPages,
-  bankPages,
-  accountsPages,
-  callPages,
-  approvalPages,
-  operatorInvoicePages,
-  campaignPages,
-  marginPages,
-  claimsPages,
-  servicePages,
-  cataloguePages,
-  announcementPages,
-  auditPages,
-];
+/** A tab, as it is listed: its pages in their order. The label of the first one is its own unless it has another. */
+interface ListedTab {
+  readonly label?: Place["label"];
+  readonly pages: readonly [OperatorPage, ...OperatorPage[]];
+}
+
+/** A place, as it is listed: at most five tabs. */
+interface ListedPlace extends Pick<Place, "icon" | "label"> {
+  readonly tabs: readonly ListedTab[];
+}
+
+/** The pages by place and tab. A page that is not listed here is not served. */
+const places: Readonly<Record<PlaceName, ListedPlace>> = {
+  today: {
+    icon: "home",
+    label: { en: "Today", vi: "Hôm nay" },
+    tabs: [{ pages: [overviewPages] }],
+  },
+  money: {
+    icon: "wallet",
+    label: { en: "Money", vi: "Tiền" },
+    tabs: [
+      { label: { en: "Bank", vi: "Ngân hàng" }, pages: [reviewPages, bankPages] },
+      { pages: [approvalPages] },
+      { pages: [operatorInvoicePages] },
+      { pages: [campaignPages] },
+      { pages: [marginPages, claimsPages] },
+    ],
+  },
+  customers: {
+    icon: "people",
+    label: { en: "Customers", vi: "Khách hàng" },
+    tabs: [{ pages: [accountsPages] }],
+  },
+  traffic: {
+    icon: "usage",
+    label: { en: "Traffic", vi: "Lưu lượng" },
+    tabs: [{ pages: [callPages] }],
+  },
+  catalogue: {
+    icon: "models",
+    label: { en: "Catalogue", vi: "Danh mục" },
+    tabs: [{ pages: [cataloguePages] }],
+  },
+  service: {
+    icon: "switches",
+    label: { en: "Service", vi: "Dịch vụ" },
+    tabs: [{ pages: [servicePages] }, { pages: [announcementPages] }],
+  },
+  log: {
+    icon: "list",
+    label: { en: "Log", vi: "Nhật ký" },
+    tabs: [{ pages: [auditPages] }],
+  },
+};
+
+/** Milliseconds for which the numbers beside the places are kept: less than one waits to see that nothing new came. */
+const countsKeptMs = 15_000;
+
+/** Reads what waits, or gives what was read not long before; an act makes it read again. */
+function waitingCounts(deps: OperatorDeps): OperatorShell["waiting"] & { forget(): void } {
+  const kept = keptFor<WaitingCounts>({ clock: deps.clock, keptMs: countsKeptMs, most: 1 });
+  let acts = 0;
+  const read = () => kept(String(acts), async () => countWaiting(await readWaiting(deps)));
+  return Object.assign(read, { forget: () => void acts++ });
+}
 
 /**
  * Builds everything under `/operator`: only for accounts named in `GATEWAY_OPERATORS`, with a second factor. The gate
  * comes first and guards every page behind it.
  */
 export function createOperatorPages(deps: OperatorDeps): Hono<DashboardEnv> {
-  const mounted = pages.map(({ link, routes }) => ({ link, app: routes(deps) }));
+  const apps: Hono<DashboardEnv>[] = [];
   // Below `/operator` the second segment of a path decides which page it belongs to.
-  const navigation = navigationOf(
-    mounted.map(({ link, app }) => ({ entry: link, paths: servedPaths(app) })),
-    1,
-  );
-  const app = createOperatorGate(deps);
-  const provideNavigation: MiddlewareHandler<DashboardEnv> = async (c, next) => {
-    c.set("operatorNavigation", navigation);
-    await next();
+  const depth = 1;
+  const mount = ({ link, views = [], routes }: OperatorPage): PlacedPage => {
+    const app = routes(deps);
+    apps.push(app);
+    const segments = new Set(servedPaths(app).map((path) => segmentAt(path, depth)));
+    return { links: [link, ...views], segments };
   };
-  app.use("/operator", provideNavigation);
-  app.use("/operator/*", provideNavigation);
-  for (const page of mounted) app.route("/", page.app);
+  const mounted = placeNames.map((name): Place => {
+    const { icon, label, tabs } = places[name];
+    const mountTab = ({ label, pages }: ListedTab) => ({
+      label: label ?? pages[0].link.label,
+      pages: pages.map(mount),
+    });
+    return { name, icon, label, tabs: tabs.map(mountTab) };
+  });
+  const waiting = waitingCounts(deps);
+  const app = createOperatorGate(deps);
+  const provideShell: MiddlewareHandler<DashboardEnv> = async (c, next) => {
+    c.set("operatorShell", { places: mounted, depth, waiting });
+    if (c.req.method !== "GET") waiting.forget();
+    await next();
+    if (c.req.method !== "GET") waiting.forget();
+  };
+  app.use("/operator", provideShell);
+  app.use("/operator/*", provideShell);
+  for (const page of apps) app.route("/", page);
   return app;
 }
 

@@ -37,7 +37,10 @@ Deno.test("every declared page is in the list that is served", () => {
   assertEquals(listed("routes/dashboard/pages.ts", "PageDeclaration"), customers);
   const operators = declared("routes/operator/", "OperatorPage");
   assert(operators.length > 5);
-  assertEquals(listed("routes/operator/pages/operator_pages.ts", "OperatorPage"), operators);
+  const places = Deno.readTextFileSync(new URL("routes/operator/pages/operator_pages.ts", root));
+  const placed = [...places.matchAll(/pages: \[([\w, ]+)\]/g)]
+    .flatMap(([, names = ""]) => names.split(", ")).sort();
+  assertEquals(placed, operators);
 });
 
 Deno.test("no page answers with an error of the API, whatever the method and the accepted type", async () => {
@@ -82,22 +85,74 @@ Deno.test("every entry of the navigation leads to a page that marks it alone", a
   }
 });
 
-Deno.test("every entry of the operator's navigation leads to a page that marks it alone", () =>
+/** The links of a navigation of a page. */
+function linksIn(text: string, nav: string): string[] {
+  const [list = ""] = new RegExp(`<nav class="${nav}"[\\s\\S]*?</nav>`).exec(text) ?? [];
+  return [...list.matchAll(/href="([^"]+)"/g)].flatMap(([, href]) => href ?? []);
+}
+
+/** What a page marks as the current ones: the place, the tab, the view. */
+function markedPlaces({ text }: { readonly text: string }): readonly string[] {
+  return ["side", "subtabs", "chips"].flatMap((nav) => marked(text, nav));
+}
+
+Deno.test("every place, tab and view of operators leads to a page that marks it alone", () =>
   operatorWorld(async ({ operator, world }) => {
     const browser = await operator("staff");
-    const overview = await browser.get("/operator");
-    const [list = ""] = /<nav class="subnav"[\s\S]*?<\/nav>/.exec(overview.text) ?? [];
-    const entries = [...list.matchAll(/href="([^"]+)"/g)].flatMap(([, href]) => href ?? []);
-    assertEquals(entries.length, declared("routes/operator/", "OperatorPage").length);
-    for (const href of entries) {
-      const page = await browser.get(href);
-      assertEquals([page.status, marked(page.text, "subnav")], [200, [href]]);
+    const places = linksIn((await browser.get("/operator")).text, "side");
+    assertEquals(places.pop(), "/", "the way back to the customer's pages");
+    assertEquals(places.length, 7);
+    const seen = new Set<string>();
+    for (const place of places) {
+      const first = await browser.get(place);
+      assertEquals([first.status, marked(first.text, "side")], [200, [place]]);
+      const tabs = linksIn(first.text, "subtabs");
+      assert(tabs.length <= 5, place);
+      for (const tab of tabs.length === 0 ? [place] : tabs) {
+        const page = await browser.get(tab);
+        const views = tabs.length === 0 ? [] : linksIn(page.text, "chips");
+        const isViewed = views.includes(tab);
+        for (const view of isViewed ? views : [tab]) {
+          const { status, text } = await browser.get(view);
+          seen.add(view);
+          assertEquals([status, marked(text, "side")], [200, [place]], view);
+          assertEquals(marked(text, "subtabs"), tabs.length === 0 ? [] : [tab], view);
+          if (isViewed) assertEquals(marked(text, "chips"), [view]);
+        }
+      }
     }
+    assert(seen.size >= declared("routes/operator/", "OperatorPage").length);
     const unreadable = await browser.get("/operator/review/unreadable");
-    assertEquals(marked(unreadable.text, "subnav"), ["/operator/review"]);
+    assertEquals(markedPlaces(unreadable).slice(0, 3), [
+      "/operator/review",
+      "/operator/review",
+      "/operator/review",
+    ]);
     const order = await world.order(await world.customer("ann"));
     const event = notice(order.code);
     await world.intake.take(event, "{}");
     const credited = await browser.get(`/operator/notices/${event.source}/${event.id}`);
-    assertEquals(marked(credited.text, "subnav"), ["/operator/bank"]);
+    assertEquals(markedPlaces(credited), [
+      "/operator/review",
+      "/operator/review",
+      "/operator/bank",
+    ]);
+  }));
+
+Deno.test("numbers beside the places count what waits, and an act changes them at once", () =>
+  operatorWorld(async ({ operator, world }) => {
+    await world.intake.take(notice("khong ma"), "{}");
+    await world.intake.keepUnreadable("sepay", "field id", "{}");
+    const browser = await operator("staff");
+    const countOf = async (place: string) => {
+      const { text } = await browser.get("/operator/audit");
+      const [, entry = ""] = new RegExp(`<a href="${place}"[^>]*>(.*?)</a>`).exec(text) ?? [];
+      return /class="count (\w+)">(\d+)/.exec(entry)?.slice(1);
+    };
+    assertEquals(await countOf("/operator/review"), ["bad", "2"]);
+    assertEquals(await countOf("/operator/service"), undefined);
+    const page = await browser.get("/operator/review/unreadable");
+    const hash = /name="hash" value="([0-9a-f]+)"/.exec(page.text)![1]!;
+    await browser.post("/operator/review/unreadable", { source: "sepay", hash, note: "by hand" });
+    assertEquals(await countOf("/operator/review"), ["busy", "1"]);
   }));

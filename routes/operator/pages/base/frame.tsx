@@ -1,5 +1,5 @@
 /**
- * The frame of the operator's pages: their own navigation, and a message after an act.
+ * The frame of the operator's pages: their own sidebar and tabs, and a message after an act.
  *
  * - Folder `routes/operator/pages/base/`: what the operator's pages share: declaration, gate, frame, texts, parts of
  *   lists.
@@ -11,9 +11,15 @@ import type { Context, Hono } from "hono";
 import type { Child } from "hono/jsx";
 import { Empty, Notice, SubmitButton, TextField } from "../../../dashboard/components/mod.ts";
 import { type PageOptions, renderPage } from "../../../dashboard/frame/layout.tsx";
-import { currentEntry, type PageLink } from "../../../dashboard/page/navigation.ts";
+import type { PageLink } from "../../../dashboard/page/navigation.ts";
+import {
+  type OperatorShell,
+  type WaitingCounts,
+  whereaboutsOf,
+} from "../../../dashboard/page/places.ts";
 import type { DashboardEnv } from "../../../dashboard/page/visitor.ts";
 import type { Operator } from "../../../../kv/people/audit/operator_audit.ts";
+import { OperatorSidebar, PlaceTabs } from "./sidebar.tsx";
 import { frameTexts } from "./texts.ts";
 import { defined } from "../../../../core/lib/base/defined.ts";
 import type { MasterKeys } from "../../../../core/people/api_keys/seal.ts";
@@ -80,10 +86,12 @@ export function SearchForm({ query, hint, locale }: {
 
 // How an operator's page is declared: once, in its own file. `routes/operator/pages/operator_pages.ts` lists the declarations.
 
-/** A page, or a group of pages that share an entry in the operator's navigation. */
+/** A page, or a group of pages that share an entry in the operator's tabs. */
 export interface OperatorPage {
   /** The entry; its label is the title of pages that name none. */
   readonly link: PageLink;
+  /** Further views of the page with entries of their own, below the tabs. */
+  readonly views?: readonly PageLink[];
   /** Registers the handlers, under whole paths. */
   readonly routes: (deps: OperatorDeps) => Hono<DashboardEnv>;
 }
@@ -119,13 +127,20 @@ function isDone(text: string | undefined): text is Done {
   return text !== undefined && Object.hasOwn(frameTexts.en.done, text);
 }
 
+/** The frame of pages that are served without the places around them, as the gate does. */
+const noShell: OperatorShell = {
+  places: [],
+  depth: 1,
+  waiting: () => Promise.resolve(new Map()),
+};
+
 /** Answers with an operator page. */
 export async function renderOperatorPage(
   c: OperatorContext,
   options: {
-    /** Absent: the label of the page's entry in the navigation. */
+    /** Absent: the label of the page's link. */
     readonly title?: string;
-    /** The entry that the page belongs to, if it is not the one of its path. */
+    /** The address of the link that the page belongs to, if it is not the one of its path. */
     readonly under?: string;
     readonly lead?: Child;
     readonly actions?: Child;
@@ -133,39 +148,42 @@ export async function renderOperatorPage(
     readonly problem?: string | undefined;
     /** The status of a page that shows its problem elsewhere than at its top. */
     readonly status?: 400;
+    /** What waits, if the page has just read it. */
+    readonly waiting?: WaitingCounts;
   } & Pick<PageOptions, "scripts" | "styles">,
   body: Child,
 ) {
   const { locale } = c.get("visitor");
   const t = frameTexts[locale];
-  const navigation = c.get("operatorNavigation") ?? { items: [], depth: 1 };
-  const current = currentEntry(navigation, options.under ?? c.req.path);
+  const shell = c.get("operatorShell") ?? noShell;
+  const here = whereaboutsOf(shell, options.under ?? addressOf(c));
+  const waiting = options.waiting ?? await shell.waiting();
   const done = c.req.query("done");
   return await renderPage(
     c,
     {
-      title: options.title ?? current?.label[locale] ?? "",
+      title: options.title ?? here?.link.label[locale] ?? "",
+      sidebar: OperatorSidebar({ shell, here, waiting, locale }),
+      styles: ["operator.css", ...options.styles ?? []],
       status: options.status ?? (options.problem === undefined ? 200 : 400),
       ...defined({
         lead: options.lead,
         actions: options.actions,
         scripts: options.scripts,
-        styles: options.styles,
       }),
     },
     <>
-      <nav class="subnav" aria-label={t.navigation}>
-        {navigation.items.map(({ entry }) => (
-          <a href={entry.href} aria-current={entry === current ? "page" : undefined}>
-            {entry.label[locale]}
-          </a>
-        ))}
-      </nav>
+      {here !== undefined && <PlaceTabs here={here} locale={locale} />}
       {options.problem !== undefined && <Notice tone="danger">{options.problem}</Notice>}
       {isDone(done) && <Notice tone="success">{t.done[done]}</Notice>}
       {body}
     </>,
   );
+}
+
+/** The path and query of a request. */
+function addressOf(c: OperatorContext): string {
+  return c.req.path + new URL(c.req.url).search;
 }
 
 /** Redirects after an act to a page that reports it, so that a reload repeats nothing. */

@@ -3,7 +3,8 @@ import { defineTexts } from "../../../dashboard/text/i18n.ts";
 
 export const frameTexts = defineTexts({
   en: {
-    navigation: "Operator's pages",
+    customerPages: "Customer pages",
+    waiting: " waiting",
     done: {
       assigned: "The money has been credited.",
       asked: "The amount needs a second operator. The request is under Approvals.",
@@ -73,7 +74,8 @@ export const frameTexts = defineTexts({
     },
   },
   vi: {
-    navigation: "Trang vận hành",
+    customerPages: "Trang khách hàng",
+    waiting: " đang chờ",
     done: {
       assigned: "Đã ghi có.",
       asked: "Số tiền này cần người thứ hai duyệt. Yêu cầu nằm ở mục Phê duyệt.",

@@ -43,7 +43,7 @@ import {
 import { frameTexts } from "../base/texts.ts";
 import { callPage } from "./call_page.tsx";
 import { OperatorCallTable } from "./call_rows.tsx";
-import { callsLabel, callTexts } from "./texts.ts";
+import { callsLabel, callTexts, errorsLabel } from "./texts.ts";
 
 /** Calls on one page. */
 const callsPerPage = 50;
@@ -244,5 +244,6 @@ function createCallPages(deps: OperatorDeps): Hono<DashboardEnv> {
 
 export const callPages: OperatorPage = {
   link: { href: "/operator/calls", label: callsLabel },
+  views: [{ href: "/operator/calls?status=error", label: errorsLabel }],
   routes: createCallPages,
 };

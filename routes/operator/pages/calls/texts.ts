@@ -3,6 +3,8 @@ import { defineTexts } from "../../../dashboard/text/i18n.ts";
 
 export const callsLabel = { en: "Calls", vi: "Lượt gọi" };
 
+export const errorsLabel = { en: "Errors", vi: "Lỗi" };
+
 export const callTexts = defineTexts({
   en: {
     lead: "Answered and refused calls of all customers, the latest first. Metadata only.",

@@ -436,7 +436,7 @@ async function historyPage(c: OperatorContext, deps: OperatorDeps) {
   const rows = await listVersions(deps.kv, before > 0 ? { before } : {});
   return await renderOperatorPage(
     c,
-    { title: t.history, under: cataloguePath },
+    { title: t.history, under: historyPath },
     <HistoryPage
       visitor={visitor}
       state={state}
@@ -454,7 +454,7 @@ async function versionPage(c: OperatorContext, deps: OperatorDeps) {
   if (row === undefined) return await notFoundPage(c);
   return await renderOperatorPage(
     c,
-    { title: t.version(row.version), under: cataloguePath },
+    { title: t.version(row.version), under: historyPath },
     <VersionPage
       visitor={visitor}
       state={await catalogState(deps.editing)}
@@ -481,5 +481,6 @@ function createCataloguePages(deps: OperatorDeps): Hono<DashboardEnv> {
 
 export const cataloguePages: OperatorPage = {
   link: { href: cataloguePath, label },
+  views: [{ href: historyPath, label: { en: "Versions", vi: "Phiên bản" } }],
   routes: createCataloguePages,
 };

@@ -11,7 +11,7 @@ import type { DashboardEnv } from "../../../dashboard/page/visitor.ts";
 import type { OperatorDeps, OperatorPage } from "../base/frame.tsx";
 import { marginsFile, marginsPage } from "./margins_page.tsx";
 import { sheetFile, sheetPage } from "./sheet_page.tsx";
-import { marginsLabel } from "./texts.ts";
+import { marginsLabel, marginTexts } from "./texts.ts";
 
 function createMarginPages(deps: OperatorDeps): Hono<DashboardEnv> {
   return new Hono<DashboardEnv>()
@@ -23,5 +23,9 @@ function createMarginPages(deps: OperatorDeps): Hono<DashboardEnv> {
 
 export const marginPages: OperatorPage = {
   link: { href: "/operator/margins", label: marginsLabel },
+  views: [{
+    href: "/operator/margins/sheet",
+    label: { en: marginTexts.en.sheet, vi: marginTexts.vi.sheet },
+  }],
   routes: createMarginPages,
 };

@@ -40,8 +40,8 @@ import {
   type Sorting,
   sortingOf,
 } from "./margin_rows.ts";
-import { marginTexts } from "./texts.ts";
-import { PeriodChoice, ViewLinks } from "./views.tsx";
+import { marginsLabel, marginTexts } from "./texts.ts";
+import { PeriodChoice } from "./views.tsx";
 import { PriceWarnings, readPriceWarnings } from "./warnings.tsx";
 
 /** Rows of a page; the file has all. */
@@ -112,7 +112,6 @@ export async function marginsPage(c: OperatorContext, deps: OperatorDeps) {
       actions: <a href={hrefOf(asked, {}, `${path}/export.csv`)}>{t.export}</a>,
     },
     <>
-      <ViewLinks current="margins" locale={locale} />
       {!catalog.hasCosts && (
         <Notice tone="info" title={t.noCosts}>
           <p>{t.noCostsText}</p>
@@ -324,7 +323,7 @@ function MarginTable({ asked, rows, emails, locale }: {
   ];
   return (
     <DataTable
-      label={t.margins}
+      label={marginsLabel[locale]}
       rows={rows}
       columns={columns}
       empty={

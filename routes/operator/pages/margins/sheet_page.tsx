@@ -29,7 +29,6 @@ import { parseDay, shiftDay } from "../../../usage_api/range.ts";
 import { type OperatorContext, type OperatorDeps, renderOperatorPage } from "../base/frame.tsx";
 import { frameTexts } from "../base/texts.ts";
 import { marginTexts } from "./texts.ts";
-import { ViewLinks } from "./views.tsx";
 
 const path = "/operator/margins/sheet";
 
@@ -98,7 +97,6 @@ export async function sheetPage(c: OperatorContext, deps: OperatorDeps) {
       actions: <a href={`/operator/margins/sheet.csv?${queryOf(asked)}`}>{t.export}</a>,
     },
     <>
-      <ViewLinks current="sheet" locale={locale} />
       <Choice asked={asked} providers={providers} locale={locale} />
       {sheet.isPartial && <Notice tone="warning">{t.partial}</Notice>}
       <Totals asked={asked} sheet={sheet} lines={lines} locale={locale} />

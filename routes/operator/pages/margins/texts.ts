@@ -8,8 +8,6 @@ export const marginTexts = defineTexts({
   en: {
     lead:
       "What customers paid, less refunds and what providers charge. Only calls whose cost is known have a margin. Days are Vietnamese.",
-    views: "Views",
-    margins: "Margins",
     sheet: "Provider sheet",
     period: "Period",
     presets: {
@@ -96,8 +94,6 @@ export const marginTexts = defineTexts({
   vi: {
     lead:
       "Số khách hàng đã trả, trừ hoàn tiền và chi phí nhà cung cấp. Chỉ lượt gọi đã biết chi phí mới có biên lợi nhuận. Ngày theo giờ Việt Nam.",
-    views: "Chế độ xem",
-    margins: "Biên lợi nhuận",
     sheet: "Bảng đối chiếu nhà cung cấp",
     period: "Khoảng thời gian",
     presets: {

@@ -1,22 +1,9 @@
-/** Parts of the pages about costs: views and period. */
+/** The choice of a period on the pages about costs. */
 import { SubmitButton, TextField } from "../../../dashboard/components/mod.ts";
 import type { Locale } from "../../../dashboard/text/i18n.ts";
 import { frameTexts } from "../base/texts.ts";
 import { type Period, presets } from "./margin_rows.ts";
 import { marginTexts } from "./texts.ts";
-
-/** Links between the margins and the sheet. */
-export function ViewLinks({ current, locale }: { current: "margins" | "sheet"; locale: Locale }) {
-  const t = marginTexts[locale];
-  const views = [["margins", "/operator/margins"], ["sheet", "/operator/margins/sheet"]] as const;
-  return (
-    <nav class="chips" aria-label={t.views}>
-      {views.map(([view, href]) => (
-        <a href={href} aria-current={view === current ? "page" : undefined}>{t[view]}</a>
-      ))}
-    </nav>
-  );
-}
 
 /** The choice of a period: presets as links, and a form for other days. */
 export function PeriodChoice({ period, href, kept, locale }: {

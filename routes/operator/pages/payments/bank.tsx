@@ -329,6 +329,6 @@ function createBankPages(deps: OperatorDeps): Hono<DashboardEnv> {
 }
 
 export const bankPages: OperatorPage = {
-  link: { href: bankPath, label: { en: "Bank", vi: "Ngân hàng" } },
+  link: { href: bankPath, label: { en: "All notices", vi: "Mọi thông báo" } },
   routes: createBankPages,
 };
