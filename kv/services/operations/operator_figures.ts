@@ -3,7 +3,7 @@
  * so the sums are approximate on a live store.
  */
 import { listBatchRows } from "../../engine/store/read_ahead.ts";
-import { vietnamDay, vietnamDayStartMs } from "../../../core/lib/time/vietnam_time.ts";
+import { vietnamDay } from "../../../core/lib/time/vietnam_time.ts";
 import { type BankNoticeRow, getBankNotice } from "../../money/payments/bank_notices.ts";
 import {
   accountOfKey,
@@ -42,6 +42,8 @@ export interface OperatorFigures {
   /** Top-ups credited of the notices that arrived today, and of those of the last 30 days. */
   readonly creditedTodayMicroVnd: bigint;
   readonly creditedMonthMicroVnd: bigint;
+  /** The same by the day on which the notices arrived; days without any are absent. */
+  readonly creditedByDay: ReadonlyMap<string, bigint>;
   /** Set if there were more rows than the bound: the sums are too low. */
   readonly partial: boolean;
 }
@@ -63,6 +65,7 @@ export async function readOperatorFigures(
     revenueMonthMicroVnd: revenue.month,
     creditedTodayMicroVnd: credited.today,
     creditedMonthMicroVnd: credited.sum,
+    creditedByDay: credited.days,
     partial: liability.partial || revenue.partial || credited.partial,
   };
 }
@@ -124,17 +127,18 @@ async function sumOfDays(
 }
 
 async function readCredited(kv: KeyValueStore, nowMs: number) {
-  const todayMs = vietnamDayStartMs(vietnamDay(nowMs));
   const rows = kv.list(bankNoticesSince(nowMs - monthMs), { limit: maxScanEvents });
+  const days = new Map<string, bigint>();
   let sum = 0n;
-  let today = 0n;
   let count = 0;
   for await (const { key } of rows) {
     count++;
     const row: BankNoticeRow | null = (await getBankNotice(kv, noticeOfKey(key))).value;
     if (row?.state.kind !== "credited") continue;
     sum += row.event.amountMicroVnd;
-    if (row.receivedAtMs >= todayMs) today += row.event.amountMicroVnd;
+    const day = vietnamDay(row.receivedAtMs);
+    days.set(day, (days.get(day) ?? 0n) + row.event.amountMicroVnd);
   }
-  return { sum, today, partial: count >= maxScanEvents };
+  const today = days.get(vietnamDay(nowMs)) ?? 0n;
+  return { sum, today, days, partial: count >= maxScanEvents };
 }

@@ -1,34 +1,22 @@
 /**
- * `/operator`: sums of the whole service, open work, and the verification of the ledger.
+ * `/operator`: the page of today. What to do first, money in and out with its margin, how providers fare, what is wrong,
+ * and the verification of the ledger.
  *
- * - Folder `routes/operator/pages/overview/`: the operator's overview: sums of the service, open work, traffic, the
- *   verification of the ledger.
- * - In: figures of the store, kept for a minute.
+ * - Folder `routes/operator/pages/overview/`: the operator's page of today.
+ * - In: figures of the store, kept for a minute; what waits, read each time.
  * - Out: HTML.
  * - Never: moves money.
  */
 import { Hono } from "hono";
-import { listApprovals } from "../../../../kv/services/operations/approvals.ts";
-import {
-  listReviews,
-  listUnmatched,
-  listUnreadable,
-} from "../../../../kv/money/payments/bank_notices.ts";
-import { listInvoices } from "../../../../kv/money/invoices/invoices.ts";
-import {
-  type OperatorFigures,
-  readOperatorFigures,
-} from "../../../../kv/services/operations/operator_figures.ts";
-import { bankMatchLateMs } from "../../../../kv/money/payments/topup_checks.ts";
+import { readOperatorFigures } from "../../../../kv/services/operations/operator_figures.ts";
+import { readMargins } from "../../../../kv/money/costs/margins.ts";
 import { verifyMoney } from "../../../../kv/services/verify/verify_books.ts";
 import {
-  Card,
-  Money,
+  chartAssets,
   Notice,
   PostForm,
-  Stat,
-  Stats,
   SubmitButton,
+  Time,
 } from "../../../dashboard/components/mod.ts";
 import { formatCount } from "../../../dashboard/text/format.ts";
 import type { Locale } from "../../../dashboard/text/i18n.ts";
@@ -41,145 +29,101 @@ import {
   renderOperatorPage,
 } from "../base/frame.tsx";
 import { ProblemLines } from "../base/problem_lines.tsx";
-import { type KnownPriceWarnings, PriceWarnings, readPriceWarnings } from "../margins/warnings.tsx";
+import { countWaiting, readWaiting } from "../base/waiting.ts";
 import { serviceTexts } from "../service/service_texts.ts";
-import { readTraffic, type Traffic, TrafficCards } from "./traffic.tsx";
+import { AlarmsCard, type KnownTrouble, readTrouble } from "./alarms.tsx";
+import {
+  chartRange,
+  MoneyCard,
+  MoneyFigures,
+  type MoneyOfMonth,
+  moneyView,
+} from "./money_card.tsx";
+import { ProvidersCard, type ProvidersHealth, readProvidersHealth } from "./provider_health.tsx";
+import { todayTexts } from "./today_texts.ts";
+import { TodoList } from "./todo_list.tsx";
+import { LastErrorsCard, readTraffic, type Traffic, TrafficCards } from "./traffic.tsx";
 
-/** Milliseconds for which the overview's figures are kept. */
-const operatorFiguresMs = 60_000;
-
-/** More than this many of anything is shown as "100+". */
-const countedRows = 100;
+/** Milliseconds for which the figures of the page are kept. */
+const figuresKeptMs = 60_000;
 
 /** What costs a scan, and is kept for a while: several operators share one. */
 interface Scanned {
-  readonly figures: OperatorFigures;
+  readonly money: MoneyOfMonth;
   readonly traffic: Traffic;
-  readonly warnings: KnownPriceWarnings;
+  readonly providers: ProvidersHealth;
+  readonly trouble: KnownTrouble;
 }
 
-type FiguresOf = () => Promise<Scanned>;
+type Scan = () => Promise<Scanned>;
 
-function cachedFigures(deps: OperatorDeps): FiguresOf {
-  const kept = keptFor<Scanned>({ clock: deps.clock, keptMs: operatorFiguresMs, most: 1 });
+function keptScan(deps: OperatorDeps): Scan {
+  const kept = keptFor<Scanned>({ clock: deps.clock, keptMs: figuresKeptMs, most: 1 });
   return () =>
     kept("figures", async () => {
       const nowMs = deps.clock.nowMs();
-      const [figures, traffic, warnings] = await Promise.all([
+      const [figures, margins, traffic, providers, trouble] = await Promise.all([
         readOperatorFigures(deps.kv, nowMs),
+        readMargins(deps.kv, chartRange(nowMs)),
         readTraffic(deps, nowMs),
-        readPriceWarnings(deps),
+        readProvidersHealth(deps, nowMs),
+        readTrouble(deps, nowMs),
       ]);
-      return { figures, traffic, warnings };
+      return { money: { nowMs, figures, margins }, traffic, providers, trouble };
     });
 }
 
-interface Todo {
-  readonly href: string;
-  readonly text: string;
-}
-
-function counted(count: number, locale: Locale): string {
-  return count >= countedRows ? `${countedRows}+` : formatCount(count, locale);
-}
-
-async function todos(deps: OperatorDeps, locale: Locale): Promise<Todo[]> {
-  const t = serviceTexts[locale];
-  const { kv } = deps;
-  const [reviews, unreadable, unmatched, approvals, requested, exported] = await Promise.all([
-    listReviews(kv, countedRows),
-    listUnreadable(kv),
-    listUnmatched(kv, countedRows),
-    listApprovals(kv, countedRows),
-    listInvoices(kv, { count: countedRows, state: "requested" }),
-    listInvoices(kv, { count: countedRows, state: "exported" }),
-  ]);
-  const lateBefore = deps.clock.nowMs() - bankMatchLateMs;
-  const rows = [
-    ["/operator/review", t.reviews, reviews.length],
-    ["/operator/review/unreadable", t.unreadable, unreadable.length],
-    [
-      "/operator/bank",
-      t.unmatched,
-      unmatched.filter((one) => one.receivedAtMs < lateBefore).length,
-    ],
-    ["/operator/approvals", t.approvals, approvals.filter((one) => one.state === "pending").length],
-    ["/operator/invoices", t.invoices, requested.length + exported.length],
-    ["/operator/service?state=trouble", t.routesDown, routesDown(deps)],
-  ] as const;
-  return rows.filter(([, , count]) => count > 0)
-    .map(([href, text, count]) => ({ href, text: text(counted(count, locale)) }));
-}
-
-/** The routes that a fault or an operator has taken out of use. */
-function routesDown(deps: OperatorDeps): number {
-  return deps.routes().filter(({ switched, operations }) =>
-    switched !== undefined || Object.values(operations).some(({ state }) => state === "open")
-  ).length;
-}
-
-async function overviewPage(
-  c: OperatorContext,
-  deps: OperatorDeps,
-  figuresOf: FiguresOf,
-  proof?: Proof,
-) {
+async function todayPage(c: OperatorContext, deps: OperatorDeps, scan: Scan, proof?: Proof) {
   const visitor = c.get("visitor");
-  const t = serviceTexts[visitor.locale];
-  const [{ figures, traffic, warnings }, waiting] = await Promise.all([
-    figuresOf(),
-    todos(deps, visitor.locale),
+  const { locale } = visitor;
+  const t = todayTexts[locale];
+  const [{ money, traffic, providers, trouble }, waiting] = await Promise.all([
+    scan(),
+    readWaiting(deps),
   ]);
+  const verified = trouble.books.verified.daily;
   return await renderOperatorPage(
     c,
-    {},
-    <>
-      {proof !== undefined && <ProofNotice proof={proof} locale={visitor.locale} />}
-      {figures.partial && <Notice tone="warning">{t.partial}</Notice>}
-      <PriceWarnings known={warnings} locale={visitor.locale} />
-      <Figures figures={figures} locale={visitor.locale} />
-      <TrafficCards traffic={traffic} locale={visitor.locale} />
-      <Card title={t.todo}>
-        {waiting.length === 0 ? <p class="muted">{t.nothing}</p> : (
-          <ul>
-            {waiting.map(({ href, text }) => (
-              <li>
-                <a href={href}>{text}</a>
-              </li>
-            ))}
-          </ul>
-        )}
-      </Card>
-      <Card title={t.verify}>
-        <p>{t.verifyText}</p>
+    {
+      lead: (
+        <>
+          {t.verifiedAt}{" "}
+          {verified === undefined
+            ? t.never
+            : <Time atMs={verified.atMs} locale={locale} relative />}
+        </>
+      ),
+      actions: (
         <PostForm visitor={visitor} action="/operator/verify">
-          <SubmitButton tone="plain">{t.verifyButton}</SubmitButton>
+          <SubmitButton tone="plain">{serviceTexts[locale].verifyButton}</SubmitButton>
         </PostForm>
-      </Card>
+      ),
+      waiting: countWaiting(waiting),
+      ...chartAssets,
+    },
+    <>
+      {proof !== undefined && <ProofNotice proof={proof} locale={locale} />}
+      <MoneyFigures money={money} locale={locale} />
+      <div class="today">
+        <div>
+          <TodoList waiting={waiting} locale={locale} />
+          <MoneyCard money={money} view={moneyView(c.req.query("money"))} locale={locale} />
+        </div>
+        <div>
+          <ProvidersCard health={providers} reports={deps.routes()} locale={locale} />
+          <AlarmsCard
+            deps={deps}
+            trouble={trouble}
+            providers={providers}
+            nowMs={deps.clock.nowMs()}
+            locale={locale}
+          />
+          <LastErrorsCard traffic={traffic} locale={locale} />
+        </div>
+      </div>
+      <TrafficCards traffic={traffic} locale={locale} />
+      {(money.figures.partial || money.margins.isPartial) && <p class="muted">{t.partial}</p>}
     </>,
-  );
-}
-
-function Figures({ figures, locale }: { figures: OperatorFigures; locale: Locale }) {
-  const t = serviceTexts[locale];
-  return (
-    <Stats>
-      <Stat label={t.liability} note={t.liabilityNote(formatCount(figures.wallets, locale))}>
-        <Money microVnd={figures.liabilityMicroVnd} locale={locale} />
-      </Stat>
-      <Stat label={t.creditedToday}>
-        <Money microVnd={figures.creditedTodayMicroVnd} locale={locale} />
-      </Stat>
-      <Stat label={t.revenueToday}>
-        <Money microVnd={figures.revenueTodayMicroVnd} locale={locale} />
-      </Stat>
-      <Stat label={t.revenueMonth}>
-        <Money microVnd={figures.revenueMonthMicroVnd} locale={locale} />
-      </Stat>
-      <Stat label={t.creditedMonth}>
-        <Money microVnd={figures.creditedMonthMicroVnd} locale={locale} />
-      </Stat>
-    </Stats>
   );
 }
 
@@ -236,18 +180,18 @@ function ProofNotice({ proof, locale }: { proof: Proof; locale: Locale }) {
   );
 }
 
-/** Registers the overview. */
+/** Registers the page of today. */
 function createOverviewPages(deps: OperatorDeps): Hono<DashboardEnv> {
   const app = new Hono<DashboardEnv>();
-  const figuresOf = cachedFigures(deps);
-  app.get("/operator", (c) => overviewPage(c, deps, figuresOf));
+  const scan = keptScan(deps);
+  app.get("/operator", (c) => todayPage(c, deps, scan));
   app.post("/operator/verify", async (c) => {
-    return await overviewPage(c, deps, figuresOf, await prove(deps));
+    return await todayPage(c, deps, scan, await prove(deps));
   });
   return app;
 }
 
 export const overviewPages: OperatorPage = {
-  link: { href: "/operator", label: { en: "Overview", vi: "Tổng quan" } },
+  link: { href: "/operator", label: { en: "Today", vi: "Hôm nay" } },
   routes: createOverviewPages,
 };

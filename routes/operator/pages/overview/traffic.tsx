@@ -1,14 +1,16 @@
-/** The part of the operator's overview about calls: how they fare, top models and customers, and the last errors. */
+/** The part of the page of today about calls: how they fare, top models and customers, and the last errors. */
 import { type Account, getAccount } from "../../../../kv/people/accounts/accounts.ts";
 import type { LogHistogram } from "../../../../core/lib/base/log_histogram.ts";
 import type { HourSum } from "../../../../kv/money/receipts/hour_sums.ts";
 import { Card, Money, Notice, Stat, Stats, Time } from "../../../dashboard/components/mod.ts";
 import { formatCount, formatDuration, formatPercent } from "../../../dashboard/text/format.ts";
 import { defineTexts, type Locale } from "../../../dashboard/text/i18n.ts";
-import { FailureLine, sharedOf } from "../../../dashboard/customer/usage/call_table.tsx";
-import { type Call, errorOf, takeCallsOfAll } from "../../../usage_api/call_scan.ts";
+import { sharedOf } from "../../../dashboard/customer/usage/call_table.tsx";
+import { wordsOfCall } from "../../../dashboard/customer/usage/failure_words.ts";
+import { type Call, callerOf, errorOf, takeCallsOfAll } from "../../../usage_api/call_scan.ts";
 import { errorRate, type Health, readHealth } from "../../../usage_api/summary.ts";
 import type { OperatorDeps } from "../base/frame.tsx";
+import { todayTexts } from "./today_texts.ts";
 import { dayMs } from "../../../../core/lib/time/durations.ts";
 
 /** Lines of each ranking. */
@@ -25,10 +27,7 @@ const texts = defineTexts({
     first: "Time to first token, 24 h",
     topModels: "Models, 24 h",
     topCustomers: "Customers, 24 h",
-    lastErrors: "Last errors",
-    allErrors: "All errors",
     traffic: "Traffic",
-    noErrors: "No call failed or was refused.",
     noCalls: "No calls.",
     partial: "The store holds more calls of this day than the overview reads: these are too low.",
   },
@@ -42,19 +41,17 @@ const texts = defineTexts({
     first: "Thời gian đến token đầu tiên, 24 giờ",
     topModels: "Mô hình, 24 giờ",
     topCustomers: "Khách hàng, 24 giờ",
-    lastErrors: "Lỗi gần đây",
-    allErrors: "Mọi lỗi",
     traffic: "Lưu lượng",
-    noErrors: "Không có lượt gọi nào lỗi hay bị từ chối.",
     noCalls: "Không có lượt gọi nào.",
     partial: "Kho có nhiều lượt gọi của ngày này hơn trang đọc: các số này quá thấp.",
   },
 });
 
-/** What the overview says of calls. */
+/** What the page says of calls. */
 export interface Traffic {
   readonly health: Health;
-  readonly errors: readonly Call[];
+  /** The last calls that failed, each with its customer. */
+  readonly errors: readonly (readonly [Account | undefined, Call])[];
   readonly customers: readonly (readonly [Account | undefined, string, HourSum])[];
 }
 
@@ -80,7 +77,12 @@ export async function readTraffic({ kv }: OperatorDeps, nowMs: number): Promise<
       [await getAccount(kv, accountId), accountId, sum] as const
     ),
   );
-  return { health, errors: errors.calls, customers };
+  const failed = await Promise.all(
+    errors.calls.map(async (call) =>
+      [await getAccount(kv, callerOf(call).accountId), call] as const
+    ),
+  );
+  return { health, errors: failed, customers };
 }
 
 /** The figures. */
@@ -124,7 +126,7 @@ function TrafficFigures({ health, locale }: { health: Health; locale: Locale }) 
 /** How calls fare, and what to look at. */
 export function TrafficCards({ traffic, locale }: { traffic: Traffic; locale: Locale }) {
   const t = texts[locale];
-  const { health, errors, customers } = traffic;
+  const { health, customers } = traffic;
   return (
     <>
       {health.isPartial && <Notice tone="warning">{t.partial}</Notice>}
@@ -152,33 +154,44 @@ export function TrafficCards({ traffic, locale }: { traffic: Traffic; locale: Lo
             ))}
           </ul>
         </Card>
-        <Card
-          title={t.lastErrors}
-          actions={<a href="/operator/calls?status=error">{t.allErrors}</a>}
-        >
-          {errors.length === 0 && <p class="muted">{t.noErrors}</p>}
-          <ul class="ranking">
-            {errors.map((call) => <ErrorLine key={call.requestId} call={call} locale={locale} />)}
-          </ul>
-        </Card>
       </div>
     </>
   );
 }
 
-function ErrorLine({ call, locale }: { call: Call; locale: Locale }) {
-  const code = errorOf(call) ?? String(sharedOf(call).status);
+function ErrorLine({ account, call, locale }: {
+  account: Account | undefined;
+  call: Call;
+  locale: Locale;
+}) {
+  const { status, atMs } = sharedOf(call);
+  const words = wordsOfCall(call, locale);
   return (
-    <li>
-      <span>
-        <a href={`/operator/calls/${call.requestId}`}>
-          <code>{code}</code>
-        </a>{" "}
-        <span class="muted">
-          <FailureLine call={call} locale={locale} />
-        </span>
-      </span>
-      <Time atMs={sharedOf(call).atMs} locale={locale} relative />
+    <li title={words === undefined ? undefined : `${words.what} ${words.next}`}>
+      <span class="muted">{status}</span>
+      <a href={`/operator/calls/${call.requestId}`}>
+        <code>{errorOf(call) ?? String(status)}</code>
+      </a>
+      <span class="muted cut">{account?.email ?? callerOf(call).accountId}</span>
+      <Time atMs={atMs} locale={locale} relative />
     </li>
+  );
+}
+
+/** The last calls that failed, one line each. */
+export function LastErrorsCard(
+  { traffic: { errors }, locale }: { traffic: Traffic; locale: Locale },
+) {
+  const t = todayTexts[locale];
+  return (
+    <Card title={t.lastErrors} actions={<a href="/operator/calls?status=error">{t.allErrors}</a>}>
+      {errors.length === 0 ? <p class="muted">{t.noErrors}</p> : (
+        <ul class="lines errors">
+          {errors.map(([account, call]) => (
+            <ErrorLine key={call.requestId} account={account} call={call} locale={locale} />
+          ))}
+        </ul>
+      )}
+    </Card>
   );
 }

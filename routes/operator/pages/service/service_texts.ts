@@ -1,33 +1,10 @@
-/** Texts of the overview and of the page about routes and maintenance. */
+/** Texts of the page about routes and maintenance, and of the verification of the ledger. */
 import { englishCount } from "../../../dashboard/text/format.ts";
 import { defineTexts } from "../../../dashboard/text/i18n.ts";
 
 export const serviceTexts = defineTexts({
   en: {
-    liability: "Customer balances",
-    liabilityNote: (count: string) => `in ${englishCount(count, "wallet", "wallets")}`,
-    revenueToday: "Revenue today",
-    revenueMonth: "Revenue, 30 days",
-    creditedToday: "Topped up today",
-    creditedMonth: "Topped up, 30 days",
-    partial: "The store holds more than the overview reads: these sums are too low.",
-    todo: "To do",
-    reviews: (count: string) =>
-      `${englishCount(count, "bank notice waits", "bank notices wait")} for a decision`,
-    unreadable: (count: string) =>
-      `${englishCount(count, "bank notice", "bank notices")} could not be read`,
-    unmatched: (count: string) =>
-      `${englishCount(count, "bank notice", "bank notices")} could not be matched for five minutes`,
-    approvals: (count: string) => `${englishCount(count, "approval", "approvals")} waiting`,
-    invoices: (count: string) =>
-      englishCount(count, "invoice request waits", "invoice requests wait"),
-    routesDown: (count: string) =>
-      `${englishCount(count, "route is", "routes are")} out of service`,
-    nothing: "Nothing to do.",
-    verify: "Verification of the ledger",
-    verifyText:
-      "Reads everything since the last sealed day and verifies that every wallet is credits minus charges, that nothing is negative, and that bank and ledger agree. Days that are over and right are sealed.",
-    verifyButton: "Verify now",
+    verifyButton: "Verify the books",
     proven: (accounts: string, receipts: string) =>
       `Verified: ${englishCount(accounts, "account", "accounts")}, ${
         englishCount(receipts, "receipt", "receipts")
@@ -71,25 +48,7 @@ export const serviceTexts = defineTexts({
     >,
   },
   vi: {
-    liability: "Số dư của khách hàng",
-    liabilityNote: (count) => `trong ${count} ví`,
-    revenueToday: "Doanh thu hôm nay",
-    revenueMonth: "Doanh thu 30 ngày",
-    creditedToday: "Nạp hôm nay",
-    creditedMonth: "Nạp tiền 30 ngày",
-    partial: "Kho dữ liệu lớn hơn phần trang này đọc: các tổng này thấp hơn thực tế.",
-    todo: "Cần làm",
-    reviews: (count) => `${count} thông báo ngân hàng chờ quyết định`,
-    unreadable: (count) => `${count} thông báo ngân hàng không đọc được`,
-    unmatched: (count) => `${count} thông báo ngân hàng quá năm phút chưa xử lý được`,
-    approvals: (count) => `${count} yêu cầu chờ người thứ hai duyệt`,
-    invoices: (count) => `${count} yêu cầu hoá đơn đang chờ`,
-    routesDown: (count) => `${count} tuyến đang ngừng`,
-    nothing: "Không có việc nào đang chờ.",
-    verify: "Chứng minh sổ cái",
-    verifyText:
-      "Đọc mọi dữ liệu từ ngày đã niêm phong gần nhất và chứng minh mỗi ví bằng tổng ghi có trừ tổng phí, không có số âm, và ngân hàng khớp sổ cái. Ngày đã kết thúc và đúng được niêm phong.",
-    verifyButton: "Chứng minh ngay",
+    verifyButton: "Kiểm chứng sổ cái",
     proven: (accounts, receipts) =>
       `Đã chứng minh: ${accounts} tài khoản, đọc ${receipts} biên nhận.`,
     sealedTo: (day) => `Đã niêm phong đến ngày ${day}.`,

@@ -543,8 +543,12 @@ Deno.test("the overview shows sums and open work, and verifies the ledger on dem
     const staff = await operator("staff");
     const page = await staff.get("/operator");
     assertStringIncludes(page.text, `value="${fromVnd(200_000)}"`);
-    assertStringIncludes(page.text, "1 bank notice waits for a decision");
-    assertStringIncludes(page.text, "1 route is out of service");
+    assertStringIncludes(page.text, "1 transfer without an order");
+    assertStringIncludes(page.text, "1 route out of service");
+    assertMatch(
+      page.text,
+      /<li>.*khong ma.*70,000.*href="\/operator\/notices\/sepay\/[^"]+"[^>]*>Match</,
+    );
     const proven = await staff.post("/operator/verify");
     assertMatch(proven.text, /Verified: 1 account, 0 receipts/);
     // A wallet that was tampered with is found.
