@@ -7,7 +7,12 @@
  * - Never: repeats a call, or answers one from memory.
  */
 import { LinkEndedError, type MessageLink } from "../../../core/lib/threads/message_link.ts";
-import type { AtomicWrite, KeyValueStore, RowIterator } from "../store/key_value_store.ts";
+import type {
+  AtomicWrite,
+  KeyValueStore,
+  RowIterator,
+  RowListOptions,
+} from "../store/key_value_store.ts";
 import type { CommitResult } from "../parts/collected_write.ts";
 import { StoreTimeoutError } from "../store/store_deadlines.ts";
 import { StoreUnavailableError } from "../store/store_unavailable.ts";
@@ -38,7 +43,7 @@ export type StoreServices = {
   get(key: Deno.KvKey): Promise<Deno.KvEntryMaybe<unknown>>;
   getMany(keys: readonly Deno.KvKey[]): Promise<readonly Deno.KvEntryMaybe<unknown>[]>;
   list(
-    page: { readonly selector: Deno.KvListSelector; readonly options: Deno.KvListOptions },
+    page: { readonly selector: Deno.KvListSelector; readonly options: RowListOptions },
   ): Promise<PassedPage>;
   commit(commit: PassedCommit): Promise<CommitResult>;
 };
@@ -131,14 +136,14 @@ class MessageWrite implements AtomicWrite {
 class MessageRows<Value> implements RowIterator<Value> {
   readonly #link: StoreLink;
   readonly #selector: Deno.KvListSelector;
-  readonly #options: Deno.KvListOptions;
+  readonly #options: RowListOptions;
   #entries: readonly Deno.KvEntry<unknown>[] = [];
   #cursors: readonly string[] = [];
   #at = 0;
   #left: number;
   #isLast = false;
 
-  constructor(link: StoreLink, selector: Deno.KvListSelector, options: Deno.KvListOptions) {
+  constructor(link: StoreLink, selector: Deno.KvListSelector, options: RowListOptions) {
     this.#link = link;
     this.#selector = selector;
     this.#options = options;
@@ -207,7 +212,7 @@ export class MessageStore implements KeyValueStore {
 
   list<Value>(
     selector: Deno.KvListSelector,
-    options: Deno.KvListOptions = {},
+    options: RowListOptions = {},
   ): RowIterator<Value> {
     return new MessageRows<Value>(this.#open(), selector, options);
   }

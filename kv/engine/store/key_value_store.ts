@@ -22,6 +22,15 @@ export interface RowIterator<Value> extends AsyncIterableIterator<Deno.KvEntry<V
   readonly cursor: string;
 }
 
+/** How rows are listed. */
+export interface RowListOptions extends Deno.KvListOptions {
+  /**
+   * Leaves out rows that have left the store for an archive. Whoever finds nothing this way has to list again without
+   * it: a row may leave while it is looked for.
+   */
+  readonly isWithoutArchive?: boolean;
+}
+
 /** Checks and writes that take effect together or not at all. */
 export interface AtomicWrite {
   /** The commit fails unless each row still has the versionstamp; `null` stands for a row that is absent. */
@@ -44,7 +53,7 @@ export interface KeyValueStore extends Disposable {
   ): Promise<{ [Index in keyof Values]: Deno.KvEntryMaybe<Values[Index]> }>;
   list<Value = unknown>(
     selector: Deno.KvListSelector,
-    options?: Deno.KvListOptions,
+    options?: RowListOptions,
   ): RowIterator<Value>;
   /** @param options `expireIn` in milliseconds */
   set(

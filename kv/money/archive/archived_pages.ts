@@ -1,13 +1,16 @@
 /** Reads an archive as the rows that the store had of its calls: pages of receipts, and pages of their indexes. */
 import { invariant } from "../../../core/lib/base/assert.ts";
-import type { AccountId, RequestId } from "../../../core/lib/ids/ids.ts";
+import { type AccountId, idTimeMs, type RequestId } from "../../../core/lib/ids/ids.ts";
 import { placeOf, type ReceiptArchive } from "./receipt_archive.ts";
 import {
   type ArchivedCall,
   bucketEndMs,
   bucketStartMs,
+  callsByPage,
+  pageOf,
   pagesOf,
   type ReceiptPageRow,
+  requestIdOf,
 } from "./receipt_rows.ts";
 
 /** Texts of ids from one on and before another; `undefined`: without a bound. */
@@ -61,6 +64,49 @@ const maxCallsPerRead = 1_000_000;
 interface TimeRange {
   fromMs: number;
   toMs: number;
+}
+
+/** Reads all calls of a bucket, in the order of their pages. */
+async function callsOfBucket(
+  archive: ReceiptArchive,
+  fromMs: number,
+): Promise<readonly ArchivedCall[]> {
+  const range = { fromMs, toMs: bucketEndMs(fromMs), limit: maxCallsPerRead, reverse: false };
+  const calls = await archive.callsBetween(range);
+  invariant(calls.length < maxCallsPerRead, "the calls of a bucket fit into memory");
+  return [...calls].sort((one, other) => one.position - other.position);
+}
+
+/** Whether the archive has any call from the first of some buckets to the last: of the newest calls it has none. */
+async function hasCallsWithin(
+  archive: ReceiptArchive,
+  buckets: readonly number[],
+): Promise<boolean> {
+  const [fromMs, toMs] = [Math.min(...buckets), bucketEndMs(Math.max(...buckets))];
+  return (await archive.callsBetween({ fromMs, toMs, limit: 1, reverse: false })).length > 0;
+}
+
+/** Buckets from which on one question before saves several: each takes as long as a bucket. */
+const minBucketsProbed = 3;
+
+/** Reads the page that each of some calls is on, if the archive has it; every bucket of time is read once. */
+export async function archivedPagesWith(
+  archive: ReceiptArchive,
+  requestIds: readonly RequestId[],
+): Promise<ReadonlyMap<RequestId, ReceiptPageRow>> {
+  const wanted = new Set(requestIds);
+  const times = requestIds.map((id) => idTimeMs("request", id)).filter(Number.isSafeInteger);
+  const starts = [...new Set(times.map(bucketStartMs))];
+  const pages = new Map<RequestId, ReceiptPageRow>();
+  if (starts.length >= minBucketsProbed && !await hasCallsWithin(archive, starts)) return pages;
+  const buckets = await Promise.all(starts.map((fromMs) => callsOfBucket(archive, fromMs)));
+  for (const calls of buckets.flatMap(callsByPage)) {
+    const found = calls.map(requestIdOf).filter((id) => wanted.has(id));
+    if (found.length === 0) continue;
+    const page = pageOf(calls);
+    for (const id of found) pages.set(id, page);
+  }
+  return pages;
 }
 
 /** Reads the pages of a range in their order, those of one read of calls at a time. */

@@ -6,6 +6,9 @@
  * first and the archive second, for the same range: it misses nothing, wherever a day is on its way. A page of receipts
  * that both have is the same in both. Of an index both may name a call, on pages of their own; readers of an index take
  * a call once.
+ *
+ * Several rows that are read at once are asked for in the archive together. There a call is found by its own id on
+ * whatever page it is: the entry then has the key of that page, and nobody has to search the bucket of the call.
  */
 import { invariant } from "../../../core/lib/base/assert.ts";
 import {
@@ -29,8 +32,18 @@ import {
   snapshotRowOf,
 } from "../../engine/parts/snapshot.ts";
 import { encodeKey } from "../../engine/parts/tuple_key.ts";
-import type { KeyValueStore, RowIterator } from "../../engine/store/key_value_store.ts";
-import { archivedIndex, archivedPages, behindText, type IndexPlace } from "./archived_pages.ts";
+import type {
+  KeyValueStore,
+  RowIterator,
+  RowListOptions,
+} from "../../engine/store/key_value_store.ts";
+import {
+  archivedIndex,
+  archivedPages,
+  archivedPagesWith,
+  behindText,
+  type IndexPlace,
+} from "./archived_pages.ts";
 import { pageOfCall } from "../receipts/receipt_index.ts";
 import type { ReceiptArchive } from "./receipt_archive.ts";
 
@@ -172,13 +185,13 @@ class MergedRows<Value> implements RowIterator<Value> {
   #page: readonly Entry[] = [];
   #at = 0;
   #isLast = false;
-  #cursor = "";
+  #last: Deno.KvKey | undefined;
 
   constructor(
     living: KeyValueStore,
     readArchived: ReadArchived,
     selector: Deno.KvListSelector,
-    options: Deno.KvListOptions,
+    options: RowListOptions,
   ) {
     const { reverse = false, limit = Infinity, batchSize = defaultBatchRows, cursor } = options;
     this.#living = living;
@@ -190,7 +203,7 @@ class MergedRows<Value> implements RowIterator<Value> {
   }
 
   get cursor(): string {
-    return this.#cursor;
+    return this.#last === undefined ? "" : encodeCursor(this.#last);
   }
 
   async next(): Promise<IteratorResult<Deno.KvEntry<Value>, undefined>> {
@@ -199,7 +212,7 @@ class MergedRows<Value> implements RowIterator<Value> {
     const entry = this.#page[this.#at++];
     if (entry === undefined) return { done: true, value: undefined };
     this.#left--;
-    this.#cursor = encodeCursor(entry.key);
+    this.#last = entry.key;
     // What a row holds is known only to whoever wrote it, as with Deno KV.
     return { done: false, value: entry as Deno.KvEntry<Value> };
   }
@@ -246,36 +259,44 @@ function merged(living: readonly Entry[], archived: readonly Entry[], reverse: b
   }
 }
 
+const isReceiptPageKey = (key: Deno.KvKey): boolean =>
+  archivedKinds.get(kindOfKey(key)) === receiptKind && key.length === 2;
+
 /** Reads a store and its archive as one. Closing it closes the store. */
 export function archivedStore(living: KeyValueStore, archive: ReceiptArchive): KeyValueStore {
-  const fromArchive = async (key: Deno.KvKey): Promise<Entry | undefined> => {
-    const isPage = archivedKinds.get(kindOfKey(key)) === receiptKind && key.length === 2;
-    if (!isPage) return undefined;
-    const newest = newestOnReceiptPage(key);
-    const range = { from: newest, before: behindText(newest) };
-    const [page] = await archivedPages(archive, range, { limit: 1, reverse: false });
-    return page && entryOf(key, page.text);
-  };
-  const completed = async <Value>(found: Deno.KvEntryMaybe<Value>) => {
-    if (found.versionstamp !== null) return found;
-    const archived = await fromArchive(found.key);
-    return archived === undefined ? found : archived as Deno.KvEntry<Value>;
+  /** Completes entries, in their order, by what the archive has of those that the store has not. */
+  const completed = async (
+    found: readonly Deno.KvEntryMaybe<unknown>[],
+  ): Promise<readonly Deno.KvEntryMaybe<unknown>[]> => {
+    const missing = found.filter(({ key, versionstamp }) =>
+      versionstamp === null && isReceiptPageKey(key)
+    );
+    if (missing.length === 0) return found;
+    const ids = missing.map(({ key }) => newestOnReceiptPage(key));
+    const pages = await archivedPagesWith(archive, ids);
+    return found.map((entry) => {
+      if (entry.versionstamp !== null || !isReceiptPageKey(entry.key)) return entry;
+      const page = pages.get(newestOnReceiptPage(entry.key));
+      return page === undefined ? entry : entryOf(receiptPageKey(page.newest), page.text);
+    });
   };
   return {
     async get<Value>(key: Deno.KvKey) {
-      return await completed(await living.get<Value>(key));
+      const inStore = await living.get<Value>(key);
+      const [found] = await completed([inStore]);
+      const isOfKey = found !== undefined && isSameKey(found.key, key);
+      return isOfKey ? found as Deno.KvEntryMaybe<Value> : inStore;
     },
     async getMany<Values extends readonly unknown[]>(
       keys: readonly [...{ [Index in keyof Values]: Deno.KvKey }],
     ) {
-      const found = await living.getMany<Values>(keys);
-      const entries = await Promise.all(found.map(completed));
+      const entries = await completed(await living.getMany<Values>(keys));
       // One entry for each key, in their order; a mapped tuple type cannot be built by `map`.
-      return entries as { [Index in keyof Values]: Deno.KvEntryMaybe<Values[Index]> };
+      return entries as unknown as { [Index in keyof Values]: Deno.KvEntryMaybe<Values[Index]> };
     },
-    list<Value>(selector: Deno.KvListSelector, options: Deno.KvListOptions = {}) {
+    list<Value>(selector: Deno.KvListSelector, options: RowListOptions = {}) {
       const first = "prefix" in selector ? selector.prefix : selector.start;
-      const kind = archivedKinds.get(kindOfKey(first));
+      const kind = options.isWithoutArchive ? undefined : archivedKinds.get(kindOfKey(first));
       if (kind === undefined) return living.list<Value>(selector, options);
       const read: ReadArchived = (bounds, reading) => kind.read(archive, bounds, reading);
       return new MergedRows<Value>(living, read, selector, options);

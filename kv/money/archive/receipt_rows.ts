@@ -319,7 +319,7 @@ export function requestIdOf({ id }: Pick<ArchivedCall, "id">): RequestId {
 }
 
 /** Returns the page of these calls, in their order. */
-function pageOf(calls: readonly ArchivedCall[]): ReceiptPageRow {
+export function pageOf(calls: readonly ArchivedCall[]): ReceiptPageRow {
   let newest = "";
   let text = "";
   for (const call of calls) {
@@ -333,16 +333,21 @@ function pageOf(calls: readonly ArchivedCall[]): ReceiptPageRow {
   return { newest: newest as RequestId, text: `${text}]` };
 }
 
-/** Returns the pages of the calls of one bucket or more, which are in the order of bucket and position. */
-export function pagesOf(calls: readonly ArchivedCall[]): ReceiptPageRow[] {
-  const pages: ReceiptPageRow[] = [];
+/** Divides the calls of one bucket or more, which are in the order of bucket and position, by their pages. */
+export function callsByPage(calls: readonly ArchivedCall[]): ArchivedCall[][] {
+  const pages: ArchivedCall[][] = [];
   let from = 0;
   for (let at = 1; at <= calls.length; at++) {
     if (at < calls.length && calls[at]?.startsPage !== true) continue;
-    pages.push(pageOf(calls.slice(from, at)));
+    pages.push(calls.slice(from, at));
     from = at;
   }
   return pages;
+}
+
+/** Returns the pages of the calls of one bucket or more, which are in the order of bucket and position. */
+export function pagesOf(calls: readonly ArchivedCall[]): ReceiptPageRow[] {
+  return callsByPage(calls).map(pageOf);
 }
 
 /** A page in columns; or why it cannot be archived. */

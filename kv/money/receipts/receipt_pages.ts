@@ -121,7 +121,8 @@ function pagesFrom(requestId: RequestId): Deno.KvListSelector {
 
 /**
  * Reads the receipts of these calls that exist, by id. Pages of one receipt, the usual case, are
- * read by their key, ten at a time; the others are searched in their bucket.
+ * read by their key, ten at a time; the others are searched in their bucket, each bucket once. An
+ * archive has answered for its calls by then: it is asked again only about those that are nowhere.
  */
 export async function readReceiptPages(
   kv: KeyValueStore,
@@ -139,13 +140,16 @@ export async function readReceiptPages(
       if (entry.versionstamp !== null) take(entry);
     }
   }
-  // The oldest of a bucket first, since its search passes the pages of all others.
-  for (const requestId of [...wanted].sort()) {
-    if (found.has(requestId)) continue;
-    // It is nearly always on the first page; a page has up to 50 KB.
-    for await (const entry of kv.list<unknown>(pagesFrom(requestId), { batchSize: 2 })) {
-      take(entry);
-      if (found.has(requestId)) break;
+  for (const isWithoutArchive of [true, false]) {
+    const missing = [...wanted].filter((id) => !found.has(id)).sort();
+    for (const [oldest, ...others] of Map.groupBy(missing, pageBucketOf).values()) {
+      if (oldest === undefined) continue;
+      // It is nearly always on the first page; a page has up to 50 KB.
+      const options = { batchSize: 2, isWithoutArchive };
+      for await (const entry of kv.list<unknown>(pagesFrom(oldest), options)) {
+        take(entry);
+        if (found.has(oldest) && others.every((id) => found.has(id))) break;
+      }
     }
   }
   return found;

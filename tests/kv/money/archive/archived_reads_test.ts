@@ -1,0 +1,126 @@
+import { assert, assertEquals } from "../../../support/assert.ts";
+import { newId, type RequestId } from "../../../../core/lib/ids/ids.ts";
+import { pageInColumns, pagesOf } from "../../../../kv/money/archive/receipt_rows.ts";
+import type { ArchivedCall } from "../../../../kv/money/archive/receipt_rows.ts";
+import type { ReceiptArchive } from "../../../../kv/money/archive/receipt_archive.ts";
+import { archivedStore } from "../../../../kv/money/archive/archived_store.ts";
+import { receiptPageKey, receiptsPrefix } from "../../../../kv/engine/schema/keys.ts";
+import { readReceipts } from "../../../../kv/money/receipts/receipts.ts";
+import type { Receipt } from "../../../../core/billing/usage/receipt.ts";
+import { newAccount, receiptOf, storeReceipts } from "../../../support/worlds/money_world.ts";
+
+const account = newAccount();
+
+/** Two buckets of time later, so that no two moments share one. */
+const bucketStepMs = 72;
+
+/** The receipts of a bucket, which share a page. */
+function bucket(number: number, calls: number): Receipt[] {
+  return Array.from(
+    { length: calls },
+    () => receiptOf(account, { requestId: newId("request", number * bucketStepMs) }),
+  );
+}
+
+/** An archive of some pages that counts what it is asked for; it answers only what reading receipts needs. */
+class CountedArchive {
+  calls: ArchivedCall[] = [];
+  reads: number[] = [];
+
+  get archive(): ReceiptArchive {
+    const refuse = () => Promise.reject(new Error("not asked for by reads of receipts"));
+    return {
+      callsBetween: ({ fromMs, toMs, limit }) => {
+        this.reads.push(fromMs);
+        const within = this.calls.filter(({ calledAtMs }) =>
+          calledAtMs >= fromMs && calledAtMs < toMs
+        );
+        return Promise.resolve(within.slice(0, limit));
+      },
+      idsOf: refuse,
+      accounts: refuse,
+      hoursBetween: refuse,
+      writeHour: refuse,
+      finishDay: refuse,
+      accountsOfDay: refuse,
+      chargesOf: refuse,
+      months: refuse,
+      dropMonth: refuse,
+      close: () => Promise.resolve(),
+    };
+  }
+
+  /** Takes the pages of a store, as moving a day does. */
+  async take(kv: Deno.Kv): Promise<void> {
+    for await (const { key, value } of kv.list<string>({ prefix: receiptsPrefix() })) {
+      const columns = pageInColumns({ newest: key[1] as RequestId, text: value }, 0);
+      assert(columns.ok, columns.ok ? "" : columns.problem);
+      assertEquals(pagesOf(columns.calls)[0]?.text, value);
+      this.calls.push(...columns.calls);
+      await kv.delete(key);
+    }
+  }
+}
+
+const idsOf = (receipts: readonly Receipt[]) => receipts.map(({ requestId }) => requestId);
+
+Deno.test("each page of archived receipts is read once, however many of its calls are asked for", async () => {
+  using kv = await Deno.openKv(":memory:");
+  const counted = new CountedArchive();
+  const receipts = [1, 2, 3, 4, 5].flatMap((number) => bucket(number, 4));
+  await storeReceipts(kv, receipts);
+  await counted.take(kv);
+  const whole = archivedStore(kv, counted.archive);
+  for (const [some, reads] of [[receipts.slice(0, 8), 2], [receipts.slice(8), 4]] as const) {
+    counted.reads = [];
+    assertEquals(await readReceipts(whole, idsOf(some)), some);
+    // From three pages on it is asked first whether it has any call of their time.
+    assertEquals(counted.reads.length, reads);
+  }
+  const [{ requestId }] = receipts as [Receipt];
+  counted.reads = [];
+  assertEquals(await readReceipts(whole, [requestId]), receipts.slice(0, 1));
+  assertEquals(counted.reads.length, 1);
+});
+
+Deno.test("for calls in the store the archive is asked once for ten keys, and finds none", async () => {
+  using kv = await Deno.openKv(":memory:");
+  const counted = new CountedArchive();
+  const receipts = [1, 2, 3, 4, 5].flatMap((number) => bucket(number, 4));
+  await storeReceipts(kv, receipts);
+  const whole = archivedStore(kv, counted.archive);
+  assertEquals(await readReceipts(whole, idsOf(receipts)), receipts);
+  assertEquals(counted.reads.length, 2);
+});
+
+Deno.test("a call whose page leaves the store while it is looked for is found in the archive", async () => {
+  using kv = await Deno.openKv(":memory:");
+  const counted = new CountedArchive();
+  const receipts = bucket(1, 3);
+  await storeReceipts(kv, receipts);
+  const whole = archivedStore(kv, counted.archive);
+  const { archive } = counted;
+  const moving = archivedStore(kv, {
+    ...archive,
+    // It leaves behind the first question to the archive, which has had nothing of it.
+    async callsBetween(range) {
+      const found = await archive.callsBetween(range);
+      if (counted.calls.length === 0) await counted.take(kv);
+      return found;
+    },
+  });
+  assertEquals(await readReceipts(moving, idsOf(receipts)), receipts);
+  assertEquals(await readReceipts(whole, idsOf(receipts)), receipts);
+});
+
+Deno.test("a single row is the archived page of its key, not that of another one", async () => {
+  using kv = await Deno.openKv(":memory:");
+  const counted = new CountedArchive();
+  const ids = idsOf(bucket(1, 3)).sort();
+  await storeReceipts(kv, ids.map((requestId) => receiptOf(account, { requestId })));
+  const [page] = await Array.fromAsync(kv.list<string>({ prefix: receiptsPrefix() }));
+  await counted.take(kv);
+  const whole = archivedStore(kv, counted.archive);
+  const read = async (id = "") => (await whole.get(receiptPageKey(id as RequestId))).value;
+  assertEquals([await read(ids[2]), await read(ids[1])], [page?.value, null]);
+});
