@@ -5,10 +5,11 @@ import { compress } from "hono/compress";
 import { GatewayError } from "../../core/lib/errors/errors.ts";
 import { pathOf } from "../http/query.ts";
 import { createAssetRoutes } from "./assets/assets.ts";
-import type { DashboardDeps, ModelStatus } from "./page/deps.ts";
+import type { DashboardDeps } from "./page/deps.ts";
 import { errorPage, forbiddenPage, notFoundPage, tooLargePage } from "./frame/error_pages.tsx";
 import { navigationOf, segmentAt } from "./page/navigation.ts";
 import { type MountedPage, mountPage, servedPaths } from "./page/page.ts";
+import { balanceLevel, serviceState } from "./page/top_bar_state.ts";
 import { customerPages } from "./pages.ts";
 import { guardMutations, identifyVisitor, securityHeaders } from "./visitor/identify.ts";
 import { boundRendering } from "./visitor/render_budget.ts";
@@ -47,7 +48,7 @@ export function createDashboard(
   const shared = pathRoots(pages.filter(({ isShared }) => isShared === true));
   app.use(securityHeaders(deps.baseUrl), identifyVisitor(deps, shared));
   app.use(sharePages(deps), boundRendering(deps.clock));
-  app.use(provideNavigation(pages), provideStanding(deps));
+  app.use(provideNavigation(pages), provideTopBar(deps));
   app.use("/operator/*", bodyLimit({ maxSize: maxOperatorFormBytes, onError: tooLargePage }));
   app.use("/playground/api/*", bodyLimit({ maxSize: maxPlaygroundBytes, onError: tooLargePage }));
   app.use(async (c, next) => {
@@ -75,26 +76,20 @@ function provideNavigation(pages: readonly MountedPage[]): MiddlewareHandler<Das
   };
 }
 
-/** The state of all models together. */
-function serviceStatus({ catalog, modelStatus }: DashboardDeps): ModelStatus {
-  const states = new Set(catalog.models.map(({ id }) => modelStatus?.(id) ?? "up"));
-  if (states.has("up")) return states.size === 1 ? "up" : "degraded";
-  return states.has("degraded") ? "degraded" : states.has("down") ? "down" : "up";
-}
-
-/** Provides what the top bar says of an account and of the service: read when a page is rendered, and by no other request. */
-function provideStanding(deps: DashboardDeps): MiddlewareHandler<DashboardEnv> {
+/** Provides what the top bar says: it is read when a page is rendered, and by no other request. */
+function provideTopBar(deps: DashboardDeps): MiddlewareHandler<DashboardEnv> {
   return async (c, next) => {
-    const { signedIn } = c.get("visitor");
+    const { signedIn, maintenance, announcements } = c.get("visitor");
     if (signedIn !== undefined) {
-      const { id, lowBalanceMicroVnd = 0n } = signedIn.account;
-      c.set("standing", async () => {
+      const { id, lowBalanceMicroVnd } = signedIn.account;
+      c.set("topBar", async () => {
         try {
           const { totalMicroVnd } = await deps.wallet.balance(id);
+          const models = deps.catalog.models.map(({ id }) => deps.modelStatus?.(id) ?? "up");
+          const nowMs = deps.clock.nowMs();
           return {
-            balanceMicroVnd: totalMicroVnd,
-            isLow: totalMicroVnd <= lowBalanceMicroVnd,
-            service: serviceStatus(deps),
+            balance: { totalMicroVnd, level: balanceLevel(totalMicroVnd, lowBalanceMicroVnd) },
+            service: serviceState({ maintenance, announcements, nowMs, models }),
           };
         } catch {
           // A page without a balance is better than none, above all the one that says that the store fails.

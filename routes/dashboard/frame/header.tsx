@@ -2,7 +2,8 @@
 import type { Child } from "hono/jsx";
 import { CsrfField } from "../components/mod.ts";
 import { Icon, Mark } from "../page/icons.tsx";
-import { type Standing, themes, type Visitor } from "../page/visitor.ts";
+import type { TopBarState } from "../page/top_bar_state.ts";
+import { themes, type Visitor } from "../page/visitor.ts";
 import { formatMoneyShort } from "../text/format.ts";
 import { type Locale, localeNames, locales } from "../text/i18n.ts";
 import { layoutTexts } from "./layout_texts.ts";
@@ -120,9 +121,9 @@ export function Preferences({ visitor }: { visitor: Visitor }) {
 }
 
 /** The state of the service, and the balance, which leads to a top-up. */
-function StandingLinks({ standing, locale }: { standing: Standing; locale: Locale }) {
+function StateLinks({ state, locale }: { state: TopBarState; locale: Locale }) {
   const t = layoutTexts[locale];
-  const { service, balanceMicroVnd, isLow } = standing;
+  const { service, balance: { totalMicroVnd, level } } = state;
   return (
     <>
       <a href="/status" class={`top-item service ${service}`} title={t.services[service]}>
@@ -130,15 +131,11 @@ function StandingLinks({ standing, locale }: { standing: Standing; locale: Local
         <span>{t.status}</span>
         <span class="visually-hidden">: {t.services[service]}</span>
       </a>
-      <a
-        href="/wallet"
-        class={isLow ? "top-item balance low" : "top-item balance"}
-        title={isLow ? t.lowBalance : t.topUp}
-      >
+      <a href="/wallet" class={`top-item balance ${level}`} title={t.balances[level]}>
         <span class="visually-hidden">{t.balance}</span>
-        <span class="money">{formatMoneyShort(balanceMicroVnd, locale)}</span>
+        <span class="money">{formatMoneyShort(totalMicroVnd, locale)}</span>
         <Icon name="plus" />
-        {isLow && <span class="visually-hidden">{t.lowBalance}</span>}
+        <span class="visually-hidden">{t.balances[level]}</span>
       </a>
     </>
   );
@@ -188,8 +185,8 @@ function AccountMenu({ visitor }: { visitor: Visitor }) {
 }
 
 /** The bar at the top. */
-export function TopBar({ visitor, links, standing, app }: LinkProps & {
-  readonly standing: Standing | undefined;
+export function TopBar({ visitor, links, state, app }: LinkProps & {
+  readonly state: TopBarState | undefined;
   readonly app: boolean;
 }) {
   const t = layoutTexts[visitor.locale];
@@ -206,12 +203,7 @@ export function TopBar({ visitor, links, standing, app }: LinkProps & {
       {app
         ? (
           <div class="top-end">
-            {standing !== undefined && (
-              <StandingLinks
-                standing={standing}
-                locale={visitor.locale}
-              />
-            )}
+            {state !== undefined && <StateLinks state={state} locale={visitor.locale} />}
             <AccountMenu visitor={visitor} />
           </div>
         )

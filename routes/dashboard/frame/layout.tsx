@@ -13,7 +13,8 @@ import type { ContentfulStatusCode } from "hono/utils/http-status";
 import { type AssetName, assetPath } from "../assets/assets.ts";
 import { Notice } from "../components/mod.ts";
 import { AnnouncementNotice } from "./announcement_list.tsx";
-import type { DashboardEnv, Standing, Visitor } from "../page/visitor.ts";
+import type { TopBarState } from "../page/top_bar_state.ts";
+import type { DashboardEnv, Visitor } from "../page/visitor.ts";
 import { BottomBar, type NavigationLinks, NavLinks, Preferences, TopBar } from "./header.tsx";
 import { layoutTexts } from "./layout_texts.ts";
 import { currentEntry } from "../page/navigation.ts";
@@ -112,14 +113,14 @@ export async function renderPage<Env extends DashboardEnv>(
     ? undefined
     : currentEntry(navigation, c.req.path);
   const links = { navigation, current, sidebar: options.sidebar };
-  const standing = options.narrow === true ? undefined : await c.get("standing")?.();
+  const state = options.narrow === true ? undefined : await c.get("topBar")?.();
   return await c.html(
     <>
       {raw("<!DOCTYPE html>")}
       <Page
         visitor={c.get("visitor")}
         links={links}
-        standing={standing}
+        state={state}
         {...options}
       >
         {body}
@@ -135,12 +136,12 @@ type PageProps = PropsWithChildren<
   PageOptions & {
     visitor: Visitor;
     links: NavigationLinks;
-    standing: Standing | undefined;
+    state: TopBarState | undefined;
   }
 >;
 
 function Page(props: PageProps) {
-  const { visitor, links, standing, children } = props;
+  const { visitor, links, state, children } = props;
   const t = layoutTexts[visitor.locale];
   const app = visitor.signedIn !== undefined && props.narrow !== true;
   return (
@@ -148,7 +149,7 @@ function Page(props: PageProps) {
       <Head {...props} />
       <body class={app ? "app" : "public"}>
         <a class="skip-link" href="#main">{t.skip}</a>
-        <TopBar visitor={visitor} links={links} standing={standing} app={app} />
+        <TopBar visitor={visitor} links={links} state={state} app={app} />
         <div class="frame">
           {app && (
             <nav class="side" aria-label={t.navigation}>

@@ -6,8 +6,8 @@ import type { SupportContact } from "../../../core/config/config_variables.ts";
 import type { Navigation, NavigationEntry } from "./navigation.ts";
 import type { OperatorShell } from "./places.ts";
 import type { Locale } from "../text/i18n.ts";
-import type { ModelStatus } from "./deps.ts";
 import type { SuppliedName } from "./supplied_pages.ts";
+import type { TopBarState } from "./top_bar_state.ts";
 
 /** `auto` follows the system. */
 export type Theme = "auto" | "light" | "dark";
@@ -19,14 +19,6 @@ export interface SignedIn {
   readonly session: Session;
   /** Named in `GATEWAY_OPERATORS`. The operator's pages ask for the second factor themselves. */
   readonly isOperator: boolean;
-}
-
-/** What the top bar says of an account and of the service. */
-export interface Standing {
-  readonly balanceMicroVnd: bigint;
-  /** The balance is at or below the mark that the customer has set; without one, at nothing. */
-  readonly isLow: boolean;
-  readonly service: ModelStatus;
 }
 
 /** The visitor with the settings that pages depend on. */
@@ -62,7 +54,7 @@ export interface DashboardEnv {
     /** Set by {@linkcode requireAccount}, for the pages behind it. */
     signedIn: SignedIn;
     /** Reads what the top bar says; absent for visitors without a session. `undefined`: the store failed. */
-    standing?: () => Promise<Standing | undefined>;
+    topBar?: () => Promise<TopBarState | undefined>;
     /** The navigation of the frame; absent if pages are served without the dashboard around them. */
     navigation?: Navigation<NavigationEntry>;
     /** The places of the operator's pages, which replace the navigation there. */

@@ -17,7 +17,8 @@ const noteViolations = `document.addEventListener("securitypolicyviolation", (ev
 const howMuchTooWide =
   "document.documentElement.scrollWidth - document.documentElement.clientWidth";
 /** Frames whose content goes on beyond their edge: on a phone a column would be cut without a hint. */
-const cutTables = `[...document.querySelectorAll(".table-frame")]
+const cutTables = `document.querySelectorAll("main details").forEach((one) => one.open = true),
+  [...document.querySelectorAll(".table-frame")]
   .filter((frame) => frame.scrollWidth > frame.clientWidth + 1)
   .map((frame) => frame.getAttribute("aria-label") + ": " + frame.scrollWidth + " px in " + frame.clientWidth)`;
 /** Up to here rows are cards. */
