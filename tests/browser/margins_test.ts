@@ -41,7 +41,7 @@ for (const look of looks) {
       // The output of premium-1 is sold below its cost.
       const warning = page.locator(".notice.warning").filter({ hasText: "premium-1" });
       assert((await warning.first().textContent())?.includes("output"));
-      await page.getByRole("link", { name: t.customer, exact: true }).click();
+      await page.locator("main").getByRole("link", { name: t.customer, exact: true }).click();
       await page.locator("td a", { hasText: "minh.tran@example.com" }).waitFor();
 
       await page.getByRole("link", { name: t.sheet, exact: true }).click();

@@ -8,12 +8,22 @@ export function walletsPrefix(): StoreKey {
   return ["wallet"];
 }
 
+/** The wallets of accounts from one id to another, both included. */
+export function walletsBetween(first: AccountId, last: AccountId): Deno.KvListSelector {
+  return { start: walletKey(first), end: ["wallet", `${last}\0`] };
+}
+
 export function walletKey(accountId: AccountId): StoreKey {
   return ["wallet", accountId];
 }
 
 export function leasesPrefix(): StoreKey {
   return ["lease"];
+}
+
+/** The leases of accounts from one id to another, both included. */
+export function leasesBetween(first: AccountId, last: AccountId): Deno.KvListSelector {
+  return { start: leasesOfPrefix(first), end: ["lease", `${last}\0`] };
 }
 
 export function leasesOfPrefix(accountId: AccountId): StoreKey {

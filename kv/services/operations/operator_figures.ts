@@ -2,6 +2,7 @@
  * Computes the figures of the operator's overview by bounded scans. Rows may change during a scan,
  * so the sums are approximate on a live store.
  */
+import type { AccountId } from "../../../core/lib/ids/ids.ts";
 import { listBatchRows } from "../../engine/store/read_ahead.ts";
 import { vietnamDay } from "../../../core/lib/time/vietnam_time.ts";
 import { type BankNoticeRow, getBankNotice } from "../../money/payments/bank_notices.ts";
@@ -39,6 +40,8 @@ export interface OperatorFigures {
   /** Cost of calls less refunds, today and in the last 30 days including today. */
   readonly revenueTodayMicroVnd: bigint;
   readonly revenueMonthMicroVnd: bigint;
+  /** The same by day; days without calls are absent. */
+  readonly revenueByDay: ReadonlyMap<string, bigint>;
   /** Top-ups credited of the notices that arrived today, and of those of the last 30 days. */
   readonly creditedTodayMicroVnd: bigint;
   readonly creditedMonthMicroVnd: bigint;
@@ -56,17 +59,18 @@ export async function readOperatorFigures(
   nowMs: number,
 ): Promise<OperatorFigures> {
   const liability = await readLiability(kv);
-  const revenue = await readRevenue(kv, nowMs);
+  const charged = await readCharged(kv, nowMs);
   const credited = await readCredited(kv, nowMs);
   return {
     liabilityMicroVnd: liability.sum,
     wallets: liability.wallets,
-    revenueTodayMicroVnd: revenue.today,
-    revenueMonthMicroVnd: revenue.month,
+    revenueTodayMicroVnd: charged.todayMicroVnd,
+    revenueMonthMicroVnd: charged.monthMicroVnd,
+    revenueByDay: charged.byDay,
     creditedTodayMicroVnd: credited.today,
     creditedMonthMicroVnd: credited.sum,
     creditedByDay: credited.days,
-    partial: liability.partial || revenue.partial || credited.partial,
+    partial: liability.partial || charged.partial || credited.partial,
   };
 }
 
@@ -88,42 +92,57 @@ async function readLiability(kv: KeyValueStore) {
   return { sum, wallets, partial };
 }
 
-async function readRevenue(kv: KeyValueStore, nowMs: number) {
-  const calls = await sumOfDays(
+/** What customers were charged in the last 30 days, less refunds. */
+export interface ChargedSums {
+  readonly todayMicroVnd: bigint;
+  readonly monthMicroVnd: bigint;
+  /** Days without calls are absent. */
+  readonly byDay: ReadonlyMap<string, bigint>;
+  readonly byAccount: ReadonlyMap<AccountId, bigint>;
+  /** Set if there were more rows than the bound: the sums are too low. */
+  readonly partial: boolean;
+}
+
+/** Reads what customers were charged. Takes a second or two on a large store: do not call it per request. */
+export async function readCharged(kv: KeyValueStore, nowMs: number): Promise<ChargedSums> {
+  const sums = { month: 0n, byDay: new Map<string, bigint>(), byAccount: new Map() };
+  const calls = await addDays(
     kv,
     daySumsPrefix(),
     nowMs,
+    sums,
     ({ value }) => usageSum(value).costMicroVnd,
   );
-  const refunds = await sumOfDays(kv, refundSumsPrefix(), nowMs, refundSum);
+  const refunds = await addDays(kv, refundSumsPrefix(), nowMs, sums, (row) => -refundSum(row));
   return {
-    today: calls.today - refunds.today,
-    month: calls.month - refunds.month,
-    partial: calls.partial || refunds.partial,
+    todayMicroVnd: sums.byDay.get(vietnamDay(nowMs)) ?? 0n,
+    monthMicroVnd: sums.month,
+    byDay: sums.byDay,
+    byAccount: sums.byAccount,
+    partial: calls >= maxScanRows || refunds >= maxScanRows,
   };
 }
 
-/** Sums rows whose key has the day behind the account. */
-async function sumOfDays(
+/** Adds rows whose key has the day behind the account; returns how many were read. */
+async function addDays(
   kv: KeyValueStore,
   prefix: Deno.KvKey,
   nowMs: number,
+  sums: { month: bigint; byDay: Map<string, bigint>; byAccount: Map<AccountId, bigint> },
   amountOf: (entry: Deno.KvEntry<unknown>) => bigint,
-) {
-  const todaysDay = vietnamDay(nowMs);
+): Promise<number> {
   const monthStart = vietnamDay(nowMs - 29 * dayMs);
-  let today = 0n;
-  let month = 0n;
   let rows = 0;
   for await (const entry of kv.list<unknown>({ prefix }, scan)) {
     rows++;
-    const { day } = daySumCellOf(entry.key);
+    const { accountId, day } = daySumCellOf(entry.key);
     if (day < monthStart) continue;
     const amountMicroVnd = amountOf(entry);
-    month += amountMicroVnd;
-    if (day === todaysDay) today += amountMicroVnd;
+    sums.month += amountMicroVnd;
+    sums.byDay.set(day, (sums.byDay.get(day) ?? 0n) + amountMicroVnd);
+    sums.byAccount.set(accountId, (sums.byAccount.get(accountId) ?? 0n) + amountMicroVnd);
   }
-  return { today, month, partial: rows >= maxScanRows };
+  return rows;
 }
 
 async function readCredited(kv: KeyValueStore, nowMs: number) {

@@ -33,7 +33,7 @@ import { frameTexts } from "../base/texts.ts";
 import { rateProblem, readRateForm } from "./rate_card.tsx";
 import { Hono } from "hono";
 import type { DashboardEnv } from "../../../dashboard/page/visitor.ts";
-import { accountListPage } from "./account_list.tsx";
+import { accountListPage, keptCharged } from "./account_list.tsx";
 import { accountsLabel } from "../base/account_texts.ts";
 
 /** Blocks or unblocks an account. */
@@ -121,7 +121,8 @@ async function setLimits(c: OperatorContext, deps: OperatorDeps) {
 /** Registers the pages of accounts. */
 function createAccountsPages(deps: OperatorDeps): Hono<DashboardEnv> {
   const app = new Hono<DashboardEnv>();
-  app.get("/operator/accounts", (c) => accountListPage(c, deps));
+  const chargedOf = keptCharged(deps);
+  app.get("/operator/accounts", (c) => accountListPage(c, deps, chargedOf));
   app.get("/operator/accounts/:id", async (c) => {
     const account = await accountOf(c, deps);
     return account === undefined ? await notFoundPage(c) : await accountPage(c, deps, account);

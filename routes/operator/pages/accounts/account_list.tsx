@@ -6,10 +6,15 @@ import {
   type Account,
   findAccountByEmail,
   getAccount,
-  listAccounts,
 } from "../../../../kv/people/accounts/accounts.ts";
+import { type Customer, listCustomers } from "../../../../kv/services/operations/customer_list.ts";
+import {
+  type ChargedSums,
+  readCharged,
+} from "../../../../kv/services/operations/operator_figures.ts";
+import { keptFor } from "../../../usage_api/range.ts";
 import { getTopupOrder } from "../../../../kv/money/payments/topups.ts";
-import { Card, DataTable, Notice, Pager, Time } from "../../../dashboard/components/mod.ts";
+import { Card, DataTable, Money, Notice, Pager, Time } from "../../../dashboard/components/mod.ts";
 import type { Locale } from "../../../dashboard/text/i18n.ts";
 import { AccountState } from "./account_page.tsx";
 import { accountsLabel, accountTexts } from "../base/account_texts.ts";
@@ -19,10 +24,22 @@ import {
   renderOperatorPage,
   SearchForm,
 } from "../base/frame.tsx";
-import { frameTexts } from "../base/texts.ts";
 import { defined } from "../../../../core/lib/base/defined.ts";
 
+/** Customers of a page: each costs a read for its last call. */
 const pageRows = 50;
+
+/** Milliseconds for which the sums of 30 days are kept, which are a scan. */
+const chargedKeptMs = 60_000;
+
+/** Reads what customers were charged, or gives what was read not long before. */
+export type ChargedOf = () => Promise<ChargedSums>;
+
+/** Keeps the sums of one scan for all pages of the list. */
+export function keptCharged({ kv, clock }: OperatorDeps): ChargedOf {
+  const kept = keptFor<ChargedSums>({ clock, keptMs: chargedKeptMs, most: 1 });
+  return () => kept("charged", () => readCharged(kv, clock.nowMs()));
+}
 
 /** Finds the account that a search names. */
 async function findAccount(deps: OperatorDeps, query: string): Promise<Account | undefined> {
@@ -38,7 +55,11 @@ async function findAccount(deps: OperatorDeps, query: string): Promise<Account |
 }
 
 /** Shows the customers, or the result of a search. */
-export async function accountListPage(c: OperatorContext, deps: OperatorDeps) {
+export async function accountListPage(
+  c: OperatorContext,
+  deps: OperatorDeps,
+  chargedOf: ChargedOf,
+) {
   const { locale } = c.get("visitor");
   const t = accountTexts[locale];
   const query = (c.req.query("q") ?? "").trim();
@@ -47,17 +68,17 @@ export async function accountListPage(c: OperatorContext, deps: OperatorDeps) {
     if (found !== undefined) return c.redirect(`/operator/accounts/${found.id}`, 303);
   }
   const after = parseId("account", c.req.query("after") ?? "");
-  const page = await listAccounts(deps.kv, {
-    limit: pageRows,
-    ...defined({ after }),
-  });
+  const [page, charged] = await Promise.all([
+    listCustomers(deps.kv, { limit: pageRows, ...defined({ after }) }, deps.clock.nowMs()),
+    chargedOf(),
+  ]);
   return await renderOperatorPage(
     c,
-    {},
+    { scripts: ["log.js"] },
     <Card>
       {query !== "" && <Notice tone="warning">{t.notFound}</Notice>}
       <SearchForm query={query} hint={t.searchHint} locale={locale} />
-      <AccountTable accounts={page.accounts} locale={locale} />
+      <CustomerTable customers={page.customers} charged={charged} locale={locale} />
       <Pager
         next={page.next === undefined ? undefined : `/operator/accounts?after=${page.next}`}
         locale={locale}
@@ -66,22 +87,61 @@ export async function accountListPage(c: OperatorContext, deps: OperatorDeps) {
   );
 }
 
-function AccountTable({ accounts, locale }: { accounts: readonly Account[]; locale: Locale }) {
+function CustomerTable({ customers, charged, locale }: {
+  customers: readonly Customer[];
+  charged: ChargedSums;
+  locale: Locale;
+}) {
   const t = accountTexts[locale];
   return (
     <DataTable
       label={accountsLabel[locale]}
-      rows={accounts}
+      rows={customers}
       columns={[
         {
-          head: frameTexts[locale].account,
-          cell: ({ id, email }) => <a href={`/operator/accounts/${id}`}>{email ?? id}</a>,
+          head: t.customer,
+          kind: "long",
+          sortable: true,
+          cell: ({ account: { id, email } }) => (
+            <a href={`/operator/accounts/${id}`}>{email ?? id}</a>
+          ),
+        },
+        {
+          head: t.state,
+          cell: ({ account }) => <AccountState account={account} locale={locale} />,
+        },
+        {
+          head: t.balance,
+          kind: "number",
+          sortable: true,
+          cell: ({ balanceMicroVnd }) => <Money microVnd={balanceMicroVnd} locale={locale} />,
+        },
+        {
+          head: t.spend,
+          kind: "number",
+          sortable: true,
+          cell: ({ account: { id } }) => (
+            <Money microVnd={charged.byAccount.get(id) ?? 0n} locale={locale} />
+          ),
+        },
+        {
+          head: t.lastCall,
+          kind: "one-line",
+          sortable: true,
+          cell: ({ lastCallAtMs }) =>
+            lastCallAtMs === undefined
+              ? "–"
+              : <Time atMs={lastCallAtMs} locale={locale} relative />,
         },
         {
           head: t.created,
-          cell: ({ createdAtMs }) => <Time atMs={createdAtMs} locale={locale} relative />,
+          kind: "one-line",
+          wideOnly: true,
+          sortable: true,
+          cell: ({ account: { createdAtMs } }) => (
+            <Time atMs={createdAtMs} locale={locale} dateOnly />
+          ),
         },
-        { head: t.state, cell: (account) => <AccountState account={account} locale={locale} /> },
       ]}
     />
   );

@@ -3,7 +3,7 @@ import type { OperatorAct } from "../../../../kv/people/audit/operator_audit.ts"
 import { defineTexts } from "../../../dashboard/text/i18n.ts";
 
 /** The entry of the navigation, and the label of the search. */
-export const accountsLabel = { en: "Accounts", vi: "Tài khoản" };
+export const accountsLabel = { en: "Customers", vi: "Khách hàng" };
 
 type Acts = Readonly<Record<OperatorAct, string>>;
 
@@ -107,6 +107,9 @@ export const accountTexts = defineTexts({
     searchHint: "Email address, account id or order code",
     notFound: "No account was found.",
     created: "Since",
+    customer: "Customer",
+    spend: "Charged, 30 days",
+    lastCall: "Last call",
     balance: "Balance",
     reserved: "Held by running calls",
     state: "State",
@@ -157,6 +160,9 @@ export const accountTexts = defineTexts({
     searchHint: "Email, mã tài khoản hoặc mã đơn nạp",
     notFound: "Không tìm thấy ai.",
     created: "Từ",
+    customer: "Khách hàng",
+    spend: "Đã tính, 30 ngày",
+    lastCall: "Lượt gọi cuối",
     balance: "Số dư",
     reserved: "Đang giữ cho lượt gọi đang chạy",
     state: "Trạng thái",

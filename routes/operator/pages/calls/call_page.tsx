@@ -1,5 +1,6 @@
 /** `/operator/calls/:id`: all data of one call of any customer. */
 import { parseId } from "../../../../core/lib/ids/ids.ts";
+import { getAccount } from "../../../../kv/people/accounts/accounts.ts";
 import { getApiKey } from "../../../../kv/people/api_keys/api_keys.ts";
 import { readRefundsOf } from "../../../../kv/money/ledger/refunds.ts";
 import { Card, Fact, Money } from "../../../dashboard/components/mod.ts";
@@ -13,7 +14,7 @@ import {
 import { usageTexts } from "../../../dashboard/customer/usage/texts.ts";
 import { callerOf, findCall } from "../../../usage_api/call_scan.ts";
 import { type OperatorContext, type OperatorDeps, renderOperatorPage } from "../base/frame.tsx";
-import { frameTexts } from "../base/texts.ts";
+import { accountTexts } from "../base/account_texts.ts";
 import { callTexts } from "./texts.ts";
 import type { Receipt } from "../../../../core/billing/usage/receipt.ts";
 import type { LedgerEntry } from "../../../../kv/money/ledger/ledger.ts";
@@ -72,7 +73,10 @@ export async function callPage(c: OperatorContext, { kv }: OperatorDeps) {
   const call = requestId === undefined ? undefined : await findCall(kv, requestId);
   if (call === undefined) return await noReceiptPage(c, { title: t.noCall, text: t.noCallText });
   const { accountId, keyId } = callerOf(call);
-  const key = await getApiKey(kv, accountId, keyId);
+  const [key, account] = await Promise.all([
+    getApiKey(kv, accountId, keyId),
+    getAccount(kv, accountId),
+  ]);
   const keyName = key?.name ?? usageTexts[locale].unknownKey;
   const refund = call.kind === "receipt"
     ? (await readRefundsOf(kv, [call.receipt])).get(call.requestId)
@@ -80,8 +84,8 @@ export async function callPage(c: OperatorContext, { kv }: OperatorDeps) {
   const facts = (
     <>
       <dl class="facts">
-        <Fact name={frameTexts[locale].account}>
-          <a href={`/operator/accounts/${accountId}`}>{accountId}</a>
+        <Fact name={accountTexts[locale].customer}>
+          <a href={`/operator/accounts/${accountId}`}>{account?.email ?? accountId}</a>
         </Fact>
         {call.kind === "receipt" && call.receipt.route !== undefined && (
           <Fact name={t.route}>{call.receipt.route}</Fact>

@@ -10,11 +10,17 @@ import {
 } from "../../../dashboard/customer/usage/call_table.tsx";
 import { usageTexts } from "../../../dashboard/customer/usage/texts.ts";
 import { type Call, callerOf, errorOf } from "../../../usage_api/call_scan.ts";
+import { accountTexts } from "../base/account_texts.ts";
+import type { AccountNames } from "../base/linked_text.tsx";
 import { frameTexts } from "../base/texts.ts";
 import { callsLabel, callTexts } from "./texts.ts";
 
 /** The table of calls. */
-export function OperatorCallTable({ calls, locale }: { calls: readonly Call[]; locale: Locale }) {
+export function OperatorCallTable({ calls, names, locale }: {
+  calls: readonly Call[];
+  names: AccountNames;
+  locale: Locale;
+}) {
   const t = callTexts[locale];
   const usage = usageTexts[locale];
   return (
@@ -39,12 +45,14 @@ export function OperatorCallTable({ calls, locale }: { calls: readonly Call[]; l
           ),
         },
         {
-          head: frameTexts[locale].account,
+          head: accountTexts[locale].customer,
           kind: "long",
-          wideOnly: true,
+          sortable: true,
           cell: (call) => {
             const { accountId } = callerOf(call);
-            return <a href={`/operator/calls?account=${accountId}`}>{accountId}</a>;
+            return (
+              <a href={`/operator/accounts/${accountId}`}>{names.get(accountId) ?? accountId}</a>
+            );
           },
         },
         {

@@ -32,7 +32,12 @@ import {
   UsageChart,
 } from "../../../dashboard/customer/usage/usage_page.tsx";
 import type { DashboardEnv } from "../../../dashboard/page/visitor.ts";
-import { type CallPage, takeCalls, takeCallsOfAll } from "../../../usage_api/call_scan.ts";
+import {
+  callerOf,
+  type CallPage,
+  takeCalls,
+  takeCallsOfAll,
+} from "../../../usage_api/call_scan.ts";
 import { keptFor } from "../../../usage_api/range.ts";
 import {
   type OperatorContext,
@@ -40,6 +45,7 @@ import {
   type OperatorPage,
   renderOperatorPage,
 } from "../base/frame.tsx";
+import { type AccountNames, namesOf } from "../base/linked_text.tsx";
 import { frameTexts } from "../base/texts.ts";
 import { callPage } from "./call_page.tsx";
 import { OperatorCallTable } from "./call_rows.tsx";
@@ -133,6 +139,7 @@ async function callListPage(c: OperatorContext, deps: OperatorDeps, chartOf: Cha
   const { filter, account, accountId } = asked;
   const isUnknown = account !== undefined && accountId === undefined;
   const [page, figures] = await Promise.all([readCalls(deps, asked), chartOf(asked)]);
+  const names = await customersOf(deps, page);
   const also: Record<string, string> = account === undefined ? {} : { account };
   const models = await modelsOf(deps, asked, figures);
   return await renderOperatorPage(
@@ -171,7 +178,7 @@ async function callListPage(c: OperatorContext, deps: OperatorDeps, chartOf: Cha
           <LiveNote href={`/operator/calls?${usageQuery(filter, also)}`} locale={locale} />
         )}
       >
-        <Log asked={asked} page={page} locale={locale} />
+        <Log asked={asked} page={page} names={names} locale={locale} />
       </Card>
     </>,
   );
@@ -193,9 +200,15 @@ function CustomerForm({ filter, account, locale }: {
   );
 }
 
-function Log({ asked: { filter, account }, page, locale }: {
+/** The addresses of the customers whose calls are on a page. */
+async function customersOf({ kv }: OperatorDeps, { calls }: CallPage): Promise<AccountNames> {
+  return await namesOf(kv, calls.map((call) => callerOf(call).accountId));
+}
+
+function Log({ asked: { filter, account }, page, names, locale }: {
   asked: Asked;
   page: CallPage;
+  names: AccountNames;
   locale: "en" | "vi";
 }) {
   const { calls, next } = page;
@@ -209,7 +222,7 @@ function Log({ asked: { filter, account }, page, locale }: {
       data-mark={markOf(page)}
     >
       <LeftOutNotice calls={calls} locale={locale} />
-      <OperatorCallTable calls={calls} locale={locale} />
+      <OperatorCallTable calls={calls} names={names} locale={locale} />
       <CallPager
         page={page}
         isFull={calls.length >= callsPerPage}
@@ -230,7 +243,10 @@ async function liveCalls(c: OperatorContext, deps: OperatorDeps) {
   const asked = await readAsked(c, deps);
   const page = await readCalls(deps, asked);
   if (c.req.query("seen") === markOf(page)) return c.body(null, 204);
-  return await c.html(<Log asked={asked} page={page} locale={c.get("visitor").locale} />);
+  const names = await customersOf(deps, page);
+  return await c.html(
+    <Log asked={asked} page={page} names={names} locale={c.get("visitor").locale} />,
+  );
 }
 
 /** Registers the pages of calls. */

@@ -5,7 +5,6 @@ import {
   marginBasisPoints,
   marginMicroVnd,
   type Margins,
-  type MarginSum,
   noMargin,
 } from "../../../../kv/money/costs/margins.ts";
 import { Card, Money, SeriesChart, Stat, Stats } from "../../../dashboard/components/mod.ts";
@@ -43,9 +42,6 @@ export interface MoneyOfMonth {
   readonly margins: Margins;
 }
 
-const chargedMicroVnd = ({ revenueMicroVnd, refundedMicroVnd }: MarginSum) =>
-  revenueMicroVnd - refundedMicroVnd;
-
 /** The sums of today. */
 export function MoneyFigures({ money, locale }: { money: MoneyOfMonth; locale: Locale }) {
   const t = todayTexts[locale];
@@ -82,28 +78,35 @@ export function MoneyFigures({ money, locale }: { money: MoneyOfMonth; locale: L
 const vndOf = (microVnd: bigint) => Number(microVnd) / 1e6;
 
 /** A loss is a negative part: the bar of the costs then stands above what was charged. */
-function earnedStacks(sums: readonly MarginSum[], locale: Locale): Series["stacks"] {
+function earnedStacks(
+  { figures, margins: { by } }: MoneyOfMonth,
+  days: readonly string[],
+  locale: Locale,
+): Series["stacks"] {
   const t = todayTexts[locale];
+  const sums = days.map((day) => by.day.get(day) ?? noMargin);
   const margins = sums.map((sum) => marginMicroVnd(sum) ?? 0n);
-  const unknown = sums.map((sum, at) => chargedMicroVnd(sum) - sum.costMicroVnd - margins[at]!);
+  const unknown = days.map((day, at) => {
+    const left = (figures.revenueByDay.get(day) ?? 0n) - sums[at]!.costMicroVnd - margins[at]!;
+    return left > 0n ? left : 0n;
+  });
   const stacks = [
     { name: t.costs, values: sums.map(({ costMicroVnd }) => vndOf(costMicroVnd)) },
     { name: t.margins, values: margins.map(vndOf) },
     { name: t.unknown, values: unknown.map(vndOf) },
   ];
-  const isUsed = (values: readonly number[]) => values.some((value) => value !== 0);
-  return stacks.filter(({ name, values }) => name !== t.unknown || isUsed(values));
+  const used = stacks.filter(({ values }) => values.some((value) => value !== 0));
+  return used.length === 0 ? stacks.slice(0, 1) : used;
 }
 
-function seriesOf({ figures, margins, nowMs }: MoneyOfMonth, view: MoneyView, locale: Locale) {
+function seriesOf(money: MoneyOfMonth, view: MoneyView, locale: Locale) {
+  const { figures, nowMs } = money;
   const { fromDay, toDay } = chartRange(nowMs);
   const days = daysBetween(fromDay, toDay);
-  const stacks = view === "earned"
-    ? earnedStacks(days.map((day) => margins.by.day.get(day) ?? noMargin), locale)
-    : [{
-      name: todayTexts[locale].received,
-      values: days.map((day) => vndOf(figures.creditedByDay.get(day) ?? 0n)),
-    }];
+  const stacks = view === "earned" ? earnedStacks(money, days, locale) : [{
+    name: todayTexts[locale].received,
+    values: days.map((day) => vndOf(figures.creditedByDay.get(day) ?? 0n)),
+  }];
   return {
     metric: "cost" as const,
     buckets: days.flatMap((day) => bucketRange(day) ?? []),

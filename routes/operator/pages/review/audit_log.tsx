@@ -12,6 +12,7 @@ import {
   renderOperatorPage,
 } from "../base/frame.tsx";
 import { lookUpMoney, MoneyFacts } from "../dossier/moved_money.tsx";
+import { accountsIn, AuditDetail, LinkedText, namesOf } from "../base/linked_text.tsx";
 import { frameTexts } from "../base/texts.ts";
 import { defined } from "../../../../core/lib/base/defined.ts";
 
@@ -34,6 +35,10 @@ async function auditPage(c: OperatorContext, deps: OperatorDeps) {
       shown: line.money && await lookUpMoney(deps.kv, line.money),
     })),
   );
+  const names = await namesOf(
+    deps.kv,
+    accountsIn(lines.flatMap(({ subject, detail }) => [subject, detail])),
+  );
   return await renderOperatorPage(
     c,
     { lead: t.auditLead },
@@ -49,13 +54,17 @@ async function auditPage(c: OperatorContext, deps: OperatorDeps) {
           },
           { head: frame.who, kind: "long", cell: ({ operatorEmail }) => operatorEmail },
           { head: t.act, cell: ({ act }) => t.acts[act] },
-          { head: t.subject, kind: "long", cell: ({ subject }) => <code>{subject}</code> },
+          {
+            head: t.subject,
+            kind: "long",
+            cell: ({ subject }) => <LinkedText text={subject} names={names} locale={locale} />,
+          },
           {
             head: t.detail,
             kind: "long",
             cell: ({ detail, shown }) => (
               <>
-                {detail}
+                <AuditDetail text={detail} names={names} locale={locale} />
                 {shown !== undefined && <MoneyFacts money={shown} locale={locale} />}
               </>
             ),

@@ -1,0 +1,95 @@
+/** Texts of the audit log and of operators as people read them: ids are links, amounts have the form of the page. */
+import type { Child } from "hono/jsx";
+import { type AccountId, parseId } from "../../../../core/lib/ids/ids.ts";
+import { bankSources, isEventId } from "../../../../core/trade/bank/bank_notice.ts";
+import { type Account, getAccount } from "../../../../kv/people/accounts/accounts.ts";
+import type { KeyValueStore } from "../../../../kv/engine/store/key_value_store.ts";
+import type { Locale } from "../../../dashboard/text/i18n.ts";
+import { noticePath } from "./notice_views.tsx";
+import { withAmounts } from "./problem_lines.tsx";
+
+/** Addresses of accounts by their ids; those of deleted accounts are absent. */
+export type AccountNames = ReadonlyMap<AccountId, string>;
+
+/** Ids that are looked up for one page: a page of lines names one or two each. */
+const maxNames = 200;
+
+const idForm = /\b(?:acc|inv|apr|cmp|req)_[0-9a-z]+/g;
+
+/** Reads the addresses of some accounts. */
+export async function namesOf(
+  kv: KeyValueStore,
+  ids: Iterable<AccountId>,
+): Promise<AccountNames> {
+  const wanted = [...new Set(ids)].slice(0, maxNames);
+  const accounts = await Promise.all(wanted.map((id) => getAccount(kv, id)));
+  const known = accounts.filter((account): account is Account => account !== undefined);
+  return new Map(known.flatMap(({ id, email }) => email === undefined ? [] : [[id, email]]));
+}
+
+/** Finds the accounts that texts name. */
+export function accountsIn(texts: Iterable<string>): AccountId[] {
+  return [...texts].flatMap((text) =>
+    [...text.matchAll(idForm)].flatMap(([id]) => parseId("account", id) ?? [])
+  );
+}
+
+/** Returns where an id leads and what it is called. */
+function linkOf(id: string, names: AccountNames): readonly [href: string, text: string] {
+  const account = parseId("account", id);
+  if (account !== undefined) return [`/operator/accounts/${id}`, names.get(account) ?? id];
+  const folders = { inv_: "invoices", apr_: "approvals", cmp_: "campaigns", req_: "calls" };
+  const [, folder = ""] = Object.entries(folders).find(([prefix]) => id.startsWith(prefix)) ?? [];
+  return [`/operator/${folder}/${id}`, id];
+}
+
+/** The link to a notice that a text is the name of; `undefined` if it is none. */
+function noticeLink(text: string): Child | undefined {
+  const [name = "", ...rest] = text.replace(/^in:/, "").split(":");
+  const source = bankSources.find((one) => one === name);
+  const id = rest.join(":");
+  if (source === undefined || !isEventId(id)) return undefined;
+  return <a href={noticePath({ source, id })}>{`${source}:${id}`}</a>;
+}
+
+/** The link to a version of the catalogue that a text is the name of; `undefined` if it is none. */
+function versionLink(text: string): Child | undefined {
+  const [, version] = /^version (\d{1,9})$/.exec(text) ?? [];
+  if (version === undefined) return undefined;
+  return <a href={`/operator/catalogue/versions/${version}`}>{text}</a>;
+}
+
+/** A text with links in place of ids. */
+export function LinkedText({ text, names, locale }: {
+  text: string;
+  names: AccountNames;
+  locale: Locale;
+}) {
+  const whole = noticeLink(text) ?? versionLink(text);
+  if (whole !== undefined) return <>{whole}</>;
+  const parts: Child[] = [];
+  let from = 0;
+  for (const match of text.matchAll(idForm)) {
+    const [href, shown] = linkOf(match[0], names);
+    parts.push(withAmounts(text.slice(from, match.index), locale), <a href={href}>{shown}</a>);
+    from = match.index + match[0].length;
+  }
+  return <>{[...parts, withAmounts(text.slice(from), locale)]}</>;
+}
+
+/** An operation id before a reason, which nobody reads. */
+const operationId = /^(?:[a-z_]+:)+[0-9a-f]{8}-[0-9a-f-]{27}: /;
+
+/** The detail of an audit line: without the id of the operation, which the title keeps. */
+export function AuditDetail({ text, names, locale }: {
+  text: string;
+  names: AccountNames;
+  locale: Locale;
+}) {
+  const shown = text.replace(operationId, "");
+  return (
+    <span title={shown === text ? undefined : text}>
+      <LinkedText text={shown} names={names} locale={locale} />
+    </span>
+  );
+}
