@@ -31,6 +31,7 @@ const publicPages = {
   models: "/models",
   model: "/models/premium-1",
   "model-image": "/models/image-1",
+  compare: "/compare?a=premium-1&b=image-1",
   connect: "/connect",
   status: "/status",
   docs: "/docs",

@@ -21,8 +21,10 @@ export interface Column<Row> {
   readonly muted?: true;
   /** The heading is for screen readers only, since the buttons below it name their acts. */
   readonly hiddenHead?: boolean;
-  /** The head sorts the rows of the page, by `log.js`: by the value of a `<data>`, the time, or the text of a cell. */
+  /** The head sorts the rows of the page, by `app.js`: by the value of a `<data>`, the time, or the text of a cell. */
   readonly sortable?: true;
+  /** By what the head sorts, where the cell does not say it. */
+  readonly sortValue?: (row: Row) => number | string;
   readonly cell: (row: Row, at: number) => Child;
 }
 
@@ -82,7 +84,11 @@ function labelOf<Row>({ head, hiddenHead }: Column<Row>): string | undefined {
 
 function bodyCell<Row>(column: Column<Row>, row: Row, at: number) {
   return (
-    <td class={cellClass(column)} data-label={labelOf(column)}>
+    <td
+      class={cellClass(column)}
+      data-label={labelOf(column)}
+      data-value={column.sortValue?.(row)}
+    >
       {column.cell(row, at)}
     </td>
   );

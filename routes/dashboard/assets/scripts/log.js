@@ -147,27 +147,4 @@ addEventListener("popstate", (event) => {
   if (event.state?.drawer !== true) closeDrawer();
 });
 
-/* Heads that sort the rows of the page. */
-document.addEventListener("click", (event) => {
-  const button = event.target.closest("th [data-sort]");
-  if (button === null) return;
-  const head = button.closest("th");
-  const column = [...head.parentElement.children].indexOf(head);
-  const isDescending = head.getAttribute("aria-sort") !== "descending";
-  for (const other of head.parentElement.children) other.removeAttribute("aria-sort");
-  head.setAttribute("aria-sort", isDescending ? "descending" : "ascending");
-  const body = head.closest("table").tBodies[0];
-  const valueOf = (row) => {
-    const cell = row.cells[column];
-    const value = cell.querySelector("[value]")?.getAttribute("value") ??
-      cell.dataset.value ?? cell.querySelector("time")?.dateTime ?? cell.textContent.trim();
-    return Number.isNaN(Number(value)) ? value : Number(value);
-  };
-  const rows = [...body.rows].sort((one, other) => {
-    const [a, b] = [valueOf(one), valueOf(other)];
-    return (a < b ? -1 : a > b ? 1 : 0) * (isDescending ? -1 : 1);
-  });
-  body.append(...rows);
-});
-
 follow();

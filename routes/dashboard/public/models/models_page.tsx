@@ -11,15 +11,15 @@ import type { Catalog, Model, ModelKind } from "../../../../core/catalog/catalog
 import { sumOf } from "../../../../core/routing/history/availability.ts";
 import { Card, Empty, SelectField, TextField } from "../../components/mod.ts";
 import type { DashboardDeps } from "../../page/deps.ts";
+import { notFoundPage } from "../../frame/error_pages.tsx";
 import { renderPage } from "../../frame/layout.tsx";
 import type { Locale } from "../../text/i18n.ts";
 import type { PageDeclaration } from "../../page/page.ts";
 import { PublicHistory } from "../status/history_strip.tsx";
 import type { DashboardEnv } from "../../page/visitor.ts";
 import { modelListTexts } from "./texts.ts";
-import { ModelCards, ModelTable } from "./views.tsx";
-import { applyPrice } from "../../../../core/billing/price.ts";
-import { microVndOf } from "../../../../core/billing/money/micro_vnd.ts";
+import { ComparedModels } from "./compared_models.tsx";
+import { comparedMicroVnd, type ListedModel, ModelCards, ModelTable } from "./views.tsx";
 
 // Chooses and orders the models of the list.
 
@@ -64,18 +64,6 @@ function fits(model: Model, words: readonly string[], kind: string): boolean {
   const text = [model.id, model.displayName, model.family, ...model.aliases].join(" ")
     .toLowerCase();
   return words.every((word) => text.includes(word));
-}
-
-/** The price by which models of one kind compare: input and output together, or the lowest of a unit. */
-function comparedMicroVnd({ price }: Model): bigint {
-  if (price.unit === "video") {
-    const tiers = price.tiers.map(({ vnd }) => microVndOf(vnd));
-    return tiers.reduce((lowest, one) => one < lowest ? one : lowest);
-  }
-  const applied = applyPrice(price);
-  return applied.unit === "token"
-    ? applied.inputPerMtokMicroVnd + applied.outputPerMtokMicroVnd
-    : applied.perUnitMicroVnd;
 }
 
 function byPrice(one: Model, other: Model): number {
@@ -178,24 +166,43 @@ function Toolbar({ choice, view, locale }: {
   );
 }
 
+/** Finds the speed of models in the last weeks. */
+async function speeds(history: PublicHistory): Promise<(model: Model) => number | undefined> {
+  const today = history.today();
+  const recent = (await history.rows()).filter(({ day }) => day > today - speedDays)
+    .map(({ counts }) => counts);
+  return ({ id }) => sumOf(recent, id)?.p50FirstOutputMs;
+}
+
+function listed(
+  { modelStatus }: DashboardDeps,
+  model: Model,
+  speedOf: (model: Model) => number | undefined,
+): ListedModel {
+  return {
+    model,
+    status: modelStatus?.(model.id) ?? "up",
+    firstOutputMs: speedOf(model),
+  };
+}
+
 async function modelsPage(c: Context<DashboardEnv>, deps: DashboardDeps, history: PublicHistory) {
   const { locale } = c.get("visitor");
   const t = modelListTexts[locale];
   const choice = readChoice((name) => c.req.query(name));
   const view = views.find((name) => name === c.req.query("view")) ?? "table";
-  const today = history.today();
-  const recent = (await history.rows()).filter(({ day }) => day > today - speedDays)
-    .map(({ counts }) => counts);
-  const speedOf = ({ id }: Model) => sumOf(recent, id)?.p50FirstOutputMs;
-  const models = chooseModels(deps.catalog, choice, speedOf).map((model) => ({
-    model,
-    status: deps.modelStatus?.(model.id) ?? "up",
-    firstOutputMs: speedOf(model),
-  }));
+  const speedOf = await speeds(history);
+  const models = chooseModels(deps.catalog, choice, speedOf)
+    .map((model) => listed(deps, model, speedOf));
   const list = { models, listRate: deps.catalog.listRate, locale };
   return await renderPage(
     c,
-    { title: t.title, lead: t.lead, description: t.description },
+    {
+      title: t.title,
+      lead: t.lead,
+      description: t.description,
+      actions: <a class="button outline" href="/compare">{t.compare}</a>,
+    },
     <>
       <Toolbar choice={choice} view={view} locale={locale} />
       <div id="models">
@@ -220,9 +227,34 @@ async function modelsPage(c: Context<DashboardEnv>, deps: DashboardDeps, history
   );
 }
 
+/** `/compare`: two models side by side; the first two of a kind if none are named. */
+async function comparePage(c: Context<DashboardEnv>, deps: DashboardDeps, history: PublicHistory) {
+  const { locale } = c.get("visitor");
+  const t = modelListTexts[locale];
+  const { catalog } = deps;
+  const [first, second] = catalog.models;
+  const one = catalog.find(c.req.query("a") ?? "") ?? first;
+  const other = catalog.find(c.req.query("b") ?? "") ??
+    catalog.models.find(({ id, kind }) => kind === one?.kind && id !== one.id) ?? second ?? one;
+  if (one === undefined || other === undefined) return await notFoundPage(c);
+  const speedOf = await speeds(history);
+  return await renderPage(
+    c,
+    { title: t.compare, lead: t.lead, description: t.compareDescription },
+    <ComparedModels
+      models={[listed(deps, one, speedOf), listed(deps, other, speedOf)]}
+      choices={catalog.models.map(({ id }) => id)}
+      listRate={catalog.listRate}
+      locale={locale}
+    />,
+  );
+}
+
 function createModelPage(deps: DashboardDeps): Hono<DashboardEnv> {
   const history = new PublicHistory(deps);
-  return new Hono<DashboardEnv>().get("/models", (c) => modelsPage(c, deps, history));
+  return new Hono<DashboardEnv>()
+    .get("/models", (c) => modelsPage(c, deps, history))
+    .get("/compare", (c) => comparePage(c, deps, history));
 }
 
 export const modelPage: PageDeclaration<DashboardDeps> = {

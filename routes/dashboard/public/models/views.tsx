@@ -2,6 +2,8 @@
 import type { Model } from "../../../../core/catalog/catalog.ts";
 import { Badge, type BadgeTone, type Column, CopyButton, DataTable } from "../../components/mod.ts";
 import type { ModelStatus } from "../../page/deps.ts";
+import { applyPrice } from "../../../../core/billing/price.ts";
+import { microVndOf } from "../../../../core/billing/money/micro_vnd.ts";
 import { formatCount, formatDuration } from "../../text/format.ts";
 import type { Locale } from "../../text/i18n.ts";
 import { type PriceLine, priceLines } from "../../text/model_prices.ts";
@@ -28,7 +30,7 @@ const statusTones: Readonly<Record<ModelStatus, BadgeTone>> = {
   down: "bad",
 };
 
-function Status({ status, locale }: { status: ModelStatus; locale: Locale }) {
+export function Status({ status, locale }: { status: ModelStatus; locale: Locale }) {
   return <Badge tone={statusTones[status]}>{modelListTexts[locale].statuses[status]}</Badge>;
 }
 
@@ -49,7 +51,7 @@ function ModelName({ model, locale }: { model: Model; locale: Locale }) {
   );
 }
 
-function Kind({ model, locale }: { model: Model; locale: Locale }) {
+export function Kind({ model, locale }: { model: Model; locale: Locale }) {
   const t = modelListTexts[locale];
   return (
     <>
@@ -58,7 +60,7 @@ function Kind({ model, locale }: { model: Model; locale: Locale }) {
   );
 }
 
-function priceLine({ amount, unit }: PriceLine) {
+export function priceLine({ amount, unit }: PriceLine) {
   return (
     <div class="price-line">
       <strong class="money">{amount}</strong> <small class="muted">{unit}</small>
@@ -66,31 +68,53 @@ function priceLine({ amount, unit }: PriceLine) {
   );
 }
 
-function listPriceLine({ list }: PriceLine) {
+export function listPriceLine({ list }: PriceLine) {
   return <div class="price-line">{list}</div>;
 }
 
 /** A figure of a chat model; a dash for others, and where nothing is known. */
-function chatFigure({ kind }: Model, figure: number, locale: Locale): string {
+export function chatFigure({ kind }: Model, figure: number, locale: Locale): string {
   return kind === "chat" ? formatCount(figure, locale) : "–";
 }
 
-function speedText(firstOutputMs: number | undefined, locale: Locale): string {
+export function speedText(firstOutputMs: number | undefined, locale: Locale): string {
   return firstOutputMs === undefined ? "–" : `≤ ${formatDuration(firstOutputMs, locale)}`;
+}
+
+/** The price by which models of one kind compare: input and output together, or the lowest of a unit. */
+export function comparedMicroVnd({ price }: Model): bigint {
+  if (price.unit === "video") {
+    const tiers = price.tiers.map(({ vnd }) => microVndOf(vnd));
+    return tiers.reduce((lowest, one) => one < lowest ? one : lowest);
+  }
+  const applied = applyPrice(price);
+  return applied.unit === "token"
+    ? applied.inputPerMtokMicroVnd + applied.outputPerMtokMicroVnd
+    : applied.perUnitMicroVnd;
 }
 
 function columnsOf(listRate: number, locale: Locale): readonly Column<ListedModel>[] {
   const t = modelListTexts[locale];
   const linesOf = ({ model }: ListedModel) => priceLines(model.price, listRate, locale);
   return [
-    { head: t.model, cell: ({ model }) => <ModelName model={model} locale={locale} /> },
+    {
+      head: t.model,
+      sortable: true,
+      sortValue: ({ model }) => model.id,
+      cell: ({ model }) => <ModelName model={model} locale={locale} />,
+    },
     {
       head: t.kind,
       kind: "one-line",
       wideOnly: true,
       cell: ({ model }) => <Kind model={model} locale={locale} />,
     },
-    { head: t.price, cell: (listed) => <>{linesOf(listed).map(priceLine)}</> },
+    {
+      head: t.price,
+      sortable: true,
+      sortValue: ({ model }) => Number(comparedMicroVnd(model)),
+      cell: (listed) => <>{linesOf(listed).map(priceLine)}</>,
+    },
     {
       head: t.listPrice,
       kind: "number",
@@ -102,12 +126,16 @@ function columnsOf(listRate: number, locale: Locale): readonly Column<ListedMode
       head: t.context,
       kind: "number",
       wideOnly: true,
+      sortable: true,
+      sortValue: ({ model }) => model.kind === "chat" ? model.contextWindow : -1,
       cell: ({ model }) => chatFigure(model, model.contextWindow, locale),
     },
     {
       head: t.output,
       kind: "number",
       wideOnly: true,
+      sortable: true,
+      sortValue: ({ model }) => model.kind === "chat" ? model.maxOutputTokens : -1,
       cell: ({ model }) => chatFigure(model, model.maxOutputTokens, locale),
     },
     {
@@ -115,9 +143,15 @@ function columnsOf(listRate: number, locale: Locale): readonly Column<ListedMode
       title: t.speedOf,
       kind: "number",
       wideOnly: true,
+      sortable: true,
+      sortValue: ({ firstOutputMs }) => firstOutputMs ?? Number.MAX_SAFE_INTEGER,
       cell: ({ firstOutputMs }) => speedText(firstOutputMs, locale),
     },
-    { head: t.status, cell: ({ status }) => <Status status={status} locale={locale} /> },
+    {
+      head: t.status,
+      sortable: true,
+      cell: ({ status }) => <Status status={status} locale={locale} />,
+    },
   ];
 }
 
