@@ -99,7 +99,9 @@ export function mailWork(deps: SendMailDeps): OutboxWork<MailJob> {
       const url = `${deps.baseUrl}${path}${fragment}`;
       const { to, locale } = job;
       const content = renderTemplate(job, url, deps.support);
-      await deps.mailer.send(composeMail(content, { id: claim.id, to, locale }));
+      await deps.mailer.send(
+        composeMail(content, { id: claim.id, to, locale, support: deps.support }),
+      );
       return "done";
     },
   };

@@ -66,7 +66,26 @@ export const mailJobSchema = z.discriminatedUnion("kind", [
     orderCode: z.string().optional(),
   }),
   z.object({ ...everyJob, kind: z.literal("invoice_rejected"), reason: z.string() }),
+  /** Somebody, perhaps not the owner, has made, replaced or revoked an API key. */
+  z.object({
+    ...everyJob,
+    kind: z.literal("key_changed"),
+    change: z.enum(["made", "rotated", "revoked"]),
+    keyName: z.string(),
+    /** The key as pages show it: first and last letters. */
+    masked: z.string(),
+  }),
+  /** An operator has moved money: above 0 into the wallet, below out of it. */
+  z.object({
+    ...everyJob,
+    kind: z.literal("wallet_adjusted"),
+    amountMicroVnd: microVnd,
+    reason: z.string(),
+  }),
 ]);
+
+/** Who gets a mail, and in which language. */
+export type MailReader = Pick<MailJob, "to" | "locale">;
 
 /** A mail to be sent, by its kind, with the values of its text. */
 export type MailJob = z.infer<typeof mailJobSchema>;

@@ -1,6 +1,6 @@
 /** The texts of mails in both languages. Plain sentences; the layout is in `compose.ts`. */
 import type { Locale } from "../../lib/base/locale.ts";
-import { formatMoney, formatMoneyShort } from "../../billing/money/display.ts";
+import { formatMoneyShort } from "../../billing/money/display.ts";
 import type { Mail, MailJob } from "./mail.ts";
 
 /** The parts of a mail before it is laid out. */
@@ -36,6 +36,8 @@ export const templatePaths: Readonly<Record<MailJob["kind"], string>> = {
   topup_credited: "/wallet",
   invoice_issued: "/invoices",
   invoice_rejected: "/invoices",
+  key_changed: "/keys",
+  wallet_adjusted: "/wallet/statement",
 };
 
 const english: Writers = {
@@ -100,9 +102,9 @@ const english: Writers = {
     action: { label: "Top up", url },
   }),
   topup_credited: (job, url) => ({
-    subject: `${formatMoney(job.amountMicroVnd, "en")} has arrived`,
+    subject: `${formatMoneyShort(job.amountMicroVnd, "en")} has arrived`,
     paragraphs: [
-      `Your transfer of ${formatMoney(job.amountMicroVnd, "en")}${
+      `Your transfer of ${formatMoneyShort(job.amountMicroVnd, "en")}${
         job.orderCode === undefined ? "" : ` for order ${job.orderCode}`
       } is in your wallet.`,
     ],
@@ -127,6 +129,36 @@ const english: Writers = {
     subject: "Your invoice request needs a correction",
     paragraphs: ["We could not issue the VAT invoice you asked for.", `Reason: ${job.reason}`],
     action: { label: "Open invoices", url },
+  }),
+  key_changed: ({ change, keyName, masked }, url) => ({
+    subject: {
+      made: `New API key: ${keyName}`,
+      rotated: `API key rotated: ${keyName}`,
+      revoked: `API key revoked: ${keyName}`,
+    }[change],
+    paragraphs: [
+      {
+        made:
+          `The API key “${keyName}” (${masked}) was created. Whoever has it can spend your balance.`,
+        rotated:
+          `The API key “${keyName}” has a new secret (${masked}). The old one works until its grace period ends.`,
+        revoked: `The API key “${keyName}” (${masked}) was revoked. Calls with it are refused.`,
+      }[change],
+      "If that was not you, change your password and revoke keys you do not know.",
+    ],
+    action: { label: "Open API keys", url },
+  }),
+  wallet_adjusted: ({ amountMicroVnd, reason }, url) => ({
+    subject: amountMicroVnd > 0n
+      ? `${formatMoneyShort(amountMicroVnd, "en")} was credited to your wallet`
+      : `${formatMoneyShort(-amountMicroVnd, "en")} was taken from your wallet`,
+    paragraphs: [
+      amountMicroVnd > 0n
+        ? `We credited ${formatMoneyShort(amountMicroVnd, "en")} to your wallet.`
+        : `We corrected your wallet by −${formatMoneyShort(-amountMicroVnd, "en")}.`,
+      `Reason: ${reason}`,
+    ],
+    action: { label: "Open the statement", url },
   }),
 };
 
@@ -190,9 +222,9 @@ const vietnamese: Writers = {
     action: { label: "Nạp tiền", url },
   }),
   topup_credited: (job, url) => ({
-    subject: `Đã nhận ${formatMoney(job.amountMicroVnd, "vi")}`,
+    subject: `Đã nhận ${formatMoneyShort(job.amountMicroVnd, "vi")}`,
     paragraphs: [
-      `Khoản chuyển ${formatMoney(job.amountMicroVnd, "vi")}${
+      `Khoản chuyển ${formatMoneyShort(job.amountMicroVnd, "vi")}${
         job.orderCode === undefined ? "" : ` cho đơn ${job.orderCode}`
       } đã vào ví của bạn.`,
     ],
@@ -215,6 +247,37 @@ const vietnamese: Writers = {
     subject: "Yêu cầu hoá đơn cần chỉnh sửa",
     paragraphs: ["Chúng tôi chưa thể phát hành hoá đơn GTGT bạn yêu cầu.", `Lý do: ${job.reason}`],
     action: { label: "Mở hoá đơn", url },
+  }),
+  key_changed: ({ change, keyName, masked }, url) => ({
+    subject: {
+      made: `Khoá API mới: ${keyName}`,
+      rotated: `Đã cấp lại khoá API: ${keyName}`,
+      revoked: `Đã thu hồi khoá API: ${keyName}`,
+    }[change],
+    paragraphs: [
+      {
+        made:
+          `Khoá API “${keyName}” (${masked}) vừa được tạo. Ai có khoá này đều tiêu được số dư của bạn.`,
+        rotated:
+          `Khoá API “${keyName}” có khoá mới (${masked}). Khoá cũ dùng được đến hết thời gian chuyển tiếp.`,
+        revoked:
+          `Khoá API “${keyName}” (${masked}) đã bị thu hồi. Lượt gọi bằng khoá này bị từ chối.`,
+      }[change],
+      "Nếu không phải bạn, hãy đổi mật khẩu và thu hồi những khoá bạn không biết.",
+    ],
+    action: { label: "Mở danh sách khoá API", url },
+  }),
+  wallet_adjusted: ({ amountMicroVnd, reason }, url) => ({
+    subject: amountMicroVnd > 0n
+      ? `Ví của bạn được cộng ${formatMoneyShort(amountMicroVnd, "vi")}`
+      : `Ví của bạn bị trừ ${formatMoneyShort(-amountMicroVnd, "vi")}`,
+    paragraphs: [
+      amountMicroVnd > 0n
+        ? `Chúng tôi đã cộng ${formatMoneyShort(amountMicroVnd, "vi")} vào ví của bạn.`
+        : `Chúng tôi đã điều chỉnh ví của bạn: −${formatMoneyShort(-amountMicroVnd, "vi")}.`,
+      `Lý do: ${reason}`,
+    ],
+    action: { label: "Mở sao kê", url },
   }),
 };
 
@@ -242,10 +305,13 @@ export function renderTemplate(job: MailJob, url: string, support?: string): Ren
 
 // Lays out a mail as plain text and as HTML that every mail client displays.
 
-const signatures: Readonly<Record<Locale, string>> = {
-  en: "Model Gateway",
-  vi: "Model Gateway",
-};
+const brand = "Model Gateway";
+
+/** The last line: who writes, and where to ask. */
+function signature(locale: Locale, support: string | undefined): string {
+  if (support === undefined) return brand;
+  return `${brand} · ${locale === "vi" ? "Hỗ trợ" : "Support"}: ${support}`;
+}
 
 function escapeHtml(text: string): string {
   return text.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;")
@@ -265,26 +331,33 @@ function escapeHtml(text: string): string {
  */
 export function composeMail(
   content: RenderedMail,
-  to: { readonly id: string; readonly to: string; readonly locale: Locale },
+  to: {
+    readonly id: string;
+    readonly to: string;
+    readonly locale: Locale;
+    /** The support contact, if one is set. */
+    readonly support?: string | undefined;
+  },
 ): Mail {
+  const signed = signature(to.locale, to.support);
   return {
     id: to.id,
     to: to.to,
     // A line break ends a header line, so none may come in from a number or a typed reason.
     subject: content.subject.replace(/\s+/g, " ").trim(),
-    text: plainText(content, to.locale),
-    html: html(content, to.locale),
+    text: plainText(content, signed),
+    html: html(content, to.locale, signed),
   };
 }
 
-function plainText(content: RenderedMail, locale: Locale): string {
+function plainText(content: RenderedMail, signed: string): string {
   const parts = [...content.paragraphs];
   if (content.action !== undefined) parts.push(`${content.action.label}:\n${content.action.url}`);
   if (content.note !== undefined) parts.push(content.note);
-  return `${parts.join("\n\n")}\n\n-- \n${signatures[locale]}\n`;
+  return `${parts.join("\n\n")}\n\n-- \n${signed}\n`;
 }
 
-function html(content: RenderedMail, locale: Locale): string {
+function html(content: RenderedMail, locale: Locale, signed: string): string {
   const paragraph = (text: string, style = "margin:0 0 16px") =>
     `<p style="${style}">${escapeHtml(text)}</p>`;
   const body = content.paragraphs.map((text) => paragraph(text));
@@ -308,7 +381,8 @@ function html(content: RenderedMail, locale: Locale): string {
   }</title></head><body style="margin:0;padding:24px;background:#f6f7f8;color:#273340;` +
     `font:15px/1.55 -apple-system,'Segoe UI',Roboto,Helvetica,Arial,sans-serif">` +
     `<div style="max-width:520px;margin:0 auto;padding:28px;background:#ffffff;border:1px solid #e2e6ea;` +
-    `border-radius:14px">${body.join("")}<p style="margin:24px 0 0;color:#5a6775;font-size:13px">${
-      escapeHtml(signatures[locale])
+    `border-radius:14px"><p style="margin:0 0 20px;color:#0f766e;font-weight:700">${brand}</p>` +
+    `${body.join("")}<p style="margin:24px 0 0;color:#5a6775;font-size:13px">${
+      escapeHtml(signed)
     }</p></div></body></html>`;
 }

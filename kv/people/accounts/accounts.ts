@@ -8,6 +8,7 @@
  * - Out: accounts and sessions, or the reason for a refused change.
  * - Never: moves money, or stores a password or token other than as a hash, or a second factor unsealed.
  */
+import type { MailReader } from "../../../core/people/mail/mail.ts";
 import type { Locale } from "../../../core/lib/base/locale.ts";
 import type { AccountRateLimits } from "../../../core/limits/rate_limits.ts";
 import { type AccountId, newId } from "../../../core/lib/ids/ids.ts";
@@ -152,6 +153,13 @@ export async function createAccount(kv: KeyValueStore, input: NewAccount): Promi
     });
   }
   return account;
+}
+
+/** Returns who reads the mails of an account; `undefined` if it has no address. */
+export function mailReaderOf(
+  { email, locale = "vi" }: Pick<Account, "email" | "locale">,
+): MailReader | undefined {
+  return email === undefined ? undefined : { to: email, locale };
 }
 
 /** Reads an account; `undefined` if it does not exist. */

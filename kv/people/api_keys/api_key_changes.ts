@@ -18,6 +18,8 @@ import {
   revealApiKey,
   sealOwner,
 } from "./api_keys.ts";
+import type { MailJob, MailReader } from "../../../core/people/mail/mail.ts";
+import { addMail } from "../../engine/outbox/outbox.ts";
 import { commitFresh, compareAndSet } from "../../engine/store/cas.ts";
 import { bumpKeysEpoch } from "../../engine/control/control.ts";
 import {
@@ -104,11 +106,23 @@ function addKeyLine(
   addAuditLine(operation, by, { act, subject: accountId, detail: id, atMs: nowMs });
 }
 
+/** Adds the mail about a change of a key, to a reader who is told. */
+function addKeyMail(
+  operation: AtomicWrite,
+  change: Extract<MailJob, { readonly kind: "key_changed" }>["change"],
+  { name, masked }: Pick<ApiKeyRecord, "name" | "masked">,
+  { notify, nowMs }: { readonly notify: MailReader | undefined; readonly nowMs: number },
+): void {
+  if (notify === undefined) return;
+  addMail(operation, { kind: "key_changed", ...notify, change, keyName: name, masked }, { nowMs });
+}
+
 /**
  * Creates a key. Returns the secret; later only {@linkcode revealApiKey} shows it.
  *
  * @param options.formId id of the submitted form; a form sent twice creates one key
  * @param options.by the operator who makes it for somebody, with an audit line; absent: its owner does
+ * @param options.notify who is told by mail
  */
 export async function createApiKey(
   kv: KeyValueStore,
@@ -118,9 +132,10 @@ export async function createApiKey(
     readonly nowMs: number;
     readonly formId?: string;
     readonly by?: Actor;
+    readonly notify?: MailReader | undefined;
   },
 ): Promise<CreateApiKeyResult> {
-  const { nowMs, formId, by, ...rest } = options;
+  const { nowMs, formId, by, notify, ...rest } = options;
   const secret = newApiKey();
   const id = newId("apiKey", nowMs);
   const record: ApiKeyRecord = {
@@ -150,6 +165,7 @@ export async function createApiKey(
       .set(apiKeyKey(accountId, id), record)
       .set(apiKeyByHashKey(record.hash), { accountId, keyId: id } satisfies HashIndex);
     addKeyLine(operation, "api_key_made", record, { by, nowMs });
+    addKeyMail(operation, "made", record, { notify, nowMs });
     return await commitFresh(kv, operation, apiKeyKey(accountId, id))
       ? { done: { ok: true, record, secret } }
       : "again";
@@ -210,18 +226,23 @@ async function changeApiKey(
 /**
  * Revokes a key for good. Idempotent; returns `undefined` if there is no such key.
  *
- * @param by the operator who does it for somebody, with an audit line; absent: its owner does
+ * @param options.by the operator who does it for somebody, with an audit line; absent: its owner does
+ * @param options.notify who is told by mail
  */
 export async function revokeApiKey(
   kv: KeyValueStore,
   accountId: AccountId,
   keyId: ApiKeyId,
   nowMs: number,
-  by?: Actor,
+  { by, notify }: {
+    readonly by?: Actor | undefined;
+    readonly notify?: MailReader | undefined;
+  } = {},
 ): Promise<ApiKeyRecord | undefined> {
   return await changeApiKey(kv, accountId, keyId, (record, operation) => {
     if (record.revokedAtMs !== undefined) return undefined;
     addKeyLine(operation, "api_key_revoked", record, { by, nowMs });
+    addKeyMail(operation, "revoked", record, { notify, nowMs });
     return { ...record, revokedAtMs: nowMs };
   });
 }
@@ -259,9 +280,15 @@ export async function rotateApiKey(
   masterKeys: MasterKeys,
   accountId: AccountId,
   keyId: ApiKeyId,
-  options: { readonly nowMs: number; readonly graceMs: number; readonly formId?: string },
+  options: {
+    readonly nowMs: number;
+    readonly graceMs: number;
+    readonly formId?: string;
+    /** Who is told by mail. */
+    readonly notify?: MailReader | undefined;
+  },
 ): Promise<NewSecret | SentBefore | undefined> {
-  const { nowMs, graceMs, formId } = options;
+  const { nowMs, graceMs, formId, notify } = options;
   invariant(Number.isFinite(graceMs) && graceMs >= 0, "a grace period is finite");
   const secret = newApiKey();
   const hash = await hashApiKey(secret);
@@ -275,11 +302,13 @@ export async function rotateApiKey(
     // An older secret that is still in its grace period ends now: a key has at most two secrets.
     if (record.previous !== undefined) operation.delete(apiKeyByHashKey(record.previous.hash));
     operation.set(apiKeyByHashKey(hash), { accountId, keyId } satisfies HashIndex);
+    const masked = maskApiKey(secret);
+    addKeyMail(operation, "rotated", { ...record, masked }, { notify, nowMs });
     return {
       ...record,
       hash,
       sealed,
-      masked: maskApiKey(secret),
+      masked,
       previous: { hash: record.hash, untilMs: nowMs + graceMs },
     };
   });

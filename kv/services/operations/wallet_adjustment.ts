@@ -1,7 +1,8 @@
 /** Corrects wallets for operators. There is no "set balance", only movements with a reason. */
 import { invariant } from "../../../core/lib/base/assert.ts";
 import type { AccountId } from "../../../core/lib/ids/ids.ts";
-import type { Account } from "../../people/accounts/accounts.ts";
+import { type Account, mailReaderOf } from "../../people/accounts/accounts.ts";
+import { addMail } from "../../engine/outbox/outbox.ts";
 import type { BalanceOf } from "../../money/payments/bank_assignment.ts";
 import { compareAndSet } from "../../engine/store/cas.ts";
 import { accountKey, approvalOfFormKey, ledgerOperationKey } from "../../engine/schema/keys.ts";
@@ -128,6 +129,12 @@ async function tryToAdjust(
     // If the account is deleted or changed in between, the attempt is repeated.
     if (amountMicroVnd > 0n || seen !== undefined) operation.check(account);
     allowed.attach(operation, money);
+    const reader = account.value === null ? undefined : mailReaderOf(account.value);
+    if (reader !== undefined) {
+      const { reason } = adjustment;
+      const job = { kind: "wallet_adjusted", ...reader, amountMicroVnd, reason } as const;
+      addMail(operation, job, { nowMs: context.nowMs });
+    }
   });
   return attemptOf(result);
 }

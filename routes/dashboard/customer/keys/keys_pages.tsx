@@ -6,6 +6,7 @@
  * - Out: HTML, changed rows in `kv/people/api_keys/`.
  * - Never: moves money: it imports neither `kv/money/wallet/` nor `kv/money/ledger/`.
  */
+import { mailReaderOf } from "../../../../kv/people/accounts/accounts.ts";
 import { type Context, Hono } from "hono";
 import type { Catalog } from "../../../../core/catalog/catalog.ts";
 import { parseId } from "../../../../core/lib/ids/ids.ts";
@@ -168,7 +169,9 @@ async function createKey(c: Context<DashboardEnv>, deps: DashboardDeps): Promise
     ...form.options,
     nowMs,
     formId,
+    notify: mailReaderOf(account),
   });
+  deps.hintMail();
   if (made.ok) return await secretPage(c, deps, { title: t.createdTitle, ...made });
   switch (made.reason) {
     case "limit":
@@ -241,7 +244,9 @@ const rotateKey: KeyAction = async (c, deps, record) => {
     nowMs: deps.clock.nowMs(),
     graceMs: Number(hours) * hourMs,
     formId,
+    notify: mailReaderOf(c.get("signedIn").account),
   });
+  deps.hintMail();
   await deps.control.refresh();
   if (rotated === undefined) return await keyDetailPage(c, deps, record);
   return rotated.ok
@@ -250,7 +255,10 @@ const rotateKey: KeyAction = async (c, deps, record) => {
 };
 
 const revokeKey: KeyAction = async (c, deps, record) => {
-  await revokeApiKey(deps.kv, record.accountId, record.id, deps.clock.nowMs());
+  await revokeApiKey(deps.kv, record.accountId, record.id, deps.clock.nowMs(), {
+    notify: mailReaderOf(c.get("signedIn").account),
+  });
+  deps.hintMail();
   await deps.control.refresh();
   return c.redirect("/keys", 303);
 };

@@ -4,7 +4,11 @@ import { z } from "zod";
 import { GatewayError } from "../../../../core/lib/errors/errors.ts";
 import { formatVnd, inVnd } from "../../../../core/billing/money/micro_vnd.ts";
 import { normaliseEmail } from "../../../../core/people/accounts/email_address.ts";
-import { createAccount } from "../../../../kv/people/accounts/accounts.ts";
+import {
+  createAccount,
+  getAccount,
+  mailReaderOf,
+} from "../../../../kv/people/accounts/accounts.ts";
 import { isOwnOperationId } from "../../../../kv/money/ledger/ledger.ts";
 import { commandLine } from "../../../../kv/people/audit/operator_audit.ts";
 import {
@@ -80,6 +84,7 @@ export function addKeyRoutes(
       name,
       nowMs: clock.nowMs(),
       by: commandLine,
+      notify: mailReaderOf(named.account),
     });
     if (!made.ok) {
       throw new GatewayError(
@@ -93,7 +98,11 @@ export function addKeyRoutes(
   app.delete("/accounts/:account/keys/:key", async (context) => {
     const id = await requireAccount(kv, context.req.param("account"));
     const keyId = keyIdOf(context.req.param("key"));
-    const record = await revokeApiKey(kv, id, keyId, clock.nowMs(), commandLine);
+    const account = await getAccount(kv, id);
+    const record = await revokeApiKey(kv, id, keyId, clock.nowMs(), {
+      by: commandLine,
+      notify: account && mailReaderOf(account),
+    });
     if (record === undefined) throw new GatewayError("not_found", "No such key");
     await control.refresh();
     return context.json({ id: record.id, revoked: true });

@@ -28,6 +28,11 @@ const bare: Bare[] = [
     orderCode: "ST2346789C",
   },
   { kind: "invoice_issued", invoiceNumber: "00000012", orderCode: "ST2346789C" },
+  { kind: "key_changed", change: "made", keyName: "prod <b>", masked: "sk-ab…cd" },
+  { kind: "key_changed", change: "rotated", keyName: "prod", masked: "sk-ab…cd" },
+  { kind: "key_changed", change: "revoked", keyName: "prod", masked: "sk-ab…cd" },
+  { kind: "wallet_adjusted", amountMicroVnd: 50_000_000_000n, reason: "goodwill" },
+  { kind: "wallet_adjusted", amountMicroVnd: -50_000_000_000n, reason: "sent twice" },
   { kind: "invoice_rejected", reason: "<b>wrong</b> tax code\r\nBcc: x@example.com" },
 ];
 
