@@ -1,3 +1,5 @@
+import { mailQueue } from "../../../../kv/engine/outbox/outbox.ts";
+import { claimDue } from "../../../../kv/engine/outbox/outbox_claims.ts";
 import { assert, assertEquals } from "../../../support/assert.ts";
 import { fromVnd } from "../../../../core/billing/money/micro_vnd.ts";
 import type { AccountId } from "../../../../core/lib/ids/ids.ts";
@@ -76,6 +78,13 @@ Deno.test("a dossier says who gets how much, with the balance before and after, 
       seen: first.mark,
     });
     assert(moved.ok);
+    const mails = await claimDue(world.kv, mailQueue, { nowMs: world.nowMs, count: 8 });
+    assertEquals(
+      mails.map(({ payload }) => [payload.kind, payload.to])
+        .filter(([kind]) => kind === "wallet_adjusted"),
+      [["wallet_adjusted", ann.email]],
+      "its owner is told, in the same commit",
+    );
     const second = await readDossier(world.kv, act, context);
     assertEquals(second?.warnings, ["same_sum_moved"]);
     assertEquals(second?.decisions.map(({ act }) => act), ["wallet_adjusted"]);

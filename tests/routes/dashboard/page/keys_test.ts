@@ -351,3 +351,23 @@ Deno.test("list and page show what is used of the limits of a key, and the list 
     assertStringIncludes(page, `id="${place}"`);
   }
 });
+
+Deno.test("the owner is told of every key that is made, rotated or revoked, in the same commit and once", async () => {
+  await using world = await openDashboardWorld();
+  const { browser, account } = await world.signIn();
+  await world.deliver();
+  const subjects = async () => (await world.deliver()).map(({ subject }) => subject);
+  const made = await makeKey(browser, { name: "laptop" });
+  assertEquals(await subjects(), ["Khoá API mới: laptop"]);
+  const [key] = await listApiKeys(world.kv, account.id);
+  const path = `/keys/${key!.id}`;
+  await browser.submit(await browser.get(path), `${path}/rotate`, { grace: "24" });
+  await browser.submit(await browser.get(path), `${path}/revoke`);
+  const mails = await world.deliver();
+  assertEquals(mails.map(({ subject }) => subject).sort(), [
+    "Đã cấp lại khoá API: laptop",
+    "Đã thu hồi khoá API: laptop",
+  ]);
+  const secret = secretIn(made);
+  assert(mails.every(({ text, html }) => !text.includes(secret) && !html.includes(secret)));
+});
