@@ -131,9 +131,26 @@ function SumRow({ name, microVnd, locale }: { name: string; microVnd: bigint; lo
   );
 }
 
+/** What a bill says of a call. */
+type BilledCall = Pick<
+  Receipt,
+  | "price"
+  | "usage"
+  | "units"
+  | "estimated"
+  | "outcome"
+  | "status"
+  | "attempts"
+  | "toolCharges"
+  | "serviceTier"
+  | "catalogVersion"
+  | "costMicroVnd"
+  | "shortfallMicroVnd"
+>;
+
 /** What was charged, line by line. */
 export function Bill({ receipt, refund, locale }: {
-  receipt: Receipt;
+  receipt: BilledCall;
   refund: LedgerEntry | undefined;
   locale: Locale;
 }) {
@@ -202,7 +219,7 @@ export function Bill({ receipt, refund, locale }: {
   );
 }
 
-function BillNote({ receipt, locale }: { receipt: Receipt; locale: Locale }) {
+function BillNote({ receipt, locale }: { receipt: BilledCall; locale: Locale }) {
   const t = texts[locale];
   const { usage, estimated, price, catalogVersion, serviceTier } = receipt;
   const notes = [

@@ -17,6 +17,7 @@ import { renderPage } from "../../frame/layout.tsx";
 import { priceLines } from "../../text/model_prices.ts";
 import { historyOf, HistoryStrip, type PublicHistory } from "../status/history_strip.tsx";
 import type { DashboardEnv } from "../../page/visitor.ts";
+import { Bill } from "../../customer/usage/receipt_bill.tsx";
 import { type CodeTab, CodeTabs } from "../../customer/connect/code_tabs.tsx";
 import { landingTexts } from "./landing_texts.ts";
 import { applyPrice, costOfTokens } from "../../../../core/billing/price.ts";
@@ -226,7 +227,7 @@ function MoneyPath({ catalog, offers, locale }: {
 }
 
 /** Models in the table of prices: one row per family. */
-const shownModels = 8;
+const shownModels = 24;
 
 /** Days of the strip. */
 const shownDays = 30;
@@ -360,6 +361,40 @@ function Prices({ deps, locale }: PartProps) {
   );
 }
 
+/** Tokens of the call whose receipt is shown: a turn of an agent with most of its prompt cached. */
+const sampleUsage = { input: 1_179, cacheRead: 18_400, cacheWrite: 0, output: 880, reasoning: 0 };
+
+/** The bill of one call at the prices of today; nothing where no model is priced by the token. */
+function SampleReceipt({ catalog, locale }: { catalog: Catalog; locale: Locale }) {
+  const t = landingTexts[locale];
+  const model = catalog.models.find(({ price }) => price.unit === "token");
+  if (model === undefined) return null;
+  const price = applyPrice(model.price);
+  const receipt = {
+    price,
+    usage: sampleUsage,
+    units: 0,
+    estimated: false,
+    outcome: "completed",
+    status: 200,
+    attempts: [],
+    costMicroVnd: costOfTokens(price, sampleUsage),
+    shortfallMicroVnd: 0n,
+  } as const;
+  return (
+    <section class="landing-section">
+      <h2>{t.receipt}</h2>
+      <p class="muted">{t.receiptLead(model.displayName)}</p>
+      <div class="card">
+        <Bill receipt={receipt} refund={undefined} locale={locale} />
+        <p>
+          <a href="/status">{t.status}</a> · <a href="/docs/billing">{t.billing}</a>
+        </p>
+      </div>
+    </section>
+  );
+}
+
 function faqItem({ question, answer }: { readonly question: string; readonly answer: string }) {
   return (
     <details>
@@ -390,6 +425,7 @@ export async function landingPage(
         <h2>{t.path}</h2>
         <MoneyPath catalog={deps.catalog} offers={deps.offers} locale={locale} />
       </section>
+      <SampleReceipt catalog={deps.catalog} locale={locale} />
       {days.some(({ sum }) => sum !== undefined) && (
         <section class="landing-section">
           <h2>{t.availability}</h2>

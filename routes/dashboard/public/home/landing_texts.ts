@@ -43,6 +43,10 @@ export const landingTexts = defineTexts({
     status: "Status",
     statuses: { up: "Available", degraded: "Slow", down: "Down" },
     allModels: "All models and prices",
+    receipt: "What a receipt looks like",
+    receiptLead: (model: string) =>
+      `A call of ${model} at the prices of today. Every call has one, and the books are verified against all of them.`,
+    billing: "How calls are charged",
     path: "Where every đồng goes",
     steps: [
       {
@@ -133,6 +137,10 @@ export const landingTexts = defineTexts({
     status: "Trạng thái",
     statuses: { up: "Sẵn sàng", degraded: "Chậm", down: "Ngừng" },
     allModels: "Mọi mô hình và giá",
+    receipt: "Biên nhận trông thế nào",
+    receiptLead: (model) =>
+      `Một lượt gọi ${model} theo giá hôm nay. Lượt gọi nào cũng có biên nhận, và sổ sách được đối chiếu với mọi biên nhận.`,
+    billing: "Cách tính tiền",
     path: "Mỗi đồng đi đâu",
     steps: [
       {
