@@ -9,6 +9,7 @@ import { getPasswordHash } from "../../kv/people/accounts/account_credentials.ts
 import { findAccountByEmail } from "../../kv/people/accounts/accounts.ts";
 import { mailQueue } from "../../kv/engine/outbox/outbox.ts";
 import type { OutboxWork } from "../../kv/engine/outbox/outbox_worker.ts";
+import { noteSentMail } from "../../kv/people/accounts/sent_mails.ts";
 import { issueMailToken, type MailGrant, passwordMark } from "../../kv/people/accounts/tokens.ts";
 import type { KeyValueStore } from "../../kv/engine/store/key_value_store.ts";
 
@@ -81,6 +82,21 @@ async function outgoing(kv: KeyValueStore, job: MailJob): Promise<Outgoing | und
   }
 }
 
+/** Keeps that a mail was sent or given up, if its receiver has an account. A mail is not sent again for a lost note. */
+async function note(
+  { kv, clock }: SendMailDeps,
+  { kind, to }: MailJob,
+  fate: { readonly failed?: true } = {},
+): Promise<void> {
+  try {
+    const account = await findAccountByEmail(kv, to);
+    if (account === undefined) return;
+    await noteSentMail(kv, account.id, { kind, atMs: clock.nowMs(), ...fate });
+  } catch {
+    // The store is away; the worker finds out by itself.
+  }
+}
+
 /**
  * The consumer of {@linkcode mailQueue}. It creates the token and puts it into the fragment of the
  * link, which browsers send to no server: neither the store nor a log holds it. A mail that is sent
@@ -99,9 +115,15 @@ export function mailWork(deps: SendMailDeps): OutboxWork<MailJob> {
       const url = `${deps.baseUrl}${path}${fragment}`;
       const { to, locale } = job;
       const content = renderTemplate(job, url, deps.support);
-      await deps.mailer.send(
-        composeMail(content, { id: claim.id, to, locale, support: deps.support }),
-      );
+      try {
+        await deps.mailer.send(
+          composeMail(content, { id: claim.id, to, locale, support: deps.support }),
+        );
+      } catch (error) {
+        if (claim.attempt >= mailQueue.maxAttempts) await note(deps, job, { failed: true });
+        throw error;
+      }
+      await note(deps, job);
       return "done";
     },
   };

@@ -17,8 +17,14 @@ const words = {
     credit: "Credit ₫50,000",
     done: "The wallet has been changed.",
     changed: "has changed meanwhile",
+    stops: "within two seconds, on every instance.",
   },
-  vi: { credit: "Cộng 50.000 ₫", done: "Đã thay đổi ví.", changed: "vừa thay đổi" },
+  vi: {
+    credit: "Cộng 50.000 ₫",
+    done: "Đã thay đổi ví.",
+    changed: "vừa thay đổi",
+    stops: "trong vòng hai giây, trên mọi máy.",
+  },
 } as const;
 
 for (const look of looks) {
@@ -34,7 +40,7 @@ for (const look of looks) {
         const file = `${name}-${look.locale}-${look.theme}-${look.width}.png`;
         await page.screenshot({ path: new URL(file, folder).pathname, fullPage: true });
       };
-      await page.goto(`${site.address}/operator/accounts/${site.customer.id}`);
+      await page.goto(`${site.address}/operator/accounts/${site.customer.id}/adjust`);
       await page.locator("input[name=amount]").fill("50000");
       const form = page.locator("form", { has: page.locator("input[name=amount]") });
       await form.locator("[name=reason]").fill("sorry for the outage");
@@ -53,11 +59,11 @@ for (const look of looks) {
       // The customer cancels nothing, but the account is blocked while the operator thinks.
       const second = await context.newPage();
       await second.goto(`${site.address}/operator/accounts/${site.customer.id}`);
-      await second.locator("#block-reason").fill("abuse");
-      await second.locator("form", { has: second.locator("#block-reason") })
-        .locator("button[type=submit]").click();
-      await second.locator("dialog button").first().waitFor();
-      await second.locator("#confirm button[value=confirm], #confirm button").last().click();
+      await second.locator("main a[href$='/block']").click();
+      await second.getByText(t.stops).waitFor();
+      assertEquals(await problemsOf(second, "block"), []);
+      await second.locator("[name=reason]").fill("abuse");
+      await second.locator("form[action$='/block'] button").click();
       await second.waitForURL(/done=blocked/);
       await page.locator("form[action$='/approve'] button").click();
       await page.getByText(t.changed).waitFor();
@@ -76,7 +82,7 @@ await browserTest("without script a credit is confirmed, too", async (browser) =
   const context = await browser.newContext({ javaScriptEnabled: false });
   await context.addCookies(cookies);
   const page = await context.newPage();
-  await page.goto(`${site.address}/operator/accounts/${site.customer.id}`);
+  await page.goto(`${site.address}/operator/accounts/${site.customer.id}/adjust`);
   await page.locator("input[name=amount]").fill("50000");
   const form = page.locator("form", { has: page.locator("input[name=amount]") });
   await form.locator("[name=reason]").fill("sorry");

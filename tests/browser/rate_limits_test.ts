@@ -52,9 +52,8 @@ for (const look of looks) {
 
       const staff = await openWindow(browser, look, site.address, site.operatorToken);
       const account = await staff.newPage();
-      await account.goto(`${site.address}/operator/accounts/${customer.id}`);
+      await account.goto(`${site.address}/operator/accounts/${customer.id}/limits`);
       const form = account.locator("form[action$='/limits']");
-      await account.locator("details", { has: form }).locator("summary").click();
       await form.locator("input[name=tokensPerMinute]").fill("100.000");
       await form.locator("textarea[name=models]").fill("premium-1 60 - 5");
       await form.locator("input[name=reason]").fill("agreed with the customer");

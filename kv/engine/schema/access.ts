@@ -32,6 +32,16 @@ export function accountByIdentityKey(issuer: string, subject: string): StoreKey 
   return ["account_by_identity", issuer, subject];
 }
 
+/** Key of the kinds and times of the mails that an account was sent. */
+export function accountMailsKey(accountId: AccountId): StoreKey {
+  return ["account_mails", accountId];
+}
+
+/** Key of the notes of operators about an account. */
+export function accountNotesKey(accountId: AccountId): StoreKey {
+  return ["account_notes", accountId];
+}
+
 export function accountPasswordKey(accountId: AccountId): StoreKey {
   return ["account_password", accountId];
 }

@@ -9,6 +9,8 @@ export const rowKinds = [
   "account",
   "account_by_email",
   "account_by_identity",
+  "account_mails",
+  "account_notes",
   "account_password",
   "account_session",
   "active_api_keys",

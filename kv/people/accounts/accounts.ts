@@ -19,6 +19,8 @@ import {
   accountByEmailKey,
   accountByIdentityKey,
   accountKey,
+  accountMailsKey,
+  accountNotesKey,
   accountPasswordKey,
   accountsAfter,
   accountsPrefix,
@@ -279,7 +281,7 @@ export async function setBlocked(
 
 /**
  * Removes the personal data of an account and keeps its id, which ledger rows and receipts name.
- * E-mail address, password, identities, preferences and the buyer of invoices are deleted; issued
+ * E-mail address, password, identities, preferences, notes and the buyer of invoices are deleted; issued
  * invoices must be kept by law. The address can be used for a new account at once.
  */
 export async function forgetPerson(
@@ -300,6 +302,8 @@ export async function forgetPerson(
     const atomic = bumpKeysEpoch(kv.atomic()).check(entry)
       .set(entry.key, rest)
       .delete(accountPasswordKey(accountId))
+      .delete(accountMailsKey(accountId))
+      .delete(accountNotesKey(accountId))
       .delete(invoiceProfileKey(accountId))
       .delete(invoiceSettingsKey(accountId))
       .delete(lowBalanceWatchKey(accountId));

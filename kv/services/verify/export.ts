@@ -38,6 +38,8 @@ const decisions: Readonly<Record<RowKind, Exported | StayingReason>> = {
   account: whole,
   account_by_email: "repeated",
   account_by_identity: "repeated",
+  account_mails: whole,
+  account_notes: whole,
   account_password: "secret",
   account_session: "secret",
   active_api_keys: "repeated",

@@ -1,4 +1,5 @@
 /** The commands of `deno task admin`: syntax, help text, and request to the admin app of each. */
+import { maxNoteChars } from "../../../kv/people/accounts/account_notes.ts";
 import {
   type CampaignField,
   campaignFieldNames,
@@ -116,6 +117,24 @@ export const commandForms: readonly CommandForm[] = [
     options: [],
     about: "balance and keys (ACCOUNT: id or e-mail)",
     request: ([account]) => ({ method: "GET", path: `/api${accountPath(account)}` }),
+  },
+  {
+    words: ["account", "notes"],
+    operands: ["ACCOUNT"],
+    options: [],
+    about: "notes of operators about an account",
+    request: ([account]) => ({ method: "GET", path: `/api${accountPath(account, "notes")}` }),
+  },
+  {
+    words: ["account", "note"],
+    operands: ["ACCOUNT"],
+    options: [{ name: "text", value: "T", needed: true }],
+    about: `add a note about an account. T: 1 to ${maxNoteChars} characters`,
+    request: ([account], { text }) => ({
+      method: "POST",
+      path: `/api${accountPath(account, "notes")}`,
+      body: { text },
+    }),
   },
   {
     words: ["key", "create"],

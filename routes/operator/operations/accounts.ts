@@ -1,16 +1,23 @@
-/** Operations on accounts: search, balance and keys, blocking, rate limits. */
+/** Operations on accounts: search, balance and keys, blocking, rate limits, notes. */
 import { z } from "zod";
 import { formatVnd } from "../../../core/billing/money/micro_vnd.ts";
 import { defined } from "../../../core/lib/base/defined.ts";
 import { parseId } from "../../../core/lib/ids/ids.ts";
 import { recordOf } from "../../../core/lib/base/record_of.ts";
 import { rateLimitNames, rateLimitsOf } from "../../../core/limits/limit_table.ts";
+import {
+  type AccountNote,
+  addNote,
+  listNotes,
+  maxNoteChars,
+  maxNotes,
+} from "../../../kv/people/accounts/account_notes.ts";
 import { type Account, listAccounts, setBlocked } from "../../../kv/people/accounts/accounts.ts";
 import { setRateLimits } from "../../../kv/people/accounts/rate_limits.ts";
 import { isActive, listApiKeys } from "../../../kv/people/api_keys/api_keys.ts";
 import { namedAccount, noAccount } from "./contract/named_account.ts";
 import { operation, refused } from "./contract/operation.ts";
-import { reasonText } from "./contract/texts.ts";
+import { proseText, reasonText } from "./contract/texts.ts";
 
 /** Accounts of a page: more than a person reads in a terminal. */
 const maxAccountsListed = 1_000;
@@ -181,5 +188,49 @@ export const limitAccount = operation({
       ok: true,
       body: { id, rateLimits: rateLimits === undefined ? null : { ...rateLimits } },
     };
+  },
+});
+
+const noteList = z.object({
+  object: z.literal("list"),
+  data: z.array(z.object({ at: z.iso.datetime(), by: z.string(), text: z.string() }))
+    .describe("Newest first; the audit log has older ones."),
+});
+
+function listOfNotes(notes: readonly AccountNote[]) {
+  const data = notes.map(({ atMs, by, text }) => ({ at: new Date(atMs).toISOString(), by, text }));
+  return { object: "list" as const, data };
+}
+
+/** Lists the notes of operators about an account. */
+export const notesOfAccount = operation({
+  name: "accounts.notes",
+  summary: `Notes of operators about an account: the newest ${maxNotes}`,
+  effect: "reads",
+  input: z.object({ account: z.string() }),
+  output: noteList,
+  async run({ kv }, { account: text }) {
+    const named = await namedAccount(kv, text);
+    if (!named.ok) return named;
+    return { ok: true, body: listOfNotes(await listNotes(kv, named.account.id)) };
+  },
+});
+
+/** Adds a note about an account. */
+export const noteAccount = operation({
+  name: "accounts.note",
+  summary: "Adds a note about an account, which its owner does not see",
+  effect: "acts",
+  input: z.strictObject({ account: z.string(), text: proseText(maxNoteChars) }),
+  output: noteList,
+  async run({ kv }, { account: named, text }, act) {
+    const found = await namedAccount(kv, named);
+    if (!found.ok) return found;
+    const notes = await addNote(kv, found.account.id, text, act);
+    if (notes === undefined) return noAccount(named);
+    if (notes === "conflict") {
+      return refused("conflict", "invalid_request", "Nothing was added: others kept writing notes");
+    }
+    return { ok: true, body: listOfNotes(notes) };
   },
 });

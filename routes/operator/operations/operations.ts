@@ -7,7 +7,14 @@
  * - Out: bodies of answers, refusals, changes with their audit lines.
  * - Never: reads an HTTP request, or moves money without the authority of a person.
  */
-import { limitAccount, pageOfAccounts, showAccount, turnAccount } from "./accounts.ts";
+import {
+  limitAccount,
+  noteAccount,
+  notesOfAccount,
+  pageOfAccounts,
+  showAccount,
+  turnAccount,
+} from "./accounts.ts";
 import { makeCodes, newestCampaigns, startCampaign, turnCampaign } from "./money/campaigns.ts";
 import { addAnnouncementUpdate, announce, latestAnnouncements } from "./announcements.ts";
 import { listAudit } from "./audit_log.ts";
@@ -59,6 +66,8 @@ export const operations: Readonly<Record<OperationName, Operation>> = {
   "accounts.show": showAccount,
   "accounts.block": turnAccount,
   "accounts.limits": limitAccount,
+  "accounts.notes": notesOfAccount,
+  "accounts.note": noteAccount,
   "campaigns.list": newestCampaigns,
   "campaigns.make": startCampaign,
   "campaigns.pause": turnCampaign,

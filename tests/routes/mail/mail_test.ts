@@ -1,6 +1,8 @@
 import { assert, assertEquals, assertStringIncludes } from "../../support/assert.ts";
 import { type Mail, type Mailer, MailFailure } from "../../../core/people/mail/mail.ts";
 import { readMailUrl } from "../../../core/people/mail/mail_url.ts";
+import { createAccount } from "../../../kv/people/accounts/accounts.ts";
+import { listSentMails } from "../../../kv/people/accounts/sent_mails.ts";
 import { addMail, mailQueue } from "../../../kv/engine/outbox/outbox.ts";
 import { listDeadLetters } from "../../../kv/engine/outbox/outbox_dead_letters.ts";
 import { runDue } from "../../../kv/engine/outbox/outbox_worker.ts";
@@ -85,6 +87,32 @@ smtpTest("a server that fails for a while gets the mail in the end, once", async
   }
   assertEquals(failures, ["retried", "retried"]);
   assertEquals(smtp.received.length, 1);
+});
+
+Deno.test("the kind of a mail is known to operators once it was sent, or given up, and nothing else", async () => {
+  using kv = await Deno.openKv(":memory:");
+  const time = new ManualTime();
+  const { id } = await createAccount(kv, { nowMs: time.nowMs(), email: mail.to });
+  const queue = async (to: string) => {
+    const atomic = kv.atomic();
+    addMail(atomic, { kind: "password_changed", to, locale: "vi" }, { nowMs: time.nowMs() });
+    await atomic.commit();
+  };
+  const world = { kv, clock: time, random: () => 1 };
+  const work = (send: Mailer["send"]) =>
+    mailWork({ kv, clock: time, mailer: { send }, baseUrl: "https://gw.example" });
+  await queue(mail.to);
+  await queue("nobody@example.com");
+  const sentAtMs = time.nowMs();
+  await runDue(world, work(() => Promise.resolve()));
+  assertEquals(await listSentMails(kv, id), [{ kind: "password_changed", atMs: sentAtMs }]);
+  await queue(mail.to);
+  for (let i = 0; i < 20; i++) {
+    await runDue(world, work(() => Promise.reject(new Error("down"))));
+    time.advance(5 * 3_600_000);
+  }
+  const [last, ...more] = await listSentMails(kv, id);
+  assertEquals([last?.kind, last?.failed, more.length], ["password_changed", true, 1]);
 });
 
 Deno.test("a mail that cannot be sent is given up and kept for an operator", async () => {

@@ -28,6 +28,8 @@ export const operationPaths = {
   "accounts.show": { method: "GET", path: "/api/accounts/:account" },
   "accounts.block": { method: "POST", path: "/api/accounts/:account/block" },
   "accounts.limits": { method: "PUT", path: "/api/accounts/:account/limits" },
+  "accounts.notes": { method: "GET", path: "/api/accounts/:account/notes" },
+  "accounts.note": { method: "POST", path: "/api/accounts/:account/notes" },
   "campaigns.list": { method: "GET", path: "/api/campaigns" },
   "campaigns.make": { method: "POST", path: "/api/campaigns" },
   "campaigns.pause": { method: "POST", path: "/api/campaigns/:campaign/pause" },

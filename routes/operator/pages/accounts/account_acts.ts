@@ -1,5 +1,5 @@
 /**
- * Handles the acts on an account: blocking, changes of its wallet, rate limits.
+ * Handles the acts on an account: notes, blocking, changes of its wallet, rate limits.
  *
  * - Folder `routes/operator/pages/accounts/`: the operator's pages about customers.
  * - In: searches, and forms with a reason.
@@ -17,7 +17,7 @@ import { formIdField } from "../../../dashboard/components/mod.ts";
 import { readForm } from "../../../dashboard/page/form_data.ts";
 import { accountOf, accountPage } from "./account_page.tsx";
 import { balanceIn } from "../../operations/contract/operation.ts";
-import { limitAccount, turnAccount } from "../../operations/accounts.ts";
+import { limitAccount, noteAccount, turnAccount } from "../../operations/accounts.ts";
 import {
   actOf,
   aloneIn,
@@ -30,6 +30,7 @@ import {
 } from "../base/frame.tsx";
 import { confirmAct, seenField } from "../dossier/dossier_view.tsx";
 import { frameTexts } from "../base/texts.ts";
+import { accountActPage, accountActs } from "./act_pages.tsx";
 import { rateProblem, readRateForm } from "./rate_card.tsx";
 import { Hono } from "hono";
 import type { DashboardEnv } from "../../../dashboard/page/visitor.ts";
@@ -46,7 +47,7 @@ async function block(c: OperatorContext, deps: OperatorDeps, blocked: boolean) {
   const turned = await turnAccount.run(deps, wanted, actOf(c, deps));
   if (!turned.ok) {
     const problem = t.problems[turned.why === "input" ? "reason" : "busy"];
-    return await accountPage(c, deps, account, problem);
+    return await accountActPage(c, deps, { account, act: "block", problem });
   }
   return doneAt(c, `/operator/accounts/${account.id}`, blocked ? "blocked" : "unblocked");
 }
@@ -59,10 +60,16 @@ async function adjust(c: OperatorContext, deps: OperatorDeps) {
   const form = await readForm(c);
   const amountMicroVnd = parseTypedVnd(form.text("amount"));
   const reason = reasonOf(form);
-  if (amountMicroVnd === undefined) return await accountPage(c, deps, account, t.problems.amount);
-  if (reason === undefined) return await accountPage(c, deps, account, t.problems.reason);
+  if (amountMicroVnd === undefined) {
+    return await accountActPage(c, deps, { account, act: "adjust", problem: t.problems.amount });
+  }
+  if (reason === undefined) {
+    return await accountActPage(c, deps, { account, act: "adjust", problem: t.problems.reason });
+  }
   const formId = form.formId();
-  if (formId === undefined) return await accountPage(c, deps, account, t.problems.busy);
+  if (formId === undefined) {
+    return await accountActPage(c, deps, { account, act: "adjust", problem: t.problems.busy });
+  }
   const adjustment: Adjustment = { accountId: account.id, amountMicroVnd, reason };
   const seen = form.text(seenField);
   const act = { kind: "adjust", ...adjustment } as const;
@@ -73,7 +80,7 @@ async function adjust(c: OperatorContext, deps: OperatorDeps) {
       back: `/operator/accounts/${account.id}`,
       under: "/operator/accounts",
       problem,
-      gone: () => accountPage(c, deps, account, t.problems.target),
+      gone: () => accountActPage(c, deps, { account, act: "adjust", problem: t.problems.target }),
     });
   if (seen === "") return await confirm();
   const context = {
@@ -89,9 +96,21 @@ async function adjust(c: OperatorContext, deps: OperatorDeps) {
   });
   if (result.ok) return doneAt(c, `/operator/accounts/${account.id}`, "adjusted");
   if (result.why === "changed") return await confirm(t.problems.changed);
-  if (result.why !== "limit") return await accountPage(c, deps, account, t.problems[result.why]);
+  if (result.why !== "limit") {
+    return await accountActPage(c, deps, {
+      account,
+      act: "adjust",
+      problem: t.problems[result.why],
+    });
+  }
   const asked = await requestApproval(deps.kv, act, { ...context, formId });
-  if (!asked.ok) return await accountPage(c, deps, account, t.problems[asked.why]);
+  if (!asked.ok) {
+    return await accountActPage(c, deps, {
+      account,
+      act: "adjust",
+      problem: t.problems[asked.why],
+    });
+  }
   return doneAt(c, "/operator/approvals", "asked");
 }
 
@@ -103,7 +122,13 @@ async function setLimits(c: OperatorContext, deps: OperatorDeps) {
   const t = frameTexts[locale];
   const form = await readForm(c);
   const read = readRateForm(form);
-  if (!read.ok) return await accountPage(c, deps, account, rateProblem(read.problem, locale));
+  if (!read.ok) {
+    return await accountActPage(c, deps, {
+      account,
+      act: "limits",
+      problem: rateProblem(read.problem, locale),
+    });
+  }
   const { limits, models } = read;
   const wanted = { account: account.id, limits, models, reason: form.text("reason") };
   const set = await limitAccount.run(deps, wanted, actOf(c, deps));
@@ -111,9 +136,19 @@ async function setLimits(c: OperatorContext, deps: OperatorDeps) {
     const problem = set.why === "models"
       ? rateProblem("model", locale)
       : t.problems[set.why === "input" ? "reason" : "busy"];
-    return await accountPage(c, deps, account, problem);
+    return await accountActPage(c, deps, { account, act: "limits", problem });
   }
   return doneAt(c, `/operator/accounts/${account.id}`, "switched");
+}
+
+/** Adds a note about the customer. */
+async function note(c: OperatorContext, deps: OperatorDeps) {
+  const account = await accountOf(c, deps);
+  if (account === undefined || account.deletedAtMs !== undefined) return await notFoundPage(c);
+  const text = (await readForm(c)).text("text");
+  const added = await noteAccount.run(deps, { account: account.id, text }, actOf(c, deps));
+  if (!added.ok) return await accountPage(c, deps, account, text);
+  return doneAt(c, `/operator/accounts/${account.id}`, "noted");
 }
 
 // The operator's pages about accounts: search, statement, blocking, changes of a wallet.
@@ -127,6 +162,15 @@ function createAccountsPages(deps: OperatorDeps): Hono<DashboardEnv> {
     const account = await accountOf(c, deps);
     return account === undefined ? await notFoundPage(c) : await accountPage(c, deps, account);
   });
+  for (const act of accountActs) {
+    app.get(`/operator/accounts/:id/${act}`, async (c) => {
+      const account = await accountOf(c, deps);
+      return account === undefined || account.deletedAtMs !== undefined
+        ? await notFoundPage(c)
+        : await accountActPage(c, deps, { account, act });
+    });
+  }
+  app.post("/operator/accounts/:id/note", (c) => note(c, deps));
   app.post("/operator/accounts/:id/block", (c) => block(c, deps, true));
   app.post("/operator/accounts/:id/unblock", (c) => block(c, deps, false));
   app.post("/operator/accounts/:id/adjust", (c) => adjust(c, deps));

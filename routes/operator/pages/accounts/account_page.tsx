@@ -1,40 +1,29 @@
-/** `/operator/accounts/:id`: one customer's wallet and statement, with the forms to change or block it. */
+/**
+ * `/operator/accounts/:id`: one customer as support needs it. What is wrong for them from top to bottom: figures, calls,
+ * keys with their limits, errors in words, money; beside it notes, facts and mails; acts at the end.
+ */
 import { parseId } from "../../../../core/lib/ids/ids.ts";
-import { vietnamDay } from "../../../../core/lib/time/vietnam_time.ts";
 import { type Account, getAccount } from "../../../../kv/people/accounts/accounts.ts";
-import { listAccountInvoices } from "../../../../kv/money/invoices/invoices.ts";
-import { readStatement } from "../../../../kv/money/ledger/statement.ts";
-import { listTopupOrders } from "../../../../kv/money/payments/topups.ts";
-import {
-  Badge,
-  Card,
-  FormIdField,
-  Money,
-  Notice,
-  PostForm,
-  Stat,
-  Stats,
-  SubmitButton,
-  TextField,
-  Time,
-} from "../../../dashboard/components/mod.ts";
-import { formatMoney } from "../../../dashboard/text/format.ts";
+import { Badge, Card, chartAssets, Notice } from "../../../dashboard/components/mod.ts";
 import type { Locale } from "../../../dashboard/text/i18n.ts";
-import type { Visitor } from "../../../dashboard/page/visitor.ts";
 import { StatementTable } from "../../../dashboard/customer/wallet/wallet_statement.tsx";
 import { OrderTable } from "../../../dashboard/customer/wallet/wallet_views.tsx";
 import { accountTexts } from "../base/account_texts.ts";
-import {
-  type OperatorContext,
-  type OperatorDeps,
-  ReasonField,
-  renderOperatorPage,
-} from "../base/frame.tsx";
+import { type OperatorContext, type OperatorDeps, renderOperatorPage } from "../base/frame.tsx";
 import { InvoiceTable } from "../invoices/invoice_queue.tsx";
-import { loadRates, RateCard } from "./rate_card.tsx";
-import { dayMs } from "../../../../core/lib/time/durations.ts";
-
-const statementMs = 90 * dayMs;
+import {
+  ActsCard,
+  CallsCard,
+  CustomerFigures,
+  ErrorsCard,
+  FactsCard,
+  KeysCard,
+  MailsCard,
+  NotesCard,
+  RatesCard,
+} from "./customer_cards.tsx";
+import { readCustomer } from "./customer_reading.ts";
+import { customerTexts } from "./customer_texts.ts";
 
 /** Finds the account that the path names. */
 export async function accountOf(
@@ -54,112 +43,60 @@ export function AccountState({ account, locale }: { account: Account; locale: Lo
     : <Badge tone="bad">{t.blocked}</Badge>;
 }
 
-/** `problem` explains why the form that was sent had no effect. */
+/** Shows the page. `typedNote` is a note that was refused, for the field. */
 export async function accountPage(
   c: OperatorContext,
   deps: OperatorDeps,
   account: Account,
-  problem?: string,
+  typedNote?: string,
 ) {
   const visitor = c.get("visitor");
   const { locale } = visitor;
   const t = accountTexts[locale];
-  const nowMs = deps.clock.nowMs();
-  const period = { fromDay: vietnamDay(nowMs - statementMs), toDay: vietnamDay(nowMs) };
-  const [balance, statement, orders, invoices, limits] = await Promise.all([
-    deps.wallet.balance(account.id),
-    readStatement(deps.kv, account.id, period),
-    listTopupOrders(deps.kv, account.id, { count: 20 }),
-    listAccountInvoices(deps.kv, account.id, 20),
-    loadRates(deps, account),
-  ]);
+  const view = await readCustomer(deps, account);
+  const card = { account, view, locale };
   return await renderOperatorPage(
     c,
     {
       title: account.email ?? account.id,
-      lead: account.id,
       actions: <AccountState account={account} locale={locale} />,
-      problem,
+      ...chartAssets,
+      ...typedNote !== undefined && { status: 400 as const },
     },
     <>
-      <Stats>
-        <Stat label={t.balance}>
-          <Money microVnd={balance.totalMicroVnd} locale={locale} />
-        </Stat>
-        <Stat label={t.reserved}>
-          <Money microVnd={balance.reservedMicroVnd} locale={locale} />
-        </Stat>
-        <Stat label={t.created}>
-          <Time atMs={account.createdAtMs} locale={locale} dateOnly />
-        </Stat>
-      </Stats>
-      <p>
-        <a href={`/operator/calls?account=${account.id}`}>{t.calls}</a>
-      </p>
       {account.blockedReason !== undefined && (
         <Notice tone="warning">{account.blockedReason}</Notice>
       )}
-      {account.deletedAtMs === undefined && (
-        <div class="columns">
-          <AdjustCard account={account} deps={deps} visitor={visitor} />
-          <BlockCard account={account} visitor={visitor} />
+      <CustomerFigures {...card} />
+      <div class="today">
+        <div>
+          <CallsCard {...card} />
+          <KeysCard {...card} />
+          <ErrorsCard {...card} />
         </div>
-      )}
-      {account.deletedAtMs === undefined && (
-        <RateCard account={account} limits={limits} deps={deps} visitor={visitor} />
-      )}
-      <Card title={t.statement}>
-        <StatementTable statement={statement} locale={locale} />
-      </Card>
+        <div>
+          <NotesCard account={account} view={view} typed={typedNote} visitor={visitor} />
+          <RatesCard {...card} />
+          <FactsCard {...card} />
+          <MailsCard {...card} />
+        </div>
+      </div>
+      <div class="ledger">
+        <Card title={t.statement}>
+          <StatementTable statement={view.statement} locale={locale} />
+        </Card>
+      </div>
       <Card title={t.orders}>
-        <OrderTable orders={orders} nowMs={nowMs} locale={locale} linked={false} />
+        {view.orders.length === 0
+          ? <p class="muted">{customerTexts[locale].noOrders}</p>
+          : <OrderTable orders={view.orders} nowMs={view.nowMs} locale={locale} linked={false} />}
       </Card>
       <Card title={t.invoices}>
-        <InvoiceTable invoices={invoices} locale={locale} />
+        <InvoiceTable invoices={view.invoices} locale={locale} />
       </Card>
+      {account.deletedAtMs === undefined && (
+        <ActsCard account={account} deps={deps} locale={locale} />
+      )}
     </>,
-  );
-}
-
-function AdjustCard({ account, deps, visitor }: {
-  account: Account;
-  deps: OperatorDeps;
-  visitor: Visitor;
-}) {
-  const t = accountTexts[visitor.locale];
-  return (
-    <Card title={t.adjust}>
-      <p>{t.adjustText(formatMoney(deps.topup.approvalAboveMicroVnd, visitor.locale))}</p>
-      <PostForm
-        visitor={visitor}
-        action={`/operator/accounts/${account.id}/adjust`}
-      >
-        {/* A form that is sent twice moves money once. */}
-        <FormIdField />
-        <TextField name="amount" label={t.adjustField} required maxlength={20} />
-        <ReasonField locale={visitor.locale} />
-        <SubmitButton tone="danger">{t.adjustButton}</SubmitButton>
-      </PostForm>
-    </Card>
-  );
-}
-
-function BlockCard({ account, visitor }: { account: Account; visitor: Visitor }) {
-  const t = accountTexts[visitor.locale];
-  const blocked = account.blockedAtMs !== undefined;
-  return (
-    <Card title={blocked ? t.unblock : t.block}>
-      <p>{t.blockText}</p>
-      <PostForm
-        visitor={visitor}
-        action={`/operator/accounts/${account.id}/${blocked ? "unblock" : "block"}`}
-        confirm={blocked ? undefined : t.blockConfirm}
-      >
-        <ReasonField locale={visitor.locale} id="block-reason" />
-        <SubmitButton tone={blocked ? "plain" : "danger"}>
-          {blocked ? t.unblock : t.block}
-        </SubmitButton>
-      </PostForm>
-    </Card>
   );
 }

@@ -93,7 +93,7 @@ function rateFormOf(limits: AccountRateLimits | undefined): Record<string, strin
   };
 }
 
-// Texts of the operator's card about the rate limits of an account.
+// Texts of the form about the rate limits of an account.
 
 const rateCardTexts = defineTexts({
   en: {
@@ -150,7 +150,7 @@ export function rateProblem(problem: "limit" | "model", locale: Locale): string 
   return problem === "limit" ? limit : model(modelFields.length, modelExample);
 }
 
-/** Reads what the card shows. */
+/** Reads what the form shows. */
 export async function loadRates(deps: OperatorDeps, account: Account): Promise<LimitInUse[]> {
   return await limitsInUse(deps.rates, { account });
 }
@@ -160,8 +160,8 @@ function hintOf(limit: number | undefined, locale: Locale): string {
   return t.fieldHint(limit === undefined ? t.unlimited : formatCount(limit, locale));
 }
 
-/** The card of the account page. */
-export function RateCard({ account, limits, deps, visitor }: {
+/** The form that changes the limits of an account, below those that bind now. */
+export function RateForm({ account, limits, deps, visitor }: {
   readonly account: Account;
   readonly limits: readonly LimitInUse[];
   readonly deps: OperatorDeps;
@@ -173,15 +173,16 @@ export function RateCard({ account, limits, deps, visitor }: {
   const values = rateFormOf(account.rateLimits);
   const defaults = deps.rates?.defaults()?.account;
   return (
-    <Card title={rates.title}>
-      {limits.length === 0 ? <p>{rates.none}</p> : (
-        <>
-          <p class="muted">{rates.now}</p>
-          <LimitTable limits={limits} locale={locale} />
-        </>
-      )}
-      <details>
-        <summary>{t.change}</summary>
+    <>
+      <Card title={rates.title}>
+        {limits.length === 0 ? <p class="muted">{rates.none}</p> : (
+          <>
+            <p class="muted">{rates.now}</p>
+            <LimitTable limits={limits} locale={locale} />
+          </>
+        )}
+      </Card>
+      <Card title={t.change}>
         <p>{t.text}</p>
         <PostForm visitor={visitor} action={`/operator/accounts/${account.id}/limits`}>
           <div class="fields">
@@ -205,10 +206,10 @@ export function RateCard({ account, limits, deps, visitor }: {
             maxlength={10_000}
             hint={t.modelsHint(modelNames(locale), modelExample)}
           />
-          <ReasonField locale={locale} id="limits-reason" />
+          <ReasonField locale={locale} />
           <SubmitButton>{t.save}</SubmitButton>
         </PostForm>
-      </details>
-    </Card>
+      </Card>
+    </>
   );
 }

@@ -16,6 +16,7 @@ export const frameTexts = defineTexts({
       refused: "Refused.",
       moved: "The invoice has moved on.",
       attached: "The file is attached.",
+      noted: "The note has been added.",
       switched: "Changed. Every instance follows within two seconds.",
     },
     problems: {
@@ -87,6 +88,7 @@ export const frameTexts = defineTexts({
       refused: "Đã từ chối.",
       moved: "Đã cập nhật hoá đơn.",
       attached: "Đã đính kèm tệp.",
+      noted: "Đã thêm ghi chú.",
       switched: "Đã thay đổi. Mọi máy sẽ theo trong vòng hai giây.",
     },
     problems: {

@@ -247,6 +247,8 @@ const lineOfCommand: Readonly<Record<string, Line>> = {
   "account list": reads,
   "account create": "account_made",
   "account show": reads,
+  "account notes": reads,
+  "account note": "note_added",
   "key create": "api_key_made",
   "key revoke": "api_key_revoked",
   "second-factor forget": "second_factor_forgotten",
@@ -310,6 +312,8 @@ Deno.test("each command that changes something leaves one line of the owner of t
     await run("account create", `--email ${to}`, { status: 400 });
     await run("account create", "--email nobody", { status: 400 });
     await run("account show", to);
+    await run("account note", `${to} --text vip`);
+    await run("account notes", to);
     const { id: key } = await run("key create", to);
     await run("key revoke", `${to} ${key}`);
     await run("second-factor forget", to);

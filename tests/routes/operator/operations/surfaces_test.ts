@@ -51,6 +51,8 @@ const surfaces: Readonly<Record<OperationName, Surfaces>> = {
     commands: { none: "names models of the running catalogue" },
     page: "/operator/accounts/:id/limits",
   },
+  "accounts.notes": { commands: ["account notes"], page: "/operator/accounts/:id" },
+  "accounts.note": { commands: ["account note"], page: "/operator/accounts/:id/note" },
   "campaigns.list": { commands: ["campaign list"], page: "/operator/campaigns" },
   "campaigns.make": { commands: ["campaign make"], page: "/operator/campaigns" },
   "campaigns.pause": {

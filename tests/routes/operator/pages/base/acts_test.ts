@@ -39,6 +39,9 @@ Deno.test("an act of a page leaves one line, and one that was refused none", () 
     const [first, second] = requests.map((id) => `invoices/${id}/move`);
     assert(first !== undefined && second !== undefined);
     await sendAll([
+      [`${account}/note`, { text: " " }, undefined],
+      [`${account}/note`, { text: "x".repeat(501) }, undefined],
+      [`${account}/note`, { text: "asks for invoices" }, "note_added"],
       [`${account}/block`, { reason: "" }, undefined],
       [`${account}/block`, { reason: "abuse" }, "account_blocked"],
       [`${account}/unblock`, { reason: "paid" }, "account_unblocked"],

@@ -1,0 +1,104 @@
+/** A customer's page: what is wrong for them, what they were told, what operators wrote, and acts with their consequences. */
+import { fromVnd } from "../../../../../core/billing/money/micro_vnd.ts";
+import { newMasterKey, readMasterKeys } from "../../../../../core/people/api_keys/seal.ts";
+import { listNotes } from "../../../../../kv/people/accounts/account_notes.ts";
+import { getAccount } from "../../../../../kv/people/accounts/accounts.ts";
+import { noteSentMail } from "../../../../../kv/people/accounts/sent_mails.ts";
+import { createApiKey } from "../../../../../kv/people/api_keys/api_key_changes.ts";
+import {
+  assert,
+  assertEquals,
+  assertMatch,
+  assertStringIncludes,
+} from "../../../../support/assert.ts";
+import { countedKv } from "../../../../support/stores/counted_kv.ts";
+import { topUp } from "../../../../support/worlds/money_world.ts";
+import { operatorWorld } from "../../../../support/worlds/operator_world.ts";
+import { refuse } from "../../../../support/worlds/refused_calls.ts";
+
+const plain = (text: string) => text.replaceAll("\u00a0", " ").replaceAll(/<[^>]+>/g, " ");
+
+function card(text: string, title: string): string {
+  const at = text.indexOf(`<h2>${title}</h2>`);
+  assert(at >= 0, title);
+  return plain(text.slice(at, text.indexOf("</section>", at)));
+}
+
+Deno.test("the page says what is wrong: keys with limits and use, errors in words, mails by kind", () =>
+  operatorWorld(async ({ world, operator }) => {
+    const ann = await world.customer("ann");
+    await topUp(world.kv, ann.id, fromVnd(70_000));
+    const made = await createApiKey(world.kv, await readMasterKeys(newMasterKey()), ann.id, {
+      name: "render farm",
+      nowMs: world.nowMs,
+      dailyLimitMicroVnd: fromVnd(100_000),
+    });
+    assert(made.ok);
+    await refuse(world.kv, { accountId: ann.id, keyId: made.record.id, atMs: world.nowMs - 5_000 });
+    await noteSentMail(world.kv, ann.id, { kind: "low_balance", atMs: world.nowMs });
+    await noteSentMail(world.kv, ann.id, { kind: "invoice_issued", atMs: 1, failed: true });
+    const path = `/operator/accounts/${ann.id}`;
+    const { text } = await (await operator("staff")).get(path);
+    assertMatch(card(text, "API keys"), /1 active.*render farm.*Active.*₫0.*₫100,000/s);
+    assertMatch(card(text, "API keys"), /insufficient_balance/);
+    assertMatch(card(text, "Last errors"), /The balance does not pay for this call/);
+    assertMatch(card(text, "Mails sent"), /Invoice issued\s+not delivered.*Low balance/s);
+    const vietnamese = (await (await operator("second", "vi")).get(path)).text;
+    assertMatch(card(vietnamese, "Email đã gửi"), /Đã phát hành hoá đơn\s+không gửi được/);
+    // Acts stand last.
+    for (const title of ["API keys", "Last errors", "Statement, last 90 days", "Notes"]) {
+      assert(text.indexOf(`<h2>${title}`) < text.indexOf("<h2>Acts</h2>"), title);
+    }
+  }));
+
+Deno.test("a note is for operators only, and one that is too long keeps what was typed", () =>
+  operatorWorld(async ({ world, operator, as }) => {
+    const ann = await world.customer("ann");
+    const staff = await operator("staff");
+    const path = `/operator/accounts/${ann.id}`;
+    const added = await staff.post(`${path}/note`, { text: "wants <b>120</b> calls a minute" });
+    assertEquals(added.location, `${path}?done=noted`);
+    const { text } = await staff.get(added.location!);
+    assertStringIncludes(text, "The note has been added.");
+    assertMatch(card(text, "Notes"), /wants &lt;b>?.*calls a minute\s+staff@example\.com/);
+    const long = await staff.post(`${path}/note`, { text: "y".repeat(501) });
+    assertEquals(long.status, 400);
+    assertStringIncludes(long.text, `${"y".repeat(501)}</textarea>`);
+    assertEquals((await listNotes(world.kv, ann.id)).length, 1);
+    const stranger = await (await as(ann)).get(path);
+    assertEquals(stranger.status, 404);
+    assertEquals((await staff.postForged(`${path}/note`, { text: "forged" })).status, 403);
+  }));
+
+Deno.test("an act is shown with its consequence before it is done", () =>
+  operatorWorld(async ({ world, operator }) => {
+    const ann = await world.customer("ann");
+    await topUp(world.kv, ann.id, fromVnd(70_000));
+    await createApiKey(world.kv, await readMasterKeys(newMasterKey()), ann.id, {
+      name: "a",
+      nowMs: world.nowMs,
+    });
+    const staff = await operator("staff");
+    const path = `/operator/accounts/${ann.id}`;
+    const { text } = await staff.get(path);
+    assert(!text.includes(`action="${path}/block"`) && !text.includes(`action="${path}/adjust"`));
+    const shown = plain((await staff.get(`${path}/block`)).text);
+    assertStringIncludes(shown, "Block ann@example.com?");
+    assertStringIncludes(shown, "1 active key stops within two seconds");
+    assertStringIncludes(shown, "₫70,000 stays in the wallet.");
+    assertEquals((await getAccount(world.kv, ann.id))?.blockedAtMs, undefined);
+    await staff.post(`${path}/block`, { reason: "abuse" });
+    const back = plain((await staff.get(`${path}/block`)).text);
+    assertStringIncludes(back, "Unblock ann@example.com?");
+    assertEquals((await staff.get("/operator/accounts/acc_none/block")).status, 404);
+  }));
+
+Deno.test("the page reads a bounded number of lists", () =>
+  operatorWorld(async ({ world, operator }) => {
+    const ann = await world.customer("ann");
+    const staff = await operator("staff");
+    await staff.get("/operator/audit");
+    const counts = countedKv(world.kv);
+    await staff.get(`/operator/accounts/${ann.id}`);
+    assert(counts.reads < 60, `${counts.reads} reads`);
+  }));
