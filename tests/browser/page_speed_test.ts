@@ -116,6 +116,7 @@ await browserTest("pages for everybody are light and soon seen on a slow line", 
     "/connect",
     "/docs",
     "/docs/api/chat",
+    "/docs/api/chat/createMessage",
     "/sign-up",
   ];
   assertEquals(await problemsOf(browser, seeded.address, paths), []);

@@ -38,6 +38,7 @@ const publicPages = {
   "docs-guide": "/docs/errors",
   "docs-tools": "/docs/tools",
   "docs-api": "/docs/api/chat",
+  "docs-endpoint": "/docs/api/chat/createMessage",
   "email-confirm": "/account/email/confirm",
   goodbye: "/goodbye",
   "not-found": "/no-such-page",

@@ -20,7 +20,7 @@ await browserTest(
     await page.getByRole("link", { name: "Premium 1", exact: true }).click();
     await page.getByRole("heading", { name: "Premium 1", level: 1 }).waitFor();
     await page.getByRole("link", { name: "/v1/messages" }).click();
-    await page.waitForURL("**/docs/api/chat#createMessage");
+    await page.waitForURL("**/docs/api/chat/createMessage");
     await page.getByRole("link", { name: "Agents and tools" }).first().click();
     await page.getByText("n8n", { exact: true }).click();
     await page.getByText("Credentials, OpenAI").waitFor();
@@ -44,7 +44,7 @@ await browserTest(
     await page.getByLabel("Lượt gọi mỗi ngày").fill("1.000");
     await page.getByRole("button", { name: "Tính" }).click();
     await page.locator("#cost").getByText("622.500").waitFor();
-    await page.goto(`${seeded.address}/docs/api/chat`);
+    await page.goto(`${seeded.address}/docs/api/chat/createMessage`);
     await page.getByText("Thành phần").first().click();
     await page.goto(`${seeded.address}/connect`);
     assert(

@@ -27,7 +27,6 @@ export const docsTexts = defineTexts({
     llms: "Everything as plain text",
     parameters: "Parameters",
     body: "Body",
-    sameBody: "The same fields as above.",
     answers: "Answers",
     field: "Field",
     type: "Type",
@@ -54,7 +53,6 @@ export const docsTexts = defineTexts({
     llms: "Tất cả dưới dạng văn bản thuần",
     parameters: "Tham số",
     body: "Nội dung gửi",
-    sameBody: "Cùng các trường như trên.",
     answers: "Trả về",
     field: "Trường",
     type: "Kiểu",
@@ -76,6 +74,11 @@ export function factsOf({ baseUrl, catalog }: DashboardDeps): GuideFacts {
 /** The path of a group of the reference. */
 export function tagPath(tag: string): string {
   return `/docs/api/${tag.toLowerCase()}`;
+}
+
+/** The path of one operation of the reference. */
+export function operationPath(tag: string, id: string): string {
+  return `${tagPath(tag)}/${id}`;
 }
 
 interface DocsPage {

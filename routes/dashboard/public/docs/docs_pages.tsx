@@ -20,7 +20,14 @@ import { docsTexts, factsOf, renderDocs, tagPath } from "./docs_frame.tsx";
 import { GuideView } from "./guide_view.tsx";
 import { guides } from "./guides/guides.ts";
 import { llmsText } from "./llms_text.ts";
-import { type DocumentSource, documentSource, operationsOf, Reference } from "./reference.tsx";
+import {
+  type DocumentSource,
+  documentSource,
+  idOf,
+  operationsOf,
+  OperationView,
+  ReferenceIndex,
+} from "./reference.tsx";
 
 /** Seconds for which a client may keep `/llms.txt`: it changes with a release or the catalogue. */
 const llmsTextSeconds = 300;
@@ -103,7 +110,45 @@ async function referencePage(
     deps,
     page,
     (
-      <Reference document={document} tag={tag} server={deps.baseUrl} locale={locale} />
+      <Card>
+        <ReferenceIndex document={document} tag={tag} />
+      </Card>
+    ),
+  );
+}
+
+async function operationPage(
+  c: Context<DashboardEnv>,
+  deps: DashboardDeps,
+  source: DocumentSource,
+) {
+  const { locale } = c.get("visitor");
+  const tag = tagNames().find((name) => name.toLowerCase() === c.req.param("tag"));
+  const document = await source();
+  const found = tag === undefined
+    ? undefined
+    : operationsOf(document, tag).find((one) => idOf(one) === c.req.param("operation"));
+  if (tag === undefined || found === undefined) return await notFoundPage(c);
+  const { summary } = found.operation;
+  const title = typeof summary === "string" ? summary : found.path;
+  const page = {
+    title,
+    lead: docsTexts[locale].referenceLead(deps.baseUrl),
+    description: `${found.method.toUpperCase()} ${found.path}: ${title}`,
+  };
+  return await renderDocs(
+    c,
+    deps,
+    page,
+    (
+      <>
+        <div class="reference">
+          <OperationView {...found} document={document} server={deps.baseUrl} locale={locale} />
+        </div>
+        <p>
+          <a href={tagPath(tag)}>← {tag}</a>
+        </p>
+      </>
     ),
   );
 }
@@ -141,6 +186,7 @@ function createDocs(deps: DashboardDeps): Hono<DashboardEnv> {
   return new Hono<DashboardEnv>()
     .get("/docs", (c) => indexPage(c, deps, source))
     .get("/docs/api/:tag", (c) => referencePage(c, deps, source))
+    .get("/docs/api/:tag/:operation", (c) => operationPage(c, deps, source))
     .get("/docs/tools", (c) => toolsPage(c, deps))
     .get("/docs/:guide", (c) => guidePage(c, deps))
     .get("/llms.txt", (c) => llmsPage(c, deps));

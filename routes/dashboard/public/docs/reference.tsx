@@ -1,10 +1,10 @@
-/** The reference, rendered from the OpenAPI document: a page for each group of operations. */
+/** The reference, rendered from the OpenAPI document: an index for each group of operations, a page for each of them. */
 import { isJsonObject, type Json, type JsonObject } from "../../../../core/lib/json/json.ts";
 import type { Catalog } from "../../../../core/catalog/catalog.ts";
 import { exampleModels } from "../../../openapi/example_models.ts";
 import type { Locale } from "../../text/i18n.ts";
 import { Badge, CodeBlock, TableFrame } from "../../components/mod.ts";
-import { docsTexts } from "./docs_frame.tsx";
+import { docsTexts, operationPath } from "./docs_frame.tsx";
 import { Marked } from "./guide_view.tsx";
 import { fieldRows, memberSchemas, resolve, typeText } from "./llms_text.ts";
 
@@ -24,8 +24,6 @@ interface OperationProps extends ReferenceOperation {
   readonly document: JsonObject;
   readonly server: string;
   readonly locale: Locale;
-  /** Names of body schemas that the page has shown above. */
-  readonly shown: Set<string>;
 }
 
 function textOf(value: Json | undefined): string {
@@ -108,23 +106,17 @@ function firstContent(holder: JsonObject): [type: string, media: JsonObject] | u
   return type !== undefined && isJsonObject(media) ? [type, media] : undefined;
 }
 
-function Body({ document, operation, locale, shown }: OperationProps) {
+function Body({ document, operation, locale }: OperationProps) {
   const t = docsTexts[locale];
   const { requestBody } = operation;
   const [type, media] = isJsonObject(requestBody) ? firstContent(requestBody) ?? [] : [];
   if (media === undefined) return null;
-  const { schema } = media;
-  const name = isJsonObject(schema) ? textOf(schema["$ref"]) : "";
-  const isShown = shown.has(name);
-  shown.add(name);
   return (
     <>
       <h3>
         {t.body} <small class="muted">{type}</small>
       </h3>
-      {isShown
-        ? <p class="muted">{t.sameBody}</p>
-        : <Fields document={document} schema={schema} level={1} locale={locale} />}
+      <Fields document={document} schema={media["schema"]} level={1} locale={locale} />
     </>
   );
 }
@@ -201,13 +193,12 @@ export function curlOf({ method, path, operation }: ReferenceOperation, server: 
 }
 
 /** One operation. */
-function OperationView(props: OperationProps) {
+export function OperationView(props: OperationProps) {
   const { method, path, operation, server, locale } = props;
   const t = docsTexts[locale];
   const summary = textOf(operation["summary"]);
   return (
-    <section class="operation" id={textOf(operation["operationId"])}>
-      <h2>{summary}</h2>
+    <section class="operation">
       <p class="endpoint">
         <span class={`method ${method}`}>{method.toUpperCase()}</span> <code>{path}</code>
       </p>
@@ -265,25 +256,24 @@ export function operationsOf(document: JsonObject, tag: string): ReferenceOperat
   );
 }
 
-/** The operations of a group. */
-export function Reference({ document, tag, server, locale }: {
-  document: JsonObject;
-  tag: string;
-  server: string;
-  locale: Locale;
-}) {
-  const shown = new Set<string>();
+/** The id of an operation, which is the last part of its page's path. */
+export function idOf({ operation }: ReferenceOperation): string {
+  return textOf(operation["operationId"]);
+}
+
+/** The index of a group: every endpoint with its page. */
+export function ReferenceIndex({ document, tag }: { document: JsonObject; tag: string }) {
   return (
-    <div class="reference">
-      {operationsOf(document, tag).map((operation) => (
-        <OperationView
-          {...operation}
-          document={document}
-          server={server}
-          locale={locale}
-          shown={shown}
-        />
+    <ul class="doc-list">
+      {operationsOf(document, tag).map((one) => (
+        <li id={idOf(one)}>
+          <span class={`method ${one.method}`}>{one.method.toUpperCase()}</span>{" "}
+          <a href={operationPath(tag, idOf(one))}>
+            <code>{one.path}</code>
+          </a>{" "}
+          <span class="muted">{textOf(one.operation["summary"])}</span>
+        </li>
       ))}
-    </div>
+    </ul>
   );
 }

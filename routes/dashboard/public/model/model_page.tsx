@@ -6,6 +6,7 @@
  * - Out: HTML, also for visitors.
  * - Never: names a provider or a route.
  */
+import { operationPath } from "../docs/docs_frame.tsx";
 import { type Context, Hono } from "hono";
 import type { Model } from "../../../../core/catalog/catalog.ts";
 import { sumOf } from "../../../../core/routing/history/availability.ts";
@@ -83,7 +84,7 @@ async function Call({ model, deps, locale }: PartProps) {
           <Fact name={t.endpoints}>
             {operations.map(({ id, path, tag }) => (
               <div>
-                <a href={`/docs/api/${tag.toLowerCase()}#${id}`}>
+                <a href={operationPath(tag, id)}>
                   <code>{path}</code>
                 </a>
               </div>

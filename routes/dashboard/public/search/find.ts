@@ -11,10 +11,10 @@ import { failureCodesOfPages, wordsOfCode } from "../../customer/usage/failure_w
 import type { DashboardDeps } from "../../page/deps.ts";
 import type { DashboardEnv } from "../../page/visitor.ts";
 import type { Locale } from "../../text/i18n.ts";
-import { docsTexts, factsOf, tagPath } from "../docs/docs_frame.tsx";
+import { docsTexts, factsOf, operationPath } from "../docs/docs_frame.tsx";
 import type { GuideSection } from "../docs/guides/guide.ts";
 import { guides } from "../docs/guides/guides.ts";
-import { type DocumentSource, operationsOf } from "../docs/reference.tsx";
+import { type DocumentSource, idOf, operationsOf } from "../docs/reference.tsx";
 
 /** Characters of a search. */
 export const maxQueryChars = 80;
@@ -99,10 +99,10 @@ function customersOf(query: string): Found[] {
 async function endpointsOf(source: DocumentSource): Promise<Found[]> {
   const document = await source();
   return Object.keys(tags).flatMap((tag) =>
-    operationsOf(document, tag).map(({ method, path, operation }) => {
-      const { summary, operationId } = operation;
+    operationsOf(document, tag).map((one) => {
+      const { method, path, operation: { summary } } = one;
       return {
-        href: `${tagPath(tag)}#${typeof operationId === "string" ? operationId : ""}`,
+        href: operationPath(tag, idOf(one)),
         name: `${method.toUpperCase()} ${path}`,
         ...typeof summary === "string" && { note: summary },
       };

@@ -40,8 +40,10 @@ Deno.test("the reference and /llms.txt have every operation", async () => {
   const reference = pages.map(({ text }) => text).join("\n");
   const { text, headers } = await browser.get("/llms.txt");
   assertStringIncludes(headers.get("content-type") ?? "", "text/plain");
-  for (const { id, method, path } of customerOperations(exampleModels(world.deps.catalog))) {
-    assertStringIncludes(reference, `id="${id}"`);
+  for (const { id, tag, method, path } of customerOperations(exampleModels(world.deps.catalog))) {
+    const page = `/docs/api/${tag.toLowerCase()}/${id}`;
+    assertStringIncludes(reference, `href="${page}"`);
+    assertStringIncludes((await browser.get(page)).text, path);
     assertStringIncludes(text, `\`${method.toUpperCase()} ${path}\``);
   }
   for (const { id } of world.deps.catalog.models) assertStringIncludes(text, `\`${id}\``);
@@ -50,7 +52,7 @@ Deno.test("the reference and /llms.txt have every operation", async () => {
 
 Deno.test("an unknown page of the documentation is a 404", async () => {
   await using world = await openDashboardWorld();
-  for (const path of ["/docs/nothing", "/docs/api/nothing"]) {
+  for (const path of ["/docs/nothing", "/docs/api/nothing", "/docs/api/chat/nothing"]) {
     assertEquals((await world.browser().get(path)).status, 404, path);
   }
 });

@@ -45,7 +45,7 @@ Deno.test("guides are found by their words, endpoints and error codes by their n
     ["streaming", "/docs/streaming"],
     ["max_tokens", "/docs/errors"],
     ["insufficient", "/docs/errors#insufficient_balance"],
-    ["v1/messages", "/docs/api/chat#createMessage"],
+    ["v1/messages", "/docs/api/chat/createMessage"],
     ["premium-1-think", "/models/premium-1-thinking"],
     ["req_0mwvgyc8d000000000000lflk", "/receipts/req_0mwvgyc8d000000000000lflk"],
     ["ann@example.com", ""],
