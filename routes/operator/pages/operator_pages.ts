@@ -26,6 +26,7 @@ import { approvalPages } from "./review/approvals.tsx";
 import { auditPages } from "./review/audit_log.tsx";
 import { campaignPages } from "./campaigns/campaigns.tsx";
 import { callPages } from "./calls/calls.tsx";
+import { limitPages } from "./calls/limits.tsx";
 import { cataloguePages } from "./catalogue/catalogue.tsx";
 import { claimsPages } from "./claims/claims.tsx";
 import type { OperatorDeps, OperatorPage } from "./base/frame.tsx";
@@ -43,7 +44,7 @@ interface ListedTab {
   readonly pages: readonly [OperatorPage, ...OperatorPage[]];
 }
 
-/** A place, as it is listed: at most five tabs. */
+/** A place, as it is listed. */
 interface ListedPlace extends Pick<Place, "icon" | "label"> {
   readonly tabs: readonly ListedTab[];
 }
@@ -74,7 +75,7 @@ const places: Readonly<Record<PlaceName, ListedPlace>> = {
   traffic: {
     icon: "usage",
     label: { en: "Traffic", vi: "Lưu lượng" },
-    tabs: [{ pages: [callPages] }],
+    tabs: [{ pages: [callPages] }, { pages: [limitPages] }],
   },
   catalogue: {
     icon: "models",

@@ -256,6 +256,7 @@ export async function seedTopups(
       "operator-account-limits": `/operator/accounts/${site.customer.id}/limits`,
       "operator-account-block": `/operator/accounts/${site.customer.id}/block`,
       "operator-calls": "/operator/calls",
+      "operator-limits": "/operator/limits",
       "operator-call": `/operator/calls/${refused.requestId}`,
       "operator-approvals": "/operator/approvals",
       "operator-approval": `/operator/approvals/${asked.approval.id}`,

@@ -16,6 +16,7 @@ import { keptFor } from "../../../usage_api/range.ts";
 import { getTopupOrder } from "../../../../kv/money/payments/topups.ts";
 import { Card, DataTable, Money, Notice, Pager, Time } from "../../../dashboard/components/mod.ts";
 import type { Locale } from "../../../dashboard/text/i18n.ts";
+import { Person } from "../base/linked_text.tsx";
 import { AccountState } from "./account_page.tsx";
 import { accountsLabel, accountTexts } from "../base/account_texts.ts";
 import {
@@ -103,7 +104,9 @@ function CustomerTable({ customers, charged, locale }: {
           kind: "long",
           sortable: true,
           cell: ({ account: { id, email } }) => (
-            <a href={`/operator/accounts/${id}`}>{email ?? id}</a>
+            <a href={`/operator/accounts/${id}`}>
+              <Person address={email ?? id} />
+            </a>
           ),
         },
         {

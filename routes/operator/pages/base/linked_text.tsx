@@ -34,13 +34,27 @@ export function accountsIn(texts: Iterable<string>): AccountId[] {
   );
 }
 
-/** Returns where an id leads and what it is called. */
-function linkOf(id: string, names: AccountNames): readonly [href: string, text: string] {
+/** An address in one piece; a long one is cut, and whole in its title. */
+export function Person({ address }: { address: string }) {
+  return <span class="person" title={address}>{address}</span>;
+}
+
+/** The link to a customer, by address; by id, if there is none. */
+export function CustomerLink({ id, names }: { id: AccountId; names: AccountNames }) {
+  return (
+    <a href={`/operator/accounts/${id}`}>
+      <Person address={names.get(id) ?? id} />
+    </a>
+  );
+}
+
+/** The link to what an id names. */
+function linkTo(id: string, names: AccountNames): Child {
   const account = parseId("account", id);
-  if (account !== undefined) return [`/operator/accounts/${id}`, names.get(account) ?? id];
+  if (account !== undefined) return <CustomerLink id={account} names={names} />;
   const folders = { inv_: "invoices", apr_: "approvals", cmp_: "campaigns", req_: "calls" };
   const [, folder = ""] = Object.entries(folders).find(([prefix]) => id.startsWith(prefix)) ?? [];
-  return [`/operator/${folder}/${id}`, id];
+  return <a href={`/operator/${folder}/${id}`}>{id}</a>;
 }
 
 /** The link to a notice that a text is the name of; `undefined` if it is none. */
@@ -70,8 +84,7 @@ export function LinkedText({ text, names, locale }: {
   const parts: Child[] = [];
   let from = 0;
   for (const match of text.matchAll(idForm)) {
-    const [href, shown] = linkOf(match[0], names);
-    parts.push(withAmounts(text.slice(from, match.index), locale), <a href={href}>{shown}</a>);
+    parts.push(withAmounts(text.slice(from, match.index), locale), linkTo(match[0], names));
     from = match.index + match[0].length;
   }
   return <>{[...parts, withAmounts(text.slice(from), locale)]}</>;

@@ -1,8 +1,10 @@
 /** The sidebar of the operator's pages by task, and the tabs under their titles. */
+import type { PageLink } from "../../../dashboard/page/navigation.ts";
 import { Icon } from "../../../dashboard/components/mod.ts";
 import {
   maxCounted,
   type OperatorShell,
+  type PlaceTab,
   type WaitingCount,
   type WaitingCounts,
   type Whereabouts,
@@ -59,34 +61,58 @@ export function OperatorSidebar({ shell, here, waiting, locale }: {
   );
 }
 
-/** The tabs of the place, and below them the views of the tab. What has only one is not shown. */
+/** Tabs in one line: more would not be read at a glance. */
+const maxTabs = 5;
+
+function Links({ links, label, of, current, locale }: {
+  links: readonly PageLink[];
+  label: string;
+  of: "subtabs" | "chips";
+  current: PageLink | undefined;
+  locale: Locale;
+}) {
+  if (links.length < 2) return null;
+  return (
+    <nav class={of} aria-label={label}>
+      {links.map((one) => (
+        <a href={one.href} aria-current={one === current ? "page" : undefined}>
+          {one.label[locale]}
+        </a>
+      ))}
+    </nav>
+  );
+}
+
+/** The tabs of the place: all its pages, if they are few; otherwise its groups, with the pages of the group below. */
 export function PlaceTabs(
   { here: { place, tab, link }, locale }: { here: Whereabouts; locale: Locale },
 ) {
-  const views = tab.pages.flatMap(({ links }) => links);
+  const label = place.label[locale];
+  const linksOf = ({ pages }: PlaceTab) => pages.flatMap(({ links }) => links);
+  const all = place.tabs.flatMap(linksOf);
+  if (all.length <= maxTabs) {
+    return <Links links={all} label={label} of="subtabs" current={link} locale={locale} />;
+  }
+  const groups = place.tabs.map((one): PageLink => ({
+    href: linksOf(one)[0]?.href ?? "",
+    label: one.label,
+  }));
   return (
     <>
-      {place.tabs.length > 1 && (
-        <nav class="subtabs" aria-label={place.label[locale]}>
-          {place.tabs.map((one) => (
-            <a
-              href={one.pages[0]?.links[0].href}
-              aria-current={one === tab ? "page" : undefined}
-            >
-              {one.label[locale]}
-            </a>
-          ))}
-        </nav>
-      )}
-      {views.length > 1 && (
-        <nav class={place.tabs.length > 1 ? "chips" : "subtabs"} aria-label={tab.label[locale]}>
-          {views.map((one) => (
-            <a href={one.href} aria-current={one === link ? "page" : undefined}>
-              {one.label[locale]}
-            </a>
-          ))}
-        </nav>
-      )}
+      <Links
+        links={groups}
+        label={label}
+        of="subtabs"
+        current={groups[place.tabs.indexOf(tab)]}
+        locale={locale}
+      />
+      <Links
+        links={linksOf(tab)}
+        label={tab.label[locale]}
+        of="chips"
+        current={link}
+        locale={locale}
+      />
     </>
   );
 }

@@ -11,7 +11,7 @@ import {
 import { usageTexts } from "../../../dashboard/customer/usage/texts.ts";
 import { type Call, callerOf, errorOf } from "../../../usage_api/call_scan.ts";
 import { accountTexts } from "../base/account_texts.ts";
-import type { AccountNames } from "../base/linked_text.tsx";
+import { type AccountNames, CustomerLink } from "../base/linked_text.tsx";
 import { frameTexts } from "../base/texts.ts";
 import { callsLabel, callTexts } from "./texts.ts";
 
@@ -50,9 +50,7 @@ export function OperatorCallTable({ calls, names, locale }: {
           sortable: true,
           cell: (call) => {
             const { accountId } = callerOf(call);
-            return (
-              <a href={`/operator/accounts/${accountId}`}>{names.get(accountId) ?? accountId}</a>
-            );
+            return <CustomerLink id={accountId} names={names} />;
           },
         },
         {

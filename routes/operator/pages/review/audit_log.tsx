@@ -12,7 +12,7 @@ import {
   renderOperatorPage,
 } from "../base/frame.tsx";
 import { lookUpMoney, MoneyFacts } from "../dossier/moved_money.tsx";
-import { accountsIn, AuditDetail, LinkedText, namesOf } from "../base/linked_text.tsx";
+import { accountsIn, AuditDetail, LinkedText, namesOf, Person } from "../base/linked_text.tsx";
 import { frameTexts } from "../base/texts.ts";
 import { defined } from "../../../../core/lib/base/defined.ts";
 
@@ -52,7 +52,11 @@ async function auditPage(c: OperatorContext, deps: OperatorDeps) {
             kind: "one-line",
             cell: ({ atMs }) => <Time atMs={atMs} locale={locale} relative />,
           },
-          { head: frame.who, kind: "long", cell: ({ operatorEmail }) => operatorEmail },
+          {
+            head: frame.who,
+            kind: "long",
+            cell: ({ operatorEmail }) => <Person address={operatorEmail} />,
+          },
           { head: t.act, cell: ({ act }) => t.acts[act] },
           {
             head: t.subject,
