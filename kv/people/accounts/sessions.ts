@@ -1,4 +1,5 @@
 /** Stores sessions of signed-in browsers. The cookie has the token, the store only its hash. */
+import { type Actor, addAuditLine } from "../audit/operator_audit.ts";
 import type { AccountId } from "../../../core/lib/ids/ids.ts";
 import {
   isSessionAlive,
@@ -210,4 +211,33 @@ export async function closeSessionsOf(
     if (sessionIdOf(key) === exceptSessionId) continue;
     await kv.atomic().delete(key).delete(sessionKey(tokenHash)).commit();
   }
+}
+
+/**
+ * Ends all sessions of an account for an operator, with the audit line. Keys go on working.
+ *
+ * @returns how many there were
+ */
+export async function signOutEverywhere(
+  kv: KeyValueStore,
+  accountId: AccountId,
+  { operator, nowMs, reason }: {
+    readonly operator: Actor;
+    readonly nowMs: number;
+    readonly reason: string;
+  },
+): Promise<number> {
+  const rows = await Array.fromAsync(
+    kv.list<string>({ prefix: accountSessionsPrefix(accountId) }, { limit: maxSessionsListed }),
+  );
+  const operation = kv.atomic();
+  for (const { key, value: tokenHash } of rows) operation.delete(key).delete(sessionKey(tokenHash));
+  addAuditLine(operation, operator, {
+    act: "account_signed_out",
+    subject: accountId,
+    detail: reason,
+    atMs: nowMs,
+  });
+  await operation.commit();
+  return rows.length;
 }

@@ -25,6 +25,7 @@ export const operatorActs = [
   "account_made",
   "account_blocked",
   "account_unblocked",
+  "account_signed_out",
   "note_added",
   "api_key_made",
   "api_key_revoked",

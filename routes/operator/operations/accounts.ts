@@ -13,6 +13,7 @@ import {
   maxNotes,
 } from "../../../kv/people/accounts/account_notes.ts";
 import { type Account, listAccounts, setBlocked } from "../../../kv/people/accounts/accounts.ts";
+import { signOutEverywhere } from "../../../kv/people/accounts/sessions.ts";
 import { setRateLimits } from "../../../kv/people/accounts/rate_limits.ts";
 import { isActive, listApiKeys } from "../../../kv/people/api_keys/api_keys.ts";
 import { namedAccount, noAccount } from "./contract/named_account.ts";
@@ -147,6 +148,24 @@ export const turnAccount = operation({
     const changed = await setBlocked(kv, named.account.id, { blocked, reason }, act);
     if (changed === undefined) return noAccount(text);
     return { ok: true, body: rowOf(changed) };
+  },
+});
+
+/** Ends all sessions of an account. */
+export const signOutAccount = operation({
+  name: "accounts.sign_out",
+  summary: "Ends all sessions of an account, on every browser; its API keys go on working",
+  effect: "acts",
+  input: z.strictObject({ account: z.string(), reason: reasonText }),
+  output: z.object({ id: z.string(), sessions: z.int().describe("How many were ended.") }),
+  async run({ kv }, { account: text, reason }, act) {
+    const named = await namedAccount(kv, text);
+    if (!named.ok) return named;
+    const { id } = named.account;
+    return {
+      ok: true,
+      body: { id, sessions: await signOutEverywhere(kv, id, { ...act, reason }) },
+    };
   },
 });
 

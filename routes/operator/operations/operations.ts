@@ -13,6 +13,7 @@ import {
   notesOfAccount,
   pageOfAccounts,
   showAccount,
+  signOutAccount,
   turnAccount,
 } from "./accounts.ts";
 import { makeCodes, newestCampaigns, startCampaign, turnCampaign } from "./money/campaigns.ts";
@@ -66,6 +67,7 @@ export const operations: Readonly<Record<OperationName, Operation>> = {
   "accounts.show": showAccount,
   "accounts.block": turnAccount,
   "accounts.limits": limitAccount,
+  "accounts.sign_out": signOutAccount,
   "accounts.notes": notesOfAccount,
   "accounts.note": noteAccount,
   "campaigns.list": newestCampaigns,

@@ -254,6 +254,7 @@ export async function seedTopups(
       "operator-caller": `/operator/accounts/${caller.id}`,
       "operator-account-adjust": `/operator/accounts/${site.customer.id}/adjust`,
       "operator-account-limits": `/operator/accounts/${site.customer.id}/limits`,
+      "operator-account-sign-out": `/operator/accounts/${site.customer.id}/sign-out`,
       "operator-account-block": `/operator/accounts/${site.customer.id}/block`,
       "operator-calls": "/operator/calls",
       "operator-limits": "/operator/limits",

@@ -28,6 +28,7 @@ export const operationPaths = {
   "accounts.show": { method: "GET", path: "/api/accounts/:account" },
   "accounts.block": { method: "POST", path: "/api/accounts/:account/block" },
   "accounts.limits": { method: "PUT", path: "/api/accounts/:account/limits" },
+  "accounts.sign_out": { method: "POST", path: "/api/accounts/:account/sign-out" },
   "accounts.notes": { method: "GET", path: "/api/accounts/:account/notes" },
   "accounts.note": { method: "POST", path: "/api/accounts/:account/notes" },
   "campaigns.list": { method: "GET", path: "/api/campaigns" },

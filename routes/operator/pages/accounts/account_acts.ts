@@ -17,7 +17,12 @@ import { formIdField } from "../../../dashboard/components/mod.ts";
 import { readForm } from "../../../dashboard/page/form_data.ts";
 import { accountOf, accountPage } from "./account_page.tsx";
 import { balanceIn } from "../../operations/contract/operation.ts";
-import { limitAccount, noteAccount, turnAccount } from "../../operations/accounts.ts";
+import {
+  limitAccount,
+  noteAccount,
+  signOutAccount,
+  turnAccount,
+} from "../../operations/accounts.ts";
 import {
   actOf,
   aloneIn,
@@ -50,6 +55,20 @@ async function block(c: OperatorContext, deps: OperatorDeps, blocked: boolean) {
     return await accountActPage(c, deps, { account, act: "block", problem });
   }
   return doneAt(c, `/operator/accounts/${account.id}`, blocked ? "blocked" : "unblocked");
+}
+
+/** Ends all sessions of an account. */
+async function signOut(c: OperatorContext, deps: OperatorDeps) {
+  const account = await accountOf(c, deps);
+  if (account === undefined || account.deletedAtMs !== undefined) return await notFoundPage(c);
+  const t = frameTexts[c.get("visitor").locale];
+  const reason = (await readForm(c)).text("reason");
+  const ended = await signOutAccount.run(deps, { account: account.id, reason }, actOf(c, deps));
+  if (!ended.ok) {
+    const problem = t.problems[ended.why === "input" ? "reason" : "busy"];
+    return await accountActPage(c, deps, { account, act: "sign-out", problem });
+  }
+  return doneAt(c, `/operator/accounts/${account.id}`, "signedOut");
 }
 
 /** Changes a wallet, or requests the approval of a second operator above the limit of one. */
@@ -170,6 +189,7 @@ function createAccountsPages(deps: OperatorDeps): Hono<DashboardEnv> {
         : await accountActPage(c, deps, { account, act });
     });
   }
+  app.post("/operator/accounts/:id/sign-out", (c) => signOut(c, deps));
   app.post("/operator/accounts/:id/note", (c) => note(c, deps));
   app.post("/operator/accounts/:id/block", (c) => block(c, deps, true));
   app.post("/operator/accounts/:id/unblock", (c) => block(c, deps, false));

@@ -95,7 +95,7 @@ export async function accountPage(
         <InvoiceTable invoices={view.invoices} locale={locale} />
       </Card>
       {account.deletedAtMs === undefined && (
-        <ActsCard account={account} deps={deps} locale={locale} />
+        <ActsCard account={account} view={view} deps={deps} locale={locale} />
       )}
     </>,
   );

@@ -16,13 +16,13 @@ import {
   ReasonField,
   renderOperatorPage,
 } from "../base/frame.tsx";
-import { BlockConsequences } from "./customer_cards.tsx";
+import { BlockConsequences, SignOutConsequences } from "./customer_cards.tsx";
 import { readCustomer } from "./customer_reading.ts";
 import { customerTexts } from "./customer_texts.ts";
 import { loadRates, RateForm } from "./rate_card.tsx";
 
 /** The acts that have a page. */
-export const accountActs = ["adjust", "limits", "block"] as const;
+export const accountActs = ["adjust", "limits", "sign-out", "block"] as const;
 
 /** One of them. */
 export type AccountAct = typeof accountActs[number];
@@ -44,6 +44,7 @@ export async function accountActPage(
   const titles = {
     adjust: t.adjust,
     limits: t.limits,
+    "sign-out": t.signOutTitle(who),
     block: account.blockedAtMs === undefined ? t.blockTitle(who) : t.unblockTitle(who),
   };
   return await renderOperatorPage(
@@ -58,6 +59,19 @@ export async function accountActPage(
           deps={deps}
           visitor={visitor}
         />
+      )}
+      {act === "sign-out" && (
+        <Card>
+          <SignOutConsequences
+            account={account}
+            view={await readCustomer(deps, account)}
+            locale={visitor.locale}
+          />
+          <PostForm visitor={visitor} action={`${path}/sign-out`}>
+            <ReasonField locale={visitor.locale} />
+            <SubmitButton tone="danger">{t.signOutButton}</SubmitButton>
+          </PostForm>
+        </Card>
       )}
       {act === "block" && (
         <Card>

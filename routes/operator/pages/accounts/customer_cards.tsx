@@ -341,8 +341,9 @@ export function MailsCard({ view: { mails }, locale }: CardProps) {
 }
 
 /** What operators can do about the account, last: each leads to a page that says what it does. */
-export function ActsCard({ account, deps, locale }: {
+export function ActsCard({ account, view, deps, locale }: {
   account: Account;
+  view: CustomerView;
   deps: OperatorDeps;
   locale: Locale;
 }) {
@@ -352,6 +353,12 @@ export function ActsCard({ account, deps, locale }: {
   const acts = [
     { path: "adjust", what: t.adjust, text: t.adjustText(limit), open: t.adjustOpen },
     { path: "limits", what: t.limits, text: t.limitsText, open: t.limitsOpen },
+    {
+      path: "sign-out",
+      what: t.signOut,
+      text: t.signOutText(formatCount(view.browsers, locale)),
+      open: t.signOutOpen,
+    },
     isBlocked
       ? { path: "block", what: t.unblock, text: t.unblockText, open: t.unblockOpen }
       : { path: "block", what: t.block, text: t.blockText, open: t.blockOpen, isBad: true },
@@ -389,6 +396,17 @@ export function BlockConsequences({ account, view, locale }: CardProps) {
       {!isBlocked && <li>{t.signedOut}</li>}
       <li>{t.moneyStays(formatMoney(balance.totalMicroVnd, locale))}</li>
       <li>{t.lastDay(formatCount(health.calls.calls + health.refused, locale))}</li>
+    </ul>
+  );
+}
+
+/** What happens if all sessions of the account are ended. */
+export function SignOutConsequences({ view: { browsers, keys }, locale }: CardProps) {
+  const t = customerTexts[locale];
+  return (
+    <ul>
+      <li>{t.signOutEnds(formatCount(browsers, locale))}</li>
+      <li>{t.keysStay(formatCount(keys.active, locale))}</li>
     </ul>
   );
 }

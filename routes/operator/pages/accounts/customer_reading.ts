@@ -8,6 +8,7 @@ import { netCostMicroVnd, readUsage, type UsageRow } from "../../../../kv/money/
 import { listTopupOrders } from "../../../../kv/money/payments/topups.ts";
 import { listNotes } from "../../../../kv/people/accounts/account_notes.ts";
 import type { Account } from "../../../../kv/people/accounts/accounts.ts";
+import { listSessions } from "../../../../kv/people/accounts/sessions.ts";
 import { listSentMails } from "../../../../kv/people/accounts/sent_mails.ts";
 import {
   type ApiKeyRecord,
@@ -111,23 +112,35 @@ export async function readCustomer(deps: OperatorDeps, account: Account) {
   const today = vietnamDay(nowMs);
   const { id: accountId } = account;
   const untilMs = nowMs + 1;
-  const [balance, rows, health, errors, statement, orders, invoices, limits, notes, mails] =
-    await Promise.all([
-      wallet.balance(accountId),
-      readUsage(kv, accountId, { fromDay: shiftDay(today, 1 - usageDays), toDay: today }),
-      readHealth(kv, { fromMs: nowMs - dayMs, untilMs, accountId }),
-      takeCalls(
-        kv,
-        { accountId, fromMs: nowMs - errorDays * dayMs, untilMs, status: "error" },
-        recentErrors,
-      ),
-      readStatement(kv, accountId, { fromDay: shiftDay(today, -statementDays), toDay: today }),
-      listTopupOrders(kv, accountId, { count: rowsShown }),
-      listAccountInvoices(kv, accountId, rowsShown),
-      limitsInUse(rates, { account }),
-      listNotes(kv, accountId),
-      listSentMails(kv, accountId),
-    ]);
+  const [
+    balance,
+    rows,
+    health,
+    errors,
+    statement,
+    orders,
+    invoices,
+    limits,
+    notes,
+    mails,
+    sessions,
+  ] = await Promise.all([
+    wallet.balance(accountId),
+    readUsage(kv, accountId, { fromDay: shiftDay(today, 1 - usageDays), toDay: today }),
+    readHealth(kv, { fromMs: nowMs - dayMs, untilMs, accountId }),
+    takeCalls(
+      kv,
+      { accountId, fromMs: nowMs - errorDays * dayMs, untilMs, status: "error" },
+      recentErrors,
+    ),
+    readStatement(kv, accountId, { fromDay: shiftDay(today, -statementDays), toDay: today }),
+    listTopupOrders(kv, accountId, { count: rowsShown }),
+    listAccountInvoices(kv, accountId, rowsShown),
+    limitsInUse(rates, { account }),
+    listNotes(kv, accountId),
+    listSentMails(kv, accountId),
+    listSessions(kv, accountId, nowMs),
+  ]);
   return {
     nowMs,
     balance,
@@ -141,6 +154,7 @@ export async function readCustomer(deps: OperatorDeps, account: Account) {
     limits,
     notes,
     mails,
+    browsers: sessions.length,
     keys: await readKeys(deps, account, rows, errors.calls),
   };
 }

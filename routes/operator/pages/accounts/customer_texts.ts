@@ -90,6 +90,18 @@ export const customerTexts = defineTexts({
     limits: "Change limits",
     limitsText: "Rates of the account and of single models. Keys keep their own.",
     limitsOpen: "Change limits …",
+    signOut: "Sign out everywhere",
+    signOutText: (browsers: string) =>
+      `${englishCount(browsers, "browser is", "browsers are")} signed in. Keys go on working.`,
+    signOutOpen: "Sign out …",
+    signOutTitle: (who: string) => `Sign ${who} out everywhere?`,
+    signOutEnds: (browsers: string) =>
+      `${englishCount(browsers, "browser has", "browsers have")} to sign in again, at once.`,
+    keysStay: (keys: string) =>
+      `${
+        englishCount(keys, "active key goes", "active keys go")
+      } on working. If a key has leaked, its owner revokes it, or the account is blocked.`,
+    signOutButton: "Sign out everywhere",
     block: "Block the account",
     blockText: "Pages and keys stop within two seconds. The money stays.",
     blockOpen: "Block …",
@@ -161,6 +173,14 @@ export const customerTexts = defineTexts({
     limits: "Đổi giới hạn",
     limitsText: "Tốc độ của tài khoản và của từng mô hình. Khoá API giữ giới hạn riêng.",
     limitsOpen: "Đổi giới hạn …",
+    signOut: "Đăng xuất mọi nơi",
+    signOutText: (browsers) => `${browsers} trình duyệt đang đăng nhập. Khoá API vẫn hoạt động.`,
+    signOutOpen: "Đăng xuất …",
+    signOutTitle: (who) => `Đăng xuất ${who} ở mọi nơi?`,
+    signOutEnds: (browsers) => `${browsers} trình duyệt phải đăng nhập lại ngay.`,
+    keysStay: (keys) =>
+      `${keys} khoá API vẫn hoạt động. Nếu khoá bị lộ, chủ khoá thu hồi khoá, hoặc chặn tài khoản.`,
+    signOutButton: "Đăng xuất mọi nơi",
     block: "Chặn tài khoản",
     blockText: "Trang và khoá API ngừng trong vòng hai giây. Tiền vẫn còn.",
     blockOpen: "Chặn …",

@@ -17,6 +17,7 @@ export const frameTexts = defineTexts({
       moved: "The invoice has moved on.",
       attached: "The file is attached.",
       noted: "The note has been added.",
+      signedOut: "All sessions have ended.",
       switched: "Changed. Every instance follows within two seconds.",
     },
     problems: {
@@ -89,6 +90,7 @@ export const frameTexts = defineTexts({
       moved: "Đã cập nhật hoá đơn.",
       attached: "Đã đính kèm tệp.",
       noted: "Đã thêm ghi chú.",
+      signedOut: "Đã đăng xuất mọi nơi.",
       switched: "Đã thay đổi. Mọi máy sẽ theo trong vòng hai giây.",
     },
     problems: {

@@ -51,6 +51,10 @@ const surfaces: Readonly<Record<OperationName, Surfaces>> = {
     commands: { none: "names models of the running catalogue" },
     page: "/operator/accounts/:id/limits",
   },
+  "accounts.sign_out": {
+    commands: { none: "the owner of the machine has the API and the pages for it" },
+    page: "/operator/accounts/:id/sign-out",
+  },
   "accounts.notes": { commands: ["account notes"], page: "/operator/accounts/:id" },
   "accounts.note": { commands: ["account note"], page: "/operator/accounts/:id/note" },
   "campaigns.list": { commands: ["campaign list"], page: "/operator/campaigns" },

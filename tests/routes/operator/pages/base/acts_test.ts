@@ -42,6 +42,8 @@ Deno.test("an act of a page leaves one line, and one that was refused none", () 
       [`${account}/note`, { text: " " }, undefined],
       [`${account}/note`, { text: "x".repeat(501) }, undefined],
       [`${account}/note`, { text: "asks for invoices" }, "note_added"],
+      [`${account}/sign-out`, { reason: "" }, undefined],
+      [`${account}/sign-out`, { reason: "lost laptop" }, "account_signed_out"],
       [`${account}/block`, { reason: "" }, undefined],
       [`${account}/block`, { reason: "abuse" }, "account_blocked"],
       [`${account}/unblock`, { reason: "paid" }, "account_unblocked"],

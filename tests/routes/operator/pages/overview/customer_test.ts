@@ -4,6 +4,7 @@ import { newMasterKey, readMasterKeys } from "../../../../../core/people/api_key
 import { listNotes } from "../../../../../kv/people/accounts/account_notes.ts";
 import { getAccount } from "../../../../../kv/people/accounts/accounts.ts";
 import { noteSentMail } from "../../../../../kv/people/accounts/sent_mails.ts";
+import { listSessions } from "../../../../../kv/people/accounts/sessions.ts";
 import { createApiKey } from "../../../../../kv/people/api_keys/api_key_changes.ts";
 import {
   assert,
@@ -101,4 +102,19 @@ Deno.test("the page reads a bounded number of lists", () =>
     const counts = countedKv(world.kv);
     await staff.get(`/operator/accounts/${ann.id}`);
     assert(counts.reads < 60, `${counts.reads} reads`);
+  }));
+
+Deno.test("an operator signs a customer out of every browser; keys and other customers are not touched", () =>
+  operatorWorld(async ({ world, operator, as }) => {
+    const [ann, bob] = [await world.customer("ann"), await world.customer("bob")];
+    for (const account of [ann, ann, bob]) await as(account);
+    const staff = await operator("staff");
+    const path = `/operator/accounts/${ann.id}`;
+    const shown = plain((await staff.get(`${path}/sign-out`)).text);
+    assertStringIncludes(shown, "2 browsers have to sign in again");
+    assertEquals((await listSessions(world.kv, ann.id, world.nowMs)).length, 2);
+    const done = await staff.post(`${path}/sign-out`, { reason: "lost laptop" });
+    assertEquals(done.location, `${path}?done=signedOut`);
+    const left = [ann, bob].map(({ id }) => listSessions(world.kv, id, world.nowMs));
+    assertEquals((await Promise.all(left)).map(({ length }) => length), [0, 1]);
   }));
