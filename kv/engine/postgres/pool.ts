@@ -5,6 +5,7 @@
  * leaves to us: a host that went silent without closing its connections, and one that became a standby while we were
  * connected. Both end the pool; the next query opens a new one.
  */
+import { Socket } from "node:net";
 import { pipeline } from "node:stream/promises";
 import postgres from "postgres";
 import type { Clock } from "../../../core/lib/time/clock.ts";
@@ -47,6 +48,21 @@ export interface PoolOptions {
   readonly clock: Clock;
   /** Unless the address says another number. */
   readonly maxConnections?: number;
+  /** For connections that copy rows into tables: see {@linkcode promptSocket}. */
+  readonly isForCopies?: boolean;
+}
+
+/**
+ * Connects a socket that sends everything at once. The driver ends a copy with a short message that else waits for the
+ * receipt of the rows before it, which the server's side confirms 40 ms later, and the statement behind it waits alike.
+ * The driver writes before the connection is made, which the socket keeps.
+ */
+function promptSocket({ host: [host], port: [port] }: { host: string[]; port: number[] }): Socket {
+  const socket = new Socket();
+  socket.setNoDelay(true);
+  socket.connect(port ?? 0, host ?? "");
+  // For the name in the certificate of the server.
+  return Object.assign(socket, { host, port });
 }
 
 /** @returns the SQLSTATE of an error that the server reported */
@@ -111,19 +127,23 @@ export class Pool {
   }
 
   #connect(): postgres.Sql {
-    const { url, maxConnections = connectionsDefault } = this.#options;
-    return postgres(url, {
+    const { url, maxConnections = connectionsDefault, isForCopies = false } = this.#options;
+    const settings = {
       ...(/[?&]max=\d/.test(url) ? {} : { max: maxConnections }),
       prepare: mayPrepare(url),
       fetch_types: false,
       connect_timeout: connectSeconds,
       backoff: (tries: number) => Math.min(0.05 * 2 ** tries, 1),
       // A standby counts as "read-write" for this driver: what it asks of the server is only the default of transactions.
-      target_session_attrs: "primary",
+      target_session_attrs: "primary" as const,
       connection: { application_name: "model-gateway" },
       // What the server remarks, such as that a table is already there, is no concern of an operator.
       onnotice: () => {},
-    });
+    };
+    const sql = postgres(url, settings);
+    // Among several hosts only the driver's own sockets choose, and none of them has connected yet.
+    const mayHaveSocket = isForCopies && sql.options.host.length === 1 && !sql.options.path;
+    return mayHaveSocket ? postgres(url, { ...settings, ...{ socket: promptSocket } }) : sql;
   }
 
   /**

@@ -55,6 +55,11 @@ export interface KeyValueStore extends Disposable {
     selector: Deno.KvListSelector,
     options?: RowListOptions,
   ): RowIterator<Value>;
+  /** Reads the first rows of each of several ranges, where an engine does so in one round; see `firstRowsOf` of `read_ahead.ts`. */
+  firstRows?(
+    selectors: readonly Deno.KvListSelector[],
+    limit: number,
+  ): Promise<readonly (readonly Deno.KvEntry<unknown>[])[]>;
   /** @param options `expireIn` in milliseconds */
   set(
     key: Deno.KvKey,

@@ -75,6 +75,23 @@ export async function* readAhead<Value>(
   }
 }
 
+/**
+ * Reads the first rows of each of several ranges, in the order of the ranges: in one round where the engine can, or one
+ * range after the other. All of it is in memory at once.
+ */
+export async function firstRowsOf(
+  kv: KeyValueStore,
+  selectors: readonly Deno.KvListSelector[],
+  limit: number,
+): Promise<readonly (readonly Deno.KvEntry<unknown>[])[]> {
+  if (kv.firstRows !== undefined) return await kv.firstRows(selectors, limit);
+  const rows: Deno.KvEntry<unknown>[][] = [];
+  for (const selector of selectors) {
+    rows.push(await Array.fromAsync(kv.list<unknown>(selector, { limit, batchSize: limit })));
+  }
+  return rows;
+}
+
 // Reads all rows of a kind, for audits and exports.
 
 /**

@@ -70,11 +70,13 @@ export function withDeadlines(
   const remove = kv.delete.bind(kv);
   const getMany = kv.getMany.bind(kv);
   const list = kv.list.bind(kv);
+  const firstRows = kv.firstRows?.bind(kv);
   const atomic = kv.atomic.bind(kv);
   kv.get = (...call) => inTime(get(...call));
   kv.set = (...call) => inTime(set(...call));
   kv.delete = (...call) => inTime(remove(...call));
   kv.getMany = (...call) => inTime(getMany(...call));
+  if (firstRows !== undefined) kv.firstRows = (...call) => inTime(firstRows(...call));
   kv.list = <Value>(...call: Parameters<KeyValueStore["list"]>) => {
     const rows = list<Value>(...call);
     const next = rows.next.bind(rows);

@@ -5,7 +5,7 @@
  * Programs for finance and reports read the views, whose columns keep their names and meanings; the tables may change.
  */
 import { invariant } from "../../../core/lib/base/assert.ts";
-import type { AccountId, RequestId } from "../../../core/lib/ids/ids.ts";
+import { type AccountId, idTimeMs, type RequestId } from "../../../core/lib/ids/ids.ts";
 import type { Clock } from "../../../core/lib/time/clock.ts";
 import { sleep } from "../../../core/lib/time/sleep.ts";
 import {
@@ -17,9 +17,10 @@ import { dayMs, hourMs } from "../../../core/lib/time/durations.ts";
 import { postgresOutage } from "../../engine/postgres/outages.ts";
 import { Pool, type Row, stateOf } from "../../engine/postgres/pool.ts";
 import type { LedgerEntry } from "../ledger/ledger.ts";
+import type { CallsOfAccount } from "../receipts/receipt_index.ts";
 import { callColumns, callMembers, callOfRow, type ColumnKind } from "./archive_tables.ts";
 import { BinaryRows } from "./binary_copy.ts";
-import { type ArchivedCall, requestIdOf, shapeColumns } from "./receipt_rows.ts";
+import { type ArchivedCall, idOfRequest, requestIdOf, shapeColumns } from "./receipt_rows.ts";
 import type {
   AccountCharges,
   ArchivedMonth,
@@ -108,7 +109,8 @@ const schema = `
     from archive_day_sums;
   commit;`;
 
-const msOf = (column: string) => `(extract(epoch from ${column}) * 1000)::float8`;
+/** Rounded, since a float of seconds has no whole milliseconds; `extract` would calculate in decimal digits. */
+const msOf = (column: string) => `round(date_part('epoch', ${column}) * 1000)`;
 const atMs = (parameter: string) => `to_timestamp(${parameter}::float8 / 1000)`;
 
 /** What a member of a call is read from. Amounts come as text: a number would lose digits. */
@@ -140,6 +142,16 @@ const selectIds = `select id from archive_receipts join archive_shapes using (sh
   where account = (select account from archive_accounts where account_id = $1)
     and called_at >= ${atMs("$2")} and called_at < ${atMs("$3")}
     and ${place} >= $4 and ${place} < $5 and (failed or not $6::text::boolean)`;
+
+/** Each call is found by its account and time, in the partition of its month. */
+const selectAmong = `select archive_receipts.id
+  from json_to_recordset($1::text::json) as given (account text, id text, ms float8)
+    join archive_accounts on account_id = given.account collate "C"
+    join archive_receipts on archive_receipts.account = archive_accounts.account
+      and called_at = ${atMs("given.ms")} and archive_receipts.id = given.id collate "C"
+    join archive_shapes using (shape)
+  where called_at >= ${atMs("$2")} and called_at < ${atMs("$3")}
+    and (failed or not $4::text::boolean)`;
 
 const copyCalls = `copy archive_receipts (${
   callMembers.map((member) => callColumns[member].name).join(", ")
@@ -239,8 +251,20 @@ class Dictionary {
     const wanted = [...new Set(texts)];
     if (wanted.every((text) => this.#numbers.has(text))) return;
     if (this.#numbers.size + wanted.length > maxNumbersKept) this.#numbers.clear();
-    const rows = JSON.stringify(wanted.map(this.#rowOf));
-    await this.#pool.query(this.#sql.insert, [rows]);
+    await this.#read(this.#unknown(wanted));
+    const fresh = this.#unknown(wanted);
+    if (fresh.length === 0) return;
+    // Only those: each row of an insert takes a number, also where the text is there already.
+    await this.#pool.query(this.#sql.insert, [JSON.stringify(fresh.map(this.#rowOf))]);
+    await this.#read(fresh);
+  }
+
+  #unknown(texts: readonly string[]): string[] {
+    return texts.filter((text) => !this.#numbers.has(text));
+  }
+
+  async #read(texts: readonly string[]): Promise<void> {
+    const rows = JSON.stringify(texts.map((text) => ({ text })));
     for (const row of await this.#pool.query(this.#sql.select, [rows])) {
       this.#numbers.set(String(row["text"]), Number(row["number"]));
     }
@@ -334,7 +358,12 @@ export class PostgresArchive implements ReceiptArchive {
     { url, clock }: { readonly url: string; readonly clock: Clock },
   ): Promise<PostgresArchive> {
     for (let tries = 1;; tries++) {
-      const pool = await Pool.open({ url, clock, maxConnections: maxArchiveConnections });
+      const pool = await Pool.open({
+        url,
+        clock,
+        maxConnections: maxArchiveConnections,
+        isForCopies: true,
+      });
       try {
         const [row] = await pool.query("select to_regclass('day_sums_v1') is null as missing", []);
         if (row?.["missing"] !== false) await pool.script(schema);
@@ -364,6 +393,27 @@ export class PostgresArchive implements ReceiptArchive {
       [accountId, fromMs, toMs, fromPlace, beforePlace, String(onlyFailed), limit],
     );
     return rows.map((row) => requestIdOf({ id: String(row["id"]) }));
+  }
+
+  async idsAmong(
+    calls: readonly CallsOfAccount[],
+    onlyFailed: boolean,
+  ): Promise<ReadonlySet<RequestId>> {
+    const given = calls.flatMap(({ accountId, requestIds }) =>
+      requestIds.map((requestId) => ({
+        account: accountId,
+        id: idOfRequest(requestId),
+        ms: idTimeMs("request", requestId),
+      }))
+    );
+    const times = given.map(({ ms }) => ms);
+    if (times.length === 0) return new Set();
+    const [fromMs, toMs] = [Math.min(...times), Math.max(...times) + 1];
+    const rows = await this.#pool.query(
+      selectAmong,
+      [JSON.stringify(given), fromMs, toMs, String(onlyFailed)],
+    );
+    return new Set(rows.map((row) => requestIdOf({ id: String(row["id"]) })));
   }
 
   async accounts(

@@ -1,6 +1,7 @@
 /** Where receipts of sealed days are kept in columns: what a database for them does. */
 import type { AccountId, RequestId } from "../../../core/lib/ids/ids.ts";
 import type { LedgerEntry } from "../ledger/ledger.ts";
+import type { CallsOfAccount } from "../receipts/receipt_index.ts";
 import type { ArchivedCall } from "./receipt_rows.ts";
 
 /** Calls that arrived from one moment on and before another, the earliest first or the latest. */
@@ -64,6 +65,11 @@ export interface ReceiptArchive {
   callsBetween(range: CallRange): Promise<readonly ArchivedCall[]>;
   /** Reads the ids of an account's calls in their order. */
   idsOf(accountId: AccountId, range: IndexReading): Promise<readonly RequestId[]>;
+  /** Reads which of some calls it has, all of one day. */
+  idsAmong(
+    calls: readonly CallsOfAccount[],
+    onlyFailed: boolean,
+  ): Promise<ReadonlySet<RequestId>>;
   /** Lists accounts with calls, in the order of their ids: those from `from` on, or in reverse those before it. */
   accounts(
     list: { readonly from: string; readonly limit: number; readonly reverse: boolean },

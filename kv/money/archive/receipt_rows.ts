@@ -186,7 +186,7 @@ function rowOf(
     calledAtMs,
     position,
     startsPage,
-    id: requestId.slice(idPrefix.length),
+    id: idOfRequest(requestId),
     accountId: String(accountId),
     keyId: String(keyId),
     shape: JSON.stringify(shape),
@@ -311,6 +311,11 @@ function tupleText(call: ArchivedCall, rare: RareMembers): string {
     },${call.latencyMs},${call.firstOutputMs},${texts.end},` +
     `${usageText(call, rare)},${texts.estimated},${call.units},${texts.price},` +
     `"${call.costMicroVnd}",${shortfall},${attemptsText(call, texts, rare)}${claim}]`;
+}
+
+/** Returns what a column has of the id of a call. */
+export function idOfRequest(requestId: string): string {
+  return requestId.slice(idPrefix.length);
 }
 
 /** Returns the id of a call. */

@@ -26,7 +26,7 @@ import {
 } from "../../engine/schema/keys.ts";
 import { archivedSchemaVersion, raiseSchemaVersion } from "../../engine/opening/schema_version.ts";
 import type { KeyValueStore } from "../../engine/store/key_value_store.ts";
-import { wholeKind } from "../../engine/store/read_ahead.ts";
+import { firstRowsOf, wholeKind } from "../../engine/store/read_ahead.ts";
 import { behindText, everyArchivedPage } from "../../money/archive/archived_pages.ts";
 import { archivedStore } from "../../money/archive/archived_store.ts";
 import {
@@ -315,8 +315,14 @@ async function clearDay(
   const startMs = vietnamDayStartMs(day);
   const deletion = new Deletion(parts.living, rowsPerCommit);
   for (const onlyFailed of [false, true]) {
-    for (const accountId of await parts.archive.accountsOfDay(day, onlyFailed)) {
-      await clearIndex(parts, { accountId, startMs, onlyFailed, slices, deletion });
+    const accounts = await parts.archive.accountsOfDay(day, onlyFailed);
+    for (let at = 0; at < accounts.length; at += accountsAtOnce) {
+      const some = accounts.slice(at, at + accountsAtOnce);
+      const large = await clearSmallIndexes(parts, some, { startMs, onlyFailed, deletion });
+      for (const accountId of large) {
+        await clearIndex(parts, { accountId, startMs, onlyFailed, slices, deletion });
+      }
+      await slices?.rest();
     }
   }
   await deletion.end();
@@ -339,6 +345,51 @@ async function clearDay(
   await deletion.end();
 }
 
+/** Accounts whose index pages are read in one round: nearly all have few calls on a day. */
+const accountsAtOnce = 50;
+
+/** Index pages of an account in such a round, which has a thousand at most. An account with more is cleared by itself. */
+const pagesAtOnce = 20;
+
+function indexPagesOf(
+  accountId: AccountId,
+  { startMs, onlyFailed }: { readonly startMs: number; readonly onlyFailed: boolean },
+) {
+  const pageKey = onlyFailed ? failedPageKey : indexPageKey;
+  const { from, before } = idsBetween(startMs, dayMs);
+  return { start: pageKey(accountId, from), end: pageKey(accountId, before) };
+}
+
+/** Deletes the index pages of several accounts, and returns those that have more of them. */
+async function clearSmallIndexes(
+  { living, archive }: StoreParts,
+  accounts: readonly AccountId[],
+  { startMs, onlyFailed, deletion }: {
+    readonly startMs: number;
+    readonly onlyFailed: boolean;
+    readonly deletion: Deletion;
+  },
+): Promise<AccountId[]> {
+  const ranges = accounts.map((accountId) => indexPagesOf(accountId, { startMs, onlyFailed }));
+  const found = await firstRowsOf(living, ranges, pagesAtOnce);
+  const isLarge = (at: number) => (found[at]?.length ?? 0) >= pagesAtOnce;
+  const pages = accounts.map((accountId, at) => ({
+    accountId,
+    entries: isLarge(at) ? [] : found[at] ?? [],
+  })).filter(({ entries }) => entries.length > 0);
+  if (pages.length > 0) {
+    const calls = pages.map(({ accountId, entries }) => ({
+      accountId,
+      requestIds: entries.flatMap(pageIds),
+    }));
+    const archived = await archive.idsAmong(calls, onlyFailed);
+    const isArchived = (entry: Deno.KvEntry<unknown>) =>
+      pageIds(entry).every((id) => archived.has(id));
+    await deletion.add(pages.flatMap(({ entries }) => entries.filter(isArchived)));
+  }
+  return accounts.filter((_, at) => isLarge(at));
+}
+
 /** Deletes the index pages of an account whose calls are all in the archive. */
 async function clearIndex(
   { living, archive }: StoreParts,
@@ -350,26 +401,28 @@ async function clearIndex(
     readonly deletion: Deletion;
   },
 ): Promise<void> {
-  const pageKey = onlyFailed ? failedPageKey : indexPageKey;
-  const { from, before } = idsBetween(startMs, dayMs);
-  const pages = { start: pageKey(accountId, from), end: pageKey(accountId, before) };
-  await eachFew(living, pages, slices, async (entries) => {
-    const ids = entries.flatMap(pageIds).sort();
-    const [first, last] = [ids[0], ids.at(-1)];
-    if (first === undefined || last === undefined) return;
-    const archived = new Set(
-      await archive.idsOf(accountId, {
-        fromMs: idTimeMs("request", first),
-        toMs: idTimeMs("request", last) + 1,
-        fromPlace: first,
-        beforePlace: behindText(placeOf(last)),
-        limit: maxCallsCompared,
-        reverse: false,
-        onlyFailed,
-      }),
-    );
-    await deletion.add(entries.filter((entry) => pageIds(entry).every((id) => archived.has(id))));
-  });
+  await eachFew(
+    living,
+    indexPagesOf(accountId, { startMs, onlyFailed }),
+    slices,
+    async (entries) => {
+      const ids = entries.flatMap(pageIds).sort();
+      const [first, last] = [ids[0], ids.at(-1)];
+      if (first === undefined || last === undefined) return;
+      const archived = new Set(
+        await archive.idsOf(accountId, {
+          fromMs: idTimeMs("request", first),
+          toMs: idTimeMs("request", last) + 1,
+          fromPlace: first,
+          beforePlace: behindText(placeOf(last)),
+          limit: maxCallsCompared,
+          reverse: false,
+          onlyFailed,
+        }),
+      );
+      await deletion.add(entries.filter((entry) => pageIds(entry).every((id) => archived.has(id))));
+    },
+  );
 }
 
 /** Most calls that are compared at once; a page whose calls are not among them stays for the next run. */

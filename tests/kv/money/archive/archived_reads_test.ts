@@ -38,6 +38,7 @@ class CountedArchive {
         return Promise.resolve(within.slice(0, limit));
       },
       idsOf: refuse,
+      idsAmong: refuse,
       accounts: refuse,
       hoursBetween: refuse,
       writeHour: refuse,
@@ -86,11 +87,11 @@ Deno.test("each page of archived receipts is read once, however many of its call
 Deno.test("for calls in the store the archive is asked once for ten keys, and finds none", async () => {
   using kv = await Deno.openKv(":memory:");
   const counted = new CountedArchive();
-  const receipts = [1, 2, 3, 4, 5].flatMap((number) => bucket(number, 4));
+  const receipts = [1, 2, 3].flatMap((number) => bucket(number, 3));
   await storeReceipts(kv, receipts);
   const whole = archivedStore(kv, counted.archive);
   assertEquals(await readReceipts(whole, idsOf(receipts)), receipts);
-  assertEquals(counted.reads.length, 2);
+  assertEquals(counted.reads.length, 1);
 });
 
 Deno.test("a call whose page leaves the store while it is looked for is found in the archive", async () => {

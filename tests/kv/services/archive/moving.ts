@@ -129,6 +129,7 @@ class Breaking {
     return {
       callsBetween: (range) => archive.callsBetween(range),
       idsOf: (accountId, reading) => archive.idsOf(accountId, reading),
+      idsAmong: (calls, onlyFailed) => archive.idsAmong(calls, onlyFailed),
       accounts: (list) => archive.accounts(list),
       hoursBetween: (fromMs, toMs) => archive.hoursBetween(fromMs, toMs),
       accountsOfDay: (day, onlyFailed) => archive.accountsOfDay(day, onlyFailed),

@@ -3,6 +3,7 @@ import * as fc from "../../../support/property.ts";
 import { assert, assertEquals, assertRejects } from "../../../support/assert.ts";
 import { encodeKey } from "../../../../kv/engine/parts/tuple_key.ts";
 import type { KeyValueStore } from "../../../../kv/engine/store/key_value_store.ts";
+import { firstRowsOf } from "../../../../kv/engine/store/read_ahead.ts";
 import { until } from "../../../support/until.ts";
 
 /** A new empty store that several clients open. */
@@ -225,6 +226,29 @@ const cases: Readonly<Record<string, Case>> = {
         assertEquals(read, reverse ? all.reverse() : all);
       }
     }
+  },
+
+  async "the first rows of several ranges are those of a list each"(kv) {
+    await fill(kv, 9);
+    await kv.set(["other", 1], "other");
+    const ranges = [
+      { start: ["row", 5], end: ["row", 9] },
+      { start: ["row", 20], end: ["row", 30] },
+      { start: ["row", 1], end: ["row", 3] },
+      { prefix: ["other"] },
+      { start: ["row", 5], end: ["row", 9] },
+    ];
+    const rows = await firstRowsOf(kv, ranges, 3);
+    assertEquals(rows.map((some) => some.map(({ value }) => value)), [
+      [5, 6, 7],
+      [],
+      [1, 2],
+      ["other"],
+      [5, 6, 7],
+    ]);
+    const [first] = await Array.fromAsync(kv.list(ranges[0]!, { limit: 1 }));
+    assertEquals(rows[0]?.[0], first);
+    assertEquals(await firstRowsOf(kv, [], 3), []);
   },
 
   async "a cursor stays good when its row is gone"(kv) {
