@@ -59,7 +59,10 @@ export interface ArchivedCall {
   /** µVND as a decimal number. */
   readonly costMicroVnd: string;
   readonly providerCostMicroVnd: string | null;
-  /** The units of the provider's rate card, in the order of the buckets that the shape names. */
+  /**
+   * The units of the provider's rate card, in the order of the buckets that the shape names. Empty: the tokens above
+   * that are not 0.
+   */
   readonly providerUnits: string | null;
   /** {@linkcode RareMembers} as JSON. */
   readonly rest: string | null;
@@ -139,6 +142,17 @@ interface RareMembers {
   claim?: unknown;
 }
 
+/** Returns the counts of tokens that are not 0, in the order of their columns: what a provider nearly always charges. */
+function countedTokens([input, cacheRead, cacheWrite, output]: readonly unknown[]): string {
+  return [input, cacheRead, cacheWrite, output].filter((count) => count !== 0).join();
+}
+
+/** The units of a known cost as a column has them: an empty text for those that the columns of tokens have. */
+function unitsColumn(units: readonly unknown[], tokens: readonly unknown[] | null): string {
+  const text = units.join();
+  return tokens !== null && text === countedTokens(tokens) ? "" : text;
+}
+
 /** Makes the row of a stored receipt; it may lack what {@linkcode tupleText} then shows. */
 function rowOf(
   requestId: string,
@@ -202,7 +216,7 @@ function rowOf(
     units: integer(units),
     costMicroVnd: amount(cost),
     providerCostMicroVnd: known && amount(known[0]),
-    providerUnits: known && known.slice(2).filter((_, at) => at % 2 === 1).join(),
+    providerUnits: known && unitsColumn(known.slice(2).filter((_, at) => at % 2 === 1), tokens),
     rest: Object.keys(rare).length === 0 ? null : JSON.stringify(rare),
   };
 }
@@ -281,9 +295,18 @@ function attemptsText(call: ArchivedCall, texts: ShapeTexts, rare: RareMembers):
 
 function costText(call: ArchivedCall, [card = "", ...buckets]: readonly string[]): string {
   let text = `["${call.providerCostMicroVnd}",${card.slice(0, -1)}`;
-  const units = call.providerUnits?.split(",") ?? [];
+  const units = (call.providerUnits || tokenUnits(call)).split(",");
   for (const [at, bucket] of buckets.entries()) text += `,${bucket}${units[at]}`;
   return `${text}]`;
+}
+
+function tokenUnits(call: ArchivedCall): string {
+  return countedTokens([
+    call.inputTokens,
+    call.cacheReadTokens,
+    call.cacheWriteTokens,
+    call.outputTokens,
+  ]);
 }
 
 function usageText(call: ArchivedCall, rare: RareMembers): string {

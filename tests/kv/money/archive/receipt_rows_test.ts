@@ -78,6 +78,26 @@ Deno.test("the usual call needs no text beside its columns", () => {
   }
 });
 
+Deno.test("a cost of the tokens that were counted repeats none of them", () => {
+  const account = newAccount();
+  const usage = { input: 5, cacheRead: 4, cacheWrite: 0, output: 2, reasoning: 1 };
+  const columnOf = (units: Readonly<Record<string, number>>, counted = usage) => {
+    const providerCost = { kind: "known", card: "c1", units, costMicroVnd: 77n } as const;
+    const attempts = [{ route: "one/m", outcome: "ok", ms: 5 }];
+    const page = pageWith([receiptOf(account, { usage: counted, attempts, providerCost })]);
+    const calls = stored(columnsOf(page));
+    assertEquals(pagesOf(calls), [page]);
+    assertEquals(calls[0]?.rest, null);
+    return calls[0]?.providerUnits;
+  };
+  assertEquals(columnOf({ input: 5, cache_read: 4, output: 2 }), "");
+  assertEquals(columnOf({ input: 5, cache_read: 3, output: 2 }), "5,3,2");
+  assertEquals(columnOf({ input: 5, output: 2 }), "5,2");
+  assertEquals(columnOf({}), "");
+  assertEquals(columnOf({ input: 5, output: 2 }, { ...usage, cacheRead: 0 }), "");
+  assertEquals(columnOf({ input: 0, output: 2 }, { ...usage, input: 0, cacheRead: 0 }), "0,2");
+});
+
 Deno.test("numbers beyond a column keep the text of their receipt", () => {
   const large = [
     { latencyMs: 2 ** 40 },
