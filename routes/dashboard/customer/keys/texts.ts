@@ -30,7 +30,7 @@ export const keyTexts = defineTexts({
     actsOf: (name: string) => `Actions for ${name}`,
     requests: "Requests",
     limitsNow:
-      "Amounts of a day and a month are in Vietnam time; rates are of the last 60 seconds, over all servers.",
+      "Amounts of a day and a month are in Vietnam time; rates are of the last minute or hour, over all servers.",
 
     newTitle: "New API key",
     nameHint: "Where it is used: “laptop”, “production server”.",
@@ -139,7 +139,7 @@ export const keyTexts = defineTexts({
     actsOf: (name) => `Thao tác với ${name}`,
     requests: "Lượt gọi",
     limitsNow:
-      "Mức theo ngày và tháng tính theo giờ Việt Nam; tốc độ tính trong 60 giây qua, trên mọi máy chủ.",
+      "Mức theo ngày và tháng tính theo giờ Việt Nam; tốc độ tính trong phút hoặc giờ qua, trên mọi máy chủ.",
 
     newTitle: "Khoá API mới",
     nameHint: "Nơi dùng khoá API: “máy tính xách tay”, “máy chủ chính”.",

@@ -22,7 +22,7 @@ import type { LimitInUse } from "../../page/rate_view.ts";
 export const rateTexts = defineTexts({
   en: {
     title: "Rate limits",
-    now: "Used in the last 60 seconds, over all servers.",
+    now: "Used in the last minute or hour, as each limit says, over all servers.",
     none: "No rate limits are set.",
     limit: "Limit",
     of: "Of",
@@ -59,7 +59,7 @@ export const rateTexts = defineTexts({
   },
   vi: {
     title: "Giới hạn tốc độ",
-    now: "Đã dùng trong 60 giây qua, trên mọi máy chủ.",
+    now: "Đã dùng trong phút hoặc giờ qua, tuỳ giới hạn, trên mọi máy chủ.",
     none: "Chưa đặt giới hạn tốc độ nào.",
     limit: "Giới hạn",
     of: "Của",
