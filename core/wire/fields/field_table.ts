@@ -193,7 +193,7 @@ export function extra(
 
 /**
  * A Messages field that Chat or Responses servers have too: it goes under `name` to the routes that list it in
- * `extra_fields`.
+ * `extra_fields` or `shared_fields`.
  *
  * @example
  * ```ts
