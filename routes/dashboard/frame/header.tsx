@@ -131,7 +131,7 @@ function StateLinks({ state, locale }: { state: TopBarState; locale: Locale }) {
         <span>{t.status}</span>
         <span class="visually-hidden">: {t.services[service]}</span>
       </a>
-      <a href="/wallet" class={`top-item balance ${level}`} title={t.balances[level]}>
+      <a href="/wallet" class={`top-item balance balance-${level}`} title={t.balances[level]}>
         <span class="visually-hidden">{t.balance}</span>
         <span class="money">{formatMoneyShort(totalMicroVnd, locale)}</span>
         <Icon name="plus" />
