@@ -11,9 +11,14 @@ import {
 import { usageTexts } from "../../../dashboard/customer/usage/texts.ts";
 import { type Call, callerOf, errorOf } from "../../../usage_api/call_scan.ts";
 import { accountTexts } from "../base/account_texts.ts";
-import { type AccountNames, CustomerLink } from "../base/linked_text.tsx";
+import { type AccountNames, CustomerLink, Person } from "../base/linked_text.tsx";
 import { frameTexts } from "../base/texts.ts";
 import { callsLabel, callTexts } from "./texts.ts";
+
+function callerName(call: Call, names: AccountNames): string {
+  const { accountId } = callerOf(call);
+  return names.get(accountId) ?? accountId;
+}
 
 /** The table of calls. */
 export function OperatorCallTable({ calls, names, locale }: {
@@ -48,6 +53,7 @@ export function OperatorCallTable({ calls, names, locale }: {
           head: accountTexts[locale].customer,
           kind: "long",
           sortable: true,
+          wideOnly: true,
           cell: (call) => {
             const { accountId } = callerOf(call);
             return <CustomerLink id={accountId} names={names} />;
@@ -61,6 +67,9 @@ export function OperatorCallTable({ calls, names, locale }: {
             return (
               <>
                 {sharedOf(call).model ?? "–"}
+                <small class="narrow-only muted">
+                  <Person address={callerName(call, names)} />
+                </small>
                 {error !== undefined && (
                   <>
                     <br />
