@@ -56,7 +56,7 @@ for (const look of looks) {
         const link = page.getByRole("link", { name: new RegExp(`^${name}`) })
           .filter({ visible: true });
         if (look.width < 600 && await link.count() === 0) {
-          await page.locator("details.menu summary").first().click();
+          await page.locator(".bottom summary").click();
         }
         await link.first().click();
       };
@@ -106,7 +106,7 @@ await browserTest(
     await context.addCookies(cookies);
     const page = await context.newPage();
     await page.goto(`${site.address}/operator/audit`);
-    await page.locator("details.menu summary").first().click();
+    await page.locator(".bottom summary").click();
     await page.getByRole("link", { name: /^Money/ }).filter({ visible: true }).first().click();
     await page.waitForURL(/\/operator\/review$/);
     await page.getByRole("link", { name: "Invoices", exact: true }).click();
