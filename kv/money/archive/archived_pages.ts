@@ -1,6 +1,7 @@
 /** Reads an archive as the rows that the store had of its calls: pages of receipts, and pages of their indexes. */
 import { invariant } from "../../../core/lib/base/assert.ts";
 import { type AccountId, idTimeMs, type RequestId } from "../../../core/lib/ids/ids.ts";
+import type { CallsOfAccount } from "../receipts/receipt_index.ts";
 import { placeOf, type ReceiptArchive } from "./receipt_archive.ts";
 import {
   type ArchivedCall,
@@ -28,6 +29,34 @@ export interface Reading {
 /** The first text behind another; no id has such a letter. */
 export function behindText(text: string): string {
   return `${text}\u0001`;
+}
+
+/** Most calls that are compared at once; one that is not among them counts as missing, and stays in the store. */
+const maxCallsCompared = 200_000;
+
+/**
+ * Reads which calls an archive has between the first and the last of some calls of an account: one range in place of a
+ * list of all their ids.
+ */
+export async function archivedAround(
+  archive: Pick<ReceiptArchive, "idsOf">,
+  { accountId, requestIds }: CallsOfAccount,
+  onlyFailed: boolean,
+): Promise<ReadonlySet<RequestId>> {
+  const ids = requestIds.toSorted();
+  const [first, last] = [ids[0], ids.at(-1)];
+  if (first === undefined || last === undefined) return new Set();
+  return new Set(
+    await archive.idsOf(accountId, {
+      fromMs: idTimeMs("request", first),
+      toMs: idTimeMs("request", last) + 1,
+      fromPlace: first,
+      beforePlace: behindText(placeOf(last)),
+      limit: maxCallsCompared,
+      reverse: false,
+      onlyFailed,
+    }),
+  );
 }
 
 const isWithin = (text: string, { from, before }: IdRange): boolean =>

@@ -7,8 +7,8 @@
  * that both have is the same in both. Of an index both may name a call, on pages of their own; readers of an index take
  * a call once.
  *
- * Several rows that are read at once are asked for in the archive together. There a call is found by its own id on
- * whatever page it is: the entry then has the key of that page, and nobody has to search the bucket of the call.
+ * Several rows that are read at once are asked for in the archive together. There a call is found by its own id,
+ * and the entry has the key of the page that holds it, so that nobody has to search the bucket of the call.
  */
 import { invariant } from "../../../core/lib/base/assert.ts";
 import {

@@ -8,14 +8,14 @@
 import { DatabaseSync, type SQLInputValue, type StatementSync } from "node:sqlite";
 import { join } from "node:path";
 import { invariant } from "../../../core/lib/base/assert.ts";
-import { type AccountId, idTimeMs, type RequestId } from "../../../core/lib/ids/ids.ts";
+import { type AccountId, type RequestId } from "../../../core/lib/ids/ids.ts";
 import { vietnamDay, vietnamDayStartMs } from "../../../core/lib/time/vietnam_time.ts";
 import { dayMs, hourMs } from "../../../core/lib/time/durations.ts";
 import type { LedgerEntry } from "../ledger/ledger.ts";
 import type { CallsOfAccount } from "../receipts/receipt_index.ts";
 import { callColumns, callMembers, callOfRow, type ColumnKind } from "./archive_tables.ts";
 import { type ArchivedCall, requestIdOf, shapeColumns } from "./receipt_rows.ts";
-import { behindText } from "./archived_pages.ts";
+import { archivedAround } from "./archived_pages.ts";
 import {
   type AccountCharges,
   type ArchivedMonth,
@@ -23,7 +23,6 @@ import {
   type HourMark,
   type HourToWrite,
   type IndexReading,
-  placeOf,
   type ReceiptArchive,
 } from "./receipt_archive.ts";
 
@@ -129,9 +128,6 @@ const insertSums = `insert or replace into day_sums
 
 /** How long a reader waits for a file that is being checkpointed. */
 const busyMs = 5_000;
-
-/** Most calls that are compared at once; one that is not among them counts as missing. */
-const maxCallsCompared = 200_000;
 
 /** Files that are open at once for reading. */
 const maxOpenMonths = 24;
@@ -373,21 +369,9 @@ export class SqliteArchive implements ReceiptArchive {
     onlyFailed: boolean,
   ): Promise<ReadonlySet<RequestId>> {
     const found = new Set<RequestId>();
-    for (const { accountId, requestIds } of calls) {
-      const ids = requestIds.toSorted();
-      const [first, last] = [ids[0], ids.at(-1)];
-      if (first === undefined || last === undefined) continue;
-      const between = await this.idsOf(accountId, {
-        fromMs: idTimeMs("request", first),
-        toMs: idTimeMs("request", last) + 1,
-        fromPlace: first,
-        beforePlace: behindText(placeOf(last)),
-        limit: maxCallsCompared,
-        reverse: false,
-        onlyFailed,
-      });
-      const there = new Set(between);
-      for (const id of ids) if (there.has(id)) found.add(id);
+    for (const some of calls) {
+      const there = await archivedAround(this, some, onlyFailed);
+      for (const id of some.requestIds) if (there.has(id)) found.add(id);
     }
     return found;
   }

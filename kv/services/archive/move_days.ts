@@ -27,18 +27,18 @@ import {
 import { archivedSchemaVersion, raiseSchemaVersion } from "../../engine/opening/schema_version.ts";
 import type { KeyValueStore } from "../../engine/store/key_value_store.ts";
 import { firstRowsOf, wholeKind } from "../../engine/store/read_ahead.ts";
-import { behindText, everyArchivedPage } from "../../money/archive/archived_pages.ts";
+import {
+  archivedAround,
+  behindText,
+  everyArchivedPage,
+} from "../../money/archive/archived_pages.ts";
 import { archivedStore } from "../../money/archive/archived_store.ts";
 import {
   type ArchivedCall,
   bucketStartMs,
   pageInColumns,
 } from "../../money/archive/receipt_rows.ts";
-import {
-  type HourMark,
-  placeOf,
-  type ReceiptArchive,
-} from "../../money/archive/receipt_archive.ts";
+import { type HourMark, type ReceiptArchive } from "../../money/archive/receipt_archive.ts";
 import { isLedgerLine, type LedgerEntry, linesByTime } from "../../money/ledger/ledger.ts";
 import { receiptPagesBetween } from "../../money/receipts/receipt_pages.ts";
 import { pageIds } from "../../money/receipts/receipt_index.ts";
@@ -406,27 +406,12 @@ async function clearIndex(
     indexPagesOf(accountId, { startMs, onlyFailed }),
     slices,
     async (entries) => {
-      const ids = entries.flatMap(pageIds).sort();
-      const [first, last] = [ids[0], ids.at(-1)];
-      if (first === undefined || last === undefined) return;
-      const archived = new Set(
-        await archive.idsOf(accountId, {
-          fromMs: idTimeMs("request", first),
-          toMs: idTimeMs("request", last) + 1,
-          fromPlace: first,
-          beforePlace: behindText(placeOf(last)),
-          limit: maxCallsCompared,
-          reverse: false,
-          onlyFailed,
-        }),
-      );
+      const calls = { accountId, requestIds: entries.flatMap(pageIds) };
+      const archived = await archivedAround(archive, calls, onlyFailed);
       await deletion.add(entries.filter((entry) => pageIds(entry).every((id) => archived.has(id))));
     },
   );
 }
-
-/** Most calls that are compared at once; a page whose calls are not among them stays for the next run. */
-const maxCallsCompared = 200_000;
 
 /** Reads the rows of a selector, a few at a time. */
 async function eachFew(
