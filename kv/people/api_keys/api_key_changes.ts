@@ -106,7 +106,7 @@ function addKeyLine(
   addAuditLine(operation, by, { act, subject: accountId, detail: id, atMs: nowMs });
 }
 
-/** Adds the mail about a change of a key, to a reader who is told. */
+/** Queues the mail about a change of a key, if it has a reader. */
 function addKeyMail(
   operation: AtomicWrite,
   change: Extract<MailJob, { readonly kind: "key_changed" }>["change"],
@@ -122,7 +122,7 @@ function addKeyMail(
  *
  * @param options.formId id of the submitted form; a form sent twice creates one key
  * @param options.by the operator who makes it for somebody, with an audit line; absent: its owner does
- * @param options.notify who is told by mail
+ * @param options.notify the reader of a mail about it; absent: no mail is sent
  */
 export async function createApiKey(
   kv: KeyValueStore,
@@ -227,7 +227,7 @@ async function changeApiKey(
  * Revokes a key for good. Idempotent; returns `undefined` if there is no such key.
  *
  * @param options.by the operator who does it for somebody, with an audit line; absent: its owner does
- * @param options.notify who is told by mail
+ * @param options.notify the reader of a mail about it; absent: no mail is sent
  */
 export async function revokeApiKey(
   kv: KeyValueStore,
@@ -284,7 +284,7 @@ export async function rotateApiKey(
     readonly nowMs: number;
     readonly graceMs: number;
     readonly formId?: string;
-    /** Who is told by mail. */
+    /** The reader of a mail about it; absent: no mail is sent. */
     readonly notify?: MailReader | undefined;
   },
 ): Promise<NewSecret | SentBefore | undefined> {

@@ -70,8 +70,18 @@ const texts = defineTexts({
   },
 });
 
-function queryOf(c: Context<DashboardEnv>): string {
-  return (c.req.query("q") ?? "").trim().slice(0, maxQueryChars);
+/** Finds what was typed: the path of the call that it names, or things by their kinds. */
+async function search(
+  c: Context<DashboardEnv>,
+  deps: DashboardDeps,
+  source: DocumentSource,
+  maxOfKind: number,
+) {
+  const query = (c.req.query("q") ?? "").trim().slice(0, maxQueryChars);
+  const path = await callPath(c, deps, query);
+  const isNamed = path === undefined && query !== "";
+  const groups = isNamed ? await findNamed(c, deps, { query, maxOfKind, source }) : [];
+  return { query, path, groups };
 }
 
 function FoundList({ group: { kind, found }, t }: {
@@ -105,12 +115,8 @@ async function searchPage(
 ): Promise<Response> {
   const { locale } = c.get("visitor");
   const t = texts[locale];
-  const query = queryOf(c);
-  const path = await callPath(c, deps, query);
+  const { query, path, groups } = await search(c, deps, source, maxListed);
   if (path !== undefined) return c.redirect(path, 303);
-  const groups = query === ""
-    ? []
-    : await findNamed(c, deps, { query, maxOfKind: maxListed, source });
   const meant = onlyMeant(groups);
   if (meant !== undefined) return c.redirect(meant.href, 303);
   return await renderPage(
@@ -165,11 +171,7 @@ async function suggestions(
 ): Promise<Response> {
   const { locale } = c.get("visitor");
   const t = texts[locale];
-  const query = queryOf(c);
-  const path = await callPath(c, deps, query);
-  const groups = query === ""
-    ? []
-    : await findNamed(c, deps, { query, maxOfKind: maxSuggested, source });
+  const { query, path, groups } = await search(c, deps, source, maxSuggested);
   if (path === undefined && groups.length === 0) return c.html(<p class="muted">{t.nothing}</p>);
   return await c.html(
     <>
