@@ -5,6 +5,7 @@
 import type { AccountId } from "../../../core/lib/ids/ids.ts";
 import type { Writable } from "../../../core/lib/base/assert.ts";
 import { refundSum } from "../ledger/refunds.ts";
+import type { Usage } from "../ledger/usage.ts";
 import { type DayRange, type UsageSum, usageSum } from "../receipts/day_sums.ts";
 import { joinedCells, providerCellOf } from "../receipts/provider_sums.ts";
 import {
@@ -136,6 +137,13 @@ function add(total: Writable<MarginSum>, sum: MarginSum): void {
   total.costMicroVnd += sum.costMicroVnd;
 }
 
+/** Adds sums. */
+export function sumOfMargins(sums: Iterable<MarginSum>): MarginSum {
+  const total = { ...noMargin };
+  for (const sum of sums) add(total, sum);
+  return total;
+}
+
 /** The sums of one row by route, and what is left of the row as {@linkcode unknownRoute}. */
 function sumsByRoute(usage: UsageSum): ReadonlyMap<string, MarginSum> {
   const routes = new Map<string, Writable<MarginSum>>();
@@ -169,6 +177,16 @@ function sumOfRow(usage: UsageSum, routes: ReadonlyMap<string, MarginSum>): Marg
   sum.inputTokens = usage.inputTokens + usage.cacheReadTokens + usage.cacheWriteTokens;
   sum.outputTokens = usage.outputTokens;
   return sum;
+}
+
+/** Adds up what some usage earned and cost: that of one customer, say, who needs no scan over all. */
+export function marginOfUsage(rows: Iterable<{ readonly usage: Usage }>): MarginSum {
+  const total = { ...noMargin };
+  for (const { usage } of rows) {
+    add(total, sumOfRow(usage, sumsByRoute(usage)));
+    total.refundedMicroVnd += usage.refundedMicroVnd;
+  }
+  return total;
 }
 
 /** Selects a part of the calls. */

@@ -60,16 +60,16 @@ export async function readOperatorFigures(
 ): Promise<OperatorFigures> {
   const liability = await readLiability(kv);
   const charged = await readCharged(kv, nowMs);
-  const credited = await readCredited(kv, nowMs);
+  const credited = await readCredited(kv, nowMs - monthMs);
   return {
     liabilityMicroVnd: liability.sum,
     wallets: liability.wallets,
     revenueTodayMicroVnd: charged.todayMicroVnd,
     revenueMonthMicroVnd: charged.monthMicroVnd,
     revenueByDay: charged.byDay,
-    creditedTodayMicroVnd: credited.today,
-    creditedMonthMicroVnd: credited.sum,
-    creditedByDay: credited.days,
+    creditedTodayMicroVnd: credited.byDay.get(vietnamDay(nowMs)) ?? 0n,
+    creditedMonthMicroVnd: credited.byDay.values().reduce((sum, day) => sum + day, 0n),
+    creditedByDay: credited.byDay,
     partial: liability.partial || charged.partial || credited.partial,
   };
 }
@@ -145,19 +145,25 @@ async function addDays(
   return rows;
 }
 
-async function readCredited(kv: KeyValueStore, nowMs: number) {
-  const rows = kv.list(bankNoticesSince(nowMs - monthMs), { limit: maxScanEvents });
-  const days = new Map<string, bigint>();
-  let sum = 0n;
+/** Top-ups credited of the notices that arrived since a moment. */
+export interface CreditedSums {
+  /** By the day on which the notices arrived; days without any are absent. */
+  readonly byDay: ReadonlyMap<string, bigint>;
+  /** Set if there were more notices than the bound: the sums are too low. */
+  readonly partial: boolean;
+}
+
+/** Reads what top-ups brought since a moment. */
+export async function readCredited(kv: KeyValueStore, sinceMs: number): Promise<CreditedSums> {
+  const rows = kv.list(bankNoticesSince(sinceMs), { limit: maxScanEvents });
+  const byDay = new Map<string, bigint>();
   let count = 0;
   for await (const { key } of rows) {
     count++;
     const row: BankNoticeRow | null = (await getBankNotice(kv, noticeOfKey(key))).value;
     if (row?.state.kind !== "credited") continue;
-    sum += row.event.amountMicroVnd;
     const day = vietnamDay(row.receivedAtMs);
-    days.set(day, (days.get(day) ?? 0n) + row.event.amountMicroVnd);
+    byDay.set(day, (byDay.get(day) ?? 0n) + row.event.amountMicroVnd);
   }
-  const today = days.get(vietnamDay(nowMs)) ?? 0n;
-  return { sum, today, days, partial: count >= maxScanEvents };
+  return { byDay, partial: count >= maxScanEvents };
 }

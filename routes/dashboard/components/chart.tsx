@@ -4,7 +4,13 @@
  */
 import { type Bucket, bucketRange, type Grain } from "../../usage_api/period.ts";
 import { type Metric, type Series, totalsOf } from "../../usage_api/series.ts";
-import { formatBucket, formatCount, formatDuration, formatMoneyShort } from "../text/format.ts";
+import {
+  formatBucket,
+  formatCount,
+  formatDuration,
+  formatMoneyShort,
+  formatPercent,
+} from "../text/format.ts";
 import { defineTexts, type Locale } from "../text/i18n.ts";
 import { DataTable } from "./data_table.tsx";
 
@@ -35,6 +41,13 @@ export interface ChartProps {
   readonly grain: Grain;
   /** The sums of the period before, bar by bar. */
   readonly before?: readonly (number | undefined)[] | undefined;
+  /** A part of the sum of each bar, from −1 to 1, drawn as a line below the bars; absent where there is none. */
+  readonly share?: {
+    readonly name: string;
+    readonly parts: readonly (number | undefined)[];
+    /** That of all bars together. */
+    readonly whole: number | undefined;
+  } | undefined;
   /** What the chart shows, for screen readers. */
   readonly label: string;
   /** Names parts for people; absent: they are shown as they are. */
@@ -62,7 +75,7 @@ function microVndOf(vnd: number): bigint {
 }
 
 /** What `chart.js` reads. */
-function drawn({ series, grain, before, linkOf, nameOf, locale }: ChartProps) {
+function drawn({ series, grain, before, share, linkOf, nameOf, locale }: ChartProps) {
   const t = texts[locale];
   const name = nameOf ?? ((part: string) => part);
   return {
@@ -76,6 +89,7 @@ function drawn({ series, grain, before, linkOf, nameOf, locale }: ChartProps) {
     })),
     before: before?.map((value) => value ?? null),
     beforeName: t.before,
+    share: share && { name: share.name, parts: share.parts.map((part) => part ?? null) },
     sum: t.sum,
     links: linkOf === undefined ? undefined : series.buckets.map(linkOf),
   };
@@ -85,7 +99,7 @@ const isTimes = ({ metric }: Series) => metric === "first" || metric === "durati
 
 /** The chart with its legend and its table. */
 export function SeriesChart(props: ChartProps) {
-  const { series, before, label, nameOf = (part) => part, locale } = props;
+  const { series, before, share, label, nameOf = (part) => part, locale } = props;
   const t = texts[locale];
   return (
     <figure class="chart-figure">
@@ -103,6 +117,13 @@ export function SeriesChart(props: ChartProps) {
             )}
           </span>
         ))}
+        {share !== undefined && (
+          <span>
+            <i class="chart-key chart-key-share" aria-hidden="true"></i>
+            {share.name}
+            <span class="muted">{formatShare(share.whole, locale)}</span>
+          </span>
+        )}
         {before !== undefined && (
           <span>
             <i class="chart-key chart-key-before" aria-hidden="true"></i>
@@ -125,7 +146,11 @@ export function SeriesChart(props: ChartProps) {
   );
 }
 
-function FigureTable({ series, grain, before, label, nameOf, linkOf, locale }: ChartProps) {
+function formatShare(part: number | undefined, locale: Locale): string {
+  return part === undefined ? texts[locale].noCall : formatPercent(part, locale);
+}
+
+function FigureTable({ series, grain, before, share, label, nameOf, linkOf, locale }: ChartProps) {
   const t = texts[locale];
   const totals = totalsOf(series);
   const rows = series.buckets.map((bucket, at) => ({ bucket, at }))
@@ -156,6 +181,11 @@ function FigureTable({ series, grain, before, label, nameOf, linkOf, locale }: C
           wideOnly: !isTimes(series),
           cell: ({ at }: { at: number }) => figure(values[at]!),
         })),
+        ...share === undefined ? [] : [{
+          head: share.name,
+          kind: "number" as const,
+          cell: ({ at }: { at: number }) => formatShare(share.parts[at], locale),
+        }],
         ...before === undefined ? [] : [{
           head: t.before,
           kind: "number" as const,

@@ -48,6 +48,14 @@ export interface WaitingCount {
 /** What waits, by place; places without an entry have nothing. */
 export type WaitingCounts = ReadonlyMap<PlaceName, WaitingCount>;
 
+/** What the foot of the sidebar says on every page. */
+export interface ServiceFacts {
+  /** The last verification of the books; `undefined` before the first. */
+  readonly verified: { readonly atMs: number; readonly problems: number } | undefined;
+  /** The version of the catalogue in force; `undefined` if it is the one of the file. */
+  readonly catalogVersion: number | undefined;
+}
+
 /** What the frame of the operator's pages needs to know. */
 export interface OperatorShell {
   readonly places: readonly Place[];
@@ -55,6 +63,8 @@ export interface OperatorShell {
   readonly depth: number;
   /** Reads what waits, or gives what was read not long before. */
   waiting(): Promise<WaitingCounts>;
+  /** Reads the facts, or gives what was read not long before. */
+  facts(): Promise<ServiceFacts>;
 }
 
 /** Where a page is: its place, its tab, and the link that leads to it. */

@@ -15,9 +15,12 @@ import {
   type PlacedPage,
   type PlaceName,
   placeNames,
+  type ServiceFacts,
   type WaitingCounts,
 } from "../../dashboard/page/places.ts";
 import type { DashboardEnv } from "../../dashboard/page/visitor.ts";
+import { inForce } from "../../../kv/engine/control/catalog_head.ts";
+import { readBooksState } from "../../../kv/services/verify/last_verification.ts";
 import { keptFor } from "../../usage_api/range.ts";
 import { countWaiting, readWaiting } from "./base/waiting.ts";
 import { accountsPages } from "./accounts/account_acts.ts";
@@ -36,6 +39,7 @@ import { operatorInvoicePages } from "./invoices/invoice_queue.tsx";
 import { overviewPages } from "./overview/overview.tsx";
 import { bankPages } from "./payments/bank.tsx";
 import { reviewPages } from "./review/review.tsx";
+import { routePages } from "./service/routes_page.tsx";
 import { servicePages } from "./service/service.tsx";
 
 /** A tab, as it is listed: its pages in their order. The label of the first one is its own unless it has another. */
@@ -85,7 +89,7 @@ const places: Readonly<Record<PlaceName, ListedPlace>> = {
   service: {
     icon: "switches",
     label: { en: "Service", vi: "Dịch vụ" },
-    tabs: [{ pages: [servicePages] }, { pages: [announcementPages] }],
+    tabs: [{ pages: [routePages] }, { pages: [announcementPages] }, { pages: [servicePages] }],
   },
   log: {
     icon: "list",
@@ -94,15 +98,31 @@ const places: Readonly<Record<PlaceName, ListedPlace>> = {
   },
 };
 
-/** Milliseconds for which the numbers beside the places are kept: less than one waits to see that nothing new came. */
-const countsKeptMs = 15_000;
+/** Milliseconds for which the frame's numbers are kept: less than one waits to see that nothing new came. */
+const frameKeptMs = 15_000;
 
-/** Reads what waits, or gives what was read not long before; an act makes it read again. */
-function waitingCounts(deps: OperatorDeps): OperatorShell["waiting"] & { forget(): void } {
-  const kept = keptFor<WaitingCounts>({ clock: deps.clock, keptMs: countsKeptMs, most: 1 });
+/** What the frame says of the service, as it was read last. */
+interface FrameReadings extends Pick<OperatorShell, "waiting" | "facts"> {
+  /** An act makes it read again. */
+  forget(): void;
+}
+
+function frameReadings(deps: OperatorDeps): FrameReadings {
+  const { kv, clock, catalog } = deps;
+  const keeping = { clock, keptMs: frameKeptMs, most: 1 };
+  const counts = keptFor<WaitingCounts>(keeping);
+  const verified = keptFor<ServiceFacts["verified"]>(keeping);
   let acts = 0;
-  const read = () => kept(String(acts), async () => countWaiting(await readWaiting(deps)));
-  return Object.assign(read, { forget: () => void acts++ });
+  return {
+    waiting: () => counts(String(acts), async () => countWaiting(await readWaiting(deps))),
+    facts: async () => ({
+      verified: await verified(String(acts), async () => (await readBooksState(kv)).verified.daily),
+      catalogVersion: catalog.head === undefined
+        ? undefined
+        : inForce(catalog.head, clock.nowMs()).version,
+    }),
+    forget: () => void acts++,
+  };
 }
 
 /**
@@ -127,13 +147,13 @@ export function createOperatorPages(deps: OperatorDeps): Hono<DashboardEnv> {
     });
     return { name, icon, label, tabs: tabs.map(mountTab) };
   });
-  const waiting = waitingCounts(deps);
+  const { waiting, facts, forget } = frameReadings(deps);
   const app = createOperatorGate(deps);
   const provideShell: MiddlewareHandler<DashboardEnv> = async (c, next) => {
-    c.set("operatorShell", { places: mounted, depth, waiting });
-    if (c.req.method !== "GET") waiting.forget();
+    c.set("operatorShell", { places: mounted, depth, waiting, facts });
+    if (c.req.method !== "GET") forget();
     await next();
-    if (c.req.method !== "GET") waiting.forget();
+    if (c.req.method !== "GET") forget();
   };
   app.use("/operator", provideShell);
   app.use("/operator/*", provideShell);

@@ -90,7 +90,7 @@ export async function operatorWorld(
     masterKeys: await readMasterKeys(newMasterKey()),
     intake: world.intake,
     control,
-    catalog: { current: change.catalog ?? defaultCatalog(), refused: undefined },
+    catalog: { current: change.catalog ?? defaultCatalog(), refused: undefined, head: undefined },
     routes: () => change.routes ?? [],
     editing: testEditing(kv, clock),
     poll: change.poll,

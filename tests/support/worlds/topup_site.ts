@@ -104,7 +104,7 @@ export async function openTopupSite(
       return [
         mountPage(operatorPages, {
           ...deps,
-          catalog: { current: deps.catalog, refused: undefined },
+          catalog: { current: deps.catalog, refused: undefined, head: undefined },
           editing: testEditing(deps.kv, deps.clock),
           intake,
           control,
@@ -266,7 +266,8 @@ export async function seedTopups(
       "operator-campaigns": "/operator/campaigns",
       "operator-campaign": `/operator/campaigns/${campaign.id}`,
       "operator-service": "/operator/service",
-      "operator-service-search": "/operator/service?q=general-0",
+      "operator-routes": "/operator/routes",
+      "operator-routes-search": "/operator/routes?q=general-0",
       "operator-catalogue": "/operator/catalogue",
       "operator-catalogue-model": "/operator/catalogue/model?id=premium-1",
       "operator-catalogue-new": "/operator/catalogue/model",

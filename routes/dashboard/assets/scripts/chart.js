@@ -2,6 +2,10 @@
 "use strict";
 
 const chartHeight = 220;
+const shareHeight = 92;
+
+/* The width of the figures beside the bars, so that bars and line stand below one another. */
+const figuresWidth = 68;
 
 /* Times as people read them: seconds from one second on. */
 function durationText(ms, locale) {
@@ -118,7 +122,7 @@ function drawChart(place) {
         },
         {
           ...axis,
-          size: 68,
+          size: figuresWidth,
           values: (_, splits, __, ___, step) => axisTexts(drawn, splits, step),
         },
       ],
@@ -128,10 +132,50 @@ function drawChart(place) {
     data,
     place,
   );
+  if (drawn.share !== undefined) drawShare(place, drawn, axis, colour);
   chart.over.addEventListener("click", () => {
     const at = chart.cursor.idx;
     if (drawn.links?.[at] !== undefined) location.assign(drawn.links[at]);
   });
+}
+
+function shareText({ locale }, part) {
+  return new Intl.NumberFormat(locale, { style: "percent", maximumFractionDigits: 1 }).format(part);
+}
+
+/* The line of a share below the bars, from the least part that there is, or 0, to the largest. */
+function drawShare(place, drawn, axis, colour) {
+  return new uPlot(
+    {
+      width: place.clientWidth,
+      height: shareHeight,
+      legend: { show: false },
+      cursor: { show: false },
+      padding: [8, 8, 4, 0],
+      scales: {
+        x: { time: false, range: () => [-0.6, drawn.short.length - 0.4] },
+        y: { range: (_, min, max) => [Math.min(min ?? 0, 0), Math.max(max ?? 0, 0.01) * 1.08] },
+      },
+      axes: [
+        { ...axis, show: false },
+        {
+          ...axis,
+          size: figuresWidth,
+          space: 28,
+          values: (_, splits) => splits.map((part) => shareText(drawn, part)),
+        },
+      ],
+      series: [{}, {
+        label: drawn.share.name,
+        stroke: colour("--pico-color"),
+        width: 1.75,
+        spanGaps: true,
+        points: { size: 4 },
+      }],
+    },
+    [drawn.short.map((_, at) => at), drawn.share.parts],
+    place,
+  );
 }
 
 function tipLine(text, key) {
@@ -169,6 +213,14 @@ function showLabel(place, chart, drawn) {
       ? parts.map(({ name, value, part }) =>
         tipLine(`${name}: ${figureText(drawn, value)}`, `chart-key-${part + 1}`)
       )
+      : [],
+    ...typeof drawn.share?.parts[at] === "number"
+      ? [
+        tipLine(
+          `${drawn.share.name}: ${shareText(drawn, drawn.share.parts[at])}`,
+          "chart-key-share",
+        ),
+      ]
       : [],
     ...typeof drawn.before?.[at] === "number"
       ? [tipLine(`${drawn.beforeName}: ${figureText(drawn, drawn.before[at])}`, "chart-key-before")]

@@ -132,7 +132,10 @@ export async function findNamed(
     customers: isOperator ? customersOf(query) : [],
     providers: isOperator
       ? named(
-        Object.keys(deps.catalog.providers).map((name) => ({ href: "/operator/service", name })),
+        Object.keys(deps.catalog.providers).map((name) => ({
+          href: `/operator/routes?${new URLSearchParams({ q: name })}`,
+          name,
+        })),
         wanted,
       )
       : [],

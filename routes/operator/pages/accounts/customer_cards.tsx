@@ -2,6 +2,11 @@
 import { vietnamDay } from "../../../../core/lib/time/vietnam_time.ts";
 import type { Account } from "../../../../kv/people/accounts/accounts.ts";
 import { maxNoteChars } from "../../../../kv/people/accounts/account_notes.ts";
+import {
+  marginBasisPoints,
+  marginMicroVnd,
+  marginOfUsage,
+} from "../../../../kv/money/costs/margins.ts";
 import { netCostMicroVnd, type Usage } from "../../../../kv/money/ledger/usage.ts";
 import {
   Badge,
@@ -52,6 +57,18 @@ interface CardProps {
 /** Errors of the page; the log has all. */
 const errorsShown = 5;
 
+/** The margin of what a customer was charged; nothing where no provider's cost is known. */
+function marginNote(rows: CustomerView["rows"], locale: Locale): string | undefined {
+  const sum = marginOfUsage(rows);
+  const margin = marginMicroVnd(sum);
+  const share = marginBasisPoints(sum);
+  if (margin === undefined || share === undefined) return undefined;
+  return customerTexts[locale].marginNote(
+    formatMoneyShort(margin, locale),
+    formatPercent(share / 10_000, locale),
+  );
+}
+
 /** What support asks first. */
 export function CustomerFigures({ account, view, locale }: CardProps) {
   const t = customerTexts[locale];
@@ -70,7 +87,7 @@ export function CustomerFigures({ account, view, locale }: CardProps) {
       <Stat label={t.held}>
         <Money microVnd={balance.reservedMicroVnd} locale={locale} />
       </Stat>
-      <Stat label={t.charged}>
+      <Stat label={t.charged} note={marginNote(rows, locale)}>
         <Money microVnd={charged} locale={locale} />
       </Stat>
       <Stat label={t.calls} note={calls === 0 ? t.noCall : undefined}>

@@ -45,7 +45,7 @@ export interface OperatorDeps extends PageDeps, Omit<OperationDeps, "kv" | "cloc
   readonly masterKeys: MasterKeys;
   readonly intake: BankIntake;
   /** The catalogue that calls use now, and the version that this process cannot serve, if there is one. */
-  readonly catalog: Pick<LiveCatalog, "current" | "refused">;
+  readonly catalog: Pick<LiveCatalog, "current" | "refused" | "head">;
   readonly routes: () => readonly RouteReport[];
   /** Rate limits and their use; absent: none are shown. */
   readonly rates?: RateView | undefined;
@@ -132,6 +132,7 @@ const noShell: OperatorShell = {
   places: [],
   depth: 1,
   waiting: () => Promise.resolve(new Map()),
+  facts: () => Promise.resolve({ verified: undefined, catalogVersion: undefined }),
 };
 
 /** Answers with an operator page. */
@@ -157,13 +158,13 @@ export async function renderOperatorPage(
   const t = frameTexts[locale];
   const shell = c.get("operatorShell") ?? noShell;
   const here = whereaboutsOf(shell, options.under ?? addressOf(c));
-  const waiting = options.waiting ?? await shell.waiting();
+  const [waiting, facts] = await Promise.all([options.waiting ?? shell.waiting(), shell.facts()]);
   const done = c.req.query("done");
   return await renderPage(
     c,
     {
       title: options.title ?? here?.link.label[locale] ?? "",
-      sidebar: OperatorSidebar({ shell, here, waiting, locale }),
+      sidebar: OperatorSidebar({ shell, here, waiting, facts, locale }),
       styles: ["operator.css", ...options.styles ?? []],
       status: options.status ?? (options.problem === undefined ? 200 : 400),
       ...defined({

@@ -1,10 +1,11 @@
 /** The sidebar of the operator's pages by task, and the tabs under their titles. */
 import type { PageLink } from "../../../dashboard/page/navigation.ts";
-import { Icon } from "../../../dashboard/components/mod.ts";
+import { Icon, Time } from "../../../dashboard/components/mod.ts";
 import {
   maxCounted,
   type OperatorShell,
   type PlaceTab,
+  type ServiceFacts,
   type WaitingCount,
   type WaitingCounts,
   type Whereabouts,
@@ -25,11 +26,35 @@ function CountBadge({ of: { count, tone }, locale }: { of: WaitingCount; locale:
   );
 }
 
-/** The places with what waits in each, and the way back to the customer's pages. */
-export function OperatorSidebar({ shell, here, waiting, locale }: {
+/** Whether the books agree, and which catalogue is in force. */
+function FactsOfService({ facts: { verified, catalogVersion }, locale }: {
+  facts: ServiceFacts;
+  locale: Locale;
+}) {
+  const t = frameTexts[locale];
+  return (
+    <div class="service-facts">
+      {verified === undefined
+        ? <span class="dot">{t.neverVerified}</span>
+        : (
+          <span class={`dot ${verified.problems === 0 ? "good" : "bad"}`}>
+            {verified.problems === 0 ? t.verified : t.booksDisagree}{" "}
+            <Time atMs={verified.atMs} locale={locale} relative />
+          </span>
+        )}
+      {catalogVersion !== undefined && (
+        <a href="/operator/catalogue/versions">{t.catalogVersion(String(catalogVersion))}</a>
+      )}
+    </div>
+  );
+}
+
+/** The places with what waits in each, the way back to the customer's pages, and the facts of the service. */
+export function OperatorSidebar({ shell, here, waiting, facts, locale }: {
   shell: Pick<OperatorShell, "places">;
   here: Whereabouts | undefined;
   waiting: WaitingCounts;
+  facts: ServiceFacts;
   locale: Locale;
 }) {
   return (
@@ -57,6 +82,7 @@ export function OperatorSidebar({ shell, here, waiting, locale }: {
           </a>
         </li>
       </ul>
+      {shell.places.length > 0 && <FactsOfService facts={facts} locale={locale} />}
     </div>
   );
 }

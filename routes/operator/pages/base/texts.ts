@@ -5,6 +5,10 @@ export const frameTexts = defineTexts({
   en: {
     customerPages: "Customer pages",
     waiting: " waiting",
+    verified: "Books verified",
+    booksDisagree: "Books do not agree:",
+    neverVerified: "Books not verified yet",
+    catalogVersion: (version: string) => `Catalogue version ${version}`,
     done: {
       assigned: "The money has been credited.",
       asked: "The amount needs a second operator. The request is under Approvals.",
@@ -78,6 +82,10 @@ export const frameTexts = defineTexts({
   vi: {
     customerPages: "Trang khách hàng",
     waiting: " đang chờ",
+    verified: "Sổ cái khớp,",
+    booksDisagree: "Sổ cái không khớp:",
+    neverVerified: "Sổ cái chưa được kiểm chứng",
+    catalogVersion: (version) => `Danh mục phiên bản ${version}`,
     done: {
       assigned: "Đã ghi có.",
       asked: "Số tiền này cần người thứ hai duyệt. Yêu cầu nằm ở mục Phê duyệt.",

@@ -96,7 +96,7 @@ function underpricedNow({ catalog: { current } }: Pick<OperatorDeps, "catalog">)
 }
 
 const routeItem = ({ model, route }: RouteReport): Item => ({
-  href: `/operator/service?${new URLSearchParams({ state: "trouble", q: route.id })}`,
+  href: `/operator/routes?${new URLSearchParams({ state: "trouble", q: route.id })}`,
   about: `${model}: ${route.id}`,
 });
 
@@ -165,7 +165,7 @@ export async function readWaiting(deps: OperatorDeps): Promise<Waiting[]> {
       refused === undefined ? [] : [{ href: "/operator/catalogue", about: "" }],
     ),
     ...joined("underpriced", "/operator/catalogue", underpricedNow(deps).map(priceItem)),
-    ...joined("routes", "/operator/service?state=trouble", routesDown(deps).map(routeItem)),
+    ...joined("routes", "/operator/routes?state=trouble", routesDown(deps).map(routeItem)),
     ...joined("invoices", "/operator/invoices", money.invoices),
   ];
 }

@@ -1,12 +1,20 @@
 /** Money of today and of the last 30 days: what came in, what providers cost, what is left. */
-import { vietnamDay } from "../../../../core/lib/time/vietnam_time.ts";
-import type { OperatorFigures } from "../../../../kv/services/operations/operator_figures.ts";
+import { vietnamDay, vietnamDayStartMs } from "../../../../core/lib/time/vietnam_time.ts";
+import type { KeyValueStore } from "../../../../kv/engine/store/key_value_store.ts";
+import {
+  type OperatorFigures,
+  readCredited,
+} from "../../../../kv/services/operations/operator_figures.ts";
 import {
   marginBasisPoints,
   marginMicroVnd,
   type Margins,
+  type MarginSum,
   noMargin,
+  readMargins,
+  sumOfMargins,
 } from "../../../../kv/money/costs/margins.ts";
+import type { DayRange } from "../../../../kv/money/receipts/day_sums.ts";
 import { Card, Money, SeriesChart, Stat, Stats } from "../../../dashboard/components/mod.ts";
 import { formatCount, formatMoneyShort, formatPercent } from "../../../dashboard/text/format.ts";
 import type { Locale } from "../../../dashboard/text/i18n.ts";
@@ -14,15 +22,6 @@ import { bucketRange } from "../../../usage_api/period.ts";
 import { daysBetween, shiftDay } from "../../../usage_api/range.ts";
 import type { Series } from "../../../usage_api/series.ts";
 import { todayTexts } from "./today_texts.ts";
-
-/** Days of the chart, with today. */
-const chartDays = 30;
-
-/** The days of the chart. */
-export function chartRange(nowMs: number) {
-  const toDay = vietnamDay(nowMs);
-  return { fromDay: shiftDay(toDay, 1 - chartDays), toDay };
-}
 
 /** What the chart can show. */
 const views = ["earned", "bank"] as const;
@@ -33,6 +32,59 @@ export type MoneyView = typeof views[number];
 /** Reads the view of a query. */
 export function moneyView(text: string | undefined): MoneyView {
   return views.find((view) => view === text) ?? "earned";
+}
+
+/** How far back the chart can look: two spans have a bar for each day, the longest one for each month. */
+const spans = ["7d", "30d", "12m"] as const;
+
+/** One of them. */
+export type MoneySpan = typeof spans[number];
+
+/** Reads the span of a query. */
+export function moneySpan(text: string | undefined): MoneySpan {
+  return spans.find((span) => span === text) ?? "30d";
+}
+
+/** Days of a month before its first day, at most. */
+const daysOfYear = 365;
+
+/** The days of a chart, with today. */
+export function spanDays(span: MoneySpan, nowMs: number): DayRange {
+  const toDay = vietnamDay(nowMs);
+  switch (span) {
+    case "7d":
+      return { fromDay: shiftDay(toDay, -6), toDay };
+    case "30d":
+      return { fromDay: shiftDay(toDay, -29), toDay };
+    case "12m": {
+      // The month after this one of a year ago is the first of twelve, with this one as the last.
+      const month = shiftDay(`${toDay.slice(0, 7)}-01`, -daysOfYear + 31).slice(0, 7);
+      return { fromDay: `${month}-01`, toDay };
+    }
+  }
+}
+
+/** What the chart is made of: what calls earned by day, and what top-ups brought. */
+export interface MoneyByDay {
+  readonly span: MoneySpan;
+  readonly margins: Pick<Margins, "by">;
+  readonly creditedByDay: ReadonlyMap<string, bigint>;
+  readonly isPartial: boolean;
+}
+
+/** Reads the year before a moment: a longer scan than that of the page, so only for those who ask. */
+export async function readYear(kv: KeyValueStore, nowMs: number): Promise<MoneyByDay> {
+  const range = spanDays("12m", nowMs);
+  const [margins, credited] = await Promise.all([
+    readMargins(kv, range),
+    readCredited(kv, vietnamDayStartMs(range.fromDay)),
+  ]);
+  return {
+    span: "12m",
+    margins,
+    creditedByDay: credited.byDay,
+    isPartial: margins.isPartial || credited.partial,
+  };
 }
 
 /** What the card shows, all of the same moment. */
@@ -77,76 +129,126 @@ export function MoneyFigures({ money, locale }: { money: MoneyOfMonth; locale: L
 
 const vndOf = (microVnd: bigint) => Number(microVnd) / 1e6;
 
+/** The days that one bar stands for: one, or those of a month. */
+function daysOfBars({ span }: MoneyByDay, nowMs: number) {
+  const { fromDay, toDay } = spanDays(span, nowMs);
+  const days = daysBetween(fromDay, toDay);
+  return span === "12m"
+    ? { grain: "month" as const, bars: [...Map.groupBy(days, (day) => day.slice(0, 7))] }
+    : { grain: "day" as const, bars: days.map((day): [string, string[]] => [day, [day]]) };
+}
+
 /** A loss is a negative part: the bar of the costs then stands above what was charged. */
-function earnedStacks(
-  { figures, margins: { by } }: MoneyOfMonth,
-  days: readonly string[],
-  locale: Locale,
-): Series["stacks"] {
+function earnedStacks(sums: readonly MarginSum[], locale: Locale): Series["stacks"] {
   const t = todayTexts[locale];
-  const sums = days.map((day) => by.day.get(day) ?? noMargin);
-  const margins = sums.map((sum) => marginMicroVnd(sum) ?? 0n);
-  const unknown = days.map((day, at) => {
-    const left = (figures.revenueByDay.get(day) ?? 0n) - sums[at]!.costMicroVnd - margins[at]!;
-    return left > 0n ? left : 0n;
-  });
+  const unknown = (sum: MarginSum) => sum.revenueMicroVnd - sum.knownRevenueMicroVnd;
   const stacks = [
     { name: t.costs, values: sums.map(({ costMicroVnd }) => vndOf(costMicroVnd)) },
-    { name: t.margins, values: margins.map(vndOf) },
-    { name: t.unknown, values: unknown.map(vndOf) },
+    { name: t.margins, values: sums.map((sum) => vndOf(marginMicroVnd(sum) ?? 0n)) },
+    { name: t.unknown, values: sums.map((sum) => vndOf(unknown(sum))) },
   ];
   const used = stacks.filter(({ values }) => values.some((value) => value !== 0));
   return used.length === 0 ? stacks.slice(0, 1) : used;
 }
 
-function seriesOf(money: MoneyOfMonth, view: MoneyView, locale: Locale) {
-  const { figures, nowMs } = money;
-  const { fromDay, toDay } = chartRange(nowMs);
-  const days = daysBetween(fromDay, toDay);
-  const stacks = view === "earned" ? earnedStacks(money, days, locale) : [{
-    name: todayTexts[locale].received,
-    values: days.map((day) => vndOf(figures.creditedByDay.get(day) ?? 0n)),
-  }];
+function shareOf(sum: MarginSum): number | undefined {
+  const basisPoints = marginBasisPoints(sum);
+  return basisPoints === undefined ? undefined : basisPoints / 10_000;
+}
+
+/** The bars of a chart, and the line of the margin's share where costs are known. */
+function drawnMoney(money: MoneyByDay, view: MoneyView, nowMs: number, locale: Locale) {
+  const t = todayTexts[locale];
+  const { grain, bars } = daysOfBars(money, nowMs);
+  const buckets = bars.flatMap(([id]) => bucketRange(id) ?? []);
+  if (view === "bank") {
+    const received = bars.map(([, days]) =>
+      vndOf(days.reduce((sum, day) => sum + (money.creditedByDay.get(day) ?? 0n), 0n))
+    );
+    const series = {
+      metric: "cost" as const,
+      buckets,
+      stacks: [{ name: t.received, values: received }],
+    };
+    return { series, grain, share: undefined };
+  }
+  const of = (days: readonly string[]) =>
+    sumOfMargins(days.flatMap((day) => money.margins.by.day.get(day) ?? []));
+  const sums = bars.map(([, days]) => of(days));
+  const whole = shareOf(sumOfMargins(sums));
   return {
-    metric: "cost" as const,
-    buckets: days.flatMap((day) => bucketRange(day) ?? []),
-    stacks,
+    series: { metric: "cost" as const, buckets, stacks: earnedStacks(sums, locale) },
+    grain,
+    share: whole === undefined
+      ? undefined
+      : { name: t.marginShare, parts: sums.map(shareOf), whole },
   };
 }
 
-/** The chart of the last 30 days: costs and margin, or what the bank brought. */
-export function MoneyCard({ money, view, locale }: {
-  money: MoneyOfMonth;
+/** Links of which one is where the page is. */
+function Chips<One extends string>({ label, all, chosen, nameOf, hrefOf }: {
+  label: string;
+  all: readonly One[];
+  chosen: One;
+  nameOf: (one: One) => string;
+  hrefOf: (one: One) => string;
+}) {
+  return (
+    <nav class="chips" aria-label={label}>
+      {all.map((one) => (
+        <a href={hrefOf(one)} aria-current={one === chosen ? "true" : undefined}>{nameOf(one)}</a>
+      ))}
+    </nav>
+  );
+}
+
+/** The address of the page with another chart; what is usual is not named. */
+function chartPath(view: MoneyView, span: MoneySpan): string {
+  const query = new URLSearchParams({
+    ...view !== "earned" && { money: view },
+    ...span !== "30d" && { span },
+  });
+  return query.size === 0 ? "/operator" : `/operator?${query}`;
+}
+
+/** The chart: costs and margin with its share, or what the bank brought. */
+export function MoneyCard({ money, view, nowMs, locale }: {
+  money: MoneyByDay;
   view: MoneyView;
+  nowMs: number;
   locale: Locale;
 }) {
   const t = todayTexts[locale];
-  const label = view === "earned" ? t.earnedLabel : t.bankLabel;
+  const { span } = money;
   return (
     <Card
-      title={t.money}
+      title={t.money[span]}
       actions={
         <>
-          <nav class="chips" aria-label={t.viewsLabel}>
-            {views.map((one) => (
-              <a
-                href={one === "earned" ? "/operator" : `/operator?money=${one}`}
-                aria-current={one === view ? "true" : undefined}
-              >
-                {t.views[one]}
-              </a>
-            ))}
-          </nav>
+          <Chips
+            label={t.viewsLabel}
+            all={views}
+            chosen={view}
+            nameOf={(one) => t.views[one]}
+            hrefOf={(one) => chartPath(one, span)}
+          />
+          <Chips
+            label={t.spansLabel}
+            all={spans}
+            chosen={span}
+            nameOf={(one) => t.spans[one]}
+            hrefOf={(one) => chartPath(view, one)}
+          />
           <a href="/operator/margins?period=30d&by=day">{t.allMargins}</a>
         </>
       }
     >
       <SeriesChart
-        series={seriesOf(money, view, locale)}
-        grain="day"
-        label={label}
+        {...drawnMoney(money, view, nowMs, locale)}
+        label={view === "earned" ? t.earnedLabel : t.bankLabel}
         locale={locale}
       />
+      {money.isPartial && <p class="muted">{t.partial}</p>}
     </Card>
   );
 }

@@ -33,11 +33,14 @@ import { countWaiting, readWaiting } from "../base/waiting.ts";
 import { serviceTexts } from "../service/service_texts.ts";
 import { AlarmsCard, type KnownTrouble, readTrouble } from "./alarms.tsx";
 import {
-  chartRange,
+  type MoneyByDay,
   MoneyCard,
   MoneyFigures,
   type MoneyOfMonth,
+  moneySpan,
   moneyView,
+  readYear,
+  spanDays,
 } from "./money_card.tsx";
 import { ProvidersCard, type ProvidersHealth, readProvidersHealth } from "./provider_health.tsx";
 import { todayTexts } from "./today_texts.ts";
@@ -64,7 +67,7 @@ function keptScan(deps: OperatorDeps): Scan {
       const nowMs = deps.clock.nowMs();
       const [figures, margins, traffic, providers, trouble] = await Promise.all([
         readOperatorFigures(deps.kv, nowMs),
-        readMargins(deps.kv, chartRange(nowMs)),
+        readMargins(deps.kv, spanDays("30d", nowMs)),
         readTraffic(deps, nowMs),
         readProvidersHealth(deps, nowMs),
         readTrouble(deps, nowMs),
@@ -73,14 +76,29 @@ function keptScan(deps: OperatorDeps): Scan {
     });
 }
 
-async function todayPage(c: OperatorContext, deps: OperatorDeps, scan: Scan, proof?: Proof) {
+/** The page's scans, each kept for a while; the one of a year is made for those who ask for it. */
+interface KeptScans {
+  readonly today: Scan;
+  readonly year: () => Promise<MoneyByDay>;
+}
+
+function keptYear({ kv, clock }: OperatorDeps): KeptScans["year"] {
+  const kept = keptFor<MoneyByDay>({ clock, keptMs: figuresKeptMs, most: 1 });
+  return () => kept("year", () => readYear(kv, clock.nowMs()));
+}
+
+async function todayPage(c: OperatorContext, deps: OperatorDeps, scans: KeptScans, proof?: Proof) {
   const visitor = c.get("visitor");
   const { locale } = visitor;
   const t = todayTexts[locale];
-  const [{ money, traffic, providers, trouble }, waiting] = await Promise.all([
-    scan(),
+  const span = moneySpan(c.req.query("span"));
+  const [{ money, traffic, providers, trouble }, year, waiting] = await Promise.all([
+    scans.today(),
+    span === "12m" ? scans.year() : undefined,
     readWaiting(deps),
   ]);
+  const shown = year ??
+    { ...money, span, creditedByDay: money.figures.creditedByDay, isPartial: false };
   const verified = trouble.books.verified.daily;
   return await renderOperatorPage(
     c,
@@ -107,7 +125,12 @@ async function todayPage(c: OperatorContext, deps: OperatorDeps, scan: Scan, pro
       <div class="today">
         <div>
           <TodoList waiting={waiting} locale={locale} />
-          <MoneyCard money={money} view={moneyView(c.req.query("money"))} locale={locale} />
+          <MoneyCard
+            money={shown}
+            view={moneyView(c.req.query("money"))}
+            nowMs={money.nowMs}
+            locale={locale}
+          />
         </div>
         <div>
           <ProvidersCard health={providers} reports={deps.routes()} locale={locale} />
@@ -183,10 +206,10 @@ function ProofNotice({ proof, locale }: { proof: Proof; locale: Locale }) {
 /** Registers the page of today. */
 function createOverviewPages(deps: OperatorDeps): Hono<DashboardEnv> {
   const app = new Hono<DashboardEnv>();
-  const scan = keptScan(deps);
-  app.get("/operator", (c) => todayPage(c, deps, scan));
+  const scans: KeptScans = { today: keptScan(deps), year: keptYear(deps) };
+  app.get("/operator", (c) => todayPage(c, deps, scans));
   app.post("/operator/verify", async (c) => {
-    return await todayPage(c, deps, scan, await prove(deps));
+    return await todayPage(c, deps, scans, await prove(deps));
   });
   return app;
 }

@@ -42,7 +42,7 @@ export const serviceTexts = defineTexts({
     enable: "Enable",
     drain: "Drain",
     disable: "Disable",
-    states: { enabled: "On", disabled: "Off", draining: "Draining" },
+    states: { enabled: "On", failing: "Failing", disabled: "Off", draining: "Draining" },
     breaker: { closed: "healthy", open: "resting", half_open: "on trial" } as Readonly<
       Record<string, string>
     >,
@@ -78,7 +78,7 @@ export const serviceTexts = defineTexts({
     enable: "Bật",
     drain: "Rút dần",
     disable: "Tắt",
-    states: { enabled: "Bật", disabled: "Tắt", draining: "Đang rút" },
+    states: { enabled: "Bật", failing: "Đang lỗi", disabled: "Tắt", draining: "Đang rút" },
     breaker: { closed: "tốt", open: "đang nghỉ", half_open: "thử lại" },
   },
 });

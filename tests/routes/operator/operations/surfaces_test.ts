@@ -23,8 +23,8 @@ const watched = { none: "metrics and alerts say that there is something to do" }
 const calledWhenNeeded = { none: "for programs that read only what they compare" };
 
 const surfaces: Readonly<Record<OperationName, Surfaces>> = {
-  "routes.list": { commands: running, page: "/operator/service" },
-  "routes.switch": { commands: running, page: "/operator/service/route" },
+  "routes.list": { commands: running, page: "/operator/routes" },
+  "routes.switch": { commands: running, page: "/operator/routes/switch" },
   "claims.list": {
     commands: { none: "a report for pages and programs" },
     page: "/operator/claims",

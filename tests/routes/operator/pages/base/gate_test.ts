@@ -20,6 +20,7 @@ const paths = [
   "/operator/approvals",
   "/operator/invoices",
   "/operator/service",
+  "/operator/routes",
   "/operator/audit",
   "/operator/notices/sepay/1",
 ];
@@ -30,7 +31,7 @@ const acts = [
   "/operator/bank/check",
   "/operator/invoices/export",
   "/operator/service/maintenance",
-  "/operator/service/route",
+  "/operator/routes/switch",
   "/operator/notices/sepay/1/assign",
   "/operator/notices/sepay/1/resolve",
   "/operator/approvals/apr_1/approve",

@@ -22,6 +22,11 @@ function card(text: string, title: string): string {
   return plain(text.slice(at, text.indexOf("</section>", at)));
 }
 
+/** What the chart of a page draws. */
+function chartOf(text: string) {
+  return JSON.parse(/data-chart="([^"]+)"/.exec(text)?.[1]?.replaceAll("&quot;", '"') ?? "{}");
+}
+
 /** Runs with an engine beside that of the pages. */
 async function withWallet(
   { world: { kv, nowMs } }: OperatorWorld,
@@ -52,9 +57,9 @@ Deno.test("money of today and of 30 days has its costs and its margin, and the b
         nowMs: world.nowMs,
         calls: 59,
       }));
-    const { text } = await (await operator("staff")).get("/operator");
-    const charted = /data-chart="([^"]+)"/.exec(text)?.[1]?.replaceAll("&quot;", '"') ?? "{}";
-    const { stacks, short } = JSON.parse(charted);
+    const staff = await operator("staff");
+    const { text } = await staff.get("/operator");
+    const { stacks, short, share } = chartOf(text);
     assertEquals(short.length, 30);
     assertEquals(stacks.map(({ name }: { name: string }) => name), [
       "Provider cost",
@@ -69,8 +74,27 @@ Deno.test("money of today and of 30 days has its costs and its margin, and the b
       Number(charged[1]?.replaceAll(",", "")),
     );
     assert(costs.some((cost: number) => cost > 0) && sumOf(margins) > 0);
-    const bank = await (await operator("second")).get("/operator?money=bank");
-    assertMatch(bank.text, /Topped up<span class="muted">₫200,000/);
+    assertEquals(
+      share.parts,
+      costs.map((cost: number, at: number) =>
+        cost === 0 ? null : Math.trunc(margins[at] / (cost + margins[at]) * 10_000) / 10_000
+      ),
+    );
+    const barsOf = async (span: string) =>
+      chartOf((await staff.get(`/operator?span=${span}`)).text);
+    const week = await barsOf("7d");
+    assertEquals(week.stacks[0].values, costs.slice(-7));
+    const year = await barsOf("12m");
+    assertEquals([year.short.length, year.short.at(-1)], [12, "Nov 2026"]);
+    assertEquals(Math.round(sumOf(year.stacks[0].values)), Math.round(sumOf(costs)));
+    const customer = await staff.get(`/operator/accounts/${ann.id}`);
+    assertMatch(plain(customer.text), /margin ₫[\d,]+, \d+ %/);
+    const second = await operator("second");
+    for (const span of ["30d", "12m"]) {
+      const bank = await second.get(`/operator?money=bank&span=${span}`);
+      assertMatch(bank.text, /Topped up<span class="muted">₫200,000/);
+      assertEquals(chartOf(bank.text).share, undefined);
+    }
   }, { catalog: costedCatalog() }));
 
 Deno.test("providers are judged by the attempts of the last hour, not by mistakes of callers", () =>
@@ -117,6 +141,7 @@ Deno.test("a resting route, books with problems and the last errors are seen at 
     assertMatch(card(text, "Providers, last hour"), /north\s+resting/);
     assertMatch(card(text, "To do first"), /1 route out of service\s+general-1: general-1\/north/);
     assertMatch(card(text, "Alarms"), /The books have 2 problems/);
+    assertMatch(plain(text), /Books do not agree:\s+20 Nov 2026/);
     assertMatch(
       card(text, "Last errors"),
       /402\s+insufficient_balance\s+ann@example\.com/,
