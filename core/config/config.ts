@@ -95,6 +95,8 @@ export interface Config {
   readonly mail: MailSettings;
   /** The support contact for customers; undefined: pages and mails name none. */
   readonly support: SupportContact | undefined;
+  /** Who runs the service, with tax code and address as the law asks; undefined: the pages do not say it. */
+  readonly company: string | undefined;
   /** Folder of the pages that the operator supplies; undefined: there are none. */
   readonly pagesFolder: string | undefined;
   /** Bearer secret of `/operator/*` JSON and `/metrics`; undefined = those are off. */
@@ -257,6 +259,7 @@ export function readConfig(
       operatorKey: values.GATEWAY_OPERATOR_KEY,
       mail: values.MAIL_URL,
       support: values.GATEWAY_SUPPORT,
+      company: values.GATEWAY_COMPANY,
       pagesFolder: values.GATEWAY_PAGES,
       clientAddressHeader: values.GATEWAY_CLIENT_ADDRESS_HEADER,
       topup: topup.settings,

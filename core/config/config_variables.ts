@@ -125,6 +125,9 @@ const operators = z.string().transform((text, context) => {
   return addresses;
 });
 
+/** Characters of the company in the footer: name, tax code and address take half. */
+const maxCompanyChars = 300;
+
 const variablesSchema = z.object({
   PORT: wholeNumber(0, 65_535).default(8787),
   HOST: z.string().trim().default("127.0.0.1"),
@@ -139,6 +142,7 @@ const variablesSchema = z.object({
   GATEWAY_CLIENT_ADDRESS_HEADER: z.string()
     .regex(/^[a-z0-9-]+$/, "must be a lower-case header name").optional(),
   GATEWAY_SUPPORT: support.optional(),
+  GATEWAY_COMPANY: z.string().trim().min(1).max(maxCompanyChars).optional(),
   GATEWAY_PAGES: z.string().trim().min(1).optional(),
   GATEWAY_QUEUE: z.enum(["on", "off"], { error: "must be on or off" }).optional(),
   GATEWAY_HTTP_SERVER: z.enum(["own", "runtime"], { error: "must be own or runtime" }).optional(),

@@ -13,6 +13,7 @@ const startPackages: Readonly<Record<string, string>> = {
   "@picocss/pico": "the style sheet of the pages",
   "aws4fetch": "request signatures of AWS",
   "gpt-tokenizer": "token counts for estimates and reservations",
+  "highlight.js": "colours of the code on the pages",
   "hono": "routing, middleware and the JSX of the pages",
   "htmx.org": "partial updates of the pages in the browser",
   "hyparquet": "the types and codes of Parquet that hyparquet-writer depends on",

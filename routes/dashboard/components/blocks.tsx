@@ -150,16 +150,6 @@ export function CopyRow({ label, value, shown, locale }: {
   );
 }
 
-/** A block of code with a copy button. */
-export function CodeBlock({ code, what, locale }: { code: string; what: string; locale: Locale }) {
-  return (
-    <div class="code-block">
-      <pre tabindex={0} role="region" aria-label={what}><code>{code}</code></pre>
-      <CopyButton text={code} what={what} locale={locale} />
-    </div>
-  );
-}
-
 /**
  * A time in the form of the language; its title has milliseconds, in the same time zone. In lists (`relative`) `app.js`
  * says how long ago a recent one was, and moves the exact one into the title.

@@ -9,6 +9,7 @@
  */
 export * from "./blocks.tsx";
 export * from "./chart.tsx";
+export * from "./code_block.tsx";
 export * from "./data_table.tsx";
 export * from "./form.tsx";
 export * from "../page/icons.tsx";

@@ -27,7 +27,7 @@ function Footer({ visitor, app }: { visitor: Visitor; app: boolean }) {
   return (
     <footer class="foot">
       <p>
-        {t.footer}
+        {visitor.company ?? t.footer}
         {visitor.support !== undefined && (
           <>
             {" "}

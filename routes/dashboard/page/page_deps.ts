@@ -19,6 +19,8 @@ export interface PageDeps {
   readonly spendGranted?: SpendGranted | undefined;
   /** The support contact. Absent: no page names one. */
   readonly support?: SupportContact | undefined;
+  /** Who runs the service. Absent: no page says it. */
+  readonly company?: string | undefined;
   /** The pages that the operator supplies. Absent: none. */
   readonly suppliedPages?: SuppliedPages | undefined;
   /** Returns the operator's message about the current maintenance, if there is one. */

@@ -1,12 +1,12 @@
 /**
- * Reads the pages that the operator supplies: terms, privacy and a changelog, as Markdown files in one folder.
+ * Reads the pages that the operator supplies: terms, privacy, contact and a changelog, as Markdown files in one folder.
  *
  * They are read once, when the pages are loaded: a change is shown after a restart.
  */
 import { type Locale, locales } from "../text/i18n.ts";
 
 /** The pages, by the name of their file and of their path. */
-export const suppliedNames = ["terms", "privacy", "changelog"] as const;
+export const suppliedNames = ["terms", "privacy", "contact", "changelog"] as const;
 
 /** The name of a page. */
 export type SuppliedName = typeof suppliedNames[number];

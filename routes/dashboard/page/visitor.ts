@@ -43,6 +43,8 @@ export interface Visitor {
   readonly suppliedPages: readonly SuppliedName[];
   /** The support contact; pages show it with `AskSupport`. */
   readonly support: SupportContact | undefined;
+  /** Who runs the service, for the footer. */
+  readonly company: string | undefined;
 }
 
 /** The Hono environment of all pages. */

@@ -185,6 +185,7 @@ export function identifyVisitor(
       sandbox: deps.sandbox,
       suppliedPages,
       support: deps.support,
+      company: deps.company,
       maintenance: deps.maintenance?.(),
     });
   }

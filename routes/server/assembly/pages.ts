@@ -101,6 +101,7 @@ export function createPages(
     operators: config.operators,
     sandbox: config.mode === "sandbox",
     support: config.support,
+    company: config.company,
     suppliedPages,
     maintenance: () => control.switches.maintenance?.message,
   };

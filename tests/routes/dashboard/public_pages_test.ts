@@ -1,3 +1,4 @@
+import { noteVerification } from "../../../kv/services/verify/last_verification.ts";
 import { Hono } from "hono";
 import type { DashboardEnv } from "../../../routes/dashboard/mod.ts";
 import { operatorPages } from "../../../routes/operator/pages/operator_pages.ts";
@@ -45,6 +46,29 @@ Deno.test("visitors see the landing page, and every link of it leads somewhere",
   const links = new Set([...text.matchAll(/<a [^>]*href="(\/[^"#]*)"/g)].map(([, href]) => href!));
   assert(links.size >= 5, [...links].join());
   for (const link of links) assertEquals((await browser.get(link)).status, 200, link);
+});
+
+Deno.test("the landing page says that the books agree only if they do", async () => {
+  for (const [problems, isSaid] of [[0, true], [1, false]] as const) {
+    await using world = await openDashboardWorld();
+    await noteVerification(world.kv, false, { atMs: world.time.nowMs(), problems });
+    const { text } = await world.browser().get("/");
+    assertEquals(text.includes("The books agree"), isSaid);
+  }
+});
+
+Deno.test("code has the colours of its language and is copied as it is; values and texts have none", async () => {
+  await using world = await openDashboardWorld();
+  const { text } = await world.browser().get("/docs/quickstart");
+  const blocks = text.split('class="code-block"').slice(1);
+  assertEquals(blocks.length, 3);
+  for (const block of blocks) {
+    const shown = /<code>([\s\S]*?)<\/code>/.exec(block)?.[1] ?? "";
+    const copied = /data-copy="([\s\S]*?)"/.exec(block)?.[1] ?? "";
+    assert(shown.includes('class="hljs-string"'), shown);
+    const plain = (html: string) => html.replaceAll(/<[^>]+>/g, "").replaceAll("&#x27;", "&#39;");
+    assertEquals(plain(shown), plain(copied));
+  }
 });
 
 Deno.test("every link of the navigation leads to a page", async () => {

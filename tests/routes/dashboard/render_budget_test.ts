@@ -16,6 +16,7 @@ const visitor: Visitor = {
   announcements: [],
   suppliedPages: [],
   support: undefined,
+  company: undefined,
 };
 
 Deno.test("4,000 pages for one address are 600 renders, other addresses and later pages are served", async () => {

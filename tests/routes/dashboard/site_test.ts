@@ -51,7 +51,9 @@ Deno.test("texts of the operator become pages, in the language where there is on
     );
     await Deno.writeTextFile(`${folder}/privacy.vi.md`, "# Riêng tư\n\n[x](javascript:alert(1))\n");
     await using world = await openDashboardWorld();
-    const app = createDashboard({ ...world.deps, suppliedPages: readSuppliedPages(folder) });
+    const company = "Một Hai Ba Co., Ltd. · Tax code 0100000000 · <Hà Nội>";
+    const suppliedPages = readSuppliedPages(folder);
+    const app = createDashboard({ ...world.deps, suppliedPages, company });
     const get = async (path: string, language: string) =>
       await (await app.request(path, { headers: { "accept-language": language } })).text();
     const terms = await get("/terms", "vi");
@@ -64,6 +66,7 @@ Deno.test("texts of the operator become pages, in the language where there is on
     assertStringIncludes(await get("/sitemap.xml", "en"), "/privacy</loc>");
     const foot = /<footer[\s\S]*<\/footer>/.exec(await get("/", "en"))![0];
     assert(foot.includes('href="/terms"') && !foot.includes('href="/changelog"'));
+    assertStringIncludes(foot, "Một Hai Ba Co., Ltd. · Tax code 0100000000 · &lt;Hà Nội&gt;");
     assertEquals((await app.request("/changelog")).status, 404);
   } finally {
     await Deno.remove(folder, { recursive: true });

@@ -6,6 +6,8 @@ import type { Locale } from "../../text/i18n.ts";
 export interface CodeTab {
   readonly name: string;
   readonly code: string;
+  /** The language of the code, where it is not the name of the tab. */
+  readonly language?: string;
 }
 
 /** The tabs; the first is chosen. At most six, which is what the style sheet knows. */
@@ -22,9 +24,9 @@ export function CodeTabs({ tabs, label, locale }: {
           <label for={`tab-${index}`}>{name}</label>
         </>
       ))}
-      {tabs.map(({ name, code }) => (
+      {tabs.map(({ name, code, language = name }) => (
         <div class="tab-panel">
-          <CodeBlock code={code} what={name} locale={locale} />
+          <CodeBlock code={code} name={language} what={name} locale={locale} />
         </div>
       ))}
     </div>

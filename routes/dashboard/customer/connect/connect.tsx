@@ -65,7 +65,12 @@ export function RecipeList({ facts, withSdks, locale }: {
           {code.map((part) => (
             <div class="snippet">
               <h3>{part.name}</h3>
-              <CodeBlock code={part.code} what={`${name}: ${part.name}`} locale={locale} />
+              <CodeBlock
+                code={part.code}
+                name={part.name}
+                what={`${name}: ${part.name}`}
+                locale={locale}
+              />
             </div>
           ))}
         </details>
@@ -133,7 +138,7 @@ function SnippetCard({ title, list, locale }: {
       {list.map(({ name, code }) => (
         <div class="snippet">
           <h3>{name}</h3>
-          <CodeBlock code={code} what={`${title}: ${name}`} locale={locale} />
+          <CodeBlock code={code} name={name} what={`${title}: ${name}`} locale={locale} />
         </div>
       ))}
     </Card>

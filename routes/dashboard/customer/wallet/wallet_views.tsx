@@ -199,7 +199,7 @@ export function NoTopUp({ visitor, email }: { visitor: Visitor; email: string })
     return (
       <Card title={t.playMoney}>
         <p>{t.playMoneyText}</p>
-        <CodeBlock code={command} what={t.playMoney} locale={locale} />
+        <CodeBlock code={command} name="Shell" what={t.playMoney} locale={locale} />
       </Card>
     );
   }

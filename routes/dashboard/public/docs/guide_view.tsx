@@ -51,7 +51,7 @@ function Section({ section, locale }: { section: GuideSection; locale: Locale })
       {section.code?.map(({ name, code }) => (
         <div class="snippet">
           <h3>{name}</h3>
-          <CodeBlock code={code} what={`${section.title}: ${name}`} locale={locale} />
+          <CodeBlock code={code} name={name} what={`${section.title}: ${name}`} locale={locale} />
         </div>
       ))}
     </section>

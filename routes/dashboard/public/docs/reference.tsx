@@ -209,6 +209,7 @@ export function OperationView(props: OperationProps) {
       <div class="snippet">
         <CodeBlock
           code={curlOf(props, server)}
+          name="curl"
           what={`${t.example}: ${summary}`}
           locale={locale}
         />

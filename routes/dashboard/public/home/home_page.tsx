@@ -13,6 +13,11 @@ import { Card, chartAssets, Icon } from "../../components/mod.ts";
 import type { DashboardDeps } from "../../page/deps.ts";
 import { defineTexts, type Locale } from "../../text/i18n.ts";
 import { renderPage } from "../../frame/layout.tsx";
+import {
+  type BooksState,
+  readBooksState,
+} from "../../../../kv/services/verify/last_verification.ts";
+import { keptFor } from "../../../usage_api/range.ts";
 import { PublicHistory } from "../status/history_strip.tsx";
 import type { DashboardEnv } from "../../page/visitor.ts";
 import { landingPage } from "./landing.tsx";
@@ -143,12 +148,17 @@ async function overviewPage(c: Context<DashboardEnv>, deps: DashboardDeps, accou
   );
 }
 
+/** Milliseconds for which the state of the books is kept: strangers ask for it, and it changes once a day. */
+const booksKeptMs = 60_000;
+
 function createHomePage(deps: DashboardDeps): Hono<DashboardEnv> {
   const history = new PublicHistory(deps);
+  const kept = keptFor<BooksState>({ clock: deps.clock, keptMs: booksKeptMs, most: 1 });
+  const books = () => kept("books", () => readBooksState(deps.kv));
   return new Hono<DashboardEnv>().get("/", (c) => {
     const { signedIn } = c.get("visitor");
     return signedIn === undefined
-      ? landingPage(c, deps, history)
+      ? landingPage(c, deps, history, books)
       : overviewPage(c, deps, signedIn.account.id);
   });
 }

@@ -6,16 +6,29 @@ import {
   type BadgeTone,
   type Column,
   DataTable,
+  Icon,
   Money,
   SelectField,
+  Stat,
+  Stats,
   TextField,
+  Time,
 } from "../../components/mod.ts";
 import { keyPlaceholder, recipes, snippets } from "../../customer/connect/recipes.ts";
 import type { DashboardDeps, ModelStatus } from "../../page/deps.ts";
 import { defineTexts, type Locale } from "../../text/i18n.ts";
 import { renderPage } from "../../frame/layout.tsx";
 import { priceLines } from "../../text/model_prices.ts";
-import { historyOf, HistoryStrip, type PublicHistory } from "../status/history_strip.tsx";
+import {
+  formatShare,
+  type HistoryDay,
+  historyOf,
+  HistoryStrip,
+  type PublicHistory,
+  uptimeOf,
+} from "../status/history_strip.tsx";
+import type { BooksState } from "../../../../kv/services/verify/last_verification.ts";
+import { formatCount } from "../../text/format.ts";
 import type { DashboardEnv } from "../../page/visitor.ts";
 import { Bill } from "../../customer/usage/receipt_bill.tsx";
 import { type CodeTab, CodeTabs } from "../../customer/connect/code_tabs.tsx";
@@ -258,7 +271,11 @@ function codeTabs({ baseUrl, catalog }: DashboardDeps): CodeTab[] {
   const sdks = snippets(facts.baseUrl, facts.model).chat;
   const tools = recipes({ ...facts, key: keyPlaceholder })
     .filter(({ name }) => name === "Claude Code" || name === "Codex")
-    .map(({ name, code }) => ({ name, code: code.map((part) => part.code).join("\n\n") }));
+    .map(({ name, code }) => ({
+      name,
+      code: code.map((part) => part.code).join("\n\n"),
+      language: code[0]?.name ?? name,
+    }));
   return [...sdks, ...tools];
 }
 
@@ -364,6 +381,45 @@ function Prices({ deps, locale }: PartProps) {
 /** Tokens of the call whose receipt is shown: a turn of an agent with most of its prompt cached. */
 const sampleUsage = { input: 1_179, cacheRead: 18_400, cacheWrite: 0, output: 880, reasoning: 0 };
 
+/** What can be checked: the models, the share of answered calls, and that the books agree. */
+function Facts({ deps, days, books, locale }: PartProps & {
+  readonly days: readonly HistoryDay[];
+  readonly books: BooksState;
+}) {
+  const t = landingTexts[locale].facts;
+  const answered = uptimeOf(days);
+  const { daily } = books.verified;
+  // A service that nobody has called yet has nothing to show but its models, which the page lists below.
+  if (answered === undefined && daily?.problems !== 0) return null;
+  return (
+    <Stats>
+      <Stat label={t.modelsNote} note={<a href="/models">{t.all}</a>}>
+        {t.models(formatCount(deps.catalog.models.length, locale))}
+      </Stat>
+      {answered !== undefined && (
+        <Stat
+          label={t.answered}
+          note={<a href="/status">{landingTexts[locale].status}</a>}
+        >
+          {formatShare(answered, locale)}
+        </Stat>
+      )}
+      {daily?.problems === 0 && (
+        <Stat
+          label={t.verifiedNote}
+          note={
+            <>
+              <Time atMs={daily.atMs} locale={locale} /> · <a href="/docs/billing">{t.how}</a>
+            </>
+          }
+        >
+          {t.verified}
+        </Stat>
+      )}
+    </Stats>
+  );
+}
+
 /** The bill of one call at the prices of today; nothing where no model is priced by the token. */
 function SampleReceipt({ catalog, locale }: { catalog: Catalog; locale: Locale }) {
   const t = landingTexts[locale];
@@ -382,14 +438,27 @@ function SampleReceipt({ catalog, locale }: { catalog: Catalog; locale: Locale }
     shortfallMicroVnd: 0n,
   } as const;
   return (
-    <section class="landing-section">
-      <h2>{t.receipt}</h2>
-      <p class="muted">{t.receiptLead(model.displayName)}</p>
-      <div class="card">
-        <Bill receipt={receipt} refund={undefined} locale={locale} />
+    <section class="landing-section beside">
+      <div>
+        <h2>{t.receipt}</h2>
+        <p class="muted">{t.receiptLead}</p>
+        <ul class="checks">
+          {t.receiptPoints.map(({ title, text }) => (
+            <li>
+              <Icon name="check" />
+              <span>
+                <strong>{title}</strong> {text}
+              </span>
+            </li>
+          ))}
+        </ul>
         <p>
-          <a href="/status">{t.status}</a> · <a href="/docs/billing">{t.billing}</a>
+          <a href="/docs/billing">{t.billing}</a>
         </p>
+      </div>
+      <div class="card">
+        <h3>{t.receiptOf(model.displayName)}</h3>
+        <Bill receipt={receipt} refund={undefined} locale={locale} />
       </div>
     </section>
   );
@@ -409,6 +478,7 @@ export async function landingPage(
   c: Context<DashboardEnv>,
   deps: DashboardDeps,
   history: PublicHistory,
+  books: () => Promise<BooksState>,
 ) {
   const { locale } = c.get("visitor");
   const t = landingTexts[locale];
@@ -418,6 +488,7 @@ export async function landingPage(
     { title: t.title, description: t.description, bare: true, styles: ["public.css"] },
     <div class="landing">
       <Hero deps={deps} locale={locale} />
+      <Facts deps={deps} days={days} books={await books()} locale={locale} />
       <Points deps={deps} locale={locale} />
       <Prices deps={deps} locale={locale} />
       <Calculator c={c} catalog={deps.catalog} locale={locale} />

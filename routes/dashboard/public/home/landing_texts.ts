@@ -1,4 +1,5 @@
 /** Texts of the landing page. */
+import { englishCount } from "../../text/format.ts";
 import { defineTexts } from "../../text/i18n.ts";
 
 export const landingTexts = defineTexts({
@@ -36,6 +37,15 @@ export const landingTexts = defineTexts({
       text: "Only metadata is kept. Prompts and answers are never stored and never logged.",
     },
     models: (count: number) => `${count} models`,
+    facts: {
+      models: (count: string) => englishCount(count, "model", "models"),
+      modelsNote: "text, image, speech, video",
+      answered: "of calls answered, 30 days",
+      verified: "The books agree",
+      verifiedNote: "every receipt, ledger line and wallet, verified",
+      all: "All",
+      how: "How",
+    },
     live: "Prices today",
     liveLead: "All prices in VND. No extra fees.",
     model: "Model",
@@ -43,9 +53,15 @@ export const landingTexts = defineTexts({
     status: "Status",
     statuses: { up: "Available", degraded: "Slow", down: "Down" },
     allModels: "All models and prices",
-    receipt: "What a receipt looks like",
-    receiptLead: (model: string) =>
-      `A call of ${model} at the prices of today. Every call has one, and the books are verified against all of them.`,
+    receipt: "Every call ends in a receipt",
+    receiptLead:
+      "We hold the maximum cost, then charge the actual. The receipt shows how the sum was made and every route that was tried. Receipts, statement and invoice agree to the last fraction of a đồng.",
+    receiptPoints: [
+      { title: "A failed call is free.", text: "No answer, no charge." },
+      { title: "Your data is yours.", text: "Prompts and answers are never stored." },
+      { title: "If a provider fails,", text: "the next route answers." },
+    ],
+    receiptOf: (model: string) => `${model}, at the prices of today`,
     billing: "How calls are charged",
     path: "Where every đồng goes",
     steps: [
@@ -130,6 +146,15 @@ export const landingTexts = defineTexts({
         "Chỉ lưu thông tin về lượt gọi. Câu hỏi và câu trả lời không bao giờ được lưu hay ghi lại.",
     },
     models: (count) => `${count} mô hình`,
+    facts: {
+      models: (count) => `${count} mô hình`,
+      modelsNote: "văn bản, hình ảnh, giọng nói, video",
+      answered: "lượt gọi được trả lời, 30 ngày",
+      verified: "Sổ sách khớp",
+      verifiedNote: "mọi biên nhận, bút toán và ví đã đối chiếu",
+      all: "Tất cả",
+      how: "Cách tính",
+    },
     live: "Giá hôm nay",
     liveLead: "Giá bằng VND, không thêm phí.",
     model: "Mô hình",
@@ -137,9 +162,15 @@ export const landingTexts = defineTexts({
     status: "Trạng thái",
     statuses: { up: "Sẵn sàng", degraded: "Chậm", down: "Ngừng" },
     allModels: "Mọi mô hình và giá",
-    receipt: "Biên nhận trông thế nào",
-    receiptLead: (model) =>
-      `Một lượt gọi ${model} theo giá hôm nay. Lượt gọi nào cũng có biên nhận, và sổ sách được đối chiếu với mọi biên nhận.`,
+    receipt: "Lượt gọi nào cũng có biên nhận",
+    receiptLead:
+      "Chúng tôi tạm giữ chi phí tối đa, rồi chỉ tính chi phí thực tế. Biên nhận ghi rõ cách tính và mọi tuyến đã thử. Biên nhận, sao kê và hoá đơn khớp đến phần lẻ cuối cùng của một đồng.",
+    receiptPoints: [
+      { title: "Lượt gọi lỗi không mất tiền.", text: "Không có câu trả lời thì không tính phí." },
+      { title: "Dữ liệu là của bạn.", text: "Câu hỏi và câu trả lời không bao giờ được lưu." },
+      { title: "Nếu nhà cung cấp gặp sự cố,", text: "tuyến kế tiếp sẽ trả lời." },
+    ],
+    receiptOf: (model) => `${model}, theo giá hôm nay`,
     billing: "Cách tính tiền",
     path: "Mỗi đồng đi đâu",
     steps: [

@@ -102,7 +102,7 @@ async function Call({ model, deps, locale }: PartProps) {
               locale={locale}
             />
           )
-          : <CodeBlock code={curl} what={t.code} locale={locale} />}
+          : <CodeBlock code={curl} name="curl" what={t.code} locale={locale} />}
       </Card>
     </>
   );

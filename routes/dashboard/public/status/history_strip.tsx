@@ -111,7 +111,7 @@ export function formatShare(share: number, locale: Locale): string {
 }
 
 /** The share of calls of all days that were answered; `undefined` if there were none. */
-function uptimeOf(days: readonly HistoryDay[]): number | undefined {
+export function uptimeOf(days: readonly HistoryDay[]): number | undefined {
   const calls = days.reduce((sum, { sum: day }) => sum + (day?.calls ?? 0), 0);
   const answered = days.reduce(
     (sum, { sum: day }) => sum + (day?.calls ?? 0) * (day?.uptime ?? 0),
