@@ -110,6 +110,7 @@ const notLookedAt: Readonly<Record<string, string>> = {
   "/assets/:file": "a file",
   "/invoices/:id/files/:fileId": "a download",
   "/changelog": "a text of the operator",
+  "/contact": "a text of the operator",
   "/favicon.ico": "a file",
   "/llms.txt": "a text",
   "/operator/bank/topups.csv": "a download",

@@ -28,6 +28,16 @@ export function accountByEmailKey(email: string): StoreKey {
   return ["account_by_email", email];
 }
 
+/** Selects the accounts whose address begins with a text, by address. */
+export function accountsByEmailStart(text: string): Deno.KvListSelector {
+  return { start: ["account_by_email", text], end: ["account_by_email", `${text}\uffff`] };
+}
+
+/** Returns the address of the key of an account by its address. */
+export function emailOfKey(key: Deno.KvKey): string {
+  return String(key[1]);
+}
+
 export function accountByIdentityKey(issuer: string, subject: string): StoreKey {
   return ["account_by_identity", issuer, subject];
 }

@@ -23,7 +23,9 @@ import {
   accountNotesKey,
   accountPasswordKey,
   accountsAfter,
+  accountsByEmailStart,
   accountsPrefix,
+  emailOfKey,
   invoiceProfileKey,
   invoiceSettingsKey,
   lowBalanceWatchKey,
@@ -179,6 +181,25 @@ export async function findAccountByEmail(
 ): Promise<Account | undefined> {
   const { value } = await kv.get<AccountId>(accountByEmailKey(email));
   return value === null ? undefined : await getAccount(kv, value);
+}
+
+/** An account, as a search by address finds it. */
+export interface FoundAccount {
+  readonly email: string;
+  readonly accountId: AccountId;
+}
+
+/** Finds accounts whose normalised e-mail address begins with a text, by address. */
+export async function findAccountsByEmailStart(
+  kv: KeyValueStore,
+  text: string,
+  limit: number,
+): Promise<FoundAccount[]> {
+  const found: FoundAccount[] = [];
+  for await (const { key, value } of kv.list<AccountId>(accountsByEmailStart(text), { limit })) {
+    found.push({ email: emailOfKey(key), accountId: value });
+  }
+  return found;
 }
 
 /** Finds an account by an identity at an OpenID provider. */

@@ -21,6 +21,11 @@ const cutTables = `document.querySelectorAll("main details").forEach((one) => on
   [...document.querySelectorAll(".table-frame")]
   .filter((frame) => frame.scrollWidth > frame.clientWidth + 1)
   .map((frame) => frame.getAttribute("aria-label") + ": " + frame.scrollWidth + " px in " + frame.clientWidth)`;
+/** What one can press, but not see: it is left of the screen, where no scrolling leads. */
+const offScreen = `[...document.querySelectorAll("main a, main button, main summary")]
+  .filter((one) => one.checkVisibility() && one.getBoundingClientRect().width > 1 &&
+    one.getBoundingClientRect().left < -1)
+  .map((one) => one.outerHTML.slice(0, 120))`;
 /** Up to here rows are cards. */
 const maxPhoneWidth = 599;
 const runAxe = `axe.run().then(({ violations }) => violations.flatMap(({ id, nodes }) =>
@@ -58,6 +63,8 @@ export async function problemsOf(page: Page, name: string): Promise<string[]> {
     const cut = await page.evaluate<string[]>(cutTables);
     problems.push(...cut.map((table) => `${name}: a table is wider than its frame: ${table}`));
   }
+  const hidden = await page.evaluate<string[]>(offScreen);
+  problems.push(...hidden.map((html) => `${name}: left of the screen: ${html}`));
   const blocked = await page.evaluate<string>("document.documentElement.dataset.violations ?? ''");
   if (blocked !== "") problems.push(`${name}: the policy stopped ${blocked}`);
   // The policy blocks foreign scripts; evaluation by the debugger is exempt from it.

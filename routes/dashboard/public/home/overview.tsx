@@ -283,9 +283,11 @@ export async function Activity({ c, deps, overview, locale }: {
         locale={locale}
       />
       <div class="columns">
-        <Card title={t.topModels}>
-          <TopModels rows={rows} locale={locale} />
-        </Card>
+        {rows.length > 0 && (
+          <Card title={t.topModels}>
+            <TopModels rows={rows} locale={locale} />
+          </Card>
+        )}
         <Card
           title={t.lastErrors}
           actions={<a href="/usage?period=7d&status=error">{t.allErrors}</a>}

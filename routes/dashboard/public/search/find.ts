@@ -2,7 +2,8 @@
 import type { Context } from "hono";
 import { parseId } from "../../../../core/lib/ids/ids.ts";
 import { foldVietnamese, parseOrderCode } from "../../../../core/trade/bank/order_code.ts";
-import { normaliseEmail } from "../../../../core/people/accounts/email_address.ts";
+import type { KeyValueStore } from "../../../../kv/engine/store/key_value_store.ts";
+import { findAccountsByEmailStart } from "../../../../kv/people/accounts/accounts.ts";
 import { listApiKeys } from "../../../../kv/people/api_keys/api_keys.ts";
 import { readRefusedCall } from "../../../../kv/services/calls/refused_calls.ts";
 import { readReceipt } from "../../../../kv/money/receipts/receipts.ts";
@@ -86,13 +87,25 @@ function errorCodes(locale: Locale): Found[] {
   }));
 }
 
-/** What leads an operator to a customer: an address, an id, or the code of an order. */
-function customersOf(query: string): Found[] {
-  const isNamed = normaliseEmail(query) !== undefined || parseId("account", query) !== undefined ||
-    parseOrderCode(query.toUpperCase()) !== undefined;
-  return isNamed
-    ? [{ href: `/operator/accounts?q=${encodeURIComponent(query)}`, name: query }]
-    : [];
+/** Characters of an address from which customers are suggested: fewer fit everybody. */
+const minAddressChars = 2;
+
+/** What leads an operator to a customer: the begin of an address, an id, or the code of an order. */
+async function customersOf(
+  kv: KeyValueStore,
+  query: string,
+  maxFound: number,
+): Promise<Found[]> {
+  if (
+    parseId("account", query) !== undefined || parseOrderCode(query.toUpperCase()) !== undefined
+  ) return [{ href: `/operator/accounts?q=${encodeURIComponent(query)}`, name: query }];
+  const start = query.toLowerCase();
+  if (start.length < minAddressChars) return [];
+  const accounts = await findAccountsByEmailStart(kv, start, maxFound);
+  return accounts.map(({ email, accountId }) => ({
+    href: `/operator/accounts/${accountId}`,
+    name: email,
+  }));
 }
 
 /** Lists the endpoints of the API by method and path. */
@@ -129,7 +142,7 @@ export async function findNamed(
   const wanted = foldVietnamese(query);
   const keys = await listApiKeys(deps.kv, account.id);
   const found: Record<FoundKind, readonly Found[]> = {
-    customers: isOperator ? customersOf(query) : [],
+    customers: isOperator ? await customersOf(deps.kv, query, maxOfKind) : [],
     providers: isOperator
       ? named(
         Object.keys(deps.catalog.providers).map((name) => ({

@@ -1,4 +1,5 @@
 /** The search of the top bar. */
+import { createAccount } from "../../../../kv/people/accounts/accounts.ts";
 import { createApiKey } from "../../../../kv/people/api_keys/api_key_changes.ts";
 import { assert, assertEquals, assertStringIncludes } from "../../../support/assert.ts";
 import { openDashboardWorld } from "../../../support/worlds/dashboard_world.ts";
@@ -58,7 +59,22 @@ Deno.test("guides are found by their words, endpoints and error codes by their n
   assertEquals((await world.browser().get("/search/suggestions?q=a")).status, 303);
   await using staffed = await openDashboardWorld({ operators: ["op@example.com"] });
   const operator = (await staffed.signIn("op@example.com")).browser;
-  assertEquals(await found("ann@example.com", operator), [
-    "/operator/accounts?q=ann%40example.com",
-  ]);
+  const ann = await createAccount(staffed.kv, { nowMs: 1, email: "ann@example.com" });
+  const anne = await createAccount(staffed.kv, { nowMs: 2, email: "anne@example.com" });
+  const page = ({ id }: { id: string }) => `/operator/accounts/${id}`;
+  for (
+    const [query, hrefs] of [
+      ["Ann@", [page(ann)]],
+      ["an", [page(ann), page(anne)]],
+      ["a", []],
+      ["example.com", []],
+      [ann.id, [`/operator/accounts?q=${ann.id}`]],
+    ] as const
+  ) {
+    const customers = (await found(query, operator)).filter((href) =>
+      href?.startsWith("/operator/accounts")
+    );
+    assertEquals(customers, [...hrefs], query);
+  }
+  assertEquals(await found("ann@"), [], "customers find no customers");
 });

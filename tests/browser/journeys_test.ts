@@ -1,0 +1,169 @@
+/**
+ * What people do when something happens, each from the page where they begin: a leaked key, an incident, a complaint, the
+ * end of a month.
+ */
+import type { Page } from "playwright-core";
+import { createApiKey } from "../../kv/people/api_keys/api_key_changes.ts";
+import { getApiKey } from "../../kv/people/api_keys/api_keys.ts";
+import { assert, assertEquals, assertMatch } from "../support/assert.ts";
+import { browserTest } from "../support/browser/chromium.ts";
+import { type Look, openWindow, problemsOf } from "../support/browser/page_soundness.ts";
+import { openTopupSite, seedTopups, type TopupSite } from "../support/worlds/topup_site.ts";
+
+const looks: readonly Look[] = [
+  { locale: "en", theme: "light", width: 1280 },
+  { locale: "vi", theme: "dark", width: 390 },
+];
+
+const folder = new URL("../../screenshots/", import.meta.url);
+
+/** Sees that the open page is sound, and keeps a picture of it. */
+async function look(page: Page, name: string, { locale, theme, width }: Look): Promise<void> {
+  assertEquals(await problemsOf(page, name), []);
+  const file = `journey-${name}-${locale}-${theme}-${width}.png`;
+  await page.screenshot({ path: new URL(file, folder).pathname, fullPage: true });
+}
+
+/** Says yes to the dialog that asks before an act. */
+const agree = (page: Page) => page.locator("dialog[open] button[value=yes]").click();
+
+type Journey = (site: TopupSite, page: Page, seen: Look) => Promise<void>;
+
+/** A customer finds the key that is in the wrong place, looks at its calls, and revokes it. */
+async function leakedKey(site: TopupSite, page: Page, seen: Look): Promise<void> {
+  const { kv, time, deps } = site.world;
+  const made = await createApiKey(kv, deps.masterKeys, site.customer.id, {
+    name: "laptop",
+    nowMs: time.nowMs(),
+  });
+  assert(made.ok);
+  await page.goto(`${site.address}/keys`);
+  await page.locator(".row-menu summary").first().click();
+  await look(page, "leaked-key", seen);
+  await page.locator(`.row-menu a[href="/keys/${made.record.id}#revoke"]`).click();
+  await page.waitForURL(/#revoke$/);
+  await page.locator("form[action$='/revoke'] button[type=submit]").click();
+  await agree(page);
+  await page.waitForURL(({ hash }) => hash !== "#revoke");
+  const revoked = await getApiKey(kv, site.customer.id, made.record.id);
+  assert(revoked?.revokedAtMs !== undefined, "the key still works");
+  await page.goto(`${site.address}/keys`);
+  await look(page, "leaked-key-revoked", seen);
+}
+
+/** An operator announces an incident; customers and strangers read it, and its end. */
+async function incident(site: TopupSite, page: Page, seen: Look): Promise<void> {
+  const { address } = site;
+  const form = page.locator("form[action='/operator/announcements']");
+  await page.goto(`${address}/operator/announcements`);
+  await form.locator("[name=title]").fill("north answers slowly");
+  await form.locator("[name=text]").fill("Calls go to east. No money is lost.");
+  await form.locator("button[type=submit]").click();
+  await agree(page);
+  await page.waitForURL(/done=/);
+  await look(page, "incident-published", seen);
+  const browser = page.context().browser();
+  assert(browser !== null);
+  // Pages read announcements anew after ten seconds.
+  site.world.time.advance(11_000);
+  for (
+    const [who, token, path] of [
+      ["customer", site.customerToken, "/"],
+      ["stranger", undefined, "/status"],
+    ] as const
+  ) {
+    const context = await openWindow(browser, seen, address, token);
+    const other = await context.newPage();
+    await other.goto(address + path);
+    await other.getByText("north answers slowly").first().waitFor();
+    await look(other, `incident-${who}`, seen);
+    await context.close();
+  }
+  const update = page.locator("form[action^='/operator/announcements/']").first();
+  await update.locator("[name=text]").fill("All is well.");
+  await update.locator("button[value=yes]").click();
+  await page.waitForURL(/done=/);
+  site.world.time.advance(11_000);
+  const context = await openWindow(browser, seen, address, site.customerToken);
+  const customer = await context.newPage();
+  await customer.goto(address);
+  assertEquals(await customer.getByText("north answers slowly").count(), 0);
+  await customer.goto(`${address}/status`);
+  await customer.getByText("All is well.").first().waitFor();
+  await context.close();
+}
+
+/** A customer complains about a call that cost money: found by address, read, noted, and made good. */
+async function complaint(site: TopupSite, page: Page, seen: Look): Promise<void> {
+  const { address, customer } = site;
+  await page.goto(`${address}/operator`);
+  await page.keyboard.press("/");
+  await page.keyboard.type("lan.ng");
+  await page.locator(`a[href="/operator/accounts/${customer.id}"][role=option]`).waitFor();
+  await page.keyboard.press("ArrowDown");
+  await page.keyboard.press("Enter");
+  await page.waitForURL(`**/operator/accounts/${customer.id}`);
+  const note = page.locator("form[action$='/note']");
+  await note.locator("[name=text]").fill("Asks why a call was charged twice. It was not.");
+  await note.locator("button[type=submit]").click();
+  await page.getByText("It was not.").waitFor();
+  await look(page, "complaint", seen);
+  await page.locator("main a[href$='/adjust']").click();
+  await page.locator("input[name=amount]").fill("5000");
+  const form = page.locator("form", { has: page.locator("input[name=amount]") });
+  await form.locator("[name=reason]").fill("for the trouble");
+  await form.locator("button[type=submit]").click();
+  await page.locator("input[name=seen]").waitFor({ state: "attached" });
+  await look(page, "complaint-credit", seen);
+  await page.locator("form:has(input[name=seen]) button").click();
+  await page.waitForURL(/done=adjusted/);
+  await page.goto(`${address}/operator/audit`);
+  assertMatch(await page.locator("main").textContent() ?? "", /5[.,]000/);
+}
+
+/** At the end of a month the customer has statement, file and invoice; the operator the margins and the queue. */
+async function monthEnd(site: TopupSite, page: Page, seen: Look): Promise<void> {
+  const { address } = site;
+  const browser = page.context().browser();
+  assert(browser !== null);
+  const context = await openWindow(browser, seen, address, site.customerToken);
+  const customer = await context.newPage();
+  await customer.goto(`${address}/wallet/statement`);
+  await look(customer, "month-statement", seen);
+  const download = customer.waitForEvent("download");
+  await customer.locator("a[download]").first().click();
+  assertMatch((await download).suggestedFilename(), /^statement-.*\.csv$/);
+  await customer.goto(`${address}/invoices`);
+  await look(customer, "month-invoices", seen);
+  await context.close();
+  await page.goto(`${address}/operator/invoices`);
+  await look(page, "month-queue", seen);
+  await page.goto(`${address}/operator/margins?period=30d`);
+  await look(page, "month-margins", seen);
+  await page.locator("main a[href='/operator/margins/sheet']").first().click();
+  await page.waitForURL(/sheet/);
+  await look(page, "month-sheet", seen);
+}
+
+const journeys: Readonly<Record<string, readonly ["customer" | "operator", Journey]>> = {
+  "a leaked key is revoked from the list": ["customer", leakedKey],
+  "an incident is announced, read and ended": ["operator", incident],
+  "a complaint is answered from the search": ["operator", complaint],
+  "a month ends for customer and operator": ["operator", monthEnd],
+};
+
+for (const [name, [who, journey]] of Object.entries(journeys)) {
+  for (const seen of looks) {
+    await browserTest(
+      `${name}: ${seen.locale}, ${seen.theme}, ${seen.width} px`,
+      async (browser) => {
+        await using site = await openTopupSite();
+        await seedTopups(site);
+        const token = who === "customer" ? site.customerToken : site.operatorToken;
+        const context = await openWindow(browser, seen, site.address, token);
+        await journey(site, await context.newPage(), seen);
+        await context.close();
+      },
+    );
+  }
+}
