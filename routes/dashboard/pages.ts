@@ -16,6 +16,7 @@ import { openIdPages } from "./customer/sign_in/openid.tsx";
 import { resetPages } from "./customer/sign_in/reset.tsx";
 import { signInPages } from "./customer/sign_in/sign_in.tsx";
 import { signUpPages } from "./customer/sign_in/sign_up.tsx";
+import { proofsPages } from "./public/proofs/proofs_page.tsx";
 import { sitePages } from "./public/site/site_files.tsx";
 import { statusPages } from "./public/status/status_page.tsx";
 import { usagePages } from "./customer/usage/usage_pages.ts";
@@ -36,6 +37,7 @@ export const customerPages: readonly PageDeclaration<DashboardDeps>[] = [
   connectPage,
   docsPages,
   statusPages,
+  proofsPages,
   sitePages,
   accountPages,
   signInPages,

@@ -7,6 +7,7 @@ import { ref } from "../../core/lib/json/schemas.ts";
 import { groupingNames } from "../usage_api/usage_api.ts";
 import { askedStatus, callListRows } from "../usage_api/calls.ts";
 import { modelListRows } from "../api/models/models.ts";
+import { signedDayRows } from "../usage_api/proofs.ts";
 import { rowLimitSchema } from "../http/query.ts";
 import { maxUsageDays } from "../usage_api/range.ts";
 
@@ -180,6 +181,72 @@ export function accountOperations(): readonly Operation[] {
       }],
       answers: [jsonAnswer("The receipt.", "Receipt")],
       errors: [...keyErrors, "not_found"],
+    },
+    {
+      ...ofAccount,
+      id: "getReceiptProof",
+      path: "/v1/receipts/{id}/proof",
+      summary: "Proof of a receipt",
+      description:
+        "The path from a receipt to the signed root of its day, which anybody can check with the published keys. " +
+        "A day is signed in the night after it.",
+      parameters: [{
+        name: "id",
+        in: "path",
+        description: "Id of the request.",
+        schema: { type: "string", minLength: 1 },
+      }],
+      answers: [jsonAnswer("The proof.", "ReceiptProof")],
+      errors: [...keyErrors, "not_found"],
+    },
+    {
+      ...ofAccount,
+      id: "getStatementProof",
+      path: "/v1/statements/{month}/proof",
+      summary: "Proof of a month",
+      description: "The paths from the balances before a month and at its end to signed roots.",
+      parameters: [{
+        name: "month",
+        in: "path",
+        description: "A month in Vietnam time.",
+        schema: { type: "string", pattern: "^\\d{4}-\\d\\d$" },
+        example: "2026-11",
+      }],
+      answers: [jsonAnswer("The proofs.", "StatementProof")],
+      errors: [...keyErrors, "invalid_request", "not_found"],
+    },
+    {
+      ...ofAccount,
+      id: "listSignedDays",
+      path: "/v1/proofs/days",
+      summary: "Signed days",
+      description:
+        "The days that are signed, the newest first: the root over all receipts of a day, the root over all balances at " +
+        "its end, and the hash of the day before. Who keeps them notices any later change.",
+      parameters: [{
+        name: "limit",
+        in: "query",
+        description: "Most rows.",
+        schema: rowLimitSchema(signedDayRows),
+      }, {
+        name: "before",
+        in: "query",
+        description: "Only days before this one.",
+        schema: { type: "string", format: "date" },
+      }],
+      answers: [jsonAnswer("The days.", "SignedDayList")],
+      errors: ["invalid_request", "internal_error"],
+      isPublic: true,
+    },
+    {
+      ...ofAccount,
+      id: "getProofKeys",
+      path: "/.well-known/gateway-proof-keys.json",
+      summary: "Keys of proofs",
+      description: "The Ed25519 keys that sign days, those that were replaced included.",
+      answers: [jsonAnswer("The keys.", "ProofKeys")],
+      errors: ["internal_error"],
+      isPublic: true,
     },
     {
       ...ofAccount,

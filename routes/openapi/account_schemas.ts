@@ -5,6 +5,12 @@ import { geminiModelFields, geminiModelListFields } from "../api/gemini/endpoint
 import { modelFields, modelListFields } from "../api/models/models.ts";
 import { statusFields } from "../api/status.ts";
 import { callListFields, refusedFields } from "../usage_api/calls.ts";
+import {
+  keySetFields,
+  receiptProofFields,
+  signedDayListFields,
+  statementProofFields,
+} from "../usage_api/proofs.ts";
 import { receiptFields } from "../usage_api/receipt_json.ts";
 import { balanceFields, receiptListFields, usageFields } from "../usage_api/usage_api.ts";
 
@@ -27,4 +33,11 @@ export const accountSchemas: JsonObject = {
   Call: { anyOf: [ref("Receipt"), ref("RefusedCall")] },
   CallList: objectSchema("A page of calls.", callListFields),
   Balance: objectSchema("The wallet.", balanceFields),
+  ReceiptProof: objectSchema("That a receipt is among those of a signed day.", receiptProofFields),
+  StatementProof: objectSchema(
+    "What the account had before a month and at its end, as signed days say.",
+    statementProofFields,
+  ),
+  SignedDayList: objectSchema("Signed days.", signedDayListFields),
+  ProofKeys: objectSchema("The keys that sign days: a JSON Web Key Set.", keySetFields),
 };

@@ -1,6 +1,6 @@
 /**
  * The JSON API of usage and balance: `GET /v1/usage`, `/v1/receipts`, `/v1/receipts/{request_id}`,
- * `/v1/calls`, `/v1/calls/{request_id}` and `/v1/balance`, with an API key, free of charge.
+ * `/v1/calls`, `/v1/calls/{request_id}` and `/v1/balance`, with an API key, free of charge; and proofs of them.
  *
  * - Folder `routes/usage_api/`: usage, receipts and balance as JSON, for programs and for pages.
  * - In: requests with an API key, ranges of days.
@@ -51,6 +51,12 @@ import { boundedRange, maxUsageDays, rangeMs, requireRange } from "./range.ts";
 import type { DayRange } from "../../kv/money/receipts/day_sums.ts";
 import { receiptJson, vnd } from "./receipt_json.ts";
 import { takeReceipts } from "./call_scan.ts";
+import {
+  proofKeysAnswer,
+  receiptProofAnswer,
+  signedDaysAnswer,
+  statementProofAnswer,
+} from "./proofs.ts";
 import type { KeyValueStore } from "../../kv/engine/store/key_value_store.ts";
 
 export interface UsageApiDeps {
@@ -219,6 +225,13 @@ function balanceAnswer({ wallet }: UsageApiDeps): Answer {
   };
 }
 
+/** Where everybody reads the signed days, and the keys that signed them. */
+const signedDaysPath = "/v1/proofs/days";
+const proofKeysPath = "/.well-known/gateway-proof-keys.json";
+
+/** How long caches may keep what everybody reads: a day is signed once in a night. */
+const publicCache = "public, max-age=60";
+
 /** Builds the JSON API of usage. Mount it at `/`. */
 export function createUsageApi(deps: UsageApiDeps): Hono<Env> {
   const handle = (answer: Answer) => async (c: Context<Env>) => {
@@ -242,11 +255,26 @@ export function createUsageApi(deps: UsageApiDeps): Hono<Env> {
     ["/v1/usage", usageAnswer(deps)],
     ["/v1/receipts", receiptListAnswer(deps)],
     ["/v1/receipts/:id", receiptAnswer(deps)],
+    ["/v1/receipts/:id/proof", receiptProofAnswer(deps.kv)],
+    ["/v1/statements/:month/proof", statementProofAnswer(deps.kv)],
     ["/v1/calls", callListAnswer(deps)],
     ["/v1/calls/:id", callAnswer(deps)],
     ["/v1/balance", balanceAnswer(deps)],
   ];
   const app = new Hono<Env>();
   for (const [path, answer] of answers) app.get(path, handle(answer)).all(path, notAllowed);
+  const publish = (answer: (c: Context<Env>) => Promise<JsonObject>) => async (c: Context<Env>) => {
+    const requestId = newId("request", deps.clock.nowMs());
+    try {
+      const json = c.json(await answer(c), 200, { "cache-control": publicCache });
+      return withCommonHeaders(json, requestId);
+    } catch (error) {
+      return errorResponse(error, "chat", requestId);
+    }
+  };
+  app.get(signedDaysPath, publish((c) => signedDaysAnswer(deps.kv, c)))
+    .all(signedDaysPath, notAllowed)
+    .get(proofKeysPath, publish(() => proofKeysAnswer(deps.kv)))
+    .all(proofKeysPath, notAllowed);
   return app;
 }

@@ -68,6 +68,7 @@ Deno.test("each command of the operator is served", async () => {
   const deps = {
     kv,
     masterKeys,
+    origin: "https://gw.example",
     clock,
     control,
     wallet,

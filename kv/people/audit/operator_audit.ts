@@ -59,6 +59,7 @@ export const operatorActs = [
   "letter_revived",
   "letter_forgotten",
   "days_resealed",
+  "proof_key_made",
   "receipts_dropped",
   "rate_limits_changed",
   "route_changed",

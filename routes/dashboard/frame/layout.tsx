@@ -42,6 +42,9 @@ function Footer({ visitor, app }: { visitor: Visitor; app: boolean }) {
         <li>
           <a href="/status">{t.status}</a>
         </li>
+        <li>
+          <a href="/proofs">{t.proofs}</a>
+        </li>
         {visitor.suppliedPages.map((name) => (
           <li>
             <a href={`/${name}`}>{t.supplied[name]}</a>

@@ -17,6 +17,7 @@ export const layoutTexts = defineTexts({
     footer: "One address, one key, one wallet in VND.",
     docs: "Docs",
     status: "Status",
+    proofs: "Proofs",
     supplied: { terms: "Terms", privacy: "Privacy", contact: "Contact", changelog: "What is new" },
     support: "Support:",
     writeTo: "Please write to",
@@ -68,6 +69,7 @@ export const layoutTexts = defineTexts({
     footer: "Một địa chỉ, một khoá API, một ví bằng VND.",
     docs: "Tài liệu",
     status: "Trạng thái",
+    proofs: "Bằng chứng",
     supplied: {
       terms: "Điều khoản",
       privacy: "Quyền riêng tư",

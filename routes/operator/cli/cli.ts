@@ -25,6 +25,7 @@ import { type BackupWorld, proveBackup, restoreHere, saveBackup } from "./comman
 import { writeTables } from "./commands/tables.ts";
 import { type AdminRequest, adminUsage, readAdminCommand } from "./command_forms.ts";
 import { type AdminCall, adminSocketPath, callAdminSocket } from "./socket.ts";
+import { unnamedOrigin } from "../../../core/trade/proofs/signed_day.ts";
 import { type ArchivedStore, withArchive } from "../../../kv/services/archive/open_archive.ts";
 
 const encoder = new TextEncoder();
@@ -210,6 +211,7 @@ async function runHere(
       parts,
       clock,
       masterKeys: loaded.masterKeys,
+      origin: config.baseUrl ?? unnamedOrigin,
       control,
       wallet,
       editing: {

@@ -266,6 +266,13 @@ export const commandForms: readonly CommandForm[] = [
     }),
   },
   {
+    words: ["proof-keys", "rotate"],
+    operands: [],
+    options: [],
+    about: "make a new key that signs days from now on; the old one stays published",
+    request: () => ({ method: "POST", path: "/proofs/keys" }),
+  },
+  {
     words: ["reseal"],
     operands: ["DAY"],
     options: [],

@@ -2,6 +2,7 @@
 import { errorLine, loadedOnce } from "../../../core/lib/base/assert.ts";
 import type { AdminDeps } from "../../operator/cli/commands/admin_deps.ts";
 import { adminSocketPath, serveAdminSocket } from "../../operator/cli/socket.ts";
+import { unnamedOrigin } from "../../../core/trade/proofs/signed_day.ts";
 import type { ArchivedStore } from "../../../kv/services/archive/open_archive.ts";
 import type { Gateway } from "../../api/gateway/gateway.ts";
 
@@ -31,6 +32,7 @@ export async function openAdmin(
         ...operationDepsOf(gateway),
         ...gateway,
         masterKeys,
+        origin: gateway.config.baseUrl ?? unnamedOrigin,
         snapshot: store.snapshot,
         parts: store.parts,
         receivingAccounts,

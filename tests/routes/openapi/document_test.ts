@@ -134,7 +134,8 @@ Deno.test("the document has every endpoint that is served, and no other", async 
   });
   const app = createApp(parts, { stopping: () => false, customerApp });
   const served = app.routes.filter(({ method, path }) =>
-    /^\/v1(?:beta)?\//.test(path) && !path.includes("*") && /^(?:GET|POST|DELETE)$/.test(method)
+    /^\/(?:v1(?:beta)?|\.well-known)\//.test(path) && !path.includes("*") &&
+    /^(?:GET|POST|DELETE)$/.test(method)
   ).flatMap(({ method, path }) => {
     const written = `${method.toLowerCase()} ${writtenPath(path)}`;
     return otherwiseDescribed[written] ?? [written];
@@ -150,7 +151,9 @@ Deno.test("each path refuses other methods by naming its own", async () => {
   const wrong: string[] = [];
   for (const path of new Set(operations.map(({ path }) => path.replace(/\{\w+\}/, "x")))) {
     // The pages and the usage API are apart from the API in this gateway.
-    if (/^\/v1\/(?:usage|receipts|calls|balance)/.test(path)) continue;
+    if (/^\/(?:v1\/(?:usage|receipts|statements|proofs|calls|balance)|\.well-known)/.test(path)) {
+      continue;
+    }
     const request = new Request(`http://localhost${path}`, { method: "PATCH" });
     const response = await gateway.fetch(request);
     await response.body?.cancel();

@@ -1,5 +1,7 @@
 /** `/receipts/:id`: all data of one call, as a page or as a fragment for the playground. */
 import type { Context } from "hono";
+import { fieldsJson } from "../../../../core/lib/json/fields.ts";
+import { receiptProofFields } from "../../../usage_api/proofs.ts";
 import { failureOf } from "../../../../core/billing/usage/call_failure.ts";
 import { parseId } from "../../../../core/lib/ids/ids.ts";
 import { billedInputTokens } from "../../../../core/billing/tokens/token_bounds.ts";
@@ -283,10 +285,30 @@ export async function receiptPage(
       </Card>
       <p class="muted">{t.notStored}</p>
       <p>
-        <a href="/usage">← {t.back}</a>
+        <a href="/usage">← {t.back}</a> ·{" "}
+        <a href={`/receipts/${receipt.requestId}/proof`}>{t.proof}</a>
       </p>
     </>,
   );
+}
+
+/** Sends the proof of a receipt as a file, or says why there is none. */
+export async function proofFile(c: Context<DashboardEnv>, { kv }: DashboardDeps) {
+  const { locale } = c.get("visitor");
+  const t = usageTexts[locale];
+  const requestId = parseId("request", c.req.param("id") ?? "");
+  const receipt = requestId === undefined ? undefined : await readReceipt(kv, requestId);
+  if (receipt?.accountId !== c.get("signedIn").account.id) return await notFoundPage(c);
+  const { proveReceipt } = await import("../../../../kv/services/proofs/read_proofs.ts");
+  const found = await proveReceipt(kv, receipt.requestId);
+  if (!found.ok) {
+    return await noReceiptPage(c, { title: t.noProof, text: t.noProofText[found.why] });
+  }
+  const name = `proof-${receipt.requestId}.json`;
+  return c.json(fieldsJson(receiptProofFields, found.proof), 200, {
+    "content-disposition": `attachment; filename="${name}"`,
+    "cache-control": "private, no-store",
+  });
 }
 
 /** The gateway's region, and that of the route that answered where it is another. */

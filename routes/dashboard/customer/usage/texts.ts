@@ -1,6 +1,7 @@
 /** Texts of the pages about usage and receipts. */
 import type { KnownStreamEnd } from "../../../../core/billing/usage/call_failure.ts";
 import type { Outcome } from "../../../../core/billing/usage/receipt.ts";
+import type { NoProof } from "../../../../kv/services/proofs/read_proofs.ts";
 import { defineTexts } from "../../text/i18n.ts";
 
 const outcomesEnglish: Readonly<Record<Outcome, string>> = {
@@ -182,6 +183,13 @@ export const usageTexts = defineTexts({
     until: "Up to",
     notStored: "Prompts and answers are never stored.",
     back: "All calls",
+    proof: "Proof",
+    noProof: "No proof",
+    noProofText: {
+      not_signed: "There is none yet: a day is signed in the night after it.",
+      not_in_tree: "The call was settled after its day had been signed.",
+      changed: "The rows of this day are no longer those that were signed. Please tell support.",
+    } satisfies Readonly<Record<NoProof, string>>,
     filters: "Filters",
     done: "Done",
     period: "Period",
@@ -307,6 +315,13 @@ export const usageTexts = defineTexts({
     until: "Đến lúc",
     notStored: "Câu hỏi và câu trả lời không bao giờ được lưu.",
     back: "Mọi lượt gọi",
+    proof: "Bằng chứng",
+    noProof: "Chưa có bằng chứng",
+    noProofText: {
+      not_signed: "Chưa có: mỗi ngày được ký vào đêm sau ngày đó.",
+      not_in_tree: "Lượt gọi được quyết toán sau khi ngày đó đã ký.",
+      changed: "Dữ liệu của ngày này không còn là bản đã ký. Hãy báo cho bộ phận hỗ trợ.",
+    },
     filters: "Bộ lọc",
     done: "Xong",
     period: "Khoảng thời gian",

@@ -11,7 +11,7 @@ import type { DashboardDeps } from "../../page/deps.ts";
 import { requireAccount } from "../../visitor/identify.ts";
 import type { DashboardEnv } from "../../page/visitor.ts";
 import { csvForm, exportFile, jsonForm } from "./export.ts";
-import { findCall, receiptPage } from "./receipt_page.tsx";
+import { findCall, proofFile, receiptPage } from "./receipt_page.tsx";
 import { liveCalls, usagePage } from "./usage_page.tsx";
 import type { PageDeclaration } from "../../page/page.ts";
 
@@ -25,7 +25,8 @@ function createUsagePages(deps: DashboardDeps): Hono<DashboardEnv> {
     .get("/usage/export.csv", (c) => exportFile(c, deps, csvForm))
     .get("/usage/export.json", (c) => exportFile(c, deps, jsonForm))
     .get("/receipts", (c) => findCall(c))
-    .get("/receipts/:id", (c) => receiptPage(c, deps));
+    .get("/receipts/:id", (c) => receiptPage(c, deps))
+    .get("/receipts/:id/proof", (c) => proofFile(c, deps));
 }
 
 export const usagePages: PageDeclaration<DashboardDeps> = {

@@ -409,7 +409,7 @@ function Facts({ deps, days, books, locale }: PartProps & {
           label={t.verifiedNote}
           note={
             <>
-              <Time atMs={daily.atMs} locale={locale} /> · <a href="/docs/billing">{t.how}</a>
+              <Time atMs={daily.atMs} locale={locale} /> · <a href="/proofs">{t.proofs}</a>
             </>
           }
         >

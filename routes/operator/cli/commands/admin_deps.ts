@@ -78,6 +78,8 @@ export function storeReadings({ clock, deadlines, stopping }: StoreReadingsOptio
 export interface AdminDeps extends OperationDeps {
   readonly clock: Clock;
   readonly masterKeys: MasterKeys;
+  /** The public address of the service, which signed days name. */
+  readonly origin: string;
   readonly control: Control;
   readonly wallet: WalletEngine;
   readonly receivingAccounts: readonly ReceivingAccount[];

@@ -6,7 +6,10 @@ import { exportRecords } from "../../../../kv/services/verify/export.ts";
 import { voidSandboxMoney } from "../../../../kv/money/ledger/sandbox_money.ts";
 import { rebuildAllDaySums, rebuildDaySums } from "../../../../kv/money/receipts/rebuild_sums.ts";
 import { readKeptBalances } from "../../../../kv/services/verify/days/kept_balances.ts";
-import { resealDays, verifyMoney } from "../../../../kv/services/verify/verify_books.ts";
+import { verifyAndSign } from "../../../../kv/services/proofs/verify_and_sign.ts";
+import { makeSigningKey } from "../../../../kv/services/proofs/proof_keys.ts";
+import { resealDays } from "../../../../kv/services/verify/verify_books.ts";
+import { addAuditLine, commandLine } from "../../../../kv/people/audit/operator_audit.ts";
 import { requireAccount } from "../../operations/contract/named_account.ts";
 import { day } from "../../operations/contract/texts.ts";
 import { type AdminDeps, readJson, type StoreReading } from "./admin_deps.ts";
@@ -21,26 +24,27 @@ const resealBody = z.strictObject({ from: day });
 
 const rebuildBody = z.strictObject({ account: z.string().optional() });
 
-/** Adds `/verify`, `/verify/reseal`, `/sandbox/void`, `/export` and `/sums/rebuild`. */
+/** Adds `/verify`, `/verify/reseal`, `/proofs/keys`, `/sandbox/void`, `/export` and `/sums/rebuild`. */
 export function addBookRoutes(
   app: Hono,
-  { kv, clock, masterKeys, beginReading }: Pick<
+  { kv, clock, masterKeys, origin, beginReading }: Pick<
     AdminDeps,
-    "kv" | "clock" | "masterKeys" | "beginReading"
+    "kv" | "clock" | "masterKeys" | "origin" | "beginReading"
   >,
 ): void {
   app.get("/verify", async (context) => {
     const { full, from } = verifyQuery.parse(context.req.query());
     using reading = beginReading?.(context.req.raw.signal);
-    const { books, topups } = await verifyMoney(kv, {
+    const { books, topups, proofs } = await verifyAndSign(kv, {
       ...reading,
+      origin,
       masterKeys,
       nowMs: clock.nowMs(),
       isFull: full !== undefined,
       fromDay: from,
     });
     const ok = books.ok && topups.problems.length === 0;
-    return Response.json(inVnd({ ...books, ok, topups }));
+    return Response.json(inVnd({ ...books, ok, topups, proofs }));
   });
 
   app.post("/verify/reseal", async (context) => {
@@ -48,6 +52,18 @@ export function addBookRoutes(
     using reading = beginReading?.(context.req.raw.signal);
     const options = { ...reading, masterKeys, nowMs: clock.nowMs() };
     return Response.json(inVnd(await resealDays(kv, from, options)));
+  });
+
+  app.post("/proofs/keys", async () => {
+    const atMs = clock.nowMs();
+    const { id } = await makeSigningKey(
+      kv,
+      masterKeys,
+      atMs,
+      (op, subject) =>
+        addAuditLine(op, commandLine, { act: "proof_key_made", subject, detail: "", atMs }),
+    );
+    return Response.json({ key: id });
   });
 
   app.post("/sandbox/void", async () => {

@@ -10,7 +10,7 @@
 import { Hono } from "hono";
 import { readOperatorFigures } from "../../../../kv/services/operations/operator_figures.ts";
 import { readMargins } from "../../../../kv/money/costs/margins.ts";
-import { verifyMoney } from "../../../../kv/services/verify/verify_books.ts";
+import { verifyAndSign } from "../../../../kv/services/proofs/verify_and_sign.ts";
 import {
   chartAssets,
   Notice,
@@ -163,7 +163,9 @@ interface Proof {
 
 async function prove(deps: OperatorDeps): Promise<Proof> {
   const { masterKeys, clock } = deps;
-  const { books, topups } = await verifyMoney(deps.kv, { masterKeys, nowMs: clock.nowMs() });
+  const nowMs = clock.nowMs();
+  const origin = deps.baseUrl;
+  const { books, topups } = await verifyAndSign(deps.kv, { masterKeys, nowMs, origin });
   return {
     accounts: books.accounts,
     receipts: books.receipts,

@@ -47,6 +47,7 @@ async function administered(run: (world: TopupWorld, app: Hono) => Promise<void>
       kv,
       clock,
       masterKeys,
+      origin: "https://gw.example",
       control,
       wallet,
       receivingAccounts,
@@ -262,6 +263,7 @@ const lineOfCommand: Readonly<Record<string, Line>> = {
   "verify": reads,
   "margins": reads,
   "provider-sheet": reads,
+  "proof-keys rotate": "proof_key_made",
   "reseal": { none: "tests/kv/services/verify/reseal_test.ts sees its line" },
   "sandbox void": "wallet_adjusted",
   "tables": reads,
@@ -338,6 +340,7 @@ Deno.test("each command that changes something leaves one line of the owner of t
     await run("campaign codes", `${campaign.id} 2`);
     const play = { accountId: account, kind: "demo" as const, reason: "play", atMs: nowMs };
     await credit(kv, { ...play, amountMicroVnd: 1n, operationId: `demo:${account}` });
+    await run("proof-keys rotate", "");
     await run("sandbox void", "");
     const mail = { kind: "password_changed", to, locale: "en" };
     for (const id of ["one", "two"]) {
