@@ -50,7 +50,12 @@ async function main(args: readonly string[]): Promise<number> {
     const output = Deno.stdout.writable.getWriter();
     const write = (bytes: Uint8Array) => output.write(bytes);
     const { runAdmin } = await import("./routes/operator/cli/cli.ts");
-    return await runAdmin(read.config, args.slice(1), { clock: systemClock, write, error });
+    return await runAdmin(read.config, args.slice(1), {
+      clock: systemClock,
+      write,
+      error,
+      input: Deno.stdin.readable,
+    });
   }
 
   const { stop, hurry, tell } = createStopSignals(systemClock);

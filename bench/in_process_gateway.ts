@@ -1,7 +1,7 @@
 /** A gateway inside this process, on a store in memory whose calls can be counted. */
 import { systemClock } from "../core/lib/time/clock.ts";
 import { readConfig } from "../core/config/config.ts";
-import { newMasterKey, readMasterKeys } from "../core/people/api_keys/seal.ts";
+import { type MasterKeys, newMasterKey, readMasterKeys } from "../core/people/api_keys/seal.ts";
 import { fromVnd } from "../core/billing/money/micro_vnd.ts";
 import { createAccount } from "../kv/people/accounts/accounts.ts";
 import { createApiKey } from "../kv/people/api_keys/api_key_changes.ts";
@@ -22,8 +22,11 @@ export function countCalls(target: object, name: string, onCall: (result: unknow
   });
 }
 
-async function makeKey(kv: KeyValueStore, nowMs: number): Promise<string> {
-  const masterKeys = await readMasterKeys(newMasterKey());
+async function makeKey(
+  kv: KeyValueStore,
+  masterKeys: MasterKeys,
+  nowMs: number,
+): Promise<string> {
   const account = await createAccount(kv, { nowMs, email: "bench@example.invalid" });
   await credit(kv, {
     accountId: account.id,
@@ -52,7 +55,8 @@ export async function openInProcessGateway(
   upstreamPort: number,
   onReady: () => void,
 ): Promise<InProcessGateway> {
-  const secret = await makeKey(kv, Date.now());
+  const masterKeys = await readMasterKeys(newMasterKey());
+  const secret = await makeKey(kv, masterKeys, Date.now());
   onReady();
   const read = readConfig({ BENCH_PROVIDER_KEY: "bench" }, configuration(upstreamPort));
   if (!read.ok) throw new Error(read.problems.join("\n"));
@@ -60,6 +64,7 @@ export async function openInProcessGateway(
     clock: systemClock,
     random: Math.random,
     write: () => {},
+    masterKeys,
   });
   const app = createApp(assembled.gateway, { stopping: () => false });
   return {

@@ -6,7 +6,14 @@ import { ambiguousPrices } from "./ambiguous_prices.ts";
 import { issueLines } from "../lib/environment/environment.ts";
 import { buildCatalog, type BuildCatalogOptions, buildModel, type Catalog } from "./catalog.ts";
 import { type CatalogParts, catalogProblems, type UnreadModel } from "./problems.ts";
-import { environmentName, gatewayFileSchema, modelSchema } from "./schema.ts";
+import { environmentName, gatewayFileSchema, modelSchema, storedKeyName } from "./schema.ts";
+
+/** Where the secrets of a provider are. */
+export interface SecretNames {
+  readonly variables: readonly string[];
+  /** Names of keys that are sealed in the store. */
+  readonly storedKeys: readonly string[];
+}
 
 /** The result of reading `gateway.json`: the catalogue, or its problems. */
 export interface ReadGatewayFile {
@@ -15,10 +22,10 @@ export interface ReadGatewayFile {
   /** The catalogue; undefined if there is any problem. */
   readonly catalog: Catalog | undefined;
   /**
-   * The environment variables with the secrets of each provider, by its name, even if the rest of
-   * it is wrong.
+   * The names of the secrets of each provider that has any, by its name, even if the rest of it is
+   * wrong.
    */
-  readonly secretNames: Readonly<Record<string, readonly string[]>>;
+  readonly secretNames: Readonly<Record<string, SecretNames>>;
   readonly problems: readonly string[];
 }
 
@@ -43,21 +50,49 @@ function claimsOf(raw: unknown): UnreadModel {
   };
 }
 
-const secretClaims = z.object({ kind: z.unknown().optional(), apiKeyEnv: z.unknown().optional() });
+const secretClaims = z.object({
+  kind: z.unknown().optional(),
+  apiKeyEnv: z.unknown().optional(),
+  apiKeyVault: z.unknown().optional(),
+});
 
-/** Returns the variables that a provider names for its secrets. */
-function secretNamesOf(raw: unknown): string[] {
-  const read = secretClaims.safeParse(raw);
-  if (!read.success || read.data.kind === "sandbox") return [];
-  return [read.data.apiKeyEnv].flat().flatMap((name) => {
-    const named = environmentName.safeParse(name);
+/** Those of some written names that can be names. */
+function namesIn(written: unknown, schema: z.ZodType<string>): string[] {
+  return [written].flat().flatMap((name) => {
+    const named = schema.safeParse(name);
     return named.success ? [named.data] : [];
   });
 }
 
+/** Returns what a provider names for its secrets. */
+function secretNamesOf(raw: unknown): SecretNames {
+  const read = secretClaims.safeParse(raw);
+  if (!read.success || read.data.kind === "sandbox") return { variables: [], storedKeys: [] };
+  return {
+    variables: namesIn(read.data.apiKeyEnv, environmentName),
+    storedKeys: namesIn(read.data.apiKeyVault, storedKeyName),
+  };
+}
+
 function secretNames(providers: Readonly<Record<string, unknown>>): ReadGatewayFile["secretNames"] {
   const named = Object.entries(providers).map(([name, raw]) => [name, secretNamesOf(raw)] as const);
-  return Object.fromEntries(named.filter(([, names]) => names.length > 0));
+  return Object.fromEntries(
+    named.filter(([, { variables, storedKeys }]) => variables.length + storedKeys.length > 0),
+  );
+}
+
+/** The providers of some contents by the stored keys that they name, whether or not the rest of them is right. */
+export function providersByStoredKey(contents: unknown): Map<string, string[]> {
+  const file = anyRecord.catch({}).parse(contents);
+  const providers = new Map<string, string[]>();
+  for (
+    const [provider, { storedKeys }] of Object.entries(
+      secretNames(anyRecord.catch({}).parse(file["providers"])),
+    )
+  ) {
+    for (const key of storedKeys) providers.set(key, [...providers.get(key) ?? [], provider]);
+  }
+  return providers;
 }
 
 /** Collects what can be checked although the shape of another part is wrong. */

@@ -1,6 +1,6 @@
 /**
- * The shape of `gateway.json`: providers, models, prices, routes. Secrets appear only as names of environment
- * variables. The JSON Schema in `docs/gateway.schema.json` is generated from here (`deno task schema`).
+ * The shape of `gateway.json`: providers, models, prices, routes. Secrets appear only as names: of environment
+ * variables, or of keys that are sealed in the store. The JSON Schema in `docs/gateway.schema.json` is generated from here (`deno task schema`).
  */
 import { z } from "zod";
 import { spendingOrders } from "../trade/credits/pots.ts";
@@ -34,6 +34,18 @@ const name = z.string().regex(/^[A-Za-z0-9][A-Za-z0-9._:/@-]*$/).max(maxModelNam
 /** The schema of a name of an environment variable. */
 export const environmentName = z.string().regex(/^[A-Z][A-Z0-9_]*$/)
   .describe("Name of an environment variable that holds the secret.");
+
+/** Characters of the name of a stored key: fewer than any vendor's key has, so that a key is not taken for a name. */
+export const maxStoredKeyNameChars = 30;
+
+/** The schema of the name of a key that is sealed in the store. */
+export const storedKeyName = z.string()
+  .regex(/^[a-z][a-z0-9-]*$/, "must be lower-case letters, digits and hyphens, a letter first")
+  .max(maxStoredKeyNameChars, `must have at most ${maxStoredKeyNameChars} characters`)
+  .describe("Name of a key that is sealed in the store.");
+
+/** Keys that a provider may use in turn. */
+const maxKeysInTurn = 16;
 
 const sandboxProvider = z.strictObject({
   kind: z.literal("sandbox").describe("The built-in provider: deterministic, free, no network."),
@@ -102,10 +114,15 @@ const httpProvider = z.strictObject({
   baseUrl: z.url({ protocol: /^https?$/ }).optional().describe(
     "Without `/v1`; the path of each style is appended. Required without a preset.",
   ),
-  apiKeyEnv: z.union([environmentName, z.array(environmentName).min(1).max(16)]).optional()
-    .describe(
+  apiKeyEnv: z.union([environmentName, z.array(environmentName).min(1).max(maxKeysInTurn)])
+    .optional().describe(
       "One key, or several that are used in turn; a refused key is paused without the others. " +
-        "Required, except with presets of servers that are called without a key.",
+        "Required, except with `apiKeyVault`, and with presets of servers that are called without a key.",
+    ),
+  apiKeyVault: z.union([storedKeyName, z.array(storedKeyName).min(1).max(maxKeysInTurn)])
+    .optional().describe(
+      "The same for keys that an operator has added on the page or with a command, and that are sealed in the store. " +
+        "They are used in turn with those of `apiKeyEnv`, if there are any.",
     ),
   auth: z.union([z.enum(authKinds.map(({ name }) => name)), cloudAuthSchema]).optional()
     .describe(`${describeAuthKinds()} Default \`bearer\`, or of the preset.`),

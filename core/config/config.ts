@@ -288,7 +288,7 @@ export function readConfig(
           "GATEWAY_CONFIG",
           ...variableNames,
           ...topupVariableNames,
-          ...Object.values(secretNames).flat(),
+          ...Object.values(secretNames).flatMap(({ variables }) => variables),
         ]),
       ),
       providerKeys: secrets.keys,

@@ -129,6 +129,11 @@ export class LiveRouter implements Router, RouterOfThreads {
     }
   }
 
+  /** Whether calls may go to a route: no operator took it out, and its provider has the keys that it needs. */
+  #isInService(route: Route): boolean {
+    return this.#options.switchOf(route.id) === undefined && !this.#access.isUnconfigured(route);
+  }
+
   candidates(model: Model, wanted: RouteQuery): readonly Route[] {
     const nowMs = this.#options.clock.monotonicMs();
     const ordered = this.#ordered(model, wanted, nowMs);
@@ -145,7 +150,7 @@ export class LiveRouter implements Router, RouterOfThreads {
     const stuck: Choice[] = [];
     let soonest: { route: Route; health: RouteHealth } | undefined;
     for (const route of model.routes) {
-      if (this.#options.switchOf(route.id) !== undefined) continue;
+      if (!this.#isInService(route)) continue;
       if (this.#customerLimits.restMs(route, wanted.customer, nowMs) > 0) continue;
       const health = this.#health.of(route, wanted.operation);
       const availability = health.availability(nowMs);
@@ -302,7 +307,7 @@ export class LiveRouter implements Router, RouterOfThreads {
     const nowMs = this.#options.clock.monotonicMs();
     if (error?.code === "rate_limit_exceeded") {
       const others = model.routes.some((route) =>
-        this.#options.switchOf(route.id) === undefined &&
+        this.#isInService(route) &&
         this.#health.of(route, operation).availability(nowMs) === "yes"
       );
       if (others) return;
@@ -343,7 +348,7 @@ export class LiveRouter implements Router, RouterOfThreads {
     const nowMs = this.#options.clock.monotonicMs();
     let soonestMs = Infinity;
     for (const route of model.routes) {
-      if (this.#options.switchOf(route.id) !== undefined) continue;
+      if (!this.#isInService(route)) continue;
       const health = this.#health.of(route, operation);
       const readyMs = health.availability(nowMs) === "no" ? health.readyMs : nowMs;
       soonestMs = Math.min(
@@ -369,10 +374,8 @@ export class LiveRouter implements Router, RouterOfThreads {
 
   status(model: Model): ModelStatus {
     const nowMs = this.#options.clock.monotonicMs();
-    // A route that an operator took out does not degrade the model as long as another is left.
-    const inService = model.routes.filter((route) =>
-      this.#options.switchOf(route.id) === undefined
-    );
+    // A route that is out does not degrade the model as long as another is left.
+    const inService = model.routes.filter((route) => this.#isInService(route));
     // What callers got decides; without recent callers, the state of the routes.
     const seen = inService.length === 0 ? undefined : this.#recentCalls.get(model.id)?.state(nowMs);
     return {

@@ -235,6 +235,13 @@ export class ProviderAccess {
     }
   }
 
+  /** Whether the provider of a route has all its keys in the store, and none of them is there. */
+  isUnconfigured(route: Route): boolean {
+    const provider = this.#of(route);
+    return provider?.entry.kind === "http" && provider.entry.apiKeyVault.length > 0 &&
+      provider.secrets.length === 0;
+  }
+
   /** Whether the provider of a route has a credential left that does not rest. */
   hasFreshKey(route: Route, nowMs: number): boolean {
     return this.#of(route)?.credentials.hasFresh(nowMs) ?? false;
@@ -242,6 +249,7 @@ export class ProviderAccess {
 
   /** How many credentials the provider of a route has, and how many of them rest, and why. */
   counts(route: Route, nowMs: number): CredentialCounts {
+    if (this.isUnconfigured(route)) return { count: 0, resting: 0, reasons: ["not configured"] };
     const credentials = this.#of(route)?.credentials;
     return {
       count: credentials?.count ?? 0,

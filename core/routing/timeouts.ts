@@ -70,7 +70,7 @@ export class Hedging {
  * Builds the error for a client if no route of a model may be tried.
  *
  * Either all of them are paused because their providers asked for it (429 with the soonest
- * `retry-after`), or operators have taken all of them out (503).
+ * `retry-after`), or operators have taken all of them out, or their providers lack their keys (503).
  */
 export function noRouteError(
   router: Router,

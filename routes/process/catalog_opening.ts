@@ -11,12 +11,14 @@ import {
   hasRealProvider,
   readCatalogIn,
   type ServableCatalog,
+  type StoredKeys,
 } from "../../core/config/catalog_reading.ts";
 import type { Config } from "../../core/config/config.ts";
 import type { Clock } from "../../core/lib/time/clock.ts";
 import type { Timer } from "../../core/lib/time/deadlines.ts";
 import { catalogDigest, catalogText } from "../../kv/services/catalog/contents.ts";
 import { LiveCatalog } from "../../kv/services/catalog/live_catalog.ts";
+import { LiveVault } from "../../kv/services/vault/live_vault.ts";
 import { readHead, readVersionContents, seedCatalog } from "../../kv/services/catalog/versions.ts";
 import { type CatalogHead, inForce } from "../../kv/engine/control/catalog_head.ts";
 import type { KeyValueStore } from "../../kv/engine/store/key_value_store.ts";
@@ -163,14 +165,36 @@ export async function openOwnersCatalog(
   return head === undefined ? { ok: true, config } : await configOfHead(kv, config, head, nowMs);
 }
 
+/** Makes the vault that follows the store. */
+export function openVault(
+  kv: KeyValueStore,
+  { masterKeys, clock, write }: {
+    readonly masterKeys: MasterKeys;
+    readonly clock: Pick<Clock, "nowMs">;
+    readonly write: (line: string) => void;
+  },
+): LiveVault {
+  return new LiveVault({
+    kv,
+    masterKeys,
+    onUnopened: (problem) =>
+      write(eventLine(clock.nowMs(), "error", "a stored provider key cannot be opened", {
+        problem,
+        effect: "providers that name it do without it",
+        help: "docs/runbooks/lost-master-key.md",
+      })),
+  });
+}
+
 /** Makes the catalogue that follows the store. */
 export function openLiveCatalog(
   config: Config,
   kv: KeyValueStore,
-  { clock, timer, write }: {
+  { clock, timer, write, storedKeys }: {
     readonly clock: Clock;
     readonly timer: Timer;
     readonly write: (line: string) => void;
+    readonly storedKeys: StoredKeys;
   },
 ): LiveCatalog {
   const { catalog, providerKeys, fileContents, readCatalog, mode } = config;
@@ -183,6 +207,7 @@ export function openLiveCatalog(
     initial: { catalog, providerKeys },
     fileContents,
     read: readCatalogIn(mode, readCatalog),
+    storedKeys,
     onChange: (version) => log("info", "catalogue changed", { version }),
     onRefused: ({ version, problems }) =>
       log("error", "a version of the catalogue cannot be served here", {

@@ -58,7 +58,11 @@ async function serveAlone(
   options: ServeOptions,
 ): Promise<number> {
   const { write, signal } = options;
-  const assembled = await assemble(config, store.kv, { ...options, notices: store.notices });
+  const assembled = await assemble(config, store.kv, {
+    ...options,
+    masterKeys,
+    notices: store.notices,
+  });
   const { gateway } = assembled;
   const secret = await demoKeyOf(gateway, masterKeys);
   await warnOfPrices(gateway);

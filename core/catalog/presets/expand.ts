@@ -11,6 +11,7 @@ export interface WrittenProvider extends FilledPlaces {
   readonly preset?: PresetName | undefined;
   readonly baseUrl?: string | undefined;
   readonly apiKeyEnv?: string | readonly string[] | undefined;
+  readonly apiKeyVault?: string | readonly string[] | undefined;
   readonly auth?: ProviderAuth | undefined;
   readonly cloud?: Cloud | undefined;
   readonly headers: Readonly<Record<string, string>>;
@@ -30,8 +31,10 @@ export interface HttpProvider {
   readonly kind: "http";
   readonly preset?: PresetName;
   readonly baseUrl: string;
-  /** The variables of its keys; empty for a server that is called without. */
+  /** The variables of its keys; empty for one whose keys are stored, and for a server that is called without. */
   readonly apiKeyEnv: readonly string[];
+  /** The names of its keys that are sealed in the store. */
+  readonly apiKeyVault: readonly string[];
   readonly auth: ProviderAuth;
   readonly cloud?: Cloud;
   readonly headers: Readonly<Record<string, string>>;
@@ -70,7 +73,8 @@ function problemsOf(written: WrittenProvider, provider: HttpProvider, preset: Pr
   if (provider.baseUrl === "") {
     problems.push({ path: "baseUrl", message: "is required without a preset" });
   }
-  if (provider.apiKeyEnv.length === 0 && preset?.isKeyless !== true) {
+  const keys = provider.apiKeyEnv.length + provider.apiKeyVault.length;
+  if (keys === 0 && preset?.isKeyless !== true) {
     problems.push({ path: "apiKeyEnv", message: "is required" });
   }
   if (provider.headers[credentialHeaderName(provider.auth)] !== undefined) {
@@ -91,6 +95,7 @@ export function expandProvider(
     ...defined({ preset: written.preset, cloud: written.cloud ?? preset?.cloud?.(written) }),
     baseUrl: written.baseUrl ?? filled(preset?.baseUrl ?? "", written),
     apiKeyEnv: [written.apiKeyEnv ?? []].flat(),
+    apiKeyVault: [written.apiKeyVault ?? []].flat(),
     auth: written.auth ?? presetAuth ?? "bearer",
     headers: written.headers,
     driver: written.driver,

@@ -118,9 +118,14 @@ export async function seal(keys: MasterKeys, secret: string, owner: string): Pro
   }`;
 }
 
+/** The id of the master key that sealed a text, as the text names it. */
+export function sealingKeyId(sealed: string): string {
+  return sealed.split(".")[1] ?? "";
+}
+
 /** Whether one of the master keys sealed a text, by the id that the text names. */
 export function isSealedByAny(keys: MasterKeys, sealed: string): boolean {
-  return keys.byId.has(sealed.split(".")[1] ?? "");
+  return keys.byId.has(sealingKeyId(sealed));
 }
 
 /**

@@ -1,14 +1,14 @@
 /**
  * Reads the state that all instances share within two seconds: the epoch of keys, the switches of
- * operators, and the head of the catalogue.
+ * operators, the epoch of the vault, and the head of the catalogue.
  *
  * It is polled and not watched: a watch misses writes of another process to a local file, and may
  * stall silently on a remote store. Without a recent successful poll the state counts as stale. While
  * no call needs it, it is hardly polled, and the next call reads it first.
  *
- * - Folder `kv/engine/control/`: the state that all instances share within two seconds: epoch of keys, switches, head
- *   of the catalogue.
- * - In: polls of three rows, and changes by callers.
+ * - Folder `kv/engine/control/`: the state that all instances share within two seconds: epoch of keys, switches,
+ *   epoch of the vault, head of the catalogue.
+ * - In: polls of four rows, and changes by callers.
  * - Out: the last state that was read, and whether it is stale.
  * - Never: watches rows: a watch misses writes of another process. It polls.
  */
@@ -16,7 +16,7 @@ import type { Clock } from "../../../core/lib/time/clock.ts";
 import { systemTimer, type Timer } from "../../../core/lib/time/deadlines.ts";
 import { GatewayError } from "../../../core/lib/errors/errors.ts";
 import { compareAndSet } from "../store/cas.ts";
-import { catalogHeadKey, keysEpochKey, switchesKey } from "../schema/keys.ts";
+import { catalogHeadKey, keysEpochKey, switchesKey, vaultEpochKey } from "../schema/keys.ts";
 import type { CatalogHead } from "./catalog_head.ts";
 import type { AtomicWrite, KeyValueStore } from "../store/key_value_store.ts";
 
@@ -40,6 +40,8 @@ export interface OpenControlOptions {
   readonly timer?: Timer;
   /** Whether notices of other instances start a poll. */
   readonly isTold?: boolean;
+  /** Takes over the stored keys of an epoch that a poll found. Until then the poll does not count. */
+  readonly followVault?: (epoch: string | undefined) => Promise<void>;
   /** Puts the version of the catalogue in force that a poll found. Until then the poll does not count. */
   readonly followCatalog?: (head: CatalogHead | undefined) => Promise<void>;
 }
@@ -114,7 +116,7 @@ export interface Control {
 export async function openControl(
   kv: KeyValueStore,
   clock: Clock,
-  { timer = systemTimer, isTold = false, followCatalog }: OpenControlOptions = {},
+  { timer = systemTimer, isTold = false, followVault, followCatalog }: OpenControlOptions = {},
 ): Promise<Control> {
   let switches = noSwitches;
   let epoch = "";
@@ -132,9 +134,11 @@ export async function openControl(
   async function refresh(): Promise<void> {
     const sentAtMs = clock.monotonicMs();
     const sentWallMs = clock.nowMs();
-    const [epochEntry, switchesEntry, headEntry] = await kv.getMany<
-      [string, Switches, CatalogHead]
-    >([keysEpochKey(), switchesKey(), catalogHeadKey()]);
+    const [epochEntry, switchesEntry, vaultEntry, headEntry] = await kv.getMany<
+      [string, Switches, string, CatalogHead]
+    >([keysEpochKey(), switchesKey(), vaultEpochKey(), catalogHeadKey()]);
+    // First the keys: a version that names a new one was published after it.
+    await followVault?.(vaultEntry.value ?? undefined);
     await followCatalog?.(headEntry.value ?? undefined);
     if (sentAtMs < confirmedAtMs) return; // a later read has already answered
     epoch = epochEntry.value ?? "first";

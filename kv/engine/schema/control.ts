@@ -146,9 +146,24 @@ export function keysEpochKey(): StoreKey {
   return ["control", "keys_epoch"];
 }
 
+/** Changes with each change of a stored key of a provider. */
+export function vaultEpochKey(): StoreKey {
+  return ["control", "vault"];
+}
+
 /** Maintenance and route switches. */
 export function switchesKey(): StoreKey {
   return ["control", "switches"];
+}
+
+// Keys of providers, sealed.
+
+export function storedKeysPrefix(): StoreKey {
+  return ["provider_key"];
+}
+
+export function storedKeyKey(name: string): StoreKey {
+  return ["provider_key", name];
 }
 
 // Availability: calls answered and failed, per hour and instance.

@@ -73,6 +73,7 @@ export const rowKinds = [
   "proof_head",
   "proof_key",
   "provider_claim",
+  "provider_key",
   "rate_card",
   "rate_limit",
   "rate_use",

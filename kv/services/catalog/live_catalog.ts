@@ -6,7 +6,15 @@
  * in force and is reported until the head names another. A version with a moment is prepared before it, so that all
  * instances change at their own clocks.
  */
-import type { ReadCatalog, ServableCatalog } from "../../../core/config/catalog_reading.ts";
+import {
+  keysOfProvider,
+  type ProviderKey,
+  type ProviderKeys,
+  type ReadCatalog,
+  type ServableCatalog,
+  type StoredKeys,
+  withStoredKeys,
+} from "../../../core/config/catalog_reading.ts";
 import type { Catalog } from "../../../core/catalog/catalog.ts";
 import type { Clock } from "../../../core/lib/time/clock.ts";
 import { systemTimer, type Timer } from "../../../core/lib/time/deadlines.ts";
@@ -40,6 +48,8 @@ export interface LiveCatalogOptions {
   /** Contents of which {@linkcode LiveCatalogOptions.initial} was made, if that was `gateway.json`. */
   readonly fileContents: unknown;
   readonly read: ReadCatalog;
+  /** The keys of providers that are sealed in the store. */
+  readonly storedKeys: StoredKeys;
   /** A version was put in force. */
   readonly onChange?: (version: number) => void;
   /** A version cannot be served here. */
@@ -75,9 +85,14 @@ export class LiveCatalog {
     return this.#served.catalog;
   }
 
-  /** Secrets of the providers in force. */
-  get providerKeys(): ServableCatalog["providerKeys"] {
-    return this.#served.providerKeys;
+  /** Secrets of the providers in force, with the stored keys as they are now. */
+  get providerKeys(): ProviderKeys {
+    return withStoredKeys(this.#served, this.#options.storedKeys);
+  }
+
+  /** The keys of one provider in force. */
+  keysOf(provider: string): readonly ProviderKey[] {
+    return keysOfProvider(this.#served, this.#options.storedKeys, provider);
   }
 
   /** The head of the store as it was read last. */

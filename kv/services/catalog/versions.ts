@@ -5,7 +5,8 @@
  * - Folder `kv/services/catalog/`: the catalogue in the store: versions, their contents, and the one that a process serves.
  * - In: contents that were validated, the author, the reason, the version that the author saw.
  * - Out: the version in force, the history, one catalogue in memory that follows the head.
- * - Never: changes the head without checking what the author saw, or holds a secret: contents name variables.
+ * - Never: changes the head without checking what the author saw, or holds a secret: contents name variables and stored
+ *   keys.
  */
 import type { AccountId } from "../../../core/lib/ids/ids.ts";
 import { defined } from "../../../core/lib/base/defined.ts";
@@ -78,6 +79,8 @@ export interface NewVersion {
   readonly contentId?: string;
   /** Set if the contents are those of `gateway.json`. */
   readonly fileDigest?: string;
+  /** A row by which the contents were found valid: if it changes before the commit, that is a conflict. */
+  readonly validBy?: Deno.AtomicCheck;
 }
 
 /** The result of a change of the catalogue. */
@@ -173,6 +176,7 @@ export async function addVersion(
     const version = versionRow(wanted, act, { digest, head, contentId: written.contentId });
     const operation = kv.atomic()
       .check(entry, written.row, { key: catalogVersionKey(version.version), versionstamp: null })
+      .check(...(wanted.validBy === undefined ? [] : [wanted.validBy]))
       .set(catalogVersionKey(version.version), version)
       .set(catalogHeadKey(), headWith(head, version, wanted, act.nowMs));
     addAudit(operation, act, "catalog_applied", `version ${version.version}`);
@@ -242,9 +246,10 @@ async function removeUnkept(kv: KeyValueStore, nowMs: number): Promise<void> {
 /** Makes a new version with the contents of an older one. */
 export async function rollBack(
   kv: KeyValueStore,
-  { to, effectiveFromMs }: {
+  { to, effectiveFromMs, validBy }: {
     readonly to: number;
     readonly effectiveFromMs?: number | undefined;
+    readonly validBy?: Deno.AtomicCheck;
   },
   act: CatalogAct,
 ): Promise<CatalogChangeResult> {
@@ -253,7 +258,8 @@ export async function rollBack(
   if (row === undefined || contents === undefined) return { ok: false, reason: "missing" };
   const text = JSON.stringify(contents);
   const { contentId } = row;
-  return await addVersion(kv, { text, contentId, rollbackTo: to, effectiveFromMs }, act);
+  const wanted = { text, contentId, rollbackTo: to, effectiveFromMs, ...defined({ validBy }) };
+  return await addVersion(kv, wanted, act);
 }
 
 /** Changes the head alone, together with its audit line. */

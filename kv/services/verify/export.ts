@@ -102,6 +102,7 @@ const decisions: Readonly<Record<RowKind, Exported | StayingReason>> = {
   proof_head: "repeated",
   proof_key: ({ key, value }) => [{ key, value: without(value, ["sealed"]) }],
   provider_claim: whole,
+  provider_key: ({ key, value }) => [{ key, value: without(value, ["sealed"]) }],
   rate_card: whole,
   rate_limit: "passing",
   rate_use: "passing",

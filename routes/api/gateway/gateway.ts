@@ -19,6 +19,7 @@ import type { RateBook } from "../../../core/limits/rate_book.ts";
 import type { Availability, DayHistory } from "../../../core/routing/history/availability.ts";
 import type { Router, RouterOfThreads } from "../../../core/routing/contract/router.ts";
 import type { LiveCatalog } from "../../../kv/services/catalog/live_catalog.ts";
+import type { LiveVault } from "../../../kv/services/vault/live_vault.ts";
 import type { Control } from "../../../kv/engine/control/control.ts";
 import type { RateCardBook } from "../../../kv/money/costs/provider_sheet.ts";
 import type { KeyDirectory } from "../../../kv/people/api_keys/key_directory.ts";
@@ -41,6 +42,8 @@ export interface Gateway {
   readonly config: Config;
   /** The catalogue in force. A call takes it once, at its beginning. */
   readonly catalog: LiveCatalog;
+  /** The keys of providers that are sealed in the store. */
+  readonly vault: LiveVault;
   readonly clock: Clock;
   /** From 0 up to 1. */
   readonly random: () => number;

@@ -18,8 +18,10 @@ import { sleep } from "../../../core/lib/time/sleep.ts";
 import { openControl } from "../../../kv/engine/control/control.ts";
 import { openWalletEngine, reapExpiredInstances } from "../../../kv/money/wallet/mod.ts";
 import { prepareStore } from "../../../kv/engine/opening/schema_version.ts";
+import { maxSecretChars } from "../../../kv/services/vault/stored_keys.ts";
+import { decodeUtf8 } from "../../../core/lib/bytes/byte_parts.ts";
 import { openStore, type Store } from "../../../kv/engine/opening/store.ts";
-import { loadMasterKeys, openOwnersCatalog } from "../../process/catalog_opening.ts";
+import { loadMasterKeys, openOwnersCatalog, openVault } from "../../process/catalog_opening.ts";
 import { createAdminApp, createBackupApp } from "./app.ts";
 import { type BackupWorld, proveBackup, restoreHere, saveBackup } from "./commands/backups.ts";
 import { writeTables } from "./commands/tables.ts";
@@ -30,12 +32,17 @@ import { type ArchivedStore, withArchive } from "../../../kv/services/archive/op
 
 const encoder = new TextEncoder();
 
+/** Bytes of the standard input: the longest secret, and a line end. */
+const maxSecretInputBytes = maxSecretChars + 2;
+
 /** What a command needs of its environment: time and output, of the process or of a test. */
 export interface CommandWorld {
   readonly clock: Clock;
   /** Gets the output. Awaited, so that a slow reader is not overrun. */
   write(bytes: Uint8Array): void | Promise<void>;
   error(text: string): void;
+  /** The standard input; absent: commands that read a secret are refused. */
+  readonly input?: ReadableStream<Uint8Array>;
 }
 
 /** Runs one command and returns the exit code of the process. */
@@ -53,7 +60,8 @@ export async function runAdmin(
     world.error(`${read.problem}\n${read.usage}`);
     return 2;
   }
-  const request = await withCatalogFile(read.request, world);
+  const filed = await withCatalogFile(read.request, world);
+  const request = filed && await withSecret(filed, world);
   if (request === undefined) return 1;
   const { backup } = request;
   const proven = backup?.act === "restore"
@@ -100,6 +108,39 @@ async function withCatalogFile(
     return { ...request, body: { ...(typeof body === "object" && body), catalog } };
   } catch (failure) {
     error(`${catalogFile}: ${errorLine(failure)}\n`);
+    return undefined;
+  }
+}
+
+/** Adds the secret of the standard input to the body; `undefined` if there is none, which was said. */
+async function withSecret(
+  request: AdminRequest,
+  { input, error }: CommandWorld,
+): Promise<AdminRequest | undefined> {
+  const { readsSecret, body } = request;
+  if (readsSecret === undefined) return request;
+  const secret = input === undefined ? undefined : await shortText(input);
+  if (secret === undefined || secret.trim() === "") {
+    error(
+      "The standard input must hold the key and nothing else, such as provider-key add NAME < FILE\n",
+    );
+    return undefined;
+  }
+  return { ...request, body: { ...(typeof body === "object" && body), secret } };
+}
+
+/** Reads a stream to its end; `undefined` if it is longer than a secret may be, or no text. */
+async function shortText(input: ReadableStream<Uint8Array>): Promise<string | undefined> {
+  const parts: Uint8Array<ArrayBuffer>[] = [];
+  let bytes = 0;
+  for await (const part of input) {
+    bytes += part.length;
+    if (bytes > maxSecretInputBytes) return undefined;
+    parts.push(part.slice());
+  }
+  try {
+    return decodeUtf8(new Uint8Array(await new Blob(parts).arrayBuffer()));
+  } catch {
     return undefined;
   }
 }
@@ -218,6 +259,7 @@ async function runHere(
         kv,
         clock,
         read: readCatalogIn(mode, config.readCatalog),
+        vault: openVault(kv, { masterKeys: loaded.masterKeys, clock, write: () => {} }),
         fileContents: config.fileContents,
         refresh: () => Promise.resolve(),
       },

@@ -25,6 +25,8 @@ export interface AdminRequest {
   readonly makesStore?: true;
   /** The file of JSON that is sent as `catalog` of the body. */
   readonly catalogFile?: string;
+  /** The standard input is sent as `secret` of the body: arguments are seen by others on the machine, and kept by shells. */
+  readonly readsSecret?: true;
   /** The file that the command writes or reads, encrypted; it writes also into a folder, and keeps some there. */
   readonly backup?: {
     readonly act: "save" | "restore";
@@ -61,6 +63,10 @@ export interface CommandForm {
 
 function accountPath(account = "", ...rest: readonly string[]): string {
   return ["/accounts", encodeURIComponent(account), ...rest].join("/");
+}
+
+function providerKeyPath(name = ""): string {
+  return `/api/provider-keys/${encodeURIComponent(name)}`;
 }
 
 function campaignPath(campaign = "", act: string): string {
@@ -463,6 +469,55 @@ export const commandForms: readonly CommandForm[] = [
     options: [{ name: "reason", value: "R", needed: true }],
     about: "take back the version that waits for its time",
     request: (_, body) => ({ method: "DELETE", path: "/catalog/scheduled", body }),
+  },
+  {
+    words: ["provider-key", "list"],
+    operands: [],
+    options: [],
+    about: "keys of providers that are sealed in the store, without their secrets",
+    request: () => ({ method: "GET", path: "/api/provider-keys" }),
+  },
+  {
+    words: ["provider-key", "add"],
+    operands: ["NAME"],
+    options: [],
+    about: "seal a key in the store; it is read from the standard input, which it must be alone in",
+    request: ([name]) => ({
+      method: "POST",
+      path: "/api/provider-keys",
+      body: { name },
+      readsSecret: true,
+    }),
+  },
+  {
+    words: ["provider-key", "replace"],
+    operands: ["NAME"],
+    options: [],
+    about: "put another key in its place, read from the standard input",
+    request: ([name]) => ({
+      method: "PUT",
+      path: providerKeyPath(name),
+      body: {},
+      readsSecret: true,
+    }),
+  },
+  {
+    words: ["provider-key", "remove"],
+    operands: ["NAME"],
+    options: [{ name: "force" }],
+    about: "remove one for good; --force: although providers of the catalogue name it",
+    request: ([name], { force }) => ({
+      method: "DELETE",
+      path: providerKeyPath(name),
+      body: force === undefined ? {} : { force: true },
+    }),
+  },
+  {
+    words: ["provider-key", "reseal"],
+    operands: [],
+    options: [],
+    about: "seal them with the newest master key, so that an older one can be given up",
+    request: () => ({ method: "POST", path: "/api/provider-key-seals", body: {} }),
   },
   {
     words: ["maintenance", "on"],

@@ -239,7 +239,7 @@ export const tryCatalog = operation({
   maxBodyBytes: maxCatalogBytes,
   async run({ editing }, { catalog }): Promise<TriedCatalog | Invalid> {
     const state = await catalogState(editing);
-    const preview = previewCatalog(editing, state.contents, catalog);
+    const preview = await previewCatalog(editing, state.contents, catalog);
     if (!preview.ok) {
       const { problems } = preview;
       return { ok: false, why: "invalid", status: 422, problems, body: { ...preview } };

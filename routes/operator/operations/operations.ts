@@ -45,6 +45,13 @@ import {
   tryCatalog,
   withdrawScheduledVersion,
 } from "./catalog.ts";
+import {
+  addProviderKey,
+  listProviderKeys,
+  removeProviderKey,
+  replaceProviderKey,
+  resealProviderKeys,
+} from "./provider_keys.ts";
 import { showMargins, showSheet } from "./money/costs.ts";
 import type { Operation } from "./contract/operation.ts";
 import type { OperationName } from "./contract/paths.ts";
@@ -63,6 +70,11 @@ export const operations: Readonly<Record<OperationName, Operation>> = {
   "catalog.rollback": rollBackTo,
   "catalog.withdraw": withdrawScheduledVersion,
   "catalog.versions": listCatalogVersions,
+  "provider_keys.list": listProviderKeys,
+  "provider_keys.add": addProviderKey,
+  "provider_keys.replace": replaceProviderKey,
+  "provider_keys.remove": removeProviderKey,
+  "provider_keys.reseal": resealProviderKeys,
   "accounts.list": pageOfAccounts,
   "accounts.show": showAccount,
   "accounts.block": turnAccount,

@@ -38,6 +38,7 @@ import { marginPages } from "./margins/margin_pages.ts";
 import { operatorInvoicePages } from "./invoices/invoice_queue.tsx";
 import { overviewPages } from "./overview/overview.tsx";
 import { bankPages } from "./payments/bank.tsx";
+import { providerKeyPages } from "./provider_keys/provider_keys.tsx";
 import { reviewPages } from "./review/review.tsx";
 import { routePages } from "./service/routes_page.tsx";
 import { servicePages } from "./service/service.tsx";
@@ -84,7 +85,7 @@ const places: Readonly<Record<PlaceName, ListedPlace>> = {
   catalogue: {
     icon: "models",
     label: { en: "Catalogue", vi: "Danh mục" },
-    tabs: [{ pages: [cataloguePages] }],
+    tabs: [{ pages: [cataloguePages] }, { pages: [providerKeyPages] }],
   },
   service: {
     icon: "switches",

@@ -21,6 +21,8 @@ import { fromVnd } from "../../../core/billing/money/micro_vnd.ts";
 import { Availability, DayHistory } from "../../../core/routing/history/availability.ts";
 import { RouteAffinity, type SharedAffinity } from "../../../core/routing/route_affinity.ts";
 import { LiveRouter } from "../../../core/routing/live_router.ts";
+import { withStoredKeys } from "../../../core/config/catalog_reading.ts";
+import type { MasterKeys } from "../../../core/people/api_keys/seal.ts";
 import type { LiveCatalog } from "../../../kv/services/catalog/live_catalog.ts";
 import { openControl } from "../../../kv/engine/control/control.ts";
 import { openKeyDirectory } from "../../../kv/people/api_keys/key_directory.ts";
@@ -41,7 +43,7 @@ import { WithheldRefunds } from "../../api/gateway/withheld_refunds.ts";
 import { KeyedCalls, type Peers } from "../../api/gateway/keyed_calls.ts";
 import type { Gateway } from "../../api/gateway/gateway.ts";
 import { openMediaServices } from "../../api/gateway/media_services.ts";
-import { openLiveCatalog } from "../../process/catalog_opening.ts";
+import { openLiveCatalog, openVault } from "../../process/catalog_opening.ts";
 import { openTransports, type Transports } from "./transports.ts";
 import type { ChangeNotices } from "../../../kv/engine/store/change_notices.ts";
 import { RateCardBook } from "../../../kv/money/costs/provider_sheet.ts";
@@ -172,7 +174,7 @@ export interface Assembled {
   close(hurry?: AbortSignal): Promise<void>;
 }
 
-/** What a gateway needs of its environment: time, randomness, and the output for log lines. */
+/** What a gateway needs of its environment: time, randomness, master keys, and the output for log lines. */
 export interface Surroundings {
   readonly clock: Clock;
   /** Runs time-outs, pauses and periodic work; the machine's by default. */
@@ -181,6 +183,8 @@ export interface Surroundings {
   readonly random: () => number;
   /** Gets the log lines. */
   readonly write: (line: string) => void;
+  /** Open the keys of providers that are sealed in the store. */
+  readonly masterKeys: MasterKeys;
   /** Notices of other instances, where the store has them. */
   readonly notices?: ChangeNotices | undefined;
   /** The place of this thread, where several serve. */
@@ -270,7 +274,8 @@ function logFailure(log: Gateway["log"], what: string, error: unknown): void {
 export async function assemble(
   config: Config,
   store: KeyValueStore,
-  { clock: exactClock, timer = systemTimer, random, write, notices, thread }: Surroundings,
+  { clock: exactClock, timer = systemTimer, random, write, masterKeys, notices, thread }:
+    Surroundings,
 ): Promise<Assembled> {
   const clock = oncePerMillisecond(exactClock);
   // The cached time of `clock` may be up to a millisecond old; with it a deadline could end early.
@@ -290,10 +295,17 @@ export async function assemble(
   const isAlone = config.store.kind === "file";
   if (worker === undefined) await reapExpiredInstances(kv, clock.nowMs(), { all: isAlone });
   const isLocal = isAlone || config.store.kind === "memory";
-  const live = openLiveCatalog(config, kv, { clock, timer, write });
+  // The owner opens the same keys, and one line for each that it cannot open is enough.
+  const vault = openVault(kv, {
+    masterKeys,
+    clock,
+    write: worker === undefined ? write : () => {},
+  });
+  const live = openLiveCatalog(config, kv, { clock, timer, write, storedKeys: vault });
   const control = await openControl(kv, clock, {
     timer,
     isTold: notices !== undefined,
+    followVault: (epoch) => vault.follow(epoch),
     followCatalog: (head) => live.follow(head),
   });
   const { refused } = live;
@@ -353,9 +365,12 @@ export async function assemble(
     const putTransports = await transports.prepare(next.catalog);
     return () => {
       putTransports();
-      router.replaceCatalog(next);
+      router.replaceCatalog({ ...next, providerKeys: withStoredKeys(next, vault) });
     };
   });
+  vault.attach(() =>
+    router.replaceCatalog({ catalog: live.current, providerKeys: live.providerKeys })
+  );
   showState(metrics, { router, calls, wallet, bodies, answers });
   showStore(metrics, { kv, clock });
   showProviderCredit(metrics, { catalog: live, router, deadlines, clock });
@@ -363,6 +378,7 @@ export async function assemble(
   const gateway: Gateway = {
     config,
     catalog: live,
+    vault,
     clock,
     random,
     deadlines,

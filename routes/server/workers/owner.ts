@@ -63,7 +63,7 @@ export async function serveWithWorkers(
     workers,
     share: (states) => listening?.share(states),
   };
-  const assembled = await assemble(config, kv, { ...options, notices, thread });
+  const assembled = await assemble(config, kv, { ...options, masterKeys, notices, thread });
   const { gateway } = assembled;
   const secret = await demoKeyOf(gateway, masterKeys);
   await warnOfPrices(gateway);

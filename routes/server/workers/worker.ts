@@ -152,6 +152,7 @@ class WorkerProgram {
       clock: systemClock,
       random: Math.random,
       write,
+      masterKeys: loaded.masterKeys,
       notices: this.#notices,
       thread: {
         role: "worker",

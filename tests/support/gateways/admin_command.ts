@@ -9,10 +9,12 @@ export interface RanCommand {
   readonly errors: string;
 }
 
+/** @param typed the standard input; absent: there is none */
 export async function runCommand(
   config: Config,
   args: readonly string[],
   clock: Clock = systemClock,
+  typed?: string,
 ): Promise<RanCommand> {
   const decoder = new TextDecoder();
   let written = "";
@@ -21,6 +23,7 @@ export async function runCommand(
     clock,
     write: (bytes) => void (written += decoder.decode(bytes, { stream: true })),
     error: (text) => void (errors += text),
+    ...(typed !== undefined && { input: new Blob([typed]).stream() }),
   });
   return { code, written, errors };
 }

@@ -101,6 +101,7 @@ export async function openTestGateway(options: TestGatewayOptions = {}): Promise
     // Of equal routes the first one is taken: a draw of a sequence would depend on what others drew before.
     random: () => 0,
     write: (line) => log.push(line),
+    masterKeys,
   });
   const app = createApp(assembled.gateway, { stopping: () => false });
   const { clock, deadlines } = assembled.gateway;

@@ -2,9 +2,14 @@
 import type { Clock } from "../../../core/lib/time/clock.ts";
 import type { KeyValueStore } from "../../../kv/engine/store/key_value_store.ts";
 import type { CatalogEditing } from "../../../routes/operator/operations/contract/editing.ts";
+import { newMasterKey, readMasterKeys } from "../../../core/people/api_keys/seal.ts";
+import { LiveVault } from "../../../kv/services/vault/live_vault.ts";
 import { testConfig } from "../gateways/gateway_in_process.ts";
+
+const masterKeys = await readMasterKeys(newMasterKey());
 
 export function testEditing(kv: KeyValueStore, clock: Pick<Clock, "nowMs">): CatalogEditing {
   const { readCatalog, fileContents } = testConfig();
-  return { kv, clock, read: readCatalog, fileContents, refresh: () => Promise.resolve() };
+  const vault = new LiveVault({ kv, masterKeys });
+  return { kv, clock, read: readCatalog, vault, fileContents, refresh: () => Promise.resolve() };
 }

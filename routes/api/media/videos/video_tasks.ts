@@ -55,12 +55,6 @@ export interface TaskUpstream extends VideoUpstream {
   readonly transport: Transport;
 }
 
-/** Lists the environment variables of a provider's credentials, in the order of the configuration. */
-function credentialNames(gateway: Gateway, providerName: string): readonly string[] {
-  const provider = gateway.catalog.current.providers[providerName];
-  return provider?.kind === "http" ? provider.apiKeyEnv : [];
-}
-
 /** Finds the name of a credential, which a task may store in place of the secret. */
 export function credentialName(
   gateway: Gateway,
@@ -68,8 +62,7 @@ export function credentialName(
   secret: string | undefined,
 ): string | undefined {
   if (secret === undefined) return undefined;
-  const index = gateway.catalog.providerKeys[route.provider]?.indexOf(secret) ?? -1;
-  return credentialNames(gateway, route.provider)[index];
+  return gateway.catalog.keysOf(route.provider).find((key) => key.secret === secret)?.name;
 }
 
 /** Finds the provider of a task; `undefined` if the operator has removed the model or its route. */
@@ -77,10 +70,8 @@ export function upstreamOf(gateway: Gateway, task: VideoTask): TaskUpstream | un
   const model = gateway.catalog.current.find(task.model);
   const route = model?.routes.find((candidate) => candidate.id === task.route);
   if (route === undefined) return undefined;
-  const index = task.credential === undefined
-    ? -1
-    : credentialNames(gateway, route.provider).indexOf(task.credential);
-  const pinned = gateway.catalog.providerKeys[route.provider]?.[index];
+  const pinned = gateway.catalog.keysOf(route.provider)
+    .find(({ name }) => name === task.credential)?.secret;
   const { provider, secret, transport } = gateway.router.access(route, pinned);
   return { provider, secret, transport, adapter: videoAdapterOf(route.capabilities) };
 }

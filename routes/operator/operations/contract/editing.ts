@@ -23,6 +23,7 @@ import {
 import { type CatalogHead, inForce } from "../../../../kv/engine/control/catalog_head.ts";
 import type { Actor } from "../../../../kv/people/audit/operator_audit.ts";
 import type { KeyValueStore } from "../../../../kv/engine/store/key_value_store.ts";
+import type { LiveVault } from "../../../../kv/services/vault/live_vault.ts";
 import type { Gateway } from "../../../api/gateway/gateway.ts";
 import { dayMs } from "../../../../core/lib/time/durations.ts";
 
@@ -32,6 +33,8 @@ export interface CatalogEditing {
   readonly clock: Pick<Clock, "nowMs">;
   /** Reads contents as this process would have to serve them. */
   readonly read: ReadCatalog;
+  /** The stored keys that a catalogue may name. */
+  readonly vault: LiveVault;
   /** Contents of the `gateway.json` of this process. */
   readonly fileContents: unknown;
   /** Puts a change in force here at once; other instances find it themselves. */
@@ -102,14 +105,15 @@ function writtenProblems(contents: unknown): string[] {
 }
 
 /** Checks contents and compares them with the version in force. */
-export function previewCatalog(
-  { read }: Pick<CatalogEditing, "read">,
+export async function previewCatalog(
+  { read, vault }: Pick<CatalogEditing, "read" | "vault">,
   before: JsonObject,
   wanted: unknown,
-): CatalogPreview {
+): Promise<CatalogPreview> {
   const problems = writtenProblems(wanted);
   if (problems.length > 0) return { ok: false, problems };
-  const reading = read(wanted, "catalogue");
+  await vault.refresh();
+  const reading = read(wanted, "catalogue", { storedKeys: vault });
   if (!reading.ok) return { ok: false, problems: reading.problems };
   // What is a catalogue is an object of JSON.
   const after = isObject(wanted) ? wanted : {};
@@ -125,7 +129,8 @@ export async function applyCatalog(
 ): Promise<ChangeResult> {
   const problems = writtenProblems(contents);
   if (problems.length > 0) return { ok: false, reason: "invalid", problems };
-  const reading = deps.read(contents, "catalogue");
+  const validBy = await deps.vault.refresh();
+  const reading = deps.read(contents, "catalogue", { storedKeys: deps.vault });
   if (!reading.ok) return { ok: false, reason: "invalid", problems: reading.problems };
   const text = catalogText(contents);
   const isFile = text === catalogText(deps.fileContents);
@@ -133,7 +138,7 @@ export async function applyCatalog(
   const act = { author, reason, base, nowMs: deps.clock.nowMs() };
   const result = await addVersion(
     deps.kv,
-    { text, effectiveFromMs, ...defined({ fileDigest }) },
+    { text, effectiveFromMs, validBy, ...defined({ fileDigest }) },
     act,
   );
   if (result.ok) await deps.refresh();
@@ -149,10 +154,11 @@ export async function rollBackCatalog(
 ): Promise<ChangeResult> {
   const contents = await readVersionContents(deps.kv, to);
   if (contents === undefined) return { ok: false, reason: "missing" };
-  const reading = deps.read(contents, `catalogue version ${to}`);
+  const validBy = await deps.vault.refresh();
+  const reading = deps.read(contents, `catalogue version ${to}`, { storedKeys: deps.vault });
   if (!reading.ok) return { ok: false, reason: "invalid", problems: reading.problems };
   const act = { author, reason, base, nowMs: deps.clock.nowMs() };
-  const result = await rollBack(deps.kv, { to, effectiveFromMs }, act);
+  const result = await rollBack(deps.kv, { to, effectiveFromMs, validBy }, act);
   if (result.ok) await deps.refresh();
   return result;
 }
@@ -195,11 +201,12 @@ export async function changesOfVersion(
 // Connects editing with a running gateway.
 
 /** Returns what editing needs of a running gateway. */
-export function editingOf({ kv, clock, catalog, config, control }: Gateway): CatalogEditing {
+export function editingOf({ kv, clock, catalog, vault, config, control }: Gateway): CatalogEditing {
   return {
     kv,
     clock,
     read: catalog.read,
+    vault,
     fileContents: config.fileContents,
     refresh: () => control.refresh(),
   };

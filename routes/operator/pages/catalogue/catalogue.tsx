@@ -16,6 +16,7 @@ import {
   readVersionContents,
   versionsPerPage,
 } from "../../../../kv/services/catalog/versions.ts";
+import { listStoredKeys } from "../../../../kv/services/vault/stored_keys.ts";
 import { notFoundPage } from "../../../dashboard/frame/error_pages.tsx";
 import { type PostedForm, readForm } from "../../../dashboard/page/form_data.ts";
 import type { DashboardEnv } from "../../../dashboard/page/visitor.ts";
@@ -131,7 +132,11 @@ async function modelPage(c: OperatorContext, deps: OperatorDeps) {
   return await showModel(c, { state, name: id, entry });
 }
 
-async function showProvider(c: OperatorContext, { state, ...entered }: Entered) {
+async function showProvider(
+  c: OperatorContext,
+  { kv }: OperatorDeps,
+  { state, ...entered }: Entered,
+) {
   const visitor = c.get("visitor");
   const t = catalogueTexts[visitor.locale];
   return await renderOperatorPage(
@@ -141,7 +146,12 @@ async function showProvider(c: OperatorContext, { state, ...entered }: Entered) 
       under: cataloguePath,
       ...(entered.problems !== undefined && { status: 400 as const }),
     },
-    <ProviderForm visitor={visitor} base={state.head.newest} {...entered} />,
+    <ProviderForm
+      visitor={visitor}
+      base={state.head.newest}
+      storedKeys={await listStoredKeys(kv)}
+      {...entered}
+    />,
   );
 }
 
@@ -150,7 +160,7 @@ async function providerPage(c: OperatorContext, deps: OperatorDeps) {
   const state = await catalogState(deps.editing);
   const entry = name === "" ? {} : new Map(providerEntries(state.contents)).get(name);
   if (entry === undefined) return await notFoundPage(c);
-  return await showProvider(c, { state, name, entry });
+  return await showProvider(c, deps, { state, name, entry });
 }
 
 async function showSettings(c: OperatorContext, deps: OperatorDeps, entered: Entered) {
@@ -196,7 +206,7 @@ async function showAgain(
     case "provider": {
       const entry = typedProvider(form, state.contents);
       const newName = form.text("newName");
-      return await showProvider(c, { state, name, entry, newName, problems });
+      return await showProvider(c, deps, { state, name, entry, newName, problems });
     }
     default: {
       const edit = readEdit(form, state.contents);

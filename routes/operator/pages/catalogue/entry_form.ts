@@ -8,6 +8,7 @@ import {
 import type { CatalogEdit } from "../../../../core/catalog/diff.ts";
 import { isJsonObject, type Json, type JsonObject } from "../../../../core/lib/json/json.ts";
 import type { PostedForm } from "../../../dashboard/page/form_data.ts";
+import { withKeySource } from "./key_source.tsx";
 
 /** Fields of a price that have a place in the form, by unit. The others are edited as JSON. */
 export const priceFields = {
@@ -131,7 +132,7 @@ function providerOf(form: PostedForm, before: JsonObject): JsonObject {
   entry = put(entry, "preset", form.text("preset"));
   entry = put(entry, "baseUrl", form.text("baseUrl"));
   entry = put(entry, "region", form.text("region"));
-  return put(entry, "apiKeyEnv", keys.length > 1 ? keys : keys[0]);
+  return withKeySource(form, entry, keys.length > 1 ? keys : keys[0]);
 }
 
 function settingsOf(form: PostedForm, before: JsonObject): JsonObject {

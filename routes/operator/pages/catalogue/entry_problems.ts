@@ -33,6 +33,7 @@ const plainFields: ReadonlySet<string> = new Set([
   "baseUrl",
   "region",
   "apiKeyEnv",
+  "apiKeyVault",
   "defaultModel",
   "webSearchModel",
   "provider",

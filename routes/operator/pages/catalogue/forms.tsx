@@ -15,6 +15,7 @@ import {
 import type { Visitor } from "../../../dashboard/page/visitor.ts";
 import { isPriceUnit, type PriceField, priceFields, type PriceUnit } from "./entry_form.ts";
 import { type EntryProblems, noProblems } from "./entry_problems.ts";
+import { KeySourceField, type OfferedKey } from "./key_source.tsx";
 import { cataloguePath, type CatalogueTexts, catalogueTexts, previewPath } from "./texts.ts";
 
 /** Lines of the field for an entry as JSON. */
@@ -331,9 +332,10 @@ export function ModelForm(
 
 /** The form of a provider. */
 export function ProviderForm(
-  { visitor, base, name, entry, newName, problems = noProblems }: EntryFormProps & {
+  { visitor, base, name, entry, newName, storedKeys, problems = noProblems }: EntryFormProps & {
     /** The typed name of a new one. */
     readonly newName?: string;
+    readonly storedKeys: readonly OfferedKey[];
   },
 ) {
   const t = catalogueTexts[visitor.locale];
@@ -381,6 +383,12 @@ export function ProviderForm(
               label={t.region}
               value={textOf(entry["region"])}
               error={errors["region"]}
+            />
+            <KeySourceField
+              entry={entry}
+              storedKeys={storedKeys}
+              error={errors["apiKeyVault"]}
+              locale={visitor.locale}
             />
             <TextField
               name="apiKeyEnv"

@@ -208,9 +208,9 @@ function ProviderList({ visitor, catalog }: ListPageProps) {
             wideOnly: true,
             cell: ([, provider]) =>
               provider.kind === "http"
-                ? provider.apiKeyEnv.map((variable) => (
+                ? [...provider.apiKeyEnv, ...provider.apiKeyVault].map((name) => (
                   <div>
-                    <code>{variable}</code>
+                    <code>{name}</code>
                   </div>
                 ))
                 : "",

@@ -74,7 +74,8 @@ function changedRowPath({ search, onlyTrouble, row = "" }: RouteFilter): string 
 function isInTrouble({ switched, operations, credentials }: RouteReport): boolean {
   return switched !== undefined ||
     Object.values(operations).some(({ state, stuck }) => state !== "closed" || stuck) ||
-    (credentials.count > 0 && credentials.resting === credentials.count);
+    (credentials.count > 0 && credentials.resting === credentials.count) ||
+    (credentials.count === 0 && credentials.reasons.length > 0);
 }
 
 /** The routes of one model. */

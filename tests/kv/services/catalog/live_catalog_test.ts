@@ -34,6 +34,7 @@ async function world(env: Record<string, string> = {}) {
     initial: config,
     fileContents: config.fileContents,
     read: readCatalogIn(config.mode, config.readCatalog),
+    storedKeys: { secretOf: () => undefined, problemOf: () => undefined },
     onChange: (version) => log.push(`changed ${version}`),
     onRefused: ({ version, problems }) => log.push(`refused ${version}`, ...problems),
   });

@@ -18,6 +18,7 @@ import { forgetPerson } from "../../../../kv/people/accounts/accounts.ts";
 import { makeCampaign } from "../../../../kv/money/credits/campaigns.ts";
 import { credit } from "../../../../kv/money/ledger/ledger.ts";
 import { refundOperationId } from "../../../../kv/money/ledger/refunds.ts";
+import { LiveVault } from "../../../../kv/services/vault/live_vault.ts";
 import { openWalletEngine } from "../../../../kv/money/wallet/mod.ts";
 import { noUsage } from "../../../../kv/money/receipts/day_sums.ts";
 import { createAdminApp } from "../../../../routes/operator/cli/app.ts";
@@ -42,7 +43,8 @@ async function administered(run: (world: TopupWorld, app: Hono) => Promise<void>
   const receivingAccounts = [receivingAccount];
   try {
     const { readCatalog, fileContents } = testConfig();
-    const editing = { kv, clock, read: readCatalog, fileContents, refresh: control.refresh };
+    const vault = new LiveVault({ kv, masterKeys });
+    const editing = { kv, clock, read: readCatalog, vault, fileContents, refresh: control.refresh };
     const deps = {
       kv,
       clock,
@@ -65,10 +67,13 @@ async function administered(run: (world: TopupWorld, app: Hono) => Promise<void>
 async function typed(app: Hono, line: string): Promise<{ status: number; said: string }> {
   const read = readAdminCommand(line.split(" "));
   if (read.kind !== "request") throw new Error(JSON.stringify(read));
-  const { method, path, body } = read.request;
+  const { method, path, body, readsSecret } = read.request;
+  const sent = readsSecret === undefined || typeof body !== "object"
+    ? body
+    : { ...body, secret: "sk-of-the-standard-input" };
   const response = await app.request(path, {
     method,
-    ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+    ...(sent === undefined ? {} : { body: JSON.stringify(sent) }),
   });
   return { status: response.status, said: await response.text() };
 }
@@ -282,6 +287,11 @@ const lineOfCommand: Readonly<Record<string, Line>> = {
   "catalog history": reads,
   "catalog rollback": ofCatalogue,
   "catalog withdraw": ofCatalogue,
+  "provider-key list": reads,
+  "provider-key add": "provider_key_added",
+  "provider-key replace": "provider_key_replaced",
+  "provider-key remove": "provider_key_removed",
+  "provider-key reseal": { none: "tests/kv/services/vault/stored_keys_test.ts sees its lines" },
   "maintenance on": "maintenance_changed",
   "maintenance off": "maintenance_changed",
 };
@@ -355,6 +365,8 @@ Deno.test("each command that changes something leaves one line of the owner of t
       "{}",
     );
     await run("notice return", "casso:c:9");
+    for (const act of ["add", "replace", "remove"]) await run(`provider-key ${act}`, "main");
+    await run("provider-key list", "");
     for (const turned of ["on", "off"]) await run(`maintenance ${turned}`, "");
     const acting = Object.entries(lineOfCommand).filter(([, line]) => typeof line === "string");
     assertEquals([...seen].toSorted(), acting.map(([command]) => command).toSorted());

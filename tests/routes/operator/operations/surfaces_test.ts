@@ -41,6 +41,17 @@ const surfaces: Readonly<Record<OperationName, Surfaces>> = {
   "catalog.withdraw": { commands: ["catalog withdraw"], page: "/operator/catalogue" },
   "catalog.versions": { commands: ["catalog history"], page: "/operator/catalogue" },
   "catalog.version": { commands: calledWhenNeeded, page: "/operator/catalogue" },
+  "provider_keys.list": {
+    commands: ["provider-key list"],
+    page: "/operator/provider-keys",
+  },
+  "provider_keys.add": { commands: ["provider-key add"], page: "/operator/provider-keys" },
+  "provider_keys.replace": { commands: ["provider-key replace"], page: "/operator/provider-keys" },
+  "provider_keys.remove": { commands: ["provider-key remove"], page: "/operator/provider-keys" },
+  "provider_keys.reseal": {
+    commands: ["provider-key reseal"],
+    page: "/operator/provider-key-seals",
+  },
   "accounts.list": { commands: ["account list"], page: "/operator/accounts" },
   "accounts.show": { commands: ["account show"], page: "/operator/accounts/:id" },
   "accounts.block": {

@@ -14,12 +14,14 @@ import { operatorApi } from "../../../support/worlds/operator_api.ts";
 import { operatorWorld } from "../../../support/worlds/operator_world.ts";
 import { notice } from "../../../support/worlds/topup_world.ts";
 
-/** Texts of bodies whose form is checked elsewhere: moments, and what campaigns read as it is typed. */
+/** Texts of bodies whose form is checked elsewhere: moments, names, secrets, and what campaigns read as it is typed. */
 const formsOfTheirOwn: Partial<Record<OperationName, readonly string[]>> = {
   "announcements.publish": ["startsAt"],
   "catalog.apply": ["effective_from"],
   "catalog.rollback": ["effective_from"],
   "campaigns.make": campaignFieldNames,
+  "provider_keys.add": ["name", "secret"],
+  "provider_keys.replace": ["secret"],
 };
 
 /** Never stored, whatever the field is. */

@@ -1,0 +1,129 @@
+/** Texts of the pages about keys of providers. */
+import { maxStoredKeyNameChars } from "../../../../core/catalog/schema.ts";
+import { defineTexts } from "../../../dashboard/text/i18n.ts";
+
+export const providerKeysLabel = { en: "Provider keys", vi: "Khoá nhà cung cấp" };
+
+export const providerKeysPath = "/operator/provider-keys";
+
+/** The address at which keys are sealed anew. */
+export const sealsPath = "/operator/provider-key-seals";
+
+export function providerKeyPath(name: string): string {
+  return `${providerKeysPath}/${encodeURIComponent(name)}`;
+}
+
+export const providerKeyTexts = defineTexts({
+  en: {
+    lead:
+      "Keys that this gateway sends to providers, sealed in the store with the master keys. A key is never shown again; every instance uses a new one within two seconds.",
+    add: "Add a key",
+    addText:
+      "Give it a name, then choose it in the form of a provider. Keys in environment variables go on working beside it.",
+    name: "Name",
+    nameHint: "Lower-case letters, digits and hyphens, such as openai-main.",
+    secret: "Key",
+    secretHint: "As the provider gave it. For a service account of Google, its JSON.",
+    addButton: "Seal and add",
+    list: "Stored keys",
+    none: "There are no stored keys",
+    noneHint: "Providers may still take theirs from environment variables.",
+    fingerprint: "Ends in",
+    usedBy: "Used by",
+    unused: "no provider",
+    changed: "Added or replaced",
+    added: "Added",
+    replaced: "Replaced",
+    never: "never",
+    by: (who: string) => `by ${who}`,
+    state: "State",
+    ready: "Ready",
+    unopened: "Cannot be opened",
+    older: "Older master key",
+    unopenedTitle: "Some keys cannot be opened",
+    unopenedText:
+      "Providers that name them do without. Put the earlier master key back at the end of GATEWAY_MASTER_KEYS and restart, or replace the keys.",
+    olderTitle: "An older master key is still in use",
+    olderText:
+      "It sealed some of these keys. Seal them anew before you take it out of GATEWAY_MASTER_KEYS. Every instance must have the newest one first.",
+    reseal: "Seal anew",
+    replace: "Replace",
+    replaceText:
+      "Running calls end with the old key. It is gone from the store at once: revoke it at the provider when calls succeed with the new one.",
+    newSecret: "New key",
+    replaceButton: "Replace",
+    remove: "Remove",
+    removeText: "The key is gone for good. Its name may be given to another one.",
+    removeButton: "Remove",
+    removeConfirm: "Remove this key for good?",
+    inUse: (providers: string) => `Still in use by ${providers}`,
+    inUseText:
+      "Without this key these providers are out of use: no call goes to them until they have another one. Change them in the catalogue first, or remove the key all the same.",
+    removeAnyway: "Remove all the same",
+    back: "Back",
+    problems: {
+      name:
+        `The name must have 1 to ${maxStoredKeyNameChars} lower-case letters, digits and hyphens, a letter first.`,
+      secret:
+        "The key must be visible ASCII characters without spaces, or the JSON of a service account, and not longer than 8,192 characters.",
+      exists: "There is a key of this name. Replace it, or choose another name.",
+      full: "There are as many keys as the store may hold. Remove those that no provider uses.",
+    },
+  },
+  vi: {
+    lead:
+      "Khoá mà gateway gửi cho nhà cung cấp, niêm phong trong kho dữ liệu bằng khoá chủ. Khoá không bao giờ hiện lại; mọi máy dùng khoá mới trong vòng hai giây.",
+    add: "Thêm khoá",
+    addText:
+      "Đặt tên, rồi chọn tên đó trong form của nhà cung cấp. Khoá trong biến môi trường vẫn dùng được song song.",
+    name: "Tên",
+    nameHint: "Chữ thường, chữ số và dấu gạch nối, ví dụ openai-main.",
+    secret: "Khoá",
+    secretHint: "Đúng như nhà cung cấp đưa. Với service account của Google là nội dung JSON.",
+    addButton: "Niêm phong và thêm",
+    list: "Khoá đã lưu",
+    none: "Chưa có khoá nào được lưu",
+    noneHint: "Nhà cung cấp vẫn có thể lấy khoá từ biến môi trường.",
+    fingerprint: "Kết thúc bằng",
+    usedBy: "Dùng bởi",
+    unused: "chưa ai dùng",
+    changed: "Thêm hoặc thay",
+    added: "Thêm",
+    replaced: "Thay",
+    never: "chưa lần nào",
+    by: (who) => `bởi ${who}`,
+    state: "Trạng thái",
+    ready: "Sẵn sàng",
+    unopened: "Không mở được",
+    older: "Khoá chủ cũ",
+    unopenedTitle: "Có khoá không mở được",
+    unopenedText:
+      "Nhà cung cấp nào dùng các khoá này sẽ phải chạy thiếu chúng. Hãy đưa khoá chủ cũ trở lại cuối GATEWAY_MASTER_KEYS rồi khởi động lại, hoặc thay các khoá.",
+    olderTitle: "Một khoá chủ cũ vẫn đang được dùng",
+    olderText:
+      "Khoá chủ này đã niêm phong vài khoá ở đây. Hãy niêm phong lại trước khi bỏ nó khỏi GATEWAY_MASTER_KEYS. Mọi máy phải có khoá chủ mới nhất trước đã.",
+    reseal: "Niêm phong lại",
+    replace: "Thay khoá",
+    replaceText:
+      "Lượt gọi đang chạy vẫn dùng khoá cũ đến hết. Khoá cũ bị xoá khỏi kho ngay: hãy thu hồi nó ở nhà cung cấp khi các lượt gọi đã chạy tốt với khoá mới.",
+    newSecret: "Khoá mới",
+    replaceButton: "Thay khoá",
+    remove: "Xoá khoá",
+    removeText: "Khoá bị xoá hẳn. Tên của nó có thể đặt cho khoá khác.",
+    removeButton: "Xoá",
+    removeConfirm: "Xoá hẳn khoá này?",
+    inUse: (providers) => `Vẫn đang được dùng bởi ${providers}`,
+    inUseText:
+      "Thiếu khoá này, các nhà cung cấp đó ngừng hoạt động: không lượt gọi nào tới họ cho đến khi có khoá khác. Hãy sửa trong danh mục trước, hoặc vẫn xoá khoá.",
+    removeAnyway: "Vẫn xoá",
+    back: "Quay lại",
+    problems: {
+      name:
+        `Tên phải có 1 đến ${maxStoredKeyNameChars} chữ thường, chữ số và dấu gạch nối, bắt đầu bằng chữ cái.`,
+      secret:
+        "Khoá phải là ký tự ASCII nhìn thấy được, không có khoảng trắng, hoặc JSON của service account, và không dài quá 8.192 ký tự.",
+      exists: "Đã có khoá mang tên này. Hãy thay khoá đó, hoặc chọn tên khác.",
+      full: "Kho đã đủ số khoá. Hãy xoá các khoá không ai dùng.",
+    },
+  },
+});

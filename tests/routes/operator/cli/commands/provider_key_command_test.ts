@@ -1,0 +1,72 @@
+/** `deno task admin provider-key`: the secret comes from the standard input, and is printed nowhere. */
+import { assert, assertEquals, assertStringIncludes } from "../../../../support/assert.ts";
+import { systemClock } from "../../../../../core/lib/time/clock.ts";
+import {
+  commandForms,
+  readAdminCommand,
+} from "../../../../../routes/operator/cli/command_forms.ts";
+import { runCommand } from "../../../../support/gateways/admin_command.ts";
+import { testConfig } from "../../../../support/gateways/gateway_in_process.ts";
+
+const secret = "sk-vendor-0123456789-abcdef";
+
+async function withStore(
+  run: (
+    command: (args: string, typed?: string) => ReturnType<typeof runCommand>,
+  ) => Promise<void>,
+): Promise<void> {
+  const folder = await Deno.makeTempDir();
+  const config = testConfig({ env: { GATEWAY_KV: `${folder}/gateway.sqlite3` } });
+  try {
+    await runCommand(config, ["account", "create"]);
+    await run((args, typed) => runCommand(config, args.split(" "), systemClock, typed));
+  } finally {
+    await Deno.remove(folder, { recursive: true });
+  }
+}
+
+Deno.test("a key is added and replaced from the standard input, listed and removed", () =>
+  withStore(async (command) => {
+    const printed: string[] = [];
+    const run = async (args: string, typed?: string) => {
+      const { code, written, errors } = await command(args, typed);
+      printed.push(written, errors);
+      assertEquals(code, 0, `${args}: ${written}${errors}`);
+      return JSON.parse(written);
+    };
+    assertEquals((await run("provider-key add main", `${secret}\n`)).fingerprint, "…cdef");
+    const other = "sk-vendor-9876543210-fedcba";
+    assertEquals((await run("provider-key replace main", other)).fingerprint, "…dcba");
+    const { data: [row] } = await run("provider-key list");
+    assertEquals([row.name, row.added_by, row.replaced_by], [
+      "main",
+      "command line",
+      "command line",
+    ]);
+    assertEquals((await run("provider-key reseal")).ok, true);
+    await run("provider-key remove main");
+    assertEquals((await run("provider-key list")).data, []);
+    for (const text of [secret, other]) assert(!printed.join("").includes(text));
+  }));
+
+Deno.test("without a key on the standard input nothing is sent", () =>
+  withStore(async (command) => {
+    for (const typed of [undefined, "", " \n", "x".repeat(9_000)]) {
+      const { code, errors } = await command("provider-key add main", typed);
+      assertEquals(code, 1);
+      assertStringIncludes(errors, "The standard input must hold the key");
+    }
+    assertEquals(JSON.parse((await command("provider-key list")).written).data, []);
+  }));
+
+Deno.test("no command takes a secret as an argument", () => {
+  const takers = commandForms.filter(({ words }) => words[0] === "provider-key");
+  assertEquals(takers.length, 5);
+  for (const { operands, options } of takers) {
+    assert(
+      [...operands, ...options.map(({ name }) => name)].every((one) => !/secret|key/i.test(one)),
+    );
+  }
+  const read = readAdminCommand(["provider-key", "add", "main", secret]);
+  assertEquals(read.kind, "refused");
+});
