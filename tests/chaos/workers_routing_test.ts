@@ -248,3 +248,48 @@ Deno.test("one token of a cloud serves all workers, and is renewed once", thread
   assertEquals(cloud.tokenRequests, lasting + 1);
   assert(!gateway.lines.some((line) => line.includes("token-") || line.includes(entraSecret)));
 });
+
+Deno.test(
+  "a stored key is used by all workers once one has taken it, and by one that starts later",
+  threads,
+  async () => {
+    await using world = await openWorld(() => ({ apiKeyVault: "main" }), {});
+    const { cloud, gateway } = world;
+    const seen: string[] = [];
+    cloud.answer = ({ headers }) => {
+      seen.push(headers.get("authorization") ?? "none");
+      return Response.json(answer);
+    };
+    const store = async (method: string, path: string, body: object) => {
+      const response = await gateway.fetch(`/operator/api/provider-keys${path}`, {
+        method,
+        headers: { authorization: `Bearer ${operatorKey}` },
+        body: JSON.stringify(body),
+      });
+      assertEquals(response.status, 200, await response.text());
+    };
+    const both = await world.connections();
+    const areServedWith = async (key: string) => {
+      for (const connection of both) {
+        await until(async () => {
+          seen.length = 0;
+          return (await connection.call()).model === "cloud" && seen[0] === `Bearer ${key}`;
+        }, `${key} is used`);
+      }
+    };
+    for (const { call } of both) assertEquals((await call()).model, "sandbox");
+    assertEquals(seen, []);
+    await store("POST", "", { name: "main", secret: "first-stored-key" });
+    await areServedWith("first-stored-key");
+    await store("PUT", "/main", { secret: "second-stored-key" });
+    await areServedWith("second-stored-key");
+
+    for (const thread of [...gateway.threads.values()]) thread.terminate();
+    const replaced = () => gateway.lines.filter((line) => line.includes("was replaced")).length;
+    await until(() => replaced() === 2, "both are replaced");
+    seen.length = 0;
+    for (const { call } of await world.connections()) assertEquals((await call()).model, "cloud");
+    assertEquals(new Set(seen), new Set(["Bearer second-stored-key"]));
+    assert(!gateway.lines.some((line) => line.includes("stored-key")));
+  },
+);

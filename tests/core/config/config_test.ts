@@ -1,4 +1,5 @@
 import { assert, assertEquals, assertMatch } from "../../support/assert.ts";
+import { keysOfProvider, withStoredKeys } from "../../../core/config/catalog_reading.ts";
 import { readConfig } from "../../../core/config/config.ts";
 import { newMasterKey } from "../../../core/people/api_keys/seal.ts";
 
@@ -132,6 +133,48 @@ Deno.test("a wrong shape hides no other problem of the file or its secrets", () 
     "environment VENDOR_KEY: not set; providers.vendor needs it",
   ];
   for (const part of expected) assert(text.includes(part), `${part} is missing from:\n${text}`);
+});
+
+Deno.test("a file may name keys of the store, which are added after the start", () => {
+  const file = JSON.parse(fileText);
+  file.providers.vendor = {
+    kind: "http",
+    baseUrl: "https://a.example",
+    apiKeyEnv: "VENDOR_KEY",
+    apiKeyVault: ["main", "spare"],
+  };
+  file.providers.other = { preset: "openai", apiKeyVault: "main" };
+  const read = readConfig({ VENDOR_KEY: "k-1" }, JSON.stringify(file));
+  assert(read.ok, read.ok ? "" : read.problems.join("\n"));
+  const { config } = read;
+  assertEquals(config.mode, "production");
+  const stored = {
+    secretOf: (name: string) => name === "spare" ? "k-2" : undefined,
+    problemOf: (name: string) => name === "spare" ? undefined : `there is no stored key ${name}`,
+  };
+  assertEquals(keysOfProvider(config, stored, "vendor"), [
+    { name: "VENDOR_KEY", secret: "k-1" },
+    { name: "spare", secret: "k-2" },
+  ]);
+  assertEquals(withStoredKeys(config, stored), { sandbox: [], vendor: ["k-1", "k-2"], other: [] });
+  // Whoever publishes it is told which are missing, beside what else is wrong.
+  const strict = config.readCatalog({ ...file, listRate: -1 }, "catalogue", { storedKeys: stored });
+  assert(!strict.ok);
+  assertEquals(strict.problems.map((line) => line.split(": ")[0]), [
+    "catalogue listRate",
+    "catalogue providers.vendor.apiKeyVault",
+    "catalogue providers.other.apiKeyVault",
+  ]);
+  for (const name of ["Main", "sk-proj-AbCd", "main key", "", "m".repeat(31)]) {
+    file.providers.other.apiKeyVault = name;
+    const wrong = readConfig({ VENDOR_KEY: "k-1" }, JSON.stringify(file));
+    assert(!wrong.ok && wrong.problems.length === 1, name);
+    assert(wrong.problems[0]!.includes("providers.other.apiKeyVault"), name);
+    assert(
+      name === "" || !wrong.problems[0]!.includes(name),
+      "a problem repeats what may be a key",
+    );
+  }
 });
 
 Deno.test("a broken part of the file causes no problems elsewhere", () => {

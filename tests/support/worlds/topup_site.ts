@@ -1,6 +1,9 @@
 /** Wallet, invoices and the operator's pages behind a real socket, with a customer and an operator signed in. */
 import { testEditing } from "./catalog_editing.ts";
 import type { Catalog } from "../../../core/catalog/catalog.ts";
+import { newMasterKey, readMasterKeys } from "../../../core/people/api_keys/seal.ts";
+import { commandLine } from "../../../kv/people/audit/operator_audit.ts";
+import { addStoredKey } from "../../../kv/services/vault/stored_keys.ts";
 import { fromVnd } from "../../../core/billing/money/micro_vnd.ts";
 import { healthOf } from "../route_reports.ts";
 import type { RouteReport } from "../../../core/routing/contract/router.ts";
@@ -229,6 +232,10 @@ export async function seedTopups(
     calls: 60,
   });
   const campaign = await giveSomeCredit(site);
+  // Sealed with a master key that was lost.
+  const lost = await readMasterKeys(newMasterKey());
+  const storedKey = { name: "openai-main", secret: "sk-of-a-vendor-0123456789" };
+  await addStoredKey(kv, lost, storedKey, { operator: commandLine, nowMs: time.nowMs() });
   const refused = await refuse(kv, {
     accountId: site.customer.id,
     keyId: newId("apiKey", time.nowMs()),
@@ -275,6 +282,8 @@ export async function seedTopups(
       "operator-catalogue-settings": "/operator/catalogue/settings",
       "operator-catalogue-history": "/operator/catalogue/versions",
       "operator-catalogue-version": "/operator/catalogue/versions/1",
+      "operator-provider-keys": "/operator/provider-keys",
+      "operator-provider-key": `/operator/provider-keys/${storedKey.name}`,
       "operator-announcements": "/operator/announcements",
       "operator-audit": "/operator/audit",
       "operator-claims": "/operator/claims",

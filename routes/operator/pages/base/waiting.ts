@@ -83,10 +83,11 @@ function joined(kind: WaitingKind, listHref: string, items: readonly Item[]): Wa
   }];
 }
 
-/** The routes that a fault or an operator has taken out of use. */
+/** The routes that a fault, a missing key or an operator has taken out of use. */
 function routesDown(deps: Pick<OperatorDeps, "routes">): RouteReport[] {
-  return deps.routes().filter(({ switched, operations }) =>
-    switched !== undefined || Object.values(operations).some(({ state }) => state === "open")
+  return deps.routes().filter(({ switched, operations, credentials: { count, reasons } }) =>
+    switched !== undefined || Object.values(operations).some(({ state }) => state === "open") ||
+    (count === 0 && reasons.length > 0)
   );
 }
 

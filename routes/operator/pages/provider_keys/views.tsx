@@ -57,8 +57,9 @@ function Providers({ stored, locale }: { stored: ListedKey; locale: Locale }) {
 function Changed({ at, by, locale }: { at: string; by: string; locale: Locale }) {
   return (
     <>
-      <Time atMs={Date.parse(at)} locale={locale} />{" "}
-      <span class="muted">{providerKeyTexts[locale].by(by)}</span>
+      <Time atMs={Date.parse(at)} locale={locale} />
+      <br />
+      <span class="muted">{by}</span>
     </>
   );
 }
@@ -85,6 +86,7 @@ function KeyTable({ keys, locale }: { keys: readonly ListedKey[]; locale: Locale
           { head: t.usedBy, cell: (key) => <Providers stored={key} locale={locale} /> },
           {
             head: t.changed,
+            kind: "long",
             cell: ({ added_at, added_by, replaced_at, replaced_by }) => (
               <Changed at={replaced_at ?? added_at} by={replaced_by ?? added_by} locale={locale} />
             ),
@@ -102,16 +104,16 @@ function MasterKeyNotices({ visitor, keys }: {
   keys: readonly ListedKey[];
 }) {
   const t = providerKeyTexts[visitor.locale];
-  const problems = keys.flatMap(({ problem }) => problem ?? []);
+  const unopened = keys.filter(({ problem }) => problem !== undefined);
   const isOlderUsed = keys.some((key) => key.problem === undefined && !key.newest_master_key);
   return (
     <>
-      {problems.length > 0 && (
-        <Notice tone="danger" title={t.unopenedTitle}>
+      {unopened.length > 0 && (
+        <Notice
+          tone="danger"
+          title={t.unopenedTitle(unopened.map(({ name }) => name).join(", "))}
+        >
           <p>{t.unopenedText}</p>
-          <ul>
-            {problems.map((problem) => <li key={problem}>{problem}</li>)}
-          </ul>
         </Notice>
       )}
       {isOlderUsed && (
@@ -179,7 +181,7 @@ export function KeyPage({ visitor, stored, problem }: {
   return (
     <>
       <MasterKeyNotices visitor={visitor} keys={[stored]} />
-      <Card title={name}>
+      <Card>
         <dl class="facts">
           <Fact name={t.state}>
             <StateBadge stored={stored} locale={locale} />

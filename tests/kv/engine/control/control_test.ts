@@ -1,4 +1,5 @@
 import { assert, assertEquals } from "../../../support/assert.ts";
+import { catalogHeadKey, vaultEpochKey } from "../../../../kv/engine/schema/keys.ts";
 import { ManualTime } from "../../../support/manual_time.ts";
 import {
   bumpKeysEpoch,
@@ -59,6 +60,28 @@ Deno.test("while no call needs the state it is hardly polled, and the next call 
     reads = 0;
     await pass(60_000);
     assert(reads <= 3, `${reads} reads once they have ended`);
+  } finally {
+    control.close();
+  }
+});
+
+Deno.test("stored keys are taken over before the version of the catalogue that may name them", async () => {
+  using kv = await Deno.openKv(":memory:");
+  const followed: string[] = [];
+  const head = { version: 2, newest: 2, digest: "d", fileDigest: "f" };
+  await kv.atomic().set(vaultEpochKey(), "epoch-1").set(catalogHeadKey(), head).commit();
+  const control = await openControl(kv, new ManualTime(), {
+    async followVault(epoch) {
+      await kv.get(["a turn of the store"]);
+      followed.push(`vault ${epoch}`);
+    },
+    followCatalog(head) {
+      followed.push(`catalogue ${head?.version}`);
+      return Promise.resolve();
+    },
+  });
+  try {
+    assertEquals(followed, ["vault epoch-1", "catalogue 2"]);
   } finally {
     control.close();
   }
