@@ -54,7 +54,8 @@ async function main(args: readonly string[]): Promise<number> {
       clock: systemClock,
       write,
       error,
-      input: Deno.stdin.readable,
+      // A secret that is typed would stay on the screen.
+      ...(!Deno.stdin.isTerminal() && { input: Deno.stdin.readable }),
     });
   }
 

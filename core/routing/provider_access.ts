@@ -185,25 +185,26 @@ export class ProviderAccess {
   ): AuthorizerTools["issueElsewhere"] {
     const { askToken } = this.#options;
     const at = credentials.placeOf(secret);
-    if (askToken === undefined || at < 0) return undefined;
+    const mark = credentials.markAt(at);
+    if (askToken === undefined || mark === undefined) return undefined;
     return async (refused) => {
-      const answer = await askToken({ provider: name, at, refused });
+      const answer = await askToken({ provider: name, at, mark, refused });
       if (answer.ok) return answer.issued;
       throw new CredentialFailure(answer.reason, answer.isRefusal);
     };
   }
 
   /** Gives another thread a token. */
-  async tokenFor({ provider: name, at, refused }: WantedToken): Promise<TokenAnswer> {
+  async tokenFor({ provider: name, at, mark, refused }: WantedToken): Promise<TokenAnswer> {
     const provider = this.#providers.get(name);
-    const secret = provider?.credentials.secretAt(at);
+    const secret = provider?.credentials.secretAt(at, mark);
     const authorizer = provider === undefined || provider.entry.kind === "sandbox" ||
         secret === undefined
       ? undefined
       : this.#authorizer(provider, provider.entry.auth, secret);
     if (authorizer?.issued === undefined) {
-      // The threads change to another version of the catalogue one after the other.
-      return { ok: false, reason: "another version of the catalogue", isRefusal: false };
+      // The threads change to another version of the catalogue, or to a replaced key, one after the other.
+      return { ok: false, reason: "another version of the catalogue or the key", isRefusal: false };
     }
     try {
       return { ok: true, issued: await authorizer.issued(refused) };

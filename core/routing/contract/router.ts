@@ -185,6 +185,8 @@ export type SharedState =
 export interface WantedToken {
   readonly provider: string;
   readonly at: number;
+  /** The mark of the key, by which a replaced one is told apart. */
+  readonly mark: string;
   /** The token that the provider refused, if one is to be replaced. */
   readonly refused: string | undefined;
 }

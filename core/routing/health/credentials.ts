@@ -1,5 +1,6 @@
 /** The keys of one provider, used in turn; a key that is refused or limited rests while the others are used. */
 import { breakerPauseMaxMs, rateLimitRestMs } from "./limits.ts";
+import { hashHex } from "../../lib/hash/short_hash.ts";
 import { hourMs } from "../../lib/time/durations.ts";
 
 /** Milliseconds for which a refused provider key is not used; each refusal doubles it. */
@@ -10,6 +11,8 @@ export const credentialRestMaxMs = hourMs;
 
 interface Credential {
   readonly secret: string;
+  /** A hash by which threads know that they mean the same secret: one of them may have replaced it already. */
+  readonly mark: string;
   restUntilMs: number;
   refusals: number;
   /** Why it rests or rested last. */
@@ -20,6 +23,7 @@ interface Credential {
 
 /** What is known of a key, for the other threads of a process: as durations, since each has a clock of its own. */
 export interface SharedCredential {
+  readonly mark: string;
   readonly restMs: number;
   readonly refusals: number;
   readonly reason: string | undefined;
@@ -40,6 +44,7 @@ export class Credentials {
     this.#onChange = onChange;
     this.#credentials = secrets.map((secret) => ({
       secret,
+      mark: hashHex(secret),
       restUntilMs: 0,
       refusals: 0,
       reason: undefined,
@@ -134,9 +139,15 @@ export class Credentials {
     this.#publish(credential, false);
   }
 
-  /** The secret at a place. */
-  secretAt(at: number): string | undefined {
-    return this.#credentials[at]?.secret;
+  /** The secret at a place, if it has that mark. */
+  secretAt(at: number, mark: string): string | undefined {
+    const credential = this.#credentials[at];
+    return credential?.mark === mark ? credential.secret : undefined;
+  }
+
+  /** The mark of the secret at a place. */
+  markAt(at: number): string | undefined {
+    return this.#credentials[at]?.mark;
   }
 
   /** The place of a secret; -1 if it is none of them. */
@@ -148,14 +159,14 @@ export class Credentials {
   shared(at: number, nowMs: number): SharedCredential | undefined {
     const credential = this.#credentials[at];
     if (credential === undefined) return undefined;
-    const { restUntilMs, refusals, reason, renewalFailure } = credential;
-    return { restMs: Math.max(0, restUntilMs - nowMs), refusals, reason, renewalFailure };
+    const { mark, restUntilMs, refusals, reason, renewalFailure } = credential;
+    return { mark, restMs: Math.max(0, restUntilMs - nowMs), refusals, reason, renewalFailure };
   }
 
   /** Merges what another thread knows. */
   merge(at: number, shared: SharedCredential, nowMs: number): void {
     const credential = this.#credentials[at];
-    if (credential === undefined) return;
+    if (credential?.mark !== shared.mark) return;
     credential.refusals = shared.refusals;
     credential.renewalFailure = shared.renewalFailure;
     if (shared.restMs <= 0) return;

@@ -41,7 +41,7 @@ export interface CommandWorld {
   /** Gets the output. Awaited, so that a slow reader is not overrun. */
   write(bytes: Uint8Array): void | Promise<void>;
   error(text: string): void;
-  /** The standard input; absent: commands that read a secret are refused. */
+  /** The standard input, unless it is a terminal; without it commands that read a secret are refused. */
   readonly input?: ReadableStream<Uint8Array>;
 }
 
@@ -122,7 +122,8 @@ async function withSecret(
   const secret = input === undefined ? undefined : await shortText(input);
   if (secret === undefined || secret.trim() === "") {
     error(
-      "The standard input must hold the key and nothing else, such as provider-key add NAME < FILE\n",
+      "The standard input must hold the key and nothing else: provider-key add NAME < FILE, or\n" +
+        '  read -rs KEY && printf %s "$KEY" | deno task admin provider-key add NAME\n',
     );
     return undefined;
   }

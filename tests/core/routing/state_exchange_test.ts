@@ -84,6 +84,7 @@ function newThreads(workers: number) {
   const state = (at: number) => routers[at]!.reports()[0]!.operations[operation]?.state;
   const pass = (ms: number) => times.forEach((time) => time.advance(ms));
   return {
+    catalog,
     routers,
     route,
     model: model!,
@@ -117,6 +118,24 @@ Deno.test("a key that one thread sees refused is not used by any, for as long, a
   two.access(route, "sk-second").onStatus(429, 20);
   assertEquals(one.access(route).secret, "sk-first");
   for (const secret of secrets) assert(!JSON.stringify(messages).includes(secret));
+});
+
+Deno.test("a refusal of the former key does not rest the one that replaced it, whichever thread is first", () => {
+  const { routers, route, catalog } = newThreads(2);
+  const [, one, two] = routers as [LiveRouter, LiveRouter, LiveRouter];
+  one.replaceCatalog({ catalog, providerKeys: { a: ["sk-new", "sk-second"] } });
+  two.access(route, "sk-first").onStatus(401, undefined);
+  assertEquals(two.reports()[0]?.credentials.resting, 1);
+  assertEquals(one.reports()[0]?.credentials.resting, 0);
+  assertEquals(
+    new Set([one.access(route).secret, one.access(route).secret]),
+    new Set(["sk-new", "sk-second"]),
+  );
+  two.replaceCatalog({ catalog, providerKeys: { a: ["sk-new", "sk-second"] } });
+  assertEquals(two.reports()[0]?.credentials.resting, 0);
+  // The other key is the same at both, and so is what is known of it.
+  two.access(route, "sk-second").onStatus(401, undefined);
+  assertEquals(one.reports()[0]?.credentials.resting, 1);
 });
 
 Deno.test("concurrent refusals of one key at several threads count as one", () => {
