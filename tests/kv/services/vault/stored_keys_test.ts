@@ -229,6 +229,31 @@ Deno.test("a version that names a key is not published beside the removal of tha
   assertEquals(await readHead(it.kv), undefined);
 });
 
+Deno.test("a key is not removed beside the publication of a version that names it", async () => {
+  using it = await world();
+  await it.add("main");
+  // The version is published after the catalogue was found not to name the key.
+  let isPublished = false;
+  const { kv } = it;
+  const atomic = kv.atomic.bind(kv);
+  kv.atomic = () => {
+    const operation = atomic();
+    const commit = operation.commit.bind(operation);
+    operation.commit = async () => {
+      if (!isPublished) {
+        isPublished = true;
+        await publish(kv, naming({ a: "main" }));
+      }
+      return await commit();
+    };
+    return operation;
+  };
+  const removed = await removeStoredKey(kv, "main", { ...act, isForced: false });
+  assert(isPublished);
+  assertEquals(removed, { ok: false, reason: "in_use", providers: ["a"] });
+  assert(await it.row("main") !== null);
+});
+
 Deno.test("keys are sealed anew with the newest master key, so that the older one can go", async () => {
   using it = await world();
   const lost = await readMasterKeys(newMasterKey());
