@@ -108,6 +108,7 @@ const commandsAlone: Readonly<Record<string, string>> = {
   "credit": "moves money: needs the authority of a person",
   "campaign approve": "agrees to what others promise: needs the authority of a person",
   "verify": "reads the whole store, for as long as hours",
+  "proof-keys rotate": "changes what signs the books",
   "reseal": "changes what proves the books",
   "sandbox void": "takes money back, once, before the store serves real providers",
   "tables": "writes files on the machine of whoever runs it",

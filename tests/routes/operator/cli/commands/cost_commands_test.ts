@@ -44,6 +44,7 @@ Deno.test("margins and provider sheets are printed by commands", async () => {
     wallet,
     control,
     masterKeys: await readMasterKeys(newMasterKey()),
+    origin: "https://gw.example",
     parts: undefined,
     editing: testEditing(kv, clock),
     receivingAccounts: [],
