@@ -95,6 +95,11 @@ export function keptBalancesKey(day: string, page: number): StoreKey {
   return ["kept_balances", day, page];
 }
 
+/** Selects the kept balances of all days before a day; not the row that says of which day they are. */
+export function keptBalancesBefore(day: string): Deno.KvListSelector {
+  return { start: ["kept_balances", ""], end: ["kept_balances", day] };
+}
+
 // Builds keys of the outbox: one prefix per queue, rows in order of their due time.
 
 export function outboxQueuePrefix(queue: string): StoreKey {

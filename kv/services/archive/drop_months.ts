@@ -99,6 +99,7 @@ async function keepBalances(
   for (const [accountId, balanceMicroVnd] of accounts) pages.add({ accountId, balanceMicroVnd });
   await writeKeptBalances(living, masterKeys, {
     day: keptDay,
+    former: kept?.day,
     pages,
     attach: (op) =>
       addAuditLine(op, commandLine, {

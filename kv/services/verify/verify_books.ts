@@ -131,6 +131,7 @@ async function verifyAllDays(
     slices,
     pause,
     rowsAtOnce,
+    keptDay: kept?.day,
   });
 }
 
@@ -203,6 +204,7 @@ export async function verifyBooks(kv: KeyValueStore, options: BooksOptions): Pro
     slices,
     pause,
     rowsAtOnce: options.rowsAtOnce,
+    keptDay: kept?.day,
   });
   if (recent !== whole) problems.addAll(recent.problems);
   const hoursFrom = isFull || startMs === undefined ? undefined : vietnamDay(startMs);

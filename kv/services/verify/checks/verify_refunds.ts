@@ -3,7 +3,8 @@
  * and that no call got back more than it cost.
  */
 import { InvariantError } from "../../../../core/lib/base/assert.ts";
-import type { AccountId, RequestId } from "../../../../core/lib/ids/ids.ts";
+import { type AccountId, idTimeMs, type RequestId } from "../../../../core/lib/ids/ids.ts";
+import { vietnamDay } from "../../../../core/lib/time/vietnam_time.ts";
 import { listBatchRows } from "../../../engine/store/read_ahead.ts";
 import { formatVnd } from "../../../../core/billing/money/micro_vnd.ts";
 import { daySumCellOf, ledgerPrefix, refundSumsOfPrefix } from "../../../engine/schema/keys.ts";
@@ -24,14 +25,20 @@ function isRefund(value: unknown): value is LedgerEntry {
   return typeof value === "object" && value !== null && "kind" in value && value.kind === "refund";
 }
 
-/** Lists what is wrong with the refunds of one account, also that a row cannot be read. Its refunds bound the memory. */
+/**
+ * Lists what is wrong with the refunds of one account, also that a row cannot be read. Its refunds bound the memory.
+ *
+ * @param keptDay the day up to which receipts were dropped: refunds of its calls and of earlier ones have nothing to be
+ *   compared with, but for the seals of the lines
+ */
 export async function refundDisagreements(
   kv: KeyValueStore,
   accountId: AccountId,
+  keptDay: string | undefined,
 ): Promise<string[]> {
   const found: string[] = [];
   try {
-    await findDisagreements(kv, accountId, found);
+    await findDisagreements(kv, accountId, keptDay, found);
   } catch (error) {
     if (!(error instanceof InvariantError)) throw error;
     found.push(error.message);
@@ -42,6 +49,7 @@ export async function refundDisagreements(
 async function findDisagreements(
   kv: KeyValueStore,
   accountId: AccountId,
+  keptDay: string | undefined,
   found: string[],
 ): Promise<void> {
   const lines = new Map<RequestId, LedgerEntry>();
@@ -53,8 +61,9 @@ async function findDisagreements(
       found.push(`the refund ${ledgerId} does not name its call`);
     } else lines.set(requestId, value);
   }
-  const right = await sumLines(kv, accountId, lines, found);
+  const right = await sumLines(kv, { accountId, keptDay, lines }, found);
   for await (const entry of kv.list({ prefix: refundSumsOfPrefix(accountId) }, page)) {
+    if (isDropped(daySumCellOf(entry.key).day, keptDay)) continue;
     const cell = refundCellId(entry.key);
     if (refundSum(entry) !== right.get(cell)) found.push(`the refunds of ${cell} are wrong`);
     right.delete(cell);
@@ -62,10 +71,18 @@ async function findDisagreements(
   for (const cell of right.keys()) found.push(`the refunds of ${cell} are not summed up`);
 }
 
+/** Whether receipts of a day may be gone: a call may end in the day after its own. */
+function isDropped(day: string, keptDay: string | undefined): boolean {
+  return keptDay !== undefined && day <= keptDay;
+}
+
 async function sumLines(
   kv: KeyValueStore,
-  accountId: AccountId,
-  lines: ReadonlyMap<RequestId, LedgerEntry>,
+  { accountId, keptDay, lines }: {
+    readonly accountId: AccountId;
+    readonly keptDay: string | undefined;
+    readonly lines: ReadonlyMap<RequestId, LedgerEntry>;
+  },
   found: string[],
 ): Promise<Map<string, bigint>> {
   const sums = new Map<string, bigint>();
@@ -80,10 +97,14 @@ async function sumLines(
         const [back, paid] = [amountMicroVnd, receipt.costMicroVnd].map(formatVnd);
         found.push(`${back} VND went back of ${paid} for ${receipt.requestId}`);
       }
+      if (isDropped(daySumCell(receipt).day, keptDay)) continue;
       const cell = sumId(daySumCell(receipt));
       sums.set(cell, (sums.get(cell) ?? 0n) + amountMicroVnd);
     }
   }
-  for (const requestId of missing) found.push(`the refunded call ${requestId} has no receipt`);
+  for (const requestId of missing) {
+    if (isDropped(vietnamDay(idTimeMs("request", requestId)), keptDay)) continue;
+    found.push(`the refunded call ${requestId} has no receipt`);
+  }
   return sums;
 }

@@ -30,9 +30,15 @@ export interface DayBalance {
 export interface BalanceKeys {
   prefix(day: string): Deno.KvKey;
   page(day: string, page: number): Deno.KvKey;
+  /** Selects the pages of all days before a day. */
+  before(day: string): Deno.KvListSelector;
 }
 
-const dayBalanceKeys: BalanceKeys = { prefix: dayBalancesPrefix, page: dayBalancesKey };
+const dayBalanceKeys: BalanceKeys = {
+  prefix: dayBalancesPrefix,
+  page: dayBalancesKey,
+  before: balancesBeforeSelector,
+};
 
 /** The pages of one day, in memory until the day is sealed. */
 export class DayBalancePages {
@@ -120,7 +126,11 @@ export class StoredDayBalances {
 }
 
 /** Deletes the balances of the days before a day. */
-export async function deleteBalancesBefore(kv: KeyValueStore, day: string): Promise<void> {
+export async function deleteBalancesBefore(
+  kv: KeyValueStore,
+  day: string,
+  balanceKeys: BalanceKeys = dayBalanceKeys,
+): Promise<void> {
   let keys: Deno.KvKey[] = [];
   const flush = async () => {
     const op = kv.atomic();
@@ -128,7 +138,7 @@ export async function deleteBalancesBefore(kv: KeyValueStore, day: string): Prom
     keys = [];
     await op.commit();
   };
-  for await (const { key } of readAhead(kv, balancesBeforeSelector(day))) {
+  for await (const { key } of readAhead(kv, balanceKeys.before(day))) {
     keys.push(key);
     if (keys.length >= deletesPerCommit) await flush();
   }

@@ -4,15 +4,25 @@
  */
 import { type MasterKeys, signText } from "../../../../core/people/api_keys/seal.ts";
 import {
+  keptBalancesBefore,
   keptBalancesHeadKey,
   keptBalancesKey,
   keptBalancesPrefix,
 } from "../../../engine/schema/keys.ts";
 import type { AtomicWrite, KeyValueStore } from "../../../engine/store/key_value_store.ts";
 import { openSealed, type SealedBalances, type SealedRow } from "./checkpoint_chain.ts";
-import { type BalanceKeys, type DayBalancePages, StoredDayBalances } from "./day_balances.ts";
+import {
+  type BalanceKeys,
+  type DayBalancePages,
+  deleteBalancesBefore,
+  StoredDayBalances,
+} from "./day_balances.ts";
 
-const keptBalanceKeys: BalanceKeys = { prefix: keptBalancesPrefix, page: keptBalancesKey };
+const keptBalanceKeys: BalanceKeys = {
+  prefix: keptBalancesPrefix,
+  page: keptBalancesKey,
+  before: keptBalancesBefore,
+};
 
 /** The balances of all accounts at the end of a day, whose receipts and all later ones are there. */
 export interface KeptBalances {
@@ -56,8 +66,10 @@ export function openKeptBalances(
 export async function writeKeptBalances(
   kv: KeyValueStore,
   keys: MasterKeys,
-  { day, pages, attach }: {
+  { day, former, pages, attach }: {
     readonly day: string;
+    /** The day whose balances they replace. Those stay once more: another process may read them at this moment. */
+    readonly former: string | undefined;
     readonly pages: DayBalancePages;
     readonly attach: (op: AtomicWrite) => void;
   },
@@ -73,4 +85,5 @@ export async function writeKeptBalances(
   const op = kv.atomic().set(keptBalancesHeadKey(), row);
   attach(op);
   await op.commit();
+  if (former !== undefined) await deleteBalancesBefore(kv, former, keptBalanceKeys);
 }

@@ -49,6 +49,8 @@ export interface DaysOptions {
   readonly slices: TimeSlices | undefined;
   readonly pause: (durationMs: number) => Promise<void>;
   readonly rowsAtOnce?: number | undefined;
+  /** Set if receipts were dropped: the day up to which they were. */
+  readonly keptDay: string | undefined;
 }
 
 /** The sums of what was read. */
@@ -221,16 +223,16 @@ function doubtfulOf(
 async function otherProblems(
   kv: KeyValueStore,
   scan: Scan,
-  { bounds, pause }: DaysOptions,
+  { bounds, pause, keptDay }: DaysOptions,
 ): Promise<ProblemList> {
   const problems = new ProblemList();
   const isWhole = bounds.start === undefined;
   for (const accountId of scan.refunded) {
-    let found = new Set(await refundDisagreements(kv, accountId));
+    let found = new Set(await refundDisagreements(kv, accountId, keptDay));
     if (found.size > 0) {
       // A refund that was made between two reads looks wrong once.
       await pause(restPausesMs[0]);
-      found = found.intersection(new Set(await refundDisagreements(kv, accountId)));
+      found = found.intersection(new Set(await refundDisagreements(kv, accountId, keptDay)));
     }
     for (const detail of found) problems.add({ accountId, kind: "refund", detail });
   }

@@ -3,6 +3,8 @@ import { dayMs } from "../../../../core/lib/time/durations.ts";
 import { vietnamDay, vietnamDayStartMs } from "../../../../core/lib/time/vietnam_time.ts";
 import { keptBalancesHeadKey } from "../../../../kv/engine/schema/keys.ts";
 import { archivedStore } from "../../../../kv/money/archive/archived_store.ts";
+import type { Receipt } from "../../../../core/billing/usage/receipt.ts";
+import { refundCall } from "../../../../kv/money/ledger/refunds.ts";
 import { listAllReceipts } from "../../../../kv/money/receipts/receipts.ts";
 import { rebuildDaySums } from "../../../../kv/money/receipts/rebuild_sums.ts";
 import { dropMonths, keptFromOf, planDrop } from "../../../../kv/services/archive/drop_months.ts";
@@ -117,6 +119,30 @@ export function testDropping(
     assertEquals(await world.firstReceiptDay().then((day) => day?.slice(0, 7)), third);
     assertEquals(await world.verified(), []);
     assertEquals(await dropMonths(world.parts, world.options(third)), { ok: true, months: [] });
+  });
+
+  test("refunds of dropped calls are no fault, also when the account is refunded again", async () => {
+    await using world = await open();
+    const { kv, ann, nowMs } = world.world;
+    const [, , third = ""] = world.months;
+    const refund = async (receipt: Receipt | undefined) => {
+      assert(receipt !== undefined, "a receipt");
+      await refundCall(kv, receipt, { reason: "test", atMs: nowMs });
+    };
+    const all = await Array.fromAsync(listAllReceipts(world.whole));
+    const ofAnn = all.filter(({ accountId }) => accountId === ann);
+    await refund(ofAnn.at(-1));
+    assertEquals(await world.verified(), []);
+    assert((await dropMonths(world.parts, world.options(third))).ok, "two months are dropped");
+    assertEquals(await world.verified(), []);
+    await refund(ofAnn[0]);
+    assertEquals(await world.verified(), []);
+    // A sum of refunds that still has its calls is compared as before.
+    const sums = await Array.fromAsync(kv.list<object>({ prefix: ["refunded", ann] }));
+    const [dropped, later] = sums;
+    assert(dropped !== undefined && later !== undefined, "a sum for each day");
+    await kv.set(later.key, { refundedMicroVnd: 11n });
+    assert((await world.verified()).some((line) => line.startsWith("refund: ")), "it differs");
   });
 
   test("sums of dropped months stay as they are when sums are rebuilt", async () => {
