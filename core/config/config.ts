@@ -19,6 +19,7 @@ import {
 } from "./catalog_reading.ts";
 import { type BucketVariables, readBucketVariables } from "./bucket_variables.ts";
 import { readVariables, type SupportContact, variableNames } from "./config_variables.ts";
+import { readRetention, type RetentionSettings } from "./retention.ts";
 import { unknownVariables } from "./unknown_variables.ts";
 import {
   type Environment,
@@ -134,8 +135,8 @@ export interface Config {
   readonly workers: number | undefined;
   /** Memory in MB that the process may use; undefined: each buffer has a bound of its own. */
   readonly memoryMb: number | undefined;
-  /** Days for which refused calls are kept; 0: none is. */
-  readonly refusedCallDays: number;
+  /** How long rows are kept that leave the store by their age. */
+  readonly retention: RetentionSettings;
   /** Milliseconds that an answer waits for the store to confirm its receipt. */
   readonly receiptWaitMs: number;
   /** Whether spans and metrics are sent by the runtime's exporter (`OTEL_DENO`). */
@@ -275,7 +276,7 @@ export function readConfig(
       // Its instances have one core, and no file that threads could share.
       workers: onDenoDeploy ? 1 : values.GATEWAY_WORKERS,
       memoryMb: values.GATEWAY_MEMORY_MB,
-      refusedCallDays: values.GATEWAY_REFUSED_CALL_DAYS,
+      retention: readRetention(values),
       receiptWaitMs: values.GATEWAY_RECEIPT_WAIT_MS,
       telemetry: isTraced(values),
       catalog,

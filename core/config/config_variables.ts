@@ -10,6 +10,7 @@ import {
 } from "../lib/environment/environment.ts";
 import { masterKeysProblem } from "../people/api_keys/seal.ts";
 import { leastMemoryMb, maxWorkers } from "./memory_bounds.ts";
+import { retentionVariables } from "./retention.ts";
 import { localAddress } from "../net/addresses/local_address.ts";
 import { type MailSettings, readMailUrl } from "../people/mail/mail_url.ts";
 import {
@@ -150,7 +151,7 @@ const variablesSchema = z.object({
   GATEWAY_RECEIPT_WAIT_MS: wholeNumber(1_000, 600_000).default(30_000),
   GATEWAY_DRAIN_MS: wholeNumber(0, 900_000).default(25_000),
   GATEWAY_MEMORY_MB: wholeNumber(512, 1_048_576).optional(),
-  GATEWAY_REFUSED_CALL_DAYS: wholeNumber(0, 365).default(30),
+  ...retentionVariables,
   GATEWAY_WORKERS: wholeNumber(1, maxWorkers).optional(),
   OTEL_DENO: z.string().default(""),
   MAIL_URL: mail.default({ kind: "log" }),

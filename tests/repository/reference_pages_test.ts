@@ -75,6 +75,7 @@ Deno.test("each command of the operator is served", async () => {
     receivingAccounts,
     editing,
     parts: undefined,
+    retention: testConfig().retention,
   };
   const app = createAdminApp(deps);
   for (const { words, operands, request } of commandForms) {

@@ -51,6 +51,8 @@ export const longUnits: Readonly<Record<string, string>> = {
     "starts servers; the engines' one suite runs on the embedded one",
   "tests/kv/services/archive/postgres_archive_test.ts":
     "starts a server; move_days_test.ts beside it runs the same suite on files",
+  "tests/kv/services/retention/postgres_retention_test.ts":
+    "starts a server; retention_test.ts beside it runs the same suite on files",
   "tests/kv/money/wallet/lease/far_store_test.ts":
     "simulates hours of a store 150 ms away; chaos_test.ts beside it has its rules",
   "tests/kv/money/wallet/fleet_bill_test.ts":

@@ -8,7 +8,7 @@
 import { assertEquals } from "./assert.ts";
 
 /** Returns the kept text; with `--update` keeps the new one first. */
-async function kept(file: URL, text: string): Promise<string> {
+export async function kept(file: URL, text: string): Promise<string> {
   if (Deno.args.includes("--update")) await Deno.writeTextFile(file, text);
   // As bytes, since the text decoder of files would drop the byte order mark.
   return new TextDecoder("utf-8", { ignoreBOM: true }).decode(await Deno.readFile(file));

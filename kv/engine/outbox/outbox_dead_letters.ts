@@ -36,7 +36,8 @@ export function bury<Payload>(
   return operation.set(outboxDeadKey(queue.name, dead.id), letter);
 }
 
-function isDeadLetter(value: unknown): value is DeadLetter {
+/** Whether a row has the form of a dead letter. */
+export function isDeadLetter(value: unknown): value is DeadLetter {
   return typeof value === "object" && value !== null && "reason" in value && "payload" in value;
 }
 

@@ -77,6 +77,11 @@ export function operatorAuditKey(auditId: AuditId): StoreKey {
   return ["operator_audit", auditId];
 }
 
+/** Selects the lines before an id, or a bound that is no id. */
+export function operatorAuditBefore(id: string): Deno.KvListSelector {
+  return { prefix: ["operator_audit"], end: ["operator_audit", id] };
+}
+
 export function announcementsPrefix(): StoreKey {
   return ["announcement"];
 }

@@ -297,6 +297,11 @@ export function refusedCallByIdKey(requestId: string): StoreKey {
   return ["refused_call_by_id", requestId];
 }
 
+/** Selects the rows that name accounts before an id, or a bound that is no id. */
+export function refusedCallsByIdBefore(requestId: string): Deno.KvListSelector {
+  return { prefix: ["refused_call_by_id"], end: ["refused_call_by_id", requestId] };
+}
+
 /** Returns the request id of a refused call, of either kind of row. */
 export function refusedCallOf(key: Deno.KvKey): RequestId {
   return String(key.at(-1)) as RequestId;

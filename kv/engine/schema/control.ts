@@ -100,6 +100,17 @@ export function keptBalancesBefore(day: string): Deno.KvListSelector {
   return { start: ["kept_balances", ""], end: ["kept_balances", day] };
 }
 
+// What is left of rows that were dropped by their age: a row for each kind and month.
+
+export function droppedPrefix(): StoreKey {
+  return ["dropped"];
+}
+
+/** @param month `YYYY-MM` in Vietnam time, of the rows that were dropped */
+export function droppedKey(kind: string, month: string): StoreKey {
+  return ["dropped", kind, month];
+}
+
 // Builds keys of the outbox: one prefix per queue, rows in order of their due time.
 
 export function outboxQueuePrefix(queue: string): StoreKey {

@@ -111,6 +111,11 @@ export function invoiceKey(invoiceId: InvoiceId): StoreKey {
   return ["invoice", invoiceId];
 }
 
+/** Selects the requests before an id, or a bound that is no id. */
+export function invoicesBefore(id: string): Deno.KvListSelector {
+  return { prefix: ["invoice"], end: ["invoice", id] };
+}
+
 export function accountInvoicesPrefix(accountId: AccountId): StoreKey {
   return ["invoice_by_account", accountId];
 }

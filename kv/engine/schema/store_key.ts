@@ -41,6 +41,7 @@ export const rowKinds = [
   "checkpoint_balances",
   "checkpoint_head",
   "control",
+  "dropped",
   "failed_of",
   "grant",
   "grant_book",

@@ -13,7 +13,7 @@ import { hourMs } from "../../../core/lib/time/durations.ts";
  * Milliseconds for which a session needs no further code: an operator shows one per working day and
  * browser.
  */
-const secondFactorMs = 12 * hourMs;
+export const secondFactorMs = 12 * hourMs;
 
 /** The row of a second factor. Its secret is sealed with the master keys. */
 export interface SecondFactor {

@@ -25,7 +25,7 @@ const changeEmailMailMs = dayMs;
  * Milliseconds for a sign-in at an OpenID provider: a person needs a minute or two; ten are enough
  * for a password reset there.
  */
-const signInFlowMs = 10 * 60_000;
+export const signInFlowMs = 10 * 60_000;
 
 /** Most characters of a token that is looked up; tokens issued here have 43. */
 const maxTokenChars = 64;
@@ -92,6 +92,9 @@ const mailGrantMs: Readonly<Record<MailPurpose, number>> = {
   change_email: changeEmailMailMs,
   invoice_files: invoiceFilesMs,
 };
+
+/** Milliseconds for which a mail works at most. */
+export const longestMailGrantMs = Math.max(...Object.values(mailGrantMs));
 
 interface Expiring<T> {
   readonly expiresAtMs: number;

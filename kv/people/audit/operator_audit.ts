@@ -4,7 +4,7 @@
  * - Folder `kv/people/audit/`: the audit log of operators.
  * - In: an act: who, what, why, and the money that it moved.
  * - Out: a line for the commit of the act, and lists of lines.
- * - Never: changes or deletes a line.
+ * - Never: changes a line, or deletes one before its time (`kv/services/retention/`).
  */
 import { type AccountId, type AuditId, newId } from "../../../core/lib/ids/ids.ts";
 import type { BankSource } from "../../../core/trade/bank/bank_notice.ts";
@@ -61,6 +61,7 @@ export const operatorActs = [
   "days_resealed",
   "proof_key_made",
   "receipts_dropped",
+  "rows_dropped",
   "rate_limits_changed",
   "route_changed",
   "catalog_applied",
@@ -99,7 +100,7 @@ export interface MovedMoney {
   readonly requestedBy?: string;
 }
 
-/** One line of the log. Never changed, never deleted. Contains no secret. */
+/** One line of the log. Never changed. Contains no secret. */
 export interface AuditLine {
   readonly id: AuditId;
   readonly atMs: number;

@@ -6,7 +6,7 @@ import type { AccountId } from "../../../core/lib/ids/ids.ts";
 import type { TimeSlices } from "../../../core/lib/time/time_slices.ts";
 import { formatVnd } from "../../../core/billing/money/micro_vnd.ts";
 import type { MasterKeys } from "../../../core/people/api_keys/seal.ts";
-import { vietnamDay, vietnamDayStartMs } from "../../../core/lib/time/vietnam_time.ts";
+import { vietnamDayStartMs } from "../../../core/lib/time/vietnam_time.ts";
 import { dayMs } from "../../../core/lib/time/durations.ts";
 import { newestOnReceiptPage } from "../../engine/schema/keys.ts";
 import type { KeyValueStore } from "../../engine/store/key_value_store.ts";
@@ -169,10 +169,4 @@ async function movementsOf(
     differs("the ledger lines", ledgerMicroVnd, sealed((day) => day.ledgerMicroVnd)) ??
       differs("the charges", chargedMicroVnd, sealed((day) => day.chargedMicroVnd));
   return { balances, problem };
-}
-
-/** Returns the first month that stays if the receipts of so many whole months before this one are kept. */
-export function keptFromOf(nowMs: number, keptMonths: number): string {
-  const [year = 0, month = 1] = vietnamDay(nowMs).split("-").map(Number);
-  return new Date(Date.UTC(year, month - 1 - keptMonths, 1)).toISOString().slice(0, 7);
 }

@@ -8,35 +8,14 @@
  */
 import { z } from "zod";
 import type { SnapshotRow } from "../../engine/parts/snapshot.ts";
-import { availabilityExpireMs, historyExpireMs } from "../status/availability.ts";
-import { idempotencyKeptMs } from "../calls/idempotency.ts";
-import { hourSumsKeptMs } from "../../money/receipts/hour_sums.ts";
-import { restoredRefusedCallMs } from "../calls/refused_calls.ts";
-import { knownPlaceMs } from "../../people/accounts/sessions.ts";
-import { movedAloneMs } from "../../people/operators/operator_authority.ts";
-import { topupOrderMs } from "../../money/payments/topups.ts";
 import type { RowKind } from "../../engine/schema/keys.ts";
+import { expiresAfterMs } from "../retention/row_lives.ts";
 
 // Decides what a backup does with each kind of row that expires.
 //
 // Deno KV does not tell when a row expires. Where the engine cannot say it, a restored row of such a kind lives as long
 // as a new one: longer than it would have, by at most the time since it was written. All readers of these rows compare
 // times that the rows hold, so a longer life changes nothing but the space.
-
-/** Milliseconds that restored rows live, by kind. Other kinds do not expire. */
-const restoredLivesMs: Partial<Record<RowKind, number>> = {
-  availability: availabilityExpireMs,
-  availability_day: historyExpireMs,
-  call_order: idempotencyKeptMs,
-  known_place: knownPlaceMs,
-  operator_moved: movedAloneMs,
-  refused_call: restoredRefusedCallMs,
-  refused_call_by_id: restoredRefusedCallMs,
-  refused_hours: hourSumsKeptMs,
-  topup_of_form: topupOrderMs,
-  usage_hours: hourSumsKeptMs,
-  video_order: idempotencyKeptMs,
-};
 
 /**
  * Kinds that a backup leaves out: rights and counters of minutes or days. A session or a mailed link that was ended since
@@ -66,8 +45,7 @@ export function restoredLifeMs(
   nowMs: number,
 ): number | undefined {
   if (expiresAtMs !== null) return Math.max(0, Math.ceil(expiresAtMs - nowMs));
-  const lives: Readonly<Record<string, number>> = restoredLivesMs;
-  return Object.hasOwn(lives, kind) ? lives[kind] : undefined;
+  return expiresAfterMs(kind);
 }
 
 const recordKinds = { header: 0, row: 1, gone: 2, end: 3 } as const;

@@ -27,7 +27,7 @@ const exchangeMs = 500;
 const silentMs = 5_000;
 
 /** Milliseconds that a page lives: longer than what is in it counts. */
-const pageExpireMs = 120_000;
+export const rateUseMs = 120_000;
 
 /** Most bytes of a page, by the estimate of {@linkcode bytesOf}: some 400 subjects, below the 64 KiB of a value. */
 const maxPageBytes = 60_000;
@@ -166,7 +166,7 @@ export class RateExchange {
     this.#beat++;
     for (const [page, uses] of pages.entries()) {
       const value: Page = { beat: this.#beat, uses };
-      await kv.set(rateUseKey(this.#instance, page), value, { expireIn: pageExpireMs });
+      await kv.set(rateUseKey(this.#instance, page), value, { expireIn: rateUseMs });
     }
     await this.#remove(pages.length);
     this.#writtenPages = pages.length;

@@ -71,6 +71,7 @@ const decisions: Readonly<Record<RowKind, Exported | StayingReason>> = {
   checkpoint_head: "repeated",
   kept_balances: whole,
   control: whole,
+  dropped: whole,
   grant: whole,
   grant_book: whole,
   grant_count: whole,
@@ -160,6 +161,11 @@ function plain(_field: string, value: unknown): unknown {
   return value;
 }
 
+/** Writes a record as its line, without the newline. */
+export function recordLine({ key, value }: ExportedRecord): string {
+  return JSON.stringify({ key, value }, plain);
+}
+
 /**
  * Streams the records in key order, each a line `{"key":[…],"value":…}` with its newline. Memory is
  * bounded. Beside a live service each record is correct, but records are of different moments;
@@ -185,9 +191,7 @@ export async function* exportRecords(
     const recordsOf = decisions[kind];
     if (typeof recordsOf === "string") continue;
     for await (const entry of wholeKind<unknown>(kv, { prefix: rowsOfKindPrefix(kind) }, slices)) {
-      for (const { key, value } of recordsOf(entry)) {
-        yield `${JSON.stringify({ key, value }, plain)}\n`;
-      }
+      for (const record of recordsOf(entry)) yield `${recordLine(record)}\n`;
     }
   }
 }

@@ -35,6 +35,7 @@ import { deleteBalancesBefore, StoredDayBalances } from "./days/day_balances.ts"
 import { type BooksTotals, type VerifiedDays, verifyDays } from "./scan/verify_days.ts";
 import { recentIdsStart, scanBounds } from "./scan/scan_sums.ts";
 import { compareSealedDays, compareSealedLines, sealedDifferences } from "./sealed_days.ts";
+import { listDropped } from "./days/dropped_rows.ts";
 import { type KeptBalances, openKeptBalances, readKeptBalances } from "./days/kept_balances.ts";
 import { GatewayError } from "../../../core/lib/errors/errors.ts";
 import { type Problem, ProblemList } from "./checks/problems.ts";
@@ -185,6 +186,8 @@ export async function verifyBooks(kv: KeyValueStore, options: BooksOptions): Pro
   const closedEndMs = Math.max(startMs ?? 0, vietnamDayStartMs(vietnamDay(nowMs - sealDelayMs)));
   const { kept, problem } = await readKeptBalances(kv, masterKeys);
   if (problem !== undefined) problems.add({ kind: "seal", detail: problem });
+  const dropped = await listDropped(kv, masterKeys);
+  for (const detail of dropped.problems) problems.add({ kind: "seal", detail });
   const whole = isFull
     ? await verifyEverything(kv, { chain, kept }, options, closedEndMs)
     : undefined;

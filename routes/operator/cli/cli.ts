@@ -251,6 +251,7 @@ async function runHere(
     const app = createAdminApp({
       kv,
       parts,
+      retention: config.retention,
       clock,
       masterKeys: loaded.masterKeys,
       origin: config.baseUrl ?? unnamedOrigin,

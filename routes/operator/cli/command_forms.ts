@@ -311,7 +311,8 @@ export const commandForms: readonly CommandForm[] = [
     options: [{ name: "older-than", value: "DAYS", isNumber: true }],
     about:
       "move the receipts of sealed days that are older than 35 days, or DAYS, from the store to\n" +
-      "its archive, where they take a fifth of the room; everything reads them there as before",
+      "its archive, where they take a fifth of the room; everything reads them there as before.\n" +
+      "Then it drops what retention shows",
     request: (_, { "older-than": olderThanDays }) => ({
       method: "POST",
       path: "/archive",
@@ -321,14 +322,17 @@ export const commandForms: readonly CommandForm[] = [
   {
     words: ["retention"],
     operands: [],
-    options: [{ name: "months", value: "N", needed: true, isNumber: true }, { name: "apply" }],
+    options: [{ name: "months", value: "N", isNumber: true }, { name: "apply" }],
     about:
-      "show which months of receipts would leave the archive if those of the last N months and\n" +
-      "of this one stay; --apply drops them. Ledger, sums, seals and balances stay",
+      "show which rows are older than the settings keep them, by kind; --apply drops them, as\n" +
+      "archive does. --months: receipts of this month and of the N before it stay, this time",
     request: (_, { months, apply }) => ({
       method: "POST",
       path: "/retention",
-      body: { months: Number(months), apply: apply !== undefined },
+      body: {
+        ...(months !== undefined && { months: Number(months) }),
+        apply: apply !== undefined,
+      },
     }),
   },
   {

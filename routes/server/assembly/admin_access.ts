@@ -35,6 +35,7 @@ export async function openAdmin(
         origin: gateway.config.baseUrl ?? unnamedOrigin,
         snapshot: store.snapshot,
         parts: store.parts,
+        retention: gateway.config.retention,
         receivingAccounts,
         beginReading: storeReadings({ ...gateway, stopping }),
       });

@@ -407,7 +407,7 @@ export async function assemble(
       kv,
       clock,
       timer,
-      keptDays: config.refusedCallDays,
+      keptDays: config.retention.refused_calls,
       onFailure: (error) => logFailure(log, "refused calls were not kept", error),
     }),
     log,

@@ -9,6 +9,7 @@
 import type { Context } from "hono";
 import type { MasterKeys } from "../../../../core/people/api_keys/seal.ts";
 import type { Clock } from "../../../../core/lib/time/clock.ts";
+import type { RetentionSettings } from "../../../../core/config/retention.ts";
 import type { ReceivingAccount } from "../../../../core/trade/bank/receiving_account.ts";
 import type { Control } from "../../../../kv/engine/control/control.ts";
 import type { WalletEngine } from "../../../../kv/money/wallet/mod.ts";
@@ -87,6 +88,8 @@ export interface AdminDeps extends OperationDeps {
   readonly snapshot?: ReadSnapshot;
   /** The store and its archive apart; absent where this kind of store has no archive. */
   readonly parts: StoreParts | undefined;
+  /** How long rows are kept that leave by their age. */
+  readonly retention: RetentionSettings;
   /** Set if the service runs on the same thread: full scans of the store then yield to its calls. */
   readonly beginReading?: BeginReading;
 }

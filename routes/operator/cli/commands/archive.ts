@@ -1,12 +1,17 @@
-/** `admin archive`: the life of a receipt after its day is sealed. */
+/** `admin archive` and `admin retention`: the life of a receipt after its day is sealed, and rows that leave by their age. */
 import type { Hono } from "hono";
 import { z } from "zod";
+import { retentionKinds } from "../../../../core/config/retention.ts";
 import { GatewayError } from "../../../../core/lib/errors/errors.ts";
 import { dayMs } from "../../../../core/lib/time/durations.ts";
 import { vietnamDay } from "../../../../core/lib/time/vietnam_time.ts";
-import { dropMonths, keptFromOf, planDrop } from "../../../../kv/services/archive/drop_months.ts";
 import { noteMove } from "../../../../kv/services/archive/last_move.ts";
 import { moveDays } from "../../../../kv/services/archive/move_days.ts";
+import {
+  applyRetention,
+  type LeavingKind,
+  planRetention,
+} from "../../../../kv/services/retention/retention.ts";
 import { readChain } from "../../../../kv/services/verify/days/checkpoint_chain.ts";
 import { type AdminDeps, readJson } from "./admin_deps.ts";
 
@@ -21,14 +26,10 @@ const archiveBody = z.strictObject({
     .default(defaultKeptDays),
 });
 
-/** Months of receipts that stay at least: those of a quarter that is being settled. */
-const minKeptMonths = 3;
-
-/** Ten years, for which bookkeeping asks for ledgers and invoices: these stay in any case. */
-const maxKeptMonths = 120;
+const { least, most } = retentionKinds.receipts;
 
 const retentionBody = z.strictObject({
-  months: z.int("must be a whole number of months").min(minKeptMonths).max(maxKeptMonths),
+  months: z.int("must be a whole number of months").min(least).max(most).optional(),
   apply: z.boolean().default(false),
 });
 
@@ -39,12 +40,16 @@ function noArchive(): GatewayError {
   );
 }
 
+function problemsOf(kinds: readonly LeavingKind[]): string[] {
+  return kinds.flatMap(({ kind, problem }) => problem === undefined ? [] : [`${kind}: ${problem}`]);
+}
+
 /** Adds `/archive` and `/retention`. */
 export function addArchiveRoutes(
   app: Hono,
-  { kv, parts, clock, masterKeys, beginReading }: Pick<
+  { kv, parts, clock, masterKeys, retention, beginReading }: Pick<
     AdminDeps,
-    "kv" | "parts" | "clock" | "masterKeys" | "beginReading"
+    "kv" | "parts" | "clock" | "masterKeys" | "retention" | "beginReading"
   >,
 ): void {
   app.post("/archive", async (context) => {
@@ -60,24 +65,24 @@ export function addArchiveRoutes(
       nowMs,
       slices: reading?.slices,
     });
-    const all = [...chain.problems, ...problems];
+    const { slices } = reading ?? {};
+    const source = { kv, parts, masterKeys, settings: retention, nowMs, slices };
+    const kinds = await applyRetention(source);
+    const all = [...chain.problems, ...problems, ...problemsOf(kinds)];
     await noteMove(kv, { atMs: clock.nowMs(), problems: all.length });
-    return context.json({ ok: all.length === 0, moved, problems: all });
+    const dropped = kinds.filter(({ rows }) => rows > 0);
+    return context.json({ ok: all.length === 0, moved, dropped, problems: all });
   });
 
   app.post("/retention", async (context) => {
     const { months, apply } = retentionBody.parse(await readJson(context));
-    if (parts === undefined) throw noArchive();
     using reading = beginReading?.(context.req.raw.signal);
-    const nowMs = clock.nowMs();
-    const keptFrom = keptFromOf(nowMs, months);
-    const options = { masterKeys, keptFrom, nowMs, slices: reading?.slices };
-    const plan = await (apply ? dropMonths : planDrop)(parts, options);
-    if (!plan.ok) return context.json({ ok: false, keptFrom, problem: plan.problem });
-    return context.json({
-      ok: true,
-      keptFrom,
-      ...(apply ? { dropped: plan.months } : { wouldDrop: plan.months }),
-    });
+    const { slices } = reading ?? {};
+    const settings = { ...retention, ...(months !== undefined && { receipts: months }) };
+    const source = { kv, parts, masterKeys, settings, nowMs: clock.nowMs(), slices };
+    const kinds = await (apply ? applyRetention : planRetention)(source);
+    const problems = problemsOf(kinds);
+    const ok = problems.length === 0;
+    return context.json(apply ? { ok, dropped: kinds } : { ok, wouldDrop: kinds });
   });
 }

@@ -1,4 +1,5 @@
 import { assert, assertEquals, assertRejects } from "../../../support/assert.ts";
+import { keptFromOf } from "../../../../core/config/retention.ts";
 import { dayMs } from "../../../../core/lib/time/durations.ts";
 import { vietnamDay, vietnamDayStartMs } from "../../../../core/lib/time/vietnam_time.ts";
 import { keptBalancesHeadKey } from "../../../../kv/engine/schema/keys.ts";
@@ -7,7 +8,7 @@ import type { Receipt } from "../../../../core/billing/usage/receipt.ts";
 import { refundCall } from "../../../../kv/money/ledger/refunds.ts";
 import { listAllReceipts } from "../../../../kv/money/receipts/receipts.ts";
 import { rebuildDaySums } from "../../../../kv/money/receipts/rebuild_sums.ts";
-import { dropMonths, keptFromOf, planDrop } from "../../../../kv/services/archive/drop_months.ts";
+import { dropMonths, planDrop } from "../../../../kv/services/archive/drop_months.ts";
 import { moveDays, type StoreParts } from "../../../../kv/services/archive/move_days.ts";
 import { daysWithFiles } from "../../../../kv/services/backup/sealed_day_rows.ts";
 import { readChain } from "../../../../kv/services/verify/days/checkpoint_chain.ts";

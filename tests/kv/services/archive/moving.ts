@@ -88,7 +88,7 @@ class ArchiveWorld implements AsyncDisposable {
 }
 
 /** A store or archive that breaks at the n-th act that changes something, before or after it took effect. */
-class Breaking {
+export class Breaking {
   left: number;
   readonly #isAfter: boolean;
 

@@ -42,7 +42,7 @@ async function administered(run: (world: TopupWorld, app: Hono) => Promise<void>
   const masterKeys = await readMasterKeys(newMasterKey());
   const receivingAccounts = [receivingAccount];
   try {
-    const { readCatalog, fileContents } = testConfig();
+    const { readCatalog, fileContents, retention } = testConfig();
     const vault = new LiveVault({ kv, masterKeys });
     const editing = { kv, clock, read: readCatalog, vault, fileContents, refresh: control.refresh };
     const deps = {
@@ -55,6 +55,7 @@ async function administered(run: (world: TopupWorld, app: Hono) => Promise<void>
       receivingAccounts,
       editing,
       parts: undefined,
+      retention,
     };
     await run(world, createAdminApp(deps));
   } finally {
@@ -273,7 +274,7 @@ const lineOfCommand: Readonly<Record<string, Line>> = {
   "sandbox void": "wallet_adjusted",
   "tables": reads,
   "archive": repairs,
-  "retention": { none: "tests/kv/services/archive/dropping.ts sees its line" },
+  "retention": { none: "tests/routes/operator/cli/commands/retention_test.ts sees its lines" },
   "export": reads,
   "sums rebuild": repairs,
   "outbox list": reads,

@@ -113,7 +113,7 @@ const commandsAlone: Readonly<Record<string, string>> = {
   "sandbox void": "takes money back, once, before the store serves real providers",
   "tables": "writes files on the machine of whoever runs it",
   "archive": "moves rows for as long as minutes, by a daily job of the machine",
-  "retention": "removes receipts for good: the owner of the machine decides",
+  "retention": "removes rows for good: the owner of the machine decides",
   "export": "has every record of the store",
   "sums rebuild": "repairs rows that verify found wrong",
   "notice return": "decides about money: needs the authority of a person",

@@ -3,6 +3,7 @@ import type { Hono } from "hono";
 import { newId } from "../../../../../core/lib/ids/ids.ts";
 import { createAccount } from "../../../../../kv/people/accounts/accounts.ts";
 import { openWalletEngine } from "../../../../../kv/money/wallet/mod.ts";
+import { testConfig } from "../../../../support/gateways/gateway_in_process.ts";
 import { createAdminApp } from "../../../../../routes/operator/cli/app.ts";
 import { openControl } from "../../../../../kv/engine/control/control.ts";
 import { newMasterKey, readMasterKeys } from "../../../../../core/people/api_keys/seal.ts";
@@ -46,6 +47,7 @@ Deno.test("margins and provider sheets are printed by commands", async () => {
     masterKeys: await readMasterKeys(newMasterKey()),
     origin: "https://gw.example",
     parts: undefined,
+    retention: testConfig().retention,
     editing: testEditing(kv, clock),
     receivingAccounts: [],
   });
