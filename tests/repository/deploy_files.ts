@@ -5,6 +5,7 @@ import { root, sourceText } from "./source_files.ts";
 /** A service of a compose file, as far as tests look at it. */
 export interface ComposeService {
   readonly image?: string;
+  readonly build?: { readonly dockerfile: string };
   readonly extends?: { readonly file: string; readonly service: string };
   readonly environment?: Readonly<Record<string, string>>;
   readonly volumes?: readonly string[];

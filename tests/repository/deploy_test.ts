@@ -228,7 +228,7 @@ Deno.test("the image holds the modules of a start, and neither tests nor benchma
 
 /** Images without a version of at least two numbers. */
 function unpinned(images: readonly string[]): readonly string[] {
-  return images.filter((image) => !/:(?:[a-z]+-)?v?\d+\.\d+(?:\.\d+)?$/u.test(image));
+  return images.filter((image) => !/:(?:[a-z]+-)?v?\d+\.\d+(?:\.\d+)?(?:-[a-z]+)?$/u.test(image));
 }
 
 Deno.test("images are pinned to a version, and Deno to the one of the project", () => {
@@ -241,6 +241,21 @@ Deno.test("images are pinned to a version, and Deno to the one of the project", 
   assert(images.length >= 8);
   assertEquals(unpinned([...bases, ...images, container.image]), []);
   assertEquals(unpinned(["caddy", "caddy:latest", "caddy:2"]).length, 3);
+});
+
+Deno.test("denokv is built in the version that the tests run on, from pinned images", () => {
+  const [, tested] = /cargo install --quiet denokv@([\d.]+)/u.exec(sourceText(".ci/run")) ?? [];
+  const instructions = dockerInstructions(sourceText(`${docker}/denokv.Dockerfile`));
+  const built = instructions.find(({ word }) => word === "RUN")?.rest ?? "";
+  assert(tested !== undefined && built.includes(`"denokv@${tested}"`), `${tested}: ${built}`);
+  const bases = instructions.filter(({ word }) => word === "FROM")
+    .map(({ rest }) => rest.split(" ")[0] ?? "");
+  assertEquals([bases.length, unpinned(bases)], [2, []]);
+  const service = composeServices(`${docker}/compose.denokv.yaml`)["denokv"];
+  assertEquals([service?.image, service?.build?.dockerfile], [
+    `denokv:${tested}`,
+    "denokv.Dockerfile",
+  ]);
 });
 
 Deno.test("image and units start the gateway as `deno task start` does, without downloads", () => {
