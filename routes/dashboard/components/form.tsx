@@ -223,12 +223,25 @@ export type ButtonTone = "primary" | "plain" | "danger";
 
 /** The button that sends a form. */
 export function SubmitButton(
-  props: PropsWithChildren<{ tone?: ButtonTone; name?: string; value?: string; small?: boolean }>,
+  props: PropsWithChildren<{
+    tone?: ButtonTone;
+    name?: string;
+    value?: string;
+    small?: boolean;
+    /** The browser sends the form as it is, also without what is required. */
+    isUnchecked?: boolean;
+  }>,
 ) {
   const tone = props.tone ?? "primary";
   const classes = [tone === "plain" ? "outline secondary" : tone, props.small ? "small" : ""];
   return (
-    <button type="submit" class={classes.join(" ").trim()} name={props.name} value={props.value}>
+    <button
+      type="submit"
+      class={classes.join(" ").trim()}
+      name={props.name}
+      value={props.value}
+      formnovalidate={props.isUnchecked}
+    >
       {props.children}
     </button>
   );

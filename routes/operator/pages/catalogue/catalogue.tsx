@@ -42,6 +42,7 @@ import {
   renderOperatorPage,
 } from "../base/frame.tsx";
 import {
+  currencyCodes,
   modelEntry,
   parsedEntry,
   providerEntries,
@@ -51,7 +52,8 @@ import {
   typedProvider,
 } from "./entry_form.ts";
 import { type EntryProblems, entryProblems } from "./entry_problems.ts";
-import { JsonForm, ModelForm, ProviderForm, SettingsForm } from "./forms.tsx";
+import { JsonForm, ProviderForm, SettingsForm } from "./forms.tsx";
+import { ModelForm } from "./model_form.tsx";
 import { HistoryPage, VersionPage, versionStates } from "./history_page.tsx";
 import { ListPage } from "./list_page.tsx";
 import {
@@ -70,7 +72,7 @@ import { hasStops, priceStops } from "./price_stops.ts";
 const label = { en: "Catalogue", vi: "Danh mục" };
 
 /** The entry of a new model, as far as most have it. */
-const newModel: JsonObject = { kind: "chat", price: {}, routes: [] };
+const newModel: JsonObject = { kind: "chat", price: { unit: "token" }, routes: [] };
 
 async function listPage(c: OperatorContext, deps: OperatorDeps, problem?: string) {
   const visitor = c.get("visitor");
@@ -103,9 +105,11 @@ interface Entered {
   readonly entry: JsonObject;
   readonly problems?: EntryProblems;
   readonly newName?: string;
+  /** The list of a form that gets an empty row more. */
+  readonly extendedRows?: string;
 }
 
-async function showModel(c: OperatorContext, { state, ...entered }: Entered) {
+async function showModel(c: OperatorContext, deps: OperatorDeps, { state, ...entered }: Entered) {
   const visitor = c.get("visitor");
   const t = catalogueTexts[visitor.locale];
   return await renderOperatorPage(
@@ -119,6 +123,7 @@ async function showModel(c: OperatorContext, { state, ...entered }: Entered) {
       visitor={visitor}
       base={state.head.newest}
       providers={providerEntries(state.contents).map(([name]) => name)}
+      catalog={deps.catalog.current}
       {...entered}
     />,
   );
@@ -129,7 +134,7 @@ async function modelPage(c: OperatorContext, deps: OperatorDeps) {
   const state = await catalogState(deps.editing);
   const entry = id === "" ? newModel : modelEntry(state.contents, id);
   if (entry === undefined) return await notFoundPage(c);
-  return await showModel(c, { state, name: id, entry });
+  return await showModel(c, deps, { state, name: id, entry });
 }
 
 async function showProvider(
@@ -150,6 +155,7 @@ async function showProvider(
       visitor={visitor}
       base={state.head.newest}
       storedKeys={await listStoredKeys(kv)}
+      currencies={currencyCodes(state.contents)}
       {...entered}
     />,
   );
@@ -166,7 +172,7 @@ async function providerPage(c: OperatorContext, deps: OperatorDeps) {
 async function showSettings(c: OperatorContext, deps: OperatorDeps, entered: Entered) {
   const visitor = c.get("visitor");
   const t = catalogueTexts[visitor.locale];
-  const { state, entry, problems } = entered;
+  const { state, entry, problems, extendedRows } = entered;
   return await renderOperatorPage(
     c,
     {
@@ -179,7 +185,7 @@ async function showSettings(c: OperatorContext, deps: OperatorDeps, entered: Ent
       base={state.head.newest}
       entry={entry}
       models={deps.catalog.current.models.filter(({ kind }) => kind === "chat").map(({ id }) => id)}
-      {...defined({ problems })}
+      {...defined({ problems, extendedRows })}
     />,
   );
 }
@@ -196,22 +202,29 @@ async function showAgain(
   { state, form, problems }: {
     readonly state: CatalogState;
     readonly form: PostedForm;
-    readonly problems: EntryProblems;
+    /** Absent: the author asked for more fields, and the form is not checked yet. */
+    readonly problems?: EntryProblems;
   },
 ) {
   const name = form.text("name");
+  const noted = { ...defined({ problems }), extendedRows: form.text("again") };
   switch (form.text("edit")) {
     case "model":
-      return await showModel(c, { state, name, entry: typedModel(form, state.contents), problems });
+      return await showModel(c, deps, {
+        state,
+        name,
+        entry: typedModel(form, state.contents),
+        ...noted,
+      });
     case "provider": {
       const entry = typedProvider(form, state.contents);
       const newName = form.text("newName");
-      return await showProvider(c, deps, { state, name, entry, newName, problems });
+      return await showProvider(c, deps, { state, name, entry, newName, ...noted });
     }
     default: {
       const edit = readEdit(form, state.contents);
       const entry = typeof edit === "object" && "entry" in edit ? edit.entry ?? {} : {};
-      return await showSettings(c, deps, { state, name, entry, problems });
+      return await showSettings(c, deps, { state, name, entry, ...noted });
     }
   }
 }
@@ -343,6 +356,7 @@ async function previewChange(c: OperatorContext, deps: OperatorDeps) {
     if (change === undefined) return await listPage(c, deps, t.missing);
     return await showPreview(c, deps, { state, change, form, rollbackTo });
   }
+  if (form.text("again") !== "") return await showAgain(c, deps, { state, form });
   const change = await editOf(c, deps, form, state);
   if (change instanceof Response) return change;
   const isOld = Number(form.text("base")) !== state.head.newest;

@@ -5,6 +5,7 @@ import type { Json } from "../../../../core/lib/json/json.ts";
 import { Badge, type BadgeTone, DataTable } from "../../../dashboard/components/mod.ts";
 import type { Locale } from "../../../dashboard/text/i18n.ts";
 import { formatPercent } from "../../../dashboard/text/format.ts";
+import { fieldLabels, isFieldName } from "./fields/labels.ts";
 import { changeShare } from "./price_stops.ts";
 import { type CatalogueTexts, catalogueTexts } from "./texts.ts";
 
@@ -15,10 +16,9 @@ const tones: Readonly<Record<CatalogChange["kind"], BadgeTone>> = {
 };
 
 /** The last part of a path in words, where it is a price. */
-export function memberOf(path: string, t: CatalogueTexts): string | undefined {
-  const prices: Readonly<Record<string, string>> = t.prices;
+export function memberOf(path: string, locale: Locale): string | undefined {
   const field = /^price\.(\w+)$/.exec(path)?.[1];
-  return field !== undefined && Object.hasOwn(prices, field) ? prices[field] : undefined;
+  return field !== undefined && isFieldName(field) ? fieldLabels[locale][field] : undefined;
 }
 
 function valueText(value: Json | undefined, locale: Locale): string {
@@ -54,7 +54,7 @@ export function ChangeTable({ changes, locale }: {
               {change.path !== "" && (
                 <>
                   <br />
-                  {memberOf(change.path, t) ?? <code>{change.path}</code>}
+                  {memberOf(change.path, locale) ?? <code>{change.path}</code>}
                 </>
               )}
             </>

@@ -1,7 +1,16 @@
 /** Says beside which field of a form a problem of the catalogue belongs, in words. */
 import type { CatalogEdit } from "../../../../core/catalog/diff.ts";
 import { readAmount } from "../../../../core/billing/money/read_amount.ts";
-import { isJsonObject, type Json, type JsonObject } from "../../../../core/lib/json/json.ts";
+import { isJsonObject, type JsonObject } from "../../../../core/lib/json/json.ts";
+import {
+  clearAmount,
+  fieldAt,
+  fieldName,
+  type FoundField,
+  objectOf,
+  plainText,
+} from "./fields/reading.ts";
+import { modelShape, settingsShape } from "./fields/shapes.ts";
 import type { CatalogueTexts } from "./texts.ts";
 
 /** What is wrong with an entry. */
@@ -14,32 +23,16 @@ export interface EntryProblems {
 
 export const noProblems: EntryProblems = { fields: {}, others: [] };
 
-/** Fields that take a whole number. */
-const wholeFields: ReadonlySet<string> = new Set([
-  "contextWindow",
-  "maxOutputTokens",
-  "listRate",
-  "priority",
-]);
-
-/** Fields with words of their own in a catalogue's problem. */
+/** Fields of providers and settings with words of their own in a catalogue's problem. */
 const plainFields: ReadonlySet<string> = new Set([
-  "id",
-  "displayName",
-  "family",
-  "kind",
-  "aliases",
   "preset",
   "baseUrl",
   "region",
+  "currency",
   "apiKeyEnv",
   "apiKeyVault",
   "defaultModel",
   "webSearchModel",
-  "provider",
-  "model",
-  "style",
-  "weight",
 ]);
 
 /** The place of an entry in the catalogue, as problems name it. */
@@ -59,30 +52,64 @@ function placeOf(change: CatalogEdit, after: JsonObject): string {
   }
 }
 
-/** The member of an entry at a path such as `routes.0.model`. */
-function valueAt(entry: JsonObject, path: string): Json | undefined {
-  let value: Json | undefined = entry;
-  for (const part of path.split(".")) {
-    value = Array.isArray(value)
-      ? value[Number(part)]
-      : value !== undefined && isJsonObject(value) && Object.hasOwn(value, part)
-      ? value[part]
-      : undefined;
-  }
-  return value;
+/** A field of a form with what is wrong with it. */
+interface FieldProblem {
+  readonly field: string;
+  readonly words: string;
 }
 
-/** Words for what is typed into a field; `undefined`: the form has no such field. */
-function wordsOf(path: string, entry: JsonObject, message: string, t: CatalogueTexts) {
-  if (path.startsWith("price.")) {
-    const typed = valueAt(entry, path);
-    const read = readAmount(String(typed ?? ""), "price");
-    if (typed === undefined) return t.priceMissing;
-    return !read.ok && read.why === "ambiguous" ? t.priceAmbiguous(...read.readings) : t.priceWrong;
+/** Words for what is typed into an amount, a number, or another field. */
+function wordsOf({ shape, value }: FoundField, message: string, t: CatalogueTexts): string {
+  switch (shape.kind) {
+    case "vnd":
+    case "cost": {
+      if (value === undefined) return shape.kind === "vnd" ? t.priceMissing : t.costMissing;
+      const read = readAmount(plainText(value), "price");
+      if (!read.ok && read.why === "ambiguous") {
+        const [thousands, decimal] = read.readings;
+        return t.priceAmbiguous(thousands, clearAmount(decimal));
+      }
+      return shape.kind === "vnd" ? t.priceWrong : t.costWrong;
+    }
+    case "whole":
+      // A number that is whole is out of its bounds, which the message names.
+      return Number.isSafeInteger(value) ? message : t.wholeWrong;
+    default:
+      return message;
   }
-  const name = path.replace(/^routes\.\d+\./, "");
-  if (wholeFields.has(name)) return t.wholeWrong;
-  return plainFields.has(name) ? message : undefined;
+}
+
+/** The amount of a group that cannot be read: the schema says of some groups only that none of their forms matches. */
+function unreadableIn({ name, shape, value }: FoundField): FoundField | undefined {
+  if (shape.kind !== "group") return undefined;
+  const typed = objectOf(value);
+  const field = Object.entries(shape.members).find(([member, { kind }]) =>
+    (kind === "vnd" || kind === "cost") && typed[member] !== undefined &&
+    !readAmount(plainText(typed[member]), "price").ok
+  );
+  return field && { name: fieldName(name, field[0]), shape: field[1], value: typed[field[0]] };
+}
+
+/** Finds the field that a problem is about; `undefined`: the form has none. */
+function fieldProblem(
+  path: string,
+  { edit, entry }: CatalogEdit,
+  message: string,
+  t: CatalogueTexts,
+): FieldProblem | undefined {
+  if (entry === null || path === "") return undefined;
+  if (edit === "model" || edit === "settings") {
+    const found = fieldAt(path, edit === "model" ? modelShape : settingsShape, entry);
+    if (found === undefined) return plainProblem(path, message, t);
+    const own = unreadableIn(found) ?? found;
+    return { field: own.name, words: wordsOf(own, message, t) };
+  }
+  return plainProblem(path, message, t);
+}
+
+function plainProblem(path: string, message: string, t: CatalogueTexts): FieldProblem | undefined {
+  if (path === "listRate") return { field: path, words: t.wholeWrong };
+  return plainFields.has(path) ? { field: path, words: message } : undefined;
 }
 
 /**
@@ -103,11 +130,9 @@ export function entryProblems(
     const at = place === "" ? 0 : problem.indexOf(place);
     const [, path = "", message = ""] =
       /^(?:catalogue )?([\w.]+): (.*)$/s.exec(at < 0 ? "" : problem.slice(at + place.length)) ?? [];
-    const words = path === "" || change.entry === null
-      ? undefined
-      : wordsOf(path, change.entry, message, t);
-    if (words === undefined) others.push(at > 0 ? problem.slice(at + place.length) : problem);
-    else fields[path.replace(/^routes\.(\d+)\./, "route$1.")] ??= words;
+    const found = fieldProblem(path, change, message, t);
+    if (found === undefined) others.push(at > 0 ? problem.slice(at + place.length) : problem);
+    else fields[found.field] ??= found.words;
   }
   return { fields, others };
 }

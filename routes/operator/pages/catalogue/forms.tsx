@@ -1,11 +1,9 @@
-/** The forms of models, providers and settings: fields for what is usual, and the whole entry as JSON. */
-import { priceProblem } from "../../../../core/billing/money/read_amount.ts";
+/** The forms of providers and settings: fields for what is usual; and any entry as JSON. */
+import type { Child } from "hono/jsx";
 import { presetNames } from "../../../../core/catalog/presets/presets.ts";
-import { modelSchema } from "../../../../core/catalog/schema.ts";
-import { isJsonObject, type Json, type JsonObject } from "../../../../core/lib/json/json.ts";
+import type { JsonObject } from "../../../../core/lib/json/json.ts";
 import {
   Card,
-  CheckboxField,
   Notice,
   PostForm,
   SelectField,
@@ -13,7 +11,10 @@ import {
   TextField,
 } from "../../../dashboard/components/mod.ts";
 import type { Visitor } from "../../../dashboard/page/visitor.ts";
-import { isPriceUnit, type PriceField, priceFields, type PriceUnit } from "./entry_form.ts";
+import { fieldLabels, fieldTexts } from "./fields/labels.ts";
+import { plainText } from "./fields/reading.ts";
+import { currenciesShape } from "./fields/shapes.ts";
+import { ShapeFields } from "./fields/views.tsx";
 import { type EntryProblems, noProblems } from "./entry_problems.ts";
 import { KeySourceField, type OfferedKey } from "./key_source.tsx";
 import { cataloguePath, type CatalogueTexts, catalogueTexts, previewPath } from "./texts.ts";
@@ -21,16 +22,8 @@ import { cataloguePath, type CatalogueTexts, catalogueTexts, previewPath } from 
 /** Lines of the field for an entry as JSON. */
 const jsonRows = 18;
 
-function textOf(value: Json | undefined): string {
-  return typeof value === "string" || typeof value === "number" ? String(value) : "";
-}
-
-function listText(value: Json | undefined): string {
-  return Array.isArray(value) ? value.map(textOf).join(", ") : textOf(value);
-}
-
 /** What a form is about, and the version that its author sees. */
-function FormTarget({ edit, name, base }: { edit: string; name: string; base: number }) {
+export function FormTarget({ edit, name, base }: { edit: string; name: string; base: number }) {
   return (
     <>
       <input type="hidden" name="edit" value={edit} />
@@ -52,8 +45,13 @@ export interface EntryFormProps {
   readonly problems?: EntryProblems;
 }
 
+/** The button that the Enter key presses, the first one of a form: before those that only show more fields. */
+export function EnterButton({ children }: { children: Child }) {
+  return <button type="submit" hidden>{children}</button>;
+}
+
 /** What is wrong and has no field in the form, and that something is. */
-function FormProblems({ problems, t }: { problems: EntryProblems; t: CatalogueTexts }) {
+export function FormProblems({ problems, t }: { problems: EntryProblems; t: CatalogueTexts }) {
   const { fields, others } = problems;
   if (others.length === 0 && Object.keys(fields).length === 0) return null;
   return (
@@ -100,7 +98,7 @@ export function JsonForm(
 }
 
 /** Removes the entry, by way of the preview. */
-function RemoveForm({ visitor, base, name, edit, label }: Omit<EntryFormProps, "entry"> & {
+export function RemoveForm({ visitor, base, name, edit, label }: Omit<EntryFormProps, "entry"> & {
   readonly edit: string;
   readonly label: string;
 }) {
@@ -114,232 +112,20 @@ function RemoveForm({ visitor, base, name, edit, label }: Omit<EntryFormProps, "
   );
 }
 
-const allPriceFields: readonly PriceField[] = [
-  "vndPerMtok",
-  "outputVndPerMtok",
-  "cacheReadVndPerMtok",
-  "cacheWriteVndPerMtok",
-  "vnd",
-  "vndPerMinute",
-];
-
-/** A price with a fourth decimal where three could be read as thousands, so that the form takes it back. */
-function clearPrice(text: string): string {
-  return priceProblem(text) === undefined ? text : `${text}0`;
-}
-
-function PriceFields({ price, errors, t }: {
-  price: JsonObject;
-  errors: EntryProblems["fields"];
-  t: CatalogueTexts;
-}) {
-  const unit = textOf(price["unit"]);
-  const known: PriceUnit = isPriceUnit(unit) ? unit : "token";
-  const shown: readonly PriceField[] = unit === "" ? allPriceFields : priceFields[known];
-  const units = Object.keys(priceFields).filter(isPriceUnit);
-  return (
-    <Card title={t.price}>
-      <div class="fields">
-        <SelectField
-          name="unit"
-          label={t.unit}
-          value={known}
-          options={units.map((value) => ({ value, label: t.units[value] }))}
-        />
-        {shown.map((field) => (
-          <TextField
-            name={`price.${field}`}
-            label={t.prices[field]}
-            inputmode="decimal"
-            value={errors[`price.${field}`] === undefined
-              ? clearPrice(textOf(price[field]))
-              : textOf(price[field])}
-            error={errors[`price.${field}`]}
-          />
-        ))}
-      </div>
-      {unit === "" && <p class="muted">{t.pricesHint}</p>}
-    </Card>
-  );
-}
-
-function RouteFields({ route, at, isNew, providers, errors, t }: {
-  readonly route: JsonObject;
-  readonly at: number;
-  readonly isNew: boolean;
-  readonly providers: readonly string[];
-  readonly errors: EntryProblems["fields"];
-  readonly t: CatalogueTexts;
-}) {
-  const name = (field: string) => `route${at}.${field}`;
-  const error = (field: string) => errors[name(field)];
-  return (
-    <fieldset>
-      <legend>{isNew ? t.newRoute : t.route(at + 1)}</legend>
-      <div class="fields">
-        <SelectField
-          name={name("provider")}
-          label={t.routeProvider}
-          value={textOf(route["provider"])}
-          error={error("provider")}
-          options={[
-            ...(isNew ? [{ value: "", label: t.noProvider }] : []),
-            ...providers.map((value) => ({ value, label: value })),
-          ]}
-        />
-        <TextField
-          name={name("model")}
-          label={t.upstream}
-          value={textOf(route["model"])}
-          error={error("model")}
-        />
-        <TextField
-          name={name("style")}
-          label={t.style}
-          placeholder={t.byProvider}
-          value={listText(route["style"])}
-          error={error("style")}
-        />
-        <TextField
-          name={name("priority")}
-          label={t.priority}
-          inputmode="numeric"
-          placeholder="0"
-          value={textOf(route["priority"])}
-          error={error("priority")}
-        />
-        <TextField
-          name={name("weight")}
-          label={t.weight}
-          inputmode="decimal"
-          placeholder="1"
-          value={textOf(route["weight"])}
-          error={error("weight")}
-        />
-      </div>
-      {!isNew && <CheckboxField name={name("remove")} label={t.removeRoute} />}
-    </fieldset>
-  );
-}
-
-function RoutesCard({ routes, providers, errors, t }: {
-  readonly routes: Json | undefined;
-  readonly providers: readonly string[];
-  readonly errors: EntryProblems["fields"];
-  readonly t: CatalogueTexts;
-}) {
-  const written = Array.isArray(routes) ? routes : [];
-  return (
-    <Card title={t.routes}>
-      {[...written, {}].map((route, at) => (
-        <RouteFields
-          route={isJsonObject(route) ? route : {}}
-          at={at}
-          isNew={at === written.length}
-          providers={providers}
-          errors={errors}
-          t={t}
-        />
-      ))}
-    </Card>
-  );
-}
-
-/** The form of a model. */
-export function ModelForm(
-  { visitor, base, name, entry, providers, problems = noProblems }: EntryFormProps & {
-    readonly providers: readonly string[];
-  },
-) {
-  const t = catalogueTexts[visitor.locale];
-  const { price } = entry;
-  const errors = problems.fields;
-  const kinds = modelSchema.shape.kind.options;
-  return (
-    <>
-      <FormProblems problems={problems} t={t} />
-      <PostForm visitor={visitor} action={previewPath}>
-        <FormTarget edit="model" name={name} base={base} />
-        <Card title={t.model}>
-          <div class="fields">
-            <TextField
-              name="id"
-              label={t.id}
-              required
-              value={textOf(entry["id"])}
-              error={errors["id"]}
-            />
-            <TextField
-              name="displayName"
-              label={t.displayName}
-              value={textOf(entry["displayName"])}
-              error={errors["displayName"]}
-            />
-            <TextField
-              name="family"
-              label={t.family}
-              required
-              value={textOf(entry["family"])}
-              error={errors["family"]}
-            />
-            <SelectField
-              name="kind"
-              label={t.kind}
-              value={textOf(entry["kind"])}
-              options={kinds.map((value) => ({ value, label: value }))}
-            />
-            <TextField
-              name="contextWindow"
-              label={t.context}
-              inputmode="numeric"
-              value={textOf(entry["contextWindow"])}
-              error={errors["contextWindow"]}
-            />
-            <TextField
-              name="maxOutputTokens"
-              label={t.output}
-              inputmode="numeric"
-              value={textOf(entry["maxOutputTokens"])}
-              error={errors["maxOutputTokens"]}
-            />
-            <TextField
-              name="aliases"
-              label={t.aliases}
-              value={listText(entry["aliases"])}
-              error={errors["aliases"]}
-            />
-          </div>
-          <CheckboxField name="vision" label={t.vision} checked={entry["vision"] === true} />
-        </Card>
-        <PriceFields
-          price={price !== undefined && isJsonObject(price) ? price : {}}
-          errors={errors}
-          t={t}
-        />
-        <RoutesCard routes={entry["routes"]} providers={providers} errors={errors} t={t} />
-        <Card>
-          <div class="actions">
-            <SubmitButton>{t.preview}</SubmitButton>
-            <a href={cataloguePath} class="button outline secondary" role="button">{t.back}</a>
-          </div>
-        </Card>
-      </PostForm>
-      <JsonForm visitor={visitor} base={base} name={name} entry={entry} edit="model" />
-      <RemoveForm visitor={visitor} base={base} name={name} edit="model" label={t.removeModel} />
-    </>
-  );
-}
-
 /** The form of a provider. */
 export function ProviderForm(
-  { visitor, base, name, entry, newName, storedKeys, problems = noProblems }: EntryFormProps & {
-    /** The typed name of a new one. */
-    readonly newName?: string;
-    readonly storedKeys: readonly OfferedKey[];
-  },
+  { visitor, base, name, entry, newName, currencies, storedKeys, problems = noProblems }:
+    & EntryFormProps
+    & {
+      /** The codes of the currencies that have a rate. */
+      readonly currencies: readonly string[];
+      /** The typed name of a new one. */
+      readonly newName?: string;
+      readonly storedKeys: readonly OfferedKey[];
+    },
 ) {
   const t = catalogueTexts[visitor.locale];
-  const kind = textOf(entry["kind"]) || "http";
+  const kind = plainText(entry["kind"]) || "http";
   const errors = problems.fields;
   return (
     <>
@@ -366,7 +152,7 @@ export function ProviderForm(
             <SelectField
               name="preset"
               label={t.preset}
-              value={textOf(entry["preset"])}
+              value={plainText(entry["preset"])}
               options={[
                 { value: "", label: t.noPreset },
                 ...presetNames.map((value) => ({ value, label: value })),
@@ -375,13 +161,13 @@ export function ProviderForm(
             <TextField
               name="baseUrl"
               label={t.baseUrl}
-              value={textOf(entry["baseUrl"])}
+              value={plainText(entry["baseUrl"])}
               error={errors["baseUrl"]}
             />
             <TextField
               name="region"
               label={t.region}
-              value={textOf(entry["region"])}
+              value={plainText(entry["region"])}
               error={errors["region"]}
             />
             <KeySourceField
@@ -390,11 +176,23 @@ export function ProviderForm(
               error={errors["apiKeyVault"]}
               locale={visitor.locale}
             />
+            <SelectField
+              name="currency"
+              label={t.currency}
+              value={plainText(entry["currency"])}
+              options={[
+                { value: "", label: fieldTexts[visitor.locale].byDefaultOf("VND") },
+                ...[...new Set([...currencies, plainText(entry["currency"])])]
+                  .filter((value) => value !== "")
+                  .map((value) => ({ value, label: value })),
+              ]}
+              error={errors["currency"]}
+            />
             <TextField
               name="apiKeyEnv"
               label={t.keys}
               hint={t.keysHint}
-              value={listText(entry["apiKeyEnv"])}
+              value={plainText(entry["apiKeyEnv"])}
               error={errors["apiKeyEnv"]}
             />
           </div>
@@ -417,9 +215,13 @@ export function ProviderForm(
 
 /** The form of what is neither model nor provider. */
 export function SettingsForm(
-  { visitor, base, entry, models, problems = noProblems }: Omit<EntryFormProps, "name"> & {
-    readonly models: readonly string[];
-  },
+  { visitor, base, entry, models, problems = noProblems, extendedRows = "" }:
+    & Omit<EntryFormProps, "name">
+    & {
+      readonly models: readonly string[];
+      /** The list that gets an empty row more. */
+      readonly extendedRows?: string;
+    },
 ) {
   const t = catalogueTexts[visitor.locale];
   const errors = problems.fields;
@@ -427,19 +229,20 @@ export function SettingsForm(
     <>
       <FormProblems problems={problems} t={t} />
       <PostForm visitor={visitor} action={previewPath}>
+        <EnterButton>{t.preview}</EnterButton>
         <FormTarget edit="settings" name="" base={base} />
         <Card title={t.settings}>
           <div class="fields">
             <SelectField
               name="defaultModel"
               label={t.defaultModel}
-              value={textOf(entry["defaultModel"])}
+              value={plainText(entry["defaultModel"])}
               options={models.map((value) => ({ value, label: value }))}
             />
             <SelectField
               name="webSearchModel"
               label={t.webSearchModel}
-              value={textOf(entry["webSearchModel"])}
+              value={plainText(entry["webSearchModel"])}
               options={[
                 { value: "", label: t.noWebSearchModel },
                 ...models.map((value) => ({ value, label: value })),
@@ -449,10 +252,17 @@ export function SettingsForm(
               name="listRate"
               label={t.listRate}
               inputmode="numeric"
-              value={textOf(entry["listRate"])}
+              value={plainText(entry["listRate"])}
               error={errors["listRate"]}
             />
           </div>
+          <ShapeFields
+            shape={currenciesShape}
+            view={{ locale: visitor.locale, kind: "", errors, extendedRows }}
+            name="currencies"
+            label={fieldLabels[visitor.locale].currencies}
+            value={entry["currencies"]}
+          />
           <div class="actions">
             <SubmitButton>{t.preview}</SubmitButton>
           </div>

@@ -110,7 +110,7 @@ function Stops({ stops, locale }: { stops: PriceStops; locale: Locale }) {
         ))}
         {stops.great.map((change) => (
           <li key={`${nameOfChange(change)} ${change.path}`}>
-            {t.greatChange(nameOfChange(change), memberOf(change.path, t) ?? change.path)}
+            {t.greatChange(nameOfChange(change), memberOf(change.path, locale) ?? change.path)}
           </li>
         ))}
       </ul>

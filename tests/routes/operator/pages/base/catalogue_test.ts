@@ -38,7 +38,7 @@ function fieldsOf(text: string, marker: string): Record<string, string> {
 /** Sends the form of a model with some fields changed, and what the preview offers with a reason. */
 async function change(staff: PageVisitor, id: string, fields: Record<string, string>) {
   const form = await staff.get(`${path}/model?id=${id}`);
-  const sent = { ...fieldsOf(form.text, 'name="unit"'), ...fields };
+  const sent = { ...fieldsOf(form.text, 'name="price.unit"'), ...fields };
   const preview = await staff.post(`${path}/preview`, sent);
   return { preview, offered: fieldsOf(preview.text, 'name="reason"') };
 }
@@ -60,11 +60,12 @@ Deno.test("fields of a model, its price and its routes become one version, with 
       "aliases": "premium, other-name",
       "price.vndPerMtok": "9900.5",
       "price.outputVndPerMtok": "12000",
-      "route0.weight": "3",
-      "route1.provider": "sandbox",
-      "route1.model": "second",
-      "route1.style": "chat",
-      "route1.priority": "1",
+      "routes.0.weight": "3",
+      "routes.rows": "2",
+      "routes.1.provider": "sandbox",
+      "routes.1.model": "second",
+      "routes.1.style": "chat",
+      "routes.1.priority": "1",
     });
     assertEquals(preview.status, 200);
     assertEquals((await readHead(kv))?.newest, 1);
@@ -200,12 +201,25 @@ Deno.test("a form with something wrong comes back with all that was typed, and w
       ["price.vndPerMtok", "forty", "Write a price in VND"],
       ["price.vndPerMtok", "40.000", "Write 40000 or 40"],
       ["contextWindow", "many", "Write a whole number"],
-      ["route0.priority", "first", "Write a whole number"],
+      ["routes.0.priority", "first", "Write a whole number"],
+      ["price.longPrompt.aboveTokens", "long", "Write a whole number"],
+      ["price.hostedTools.web_search.vndPerUse", "much", "Write a price in VND"],
+      ["price.serviceTiers.0.value", "much", "expected number"],
+      ["routes.0.cost.perMtok", "2.125", "Write 2125 or 2.1250"],
+      ["routes.0.cost.outputPerMtok", "2.1234567", "Write an amount such as 2.5"],
+      ["routes.0.capabilities.stop_max", "few", "Write a whole number"],
+      ["routes.0.capabilities.tool_name_max", "3", "Too small"],
+      ["rateLimits.all.requestsPerMinute", "0", "Too small"],
     ];
     for (const [field, typed, words] of rows) {
-      const { preview } = await change(staff, "premium-1", { displayName: "Kept", [field]: typed });
+      const { preview } = await change(staff, "premium-1", {
+        displayName: "Kept",
+        "routes.0.cost.unit": "token",
+        "price.serviceTiers.0.name": "flex",
+        [field]: typed,
+      });
       assertEquals(preview.status, 400, field);
-      const shown = beside(preview.text, field.replace(".", "\\."));
+      const shown = beside(preview.text, field.replaceAll(".", "\\."));
       assertStringIncludes(shown, `value="${typed}"`);
       assertStringIncludes(shown, words);
       assertStringIncludes(preview.text, 'value="Kept"');

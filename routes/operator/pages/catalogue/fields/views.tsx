@@ -1,0 +1,361 @@
+/** Shows shapes as fields: groups that fold, rows with a button for another one, and each problem beside its field. */
+import type { Child } from "hono/jsx";
+import { defined } from "../../../../../core/lib/base/defined.ts";
+import type { Json, JsonObject } from "../../../../../core/lib/json/json.ts";
+import {
+  CheckboxField,
+  SelectField,
+  SubmitButton,
+  TextField,
+} from "../../../../dashboard/components/mod.ts";
+import type { Locale } from "../../../../dashboard/text/i18n.ts";
+import { fieldLabels, fieldTexts, isFieldName } from "./labels.ts";
+import { fieldName, listOf, maxFormRows, objectOf, plainText, shownText } from "./reading.ts";
+import {
+  type FieldName,
+  hasField,
+  type Leaf,
+  type Members,
+  type PriceUnit,
+  priceUnits,
+  type Shape,
+} from "./shapes.ts";
+
+/** What all fields of a form are shown with. */
+export interface FormView {
+  readonly locale: Locale;
+  /** The kind of the model: other kinds have other fields. */
+  readonly kind: string;
+  /** What is wrong, by the name of the field. */
+  readonly errors: Readonly<Record<string, string>>;
+  /** The rows that get an empty one more. */
+  readonly extendedRows: string;
+}
+
+/** One field or group. */
+interface FieldProps {
+  readonly view: FormView;
+  /** The name within the form. */
+  readonly name: string;
+  readonly label: string;
+  readonly value: Json | undefined;
+  /** What counts where nothing is written, as far as it is known. */
+  readonly usual?: Json | undefined;
+}
+
+function labelOf(name: string, locale: Locale): string {
+  return isFieldName(name) ? fieldLabels[locale][name] : name;
+}
+
+/** Remembers what a box was shown with, so that a default that nobody touched is not written. */
+function Was({ name, value }: { name: string; value: string }) {
+  return <input type="hidden" name={`${name}.was`} value={value} />;
+}
+
+function ChoicesField({ view, name, label, options, value, usual }: FieldProps & {
+  readonly options: readonly string[];
+}) {
+  const given = listOf(value ?? usual).map(plainText);
+  const chosen = options.filter((option) => given.includes(option));
+  return (
+    <fieldset class="field-choices">
+      <legend>{label}</legend>
+      <Was name={name} value={chosen.join(",")} />
+      {options.map((option) => (
+        <CheckboxField
+          name={`${name}.${option}`}
+          label={option}
+          checked={chosen.includes(option)}
+        />
+      ))}
+      <GroupError view={view} name={name} />
+    </fieldset>
+  );
+}
+
+const inputModes = {
+  whole: "numeric",
+  factor: "decimal",
+  vnd: "decimal",
+  cost: "decimal",
+  text: undefined,
+  list: undefined,
+} as const;
+
+function LeafField({ leaf, ...props }: FieldProps & { readonly leaf: Leaf }) {
+  const { view, name, label, value, usual } = props;
+  const error = view.errors[name];
+  switch (leaf.kind) {
+    case "check": {
+      const isOn = (value ?? usual) === true;
+      return (
+        <div>
+          <Was name={name} value={isOn ? "yes" : "no"} />
+          <CheckboxField name={name} label={label} checked={isOn} error={error} />
+        </div>
+      );
+    }
+    case "choices":
+      return <ChoicesField {...props} options={leaf.options} />;
+    case "choice": {
+      const shown = plainText(value);
+      const byDefault = { value: "", label: defaultText(usual, view.locale) };
+      const options = leaf.options.map((option) => ({ value: option, label: option }));
+      return (
+        <SelectField
+          name={name}
+          label={label}
+          value={shown}
+          options={leaf.isRequired === true ? options : [byDefault, ...options]}
+          error={error}
+        />
+      );
+    }
+    default: {
+      const mode = inputModes[leaf.kind];
+      const isRequired = name === "id" || name === "family";
+      return (
+        <TextField
+          name={name}
+          label={label}
+          value={error === undefined ? shownText(leaf, value) : plainText(value)}
+          required={isRequired}
+          error={error}
+          {...defined({ inputmode: mode, placeholder: plainText(usual) || undefined })}
+        />
+      );
+    }
+  }
+}
+
+function defaultText(usual: Json | undefined, locale: Locale): string {
+  const text = plainText(usual);
+  const t = fieldTexts[locale];
+  return text === "" ? t.byDefault : t.byDefaultOf(text);
+}
+
+/** The problem of a group as a whole. */
+function GroupError({ view, name }: { view: FormView; name: string }) {
+  const error = view.errors[name];
+  return error === undefined ? null : <small class="field-error">{error}</small>;
+}
+
+/** Whether something is wrong with a group of fields, or with one in it. */
+function hasProblemIn(errors: FormView["errors"], group: string): boolean {
+  return Object.keys(errors).some((name) => name === group || name.startsWith(`${group}.`));
+}
+
+/** A group that can be folded away; open where something is written in it, or is wrong. */
+function Fold({ view, name, label, isOpen, children }: {
+  readonly view: FormView;
+  readonly name: string;
+  readonly label: string;
+  readonly isOpen: boolean;
+  readonly children: Child;
+}) {
+  return (
+    <details class="field-group" open={isOpen || hasProblemIn(view.errors, name)}>
+      <summary>{label}</summary>
+      <GroupError view={view} name={name} />
+      {children}
+    </details>
+  );
+}
+
+function isLeaf(shape: Shape): shape is Leaf {
+  return shape.kind !== "group" && shape.kind !== "cases" && shape.kind !== "rows" &&
+    shape.kind !== "factors";
+}
+
+/** The fields of an object: single ones side by side, boxes below them, then groups. */
+export function MemberFields({ view, within, members, value, usual, without = [] }: {
+  readonly view: FormView;
+  readonly within: string;
+  readonly members: Members;
+  readonly value: JsonObject;
+  readonly usual?: JsonObject | undefined;
+  /** Members that are shown elsewhere. */
+  readonly without?: readonly FieldName[];
+}) {
+  const shown = Object.entries(members).flatMap(([name, shape]) => {
+    if (!isFieldName(name) || without.includes(name)) return [];
+    if (value[name] === undefined && !hasField(view.kind, name)) return [];
+    const props = {
+      view,
+      name: fieldName(within, name),
+      label: labelOf(name, view.locale),
+      value: value[name],
+      usual: usual?.[name],
+    };
+    return [{ shape, props }];
+  });
+  const boxes = shown.filter(({ shape }) => shape.kind === "check");
+  const singles = shown.filter(({ shape }) =>
+    isLeaf(shape) && shape.kind !== "check" && shape.kind !== "choices"
+  );
+  const groups = shown.filter((one) => !boxes.includes(one) && !singles.includes(one));
+  return (
+    <>
+      {singles.length > 0 && (
+        <div class="fields">
+          {singles.map(({ shape, props }) => (
+            <ShapeFields key={props.name} shape={shape} {...props} />
+          ))}
+        </div>
+      )}
+      {boxes.length > 0 && (
+        <div class="field-boxes">
+          {boxes.map(({ shape, props }) => (
+            <ShapeFields key={props.name} shape={shape} {...props} />
+          ))}
+        </div>
+      )}
+      {groups.map(({ shape, props }) => <ShapeFields key={props.name} shape={shape} {...props} />)}
+    </>
+  );
+}
+
+/** The button that shows the form again with something more, without checking it. */
+export function AgainButton({ value, children }: { value: string; children: Child }) {
+  return (
+    <p>
+      <SubmitButton tone="plain" small name="again" value={value} isUnchecked>
+        {children}
+      </SubmitButton>
+    </p>
+  );
+}
+
+/** How many rows a list is shown with: those that are there, and one to fill in where it is empty or was asked for. */
+export function shownRows(count: number, name: string, { extendedRows }: FormView): number {
+  return Math.min(maxFormRows, count === 0 || extendedRows === name ? count + 1 : count);
+}
+
+function RowFields({ view, name, label, value, row }: FieldProps & { readonly row: Members }) {
+  const t = fieldTexts[view.locale];
+  const rows = listOf(value);
+  const count = shownRows(rows.length, name, view);
+  return (
+    <fieldset class="field-rows">
+      <legend>{label}</legend>
+      <input type="hidden" name={`${name}.rows`} value={String(count)} />
+      <GroupError view={view} name={name} />
+      {Array.from(
+        { length: count },
+        (_, i) => (
+          <div class="field-row" role="group" aria-label={`${label} ${i + 1}`}>
+            <MemberFields
+              view={view}
+              within={`${name}.${i}`}
+              members={row}
+              value={objectOf(rows[i])}
+            />
+            {i < rows.length && <CheckboxField name={`${name}.${i}.remove`} label={t.remove} />}
+          </div>
+        ),
+      )}
+      {count < maxFormRows && (
+        <AgainButton value={name}>{name.endsWith(".tiers") ? t.addTier : t.addRow}</AgainButton>
+      )}
+    </fieldset>
+  );
+}
+
+function FactorFields({ view, name, label, value, of }: FieldProps & {
+  readonly of: "tiers" | "currencies";
+}) {
+  const t = fieldTexts[view.locale];
+  const words = t.factors[of];
+  const rows = Object.entries(objectOf(value));
+  const count = shownRows(rows.length, name, view);
+  const isAsked = view.extendedRows === name;
+  return (
+    <Fold view={view} name={name} label={label} isOpen={rows.length > 0 || isAsked}>
+      <input type="hidden" name={`${name}.rows`} value={String(count)} />
+      {Array.from({ length: count }, (_, i) => (
+        <div class="fields">
+          <TextField name={`${name}.${i}.name`} label={words.name} value={rows[i]?.[0]} />
+          <TextField
+            name={`${name}.${i}.value`}
+            label={words.value}
+            inputmode="decimal"
+            value={plainText(rows[i]?.[1])}
+            error={view.errors[`${name}.${i}.value`]}
+          />
+        </div>
+      ))}
+      {count < maxFormRows && <AgainButton value={name}>{t.addRow}</AgainButton>}
+    </Fold>
+  );
+}
+
+/** The words of the values of a choice between cases. */
+function caseLabel(by: "unit" | "profile", value: string, locale: Locale): string {
+  const t = fieldTexts[locale];
+  if (by === "profile") return value === "" ? t.ownRules : t.ruleProfile(value);
+  const unit: PriceUnit | undefined = priceUnits.find((one) => one === value);
+  return unit === undefined ? t.noCost : t.units[unit];
+}
+
+/** The choice of a case, and its fields. */
+export function CaseFields({ view, name, value, shape }: Omit<FieldProps, "label"> & {
+  readonly shape: Extract<Shape, { readonly kind: "cases" }>;
+}) {
+  const t = fieldTexts[view.locale];
+  const { by, cases } = shape;
+  const object = objectOf(value);
+  const [first = ""] = Object.keys(cases);
+  const written = plainText(object[by]);
+  const chosen = Object.hasOwn(cases, written) ? written : first;
+  return (
+    <>
+      <div class="fields">
+        <SelectField
+          name={`${name}.${by}`}
+          label={labelOf(by, view.locale)}
+          value={chosen}
+          options={Object.keys(cases).map((one) => ({
+            value: one,
+            label: caseLabel(by, one, view.locale),
+          }))}
+          error={view.errors[`${name}.${by}`]}
+        />
+      </div>
+      <AgainButton value="fields">{t.showFields}</AgainButton>
+      <MemberFields view={view} within={name} members={cases[chosen] ?? {}} value={object} />
+    </>
+  );
+}
+
+/** A field, or a group of fields. */
+export function ShapeFields({ shape, ...props }: FieldProps & { readonly shape: Shape }) {
+  const { view, name, label, value, usual } = props;
+  const isWritten = value !== undefined && plainText(value) === "" &&
+    Object.keys(objectOf(value)).length > 0;
+  switch (shape.kind) {
+    case "group":
+      return (
+        <Fold view={view} name={name} label={label} isOpen={isWritten}>
+          <MemberFields
+            view={view}
+            within={name}
+            members={shape.members}
+            value={objectOf(value)}
+            usual={objectOf(usual)}
+          />
+        </Fold>
+      );
+    case "cases":
+      return (
+        <Fold view={view} name={name} label={label} isOpen={isWritten}>
+          <CaseFields view={view} name={name} value={value} shape={shape} />
+        </Fold>
+      );
+    case "rows":
+      return <RowFields {...props} row={shape.row} />;
+    case "factors":
+      return <FactorFields {...props} of={shape.of} />;
+    default:
+      return <LeafField {...props} leaf={shape} />;
+  }
+}
