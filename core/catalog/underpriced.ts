@@ -19,7 +19,7 @@ import { microVndOf } from "../billing/money/micro_vnd.ts";
 import type { Catalog, Model, Route } from "./catalog.ts";
 
 /** A rate that customers pay and the one that the provider charges: per 1,000,000 tokens, per minute or per piece. */
-interface Comparison {
+export interface RateComparison {
   /** The bucket of the rate card, or a tier of a price. */
   readonly bucket: string;
   readonly priceMicroVnd: bigint;
@@ -27,7 +27,7 @@ interface Comparison {
 }
 
 /** A route that charges more than its model's customers pay; with the rate that is furthest below its cost. */
-export interface Underpriced extends Comparison {
+export interface Underpriced extends RateComparison {
   readonly model: string;
   readonly route: string;
   /** How many rates of the route are below their cost. */
@@ -41,7 +41,7 @@ function unitCost(card: RateCard, bucket: string): bigint {
 type TokenPrice = Extract<CataloguePrice, { readonly unit: "token" }>;
 
 /** Compares the rates of tokens: short and long prompts, and each tier that customers can ask for. */
-function tokenComparisons(price: TokenPrice, card: RateCard): Comparison[] {
+function tokenComparisons(price: TokenPrice, card: RateCard): RateComparison[] {
   const applied = applyPrice(price);
   if (applied.unit !== "token") return [];
   const { long, tiers = {}, ...short } = applied;
@@ -59,7 +59,7 @@ function tokenComparisons(price: TokenPrice, card: RateCard): Comparison[] {
   return pairs.flatMap(([rates, isLong]) => {
     const paid = bucketRates(rates);
     return factors.flatMap(([tier, factor]) =>
-      tokenBuckets.map((bucket): Comparison => {
+      tokenBuckets.map((bucket): RateComparison => {
         const own = tier !== undefined && card.tiers.has(tier) ? tier : undefined;
         const counted = bucketName(countedBucket(card, bucket), own, isLong);
         return {
@@ -73,10 +73,10 @@ function tokenComparisons(price: TokenPrice, card: RateCard): Comparison[] {
 }
 
 /** Compares the fees of hosted tools that a route allows. */
-function toolComparisons({ price }: Model, route: Route, card: RateCard): Comparison[] {
+function toolComparisons({ price }: Model, route: Route, card: RateCard): RateComparison[] {
   const fees = toolPricesOf(price) ?? {};
   return countedTools.filter((tool) => card.tools.has(tool) && route.allow.has(tool))
-    .map((tool): Comparison => {
+    .map((tool): RateComparison => {
       const fee = fees[tool];
       const priceMicroVnd = fee === undefined
         ? 0n
@@ -86,7 +86,7 @@ function toolComparisons({ price }: Model, route: Route, card: RateCard): Compar
 }
 
 /** Compares videos by their lengths: those at which a price or a cost changes. */
-function videoComparisons({ price }: Model, card: RateCard): Comparison[] {
+function videoComparisons({ price }: Model, card: RateCard): RateComparison[] {
   if (price.unit !== "video") return [];
   const { cost } = card.terms;
   const steps = cost.unit === "video"
@@ -94,7 +94,7 @@ function videoComparisons({ price }: Model, card: RateCard): Comparison[] {
     : [];
   return price.tiers.flatMap(({ fromSeconds, toSeconds, vnd }) =>
     [fromSeconds, toSeconds, ...steps.filter((at) => at > fromSeconds && at < toSeconds)]
-      .map((seconds): Comparison => ({
+      .map((seconds): RateComparison => ({
         bucket: `video.${seconds}`,
         priceMicroVnd: microVndOf(vnd),
         costMicroVnd: costInMicroVnd(card, costOfUnitsAt(card, unitsOnCard(card, { seconds }))),
@@ -102,7 +102,7 @@ function videoComparisons({ price }: Model, card: RateCard): Comparison[] {
   );
 }
 
-function comparisons(model: Model, route: Route, card: RateCard): Comparison[] {
+function comparisons(model: Model, route: Route, card: RateCard): RateComparison[] {
   const { price } = model;
   const tools = toolComparisons(model, route, card);
   if (price.unit === "video") return videoComparisons(model, card);
@@ -116,8 +116,13 @@ function comparisons(model: Model, route: Route, card: RateCard): Comparison[] {
 }
 
 /** Whether one rate is further below its cost than another, by its share of the cost. */
-function isWorse(one: Comparison, other: Comparison): boolean {
+function isWorse(one: RateComparison, other: RateComparison): boolean {
   return one.priceMicroVnd * other.costMicroVnd < other.priceMicroVnd * one.costMicroVnd;
+}
+
+/** Compares all rates of a route with what its model's customers pay; none where the cost is not known. */
+export function comparedRates(model: Model, route: Route): RateComparison[] {
+  return route.rateCard === undefined ? [] : comparisons(model, route, route.rateCard);
 }
 
 /** Lists the routes that charge more than their model's customers pay. */

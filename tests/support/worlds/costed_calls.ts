@@ -11,10 +11,10 @@ import { draftOf, mustReserve } from "./money_world.ts";
 const fileText = await Deno.readTextFile(new URL("../../../gateway.json", import.meta.url));
 
 /**
- * The catalogue of a fresh install, whose provider charges USD: `premium-1` by token, with output dearer than it is
- * sold, `image-1` by image, and everything else at rates that are not known.
+ * The file of a fresh install, whose provider charges USD: `premium-1` by token, with output dearer than it is sold,
+ * `image-1` by image, and everything else at rates that are not known.
  */
-export function costedCatalog(): Catalog {
+export function costedFile() {
   const file = JSON.parse(fileText);
   file.currencies = { USD: 25_400 };
   file.providers.sandbox.currency = "USD";
@@ -30,7 +30,12 @@ export function costedCatalog(): Catalog {
   for (const model of file.models) {
     for (const route of model.routes) route.cost = costs[model.id];
   }
-  const built = buildCatalog(gatewayFileSchema.parse(file));
+  return file;
+}
+
+/** The catalogue of {@linkcode costedFile}. */
+export function costedCatalog(): Catalog {
+  const built = buildCatalog(gatewayFileSchema.parse(costedFile()));
   if (!built.ok) throw new Error(built.problems.join("\n"));
   return built.catalog;
 }

@@ -7,6 +7,7 @@
  * - Never: applies a change, or a rollback, that was not shown as a difference before.
  */
 import { Hono } from "hono";
+import type { Catalog } from "../../../../core/catalog/catalog.ts";
 import { type CatalogEdit, editedCatalog } from "../../../../core/catalog/diff.ts";
 import { defined } from "../../../../core/lib/base/defined.ts";
 import type { JsonObject } from "../../../../core/lib/json/json.ts";
@@ -67,6 +68,8 @@ import {
   withdrawPath,
 } from "./texts.ts";
 import { PreviewPage } from "./preview_page.tsx";
+import { losingDays } from "../margins/margin_rows.ts";
+import { priceEffect } from "./price_effect.ts";
 import { hasStops, priceStops } from "./price_stops.ts";
 
 const label = { en: "Catalogue", vi: "Danh mục" };
@@ -284,6 +287,11 @@ interface Shown {
   readonly rollbackTo?: number;
 }
 
+/** What a catalogue would do to margins, and would have done in the last days. */
+async function effectOf({ kv, clock, catalog }: OperatorDeps, after: Catalog) {
+  return await priceEffect(kv, catalog.current, after, losingDays(clock.nowMs()));
+}
+
 async function showPreview(
   c: OperatorContext,
   deps: OperatorDeps,
@@ -312,7 +320,11 @@ async function showPreview(
       state={state}
       change={change}
       preview={tried.ok
-        ? { ...tried, stops: priceStops(tried.changes, deps.catalog.current, tried.catalog) }
+        ? {
+          ...tried,
+          stops: priceStops(tried.changes, deps.catalog.current, tried.catalog),
+          effect: await effectOf(deps, tried.catalog),
+        }
         : tried.why === "invalid"
         ? tried
         : { ok: false, problems: [tried.error.message] }}

@@ -17,6 +17,8 @@ import type { Locale } from "../../../dashboard/text/i18n.ts";
 import { marginTexts } from "../margins/texts.ts";
 import { ChangeTable, memberOf } from "./change_table.tsx";
 import { JsonForm } from "./forms.tsx";
+import { EffectView } from "./effect_view.tsx";
+import type { PriceEffect } from "./price_effect.ts";
 import { hasStops, type PriceStops } from "./price_stops.ts";
 import { applyPath, cataloguePath, catalogueTexts, rollbackPath } from "./texts.ts";
 
@@ -31,6 +33,7 @@ export interface PreviewPageProps {
       readonly ok: true;
       readonly changes: readonly CatalogChange[];
       readonly stops: PriceStops;
+      readonly effect: PriceEffect;
     }
     | { readonly ok: false; readonly problems: readonly string[] };
   /** The version that would be restored; absent: the change is an edit. */
@@ -147,6 +150,7 @@ export function PreviewPage(props: PreviewPageProps) {
       <Card>
         <ChangeTable changes={preview.changes} locale={locale} />
       </Card>
+      <EffectView effect={preview.effect} locale={locale} />
       <Card>
         {scheduled !== undefined && scheduled.version !== state.version && (
           <Notice tone="warning">{t.withdraws(scheduled.version)}</Notice>

@@ -114,8 +114,11 @@ function group(members: Members): Shape {
 
 type Names = typeof priceMembers | typeof costMembers;
 
-function ratesOf(names: Names, amount: Leaf): Members {
-  return Object.fromEntries(Object.values(names).map((name) => [name, amount]));
+/** The rates of a tariff of tokens: first those that most have. */
+function ratesOf({ input, output, ...others }: Names, amount: Leaf): Members {
+  return Object.fromEntries(
+    [input, output, ...Object.values(others)].map((name) => [name, amount]),
+  );
 }
 
 /** The fields of a price or a cost, by unit. */

@@ -58,18 +58,18 @@ function ChoicesField({ view, name, label, options, value, usual }: FieldProps &
   const given = listOf(value ?? usual).map(plainText);
   const chosen = options.filter((option) => given.includes(option));
   return (
-    <fieldset class="field-choices">
-      <legend>{label}</legend>
+    <Fold view={view} name={name} label={label} isOpen={value !== undefined}>
       <Was name={name} value={chosen.join(",")} />
-      {options.map((option) => (
-        <CheckboxField
-          name={`${name}.${option}`}
-          label={option}
-          checked={chosen.includes(option)}
-        />
-      ))}
-      <GroupError view={view} name={name} />
-    </fieldset>
+      <div class="field-boxes" role="group" aria-label={label}>
+        {options.map((option) => (
+          <CheckboxField
+            name={`${name}.${option}`}
+            label={option}
+            checked={chosen.includes(option)}
+          />
+        ))}
+      </div>
+    </Fold>
   );
 }
 
