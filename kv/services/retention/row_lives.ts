@@ -112,7 +112,13 @@ export const rowLives: Readonly<Record<RowKind, RowLife>> = {
   outbox: work,
   // Polls of videos that were given up stay until an operator has looked: they may be about a refund.
   outbox_dead: dropped("unsent_mails"),
+  proof_balances: replaced("the last forty days; those at the end of a month stay"),
+  proof_chunk: never("some 90 bytes for 1,024 receipts, which lead to a signed root"),
+  proof_day: seals,
+  proof_head: replaced("the last signed day"),
+  proof_key: never("what an old key signed is checked with it"),
   provider_claim: never("claims on providers are settled by them"),
+  provider_key: replaced("the key, when an operator removes it; at most a hundred"),
   rate_card: versions,
   rate_limit: expires(hourMs),
   rate_use: expires(rateUseMs),

@@ -17,7 +17,7 @@ import { currenciesShape } from "./fields/shapes.ts";
 import { ShapeFields } from "./fields/views.tsx";
 import { type EntryProblems, noProblems } from "./entry_problems.ts";
 import { KeySourceField, type OfferedKey } from "./key_source.tsx";
-import { cataloguePath, type CatalogueTexts, catalogueTexts, previewPath } from "./texts.ts";
+import { type CatalogueTexts, catalogueTexts, previewPath } from "./texts.ts";
 
 /** Lines of the field for an entry as JSON. */
 const jsonRows = 18;

@@ -153,14 +153,19 @@ Deno.test("each operation has the commands that the table names, and each other 
   assertEquals(alone.toSorted(), Object.keys(commandsAlone).toSorted());
 });
 
-Deno.test("each operation has the page that the table names", async () => {
+/** The texts of all files of a folder and of those in it. */
+async function textsBelow(folder: URL): Promise<string> {
   let text = "";
-  for await (const folder of Deno.readDir(pagesFolder)) {
-    if (!folder.isDirectory) continue;
-    for await (const file of Deno.readDir(new URL(`${folder.name}/`, pagesFolder))) {
-      text += await Deno.readTextFile(new URL(`${folder.name}/${file.name}`, pagesFolder));
-    }
+  for await (const { name, isDirectory } of Deno.readDir(folder)) {
+    text += isDirectory
+      ? await textsBelow(new URL(`${name}/`, folder))
+      : await Deno.readTextFile(new URL(name, folder));
   }
+  return text;
+}
+
+Deno.test("each operation has the page that the table names", async () => {
+  const text = await textsBelow(pagesFolder);
   for (const name of operationNames) {
     const { page } = surfaces[name];
     if (typeof page === "string") {
