@@ -31,12 +31,18 @@ const minutesBetweenCalls = 5;
 const killsWanted = 10;
 /** Copies of the seeded store on which they are tried: one that is done before has a successor. */
 const maxCopies = 8;
-/** Starts of the command on one copy. A kill before its work begins changes nothing, and is made later the next time. */
+/** Starts of the command on one copy. */
 const maxStarts = 100;
-/** Milliseconds from a start to the earliest kill, those within which it comes, and how much later it comes if it was vain. */
-const firstKillMs = 150;
+/** Milliseconds from the first start to its kill, and those within which each kill comes. */
+const firstKillMs = 250;
 const killSpreadMs = 200;
-const laterFactor = 1.1;
+/**
+ * How much later the next kill comes after one before the work began, which changed nothing: much until the first came
+ * amid the work, then little; and how much earlier after a run that ended before its kill.
+ */
+const searchFactor = 1.3;
+const laterFactor = 1.08;
+const earlierFactor = 0.9;
 
 /** What was seeded, and what every reader has to see of it, the latest first. */
 interface Seed {
@@ -111,8 +117,10 @@ interface Progress {
 interface Copy extends AsyncDisposable {
   /** `GATEWAY_KV` of it. */
   readonly address: string;
+  /** How far it is; nobody has to see what was seeded. */
+  progress(): Promise<Progress>;
   /** Looks at the store as its readers see it, and fails if they do not see all that was seeded. */
-  look(): Promise<Progress>;
+  look(): Promise<void>;
 }
 
 /** The command of `deno task admin` itself: a task would live on in a process of its own when it is killed. */
@@ -166,22 +174,55 @@ async function progressOf(
   return { hours: hours.length, pages: pages.length };
 }
 
+/** When the next kill comes, as the last ones were too early or too late. */
+class KillTimes {
+  #delayMs = firstKillMs;
+  #isFound = false;
+
+  next(): number {
+    return this.#delayMs + runRandom() * killSpreadMs;
+  }
+
+  wasVain(): void {
+    this.#delayMs *= this.#isFound ? laterFactor : searchFactor;
+  }
+
+  wasAmid(): void {
+    this.#isFound = true;
+  }
+
+  wasLate(): void {
+    this.#delayMs *= earlierFactor;
+  }
+}
+
 /**
  * Kills the command again and again until a copy is moved or enough kills came amid its work.
  *
  * @returns how many changed something and left something to do
  */
-async function killedOn(seed: Seed, copy: Copy, wanted: number): Promise<number> {
+async function killedOn(
+  seed: Seed,
+  copy: Copy,
+  { times, wanted }: { readonly times: KillTimes; readonly wanted: number },
+): Promise<number> {
   let amid = 0;
-  let laterBy = 1;
-  let before = await copy.look();
+  let before = await copy.progress();
   for (let starts = 0; amid < wanted && starts < maxStarts; starts++) {
-    const afterMs = laterBy * firstKillMs + runRandom() * killSpreadMs;
-    if (!await killArchiving(seed, copy, afterMs)) break;
-    const after = await copy.look();
-    if (after.hours === before.hours && after.pages === before.pages) laterBy *= laterFactor;
-    else if (after.pages > 0) amid++;
+    const isKilled = await killArchiving(seed, copy, times.next());
+    const after = await copy.progress();
+    const isChanged = after.hours !== before.hours || after.pages !== before.pages;
     before = after;
+    if (isChanged) await copy.look();
+    if (!isKilled) {
+      times.wasLate();
+      break;
+    }
+    if (!isChanged) times.wasVain();
+    else if (after.pages > 0) {
+      times.wasAmid();
+      amid++;
+    }
   }
   return amid;
 }
@@ -189,13 +230,15 @@ async function killedOn(seed: Seed, copy: Copy, wanted: number): Promise<number>
 /** Moves copies of a seeded store with kills, until enough of them came amid the work. */
 async function killOften(seed: Seed, makeCopy: () => Promise<Copy>): Promise<void> {
   let amid = 0;
+  const times = new KillTimes();
   for (let copies = 0; amid < killsWanted; copies++) {
     assert(copies < maxCopies, `${amid} kills came amid the work`);
     await using copy = await makeCopy();
-    amid += await killedOn(seed, copy, killsWanted - amid);
+    amid += await killedOn(seed, copy, { times, wanted: killsWanted - amid });
     const { ok, problems } = await runAdmin(seed, copy, "archive");
     assertEquals([ok, problems], [true, []]);
-    assertEquals((await copy.look()).pages, 0, "the sealed days have left the store");
+    await copy.look();
+    assertEquals((await copy.progress()).pages, 0, "the sealed days have left the store");
     const books = await runAdmin(seed, copy, "verify", "--full");
     assertEquals([books.ok, books.full, books.receipts], [true, true, seed.allIds.length]);
   }
@@ -215,10 +258,13 @@ Deno.test(
         await Deno.copyFile(seeded, path);
         return {
           address: path,
+          async progress() {
+            using store = await openWhole({ kind: "file", path });
+            return await progressOf(store, seed);
+          },
           async look() {
             using store = await openWhole({ kind: "file", path });
             await assertWhole(store, seed);
-            return await progressOf(store, seed);
           },
           async [Symbol.asyncDispose]() {},
         };
@@ -241,12 +287,12 @@ async function readBeside(url: string, seed: Seed): Promise<Copy> {
   reading.catch(() => {});
   return {
     address: url,
+    progress: () => progressOf(store, seed),
     async look() {
       const before = looks;
       // The second look from now has begun after now.
       const isRead = () => looks > before + 1;
       await Promise.race([reading, until(isRead, "the reader goes on")]);
-      return await progressOf(store, seed);
     },
     async [Symbol.asyncDispose]() {
       isOver = true;
