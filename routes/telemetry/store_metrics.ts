@@ -131,7 +131,7 @@ function showArchive(registry: Registry, reader: Reader): void {
   );
   registry.gauge(
     "gateway_archive_problems",
-    "The days that it could not move, and what it found wrong with seals.",
+    "The days that it could not move, the kinds of rows that it could not drop, and wrong seals.",
     [],
     ofMove((ended) => ended?.problems ?? 0),
     "max",

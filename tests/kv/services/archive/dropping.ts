@@ -120,6 +120,16 @@ export function testDropping(
     assertEquals(await world.firstReceiptDay().then((day) => day?.slice(0, 7)), third);
     assertEquals(await world.verified(), []);
     assertEquals(await dropMonths(world.parts, world.options(third)), { ok: true, months: [] });
+    // Balances that were kept before the last ones leave: they would grow by a copy of all accounts with each month.
+    const [, , , last = ""] = world.months;
+    world.world.advance(40 * dayMs);
+    assertEquals(await world.verified(), []);
+    await world.move("9999");
+    assert((await dropMonths(world.parts, world.options(last))).ok, "and the last one");
+    const pages = world.world.kv.list({ prefix: ["kept_balances"] });
+    const days = await Array.fromAsync(pages, ({ key }) => key[1]);
+    assertEquals(days, [`${third}-01`, `${last}-01`]);
+    assertEquals(await world.verified(), []);
   });
 
   test("refunds of dropped calls are no fault, also when the account is refunded again", async () => {
