@@ -64,6 +64,7 @@ export const operatorActs = [
   "rows_dropped",
   "rate_limits_changed",
   "route_changed",
+  "route_tested",
   "catalog_applied",
   "catalog_withdrawn",
   "catalog_file_declined",

@@ -524,6 +524,17 @@ export const commandForms: readonly CommandForm[] = [
     request: () => ({ method: "POST", path: "/api/provider-key-seals", body: {} }),
   },
   {
+    words: ["route", "test"],
+    operands: ["MODEL", "ROUTE"],
+    options: [],
+    about: "send one small chat call through a route of the running gateway; nobody is charged",
+    request: ([model, route]) => ({
+      method: "POST",
+      path: "/api/route-test",
+      body: { model, route },
+    }),
+  },
+  {
     words: ["maintenance", "on"],
     operands: [],
     options: [{ name: "message", value: "M" }],

@@ -55,11 +55,13 @@ import {
 import { showMargins, showSheet } from "./money/costs.ts";
 import type { Operation } from "./contract/operation.ts";
 import type { OperationName } from "./contract/paths.ts";
+import { tryRoute } from "./route_tests.ts";
 import { listClaims, listRoutes, showMaintenance, turnMaintenance, turnRoute } from "./service.ts";
 
 /** All operations, by name: an operation without a path, or a path without an operation, does not compile. */
 export const operations: Readonly<Record<OperationName, Operation>> = {
   "routes.list": listRoutes,
+  "routes.test": tryRoute,
   "routes.switch": turnRoute,
   "claims.list": listClaims,
   "maintenance.show": showMaintenance,

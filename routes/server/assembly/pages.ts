@@ -2,6 +2,7 @@
 import type { Hono } from "hono";
 import type { MasterKeys } from "../../../core/people/api_keys/seal.ts";
 import { unforeseen } from "../../../core/lib/base/assert.ts";
+import { type RouteTestTarget, testRoute } from "../../api/chat/route_test_call.ts";
 import type { Gateway } from "../../api/gateway/gateway.ts";
 import { createOpenIdClient } from "../../auth/openid.ts";
 import { createPasswordHasher } from "../../auth/password_hash.ts";
@@ -125,6 +126,7 @@ export function createPages(
     log,
     editing: editingOf(gateway),
     routes,
+    testRoute: (target: RouteTestTarget) => testRoute(gateway, target),
     poll,
     hintMail,
     rates,

@@ -9,7 +9,7 @@ import {
   operationPaths,
 } from "../../../routes/operator/operations/contract/paths.ts";
 import { undescribedMembers } from "../undescribed_members.ts";
-import { openTestGateway } from "../gateways/gateway_in_process.ts";
+import { openTestGateway, type TestGatewayOptions } from "../gateways/gateway_in_process.ts";
 
 const operatorKey = "operator-key-of-a-test-0123456789";
 
@@ -37,8 +37,11 @@ export function schemaOf(name: OperationName, status: string): JsonObject {
   return found;
 }
 
-export async function operatorApi() {
-  const gateway = await openTestGateway({ env: { GATEWAY_OPERATOR_KEY: operatorKey } });
+export async function operatorApi({ env, ...options }: TestGatewayOptions = {}) {
+  const gateway = await openTestGateway({
+    ...options,
+    env: { ...env, GATEWAY_OPERATOR_KEY: operatorKey },
+  });
   const send = async (method: string, path: string, body?: unknown, key = operatorKey) => {
     const response = await gateway.fetch(
       new Request(`http://gateway/operator${path}`, {

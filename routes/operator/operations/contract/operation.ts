@@ -20,6 +20,11 @@ import type { BalanceOf } from "../../../../kv/money/payments/bank_assignment.ts
 import type { WalletEngine } from "../../../../kv/money/wallet/mod.ts";
 import type { Actor } from "../../../../kv/people/audit/operator_audit.ts";
 import type { LiveCatalog } from "../../../../kv/services/catalog/live_catalog.ts";
+import {
+  type RouteTestResult,
+  type RouteTestTarget,
+  testRoute,
+} from "../../../api/chat/route_test_call.ts";
 import type { Gateway } from "../../../api/gateway/gateway.ts";
 import type { CallLog } from "../../../telemetry/call_log.ts";
 import { type CatalogEditing, editingOf } from "./editing.ts";
@@ -37,6 +42,10 @@ export interface OperationDeps {
   /** The catalogue that this process serves; absent where it serves none. */
   readonly catalog?: Pick<LiveCatalog, "current" | "refused">;
   readonly log?: Pick<CallLog, "event">;
+  /** Sends one call through a route; absent where none are served. */
+  readonly testRoute?: (target: RouteTestTarget) => Promise<RouteTestResult>;
+  /** The addresses of operators, lower-case. */
+  readonly operatorEmails?: readonly string[];
   /** What one operator may promise alone; absent: nothing. */
   readonly topup?: Pick<TopupSettings, "approvalAboveMicroVnd">;
   /** Called after a mail was added to the queue; absent: the queue is read at its intervals. */
@@ -55,6 +64,8 @@ export function operationDepsOf(gateway: Gateway): OperationDeps {
     log,
     editing: editingOf(gateway),
     routes: () => router.reports(),
+    testRoute: (target) => testRoute(gateway, target),
+    operatorEmails: config.operators,
     topup: config.topup,
     hintMail: () => media.wakeUp.nudge(mailQueue.name),
   };

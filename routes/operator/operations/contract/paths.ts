@@ -14,6 +14,7 @@ export interface OperationPath {
  */
 export const operationPaths = {
   "routes.list": { method: "GET", path: "/routes" },
+  "routes.test": { method: "POST", path: "/api/route-test" },
   "routes.switch": { method: "POST", path: "/routes/:id{.+}/:action{disable|enable|drain}" },
   "claims.list": { method: "GET", path: "/provider-claims" },
   "maintenance.show": { method: "GET", path: "/maintenance" },

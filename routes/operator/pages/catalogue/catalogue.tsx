@@ -54,7 +54,9 @@ import {
 } from "./entry_form.ts";
 import { type EntryProblems, entryProblems } from "./entry_problems.ts";
 import { JsonForm, ProviderForm, SettingsForm } from "./forms.tsx";
+import { tryRoute } from "../../operations/route_tests.ts";
 import { ModelForm } from "./model_form.tsx";
+import { RouteTests, type ShownRouteTest } from "./route_tests.tsx";
 import { HistoryPage, VersionPage, versionStates } from "./history_page.tsx";
 import { ListPage } from "./list_page.tsx";
 import {
@@ -65,6 +67,7 @@ import {
   historyPath,
   previewPath,
   rollbackPath,
+  testPath,
   withdrawPath,
 } from "./texts.ts";
 import { PreviewPage } from "./preview_page.tsx";
@@ -110,9 +113,15 @@ interface Entered {
   readonly newName?: string;
   /** The list of a form that gets an empty row more. */
   readonly extendedRows?: string;
+  /** What a test of a route found. */
+  readonly test?: ShownRouteTest;
 }
 
-async function showModel(c: OperatorContext, deps: OperatorDeps, { state, ...entered }: Entered) {
+async function showModel(
+  c: OperatorContext,
+  deps: OperatorDeps,
+  { state, test, ...entered }: Entered,
+) {
   const visitor = c.get("visitor");
   const t = catalogueTexts[visitor.locale];
   return await renderOperatorPage(
@@ -122,13 +131,20 @@ async function showModel(c: OperatorContext, deps: OperatorDeps, { state, ...ent
       under: cataloguePath,
       ...(entered.problems !== undefined && { status: 400 as const }),
     },
-    <ModelForm
-      visitor={visitor}
-      base={state.head.newest}
-      providers={providerEntries(state.contents).map(([name]) => name)}
-      catalog={deps.catalog.current}
-      {...entered}
-    />,
+    <>
+      <RouteTests
+        model={deps.catalog.current.models.find(({ id }) => id === entered.name)}
+        visitor={visitor}
+        test={test}
+      />
+      <ModelForm
+        visitor={visitor}
+        base={state.head.newest}
+        providers={providerEntries(state.contents).map(([name]) => name)}
+        catalog={deps.catalog.current}
+        {...entered}
+      />
+    </>,
   );
 }
 
@@ -138,6 +154,18 @@ async function modelPage(c: OperatorContext, deps: OperatorDeps) {
   const entry = id === "" ? newModel : modelEntry(state.contents, id);
   if (entry === undefined) return await notFoundPage(c);
   return await showModel(c, deps, { state, name: id, entry });
+}
+
+/** Sends one call through a route of the model, and shows the model's page with what it found. */
+async function testModelRoute(c: OperatorContext, deps: OperatorDeps) {
+  const form = await readForm(c);
+  const [model, route] = [form.text("model"), form.text("route")];
+  const tested = await tryRoute.run(deps, { model, route }, actOf(c, deps));
+  const state = await catalogState(deps.editing);
+  const entry = modelEntry(state.contents, model);
+  if (entry === undefined) return await notFoundPage(c);
+  const result = tested.ok ? tested.body : { refusal: tested.error.message };
+  return await showModel(c, deps, { state, name: model, entry, test: { route, result } });
 }
 
 async function showProvider(
@@ -506,6 +534,7 @@ function createCataloguePages(deps: OperatorDeps): Hono<DashboardEnv> {
     .get(`${cataloguePath}/model`, (c) => modelPage(c, deps))
     .get(`${cataloguePath}/provider`, (c) => providerPage(c, deps))
     .get(`${cataloguePath}/settings`, (c) => settingsPage(c, deps))
+    .post(testPath, (c) => testModelRoute(c, deps))
     .post(previewPath, (c) => previewChange(c, deps))
     .post(applyPath, (c) => applyChange(c, deps))
     .post(rollbackPath, (c) => rollBackChange(c, deps))

@@ -8,6 +8,7 @@ export const applyPath = `${cataloguePath}/apply`;
 export const historyPath = `${cataloguePath}/versions`;
 export const rollbackPath = `${cataloguePath}/rollback`;
 export const withdrawPath = `${cataloguePath}/withdraw`;
+export const testPath = `${cataloguePath}/test`;
 export const declinePath = `${cataloguePath}/decline`;
 
 export function modelPath(id: string): string {

@@ -295,6 +295,7 @@ const lineOfCommand: Readonly<Record<string, Line>> = {
   "provider-key reseal": { none: "tests/kv/services/vault/stored_keys_test.ts sees its lines" },
   "maintenance on": "maintenance_changed",
   "maintenance off": "maintenance_changed",
+  "route test": { none: "tests/routes/operator/operations/route_tests_test.ts sees its line" },
 };
 
 Deno.test("each command that changes something leaves one line of the owner of the machine", () =>

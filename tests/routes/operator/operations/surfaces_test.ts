@@ -24,6 +24,7 @@ const calledWhenNeeded = { none: "for programs that read only what they compare"
 
 const surfaces: Readonly<Record<OperationName, Surfaces>> = {
   "routes.list": { commands: running, page: "/operator/routes" },
+  "routes.test": { commands: ["route test"], page: "/operator/catalogue" },
   "routes.switch": { commands: running, page: "/operator/routes/switch" },
   "claims.list": {
     commands: { none: "a report for pages and programs" },

@@ -32,6 +32,7 @@ const acts = [
   "/operator/invoices/export",
   "/operator/service/maintenance",
   "/operator/routes/switch",
+  "/operator/catalogue/test",
   "/operator/notices/sepay/1/assign",
   "/operator/notices/sepay/1/resolve",
   "/operator/approvals/apr_1/approve",
