@@ -17,7 +17,7 @@ import {
 } from "../../kv/people/accounts/rate_limits.ts";
 import type { KeyValueStore } from "../../kv/engine/store/key_value_store.ts";
 import { resetMailMs } from "../../kv/people/accounts/tokens.ts";
-import { hourMs, minuteMs } from "../../core/lib/time/durations.ts";
+import { dayMs, hourMs, minuteMs } from "../../core/lib/time/durations.ts";
 
 // The rate limits of sign-in and of mails. Rules by IP address stop one machine; rules by e-mail
 // address stop many machines that attack one account, and floods of mails to one mailbox.
@@ -55,6 +55,12 @@ export const rateRules = {
    * with one does.
    */
   tokenByAddress: { name: "token_address", count: 60, windowMs: 15 * minuteMs },
+  /** Uses of links that switch mails off: large mail services send those of many people. */
+  mailsOffByAddress: { name: "mails_off_address", count: 600, windowMs: hourMs },
+  /** Requests to be mailed about incidents. */
+  incidentMailsByAddress: { name: "incident_mails_address", count: 10, windowMs: hourMs },
+  /** Mails that ask one address to confirm it, whoever requests them. */
+  incidentMailsByEmail: { name: "incident_mails_email", count: 2, windowMs: dayMs },
   openIdByAddress: { name: "openid_address", count: 60, windowMs: 15 * minuteMs },
   /** Confirmations of the password by an account that is signed in. */
   passwordByAccount: { name: "password_account", count: 10, windowMs: 15 * minuteMs },

@@ -1,5 +1,6 @@
 /** The list of the customer's pages, in the order of the navigation. A page that is not listed here is not served. */
 import { accountPages } from "./customer/account/account_pages.tsx";
+import { mailsOffPages } from "./customer/account/mail_switches.tsx";
 import { connectPage } from "./customer/connect/connect.tsx";
 import type { DashboardDeps } from "./page/deps.ts";
 import { docsPages } from "./public/docs/docs_pages.tsx";
@@ -18,6 +19,7 @@ import { signInPages } from "./customer/sign_in/sign_in.tsx";
 import { signUpPages } from "./customer/sign_in/sign_up.tsx";
 import { proofsPages } from "./public/proofs/proofs_page.tsx";
 import { sitePages } from "./public/site/site_files.tsx";
+import { incidentMailPages } from "./public/status/incident_mails.tsx";
 import { statusPages } from "./public/status/status_page.tsx";
 import { usagePages } from "./customer/usage/usage_pages.ts";
 import { preferencePages } from "./visitor/cookies.ts";
@@ -38,8 +40,10 @@ export const customerPages: readonly PageDeclaration<DashboardDeps>[] = [
   docsPages,
   statusPages,
   proofsPages,
+  incidentMailPages,
   sitePages,
   accountPages,
+  mailsOffPages,
   signInPages,
   mailLinkPages,
   signUpPages,

@@ -6,13 +6,19 @@
  * - Out: mails over SMTP or HTTP, or a failure to try again.
  * - Never: composes the text of a mail: `core/people/mail/` does.
  */
-import { type Mailer, MailFailure, mailStepMs } from "../../core/people/mail/mail.ts";
+import {
+  type Mailer,
+  MailFailure,
+  mailStepMs,
+  switchOffHeaders,
+} from "../../core/people/mail/mail.ts";
 import type {
   HttpMailSettings,
   MailSettings,
   SmtpSettings,
 } from "../../core/people/mail/mail_url.ts";
 import type { Config } from "../../core/config/config.ts";
+import { defined } from "../../core/lib/base/defined.ts";
 import { z } from "zod";
 
 // Sends mails over HTTPS as JSON, in the shape that most mail services accept: for networks that block SMTP.
@@ -25,8 +31,8 @@ export interface HttpMailerOptions {
 }
 
 /**
- * Creates a mailer over HTTPS. The body is `{from, to, subject, text, html}`; every try of a mail
- * carries the same `idempotency-key`.
+ * Creates a mailer over HTTPS. The body is `{from, to, subject, text, html}`, with `headers` for a mail that can be
+ * switched off; every try of a mail carries the same `idempotency-key`.
  */
 export function createHttpMailer({ settings, from, fetch }: HttpMailerOptions): Mailer {
   const { url, key } = settings;
@@ -45,6 +51,7 @@ export function createHttpMailer({ settings, from, fetch }: HttpMailerOptions): 
           subject: mail.subject,
           text: mail.text,
           html: mail.html,
+          ...defined({ headers: switchOffHeaders(mail) }),
         }),
         redirect: "error",
         signal: AbortSignal.timeout(mailStepMs),
@@ -122,7 +129,7 @@ function createSmtpMailer({ settings, from }: SmtpMailerOptions): Mailer {
           text: mail.text,
           html: mail.html,
           messageId: `<${mail.id}@${domain}>`,
-          headers: { "auto-submitted": "auto-generated" },
+          headers: { "auto-submitted": "auto-generated", ...switchOffHeaders(mail) },
         });
       } catch (error) {
         throw failureOf(error);

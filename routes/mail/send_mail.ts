@@ -3,10 +3,19 @@
  * mailer.
  */
 import type { Clock } from "../../core/lib/time/clock.ts";
-import { composeMail, renderTemplate, templatePaths } from "../../core/people/mail/templates.ts";
+import type { MasterKeys } from "../../core/people/api_keys/seal.ts";
+import { canSwitchOff, mailKinds, renderMail } from "../../core/people/mail/mail_kinds.ts";
+import { composeMail } from "../../core/people/mail/mail_layout.ts";
+import {
+  type MailSubject,
+  subscriberHash,
+  switchOffPath,
+  switchOffToken,
+} from "../../core/people/mail/switch_off.ts";
 import type { Mailer, MailJob } from "../../core/people/mail/mail.ts";
 import { getPasswordHash } from "../../kv/people/accounts/account_credentials.ts";
-import { findAccountByEmail } from "../../kv/people/accounts/accounts.ts";
+import { findAccountByEmail, wantsMail } from "../../kv/people/accounts/accounts.ts";
+import { isSubscribed } from "../../kv/people/operators/status_subscribers.ts";
 import { mailQueue } from "../../kv/engine/outbox/outbox.ts";
 import type { OutboxWork } from "../../kv/engine/outbox/outbox_worker.ts";
 import { noteSentMail } from "../../kv/people/accounts/sent_mails.ts";
@@ -17,6 +26,8 @@ export interface SendMailDeps {
   readonly kv: KeyValueStore;
   readonly clock: Clock;
   readonly mailer: Mailer;
+  /** Sign the links that switch off mails. */
+  readonly masterKeys: MasterKeys;
   readonly baseUrl: string;
   /** The support contact that mails name. */
   readonly support?: string | undefined;
@@ -77,9 +88,33 @@ async function outgoing(kv: KeyValueStore, job: MailJob): Promise<Outgoing | und
       if (invoiceId === undefined) return { job };
       return { job, grant: { purpose: "invoice_files", invoiceId }, path: "/invoices/shared" };
     }
+    case "subscription_asked": {
+      const { to: email, locale } = job;
+      return { job, grant: { purpose: "status_subscription", email, locale } };
+    }
+    case "approval_waiting":
+      return { job, path: `${mailKinds[job.kind].path}/${job.approvalId}` };
     default:
       return { job };
   }
+}
+
+/**
+ * Finds who can switch a mail off. `off`: they have done so since the mail was queued. `undefined`: nobody, because its
+ * kind is always sent, or its reader has no account.
+ */
+async function switchOf(
+  kv: KeyValueStore,
+  { kind, to }: MailJob,
+): Promise<MailSubject | "off" | undefined> {
+  if (!canSwitchOff(kind)) return undefined;
+  if (mailKinds[kind].audience === "subscriber") {
+    const addressHash = await subscriberHash(to);
+    return await isSubscribed(kv, to) ? { kind: "subscriber", addressHash } : "off";
+  }
+  const account = await findAccountByEmail(kv, to);
+  if (account === undefined) return undefined;
+  return wantsMail(account, kind) ? { kind: "account", accountId: account.id } : "off";
 }
 
 /** Keeps that a mail was sent or given up, if its receiver has an account. A mail is not sent again for a lost note. */
@@ -109,15 +144,21 @@ export function mailWork(deps: SendMailDeps): OutboxWork<MailJob> {
     async handle(claim) {
       const mail = await outgoing(deps.kv, claim.payload);
       if (mail === undefined) return "done";
-      const { job, grant, path = templatePaths[job.kind] } = mail;
+      const { job, grant, path = mailKinds[job.kind].path } = mail;
+      const subject = await switchOf(deps.kv, job);
+      if (subject === "off") return "done";
+      const switchOffUrl = subject && `${deps.baseUrl}${switchOffPath}?token=${await switchOffToken(
+        deps.masterKeys,
+        { subject, mailKind: job.kind },
+      )}`;
       const token = grant && await issueMailToken(deps.kv, grant, deps.clock.nowMs());
       const fragment = token === undefined ? "" : `#token=${token}`;
       const url = `${deps.baseUrl}${path}${fragment}`;
       const { to, locale } = job;
-      const content = renderTemplate(job, url, deps.support);
+      const content = renderMail(job, url, deps.support);
       try {
         await deps.mailer.send(
-          composeMail(content, { id: claim.id, to, locale, support: deps.support }),
+          composeMail(content, { id: claim.id, to, locale, support: deps.support, switchOffUrl }),
         );
       } catch (error) {
         if (claim.attempt >= mailQueue.maxAttempts) await note(deps, job, { failed: true });

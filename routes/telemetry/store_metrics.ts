@@ -2,6 +2,7 @@
  * Metrics of what the store has: the outbox, the last verification, the last seal, the last days that were archived. Read
  * only when somebody scrapes.
  */
+import { incidentQueue } from "../../kv/people/operators/announcements.ts";
 import type { Clock } from "../../core/lib/time/clock.ts";
 import { mailQueue, type OutboxBacklog, readBacklog } from "../../kv/engine/outbox/outbox.ts";
 import { type EndedMove, readLastMove } from "../../kv/services/archive/last_move.ts";
@@ -31,7 +32,7 @@ async function readStore(kv: KeyValueStore, clock: Clock): Promise<StoreState> {
   const [books, lastMove, ...backlogs] = await Promise.all([
     readBooksState(kv),
     readLastMove(kv),
-    ...[mailQueue.name, videoPolls.name].map(async (queue) =>
+    ...[mailQueue.name, incidentQueue.name, videoPolls.name].map(async (queue) =>
       [queue, await readBacklog(kv, queue, nowMs)] as const
     ),
   ]);

@@ -8,7 +8,7 @@
  * - Never: sends a mail (`routes/mail/` does), or puts a secret token into a job.
  */
 import { z } from "zod";
-import type { AccountId, InvoiceId } from "../../lib/ids/ids.ts";
+import type { AccountId, AnnouncementId, ApprovalId, InvoiceId } from "../../lib/ids/ids.ts";
 
 // A mail to be sent, in the form in which it waits in the outbox.
 //
@@ -24,6 +24,19 @@ const accountId = z.custom<AccountId>((value) =>
 const invoiceId = z.custom<InvoiceId>((value) =>
   typeof value === "string" && value.startsWith("inv_")
 );
+const approvalId = z.custom<ApprovalId>((value) =>
+  typeof value === "string" && value.startsWith("apr_")
+);
+const announcementId = z.custom<AnnouncementId>((value) =>
+  typeof value === "string" && value.startsWith("ann_")
+);
+/** Credit that was given, from which campaign, and until when. */
+const givenCredit = {
+  amountMicroVnd: microVnd,
+  campaign: z.string(),
+  expiresAtMs: z.number().optional(),
+};
+const incident = { announcementId, title: z.string(), text: z.string() };
 const everyJob = { to: z.string().min(3).max(254), locale };
 
 /** The schema of a {@linkcode MailJob}. */
@@ -82,7 +95,51 @@ export const mailJobSchema = z.discriminatedUnion("kind", [
     amountMicroVnd: microVnd,
     reason: z.string(),
   }),
+  z.object({ ...everyJob, kind: z.literal("bonus_credited"), ...givenCredit }),
+  z.object({ ...everyJob, kind: z.literal("voucher_redeemed"), ...givenCredit }),
+  z.object({
+    ...everyJob,
+    kind: z.literal("credit_expiring"),
+    leftMicroVnd: microVnd,
+    campaign: z.string(),
+    expiresAtMs: z.number(),
+  }),
+  /** A browser that the account has not used before. */
+  z.object({
+    ...everyJob,
+    kind: z.literal("new_browser"),
+    /** What the browser says of itself, shortened; may be empty. */
+    device: z.string(),
+    address: z.string(),
+    atMs: z.number(),
+  }),
+  /** A limit of a day or month of an API key refuses calls: money in µVND, or a number of images. */
+  z.object({
+    ...everyJob,
+    kind: z.literal("limit_reached"),
+    keyName: z.string(),
+    window: z.enum(["day", "month"]),
+    meter: z.enum(["money", "images"]),
+    limit: z.bigint(),
+  }),
+  /** To an operator who may approve it. */
+  z.object({
+    ...everyJob,
+    kind: z.literal("approval_waiting"),
+    approvalId,
+    /** Above 0 into a wallet, below out of it. */
+    amountMicroVnd: microVnd,
+    requestedBy: z.string(),
+    reason: z.string(),
+  }),
+  /** Asks whether an address wants mails about incidents. */
+  z.object({ ...everyJob, kind: z.literal("subscription_asked") }),
+  z.object({ ...everyJob, kind: z.literal("incident_opened"), ...incident }),
+  z.object({ ...everyJob, kind: z.literal("incident_resolved"), ...incident }),
 ]);
+
+/** The kind of a mail. */
+export type MailKind = MailJob["kind"];
 
 /** Who gets a mail, and in which language. */
 export type MailReader = Pick<MailJob, "to" | "locale">;
@@ -107,6 +164,16 @@ export interface Mail {
   readonly subject: string;
   readonly text: string;
   readonly html: string;
+  /** Where one POST switches off mails of this kind, if they can be switched off. */
+  readonly switchOffUrl?: string;
+}
+
+/** The headers by which mail clients offer a button that switches the mail off (RFC 2369, RFC 8058). */
+export function switchOffHeaders({ switchOffUrl }: Pick<Mail, "switchOffUrl">) {
+  return switchOffUrl === undefined ? undefined : {
+    "List-Unsubscribe": `<${switchOffUrl}>`,
+    "List-Unsubscribe-Post": "List-Unsubscribe=One-Click",
+  };
 }
 
 /** Sends mails. */

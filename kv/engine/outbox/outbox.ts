@@ -17,6 +17,8 @@
  */
 import { outboxDeadPrefix, outboxQueuePrefix, outboxRowKey, outboxRowOf } from "../schema/keys.ts";
 import type { AtomicWrite, KeyValueStore } from "../store/key_value_store.ts";
+import { z } from "zod";
+import { isMailKind } from "../../../core/people/mail/mail_kinds.ts";
 import { type MailJob, mailJobSchema } from "../../../core/people/mail/mail.ts";
 import { hourMs } from "../../../core/lib/time/durations.ts";
 
@@ -29,6 +31,11 @@ export interface OutboxQueue<Payload> {
    * `parse` of a Zod schema fits.
    */
   readonly parse: (stored: unknown) => Payload;
+  /**
+   * Whether a payload that cannot be read may be one of a later version, whose instances share the store while it is
+   * rolled out or back. Such rows wait for a week before they become dead letters.
+   */
+  readonly isOfLaterVersion?: (stored: unknown) => boolean;
   /** Milliseconds of a claim; must be longer than the longest run of the handler. */
   readonly claimMs: number;
   /** Claims of one row before it becomes a dead letter, including those of workers that died. */
@@ -157,6 +164,10 @@ const mailPausesMs = [
 export const mailQueue: OutboxQueue<MailJob> = {
   name: "mail",
   parse: (stored) => mailJobSchema.parse(stored),
+  isOfLaterVersion(stored) {
+    const { data } = z.object({ kind: z.string() }).safeParse(stored);
+    return data !== undefined && !isMailKind(data.kind);
+  },
   claimMs: mailClaimMs,
   maxAttempts: mailAttempts,
   backoffMs: mailPausesMs,

@@ -2,6 +2,7 @@
  * Claims rows of the outbox, and finishes, postpones or retries them; one worker has a row at a
  * time.
  */
+import { dayMs, minuteMs } from "../../../core/lib/time/durations.ts";
 import { invariant } from "../../../core/lib/base/assert.ts";
 import { outboxDueSelector, outboxRowKey, outboxRowOf } from "../schema/keys.ts";
 import type { OutboxQueue, StoredOutboxRow } from "./outbox.ts";
@@ -13,6 +14,12 @@ import type { AtomicWrite, KeyValueStore } from "../store/key_value_store.ts";
  * expires.
  */
 const maxOutboxClaims = 32;
+
+/** Milliseconds for which rows of a later version wait for one of its instances: a release that is rolled back returns by then. */
+const laterVersionWaitMs = 7 * dayMs;
+
+/** Milliseconds after which such a row is looked at again. */
+const laterVersionPauseMs = 10 * minuteMs;
 
 /** A row that belongs to this worker until {@linkcode claimedUntilMs}. */
 export interface OutboxClaim<Payload> {
@@ -78,6 +85,11 @@ async function claimRow<Payload>(
   try {
     payload = queue.parse(stored.payload);
   } catch {
+    const isLater = queue.isOfLaterVersion?.(stored.payload) === true;
+    if (isLater && nowMs < stored.createdAtMs + laterVersionWaitMs) {
+      await move.set(outboxRowKey(queue.name, nowMs + laterVersionPauseMs, id), stored).commit();
+      return undefined;
+    }
     await bury(move, queue, { id, row: stored, reason: "unreadable", nowMs }).commit();
     return undefined;
   }

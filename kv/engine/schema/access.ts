@@ -47,6 +47,34 @@ export function accountMailsKey(accountId: AccountId): StoreKey {
   return ["account_mails", accountId];
 }
 
+/** Subscribers of mails about incidents. */
+export function statusSubscribersPrefix(): StoreKey {
+  return ["status_subscriber"];
+}
+
+/** Key of a subscriber, by the hash of the address. */
+export function statusSubscriberKey(addressHash: string): StoreKey {
+  return ["status_subscriber", addressHash];
+}
+
+/** Selects the subscribers behind one of them. */
+export function statusSubscribersAfter(addressHash: string): Deno.KvListSelector {
+  return {
+    prefix: statusSubscribersPrefix(),
+    start: ["status_subscriber", `${addressHash}\0`],
+  };
+}
+
+/** Returns the hash of the address of a subscriber. */
+export function addressHashOf(key: Deno.KvKey): string {
+  return String(key[1]);
+}
+
+/** Key of the period for which the owner of an API key was told that a limit is reached. */
+export function limitMailKey(keyId: ApiKeyId, limitName: string): StoreKey {
+  return ["limit_mail", keyId, limitName];
+}
+
 /** Key of the notes of operators about an account. */
 export function accountNotesKey(accountId: AccountId): StoreKey {
   return ["account_notes", accountId];

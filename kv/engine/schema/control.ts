@@ -224,6 +224,11 @@ export function lastMoveKey(): StoreKey {
   return ["store", "last_move"];
 }
 
+/** Up to which grant the owners of expiring credit were told, so many days before. */
+export function creditNoticeKey(daysBefore: number): StoreKey {
+  return ["store", "credit_notice", daysBefore];
+}
+
 /** Present while an instance migrates the rows. */
 export function migrationLockKey(): StoreKey {
   return ["store", "migration_lock"];

@@ -68,6 +68,21 @@ export function grantExpiryBefore(atMs: number): Deno.KvListSelector {
   return { prefix: ["grant_expiry"], end: ["grant_expiry", atMs] };
 }
 
+/** Selects the grants that expire until a moment, behind a key of this index. */
+export function grantExpiryBetween(after: Deno.KvKey, untilMs: number): Deno.KvListSelector {
+  return { start: [...after, ""], end: ["grant_expiry", untilMs] };
+}
+
+/** A key before those of all grants that expire from a moment on. */
+export function grantExpiryFrom(atMs: number): StoreKey {
+  return ["grant_expiry", atMs];
+}
+
+/** Returns when the grant of a key of this index expires. */
+export function expiryOfKey(key: Deno.KvKey): number {
+  return Number(key[1]);
+}
+
 /** Returns the account and the grant of a key of this index. */
 export function expiringGrantOf(
   key: Deno.KvKey,

@@ -17,7 +17,9 @@ import {
 import type { SpendGranted } from "../../../core/trade/credits/pots.ts";
 import { defined } from "../../../core/lib/base/defined.ts";
 import type { AccountId, CampaignId, VoucherId } from "../../../core/lib/ids/ids.ts";
-import type { Account } from "../../people/accounts/accounts.ts";
+import type { MailKind } from "../../../core/people/mail/mail.ts";
+import { addMail } from "../../engine/outbox/outbox.ts";
+import { type Account, mailReaderOf } from "../../people/accounts/accounts.ts";
 import { credit, type GivenKind, type LedgerEntry } from "../ledger/ledger.ts";
 import {
   accountKey,
@@ -205,6 +207,7 @@ async function tryToGive(kv: KeyValueStore, request: GiveRequest): Promise<Attem
     attach(op) {
       op.check(campaign, account, count).set(campaign.key, changed).set(count.key, given + 1);
       own?.(op);
+      addGiftMail(op, request, { account: account.value, campaign: changed, amountMicroVnd });
     },
   });
   switch (result.status) {
@@ -234,6 +237,32 @@ function refusalOf(
   const { createdBy, approvedBy = createdBy } = campaign;
   if (isAuthor(createdBy, holder) || isAuthor(approvedBy, holder)) return "author";
   return campaignRefusal(campaign, amountMicroVnd, causedAtMs);
+}
+
+/** The mails about kinds of gifts; a sign-up is greeted by a page. */
+const giftMails = {
+  bonus: "bonus_credited",
+  voucher: "voucher_redeemed",
+  signup_credit: undefined,
+} as const satisfies Record<GivenKind, MailKind | undefined>;
+
+/** Queues the mail about credit, in the commit that gives it. */
+function addGiftMail(
+  op: AtomicWrite,
+  { kind, nowMs }: GiveRequest,
+  { account, campaign, amountMicroVnd }: {
+    readonly account: Account | null;
+    readonly campaign: Campaign;
+    readonly amountMicroVnd: bigint;
+  },
+): void {
+  const mailKind = giftMails[kind];
+  if (mailKind === undefined || account === null) return;
+  const reader = mailReaderOf(account, mailKind);
+  if (reader === undefined) return;
+  const gift = { amountMicroVnd, campaign: campaign.name };
+  const expiresAtMs = expiryOf(campaign, nowMs);
+  addMail(op, { kind: mailKind, ...reader, ...gift, ...defined({ expiresAtMs }) }, { nowMs });
 }
 
 function movementOf(

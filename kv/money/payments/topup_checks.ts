@@ -21,7 +21,7 @@ import type { LedgerEntry } from "../ledger/ledger.ts";
 import type { TopupOrder, TopupPayment } from "./topups.ts";
 import type { AtomicWrite, KeyValueStore } from "../../engine/store/key_value_store.ts";
 import type { Invoice } from "../../../core/trade/invoices/invoice.ts";
-import type { Account } from "../../people/accounts/accounts.ts";
+import { type Account, mailReaderOf, wantsMail } from "../../people/accounts/accounts.ts";
 import type { CreditedTransfer } from "./bank_matching.ts";
 import { addMail } from "../../engine/outbox/outbox.ts";
 import { defined } from "../../../core/lib/base/defined.ts";
@@ -36,11 +36,11 @@ export function mailCredited(
   operation: AtomicWrite,
   { account, event, order, atMs }: CreditedTransfer,
 ): void {
-  if (account.email === undefined) return;
+  const reader = mailReaderOf(account, "topup_credited");
+  if (reader === undefined) return;
   const job = {
     kind: "topup_credited" as const,
-    to: account.email,
-    locale: account.locale ?? "vi",
+    ...reader,
     amountMicroVnd: event.amountMicroVnd,
     ...(order !== undefined && { orderCode: order.code }),
   };
@@ -58,10 +58,13 @@ export function mailInvoiceSent(
   nowMs: number,
 ): void {
   if (invoice.issued === undefined) return;
+  const { email } = invoice.buyer;
+  // Others whose address is on the invoice have made no choice.
+  if (account?.email === email && !wantsMail(account, "invoice_issued")) return;
   const [code] = invoice.basis.kind === "orders" ? invoice.basis.codes : [];
   const job = {
     kind: "invoice_issued" as const,
-    to: invoice.buyer.email,
+    to: email,
     locale: account?.locale ?? "vi",
     invoiceId: invoice.id,
     invoiceNumber: invoice.issued.number,
@@ -77,11 +80,11 @@ export function mailInvoiceRejected(
   account: Account | undefined,
   nowMs: number,
 ): void {
-  if (account?.email === undefined) return;
+  const reader = account && mailReaderOf(account, "invoice_rejected");
+  if (reader === undefined) return;
   const job = {
     kind: "invoice_rejected" as const,
-    to: account.email,
-    locale: account.locale ?? "vi",
+    ...reader,
     reason: invoice.rejectedReason ?? "",
   };
   addMail(operation, job, { nowMs, id: `invoice-rejected:${invoice.id}` });

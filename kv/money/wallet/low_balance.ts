@@ -3,7 +3,7 @@
  * after the balance was above it again.
  */
 import type { AccountId } from "../../../core/lib/ids/ids.ts";
-import { type Account, updateAccount } from "../../people/accounts/accounts.ts";
+import { type Account, mailReaderOf, updateAccount } from "../../people/accounts/accounts.ts";
 import { accountKey, accountOfKey, lowBalanceWatchPrefix } from "../../engine/schema/keys.ts";
 import { addMail } from "../../engine/outbox/outbox.ts";
 import type { KeyValueStore } from "../../engine/store/key_value_store.ts";
@@ -44,10 +44,10 @@ async function queueWarning(
   balanceMicroVnd: bigint,
 ): Promise<boolean> {
   const account = entry.value;
-  if (account.email === undefined || account.blockedAtMs !== undefined) return false;
+  const reader = mailReaderOf(account, "low_balance");
+  if (reader === undefined || account.blockedAtMs !== undefined) return false;
   const warned: Account = { ...account, lowBalanceMailedAtMs: nowMs };
   const atomic = kv.atomic().check(entry).set(entry.key, warned);
-  const { email, locale = "vi" } = account;
-  addMail(atomic, { kind: "low_balance", to: email, locale, balanceMicroVnd }, { nowMs });
+  addMail(atomic, { kind: "low_balance", ...reader, balanceMicroVnd }, { nowMs });
   return (await atomic.commit()).ok;
 }

@@ -8,12 +8,14 @@
  * - Out: accounts and sessions, or the reason for a refused change.
  * - Never: moves money, or stores a password or token other than as a hash, or a second factor unsealed.
  */
-import type { MailReader } from "../../../core/people/mail/mail.ts";
+import type { MailKind, MailReader } from "../../../core/people/mail/mail.ts";
 import type { Locale } from "../../../core/lib/base/locale.ts";
 import type { AccountRateLimits } from "../../../core/limits/rate_limits.ts";
 import { type AccountId, newId } from "../../../core/lib/ids/ids.ts";
 import { GatewayError } from "../../../core/lib/errors/errors.ts";
 import { invariant } from "../../../core/lib/base/assert.ts";
+import { subscriberHash } from "../../../core/people/mail/switch_off.ts";
+import { canSwitchOff } from "../../../core/people/mail/mail_kinds.ts";
 import { normaliseEmail } from "../../../core/people/accounts/email_address.ts";
 import {
   accountByEmailKey,
@@ -29,6 +31,7 @@ import {
   invoiceProfileKey,
   invoiceSettingsKey,
   lowBalanceWatchKey,
+  statusSubscriberKey,
 } from "../../engine/schema/keys.ts";
 import type { KeyValueStore } from "../../engine/store/key_value_store.ts";
 import { type CasStep, commitFresh, compareAndSet } from "../../engine/store/cas.ts";
@@ -85,6 +88,8 @@ export interface Account {
    * fall.
    */
   readonly lowBalanceMailedAtMs?: number;
+  /** Kinds of mails that the owner has switched off. Those of later versions are kept. */
+  readonly mailsOff?: readonly string[];
   /** Rate limits that an operator set in place of the defaults. */
   readonly rateLimits?: AccountRateLimits;
 }
@@ -159,11 +164,21 @@ export async function createAccount(kv: KeyValueStore, input: NewAccount): Promi
   return account;
 }
 
-/** Returns who reads the mails of an account; `undefined` if it has no address. */
+/** Whether the owner of an account wants mails of a kind. Some kinds cannot be switched off. */
+export function wantsMail({ mailsOff }: Pick<Account, "mailsOff">, kind: MailKind): boolean {
+  return !canSwitchOff(kind) || mailsOff?.includes(kind) !== true;
+}
+
+/**
+ * Returns who reads a mail of a kind to an account; `undefined` if it has no address, or its owner has switched the
+ * kind off.
+ */
 export function mailReaderOf(
-  { email, locale = "vi" }: Pick<Account, "email" | "locale">,
+  account: Pick<Account, "email" | "locale" | "mailsOff">,
+  kind: MailKind,
 ): MailReader | undefined {
-  return email === undefined ? undefined : { to: email, locale };
+  const { email, locale = "vi" } = account;
+  return email === undefined || !wantsMail(account, kind) ? undefined : { to: email, locale };
 }
 
 /** Reads an account; `undefined` if it does not exist. */
@@ -228,7 +243,7 @@ export async function listAccounts(
 /** The fields that an owner can change. `undefined` as a value clears the field. */
 export type AccountChange = {
   readonly [
-    Field in "locale" | "lowBalanceMicroVnd" | "lowBalanceMailedAtMs"
+    Field in "locale" | "lowBalanceMicroVnd" | "lowBalanceMailedAtMs" | "mailsOff"
   ]?: Account[Field] | undefined;
 };
 
@@ -328,7 +343,10 @@ export async function forgetPerson(
       .delete(invoiceProfileKey(accountId))
       .delete(invoiceSettingsKey(accountId))
       .delete(lowBalanceWatchKey(accountId));
-    if (account.email !== undefined) atomic.delete(accountByEmailKey(account.email));
+    if (account.email !== undefined) {
+      atomic.delete(accountByEmailKey(account.email))
+        .delete(statusSubscriberKey(await subscriberHash(account.email)));
+    }
     for (const { issuer, subject } of account.identities ?? []) {
       atomic.delete(accountByIdentityKey(issuer, subject));
     }

@@ -1,6 +1,5 @@
 /** Keeps which kinds of mails a customer was sent, and when: never what they say. For support, who ask "did you get it?". */
 import type { AccountId } from "../../../core/lib/ids/ids.ts";
-import type { MailJob } from "../../../core/people/mail/mail.ts";
 import { accountKey, accountMailsKey } from "../../engine/schema/keys.ts";
 import { compareAndSet } from "../../engine/store/cas.ts";
 import type { KeyValueStore } from "../../engine/store/key_value_store.ts";
@@ -14,7 +13,8 @@ const writeAttempts = 4;
 
 /** A mail that was sent, or given up. */
 export interface SentMail {
-  readonly kind: MailJob["kind"];
+  /** A kind of mail, perhaps one of a later version. */
+  readonly kind: string;
   readonly atMs: number;
   /** No server took it, after all attempts. */
   readonly failed?: true;

@@ -8,7 +8,11 @@ import {
   sessionAbsoluteMs,
 } from "../../../core/people/accounts/session_rules.ts";
 import { hashSecret, newSecretToken } from "../../../core/people/accounts/secret_token.ts";
+import { addMail } from "../../engine/outbox/outbox.ts";
+import { compareAndSet } from "../../engine/store/cas.ts";
+import { type Account, mailReaderOf } from "./accounts.ts";
 import {
+  accountKey,
   accountSessionKey,
   accountSessionsPrefix,
   knownPlaceKey,
@@ -16,7 +20,7 @@ import {
   sessionIdOf,
   sessionKey,
 } from "../../engine/schema/keys.ts";
-import type { KeyValueStore } from "../../engine/store/key_value_store.ts";
+import type { AtomicWrite, KeyValueStore } from "../../engine/store/key_value_store.ts";
 import { dayMs } from "../../../core/lib/time/durations.ts";
 
 // Remembers where an account has signed in: browsers, recognized by a cookie, and network
@@ -57,19 +61,63 @@ export async function areKnownPlaces(
   return rows.map(({ value }) => value !== null && nowMs < value.seenAtMs + knownPlaceMs);
 }
 
-/** Adds places after a successful sign-in from them. */
+/** Attempts to remember a place: only sign-ins with the same new browser compete. */
+const rememberAttempts = 4;
+
+/** The browser of a sign-in, for the mail about one that the account has not used before. */
+export interface NewBrowser {
+  /** Its place. */
+  readonly place: PlaceHash;
+  readonly device: string;
+  readonly address: string;
+}
+
+/**
+ * Queues the mail about a browser that the account has not used before. Its first browser is no news, nor is the first
+ * one after its places were forgotten: the change of the password has a mail of its own.
+ */
+async function noteNewBrowser(
+  kv: KeyValueStore,
+  operation: AtomicWrite,
+  accountId: AccountId,
+  { place, device, address }: NewBrowser,
+  nowMs: number,
+): Promise<void> {
+  const [account, known] = await kv.getMany<[Account, KnownPlace]>([
+    accountKey(accountId),
+    knownPlaceKey(accountId, place),
+  ]);
+  if (account.value === null) return;
+  if (known.value !== null && nowMs < known.value.seenAtMs + knownPlaceMs) return;
+  const some = kv.list({ prefix: knownPlacesPrefix(accountId) }, { limit: 1 });
+  if ((await some.next()).done === true) return;
+  const reader = mailReaderOf(account.value, "new_browser");
+  if (reader === undefined) return;
+  operation.check(known);
+  addMail(operation, { kind: "new_browser", ...reader, device, address, atMs: nowMs }, { nowMs });
+}
+
+/**
+ * Adds places after a successful sign-in from them.
+ *
+ * @param newBrowser its owner gets a mail if the account has not used it before; absent: no mail
+ */
 export async function rememberPlaces(
   kv: KeyValueStore,
   accountId: AccountId,
   places: readonly PlaceHash[],
   nowMs: number,
+  newBrowser?: NewBrowser,
 ): Promise<void> {
-  const operation = kv.atomic();
-  for (const place of places) {
-    const row: KnownPlace = { seenAtMs: nowMs };
-    operation.set(knownPlaceKey(accountId, place), row, { expireIn: knownPlaceMs });
-  }
-  await operation.commit();
+  await compareAndSet<void>(async () => {
+    const operation = kv.atomic();
+    if (newBrowser !== undefined) await noteNewBrowser(kv, operation, accountId, newBrowser, nowMs);
+    for (const place of places) {
+      const row: KnownPlace = { seenAtMs: nowMs };
+      operation.set(knownPlaceKey(accountId, place), row, { expireIn: knownPlaceMs });
+    }
+    return (await operation.commit()).ok ? { done: undefined } : "again";
+  }, { attempts: rememberAttempts });
   const rows = await Array.fromAsync(kv.list<KnownPlace>({ prefix: knownPlacesPrefix(accountId) }));
   const oldest = rows.sort((one, other) => other.value.seenAtMs - one.value.seenAtMs)
     .slice(placesPerAccount);

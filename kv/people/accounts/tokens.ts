@@ -9,7 +9,7 @@ import { mailTokenKey, signInFlowKey } from "../../engine/schema/keys.ts";
 import type { KeyValueStore } from "../../engine/store/key_value_store.ts";
 import { dayMs } from "../../../core/lib/time/durations.ts";
 
-/** Milliseconds for which the link of a sign-up works: mail may be delayed for a night. */
+/** Milliseconds for which the link of a sign-up or a subscription works: mail may be delayed for a night. */
 const signUpMailMs = dayMs;
 
 /**
@@ -61,6 +61,11 @@ export type MailGrant =
     readonly passwordMark: string;
     readonly next: string;
   }
+  | {
+    readonly purpose: "status_subscription";
+    readonly email: string;
+    readonly locale: Locale;
+  }
   /** Shows one invoice and its files, as often as wanted until it expires. */
   | { readonly purpose: "invoice_files"; readonly invoiceId: InvoiceId }
   | {
@@ -91,6 +96,7 @@ const mailGrantMs: Readonly<Record<MailPurpose, number>> = {
   sign_in: resetMailMs,
   change_email: changeEmailMailMs,
   invoice_files: invoiceFilesMs,
+  status_subscription: signUpMailMs,
 };
 
 /** Milliseconds for which a mail works at most. */

@@ -1,8 +1,11 @@
 /** Stores what operators tell customers: incidents and planned maintenance, with their updates. Each act has its audit line. */
 import { type AnnouncementId, newId } from "../../../core/lib/ids/ids.ts";
+import { z } from "zod";
+import { minuteMs } from "../../../core/lib/time/durations.ts";
+import { addToOutbox, type OutboxQueue } from "../../engine/outbox/outbox.ts";
 import { announcementKey, announcementsPrefix } from "../../engine/schema/keys.ts";
 import { compareAndSet } from "../../engine/store/cas.ts";
-import type { KeyValueStore } from "../../engine/store/key_value_store.ts";
+import type { AtomicWrite, KeyValueStore } from "../../engine/store/key_value_store.ts";
 import { type Actor, addAuditLine } from "../audit/operator_audit.ts";
 
 /** Characters of a title: one line of a page. */
@@ -22,6 +25,39 @@ const readAnnouncements = 20;
 
 /** Attempts of a check-and-set: only operators compete. */
 const writeAttempts = 10;
+
+/** Work for the mails about an incident: the subscribers behind `after` get one. */
+export interface IncidentMails {
+  readonly announcementId: AnnouncementId;
+  readonly phase: "opened" | "resolved";
+  /** The hash of the address of the last subscriber whose mail is queued. */
+  readonly after?: string | undefined;
+}
+
+const incidentMails = z.object({
+  announcementId: z.custom<AnnouncementId>((id) => typeof id === "string" && id.startsWith("ann_")),
+  phase: z.enum(["opened", "resolved"]),
+  after: z.string().optional(),
+});
+
+/** The queue of incidents whose mails are to be queued, a part of the subscribers at a time. */
+export const incidentQueue: OutboxQueue<IncidentMails> = {
+  name: "incident_mails",
+  parse: (stored) => incidentMails.parse(stored),
+  claimMs: minuteMs,
+  maxAttempts: 8,
+  backoffMs: [5_000, 30_000, 2 * minuteMs, 10 * minuteMs],
+};
+
+function addIncidentMails(
+  operation: AtomicWrite,
+  announcementId: AnnouncementId,
+  phase: IncidentMails["phase"],
+  nowMs: number,
+): void {
+  const payload = { announcementId, phase };
+  addToOutbox(operation, incidentQueue, { id: `${announcementId}:${phase}`, payload, nowMs });
+}
 
 /** What an announcement is about. */
 export const announcementKinds = ["incident", "maintenance"] as const;
@@ -67,6 +103,7 @@ export async function publishAnnouncement(
     detail: `${kind}: ${announcement.title}`,
     atMs: nowMs,
   });
+  if (kind === "incident") addIncidentMails(operation, announcement.id, "opened", nowMs);
   await operation.commit();
   return announcement;
 }
@@ -103,6 +140,7 @@ export async function updateAnnouncement(
       detail: `${isEnd ? "ended: " : ""}${update.text}`,
       atMs: nowMs,
     });
+    if (isEnd && value.kind === "incident") addIncidentMails(operation, id, "resolved", nowMs);
     return (await operation.commit()).ok ? { done: changed } : "again";
   }, { attempts: writeAttempts });
   return outcome === "conflict" ? outcome : outcome.done;
@@ -111,6 +149,14 @@ export async function updateAnnouncement(
 function hasRoomFor(text: string, { updates }: Announcement): boolean {
   const chars = updates.reduce((sum, update) => sum + update.text.length, text.length);
   return updates.length < maxUpdates && chars <= maxAllTextChars;
+}
+
+/** Reads an announcement. */
+export async function getAnnouncement(
+  kv: KeyValueStore,
+  id: AnnouncementId,
+): Promise<Announcement | undefined> {
+  return (await kv.get<Announcement>(announcementKey(id))).value ?? undefined;
 }
 
 /** Lists the latest announcements, newest first. */

@@ -7,6 +7,7 @@ import type { Clock } from "../../../core/lib/time/clock.ts";
 import type { Timer } from "../../../core/lib/time/deadlines.ts";
 import type { KeyValueStore } from "../../engine/store/key_value_store.ts";
 import { type RefusedCall, writeRefusedCall } from "./refused_calls.ts";
+import { mailReachedLimits } from "./limit_mails.ts";
 import { RefusedHourCounts } from "./refused_hours.ts";
 import { dayMs } from "../../../core/lib/time/durations.ts";
 
@@ -156,6 +157,8 @@ export class RefusedCallRecorder {
         await op.commit();
         counted();
         this.#waiting = this.#waiting.slice(some.length);
+        // A mail that is lost here follows the next call that the limit refuses.
+        await mailReachedLimits(kv, some);
       }
       this.#hours.trim(clock.nowMs());
     } catch (error) {

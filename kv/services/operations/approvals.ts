@@ -10,7 +10,8 @@
  */
 import { invariant } from "../../../core/lib/base/assert.ts";
 import { type ApprovalId, newId } from "../../../core/lib/ids/ids.ts";
-import type { Account } from "../../people/accounts/accounts.ts";
+import { addMail } from "../../engine/outbox/outbox.ts";
+import { type Account, findAccountByEmail, mailReaderOf } from "../../people/accounts/accounts.ts";
 import {
   assignBankNotice,
   type Assignment,
@@ -32,6 +33,9 @@ import { type Adjustment, adjustmentOperationId, adjustWallet } from "./wallet_a
 import type { AtomicWrite, KeyValueStore } from "../../engine/store/key_value_store.ts";
 import { commitFresh } from "../../engine/store/cas.ts";
 import { defined } from "../../../core/lib/base/defined.ts";
+
+/** Most mails about one request; a team of operators is smaller. */
+const maxApproverMails = 20;
 
 /** An act that waits for approval. */
 export type PendingAct =
@@ -61,6 +65,8 @@ export interface RequestContext {
    * a notice is credited once, however often it is approved.
    */
   readonly formId?: string;
+  /** Operators who get a mail about it: those of them who may approve it. */
+  readonly approvers?: readonly Account[];
 }
 
 /**
@@ -109,6 +115,7 @@ export async function requestApproval(
     atMs: nowMs,
     money,
   });
+  addApprovalMails(operation, approval, found.account, context);
   if (await commitFresh(kv, operation, approvalKey(id))) return { ok: true, approval };
   invariant(formId !== undefined, "a fresh approval id is free");
   const { value: earlierId } = await kv.get<ApprovalId>(approvalOfFormKey(formId));
@@ -118,6 +125,39 @@ export async function requestApproval(
   return earlier !== null && isSameAct(earlier.act, act)
     ? { ok: true, approval: earlier }
     : { ok: false, why: "state" };
+}
+
+/** Finds the accounts of operators, for mails about requests. */
+export async function findApprovers(
+  kv: KeyValueStore,
+  emails: readonly string[],
+): Promise<Account[]> {
+  const some = emails.slice(0, maxApproverMails);
+  const accounts = await Promise.all(some.map((email) => findAccountByEmail(kv, email)));
+  return accounts.filter((account) => account !== undefined);
+}
+
+/** Queues a mail to each operator who may approve a request: not its author, nor the owner of the account. */
+function addApprovalMails(
+  operation: AtomicWrite,
+  { id, act, requestedBy }: Approval,
+  beneficiary: Account,
+  { approvers = [], nowMs }: RequestContext,
+): void {
+  for (const account of approvers.slice(0, maxApproverMails)) {
+    const reader = mailReaderOf(account, "approval_waiting");
+    if (reader === undefined || account.blockedAtMs !== undefined) continue;
+    const approver = { accountId: account.id, email: reader.to };
+    if (isSamePerson(approver, requestedBy) || isOwnAccount(approver, beneficiary)) continue;
+    addMail(operation, {
+      kind: "approval_waiting",
+      ...reader,
+      approvalId: id,
+      amountMicroVnd: act.amountMicroVnd,
+      requestedBy: requestedBy.email,
+      reason: act.reason,
+    }, { nowMs, id: `approval:${id}:${account.id}` });
+  }
 }
 
 /**

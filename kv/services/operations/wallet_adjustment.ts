@@ -129,7 +129,9 @@ async function tryToAdjust(
     // If the account is deleted or changed in between, the attempt is repeated.
     if (amountMicroVnd > 0n || seen !== undefined) operation.check(account);
     allowed.attach(operation, money);
-    const reader = account.value === null ? undefined : mailReaderOf(account.value);
+    const reader = account.value === null
+      ? undefined
+      : mailReaderOf(account.value, "wallet_adjusted");
     if (reader !== undefined) {
       const { reason } = adjustment;
       const job = { kind: "wallet_adjusted", ...reader, amountMicroVnd, reason } as const;

@@ -10,6 +10,7 @@ import { secondFactorMs } from "../../people/accounts/second_factor.ts";
 import { longestMailGrantMs, signInFlowMs } from "../../people/accounts/tokens.ts";
 import { movedAloneMs } from "../../people/operators/operator_authority.ts";
 import { idempotencyKeptMs } from "../calls/idempotency.ts";
+import { limitMarkMs } from "../calls/limit_mails.ts";
 import { restoredRefusedCallMs } from "../calls/refused_calls.ts";
 import { rateUseMs } from "../limits/rate_exchange.ts";
 import { availabilityExpireMs, historyExpireMs } from "../status/availability.ts";
@@ -103,6 +104,7 @@ export const rowLives: Readonly<Record<RowKind, RowLife>> = {
   ledger: money,
   ledger_by_time: money,
   ledger_operation: money,
+  limit_mail: expires(limitMarkMs),
   low_balance_watch: account,
   mail_token: expires(longestMailGrantMs),
   // Those that name money are the kind `money_acts`.
@@ -141,6 +143,7 @@ export const rowLives: Readonly<Record<RowKind, RowLife>> = {
   settled: work,
   sign_in_flow: expires(signInFlowMs),
   signup_credit: never("a mailbox gets the credit of a sign-up once"),
+  status_subscriber: replaced("the subscription, when its reader ends it"),
   store: replaced("what is known of the store"),
   topup_by_account: orders,
   topup_of_form: expires(topupOrderMs),

@@ -199,7 +199,11 @@ export function SelectField(props: SelectFieldProps) {
 
 /** A labelled checkbox. */
 export function CheckboxField(
-  props: FieldProps & { readonly checked?: boolean; readonly value?: string },
+  props: FieldProps & {
+    readonly checked?: boolean;
+    readonly value?: string;
+    readonly disabled?: boolean;
+  },
 ) {
   return (
     <div class="field field-check">
@@ -209,6 +213,7 @@ export function CheckboxField(
           name={props.name}
           value={props.value ?? "yes"}
           checked={props.checked === true}
+          disabled={props.disabled === true}
           aria-describedby={describedBy(props)}
         />
         {props.label}

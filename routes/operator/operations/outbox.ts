@@ -9,12 +9,13 @@ import {
   listDeadLetters,
   reviveDeadLetter,
 } from "../../../kv/engine/outbox/outbox_dead_letters.ts";
+import { incidentQueue } from "../../../kv/people/operators/announcements.ts";
 import { addAuditLine, type OperatorAct } from "../../../kv/people/audit/operator_audit.ts";
 import { videoPolls } from "../../../kv/services/videos/mod.ts";
 import { operation, type OperationAct, type Refused, refused } from "./contract/operation.ts";
 
 /** The queues whose dead letters operators handle. */
-const outboxQueues: readonly OutboxQueue<unknown>[] = [mailQueue, videoPolls];
+const outboxQueues: readonly OutboxQueue<unknown>[] = [mailQueue, incidentQueue, videoPolls];
 
 /** Dead letters of each queue in the list; reviving or deleting some makes room for the rest. */
 const maxDeadLettersListed = 1_000;

@@ -1,6 +1,5 @@
 /** The customer's side of a running gateway: pages, usage API, bank notices, mails, and the jobs behind them. */
 import type { Hono } from "hono";
-import type { MasterKeys } from "../../../core/people/api_keys/seal.ts";
 import { mailQueue } from "../../../kv/engine/outbox/outbox.ts";
 import type { BackgroundWorker } from "../../api/gateway/access_watch.ts";
 import type { Gateway } from "../../api/gateway/gateway.ts";
@@ -23,15 +22,13 @@ export interface CustomerApp {
   startWorkers(): BackgroundWorker;
 }
 
-export interface CustomerAppOptions extends MailOptions {
-  readonly masterKeys: MasterKeys;
-}
+export type CustomerAppOptions = MailOptions;
 
 /** Creates the parts of the customer's side. */
 export function openCustomerApp(gateway: Gateway, options: CustomerAppOptions): CustomerApp {
   const { kv, clock, directory, wallet, media } = gateway;
   const hintMail = () => media.wakeUp.nudge(mailQueue.name);
-  const creditWork = openCreditWork(gateway);
+  const creditWork = openCreditWork(gateway, hintMail);
   const moneyIn = openMoneyIn(gateway, () => {
     hintMail();
     creditWork.topUpCredited();

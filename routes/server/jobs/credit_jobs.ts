@@ -1,6 +1,7 @@
 /** Runs what follows credit that operators give: its expiry, and bonuses on top-ups. */
 import { bonusDuePrefix } from "../../../kv/engine/schema/keys.ts";
 import type { Gateway } from "../../api/gateway/gateway.ts";
+import type { AccountId } from "../../../core/lib/ids/ids.ts";
 import type { Job } from "./jobs.ts";
 
 /** Milliseconds between two searches for credit that has expired. */
@@ -15,6 +16,9 @@ const bonusEveryMs = 10_000;
 /** Polling interval in milliseconds for top-ups that others credited, so that an idle gateway hardly reads. */
 const bonusOfOthersEveryMs = 60_000;
 
+/** Milliseconds between two searches for credit that is about to expire, which is announced days before. */
+const noticeEveryMs = 10 * 60_000;
+
 /** What follows credit. */
 export interface CreditWork {
   /** What runs at intervals. */
@@ -24,7 +28,10 @@ export interface CreditWork {
 }
 
 /** Creates the jobs about credit. What they do is loaded when there is something to do. */
-export function openCreditWork({ kv, clock, log, catalog }: Gateway): CreditWork {
+export function openCreditWork(
+  { kv, clock, log, catalog, wallet }: Gateway,
+  hintMail: () => void,
+): CreditWork {
   let isDue = true;
   let lookedAtMs = 0;
   const jobs: Job[] = [
@@ -35,6 +42,18 @@ export function openCreditWork({ kv, clock, log, catalog }: Gateway): CreditWork
         const { expireCredit } = await import("../../../kv/money/credits/credit_expiry.ts");
         const { lines } = await expireCredit(kv, clock.nowMs());
         if (lines > 0) log.event("info", "credit expired", { lines });
+      },
+    },
+    {
+      name: "notice expiring credit",
+      everyMs: noticeEveryMs,
+      async run() {
+        const { noticeExpiringCredit } = await import(
+          "../../../kv/money/credits/credit_notices.ts"
+        );
+        const totalOf = async (accountId: AccountId) =>
+          (await wallet.balance(accountId)).totalMicroVnd;
+        if (await noticeExpiringCredit({ kv, nowMs: clock.nowMs(), totalOf }) > 0) hintMail();
       },
     },
     {
@@ -51,7 +70,9 @@ export function openCreditWork({ kv, clock, log, catalog }: Gateway): CreditWork
         // What waits, or could not be given because the store did not answer, is tried again soon.
         isDue = true;
         const { given } = await giveDueBonuses(kv, { nowMs: clock.nowMs(), spendGranted });
-        if (given > 0) log.event("info", "bonuses given", { given });
+        if (given === 0) return;
+        hintMail();
+        log.event("info", "bonuses given", { given });
       },
     },
   ];

@@ -1,5 +1,6 @@
 /** Sends the mails of a running gateway, and queues warnings of low balances. */
 import { errorName } from "../../../core/lib/base/assert.ts";
+import type { MasterKeys } from "../../../core/people/api_keys/seal.ts";
 import type { Mailer } from "../../../core/people/mail/mail.ts";
 import { mailQueue } from "../../../kv/engine/outbox/outbox.ts";
 import {
@@ -7,6 +8,8 @@ import {
   runDue,
   startOutboxWorker,
 } from "../../../kv/engine/outbox/outbox_worker.ts";
+import { incidentQueue } from "../../../kv/people/operators/announcements.ts";
+import { incidentWork } from "../../../kv/people/operators/status_subscribers.ts";
 import { warnOfLowBalances } from "../../../kv/money/wallet/mod.ts";
 import type { BackgroundWorker } from "../../api/gateway/access_watch.ts";
 import type { Gateway } from "../../api/gateway/gateway.ts";
@@ -21,11 +24,16 @@ const lowBalanceEveryMs = 60_000;
 export interface MailOptions {
   /** Public address of the service, without a trailing slash. */
   readonly baseUrl: string;
+  /** Sign the links that switch off mails. */
+  readonly masterKeys: MasterKeys;
   /** Gets mails of the `log:` driver. */
   readonly write: (line: string) => void;
 }
 
-function mailerOf({ config }: Gateway, { baseUrl, write }: MailOptions): Mailer {
+function mailerOf(
+  { config }: Gateway,
+  { baseUrl, write }: Pick<MailOptions, "baseUrl" | "write">,
+): Mailer {
   const off = whyNoMail(config);
   if (off !== undefined) return createAbsentMailer(off);
   return createMailer({ mail: config.mail, baseUrl, fetch, log: write });
@@ -34,7 +42,7 @@ function mailerOf({ config }: Gateway, { baseUrl, write }: MailOptions): Mailer 
 /** Milliseconds between two runs of cron that send what is due. */
 const sendEveryMs = 60_000;
 
-/** Starts the worker that sends queued mails. */
+/** Starts the workers that send queued mails, and that queue those about incidents. */
 export function startMailWorker(gateway: Gateway, options: MailOptions): BackgroundWorker {
   const { config, kv, clock, random, log, media } = gateway;
   const mailer = mailerOf(gateway, options);
@@ -46,21 +54,33 @@ export function startMailWorker(gateway: Gateway, options: MailOptions): Backgro
     onFailure: ({ queue, id, attempt, fate, error }) =>
       log.event("warn", "mail failed", { queue, id, attempt, fate, error: errorName(error) }),
   };
-  const { baseUrl } = options;
-  const work = mailWork({ kv, clock, mailer, baseUrl, support: config.support?.text });
+  const { baseUrl, masterKeys } = options;
+  const support = config.support?.text;
+  const work = mailWork({ kv, clock, mailer, masterKeys, baseUrl, support });
   const worker = startOutboxWorker(world, work);
-  const remove = media.wakeUp.add(mailQueue.name, worker);
+  const incidents = incidentWork(world, () => worker.nudge());
+  const incidentWorker = startOutboxWorker(world, incidents);
+  const removals = [
+    media.wakeUp.add(mailQueue.name, worker),
+    media.wakeUp.add(incidentQueue.name, incidentWorker),
+  ];
   return {
-    nudge: () => worker.nudge(),
+    nudge: () => {
+      worker.nudge();
+      incidentWorker.nudge();
+    },
     sweep: {
       name: "send mails",
       everyMs: sendEveryMs,
-      run: () => runDue(world, work),
+      async run() {
+        await runDue(world, incidents);
+        await runDue(world, work);
+      },
       withoutTimer: true,
     },
     async stop() {
-      remove();
-      await worker.stop();
+      for (const remove of removals) remove();
+      await Promise.all([worker.stop(), incidentWorker.stop()]);
     },
   };
 }

@@ -1,5 +1,6 @@
 import { assert, assertEquals, assertStringIncludes } from "../../support/assert.ts";
 import { type Mail, type Mailer, MailFailure } from "../../../core/people/mail/mail.ts";
+import { newMasterKey, readMasterKeys } from "../../../core/people/api_keys/seal.ts";
 import { readMailUrl } from "../../../core/people/mail/mail_url.ts";
 import { createAccount } from "../../../kv/people/accounts/accounts.ts";
 import { listSentMails } from "../../../kv/people/accounts/sent_mails.ts";
@@ -10,6 +11,8 @@ import { createHttpMailer, createMailer } from "../../../routes/mail/mailer.ts";
 import { mailWork } from "../../../routes/mail/send_mail.ts";
 import { ManualTime } from "../../support/manual_time.ts";
 import { openSmtp } from "../../support/servers/smtp_server.ts";
+
+const masterKeys = await readMasterKeys(newMasterKey());
 
 const mail: Mail = {
   id: "mail-1",
@@ -80,6 +83,7 @@ smtpTest("a server that fails for a while gets the mail in the end, once", async
     clock: time,
     mailer: smtpMailer(smtp.port),
     baseUrl: "https://gw.example",
+    masterKeys,
   });
   for (let i = 0; i < 5; i++) {
     await runDue(world, work);
@@ -100,7 +104,7 @@ Deno.test("the kind of a mail is known to operators once it was sent, or given u
   };
   const world = { kv, clock: time, random: () => 1 };
   const work = (send: Mailer["send"]) =>
-    mailWork({ kv, clock: time, mailer: { send }, baseUrl: "https://gw.example" });
+    mailWork({ kv, clock: time, mailer: { send }, baseUrl: "https://gw.example", masterKeys });
   await queue(mail.to);
   await queue("nobody@example.com");
   const sentAtMs = time.nowMs();
@@ -130,7 +134,7 @@ Deno.test("a mail that cannot be sent is given up and kept for an operator", asy
       return Promise.reject(new Error("down"));
     },
   };
-  const work = mailWork({ kv, clock: time, mailer, baseUrl: "https://gw.example" });
+  const work = mailWork({ kv, clock: time, mailer, baseUrl: "https://gw.example", masterKeys });
   for (let i = 0; i < 20; i++) {
     await runDue({ kv, clock: time, random: () => 1 }, work);
     time.advance(5 * 3_600_000);

@@ -137,7 +137,10 @@ export async function openDashboardWorld(
     async deliver() {
       const before = mails.length;
       const world = { kv, clock: time, random: () => 0 };
-      await runDue(world, mailWork({ kv, clock: time, mailer, baseUrl }));
+      await runDue(
+        world,
+        mailWork({ kv, clock: time, mailer, masterKeys: deps.masterKeys, baseUrl }),
+      );
       return mails.slice(before);
     },
     async signIn(email = "ann@example.com") {

@@ -24,6 +24,7 @@ import { blankForm, BuyerFields } from "../invoices/invoices_form.tsx";
 import { renderPage } from "../../frame/layout.tsx";
 import { signInTexts } from "../sign_in/texts.ts";
 import type { DashboardEnv, SignedIn, Visitor } from "../../page/visitor.ts";
+import { MailSwitches } from "./mail_switches.tsx";
 import { accountTexts } from "./texts.ts";
 
 // The form of the usual invoice details: tax code, name, address and mail.
@@ -114,6 +115,7 @@ export async function accountPage(
           problems={state.invoice?.problems ?? []}
         />
       )}
+      <MailSwitches visitor={visitor} signedIn={signedIn} />
       <DeletionCard
         {...part}
         balanceMicroVnd={balance.totalMicroVnd}

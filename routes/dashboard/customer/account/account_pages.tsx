@@ -31,6 +31,7 @@ import { renderPage } from "../../frame/layout.tsx";
 import type { DashboardEnv } from "../../page/visitor.ts";
 import { accountPage } from "./account_page.tsx";
 import { createCredentialPages, passwordRefusal } from "./credentials.tsx";
+import { saveMailSwitches } from "./mail_switches.tsx";
 import { accountTexts } from "./texts.ts";
 import type { PageDeclaration } from "../../page/page.ts";
 
@@ -40,6 +41,7 @@ const announcements = {
   link: "linkSent",
   email: "emailChanged",
   invoice: "invoiceSaved",
+  mails: "mailsSaved",
 } as const;
 
 function showAccount(c: Context<DashboardEnv>, deps: DashboardDeps) {
@@ -117,6 +119,7 @@ function createAccountPages(deps: DashboardDeps): Hono<DashboardEnv> {
       return c.redirect("/account", 303);
     })
     .post("/account/invoice", (c) => saveInvoiceDetails(c, deps))
+    .post("/account/mails", (c) => saveMailSwitches(c, deps))
     .post("/account/delete", (c) => deleteAccount(c, deps))
     .get("/goodbye", goodbyePage);
 }

@@ -52,6 +52,23 @@ export const accountTexts = defineTexts({
     invoiceButton: "Save the invoice details",
     invoiceSaved: "Your invoice details are saved.",
 
+    mails: "Mails",
+    mailsText: "Untick what you do not want to be mailed. Each mail has a link for it, too.",
+    mailsWanted: "Send me mails about",
+    mailsAlways: "Always on",
+    mailsAlwaysWhy:
+      "These tell you what somebody else may have done with your account, so they cannot be switched off.",
+    mailsButton: "Save the choice",
+    mailsSaved: "Your choice of mails is saved.",
+    mailsOffTitle: "Switch off mails",
+    mailsOffAsk: (kind: string) => `Get no more mails of the kind “${kind}”?`,
+    mailsOffButton: "Switch them off",
+    mailsOffDone: (kind: string) => `You get no more mails of the kind “${kind}”.`,
+    mailsOffDead: "This link is not complete, or too old.",
+    mailsInAccount: "Choose mails in your account",
+    mailsOfIncidents: "Incidents",
+    mailsSubscribeAgain: "Subscribe again",
+
     deletion: "Delete the account",
     deletionText:
       "Your email address, password, sessions and settings are removed, and all keys stop working at once. The ledger and issued invoices stay, without your name where the law allows it. This cannot be undone.",
@@ -114,6 +131,23 @@ export const accountTexts = defineTexts({
       "Người mua trên hoá đơn GTGT và địa chỉ nhận hoá đơn. Thông tin này được điền sẵn vào mỗi yêu cầu; bạn vẫn sửa được ở đó.",
     invoiceButton: "Lưu thông tin hoá đơn",
     invoiceSaved: "Đã lưu thông tin hoá đơn.",
+
+    mails: "Thư thông báo",
+    mailsText: "Bỏ chọn những thư bạn không muốn nhận. Mỗi thư cũng có sẵn liên kết để tắt.",
+    mailsWanted: "Gửi thư cho tôi về",
+    mailsAlways: "Luôn bật",
+    mailsAlwaysWhy:
+      "Các thư này cho bạn biết người khác có thể đã làm gì với tài khoản của bạn, nên không tắt được.",
+    mailsButton: "Lưu lựa chọn",
+    mailsSaved: "Đã lưu lựa chọn thư thông báo.",
+    mailsOffTitle: "Tắt thư thông báo",
+    mailsOffAsk: (kind) => `Không nhận thư loại “${kind}” nữa?`,
+    mailsOffButton: "Tắt loại thư này",
+    mailsOffDone: (kind) => `Bạn sẽ không nhận thư loại “${kind}” nữa.`,
+    mailsOffDead: "Liên kết này không đầy đủ hoặc đã quá cũ.",
+    mailsInAccount: "Chọn thư trong trang tài khoản",
+    mailsOfIncidents: "Sự cố",
+    mailsSubscribeAgain: "Đăng ký lại",
 
     deletion: "Xoá tài khoản",
     deletionText:

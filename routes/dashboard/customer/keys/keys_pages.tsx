@@ -169,7 +169,7 @@ async function createKey(c: Context<DashboardEnv>, deps: DashboardDeps): Promise
     ...form.options,
     nowMs,
     formId,
-    notify: mailReaderOf(account),
+    notify: mailReaderOf(account, "key_changed"),
   });
   deps.hintMail();
   if (made.ok) return await secretPage(c, deps, { title: t.createdTitle, ...made });
@@ -244,7 +244,7 @@ const rotateKey: KeyAction = async (c, deps, record) => {
     nowMs: deps.clock.nowMs(),
     graceMs: Number(hours) * hourMs,
     formId,
-    notify: mailReaderOf(c.get("signedIn").account),
+    notify: mailReaderOf(c.get("signedIn").account, "key_changed"),
   });
   deps.hintMail();
   await deps.control.refresh();
@@ -256,7 +256,7 @@ const rotateKey: KeyAction = async (c, deps, record) => {
 
 const revokeKey: KeyAction = async (c, deps, record) => {
   await revokeApiKey(deps.kv, record.accountId, record.id, deps.clock.nowMs(), {
-    notify: mailReaderOf(c.get("signedIn").account),
+    notify: mailReaderOf(c.get("signedIn").account, "key_changed"),
   });
   deps.hintMail();
   await deps.control.refresh();

@@ -61,7 +61,10 @@ async function rememberOrigin(
   const browser = isBrowserToken(former) ? former : newSecretToken();
   createCookies(deps.baseUrl).write(c, "browser", browser);
   const places = await placesOf({ browser, address });
-  await rememberPlaces(deps.kv, accountId, places, deps.clock.nowMs());
+  const [place] = places;
+  const device = deviceName(c.req.header("user-agent"));
+  const newBrowser = place === undefined ? undefined : { place, device, address };
+  await rememberPlaces(deps.kv, accountId, places, deps.clock.nowMs(), newBrowser);
 }
 
 // Equips a new account for its first call: a key, and what the operator gives to try the service.

@@ -28,6 +28,7 @@ import { defineTexts, type Locale } from "../../text/i18n.ts";
 import type { PageDeclaration } from "../../page/page.ts";
 import type { DashboardEnv } from "../../page/visitor.ts";
 import { AnnouncementView } from "../../frame/announcement_list.tsx";
+import { statusFeed } from "./status_feed.ts";
 import { formatShare, historyOf, HistoryStrip, PublicHistory } from "./history_strip.tsx";
 
 const texts = defineTexts({
@@ -42,6 +43,8 @@ const texts = defineTexts({
     history: "Answered calls, 90 days",
     announcements: "Incidents and maintenance",
     nothing: "None.",
+    subscribe: "Get mails about incidents",
+    feed: "Atom feed",
     models: "Models",
     model: "Model",
     now: "Now",
@@ -61,6 +64,8 @@ const texts = defineTexts({
     history: "Lượt gọi được trả lời, 90 ngày",
     announcements: "Sự cố và bảo trì",
     nothing: "Không có.",
+    subscribe: "Nhận thư về sự cố",
+    feed: "Nguồn cấp Atom",
     models: "Mô hình",
     model: "Mô hình",
     now: "Hiện tại",
@@ -155,6 +160,9 @@ async function statusPage(c: Context<DashboardEnv>, deps: DashboardDeps, history
       <Card title={t.announcements}>
         {announced.length === 0 && <p class="muted">{t.nothing}</p>}
         {announced.map((announcement) => AnnouncementView({ announcement, nowMs, locale }))}
+        <p>
+          <a href="/incident-mails">{t.subscribe}</a> · <a href="/status.atom">{t.feed}</a>
+        </p>
       </Card>
       <Card title={t.models}>
         <DataTable
@@ -176,7 +184,15 @@ async function statusPage(c: Context<DashboardEnv>, deps: DashboardDeps, history
 
 function createStatusPage(deps: DashboardDeps): Hono<DashboardEnv> {
   const history = new PublicHistory(deps);
-  return new Hono<DashboardEnv>().get("/status", (c) => statusPage(c, deps, history));
+  return new Hono<DashboardEnv>()
+    .get("/status", (c) => statusPage(c, deps, history))
+    .get("/status.atom", async (c) => {
+      const { locale } = c.get("visitor");
+      const { kv, baseUrl } = deps;
+      const title = texts[locale].announcements;
+      const feed = statusFeed(await listAnnouncements(kv), { baseUrl, title, locale });
+      return c.body(feed, 200, { "content-type": "application/atom+xml; charset=utf-8" });
+    });
 }
 
 export const statusPages: PageDeclaration<DashboardDeps> = {

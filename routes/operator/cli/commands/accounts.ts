@@ -84,7 +84,7 @@ export function addKeyRoutes(
       name,
       nowMs: clock.nowMs(),
       by: commandLine,
-      notify: mailReaderOf(named.account),
+      notify: mailReaderOf(named.account, "key_changed"),
     });
     if (!made.ok) {
       throw new GatewayError(
@@ -101,7 +101,7 @@ export function addKeyRoutes(
     const account = await getAccount(kv, id);
     const record = await revokeApiKey(kv, id, keyId, clock.nowMs(), {
       by: commandLine,
-      notify: account && mailReaderOf(account),
+      notify: account && mailReaderOf(account, "key_changed"),
     });
     if (record === undefined) throw new GatewayError("not_found", "No such key");
     await control.refresh();

@@ -7,7 +7,7 @@
  * - Never: sets a balance: money only moves.
  */
 import { parseTypedVnd } from "../../../../core/billing/money/read_amount.ts";
-import { requestApproval } from "../../../../kv/services/operations/approvals.ts";
+import { findApprovers, requestApproval } from "../../../../kv/services/operations/approvals.ts";
 import {
   type Adjustment,
   adjustWallet,
@@ -122,7 +122,8 @@ async function adjust(c: OperatorContext, deps: OperatorDeps) {
       problem: t.problems[result.why],
     });
   }
-  const asked = await requestApproval(deps.kv, act, { ...context, formId });
+  const approvers = await findApprovers(deps.kv, deps.operators);
+  const asked = await requestApproval(deps.kv, act, { ...context, formId, approvers });
   if (!asked.ok) {
     return await accountActPage(c, deps, {
       account,
@@ -130,6 +131,7 @@ async function adjust(c: OperatorContext, deps: OperatorDeps) {
       problem: t.problems[asked.why],
     });
   }
+  deps.hintMail();
   return doneAt(c, "/operator/approvals", "asked");
 }
 

@@ -1,4 +1,5 @@
 /** The parts of a customer's page. */
+import { isMailKind, mailKinds } from "../../../../core/people/mail/mail_kinds.ts";
 import { vietnamDay } from "../../../../core/lib/time/vietnam_time.ts";
 import type { Account } from "../../../../kv/people/accounts/accounts.ts";
 import { maxNoteChars } from "../../../../kv/people/accounts/account_notes.ts";
@@ -345,7 +346,8 @@ export function MailsCard({ view: { mails }, locale }: CardProps) {
           {mails.map(({ kind, atMs, failed }) => (
             <li>
               <span class={`dot ${failed === true ? "bad" : "good"}`}>
-                {t.mailKinds[kind]} {failed === true && <Badge tone="bad">{t.mailFailed}</Badge>}
+                {isMailKind(kind) ? mailKinds[kind].name[locale] : kind}{" "}
+                {failed === true && <Badge tone="bad">{t.mailFailed}</Badge>}
               </span>
               <Time atMs={atMs} locale={locale} relative />
             </li>

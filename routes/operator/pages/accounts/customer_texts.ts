@@ -1,41 +1,6 @@
 /** Texts of a customer's page: figures, keys, errors, mails, notes, and the acts at its end. */
-import type { MailJob } from "../../../../core/people/mail/mail.ts";
 import { englishCount } from "../../../dashboard/text/format.ts";
 import { defineTexts } from "../../../dashboard/text/i18n.ts";
-
-type MailKinds = Readonly<Record<MailJob["kind"], string>>;
-
-const mailsEn: MailKinds = {
-  sign_up: "Confirm the address",
-  already_registered: "Already registered",
-  reset_password: "New password",
-  sign_in_link: "Sign-in link",
-  password_changed: "Password changed",
-  change_email: "Confirm the new address",
-  email_changed: "Address changed",
-  low_balance: "Low balance",
-  topup_credited: "Top-up has arrived",
-  invoice_issued: "Invoice issued",
-  invoice_rejected: "Invoice rejected",
-  key_changed: "API key changed",
-  wallet_adjusted: "Wallet corrected",
-};
-
-const mailsVi: MailKinds = {
-  sign_up: "Xác nhận địa chỉ",
-  already_registered: "Đã đăng ký trước đó",
-  reset_password: "Mật khẩu mới",
-  sign_in_link: "Liên kết đăng nhập",
-  password_changed: "Đã đổi mật khẩu",
-  change_email: "Xác nhận địa chỉ mới",
-  email_changed: "Đã đổi địa chỉ",
-  low_balance: "Số dư thấp",
-  topup_credited: "Tiền nạp đã vào ví",
-  invoice_issued: "Đã phát hành hoá đơn",
-  invoice_rejected: "Từ chối hoá đơn",
-  key_changed: "Khoá API thay đổi",
-  wallet_adjusted: "Ví được điều chỉnh",
-};
 
 export const customerTexts = defineTexts({
   en: {
@@ -81,7 +46,6 @@ export const customerTexts = defineTexts({
     mailsText: "Kinds and times; what they say is not kept.",
     noMails: "No mail since this release.",
     mailFailed: "not delivered",
-    mailKinds: mailsEn,
     acts: "Acts",
     actsText: "Each says what it does first, and is written to the audit log.",
     adjust: "Credit or debit the wallet",
@@ -166,7 +130,6 @@ export const customerTexts = defineTexts({
     mailsText: "Chỉ lưu loại và thời điểm, không lưu nội dung.",
     noMails: "Chưa có email nào từ bản phát hành này.",
     mailFailed: "không gửi được",
-    mailKinds: mailsVi,
     acts: "Thao tác",
     actsText: "Mỗi thao tác cho biết hệ quả trước, và được ghi vào nhật ký.",
     adjust: "Cộng hoặc trừ tiền trong ví",

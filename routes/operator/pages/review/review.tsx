@@ -18,7 +18,7 @@ import {
 } from "../../../../core/trade/bank/bank_notice.ts";
 import { foldVietnamese, parseOrderCode } from "../../../../core/trade/bank/order_code.ts";
 import { findAccountByEmail } from "../../../../kv/people/accounts/accounts.ts";
-import { requestApproval } from "../../../../kv/services/operations/approvals.ts";
+import { findApprovers, requestApproval } from "../../../../kv/services/operations/approvals.ts";
 import {
   assignBankNotice,
   type AssignTarget,
@@ -186,8 +186,10 @@ async function assign(c: OperatorContext, deps: OperatorDeps) {
   }
   if (result.why === "changed") return await confirm(t.problems.changed);
   if (result.why !== "limit") return await noticePage(c, deps, t.problems[result.why]);
-  const asked = await requestApproval(deps.kv, act, context);
+  const approvers = await findApprovers(deps.kv, deps.operators);
+  const asked = await requestApproval(deps.kv, act, { ...context, approvers });
   if (!asked.ok) return await noticePage(c, deps, t.problems[asked.why]);
+  deps.hintMail();
   return doneAt(c, "/operator/approvals", "asked");
 }
 

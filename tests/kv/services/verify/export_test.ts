@@ -39,6 +39,7 @@ const staying: readonly string[] = [
   "invoice_by_account",
   "ledger_by_time",
   "ledger_operation",
+  "limit_mail",
   "low_balance_watch",
   "mail_token",
   "known_place",

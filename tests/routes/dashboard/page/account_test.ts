@@ -41,7 +41,8 @@ Deno.test("a new password signs all other browsers out and gives this one a new 
   assertEquals((await other.get("/account")).status, 303);
   assertEquals((await signInAgain(world)).status, 422);
   assertEquals((await signInAgain(world, email, "another long password")).status, 303);
-  assertStringIncludes((await world.deliver())[0]!.subject, "password was changed");
+  const subjects = (await world.deliver()).map(({ subject }) => subject);
+  assertEquals(subjects.filter((subject) => subject.includes("password was changed")).length, 1);
 });
 
 Deno.test("signed-in browsers are listed and can be signed out remotely", async () => {
@@ -152,6 +153,7 @@ Deno.test("deleting the account drops the person, ends keys and sessions, and ke
 
   assertEquals((await other.get("/account")).status, 303);
   assertEquals((await signInAgain(world)).status, 422);
+  await world.deliver();
   const keys = await listApiKeys(world.kv, account.id);
   assert(keys.every(({ revokedAtMs }) => revokedAtMs !== undefined));
   assertEquals((await ledgerLines(world.kv, account.id)).length, 1);

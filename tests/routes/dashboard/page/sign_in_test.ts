@@ -226,7 +226,8 @@ Deno.test("a forgotten password: one mail, one use, all other browsers signed ou
   assertEquals((await old.get("/account")).status, 303);
   assertEquals((await trySignIn(world)).status, 422);
   assertEquals((await trySignIn(world, { password: "another long password" })).status, 303);
-  assertStringIncludes((await world.deliver())[0]!.subject, "password was changed");
+  const subjects = (await world.deliver()).map(({ subject }) => subject);
+  assertEquals(subjects.filter((subject) => subject.includes("password was changed")).length, 1);
 
   const again = await browser.submit(await browser.get("/reset"), "/reset", {
     token,

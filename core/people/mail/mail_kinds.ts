@@ -1,0 +1,625 @@
+/**
+ * Every kind of mail in one table: who reads it, whether it can be switched off, the page its link leads to, its name
+ * on pages, and its text in both languages.
+ */
+import type { Locale } from "../../lib/base/locale.ts";
+import { formatDecimal, formatMoneyShort } from "../../billing/money/display.ts";
+import { vietnamDay, vietnamOffsetMs } from "../../lib/time/vietnam_time.ts";
+import type { MailJob, MailKind } from "./mail.ts";
+
+/** The parts of a mail before it is laid out. */
+export interface RenderedMail {
+  readonly subject: string;
+  readonly paragraphs: readonly string[];
+  /** The one action that the mail offers. */
+  readonly action?: { readonly label: string; readonly url: string };
+  /** In small print. */
+  readonly note?: string;
+}
+
+type Job<Kind extends MailKind> = Extract<MailJob, { kind: Kind }>;
+type Writer<Kind extends MailKind> = (
+  job: Job<Kind>,
+  url: string,
+  support: string | undefined,
+) => RenderedMail;
+
+/** Who reads a kind of mail. */
+export type MailAudience = "customer" | "operator" | "subscriber";
+
+/**
+ * Why a kind of mail cannot be switched off. `security`: it tells the owner what somebody else may have done.
+ * `requested`: its reader asks for each one.
+ */
+export type AlwaysSent = "security" | "requested";
+
+/** What there is to know of a kind of mail. */
+interface MailEntry<Kind extends MailKind> extends Readonly<Record<Locale, Writer<Kind>>> {
+  readonly audience: MailAudience;
+  /** Absent: its reader can switch it off. */
+  readonly always?: AlwaysSent;
+  /** The page to which its link leads; `#token=…` is added where the mail carries one. */
+  readonly path: string;
+  /** On pages. */
+  readonly name: Readonly<Record<Locale, string>>;
+}
+
+const englishMonths = "Jan Feb Mar Apr May Jun Jul Aug Sep Oct Nov Dec".split(" ");
+
+/** Writes a day of Vietnam as `28 Nov 2026` or `28/11/2026`. */
+function dayText(atMs: number, locale: Locale): string {
+  const [year, month = "", day] = vietnamDay(atMs).split("-");
+  return locale === "vi"
+    ? `${day}/${month}/${year}`
+    : `${Number(day)} ${englishMonths[Number(month) - 1]} ${year}`;
+}
+
+/** Writes a minute of Vietnam. */
+function minuteText(atMs: number, locale: Locale): string {
+  const time = new Date(atMs + vietnamOffsetMs).toISOString().slice(11, 16);
+  return `${time}, ${dayText(atMs, locale)}`;
+}
+
+/** Writes an amount that a limit counts. */
+function limitText({ meter, limit, locale }: Job<"limit_reached">): string {
+  if (meter === "money") return formatMoneyShort(limit, locale);
+  const count = formatDecimal(limit.toString(), locale);
+  return locale === "vi" ? `${count} ảnh` : `${count} ${limit === 1n ? "image" : "images"}`;
+}
+
+/** The sentences about credit that was given. */
+function creditText(
+  { amountMicroVnd, campaign, expiresAtMs, locale }: Job<"bonus_credited" | "voucher_redeemed">,
+): string[] {
+  const amount = formatMoneyShort(amountMicroVnd, locale);
+  const until = expiresAtMs === undefined ? undefined : dayText(expiresAtMs, locale);
+  return locale === "vi"
+    ? [
+      `${amount} từ “${campaign}” đã vào ví của bạn.`,
+      until === undefined ? "Khoản này không hết hạn." : `Hãy dùng trước ngày ${until}.`,
+    ]
+    : [
+      `${amount} from “${campaign}” is in your wallet.`,
+      until === undefined ? "It does not expire." : `Use it before ${until}.`,
+    ];
+}
+
+const table: { readonly [Kind in MailKind]: MailEntry<Kind> } = {
+  sign_up: {
+    audience: "customer",
+    always: "requested",
+    path: "/verify",
+    name: { en: "Confirm the address", vi: "Xác nhận địa chỉ" },
+    en: (_, url) => ({
+      subject: "Confirm your email address",
+      paragraphs: ["Welcome. Confirm this address to finish creating your account."],
+      action: { label: "Confirm the address", url },
+      note:
+        "The link works once, for 24 hours. If you did not sign up, ignore this email: no account is created.",
+    }),
+    vi: (_, url) => ({
+      subject: "Xác nhận địa chỉ email",
+      paragraphs: ["Chào mừng bạn. Hãy xác nhận địa chỉ này để hoàn tất việc tạo tài khoản."],
+      action: { label: "Xác nhận địa chỉ", url },
+      note:
+        "Liên kết dùng được một lần, trong 24 giờ. Nếu bạn không đăng ký, hãy bỏ qua thư này: không có tài khoản nào được tạo.",
+    }),
+  },
+  already_registered: {
+    audience: "customer",
+    always: "requested",
+    path: "/sign-in",
+    name: { en: "Already registered", vi: "Đã đăng ký trước đó" },
+    en: (_, url) => ({
+      subject: "You already have an account",
+      paragraphs: [
+        "Somebody, probably you, tried to create an account with this address. It already has one.",
+        "Sign in with your password, or choose “Forgot your password?” on that page.",
+      ],
+      action: { label: "Sign in", url },
+    }),
+    vi: (_, url) => ({
+      subject: "Bạn đã có tài khoản",
+      paragraphs: [
+        "Có người, có lẽ là bạn, vừa tạo tài khoản bằng địa chỉ này. Địa chỉ này đã có tài khoản rồi.",
+        "Hãy đăng nhập bằng mật khẩu, hoặc chọn “Quên mật khẩu?” trên trang đó.",
+      ],
+      action: { label: "Đăng nhập", url },
+    }),
+  },
+  reset_password: {
+    audience: "customer",
+    always: "requested",
+    path: "/reset",
+    name: { en: "New password", vi: "Mật khẩu mới" },
+    en: (_, url) => ({
+      subject: "Choose a new password",
+      paragraphs: ["You asked for a new password. All other browsers will be signed out."],
+      action: { label: "Choose a new password", url },
+      note:
+        "The link works once, for 30 minutes. If you did not ask for it, ignore this email: nothing changes.",
+    }),
+    vi: (_, url) => ({
+      subject: "Đặt mật khẩu mới",
+      paragraphs: ["Bạn vừa yêu cầu mật khẩu mới. Mọi trình duyệt khác sẽ bị đăng xuất."],
+      action: { label: "Đặt mật khẩu mới", url },
+      note:
+        "Liên kết dùng được một lần, trong 30 phút. Nếu bạn không yêu cầu, hãy bỏ qua thư này: không có gì thay đổi.",
+    }),
+  },
+  sign_in_link: {
+    audience: "customer",
+    always: "requested",
+    path: "/sign-in/mail",
+    name: { en: "Sign-in link", vi: "Liên kết đăng nhập" },
+    en: (_, url) => ({
+      subject: "Your link to sign in",
+      paragraphs: ["This link signs you in without a password. Your password stays as it is."],
+      action: { label: "Sign in", url },
+      note:
+        "The link works once, for 30 minutes. If you did not ask for it, ignore this email: only its reader can use it.",
+    }),
+    vi: (_, url) => ({
+      subject: "Liên kết đăng nhập của bạn",
+      paragraphs: ["Liên kết này đăng nhập cho bạn mà không cần mật khẩu. Mật khẩu giữ nguyên."],
+      action: { label: "Đăng nhập", url },
+      note:
+        "Liên kết dùng được một lần, trong 30 phút. Nếu bạn không yêu cầu, hãy bỏ qua thư này: không ai khác dùng được liên kết.",
+    }),
+  },
+  password_changed: {
+    audience: "customer",
+    always: "security",
+    path: "/forgot",
+    name: { en: "Password changed", vi: "Đã đổi mật khẩu" },
+    en: (_, url) => ({
+      subject: "Your password was changed",
+      paragraphs: [
+        "The password of your account was just changed, and all other browsers were signed out.",
+        "If that was not you, choose a new password at once.",
+      ],
+      action: { label: "I did not do this", url },
+    }),
+    vi: (_, url) => ({
+      subject: "Mật khẩu của bạn đã được đổi",
+      paragraphs: [
+        "Mật khẩu tài khoản của bạn vừa được đổi, và mọi trình duyệt khác đã bị đăng xuất.",
+        "Nếu không phải bạn, hãy đặt mật khẩu mới ngay.",
+      ],
+      action: { label: "Không phải tôi", url },
+    }),
+  },
+  change_email: {
+    audience: "customer",
+    always: "requested",
+    path: "/account/email/confirm",
+    name: { en: "Confirm the new address", vi: "Xác nhận địa chỉ mới" },
+    en: (_, url) => ({
+      subject: "Confirm your new email address",
+      paragraphs: ["Confirm this address to use it for your account from now on."],
+      action: { label: "Confirm the address", url },
+      note: "The link works once, for 24 hours. If you did not ask for it, ignore this email.",
+    }),
+    vi: (_, url) => ({
+      subject: "Xác nhận địa chỉ email mới",
+      paragraphs: ["Hãy xác nhận địa chỉ này để dùng nó cho tài khoản của bạn từ nay."],
+      action: { label: "Xác nhận địa chỉ", url },
+      note: "Liên kết dùng được một lần, trong 24 giờ. Nếu bạn không yêu cầu, hãy bỏ qua thư này.",
+    }),
+  },
+  email_changed: {
+    audience: "customer",
+    always: "security",
+    path: "/account",
+    name: { en: "Address changed", vi: "Đã đổi địa chỉ" },
+    en: (job, _, support) => ({
+      subject: "The email address of your account was changed",
+      paragraphs: [
+        `Your account now uses ${job.newEmail}. This address no longer opens it.`,
+        ...(support === undefined ? [] : [`If that was not you, write to ${support} at once.`]),
+      ],
+    }),
+    vi: (job, _, support) => ({
+      subject: "Địa chỉ email của tài khoản đã được đổi",
+      paragraphs: [
+        `Tài khoản của bạn nay dùng ${job.newEmail}. Địa chỉ này không còn mở được tài khoản.`,
+        ...(support === undefined ? [] : [`Nếu không phải bạn, hãy liên hệ ${support} ngay.`]),
+      ],
+    }),
+  },
+  low_balance: {
+    audience: "customer",
+    path: "/wallet",
+    name: { en: "Low balance", vi: "Số dư thấp" },
+    en: (job, url) => ({
+      subject: "Your wallet is running low",
+      paragraphs: [
+        `${
+          formatMoneyShort(job.balanceMicroVnd, "en")
+        } is left in your wallet, less than the mark you set.`,
+        "When it is empty, calls are refused until you top up. Your keys stay as they are.",
+      ],
+      action: { label: "Top up", url },
+    }),
+    vi: (job, url) => ({
+      subject: "Ví của bạn sắp hết tiền",
+      paragraphs: [
+        `Ví của bạn còn ${formatMoneyShort(job.balanceMicroVnd, "vi")}, dưới mức bạn đã đặt.`,
+        "Khi hết tiền, các lượt gọi bị từ chối cho đến khi bạn nạp thêm. Khoá API của bạn vẫn giữ nguyên.",
+      ],
+      action: { label: "Nạp tiền", url },
+    }),
+  },
+  topup_credited: {
+    audience: "customer",
+    path: "/wallet",
+    name: { en: "Top-up has arrived", vi: "Tiền nạp đã vào ví" },
+    en: (job, url) => ({
+      subject: `${formatMoneyShort(job.amountMicroVnd, "en")} has arrived`,
+      paragraphs: [
+        `Your transfer of ${formatMoneyShort(job.amountMicroVnd, "en")}${
+          job.orderCode === undefined ? "" : ` for order ${job.orderCode}`
+        } is in your wallet.`,
+      ],
+      action: { label: "Open the wallet", url },
+    }),
+    vi: (job, url) => ({
+      subject: `Đã nhận ${formatMoneyShort(job.amountMicroVnd, "vi")}`,
+      paragraphs: [
+        `Khoản chuyển ${formatMoneyShort(job.amountMicroVnd, "vi")}${
+          job.orderCode === undefined ? "" : ` cho đơn ${job.orderCode}`
+        } đã vào ví của bạn.`,
+      ],
+      action: { label: "Mở ví", url },
+    }),
+  },
+  invoice_issued: {
+    audience: "customer",
+    path: "/invoices",
+    name: { en: "Invoice issued", vi: "Đã phát hành hoá đơn" },
+    en: (job, url) => ({
+      subject: `VAT invoice ${job.invoiceNumber}`,
+      paragraphs: [
+        `Your VAT invoice ${job.invoiceNumber}${
+          job.orderCode === undefined ? "" : ` for order ${job.orderCode}`
+        } has been issued.${
+          job.invoiceId === undefined ? " You can download it from your account." : ""
+        }`,
+      ],
+      action: { label: job.invoiceId === undefined ? "Open invoices" : "Open the invoice", url },
+      ...(job.invoiceId !== undefined && {
+        note:
+          "The link shows this invoice and its files for 30 days, without signing in. Pass it on only to those who may see them.",
+      }),
+    }),
+    vi: (job, url) => ({
+      subject: `Hoá đơn GTGT ${job.invoiceNumber}`,
+      paragraphs: [
+        `Hoá đơn GTGT ${job.invoiceNumber}${
+          job.orderCode === undefined ? "" : ` cho đơn ${job.orderCode}`
+        } đã được phát hành.${
+          job.invoiceId === undefined ? " Bạn có thể tải về từ tài khoản." : ""
+        }`,
+      ],
+      action: { label: "Mở hoá đơn", url },
+      ...(job.invoiceId !== undefined && {
+        note:
+          "Liên kết cho xem hoá đơn này và các tệp trong 30 ngày, không cần đăng nhập. Chỉ chuyển cho người được phép xem.",
+      }),
+    }),
+  },
+  invoice_rejected: {
+    audience: "customer",
+    path: "/invoices",
+    name: { en: "Invoice rejected", vi: "Từ chối hoá đơn" },
+    en: (job, url) => ({
+      subject: "Your invoice request needs a correction",
+      paragraphs: ["We could not issue the VAT invoice you asked for.", `Reason: ${job.reason}`],
+      action: { label: "Open invoices", url },
+    }),
+    vi: (job, url) => ({
+      subject: "Yêu cầu hoá đơn cần chỉnh sửa",
+      paragraphs: [
+        "Chúng tôi chưa thể phát hành hoá đơn GTGT bạn yêu cầu.",
+        `Lý do: ${job.reason}`,
+      ],
+      action: { label: "Mở hoá đơn", url },
+    }),
+  },
+  key_changed: {
+    audience: "customer",
+    always: "security",
+    path: "/keys",
+    name: { en: "API key changed", vi: "Khoá API thay đổi" },
+    en: ({ change, keyName, masked }, url) => ({
+      subject: {
+        made: `New API key: ${keyName}`,
+        rotated: `API key rotated: ${keyName}`,
+        revoked: `API key revoked: ${keyName}`,
+      }[change],
+      paragraphs: [
+        {
+          made:
+            `The API key “${keyName}” (${masked}) was created. Whoever has it can spend your balance.`,
+          rotated:
+            `The API key “${keyName}” has a new secret (${masked}). The old one works until its grace period ends.`,
+          revoked: `The API key “${keyName}” (${masked}) was revoked. Calls with it are refused.`,
+        }[change],
+        "If that was not you, change your password and revoke keys you do not know.",
+      ],
+      action: { label: "Open API keys", url },
+    }),
+    vi: ({ change, keyName, masked }, url) => ({
+      subject: {
+        made: `Khoá API mới: ${keyName}`,
+        rotated: `Đã cấp lại khoá API: ${keyName}`,
+        revoked: `Đã thu hồi khoá API: ${keyName}`,
+      }[change],
+      paragraphs: [
+        {
+          made:
+            `Khoá API “${keyName}” (${masked}) vừa được tạo. Ai có khoá này đều tiêu được số dư của bạn.`,
+          rotated:
+            `Khoá API “${keyName}” có khoá mới (${masked}). Khoá cũ dùng được đến hết thời gian chuyển tiếp.`,
+          revoked:
+            `Khoá API “${keyName}” (${masked}) đã bị thu hồi. Lượt gọi bằng khoá này bị từ chối.`,
+        }[change],
+        "Nếu không phải bạn, hãy đổi mật khẩu và thu hồi những khoá bạn không biết.",
+      ],
+      action: { label: "Mở danh sách khoá API", url },
+    }),
+  },
+  wallet_adjusted: {
+    audience: "customer",
+    path: "/wallet/statement",
+    name: { en: "Wallet corrected", vi: "Ví được điều chỉnh" },
+    en: ({ amountMicroVnd, reason }, url) => ({
+      subject: amountMicroVnd > 0n
+        ? `${formatMoneyShort(amountMicroVnd, "en")} was credited to your wallet`
+        : `${formatMoneyShort(-amountMicroVnd, "en")} was taken from your wallet`,
+      paragraphs: [
+        amountMicroVnd > 0n
+          ? `We credited ${formatMoneyShort(amountMicroVnd, "en")} to your wallet.`
+          : `We corrected your wallet by −${formatMoneyShort(-amountMicroVnd, "en")}.`,
+        `Reason: ${reason}`,
+      ],
+      action: { label: "Open the statement", url },
+    }),
+    vi: ({ amountMicroVnd, reason }, url) => ({
+      subject: amountMicroVnd > 0n
+        ? `Ví của bạn được cộng ${formatMoneyShort(amountMicroVnd, "vi")}`
+        : `Ví của bạn bị trừ ${formatMoneyShort(-amountMicroVnd, "vi")}`,
+      paragraphs: [
+        amountMicroVnd > 0n
+          ? `Chúng tôi đã cộng ${formatMoneyShort(amountMicroVnd, "vi")} vào ví của bạn.`
+          : `Chúng tôi đã điều chỉnh ví của bạn: −${formatMoneyShort(-amountMicroVnd, "vi")}.`,
+        `Lý do: ${reason}`,
+      ],
+      action: { label: "Mở sao kê", url },
+    }),
+  },
+  bonus_credited: {
+    audience: "customer",
+    path: "/wallet",
+    name: { en: "Bonus credited", vi: "Được cộng tiền thưởng" },
+    en: (job, url) => ({
+      subject: `Bonus of ${formatMoneyShort(job.amountMicroVnd, "en")}`,
+      paragraphs: creditText(job),
+      action: { label: "Open the wallet", url },
+    }),
+    vi: (job, url) => ({
+      subject: `Tiền thưởng ${formatMoneyShort(job.amountMicroVnd, "vi")}`,
+      paragraphs: creditText(job),
+      action: { label: "Mở ví", url },
+    }),
+  },
+  voucher_redeemed: {
+    audience: "customer",
+    path: "/wallet",
+    name: { en: "Voucher redeemed", vi: "Đã dùng voucher" },
+    en: (job, url) => ({
+      subject: `Voucher of ${formatMoneyShort(job.amountMicroVnd, "en")} redeemed`,
+      paragraphs: creditText(job),
+      action: { label: "Open the wallet", url },
+    }),
+    vi: (job, url) => ({
+      subject: `Đã dùng voucher ${formatMoneyShort(job.amountMicroVnd, "vi")}`,
+      paragraphs: creditText(job),
+      action: { label: "Mở ví", url },
+    }),
+  },
+  credit_expiring: {
+    audience: "customer",
+    path: "/wallet",
+    name: { en: "Credit about to expire", vi: "Tín dụng sắp hết hạn" },
+    en: ({ leftMicroVnd, campaign, expiresAtMs }, url) => ({
+      subject: `${formatMoneyShort(leftMicroVnd, "en")} of credit expires on ${
+        dayText(expiresAtMs, "en")
+      }`,
+      paragraphs: [
+        `${formatMoneyShort(leftMicroVnd, "en")} is left of “${campaign}”. What is not spent by ${
+          minuteText(expiresAtMs, "en")
+        } (Vietnam time) is taken back. Your own money stays.`,
+      ],
+      action: { label: "Open the wallet", url },
+    }),
+    vi: ({ leftMicroVnd, campaign, expiresAtMs }, url) => ({
+      subject: `${formatMoneyShort(leftMicroVnd, "vi")} tín dụng hết hạn ngày ${
+        dayText(expiresAtMs, "vi")
+      }`,
+      paragraphs: [
+        `Bạn còn ${formatMoneyShort(leftMicroVnd, "vi")} của “${campaign}”. Phần chưa dùng trước ${
+          minuteText(expiresAtMs, "vi")
+        } (giờ Việt Nam) sẽ bị thu lại. Tiền của bạn vẫn giữ nguyên.`,
+      ],
+      action: { label: "Mở ví", url },
+    }),
+  },
+  new_browser: {
+    audience: "customer",
+    always: "security",
+    path: "/account",
+    name: { en: "Sign-in from a new browser", vi: "Đăng nhập từ trình duyệt mới" },
+    en: ({ device, address, atMs }, url) => ({
+      subject: "Sign-in from a new browser",
+      paragraphs: [
+        `Your account was signed in to from a browser that it has not used before: ${
+          device || "unknown browser"
+        }, IP address ${address}, at ${minuteText(atMs, "en")} (Vietnam time).`,
+        "If that was not you, sign that browser out and change your password.",
+      ],
+      action: { label: "Check signed-in browsers", url },
+    }),
+    vi: ({ device, address, atMs }, url) => ({
+      subject: "Đăng nhập từ trình duyệt mới",
+      paragraphs: [
+        `Tài khoản của bạn vừa được đăng nhập từ một trình duyệt chưa từng dùng: ${
+          device || "không rõ trình duyệt"
+        }, địa chỉ IP ${address}, lúc ${minuteText(atMs, "vi")} (giờ Việt Nam).`,
+        "Nếu không phải bạn, hãy đăng xuất trình duyệt đó và đổi mật khẩu.",
+      ],
+      action: { label: "Xem các trình duyệt đang đăng nhập", url },
+    }),
+  },
+  limit_reached: {
+    audience: "customer",
+    path: "/keys",
+    name: { en: "Limit of a key reached", vi: "Khoá chạm giới hạn" },
+    en: (job, url) => ({
+      subject: `Limit reached: ${job.keyName}`,
+      paragraphs: [
+        `The API key “${job.keyName}” has reached its limit of ${
+          limitText(job)
+        } per ${job.window}.`,
+        `Calls that would exceed it are refused until the next ${job.window} begins (Vietnam time), or until you raise the limit.`,
+      ],
+      action: { label: "Open API keys", url },
+    }),
+    vi: (job, url) => ({
+      subject: `Đã chạm giới hạn: ${job.keyName}`,
+      paragraphs: [
+        `Khoá API “${job.keyName}” đã chạm giới hạn ${limitText(job)} mỗi ${
+          job.window === "day" ? "ngày" : "tháng"
+        }.`,
+        `Lượt gọi vượt giới hạn bị từ chối cho đến ${
+          job.window === "day" ? "ngày hôm sau" : "tháng sau"
+        } (giờ Việt Nam), hoặc đến khi bạn nâng giới hạn.`,
+      ],
+      action: { label: "Mở danh sách khoá API", url },
+    }),
+  },
+  approval_waiting: {
+    audience: "operator",
+    path: "/operator/approvals",
+    name: { en: "Approval waiting", vi: "Có yêu cầu chờ duyệt" },
+    en: ({ amountMicroVnd, requestedBy, reason }, url) => ({
+      subject: `Approval waiting: ${formatMoneyShort(amountMicroVnd, "en")}`,
+      paragraphs: [
+        `${requestedBy} asks for the approval of ${formatMoneyShort(amountMicroVnd, "en")}.`,
+        `Reason: ${reason}`,
+      ],
+      action: { label: "Open approvals", url },
+    }),
+    vi: ({ amountMicroVnd, requestedBy, reason }, url) => ({
+      subject: `Chờ duyệt: ${formatMoneyShort(amountMicroVnd, "vi")}`,
+      paragraphs: [
+        `${requestedBy} yêu cầu duyệt ${formatMoneyShort(amountMicroVnd, "vi")}.`,
+        `Lý do: ${reason}`,
+      ],
+      action: { label: "Mở danh sách chờ duyệt", url },
+    }),
+  },
+  subscription_asked: {
+    audience: "subscriber",
+    always: "requested",
+    path: "/incident-mails/confirm",
+    name: { en: "Confirm the status mails", vi: "Xác nhận nhận thư trạng thái" },
+    en: (_, url) => ({
+      subject: "Confirm mails about incidents",
+      paragraphs: ["Somebody, probably you, asked for mails about incidents to this address."],
+      action: { label: "Confirm the subscription", url },
+      note:
+        "The link works once, for 24 hours. If you did not ask for it, ignore this email: nothing is sent.",
+    }),
+    vi: (_, url) => ({
+      subject: "Xác nhận nhận thư về sự cố",
+      paragraphs: ["Có người, có lẽ là bạn, vừa đăng ký nhận thư về sự cố bằng địa chỉ này."],
+      action: { label: "Xác nhận đăng ký", url },
+      note:
+        "Liên kết dùng được một lần, trong 24 giờ. Nếu bạn không đăng ký, hãy bỏ qua thư này: không có gì được gửi.",
+    }),
+  },
+  incident_opened: {
+    audience: "subscriber",
+    path: "/status",
+    name: { en: "Incident", vi: "Sự cố" },
+    en: ({ title, text }, url) => ({
+      subject: `Incident: ${title}`,
+      paragraphs: text.split(/\n{2,}/),
+      action: { label: "Open the status page", url },
+    }),
+    vi: ({ title, text }, url) => ({
+      subject: `Sự cố: ${title}`,
+      paragraphs: text.split(/\n{2,}/),
+      action: { label: "Mở trang trạng thái", url },
+    }),
+  },
+  incident_resolved: {
+    audience: "subscriber",
+    path: "/status",
+    name: { en: "Incident resolved", vi: "Sự cố đã xử lý xong" },
+    en: ({ title, text }, url) => ({
+      subject: `Resolved: ${title}`,
+      paragraphs: ["The incident is over.", ...text.split(/\n{2,}/)],
+      action: { label: "Open the status page", url },
+    }),
+    vi: ({ title, text }, url) => ({
+      subject: `Đã xử lý xong: ${title}`,
+      paragraphs: ["Sự cố đã kết thúc.", ...text.split(/\n{2,}/)],
+      action: { label: "Mở trang trạng thái", url },
+    }),
+  },
+};
+
+/** What pages, documents and senders need of a kind of mail. */
+export type MailKindFacts = Pick<MailEntry<MailKind>, "audience" | "always" | "path" | "name">;
+
+/** Every kind of mail, without its texts. */
+export const mailKinds: Readonly<Record<MailKind, MailKindFacts>> = table;
+
+/** Whether a text names a kind of mail that this version knows. */
+export function isMailKind(text: string): text is MailKind {
+  return Object.hasOwn(table, text);
+}
+
+/** The kinds of mail, in the order of pages and documents. */
+export const mailKindNames: readonly MailKind[] = Object.keys(table).filter(isMailKind);
+
+/** Whether the reader of a kind of mail can switch it off. */
+export function canSwitchOff(kind: MailKind): boolean {
+  return mailKinds[kind].always === undefined;
+}
+
+function write<Kind extends MailKind>(
+  entry: MailEntry<Kind>,
+  job: Job<Kind>,
+  url: string,
+  support: string | undefined,
+): RenderedMail {
+  return entry[job.locale](job, url, support);
+}
+
+/**
+ * Renders the mail of a job in its language.
+ *
+ * @param url the target of its link, token included
+ * @param support the support contact, if one is set
+ */
+export function renderMail<Kind extends MailKind>(
+  job: Job<Kind>,
+  url: string,
+  support?: string,
+): RenderedMail {
+  const entry: MailEntry<Kind> = table[job.kind as Kind];
+  return write(entry, job, url, support);
+}
