@@ -416,14 +416,14 @@ const table: { readonly [Kind in MailKind]: MailEntry<Kind> } = {
   voucher_redeemed: {
     audience: "customer",
     path: "/wallet",
-    name: { en: "Voucher redeemed", vi: "Đã dùng voucher" },
+    name: { en: "Voucher redeemed", vi: "Đã dùng mã quà tặng" },
     en: (job, url) => ({
       subject: `Voucher of ${formatMoneyShort(job.amountMicroVnd, "en")} redeemed`,
       paragraphs: creditText(job),
       action: { label: "Open the wallet", url },
     }),
     vi: (job, url) => ({
-      subject: `Đã dùng voucher ${formatMoneyShort(job.amountMicroVnd, "vi")}`,
+      subject: `Đã dùng mã quà tặng ${formatMoneyShort(job.amountMicroVnd, "vi")}`,
       paragraphs: creditText(job),
       action: { label: "Mở ví", url },
     }),
@@ -431,7 +431,7 @@ const table: { readonly [Kind in MailKind]: MailEntry<Kind> } = {
   credit_expiring: {
     audience: "customer",
     path: "/wallet",
-    name: { en: "Credit about to expire", vi: "Tín dụng sắp hết hạn" },
+    name: { en: "Credit about to expire", vi: "Tiền được tặng sắp hết hạn" },
     en: ({ leftMicroVnd, campaign, expiresAtMs }, url) => ({
       subject: `${formatMoneyShort(leftMicroVnd, "en")} of credit expires on ${
         dayText(expiresAtMs, "en")
@@ -444,7 +444,7 @@ const table: { readonly [Kind in MailKind]: MailEntry<Kind> } = {
       action: { label: "Open the wallet", url },
     }),
     vi: ({ leftMicroVnd, campaign, expiresAtMs }, url) => ({
-      subject: `${formatMoneyShort(leftMicroVnd, "vi")} tín dụng hết hạn ngày ${
+      subject: `${formatMoneyShort(leftMicroVnd, "vi")} tiền được tặng hết hạn ngày ${
         dayText(expiresAtMs, "vi")
       }`,
       paragraphs: [
@@ -484,7 +484,7 @@ const table: { readonly [Kind in MailKind]: MailEntry<Kind> } = {
   limit_reached: {
     audience: "customer",
     path: "/keys",
-    name: { en: "Limit of a key reached", vi: "Khoá chạm giới hạn" },
+    name: { en: "Limit of an API key reached", vi: "Khoá API chạm giới hạn" },
     en: (job, url) => ({
       subject: `Limit reached: ${job.keyName}`,
       paragraphs: [
@@ -533,10 +533,10 @@ const table: { readonly [Kind in MailKind]: MailEntry<Kind> } = {
     audience: "subscriber",
     always: "requested",
     path: "/incident-mails/confirm",
-    name: { en: "Confirm the status mails", vi: "Xác nhận nhận thư trạng thái" },
+    name: { en: "Confirm emails about incidents", vi: "Xác nhận nhận thư trạng thái" },
     en: (_, url) => ({
-      subject: "Confirm mails about incidents",
-      paragraphs: ["Somebody, probably you, asked for mails about incidents to this address."],
+      subject: "Confirm emails about incidents",
+      paragraphs: ["Somebody, probably you, asked for emails about incidents to this address."],
       action: { label: "Confirm the subscription", url },
       note:
         "The link works once, for 24 hours. If you did not ask for it, ignore this email: nothing is sent.",

@@ -63,7 +63,7 @@ interface FootLink {
 }
 
 const switchOffLabels: Readonly<Record<Locale, string>> = {
-  en: "Switch off mails of this kind",
+  en: "Switch off emails of this kind",
   vi: "Tắt loại thư này",
 };
 

@@ -52,6 +52,35 @@ smtpTest("a mail arrives at a real SMTP server, both parts and the accents whole
   assert(/Subject: =\?UTF-8\?/i.test(got!.raw), got!.raw);
 });
 
+smtpTest(
+  "a mail that can be switched off has the headers for the button of mail clients",
+  async () => {
+    await using smtp = await openSmtp();
+    using kv = await Deno.openKv(":memory:");
+    const time = new ManualTime();
+    await createAccount(kv, { nowMs: time.nowMs(), email: mail.to });
+    const job = { to: mail.to, locale: "en" } as const;
+    const operation = kv.atomic();
+    addMail(operation, { ...job, kind: "low_balance", balanceMicroVnd: 1n }, {
+      nowMs: time.nowMs(),
+    });
+    addMail(operation, { ...job, kind: "password_changed" }, { nowMs: time.nowMs() });
+    await operation.commit();
+    const mailer = smtpMailer(smtp.port);
+    const work = mailWork({ kv, clock: time, mailer, baseUrl: "https://gw.example", masterKeys });
+    await runDue({ kv, clock: time, random: () => 0 }, work);
+    // Long header lines are folded.
+    const raws = smtp.received.map(({ raw }) => raw.replaceAll(/\r?\n[ \t]/g, ""));
+    const [low, changed] = raws.toSorted((one, other) => other.length - one.length);
+    assert(
+      /^List-Unsubscribe: ?<https:\/\/gw\.example\/mails\/off\?token=[\w.-]+>/m.test(low!),
+      low,
+    );
+    assert(/^List-Unsubscribe-Post: List-Unsubscribe=One-Click/m.test(low!), low);
+    assert(!/^List-Unsubscribe/m.test(changed!), changed);
+  },
+);
+
 smtpTest("user and password of the address are used; wrong ones fail", async () => {
   await using smtp = await openSmtp({ user: "gw", password: "p@ss:word" });
   await smtpMailer(smtp.port, "gw:p%40ss%3Aword@").send(mail);

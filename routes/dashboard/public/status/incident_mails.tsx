@@ -22,14 +22,14 @@ const confirmPath = `${path}/confirm`;
 
 const texts = defineTexts({
   en: {
-    title: "Mails about incidents",
-    lead: "One mail when an incident begins, one when it is over.",
+    title: "Emails about incidents",
+    lead: "One email when an incident begins, one when it is over.",
     button: "Send the confirmation",
     sent: (email: string) =>
-      `We've sent a mail to ${email}. You are subscribed once you open its link.`,
+      `We've sent an email to ${email}. You are subscribed once you open its link.`,
     confirmTitle: "Confirm the subscription",
-    confirm: "Send me mails about incidents",
-    done: (email: string) => `${email} now gets mails about incidents.`,
+    confirm: "Send me emails about incidents",
+    done: (email: string) => `${email} now gets emails about incidents.`,
     doneHint: "Each of them has a link to unsubscribe.",
     toStatus: "Status",
     again: "Request another link",

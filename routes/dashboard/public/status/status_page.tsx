@@ -43,7 +43,7 @@ const texts = defineTexts({
     history: "Answered calls, 90 days",
     announcements: "Incidents and maintenance",
     nothing: "None.",
-    subscribe: "Get mails about incidents",
+    subscribe: "Get emails about incidents",
     feed: "Atom feed",
     models: "Models",
     model: "Model",

@@ -183,3 +183,28 @@ Deno.test("a dead letter that cannot be read stays where it is, until it is forg
   assertEquals(await forgetDeadLetter(kv, letters, { id: "a" }), "missing");
   assertEquals(await listDeadLetters(kv, letters, 9), []);
 });
+
+Deno.test("a row of a later version waits for a worker that can read it, for a week", async () => {
+  using kv = await Deno.openKv(":memory:");
+  const older: OutboxQueue<string> = {
+    ...letters,
+    parse: () => {
+      throw new TypeError("not known yet");
+    },
+    isOfLaterVersion: (stored) => String(stored).startsWith("to new"),
+  };
+  await put(kv, "new", 0);
+  await put(kv, "broken", 0);
+  const claimed = (queue: OutboxQueue<string>, nowMs: number) =>
+    claimDue(kv, queue, { nowMs, count: 8 });
+  assertEquals(await claimed(older, 0), []);
+  assertEquals((await listDeadLetters(kv, older, 9)).map(({ id }) => id), ["broken"]);
+  assertEquals(await claimed(older, 1), [], "it is not looked at again at once");
+  for (let hour = 1; hour <= 48; hour++) await claimed(older, hour * 3_600_000);
+  const [claim] = await claimed(letters, 49 * 3_600_000);
+  assertEquals([claim?.id, claim?.attempt], ["new", 1], "none of its attempts is used up");
+  await put(kv, "new too", 0);
+  await claimed(older, 7 * 86_400_000);
+  const dead = await listDeadLetters(kv, older, 9);
+  assert(dead.some(({ id, reason }) => id === "new too" && reason === "unreadable"));
+});
