@@ -72,8 +72,8 @@ import {
 } from "./texts.ts";
 import { PreviewPage } from "./preview_page.tsx";
 import { losingDays } from "../margins/margin_rows.ts";
-import { priceEffect } from "./price_effect.ts";
-import { hasStops, priceStops } from "./price_stops.ts";
+import { priceEffect } from "./effect/price_effect.ts";
+import { hasStops, priceStops } from "./effect/price_stops.ts";
 
 const label = { en: "Catalogue", vi: "Danh mục" };
 

@@ -6,7 +6,7 @@ import { Badge, type BadgeTone, DataTable } from "../../../dashboard/components/
 import type { Locale } from "../../../dashboard/text/i18n.ts";
 import { formatPercent } from "../../../dashboard/text/format.ts";
 import { fieldLabels, isFieldName } from "./fields/labels.ts";
-import { changeShare } from "./price_stops.ts";
+import { changeShare } from "./effect/price_stops.ts";
 import { type CatalogueTexts, catalogueTexts } from "./texts.ts";
 
 const tones: Readonly<Record<CatalogChange["kind"], BadgeTone>> = {

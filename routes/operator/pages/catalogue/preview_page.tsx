@@ -17,9 +17,9 @@ import type { Locale } from "../../../dashboard/text/i18n.ts";
 import { marginTexts } from "../margins/texts.ts";
 import { ChangeTable, memberOf } from "./change_table.tsx";
 import { JsonForm } from "./forms.tsx";
-import { EffectView } from "./effect_view.tsx";
-import type { PriceEffect } from "./price_effect.ts";
-import { hasStops, type PriceStops } from "./price_stops.ts";
+import { EffectView } from "./effect/effect_view.tsx";
+import type { PriceEffect } from "./effect/price_effect.ts";
+import { hasStops, type PriceStops } from "./effect/price_stops.ts";
 import { applyPath, cataloguePath, catalogueTexts, rollbackPath } from "./texts.ts";
 
 /** What the page shows. */

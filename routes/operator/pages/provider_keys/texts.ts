@@ -120,7 +120,7 @@ export const providerKeyTexts = defineTexts({
         `Tên phải có 1 đến ${maxStoredKeyNameChars} chữ thường, chữ số và dấu gạch nối, bắt đầu bằng chữ cái.`,
       secret:
         "Khoá phải là ký tự ASCII nhìn thấy được, không có khoảng trắng, hoặc JSON của service account, và không dài quá 8.192 ký tự.",
-      exists: "Đã có khoá mang tên này. Hãy thay khoá đó, hoặc chọn tên khác.",
+      exists: "Tên khoá này đã có. Hãy thay khoá đó, hoặc chọn tên khác.",
       full: "Kho đã đủ số khoá. Hãy xoá các khoá không ai dùng.",
     },
   },

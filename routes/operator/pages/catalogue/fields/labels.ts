@@ -90,7 +90,7 @@ const en: Labels = {
   currencies: "Currencies of providers",
   image_edits: "Pictures of an edit are sent as",
   max_tokens_field: "Field that caps output",
-  max_output: "Most output tokens",
+  max_output: "Maximum output tokens",
   system_role: "Role of instructions",
   text_parts: "Lists of text parts",
   sampling: "Sampling",

@@ -7,7 +7,7 @@ import { createAccount } from "../../../../../kv/people/accounts/accounts.ts";
 import { readMargins } from "../../../../../kv/money/costs/margins.ts";
 import { openWalletEngine } from "../../../../../kv/money/wallet/mod.ts";
 import { losingDays } from "../../../../../routes/operator/pages/margins/margin_rows.ts";
-import { priceEffect } from "../../../../../routes/operator/pages/catalogue/price_effect.ts";
+import { priceEffect } from "../../../../../routes/operator/pages/catalogue/effect/price_effect.ts";
 import {
   costedCatalog,
   costedFile,

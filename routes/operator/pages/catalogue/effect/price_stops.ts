@@ -1,7 +1,7 @@
 /** Finds what an operator has to confirm a second time: prices that fall below a cost, and great changes. */
-import type { Catalog } from "../../../../core/catalog/catalog.ts";
-import type { CatalogChange } from "../../../../core/catalog/diff.ts";
-import { type Underpriced, underpricedRoutes } from "../../../../core/catalog/underpriced.ts";
+import type { Catalog } from "../../../../../core/catalog/catalog.ts";
+import type { CatalogChange } from "../../../../../core/catalog/diff.ts";
+import { type Underpriced, underpricedRoutes } from "../../../../../core/catalog/underpriced.ts";
 
 /** A price that changes by more than this part of itself asks twice: a slip of a digit is a factor of ten. */
 const maxChange = 0.5;

@@ -1,11 +1,18 @@
-/** Computes what a change of prices or costs does: the margin of each route, and what the last days would have been. */
-import type { Catalog, Model } from "../../../../core/catalog/catalog.ts";
-import { comparedRates, type RateComparison } from "../../../../core/catalog/underpriced.ts";
-import { repricedCost, repricedSum } from "../../../../core/billing/repricing.ts";
-import type { KeyValueStore } from "../../../../kv/engine/store/key_value_store.ts";
-import { readModelSums } from "../../../../kv/money/costs/model_sums.ts";
-import type { DayRange, UsageSum } from "../../../../kv/money/receipts/day_sums.ts";
-import { providerCellOf } from "../../../../kv/money/receipts/provider_sums.ts";
+/**
+ * Computes what a change of prices or costs does: the margin of each route, and what the last days would have been.
+ *
+ * - Folder `routes/operator/pages/catalogue/effect/`: what a change of the catalogue does to money, before it is made.
+ * - In: the catalogue in force, a changed one, sums of the last days.
+ * - Out: margins, sums at the new prices, and what needs a second confirmation.
+ * - Never: applies a change.
+ */
+import type { Catalog, Model } from "../../../../../core/catalog/catalog.ts";
+import { comparedRates, type RateComparison } from "../../../../../core/catalog/underpriced.ts";
+import { repricedCost, repricedSum } from "../../../../../core/billing/repricing.ts";
+import type { KeyValueStore } from "../../../../../kv/engine/store/key_value_store.ts";
+import { readModelSums } from "../../../../../kv/money/costs/model_sums.ts";
+import type { DayRange, UsageSum } from "../../../../../kv/money/receipts/day_sums.ts";
+import { providerCellOf } from "../../../../../kv/money/receipts/provider_sums.ts";
 
 /** Most models that a preview computes: a page of them; the rest is counted. */
 const maxEffects = 20;

@@ -1,8 +1,14 @@
 /** Shows what a change of prices does, in its preview. */
-import { Card, type Column, DataTable, Money, Notice } from "../../../dashboard/components/mod.ts";
-import type { RateComparison } from "../../../../core/catalog/underpriced.ts";
-import { formatCount, formatMoney, formatPercent } from "../../../dashboard/text/format.ts";
-import { defineTexts, type Locale } from "../../../dashboard/text/i18n.ts";
+import {
+  Card,
+  type Column,
+  DataTable,
+  Money,
+  Notice,
+} from "../../../../dashboard/components/mod.ts";
+import type { RateComparison } from "../../../../../core/catalog/underpriced.ts";
+import { formatCount, formatMoney, formatPercent } from "../../../../dashboard/text/format.ts";
+import { defineTexts, type Locale } from "../../../../dashboard/text/i18n.ts";
 import {
   maxRateLines,
   type ModelEffect,
