@@ -78,6 +78,8 @@ const namedLists: Readonly<Record<string, (entry: JsonObject, model: JsonObject)
     const styles = style === undefined ? "" : `#${[style].flat().join("+")}`;
     return `${String(provider)}/${String(model ?? id)}${styles}`;
   },
+  // Steps of a price by length, so that each has its change, and its per cent of it.
+  "price.tiers": ({ fromSeconds, toSeconds }) => `${String(fromSeconds)}-${String(toSeconds)}`,
 };
 
 function objectOf(value: Json | undefined): JsonObject {

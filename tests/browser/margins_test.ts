@@ -39,7 +39,7 @@ for (const look of looks) {
       assertEquals(await problemsOf(page, "margins"), []);
       await picture("margins");
       // The output of premium-1 is sold below its cost.
-      const warning = page.locator(".notice.warning").filter({ hasText: "premium-1" });
+      const warning = page.locator("ul.lines li").filter({ hasText: "premium-1" });
       assert((await warning.first().textContent())?.includes("output"));
       await page.locator("main").getByRole("link", { name: t.customer, exact: true }).click();
       await page.locator("td a", { hasText: "minh.tran@example.com" }).waitFor();

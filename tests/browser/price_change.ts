@@ -7,6 +7,13 @@ import { openOperatedGateway } from "../support/worlds/operated_gateway.ts";
 
 const folder = new URL("../../screenshots/", import.meta.url);
 
+interface Words {
+  readonly preview: string;
+  readonly addTier: string;
+  readonly test: string;
+  readonly works: string;
+}
+
 const words = {
   en: {
     preview: "Preview",
@@ -16,6 +23,9 @@ const words = {
     restore: "Restore version 1",
     price: "₫9,900",
     old: "₫8,300",
+    addTier: "Add a tier",
+    test: "Test this route",
+    works: "works",
   },
   vi: {
     preview: "Xem trước",
@@ -25,6 +35,9 @@ const words = {
     restore: "Khôi phục phiên bản 1",
     price: "9.900",
     old: "8.300",
+    addTier: "Thêm mức giá",
+    test: "Thử tuyến này",
+    works: "hoạt động",
   },
 };
 
@@ -32,6 +45,31 @@ const words = {
 async function confirm(page: Page): Promise<void> {
   await page.locator("dialog[open] button[value=yes], dialog[open] .dialog-actions button").last()
     .click();
+}
+
+/** Tests a route of a model against the sandbox. */
+async function testsRoute(page: Page, address: string, t: Words): Promise<void> {
+  await page.goto(`${address}/operator/catalogue/model?id=premium-1`);
+  await page.getByRole("button", { name: t.test }).first().click();
+  const result = page.locator(".notice.success");
+  await result.waitFor();
+  const text = await result.innerText();
+  assert(text.includes(t.works) && text.includes("200"), text);
+}
+
+/** Adds a step to the price of a video, with a mistake first, and sees it in the preview. */
+async function addsTier(page: Page, address: string, t: Words): Promise<void> {
+  await page.goto(`${address}/operator/catalogue/model?id=video-a`);
+  const rows = Number(await page.locator('[name="price.tiers.rows"]').inputValue());
+  await page.getByRole("button", { name: t.addTier }).click();
+  const field = (name: string) => page.locator(`[name="price.tiers.${rows}.${name}"]`);
+  await field("fromSeconds").fill("11");
+  await field("toSeconds").fill("12");
+  await field("vnd").fill("cheap");
+  await page.getByRole("button", { name: t.preview }).first().click();
+  await page.locator(`[id="price.tiers.${rows}.vnd-error"]`).waitFor();
+  assertEquals(await field("fromSeconds").inputValue(), "11");
+  await field("vnd").fill("15000");
 }
 
 /** Registers a price change and the way back as a test, in one look. */
@@ -95,6 +133,15 @@ export async function priceChangeTest(look: Look): Promise<void> {
       assertStringIncludes(await listed(), "8300");
       await page.goto(`${address}/operator/catalogue/versions/2`);
       await look1("catalogue-version");
+
+      await testsRoute(page, address, t);
+      await look1("catalogue-route-test");
+      await addsTier(page, address, t);
+      await look1("catalogue-tier");
+      await page.getByRole("button", { name: t.preview }).first().click();
+      await page.locator('[name="reason"]').waitFor();
+      assertStringIncludes(await page.locator("main").innerText(), "15000");
+      await look1("catalogue-tier-preview");
       await context.close();
     },
   );

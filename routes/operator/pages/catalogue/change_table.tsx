@@ -17,6 +17,8 @@ const tones: Readonly<Record<CatalogChange["kind"], BadgeTone>> = {
 
 /** The last part of a path in words, where it is a price. */
 export function memberOf(path: string, locale: Locale): string | undefined {
+  const [, from, to] = /^price\.tiers\.(\d+)-(\d+)(?:\.vnd)?$/.exec(path) ?? [];
+  if (from !== undefined) return `${fieldLabels[locale].tiers}: ${from}–${to} s`;
   const field = /^price\.(\w+)$/.exec(path)?.[1];
   return field !== undefined && isFieldName(field) ? fieldLabels[locale][field] : undefined;
 }

@@ -90,14 +90,18 @@ export function RouteTests({ model, visitor, test }: {
     <Card title={t.title}>
       <p class="muted">{t.lead}</p>
       {test !== undefined && <TestResult test={test} locale={visitor.locale} />}
-      {model.routes.map(({ id }) => (
-        <PostForm visitor={visitor} action={testPath} class="inline-form">
-          <input type="hidden" name="model" value={model.id} />
-          <input type="hidden" name="route" value={id} />
-          <code>{id}</code>
-          <SubmitButton tone="plain" small>{t.test}</SubmitButton>
-        </PostForm>
-      ))}
+      <ul class="lines advice">
+        {model.routes.map(({ id }) => (
+          <li key={id}>
+            <code>{id}</code>
+            <PostForm visitor={visitor} action={testPath}>
+              <input type="hidden" name="model" value={model.id} />
+              <input type="hidden" name="route" value={id} />
+              <SubmitButton tone="plain" small>{t.test}</SubmitButton>
+            </PostForm>
+          </li>
+        ))}
+      </ul>
     </Card>
   );
 }

@@ -114,7 +114,9 @@ export async function marginsPage(c: OperatorContext, deps: OperatorDeps) {
     <>
       {!catalog.hasCosts && (
         <Notice tone="info" title={t.noCosts}>
-          <p>{t.noCostsText}</p>
+          <p>
+            {t.noCostsText} <a href="/operator/catalogue">{t.openCatalogue}</a>
+          </p>
         </Notice>
       )}
       <PriceWarnings known={warnings} locale={locale} />

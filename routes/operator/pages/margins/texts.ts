@@ -41,7 +41,7 @@ export const marginTexts = defineTexts({
     unknownHead: "Unknown",
     noCosts: "No costs are configured",
     noCostsText:
-      "Add `cost` to the routes of gateway.json: then calls keep what they cost, and this page shows margins.",
+      "Set what providers charge on the routes of each model: then calls keep what they cost, and this page shows margins.",
     none: "No calls in this period",
     noneText: "Calls count from the moment at which a route has a cost.",
     partial: "There are more rows than this page reads: the sums are too low.",
@@ -51,14 +51,14 @@ export const marginTexts = defineTexts({
     credits: "Credits given without a payment",
     claims: "Claims on providers",
     claimsNote: "at your prices",
-    underpriced: (count: string) =>
-      `${englishCount(count, "route charges", "routes charge")} more than customers pay`,
     underpricedLine: (model: string, route: string, rate: string, price: string, cost: string) =>
       `${model} by ${route}: ${rate} sells for ${price}, costs ${cost}`,
     more: (count: string) => `${count} more`,
-    losing: (count: string) =>
-      `${englishCount(count, "model", "models")} made a loss in the last 7 days`,
-    losingLine: (model: string, margin: string) => `${model}: ${margin}`,
+    losingLine: (model: string, margin: string) => `${model} made a loss in 7 days: ${margin}`,
+    warnings: "Prices to look at",
+    openCatalogue: "Open the catalogue",
+    changePrice: "Change the price",
+    seeRoutes: "See its routes",
     sheetLead:
       "Units and sums by provider, model and rate, to hold against an invoice. Days are UTC, as providers count them. Sums are exact in the provider's currency.",
     provider: "Provider",
@@ -127,7 +127,7 @@ export const marginTexts = defineTexts({
     unknownHead: "Chưa rõ",
     noCosts: "Chưa cấu hình chi phí",
     noCostsText:
-      "Thêm `cost` vào các tuyến trong gateway.json: khi đó mỗi lượt gọi lưu chi phí, và trang này hiển thị biên lợi nhuận.",
+      "Ghi chi phí của nhà cung cấp vào các tuyến của từng mô hình: khi đó mỗi lượt gọi lưu chi phí, và trang này hiển thị biên lợi nhuận.",
     none: "Không có lượt gọi trong khoảng này",
     noneText: "Lượt gọi được tính từ khi có tuyến khai báo chi phí.",
     partial: "Có nhiều dòng hơn trang này đọc được: các tổng bị thiếu.",
@@ -137,12 +137,14 @@ export const marginTexts = defineTexts({
     credits: "Tiền tặng không kèm thanh toán",
     claims: "Khiếu nại nhà cung cấp",
     claimsNote: "theo giá bán",
-    underpriced: (count) => `${count} tuyến có chi phí cao hơn giá bán`,
     underpricedLine: (model, route, rate, price, cost) =>
       `${model} qua ${route}: ${rate} bán ${price}, tốn ${cost}`,
     more: (count) => `${count} mục khác`,
-    losing: (count) => `${count} mô hình bị lỗ trong 7 ngày qua`,
-    losingLine: (model, margin) => `${model}: ${margin}`,
+    losingLine: (model, margin) => `${model} lỗ trong 7 ngày: ${margin}`,
+    warnings: "Giá cần xem lại",
+    openCatalogue: "Mở danh mục",
+    changePrice: "Đổi giá",
+    seeRoutes: "Xem các tuyến",
     sheetLead:
       "Số đơn vị và tổng theo nhà cung cấp, mô hình và đơn giá, để đối chiếu hoá đơn. Ngày theo UTC như nhà cung cấp tính. Tổng chính xác theo tiền tệ của nhà cung cấp.",
     provider: "Nhà cung cấp",

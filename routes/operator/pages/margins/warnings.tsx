@@ -1,14 +1,14 @@
 /** Warnings of prices below their cost: by their rates, and by what was earned in the last days. */
 import { type Underpriced, underpricedRoutes } from "../../../../core/catalog/underpriced.ts";
 import { marginMicroVnd, type MarginSum, readMargins } from "../../../../kv/money/costs/margins.ts";
-import { Notice } from "../../../dashboard/components/mod.ts";
+import { Card } from "../../../dashboard/components/mod.ts";
 import { formatCount, formatMoney, formatMoneyShort } from "../../../dashboard/text/format.ts";
 import type { Locale } from "../../../dashboard/text/i18n.ts";
 import type { OperatorDeps } from "../base/frame.tsx";
 import { losingDays } from "./margin_rows.ts";
 import { marginTexts } from "./texts.ts";
 
-/** Most lines of a warning; the rest is counted. */
+/** Most lines of each kind of warnings; the rest is counted. */
 const shownWarnings = 5;
 
 /** What there is to warn of. */
@@ -27,66 +27,61 @@ export async function readPriceWarnings(
   return { underpriced: underpricedRoutes(catalog), models: model };
 }
 
-/** All warnings. */
-export function PriceWarnings({ known, locale }: { known: KnownPriceWarnings; locale: Locale }) {
-  return (
-    <>
-      <UnderpricedNotice found={known.underpriced} locale={locale} />
-      <LosingNotice models={known.models} locale={locale} />
-    </>
-  );
+/** One thing to look at: what is wrong, and where to mend it. */
+interface PriceWarning {
+  readonly tone: "bad" | "busy";
+  readonly text: string;
+  readonly act: { readonly href: string; readonly text: string };
 }
 
-/** Warns of routes that charge more than customers pay. */
-function UnderpricedNotice({ found, locale }: {
-  found: readonly Underpriced[];
-  locale: Locale;
-}) {
-  if (found.length === 0) return null;
+/** Routes that charge more than customers pay. */
+function underpricedWarnings(found: readonly Underpriced[], locale: Locale): PriceWarning[] {
   const t = marginTexts[locale];
-  const rest = found.length - shownWarnings;
-  return (
-    <Notice tone="warning" title={t.underpriced(formatCount(found.length, locale))}>
-      <ul>
-        {found.slice(0, shownWarnings).map((
-          { model, route, bucket, priceMicroVnd, costMicroVnd },
-        ) => (
-          <li>
-            {t.underpricedLine(
-              model,
-              route,
-              bucket,
-              formatMoney(priceMicroVnd, locale),
-              formatMoney(costMicroVnd, locale),
-            )}
-          </li>
-        ))}
-        {rest > 0 && <li>{t.more(formatCount(rest, locale))}</li>}
-      </ul>
-    </Notice>
-  );
+  return found.map(({ model, route, bucket, priceMicroVnd, costMicroVnd }) => {
+    const [price, cost] = [priceMicroVnd, costMicroVnd].map((sum) => formatMoney(sum, locale));
+    return {
+      tone: "busy",
+      text: t.underpricedLine(model, route, bucket, price ?? "", cost ?? ""),
+      act: {
+        href: `/operator/catalogue/model?${new URLSearchParams({ id: model })}`,
+        text: t.changePrice,
+      },
+    };
+  });
 }
 
-/** Warns of models whose margin is negative. */
-function LosingNotice({ models, locale }: {
-  models: ReadonlyMap<string, MarginSum>;
-  locale: Locale;
-}) {
+/** Models whose margin is negative, the greatest loss first. */
+function losingWarnings(models: ReadonlyMap<string, MarginSum>, locale: Locale): PriceWarning[] {
   const t = marginTexts[locale];
-  const losing = [...models].flatMap(([model, sum]) => {
+  return [...models].flatMap(([model, sum]) => {
     const margin = marginMicroVnd(sum);
     return margin !== undefined && margin < 0n ? [{ model, margin }] : [];
-  }).sort((one, other) => one.margin < other.margin ? -1 : 1);
-  if (losing.length === 0) return null;
-  const rest = losing.length - shownWarnings;
+  }).sort((one, other) => one.margin < other.margin ? -1 : 1).map(({ model, margin }) => ({
+    tone: "bad",
+    text: t.losingLine(model, formatMoneyShort(margin, locale)),
+    act: { href: "/operator/margins?period=7d&by=route", text: t.seeRoutes },
+  }));
+}
+
+/** All warnings, one calm line each with what to do about it; nothing if there are none. */
+export function PriceWarnings({ known, locale }: { known: KnownPriceWarnings; locale: Locale }) {
+  const t = marginTexts[locale];
+  const losing = losingWarnings(known.models, locale);
+  const underpriced = underpricedWarnings(known.underpriced, locale);
+  const shown = [losing, underpriced].flatMap((found) => found.slice(0, shownWarnings));
+  if (shown.length === 0) return null;
+  const rest = losing.length + underpriced.length - shown.length;
   return (
-    <Notice tone="warning" title={t.losing(formatCount(losing.length, locale))}>
-      <ul>
-        {losing.slice(0, shownWarnings).map(({ model, margin }) => (
-          <li>{t.losingLine(model, formatMoneyShort(margin, locale))}</li>
+    <Card title={t.warnings}>
+      <ul class="lines advice">
+        {shown.map(({ tone, text, act }) => (
+          <li key={text}>
+            <span class={`dot ${tone}`}>{text}</span>
+            <a href={act.href}>{act.text}</a>
+          </li>
         ))}
-        {rest > 0 && <li>{t.more(formatCount(rest, locale))}</li>}
+        {rest > 0 && <li class="muted">{t.more(formatCount(rest, locale))}</li>}
       </ul>
-    </Notice>
+    </Card>
   );
 }

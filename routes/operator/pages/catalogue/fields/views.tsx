@@ -60,7 +60,7 @@ function ChoicesField({ view, name, label, options, value, usual }: FieldProps &
   return (
     <Fold view={view} name={name} label={label} isOpen={value !== undefined}>
       <Was name={name} value={chosen.join(",")} />
-      <div class="field-boxes" role="group" aria-label={label}>
+      <fieldset class="field-boxes" aria-label={label}>
         {options.map((option) => (
           <CheckboxField
             name={`${name}.${option}`}
@@ -68,7 +68,7 @@ function ChoicesField({ view, name, label, options, value, usual }: FieldProps &
             checked={chosen.includes(option)}
           />
         ))}
-      </div>
+      </fieldset>
     </Fold>
   );
 }
@@ -243,7 +243,7 @@ function RowFields({ view, name, label, value, row }: FieldProps & { readonly ro
       {Array.from(
         { length: count },
         (_, i) => (
-          <div class="field-row" role="group" aria-label={`${label} ${i + 1}`}>
+          <fieldset class="field-row" aria-label={`${label} ${i + 1}`}>
             <MemberFields
               view={view}
               within={`${name}.${i}`}
@@ -251,7 +251,7 @@ function RowFields({ view, name, label, value, row }: FieldProps & { readonly ro
               value={objectOf(rows[i])}
             />
             {i < rows.length && <CheckboxField name={`${name}.${i}.remove`} label={t.remove} />}
-          </div>
+          </fieldset>
         ),
       )}
       {count < maxFormRows && (

@@ -246,6 +246,11 @@ Deno.test("a price that changes by more than half is applied only when it was co
     assertEquals((await listVersions(kv)).length, 1);
     await staff.post(`${path}/apply`, { ...offered, reason: "meant so", sure: "yes" });
     assertEquals((await listVersions(kv)).length, 2);
+    // Steps by length have a change each.
+    const video = await change(staff, "video-a", { "price.tiers.0.vnd": "9900" });
+    assertStringIncludes(video.preview.text, "Prices by length: 5–10 s");
+    assertStringIncludes(video.preview.text, "+200\u00a0%");
+    assertStringIncludes(video.preview.text, "changes by more than 50 %");
   }));
 
 Deno.test("providers are added by form and JSON, and a provider in use is not removed", () =>
