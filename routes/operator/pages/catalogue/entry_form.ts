@@ -1,11 +1,10 @@
 /** Turns the fields of forms into entries of the catalogue. What a form has no field for stays as it was. */
 import { ambiguousNumbers } from "../../../../core/billing/money/read_amount.ts";
-import { defined } from "../../../../core/lib/base/defined.ts";
 import type { CatalogEdit } from "../../../../core/catalog/diff.ts";
 import { isJsonObject, type Json, type JsonObject } from "../../../../core/lib/json/json.ts";
 import type { PostedForm } from "../../../dashboard/page/form_data.ts";
 import { commaList, objectOf, put, readShape, whole } from "./fields/reading.ts";
-import { currenciesShape, modelShape } from "./fields/shapes.ts";
+import { modelShape, settingsShape } from "./fields/shapes.ts";
 import { withKeySource } from "./key_source.tsx";
 
 /** The field of a model's form with the entry that it was shown with, as JSON: what the fields are about. */
@@ -29,12 +28,8 @@ function providerOf(form: PostedForm, before: JsonObject): JsonObject {
 }
 
 function settingsOf(form: PostedForm, before: JsonObject): JsonObject {
-  const entry = {
-    ...put(before, "listRate", form.text("listRate") && whole(form.text("listRate"))),
-    ...defined({
-      currencies: readShape(form, "currencies", currenciesShape, before["currencies"]),
-    }),
-  };
+  const shown = objectOf(readShape(form, "", settingsShape, before));
+  const entry = put(shown, "listRate", form.text("listRate") && whole(form.text("listRate")));
   const named = put(entry, "defaultModel", form.text("defaultModel"));
   return put(named, "webSearchModel", form.text("webSearchModel"));
 }

@@ -11,10 +11,10 @@ import {
   TextField,
 } from "../../../dashboard/components/mod.ts";
 import type { Visitor } from "../../../dashboard/page/visitor.ts";
-import { fieldLabels, fieldTexts } from "./fields/labels.ts";
+import { fieldTexts } from "./fields/labels.ts";
 import { plainText } from "./fields/reading.ts";
-import { currenciesShape } from "./fields/shapes.ts";
-import { ShapeFields } from "./fields/views.tsx";
+import { settingsMembers } from "./fields/shapes.ts";
+import { MemberFields } from "./fields/views.tsx";
 import { type EntryProblems, noProblems } from "./entry_problems.ts";
 import { KeySourceField, type OfferedKey } from "./key_source.tsx";
 import { type CatalogueTexts, catalogueTexts, previewPath } from "./texts.ts";
@@ -256,12 +256,11 @@ export function SettingsForm(
               error={errors["listRate"]}
             />
           </div>
-          <ShapeFields
-            shape={currenciesShape}
+          <MemberFields
             view={{ locale: visitor.locale, kind: "", errors, extendedRows }}
-            name="currencies"
-            label={fieldLabels[visitor.locale].currencies}
-            value={entry["currencies"]}
+            within=""
+            members={settingsMembers}
+            value={entry}
           />
           <div class="actions">
             <SubmitButton>{t.preview}</SubmitButton>

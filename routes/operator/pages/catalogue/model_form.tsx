@@ -110,6 +110,8 @@ function RouteFields({ form, view, route, at, isNew }: {
   const usual = usualRoute(route, form.name, form);
   const provider = form.catalog.providers[plainText(route["provider"])];
   const written = route["facts"] === undefined ? "capabilities" : "facts";
+  const hasCapabilities = view.kind === "chat" || view.kind === "image" ||
+    route[written] !== undefined;
   const part = (name: "cost" | "capabilities" | "facts", label: string, shape: Shape) => (
     <ShapeFields
       view={view}
@@ -138,7 +140,7 @@ function RouteFields({ form, view, route, at, isNew }: {
         without={routeApart}
       />
       {part("cost", t.costIn(provider?.currency ?? vnd.code), routeMembers.cost)}
-      {part(written, labels[written], routeMembers[written])}
+      {hasCapabilities && part(written, labels[written], routeMembers[written])}
       {!isNew && <CheckboxField name={`${within}.remove`} label={t.removeRoute} />}
     </fieldset>
   );

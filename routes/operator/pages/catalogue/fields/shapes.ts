@@ -17,7 +17,12 @@ import {
   specVideoRules,
   type VideoRules,
 } from "../../../../../core/catalog/entries/video_rules.ts";
-import type { modelSchema } from "../../../../../core/catalog/schema.ts";
+import type {
+  gatewayFileSchema,
+  modelSchema,
+  WalletRules,
+} from "../../../../../core/catalog/schema.ts";
+import { spendingOrders } from "../../../../../core/trade/credits/pots.ts";
 import { recordOf } from "../../../../../core/lib/base/record_of.ts";
 import { type RateLimitName, rateLimitsOf } from "../../../../../core/limits/limit_table.ts";
 import {
@@ -28,6 +33,12 @@ import { billableFeatures } from "../../../../../core/wire/contract/features.ts"
 
 /** The entry of a model as it is written. */
 export type WrittenModel = z.input<typeof modelSchema>;
+
+/** Members of the settings without those that have fields of their own. */
+type WrittenSetting = Exclude<
+  keyof z.input<typeof gatewayFileSchema>,
+  "$schema" | "models" | "providers" | "listRate" | "defaultModel" | "webSearchModel"
+>;
 
 type WrittenRoute = WrittenModel["routes"][number];
 
@@ -72,6 +83,10 @@ export type FieldName =
   | "size"
   | "ratio"
   | "currencies"
+  | "wallet"
+  | keyof WalletRules
+  | keyof WalletRules["debtVnd"]
+  | "key"
   | CountedTool;
 
 /** The fields of an object, by member. */
@@ -256,11 +271,22 @@ export const modelMembers = {
   }),
 } as const satisfies Readonly<Record<keyof WrittenModel, Shape>>;
 
-/** The rates of the currencies in which providers charge, as the settings have them. */
-export const currenciesShape = { kind: "factors", of: "currencies" } as const satisfies Shape;
+/** Fields of the settings, but for those that choose a model. */
+export const settingsMembers = {
+  currencies: { kind: "factors", of: "currencies" },
+  wallet: group({
+    outgrown: { kind: "choice", options: ["length", "error"] },
+    spendGranted: { kind: "choice", options: spendingOrders },
+    debtVnd: group({ toppedUp: whole, others: whole }),
+  }),
+  rateLimits: group({
+    account: group(recordOf(rateLimitsOf("account"), () => whole)),
+    key: group(recordOf(rateLimitsOf("key"), () => whole)),
+  }),
+} as const satisfies Readonly<Record<WrittenSetting, Shape>>;
 
-/** The fields of the settings that are shown by shape. */
-export const settingsShape: Shape = group({ currencies: currenciesShape });
+/** All fields of the settings that are shown by shape. */
+export const settingsShape: Shape = group(settingsMembers);
 
 /** All fields of a model. */
 export const modelShape: Shape = group(modelMembers);

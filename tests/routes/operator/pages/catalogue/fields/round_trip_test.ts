@@ -1,7 +1,7 @@
 /** The form of a model: every member of the schema has a field, which shows what is written and takes what is typed. */
 import { z } from "zod";
 import { assert, assertEquals } from "../../../../../support/assert.ts";
-import { modelSchema } from "../../../../../../core/catalog/schema.ts";
+import { gatewayFileSchema, modelSchema } from "../../../../../../core/catalog/schema.ts";
 import { isJsonObject, type Json, type JsonObject } from "../../../../../../core/lib/json/json.ts";
 import type { PostedForm } from "../../../../../../routes/dashboard/page/form_data.ts";
 import {
@@ -11,6 +11,8 @@ import {
 import {
   modelMembers,
   modelShape,
+  settingsMembers,
+  settingsShape,
   type Shape,
 } from "../../../../../../routes/operator/pages/catalogue/fields/shapes.ts";
 import { MemberFields } from "../../../../../../routes/operator/pages/catalogue/fields/views.tsx";
@@ -210,6 +212,28 @@ Deno.test("every member of the schema of models has a field, and no field is wit
   const fields = [...new Set(fieldPaths(modelShape))].sort();
   assertEquals(fields, members);
   assert(members.length > 150, String(members.length));
+});
+
+Deno.test("every member of the settings has a field, and settings are removed by emptying them", () => {
+  const { models: _, providers: __, ...settings } = gatewayFileSchema.shape;
+  const schema = z.toJSONSchema(z.strictObject(settings), { io: "input", unrepresentable: "any" });
+  const own = ["$schema", "listRate", "defaultModel", "webSearchModel"];
+  const members = schemaPaths(schema).filter((path) => !own.includes(path)).sort();
+  assertEquals(fieldPaths(settingsShape).sort(), members);
+  const before: JsonObject = {
+    listRate: 1,
+    currencies: { USD: 25_400 },
+    wallet: { debtVnd: { others: 5 } },
+  };
+  const view = { locale: "vi", kind: "", errors: {}, extendedRows: "" } as const;
+  const fields = sentFields(
+    String(MemberFields({ view, within: "", members: settingsMembers, value: before })),
+  );
+  assertEquals(readShape(posted(fields), "", settingsShape, before), before);
+  for (const name of ["currencies.0.name", "currencies.0.value", "wallet.debtVnd.others"]) {
+    fields.set(name, "");
+  }
+  assertEquals(readShape(posted(fields), "", settingsShape, before), { listRate: 1 });
 });
 
 Deno.test("an entry that is shown and sent unchanged is the same", () => {
