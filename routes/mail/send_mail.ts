@@ -93,7 +93,12 @@ async function outgoing(kv: KeyValueStore, job: MailJob): Promise<Outgoing | und
       return { job, grant: { purpose: "status_subscription", email, locale } };
     }
     case "approval_waiting":
-      return { job, path: `${mailKinds[job.kind].path}/${job.approvalId}` };
+      return {
+        job,
+        path: job.approvalId === undefined
+          ? "/operator/campaigns"
+          : `${mailKinds[job.kind].path}/${job.approvalId}`,
+      };
     default:
       return { job };
   }

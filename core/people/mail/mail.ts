@@ -126,7 +126,8 @@ export const mailJobSchema = z.discriminatedUnion("kind", [
   z.object({
     ...everyJob,
     kind: z.literal("approval_waiting"),
-    approvalId,
+    /** Absent: a campaign waits. */
+    approvalId: approvalId.optional(),
     /** Above 0 into a wallet, below out of it. */
     amountMicroVnd: microVnd,
     requestedBy: z.string(),

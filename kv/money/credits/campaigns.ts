@@ -17,6 +17,8 @@ import {
   type OperatorAct,
   operatorProgram,
 } from "../../people/audit/operator_audit.ts";
+import type { Account } from "../../people/accounts/accounts.ts";
+import { addApprovalMails } from "../../people/operators/approval_mails.ts";
 import { authorizePromise, isSamePerson } from "../../people/operators/operator_authority.ts";
 import { campaignKey, campaignsPrefix } from "../../engine/schema/keys.ts";
 import { commitFresh, compareAndSet } from "../../engine/store/cas.ts";
@@ -54,7 +56,11 @@ function isPerson(operator: Actor): operator is Operator {
 export async function makeCampaign(
   kv: KeyValueStore,
   terms: CampaignTerms,
-  { operator, nowMs, limitMicroVnd }: CampaignAct & { readonly limitMicroVnd: bigint },
+  { operator, nowMs, limitMicroVnd, approvers = [] }: CampaignAct & {
+    readonly limitMicroVnd: bigint;
+    /** Operators who get a mail if it waits for one of them. */
+    readonly approvers?: readonly Account[];
+  },
 ): Promise<Campaign> {
   const promisedMicroVnd = maxGiven(terms);
   const id = newId("campaign", nowMs);
@@ -79,6 +85,14 @@ export async function makeCampaign(
       .check({ key: campaignKey(id), versionstamp: null })
       .set(campaignKey(id), campaign);
     attach?.(operation);
+    if (attach === undefined) {
+      addApprovalMails(operation, {
+        id,
+        requestedBy: operator,
+        amountMicroVnd: promisedMicroVnd,
+        reason: terms.name,
+      }, { approvers, nowMs });
+    }
     const detail = `${terms.kind} "${terms.name}", at most ${formatVnd(promisedMicroVnd)} VND` +
       (attach === undefined ? ", waits for a second operator" : "");
     addAuditLine(operation, operator, { act: "campaign_made", subject: id, detail, atMs: nowMs });

@@ -249,7 +249,7 @@ const giftMails = {
 /** Queues the mail about credit, in the commit that gives it. */
 function addGiftMail(
   op: AtomicWrite,
-  { kind, nowMs }: GiveRequest,
+  { kind, nowMs, operationId: id }: GiveRequest,
   { account, campaign, amountMicroVnd }: {
     readonly account: Account | null;
     readonly campaign: Campaign;
@@ -262,7 +262,7 @@ function addGiftMail(
   if (reader === undefined) return;
   const gift = { amountMicroVnd, campaign: campaign.name };
   const expiresAtMs = expiryOf(campaign, nowMs);
-  addMail(op, { kind: mailKind, ...reader, ...gift, ...defined({ expiresAtMs }) }, { nowMs });
+  addMail(op, { kind: mailKind, ...reader, ...gift, ...defined({ expiresAtMs }) }, { nowMs, id });
 }
 
 function movementOf(

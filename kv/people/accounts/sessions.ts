@@ -82,25 +82,27 @@ async function noteNewBrowser(
   accountId: AccountId,
   { place, device, address }: NewBrowser,
   nowMs: number,
-): Promise<void> {
+): Promise<boolean> {
   const [account, known] = await kv.getMany<[Account, KnownPlace]>([
     accountKey(accountId),
     knownPlaceKey(accountId, place),
   ]);
-  if (account.value === null) return;
-  if (known.value !== null && nowMs < known.value.seenAtMs + knownPlaceMs) return;
+  if (account.value === null) return false;
+  if (known.value !== null && nowMs < known.value.seenAtMs + knownPlaceMs) return false;
   const some = kv.list({ prefix: knownPlacesPrefix(accountId) }, { limit: 1 });
-  if ((await some.next()).done === true) return;
+  if ((await some.next()).done === true) return false;
   const reader = mailReaderOf(account.value, "new_browser");
-  if (reader === undefined) return;
+  if (reader === undefined) return false;
   operation.check(known);
   addMail(operation, { kind: "new_browser", ...reader, device, address, atMs: nowMs }, { nowMs });
+  return true;
 }
 
 /**
  * Adds places after a successful sign-in from them.
  *
  * @param newBrowser its owner gets a mail if the account has not used it before; absent: no mail
+ * @returns whether a mail was queued
  */
 export async function rememberPlaces(
   kv: KeyValueStore,
@@ -108,20 +110,22 @@ export async function rememberPlaces(
   places: readonly PlaceHash[],
   nowMs: number,
   newBrowser?: NewBrowser,
-): Promise<void> {
-  await compareAndSet<void>(async () => {
+): Promise<boolean> {
+  const outcome = await compareAndSet<boolean>(async () => {
     const operation = kv.atomic();
-    if (newBrowser !== undefined) await noteNewBrowser(kv, operation, accountId, newBrowser, nowMs);
+    const isMailed = newBrowser !== undefined &&
+      await noteNewBrowser(kv, operation, accountId, newBrowser, nowMs);
     for (const place of places) {
       const row: KnownPlace = { seenAtMs: nowMs };
       operation.set(knownPlaceKey(accountId, place), row, { expireIn: knownPlaceMs });
     }
-    return (await operation.commit()).ok ? { done: undefined } : "again";
+    return (await operation.commit()).ok ? { done: isMailed } : "again";
   }, { attempts: rememberAttempts });
   const rows = await Array.fromAsync(kv.list<KnownPlace>({ prefix: knownPlacesPrefix(accountId) }));
   const oldest = rows.sort((one, other) => other.value.seenAtMs - one.value.seenAtMs)
     .slice(placesPerAccount);
   for (const { key } of oldest) await kv.delete(key);
+  return outcome !== "conflict" && outcome.done;
 }
 
 /**

@@ -10,8 +10,8 @@
  */
 import { invariant } from "../../../core/lib/base/assert.ts";
 import { type ApprovalId, newId } from "../../../core/lib/ids/ids.ts";
-import { addMail } from "../../engine/outbox/outbox.ts";
-import { type Account, findAccountByEmail, mailReaderOf } from "../../people/accounts/accounts.ts";
+import type { Account } from "../../people/accounts/accounts.ts";
+import { addApprovalMails } from "../../people/operators/approval_mails.ts";
 import {
   assignBankNotice,
   type Assignment,
@@ -33,9 +33,6 @@ import { type Adjustment, adjustmentOperationId, adjustWallet } from "./wallet_a
 import type { AtomicWrite, KeyValueStore } from "../../engine/store/key_value_store.ts";
 import { commitFresh } from "../../engine/store/cas.ts";
 import { defined } from "../../../core/lib/base/defined.ts";
-
-/** Most mails about one request; a team of operators is smaller. */
-const maxApproverMails = 20;
 
 /** An act that waits for approval. */
 export type PendingAct =
@@ -115,7 +112,14 @@ export async function requestApproval(
     atMs: nowMs,
     money,
   });
-  addApprovalMails(operation, approval, found.account, context);
+  addApprovalMails(operation, {
+    id,
+    approvalId: id,
+    requestedBy: operator,
+    amountMicroVnd: act.amountMicroVnd,
+    reason: act.reason,
+    beneficiary: found.account,
+  }, { approvers: context.approvers ?? [], nowMs });
   if (await commitFresh(kv, operation, approvalKey(id))) return { ok: true, approval };
   invariant(formId !== undefined, "a fresh approval id is free");
   const { value: earlierId } = await kv.get<ApprovalId>(approvalOfFormKey(formId));
@@ -125,39 +129,6 @@ export async function requestApproval(
   return earlier !== null && isSameAct(earlier.act, act)
     ? { ok: true, approval: earlier }
     : { ok: false, why: "state" };
-}
-
-/** Finds the accounts of operators, for mails about requests. */
-export async function findApprovers(
-  kv: KeyValueStore,
-  emails: readonly string[],
-): Promise<Account[]> {
-  const some = emails.slice(0, maxApproverMails);
-  const accounts = await Promise.all(some.map((email) => findAccountByEmail(kv, email)));
-  return accounts.filter((account) => account !== undefined);
-}
-
-/** Queues a mail to each operator who may approve a request: not its author, nor the owner of the account. */
-function addApprovalMails(
-  operation: AtomicWrite,
-  { id, act, requestedBy }: Approval,
-  beneficiary: Account,
-  { approvers = [], nowMs }: RequestContext,
-): void {
-  for (const account of approvers.slice(0, maxApproverMails)) {
-    const reader = mailReaderOf(account, "approval_waiting");
-    if (reader === undefined || account.blockedAtMs !== undefined) continue;
-    const approver = { accountId: account.id, email: reader.to };
-    if (isSamePerson(approver, requestedBy) || isOwnAccount(approver, beneficiary)) continue;
-    addMail(operation, {
-      kind: "approval_waiting",
-      ...reader,
-      approvalId: id,
-      amountMicroVnd: act.amountMicroVnd,
-      requestedBy: requestedBy.email,
-      reason: act.reason,
-    }, { nowMs, id: `approval:${id}:${account.id}` });
-  }
 }
 
 /**

@@ -61,12 +61,13 @@ export const announce = operation({
     startsAt: z.string().optional().describe("A time with its zone; absent: now."),
   }),
   output: announcementRow,
-  async run({ kv }, { kind, title, text, startsAt }, act) {
+  async run({ kv, hintMail }, { kind, title, text, startsAt }, act) {
     const startsAtMs = startsAt === undefined ? act.nowMs : effectiveMomentMs(startsAt, act.nowMs);
     if (startsAtMs === undefined) {
       return refused("startsAt", "invalid_request", `startsAt: ${effectiveMomentForm}`, "startsAt");
     }
     const made = await publishAnnouncement(kv, { kind, title, text, startsAtMs }, act);
+    hintMail?.();
     return { ok: true, body: rowOf(made) };
   },
 });
@@ -83,10 +84,13 @@ export const addAnnouncementUpdate = operation({
   effect: "acts",
   input: z.strictObject({ announcement: z.string(), text, ends: z.boolean().default(false) }),
   output: announcementRow,
-  async run({ kv }, { announcement, ...update }, act) {
+  async run({ kv, hintMail }, { announcement, ...update }, act) {
     const id = parseId("announcement", announcement);
     const result = id === undefined ? "missing" : await updateAnnouncement(kv, id, update, act);
-    if (typeof result !== "string") return { ok: true, body: rowOf(result) };
+    if (typeof result !== "string") {
+      hintMail?.();
+      return { ok: true, body: rowOf(result) };
+    }
     return result === "missing"
       ? refused(result, "not_found", `There is no such announcement: ${announcement}`)
       : refused(result, "invalid_request", `Nothing was changed: ${refusals[result]}`);

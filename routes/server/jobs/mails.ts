@@ -63,6 +63,8 @@ export function startMailWorker(gateway: Gateway, options: MailOptions): Backgro
   const removals = [
     media.wakeUp.add(mailQueue.name, worker),
     media.wakeUp.add(incidentQueue.name, incidentWorker),
+    // Whoever publishes an incident hints at mails, as all acts with mails do.
+    media.wakeUp.add(mailQueue.name, incidentWorker),
   ];
   return {
     nudge: () => {

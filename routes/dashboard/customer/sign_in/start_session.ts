@@ -31,7 +31,7 @@ export function originOf(c: Context<DashboardEnv>, deps: Pick<PageDeps, "baseUrl
 /** Signs the browser in, ends its previous session, and remembers the place as known. */
 export async function startSession(
   c: Context<DashboardEnv>,
-  deps: PageDeps,
+  deps: SignInDeps,
   accountId: AccountId,
   method: Session["method"],
 ): Promise<Session> {
@@ -54,7 +54,7 @@ export async function startSession(
 
 async function rememberOrigin(
   c: Context<DashboardEnv>,
-  deps: PageDeps,
+  deps: SignInDeps,
   accountId: AccountId,
 ): Promise<void> {
   const { browser: former, address } = originOf(c, deps);
@@ -64,7 +64,8 @@ async function rememberOrigin(
   const [place] = places;
   const device = deviceName(c.req.header("user-agent"));
   const newBrowser = place === undefined ? undefined : { place, device, address };
-  await rememberPlaces(deps.kv, accountId, places, deps.clock.nowMs(), newBrowser);
+  const nowMs = deps.clock.nowMs();
+  if (await rememberPlaces(deps.kv, accountId, places, nowMs, newBrowser)) deps.hintMail();
 }
 
 // Equips a new account for its first call: a key, and what the operator gives to try the service.

@@ -7,4 +7,6 @@ import type { PageDeps } from "../../page/page_deps.ts";
 export interface WalletDeps extends PageDeps {
   readonly wallet: Pick<WalletEngine, "balance">;
   readonly topup: TopupSettings;
+  /** Called after a mail was added to the queue. */
+  readonly hintMail: () => void;
 }

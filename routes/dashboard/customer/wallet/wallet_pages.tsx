@@ -250,6 +250,7 @@ async function redeem(c: PageContext, deps: WalletDeps) {
     nowMs: deps.clock.nowMs(),
     spendGranted: deps.spendGranted ?? "first",
   });
+  if (result.ok) deps.hintMail();
   if (!result.ok) {
     const { why, startsAtMs } = result;
     const error = startsAtMs === undefined

@@ -48,6 +48,8 @@ export interface OperationDeps {
   readonly operatorEmails?: readonly string[];
   /** What one operator may promise alone; absent: nothing. */
   readonly topup?: Pick<TopupSettings, "approvalAboveMicroVnd">;
+  /** E-mail addresses of operators, for mails about what waits for their approval; absent: nobody is told. */
+  readonly operators?: readonly string[];
   /** Called after a mail was added to the queue; absent: the queue is read at its intervals. */
   readonly hintMail?: () => void;
 }
@@ -67,6 +69,7 @@ export function operationDepsOf(gateway: Gateway): OperationDeps {
     testRoute: (target) => testRoute(gateway, target),
     operatorEmails: config.operators,
     topup: config.topup,
+    operators: config.operators,
     hintMail: () => media.wakeUp.nudge(mailQueue.name),
   };
 }

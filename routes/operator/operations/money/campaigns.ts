@@ -6,6 +6,7 @@
  * - Out: campaigns and codes, invoices in new states, lists and sums for programs.
  * - Never: moves money between wallets, which needs the authority of a person.
  */
+import { findApprovers } from "../../../../kv/people/operators/approval_mails.ts";
 import { z } from "zod";
 import { formatVnd } from "../../../../core/billing/money/micro_vnd.ts";
 import { defined } from "../../../../core/lib/base/defined.ts";
@@ -138,7 +139,7 @@ export const startCampaign = operation({
     (field) => z.string().optional().describe(campaignFields[field].form),
   )),
   output: campaignRow,
-  async run({ kv, topup }, typed, act) {
+  async run({ kv, topup, hintMail, operators = [] }, typed, act) {
     const fields: CampaignFields = { ...noCampaignFields, ...defined(typed) };
     const read = readCampaign(fields, act.nowMs);
     if (!read.ok) {
@@ -148,7 +149,9 @@ export const startCampaign = operation({
     }
     // The limit binds persons alone: a program always needs one, and the owner of the store may write whatever row.
     const limitMicroVnd = topup?.approvalAboveMicroVnd ?? 0n;
-    const made = await makeCampaign(kv, read.terms, { ...act, limitMicroVnd });
+    const approvers = await findApprovers(kv, operators);
+    const made = await makeCampaign(kv, read.terms, { ...act, limitMicroVnd, approvers });
+    if (made.needsApproval === true) hintMail?.();
     return { ok: true, body: campaignJson(made) };
   },
 });

@@ -6,8 +6,9 @@
  * - Out: HTML, blocked accounts, adjustments, requests for approval.
  * - Never: sets a balance: money only moves.
  */
+import { findApprovers } from "../../../../kv/people/operators/approval_mails.ts";
 import { parseTypedVnd } from "../../../../core/billing/money/read_amount.ts";
-import { findApprovers, requestApproval } from "../../../../kv/services/operations/approvals.ts";
+import { requestApproval } from "../../../../kv/services/operations/approvals.ts";
 import {
   type Adjustment,
   adjustWallet,

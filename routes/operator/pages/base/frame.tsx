@@ -39,7 +39,7 @@ import type { Locale } from "../../../dashboard/text/i18n.ts";
 // What the operator's pages need of the gateway.
 
 /** The dependencies of all pages under `/operator`, with those of the operations that pages call. */
-export interface OperatorDeps extends PageDeps, Omit<OperationDeps, "kv" | "clock"> {
+export interface OperatorDeps extends PageDeps, Omit<OperationDeps, "kv" | "clock" | "operators"> {
   readonly topup: TopupSettings;
   /** Seals the secrets of second factors. */
   readonly masterKeys: MasterKeys;

@@ -7,6 +7,7 @@
  * - Out: HTML, decided notices and approvals with their audit lines.
  * - Never: lets an operator decide their own request, or credits a likely order without a decision.
  */
+import { findApprovers } from "../../../../kv/people/operators/approval_mails.ts";
 import { Hono } from "hono";
 import { normaliseEmail } from "../../../../core/people/accounts/email_address.ts";
 import { parseId } from "../../../../core/lib/ids/ids.ts";
@@ -18,7 +19,7 @@ import {
 } from "../../../../core/trade/bank/bank_notice.ts";
 import { foldVietnamese, parseOrderCode } from "../../../../core/trade/bank/order_code.ts";
 import { findAccountByEmail } from "../../../../kv/people/accounts/accounts.ts";
-import { findApprovers, requestApproval } from "../../../../kv/services/operations/approvals.ts";
+import { requestApproval } from "../../../../kv/services/operations/approvals.ts";
 import {
   assignBankNotice,
   type AssignTarget,

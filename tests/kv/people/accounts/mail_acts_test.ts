@@ -14,6 +14,8 @@ import { newMasterKey, readMasterKeys } from "../../../../core/people/api_keys/s
 import { mailReachedLimits } from "../../../../kv/services/calls/limit_mails.ts";
 import type { RefusedCall } from "../../../../kv/services/calls/refused_calls.ts";
 import { requestApproval } from "../../../../kv/services/operations/approvals.ts";
+import type { CampaignTerms } from "../../../../core/trade/credits/campaign.ts";
+import { makeCampaign } from "../../../../kv/money/credits/campaigns.ts";
 import type { KeyValueStore } from "../../../../kv/engine/store/key_value_store.ts";
 import { faultyKv, StoreFault } from "../../../support/stores/faulty_kv.ts";
 import { campaign, creditStartMs, customer, give } from "../../../support/worlds/credit_world.ts";
@@ -166,4 +168,26 @@ Deno.test("an approval is mailed to those who may give it, in the commit of the 
   assert((await requestApproval(kv, act, context)).ok);
   assert((await requestApproval(kv, act, context)).ok, "the form is sent again");
   assertEquals(await kindsOf(kv), [["approval_waiting", second.email]]);
+});
+
+Deno.test("a campaign that waits for a second operator is mailed to the others, one that does not is not", async () => {
+  using kv = await Deno.openKv(":memory:");
+  const world = topupWorld(kv);
+  const first = await operator(world, "first");
+  const second = await createAccount(kv, { nowMs: 0, email: "second@staff.example" });
+  const terms: CampaignTerms = {
+    kind: "voucher",
+    name: "Launch",
+    gift: { kind: "amount", amountMicroVnd: fromVnd(20_000) },
+    budgetMicroVnd: fromVnd(100_000),
+    startsAtMs: creditStartMs,
+    perAccount: 1,
+  };
+  const act = { operator: first, nowMs: world.nowMs, approvers: [second] };
+  await makeCampaign(kv, terms, { ...act, limitMicroVnd: fromVnd(100_000) });
+  assertEquals(await kindsOf(kv), []);
+  await makeCampaign(kv, terms, { ...act, limitMicroVnd: fromVnd(100_000) });
+  const [job, ...more] = await queued(kv);
+  assert(job?.kind === "approval_waiting" && more.length === 0);
+  assertEquals([job.to, job.approvalId, job.reason], [second.email, undefined, "Launch"]);
 });

@@ -8,6 +8,9 @@ import {
 import { commandLine } from "../../../../kv/people/audit/operator_audit.ts";
 import { setMaintenance } from "../../../../kv/people/operators/switches.ts";
 import { listReceipts } from "../../../../kv/money/receipts/receipts.ts";
+import { changeEmail } from "../../../../kv/people/accounts/account_credentials.ts";
+import { mailQueue } from "../../../../kv/engine/outbox/outbox.ts";
+import { outboxQueuePrefix } from "../../../../kv/engine/schema/keys.ts";
 import { assert, assertEquals } from "../../../support/assert.ts";
 import { block } from "../../../support/worlds/blocked_account.ts";
 import { openTestGateway } from "../../../support/gateways/gateway_in_process.ts";
@@ -152,6 +155,39 @@ Deno.test("every refused call of a known key can be read by its id, as the clien
       assertEquals([figures.limitName, figures.limitMicroVnd], ["dailyLimit", 1n]);
     }
   }
+});
+
+Deno.test("a key that meets its limit of a day leads to one mail, after its calls were answered", async () => {
+  await using test = await openTestGateway();
+  const { kv, assembled: { gateway } } = test;
+  const { key, accountId } = await test.customer(1_000, { dailyLimitMicroVnd: 1n });
+  const owner = parseId("account", accountId);
+  assert(owner !== undefined);
+  await changeEmail(kv, owner, { from: undefined, to: "ann@example.com" });
+  const queued = async () => {
+    const rows = kv.list<{ payload: unknown }>({ prefix: outboxQueuePrefix(mailQueue.name) });
+    return await Array.fromAsync(rows, ({ value }) => mailQueue.parse(value.payload));
+  };
+  for (let call = 0; call < 3; call++) {
+    const response = await test.fetch(
+      new Request("http://gateway.example/v1/chat/completions", {
+        method: "POST",
+        headers: { "x-api-key": key, "content-type": "application/json" },
+        body: JSON.stringify({
+          model: "general-01",
+          max_tokens: 9,
+          messages: [{ role: "user", content: prompt }],
+        }),
+      }),
+    );
+    await response.body?.cancel();
+    assertEquals(response.status, 402);
+    assertEquals(await queued(), [], "no call waits for a mail");
+  }
+  await gateway.refusedCalls.close();
+  const [mail, ...more] = await queued();
+  assert(mail?.kind === "limit_reached" && more.length === 0, Deno.inspect([mail, ...more]));
+  assertEquals([mail.to, mail.window, mail.limit], ["ann@example.com", "day", 1n]);
 });
 
 Deno.test("a call with a receipt, and one with an unknown key, have no row of a refusal", async () => {

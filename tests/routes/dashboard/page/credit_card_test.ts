@@ -20,6 +20,7 @@ async function creditPages() {
   const clock = { nowMs: () => at.nowMs, monotonicMs: () => at.nowMs };
   const wallet = await openWalletEngine(kv, { clock });
   const deps: WalletDeps = {
+    hintMail: () => {},
     kv,
     clock,
     baseUrl: "https://gateway.example",

@@ -40,6 +40,7 @@ async function walleted(
   const clock = { nowMs: () => world.nowMs, monotonicMs: () => world.nowMs };
   const wallet = await openWalletEngine(kv, { clock });
   const deps: WalletDeps = {
+    hintMail: () => {},
     kv,
     clock,
     baseUrl: "https://gateway.example",
