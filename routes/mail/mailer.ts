@@ -7,6 +7,7 @@
  * - Never: composes the text of a mail: `core/people/mail/` does.
  */
 import {
+  type Mail,
   type Mailer,
   MailFailure,
   mailStepMs,
@@ -97,6 +98,11 @@ function failureOf(cause: unknown): MailFailure {
   return new MailFailure(name, "Cannot send a mail: the mail server refused it", { cause });
 }
 
+/** Writes the `Message-ID`: the id of a mail names rows with colons, which RFC 5322 does not allow there. */
+function messageIdOf({ id }: Pick<Mail, "id">, domain: string): string {
+  return `<${id.replaceAll(/[^\w.-]/g, "-")}@${domain}>`;
+}
+
 /**
  * Creates a mailer that opens one connection per mail: mails are rare, and idle connections break.
  */
@@ -128,7 +134,7 @@ function createSmtpMailer({ settings, from }: SmtpMailerOptions): Mailer {
           subject: mail.subject,
           text: mail.text,
           html: mail.html,
-          messageId: `<${mail.id}@${domain}>`,
+          messageId: messageIdOf(mail, domain),
           headers: { "auto-submitted": "auto-generated", ...switchOffHeaders(mail) },
         });
       } catch (error) {

@@ -63,6 +63,7 @@ smtpTest(
     const operation = kv.atomic();
     addMail(operation, { ...job, kind: "low_balance", balanceMicroVnd: 1n }, {
       nowMs: time.nowMs(),
+      id: "low:1",
     });
     addMail(operation, { ...job, kind: "password_changed" }, { nowMs: time.nowMs() });
     await operation.commit();
@@ -78,6 +79,7 @@ smtpTest(
     );
     assert(/^List-Unsubscribe-Post: List-Unsubscribe=One-Click/m.test(low!), low);
     assert(!/^List-Unsubscribe/m.test(changed!), changed);
+    assert(/^Message-ID: ?<low-1@gw\.example>/m.test(low!), "an id as RFC 5322 has it");
   },
 );
 
