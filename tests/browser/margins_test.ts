@@ -13,10 +13,17 @@ const looks: readonly Look[] = [
 const folder = new URL("../../screenshots/", import.meta.url);
 
 const words = {
-  en: { customer: "Customer", sheet: "Provider sheet", last: "Last month", show: "Show" },
+  en: {
+    customer: "Customer",
+    sheet: "Provider sheet",
+    preview: "Preview",
+    last: "Last month",
+    show: "Show",
+  },
   vi: {
     customer: "Khách hàng",
     sheet: "Bảng đối chiếu nhà cung cấp",
+    preview: "Xem trước",
     last: "Tháng trước",
     show: "Xem",
   },
@@ -41,6 +48,13 @@ for (const look of looks) {
       // The output of premium-1 is sold below its cost.
       const warning = page.locator("ul.lines li").filter({ hasText: "premium-1" });
       assert((await warning.first().textContent())?.includes("output"));
+      await warning.first().getByRole("link").click();
+      await page.locator('[name="price.vndPerMtok"]').fill("11000");
+      await page.getByRole("button", { name: t.preview }).first().click();
+      await page.locator('[name="reason"]').waitFor();
+      assertEquals(await problemsOf(page, "price-effect"), []);
+      await picture("price-effect");
+      await page.goto(`${site.address}/operator/margins`);
       await page.locator("main").getByRole("link", { name: t.customer, exact: true }).click();
       await page.locator("td a", { hasText: "minh.tran@example.com" }).waitFor();
 

@@ -24,7 +24,7 @@ import {
 import type { Campaign } from "../../../core/trade/credits/campaign.ts";
 import { newId } from "../../../core/lib/ids/ids.ts";
 import { topUp } from "./money_world.ts";
-import { costedCatalog, makeCostedCalls } from "./costed_calls.ts";
+import { costedCatalog, costedFile, makeCostedCalls } from "./costed_calls.ts";
 import { refuse } from "./refused_calls.ts";
 import { campaign, creditStartMs, give } from "./credit_world.ts";
 import { codeFor, secretOn } from "./operator_world.ts";
@@ -108,7 +108,7 @@ export async function openTopupSite(
         mountPage(operatorPages, {
           ...deps,
           catalog: { current: deps.catalog, refused: undefined, head: undefined },
-          editing: testEditing(deps.kv, deps.clock),
+          editing: testEditing(deps.kv, deps.clock, costedFile()),
           intake,
           control,
           routes,

@@ -34,6 +34,7 @@ const effectTexts = defineTexts({
     was: "As it was",
     would: "With this change",
     revenue: "Revenue",
+    profit: "Margin",
     noCalls: "No calls in the last 7 days, as far as they were summed.",
     calls: (count: string) => `${count} answered calls, before refunds.`,
     notFromSums:
@@ -59,6 +60,7 @@ const effectTexts = defineTexts({
     was: "Thực tế",
     would: "Theo thay đổi này",
     revenue: "Doanh thu",
+    profit: "Lợi nhuận",
     noCalls: "Không có lượt gọi trong 7 ngày qua, theo các tổng đã ghi.",
     calls: (count) => `${count} lượt gọi có trả lời, chưa trừ hoàn tiền.`,
     notFromSums:
@@ -152,7 +154,7 @@ function WeekTable({ week, label, locale }: { week: WeekEffect; label: string; l
   const rows: readonly WeekRow[] = [
     { label: t.revenue, valueOf: (sum) => sum.revenueMicroVnd },
     { label: t.cost, valueOf: (sum) => sum.costMicroVnd },
-    { label: t.margin, valueOf: (sum) => sum.marginMicroVnd },
+    { label: t.profit, valueOf: (sum) => sum.marginMicroVnd },
   ];
   const cell = (sum: WeekSum | undefined) => ({ valueOf }: WeekRow) => {
     const value = sum && valueOf(sum);
