@@ -271,6 +271,24 @@ export async function updateAccount(
   });
 }
 
+/** Switches a kind of mail off, beside those that are off; does nothing if the account is gone or has it off. */
+export async function switchMailOff(
+  kv: KeyValueStore,
+  accountId: AccountId,
+  kind: MailKind,
+): Promise<void> {
+  await writeAccount<void>(async () => {
+    const entry = await kv.get<Account>(accountKey(accountId));
+    const account = entry.value;
+    if (account === null || account.deletedAtMs !== undefined || !wantsMail(account, kind)) {
+      return { done: undefined };
+    }
+    const changed: Account = { ...account, mailsOff: [...account.mailsOff ?? [], kind] };
+    const { ok } = await kv.atomic().check(entry).set(entry.key, changed).commit();
+    return ok ? { done: undefined } : "again";
+  });
+}
+
 function withoutUndefined(account: { [F in keyof Account]: Account[F] | undefined }): Account {
   invariant(account.id !== undefined && account.createdAtMs !== undefined, "An account has an id");
   const entries = Object.entries(account).filter(([, value]) => value !== undefined);

@@ -12,7 +12,11 @@ import {
   type SwitchOff,
   switchOffPath,
 } from "../../../../core/people/mail/switch_off.ts";
-import { getAccount, updateAccount, wantsMail } from "../../../../kv/people/accounts/accounts.ts";
+import {
+  switchMailOff,
+  updateAccount,
+  wantsMail,
+} from "../../../../kv/people/accounts/accounts.ts";
 import { unsubscribe } from "../../../../kv/people/operators/status_subscribers.ts";
 import { countTryByAddress, rateRules } from "../../../auth/sign_in_budgets.ts";
 import { Card, CheckboxField, Notice, PostForm, SubmitButton } from "../../components/mod.ts";
@@ -141,15 +145,7 @@ async function switchOff(c: Context<DashboardEnv>, deps: DashboardDeps) {
   if (what === undefined || !tries.allowed) return await deadLinkPage(c);
   const { subject, mailKind } = what;
   if (subject.kind === "subscriber") await unsubscribe(kv, subject.addressHash);
-  else {
-    const account = await getAccount(kv, subject.accountId);
-    if (
-      account !== undefined && account.deletedAtMs === undefined && wantsMail(account, mailKind)
-    ) {
-      const mailsOff = [...account.mailsOff ?? [], mailKind];
-      await updateAccount(kv, account.id, { mailsOff });
-    }
-  }
+  else await switchMailOff(kv, subject.accountId, mailKind);
   const way = subject.kind === "subscriber"
     ? { href: "/incident-mails", text: t.mailsSubscribeAgain }
     : { href: "/account#mails", text: t.mailsInAccount };

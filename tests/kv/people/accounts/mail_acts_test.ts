@@ -7,7 +7,12 @@ import { type MailJob, mailJobSchema } from "../../../../core/people/mail/mail.t
 import { outboxQueuePrefix } from "../../../../kv/engine/schema/keys.ts";
 import { mailQueue } from "../../../../kv/engine/outbox/outbox.ts";
 import { noticeExpiringCredit } from "../../../../kv/money/credits/credit_notices.ts";
-import { createAccount, updateAccount } from "../../../../kv/people/accounts/accounts.ts";
+import {
+  createAccount,
+  getAccount,
+  switchMailOff,
+  updateAccount,
+} from "../../../../kv/people/accounts/accounts.ts";
 import { forgetPlaces, rememberPlaces } from "../../../../kv/people/accounts/sessions.ts";
 import { createApiKey } from "../../../../kv/people/api_keys/api_key_changes.ts";
 import { newMasterKey, readMasterKeys } from "../../../../core/people/api_keys/seal.ts";
@@ -190,4 +195,12 @@ Deno.test("a campaign that waits for a second operator is mailed to the others, 
   const [job, ...more] = await queued(kv);
   assert(job?.kind === "approval_waiting" && more.length === 0);
   assertEquals([job.to, job.approvalId, job.reason], [second.email, undefined, "Launch"]);
+});
+
+Deno.test("kinds that are switched off at the same moment are all off, each once", async () => {
+  using kv = await Deno.openKv(":memory:");
+  const { id } = await createAccount(kv, { nowMs: 0, email: "ann@example.com" });
+  const kinds = ["low_balance", "topup_credited", "low_balance"] as const;
+  await Promise.all(kinds.map((kind) => switchMailOff(kv, id, kind)));
+  assertEquals((await getAccount(kv, id))?.mailsOff?.toSorted(), ["low_balance", "topup_credited"]);
 });
