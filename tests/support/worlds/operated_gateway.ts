@@ -8,7 +8,11 @@ import {
 import { openSession } from "../../../kv/people/accounts/sessions.ts";
 import { createApp } from "../../../routes/server/listen/app.ts";
 import { openCustomerApp } from "../../../routes/server/assembly/customer_app.ts";
-import { openTestGateway, type TestGateway } from "../gateways/gateway_in_process.ts";
+import {
+  openTestGateway,
+  type TestGateway,
+  type TestGatewayOptions,
+} from "../gateways/gateway_in_process.ts";
 
 /** The operator's address. */
 export const operatorEmail = "van.hanh@example.com";
@@ -40,8 +44,11 @@ async function operatorSession({ kv, assembled: { gateway: { clock } } }: TestGa
   return token;
 }
 
-export async function openOperatedGateway(): Promise<OperatedGateway> {
-  const gateway = await openTestGateway({ env: { GATEWAY_OPERATORS: operatorEmail } });
+/** Opens it, with the catalogue of a fresh install or another. */
+export async function openOperatedGateway(
+  options: Pick<TestGatewayOptions, "file"> = {},
+): Promise<OperatedGateway> {
+  const gateway = await openTestGateway({ ...options, env: { GATEWAY_OPERATORS: operatorEmail } });
   const ready = Promise.withResolvers<ReturnType<typeof createApp>>();
   const server = Deno.serve(
     { port: 0, hostname: "127.0.0.1", onListen: () => {} },
