@@ -4,6 +4,7 @@ import { assertEquals } from "../support/assert.ts";
 import { browserTest } from "../support/browser/chromium.ts";
 import { type Look, openWindow, problemsOf } from "../support/browser/page_soundness.ts";
 import { openOperatedGateway } from "../support/worlds/operated_gateway.ts";
+import { storedKeyCatalogue } from "../support/worlds/stored_key_world.ts";
 
 const looks: readonly Look[] = [
   { locale: "en", theme: "light", width: 1440 },
@@ -34,25 +35,10 @@ function openProvider() {
   });
   return {
     keys,
-    baseUrl: `http://127.0.0.1:${server.addr.port}/v1`,
+    port: server.addr.port,
     [Symbol.asyncDispose]: () => server.shutdown(),
   };
 }
-
-/** What the gateway begins with: a real provider, since a sandbox takes none. */
-const firstCatalogue = (baseUrl: string) => ({
-  defaultModel: "talk",
-  providers: { vendor: { kind: "http", baseUrl, apiKeyVault: "acme-main" } },
-  models: [{
-    id: "talk",
-    kind: "chat",
-    family: "test",
-    price: { unit: "token", vndPerMtok: 1_000 },
-    contextWindow: 100_000,
-    maxOutputTokens: 1_000,
-    routes: [{ provider: "vendor", style: "chat", model: "vendor-9" }],
-  }],
-});
 
 /** Fills fields by their names. */
 async function fill(page: Page, fields: Readonly<Record<string, string>>): Promise<void> {
@@ -85,7 +71,8 @@ for (const look of looks) {
     async (browser) => {
       await using provider = openProvider();
       await using world = await openOperatedGateway({
-        file: () => firstCatalogue(provider.baseUrl),
+        // A real provider, since a sandbox takes none.
+        file: () => storedKeyCatalogue(provider.port, "acme-main"),
       });
       const { address, gateway } = world;
       const context = await openWindow(browser, look, address, world.operatorToken);
@@ -101,7 +88,7 @@ for (const look of looks) {
       await page.waitForURL(/done=switched/);
 
       await page.goto(`${address}/operator/catalogue/provider`);
-      await fill(page, { newName: "acme", baseUrl: provider.baseUrl });
+      await fill(page, { newName: "acme", baseUrl: `http://127.0.0.1:${provider.port}/v1` });
       await choose(page, { keySource: "acme-main" });
       await see("provider");
       await applies(page, see, "provider");

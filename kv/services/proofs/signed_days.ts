@@ -29,7 +29,8 @@ import {
   proofHeadKey,
 } from "../../engine/schema/keys.ts";
 import type { KeyValueStore } from "../../engine/store/key_value_store.ts";
-import { readAhead, wholeKind } from "../../engine/store/read_ahead.ts";
+import { deleteRows } from "../../engine/store/delete_rows.ts";
+import { wholeKind } from "../../engine/store/read_ahead.ts";
 import {
   decodeReceiptPage,
   endOfPageBucket,
@@ -52,9 +53,6 @@ const balancesKeptDays = 40;
 
 /** Chunks whose roots are in one row: 400 lines of some 95 characters are below the 64 KiB of a value. */
 const chunksPerPage = 400;
-
-/** Rows that are deleted in one commit. */
-const deletesPerCommit = 500;
 
 /** SHA-256 of this process. */
 export const hash: Hash = (bytes) => createHash("sha256").update(bytes).digest();
@@ -250,17 +248,9 @@ function isEndOfMonth(day: string): boolean {
 
 async function forgetOldBalances(kv: KeyValueStore, nowMs: number): Promise<void> {
   const before = vietnamDay(nowMs - balancesKeptDays * dayMs);
-  let keys: Deno.KvKey[] = [];
-  const flush = async () => {
-    const op = kv.atomic();
-    for (const key of keys) op.delete(key);
-    keys = [];
-    await op.commit();
-  };
-  for await (const { key } of readAhead(kv, proofBalancesBefore(before))) {
-    if (isEndOfMonth(dayOfProofBalances(key))) continue;
-    keys.push(key);
-    if (keys.length >= deletesPerCommit) await flush();
-  }
-  if (keys.length > 0) await flush();
+  await deleteRows(
+    kv,
+    proofBalancesBefore(before),
+    ({ key }) => !isEndOfMonth(dayOfProofBalances(key)),
+  );
 }

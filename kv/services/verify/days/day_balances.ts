@@ -11,14 +11,12 @@ import {
   dayBalancesPrefix,
 } from "../../../engine/schema/keys.ts";
 import type { KeyValueStore } from "../../../engine/store/key_value_store.ts";
+import { deleteRows } from "../../../engine/store/delete_rows.ts";
 import { readAhead } from "../../../engine/store/read_ahead.ts";
 import type { SealedBalances } from "./checkpoint_chain.ts";
 
 /** Most characters of a page: below the 64 KiB of a value in every encoding. */
 const maxPageChars = 30_000;
-
-/** Old pages deleted in one commit. */
-const deletesPerCommit = 500;
 
 /** What an account has at the end of a day: Σ credits − Σ debits − Σ charges. */
 export interface DayBalance {
@@ -131,16 +129,5 @@ export async function deleteBalancesBefore(
   day: string,
   balanceKeys: BalanceKeys = dayBalanceKeys,
 ): Promise<void> {
-  let keys: Deno.KvKey[] = [];
-  const flush = async () => {
-    const op = kv.atomic();
-    for (const key of keys) op.delete(key);
-    keys = [];
-    await op.commit();
-  };
-  for await (const { key } of readAhead(kv, balanceKeys.before(day))) {
-    keys.push(key);
-    if (keys.length >= deletesPerCommit) await flush();
-  }
-  if (keys.length > 0) await flush();
+  await deleteRows(kv, balanceKeys.before(day));
 }
