@@ -1,4 +1,4 @@
-import type { Json, JsonObject } from "../../../core/lib/json/json.ts";
+import { isJsonObject, type Json, type JsonObject } from "../../../core/lib/json/json.ts";
 import { type AnswerPart, type SandboxAnswer, stableId } from "../base/compose.ts";
 import { objects, type SandboxRequest } from "../base/request.ts";
 import type { StreamEvent } from "../base/reply.ts";
@@ -24,6 +24,13 @@ export function responsesAnswer(
   };
 }
 
+/** Whether an item is a message of the user in a form that a vendor takes. */
+function isUserMessage({ role, id, content }: JsonObject): boolean {
+  const isContent = typeof content === "string" ||
+    (Array.isArray(content) && content.every((part) => isJsonObject(part)));
+  return role === "user" && isContent && (id === undefined || typeof id === "string");
+}
+
 /** Writes a compacted conversation: the user's messages, and the answer as its sealed summary. */
 export function compactedAnswer(
   request: SandboxRequest,
@@ -38,7 +45,7 @@ export function compactedAnswer(
     object: "response.compaction",
     created_at: createdSeconds,
     output: [
-      ...items.filter((item) => item["role"] === "user")
+      ...items.filter(isUserMessage)
         .map((item) => ({ ...item, type: "message", status: "completed" })),
       {
         id: `cmp_${id}`,

@@ -168,7 +168,11 @@ async function suggest() {
     const url = `${searchField.dataset.suggestions}?q=${encodeURIComponent(query)}`;
     const answer = await fetch(url, { signal, redirect: "error" });
     if (!answer.ok) return showSuggestions(false);
-    palette.innerHTML = await answer.text();
+    const text = await answer.text();
+    const chosen = options().find((one) => one.getAttribute("aria-selected") === "true")?.href;
+    palette.innerHTML = text;
+    // What was chosen stays chosen, if it is found again.
+    select(options().find(({ href }) => chosen !== undefined && href === chosen));
     showSuggestions(document.activeElement === searchField);
   } catch {
     // A newer search has replaced this one, or the page of the search will say what is wrong.
