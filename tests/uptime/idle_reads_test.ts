@@ -142,6 +142,9 @@ Deno.test(
   },
 );
 
+/** A third of what an idle gateway that polls would make in {@linkcode watchMs}. */
+const maxIdleTransactions = 40;
+
 const programs = await postgresPrograms();
 
 Deno.test({
@@ -166,7 +169,8 @@ Deno.test({
     const before = await count();
     await sleep(watchMs);
     const transactions = await count() - before;
-    assert(transactions <= 30, `${transactions} transactions`);
+    // Usually 23 to 28; the statistics of sessions that ended before may arrive in this minute, too.
+    assert(transactions <= maxIdleTransactions, `${transactions} transactions`);
     assertEquals(await idle.end("SIGTERM"), 0);
   },
 });
