@@ -2,8 +2,8 @@
  * Answers what calls that were made already would have earned and cost at other prices, from their sums alone.
  *
  * Sums have tokens by kind and units, but not which prompts were long, which tier a call had, or which fees of tools it
- * paid. So a sum is not priced anew: what differs between the two prices is added to what was charged. At the unchanged
- * price that is exactly what was charged, and what the rates do not explain stays in it, as a part that is named.
+ * paid. So nothing is computed from scratch: the difference between the two prices is added to what was charged. With an
+ * unchanged price the result is exactly what was charged; the part that the rates do not explain is kept and named.
  */
 import { applyPrice, type CataloguePrice, tokensPerRate } from "./price.ts";
 import { costInMicroVnd, costOfUnitsAt, type ProviderUnits, type RateCard } from "./rate_card.ts";

@@ -17,6 +17,8 @@ import {
 import type { Clock } from "../../core/lib/time/clock.ts";
 import { vietnamDay } from "../../core/lib/time/vietnam_time.ts";
 import type { RefusedCall } from "../../kv/services/calls/refused_calls.ts";
+import type { Receipt } from "../../core/billing/usage/receipt.ts";
+import { readReceipt } from "../../kv/money/receipts/receipts.ts";
 import { readRefundsOf } from "../../kv/money/ledger/refunds.ts";
 import type { KeyValueStore } from "../../kv/engine/store/key_value_store.ts";
 import { type RowBounds, rowLimit, wrongParameter } from "../http/query.ts";
@@ -52,6 +54,36 @@ export function keyAskedFor(c: Context<Env>, { key }: Principal): string | undef
   if (key.readsOnlyOwnCalls !== true) return asked;
   if (asked === undefined || asked === key.id) return key.id;
   throw new GatewayError("permission_denied", "This key may read only its own calls");
+}
+
+/**
+ * Reads the receipt that the path names, if the key may read it: that of another account does not exist for it.
+ *
+ * @throws {GatewayError} `not_found`
+ */
+export async function ownReceipt(
+  c: Context<Env>,
+  { accountId, key: { id, readsOnlyOwnCalls } }: Principal,
+  kv: KeyValueStore,
+): Promise<Receipt> {
+  const requestId = parseId("request", c.req.param("id") ?? "");
+  const receipt = requestId === undefined ? undefined : await readReceipt(kv, requestId);
+  const isHidden = readsOnlyOwnCalls === true && receipt?.keyId !== id;
+  if (receipt?.accountId !== accountId || isHidden) {
+    throw new GatewayError("not_found", "There is no such receipt");
+  }
+  return receipt;
+}
+
+/**
+ * Refuses a key that reads only its own calls what the account has.
+ *
+ * @throws {GatewayError} `permission_denied`
+ */
+export function requireBalanceRight({ key }: Principal): void {
+  if (key.readsOnlyOwnCalls === true) {
+    throw new GatewayError("permission_denied", "This key may not read the balance");
+  }
 }
 
 /**

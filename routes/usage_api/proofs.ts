@@ -4,7 +4,6 @@
  */
 import type { Context } from "hono";
 import { GatewayError } from "../../core/lib/errors/errors.ts";
-import { parseId } from "../../core/lib/ids/ids.ts";
 import { fieldsJson } from "../../core/lib/json/fields.ts";
 import type { JsonObject } from "../../core/lib/json/json.ts";
 import {
@@ -17,16 +16,13 @@ import {
   objectField,
   text,
 } from "../../core/lib/json/schemas.ts";
-import { dayMs } from "../../core/lib/time/durations.ts";
-import { vietnamDay, vietnamDayStartMs } from "../../core/lib/time/vietnam_time.ts";
 import type { Inclusion, KeySet, SignedDay } from "../../core/trade/proofs/check_proof.ts";
 import type { KeyValueStore } from "../../kv/engine/store/key_value_store.ts";
-import { readReceipt } from "../../kv/money/receipts/receipts.ts";
 import { readKeySet } from "../../kv/services/proofs/proof_keys.ts";
 import type { FoundProof, NoProof } from "../../kv/services/proofs/read_proofs.ts";
 import type { SignedDayRow } from "../../kv/services/proofs/signed_days.ts";
 import { type RowBounds, rowLimit, wrongParameter } from "../http/query.ts";
-import type { Answer, Env } from "./calls.ts";
+import { type Answer, type Env, ownReceipt, requireBalanceRight } from "./calls.ts";
 import { parseDay, shiftDay } from "./range.ts";
 
 /** Signed days on one page of the list: a year and its day more fit. */
@@ -119,13 +115,8 @@ export const keySetFields: readonly DescribedField<KeySet>[] = [
 
 /** Answers with the proof of a receipt. */
 export function receiptProofAnswer(kv: KeyValueStore): Answer {
-  return async (c, { accountId, key: { id, readsOnlyOwnCalls } }) => {
-    const requestId = parseId("request", c.req.param("id") ?? "");
-    const receipt = requestId === undefined ? undefined : await readReceipt(kv, requestId);
-    const isHidden = readsOnlyOwnCalls === true && receipt?.keyId !== id;
-    if (requestId === undefined || receipt?.accountId !== accountId || isHidden) {
-      throw new GatewayError("not_found", "There is no such receipt");
-    }
+  return async (c, principal) => {
+    const { requestId } = await ownReceipt(c, principal, kv);
     const { proveReceipt } = await loadProofs();
     return fieldsJson(receiptProofFields, proofOf(await proveReceipt(kv, requestId)));
   };
@@ -139,10 +130,9 @@ function lastDayOf(month: string): string | undefined {
 
 /** Answers with the proofs of what an account had before a month and at its end. */
 export function statementProofAnswer(kv: KeyValueStore): Answer {
-  return async (c, { accountId, key }) => {
-    if (key.readsOnlyOwnCalls === true) {
-      throw new GatewayError("permission_denied", "This key may not read the balance");
-    }
+  return async (c, principal) => {
+    requireBalanceRight(principal);
+    const { accountId } = principal;
     const month = c.req.param("month") ?? "";
     const lastDay = lastDayOf(month);
     if (lastDay === undefined) throw wrongParameter("month", "must be a month such as 2026-11");
@@ -152,7 +142,7 @@ export function statementProofAnswer(kv: KeyValueStore): Answer {
       throw new GatewayError("not_found", noProofs.not_signed);
     }
     const [opening, closing] = await Promise.all([
-      proveBalance(kv, accountId, vietnamDay(vietnamDayStartMs(`${month}-01`) - dayMs)),
+      proveBalance(kv, accountId, shiftDay(`${month}-01`, -1)),
       proveBalance(kv, accountId, newest.day),
     ]);
     return fieldsJson(statementProofFields, {

@@ -10,7 +10,7 @@
 import { type Context, Hono } from "hono";
 import type { Clock } from "../../core/lib/time/clock.ts";
 import { GatewayError } from "../../core/lib/errors/errors.ts";
-import { newId, parseId } from "../../core/lib/ids/ids.ts";
+import { newId } from "../../core/lib/ids/ids.ts";
 import { fieldsJson } from "../../core/lib/json/fields.ts";
 import type { JsonObject } from "../../core/lib/json/json.ts";
 import {
@@ -28,7 +28,6 @@ import { formatVnd } from "../../core/billing/money/micro_vnd.ts";
 import { vietnamDay } from "../../core/lib/time/vietnam_time.ts";
 import { getApiKey } from "../../kv/people/api_keys/api_keys.ts";
 import type { KeyDirectory } from "../../kv/people/api_keys/key_directory.ts";
-import { readReceipt } from "../../kv/money/receipts/receipts.ts";
 import { readRefundsOf } from "../../kv/money/ledger/refunds.ts";
 import type { WalletEngine } from "../../kv/money/wallet/mod.ts";
 import { readUsage, type Usage, type UsageRow } from "../../kv/money/ledger/usage.ts";
@@ -42,6 +41,8 @@ import {
   type Env,
   firstDay,
   keyAskedFor,
+  ownReceipt,
+  requireBalanceRight,
 } from "./calls.ts";
 import { authenticate } from "../http/authenticate.ts";
 import { withCommonHeaders } from "../http/own_headers.ts";
@@ -184,15 +185,9 @@ function receiptListAnswer({ kv, clock }: UsageApiDeps): Answer {
 }
 
 function receiptAnswer({ kv }: UsageApiDeps): Answer {
-  return async (c, { accountId, key: { id, readsOnlyOwnCalls } }) => {
-    const requestId = parseId("request", c.req.param("id") ?? "");
-    const receipt = requestId === undefined ? undefined : await readReceipt(kv, requestId);
-    const isHidden = readsOnlyOwnCalls === true && receipt?.keyId !== id;
-    // The receipt of another account does not exist for this key.
-    if (receipt?.accountId !== accountId || isHidden) {
-      throw new GatewayError("not_found", "There is no such receipt");
-    }
-    const key = await getApiKey(kv, accountId, receipt.keyId);
+  return async (c, principal) => {
+    const receipt = await ownReceipt(c, principal, kv);
+    const key = await getApiKey(kv, principal.accountId, receipt.keyId);
     const refund = (await readRefundsOf(kv, [receipt])).get(receipt.requestId);
     return receiptJson({ receipt, refund, keyName: key?.name ?? null });
   };
@@ -217,34 +212,34 @@ export const balanceFields: readonly DescribedField<Balance>[] = [
 ];
 
 function balanceAnswer({ wallet }: UsageApiDeps): Answer {
-  return async (_, { accountId, key }) => {
-    if (key.readsOnlyOwnCalls === true) {
-      throw new GatewayError("permission_denied", "This key may not read the balance");
-    }
-    return fieldsJson(balanceFields, await wallet.balance(accountId));
+  return async (_, principal) => {
+    requireBalanceRight(principal);
+    return fieldsJson(balanceFields, await wallet.balance(principal.accountId));
   };
 }
 
-/** Where everybody reads the signed days, and the keys that signed them. */
-const signedDaysPath = "/v1/proofs/days";
-const proofKeysPath = "/.well-known/gateway-proof-keys.json";
+/** Makes the body of an answer for everybody. */
+type PublicAnswer = (c: Context<Env>) => Promise<JsonObject>;
 
 /** How long caches may keep what everybody reads: a day is signed once in a night. */
 const publicCache = "public, max-age=60";
 
 /** Builds the JSON API of usage. Mount it at `/`. */
 export function createUsageApi(deps: UsageApiDeps): Hono<Env> {
-  const handle = (answer: Answer) => async (c: Context<Env>) => {
+  const publish = (answer: PublicAnswer, cacheControl: string) => async (c: Context<Env>) => {
     const requestId = newId("request", deps.clock.nowMs());
     try {
-      const address = c.env?.clientAddress ?? "127.0.0.1";
-      const principal = await authenticate(c.req.raw.headers, deps.directory, address);
-      const json = c.json(await answer(c, principal), 200, { "cache-control": "no-store" });
+      const json = c.json(await answer(c), 200, { "cache-control": cacheControl });
       return withCommonHeaders(json, requestId);
     } catch (error) {
       return errorResponse(error, "chat", requestId);
     }
   };
+  const handle = (answer: Answer) =>
+    publish(async (c) => {
+      const address = c.env?.clientAddress ?? "127.0.0.1";
+      return await answer(c, await authenticate(c.req.raw.headers, deps.directory, address));
+    }, "no-store");
   const notAllowed = () => {
     const error = new GatewayError("method_not_allowed", "Use GET on this path");
     const response = errorResponse(error, "chat", newId("request", deps.clock.nowMs()));
@@ -263,18 +258,12 @@ export function createUsageApi(deps: UsageApiDeps): Hono<Env> {
   ];
   const app = new Hono<Env>();
   for (const [path, answer] of answers) app.get(path, handle(answer)).all(path, notAllowed);
-  const publish = (answer: (c: Context<Env>) => Promise<JsonObject>) => async (c: Context<Env>) => {
-    const requestId = newId("request", deps.clock.nowMs());
-    try {
-      const json = c.json(await answer(c), 200, { "cache-control": publicCache });
-      return withCommonHeaders(json, requestId);
-    } catch (error) {
-      return errorResponse(error, "chat", requestId);
-    }
-  };
-  app.get(signedDaysPath, publish((c) => signedDaysAnswer(deps.kv, c)))
-    .all(signedDaysPath, notAllowed)
-    .get(proofKeysPath, publish(() => proofKeysAnswer(deps.kv)))
-    .all(proofKeysPath, notAllowed);
+  const published: readonly (readonly [string, PublicAnswer])[] = [
+    ["/v1/proofs/days", (c) => signedDaysAnswer(deps.kv, c)],
+    ["/.well-known/gateway-proof-keys.json", () => proofKeysAnswer(deps.kv)],
+  ];
+  for (const [path, answer] of published) {
+    app.get(path, publish(answer, publicCache)).all(path, notAllowed);
+  }
   return app;
 }

@@ -185,7 +185,7 @@ export type SharedState =
 export interface WantedToken {
   readonly provider: string;
   readonly at: number;
-  /** The mark of the key, by which a replaced one is told apart. */
+  /** Identifies the secret without revealing it, so that a replaced key is not mistaken for the old one. */
   readonly mark: string;
   /** The token that the provider refused, if one is to be replaced. */
   readonly refused: string | undefined;

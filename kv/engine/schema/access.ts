@@ -70,7 +70,7 @@ export function addressHashOf(key: Deno.KvKey): string {
   return String(key[1]);
 }
 
-/** Key of the period for which the owner of an API key was told that a limit is reached. */
+/** Key of the row that names the last period for which the owner of an API key got a mail about a limit. */
 export function limitMailKey(keyId: ApiKeyId, limitName: string): StoreKey {
   return ["limit_mail", keyId, limitName];
 }

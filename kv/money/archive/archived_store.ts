@@ -8,7 +8,7 @@
  * a call once.
  *
  * Several rows that are read at once are asked for in the archive together. There a call is found by its own id,
- * and the entry has the key of the page that holds it, so that nobody has to search the bucket of the call.
+ * and the entry carries the key of its page, which saves the caller a search in the bucket.
  */
 import { invariant } from "../../../core/lib/base/assert.ts";
 import {

@@ -21,7 +21,7 @@ import type { KeyValueStore } from "../../engine/store/key_value_store.ts";
 import { type Account, mailReaderOf } from "../../people/accounts/accounts.ts";
 import { readPots } from "../balances/grant_book.ts";
 
-/** Days before the end at which owners are told, the longest first. */
+/** How many days before credit expires its owner gets a mail, in the order in which the mails are due. */
 const noticeDays = [7, 1] as const;
 
 /** Grants of one commit. */

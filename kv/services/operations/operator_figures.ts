@@ -40,8 +40,6 @@ export interface OperatorFigures {
   /** Cost of calls less refunds, today and in the last 30 days including today. */
   readonly revenueTodayMicroVnd: bigint;
   readonly revenueMonthMicroVnd: bigint;
-  /** The same by day; days without calls are absent. */
-  readonly revenueByDay: ReadonlyMap<string, bigint>;
   /** Top-ups credited of the notices that arrived today, and of those of the last 30 days. */
   readonly creditedTodayMicroVnd: bigint;
   readonly creditedMonthMicroVnd: bigint;
@@ -66,7 +64,6 @@ export async function readOperatorFigures(
     wallets: liability.wallets,
     revenueTodayMicroVnd: charged.todayMicroVnd,
     revenueMonthMicroVnd: charged.monthMicroVnd,
-    revenueByDay: charged.byDay,
     creditedTodayMicroVnd: credited.byDay.get(vietnamDay(nowMs)) ?? 0n,
     creditedMonthMicroVnd: credited.byDay.values().reduce((sum, day) => sum + day, 0n),
     creditedByDay: credited.byDay,
@@ -96,8 +93,6 @@ async function readLiability(kv: KeyValueStore) {
 export interface ChargedSums {
   readonly todayMicroVnd: bigint;
   readonly monthMicroVnd: bigint;
-  /** Days without calls are absent. */
-  readonly byDay: ReadonlyMap<string, bigint>;
   readonly byAccount: ReadonlyMap<AccountId, bigint>;
   /** Set if there were more rows than the bound: the sums are too low. */
   readonly partial: boolean;
@@ -117,7 +112,6 @@ export async function readCharged(kv: KeyValueStore, nowMs: number): Promise<Cha
   return {
     todayMicroVnd: sums.byDay.get(vietnamDay(nowMs)) ?? 0n,
     monthMicroVnd: sums.month,
-    byDay: sums.byDay,
     byAccount: sums.byAccount,
     partial: calls >= maxScanRows || refunds >= maxScanRows,
   };

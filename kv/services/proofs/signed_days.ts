@@ -37,7 +37,7 @@ import {
   receiptPagesBetween,
 } from "../../money/receipts/receipt_pages.ts";
 import { bucketEndMs, bucketStartMs } from "../../money/archive/receipt_rows.ts";
-import { readChain, type SealedCheckpoint } from "../verify/days/checkpoint_chain.ts";
+import { nextDay, readChain, type SealedCheckpoint } from "../verify/days/checkpoint_chain.ts";
 import { StoredDayBalances } from "../verify/days/day_balances.ts";
 import { readKeptBalances } from "../verify/days/kept_balances.ts";
 import { openSigningKey, type SigningKey } from "./proof_keys.ts";
@@ -243,7 +243,7 @@ async function signDay(
 
 /** The day before the first of a month is the last of one. */
 function isEndOfMonth(day: string): boolean {
-  return vietnamDay(vietnamDayStartMs(day) + dayMs).endsWith("-01");
+  return nextDay(day).endsWith("-01");
 }
 
 async function forgetOldBalances(kv: KeyValueStore, nowMs: number): Promise<void> {
