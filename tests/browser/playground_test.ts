@@ -129,9 +129,10 @@ for (const look of looks) {
       await page.locator("[name=compare]").selectOption("");
 
       await send(page, "Count [[sandbox:length 2000]] [[sandbox:pace 200]]");
-      await page.locator(".turn").last().locator(".figures").getByText("≈").waitFor();
-      await page.locator("#playground-stop").click();
       const stopped = page.locator(".turn").last();
+      // The answer has begun, so the page knows the id of its receipt.
+      await stopped.locator(".markdown p").first().waitFor();
+      await page.locator("#playground-stop").click();
       await stopped.getByText(t.stopped).waitFor();
       await stopped.locator(".figures a").waitFor();
       assertEquals(problems, []);

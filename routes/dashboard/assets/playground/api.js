@@ -102,17 +102,18 @@ export async function* events(body) {
   }
 }
 
-/* A call that was stopped is settled a moment later: so often the page looks for its receipt, and so long apart. */
-const receiptLooks = 6;
-const receiptPauseMs = 500;
+/* A call that was stopped is settled a moment later: so often the page looks for its receipt. */
+const maxReceiptLooks = 7;
+/* The first pause between two looks; each later one is twice as long, so a slow settlement is awaited for 16 s. */
+const receiptPauseMs = 250;
 
 /** Reads the figures of a call; `undefined` if it has no receipt. */
 export async function readFigures(requestId) {
-  for (let look = 0; look < receiptLooks; look++) {
+  for (let look = 0; look < maxReceiptLooks; look++) {
     const response = await fetch(`/playground/calls/${encodeURIComponent(requestId)}`);
     if (response.ok && !response.redirected) return await response.json();
     if (response.status !== 404) return undefined;
-    await new Promise((resolve) => setTimeout(resolve, receiptPauseMs));
+    await new Promise((resolve) => setTimeout(resolve, receiptPauseMs * 2 ** look));
   }
   return undefined;
 }
