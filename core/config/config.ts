@@ -98,6 +98,8 @@ export interface Config {
   readonly support: SupportContact | undefined;
   /** Who runs the service, with tax code and address as the law asks; undefined: the pages do not say it. */
   readonly company: string | undefined;
+  /** Active API keys for each member of an organisation of several. */
+  readonly keysPerMember: number;
   /** Folder of the pages that the operator supplies; undefined: there are none. */
   readonly pagesFolder: string | undefined;
   /** Bearer secret of `/operator/*` JSON and `/metrics`; undefined = those are off. */
@@ -261,6 +263,7 @@ export function readConfig(
       mail: values.MAIL_URL,
       support: values.GATEWAY_SUPPORT,
       company: values.GATEWAY_COMPANY,
+      keysPerMember: values.GATEWAY_KEYS_PER_MEMBER,
       pagesFolder: values.GATEWAY_PAGES,
       clientAddressHeader: values.GATEWAY_CLIENT_ADDRESS_HEADER,
       topup: topup.settings,

@@ -144,6 +144,7 @@ const variablesSchema = z.object({
     .regex(/^[a-z0-9-]+$/, "must be a lower-case header name").optional(),
   GATEWAY_SUPPORT: support.optional(),
   GATEWAY_COMPANY: z.string().trim().min(1).max(maxCompanyChars).optional(),
+  GATEWAY_KEYS_PER_MEMBER: wholeNumber(1, 1_000).default(10),
   GATEWAY_PAGES: z.string().trim().min(1).optional(),
   GATEWAY_QUEUE: z.enum(["on", "off"], { error: "must be on or off" }).optional(),
   GATEWAY_HTTP_SERVER: z.enum(["own", "runtime"], { error: "must be own or runtime" }).optional(),

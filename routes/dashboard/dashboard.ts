@@ -6,14 +6,21 @@ import { GatewayError } from "../../core/lib/errors/errors.ts";
 import { pathOf } from "../http/query.ts";
 import { createAssetRoutes } from "./assets/assets.ts";
 import type { DashboardDeps } from "./page/deps.ts";
-import { errorPage, forbiddenPage, notFoundPage, tooLargePage } from "./frame/error_pages.tsx";
+import {
+  errorPage,
+  forbiddenPage,
+  notAllowedPage,
+  notFoundPage,
+  tooLargePage,
+} from "./frame/error_pages.tsx";
 import { navigationOf, segmentAt } from "./page/navigation.ts";
 import { type MountedPage, mountPage, servedPaths } from "./page/page.ts";
 import { balanceLevel, serviceState } from "./page/top_bar_state.ts";
 import { customerPages } from "./pages.ts";
-import { guardMutations, identifyVisitor, securityHeaders } from "./visitor/identify.ts";
+import { guardActs, guardMutations, identifyVisitor, securityHeaders } from "./visitor/identify.ts";
 import { boundRendering } from "./visitor/render_budget.ts";
 import { sharePages } from "./visitor/shared_pages.ts";
+import { listMemberships } from "../../kv/people/organisations/organisations.ts";
 import type { DashboardEnv } from "./page/visitor.ts";
 
 /** Bytes of a form of the dashboard: the longest is a key with every model ticked. */
@@ -60,6 +67,7 @@ export function createDashboard(
     publicForms: pathRoots(pages.filter(({ isPublicForm }) => isPublicForm === true)),
     harmlessForms: pathRoots(pages.filter(({ isHarmlessForm }) => isHarmlessForm === true)),
   }));
+  app.use(guardActs(notAllowedPage));
   for (const page of pages) app.route("/", page.app);
   return app;
 }
@@ -90,6 +98,7 @@ function provideTopBar(deps: DashboardDeps): MiddlewareHandler<DashboardEnv> {
           return {
             balance: { totalMicroVnd, level: balanceLevel(totalMicroVnd, lowBalanceMicroVnd) },
             service: serviceState({ maintenance, announcements, nowMs, models }),
+            organisations: await listMemberships(deps.kv, signedIn.person),
           };
         } catch {
           // A page without a balance is better than none, above all the one that says that the store fails.

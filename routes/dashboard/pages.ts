@@ -9,6 +9,7 @@ import { invoicePages } from "./customer/invoices/invoices_pages.tsx";
 import { keyPages } from "./customer/keys/keys_pages.tsx";
 import { modelPage } from "./public/models/models_page.tsx";
 import { oneModelPage } from "./public/model/model_page.tsx";
+import { organisationPages } from "./customer/organisation/organisation_pages.tsx";
 import type { PageDeclaration } from "./page/page.ts";
 import { playgroundPages } from "./customer/playground/playground_pages.tsx";
 import { searchPages } from "./public/search/search_page.tsx";
@@ -43,6 +44,7 @@ export const customerPages: readonly PageDeclaration<DashboardDeps>[] = [
   incidentMailPages,
   sitePages,
   accountPages,
+  organisationPages,
   mailsOffPages,
   signInPages,
   mailLinkPages,

@@ -68,6 +68,8 @@ function accountPages(seeded: SeededDashboard): Record<string, string> {
     playground: "/playground",
     "connect-signed-in": "/connect",
     account: "/account",
+    organisation: "/organisation",
+    organisations: "/organisations",
   };
 }
 

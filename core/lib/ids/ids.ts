@@ -36,6 +36,8 @@ export type AnnouncementId = Branded<"AnnouncementId">;
 export type CampaignId = Branded<"CampaignId">;
 /** One voucher code; not the code itself. `vch_…` */
 export type VoucherId = Branded<"VoucherId">;
+/** One team of an organisation. `team_…` */
+export type TeamId = Branded<"TeamId">;
 
 const prefixes = {
   account: "acc_",
@@ -50,6 +52,7 @@ const prefixes = {
   announcement: "ann_",
   campaign: "cmp_",
   voucher: "vch_",
+  team: "team_",
 } as const;
 
 /** The branded type of each kind of id. */
@@ -66,6 +69,7 @@ interface IdTypes {
   announcement: AnnouncementId;
   campaign: CampaignId;
   voucher: VoucherId;
+  team: TeamId;
 }
 
 const alphabet = "0123456789abcdefghijklmnopqrstuvwxyz";

@@ -34,6 +34,8 @@ export interface Session {
   /** The browser as its owner recognises it, such as `Chrome, Windows`. */
   readonly device: string;
   readonly address: string;
+  /** The organisation that its person acts for; absent: the one with the id of the person. */
+  readonly organisationId?: AccountId;
 }
 
 /**

@@ -133,6 +133,26 @@ export const mailJobSchema = z.discriminatedUnion("kind", [
     requestedBy: z.string(),
     reason: z.string(),
   }),
+  /** To an address that is invited to an organisation, whether it has an account or not. */
+  z.object({
+    ...everyJob,
+    kind: z.literal("invitation"),
+    organisation: z.string(),
+    inviter: z.string(),
+  }),
+  z.object({
+    ...everyJob,
+    kind: z.literal("member_joined"),
+    organisation: z.string(),
+    member: z.string(),
+  }),
+  /** To the new owner of an organisation. */
+  z.object({
+    ...everyJob,
+    kind: z.literal("ownership_received"),
+    organisation: z.string(),
+    from: z.string(),
+  }),
   /** Asks whether an address wants mails about incidents. */
   z.object({ ...everyJob, kind: z.literal("subscription_asked") }),
   z.object({ ...everyJob, kind: z.literal("incident_opened"), ...incident }),

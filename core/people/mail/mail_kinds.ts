@@ -38,6 +38,8 @@ interface MailEntry<Kind extends MailKind> extends Readonly<Record<Locale, Write
   readonly audience: MailAudience;
   /** Absent: its reader can switch it off. */
   readonly always?: AlwaysSent;
+  /** About the person who signs in; absent: about the organisation, whose owner reads it. */
+  readonly isAboutPerson?: true;
   /** The page to which its link leads; `#token=…` is added where the mail carries one. */
   readonly path: string;
   /** On pages. */
@@ -458,6 +460,7 @@ const table: { readonly [Kind in MailKind]: MailEntry<Kind> } = {
   new_browser: {
     audience: "customer",
     always: "security",
+    isAboutPerson: true,
     path: "/account",
     name: { en: "Sign-in from a new browser", vi: "Đăng nhập từ trình duyệt mới" },
     en: ({ device, address, atMs }, url) => ({
@@ -510,6 +513,7 @@ const table: { readonly [Kind in MailKind]: MailEntry<Kind> } = {
   },
   approval_waiting: {
     audience: "operator",
+    isAboutPerson: true,
     path: "/operator/approvals",
     name: { en: "Approval waiting", vi: "Có yêu cầu chờ duyệt" },
     en: ({ amountMicroVnd, requestedBy, reason }, url) => ({
@@ -527,6 +531,69 @@ const table: { readonly [Kind in MailKind]: MailEntry<Kind> } = {
         `Lý do: ${reason}`,
       ],
       action: { label: "Mở danh sách chờ duyệt", url },
+    }),
+  },
+  invitation: {
+    audience: "customer",
+    always: "requested",
+    path: "/organisations",
+    name: { en: "Invitation to an organisation", vi: "Lời mời vào tổ chức" },
+    en: ({ organisation, inviter }, url) => ({
+      subject: `${inviter} invites you to ${organisation}`,
+      paragraphs: [
+        `${inviter} would like you to join “${organisation}”.`,
+        "Sign in or sign up with this email address to answer. Your own account stays as it is.",
+      ],
+      action: { label: "Answer the invitation", url },
+      note:
+        "The invitation ends after seven days. If you do not know the sender, ignore this email: nothing happens.",
+    }),
+    vi: ({ organisation, inviter }, url) => ({
+      subject: `${inviter} mời bạn vào ${organisation}`,
+      paragraphs: [
+        `${inviter} muốn mời bạn tham gia “${organisation}”.`,
+        "Hãy đăng nhập hoặc đăng ký bằng chính địa chỉ email này để trả lời. Tài khoản riêng của bạn không thay đổi.",
+      ],
+      action: { label: "Trả lời lời mời", url },
+      note:
+        "Lời mời hết hạn sau bảy ngày. Nếu bạn không biết người gửi, hãy bỏ qua thư này: không có gì xảy ra.",
+    }),
+  },
+  member_joined: {
+    audience: "customer",
+    path: "/organisation",
+    name: { en: "A member joined", vi: "Có thành viên mới" },
+    en: ({ organisation, member }, url) => ({
+      subject: `${member} joined ${organisation}`,
+      paragraphs: [`${member} is now a member of “${organisation}”.`],
+      action: { label: "See the members", url },
+    }),
+    vi: ({ organisation, member }, url) => ({
+      subject: `${member} đã vào ${organisation}`,
+      paragraphs: [`${member} đã là thành viên của “${organisation}”.`],
+      action: { label: "Xem các thành viên", url },
+    }),
+  },
+  ownership_received: {
+    audience: "customer",
+    always: "security",
+    path: "/organisation",
+    name: { en: "Ownership handed over", vi: "Được chuyển quyền sở hữu" },
+    en: ({ organisation, from }, url) => ({
+      subject: `You now own ${organisation}`,
+      paragraphs: [
+        `${from} has made you the owner of “${organisation}”.`,
+        "Its wallet and invoices are yours now, and its mails come to this address.",
+      ],
+      action: { label: "Open the organisation", url },
+    }),
+    vi: ({ organisation, from }, url) => ({
+      subject: `Bạn là chủ sở hữu mới của ${organisation}`,
+      paragraphs: [
+        `${from} đã chuyển quyền sở hữu “${organisation}” cho bạn.`,
+        "Từ nay ví và hoá đơn của tổ chức thuộc về bạn, và thư của tổ chức được gửi đến địa chỉ này.",
+      ],
+      action: { label: "Mở trang tổ chức", url },
     }),
   },
   subscription_asked: {
@@ -582,7 +649,10 @@ const table: { readonly [Kind in MailKind]: MailEntry<Kind> } = {
 };
 
 /** What pages, documents and senders need of a kind of mail. */
-export type MailKindFacts = Pick<MailEntry<MailKind>, "audience" | "always" | "path" | "name">;
+export type MailKindFacts = Pick<
+  MailEntry<MailKind>,
+  "audience" | "always" | "isAboutPerson" | "path" | "name"
+>;
 
 /** Every kind of mail, without its texts. */
 export const mailKinds: Readonly<Record<MailKind, MailKindFacts>> = table;
@@ -594,6 +664,11 @@ export function isMailKind(text: string): text is MailKind {
 
 /** The kinds of mail, in the order of pages and documents. */
 export const mailKindNames: readonly MailKind[] = Object.keys(table).filter(isMailKind);
+
+/** Whether a kind of mail is about what a person does, not about the organisation that the person owns. */
+export function isAboutPerson(kind: MailKind): boolean {
+  return mailKinds[kind].isAboutPerson === true;
+}
 
 /** Whether the reader of a kind of mail can switch it off. */
 export function canSwitchOff(kind: MailKind): boolean {

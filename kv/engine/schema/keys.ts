@@ -16,5 +16,6 @@ export * from "./calls.ts";
 export * from "./control.ts";
 export * from "./costs.ts";
 export * from "./money.ts";
+export * from "./organisations.ts";
 export * from "./proofs.ts";
 export * from "./store_key.ts";

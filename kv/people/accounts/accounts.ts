@@ -15,7 +15,7 @@ import { type AccountId, newId } from "../../../core/lib/ids/ids.ts";
 import { GatewayError } from "../../../core/lib/errors/errors.ts";
 import { invariant } from "../../../core/lib/base/assert.ts";
 import { subscriberHash } from "../../../core/people/mail/switch_off.ts";
-import { canSwitchOff } from "../../../core/people/mail/mail_kinds.ts";
+import { canSwitchOff, isAboutPerson } from "../../../core/people/mail/mail_kinds.ts";
 import { normaliseEmail } from "../../../core/people/accounts/email_address.ts";
 import {
   accountByEmailKey,
@@ -65,7 +65,21 @@ export interface Identity {
   readonly subject: string;
 }
 
-/** The row of one customer. Contains no secret. */
+/**
+ * What makes an account the organisation of several people. Absent: an organisation of one, owned by the person with the
+ * same id.
+ */
+export interface OrganisationFacts {
+  readonly name: string;
+  /** The person who owns it. Whoever has the id of the account itself is another person once it was handed over. */
+  readonly ownerId: AccountId;
+  /** The owner included. */
+  readonly memberCount: number;
+  /** Address of the owner, who reads the mails about it; absent: that of the account. */
+  readonly mailTo?: string;
+}
+
+/** The row of one customer: a person, and the organisation with the same id. Contains no secret. */
 export interface Account {
   readonly id: AccountId;
   readonly createdAtMs: number;
@@ -92,6 +106,12 @@ export interface Account {
   readonly mailsOff?: readonly string[];
   /** Rate limits that an operator set in place of the defaults. */
   readonly rateLimits?: AccountRateLimits;
+  readonly organisation?: OrganisationFacts;
+}
+
+/** Returns what pages call an account: the name of the organisation, else the address, else the id. */
+export function accountName({ organisation, email, id }: Account): string {
+  return organisation?.name ?? email ?? id;
 }
 
 /** The data of a new account. */
@@ -174,10 +194,13 @@ export function wantsMail({ mailsOff }: Pick<Account, "mailsOff">, kind: MailKin
  * kind off.
  */
 export function mailReaderOf(
-  account: Pick<Account, "email" | "locale" | "mailsOff">,
+  account: Pick<Account, "email" | "locale" | "mailsOff" | "organisation">,
   kind: MailKind,
 ): MailReader | undefined {
-  const { email, locale = "vi" } = account;
+  const { email, locale = "vi", organisation } = account;
+  // What the owner has switched off is looked up when the mail is sent.
+  const owner = isAboutPerson(kind) ? undefined : organisation?.mailTo;
+  if (owner !== undefined) return { to: owner, locale };
   return email === undefined || !wantsMail(account, kind) ? undefined : { to: email, locale };
 }
 
@@ -333,10 +356,21 @@ export async function setBlocked(
 
 // Deletes accounts.
 
+/** What stays of an account whose person and organisation are gone. */
+function onlyId({ id, createdAtMs, blockedAtMs }: Account, nowMs: number): Account {
+  return { id, createdAtMs, deletedAtMs: nowMs, blockedAtMs: blockedAtMs ?? nowMs };
+}
+
+/** What stays of an account whose organisation belongs to somebody else. */
+function withoutPerson({ email: _, identities: _of, mailsOff: _off, ...rest }: Account): Account {
+  return rest;
+}
+
 /**
  * Removes the personal data of an account and keeps its id, which ledger rows and receipts name.
  * E-mail address, password, identities, preferences, notes and the buyer of invoices are deleted; issued
- * invoices must be kept by law. The address can be used for a new account at once.
+ * invoices must be kept by law. The address can be used for a new account at once. An organisation with this id that was
+ * handed over goes on without the person.
  */
 export async function forgetPerson(
   kv: KeyValueStore,
@@ -347,20 +381,18 @@ export async function forgetPerson(
     const entry = await kv.get<Account>(accountKey(accountId));
     const account = entry.value;
     if (account === null || account.deletedAtMs !== undefined) return { done: undefined };
-    const rest: Account = {
-      id: account.id,
-      createdAtMs: account.createdAtMs,
-      deletedAtMs: nowMs,
-      blockedAtMs: account.blockedAtMs ?? nowMs,
-    };
+    const isOfOthers = account.organisation !== undefined &&
+      account.organisation.ownerId !== accountId;
     const atomic = bumpKeysEpoch(kv.atomic()).check(entry)
-      .set(entry.key, rest)
-      .delete(accountPasswordKey(accountId))
-      .delete(accountMailsKey(accountId))
-      .delete(accountNotesKey(accountId))
-      .delete(invoiceProfileKey(accountId))
-      .delete(invoiceSettingsKey(accountId))
-      .delete(lowBalanceWatchKey(accountId));
+      .set(entry.key, isOfOthers ? withoutPerson(account) : onlyId(account, nowMs))
+      .delete(accountPasswordKey(accountId));
+    if (!isOfOthers) {
+      atomic.delete(accountMailsKey(accountId))
+        .delete(accountNotesKey(accountId))
+        .delete(invoiceProfileKey(accountId))
+        .delete(invoiceSettingsKey(accountId))
+        .delete(lowBalanceWatchKey(accountId));
+    }
     if (account.email !== undefined) {
       atomic.delete(accountByEmailKey(account.email))
         .delete(statusSubscriberKey(await subscriberHash(account.email)));

@@ -210,6 +210,24 @@ export async function findSession(
   return touched;
 }
 
+/**
+ * Keeps for which organisation the person of a session acts from now on.
+ *
+ * @returns `false` if the session has ended, or changed at the same time
+ */
+export async function setSessionOrganisation(
+  kv: KeyValueStore,
+  token: string,
+  organisationId: AccountId,
+  nowMs: number,
+): Promise<boolean> {
+  const entry = await kv.get<Session>(sessionKey(await hashToken(token)));
+  if (entry.value === null || !isSessionAlive(entry.value, nowMs)) return false;
+  const expireIn = Math.max(0, Math.ceil(entry.value.createdAtMs + sessionAbsoluteMs - nowMs));
+  const session: Session = { ...entry.value, organisationId };
+  return (await kv.atomic().check(entry).set(entry.key, session, { expireIn }).commit()).ok;
+}
+
 /** Ends the session of a cookie's token. Does nothing if it does not exist. */
 export async function closeSession(kv: KeyValueStore, token: string): Promise<void> {
   const key = sessionKey(await hashToken(token));

@@ -1,7 +1,7 @@
 /**
  * Creates, changes, revokes and rotates API keys; each change is one atomic write with its indexes.
- * At most {@linkcode activeKeysPerAccount} keys are active, enforced by check-and-set on the list
- * of active ids.
+ * At most {@linkcode maxActiveKeys} keys are active, enforced by check-and-set on the list of active
+ * ids.
  */
 import { invariant } from "../../../core/lib/base/assert.ts";
 import { GatewayError } from "../../../core/lib/errors/errors.ts";
@@ -23,6 +23,7 @@ import { addMail } from "../../engine/outbox/outbox.ts";
 import { commitFresh, compareAndSet } from "../../engine/store/cas.ts";
 import { bumpKeysEpoch } from "../../engine/control/control.ts";
 import {
+  accountKey,
   activeApiKeysKey,
   apiKeyByHashKey,
   apiKeyKey,
@@ -30,10 +31,20 @@ import {
 } from "../../engine/schema/keys.ts";
 import type { AtomicWrite, KeyValueStore } from "../../engine/store/key_value_store.ts";
 import { defined } from "../../../core/lib/base/defined.ts";
+import type { Account } from "../accounts/accounts.ts";
 import { type Actor, addAuditLine } from "../audit/operator_audit.ts";
 
-/** Most active API keys of one account. */
-export const activeKeysPerAccount = 10;
+/** Most active API keys of an organisation of one; larger ones have so many for each member, unless it is configured. */
+export const activeKeysPerMember = 10;
+
+/** Returns how many active API keys an account may have. */
+export function maxActiveKeys(
+  { organisation }: Pick<Account, "organisation">,
+  keysPerMember: number,
+): number {
+  const members = organisation?.memberCount ?? 1;
+  return members === 1 ? activeKeysPerMember : members * keysPerMember;
+}
 
 /**
  * Attempts of a check-and-set on the list of keys of an account, for which simultaneous creations
@@ -76,7 +87,8 @@ export type CreateApiKeyResult =
    * `limit`: the account has as many active keys as it may. `conflict`: others kept changing the
    * list; try again.
    */
-  | { readonly ok: false; readonly reason: "limit" | "conflict" };
+  | { readonly ok: false; readonly reason: "limit"; readonly limit: number }
+  | { readonly ok: false; readonly reason: "conflict" };
 
 /**
  * Claims a form, so that it creates something once: returns what it created before, or adds the
@@ -122,6 +134,8 @@ function addKeyMail(
  *
  * @param options.formId id of the submitted form; a form sent twice creates one key
  * @param options.by the operator who makes it for somebody, with an audit line; absent: its owner does
+ * @param options.memberId the member who makes it
+ * @param options.keysPerMember active keys for each member of an organisation of several; absent: ten
  * @param options.notify the reader of a mail about it; absent: no mail is sent
  */
 export async function createApiKey(
@@ -132,10 +146,12 @@ export async function createApiKey(
     readonly nowMs: number;
     readonly formId?: string;
     readonly by?: Actor;
+    readonly memberId?: AccountId;
+    readonly keysPerMember?: number | undefined;
     readonly notify?: MailReader | undefined;
   },
 ): Promise<CreateApiKeyResult> {
-  const { nowMs, formId, by, notify, ...rest } = options;
+  const { nowMs, formId, by, keysPerMember = activeKeysPerMember, notify, ...rest } = options;
   const secret = newApiKey();
   const id = newId("apiKey", nowMs);
   const record: ApiKeyRecord = {
@@ -152,12 +168,14 @@ export async function createApiKey(
     const made = { keyId: id, hash: record.hash, atMs: nowMs };
     const sent = await claimForm(kv, operation, { accountId, formId }, made);
     if (sent !== undefined) return { done: sent };
-    const entry = await kv.get<ApiKeyId[]>(activeApiKeysKey(accountId));
+    const [entry, account] = await kv.getMany<[ApiKeyId[], Account]>([
+      activeApiKeysKey(accountId),
+      accountKey(accountId),
+    ]);
     const listed = await readApiKeys(kv, accountId, entry.value ?? []);
     const active = listed.filter((key) => isActive(key, nowMs)).map((key) => key.id);
-    if (active.length >= activeKeysPerAccount) {
-      return { done: { ok: false, reason: "limit" } };
-    }
+    const limit = maxActiveKeys(account.value ?? {}, keysPerMember);
+    if (active.length >= limit) return { done: { ok: false, reason: "limit", limit } };
     operation
       .check(entry)
       .check({ key: apiKeyByHashKey(record.hash), versionstamp: null })
@@ -255,14 +273,14 @@ export async function updateApiKey(
   options: ApiKeyOptions,
 ): Promise<ApiKeyRecord | undefined> {
   return await changeApiKey(kv, accountId, keyId, (record) => {
-    const { id, createdAtMs, masked, hash, sealed, previous, revokedAtMs } = record;
+    const { id, memberId, createdAtMs, masked, hash, sealed, previous, revokedAtMs } = record;
     return {
       id,
       accountId,
       createdAtMs,
       masked,
       hash,
-      ...defined({ sealed, previous, revokedAtMs }),
+      ...defined({ memberId, sealed, previous, revokedAtMs }),
       ...options,
     };
   });

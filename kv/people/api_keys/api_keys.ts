@@ -7,7 +7,7 @@
  * - Out: the caller behind a key, the keys of an account.
  * - Never: stores a key in plain text: a row holds its hash and its sealed text.
  */
-import type { AccountId, ApiKeyId } from "../../../core/lib/ids/ids.ts";
+import type { AccountId, ApiKeyId, TeamId } from "../../../core/lib/ids/ids.ts";
 import type { PeriodLimits } from "../../../core/limits/limit_table.ts";
 import type { RateLimits } from "../../../core/limits/rate_limits.ts";
 import { isSealedByAny, type MasterKeys, open } from "../../../core/people/api_keys/seal.ts";
@@ -38,12 +38,16 @@ export interface ApiKeyOptions extends PeriodLimits {
    * absent, it reads the whole account.
    */
   readonly readsOnlyOwnCalls?: true;
+  /** The team of its organisation that it belongs to. */
+  readonly teamId?: TeamId;
 }
 
 /** The row of an API key. */
 export interface ApiKeyRecord extends ApiKeyOptions {
   readonly id: ApiKeyId;
   readonly accountId: AccountId;
+  /** The member who made it; absent: the person with the id of the account, or an operator. */
+  readonly memberId?: AccountId;
   readonly createdAtMs: number;
   readonly revokedAtMs?: number;
   /** First and last characters of the secret, for display. */

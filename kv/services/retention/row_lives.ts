@@ -1,5 +1,6 @@
 /** Says of each kind of row how long it lives, so that none grows for ever without a reason. */
 import type { RetentionKindName } from "../../../core/config/retention.ts";
+import { invitationMs } from "../../../core/people/organisations/organisation.ts";
 import { sessionAbsoluteMs } from "../../../core/people/accounts/session_rules.ts";
 import { hourMs, minuteMs } from "../../../core/lib/time/durations.ts";
 import type { RowKind } from "../../engine/schema/keys.ts";
@@ -39,6 +40,7 @@ const account = replaced("the account, of which only the id stays");
 const callers = never("one for each key, which receipts and sums name");
 const bank = never("evidence of money, and what keeps a notice from moving it twice");
 const credits = never("credit that was given, from which budgets and balances are verified");
+const membership = replaced("the membership, when its person leaves");
 const money = never("every balance is proved by them, and no cause moves money twice");
 const orders = never("money may arrive under their codes at any time");
 const sums = never("statements begin with the balance that they give");
@@ -92,6 +94,8 @@ export const rowLives: Readonly<Record<RowKind, RowLife>> = {
   grant_expiry: replaced("the grant, when nothing is left of it"),
   indexer: running,
   instance: running,
+  invitation: expires(invitationMs),
+  invitation_for: expires(invitationMs),
   invoice: dropped("invoices"),
   invoice_by_account: dropped("invoices"),
   invoice_file: dropped("invoices"),
@@ -107,6 +111,8 @@ export const rowLives: Readonly<Record<RowKind, RowLife>> = {
   limit_mail: expires(limitMarkMs),
   low_balance_watch: account,
   mail_token: expires(longestMailGrantMs),
+  member: membership,
+  membership,
   // Those that name money are the kind `money_acts`.
   operator_audit: dropped("audit_log"),
   operator_moved: expires(movedAloneMs),
@@ -145,6 +151,7 @@ export const rowLives: Readonly<Record<RowKind, RowLife>> = {
   signup_credit: never("a mailbox gets the credit of a sign-up once"),
   status_subscriber: replaced("the subscription, when its reader ends it"),
   store: replaced("what is known of the store"),
+  team: replaced("the team, when it is deleted; at most a hundred in an organisation"),
   topup_by_account: orders,
   topup_of_form: expires(topupOrderMs),
   topup_open: orders,

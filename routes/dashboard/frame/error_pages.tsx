@@ -2,6 +2,8 @@
 import type { Context } from "hono";
 import type { ContentfulStatusCode } from "hono/utils/http-status";
 import { type ErrorCode, GatewayError } from "../../../core/lib/errors/errors.ts";
+import { accountName } from "../../../kv/people/accounts/accounts.ts";
+import { roleNames } from "../text/role_names.ts";
 import { AskSupport, Card } from "../components/mod.ts";
 import { defineTexts } from "../text/i18n.ts";
 import type { RefusedForm } from "../visitor/identify.ts";
@@ -16,6 +18,9 @@ const texts = defineTexts({
     forbidden: "This form is no longer valid",
     forbiddenText:
       "You signed in or out in another window, or the page was open for too long. Go back, reload it and try again.",
+    notAllowed: "Your role does not allow this",
+    notAllowedText: (organisation: string, role: string) =>
+      `You are ${role} in “${organisation}”. Ask its owner or an admin.`,
     unreadable: "This form cannot be read",
     unreadableText: "The form arrived incomplete or malformed. Go back and send it again.",
     tooLarge: "That is too large",
@@ -33,6 +38,9 @@ const texts = defineTexts({
     forbidden: "Biểu mẫu này không còn hiệu lực",
     forbiddenText:
       "Bạn đã đăng nhập hoặc đăng xuất ở cửa sổ khác, hoặc trang được mở quá lâu. Hãy quay lại, tải lại trang và thử lại.",
+    notAllowed: "Vai trò của bạn không được làm việc này",
+    notAllowedText: (organisation: string, role: string) =>
+      `Vai trò của bạn trong “${organisation}” là ${role}. Hãy hỏi chủ sở hữu hoặc một quản trị viên.`,
     unreadable: "Không đọc được biểu mẫu này",
     unreadableText: "Nội dung nhận được không đầy đủ hoặc sai định dạng. Hãy quay lại và gửi lại.",
     tooLarge: "Quá lớn",
@@ -69,6 +77,16 @@ function messagePage(
 export function notFoundPage(c: Context<DashboardEnv>): Response | Promise<Response> {
   const t = texts[c.get("visitor").locale];
   return messagePage(c, { status: 404, title: t.notFound, text: t.notFoundText });
+}
+
+/** Answers 403 with a page: the visitor's role does not allow what was asked for. */
+export function notAllowedPage(c: Context<DashboardEnv>): Response | Promise<Response> {
+  const { locale, signedIn } = c.get("visitor");
+  const t = texts[locale];
+  const text = signedIn === undefined
+    ? t.forbiddenText
+    : t.notAllowedText(accountName(signedIn.account), roleNames[locale][signedIn.role]);
+  return messagePage(c, { status: 403, title: t.notAllowed, text });
 }
 
 /** The page shown for a receipt that does not exist. */

@@ -1,5 +1,8 @@
 /** The navigation of every page: the bar at its top and, for those who are signed in, the links at its side or bottom. */
 import type { Child } from "hono/jsx";
+import { accountName } from "../../../kv/people/accounts/accounts.ts";
+import type { Membership } from "../../../kv/people/organisations/organisations.ts";
+import { mayVisit } from "../page/page_acts.ts";
 import { CsrfField } from "../components/mod.ts";
 import { Icon, Mark } from "../page/icons.tsx";
 import type { TopBarState } from "../page/top_bar_state.ts";
@@ -31,9 +34,10 @@ export function NavLinks(
 ) {
   if (sidebar !== undefined) return <>{sidebar}</>;
   const t = layoutTexts[visitor.locale];
-  const isOperator = visitor.signedIn?.isOperator === true;
+  const { signedIn } = visitor;
   const entries = navigation.items.map(({ entry }) => entry)
-    .filter(({ operatorsOnly }) => operatorsOnly !== true || isOperator);
+    .filter(({ operatorsOnly }) => operatorsOnly !== true || signedIn?.isOperator === true)
+    .filter(({ href }) => mayVisit(signedIn, href));
   const groups = navigationGroups.map((group) => ({
     group,
     entries: entries.filter((entry) => (entry.group ?? navigationGroups[0]) === group),
@@ -141,20 +145,55 @@ function StateLinks({ state, locale }: { state: TopBarState; locale: Locale }) {
   );
 }
 
+/** Switches between the organisations of a person; the one that is shown is marked. */
+function Switcher({ visitor, organisations }: {
+  visitor: Visitor;
+  organisations: readonly Membership[];
+}) {
+  const t = layoutTexts[visitor.locale];
+  return (
+    <form
+      method="post"
+      action="/organisations/switch"
+      class="switcher"
+      aria-label={t.organisations}
+    >
+      <CsrfField visitor={visitor} />
+      {organisations.map(({ account }) => (
+        <button
+          type="submit"
+          name="organisation"
+          value={account.id}
+          class="link-button"
+          aria-current={account.id === visitor.signedIn?.account.id ? "true" : undefined}
+        >
+          <Icon name="people" />
+          <span>{accountName(account)}</span>
+        </button>
+      ))}
+    </form>
+  );
+}
+
 /** The menu of an account: its pages, language and theme, and the way out. */
-function AccountMenu({ visitor }: { visitor: Visitor }) {
+function AccountMenu({ visitor, organisations }: {
+  visitor: Visitor;
+  organisations: readonly Membership[];
+}) {
   const t = layoutTexts[visitor.locale];
   const { signedIn } = visitor;
-  const name = signedIn?.account.email ?? t.account;
+  const name = signedIn?.person.email ?? t.account;
+  const acting = signedIn === undefined ? name : accountName(signedIn.account);
   return (
     <details class="menu account-menu">
       <summary class="top-item">
         <span class="visually-hidden">{t.accountMenu}</span>
         <span class="avatar" aria-hidden="true">{name.slice(0, 2).toUpperCase()}</span>
-        <span class="who">{name}</span>
+        <span class="who">{acting}</span>
       </summary>
       <div class="pop">
         <p class="who">{name}</p>
+        {organisations.length > 1 && <Switcher visitor={visitor} organisations={organisations} />}
         <nav aria-label={t.accountMenu}>
           <a href="/account">
             <Icon name="account" /> {t.account}
@@ -204,7 +243,7 @@ export function TopBar({ visitor, links, state, app }: LinkProps & {
         ? (
           <div class="top-end">
             {state !== undefined && <StateLinks state={state} locale={visitor.locale} />}
-            <AccountMenu visitor={visitor} />
+            <AccountMenu visitor={visitor} organisations={state?.organisations ?? []} />
           </div>
         )
         : <PublicLinks visitor={visitor} links={links} />}

@@ -50,6 +50,7 @@ export const layoutTexts = defineTexts({
       money: "Money",
       account: "Account",
     },
+    organisations: "Organisations",
     sandboxMark: "Sandbox",
     sandbox:
       "This gateway runs on its built-in test models and play money. No real provider is called.",
@@ -107,6 +108,7 @@ export const layoutTexts = defineTexts({
       money: "Tiền",
       account: "Tài khoản",
     },
+    organisations: "Tổ chức",
     sandboxMark: "Thử nghiệm",
     sandbox:
       "Cổng đang chạy với mô hình thử nghiệm có sẵn và tiền thử. Không gọi nhà cung cấp thật nào.",

@@ -19,6 +19,8 @@ export interface DashboardDeps extends SignInDeps {
   readonly control: Pick<Control, "refresh">;
   readonly catalog: Catalog;
   readonly topup: TopupSettings;
+  /** Active API keys for each member of an organisation of several; absent: ten. */
+  readonly keysPerMember?: number | undefined;
   /** The services that the operator has configured; pages offer nothing else. */
   readonly offers: { readonly bankTransfer: boolean; readonly invoices: boolean };
   /** Absent: every model counts as up. */

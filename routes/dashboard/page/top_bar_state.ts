@@ -1,6 +1,7 @@
 /** What the top bar shows of a customer's money and of the service. */
 import { topupMinMicroVnd } from "../../../core/trade/settings/settings.ts";
 import type { Announcement } from "../../../kv/people/operators/announcements.ts";
+import type { Membership } from "../../../kv/people/organisations/organisations.ts";
 import type { ModelStatus } from "./deps.ts";
 
 /** How a balance is coloured: calls are refused without money, and soon will be below the mark. */
@@ -18,6 +19,8 @@ export type ServiceState = "operational" | "degraded" | "incident" | "maintenanc
 export interface TopBarState {
   readonly balance: ShownBalance;
   readonly service: ServiceState;
+  /** Those of the signed-in person, for the switcher. */
+  readonly organisations: readonly Membership[];
 }
 
 /**

@@ -1,6 +1,7 @@
 /** The visitor of a page: what every page, layout and form needs to know. */
 import type { Announcement } from "../../../kv/people/operators/announcements.ts";
 import type { Account } from "../../../kv/people/accounts/accounts.ts";
+import type { Role } from "../../../core/people/organisations/acts.ts";
 import type { Session } from "../../../core/people/accounts/session_rules.ts";
 import type { SupportContact } from "../../../core/config/config_variables.ts";
 import type { Navigation, NavigationEntry } from "./navigation.ts";
@@ -13,9 +14,14 @@ import type { TopBarState } from "./top_bar_state.ts";
 export type Theme = "auto" | "light" | "dark";
 export const themes: readonly Theme[] = ["auto", "light", "dark"];
 
-/** A person with a session. */
+/** A person with a session, and the organisation that the person acts for. */
 export interface SignedIn {
+  /** The account of the organisation: its wallet, keys, calls and invoices. */
   readonly account: Account;
+  /** The account of the person: address, password, sessions. The same one in the person's own organisation. */
+  readonly person: Account;
+  /** What the person is in the organisation. */
+  readonly role: Role;
   readonly session: Session;
   /** Named in `GATEWAY_OPERATORS`. The operator's pages ask for the second factor themselves. */
   readonly isOperator: boolean;

@@ -125,7 +125,7 @@ function createPreferences(deps: PageDeps): Hono<DashboardEnv> {
       writePreference(c, "locale", locale);
       const { signedIn } = c.get("visitor");
       // Mails are in the language of the pages.
-      if (signedIn !== undefined) await updateAccount(deps.kv, signedIn.account.id, { locale });
+      if (signedIn !== undefined) await updateAccount(deps.kv, signedIn.person.id, { locale });
     }
     const theme = themes.find((name) => name === form.text("theme"));
     if (theme !== undefined) writePreference(c, "theme", theme);

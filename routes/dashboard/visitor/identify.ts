@@ -12,6 +12,7 @@
 import type { Context, MiddlewareHandler } from "hono";
 import { hashSecret, newSecretToken } from "../../../core/people/accounts/secret_token.ts";
 import { getAccount } from "../../../kv/people/accounts/accounts.ts";
+import { actingFor } from "../../../kv/people/organisations/organisations.ts";
 import { closeSession, findSession } from "../../../kv/people/accounts/sessions.ts";
 import {
   type Cookies,
@@ -22,7 +23,9 @@ import {
 } from "./cookies.ts";
 import type { PageDeps } from "../page/page_deps.ts";
 import { parseForm } from "../page/form_data.ts";
+import { may } from "../../../core/people/organisations/acts.ts";
 import { segmentAt } from "../page/navigation.ts";
+import { actOf, isOfOrganisation } from "../page/page_acts.ts";
 import { acceptedLocale, parseLocale } from "../text/i18n.ts";
 import { type DashboardEnv, type SignedIn, type Theme, themes } from "../page/visitor.ts";
 import type { Clock } from "../../../core/lib/time/clock.ts";
@@ -125,15 +128,25 @@ async function signedInBy(
   if (token === undefined) return undefined;
   const session = await findSession(deps.kv, token, deps.clock.nowMs());
   if (session === undefined) return undefined;
-  const account = await getAccount(deps.kv, session.accountId);
-  const gone = account === undefined || account.deletedAtMs !== undefined ||
-    account.blockedAtMs !== undefined;
-  if (gone) {
+  const person = await getAccount(deps.kv, session.accountId);
+  const gone = person === undefined || person.deletedAtMs !== undefined ||
+    person.blockedAtMs !== undefined;
+  const membership = gone ? undefined : await actingFor(deps.kv, person, session.organisationId);
+  if (gone || membership === undefined) {
     await closeSession(deps.kv, token);
     return undefined;
   }
-  const isOperator = account.email !== undefined && deps.operators.includes(account.email);
-  return { account, session, isOperator };
+  const isOperator = person.email !== undefined && deps.operators.includes(person.email);
+  return { ...membership, person, session, isOperator };
+}
+
+/**
+ * Returns what the token of forms is made from: a form of one organisation is refused once another tab has switched to
+ * another, since it would act there.
+ */
+function formSecret(secret: string, signedIn: SignedIn | undefined): string {
+  const isOwn = signedIn === undefined || signedIn.account.id === signedIn.person.id;
+  return isOwn ? secret : `${secret}/${signedIn.account.id}`;
 }
 
 /** Returns the secret that ties forms to this browser; creates it if there is none. */
@@ -176,10 +189,12 @@ export function identifyVisitor(
     const nowMs = deps.clock.nowMs();
     c.set("visitor", {
       announcements: (await announcements.latest()).filter((one) => isShown(one, nowMs)),
-      locale: parseLocale(readPreference(c, "locale")) ?? signedIn?.account.locale ??
+      locale: parseLocale(readPreference(c, "locale")) ?? signedIn?.person.locale ??
         acceptedLocale(c.req.header("accept-language")),
       theme: parseTheme(readPreference(c, "theme")),
-      csrfToken: secret === undefined ? undefined : maskCsrfToken(await hashSecret("csrf", secret)),
+      csrfToken: secret === undefined
+        ? undefined
+        : maskCsrfToken(await hashSecret("csrf", formSecret(secret, signedIn))),
       path: pagePath(c),
       signedIn,
       sandbox: deps.sandbox,
@@ -297,6 +312,27 @@ function sendToSignIn(c: Context<DashboardEnv>): Response {
   // htmx would insert the sign-in page into a part of the page; this header makes it navigate.
   if (c.req.header("hx-request") === "true") return c.body(null, 401, { "hx-redirect": target });
   return c.redirect(target, 303);
+}
+
+/**
+ * Refuses what the role of the visitor does not allow. A form of an organisation without an act is refused, too, so that
+ * none is open to everybody by mistake.
+ *
+ * @param refuse answers a refused request
+ */
+export function guardActs(
+  refuse: (c: Context<DashboardEnv>) => Response | Promise<Response>,
+): MiddlewareHandler<DashboardEnv> {
+  return async (c, next) => {
+    const { signedIn } = c.get("visitor");
+    const { method, path } = c.req;
+    const isRead = method === "GET" || method === "HEAD";
+    const act = actOf(method, path);
+    const isRefused = act === undefined
+      ? !isRead && isOfOrganisation(path)
+      : signedIn !== undefined && act !== "everyone" && !may(signedIn.role, act);
+    return isRefused ? await refuse(c) : await next();
+  };
 }
 
 /** Admits only signed-in people; others are sent to sign in and come back afterwards. */

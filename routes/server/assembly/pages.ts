@@ -153,6 +153,7 @@ export function createPages(
     },
     topup,
     rates,
+    keysPerMember: config.keysPerMember,
     offers: {
       bankTransfer,
       invoices: topup.vatRates.length > 0,

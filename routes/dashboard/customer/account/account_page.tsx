@@ -23,6 +23,7 @@ import type { DashboardDeps } from "../../page/deps.ts";
 import { blankForm, BuyerFields } from "../invoices/invoices_form.tsx";
 import { renderPage } from "../../frame/layout.tsx";
 import { signInTexts } from "../sign_in/texts.ts";
+import { mayVisit } from "../../page/page_acts.ts";
 import type { DashboardEnv, SignedIn, Visitor } from "../../page/visitor.ts";
 import { MailSwitches } from "./mail_switches.tsx";
 import { accountTexts } from "./texts.ts";
@@ -78,10 +79,10 @@ export async function accountPage(
   const visitor = c.get("visitor");
   const signedIn = c.get("signedIn");
   const t = accountTexts[visitor.locale];
-  const { account } = signedIn;
+  const { account, person } = signedIn;
   const [hash, sessions, balance, invoiceSettings] = await Promise.all([
-    getPasswordHash(deps.kv, account.id),
-    listSessions(deps.kv, account.id, deps.clock.nowMs()),
+    getPasswordHash(deps.kv, person.id),
+    listSessions(deps.kv, person.id, deps.clock.nowMs()),
     deps.wallet.balance(account.id),
     getInvoiceSettings(deps.kv, account.id),
   ]);
@@ -94,12 +95,12 @@ export async function accountPage(
       {state.notice !== undefined && <Notice tone="success">{state.notice}</Notice>}
       <Card>
         <dl class="facts">
-          <Fact name={t.email}>{account.email}</Fact>
+          <Fact name={t.email}>{person.email}</Fact>
           <Fact name={t.accountId}>
-            <code>{account.id}</code>
+            <code>{person.id}</code>
           </Fact>
           <Fact name={t.since}>
-            <Time atMs={account.createdAtMs} locale={visitor.locale} dateOnly />
+            <Time atMs={person.createdAtMs} locale={visitor.locale} dateOnly />
           </Fact>
         </dl>
       </Card>
@@ -108,7 +109,7 @@ export async function accountPage(
         <PasswordCard {...part} hasPassword={hash !== undefined} />
         {hash !== undefined && <EmailCard {...part} />}
       </div>
-      {deps.offers.invoices && (
+      {deps.offers.invoices && mayVisit(signedIn, "/account/invoice", "POST") && (
         <InvoiceDetailsCard
           visitor={visitor}
           form={state.invoice?.form ?? blankForm(invoiceSettings, undefined)}

@@ -29,6 +29,11 @@ import { requireAccount } from "../../visitor/identify.ts";
 import { postedBuyer } from "../invoices/invoices_form.tsx";
 import { renderPage } from "../../frame/layout.tsx";
 import type { DashboardEnv } from "../../page/visitor.ts";
+import { removeMember } from "../../../../kv/people/organisations/members.ts";
+import {
+  listMemberships,
+  organisationFacts,
+} from "../../../../kv/people/organisations/organisations.ts";
 import { accountPage } from "./account_page.tsx";
 import { createCredentialPages, passwordRefusal } from "./credentials.tsx";
 import { saveMailSwitches } from "./mail_switches.tsx";
@@ -68,7 +73,7 @@ async function saveInvoiceDetails(c: Context<DashboardEnv>, deps: DashboardDeps)
  */
 async function deleteAccount(c: Context<DashboardEnv>, deps: DashboardDeps) {
   const t = accountTexts[c.get("visitor").locale];
-  const { account } = c.get("signedIn");
+  const { person: account } = c.get("signedIn");
   const form = await readForm(c);
   const typed = form.text("confirmation").toLowerCase();
   if (typed !== (account.email ?? account.id)) {
@@ -80,10 +85,23 @@ async function deleteAccount(c: Context<DashboardEnv>, deps: DashboardDeps) {
       return await accountPage(c, deps, { errors: { deletionPassword: refusal } });
     }
   }
+  const { ownerId, memberCount } = organisationFacts(account);
+  const isAlone = ownerId !== account.id || memberCount === 1;
+  const others = (await listMemberships(deps.kv, account)).filter((one) =>
+    one.account.id !== account.id
+  );
+  if (!isAlone || others.some(({ role }) => role === "owner")) {
+    return await accountPage(c, deps, { errors: { confirmation: t.deletionOwns } });
+  }
   const nowMs = deps.clock.nowMs();
+  for (const { account: { id } } of others) {
+    await removeMember(deps.kv, id, account.id, { revokesKeys: true, isDeleted: true, nowMs });
+  }
   await forgetPerson(deps.kv, account.id, nowMs);
-  for (const key of await listApiKeys(deps.kv, account.id)) {
-    await revokeApiKey(deps.kv, account.id, key.id, nowMs);
+  if (ownerId === account.id) {
+    for (const key of await listApiKeys(deps.kv, account.id)) {
+      await revokeApiKey(deps.kv, account.id, key.id, nowMs);
+    }
   }
   await closeSessionsOf(deps.kv, account.id);
   await forgetPlaces(deps.kv, account.id);
@@ -110,12 +128,12 @@ function createAccountPages(deps: DashboardDeps): Hono<DashboardEnv> {
     .get("/account", (c) => showAccount(c, deps))
     .post("/account/sessions/sign-out", async (c) => {
       const id = (await readForm(c)).text("session");
-      await closeSessionById(deps.kv, c.get("signedIn").account.id, id.slice(0, 64));
+      await closeSessionById(deps.kv, c.get("signedIn").person.id, id.slice(0, 64));
       return c.redirect("/account", 303);
     })
     .post("/account/sessions/sign-out-others", async (c) => {
-      const { account, session } = c.get("signedIn");
-      await closeSessionsOf(deps.kv, account.id, session.id);
+      const { person, session } = c.get("signedIn");
+      await closeSessionsOf(deps.kv, person.id, session.id);
       return c.redirect("/account", 303);
     })
     .post("/account/invoice", (c) => saveInvoiceDetails(c, deps))

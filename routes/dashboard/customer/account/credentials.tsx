@@ -21,6 +21,7 @@ import { TokenField } from "../sign_in/mail_request.tsx";
 import { startSession } from "../sign_in/start_session.ts";
 import { signInTexts } from "../sign_in/texts.ts";
 import type { DashboardEnv } from "../../page/visitor.ts";
+import { followAddress } from "../../../../kv/people/organisations/organisations.ts";
 import { accountPage } from "./account_page.tsx";
 import { accountTexts } from "./texts.ts";
 
@@ -37,7 +38,7 @@ export async function passwordRefusal(
   deps: DashboardDeps,
   password: string,
 ): Promise<string | undefined> {
-  const { account } = c.get("signedIn");
+  const { person: account } = c.get("signedIn");
   const t = accountTexts[c.get("visitor").locale];
   const nowMs = deps.clock.nowMs();
   const tries = await countTry(deps.kv, rateRules.passwordByAccount, account.id, nowMs);
@@ -48,7 +49,7 @@ export async function passwordRefusal(
 
 async function changePassword(c: Context<DashboardEnv>, deps: DashboardDeps) {
   const { locale } = c.get("visitor");
-  const { account, session } = c.get("signedIn");
+  const { person: account, session } = c.get("signedIn");
   const form = await readForm(c);
   const newPassword = form.exact("newPassword");
   const problem = passwordProblem(newPassword, account.email ?? "");
@@ -72,7 +73,7 @@ async function changePassword(c: Context<DashboardEnv>, deps: DashboardDeps) {
 
 async function askForLink(c: Context<DashboardEnv>, deps: DashboardDeps) {
   const { locale } = c.get("visitor");
-  const { account } = c.get("signedIn");
+  const { person: account } = c.get("signedIn");
   const { email } = account;
   const nowMs = deps.clock.nowMs();
   if (
@@ -87,7 +88,7 @@ async function askForLink(c: Context<DashboardEnv>, deps: DashboardDeps) {
 async function askForNewEmail(c: Context<DashboardEnv>, deps: DashboardDeps) {
   const { locale } = c.get("visitor");
   const t = accountTexts[locale];
-  const { account } = c.get("signedIn");
+  const { person: account } = c.get("signedIn");
   const form = await readForm(c);
   const email = normaliseEmail(form.text("newEmail"));
   if (email === undefined) {
@@ -127,7 +128,7 @@ function confirmPage(c: Context<DashboardEnv>, problem?: string) {
 async function confirmNewEmail(c: Context<DashboardEnv>, deps: DashboardDeps) {
   const { locale } = c.get("visitor");
   const t = accountTexts[locale];
-  const { account, session } = c.get("signedIn");
+  const { person: account, session } = c.get("signedIn");
   const token = (await readForm(c)).text("token");
   const open = await readMailToken(deps.kv, "change_email", token, deps.clock.nowMs());
   // Only the account that requested it, in a browser where it is signed in: a link in a stranger's hands changes
@@ -140,6 +141,7 @@ async function confirmNewEmail(c: Context<DashboardEnv>, deps: DashboardDeps) {
   if (result !== "changed") {
     return await confirmPage(c, result === "taken" ? t.emailTaken : t.linkDead);
   }
+  await followAddress(deps.kv, account.id);
   await closeSessionsOf(deps.kv, account.id);
   await forgetPlaces(deps.kv, account.id);
   await startSession(c, deps, account.id, session.method);

@@ -57,7 +57,7 @@ export function MailSwitches({ visitor, signedIn }: { visitor: Visitor; signedIn
               name="mails"
               label={mailKinds[kind].name[locale]}
               value={kind}
-              checked={wantsMail(signedIn.account, kind)}
+              checked={wantsMail(signedIn.person, kind)}
             />
           ))}
         </fieldset>
@@ -85,10 +85,10 @@ export async function saveMailSwitches(c: Context<DashboardEnv>, deps: Dashboard
   const signedIn = c.get("signedIn");
   const wanted = (await readForm(c)).all("mails");
   const shown = kindsFor(signedIn).filter(canSwitchOff);
-  const others = (signedIn.account.mailsOff ?? [])
+  const others = (signedIn.person.mailsOff ?? [])
     .filter((kind) => !isMailKind(kind) || !shown.includes(kind)).slice(0, maxUnknownKinds);
   const off = [...shown.filter((kind) => !wanted.includes(kind)), ...others];
-  await updateAccount(deps.kv, signedIn.account.id, {
+  await updateAccount(deps.kv, signedIn.person.id, {
     mailsOff: off.length === 0 ? undefined : off,
   });
   return c.redirect("/account?done=mails", 303);

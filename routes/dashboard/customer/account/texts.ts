@@ -77,6 +77,8 @@ export const accountTexts = defineTexts({
     askForRefund: "To have it paid back first, write to",
     deletionLabel: "Type your email address to confirm",
     deletionWrong: "That is not the address of this account.",
+    deletionOwns:
+      "You own an organisation with other members or another wallet. Hand it over first.",
     deletionButton: "Delete my account",
     deletionConfirm: "Delete your account permanently?",
     deletedTitle: "Your account is deleted",
@@ -157,6 +159,8 @@ export const accountTexts = defineTexts({
     askForRefund: "Để được hoàn tiền trước khi xoá, hãy liên hệ",
     deletionLabel: "Gõ địa chỉ email của bạn để xác nhận",
     deletionWrong: "Đây không phải địa chỉ của tài khoản này.",
+    deletionOwns:
+      "Bạn đang sở hữu một tổ chức có thành viên khác hoặc có ví khác. Hãy chuyển quyền sở hữu trước.",
     deletionButton: "Xoá tài khoản của tôi",
     deletionConfirm: "Xoá tài khoản vĩnh viễn?",
     deletedTitle: "Tài khoản của bạn đã được xoá",

@@ -27,6 +27,8 @@ import { dayBars, totalUsage, usageSince } from "../../../usage_api/summary.ts";
 import type { DashboardEnv, Visitor } from "../../page/visitor.ts";
 import { LimitTable } from "../rate_limits/limit_table.tsx";
 import { type LimitInUse, limitsInUse, periodLimitsInUse } from "../../page/rate_view.ts";
+import { mayOn } from "../../../../core/people/organisations/acts.ts";
+import { listTeams, type Team } from "../../../../kv/people/organisations/teams.ts";
 import { KeyFields, type KeyFormErrors, keyFormOf, type KeyFormValues } from "./key_form.tsx";
 import { KeyState } from "./key_list.tsx";
 import { keyTexts } from "./texts.ts";
@@ -55,11 +57,14 @@ export async function keyDetailPage(
   const t = keyTexts[locale];
   const active = isActive(record, deps.clock.nowMs());
   const refused = state.passwordError ?? state.form;
-  const { account } = c.get("signedIn");
-  const [usage, rates] = await Promise.all([
+  const { account, person, role } = c.get("signedIn");
+  const [usage, rates, teams] = await Promise.all([
     loadUsage(deps, record),
     limitsInUse(deps.rates, { account, key: record }),
+    listTeams(deps.kv, account.id),
   ]);
+  const maker = record.memberId ?? account.id;
+  const canChange = active && mayOn({ role, personId: person.id }, "change_keys", maker);
   const limits = [...usage.limits, ...rates];
   const options = {
     title: record.name,
@@ -76,11 +81,13 @@ export async function keyDetailPage(
     options,
     <>
       {state.saved === true && <Notice tone="success">{t.saved}</Notice>}
-      {active && <ShowKey visitor={visitor} record={record} state={state} />}
+      {canChange && <ShowKey visitor={visitor} record={record} state={state} />}
       <KeyUsage {...usage} locale={locale} />
       {active && <KeyLimits limits={limits} locale={locale} />}
-      {active && <Settings visitor={visitor} deps={deps} record={record} state={state} />}
-      {active && (
+      {canChange && (
+        <Settings visitor={visitor} deps={deps} record={record} state={state} teams={teams} />
+      )}
+      {canChange && (
         <div class="columns">
           <Rotate visitor={visitor} record={record} />
           <Revoke visitor={visitor} record={record} />
@@ -192,7 +199,11 @@ function KeyLimits(
 }
 
 function Settings(
-  { visitor, deps, record, state }: PartProps & { deps: DashboardDeps; state: KeyDetailState },
+  { visitor, deps, record, state, teams }: PartProps & {
+    deps: DashboardDeps;
+    state: KeyDetailState;
+    teams: readonly Team[];
+  },
 ) {
   const t = keyTexts[visitor.locale];
   return (
@@ -203,6 +214,7 @@ function Settings(
           errors={state.form?.errors ?? {}}
           catalog={deps.catalog}
           models={record.allowedModels ?? []}
+          teams={teams}
           texts={t}
           today={vietnamDay(deps.clock.nowMs())}
           locale={visitor.locale}

@@ -22,6 +22,8 @@ import {
   type RateLimits,
   rateLimitsFrom,
 } from "../../../../core/limits/rate_limits.ts";
+import type { Team } from "../../../../kv/people/organisations/teams.ts";
+import { defined } from "../../../../core/lib/base/defined.ts";
 import type { PostedForm } from "../../page/form_data.ts";
 import { type Locale, parseTypedLimit } from "../../text/i18n.ts";
 import { parseDay, shiftDay } from "../../../usage_api/range.ts";
@@ -40,6 +42,8 @@ type KeyLimitTexts = Readonly<Record<(typeof keyLimitNames)[number], string>>;
 /** The fields as text, to show the form again: each limit that can bind a key is one by its name. */
 export interface KeyFormValues extends KeyLimitTexts {
   readonly name: string;
+  /** The id of its team; empty: none. */
+  readonly team: string;
   readonly expiry: string;
   readonly ips: string;
   readonly models: readonly string[];
@@ -60,6 +64,7 @@ export type KeyFormResult =
 /** The form of a new key. */
 export const emptyKeyForm: KeyFormValues = {
   name: "",
+  team: "",
   expiry: "",
   ...recordOf(keyLimitNames, () => ""),
   ips: "",
@@ -108,6 +113,7 @@ function readingOf(text: string): KeyFormValues["reading"] {
 export function keyFormOf(record: ApiKeyOptions): KeyFormValues {
   return {
     name: record.name,
+    team: record.teamId ?? "",
     expiry: record.expiresAtMs === undefined ? "" : vietnamDay(record.expiresAtMs - 1),
     ...recordOf(periodLimitNames, (limit) => typedPeriodLimit(record, limit)),
     ...recordOf(keyRateNames, (limit) => record.rateLimits?.[limit]?.toString() ?? ""),
@@ -164,6 +170,8 @@ export interface KeyFormContext {
   readonly nowMs: number;
   /** The models of the key now; absent for a new one. */
   readonly models?: readonly string[] | undefined;
+  /** The teams of the organisation. */
+  readonly teams: readonly Team[];
 }
 
 /**
@@ -178,6 +186,7 @@ export function parseKeyForm(form: PostedForm, context: KeyFormContext): KeyForm
   const ticked = form.all("models");
   const values: KeyFormValues = {
     name: form.text("name"),
+    team: form.text("team"),
     expiry: form.text("expiry"),
     ...recordOf(keyLimitNames, (limit) => form.text(limit)),
     ips: form.text("ips"),
@@ -208,8 +217,10 @@ export function parseKeyForm(form: PostedForm, context: KeyFormContext): KeyForm
   };
   const isLimited = Object.keys(limits).length > 0;
   const readsOnlyOwnCalls = values.reading === "own" || (values.reading === "" && isLimited);
+  const teamId = context.teams.find(({ id }) => id === values.team)?.id;
   const options: ApiKeyOptions = {
     name: values.name,
+    ...defined({ teamId }),
     ...limits,
     ...(readsOnlyOwnCalls && { readsOnlyOwnCalls }),
   };
@@ -224,6 +235,8 @@ interface KeyFieldsProps {
   readonly catalog: Catalog;
   /** The models to which the key is limited now. */
   readonly models: readonly string[];
+  /** The teams of the organisation; none: the form has no field for one. */
+  readonly teams: readonly Team[];
   readonly texts: KeyTexts;
   readonly today: string;
   readonly locale: Locale;
@@ -231,10 +244,11 @@ interface KeyFieldsProps {
 
 /** The fields of a key in its forms. */
 export function KeyFields(
-  { values, errors, catalog, models, texts: t, today, locale }: KeyFieldsProps,
+  { values, errors, catalog, models, teams, texts: t, today, locale }: KeyFieldsProps,
 ) {
   const limitsOpen = [...Object.entries(values), ...Object.entries(errors)].some(
-    ([name, value]) => name !== "name" && value.length > 0 && value !== "account",
+    ([name, value]) =>
+      name !== "name" && name !== "team" && value.length > 0 && value !== "account",
   );
   return (
     <>
@@ -248,6 +262,17 @@ export function KeyFields(
         hint={t.nameHint}
         error={errors.name}
       />
+      {teams.length > 0 && (
+        <SelectField
+          name="team"
+          label={t.team}
+          value={values.team}
+          options={[
+            { value: "", label: t.noTeam },
+            ...teams.map(({ id, name }) => ({ value: id, label: name })),
+          ]}
+        />
+      )}
       <details open={limitsOpen}>
         <summary>{t.limits}</summary>
         <p class="muted">{t.limitsHint}</p>

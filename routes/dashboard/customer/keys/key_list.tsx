@@ -1,6 +1,9 @@
 /** The list of keys with their recent usage. */
 import type { Context } from "hono";
-import { activeKeysPerAccount } from "../../../../kv/people/api_keys/api_key_changes.ts";
+import {
+  activeKeysPerMember,
+  maxActiveKeys,
+} from "../../../../kv/people/api_keys/api_key_changes.ts";
 import { vietnamDay } from "../../../../core/lib/time/vietnam_time.ts";
 import {
   type ApiKeyRecord,
@@ -16,6 +19,7 @@ import {
 } from "../../../../kv/money/ledger/usage.ts";
 import { Badge, Card, DataTable, Empty, Icon, Money, Notice, Time } from "../../components/mod.ts";
 import type { DashboardDeps } from "../../page/deps.ts";
+import { mayVisit } from "../../page/page_acts.ts";
 import type { Locale } from "../../text/i18n.ts";
 import { renderPage } from "../../frame/layout.tsx";
 import { shiftDay } from "../../../usage_api/range.ts";
@@ -229,18 +233,21 @@ export async function keyListPage(
   const keys = await loadKeys(deps, c);
   const active = keys.filter((key) => key.active);
   const others = keys.filter((key) => !key.active);
-  const most = activeKeysPerAccount;
+  const { account, role } = c.get("signedIn");
+  const most = maxActiveKeys(account, deps.keysPerMember ?? activeKeysPerMember);
   return await renderPage(
     c,
     {
       title: t.title,
       lead: t.lead,
       status: problem === undefined ? 200 : 422,
-      actions: (
-        <a class="button" href="/keys/new">
-          <Icon name="plus" /> {t.create}
-        </a>
-      ),
+      ...(mayVisit({ role }, "/keys/new") && {
+        actions: (
+          <a class="button" href="/keys/new">
+            <Icon name="plus" /> {t.create}
+          </a>
+        ),
+      }),
     },
     <>
       {problem !== undefined && <Notice tone="danger">{problem}</Notice>}

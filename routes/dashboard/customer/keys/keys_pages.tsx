@@ -9,11 +9,11 @@
 import { mailReaderOf } from "../../../../kv/people/accounts/accounts.ts";
 import { type Context, Hono } from "hono";
 import type { Catalog } from "../../../../core/catalog/catalog.ts";
+import { mayOn } from "../../../../core/people/organisations/acts.ts";
 import { parseId } from "../../../../core/lib/ids/ids.ts";
 import { vietnamDay } from "../../../../core/lib/time/vietnam_time.ts";
 import { getPasswordHash } from "../../../../kv/people/accounts/account_credentials.ts";
 import {
-  activeKeysPerAccount,
   createApiKey,
   revealMadeByForm,
   revokeApiKey,
@@ -27,6 +27,7 @@ import {
   isActive,
   revealApiKey,
 } from "../../../../kv/people/api_keys/api_keys.ts";
+import { listTeams } from "../../../../kv/people/organisations/teams.ts";
 import { countTry } from "../../../../kv/people/accounts/rate_limits.ts";
 import { rateRules } from "../../../auth/sign_in_budgets.ts";
 import {
@@ -39,7 +40,7 @@ import {
 } from "../../components/mod.ts";
 import { RecipeList } from "../connect/connect.tsx";
 import type { DashboardDeps } from "../../page/deps.ts";
-import { notFoundPage } from "../../frame/error_pages.tsx";
+import { notAllowedPage, notFoundPage } from "../../frame/error_pages.tsx";
 import { readForm } from "../../page/form_data.ts";
 import { requireAccount } from "../../visitor/identify.ts";
 import { renderPage } from "../../frame/layout.tsx";
@@ -68,14 +69,15 @@ interface NewKeyState {
   readonly problem?: string;
 }
 
-function newKeyPage(
+async function newKeyPage(
   c: Context<DashboardEnv>,
   deps: DashboardDeps,
   state?: NewKeyState,
-): Page {
+): Promise<Response> {
   const visitor = c.get("visitor");
   const t = keyTexts[visitor.locale];
-  return renderPage(
+  const teams = await listTeams(deps.kv, c.get("signedIn").account.id);
+  return await renderPage(
     c,
     { title: t.newTitle, status: state === undefined ? 200 : 422 },
     <Card>
@@ -87,6 +89,7 @@ function newKeyPage(
           errors={state?.errors ?? {}}
           catalog={deps.catalog}
           models={[]}
+          teams={teams}
           texts={t}
           today={vietnamDay(deps.clock.nowMs())}
           locale={visitor.locale}
@@ -154,13 +157,14 @@ async function madeBefore(
 
 async function createKey(c: Context<DashboardEnv>, deps: DashboardDeps): Promise<Response> {
   const { locale } = c.get("visitor");
-  const { account } = c.get("signedIn");
+  const { account, person } = c.get("signedIn");
   const t = keyTexts[locale];
   const nowMs = deps.clock.nowMs();
-  const tries = await countTry(deps.kv, rateRules.changesByAccount, account.id, nowMs);
+  const tries = await countTry(deps.kv, rateRules.changesByAccount, person.id, nowMs);
   if (!tries.allowed) return await keyListPage(c, deps, t.tooMany(tries.retryAfterSeconds));
   const posted = await readForm(c);
-  const form = parseKeyForm(posted, { texts: t, catalog: deps.catalog, nowMs });
+  const teams = await listTeams(deps.kv, account.id);
+  const form = parseKeyForm(posted, { texts: t, catalog: deps.catalog, nowMs, teams });
   if (!form.ok) return await newKeyPage(c, deps, form);
   const values = keyFormOf(form.options);
   const formId = posted.formId();
@@ -169,13 +173,15 @@ async function createKey(c: Context<DashboardEnv>, deps: DashboardDeps): Promise
     ...form.options,
     nowMs,
     formId,
+    memberId: person.id,
+    keysPerMember: deps.keysPerMember,
     notify: mailReaderOf(account, "key_changed"),
   });
   deps.hintMail();
   if (made.ok) return await secretPage(c, deps, { title: t.createdTitle, ...made });
   switch (made.reason) {
     case "limit":
-      return await keyListPage(c, deps, t.full(activeKeysPerAccount));
+      return await keyListPage(c, deps, t.full(made.limit));
     case "conflict":
       return await keyListPage(c, deps, t.busy);
     case "sent": {
@@ -196,16 +202,16 @@ type KeyAction = (
 ) => Promise<Response>;
 
 const showKey: KeyAction = async (c, deps, record) => {
-  const { account } = c.get("signedIn");
+  const { person } = c.get("signedIn");
   const t = keyTexts[c.get("visitor").locale];
   const nowMs = deps.clock.nowMs();
-  const tries = await countTry(deps.kv, rateRules.passwordByAccount, account.id, nowMs);
+  const tries = await countTry(deps.kv, rateRules.passwordByAccount, person.id, nowMs);
   if (!tries.allowed) {
     return await keyDetailPage(c, deps, record, {
       passwordError: t.tooMany(tries.retryAfterSeconds),
     });
   }
-  const hash = await getPasswordHash(deps.kv, account.id);
+  const hash = await getPasswordHash(deps.kv, person.id);
   if (hash === undefined) return await keyDetailPage(c, deps, record, { noPassword: true });
   const password = (await readForm(c)).exact("password");
   if (!await deps.passwords.verify(password, hash)) {
@@ -225,6 +231,7 @@ const changeKey: KeyAction = async (c, deps, record) => {
     catalog: deps.catalog,
     nowMs,
     models: record.allowedModels,
+    teams: await listTeams(deps.kv, record.accountId),
   });
   if (!form.ok) return await keyDetailPage(c, deps, record, { form });
   const changed = await updateApiKey(deps.kv, record.accountId, record.id, form.options);
@@ -263,13 +270,20 @@ const revokeKey: KeyAction = async (c, deps, record) => {
   return c.redirect("/keys", 303);
 };
 
-/** Runs an act on a key of the signed-in account; keys of others do not exist for it. */
+/**
+ * Runs an act on a key of the organisation; keys of others do not exist for it. Some roles change only the keys that
+ * they have made.
+ */
 function onKey(deps: DashboardDeps, action: KeyAction, options: { readonly active: boolean }) {
   return async (c: Context<DashboardEnv>) => {
-    const { account } = c.get("signedIn");
+    const { account, person, role } = c.get("signedIn");
     const keyId = parseId("apiKey", c.req.param("id") ?? "");
     const record = keyId === undefined ? undefined : await getApiKey(deps.kv, account.id, keyId);
     if (record === undefined) return await notFoundPage(c);
+    const maker = record.memberId ?? account.id;
+    const isAllowed = c.req.method === "GET" ||
+      mayOn({ role, personId: person.id }, "change_keys", maker);
+    if (!isAllowed) return await notAllowedPage(c);
     if (options.active && !isActive(record, deps.clock.nowMs())) {
       return c.redirect(`/keys/${record.id}`, 303);
     }

@@ -33,6 +33,8 @@ export const keyTexts = defineTexts({
       "Amounts of a day and a month are in Vietnam time; rates are of the last minute or hour, over all servers.",
 
     newTitle: "New API key",
+    team: "Team",
+    noTeam: "No team",
     nameHint: "Where it is used: “laptop”, “production server”.",
     limits: "Limits",
     limitsHint: "All optional. You can change them later.",
@@ -142,6 +144,8 @@ export const keyTexts = defineTexts({
       "Mức theo ngày và tháng tính theo giờ Việt Nam; tốc độ tính trong phút hoặc giờ qua, trên mọi máy chủ.",
 
     newTitle: "Khoá API mới",
+    team: "Nhóm",
+    noTeam: "Không thuộc nhóm nào",
     nameHint: "Nơi dùng khoá API: “máy tính xách tay”, “máy chủ chính”.",
     limits: "Giới hạn",
     limitsHint: "Không bắt buộc. Bạn có thể đổi sau.",

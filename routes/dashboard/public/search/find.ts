@@ -1,5 +1,7 @@
 /** What a search finds: pages, models, keys, guides, endpoints of the API, error codes; for operators customers, too. */
 import type { Context } from "hono";
+import { may } from "../../../../core/people/organisations/acts.ts";
+import { mayVisit } from "../../page/page_acts.ts";
 import { parseId } from "../../../../core/lib/ids/ids.ts";
 import { foldVietnamese, parseOrderCode } from "../../../../core/trade/bank/order_code.ts";
 import type { KeyValueStore } from "../../../../kv/engine/store/key_value_store.ts";
@@ -60,6 +62,7 @@ function pagesOf(c: Context<DashboardEnv>): Found[] {
   const { visitor, signedIn, navigation } = c.var;
   return (navigation?.items ?? []).map(({ entry }) => entry)
     .filter(({ operatorsOnly }) => operatorsOnly !== true || signedIn.isOperator)
+    .filter(({ href }) => mayVisit(signedIn, href))
     .map(({ href, label }) => ({ href, name: label[visitor.locale] }));
 }
 
@@ -138,9 +141,9 @@ export async function findNamed(
   deps: DashboardDeps,
   { query, maxOfKind, source }: SearchQuery,
 ): Promise<FoundGroup[]> {
-  const { visitor: { locale }, signedIn: { account, isOperator } } = c.var;
+  const { visitor: { locale }, signedIn: { account, isOperator, role } } = c.var;
   const wanted = foldVietnamese(query);
-  const keys = await listApiKeys(deps.kv, account.id);
+  const keys = may(role, "view_keys") ? await listApiKeys(deps.kv, account.id) : [];
   const found: Record<FoundKind, readonly Found[]> = {
     customers: isOperator ? await customersOf(deps.kv, query, maxOfKind) : [],
     providers: isOperator

@@ -155,7 +155,7 @@ export const incidentMailPages: PageDeclaration<DashboardDeps> = {
   isPublicForm: true,
   routes: (deps) =>
     new Hono<DashboardEnv>()
-      .get(path, (c) => askPage(c, { email: c.get("visitor").signedIn?.account.email }))
+      .get(path, (c) => askPage(c, { email: c.get("visitor").signedIn?.person.email }))
       .post(path, (c) => ask(c, deps))
       .get(confirmPath, confirmPage)
       .post(confirmPath, (c) => confirm(c, deps)),

@@ -195,7 +195,7 @@ export function doneAt(c: OperatorContext, path: string, done: Done): Response {
 
 /** Returns the operator who sent the request. */
 export function operatorOf(c: OperatorContext): Operator {
-  const { account } = c.get("signedIn");
+  const { person: account } = c.get("signedIn");
   return { accountId: account.id, email: account.email ?? account.id };
 }
 

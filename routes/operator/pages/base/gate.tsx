@@ -97,7 +97,7 @@ const requireOperator: MiddlewareHandler<DashboardEnv> = async (c, next) => {
 /** Admits sessions that have entered a code. */
 function requireSecondFactor(deps: OperatorDeps): MiddlewareHandler<DashboardEnv> {
   return async (c, next) => {
-    const { account, session } = c.get("signedIn");
+    const { person: account, session } = c.get("signedIn");
     const nowMs = deps.clock.nowMs();
     if (await hasPassedSecondFactor(deps.kv, session.id, account.id, nowMs)) return await next();
     const back = c.req.method === "GET" ? `?next=${encodeURIComponent(c.get("visitor").path)}` : "";
@@ -119,7 +119,7 @@ type Factor =
 
 /** Reads the stored second factor, or offers a new one until one is confirmed. */
 async function factorOf(c: OperatorContext, deps: OperatorDeps): Promise<Factor> {
-  const { id } = c.get("signedIn").account;
+  const { id } = c.get("signedIn").person;
   const { value } = await getSecondFactor(deps.kv, id);
   if (value !== null) {
     const secret = await open(deps.masterKeys, value.sealedSecret, sealOwner(id));
@@ -136,7 +136,7 @@ async function factorOf(c: OperatorContext, deps: OperatorDeps): Promise<Factor>
 /** The page shown in place of a form that would refuse every code. */
 async function unreadablePage(c: OperatorContext) {
   const t = frameTexts[c.get("visitor").locale].factor;
-  const { id, email } = c.get("signedIn").account;
+  const { id, email } = c.get("signedIn").person;
   return await renderPage(
     c,
     { title: t.title, narrow: true, status: c.req.method === "GET" ? 200 : 400 },
@@ -152,7 +152,7 @@ async function factorPage(c: OperatorContext, deps: OperatorDeps, problem?: stri
   const visitor = c.get("visitor");
   const t = frameTexts[visitor.locale].factor;
   const factor = await factorOf(c, deps);
-  const email = c.get("signedIn").account.email ?? "";
+  const email = c.get("signedIn").person.email ?? "";
   const issuer = new URL(deps.baseUrl).host;
   const next = c.req.query("next");
   if (factor.kind === "unreadable") return await unreadablePage(c);
@@ -189,7 +189,7 @@ async function factorPage(c: OperatorContext, deps: OperatorDeps, problem?: stri
 
 async function checkCode(c: OperatorContext, deps: OperatorDeps) {
   const t = frameTexts[c.get("visitor").locale].factor;
-  const { account, session } = c.get("signedIn");
+  const { person: account, session } = c.get("signedIn");
   const operator = operatorOf(c);
   const nowMs = deps.clock.nowMs();
   const byAccount = await countTry(deps.kv, codeRule, account.id, nowMs);

@@ -39,6 +39,9 @@ const bare: Bare[] = [
     requestedBy: "staff@example.com",
     reason: "lost transfer",
   },
+  { kind: "invitation", organisation: "Acme <b>", inviter: "owner@example.com" },
+  { kind: "member_joined", organisation: "Acme", member: "bob@example.com" },
+  { kind: "ownership_received", organisation: "Acme", from: "owner@example.com" },
   { kind: "subscription_asked" },
   { kind: "incident_opened", ...incident },
   { kind: "incident_resolved", ...incident },
@@ -145,6 +148,7 @@ Deno.test("a mail says how to switch it off, unless it is about security or was 
     "email_changed",
     "key_changed",
     "new_browser",
+    "ownership_received",
   ]);
 });
 

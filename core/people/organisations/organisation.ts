@@ -1,0 +1,30 @@
+/** The bounds of an organisation, and the form of its name. */
+import { dayMs } from "../../lib/time/durations.ts";
+
+/** Most members of an organisation, the owner included: lists of them are read whole. */
+export const maxMembers = 500;
+
+/** Most organisations that a person belongs to; the switcher lists them all. */
+export const maxMemberships = 50;
+
+/** Most organisations that a person owns: each one has a wallet. */
+export const maxOwnedOrganisations = 10;
+
+/** Most invitations of an organisation that wait for an answer; each one sends a mail. */
+export const maxOpenInvitations = 100;
+
+/** Milliseconds for which an invitation can be accepted: a week, holidays included. */
+export const invitationMs = 7 * dayMs;
+
+/** Most teams of an organisation. */
+export const maxTeams = 100;
+
+/** Most characters of the name of an organisation or a team. */
+export const maxNameChars = 60;
+
+/** Returns a name without surplus space; `undefined` if it is empty, too long or has control characters. */
+export function parseName(text: string): string | undefined {
+  const name = text.normalize("NFC").replace(/\s+/g, " ").trim();
+  const isName = name !== "" && [...name].length <= maxNameChars && !/\p{Cc}|\p{Cf}/u.test(name);
+  return isName ? name : undefined;
+}

@@ -1,0 +1,56 @@
+/** Builds keys of organisations: members, the organisations of a person, invitations and teams. */
+import type { AccountId, TeamId } from "../../../core/lib/ids/ids.ts";
+import type { StoreKey } from "./store_key.ts";
+
+export function membersPrefix(organisationId: AccountId): StoreKey {
+  return ["member", organisationId];
+}
+
+/** Key of a member who is not the owner; the row of the account names the owner. */
+export function memberKey(organisationId: AccountId, personId: AccountId): StoreKey {
+  return ["member", organisationId, personId];
+}
+
+/** Returns the person of a row of members. */
+export function memberOf(key: Deno.KvKey): AccountId {
+  return String(key[2]) as AccountId;
+}
+
+export function membershipsPrefix(personId: AccountId): StoreKey {
+  return ["membership", personId];
+}
+
+/** Key of the index row of a person's organisation. The organisation with the id of the person needs none. */
+export function membershipKey(personId: AccountId, organisationId: AccountId): StoreKey {
+  return ["membership", personId, organisationId];
+}
+
+/** Returns the organisation of a row of memberships, or of invitations by address. */
+export function organisationOf(key: Deno.KvKey): AccountId {
+  return String(key[2]) as AccountId;
+}
+
+export function invitationsPrefix(organisationId: AccountId): StoreKey {
+  return ["invitation", organisationId];
+}
+
+/** Key of an invitation: an organisation has one for each address. */
+export function invitationKey(organisationId: AccountId, email: string): StoreKey {
+  return ["invitation", organisationId, email];
+}
+
+export function invitationsForPrefix(email: string): StoreKey {
+  return ["invitation_for", email];
+}
+
+export function invitationForKey(email: string, organisationId: AccountId): StoreKey {
+  return ["invitation_for", email, organisationId];
+}
+
+export function teamsPrefix(organisationId: AccountId): StoreKey {
+  return ["team", organisationId];
+}
+
+export function teamKey(organisationId: AccountId, teamId: TeamId): StoreKey {
+  return ["team", organisationId, teamId];
+}

@@ -1,0 +1,165 @@
+/**
+ * Invitations to organisations. They are for an address, not for who has a link: whoever has proven to own the address
+ * finds them after signing in, so there is no token that could leak.
+ */
+import type { Locale } from "../../../core/lib/base/locale.ts";
+import type { AccountId } from "../../../core/lib/ids/ids.ts";
+import type { GivenRole } from "../../../core/people/organisations/acts.ts";
+import {
+  invitationMs,
+  maxMemberships,
+  maxOpenInvitations,
+} from "../../../core/people/organisations/organisation.ts";
+import { addMail } from "../../engine/outbox/outbox.ts";
+import {
+  accountByEmailKey,
+  accountKey,
+  invitationForKey,
+  invitationKey,
+  invitationsForPrefix,
+  invitationsPrefix,
+  organisationOf,
+} from "../../engine/schema/keys.ts";
+import type { KeyValueStore } from "../../engine/store/key_value_store.ts";
+import { type Account, accountName, getAccount, writeAccount } from "../accounts/accounts.ts";
+import { addMember, type Joined } from "./members.ts";
+import { readMembership } from "./organisations.ts";
+
+/** An invitation that waits for an answer. */
+export interface Invitation {
+  readonly email: string;
+  readonly role: GivenRole;
+  /** The address of the member who invites. */
+  readonly inviter: string;
+  readonly createdAtMs: number;
+  readonly expiresAtMs: number;
+}
+
+/** An invitation with the organisation that it is for. */
+export interface ReceivedInvitation extends Invitation {
+  readonly organisation: Account;
+}
+
+/**
+ * Invites an address, and mails it. A second invitation replaces the first one.
+ *
+ * @param invitation.locale of the mail: the inviter's
+ * @returns `member` if the address belongs to a member
+ */
+export async function invite(
+  kv: KeyValueStore,
+  organisationId: AccountId,
+  invitation: {
+    readonly email: string;
+    readonly role: GivenRole;
+    readonly inviter: string;
+    readonly locale: Locale;
+    readonly nowMs: number;
+  },
+): Promise<"invited" | "member" | "too_many"> {
+  const { email, role, inviter, locale, nowMs } = invitation;
+  return await writeAccount<"invited" | "member" | "too_many">(async () => {
+    const [entry, known, waiting] = await kv.getMany<[Account, AccountId, Invitation]>([
+      accountKey(organisationId),
+      accountByEmailKey(email),
+      invitationKey(organisationId, email),
+    ]);
+    if (entry.value === null) return { done: "too_many" };
+    const isMember = known.value !== null &&
+      await readMembership(kv, organisationId, known.value) !== undefined;
+    if (isMember) return { done: "member" };
+    const open = await listInvitations(kv, organisationId, nowMs);
+    const others = open.filter((one) => one.email !== email);
+    if (others.length >= maxOpenInvitations) return { done: "too_many" };
+    const row: Invitation = {
+      email,
+      role,
+      inviter,
+      createdAtMs: nowMs,
+      expiresAtMs: nowMs + invitationMs,
+    };
+    const expires = { expireIn: invitationMs };
+    // The row of the organisation is written, so that simultaneous invitations keep to the bound.
+    const operation = kv.atomic().check(entry).check(waiting)
+      .set(entry.key, entry.value)
+      .set(waiting.key, row, expires)
+      .set(invitationForKey(email, organisationId), true, expires);
+    const organisation = accountName(entry.value);
+    addMail(operation, { kind: "invitation", to: email, locale, organisation, inviter }, { nowMs });
+    return (await operation.commit()).ok ? { done: "invited" } : "again";
+  });
+}
+
+/** Lists the invitations of an organisation that wait, by address. */
+export async function listInvitations(
+  kv: KeyValueStore,
+  organisationId: AccountId,
+  nowMs: number,
+): Promise<Invitation[]> {
+  // Twice the bound: expired rows may remain for a while.
+  const rows = await Array.fromAsync(
+    kv.list<Invitation>({ prefix: invitationsPrefix(organisationId) }, {
+      limit: 2 * maxOpenInvitations,
+    }),
+  );
+  return rows.map(({ value }) => value).filter(({ expiresAtMs }) => nowMs < expiresAtMs);
+}
+
+/** Lists the invitations for an address. */
+export async function listInvitationsFor(
+  kv: KeyValueStore,
+  email: string,
+  nowMs: number,
+): Promise<ReceivedInvitation[]> {
+  const received: ReceivedInvitation[] = [];
+  const rows = kv.list({ prefix: invitationsForPrefix(email) }, { limit: maxMemberships });
+  for await (const { key } of rows) {
+    const organisationId = organisationOf(key);
+    const { value } = await kv.get<Invitation>(invitationKey(organisationId, email));
+    const organisation = await getAccount(kv, organisationId);
+    if (value === null || nowMs >= value.expiresAtMs) continue;
+    if (organisation === undefined || organisation.deletedAtMs !== undefined) continue;
+    received.push({ ...value, organisation });
+  }
+  return received;
+}
+
+/** Ends an invitation: its organisation has withdrawn it, or the invited person declines. */
+export async function endInvitation(
+  kv: KeyValueStore,
+  organisationId: AccountId,
+  email: string,
+): Promise<void> {
+  await kv.atomic().delete(invitationKey(organisationId, email))
+    .delete(invitationForKey(email, organisationId)).commit();
+}
+
+/**
+ * Makes the invited person a member, once.
+ *
+ * @returns `gone` if there is no invitation for the person's address any more
+ */
+export async function acceptInvitation(
+  kv: KeyValueStore,
+  organisationId: AccountId,
+  person: Account,
+  nowMs: number,
+): Promise<Joined | "gone"> {
+  const { email } = person;
+  if (email === undefined) return "gone";
+  return await writeAccount<Joined | "gone">(async () => {
+    const [entry, row] = await kv.getMany<[Account, Invitation]>([
+      accountKey(organisationId),
+      invitationKey(organisationId, email),
+    ]);
+    const isGone = row.value === null || nowMs >= row.value.expiresAtMs || entry.value === null ||
+      entry.value.deletedAtMs !== undefined || entry.value.blockedAtMs !== undefined;
+    if (isGone) return { done: "gone" };
+    const operation = kv.atomic().check(row).delete(row.key)
+      .delete(invitationForKey(email, organisationId));
+    const { role } = row.value;
+    const joined = await addMember(kv, operation, entry, { person, role, nowMs });
+    if (joined === "full") return { done: "full" };
+    return (await operation.commit()).ok ? { done: joined } : "again";
+  });
+}

@@ -1,0 +1,186 @@
+/** The members of an organisation: listed, added, given another role, removed. */
+import { invariant } from "../../../core/lib/base/assert.ts";
+import type { AccountId } from "../../../core/lib/ids/ids.ts";
+import type { GivenRole, Role } from "../../../core/people/organisations/acts.ts";
+import { maxMembers, maxMemberships } from "../../../core/people/organisations/organisation.ts";
+import { bumpKeysEpoch } from "../../engine/control/control.ts";
+import { addMail } from "../../engine/outbox/outbox.ts";
+import {
+  accountKey,
+  memberKey,
+  memberOf,
+  membershipKey,
+  membershipsPrefix,
+  membersPrefix,
+} from "../../engine/schema/keys.ts";
+import type { AtomicWrite, KeyValueStore } from "../../engine/store/key_value_store.ts";
+import {
+  type Account,
+  accountName,
+  getAccount,
+  mailReaderOf,
+  writeAccount,
+} from "../accounts/accounts.ts";
+import { revokeApiKey } from "../api_keys/api_key_changes.ts";
+import { listApiKeys } from "../api_keys/api_keys.ts";
+import {
+  addOrganisation,
+  type MemberRow,
+  type MembershipRow,
+  organisationFacts,
+} from "./organisations.ts";
+
+/** A member, the owner included. */
+export interface Member {
+  readonly personId: AccountId;
+  readonly role: Role;
+  /** Absent: as long as the organisation exists. */
+  readonly joinedAtMs?: number;
+  /** Absent: an account without an address. */
+  readonly email?: string | undefined;
+}
+
+/** Lists the members of an organisation: the owner, then the others in the order of their accounts. */
+export async function listMembers(kv: KeyValueStore, organisation: Account): Promise<Member[]> {
+  const { ownerId } = organisationFacts(organisation);
+  const selector = { prefix: membersPrefix(organisation.id) };
+  const members: Member[] = [{ personId: ownerId, role: "owner" }];
+  for await (const { key, value } of kv.list<MemberRow>(selector, { limit: maxMembers })) {
+    members.push({ personId: memberOf(key), ...value });
+  }
+  const people = await Promise.all(members.map(({ personId }) => getAccount(kv, personId)));
+  return members.map((member, at) => ({ ...member, email: people[at]?.email }));
+}
+
+/** Whether a person can join: `full`: the organisation has as many members as it may, or the person organisations. */
+export type Joined = "joined" | "already" | "full";
+
+/**
+ * Adds a member to a commit that checks the row of the organisation, unless the person is one or there is no room.
+ *
+ * @param entry the row of the organisation, which the commit checks and writes
+ */
+export async function addMember(
+  kv: KeyValueStore,
+  operation: AtomicWrite,
+  entry: Deno.KvEntry<Account>,
+  member: { readonly person: Account; readonly role: GivenRole; readonly nowMs: number },
+): Promise<Joined> {
+  const { person, role, nowMs } = member;
+  const facts = organisationFacts(entry.value);
+  const row = await kv.get<MemberRow>(memberKey(entry.value.id, person.id));
+  if (row.value !== null || facts.ownerId === person.id) return "already";
+  const memberships = await Array.fromAsync(
+    kv.list({ prefix: membershipsPrefix(person.id) }, { limit: maxMemberships }),
+  );
+  if (facts.memberCount >= maxMembers || memberships.length >= maxMemberships) return "full";
+  const changed: Account = {
+    ...entry.value,
+    organisation: { ...facts, memberCount: facts.memberCount + 1 },
+  };
+  operation.check(entry).check(row)
+    .set(entry.key, changed)
+    .set(row.key, { role, joinedAtMs: nowMs } satisfies MemberRow)
+    .set(membershipKey(person.id, changed.id), { role } satisfies MembershipRow);
+  const reader = mailReaderOf(changed, "member_joined");
+  if (reader !== undefined) {
+    const names = { organisation: accountName(changed), member: person.email ?? person.id };
+    addMail(operation, { kind: "member_joined", ...reader, ...names }, { nowMs });
+  }
+  return "joined";
+}
+
+/**
+ * Gives a member another role; works with the next request of the member.
+ *
+ * @returns `false` if there is no such member, or the member is the owner
+ */
+export async function changeRole(
+  kv: KeyValueStore,
+  organisationId: AccountId,
+  personId: AccountId,
+  role: GivenRole,
+): Promise<boolean> {
+  return await writeAccount<boolean>(async () => {
+    const [entry, row] = await kv.getMany<[Account, MemberRow]>([
+      accountKey(organisationId),
+      memberKey(organisationId, personId),
+    ]);
+    if (entry.value === null || row.value === null) return { done: false };
+    const operation = kv.atomic().check(entry).check(row)
+      .set(row.key, { ...row.value, role })
+      .set(membershipKey(personId, organisationId), { role } satisfies MembershipRow);
+    return (await operation.commit()).ok ? { done: true } : "again";
+  });
+}
+
+/** Revokes the keys that a member has made. */
+async function revokeKeysOf(
+  kv: KeyValueStore,
+  organisationId: AccountId,
+  personId: AccountId,
+  nowMs: number,
+): Promise<void> {
+  for (const { id, memberId, revokedAtMs } of await listApiKeys(kv, organisationId)) {
+    // The keys of the founder, made before there were members, name nobody.
+    const isTheirs = (memberId ?? organisationId) === personId;
+    if (isTheirs && revokedAtMs === undefined) await revokeApiKey(kv, organisationId, id, nowMs);
+  }
+}
+
+/** Whether a person belongs to an organisation beside one. */
+async function hasAnother(
+  kv: KeyValueStore,
+  person: Account,
+  organisationId: AccountId,
+): Promise<boolean> {
+  if (person.id !== organisationId && organisationFacts(person).ownerId === person.id) return true;
+  const rows = kv.list({ prefix: membershipsPrefix(person.id) }, { limit: 2 });
+  return (await Array.fromAsync(rows)).length > 1;
+}
+
+/**
+ * Removes a member. Their sessions act for the organisation no longer from the next request on, and calls with their
+ * keys are refused within two seconds. Who has no other organisation gets a new one, without members and money.
+ *
+ * @param options.revokesKeys whether the keys that the member has made end, too
+ * @param options.isDeleted the person is about to be deleted, and needs no organisation any more
+ * @returns `false` if there is no such member, or the member is the owner
+ */
+export async function removeMember(
+  kv: KeyValueStore,
+  organisationId: AccountId,
+  personId: AccountId,
+  { revokesKeys, nowMs, isDeleted }: {
+    readonly revokesKeys: boolean;
+    readonly nowMs: number;
+    readonly isDeleted?: true;
+  },
+): Promise<boolean> {
+  const isRemoved = await writeAccount<boolean>(async () => {
+    const [entry, row, person] = await kv.getMany<[Account, MemberRow, Account]>([
+      accountKey(organisationId),
+      memberKey(organisationId, personId),
+      accountKey(personId),
+    ]);
+    if (entry.value === null || row.value === null || person.value === null) return { done: false };
+    if (revokesKeys) await revokeKeysOf(kv, organisationId, personId, nowMs);
+    const facts = organisationFacts(entry.value);
+    invariant(facts.memberCount > 1, "A member beside the owner is counted");
+    const operation = bumpKeysEpoch(kv.atomic()).check(entry).check(row)
+      .set(entry.key, {
+        ...entry.value,
+        organisation: { ...facts, memberCount: facts.memberCount - 1 },
+      })
+      .delete(row.key)
+      .delete(membershipKey(personId, organisationId));
+    if (isDeleted !== true && !await hasAnother(kv, person.value, organisationId)) {
+      const name = person.value.email ?? person.value.id;
+      addOrganisation(operation, { owner: person.value, name, nowMs });
+    }
+    return (await operation.commit()).ok ? { done: true } : "again";
+  });
+  // A key that was made between the two steps.
+  if (isRemoved && revokesKeys) await revokeKeysOf(kv, organisationId, personId, nowMs);
+  return isRemoved;
+}

@@ -1,0 +1,243 @@
+/**
+ * Organisations of several people: made, named, read with the role of a person, handed over.
+ *
+ * An organisation is an account: its wallet, keys, receipts and invoices hang on the id of the account. A person is an
+ * account, too, and owns the organisation with the same id until it is handed over. Every change of members checks the
+ * row of the organisation, so that two of them never cross.
+ *
+ * - Folder `kv/people/organisations/`: organisations, their members, invitations and teams.
+ * - In: persons, roles, names, addresses.
+ * - Out: the organisation that a person acts for with the role there, lists, or the reason for a refused change.
+ * - Never: moves money, or decides what a role may do (`core/people/organisations/acts.ts`).
+ */
+import { invariant } from "../../../core/lib/base/assert.ts";
+import { defined } from "../../../core/lib/base/defined.ts";
+import { type AccountId, newId } from "../../../core/lib/ids/ids.ts";
+import type { GivenRole, Role } from "../../../core/people/organisations/acts.ts";
+import {
+  maxMemberships,
+  maxOwnedOrganisations,
+} from "../../../core/people/organisations/organisation.ts";
+import { addMail } from "../../engine/outbox/outbox.ts";
+import {
+  accountKey,
+  memberKey,
+  membershipKey,
+  membershipsPrefix,
+  organisationOf,
+} from "../../engine/schema/keys.ts";
+import { commitFresh } from "../../engine/store/cas.ts";
+import type { AtomicWrite, KeyValueStore } from "../../engine/store/key_value_store.ts";
+import {
+  type Account,
+  accountName,
+  getAccount,
+  mailReaderOf,
+  type OrganisationFacts,
+  writeAccount,
+} from "../accounts/accounts.ts";
+
+/** The row of a member who is not the owner. */
+export interface MemberRow {
+  readonly role: GivenRole;
+  readonly joinedAtMs: number;
+}
+
+/** The index row of an organisation of a person. */
+export interface MembershipRow {
+  readonly role: Role;
+}
+
+/** An organisation with the role of a person there. */
+export interface Membership {
+  readonly account: Account;
+  readonly role: Role;
+}
+
+/** The facts of an organisation, also of one that never had more than its owner. */
+export function organisationFacts(account: Account): OrganisationFacts {
+  return account.organisation ??
+    { name: accountName(account), ownerId: account.id, memberCount: 1 };
+}
+
+/** Whether nobody can act for an organisation. */
+function isClosed({ deletedAtMs, blockedAtMs }: Account): boolean {
+  return deletedAtMs !== undefined || blockedAtMs !== undefined;
+}
+
+/** Reads the role of a person in an organisation; `undefined`: not a member, or nobody can act for it. */
+export async function readMembership(
+  kv: KeyValueStore,
+  organisationId: AccountId,
+  personId: AccountId,
+): Promise<Membership | undefined> {
+  const [account, member] = await kv.getMany<[Account, MemberRow]>([
+    accountKey(organisationId),
+    memberKey(organisationId, personId),
+  ]);
+  if (account.value === null || isClosed(account.value)) return undefined;
+  const isOwner = organisationFacts(account.value).ownerId === personId;
+  const role = isOwner ? "owner" : member.value?.role;
+  return role === undefined ? undefined : { account: account.value, role };
+}
+
+/**
+ * Finds the organisation that a person acts for: the wanted one, else the person's own, else the first one. A person
+ * always has one: who is removed from the last one gets a new one.
+ *
+ * @param wanted absent: the organisation with the id of the person
+ */
+export async function actingFor(
+  kv: KeyValueStore,
+  person: Account,
+  wanted: AccountId = person.id,
+): Promise<Membership | undefined> {
+  if (wanted === person.id && organisationFacts(person).ownerId === person.id) {
+    return { account: person, role: "owner" };
+  }
+  return await readMembership(kv, wanted, person.id) ?? (await listMemberships(kv, person))[0];
+}
+
+/** Lists the organisations of a person: the own one first, then the others, oldest first. */
+export async function listMemberships(kv: KeyValueStore, person: Account): Promise<Membership[]> {
+  const rows = await Array.fromAsync(
+    kv.list<MembershipRow>({ prefix: membershipsPrefix(person.id) }, { limit: maxMemberships }),
+  );
+  const own: Membership[] = organisationFacts(person).ownerId === person.id
+    ? [{ account: person, role: "owner" }]
+    : [];
+  const others: Membership[] = [];
+  for (const { key } of rows) {
+    const membership = await readMembership(kv, organisationOf(key), person.id);
+    if (membership !== undefined) others.push(membership);
+  }
+  return [...own, ...others];
+}
+
+/** The reason why a person cannot have one more organisation. */
+export type TooMany = "too_many";
+
+/** Adds a new organisation with its owner to a commit. */
+export function addOrganisation(
+  operation: AtomicWrite,
+  { owner, name, nowMs }: {
+    readonly owner: Account;
+    readonly name: string;
+    readonly nowMs: number;
+  },
+): Account {
+  const mailTo = owner.email;
+  const account: Account = {
+    id: newId("account", nowMs),
+    createdAtMs: nowMs,
+    ...defined({ locale: owner.locale }),
+    organisation: { name, ownerId: owner.id, memberCount: 1, ...defined({ mailTo }) },
+  };
+  operation.check({ key: accountKey(account.id), versionstamp: null })
+    .set(accountKey(account.id), account)
+    .set(membershipKey(owner.id, account.id), { role: "owner" } satisfies MembershipRow);
+  return account;
+}
+
+/** Makes an organisation that a person owns, with a wallet of its own. */
+export async function createOrganisation(
+  kv: KeyValueStore,
+  ownerId: AccountId,
+  { name, nowMs }: { readonly name: string; readonly nowMs: number },
+): Promise<Account | TooMany> {
+  return await writeAccount<Account | TooMany>(async () => {
+    const entry = await kv.get<Account>(accountKey(ownerId));
+    invariant(entry.value !== null, "A signed-in person has an account");
+    const memberships = await listMemberships(kv, entry.value);
+    const owned = memberships.filter(({ role }) => role === "owner").length;
+    const isFull = owned >= maxOwnedOrganisations || memberships.length >= maxMemberships;
+    if (isFull) return { done: "too_many" };
+    // The row of the owner is written, so that simultaneous forms keep to the bound.
+    const operation = kv.atomic().check(entry).set(entry.key, entry.value);
+    const account = addOrganisation(operation, { owner: entry.value, name, nowMs });
+    return await commitFresh(kv, operation, accountKey(account.id)) ? { done: account } : "again";
+  });
+}
+
+/** Changes the name of an organisation; `undefined` if it does not exist. */
+export async function renameOrganisation(
+  kv: KeyValueStore,
+  organisationId: AccountId,
+  name: string,
+): Promise<Account | undefined> {
+  return await writeAccount<Account | undefined>(async () => {
+    const entry = await kv.get<Account>(accountKey(organisationId));
+    if (entry.value === null || entry.value.deletedAtMs !== undefined) return { done: undefined };
+    const account: Account = {
+      ...entry.value,
+      organisation: { ...organisationFacts(entry.value), name },
+    };
+    const { ok } = await kv.atomic().check(entry).set(entry.key, account).commit();
+    return ok ? { done: account } : "again";
+  });
+}
+
+/** Sends the mails about the organisations that a person owns to the person's present address. */
+export async function followAddress(kv: KeyValueStore, personId: AccountId): Promise<void> {
+  const person = await getAccount(kv, personId);
+  if (person === undefined) return;
+  for (const { account: { id }, role } of await listMemberships(kv, person)) {
+    if (role !== "owner" || id === personId) continue;
+    await writeAccount<void>(async () => {
+      const entry = await kv.get<Account>(accountKey(id));
+      const facts = entry.value?.organisation;
+      if (entry.value === null || facts?.ownerId !== personId) return { done: undefined };
+      const { mailTo: _, ...rest } = facts;
+      const organisation = { ...rest, ...defined({ mailTo: person.email }) };
+      const operation = kv.atomic().check(entry).set(entry.key, { ...entry.value, organisation });
+      return (await operation.commit()).ok ? { done: undefined } : "again";
+    });
+  }
+}
+
+/**
+ * Makes a member the owner; the old owner stays as an admin. Wallet, keys and invoices stay with the organisation.
+ *
+ * @returns `not_member` if the new owner is none, or owns it already; `too_many` if the new owner may own no more
+ */
+export async function handOver(
+  kv: KeyValueStore,
+  organisationId: AccountId,
+  { from, to, nowMs }: { readonly from: Account; readonly to: AccountId; readonly nowMs: number },
+): Promise<"done" | "not_member" | TooMany> {
+  const owned = (await listMemberships(kv, await getAccount(kv, to) ?? from))
+    .filter(({ role }) => role === "owner").length;
+  if (owned >= maxOwnedOrganisations) return "too_many";
+  return await writeAccount<"done" | "not_member">(async () => {
+    const [entry, member, person] = await kv.getMany<[Account, MemberRow, Account]>([
+      accountKey(organisationId),
+      memberKey(organisationId, to),
+      accountKey(to),
+    ]);
+    if (entry.value === null || member.value === null || person.value === null) {
+      return { done: "not_member" };
+    }
+    const facts = organisationFacts(entry.value);
+    if (facts.ownerId !== from.id) return { done: "not_member" };
+    const { mailTo: _, ...rest } = facts;
+    const account: Account = {
+      ...entry.value,
+      organisation: { ...rest, ownerId: to, ...defined({ mailTo: person.value.email }) },
+    };
+    const operation = kv.atomic().check(entry).check(member).check(person)
+      .set(entry.key, account)
+      .delete(member.key)
+      .set(
+        memberKey(organisationId, from.id),
+        { role: "admin", joinedAtMs: nowMs } satisfies MemberRow,
+      )
+      .set(membershipKey(from.id, organisationId), { role: "admin" } satisfies MembershipRow)
+      .set(membershipKey(to, organisationId), { role: "owner" } satisfies MembershipRow);
+    const reader = mailReaderOf(person.value, "ownership_received");
+    if (reader !== undefined) {
+      const names = { organisation: accountName(account), from: from.email ?? from.id };
+      addMail(operation, { kind: "ownership_received", ...reader, ...names }, { nowMs });
+    }
+    return (await operation.commit()).ok ? { done: "done" } : "again";
+  });
+}

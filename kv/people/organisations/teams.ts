@@ -1,0 +1,50 @@
+/** Teams: names under which an organisation groups its API keys. */
+import { type AccountId, newId, type TeamId } from "../../../core/lib/ids/ids.ts";
+import { maxTeams } from "../../../core/people/organisations/organisation.ts";
+import { accountKey, teamKey, teamsPrefix } from "../../engine/schema/keys.ts";
+import type { KeyValueStore } from "../../engine/store/key_value_store.ts";
+import { type Account, writeAccount } from "../accounts/accounts.ts";
+
+/** A team. */
+export interface Team {
+  readonly id: TeamId;
+  readonly name: string;
+  readonly createdAtMs: number;
+}
+
+/** Lists the teams of an organisation, oldest first. */
+export async function listTeams(kv: KeyValueStore, organisationId: AccountId): Promise<Team[]> {
+  const rows = kv.list<Team>({ prefix: teamsPrefix(organisationId) }, { limit: maxTeams });
+  return await Array.fromAsync(rows, ({ value }) => value);
+}
+
+/** Makes a team, unless the organisation has as many as it may, or one of that name. */
+export async function createTeam(
+  kv: KeyValueStore,
+  organisationId: AccountId,
+  { name, nowMs }: { readonly name: string; readonly nowMs: number },
+): Promise<Team | "too_many" | "taken"> {
+  const id = newId("team", nowMs);
+  return await writeAccount<Team | "too_many" | "taken">(async () => {
+    const entry = await kv.get<Account>(accountKey(organisationId));
+    const teams = await listTeams(kv, organisationId);
+    if (entry.value === null || teams.length >= maxTeams) return { done: "too_many" };
+    if (teams.some((team) => team.name === name)) return { done: "taken" };
+    const team: Team = { id, name, createdAtMs: nowMs };
+    // The row of the organisation is written, so that two new teams never cross.
+    const operation = kv.atomic().check(entry).set(entry.key, entry.value)
+      .set(teamKey(organisationId, id), team);
+    return (await operation.commit()).ok ? { done: team } : "again";
+  });
+}
+
+/** Deletes a team. Its keys go on working, without a team. */
+export async function deleteTeam(
+  kv: KeyValueStore,
+  organisationId: AccountId,
+  teamId: TeamId,
+): Promise<boolean> {
+  const entry = await kv.get<Team>(teamKey(organisationId, teamId));
+  if (entry.value === null) return false;
+  return (await kv.atomic().check(entry).delete(entry.key).commit()).ok;
+}

@@ -1,0 +1,323 @@
+/** `/organisation`: members, invitations, teams and name of the organisation that the visitor acts for. */
+import type { Context } from "hono";
+import { givenRoles } from "../../../../core/people/organisations/acts.ts";
+import { maxNameChars } from "../../../../core/people/organisations/organisation.ts";
+import { accountName } from "../../../../kv/people/accounts/accounts.ts";
+import {
+  type Invitation,
+  listInvitations,
+} from "../../../../kv/people/organisations/invitations.ts";
+import { listMembers, type Member } from "../../../../kv/people/organisations/members.ts";
+import { listTeams, type Team } from "../../../../kv/people/organisations/teams.ts";
+import {
+  Card,
+  DataTable,
+  Notice,
+  PostForm,
+  SelectField,
+  SubmitButton,
+  TextField,
+  Time,
+} from "../../components/mod.ts";
+import { renderPage } from "../../frame/layout.tsx";
+import type { PageDeps } from "../../page/page_deps.ts";
+import { mayVisit } from "../../page/page_acts.ts";
+import type { DashboardEnv, SignedIn, Visitor } from "../../page/visitor.ts";
+import { roleNames } from "../../text/role_names.ts";
+import { organisationTexts } from "./texts.ts";
+
+/** The result of the act before the page is shown. */
+export interface OrganisationState {
+  readonly notice?: string;
+  /** Why nothing was changed. */
+  readonly problem?: string;
+  readonly errors?: {
+    readonly email?: string;
+    readonly name?: string;
+    readonly team?: string;
+    readonly confirmation?: string;
+  };
+}
+
+interface PartProps {
+  readonly visitor: Visitor;
+  readonly signedIn: SignedIn;
+  readonly errors: NonNullable<OrganisationState["errors"]>;
+}
+
+/** Shows the organisation with the result of the last act. */
+export async function organisationPage(
+  c: Context<DashboardEnv>,
+  { kv, clock }: PageDeps,
+  state: OrganisationState = {},
+): Promise<Response> {
+  const visitor = c.get("visitor");
+  const signedIn = c.get("signedIn");
+  const { account } = signedIn;
+  const t = organisationTexts[visitor.locale];
+  const [members, invitations, teams] = await Promise.all([
+    listMembers(kv, account),
+    listInvitations(kv, account.id, clock.nowMs()),
+    listTeams(kv, account.id),
+  ]);
+  const failed = state.errors !== undefined || state.problem !== undefined;
+  const part: PartProps = { visitor, signedIn, errors: state.errors ?? {} };
+  const changesMembers = mayVisit(signedIn, "/organisation/invitations", "POST");
+  return await renderPage(
+    c,
+    {
+      title: accountName(account),
+      lead: t.lead,
+      status: failed ? 422 : 200,
+      actions: <a class="button outline secondary" href="/organisations">{t.listTitle}</a>,
+    },
+    <>
+      {state.notice !== undefined && <Notice tone="success">{state.notice}</Notice>}
+      {state.problem !== undefined && <Notice tone="danger">{state.problem}</Notice>}
+      <Members {...part} members={members} isManager={changesMembers} />
+      {changesMembers && <Invitations {...part} invitations={invitations} />}
+      <Teams {...part} teams={teams} isManager={changesMembers} />
+      {mayVisit(signedIn, "/organisation/name", "POST") && <NameCard {...part} />}
+      {mayVisit(signedIn, "/organisation/hand-over", "POST") && members.length > 1 && (
+        <HandOverCard {...part} members={members} />
+      )}
+    </>,
+  );
+}
+
+function nameOf({ email, personId }: Member): string {
+  return email ?? personId;
+}
+
+function RoleForm({ member, visitor }: { member: Member; visitor: Visitor }) {
+  const { locale } = visitor;
+  const t = organisationTexts[locale];
+  return (
+    <PostForm visitor={visitor} action="/organisation/members/role" class="inline-form">
+      <input type="hidden" name="person" value={member.personId} />
+      <select name="role" aria-label={t.roleOf(nameOf(member))}>
+        {givenRoles.map((role) => (
+          <option value={role} selected={role === member.role}>{roleNames[locale][role]}</option>
+        ))}
+      </select>
+      <SubmitButton tone="plain" small>{t.changeRole}</SubmitButton>
+    </PostForm>
+  );
+}
+
+function Members({ visitor, signedIn, members, isManager }: PartProps & {
+  readonly members: readonly Member[];
+  readonly isManager: boolean;
+}) {
+  const { locale } = visitor;
+  const t = organisationTexts[locale];
+  const isMe = ({ personId }: Member) => personId === signedIn.person.id;
+  const canChange = (member: Member) => isManager && member.role !== "owner" && !isMe(member);
+  return (
+    <Card title={t.members}>
+      <DataTable
+        label={t.members}
+        rows={members}
+        columns={[
+          {
+            head: t.member,
+            kind: "long",
+            cell: (member) => isMe(member) ? `${nameOf(member)} (${t.you})` : nameOf(member),
+          },
+          {
+            head: t.role,
+            cell: (member) =>
+              canChange(member)
+                ? <RoleForm member={member} visitor={visitor} />
+                : roleNames[locale][member.role],
+          },
+          {
+            head: t.since,
+            kind: "one-line",
+            wideOnly: true,
+            cell: ({ joinedAtMs }) =>
+              joinedAtMs !== undefined && <Time atMs={joinedAtMs} locale={locale} dateOnly />,
+          },
+          {
+            head: t.acts,
+            hiddenHead: true,
+            kind: "buttons",
+            cell: (member) =>
+              canChange(member) && (
+                <PostForm
+                  visitor={visitor}
+                  action="/organisation/members/remove"
+                  confirm={t.removeSure(nameOf(member))}
+                >
+                  <input type="hidden" name="person" value={member.personId} />
+                  <button
+                    type="submit"
+                    class="outline secondary small"
+                    aria-label={t.removeOne(nameOf(member))}
+                  >
+                    {t.remove}
+                  </button>
+                </PostForm>
+              ),
+          },
+        ]}
+      />
+    </Card>
+  );
+}
+
+function Invitations({ visitor, errors, invitations }: PartProps & {
+  readonly invitations: readonly Invitation[];
+}) {
+  const { locale } = visitor;
+  const t = organisationTexts[locale];
+  return (
+    <Card title={t.inviteTitle}>
+      <p class="muted">{t.inviteText}</p>
+      <PostForm visitor={visitor} action="/organisation/invitations">
+        <TextField name="email" type="email" label={t.email} required error={errors.email} />
+        <SelectField
+          name="role"
+          label={t.role}
+          value="developer"
+          options={givenRoles.map((role) => ({ value: role, label: roleNames[locale][role] }))}
+        />
+        <SubmitButton>{t.invite}</SubmitButton>
+      </PostForm>
+      {invitations.length > 0 && (
+        <DataTable
+          label={t.open}
+          rows={invitations}
+          columns={[
+            { head: t.email, kind: "long", cell: ({ email }) => email },
+            { head: t.role, cell: ({ role }) => roleNames[locale][role] },
+            { head: t.invitedBy, kind: "long", wideOnly: true, cell: ({ inviter }) => inviter },
+            {
+              head: t.ends,
+              kind: "one-line",
+              cell: ({ expiresAtMs }) => <Time atMs={expiresAtMs} locale={locale} dateOnly />,
+            },
+            {
+              head: t.acts,
+              hiddenHead: true,
+              kind: "buttons",
+              cell: ({ email }) => (
+                <PostForm visitor={visitor} action="/organisation/invitations/withdraw">
+                  <input type="hidden" name="email" value={email} />
+                  <button
+                    type="submit"
+                    class="outline secondary small"
+                    aria-label={t.withdrawOne(email)}
+                  >
+                    {t.withdraw}
+                  </button>
+                </PostForm>
+              ),
+            },
+          ]}
+        />
+      )}
+    </Card>
+  );
+}
+
+function Teams({ visitor, errors, teams, isManager }: PartProps & {
+  readonly teams: readonly Team[];
+  readonly isManager: boolean;
+}) {
+  const { locale } = visitor;
+  const t = organisationTexts[locale];
+  return (
+    <Card title={t.teams}>
+      <p class="muted">{t.teamsText}</p>
+      <DataTable
+        label={t.teams}
+        rows={teams}
+        empty={<p>{t.noTeams}</p>}
+        columns={[
+          { head: t.team, kind: "long", cell: ({ name }) => name },
+          {
+            head: t.acts,
+            hiddenHead: true,
+            kind: "buttons",
+            cell: ({ id, name }) =>
+              isManager && (
+                <PostForm
+                  visitor={visitor}
+                  action="/organisation/teams/delete"
+                  confirm={t.deleteSure(name)}
+                >
+                  <input type="hidden" name="team" value={id} />
+                  <button
+                    type="submit"
+                    class="outline secondary small"
+                    aria-label={t.deleteOne(name)}
+                  >
+                    {t.deleteTeam}
+                  </button>
+                </PostForm>
+              ),
+          },
+        ]}
+      />
+      {isManager && (
+        <PostForm visitor={visitor} action="/organisation/teams">
+          <TextField
+            name="teamName"
+            label={t.teamName}
+            maxlength={maxNameChars}
+            required
+            error={errors.team}
+          />
+          <SubmitButton tone="plain">{t.addTeam}</SubmitButton>
+        </PostForm>
+      )}
+    </Card>
+  );
+}
+
+function NameCard({ visitor, signedIn, errors }: PartProps) {
+  const t = organisationTexts[visitor.locale];
+  return (
+    <Card title={t.nameTitle}>
+      <PostForm visitor={visitor} action="/organisation/name">
+        <TextField
+          name="name"
+          label={t.name}
+          value={signedIn.account.organisation?.name}
+          maxlength={maxNameChars}
+          required
+          error={errors.name}
+        />
+        <SubmitButton tone="plain">{t.save}</SubmitButton>
+      </PostForm>
+    </Card>
+  );
+}
+
+function HandOverCard({ visitor, signedIn, errors, members }: PartProps & {
+  readonly members: readonly Member[];
+}) {
+  const t = organisationTexts[visitor.locale];
+  const others = members.filter(({ role }) => role !== "owner");
+  return (
+    <details class="card" open={errors.confirmation !== undefined}>
+      <summary>{t.handOver}</summary>
+      <p>{t.handOverText}</p>
+      <PostForm visitor={visitor} action="/organisation/hand-over">
+        <SelectField
+          name="newOwner"
+          label={t.newOwner}
+          options={others.map((member) => ({ value: member.personId, label: nameOf(member) }))}
+        />
+        <TextField
+          name="confirmation"
+          label={t.confirmation(accountName(signedIn.account))}
+          required
+          error={errors.confirmation}
+        />
+        <SubmitButton tone="danger">{t.handOverButton}</SubmitButton>
+      </PostForm>
+    </details>
+  );
+}

@@ -1,0 +1,172 @@
+/**
+ * `/organisation`: the forms by which an organisation is changed. Who may send them is in `page/page_acts.ts`.
+ *
+ * - Folder `routes/dashboard/customer/organisation/`: the pages of organisations: members, invitations, teams, and
+ *   between which ones a person switches.
+ * - In: forms of a signed-in person.
+ * - Out: HTML, changed rows in `kv/people/organisations/`.
+ * - Never: decides by a role what is allowed.
+ */
+import { type Context, Hono } from "hono";
+import { parseId } from "../../../../core/lib/ids/ids.ts";
+import { normaliseEmail } from "../../../../core/people/accounts/email_address.ts";
+import { parseGivenRole } from "../../../../core/people/organisations/acts.ts";
+import { parseName } from "../../../../core/people/organisations/organisation.ts";
+import { accountName } from "../../../../kv/people/accounts/accounts.ts";
+import { countTry } from "../../../../kv/people/accounts/rate_limits.ts";
+import { endInvitation, invite } from "../../../../kv/people/organisations/invitations.ts";
+import { changeRole, removeMember } from "../../../../kv/people/organisations/members.ts";
+import { handOver, renameOrganisation } from "../../../../kv/people/organisations/organisations.ts";
+import { createTeam, deleteTeam } from "../../../../kv/people/organisations/teams.ts";
+import { rateRules } from "../../../auth/sign_in_budgets.ts";
+import type { DashboardDeps } from "../../page/deps.ts";
+import { readForm } from "../../page/form_data.ts";
+import type { PageDeclaration } from "../../page/page.ts";
+import type { DashboardEnv } from "../../page/visitor.ts";
+import { requireAccount } from "../../visitor/identify.ts";
+import { organisationPage, type OrganisationState } from "./organisation_page.tsx";
+import { organisationTexts } from "./texts.ts";
+import { createOrganisationList } from "./organisations_page.tsx";
+
+type Texts = typeof organisationTexts["en"];
+type Done = keyof Texts["done"];
+
+/** What a form did: a short name for the notice after the redirect, or what the page says instead. */
+type Outcome = Done | OrganisationState;
+
+/** An act of a form; it has passed the table of roles and acts. */
+type FormAct = (
+  c: Context<DashboardEnv>,
+  deps: DashboardDeps,
+  t: Texts,
+) => Promise<Outcome>;
+
+const rename: FormAct = async (c, { kv }, t) => {
+  const name = parseName((await readForm(c)).text("name"));
+  if (name === undefined) return { errors: { name: t.nameInvalid } };
+  await renameOrganisation(kv, c.get("signedIn").account.id, name);
+  return "named";
+};
+
+const inviteMember: FormAct = async (c, { kv, clock, hintMail }, t) => {
+  const { account, person } = c.get("signedIn");
+  const form = await readForm(c);
+  const email = normaliseEmail(form.text("email"));
+  const role = parseGivenRole(form.text("role"));
+  if (email === undefined) return { errors: { email: t.emailInvalid } };
+  if (role === undefined) return { problem: t.roleInvalid };
+  const nowMs = clock.nowMs();
+  const tries = await countTry(kv, rateRules.mailToNewAddress, email, nowMs);
+  if (!tries.allowed) return { errors: { email: t.tooMany(tries.retryAfterSeconds) } };
+  const { locale } = c.get("visitor");
+  const inviter = person.email ?? person.id;
+  const result = await invite(kv, account.id, { email, role, inviter, locale, nowMs });
+  if (result === "member") return { errors: { email: t.isMember } };
+  if (result === "too_many") return { problem: t.tooManyInvitations };
+  hintMail();
+  return "invited";
+};
+
+const withdraw: FormAct = async (c, { kv }) => {
+  const email = (await readForm(c)).text("email");
+  await endInvitation(kv, c.get("signedIn").account.id, email);
+  return "withdrawn";
+};
+
+const giveRole: FormAct = async (c, { kv }, t) => {
+  const form = await readForm(c);
+  const personId = parseId("account", form.text("person"));
+  const role = parseGivenRole(form.text("role"));
+  if (role === undefined) return { problem: t.roleInvalid };
+  const { account } = c.get("signedIn");
+  const isChanged = personId !== undefined && await changeRole(kv, account.id, personId, role);
+  return isChanged ? "role" : { problem: t.notMember };
+};
+
+const remove: FormAct = async (c, { kv, clock, control }, t) => {
+  const personId = parseId("account", (await readForm(c)).text("person"));
+  const { account } = c.get("signedIn");
+  const isRemoved = personId !== undefined &&
+    await removeMember(kv, account.id, personId, { revokesKeys: true, nowMs: clock.nowMs() });
+  await control.refresh();
+  return isRemoved ? "removed" : { problem: t.notMember };
+};
+
+const addTeam: FormAct = async (c, { kv, clock }, t) => {
+  const name = parseName((await readForm(c)).text("teamName"));
+  if (name === undefined) return { errors: { team: t.nameInvalid } };
+  const { account } = c.get("signedIn");
+  const team = await createTeam(kv, account.id, { name, nowMs: clock.nowMs() });
+  if (team === "taken") return { errors: { team: t.teamTaken } };
+  return team === "too_many" ? { problem: t.tooManyTeams } : "team";
+};
+
+const removeTeam: FormAct = async (c, { kv }) => {
+  const teamId = parseId("team", (await readForm(c)).text("team"));
+  if (teamId !== undefined) await deleteTeam(kv, c.get("signedIn").account.id, teamId);
+  return "teamGone";
+};
+
+const handOverOwnership: FormAct = async (c, { kv, clock, hintMail }, t) => {
+  const { account, person } = c.get("signedIn");
+  const form = await readForm(c);
+  if (form.text("confirmation") !== accountName(account)) {
+    return { errors: { confirmation: t.confirmationWrong } };
+  }
+  const to = parseId("account", form.text("newOwner"));
+  const nowMs = clock.nowMs();
+  const result = to === undefined
+    ? "not_member"
+    : await handOver(kv, account.id, { from: person, to, nowMs });
+  if (result === "not_member") return { problem: t.notMember };
+  if (result === "too_many") return { problem: t.ownsTooMany };
+  hintMail();
+  return "handed";
+};
+
+/** Runs a form, counted with the other changes of the person, and shows the organisation with its outcome. */
+function onForm(deps: DashboardDeps, act: FormAct) {
+  return async (c: Context<DashboardEnv>): Promise<Response> => {
+    const t = organisationTexts[c.get("visitor").locale];
+    const { person } = c.get("signedIn");
+    const rule = rateRules.changesByAccount;
+    const tries = await countTry(deps.kv, rule, person.id, deps.clock.nowMs());
+    const outcome: Outcome = tries.allowed
+      ? await act(c, deps, t)
+      : { problem: t.tooMany(tries.retryAfterSeconds) };
+    return typeof outcome === "string"
+      ? c.redirect(`/organisation?done=${outcome}`, 303)
+      : await organisationPage(c, deps, outcome);
+  };
+}
+
+async function showOrganisation(c: Context<DashboardEnv>, deps: DashboardDeps): Promise<Response> {
+  const { done } = organisationTexts[c.get("visitor").locale];
+  const notice = Object.entries(done).find(([name]) => name === c.req.query("done"))?.[1];
+  return await organisationPage(c, deps, notice === undefined ? {} : { notice });
+}
+
+function createOrganisationPages(deps: DashboardDeps): Hono<DashboardEnv> {
+  return new Hono<DashboardEnv>()
+    .use("/organisation/*", requireAccount)
+    .get("/organisation", (c) => showOrganisation(c, deps))
+    .post("/organisation/name", onForm(deps, rename))
+    .post("/organisation/invitations", onForm(deps, inviteMember))
+    .post("/organisation/invitations/withdraw", onForm(deps, withdraw))
+    .post("/organisation/members/role", onForm(deps, giveRole))
+    .post("/organisation/members/remove", onForm(deps, remove))
+    .post("/organisation/teams", onForm(deps, addTeam))
+    .post("/organisation/teams/delete", onForm(deps, removeTeam))
+    .post("/organisation/hand-over", onForm(deps, handOverOwnership))
+    .route("/", createOrganisationList(deps));
+}
+
+export const organisationPages: PageDeclaration<DashboardDeps> = {
+  navigation: {
+    href: "/organisation",
+    icon: "people",
+    group: "account",
+    label: { en: "Organisation", vi: "Tổ chức" },
+  },
+  routes: createOrganisationPages,
+};

@@ -1,0 +1,47 @@
+import { assert, assertEquals } from "../../../support/assert.ts";
+import {
+  acts,
+  givenRoles,
+  mayOn,
+  reachOf,
+  roles,
+} from "../../../../core/people/organisations/acts.ts";
+import { parseName } from "../../../../core/people/organisations/organisation.ts";
+
+const page = new URL("../../../../docs/organisations.md", import.meta.url);
+
+Deno.test("docs/organisations.md has the table of roles and acts", async () => {
+  const text = await Deno.readTextFile(page);
+  const rows = [...text.matchAll(/^\| `(\w+)` +\| (.+) \|$/gm)]
+    .map(([, act, rest = ""]) => [act, ...rest.split("|").map((cell) => cell.trim())]);
+  assertEquals(rows, acts.map((act) => [act, ...roles.map((role) => reachOf(role, act))]));
+});
+
+Deno.test("the owner may do everything, and nobody more than the owner", () => {
+  for (const act of acts) assertEquals(reachOf("owner", act), "all", act);
+});
+
+Deno.test("who may only look changes nothing", () => {
+  const changes = acts.filter((act) => !act.startsWith("view_"));
+  for (const act of changes) assertEquals(reachOf("viewer", act), "no", act);
+});
+
+Deno.test("only the owner hands over, deletes and exports the organisation", () => {
+  for (const act of ["hand_over", "delete_organisation", "export_organisation"] as const) {
+    for (const role of givenRoles) assertEquals(reachOf(role, act), "no", `${role} ${act}`);
+  }
+});
+
+Deno.test("what nobody is known to have made is not a member's own", () => {
+  const developer = { role: "developer", personId: "acc_1" } as const;
+  assert(mayOn(developer, "change_keys", "acc_1"));
+  assert(!mayOn<string>(developer, "change_keys", "acc_2"));
+  assert(!mayOn<string>(developer, "change_keys", undefined));
+});
+
+Deno.test("names are of visible characters and bounded", () => {
+  assertEquals(parseName("  Công ty   Một\tHai "), "Công ty Một Hai");
+  for (const bad of ["", " ", "x".repeat(61), "a\u0000b", "a\u202eb"]) {
+    assertEquals(parseName(bad), undefined, JSON.stringify(bad));
+  }
+});

@@ -1,0 +1,211 @@
+import { assert, assertEquals } from "../../../support/assert.ts";
+import { createApiKey } from "../../../../kv/people/api_keys/api_key_changes.ts";
+import { getApiKey } from "../../../../kv/people/api_keys/api_keys.ts";
+import {
+  type Account,
+  createAccount,
+  getAccount,
+} from "../../../../kv/people/accounts/accounts.ts";
+import {
+  acceptInvitation,
+  endInvitation,
+  invite,
+  listInvitations,
+  listInvitationsFor,
+} from "../../../../kv/people/organisations/invitations.ts";
+import {
+  changeRole,
+  listMembers,
+  removeMember,
+} from "../../../../kv/people/organisations/members.ts";
+import {
+  actingFor,
+  createOrganisation,
+  handOver,
+  listMemberships,
+  readMembership,
+  renameOrganisation,
+} from "../../../../kv/people/organisations/organisations.ts";
+import { createTeam, deleteTeam, listTeams } from "../../../../kv/people/organisations/teams.ts";
+import { newMasterKey, readMasterKeys } from "../../../../core/people/api_keys/seal.ts";
+import {
+  invitationMs,
+  maxOwnedOrganisations,
+} from "../../../../core/people/organisations/organisation.ts";
+import type { KeyValueStore } from "../../../../kv/engine/store/key_value_store.ts";
+
+const nowMs = Date.UTC(2026, 10, 28);
+
+async function person(kv: KeyValueStore, email: string): Promise<Account> {
+  return await createAccount(kv, { nowMs, email, locale: "en" });
+}
+
+async function join(
+  kv: KeyValueStore,
+  organisation: Account,
+  member: Account,
+  role: "admin" | "developer" = "developer",
+): Promise<void> {
+  const { email = "" } = member;
+  const inviter = "owner@example.com";
+  await invite(kv, organisation.id, { email, role, inviter, locale: "en", nowMs });
+  assertEquals(await acceptInvitation(kv, organisation.id, member, nowMs), "joined");
+}
+
+const fresh = async (kv: KeyValueStore, { id }: Account) => {
+  const account = await getAccount(kv, id);
+  assert(account !== undefined);
+  return account;
+};
+
+Deno.test("an account of today is an organisation of one, owned by its person", async () => {
+  using kv = await Deno.openKv(":memory:");
+  const ann = await person(kv, "ann@example.com");
+  assertEquals(await actingFor(kv, ann), { account: ann, role: "owner" });
+  assertEquals(await listMembers(kv, ann), [
+    { personId: ann.id, role: "owner", email: "ann@example.com" },
+  ]);
+  assertEquals((await listMemberships(kv, ann)).map(({ role }) => role), ["owner"]);
+});
+
+Deno.test("an invitation is for its address, once, and ends after a week", async () => {
+  using kv = await Deno.openKv(":memory:");
+  const [ann, bob, eve] = [
+    await person(kv, "ann@example.com"),
+    await person(kv, "bob@example.com"),
+    await person(kv, "eve@example.com"),
+  ];
+  const invitation = { email: "bob@example.com", role: "developer", inviter: "ann" } as const;
+  const send = () => invite(kv, ann.id, { ...invitation, locale: "en", nowMs });
+  assertEquals(await send(), "invited");
+  assertEquals(await send(), "invited");
+  assertEquals((await listInvitations(kv, ann.id, nowMs)).length, 1);
+  assertEquals(await acceptInvitation(kv, ann.id, eve, nowMs), "gone");
+  assertEquals(await acceptInvitation(kv, ann.id, bob, nowMs + invitationMs), "gone");
+  assertEquals((await listInvitationsFor(kv, "bob@example.com", nowMs)).length, 1);
+  const both = await Promise.all([
+    acceptInvitation(kv, ann.id, bob, nowMs),
+    acceptInvitation(kv, ann.id, bob, nowMs),
+  ]);
+  assertEquals(both.sort(), ["gone", "joined"]);
+  assertEquals((await fresh(kv, ann)).organisation?.memberCount, 2);
+  assertEquals(await send(), "member");
+  assertEquals(await listInvitationsFor(kv, "bob@example.com", nowMs), []);
+});
+
+Deno.test("a withdrawn invitation cannot be accepted", async () => {
+  using kv = await Deno.openKv(":memory:");
+  const [ann, bob] = [await person(kv, "ann@example.com"), await person(kv, "bob@example.com")];
+  const invitation = { email: "bob@example.com", role: "admin", inviter: "ann" } as const;
+  await invite(kv, ann.id, { ...invitation, locale: "en", nowMs });
+  await endInvitation(kv, ann.id, "bob@example.com");
+  assertEquals(await acceptInvitation(kv, ann.id, bob, nowMs), "gone");
+});
+
+Deno.test("simultaneous joins, roles and removals leave the count of members right", async () => {
+  using kv = await Deno.openKv(":memory:");
+  const ann = await person(kv, "ann@example.com");
+  const people = await Promise.all(
+    Array.from({ length: 6 }, (_, at) => person(kv, `p${at}@example.com`)),
+  );
+  await Promise.all(people.map((one) => join(kv, ann, one)));
+  await Promise.all(
+    people.slice(0, 4).flatMap((one) => [
+      changeRole(kv, ann.id, one.id, "admin"),
+      removeMember(kv, ann.id, one.id, { revokesKeys: true, nowMs }),
+      removeMember(kv, ann.id, one.id, { revokesKeys: true, nowMs }),
+    ]),
+  );
+  const after = await fresh(kv, ann);
+  const members = await listMembers(kv, after);
+  assertEquals(members.length, 3);
+  assertEquals(after.organisation?.memberCount, members.length);
+});
+
+Deno.test("who is removed acts for it no more, and the keys they made end; others' keys stay", async () => {
+  using kv = await Deno.openKv(":memory:");
+  const masterKeys = await readMasterKeys(newMasterKey());
+  const [ann, bob] = [await person(kv, "ann@example.com"), await person(kv, "bob@example.com")];
+  await join(kv, ann, bob);
+  const key = async (memberId: Account["id"]) => {
+    const made = await createApiKey(kv, masterKeys, ann.id, { name: "k", nowMs, memberId });
+    assert(made.ok);
+    return made.record.id;
+  };
+  const [bobs, anns] = [await key(bob.id), await key(ann.id)];
+  assertEquals((await readMembership(kv, ann.id, bob.id))?.role, "developer");
+  assert(await removeMember(kv, ann.id, bob.id, { revokesKeys: true, nowMs }));
+  assertEquals(await readMembership(kv, ann.id, bob.id), undefined);
+  assertEquals((await actingFor(kv, bob, ann.id))?.account.id, bob.id);
+  assertEquals((await getApiKey(kv, ann.id, bobs))?.revokedAtMs, nowMs);
+  assertEquals((await getApiKey(kv, ann.id, anns))?.revokedAtMs, undefined);
+});
+
+Deno.test("ownership moves with the wallet; whoever hands over stays, and can be removed", async () => {
+  using kv = await Deno.openKv(":memory:");
+  const [ann, bob] = [await person(kv, "ann@example.com"), await person(kv, "bob@example.com")];
+  await join(kv, ann, bob, "admin");
+  await renameOrganisation(kv, ann.id, "Acme");
+  assertEquals(await handOver(kv, ann.id, { from: bob, to: ann.id, nowMs }), "not_member");
+  assertEquals(await handOver(kv, ann.id, { from: ann, to: bob.id, nowMs }), "done");
+  const acme = await fresh(kv, ann);
+  assertEquals(acme.organisation, {
+    name: "Acme",
+    ownerId: bob.id,
+    memberCount: 2,
+    mailTo: "bob@example.com",
+  });
+  const roles = (await listMembers(kv, acme)).map(({ email, role }) => [email, role]);
+  assertEquals(roles, [["bob@example.com", "owner"], ["ann@example.com", "admin"]]);
+  assertEquals((await actingFor(kv, acme))?.role, "admin", "the founder acts as an admin");
+  // The founder's only organisation: afterwards there is a new one, without money and members.
+  assert(await removeMember(kv, ann.id, ann.id, { revokesKeys: true, nowMs }));
+  const left = await actingFor(kv, await fresh(kv, ann));
+  assertEquals(left?.role, "owner");
+  assert(left?.account.id !== ann.id);
+  assertEquals(await readMembership(kv, ann.id, ann.id), undefined);
+  assertEquals(await removeMember(kv, ann.id, bob.id, { revokesKeys: true, nowMs }), false);
+});
+
+Deno.test("a person owns a bounded number of organisations, also at the same moment", async () => {
+  using kv = await Deno.openKv(":memory:");
+  const ann = await person(kv, "ann@example.com");
+  const tries = Array.from({ length: 12 }, (_, at) => at);
+  const made: (Account | "too_many")[] = [];
+  for (const at of tries) {
+    made.push(await createOrganisation(kv, ann.id, { name: `o${at}`, nowMs }));
+  }
+  const owned = (await listMemberships(kv, ann)).filter(({ role }) => role === "owner");
+  assertEquals(owned.length, maxOwnedOrganisations);
+  assertEquals(made.filter((one) => one === "too_many").length, 12 - maxOwnedOrganisations + 1);
+});
+
+Deno.test("ten active keys for one, ten for each member", async () => {
+  using kv = await Deno.openKv(":memory:");
+  const masterKeys = await readMasterKeys(newMasterKey());
+  const [ann, bob] = [await person(kv, "ann@example.com"), await person(kv, "bob@example.com")];
+  const fill = async () => {
+    for (;;) {
+      const made = await createApiKey(kv, masterKeys, ann.id, {
+        name: "k",
+        nowMs,
+        keysPerMember: 2,
+      });
+      if (!made.ok) return made;
+    }
+  };
+  assertEquals(await fill(), { ok: false, reason: "limit", limit: 10 });
+  await join(kv, ann, bob);
+  assertEquals(await fill(), { ok: false, reason: "limit", limit: 4 });
+});
+
+Deno.test("teams have distinct names and can be deleted", async () => {
+  using kv = await Deno.openKv(":memory:");
+  const ann = await person(kv, "ann@example.com");
+  const search = await createTeam(kv, ann.id, { name: "Search", nowMs });
+  assert(typeof search === "object");
+  assertEquals(await createTeam(kv, ann.id, { name: "Search", nowMs }), "taken");
+  assertEquals((await listTeams(kv, ann.id)).map(({ name }) => name), ["Search"]);
+  assert(await deleteTeam(kv, ann.id, search.id));
+  assertEquals(await listTeams(kv, ann.id), []);
+});

@@ -1,0 +1,106 @@
+import { assert, assertEquals, assertStringIncludes } from "../../../support/assert.ts";
+import { getAccount } from "../../../../kv/people/accounts/accounts.ts";
+import { listApiKeys } from "../../../../kv/people/api_keys/api_keys.ts";
+import { listMembers } from "../../../../kv/people/organisations/members.ts";
+import { actFor, openCompany } from "../../../support/worlds/company_world.ts";
+import { openDashboardWorld } from "../../../support/worlds/dashboard_world.ts";
+
+Deno.test("a person is invited by mail, joins, works there and is removed", async () => {
+  await using world = await openDashboardWorld();
+  const { browser: ann, account } = await world.signIn("ann@example.com");
+  const page = await ann.get("/organisation");
+  const wrong = await ann.submit(page, "/organisation/invitations", { email: "nobody" });
+  assertEquals(wrong.status, 422);
+  const invited = await ann.submit(page, "/organisation/invitations", {
+    email: "Bob@Example.com",
+    role: "developer",
+  });
+  assertEquals(invited.headers.get("location"), "/organisation?done=invited");
+  const mail = (await world.deliver()).find(({ to }) => to === "bob@example.com");
+  assertStringIncludes(mail?.text ?? "", "ann@example.com");
+  assertStringIncludes(mail?.text ?? "", "/organisations");
+
+  const { browser: bob, account: bobs } = await world.signIn("bob@example.com");
+  const list = await bob.get("/organisations");
+  assertStringIncludes(list.text, "ann@example.com invites you to");
+  const joined = await bob.submit(list, "/organisations/accept");
+  assertEquals(joined.headers.get("location"), "/organisation?done=joined");
+  const made = await bob.submit(await bob.get("/keys/new"), "/keys", { name: "from Bob" });
+  assertEquals(made.status, 200);
+  const [key] = await listApiKeys(world.kv, account.id);
+  assertEquals([key?.name, key?.memberId], ["from Bob", bobs.id]);
+  assertEquals((await bob.get("/invoices/new")).status, 403);
+
+  const members = await ann.get("/organisation");
+  await ann.submit(members, "/organisation/members/remove", { person: bobs.id });
+  assert(
+    !(await bob.get("/keys")).text.includes("from Bob"),
+    "the open session shows nothing more",
+  );
+  assertEquals((await listApiKeys(world.kv, account.id))[0]?.revokedAtMs, world.time.nowMs());
+  assertEquals(world.reports, []);
+});
+
+Deno.test("a form of one organisation is refused once another tab has switched", async () => {
+  await using world = await openDashboardWorld();
+  const { account, members: { owner } } = await openCompany(world);
+  const stale = await owner.browser.get("/keys/new");
+  await actFor(owner.browser, owner.person);
+  const refused = await owner.browser.submit(stale, "/keys", { name: "astray" });
+  assertEquals(refused.status, 403);
+  assertEquals(await listApiKeys(world.kv, account.id), []);
+  assertEquals(await listApiKeys(world.kv, owner.person.id), []);
+});
+
+Deno.test("ownership is handed over by its name, and mails follow the owner's address", async () => {
+  await using world = await openDashboardWorld();
+  const { account, members: { owner, admin } } = await openCompany(world);
+  const page = await owner.browser.get("/organisation");
+  const handOver = (confirmation: string) =>
+    owner.browser.submit(page, "/organisation/hand-over", {
+      newOwner: admin.person.id,
+      confirmation,
+    });
+  assertEquals((await handOver("acme")).status, 422);
+  assertEquals((await handOver("Acme")).headers.get("location"), "/organisation?done=handed");
+  const after = await getAccount(world.kv, account.id);
+  assert(after !== undefined);
+  assertEquals(after.organisation?.mailTo, "admin@acme.example");
+  const roles = (await listMembers(world.kv, after)).map(({ personId, role }) => [personId, role]);
+  assertEquals(roles[0], [admin.person.id, "owner"]);
+  assertEquals((await handOver("Acme")).status, 403, "the old owner is an admin now");
+});
+
+Deno.test("an outsider who knows the ids of another organisation finds nothing", async () => {
+  await using world = await openDashboardWorld();
+  const { account, members: { owner } } = await openCompany(world);
+  await owner.browser.submit(await owner.browser.get("/keys/new"), "/keys", { name: "secret" });
+  const [key] = await listApiKeys(world.kv, account.id);
+  const { browser: eve } = await world.signIn("eve@example.com");
+  assertEquals((await eve.get(`/keys/${key?.id}`)).status, 404);
+  const list = await eve.get("/organisations");
+  const csrf = /name="csrf" value="([^"]+)"/.exec(list.text)?.[1] ?? "";
+  const post = (path: string, fields: Record<string, string>) =>
+    eve.post(path, { csrf, ...fields });
+  for (const act of ["switch", "accept", "leave"]) {
+    await post(`/organisations/${act}`, { organisation: account.id });
+  }
+  await post("/organisation/members/role", { person: owner.person.id, role: "viewer" });
+  await post("/organisation/members/remove", { person: owner.person.id });
+  assert(!(await eve.get("/keys")).text.includes("secret"));
+  const after = await getAccount(world.kv, account.id);
+  assertEquals(after?.organisation?.memberCount, 5);
+});
+
+Deno.test("an account with an organisation of others is not deleted", async () => {
+  await using world = await openDashboardWorld();
+  const { members: { owner } } = await openCompany(world);
+  await actFor(owner.browser, owner.person);
+  const page = await owner.browser.get("/account");
+  const refused = await owner.browser.submit(page, "/account/delete", {
+    confirmation: "owner@acme.example",
+    deletionPassword: "correct horse battery",
+  });
+  assertEquals(refused.status, 422);
+  assertStringIncludes(refused.text, "Hand it over first");
+});

@@ -1,0 +1,62 @@
+/** An organisation with a member of each role, each signed in and acting for it. */
+import { assert } from "../assert.ts";
+import { givenRoles, type Role } from "../../../core/people/organisations/acts.ts";
+import { type Account, getAccount } from "../../../kv/people/accounts/accounts.ts";
+import { acceptInvitation, invite } from "../../../kv/people/organisations/invitations.ts";
+import { createOrganisation } from "../../../kv/people/organisations/organisations.ts";
+import type { TestBrowser } from "../browser/test_browser.ts";
+import type { DashboardWorld } from "./dashboard_world.ts";
+
+export interface CompanyMember {
+  readonly person: Account;
+  readonly browser: TestBrowser;
+}
+
+export interface Company {
+  readonly account: Account;
+  readonly members: Readonly<Record<Role, CompanyMember>>;
+}
+
+/** Lets a signed-in person act for an organisation, by the form of `/organisations`. */
+export async function actFor(browser: TestBrowser, organisation: Account): Promise<void> {
+  const page = await browser.get("/organisations");
+  const done = await browser.submit(page, "/organisations/switch", {
+    organisation: organisation.id,
+  });
+  assert(done.headers.get("location") === "/", "not a member");
+}
+
+/** Makes an organisation with five members, without pages, and signs them in. */
+export async function openCompany(world: DashboardWorld, name = "Acme"): Promise<Company> {
+  const { kv, time } = world;
+  const slug = name.toLowerCase();
+  const { account: owner, browser } = await world.signIn(`owner@${slug}.example`);
+  const made = await createOrganisation(kv, owner.id, { name, nowMs: time.nowMs() });
+  assert(made !== "too_many");
+  const join = async (role: typeof givenRoles[number]): Promise<CompanyMember> => {
+    const email = `${role}@${slug}.example`;
+    const { account: person, browser } = await world.signIn(email);
+    const nowMs = time.nowMs();
+    await invite(kv, made.id, {
+      email,
+      role,
+      inviter: `owner@${slug}.example`,
+      locale: "en",
+      nowMs,
+    });
+    assert(await acceptInvitation(kv, made.id, person, nowMs) === "joined");
+    await actFor(browser, made);
+    return { person, browser };
+  };
+  await actFor(browser, made);
+  const members: Record<Role, CompanyMember> = {
+    owner: { person: owner, browser },
+    admin: await join("admin"),
+    developer: await join("developer"),
+    billing: await join("billing"),
+    viewer: await join("viewer"),
+  };
+  const account = await getAccount(kv, made.id);
+  assert(account !== undefined);
+  return { account, members };
+}
