@@ -1,5 +1,7 @@
 /** Parts of forms. Label, hint and error are tied to each field for screen readers. */
 import type { Child, PropsWithChildren } from "hono/jsx";
+import { mayVisit } from "../page/page_acts.ts";
+import type { Locale } from "../text/i18n.ts";
 import type { Visitor } from "../page/visitor.ts";
 
 // The support address in sentences that ask people to write to it.
@@ -42,8 +44,17 @@ export interface FormProps {
   readonly multipart?: boolean | undefined;
 }
 
-/** A form that posts, with its CSRF field. */
+const notAllowed: Readonly<Record<Locale, string>> = {
+  en: "Your role may look at this, and not change it.",
+  vi: "Vai trò của bạn chỉ được xem, không được thay đổi phần này.",
+};
+
+/** A form that posts, with its CSRF field; a note in its place if the visitor's role does not allow it. */
 export function PostForm(props: PropsWithChildren<FormProps>) {
+  const { signedIn, locale } = props.visitor;
+  if (!mayVisit(signedIn, props.action, "POST")) {
+    return <p class="muted">{notAllowed[locale]}</p>;
+  }
   return (
     <form
       method="post"

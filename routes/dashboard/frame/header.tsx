@@ -167,7 +167,7 @@ function Switcher({ visitor, organisations }: {
           class="link-button"
           aria-current={account.id === visitor.signedIn?.account.id ? "true" : undefined}
         >
-          <Icon name="people" />
+          <Icon name={account.id === visitor.signedIn?.account.id ? "check" : "people"} />
           <span>{accountName(account)}</span>
         </button>
       ))}

@@ -93,7 +93,7 @@ function RoleForm({ member, visitor }: { member: Member; visitor: Visitor }) {
   const { locale } = visitor;
   const t = organisationTexts[locale];
   return (
-    <PostForm visitor={visitor} action="/organisation/members/role" class="inline-form">
+    <PostForm visitor={visitor} action="/organisation/members/role" class="cell-form">
       <input type="hidden" name="person" value={member.personId} />
       <select name="role" aria-label={t.roleOf(nameOf(member))}>
         {givenRoles.map((role) => (
@@ -174,7 +174,7 @@ function Invitations({ visitor, errors, invitations }: PartProps & {
   return (
     <Card title={t.inviteTitle}>
       <p class="muted">{t.inviteText}</p>
-      <PostForm visitor={visitor} action="/organisation/invitations">
+      <PostForm visitor={visitor} action="/organisation/invitations" class="inline-form">
         <TextField name="email" type="email" label={t.email} required error={errors.email} />
         <SelectField
           name="role"
@@ -261,7 +261,7 @@ function Teams({ visitor, errors, teams, isManager }: PartProps & {
         ]}
       />
       {isManager && (
-        <PostForm visitor={visitor} action="/organisation/teams">
+        <PostForm visitor={visitor} action="/organisation/teams" class="inline-form">
           <TextField
             name="teamName"
             label={t.teamName}
@@ -280,7 +280,7 @@ function NameCard({ visitor, signedIn, errors }: PartProps) {
   const t = organisationTexts[visitor.locale];
   return (
     <Card title={t.nameTitle}>
-      <PostForm visitor={visitor} action="/organisation/name">
+      <PostForm visitor={visitor} action="/organisation/name" class="inline-form">
         <TextField
           name="name"
           label={t.name}

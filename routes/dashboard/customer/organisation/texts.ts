@@ -74,7 +74,7 @@ export const organisationTexts = defineTexts({
     organisation: "Organisation",
     memberCount: "Members",
     current: "shown now",
-    switchTo: "Switch to it",
+    switchTo: "Switch",
     switchOne: (name: string) => `Switch to ${name}`,
     leave: "Leave",
     leaveOne: (name: string) => `Leave ${name}`,
