@@ -3,6 +3,7 @@
  * `routes/` writes one out.
  */
 import type { RequestId } from "../../core/lib/ids/ids.ts";
+import { tagsHeader } from "../../core/calls/body/sent_tags.ts";
 import type { ErrorStyle } from "../../core/lib/errors/errors.ts";
 import { type LimitHeader, slidingKind, slidingLimitNames } from "../../core/limits/limit_table.ts";
 import type { RateFigures } from "../../core/limits/rate_book.ts";
@@ -67,6 +68,8 @@ export const requestHeaders = {
   /** `true`: a request with fields that would be dropped is refused. */
   strict: "x-gateway-strict",
   idempotencyKey: "idempotency-key",
+  /** `team=search,env=prod`: metadata of the receipt. */
+  tags: tagsHeader,
 } as const;
 
 // The headers that every answer has: of the API, of pages, redirects, webhooks and health checks, and every error.

@@ -45,6 +45,13 @@ const filters: readonly Parameter[] = [
     description: "Only calls of the model with this id.",
     schema: { type: "string" },
   },
+  {
+    name: "tag",
+    in: "query",
+    description: "Only calls with this tag, as its key, a colon and its value.",
+    schema: { type: "string" },
+    example: "team:search",
+  },
 ];
 
 const common = { method: "get", errorStyle: "chat" } as const;

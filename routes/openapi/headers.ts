@@ -1,6 +1,7 @@
 /** Headers of answers, and of requests, in the document. */
 import type { JsonObject } from "../../core/lib/json/json.ts";
 import type { ErrorStyle } from "../../core/lib/errors/errors.ts";
+import { maxTags, tagsPattern } from "../../core/billing/usage/call_tags.ts";
 import { answerHeaders, rateHeaders, requestHeaders } from "../http/own_headers.ts";
 import type { Parameter } from "./operation.ts";
 
@@ -105,6 +106,13 @@ export const callParameters: readonly Parameter[] = [
     in: "header",
     description: "Repeat a request with the same key within 24 hours, and it is charged once.",
     schema: { type: "string", minLength: 1, maxLength: 255, pattern: "^[!-~]+$" },
+  },
+  {
+    name: requestHeaders.tags,
+    in: "header",
+    description: `At most ${maxTags} tags, which the receipt keeps and sums of usage can be by.`,
+    schema: { type: "string", pattern: tagsPattern },
+    example: "team=search,env=prod",
   },
 ];
 

@@ -1,5 +1,6 @@
 /** What a search for calls asks for: by whom, when, with which key and model, and how they ended. */
 import { type AccountId, parseId, type RequestId } from "../../core/lib/ids/ids.ts";
+import type { CallTag } from "../../core/billing/usage/call_tags.ts";
 import type { HourSum } from "../../kv/money/receipts/hour_sums.ts";
 import { invariant } from "../../core/lib/base/assert.ts";
 
@@ -21,6 +22,8 @@ export interface ReceiptFilter {
   readonly untilMs: number;
   readonly keyId?: string | undefined;
   readonly model?: string | undefined;
+  /** Only calls with this tag; a refused call has none. */
+  readonly tag?: CallTag | undefined;
   /** Continues with the receipts older than this one. */
   readonly before?: RequestId | undefined;
 }

@@ -1,4 +1,5 @@
 /** Reads the calls of an account, newest first: those with a receipt, and those that were refused before. */
+import { hasTag } from "../../core/billing/usage/call_tags.ts";
 import { failureCodeOf } from "../../core/billing/usage/call_failure.ts";
 import { type AccountId, idTimeMs, type RequestId } from "../../core/lib/ids/ids.ts";
 import { maxCallMs } from "../../core/lib/base/limits.ts";
@@ -192,7 +193,7 @@ function matchesReceipt(
   filter: Omit<ReceiptFilter, "accountId">,
 ): boolean {
   return receipt.startedAtMs >= filter.fromMs && receipt.startedAtMs < filter.untilMs &&
-    fitsCell(receipt, filter);
+    fitsCell(receipt, filter) && (filter.tag === undefined || hasTag(receipt.tags, filter.tag));
 }
 
 /** What one search found, and where it continues. */
@@ -323,7 +324,7 @@ function endedAs(call: Call, { status, error }: ErrorFilter): boolean {
 
 function matchesRefused(call: RefusedCall, filter: CallsOfAllFilter): boolean {
   return call.atMs >= filter.fromMs && call.atMs < filter.untilMs &&
-    fitsCell({ keyId: call.keyId, model: call.model }, filter);
+    filter.tag === undefined && fitsCell({ keyId: call.keyId, model: call.model }, filter);
 }
 
 type CallSteps = AsyncGenerator<Step<Call>, void, void>;

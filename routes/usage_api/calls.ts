@@ -1,4 +1,5 @@
 /** `GET /v1/calls` and `/v1/calls/{request_id}`: answered and refused calls together. */
+import { type CallTag, parseTag } from "../../core/billing/usage/call_tags.ts";
 import { type ErrorCode, errorTable, GatewayError } from "../../core/lib/errors/errors.ts";
 import { parseId, type RequestId } from "../../core/lib/ids/ids.ts";
 import { fieldsJson } from "../../core/lib/json/fields.ts";
@@ -54,6 +55,20 @@ export function keyAskedFor(c: Context<Env>, { key }: Principal): string | undef
   if (key.readsOnlyOwnCalls !== true) return asked;
   if (asked === undefined || asked === key.id) return key.id;
   throw new GatewayError("permission_denied", "This key may read only its own calls");
+}
+
+/**
+ * The tag whose calls the query asks for.
+ *
+ * @throws {GatewayError} if it is no tag
+ */
+export function tagAskedFor(c: Context<Env>): CallTag | undefined {
+  const asked = c.req.query("tag");
+  const tag = asked === undefined ? undefined : parseTag(asked);
+  if (asked !== undefined && tag === undefined) {
+    throw wrongParameter("tag", "must be a key and a value like team:search");
+  }
+  return tag;
 }
 
 /**
@@ -168,6 +183,7 @@ export function callListAnswer({ kv, clock }: CallsDeps): Answer {
       ...rangeMs(range),
       keyId: keyAskedFor(c, principal),
       model: c.req.query("model"),
+      tag: tagAskedFor(c),
       status: statusAskedFor(c.req.query("status")),
       error: c.req.query("error"),
       before: cursorOf(c),

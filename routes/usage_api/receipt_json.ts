@@ -15,6 +15,7 @@ import {
   type Attempt,
   type Receipt,
 } from "../../core/billing/usage/receipt.ts";
+import { tagsText } from "../../core/billing/usage/call_tags.ts";
 import { vietnamIsoTime } from "../../core/lib/time/vietnam_time.ts";
 import type { LedgerEntry } from "../../kv/money/ledger/ledger.ts";
 import {
@@ -185,6 +186,23 @@ export const receiptFields: readonly ReceiptField[] = [
     ),
     csv: [{ name: "ended_by", cell: ({ receipt }) => receipt.endCode }],
     rank: 3,
+  },
+  {
+    ...always<ReceiptRow>(
+      "tags",
+      {
+        type: "object",
+        additionalProperties: { type: "string" },
+        description: "The tags of the call, from `x-gateway-tags` and the fields of its style.",
+      },
+      ({ receipt: { tags = [] } }) =>
+        Object.fromEntries(tags.map(({ key, value }) => [key, value])),
+    ),
+    csv: [{
+      name: "tags",
+      cell: ({ receipt: { tags } }) => tags === undefined ? undefined : tagsText(tags),
+    }],
+    rank: 4,
   },
   inCsv(always("stream", { type: "boolean" }, ({ receipt }) => receipt.stream)),
   inCsv(always("latency_ms", { type: "number" }, ({ receipt }) => receipt.latencyMs)),

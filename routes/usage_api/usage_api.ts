@@ -43,6 +43,7 @@ import {
   keyAskedFor,
   ownReceipt,
   requireBalanceRight,
+  tagAskedFor,
 } from "./calls.ts";
 import { authenticate } from "../http/authenticate.ts";
 import { withCommonHeaders } from "../http/own_headers.ts";
@@ -170,6 +171,7 @@ function receiptListAnswer({ kv, clock }: UsageApiDeps): Answer {
       ...rangeMs(range),
       keyId: keyAskedFor(c, principal),
       model: c.req.query("model"),
+      tag: tagAskedFor(c),
       before: cursorOf(c),
     }, limit);
     const refunds = await readRefundsOf(kv, receipts);

@@ -1,4 +1,5 @@
 /** Receipts for property tests. */
+import { parseTags } from "../../core/billing/usage/call_tags.ts";
 import * as fc from "./property.ts";
 import { newId } from "../../core/lib/ids/ids.ts";
 import { countedTools, toolChargesMicroVnd } from "../../core/billing/usage/hosted_tools.ts";
@@ -98,6 +99,7 @@ export const anyReceipt: fc.Arbitrary<Receipt> = fc.record({
   ),
   serviceTier: fc.constantFrom("flex", "priority"),
   endCode: text,
+  tags: fc.constantFrom(parseTags("team=search"), parseTags("env=prod,user=a@b.c:1/2+3-4_5.6")),
   catalogVersion: fc.integer({ min: 1, max: 1_000_000 }),
   costMicroVnd: money,
   shortfallMicroVnd: money,
@@ -130,8 +132,9 @@ export const anyReceipt: fc.Arbitrary<Receipt> = fc.record({
     "shortfallMicroVnd",
     "attempts",
   ],
-}).map(({ region, toolCharges, serviceTier, catalogVersion, endCode, ...receipt }) => ({
+}).map(({ region, toolCharges, serviceTier, catalogVersion, endCode, tags, ...receipt }) => ({
   ...receipt,
+  ...(tags !== undefined && { tags }),
   ...(serviceTier !== undefined && receipt.price.unit === "token" && { serviceTier }),
   // The gateway's region, the version and what ended a stream are kept with the attempts, and fees of tools with the tokens.
   ...(region !== undefined && receipt.attempts.length > 0 && { region }),

@@ -9,6 +9,7 @@
  *   `core/billing/` does.
  */
 import type { AccountId, ApiKeyId, RequestId } from "../../lib/ids/ids.ts";
+import type { CallTags } from "./call_tags.ts";
 import type { ToolCharge } from "./hosted_tools.ts";
 import type { TokenUsage } from "../tokens/token_bounds.ts";
 
@@ -153,6 +154,8 @@ export interface Receipt {
    * without an attempt.
    */
   readonly catalogVersion?: number;
+  /** What the caller called it; absent: nothing, or the receipt is of an earlier release. */
+  readonly tags?: CallTags;
   /** The amount that was debited. */
   readonly costMicroVnd: bigint;
   /** The part of the price that the wallet could not cover; never makes it negative. */

@@ -140,6 +140,8 @@ interface RareMembers {
   attempts?: unknown[];
   shortfall?: unknown;
   claim?: unknown;
+  /** The element behind its price: a shape with the tags of a few calls would be kept for ever. */
+  tags?: unknown;
 }
 
 /** Returns the counts of tokens that are not 0, in the order of their columns: what a provider nearly always charges. */
@@ -153,6 +155,19 @@ function unitsColumn(units: readonly unknown[], tokens: readonly unknown[] | nul
   return tokens !== null && text === countedTokens(tokens) ? "" : text;
 }
 
+/** Elements of a stored price, without the tags behind them. */
+const tokenPriceElements = 7;
+const unitPriceElements = 2;
+
+/** Takes the tags off a stored price. */
+function withoutTags(price: unknown): { readonly price: unknown; readonly tags?: unknown } {
+  if (!Array.isArray(price)) return { price };
+  const elements = price[0] === "token" ? tokenPriceElements : unitPriceElements;
+  return price.length === elements + 1
+    ? { price: price.slice(0, elements), tags: price[elements] }
+    : { price };
+}
+
 /** Makes the row of a stored receipt; it may lack what {@linkcode tupleText} then shows. */
 function rowOf(
   requestId: string,
@@ -161,7 +176,8 @@ function rowOf(
 ): ArchivedCall {
   const [, accountId, keyId, kind, model, mappedFrom, style, route, startedAtMs, ...rest] = stored;
   const [latencyMs, firstOutputMs, status, stream, outcome, usage, estimated, units, ...end] = rest;
-  const [price, cost, shortfall, attempts, claim] = end;
+  const [priced, cost, shortfall, attempts, claim] = end;
+  const { price, tags } = withoutTags(priced);
   const tokens: readonly unknown[] | null = Array.isArray(usage) ? usage : null;
   const tries: readonly unknown[] = Array.isArray(attempts) ? attempts : [];
   const first: readonly unknown[] = Array.isArray(tries[0]) ? tries[0] : [];
@@ -173,6 +189,7 @@ function rowOf(
   if (tries.length > 0 && !isOnly) rare.attempts = [...tries];
   if (shortfall !== "0") rare.shortfall = shortfall;
   if (claim !== undefined) rare.claim = claim;
+  if (tags !== undefined) rare.tags = tags;
   const attempt: AttemptShape = isOnly
     ? [first.length, first[0], first[1], first[3] ?? null]
     : tries.length === 0
@@ -328,11 +345,14 @@ function tupleText(call: ArchivedCall, rare: RareMembers): string {
   const texts = shapeTexts(call.shape);
   const shortfall = "shortfall" in rare ? JSON.stringify(rare.shortfall) : `"0"`;
   const claim = "claim" in rare ? `,${JSON.stringify(rare.claim)}` : "";
+  const price = "tags" in rare
+    ? `${texts.price.slice(0, -1)},${JSON.stringify(rare.tags)}]`
+    : texts.price;
   return `[1,"${call.accountId}","${call.keyId}",${texts.names},` +
     `${
       call.calledAtMs + call.startOffsetMs
     },${call.latencyMs},${call.firstOutputMs},${texts.end},` +
-    `${usageText(call, rare)},${texts.estimated},${call.units},${texts.price},` +
+    `${usageText(call, rare)},${texts.estimated},${call.units},${price},` +
     `"${call.costMicroVnd}",${shortfall},${attemptsText(call, texts, rare)}${claim}]`;
 }
 

@@ -23,6 +23,7 @@ import { unknownProviderCost } from "../../../core/billing/provider_cost.ts";
 import { tokensPerRate } from "../../../core/billing/price.ts";
 import { hasMediaParts, partsWithin } from "../../../core/billing/usage/media_parts.ts";
 import type { TokenUsage } from "../../../core/billing/tokens/token_bounds.ts";
+import { type CallTags, parseTags, tagsText } from "../../../core/billing/usage/call_tags.ts";
 
 // The element of a stored receipt that says what the call cost the operator.
 
@@ -66,6 +67,9 @@ function providerCostOf(stored: StoredCost | undefined): ProviderCost | undefine
 /**
  * Rates are µVND per token. Earlier releases read the first six elements as whole numbers, so a rate with a fraction is
  * rounded up there. `exact` has all rates if one of them has a fraction, or if there are more than these releases know.
+ *
+ * The last element has the tags of the call, which are no part of the price: every receipt has a price, earlier releases
+ * read no further elements of it, and they would not read a further element of the receipt.
  */
 export type StoredPrice =
   | [
@@ -76,8 +80,9 @@ export type StoredPrice =
     write: string,
     writeHour?: string,
     exact?: ExactRates,
+    tags?: string,
   ]
-  | [unit: "request" | "image" | "video" | "second" | "search", perUnit: string];
+  | [unit: "request" | "image" | "video" | "second" | "search", perUnit: string, tags?: string];
 
 /** Rates in µVND per 1,000,000 tokens. */
 interface ExactRates {
@@ -128,9 +133,12 @@ function isPlain(price: TokenRates): boolean {
     (price.cacheWriteHourPerMtokMicroVnd ?? 0n) % tokensPerRate === 0n;
 }
 
-/** Encodes the price of a receipt. Only prices of tokens have tiers. */
-function storedPrice(price: AppliedPrice, tier?: string): StoredPrice {
-  if (price.unit !== "token") return [price.unit, price.perUnitMicroVnd.toString()];
+/** Encodes the price of a receipt, and its tags. Only prices of tokens have tiers. */
+function storedPrice(price: AppliedPrice, tier?: string, tags?: CallTags): StoredPrice {
+  if (price.unit !== "token") {
+    const perUnit = price.perUnitMicroVnd.toString();
+    return tags === undefined ? [price.unit, perUnit] : [price.unit, perUnit, tagsText(tags)];
+  }
   const { cacheWritePerMtokMicroVnd: write, cacheWriteHourPerMtokMicroVnd: hour } = price;
   const stored: StoredPrice = [
     "token",
@@ -139,8 +147,9 @@ function storedPrice(price: AppliedPrice, tier?: string): StoredPrice {
     perToken(price.cacheReadPerMtokMicroVnd),
     perToken(write),
   ];
-  if (tier !== undefined || !isPlain(price)) {
+  if (tier !== undefined || tags !== undefined || !isPlain(price)) {
     stored.push(perToken(hour ?? write), { ...exactRates(price), ...defined({ tier }) });
+    if (tags !== undefined) stored.push(tagsText(tags));
   } else if (hour !== undefined) stored.push(perToken(hour));
   return stored;
 }
@@ -148,6 +157,12 @@ function storedPrice(price: AppliedPrice, tier?: string): StoredPrice {
 /** Decodes the tier of service of a receipt; `undefined`: the usual one. */
 function storedTier(stored: StoredPrice): string | undefined {
   return stored[0] === "token" ? stored[6]?.tier : undefined;
+}
+
+/** Decodes the tags of a receipt; `undefined`: it has none. */
+function storedTags(stored: StoredPrice): CallTags | undefined {
+  const text = stored[0] === "token" ? stored[7] : stored[2];
+  return text === undefined ? undefined : parseTags(text);
 }
 
 /** Decodes the price of a receipt. */
@@ -365,7 +380,7 @@ export function encodeReceipt(receipt: Receipt): string {
     usage ? storedUsage(usage, receipt.toolCharges) : null,
     receipt.estimated ? 1 : 0,
     receipt.units,
-    storedPrice(receipt.price, receipt.serviceTier),
+    storedPrice(receipt.price, receipt.serviceTier, receipt.tags),
     receipt.costMicroVnd.toString(),
     receipt.shortfallMicroVnd.toString(),
     receipt.attempts.map((attempt, at) =>
@@ -435,7 +450,12 @@ export function decodeReceipt(requestId: RequestId, value: unknown): Receipt {
     estimated: estimated === 1,
     units,
     price: appliedPrice(price),
-    ...defined({ serviceTier: storedTier(price), catalogVersion, endCode }),
+    ...defined({
+      serviceTier: storedTier(price),
+      catalogVersion,
+      endCode,
+      tags: storedTags(price),
+    }),
     ...(toolCharges.length === 0 ? {} : { toolCharges }),
     costMicroVnd,
     shortfallMicroVnd,

@@ -106,6 +106,8 @@ export interface Account {
   readonly mailsOff?: readonly string[];
   /** Rate limits that an operator set in place of the defaults. */
   readonly rateLimits?: AccountRateLimits;
+  /** Keys of tags without which its calls are refused. */
+  readonly requiredTags?: readonly string[];
   readonly organisation?: OrganisationFacts;
 }
 

@@ -23,6 +23,8 @@ export interface Principal {
   readonly allowedModels: ReadonlySet<string> | undefined;
   /** The rate limits that an operator set for the account. */
   readonly accountRateLimits?: AccountRateLimits | undefined;
+  /** Keys of tags that each call of the account must have. */
+  readonly requiredTags?: readonly string[] | undefined;
 }
 
 /** A key that exists, whether or not it may be used. */
@@ -94,6 +96,7 @@ export function openKeyDirectory(kv: KeyValueStore, control: Control, clock: Clo
       secretHash,
       allowedModels: key.allowedModels === undefined ? undefined : new Set(key.allowedModels),
       accountRateLimits: account.rateLimits,
+      requiredTags: account.requiredTags,
     };
     if (epoch !== undefined && epoch === cacheEpoch) {
       if (cache.size >= maxAuthCacheEntries) {

@@ -206,7 +206,7 @@ export class CallSettlement {
   }
 
   #draft(end: CallEnd, charge: CallCharge, settleStartedMs: number): ReceiptDraft {
-    const { requestId, principal, model, style, stream, price, mappedFrom } = this.terms;
+    const { requestId, principal, model, style, stream, price, mappedFrom, tags } = this.terms;
     const { version } = this.terms.catalog;
     const draft: Writable<ReceiptDraft> = {
       requestId,
@@ -233,6 +233,7 @@ export class CallSettlement {
     if (claimMicroVnd > 0n) draft.claimMicroVnd = claimMicroVnd;
     if (mappedFrom !== undefined) draft.mappedFrom = mappedFrom;
     if (version !== undefined) draft.catalogVersion = version;
+    if (tags !== undefined) draft.tags = tags;
     if (end.route !== undefined) {
       draft.route = end.route.id;
       const cost = this.#providerCost(end.route, end, charge);

@@ -1,10 +1,15 @@
 /** What is known of a call once its request is read. It stays as it is until the receipt, which says the same. */
 import type { Catalog, Model } from "../../../core/catalog/catalog.ts";
+import type { CallTags } from "../../../core/billing/usage/call_tags.ts";
 import type { AppliedPrice } from "../../../core/billing/usage/receipt.ts";
+import { readSentTags } from "../../../core/calls/body/sent_tags.ts";
 import type { RouteStyle } from "../../../core/catalog/entries/model.ts";
 import type { RequestId } from "../../../core/lib/ids/ids.ts";
+import type { OutlineObject } from "../../../core/lib/json/json.ts";
 import type { Principal } from "../../../kv/people/api_keys/key_directory.ts";
+import { requestHeaders } from "../../http/own_headers.ts";
 import type { Gateway } from "../gateway/gateway.ts";
+import type { HttpRequest } from "../../http/body/http_request.ts";
 
 /** When a call began, and its place in a trace. */
 export interface CallStart {
@@ -39,4 +44,19 @@ export interface Terms extends ChosenModel {
   readonly style: RouteStyle;
   readonly stream: boolean;
   readonly price: AppliedPrice;
+  readonly tags: CallTags | undefined;
+}
+
+/**
+ * Reads the tags of a call.
+ *
+ * @throws {GatewayError} `invalid_request` for a malformed header, or without a tag that the account requires
+ */
+export function callTags(
+  { headers }: Pick<HttpRequest, "headers">,
+  { requiredTags: required }: Principal,
+  style: RouteStyle,
+  body: OutlineObject,
+): CallTags | undefined {
+  return readSentTags(style, body, { header: headers.get(requestHeaders.tags), required });
 }

@@ -35,7 +35,8 @@ import { reserveFunds } from "../call/funds.ts";
 import { deliverAnswer, deliverEarly, deliverStream, type Delivery } from "./chat_delivery.ts";
 import { hasIdempotencyKey, knownAnswer } from "../call/idempotency.ts";
 import { CallSettlement } from "../call/call_settlement.ts";
-import { type CallStart, startCall, type Terms } from "../call/terms.ts";
+import { type CallStart, callTags, startCall, type Terms } from "../call/terms.ts";
+import type { CallTags } from "../../../core/billing/usage/call_tags.ts";
 import { expectedOutput } from "../call/rate_limits.ts";
 import { ChatSettlement, PaidRounds } from "./chat_settlement.ts";
 import type { Gateway } from "../gateway/gateway.ts";
@@ -76,7 +77,7 @@ function checkChat(
   gateway: Gateway,
   style: Style,
   incoming: Incoming,
-  { body: bytes, principal, start, path, compacts }: AdmittedChat,
+  { body: bytes, principal, start, path, compacts, isNested, tags: given }: AdmittedChat,
 ): CheckedChat {
   const { requestId, request: { headers } } = incoming;
   requireJson(incoming.request);
@@ -130,6 +131,7 @@ function checkChat(
     style,
     stream: request.stream,
     price,
+    tags: isNested === true ? given : callTags(incoming.request, principal, style, sent.outline),
   };
   return { terms, call, bounds, urls, searchModel };
 }
@@ -204,6 +206,8 @@ interface AdmittedChat extends AuthenticatedRequest {
   readonly compacts?: true | undefined;
   /** The call is part of another one, which holds money until it ends. */
   readonly isNested?: true | undefined;
+  /** The tags of the call that a nested one is part of. */
+  readonly tags?: CallTags | undefined;
 }
 
 /**
@@ -258,14 +262,14 @@ export async function serveAdmittedChat(
 
 /** Lets the gateway search the web for a model that cannot, as calls of the same account and key. */
 function withSearcher(gateway: Gateway, incoming: Incoming, checked: CheckedChat): CheckedChat {
-  const { searchModel, terms: { principal }, call } = checked;
+  const { searchModel, terms: { principal, tags }, call } = checked;
   if (searchModel === undefined) return checked;
   const searcher = new CallSearcher(
     gateway,
     { incoming, principal, searchModel },
     (search, body) => {
       const start = startCall(gateway);
-      const nested = { body, principal, start, isNested: true } as const;
+      const nested = { body, principal, start, isNested: true, tags } as const;
       return serveAdmittedChat(gateway, "messages", search, nested);
     },
   );

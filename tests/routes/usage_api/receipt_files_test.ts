@@ -36,6 +36,7 @@ const receipts: readonly Partial<Receipt>[] = [
   {
     kind: "chat",
     style: "responses",
+    tags: [{ key: "env", value: "prod" }, { key: "team", value: "search" }],
     mappedFrom: 'a "name", mapped',
     region: "sg",
     route: "p/m",
@@ -139,6 +140,7 @@ Deno.test("each member of a receipt is published, or kept from customers on purp
     serviceTier: "flex",
     toolCharges: [],
     catalogVersion: 1,
+    tags: [{ key: "team", value: "search" }],
     costMicroVnd: 1n,
     shortfallMicroVnd: 0n,
     claimMicroVnd: 1n,

@@ -71,6 +71,7 @@ export async function serveJsonEndpoint<Request extends JsonRequest>(
       ...(price.unit === "token" && {
         expectedTokens: { input: estimateOutputTokens(body.length), output: 0 },
       }),
+      fields: request.body.outline,
       urls: fetchedUrls(request.body.outline, endpoint.texts),
     },
     endpoint.work(request),

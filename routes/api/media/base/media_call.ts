@@ -26,6 +26,7 @@ import type { FetchedUrl } from "../../../../core/net/remote/fetched_urls.ts";
 import { localRefusal } from "../../../../core/calls/exchange/local_refusal.ts";
 import type { Route, RouteStyle } from "../../../../core/catalog/catalog.ts";
 import { wireStatus } from "../../../../core/lib/errors/errors.ts";
+import type { OutlineObject } from "../../../../core/lib/json/json.ts";
 import {
   type MediaExchange,
   type MediaWork,
@@ -42,7 +43,7 @@ import type { Principal } from "../../../../kv/people/api_keys/key_directory.ts"
 import { reserveFunds } from "../../call/funds.ts";
 import type { RunningCall } from "../../gateway/access_watch.ts";
 import { CallSettlement } from "../../call/call_settlement.ts";
-import type { CallStart, ChosenModel, Terms } from "../../call/terms.ts";
+import { type CallStart, callTags, type ChosenModel, type Terms } from "../../call/terms.ts";
 import type { Gateway } from "../../gateway/gateway.ts";
 import type { Incoming } from "../../call/incoming.ts";
 import { callHeaders, streamOf } from "../../call/response_headers.ts";
@@ -67,6 +68,8 @@ export interface MediaRequest {
   readonly expectedTokens?: ExpectedTokens;
   /** Request fields that are not sent to the provider, for `x-gateway-conversion`. */
   readonly dropped?: readonly string[];
+  /** The fields of the body, which may have tags. */
+  readonly fields: OutlineObject;
   /** URLs in the request that a provider may fetch. */
   readonly urls: readonly FetchedUrl[];
 }
@@ -149,12 +152,13 @@ async function beginSettlement<Value>(
   request: MediaRequest,
   work: MediaWork<Value>,
 ): Promise<CallSettlement> {
-  const { principal, chosen, start, style, stream, price, operation, reserved } = request;
+  const { principal, chosen, start, style, stream, price, operation, reserved, fields } = request;
+  const tags = callTags(incoming.request, principal, style, fields);
   const { model, catalog } = chosen;
   const providers = model.routes.map(({ provider }) => catalog.providers[provider]);
   await vetUrls(gateway, request.urls, providers);
   const { requestId } = incoming;
-  const terms = { ...chosen, requestId, principal, start, style, stream, price };
+  const terms = { ...chosen, requestId, principal, start, style, stream, price, tags };
   const funds = await reserveFunds(gateway, incoming, terms, {
     range: typeof reserved === "bigint" ? rangeOf(reserved) : reserved,
     images: request.images,

@@ -253,6 +253,7 @@ async function serveNative(
         input: bounds.estimatedInputTokens,
         output: expectedOutput(gateway, principal, model, bounds.outputTokens),
       },
+      fields: request.body.outline,
       urls: fetchedUrls(request.body.outline),
     },
     work,

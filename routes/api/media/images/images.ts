@@ -18,6 +18,7 @@ import {
   readImageRequest,
 } from "../../../../core/media/images/request.ts";
 import { readMediaBody, urlsOfBody } from "../../../../core/calls/body/body.ts";
+import { taggedFields } from "../../../../core/calls/body/sent_tags.ts";
 import { applyPrice, costOfUnits } from "../../../../core/billing/price.ts";
 import { chooseModel } from "../../call/admission.ts";
 import { hasIdempotencyKey, knownAnswer } from "../../call/idempotency.ts";
@@ -194,6 +195,7 @@ export async function serveImages(
       price,
       reserved: costOfUnits(price, units),
       images: units,
+      fields: taggedFields(request.body),
       urls: urlsOfBody(request.body),
     },
     work,

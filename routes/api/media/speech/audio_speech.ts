@@ -93,6 +93,7 @@ export async function serveSpeech(gateway: Gateway, incoming: Incoming): Promise
       stream: request.events,
       price,
       reserved: costOfUnits(price, 1),
+      fields: request.body.outline,
       urls: fetchedUrls(request.body.outline),
     },
     speechWork(request, incoming.requestId),

@@ -8,6 +8,7 @@
  */
 import type { Reply } from "../../../../core/net/http1/server/reply.ts";
 import { urlsOfBody } from "../../../../core/calls/body/body.ts";
+import { taggedFields } from "../../../../core/calls/body/sent_tags.ts";
 import { applyPrice, costOfUnits } from "../../../../core/billing/price.ts";
 import {
   maxTranscriptionBodyBytes,
@@ -88,6 +89,7 @@ export async function serveTranscription(
       stream: request.stream,
       price,
       reserved: costOfUnits(price, units),
+      fields: taggedFields(request.body),
       urls: urlsOfBody(request.body),
     },
     transcriptionWork(request, incoming.requestId),

@@ -17,6 +17,7 @@ import {
   readMediaBody,
   urlsOfBody,
 } from "../../../../core/calls/body/body.ts";
+import { taggedFields } from "../../../../core/calls/body/sent_tags.ts";
 import { modelField } from "../../../../core/calls/body/fields.ts";
 import { applyPrice, costOfUnits } from "../../../../core/billing/price.ts";
 import { cancelRequest, videoWork } from "../../../../core/media/video/upstream_requests.ts";
@@ -239,6 +240,7 @@ async function carryOut(
       price,
       reserved: costOfUnits(price, 1),
       dropped: droppedFields(request),
+      fields: taggedFields(media),
       urls: urlsOfBody(media),
     },
     videoWork(request),

@@ -1,5 +1,6 @@
 /** `/receipts/:id`: all data of one call, as a page or as a fragment for the playground. */
 import type { Context } from "hono";
+import { tagFilterText, tagText } from "../../../../core/billing/usage/call_tags.ts";
 import { fieldsJson } from "../../../../core/lib/json/fields.ts";
 import { receiptProofFields } from "../../../usage_api/proofs.ts";
 import { failureOf } from "../../../../core/billing/usage/call_failure.ts";
@@ -351,6 +352,18 @@ export function ReceiptFacts({ receipt, keyName, refund, locale }: {
         <Fact name={t.key}>{keyName}</Fact>
         <Fact name={t.model}>{receipt.model}</Fact>
         {receipt.mappedFrom !== undefined && <Fact name={t.mappedFrom}>{receipt.mappedFrom}</Fact>}
+        {receipt.tags !== undefined && (
+          <Fact name={t.tags}>
+            {receipt.tags.map((tag) => (
+              <>
+                <a href={`/usage?tag=${encodeURIComponent(tagFilterText(tag))}`}>
+                  <code>{tagText(tag)}</code>
+                </a>
+                {" "}
+              </>
+            ))}
+          </Fact>
+        )}
         <Fact name={t.kind}>{t.kinds[receipt.kind]}</Fact>
         <Fact name={t.style}>{receipt.style}</Fact>
         <Fact name={t.stream}>{receipt.stream ? t.yes : t.no}</Fact>

@@ -32,6 +32,7 @@ Deno.test("the first output of a call is that of the attempt that was first, tho
     style: "chat",
     stream: true,
     price,
+    tags: undefined,
   };
   const money = await reserveWithin(gateway, terms, {
     range: rangeOf(0n),

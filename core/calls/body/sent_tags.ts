@@ -1,0 +1,148 @@
+/**
+ * Reads the tags of a call: from the header `x-gateway-tags`, and from the fields in which the styles have metadata and
+ * the end user. It reads fields that the parser or the outline has at hand, and parses nothing itself.
+ *
+ * Whoever writes the header means the gateway, so a mistake in it is refused. A field is meant for the provider, too, so
+ * what does not fit the bounds of tags is left out, and the call goes on.
+ */
+import {
+  type CallTags,
+  isTagKey,
+  isTagValue,
+  maxTags,
+  sortedTags,
+  tagKeyRule,
+  tagValueRule,
+} from "../../billing/usage/call_tags.ts";
+import type { RouteStyle } from "../../catalog/entries/model.ts";
+import { GatewayError } from "../../lib/errors/errors.ts";
+import { isJsonObject, type Outline, type OutlineObject } from "../../lib/json/json.ts";
+import type { MediaBody } from "./body.ts";
+import { partText } from "./multipart.ts";
+
+/** The header with tags. */
+export const tagsHeader = "x-gateway-tags";
+
+/** The tag of the end user, whatever a style calls the field. */
+const userTag = "user";
+
+/** Where the requests of a style have tags. */
+interface TagFields {
+  /** An object whose members are tags. */
+  readonly metadata?: "metadata" | "labels";
+  /** Paths of the end user; the first that has a text counts. */
+  readonly user: readonly (readonly [field: string, member?: string])[];
+}
+
+const likeChat: TagFields = { metadata: "metadata", user: [["safety_identifier"], ["user"]] };
+const userOnly: TagFields = { user: [["user"]] };
+
+const tagFields: Readonly<Record<RouteStyle, TagFields>> = {
+  chat: likeChat,
+  responses: likeChat,
+  messages: { user: [["metadata", "user_id"]] },
+  gemini: { metadata: "labels", user: [] },
+  completions: likeChat,
+  converse: userOnly,
+  images: userOnly,
+  speech: userOnly,
+  transcriptions: userOnly,
+  videos: userOnly,
+  embeddings: userOnly,
+  moderations: userOnly,
+  rerank: userOnly,
+};
+
+/** Returns the fields of a media body that may have tags. */
+export function taggedFields(body: MediaBody): OutlineObject {
+  if (body.kind === "json") return body.json.outline;
+  const user = body.parts.find(({ name, fileName }) => name === userTag && fileName === undefined);
+  return user === undefined ? {} : { user: partText(user) };
+}
+
+function malformed(problem: string): GatewayError {
+  return new GatewayError("invalid_request", `${tagsHeader}: ${problem}`, { param: tagsHeader });
+}
+
+/**
+ * Reads the header: `team=search, env=prod`.
+ *
+ * @throws {GatewayError} `invalid_request` that says what is wrong with it
+ */
+function headerTags(header: string): Map<string, string> {
+  const tags = new Map<string, string>();
+  const pairs = header.split(",", maxTags + 1);
+  if (pairs.length > maxTags) throw malformed(`at most ${maxTags} tags`);
+  for (const pair of pairs) {
+    const at = pair.indexOf("=");
+    if (at < 0) throw malformed('must be pairs such as "team=search,env=prod"');
+    const [key, value] = [pair.slice(0, at).trim(), pair.slice(at + 1).trim()];
+    if (!isTagKey(key)) throw malformed(tagKeyRule);
+    if (!isTagValue(value)) throw malformed(`${key}: ${tagValueRule}`);
+    if (tags.has(key)) throw malformed(`names ${key} twice`);
+    tags.set(key, value);
+  }
+  return tags;
+}
+
+function add(tags: Map<string, string>, key: string, value: Outline | undefined): void {
+  if (typeof value !== "string" || tags.size >= maxTags || tags.has(key)) return;
+  if (isTagKey(key) && isTagValue(value)) tags.set(key, value);
+}
+
+/** Members of a metadata object that are looked at: the vendors allow 16. */
+const maxMetadataMembers = 64;
+
+function addFields(tags: Map<string, string>, { metadata, user }: TagFields, body: OutlineObject) {
+  const members = metadata === undefined ? undefined : body[metadata];
+  if (isJsonObject(members)) {
+    let left = maxMetadataMembers;
+    for (const key in members) {
+      if (left-- === 0) break;
+      add(tags, key, members[key]);
+    }
+  }
+  for (const [field, member] of user) {
+    const value = body[field];
+    add(
+      tags,
+      userTag,
+      member === undefined ? value : isJsonObject(value) ? value[member] : undefined,
+    );
+  }
+}
+
+/**
+ * Reads the tags of a call; `undefined` if it has none. A tag of the header wins over one of a field, and members of
+ * metadata over the field of the end user.
+ *
+ * @param required keys that the account requires
+ * @throws {GatewayError} `invalid_request` for a malformed header, or naming the required keys that are missing
+ *
+ * @example
+ * ```ts
+ * import { readSentTags } from "./sent_tags.ts";
+ * const body = { metadata: { team: "search", note: "not a tag" }, user: "u-17" };
+ * const tags = readSentTags("chat", body, { header: "team=ads", required: undefined });
+ * if (tags?.map(({ key, value }) => `${key}=${value}`).join() !== "team=ads,user=u-17") throw new Error();
+ * ```
+ */
+export function readSentTags(
+  style: RouteStyle,
+  body: OutlineObject,
+  { header, required }: {
+    readonly header: string | null;
+    readonly required: readonly string[] | undefined;
+  },
+): CallTags | undefined {
+  const tags = header === null ? new Map<string, string>() : headerTags(header);
+  addFields(tags, tagFields[style], body);
+  const missing = required?.filter((key) => !tags.has(key)) ?? [];
+  if (missing.length > 0) {
+    throw malformed(
+      `this account requires the tag${missing.length > 1 ? "s" : ""} ${missing.join(", ")}; ` +
+        `send ${missing.map((key) => `${key}=…`).join(",")} in this header`,
+    );
+  }
+  return sortedTags(tags);
+}
