@@ -4,7 +4,7 @@ import type { ExampleModels } from "./example_models.ts";
 import type { Operation, OperationAnswer, Parameter } from "./operation.ts";
 import type { JsonObject } from "../../core/lib/json/json.ts";
 import { ref } from "../../core/lib/json/schemas.ts";
-import { groupingNames } from "../usage_api/usage_api.ts";
+import { groupingPattern } from "../usage_api/usage_api.ts";
 import { askedStatus, callListRows } from "../usage_api/calls.ts";
 import { modelListRows } from "../api/models/models.ts";
 import { signedDayRows } from "../usage_api/proofs.ts";
@@ -158,8 +158,8 @@ export function accountOperations(): readonly Operation[] {
       parameters: [...days, ...filters, {
         name: "group_by",
         in: "query",
-        description: "What a row is.",
-        schema: { type: "string", enum: [...groupingNames], default: "day" },
+        description: "What a row is: a day, key or model, or a value of a tag such as `tag:team`.",
+        schema: { type: "string", pattern: groupingPattern, default: "day" },
       }],
       answers: [jsonAnswer("The sums.", "Usage")],
       errors: [...keyErrors, "invalid_request"],

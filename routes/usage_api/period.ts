@@ -102,6 +102,16 @@ export function readPeriod(
   };
 }
 
+/** Returns the whole days of a period, for figures that know no hours. */
+export function inWholeDays(period: Period): Period {
+  const { range } = period;
+  const fromMs = vietnamDayStartMs(range.fromDay);
+  const untilMs = vietnamDayStartMs(shiftDay(range.toDay, 1));
+  const grains = period.grains.filter((grain) => grain !== "hour");
+  const grain = period.grain === "hour" ? "day" : period.grain;
+  return { ...period, fromMs, untilMs, grain, grains: grains.length === 0 ? ["day"] : grains };
+}
+
 /** Returns the part of a period that one bar stands for. */
 export function periodOfBar(period: Period, bar: Bucket): Period {
   const fromMs = Math.max(period.fromMs, bar.fromMs);

@@ -1,24 +1,12 @@
 /** Reads ranges of days from queries of pages and of the API. */
-import { vietnamDayStartMs } from "../../core/lib/time/vietnam_time.ts";
+import { daysBetween, shiftDay, vietnamDayStartMs } from "../../core/lib/time/vietnam_time.ts";
 import type { DayRange } from "../../kv/money/receipts/day_sums.ts";
 import { wrongParameter } from "../http/query.ts";
 import type { Clock } from "../../core/lib/time/clock.ts";
-import { dayMs } from "../../core/lib/time/durations.ts";
 
 // Calendar days of the ledger: `YYYY-MM-DD` in Vietnam time.
 
-/**
- * Returns the day `count` days later (earlier if negative).
- *
- * @example
- * ```ts
- * import { shiftDay } from "./range.ts";
- * if (shiftDay("2026-03-01", -1) !== "2026-02-28") throw new Error();
- * ```
- */
-export function shiftDay(day: string, count: number): string {
-  return new Date(Date.parse(`${day}T00:00:00Z`) + count * dayMs).toISOString().slice(0, 10);
-}
+export { daysBetween, shiftDay };
 
 /**
  * Parses a day from outside: a real date in the form of an `<input type="date">`, of this millennium, so that the days
@@ -28,13 +16,6 @@ export function parseDay(text: string | undefined): string | undefined {
   if (text === undefined || !/^2\d{3}-\d{2}-\d{2}$/.test(text)) return undefined;
   const atMs = Date.parse(`${text}T00:00:00Z`);
   return Number.isNaN(atMs) || shiftDay(text, 0) !== text ? undefined : text;
-}
-
-/** Lists every day from the first to the last, both included. */
-export function daysBetween(fromDay: string, toDay: string): string[] {
-  const days: string[] = [];
-  for (let day = fromDay; day <= toDay; day = shiftDay(day, 1)) days.push(day);
-  return days;
 }
 
 // Keeps results for a while, by name: several readers share one that costs a scan.

@@ -1,10 +1,16 @@
 /** Builds the figures of a chart: bars of a period, stacked by model, key or kind of error, for one account or for all. */
+import { type CallTag, isTagKey } from "../../core/billing/usage/call_tags.ts";
 import type { AccountId } from "../../core/lib/ids/ids.ts";
 import { LogHistogram } from "../../core/lib/base/log_histogram.ts";
 import { vietnamDayStartMs } from "../../core/lib/time/vietnam_time.ts";
 import { readRefusedHours } from "../../kv/services/calls/refused_hours.ts";
 import { type HourRow, type HourSum, readHours } from "../../kv/money/receipts/hour_sums.ts";
-import { netCostMicroVnd, readUsage, type UsageRow } from "../../kv/money/ledger/usage.ts";
+import {
+  netCostMicroVnd,
+  readTagUsage,
+  readUsage,
+  type UsageRow,
+} from "../../kv/money/ledger/usage.ts";
 import type { KeyValueStore } from "../../kv/engine/store/key_value_store.ts";
 import { asksForFailures, type ErrorFilter, fitsCell, fitsErrorKind } from "./call_filter.ts";
 import { daysBetween, shiftDay } from "./range.ts";
@@ -18,13 +24,29 @@ const metrics = ["cost", "calls", "tokens", "errors", "first", "duration"] as co
 export type Metric = typeof metrics[number];
 
 /** What a chart of the calls that fit can show, the usual first: a failed call costs nothing and has no output. */
-export function metricsOf(filter: ErrorFilter): readonly [Metric, ...Metric[]] {
+export function metricsOf(
+  filter: ErrorFilter & { readonly tag?: CallTag | undefined },
+): readonly [Metric, ...Metric[]] {
+  // Sums by hour, which know times and kinds of errors, do not tell tags apart.
+  if (filter.tag !== undefined) return ["cost", "calls", "tokens"];
   if (asksForFailures(filter)) return ["errors", "calls"];
   return filter.status === undefined ? metrics : ["cost", "calls", "tokens", "first", "duration"];
 }
 
-/** By what the bars are stacked. Errors are stacked by their kind. */
-export type StackBy = "model" | "key";
+/** By what the bars are stacked; `tag:team` stands for the values of a tag. Errors are stacked by their kind. */
+export type StackBy = "model" | "key" | `tag:${string}`;
+
+/** Reads by what bars shall be stacked; `undefined` if the text says nothing known. */
+export function parseStackBy(text: string | undefined): StackBy | undefined {
+  if (text === "model" || text === "key") return text;
+  const tagKey = text?.startsWith("tag:") === true ? text.slice(4) : "";
+  return isTagKey(tagKey) ? `tag:${tagKey}` : undefined;
+}
+
+/** The key of the tag by whose values bars are stacked. */
+export function stackedTag(by: StackBy): string | undefined {
+  return by.startsWith("tag:") ? by.slice(4) : undefined;
+}
 
 /** The figures to build. */
 export interface SeriesQuery extends ErrorFilter {
@@ -35,6 +57,8 @@ export interface SeriesQuery extends ErrorFilter {
   readonly by: StackBy;
   readonly keyId?: string | undefined;
   readonly model?: string | undefined;
+  /** Only calls with this tag; its figures are by day. */
+  readonly tag?: CallTag | undefined;
 }
 
 /** One part of the bars; its values are in the order of the bars. */
@@ -182,16 +206,34 @@ function receiptErrors({ errors }: HourSum, { status }: ErrorFilter): Iterable<[
 function valueOfRow(metric: Metric, { usage }: UsageRow, { status }: ErrorFilter): number {
   if (metric === "cost") return Number(netCostMicroVnd(usage)) / 1e6;
   if (metric === "tokens") return billedTokens(usage);
+  if (asksForFailures({ status })) return usage.failedCalls;
   return status === undefined ? usage.calls : usage.calls - usage.failedCalls;
 }
 
+/** Reads the usage of the calls that a chart is of, each row with the name of its part. */
+async function usageOf(
+  kv: KeyValueStore,
+  accountId: AccountId,
+  { period: { range }, tag, by }: SeriesQuery,
+): Promise<readonly (UsageRow & { readonly part: string })[]> {
+  const key = stackedTag(by);
+  if (key !== undefined) {
+    const rows = await readTagUsage(kv, accountId, range, tag?.key === key ? tag : { key });
+    return rows.map((row) => ({ ...row, part: row.tag.value }));
+  }
+  const rows = tag === undefined
+    ? await readUsage(kv, accountId, range)
+    : await readTagUsage(kv, accountId, range, tag);
+  return rows.map((row) => ({ ...row, part: by === "key" ? row.keyId : row.model }));
+}
+
 async function daySeries(kv: KeyValueStore, query: SeriesQuery, accountId: AccountId) {
-  const { period, metric, by } = query;
+  const { period, metric } = query;
   const bars = new Bars(period);
-  for (const row of await readUsage(kv, accountId, period.range)) {
+  for (const row of await usageOf(kv, accountId, query)) {
     if (!fitsCell(row, query)) continue;
     bars.add(
-      by === "model" ? row.model : row.keyId,
+      row.part,
       vietnamDayStartMs(row.day),
       valueOfRow(metric, row, query),
     );
@@ -255,13 +297,22 @@ async function timeSeries(kv: KeyValueStore, query: SeriesQuery): Promise<Series
   };
 }
 
+/** Whether only sums by tag can tell the figures, which have days and no kinds of errors. */
+function isOfTags({ tag, by }: SeriesQuery): boolean {
+  return tag !== undefined || stackedTag(by) !== undefined;
+}
+
+function isOfHours(query: SeriesQuery): boolean {
+  return query.period.grain === "hour" || asksForFailures(query);
+}
+
 /** Builds the figures. Those by hour lack the calls of the last second. */
 export async function readSeries(kv: KeyValueStore, query: SeriesQuery): Promise<Series> {
-  const { accountId, period, metric } = query;
+  const { accountId, metric } = query;
   if (metric === "first" || metric === "duration") return await timeSeries(kv, query);
   const bars = metric === "errors"
     ? await errorSeries(kv, query)
-    : accountId === undefined || period.grain === "hour" || asksForFailures(query)
+    : accountId === undefined || (!isOfTags(query) && isOfHours(query))
     ? await hourSeries(kv, query)
     : await daySeries(kv, query, accountId);
   return { metric, buckets: bars.buckets, stacks: bars.stacks() };
@@ -284,14 +335,14 @@ export async function readTotals(
   rows: readonly UsageRow[],
 ): Promise<CallTotals> {
   const { period, status } = query;
-  if (!asksForFailures(query) && isWholeDays(period)) {
+  if (query.tag !== undefined || (!asksForFailures(query) && isWholeDays(period))) {
     const { fromDay, toDay } = period.range;
     const usage = totalUsage(
       rows.filter((row) => fitsCell(row, query) && row.day >= fromDay && row.day <= toDay),
     );
-    const failedCalls = status === undefined ? usage.failedCalls : 0;
+    const failedCalls = status === undefined || asksForFailures(query) ? usage.failedCalls : 0;
     return {
-      calls: usage.calls - usage.failedCalls + failedCalls,
+      calls: asksForFailures(query) ? failedCalls : usage.calls - usage.failedCalls + failedCalls,
       failedCalls,
       tokens: billedTokens(usage),
       costMicroVnd: netCostMicroVnd(usage),

@@ -24,13 +24,14 @@ import {
   pageFields,
   text,
 } from "../../core/lib/json/schemas.ts";
+import { type CallTag, isTagKey } from "../../core/billing/usage/call_tags.ts";
 import { formatVnd } from "../../core/billing/money/micro_vnd.ts";
 import { vietnamDay } from "../../core/lib/time/vietnam_time.ts";
 import { getApiKey } from "../../kv/people/api_keys/api_keys.ts";
 import type { KeyDirectory } from "../../kv/people/api_keys/key_directory.ts";
 import { readRefundsOf } from "../../kv/money/ledger/refunds.ts";
 import type { WalletEngine } from "../../kv/money/wallet/mod.ts";
-import { readUsage, type Usage, type UsageRow } from "../../kv/money/ledger/usage.ts";
+import { readTagUsage, readUsage, type Usage, type UsageRow } from "../../kv/money/ledger/usage.ts";
 import { totalUsage, usageBy } from "./summary.ts";
 import {
   type Answer,
@@ -82,15 +83,21 @@ const sumFields: readonly DescribedField<Usage>[] = [
   always("refunded_vnd", vnd, ({ refundedMicroVnd }) => formatVnd(refundedMicroVnd)),
 ];
 
+/** A row with the value of the tag by which it is grouped. */
+type GroupedRow = UsageRow & { readonly tag?: CallTag };
+
 /** The values of `group_by`; each is the name of a group's field. */
-const groupings: Readonly<Record<string, (row: UsageRow) => string>> = {
+const groupings: Readonly<Record<string, (row: GroupedRow) => string>> = {
   day: (row) => row.day,
   key: (row) => row.keyId,
   model: (row) => row.model,
+  tag: (row) => row.tag?.value ?? "",
 };
 
-/** The values of `group_by`. */
-export const groupingNames: readonly string[] = Object.keys(groupings);
+const groupingNames: readonly string[] = Object.keys(groupings);
+
+/** The regular expression of `group_by`. */
+export const groupingPattern = "^(day|key|model|tag:[A-Za-z][A-Za-z0-9_.-]*)$";
 
 /** Sums of calls, in groups. */
 interface GroupedUsage {
@@ -103,7 +110,7 @@ interface GroupedUsage {
 /** The sum of a group. */
 interface UsageGroup extends Usage {
   readonly groupBy: string;
-  /** The day, the id of the key, or the model. */
+  /** The day, the id of the key, the model, or the value of the tag. */
   readonly of: string;
 }
 
@@ -126,11 +133,28 @@ export const usageFields: readonly DescribedField<GroupedUsage>[] = [
   objectField("total", "The sum of all calls.", sumFields, ({ total }) => total),
   listField(
     "data",
-    "The sum of a group, which one of `day`, `key` and `model` names.",
+    "The sum of a group, which one of `day`, `key`, `model` and `tag` names.",
     groupFields,
     ({ groups }) => groups,
   ),
 ];
+
+/**
+ * Reads `group_by`: `tag:team` groups by the values of a tag.
+ *
+ * @throws {GatewayError} for an unknown one
+ */
+function groupingAskedFor(c: Context<Env>) {
+  const [groupBy = "", tagKey] = (c.req.query("group_by") ?? "day").split(":", 2);
+  const nameOf = Object.hasOwn(groupings, groupBy) ? groupings[groupBy] : undefined;
+  const isRight = groupBy === "tag"
+    ? tagKey !== undefined && isTagKey(tagKey)
+    : tagKey === undefined;
+  if (nameOf === undefined || !isRight) {
+    throw wrongParameter("group_by", "must be day, key, model, or a tag like tag:team");
+  }
+  return { groupBy, nameOf, tagKey };
+}
 
 function usageAnswer({ kv, clock }: UsageApiDeps): Answer {
   return async (c, principal) => {
@@ -138,12 +162,18 @@ function usageAnswer({ kv, clock }: UsageApiDeps): Answer {
     const { searchParams } = new URL(c.req.url);
     const { range, cut } = boundedRange(requireRange(searchParams, vietnamDay(clock.nowMs())));
     if (cut) throw wrongParameter("from", `at most ${maxUsageDays} days at once`);
-    const groupBy = c.req.query("group_by") ?? "day";
-    const nameOf = Object.hasOwn(groupings, groupBy) ? groupings[groupBy] : undefined;
-    if (nameOf === undefined) throw wrongParameter("group_by", "must be day, key or model");
+    const { groupBy, nameOf, tagKey } = groupingAskedFor(c);
     const keyId = keyAskedFor(c, principal);
     const model = c.req.query("model");
-    const rows = (await readUsage(kv, accountId, range)).filter((row) =>
+    const tag = tagAskedFor(c);
+    const choice = tagKey === undefined || tag?.key === tagKey ? tag : { key: tagKey };
+    if (tag !== undefined && choice !== tag) {
+      throw wrongParameter("tag", "must have the key by which group_by groups");
+    }
+    const usage: readonly GroupedRow[] = choice === undefined
+      ? await readUsage(kv, accountId, range)
+      : await readTagUsage(kv, accountId, range, choice);
+    const rows = usage.filter((row) =>
       (keyId === undefined || row.keyId === keyId) && (model === undefined || row.model === model)
     );
     const groups = usageBy(rows, nameOf);

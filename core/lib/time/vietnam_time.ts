@@ -43,6 +43,26 @@ export function vietnamDayStartMs(day: string): number {
 }
 
 /**
+ * Returns the day `count` days later (earlier if negative).
+ *
+ * @example
+ * ```ts
+ * import { shiftDay } from "./vietnam_time.ts";
+ * if (shiftDay("2026-03-01", -1) !== "2026-02-28") throw new Error();
+ * ```
+ */
+export function shiftDay(day: string, count: number): string {
+  return new Date(Date.parse(`${day}T00:00:00Z`) + count * dayMs).toISOString().slice(0, 10);
+}
+
+/** Lists every day from the first to the last, both included. */
+export function daysBetween(fromDay: string, toDay: string): string[] {
+  const days: string[] = [];
+  for (let day = fromDay; day <= toDay; day = shiftDay(day, 1)) days.push(day);
+  return days;
+}
+
+/**
  * Returns when the day or month of a moment ends in Vietnam.
  *
  * @example

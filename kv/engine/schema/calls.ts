@@ -148,6 +148,64 @@ export function daySumKey(
   return ["usage", accountId, day, keyId, model];
 }
 
+// Sums by tag: rows per day sum, in the order in which they are read: a day, a key of tags, a value.
+
+/** Selects the rows of a day, of one key of tags, or of one tag. */
+export function tagSumsPrefix(
+  accountId: AccountId,
+  day: string,
+  tag?: { readonly key: string; readonly value?: string | undefined },
+): StoreKey {
+  const some = tag === undefined ? [] : tag.value === undefined ? [tag.key] : [tag.key, tag.value];
+  return ["usage_tags", accountId, day, ...some];
+}
+
+/** Selects the rows of all accounts. */
+export function allTagSumsPrefix(): StoreKey {
+  return ["usage_tags"];
+}
+
+/** The rows of an account from a day on. */
+export function tagSumsFromDay(accountId: AccountId, day: string): Deno.KvListSelector {
+  return { prefix: ["usage_tags", accountId], start: ["usage_tags", accountId, day] };
+}
+
+/** The rows of all accounts behind one. */
+export function tagSumsAfter(accountId: AccountId): Deno.KvListSelector {
+  return { prefix: ["usage_tags"], start: ["usage_tags", `${accountId}\0`] };
+}
+
+export function tagSumKey(
+  { accountId, day, keyId, model }: {
+    readonly accountId: AccountId;
+    readonly day: string;
+    readonly keyId: ApiKeyId;
+    readonly model: string;
+  },
+  tag: { readonly key: string; readonly value: string },
+): StoreKey {
+  return ["usage_tags", accountId, day, tag.key, tag.value, keyId, model];
+}
+
+/** Returns what a row of sums by tag is about. */
+export function tagSumOf(key: Deno.KvKey): {
+  readonly accountId: AccountId;
+  readonly day: string;
+  readonly tag: { readonly key: string; readonly value: string };
+  readonly keyId: ApiKeyId;
+  readonly model: string;
+} {
+  const [, accountId, day, tagKey, value, keyId, model] = key;
+  invariant(typeof day === "string" && typeof model === "string", "not a key of sums by tag");
+  return {
+    accountId: accountId as AccountId,
+    day,
+    tag: { key: String(tagKey), value: String(value) },
+    keyId: keyId as ApiKeyId,
+    model,
+  };
+}
+
 // Sums by hour: a row per day sum, and rows for refused calls. The day comes first, since operators read the hours of all
 // accounts; the rows of a day expire together.
 

@@ -105,6 +105,7 @@ export const rowKinds = [
   "usage",
   "usage_by_day",
   "usage_hours",
+  "usage_tags",
   "video",
   "video_open",
   "video_order",

@@ -1,11 +1,15 @@
 /** Reads what accounts used per day, key and model. */
+import type { CallTag } from "../../../core/billing/usage/call_tags.ts";
+import type { Receipt } from "../../../core/billing/usage/receipt.ts";
 import type { AccountId } from "../../../core/lib/ids/ids.ts";
 import { walletWriteAttempts } from "../balances/leases.ts";
 import { daySumCellOf, daySumsOfDayKey } from "../../engine/schema/keys.ts";
 import { indexedAmong } from "../receipts/receipt_index.ts";
 import { readReceipts, readTail } from "../receipts/receipts.ts";
 import { readRefunds } from "./refunds.ts";
+import { readTagRows, type TagChoice, type TagRow } from "../receipts/tag_sums.ts";
 import {
+  addCounts,
   addReceipts,
   addUsage,
   type DayRange,
@@ -72,31 +76,86 @@ export async function readUsage(
   return [...rows.values()].sort((one, other) => cellId(one) < cellId(other) ? -1 : 1);
 }
 
-/**
- * Reads day sums, then the calls that are not in them yet; repeats both if the indexer moved calls
- * in between.
- */
 async function readSums(
   kv: KeyValueStore,
   accountId: AccountId,
   range: DayRange,
 ): Promise<Map<string, SumRow>> {
+  const { rows, open } = await withUnindexed(
+    kv,
+    accountId,
+    range,
+    () => readRows(kv, accountId, range),
+  );
+  for (const { receipt, cell } of open) {
+    const known = rows.get(cellId(cell));
+    const usage = addReceipts(known?.usage ?? noUsage, [receipt]);
+    rows.set(cellId(cell), { ...cell, usage });
+  }
+  return rows;
+}
+
+/**
+ * Reads sums, then the calls of the range that are not in them yet; repeats both if the indexer moved calls in between.
+ */
+async function withUnindexed<Rows>(
+  kv: KeyValueStore,
+  accountId: AccountId,
+  { fromDay, toDay }: DayRange,
+  read: () => Promise<Rows>,
+): Promise<{
+  readonly rows: Rows;
+  readonly open: readonly { readonly receipt: Receipt; readonly cell: DaySumCell }[];
+}> {
   for (let attempt = 1;; attempt++) {
     const tail = await readTail(kv, accountId);
     const before = await indexedAmong(kv, accountId, tail);
-    const rows = await readRows(kv, accountId, range);
+    const rows = await read();
     const after = await indexedAmong(kv, accountId, tail);
     if (after.size !== before.size && attempt < walletWriteAttempts) continue;
     const open = tail.filter((requestId) => !after.has(requestId));
-    for (const receipt of await readReceipts(kv, open)) {
-      const cell = daySumCell(receipt);
-      if (cell.day < range.fromDay || cell.day > range.toDay) continue;
-      const known = rows.get(cellId(cell));
-      const usage = addReceipts(known?.usage ?? noUsage, [receipt]);
-      rows.set(cellId(cell), { ...cell, usage });
-    }
-    return rows;
+    const receipts = await readReceipts(kv, open);
+    return {
+      rows,
+      open: receipts.map((receipt) => ({ receipt, cell: daySumCell(receipt) }))
+        .filter(({ cell: { day } }) => day >= fromDay && day <= toDay),
+    };
   }
+}
+
+/** The usage of one tag, model and key on one day. */
+export interface TagUsageRow extends UsageRow {
+  readonly tag: CallTag;
+}
+
+/**
+ * Reads the usage of the calls with a tag, or with any tag of a key, in a range of days, including calls settled this
+ * second. Refunds are not taken off: they belong to a key and a model, not to a tag.
+ */
+export async function readTagUsage(
+  kv: KeyValueStore,
+  accountId: AccountId,
+  range: DayRange,
+  choice: TagChoice,
+): Promise<TagUsageRow[]> {
+  const read = () => readTagRows(kv, accountId, range, choice);
+  const { rows, open } = await withUnindexed(kv, accountId, range, read);
+  const unindexed = open.flatMap(({ receipt, cell }) =>
+    (receipt.tags ?? []).filter((tag) => fitsChoice(tag, choice)).map((tag): TagRow => {
+      const usage = { ...noUsage };
+      addCounts(usage, receipt);
+      return { ...cell, tag, usage };
+    })
+  );
+  // A day may have several rows of one cell: all readers sum them.
+  return [...rows, ...unindexed].map((row) => ({
+    ...row,
+    usage: { ...row.usage, refundedMicroVnd: 0n },
+  }));
+}
+
+function fitsChoice({ key, value }: CallTag, choice: TagChoice): boolean {
+  return key === choice.key && (choice.value === undefined || value === choice.value);
 }
 
 /** Reads the day sums of one day, without the calls that are not in them yet. */

@@ -3,9 +3,11 @@
  * since whole receipts that wait would be most of the work of the garbage collector.
  */
 import type { RequestId } from "../../../core/lib/ids/ids.ts";
+import { maxTags } from "../../../core/billing/usage/call_tags.ts";
 import type { Receipt } from "../../../core/billing/usage/receipt.ts";
 import type { Writable } from "../../../core/lib/base/assert.ts";
 import { addReceipt, type DaySumCell, daySumCell, noUsage, type UsageSum } from "./day_sums.ts";
+import { TagSums } from "./tag_sums.ts";
 import { addToHours, type HourSum, isFailed } from "./hour_sums.ts";
 
 /**
@@ -13,6 +15,12 @@ import { addToHours, type HourSum, isFailed } from "./hour_sums.ts";
  * store takes 1,000 changes.
  */
 export const indexReceiptsPerCommit = 480;
+
+/** Most changes of pages in one index commit; the store takes 80 KiB of keys, and that of a page has 80 bytes. */
+const maxChangesPerCommit = 2 * indexReceiptsPerCommit;
+
+/** As how many such changes the row of a sum by tag counts, since its key may have 400 bytes. */
+const changesPerTag = 5;
 
 /** Most day sums per index commit: each needs a check, beside the check of the indexer. */
 export const daySumsPerCommit = 9;
@@ -29,6 +37,8 @@ export class DaySumGroup {
   readonly requestIds: RequestId[] = [];
   /** Those of calls that failed. */
   readonly failedIds: RequestId[] = [];
+  /** The sums by tag. */
+  readonly tags = new TagSums();
   readonly #hours = new Map<number, HourSum>();
   readonly #sum: Writable<UsageSum> = { ...noUsage };
 
@@ -48,13 +58,21 @@ export class DaySumGroup {
   }
 
   get isFull(): boolean {
-    return this.requestIds.length >= indexReceiptsPerCommit;
+    // One more call takes two changes, and those of each of its tags.
+    return this.requestIds.length >= indexReceiptsPerCommit ||
+      (this.tags.size > 0 && this.changes + 2 + changesPerTag * maxTags > maxChangesPerCommit);
+  }
+
+  /** Changes of pages that it takes at most, with its sums by tag counted in the same unit. */
+  get changes(): number {
+    return 2 * this.requestIds.length + changesPerTag * this.tags.size;
   }
 
   add(receipt: Receipt): void {
     this.requestIds.push(receipt.requestId);
     addReceipt(this.#sum, receipt);
     addToHours(this.#hours, receipt);
+    if (receipt.tags !== undefined) this.tags.add(receipt);
     if (isFailed(receipt)) this.failedIds.push(receipt.requestId);
   }
 }
@@ -84,13 +102,11 @@ export function groupReceipts(receipts: Iterable<Receipt>): DaySumGroup[] {
 export function takeChunk<Group extends DaySumGroup>(groups: Group[]): Group[] {
   const ids = new Set<string>();
   let size = 0;
-  for (const { id, requestIds } of groups) {
-    if (
-      ids.has(id) || ids.size >= daySumsPerCommit ||
-      size + requestIds.length > indexReceiptsPerCommit
-    ) break;
+  for (const { id, changes } of groups) {
+    const isFull = ids.size >= daySumsPerCommit || size + changes > maxChangesPerCommit;
+    if (ids.has(id) || (isFull && ids.size > 0)) break;
     ids.add(id);
-    size += requestIds.length;
+    size += changes;
   }
   return groups.splice(0, ids.size);
 }

@@ -88,8 +88,8 @@ export function daySumCellKey(cell: DaySumCell): Deno.KvKey {
   return daySumKey(cell.accountId, cell.day, cell.keyId, cell.model);
 }
 
-/** Adds a receipt to a sum, in place. */
-export function addReceipt(total: Writable<UsageSum>, receipt: Receipt): void {
+/** Adds a receipt to a sum, in place, without what it cost the operator. */
+export function addCounts(total: Writable<UsageSum>, receipt: Receipt): void {
   invariant(receipt.costMicroVnd >= 0n, "a receipt never lowers a sum");
   const { usage } = receipt;
   total.calls++;
@@ -109,6 +109,11 @@ export function addReceipt(total: Writable<UsageSum>, receipt: Receipt): void {
     total.firstOutputMs += receipt.firstOutputMs;
     total.firstOutputCalls++;
   }
+}
+
+/** Adds a receipt to a sum, in place. */
+export function addReceipt(total: Writable<UsageSum>, receipt: Receipt): void {
+  addCounts(total, receipt);
   const providers = addProviderSums(total.providers, providerSumOf(receipt));
   if (providers !== undefined) total.providers = providers;
 }

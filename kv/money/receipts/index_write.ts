@@ -31,6 +31,7 @@ import {
   type UsageSum,
   usageSum,
 } from "./day_sums.ts";
+import { readTagSums, writeTagSums } from "./tag_sums.ts";
 import { addHoursToText, hourSumsKeptMs } from "./hour_sums.ts";
 import { keysPerRead, type KeyValueStore } from "../../engine/store/key_value_store.ts";
 import { groupsOf } from "../../engine/store/in_parallel.ts";
@@ -78,7 +79,8 @@ export async function writeIndex(
       const trusted = attempt === 0 && cache !== undefined;
       const sums = await readSums(kv, chunk, trusted ? cache : undefined, options);
       const groups = trusted ? chunk : await withoutIndexed(kv, chunk, options);
-      const result = await commitIndex(kv, groups, sums, options);
+      const tagSums = await options.bounded(readTagSums(kv, groups));
+      const result = await commitIndex(kv, groups, { sums, tagSums }, options);
       if (result !== undefined) {
         for (const [id, sum] of result) cache?.set(id, sum);
         return { done: "written" };
@@ -150,14 +152,18 @@ async function withoutIndexed(
 async function commitIndex(
   kv: KeyValueStore,
   groups: readonly DaySumGroup[],
-  sums: ReadonlyMap<string, KnownSum>,
+  { sums, tagSums }: {
+    readonly sums: ReadonlyMap<string, KnownSum>;
+    /** Read after the versions of `sums`. */
+    readonly tagSums: ReadonlyMap<string, UsageSum>;
+  },
   { owner, bounded }: IndexWriteOptions,
 ): Promise<Map<string, KnownSum> | undefined> {
   const written = new Map<string, Pick<KnownSum, "sum" | "hours">>();
   if (groups.length === 0) return new Map();
   const op = kv.atomic();
   if (owner) op.check({ key: indexerKey(owner.instanceId), versionstamp: owner.versionstamp });
-  for (const { id, cell, sum: added, hours: addedHours } of groups) {
+  for (const { id, cell, sum: added, hours: addedHours, tags } of groups) {
     const known = sums.get(id) ?? { sum: noUsage, versionstamp: null, hours: undefined };
     const key = daySumCellKey(cell);
     const sum = addUsage(known.sum, added);
@@ -166,6 +172,7 @@ async function commitIndex(
     op.check({ key, versionstamp: known.versionstamp }).set(key, stored);
     if (sum.providers !== undefined) op.set(dayCopyKey(cell), sum);
     op.set(hourCellKey(cell), hours, { expireIn: hourSumsKeptMs });
+    writeTagSums(op, cell, tags, tagSums);
     written.set(id, { sum, hours });
   }
   writePages(op, indexPageKey, groups.map(callsOf));

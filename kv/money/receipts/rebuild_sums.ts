@@ -9,6 +9,7 @@ import {
   daySumCellOf,
   daySumsOfPrefix,
   failedPageKey,
+  tagSumKey,
 } from "../../engine/schema/keys.ts";
 import { keysPerRead, type KeyValueStore } from "../../engine/store/key_value_store.ts";
 import { walletWriteAttempts } from "../balances/leases.ts";
@@ -32,9 +33,11 @@ import {
   hourSumsKeptMs,
   isFailed,
 } from "./hour_sums.ts";
+import { readTagRows, TagSums } from "./tag_sums.ts";
 import { hourCellKey } from "./index_write.ts";
 import { failedAmong, listIndexed, writePages } from "./receipt_index.ts";
 import { maxReceiptsPerRead, readReceipts } from "./receipts.ts";
+import { groupsOf } from "../../engine/store/in_parallel.ts";
 import { dayMs } from "../../../core/lib/time/durations.ts";
 
 /** Failed calls whose index is completed in one commit, each perhaps with a page of its own. */
@@ -60,6 +63,7 @@ interface RightSum {
   readonly cell: DaySumCell;
   readonly usage: Writable<UsageSum>;
   readonly hours: Map<number, HourSum>;
+  readonly tags: TagSums;
 }
 
 function cellId({ day, keyId, model }: DaySumCell): string {
@@ -92,7 +96,9 @@ export async function rebuildDaySums(
       if (outcome === "moved") moved = true;
       if (outcome === "corrected") corrected++;
     }
-    if (!moved) return { corrected, isMoving: false };
+    const tags = await correctTags(kv, accountId, stored, right);
+    corrected += tags.corrected;
+    if (!moved && !tags.moved) return { corrected, isMoving: false };
   }
   return { corrected, isMoving: true };
 }
@@ -137,10 +143,11 @@ async function sumIndexed(
       if (cell.day <= afterDay) continue;
       let row = rows.get(cellId(cell));
       if (row === undefined) {
-        row = { cell, usage: { ...noUsage }, hours: new Map() };
+        row = { cell, usage: { ...noUsage }, hours: new Map(), tags: new TagSums() };
         rows.set(cellId(cell), row);
       }
       addReceipt(row.usage, receipt);
+      row.tags.add(receipt);
       if (cell.day < firstHourDay) continue;
       addToHours(row.hours, receipt);
       if (isFailed(receipt)) failed.push(receipt.requestId);
@@ -214,6 +221,68 @@ async function correctRow(
   else if (right === undefined) op.delete(hourCellKey(cell));
   const result = await op.commit();
   return result.ok ? "corrected" : "moved";
+}
+
+/** Rows of sums by tag that are corrected in one commit. */
+const tagRowsPerCommit = 500;
+
+/**
+ * Corrects the sums by tag of all days that have day sums, or should have them. Each commit checks the day sum that was
+ * read before the receipts, so one that was just corrected is left to the next attempt.
+ */
+async function correctTags(
+  kv: KeyValueStore,
+  accountId: AccountId,
+  stored: ReadonlyMap<string, Deno.KvEntry<unknown>>,
+  right: ReadonlyMap<string, RightSum>,
+): Promise<{ readonly corrected: number; readonly moved: boolean }> {
+  const cells = new Map<string, DaySumCell>();
+  for (const [id, { key }] of stored) cells.set(id, daySumCellOf(key));
+  for (const [id, { cell }] of right) cells.set(id, cell);
+  const wrong = new Map<string, Map<string, TagCorrection>>();
+  const correct = (cell: DaySumCell, one: TagCorrection) => {
+    const some = wrong.get(cellId(cell)) ?? new Map<string, TagCorrection>();
+    wrong.set(cellId(cell), some.set(one.key.join(" "), one));
+  };
+  for (const { cell, tags } of right.values()) {
+    for (const { tag, sum } of tags) correct(cell, { key: tagSumKey(cell, tag), sum });
+  }
+  for (const day of new Set([...cells.values()].map((cell) => cell.day))) {
+    for (
+      const { tag, usage, ...cell } of await readTagRows(kv, accountId, {
+        fromDay: day,
+        toDay: day,
+      })
+    ) {
+      const key = tagSumKey(cell, tag);
+      const sum = right.get(cellId(cell))?.tags.of(tag);
+      if (sum === undefined) correct(cell, { key, sum });
+      else if (sameUsage(sum, usage)) wrong.get(cellId(cell))?.delete(key.join(" "));
+    }
+  }
+  let corrected = 0;
+  let moved = false;
+  for (const [id, rows] of wrong) {
+    for (const some of groupsOf([...rows.values()], tagRowsPerCommit)) {
+      const cell = cells.get(id);
+      if (cell === undefined) continue;
+      const versionstamp = stored.get(id)?.versionstamp ?? null;
+      const op = kv.atomic().check({ key: daySumCellKey(cell), versionstamp });
+      for (const { key, sum } of some) {
+        if (sum === undefined) op.delete(key);
+        else op.set(key, sum);
+      }
+      if ((await op.commit()).ok) corrected += some.length;
+      else moved = true;
+    }
+  }
+  return { corrected, moved };
+}
+
+/** A row of sums by tag as it should be; `undefined`: it should not exist. */
+interface TagCorrection {
+  readonly key: Deno.KvKey;
+  readonly sum: UsageSum | undefined;
 }
 
 /** Corrects the copy of a day sum that is right. */

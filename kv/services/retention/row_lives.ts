@@ -160,6 +160,7 @@ export const rowLives: Readonly<Record<RowKind, RowLife>> = {
   usage: sums,
   usage_by_day: sums,
   usage_hours: expires(hourSumsKeptMs),
+  usage_tags: sums,
   video: never("one for each video, until its owner deletes it"),
   video_open: work,
   video_order: expires(idempotencyKeptMs),

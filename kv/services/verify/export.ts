@@ -138,6 +138,7 @@ const decisions: Readonly<Record<RowKind, Exported | StayingReason>> = {
   usage: whole,
   usage_by_day: "repeated",
   usage_hours: "repeated",
+  usage_tags: whole,
   video: whole,
   video_open: "repeated",
   video_order: "passing",

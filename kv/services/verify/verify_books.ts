@@ -18,7 +18,7 @@
  */
 import type { MasterKeys } from "../../../core/people/api_keys/seal.ts";
 import { sleep } from "../../../core/lib/time/sleep.ts";
-import { vietnamDay, vietnamDayStartMs } from "../../../core/lib/time/vietnam_time.ts";
+import { daysBetween, vietnamDay, vietnamDayStartMs } from "../../../core/lib/time/vietnam_time.ts";
 import { completeLinesByTime } from "../../money/ledger/ledger.ts";
 import { checkTopups, type TopupCheck } from "../../money/payments/topup_checks.ts";
 import type { KeyValueStore } from "../../engine/store/key_value_store.ts";
@@ -26,7 +26,6 @@ import {
   appendCheckpoint,
   type Chain,
   cutChain,
-  daysBetween,
   nextDay,
   readChain,
   type SealedCheckpoint,
@@ -40,6 +39,7 @@ import { type KeptBalances, openKeptBalances, readKeptBalances } from "./days/ke
 import { GatewayError } from "../../../core/lib/errors/errors.ts";
 import { type Problem, ProblemList } from "./checks/problems.ts";
 import { noteVerification } from "./last_verification.ts";
+import { wrongTagSums } from "./checks/verify_tag_sums.ts";
 import { wrongHours } from "./checks/verify_sums.ts";
 import { addAuditLine, commandLine } from "../../people/audit/operator_audit.ts";
 import type { AccountId } from "../../../core/lib/ids/ids.ts";
@@ -60,7 +60,8 @@ import { dayMs, hourMs } from "../../../core/lib/time/durations.ts";
 // 8. the sums of claims on providers, by day and route, equal those of the receipts;
 // 9. the versions of the catalogue form one chain with the head at its end, their contents are as
 //    they were written, and receipts name no version that does not exist;
-// 10. credit that was given is within its budgets, and what is left, spent and expired of each grant
+// 10. sums by tag equal the sums of receipts;
+// 11. credit that was given is within its budgets, and what is left, spent and expired of each grant
 //    agrees with the ledger and the wallet (`verify_credits.ts`).
 //
 // May run beside a live service. One scan in the order of time sums everything. Accounts that look
@@ -212,6 +213,11 @@ export async function verifyBooks(kv: KeyValueStore, options: BooksOptions): Pro
   if (recent !== whole) problems.addAll(recent.problems);
   const hoursFrom = isFull || startMs === undefined ? undefined : vietnamDay(startMs);
   for await (const wrong of wrongHours(kv, { fromDay: hoursFrom, slices })) {
+    problems.add({ ...wrong, kind: "rollup" });
+  }
+  const tagsFrom = hoursFrom ?? (kept && nextDay(kept.day));
+  const today = vietnamDay(nowMs);
+  for await (const wrong of wrongTagSums(kv, { fromDay: tagsFrom, today, slices })) {
     problems.add({ ...wrong, kind: "rollup" });
   }
   if (opening?.isRight === false) {

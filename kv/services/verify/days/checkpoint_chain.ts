@@ -73,13 +73,6 @@ export function nextDay(day: string): string {
   return vietnamDay(vietnamDayStartMs(day) + dayMs);
 }
 
-/** Returns the days from one to another, both included. */
-export function daysBetween(fromDay: string, toDay: string): string[] {
-  const days: string[] = [];
-  for (let day = fromDay; day <= toDay; day = nextDay(day)) days.push(day);
-  return days;
-}
-
 function encode({ balances, ...checkpoint }: Checkpoint): string {
   return JSON.stringify({
     version: 1,

@@ -89,7 +89,7 @@ export async function exportFile(
   form: FileForm,
 ): Promise<Response> {
   const { account } = c.get("signedIn");
-  const { period, keyId, model } = readUsageFilter(c, deps.clock.nowMs());
+  const { period, keyId, model, tag } = readUsageFilter(c, deps.clock.nowMs());
   const keys = await listApiKeys(deps.kv, account.id);
   const keyNames = new Map<string, string>(keys.map((key) => [key.id, key.name]));
   const receipts = scanReceipts(deps.kv, {
@@ -98,6 +98,7 @@ export async function exportFile(
     untilMs: period.untilMs,
     keyId,
     model,
+    tag,
   });
   const text = ReadableStream.from(fileText(deps.kv, receipts, keyNames, form));
   const name = `calls-${period.range.fromDay}-to-${period.range.toDay}.${form.extension}`;

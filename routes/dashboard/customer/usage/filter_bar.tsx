@@ -1,6 +1,7 @@
 /** The filter of pages with a log of calls: a row of chips. What is chosen applies at once, and is in the address. */
 import {
   bucketRange,
+  inWholeDays,
   type Period,
   type Preset,
   presets,
@@ -11,10 +12,22 @@ import { formatBucket } from "../../text/format.ts";
 import type { Locale } from "../../text/i18n.ts";
 import { failureCodesOfPages } from "./failure_words.ts";
 import { usageTexts } from "./texts.ts";
+import {
+  type CallTag,
+  parseTag,
+  tagFilterText,
+  tagText,
+} from "../../../../core/billing/usage/call_tags.ts";
 import type { Context } from "hono";
 import { type AccountId, parseId, type RequestId } from "../../../../core/lib/ids/ids.ts";
 import type { CallFilter } from "../../../usage_api/call_filter.ts";
-import { type Metric, metricsOf, type StackBy } from "../../../usage_api/series.ts";
+import {
+  type Metric,
+  metricsOf,
+  parseStackBy,
+  type StackBy,
+  stackedTag,
+} from "../../../usage_api/series.ts";
 import type { DashboardEnv } from "../../page/visitor.ts";
 import { vietnamDayStartMs } from "../../../../core/lib/time/vietnam_time.ts";
 import { secondMs } from "../../../../core/lib/time/durations.ts";
@@ -30,6 +43,8 @@ export interface UsageFilter {
   readonly by: StackBy;
   readonly keyId: string | undefined;
   readonly model: string | undefined;
+  /** Only calls with this tag; then all figures are by day. */
+  readonly tag: CallTag | undefined;
   /** How the calls ended: a status, and an error code. */
   readonly status: string | undefined;
   readonly error: string | undefined;
@@ -58,7 +73,7 @@ export function callFilter(filter: UsageFilter, accountId: AccountId): CallFilte
 
 /** The filter of the list of calls of all accounts. */
 export function callsOfAllFilter(filter: UsageFilter): Omit<CallFilter, "accountId"> {
-  const { period, keyId, model, status, error, at, until, before } = filter;
+  const { period, keyId, model, tag, status, error, at, until, before } = filter;
   const secondAtMs = parseSecond(until);
   const bar = at === undefined ? undefined : bucketRange(at);
   return {
@@ -70,6 +85,7 @@ export function callsOfAllFilter(filter: UsageFilter): Omit<CallFilter, "account
     ),
     keyId,
     model,
+    tag,
     status,
     error,
     before,
@@ -85,23 +101,27 @@ export function readUsageFilter(
   const query = (name: string) => given(c.req.query(name));
   const at = query("at");
   const ended = { status: query("status"), error: query("error") };
-  const metrics = metricsOf(ended);
+  const tag = parseTag(query("tag") ?? "");
+  const by = parseStackBy(query("by")) ?? "model";
+  const metrics = metricsOf({ ...ended, tag });
+  const period = readPeriod(
+    {
+      period: query("period"),
+      from: query("from"),
+      to: query("to"),
+      grain: query("grain"),
+    },
+    nowMs,
+    usual,
+  );
   return {
-    period: readPeriod(
-      {
-        period: query("period"),
-        from: query("from"),
-        to: query("to"),
-        grain: query("grain"),
-      },
-      nowMs,
-      usual,
-    ),
+    period: tag === undefined && stackedTag(by) === undefined ? period : inWholeDays(period),
     grain: query("grain"),
     metric: metrics.find((metric) => metric === query("metric")) ?? metrics[0],
-    by: query("by") === "key" ? "key" : "model",
+    by,
     keyId: query("key"),
     model: query("model"),
+    tag,
     ...ended,
     at: at === undefined || bucketRange(at) === undefined ? undefined : at,
     until: parseSecond(query("until")) === undefined ? undefined : query("until"),
@@ -119,6 +139,7 @@ export function usageParameters(filter: UsageFilter): Record<string, string> {
     by: by === "model" ? undefined : by,
     key: filter.keyId,
     model: filter.model,
+    tag: filter.tag && tagFilterText(filter.tag),
     status: filter.status,
     error: filter.error,
     at: filter.at,
@@ -243,7 +264,7 @@ function ChoiceForm({ path, filter, keyNames, models, also, locale }: FilterBarP
       <KeptFields
         filter={filter}
         also={also ?? {}}
-        without={["key", "model", "status", "error", "until"]}
+        without={["key", "model", "tag", "status", "error", "until"]}
       />
       {keyNames !== undefined && (
         <SelectField
@@ -265,6 +286,14 @@ function ChoiceForm({ path, filter, keyNames, models, also, locale }: FilterBarP
           })),
         ]}
       />
+      {keyNames !== undefined && (
+        <TextField
+          name="tag"
+          label={t.tag}
+          value={filter.tag && tagFilterText(filter.tag)}
+          placeholder="team:search"
+        />
+      )}
       <SelectField
         name="status"
         label={t.callStatus}
@@ -307,6 +336,7 @@ function SetChips({ path, filter, keyNames, also, locale }: FilterBarProps) {
   const set = [
     ["key", filter.keyId && (keyNames?.get(filter.keyId) ?? t.unknownKey)],
     ["model", filter.model],
+    ["tag", filter.tag && tagText(filter.tag)],
     ["status", filter.status && `${t.callStatus}: ${statusLabel}`],
     ["error", filter.error && `${t.error}: ${filter.error}`],
     ["until", filter.until && `≤ ${filter.until.replace("T", " ")}`],

@@ -2,7 +2,7 @@
 import type { Context } from "hono";
 import { listApiKeys } from "../../../../kv/people/api_keys/api_keys.ts";
 import { readRefundsOf } from "../../../../kv/money/ledger/refunds.ts";
-import { readUsage } from "../../../../kv/money/ledger/usage.ts";
+import { readTagUsage, readUsage } from "../../../../kv/money/ledger/usage.ts";
 import { takeCalls } from "../../../usage_api/call_scan.ts";
 import { asksForFailures } from "../../../usage_api/call_filter.ts";
 import { maxUsageDays } from "../../../usage_api/range.ts";
@@ -42,6 +42,8 @@ import {
   readSeries,
   readTotals,
   type Series,
+  type StackBy,
+  stackedTag,
   totalsOf,
   withoutEmptyEdges,
 } from "../../../usage_api/series.ts";
@@ -64,8 +66,8 @@ export async function readChart(
   filter: UsageFilter,
   accountId: AccountId | undefined,
 ): Promise<ChartFigures> {
-  const { period, metric, by, keyId, model, status, error } = filter;
-  const query = { accountId, period, metric, by, keyId, model, status, error };
+  const { period, metric, by, keyId, model, tag, status, error } = filter;
+  const query = { accountId, period, metric, by, keyId, model, tag, status, error };
   const isTimes = metric === "first" || metric === "duration";
   const [series, earlier] = await Promise.all([
     readSeries(kv, query),
@@ -86,12 +88,23 @@ interface UsageChartProps {
   readonly figures: ChartFigures;
   readonly keyNames?: ReadonlyMap<string, string> | undefined;
   readonly also?: Readonly<Record<string, string>>;
+  /** Keys of tags by whose values the bars can be stacked. */
+  readonly tagKeys?: readonly string[];
   readonly locale: Locale;
+}
+
+/** Keys of tags with a chip of their own. */
+const maxTagChips = 3;
+
+function stacksOf(by: StackBy, tagKeys: readonly string[]): StackBy[] {
+  const chosen = stackedTag(by);
+  const keys = new Set([...chosen === undefined ? [] : [chosen], ...tagKeys]);
+  return ["model", "key", ...[...keys].slice(0, maxTagChips).map((key) => `tag:${key}` as const)];
 }
 
 /** The chart with its tabs. A bar leads to its calls. */
 export function UsageChart(
-  { path, filter, figures, keyNames, also = {}, locale }: UsageChartProps,
+  { path, filter, figures, keyNames, tagKeys = [], also = {}, locale }: UsageChartProps,
 ) {
   const t = usageTexts[locale];
   const { metric, by, period } = filter;
@@ -115,13 +128,13 @@ export function UsageChart(
           ))}
         </nav>
         <div class="chips">
-          {isStacked && keyNames !== undefined && (["model", "key"] as const).map((one) => (
+          {isStacked && keyNames !== undefined && stacksOf(by, tagKeys).map((one) => (
             <a
               class="chip"
               href={`${href({ by: one === "model" ? undefined : one })}#chart`}
               aria-current={one === by ? "true" : undefined}
             >
-              {one === "model" ? t.byModel : t.byKey}
+              {one === "model" ? t.byModel : one === "key" ? t.byKey : stackedTag(one)}
             </a>
           ))}
           {period.grains.length > 1 &&
@@ -170,7 +183,10 @@ async function loadCalls(c: Context<DashboardEnv>, deps: DashboardDeps, filter: 
 
 async function loadUsagePage(c: Context<DashboardEnv>, deps: DashboardDeps, filter: UsageFilter) {
   const { account } = c.get("signedIn");
-  const usage = readUsage(deps.kv, account.id, filter.period.range);
+  const { tag, period: { range } } = filter;
+  const usage = tag === undefined
+    ? readUsage(deps.kv, account.id, range)
+    : readTagUsage(deps.kv, account.id, range, tag);
   const bar = filter.at === undefined ? undefined : bucketRange(filter.at);
   const period = bar === undefined ? filter.period : periodOfBar(filter.period, bar);
   const [rows, totals, figures, log] = await Promise.all([
@@ -184,6 +200,16 @@ async function loadUsagePage(c: Context<DashboardEnv>, deps: DashboardDeps, filt
 
 type Loaded = Awaited<ReturnType<typeof loadUsagePage>>;
 type Log = Awaited<ReturnType<typeof loadCalls>>;
+
+/** The keys of tags that the listed calls have, the most frequent first. */
+function tagKeysOf({ calls }: Log): string[] {
+  const counts = new Map<string, number>();
+  for (const call of calls) {
+    const tags = call.kind === "receipt" ? call.receipt.tags : undefined;
+    for (const { key } of tags ?? []) counts.set(key, (counts.get(key) ?? 0) + 1);
+  }
+  return [...counts].sort(([, one], [, other]) => other - one).map(([key]) => key);
+}
 
 /** Shows usage and calls. */
 export async function usagePage(
@@ -226,6 +252,7 @@ export async function usagePage(
           filter={filter}
           figures={figures}
           keyNames={log.keyNames}
+          tagKeys={tagKeysOf(log)}
           locale={locale}
         />
       </div>

@@ -95,8 +95,10 @@ async function readCalls({ kv }: OperatorDeps, { filter, account, accountId }: A
 
 async function readAsked(c: OperatorContext, deps: OperatorDeps): Promise<Asked> {
   const account = given(c.req.query("account"));
+  const filter = readUsageFilter(c, deps.clock.nowMs(), account === undefined ? "24h" : "30d");
   return {
-    filter: readUsageFilter(c, deps.clock.nowMs(), account === undefined ? "24h" : "30d"),
+    // Tags are the customer's own words, and no sums of all accounts are by them.
+    filter: { ...filter, tag: undefined, by: filter.by === "key" ? "key" : "model" },
     account,
     accountId: account === undefined ? undefined : await accountIdOf(deps, account),
   };

@@ -213,3 +213,19 @@ Deno.test("rebuildDaySums() corrects wrong, missing and surplus day sums", async
     },
   );
 });
+
+Deno.test("earlier releases read a receipt with tags as before, and their rows have none", () => {
+  fc.assert(fc.property(anyReceipt, (receipt) => {
+    const { tags: _, ...plain } = receipt;
+    const tags = [{ key: "team", value: "search" }] as const;
+    const stored = JSON.parse(encodeReceipt({ ...plain, tags }));
+    const price = stored[17];
+    assertEquals(price.pop(), "team=search");
+    // What an earlier release makes of the elements that it knows.
+    assertEquals(decodeReceipt(receipt.requestId, stored), plain);
+    assertEquals(
+      decodeReceipt(receipt.requestId, JSON.parse(encodeReceipt(plain))).tags,
+      undefined,
+    );
+  }));
+});

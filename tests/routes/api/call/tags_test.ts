@@ -4,6 +4,7 @@ import { openTestGateway, type TestGateway } from "../../../support/gateways/gat
 import { tagsText } from "../../../../core/billing/usage/call_tags.ts";
 import type { AccountId } from "../../../../core/lib/ids/ids.ts";
 import { listReceipts } from "../../../../kv/money/receipts/receipts.ts";
+import { createUsageApi } from "../../../../routes/usage_api/usage_api.ts";
 import { setRequiredTags } from "../../../../kv/people/accounts/required_tags.ts";
 
 const messages = [{ role: "user", content: "Hi" }];
@@ -92,4 +93,44 @@ Deno.test("an account can require tags: a call without them is refused on every 
     const response = await post(gateway, key, request, { "x-gateway-tags": "env=prod,team=a" });
     assertEquals(response.status, 200, `${request[0]}: ${await response.text()}`);
   }
+});
+
+Deno.test("usage, receipts and calls can be asked for by tag, and usage grouped by one", async () => {
+  await using gateway = await openTestGateway();
+  const { key, accountId } = await gateway.customer(1_000_000);
+  const [chat] = requests;
+  assert(chat !== undefined);
+  for (const tags of ["team=a", "team=a,env=x", "team=b", undefined]) {
+    await gateway.advance(1_000);
+    const headers = tags === undefined ? undefined : { "x-gateway-tags": tags };
+    await (await post(gateway, key, chat, headers)).text();
+  }
+  const { kv, assembled: { gateway: { clock, directory, wallet } } } = gateway;
+  const usageApi = createUsageApi({ kv, clock, directory, wallet });
+  const get = async (path: string) => {
+    const headers = { authorization: `Bearer ${key}` };
+    return await usageApi.fetch(new Request(`http://gateway.example${path}`, { headers }));
+  };
+  const json = async (path: string) => await (await get(path)).json();
+  const counts = ({ data }: { data: { tag?: string; model?: string; calls: number }[] }) =>
+    data.map(({ tag, model, calls }) => `${tag ?? model} ${calls}`).sort();
+  assertEquals((await json("/v1/receipts?tag=team:a")).data.length, 2);
+  assertEquals((await json("/v1/calls?tag=env:x")).data.length, 1);
+  assertEquals((await json("/v1/calls?tag=env:y")).data.length, 0);
+  assertEquals((await json("/v1/usage?tag=team:a")).total.calls, 2);
+  assertEquals(counts(await json("/v1/usage?group_by=tag:team")), ["a 2", "b 1"]);
+  assertEquals(counts(await json("/v1/usage?group_by=tag:user&tag=user:u1")), ["u1 4"]);
+  assertEquals(counts(await json("/v1/usage?tag=team:b&group_by=model")), ["premium-1 1"]);
+  for (
+    const wrong of [
+      "tag=team",
+      "group_by=tag",
+      "group_by=tag:1",
+      "group_by=day:x",
+      "group_by=tag:env&tag=team:a",
+    ]
+  ) {
+    assertEquals((await get(`/v1/usage?${wrong}`)).status, 400, wrong);
+  }
+  assertEquals(await tagsOfLast(gateway, accountId), "user=u1");
 });
