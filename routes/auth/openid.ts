@@ -2,7 +2,8 @@
  * Signs people in at an OpenID provider: authorization code flow with PKCE, state, nonce and a
  * verified id token.
  *
- * - Folder `routes/auth/`: how people prove who they are: passwords, OpenID providers, budgets of tries.
+ * - Folder `routes/auth/`: how people prove who they are: passwords, OpenID providers, one-time codes, budgets
+ *   of tries.
  * - In: passwords, answers of OpenID providers, addresses of browsers.
  * - Out: verified claims, hashes, verdicts on tries.
  * - Never: opens a session: `routes/dashboard/customer/sign_in/` does.

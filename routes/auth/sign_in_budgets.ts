@@ -64,6 +64,11 @@ export const rateRules = {
   openIdByAddress: { name: "openid_address", count: 60, windowMs: 15 * minuteMs },
   /** Confirmations of the password by an account that is signed in. */
   passwordByAccount: { name: "password_account", count: 10, windowMs: 15 * minuteMs },
+  /**
+   * One-time codes: a million exist and three are valid at any time, so six tries in ten minutes are not enough to
+   * guess one.
+   */
+  codeTries: { name: "second_factor", count: 6, windowMs: 10 * minuteMs },
   /** Changes that write several rows, such as new keys. */
   changesByAccount: { name: "changes_account", count: 120, windowMs: hourMs },
 } as const satisfies Record<string, RateRule>;

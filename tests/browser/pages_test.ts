@@ -70,6 +70,9 @@ function accountPages(seeded: SeededDashboard): Record<string, string> {
     account: "/account",
     organisation: "/organisation",
     organisations: "/organisations",
+    "two-factor": "/account/security",
+    "two-factor-app": "/account/security/app",
+    "account-confirm": "/account/confirm",
   };
 }
 
@@ -132,6 +135,7 @@ const notLookedAt: Readonly<Record<string, string>> = {
   "/receipts/:id/proof": "a download",
   "/robots.txt": "a text",
   "/search/suggestions": "a part of the top bar; palette_test.ts looks at it",
+  "/sign-in/second-factor": "a sign-in has to wait for it; two_factor_test.ts looks at it",
   "/sitemap.xml": "a text",
   "/status.atom": "a feed",
   "/terms": "a text of the operator",

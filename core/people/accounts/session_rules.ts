@@ -8,7 +8,7 @@
  * - Never: reads or writes the store; `kv/people/accounts/` does.
  */
 import type { AccountId } from "../../lib/ids/ids.ts";
-import { dayMs } from "../../lib/time/durations.ts";
+import { dayMs, minuteMs } from "../../lib/time/durations.ts";
 
 /** A session without a click for this long ends. */
 const sessionIdleMs = 7 * dayMs;
@@ -19,6 +19,14 @@ export const sessionAbsoluteMs = 30 * dayMs;
  * write.
  */
 const touchEveryMs = 15 * 60_000;
+/**
+ * Milliseconds for which a sign-in, or the password entered once more, lets a session change what the account signs in
+ * with: enough to set up an app and a passkey, too short for a browser that was left open.
+ */
+const freshMs = 15 * minuteMs;
+
+/** What a session has shown beside its first factor. */
+export type SecondFactorKind = "code" | "recovery_code" | "passkey";
 
 /** One signed-in browser. Contains no secret: only the browser has the token. */
 export interface Session {
@@ -30,7 +38,11 @@ export interface Session {
   readonly accountId: AccountId;
   readonly createdAtMs: number;
   readonly lastSeenAtMs: number;
-  readonly method: "password" | "openid" | "mail";
+  readonly method: "password" | "openid" | "mail" | "passkey";
+  /** Absent: nothing more was asked for. */
+  readonly secondFactor?: SecondFactorKind;
+  /** When its owner entered the password once more; absent: not since the sign-in. */
+  readonly confirmedAtMs?: number;
   /** The browser as its owner recognises it, such as `Chrome, Windows`. */
   readonly device: string;
   readonly address: string;
@@ -57,6 +69,24 @@ export function isSessionAlive(
 ): boolean {
   return nowMs < session.lastSeenAtMs + sessionIdleMs &&
     nowMs < session.createdAtMs + sessionAbsoluteMs;
+}
+
+/**
+ * Whether a session may change what the account signs in with, without further proof.
+ *
+ * @example
+ * ```ts
+ * import { isFresh } from "./session_rules.ts";
+ * if (!isFresh({ createdAtMs: 0 }, 14 * 60_000)) throw new Error("just signed in");
+ * if (isFresh({ createdAtMs: 0 }, 15 * 60_000)) throw new Error("a while ago");
+ * if (!isFresh({ createdAtMs: 0, confirmedAtMs: 60_000 }, 15 * 60_000)) throw new Error("just confirmed");
+ * ```
+ */
+export function isFresh(
+  { createdAtMs, confirmedAtMs }: Pick<Session, "createdAtMs" | "confirmedAtMs">,
+  nowMs: number,
+): boolean {
+  return nowMs < (confirmedAtMs ?? createdAtMs) + freshMs;
 }
 
 /** Whether the time of the last click is old enough to be written again. */

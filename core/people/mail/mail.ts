@@ -113,6 +113,20 @@ export const mailJobSchema = z.discriminatedUnion("kind", [
     address: z.string(),
     atMs: z.number(),
   }),
+  /** Somebody, perhaps not the owner, has changed what the account asks for beside the password. */
+  z.object({
+    ...everyJob,
+    kind: z.literal("second_factor_changed"),
+    change: z.enum([
+      "app_added",
+      "app_removed",
+      "passkey_added",
+      "passkey_removed",
+      "codes_made",
+      "recovery_code_used",
+    ]),
+    atMs: z.number(),
+  }),
   /** A limit of a day or month of an API key refuses calls: money in µVND, or a number of images. */
   z.object({
     ...everyJob,

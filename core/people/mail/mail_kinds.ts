@@ -86,6 +86,36 @@ function creditText(
     ];
 }
 
+/** What changed, as a sentence without its end. */
+const secondFactorChanges: Readonly<
+  Record<Job<"second_factor_changed">["change"], Readonly<Record<Locale, string>>>
+> = {
+  app_added: {
+    en: "An authenticator app was set up for your account",
+    vi: "Tài khoản của bạn vừa được thiết lập một ứng dụng xác thực",
+  },
+  app_removed: {
+    en: "The authenticator app of your account was switched off",
+    vi: "Ứng dụng xác thực của tài khoản bạn vừa bị tắt",
+  },
+  passkey_added: {
+    en: "A passkey was added to your account",
+    vi: "Tài khoản của bạn vừa được thêm một passkey",
+  },
+  passkey_removed: {
+    en: "A passkey of your account was removed",
+    vi: "Một passkey của tài khoản bạn vừa bị xoá",
+  },
+  codes_made: {
+    en: "New recovery codes were made for your account, and the earlier ones ended",
+    vi: "Tài khoản của bạn vừa có mã khôi phục mới, các mã cũ đã hết hiệu lực",
+  },
+  recovery_code_used: {
+    en: "A recovery code of your account was used and has ended",
+    vi: "Một mã khôi phục của tài khoản bạn vừa được dùng và đã hết hiệu lực",
+  },
+};
+
 const table: { readonly [Kind in MailKind]: MailEntry<Kind> } = {
   sign_up: {
     audience: "customer",
@@ -482,6 +512,29 @@ const table: { readonly [Kind in MailKind]: MailEntry<Kind> } = {
         "Nếu không phải bạn, hãy đăng xuất trình duyệt đó và đổi mật khẩu.",
       ],
       action: { label: "Xem các trình duyệt đang đăng nhập", url },
+    }),
+  },
+  second_factor_changed: {
+    audience: "customer",
+    always: "security",
+    isAboutPerson: true,
+    path: "/account/security",
+    name: { en: "Second factor changed", vi: "Bước hai đã đổi" },
+    en: ({ change, atMs }, url) => ({
+      subject: "Your two-factor sign-in has changed",
+      paragraphs: [
+        `${secondFactorChanges[change].en}, at ${minuteText(atMs, "en")} (Vietnam time).`,
+        "If that was not you, change your password and sign all other browsers out.",
+      ],
+      action: { label: "Check two-factor sign-in", url },
+    }),
+    vi: ({ change, atMs }, url) => ({
+      subject: "Đăng nhập hai bước của bạn đã thay đổi",
+      paragraphs: [
+        `${secondFactorChanges[change].vi}, lúc ${minuteText(atMs, "vi")} (giờ Việt Nam).`,
+        "Nếu không phải bạn, hãy đổi mật khẩu và đăng xuất mọi trình duyệt khác.",
+      ],
+      action: { label: "Xem đăng nhập hai bước", url },
     }),
   },
   limit_reached: {

@@ -145,7 +145,12 @@ export function secondFactorKey(accountId: AccountId): StoreKey {
   return ["second_factor", accountId];
 }
 
-/** Key of a session that has passed the second factor. */
+/** Key of the recovery codes of an account that has a second factor. */
+export function recoveryCodesKey(accountId: AccountId): StoreKey {
+  return ["recovery_codes", accountId];
+}
+
+/** Key of a session that has passed the second factor for the operator's pages. */
 export function operatorSessionKey(sessionId: string): StoreKey {
   return ["operator_session", sessionId];
 }
@@ -177,6 +182,11 @@ export function mailTokenKey(tokenHash: string): StoreKey {
 
 export function signInFlowKey(stateHash: string): StoreKey {
   return ["sign_in_flow", stateHash];
+}
+
+/** Key of a sign-in that waits for its second factor, by the hash of the browser's token. */
+export function pendingSignInKey(tokenHash: string): StoreKey {
+  return ["pending_sign_in", tokenHash];
 }
 
 // Known places: hashes of browsers and addresses from which an account has signed in.

@@ -31,6 +31,8 @@ import {
   invoiceProfileKey,
   invoiceSettingsKey,
   lowBalanceWatchKey,
+  recoveryCodesKey,
+  secondFactorKey,
   statusSubscriberKey,
 } from "../../engine/schema/keys.ts";
 import type { KeyValueStore } from "../../engine/store/key_value_store.ts";
@@ -370,7 +372,7 @@ function withoutPerson({ email: _, identities: _of, mailsOff: _off, ...rest }: A
 
 /**
  * Removes the personal data of an account and keeps its id, which ledger rows and receipts name.
- * E-mail address, password, identities, preferences, notes and the buyer of invoices are deleted; issued
+ * E-mail address, password, second factor, identities, preferences, notes and the buyer of invoices are deleted; issued
  * invoices must be kept by law. The address can be used for a new account at once. An organisation with this id that was
  * handed over goes on without the person.
  */
@@ -387,7 +389,9 @@ export async function forgetPerson(
       account.organisation.ownerId !== accountId;
     const atomic = bumpKeysEpoch(kv.atomic()).check(entry)
       .set(entry.key, isOfOthers ? withoutPerson(account) : onlyId(account, nowMs))
-      .delete(accountPasswordKey(accountId));
+      .delete(accountPasswordKey(accountId))
+      .delete(secondFactorKey(accountId))
+      .delete(recoveryCodesKey(accountId));
     if (!isOfOthers) {
       atomic.delete(accountMailsKey(accountId))
         .delete(accountNotesKey(accountId))

@@ -1,12 +1,12 @@
 /**
- * Stores the second factor of operators: one sealed TOTP secret per account, and the sessions that
- * have shown a code. A code counts once: the time step of the last one is stored and only later
- * ones are accepted (RFC 6238 section 5.2).
+ * Stores second factors, of customers and operators alike: one sealed TOTP secret per account, and
+ * the sessions of operators that have shown a code. A code counts once: the time step of the last
+ * one is stored and only later ones are accepted (RFC 6238 section 5.2).
  */
 import type { AccountId } from "../../../core/lib/ids/ids.ts";
-import { operatorSessionKey, secondFactorKey } from "../../engine/schema/keys.ts";
+import { operatorSessionKey, recoveryCodesKey, secondFactorKey } from "../../engine/schema/keys.ts";
 import { type Actor, addAuditLine, type Operator } from "../audit/operator_audit.ts";
-import type { KeyValueStore } from "../../engine/store/key_value_store.ts";
+import type { AtomicWrite, KeyValueStore } from "../../engine/store/key_value_store.ts";
 import { hourMs } from "../../../core/lib/time/durations.ts";
 
 /**
@@ -54,43 +54,73 @@ export async function offerSecondFactor(
   return (await kv.atomic().check(entry).set(entry.key, factor).commit()).ok;
 }
 
+/** Whether an account is asked for a second factor when it signs in. */
+export async function hasSecondFactor(kv: KeyValueStore, accountId: AccountId): Promise<boolean> {
+  return (await getSecondFactor(kv, accountId)).value?.confirmedAtMs !== undefined;
+}
+
 /**
- * Uses up a right code and lets the session pass. `false` if the code was used before, also by a
- * simultaneous request.
+ * Uses up a right code; the first one confirms the factor. `false` if the code was used before,
+ * also by a simultaneous request.
  *
  * @param step time step of the code, as its verification returned it
+ * @param attach adds what must happen in the same commit
  */
+export async function useCode(
+  kv: KeyValueStore,
+  entry: Deno.KvEntry<SecondFactor>,
+  { step, nowMs }: { readonly step: number; readonly nowMs: number },
+  attach?: (operation: AtomicWrite) => void,
+): Promise<boolean> {
+  if (step <= entry.value.lastStep) return false;
+  const used: SecondFactor = {
+    ...entry.value,
+    lastStep: step,
+    confirmedAtMs: entry.value.confirmedAtMs ?? nowMs,
+  };
+  const operation = kv.atomic().check(entry).set(entry.key, used);
+  attach?.(operation);
+  return (await operation.commit()).ok;
+}
+
+/** An operator's session that shows a code. */
+export interface OperatorPass {
+  readonly operator: Operator;
+  readonly sessionId: string;
+  readonly nowMs: number;
+}
+
+/** Lets a session into the operator's pages, with the audit line. */
+function addOperatorPass(
+  operation: AtomicWrite,
+  { operator, sessionId, nowMs }: OperatorPass,
+  act: "second_factor_enrolled" | "second_factor_passed",
+): void {
+  const session: OperatorSession = { accountId: operator.accountId, passedAtMs: nowMs };
+  operation.set(operatorSessionKey(sessionId), session, { expireIn: secondFactorMs });
+  const line = { act, subject: operator.accountId, detail: "", atMs: nowMs } as const;
+  addAuditLine(operation, operator, line);
+}
+
+/** Uses up a right code for the operator's pages. `false` if the code was used before. */
 export async function passSecondFactor(
   kv: KeyValueStore,
   entry: Deno.KvEntry<SecondFactor>,
-  pass: {
-    readonly operator: Operator;
-    readonly sessionId: string;
-    readonly step: number;
-    readonly nowMs: number;
-  },
+  pass: OperatorPass & { readonly step: number },
 ): Promise<boolean> {
-  const { operator, nowMs, step } = pass;
-  if (step <= entry.value.lastStep) return false;
   const isFirst = entry.value.confirmedAtMs === undefined;
-  const session: OperatorSession = { accountId: operator.accountId, passedAtMs: nowMs };
-  const operation = kv.atomic().check(entry)
-    .set(
-      entry.key,
-      {
-        ...entry.value,
-        lastStep: step,
-        confirmedAtMs: entry.value.confirmedAtMs ?? nowMs,
-      } satisfies SecondFactor,
-    )
-    .set(operatorSessionKey(pass.sessionId), session, { expireIn: secondFactorMs });
-  addAuditLine(operation, operator, {
-    act: isFirst ? "second_factor_enrolled" : "second_factor_passed",
-    subject: operator.accountId,
-    detail: "",
-    atMs: nowMs,
-  });
-  return (await operation.commit()).ok;
+  const act = isFirst ? "second_factor_enrolled" : "second_factor_passed";
+  return await useCode(kv, entry, pass, (operation) => addOperatorPass(operation, pass, act));
+}
+
+/**
+ * Lets a session in that an operator has just signed in with a code, which cannot be shown a second
+ * time.
+ */
+export async function passWithSignIn(kv: KeyValueStore, pass: OperatorPass): Promise<void> {
+  const operation = kv.atomic();
+  addOperatorPass(operation, pass, "second_factor_passed");
+  await operation.commit();
 }
 
 /**
@@ -108,16 +138,26 @@ export async function hasPassedSecondFactor(
     nowMs < value.passedAtMs + secondFactorMs;
 }
 
+/** Adds the end of the second factor of an account to a commit. */
+function addEnd(operation: AtomicWrite, accountId: AccountId): AtomicWrite {
+  return operation.delete(secondFactorKey(accountId)).delete(recoveryCodesKey(accountId));
+}
+
+/** Switches the codes of an account off; its owner has shown one. */
+export async function endSecondFactor(kv: KeyValueStore, accountId: AccountId): Promise<void> {
+  await addEnd(kv.atomic(), accountId).commit();
+}
+
 /**
- * Deletes the second factor of an operator who has lost the device; the next visit enrols again.
- * For the command line only, not for a page.
+ * Deletes the second factor of a person who has lost the device: the next sign-in asks for none, and
+ * an operator enrols again. For the command line only, not for a page.
  */
 export async function forgetSecondFactor(
   kv: KeyValueStore,
   accountId: AccountId,
   { operator, nowMs }: { readonly operator: Actor; readonly nowMs: number },
 ): Promise<void> {
-  const operation = kv.atomic().delete(secondFactorKey(accountId));
+  const operation = addEnd(kv.atomic(), accountId);
   const line = { act: "second_factor_forgotten", subject: accountId, detail: "" } as const;
   addAuditLine(operation, operator, { ...line, atMs: nowMs });
   await operation.commit();

@@ -10,6 +10,7 @@ import {
 import { hashSecret, newSecretToken } from "../../../core/people/accounts/secret_token.ts";
 import { addMail } from "../../engine/outbox/outbox.ts";
 import { compareAndSet } from "../../engine/store/cas.ts";
+import { defined } from "../../../core/lib/base/defined.ts";
 import { type Account, mailReaderOf } from "./accounts.ts";
 import {
   accountKey,
@@ -141,6 +142,9 @@ export async function forgetPlaces(kv: KeyValueStore, accountId: AccountId): Pro
 /** Most sessions of one account: a person has a few browsers. Beyond it the oldest session ends. */
 export const sessionsPerAccount = 20;
 
+/** Attempts to note a confirmation: only requests of the same browser compete, which store the time of a click. */
+const confirmAttempts = 4;
+
 /** Most session rows read for a list, since expired rows may remain among the valid ones. */
 const maxSessionsListed = 200;
 
@@ -149,6 +153,7 @@ export interface NewSession {
   readonly accountId: AccountId;
   readonly nowMs: number;
   readonly method: Session["method"];
+  readonly secondFactor?: Session["secondFactor"];
   readonly device: string;
   readonly address: string;
 }
@@ -174,6 +179,7 @@ export async function openSession(
     createdAtMs: input.nowMs,
     lastSeenAtMs: input.nowMs,
     method: input.method,
+    ...defined({ secondFactor: input.secondFactor }),
     device: input.device,
     address: input.address,
   };
@@ -226,6 +232,24 @@ export async function setSessionOrganisation(
   const expireIn = Math.max(0, Math.ceil(entry.value.createdAtMs + sessionAbsoluteMs - nowMs));
   const session: Session = { ...entry.value, organisationId };
   return (await kv.atomic().check(entry).set(entry.key, session, { expireIn }).commit()).ok;
+}
+
+/** Notes that the owner of a session has entered the password once more. */
+export async function confirmSession(
+  kv: KeyValueStore,
+  token: string,
+  nowMs: number,
+): Promise<void> {
+  const key = sessionKey(await hashToken(token));
+  await compareAndSet<void>(async () => {
+    const entry = await kv.get<Session>(key);
+    const session = entry.value;
+    if (session === null || !isSessionAlive(session, nowMs)) return { done: undefined };
+    const confirmed: Session = { ...session, confirmedAtMs: nowMs };
+    const expireIn = Math.max(0, Math.ceil(session.createdAtMs + sessionAbsoluteMs - nowMs));
+    const { ok } = await kv.atomic().check(entry).set(key, confirmed, { expireIn }).commit();
+    return ok ? { done: undefined } : "again";
+  }, { attempts: confirmAttempts });
 }
 
 /** Ends the session of a cookie's token. Does nothing if it does not exist. */

@@ -1,11 +1,12 @@
 /**
- * Issues and redeems single-use secrets that expire: tokens sent by mail, and the state of a
- * sign-in at an OpenID provider.
+ * Issues and redeems single-use secrets that expire: tokens sent by mail, the state of a sign-in at
+ * an OpenID provider, and sign-ins that wait for their second factor.
  */
 import type { AccountId, InvoiceId } from "../../../core/lib/ids/ids.ts";
 import { hashSecret, newSecretToken } from "../../../core/people/accounts/secret_token.ts";
 import type { Locale } from "../../../core/lib/base/locale.ts";
-import { mailTokenKey, signInFlowKey } from "../../engine/schema/keys.ts";
+import type { Session } from "../../../core/people/accounts/session_rules.ts";
+import { mailTokenKey, pendingSignInKey, signInFlowKey } from "../../engine/schema/keys.ts";
 import type { KeyValueStore } from "../../engine/store/key_value_store.ts";
 import { dayMs } from "../../../core/lib/time/durations.ts";
 
@@ -22,8 +23,8 @@ export const resetMailMs = 30 * 60_000;
 const changeEmailMailMs = dayMs;
 
 /**
- * Milliseconds for a sign-in at an OpenID provider: a person needs a minute or two; ten are enough
- * for a password reset there.
+ * Milliseconds for a sign-in at an OpenID provider or with a second factor: a person needs a minute
+ * or two; ten are enough for a password reset there, or to find the recovery codes.
  */
 export const signInFlowMs = 10 * 60_000;
 
@@ -192,4 +193,43 @@ export async function takeSignInFlow(
   if (entry.value === null) return undefined;
   const { ok } = await kv.atomic().check(entry).delete(entry.key).commit();
   return ok && nowMs < entry.value.expiresAtMs ? entry.value.value : undefined;
+}
+
+/** A sign-in whose first factor was right, and whose second is awaited. */
+export interface PendingSignIn {
+  readonly accountId: AccountId;
+  readonly method: Session["method"];
+  /** As for a reset: a change of the password ends it. */
+  readonly passwordMark: string;
+  readonly next: string;
+}
+
+/** Stores a sign-in that waits, and returns the token for the browser's cookie. */
+export async function savePendingSignIn(
+  kv: KeyValueStore,
+  pending: PendingSignIn,
+  nowMs: number,
+): Promise<string> {
+  const token = newSecretToken();
+  const row: Expiring<PendingSignIn> = { expiresAtMs: nowMs + signInFlowMs, value: pending };
+  const key = pendingSignInKey(await hashSecret("pending-sign-in", token));
+  await kv.set(key, row, { expireIn: signInFlowMs });
+  return token;
+}
+
+/** Reads the sign-in of a token without ending it; `undefined` if the token is wrong, used or expired. */
+export async function readPendingSignIn(
+  kv: KeyValueStore,
+  token: string,
+  nowMs: number,
+): Promise<OpenGrant<PendingSignIn> | undefined> {
+  if (token.length > maxTokenChars) return undefined;
+  const entry = await kv.get<Expiring<PendingSignIn>>(
+    pendingSignInKey(await hashSecret("pending-sign-in", token)),
+  );
+  if (entry.value === null || nowMs >= entry.value.expiresAtMs) return undefined;
+  return {
+    grant: entry.value.value,
+    use: async () => (await kv.atomic().check(entry).delete(entry.key).commit()).ok,
+  };
 }

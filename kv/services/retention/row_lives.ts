@@ -120,6 +120,7 @@ export const rowLives: Readonly<Record<RowKind, RowLife>> = {
   outbox: work,
   // Polls of videos that were given up stay until an operator has looked: they may be about a refund.
   outbox_dead: dropped("unsent_mails"),
+  pending_sign_in: expires(signInFlowMs),
   proof_balances: replaced("the last forty days; those at the end of a month stay"),
   proof_chunk: never("some 90 bytes for 1,024 receipts, which lead to a signed root"),
   proof_day: seals,
@@ -132,6 +133,7 @@ export const rowLives: Readonly<Record<RowKind, RowLife>> = {
   rate_use: expires(rateUseMs),
   receipt: dropped("receipts"),
   receipts_of: dropped("receipts"),
+  recovery_codes: account,
   refunded: sums,
   refused_call: {
     ends: "dropped",

@@ -49,14 +49,7 @@ const pageActs: Readonly<Record<string, Act | "everyone">> = {
   "GET /invoices/:id/files/:fileId": "view_invoices",
   "POST /account/invoice": "change_invoices",
   // About the person, whatever the role.
-  "POST /account/password": "everyone",
-  "POST /account/password/link": "everyone",
-  "POST /account/email": "everyone",
-  "POST /account/email/confirm": "everyone",
-  "POST /account/sessions/sign-out": "everyone",
-  "POST /account/sessions/sign-out-others": "everyone",
-  "POST /account/mails": "everyone",
-  "POST /account/delete": "everyone",
+  "POST /account/*": "everyone",
   "GET /playground": "call_models",
   "POST /playground": "call_models",
   "GET /playground/calls/:id": "call_models",
@@ -100,7 +93,7 @@ export function actOf(method: string, path: string): Act | "everyone" | undefine
       segment === "*" || segment.startsWith(":") || segment === parts[at]
     )
   );
-  const fixed = ({ segments }: PageAct) => segments.filter((one) => !one.startsWith(":")).length;
+  const fixed = ({ segments }: PageAct) => segments.filter((one) => !/^[:*]/.test(one)).length;
   return matching.sort((one, other) => fixed(other) - fixed(one))[0]?.act;
 }
 

@@ -5,6 +5,7 @@
 import { type Context, Hono } from "hono";
 import { deleteCookie, getCookie, setCookie } from "hono/cookie";
 import { knownPlaceMs } from "../../../kv/people/accounts/sessions.ts";
+import { signInFlowMs } from "../../../kv/people/accounts/tokens.ts";
 import { sessionAbsoluteMs } from "../../../core/people/accounts/session_rules.ts";
 import { defined } from "../../../core/lib/base/defined.ts";
 import { sameSecret } from "../../../core/lib/hash/sha256.ts";
@@ -66,15 +67,16 @@ export async function sameCsrfToken(one: string, other: string): Promise<boolean
 /**
  * `session`: a signed-in session. `visitor`: ties the forms of a visitor without a session to the browser. `flow`: the
  * same for a sign-up or an OpenID sign-in in progress. `browser`: marks a browser that has signed in before; it grants
- * nothing, but its tries are counted apart from those of strangers.
+ * nothing, but its tries are counted apart from those of strangers. `pending`: a sign-in that waits for its second factor.
  */
-export type SecretCookie = "session" | "visitor" | "flow" | "browser";
+export type SecretCookie = "session" | "visitor" | "flow" | "browser" | "pending";
 
 const maxAgeSeconds: Readonly<Record<SecretCookie, number | undefined>> = {
   session: sessionAbsoluteMs / 1000,
   visitor: undefined,
   flow: 24 * 3600,
   browser: knownPlaceMs / 1000,
+  pending: signInFlowMs / 1000,
 };
 
 /** Cookie access for a site over https (`secure`) or, on a developer's machine, http. */

@@ -163,7 +163,8 @@ export const commandForms: readonly CommandForm[] = [
     words: ["second-factor", "forget"],
     operands: ["ACCOUNT"],
     options: [],
-    about: "for an operator who lost the device: the next visit enrols a new one",
+    about:
+      "for a person who lost the device: no second factor is asked for until a new one is set up",
     request: ([account]) => ({ method: "DELETE", path: accountPath(account, "second-factor") }),
   },
   {

@@ -26,6 +26,8 @@ import { signInTexts } from "../sign_in/texts.ts";
 import { mayVisit } from "../../page/page_acts.ts";
 import type { DashboardEnv, SignedIn, Visitor } from "../../page/visitor.ts";
 import { MailSwitches } from "./mail_switches.tsx";
+import { hasSecondFactor } from "../../../../kv/people/accounts/second_factor.ts";
+import { SecurityCard } from "./security_page.tsx";
 import { accountTexts } from "./texts.ts";
 
 // The form of the usual invoice details: tax code, name, address and mail.
@@ -80,11 +82,12 @@ export async function accountPage(
   const signedIn = c.get("signedIn");
   const t = accountTexts[visitor.locale];
   const { account, person } = signedIn;
-  const [hash, sessions, balance, invoiceSettings] = await Promise.all([
+  const [hash, sessions, balance, invoiceSettings, isTwoFactor] = await Promise.all([
     getPasswordHash(deps.kv, person.id),
     listSessions(deps.kv, person.id, deps.clock.nowMs()),
     deps.wallet.balance(account.id),
     getInvoiceSettings(deps.kv, account.id),
+    hasSecondFactor(deps.kv, person.id),
   ]);
   const failed = state.errors !== undefined || state.invoice !== undefined;
   const part: PartProps = { visitor, signedIn, errors: state.errors ?? {} };
@@ -104,6 +107,7 @@ export async function accountPage(
           </Fact>
         </dl>
       </Card>
+      <SecurityCard visitor={visitor} isOn={isTwoFactor} />
       <Sessions {...part} sessions={sessions} />
       <div class="columns">
         <PasswordCard {...part} hasPassword={hash !== undefined} />

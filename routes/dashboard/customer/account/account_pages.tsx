@@ -35,8 +35,10 @@ import {
   organisationFacts,
 } from "../../../../kv/people/organisations/organisations.ts";
 import { accountPage } from "./account_page.tsx";
-import { createCredentialPages, passwordRefusal } from "./credentials.tsx";
+import { createConfirmPages, passwordRefusal } from "./confirm.tsx";
+import { createCredentialPages } from "./credentials.tsx";
 import { saveMailSwitches } from "./mail_switches.tsx";
+import { createSecurityPages } from "./security_page.tsx";
 import { accountTexts } from "./texts.ts";
 import type { PageDeclaration } from "../../page/page.ts";
 
@@ -125,6 +127,8 @@ function createAccountPages(deps: DashboardDeps): Hono<DashboardEnv> {
   return new Hono<DashboardEnv>()
     .use("/account/*", requireAccount)
     .route("/", createCredentialPages(deps))
+    .route("/", createConfirmPages(deps))
+    .route("/", createSecurityPages(deps))
     .get("/account", (c) => showAccount(c, deps))
     .post("/account/sessions/sign-out", async (c) => {
       const id = (await readForm(c)).text("session");

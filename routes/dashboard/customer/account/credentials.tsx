@@ -4,7 +4,6 @@ import { normaliseEmail } from "../../../../core/people/accounts/email_address.t
 import { passwordProblem } from "../../../../core/people/accounts/password_policy.ts";
 import {
   changeEmail,
-  getPasswordHash,
   setPasswordHash,
 } from "../../../../kv/people/accounts/account_credentials.ts";
 import { closeSessionsOf, forgetPlaces } from "../../../../kv/people/accounts/sessions.ts";
@@ -23,6 +22,7 @@ import { signInTexts } from "../sign_in/texts.ts";
 import type { DashboardEnv } from "../../page/visitor.ts";
 import { followAddress } from "../../../../kv/people/organisations/organisations.ts";
 import { accountPage } from "./account_page.tsx";
+import { passwordRefusal } from "./confirm.tsx";
 import { accountTexts } from "./texts.ts";
 
 async function queueMail(deps: DashboardDeps, job: MailJob): Promise<void> {
@@ -30,21 +30,6 @@ async function queueMail(deps: DashboardDeps, job: MailJob): Promise<void> {
   addMail(atomic, job, { nowMs: deps.clock.nowMs() });
   await atomic.commit();
   deps.hintMail();
-}
-
-/** Verifies the current password. Returns the message to show if it is wrong. */
-export async function passwordRefusal(
-  c: Context<DashboardEnv>,
-  deps: DashboardDeps,
-  password: string,
-): Promise<string | undefined> {
-  const { person: account } = c.get("signedIn");
-  const t = accountTexts[c.get("visitor").locale];
-  const nowMs = deps.clock.nowMs();
-  const tries = await countTry(deps.kv, rateRules.passwordByAccount, account.id, nowMs);
-  if (!tries.allowed) return t.tooMany(tries.retryAfterSeconds);
-  const hash = await getPasswordHash(deps.kv, account.id);
-  return await deps.passwords.verify(password, hash) ? undefined : t.wrongPassword;
 }
 
 async function changePassword(c: Context<DashboardEnv>, deps: DashboardDeps) {
@@ -64,7 +49,7 @@ async function changePassword(c: Context<DashboardEnv>, deps: DashboardDeps) {
   await setPasswordHash(deps.kv, account.id, await deps.passwords.hash(newPassword));
   await closeSessionsOf(deps.kv, account.id);
   await forgetPlaces(deps.kv, account.id);
-  await startSession(c, deps, account.id, session.method);
+  await startSession(c, deps, account.id, session);
   if (account.email !== undefined) {
     await queueMail(deps, { kind: "password_changed", to: account.email, locale });
   }
@@ -144,7 +129,7 @@ async function confirmNewEmail(c: Context<DashboardEnv>, deps: DashboardDeps) {
   await followAddress(deps.kv, account.id);
   await closeSessionsOf(deps.kv, account.id);
   await forgetPlaces(deps.kv, account.id);
-  await startSession(c, deps, account.id, session.method);
+  await startSession(c, deps, account.id, session);
   if (from !== undefined) {
     await queueMail(deps, { kind: "email_changed", to: from, locale, newEmail: to });
   }

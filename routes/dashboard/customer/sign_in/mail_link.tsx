@@ -12,7 +12,7 @@ import type { SignInDeps } from "../../page/sign_in_deps.ts";
 import { deadEndPage, formPage, NextField } from "./form_parts.tsx";
 import { mailRequestPage, type RequestedMail, requestMail, TokenField } from "./mail_request.tsx";
 import { findOpenable } from "./sign_up.tsx";
-import { clientAddress, startSession } from "./start_session.ts";
+import { clientAddress, passFirstFactor } from "./start_session.ts";
 import { signInTexts } from "./texts.ts";
 import type { PageDeclaration } from "../../page/page.ts";
 
@@ -75,8 +75,8 @@ async function enter(c: Context<DashboardEnv>, deps: SignInDeps) {
     return await deadEndPage(c, { title: t.signInTitle, why: t.linkDead, way });
   }
   await linkWasUsed(deps.kv, found.account.email, nowMs);
-  await startSession(c, deps, found.account.id, "mail");
-  return c.redirect(returnPath(found.open.grant.next, "/"), 303);
+  const next = returnPath(found.open.grant.next, "/");
+  return await passFirstFactor(c, deps, found.account.id, { method: "mail", next });
 }
 
 /** Registers `/sign-in/link`, which requests the mail, and `/sign-in/mail`, where its link leads. */

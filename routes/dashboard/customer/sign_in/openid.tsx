@@ -18,7 +18,7 @@ import type { Locale } from "../../text/i18n.ts";
 import type { DashboardEnv } from "../../page/visitor.ts";
 import type { SignInDeps } from "../../page/sign_in_deps.ts";
 import { deadEndPage } from "./form_parts.tsx";
-import { clientAddress, equipAccount, startSession, welcomePath } from "./start_session.ts";
+import { clientAddress, equipAccount, passFirstFactor, welcomePath } from "./start_session.ts";
 import { signInTexts } from "./texts.ts";
 import type { PageDeclaration } from "../../page/page.ts";
 
@@ -115,8 +115,8 @@ async function comeBack(c: Context<DashboardEnv>, deps: SignInDeps, openId: Open
   const { account, isNew } = found;
   if (account.blockedAtMs !== undefined) return await failurePage(c, "blocked");
   if (isNew) await equipAccount(c, deps, account);
-  await startSession(c, deps, account.id, "openid");
-  return c.redirect(isNew ? welcomePath(flow.next) : flow.next, 303);
+  const next = isNew ? welcomePath(flow.next) : flow.next;
+  return await passFirstFactor(c, deps, account.id, { method: "openid", next });
 }
 
 /** Registers `/auth/openid/*`; without a configured provider they are pages that do not exist. */

@@ -12,7 +12,7 @@ import type { SignInDeps } from "../../page/sign_in_deps.ts";
 import { deadEndPage, formPage } from "./form_parts.tsx";
 import { mailRequestPage, type RequestedMail, requestMail, TokenField } from "./mail_request.tsx";
 import { findOpenable } from "./sign_up.tsx";
-import { clientAddress, startSession } from "./start_session.ts";
+import { clientAddress, passFirstFactor } from "./start_session.ts";
 import { signInTexts } from "./texts.ts";
 import type { PageDeclaration } from "../../page/page.ts";
 
@@ -85,8 +85,7 @@ async function reset(c: Context<DashboardEnv>, deps: SignInDeps) {
   addMail(atomic, { kind: "password_changed", to: account.email, locale: mailLocale }, { nowMs });
   await atomic.commit();
   deps.hintMail();
-  await startSession(c, deps, account.id, "password");
-  return c.redirect("/", 303);
+  return await passFirstFactor(c, deps, account.id, { method: "password", next: "/" });
 }
 
 /** Registers `/forgot` and `/reset`. */

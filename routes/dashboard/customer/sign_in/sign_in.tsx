@@ -20,7 +20,7 @@ import type { DashboardEnv } from "../../page/visitor.ts";
 import type { SignInDeps } from "../../page/sign_in_deps.ts";
 import { EmailField, formPage, NextField, nextQuery, OpenIdWay } from "./form_parts.tsx";
 import { LinkInstead } from "./mail_link.tsx";
-import { originOf, startSession } from "./start_session.ts";
+import { originOf, passFirstFactor } from "./start_session.ts";
 import { signInTexts } from "./texts.ts";
 import type { PageDeclaration } from "../../page/page.ts";
 
@@ -108,8 +108,7 @@ async function signIn(c: Context<DashboardEnv>, deps: SignInDeps) {
     const ask = support === undefined ? [] : [t.askSupport(support.text)];
     return await refuse([t.blocked, ...ask].join(" "));
   }
-  await startSession(c, deps, account.id, "password");
-  return c.redirect(next, 303);
+  return await passFirstFactor(c, deps, account.id, { method: "password", next });
 }
 
 /** Registers `/sign-in` and `/sign-out`. */

@@ -260,7 +260,7 @@ async function verify(c: Context<DashboardEnv>, deps: SignInDeps) {
   });
   if (account === undefined) return await alreadyTherePage(c);
   await equipAccount(c, deps, account);
-  await startSession(c, deps, account.id, "password");
+  await startSession(c, deps, account.id, { method: "password" });
   return c.redirect(welcomePath(returnPath(grant.next, "/")), 303);
 }
 

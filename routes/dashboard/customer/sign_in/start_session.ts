@@ -1,4 +1,7 @@
-/** Starts sessions: a new session and a new cookie; nothing of the visitor before is kept. */
+/**
+ * Starts sessions: a new session and a new cookie; nothing of the visitor before is kept. A person with a second factor
+ * shows it first.
+ */
 import type { Context } from "hono";
 import { deviceName, type Session } from "../../../../core/people/accounts/session_rules.ts";
 import type { AccountId } from "../../../../core/lib/ids/ids.ts";
@@ -8,6 +11,10 @@ import {
   openSession,
   rememberPlaces,
 } from "../../../../kv/people/accounts/sessions.ts";
+import { getPasswordHash } from "../../../../kv/people/accounts/account_credentials.ts";
+import { hasSecondFactor } from "../../../../kv/people/accounts/second_factor.ts";
+import { passwordMark, savePendingSignIn } from "../../../../kv/people/accounts/tokens.ts";
+import { defined } from "../../../../core/lib/base/defined.ts";
 import { isBrowserToken, type Origin, placesOf } from "../../../auth/sign_in_budgets.ts";
 import { createCookies } from "../../visitor/cookies.ts";
 import type { PageDeps } from "../../page/page_deps.ts";
@@ -28,12 +35,37 @@ export function originOf(c: Context<DashboardEnv>, deps: Pick<PageDeps, "baseUrl
   return { browser: createCookies(deps.baseUrl).read(c, "browser"), address: clientAddress(c) };
 }
 
+/** The page that asks for the second factor. */
+export const secondFactorPath = "/sign-in/second-factor";
+
+/**
+ * Goes on after a right first factor: signs in, or asks for the second factor of an account that has one.
+ *
+ * @param way how the person came in, and the page that follows
+ */
+export async function passFirstFactor(
+  c: Context<DashboardEnv>,
+  deps: SignInDeps,
+  accountId: AccountId,
+  { method, next }: { readonly method: Session["method"]; readonly next: string },
+): Promise<Response> {
+  if (!await hasSecondFactor(deps.kv, accountId)) {
+    await startSession(c, deps, accountId, { method });
+    return c.redirect(next, 303);
+  }
+  const mark = await passwordMark(await getPasswordHash(deps.kv, accountId));
+  const pending = { accountId, method, passwordMark: mark, next };
+  const token = await savePendingSignIn(deps.kv, pending, deps.clock.nowMs());
+  createCookies(deps.baseUrl).write(c, "pending", token);
+  return c.redirect(secondFactorPath, 303);
+}
+
 /** Signs the browser in, ends its previous session, and remembers the place as known. */
 export async function startSession(
   c: Context<DashboardEnv>,
   deps: SignInDeps,
   accountId: AccountId,
-  method: Session["method"],
+  shown: Pick<Session, "method" | "secondFactor">,
 ): Promise<Session> {
   const cookies = createCookies(deps.baseUrl);
   const former = cookies.read(c, "session");
@@ -41,7 +73,8 @@ export async function startSession(
   const { token, session } = await openSession(deps.kv, {
     accountId,
     nowMs: deps.clock.nowMs(),
-    method,
+    method: shown.method,
+    ...defined({ secondFactor: shown.secondFactor }),
     device: deviceName(c.req.header("user-agent")),
     address: clientAddress(c),
   });
@@ -49,6 +82,7 @@ export async function startSession(
   await rememberOrigin(c, deps, accountId);
   cookies.remove(c, "visitor");
   cookies.remove(c, "flow");
+  cookies.remove(c, "pending");
   return session;
 }
 

@@ -89,6 +89,19 @@ export const signInTexts = defineTexts({
     resetLead: "All other browsers will be signed out.",
     resetButton: "Save the password",
 
+    secondTitle: "Confirm it is you",
+    secondLead: "Your account asks for a second factor.",
+    code: "Six-digit code",
+    codeWrong: "The code is wrong, or was used already. Wait for the next one.",
+    codeUnreadable:
+      "Codes of your app cannot be checked at the moment. Use a recovery code, or ask for help.",
+    noDevice: "No access to your device?",
+    recoveryCode: "Recovery code",
+    recoveryCodeHint: "16 letters and digits. Each code works once.",
+    recoveryWrong: "This recovery code is wrong, or was used already.",
+    recoveryButton: "Use the recovery code",
+    noCodesEither: "No recovery codes either? Write to",
+
     openIdFailed: "The sign-in did not work. Please try again.",
     openIdNoEmail:
       "Your provider has not verified your email address. Verify it there, or sign up with a password.",
@@ -161,6 +174,19 @@ export const signInTexts = defineTexts({
     resetTitle: "Đặt mật khẩu mới",
     resetLead: "Mọi trình duyệt khác sẽ bị đăng xuất.",
     resetButton: "Lưu mật khẩu",
+
+    secondTitle: "Xác nhận đó là bạn",
+    secondLead: "Tài khoản của bạn yêu cầu xác thực bước hai.",
+    code: "Mã sáu số",
+    codeWrong: "Mã sai, hoặc đã dùng rồi. Hãy đợi mã tiếp theo.",
+    codeUnreadable:
+      "Hiện không kiểm tra được mã từ ứng dụng của bạn. Hãy dùng mã khôi phục, hoặc nhờ hỗ trợ.",
+    noDevice: "Không có thiết bị bên mình?",
+    recoveryCode: "Mã khôi phục",
+    recoveryCodeHint: "16 chữ và số. Mỗi mã chỉ dùng được một lần.",
+    recoveryWrong: "Mã khôi phục sai, hoặc đã dùng rồi.",
+    recoveryButton: "Dùng mã khôi phục",
+    noCodesEither: "Mất cả mã khôi phục? Vui lòng liên hệ",
 
     openIdFailed: "Đăng nhập không thành công. Vui lòng thử lại.",
     openIdNoEmail:

@@ -30,6 +30,8 @@ const bare: Bare[] = [
   { kind: "voucher_redeemed", amountMicroVnd: 50_000_000_000n, campaign: "Launch" },
   { kind: "credit_expiring", leftMicroVnd: 12_345_678_900n, campaign: "Launch", expiresAtMs: day },
   { kind: "new_browser", device: "Firefox, Linux", address: "203.0.113.5", atMs: day },
+  { kind: "second_factor_changed", change: "app_added", atMs: day },
+  { kind: "second_factor_changed", change: "recovery_code_used", atMs: day },
   { kind: "limit_reached", keyName: "prod", window: "day", meter: "money", limit: 9_999_999_900n },
   { kind: "limit_reached", keyName: "prod", window: "month", meter: "images", limit: 1n },
   {
@@ -148,6 +150,7 @@ Deno.test("a mail says how to switch it off, unless it is about security or was 
     "email_changed",
     "key_changed",
     "new_browser",
+    "second_factor_changed",
     "ownership_received",
   ]);
 });

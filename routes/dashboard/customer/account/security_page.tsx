@@ -1,0 +1,301 @@
+/** `/account/security`: the second factors of a person, and their recovery codes. */
+import { type Context, Hono } from "hono";
+import { raw } from "hono/html";
+import { isFresh } from "../../../../core/people/accounts/session_rules.ts";
+import {
+  getRecoveryCodes,
+  makeRecoveryCodes,
+  type RecoveryCodes,
+} from "../../../../kv/people/accounts/recovery_codes.ts";
+import {
+  endSecondFactor,
+  getSecondFactor,
+  hasSecondFactor,
+  type SecondFactor,
+  useCode,
+} from "../../../../kv/people/accounts/second_factor.ts";
+import { closeSessionsOf } from "../../../../kv/people/accounts/sessions.ts";
+import { checkCode, countCodeTry, factorOf, totpUri } from "../../../auth/one_time_codes.ts";
+import {
+  Badge,
+  Card,
+  CopyButton,
+  CopyRow,
+  Fact,
+  Notice,
+  PostForm,
+  SubmitButton,
+  Time,
+} from "../../components/mod.ts";
+import type { DashboardDeps } from "../../page/deps.ts";
+import { readForm } from "../../page/form_data.ts";
+import { renderPage } from "../../frame/layout.tsx";
+import type { DashboardEnv, Visitor } from "../../page/visitor.ts";
+import {
+  CodeField,
+  mailFactorChange,
+  RecoveryCodeField,
+  useShownCode,
+} from "../sign_in/second_factor.tsx";
+import { clientAddress } from "../sign_in/start_session.ts";
+import { signInTexts } from "../sign_in/texts.ts";
+import { renderQr } from "../wallet/wallet_order.tsx";
+import { confirmAddress, requireFresh, securityPath } from "./confirm.tsx";
+import { securityTexts } from "./security_texts.ts";
+
+const appPath = `${securityPath}/app`;
+
+/** The messages that a redirect back to the page can show. */
+const announcements = { app: "appOn", "app-off": "appWasOff" } as const;
+
+/** What the cards show. */
+interface SecurityView {
+  readonly visitor: Visitor;
+  readonly app: SecondFactor | undefined;
+  readonly codes: RecoveryCodes | undefined;
+  /** Changes need no further confirmation. */
+  readonly fresh: boolean;
+  readonly isOperator: boolean;
+  /** The address, as commands of the server name the account. */
+  readonly name: string;
+}
+
+async function securityPage(
+  c: Context<DashboardEnv>,
+  deps: DashboardDeps,
+  problem?: string,
+) {
+  const visitor = c.get("visitor");
+  const t = securityTexts[visitor.locale];
+  const { person: account, session, isOperator } = c.get("signedIn");
+  const [app, codes] = await Promise.all([
+    getSecondFactor(deps.kv, account.id),
+    getRecoveryCodes(deps.kv, account.id),
+  ]);
+  const done = Object.entries(announcements).find(([name]) => name === c.req.query("done"));
+  const view: SecurityView = {
+    visitor,
+    app: app.value?.confirmedAtMs === undefined ? undefined : app.value,
+    codes,
+    fresh: isFresh(session, deps.clock.nowMs()),
+    isOperator,
+    name: account.email ?? account.id,
+  };
+  return await renderPage(
+    c,
+    { title: t.title, lead: t.lead, status: problem === undefined ? 200 : 422 },
+    <>
+      {problem !== undefined && <Notice tone="danger">{problem}</Notice>}
+      {done !== undefined && <Notice tone="success">{t[done[1]]}</Notice>}
+      {!view.fresh && (
+        <Notice tone="info">
+          {t.confirmFirst} <a href={confirmAddress(securityPath)}>{t.confirmTitle}</a>
+        </Notice>
+      )}
+      <AppCard {...view} />
+      {view.app !== undefined && <CodesCard {...view} />}
+      <p class="below-card">
+        <a href="/account">{t.back}</a>
+      </p>
+    </>,
+  );
+}
+
+function AppCard(view: SecurityView) {
+  const { visitor, app, fresh } = view;
+  const { locale } = visitor;
+  const t = securityTexts[locale];
+  return (
+    <Card
+      title={t.app}
+      actions={app === undefined
+        ? <Badge tone="neutral">{t.off}</Badge>
+        : <Badge tone="good">{t.on}</Badge>}
+    >
+      <p class="muted">{t.appText}</p>
+      {app === undefined ? fresh && <a class="button" href={appPath}>{t.appSetUp}</a> : (
+        <>
+          <dl class="facts">
+            <Fact name={t.appSince}>
+              <Time atMs={app.confirmedAtMs ?? app.createdAtMs} locale={locale} />
+            </Fact>
+          </dl>
+          <AppOff {...view} />
+        </>
+      )}
+    </Card>
+  );
+}
+
+/** The form that switches the app off; operators are told the command of the server. */
+function AppOff({ visitor, isOperator, name }: SecurityView) {
+  const t = securityTexts[visitor.locale];
+  const action = `${appPath}/off`;
+  if (isOperator) {
+    return (
+      <p>
+        {t.appOffOperator} <code>deno task admin second-factor forget {name}</code>
+      </p>
+    );
+  }
+  return (
+    <details>
+      <summary>{t.appOff}</summary>
+      <p class="muted">{t.appOffText}</p>
+      <PostForm visitor={visitor} action={action}>
+        <CodeField visitor={visitor} />
+        <SubmitButton tone="danger">{t.appOffButton}</SubmitButton>
+      </PostForm>
+      <details>
+        <summary>{t.appOffByRecovery}</summary>
+        <PostForm visitor={visitor} action={action}>
+          <RecoveryCodeField visitor={visitor} />
+          <SubmitButton tone="danger">{t.appOffButton}</SubmitButton>
+        </PostForm>
+      </details>
+    </details>
+  );
+}
+
+function CodesCard({ visitor, codes, fresh }: SecurityView) {
+  const t = securityTexts[visitor.locale];
+  const left = codes?.hashes.length ?? 0;
+  return (
+    <Card
+      title={t.codes}
+      actions={
+        <Badge tone={left > 2 ? "neutral" : "busy"}>
+          {codes === undefined ? t.codesNone : t.codesLeft(left)}
+        </Badge>
+      }
+    >
+      <p class="muted">{t.codesText}</p>
+      {fresh && (
+        <PostForm
+          visitor={visitor}
+          action={`${securityPath}/recovery-codes`}
+          confirm={codes === undefined ? undefined : t.codesNewConfirm}
+        >
+          <SubmitButton tone="plain">{t.codesNew}</SubmitButton>
+        </PostForm>
+      )}
+    </Card>
+  );
+}
+
+/** Shows new codes, once: the answer to the form that made them. */
+function codesPage(c: Context<DashboardEnv>, codes: readonly string[], notice?: string) {
+  const { locale } = c.get("visitor");
+  const t = securityTexts[locale];
+  return renderPage(
+    c,
+    { title: t.codesTitle, narrow: true },
+    <Card>
+      {notice !== undefined && <Notice tone="success">{notice}</Notice>}
+      <p>{t.codesOnce}</p>
+      <ol class="recovery-codes">
+        {codes.map((code) => (
+          <li>
+            <code>{code}</code>
+          </li>
+        ))}
+      </ol>
+      <p>
+        <CopyButton text={codes.join("\n")} what={t.codesWhat} locale={locale} />
+      </p>
+      <a class="button wide-button" href={securityPath}>{t.codesSaved}</a>
+    </Card>,
+  );
+}
+
+async function setUpPage(c: Context<DashboardEnv>, deps: DashboardDeps, problem?: string) {
+  const visitor = c.get("visitor");
+  const t = securityTexts[visitor.locale];
+  const { person: account } = c.get("signedIn");
+  const factor = await factorOf(deps, account.id);
+  if (factor.kind === "unreadable") return await securityPage(c, deps, t.unreadable);
+  if (factor.kind === "busy") return await securityPage(c, deps, t.busy);
+  if (factor.confirmed) return c.redirect(securityPath, 303);
+  const uri = totpUri(factor.secret, account.email ?? account.id, new URL(deps.baseUrl).host);
+  return await renderPage(
+    c,
+    { title: t.setUpTitle, narrow: true, status: problem === undefined ? 200 : 422 },
+    <Card>
+      {problem !== undefined && <Notice tone="danger">{problem}</Notice>}
+      <p>{t.scan}</p>
+      <div class="qr" role="img" aria-label={t.qrLabel}>{raw(renderQr(uri))}</div>
+      <CopyRow label={t.secret} value={factor.secret} locale={visitor.locale} />
+      <PostForm visitor={visitor} action={appPath}>
+        <CodeField visitor={visitor} autofocus />
+        <SubmitButton>{t.confirmApp}</SubmitButton>
+      </PostForm>
+    </Card>,
+  );
+}
+
+/** Takes the first code of a new app. Sessions that were opened without a second factor end, but for this one. */
+async function confirmApp(c: Context<DashboardEnv>, deps: DashboardDeps) {
+  const { locale } = c.get("visitor");
+  const t = signInTexts[locale];
+  const { person: account, session } = c.get("signedIn");
+  const nowMs = deps.clock.nowMs();
+  const tries = await countCodeTry(deps.kv, account.id, clientAddress(c), nowMs);
+  if (!tries.allowed) return await setUpPage(c, deps, t.tooMany(tries.retryAfterSeconds));
+  const checked = await checkCode(deps, account.id, (await readForm(c)).text("code"));
+  if (checked.kind !== "right") return await setUpPage(c, deps, t.codeWrong);
+  if (checked.entry.value.confirmedAtMs !== undefined) return c.redirect(securityPath, 303);
+  const { codes, addTo } = await makeRecoveryCodes(account.id, nowMs);
+  if (!await useCode(deps.kv, checked.entry, { step: checked.step, nowMs }, addTo)) {
+    return await setUpPage(c, deps, t.codeWrong);
+  }
+  await closeSessionsOf(deps.kv, account.id, session.id);
+  await mailFactorChange(deps, account, "app_added");
+  return await codesPage(c, codes, securityTexts[locale].appOn);
+}
+
+async function switchAppOff(c: Context<DashboardEnv>, deps: DashboardDeps) {
+  const { person: account, isOperator } = c.get("signedIn");
+  // What opens the operator's pages is not undone by a session of the customer's.
+  if (isOperator) return c.redirect(securityPath, 303);
+  const shown = await useShownCode(c, deps, account);
+  if (!shown.ok) return await securityPage(c, deps, shown.why);
+  await endSecondFactor(deps.kv, account.id);
+  await mailFactorChange(deps, account, "app_removed");
+  return c.redirect(`${securityPath}?done=app-off`, 303);
+}
+
+async function renewCodes(c: Context<DashboardEnv>, deps: DashboardDeps) {
+  const { person: account } = c.get("signedIn");
+  if (!await hasSecondFactor(deps.kv, account.id)) return c.redirect(securityPath, 303);
+  const { codes, addTo } = await makeRecoveryCodes(account.id, deps.clock.nowMs());
+  const atomic = deps.kv.atomic();
+  addTo(atomic);
+  await atomic.commit();
+  await mailFactorChange(deps, account, "codes_made");
+  return await codesPage(c, codes);
+}
+
+/** The card of the account page that leads here. */
+export function SecurityCard({ visitor, isOn }: { visitor: Visitor; isOn: boolean }) {
+  const t = securityTexts[visitor.locale];
+  return (
+    <Card
+      title={t.card}
+      actions={<Badge tone={isOn ? "good" : "neutral"}>{isOn ? t.on : t.off}</Badge>}
+    >
+      <p class="muted">{isOn ? t.cardOn : t.cardOff}</p>
+      <a class="button outline secondary" href={securityPath}>{t.manage}</a>
+    </Card>
+  );
+}
+
+/** Registers the page and its forms. */
+export function createSecurityPages(deps: DashboardDeps): Hono<DashboardEnv> {
+  const fresh = requireFresh(deps);
+  return new Hono<DashboardEnv>()
+    .get(securityPath, (c) => securityPage(c, deps))
+    .get(appPath, fresh, (c) => setUpPage(c, deps))
+    .post(appPath, fresh, (c) => confirmApp(c, deps))
+    .post(`${appPath}/off`, (c) => switchAppOff(c, deps))
+    .post(`${securityPath}/recovery-codes`, fresh, (c) => renewCodes(c, deps));
+}

@@ -1,0 +1,197 @@
+/** The second step of a sign-in: a code of an authenticator app, or a recovery code. */
+import { type Context, Hono } from "hono";
+import { sameSecret } from "../../../../core/lib/hash/sha256.ts";
+import type { SecondFactorKind } from "../../../../core/people/accounts/session_rules.ts";
+import { getPasswordHash } from "../../../../kv/people/accounts/account_credentials.ts";
+import { type Account, getAccount, mailReaderOf } from "../../../../kv/people/accounts/accounts.ts";
+import { useRecoveryCode } from "../../../../kv/people/accounts/recovery_codes.ts";
+import { passWithSignIn, useCode } from "../../../../kv/people/accounts/second_factor.ts";
+import {
+  type OpenGrant,
+  passwordMark,
+  type PendingSignIn,
+  readPendingSignIn,
+} from "../../../../kv/people/accounts/tokens.ts";
+import { addMail } from "../../../../kv/engine/outbox/outbox.ts";
+import type { MailJob } from "../../../../core/people/mail/mail.ts";
+import { checkCode, countCodeTry } from "../../../auth/one_time_codes.ts";
+import {
+  AskSupport,
+  Card,
+  Notice,
+  PostForm,
+  SubmitButton,
+  TextField,
+} from "../../components/mod.ts";
+import { createCookies } from "../../visitor/cookies.ts";
+import { readForm } from "../../page/form_data.ts";
+import type { PageDeclaration } from "../../page/page.ts";
+import type { DashboardEnv, Visitor } from "../../page/visitor.ts";
+import type { SignInDeps } from "../../page/sign_in_deps.ts";
+import { formPage } from "./form_parts.tsx";
+import { clientAddress, secondFactorPath, startSession } from "./start_session.ts";
+import { signInTexts } from "./texts.ts";
+
+/** A sign-in that waits, with its account. */
+interface Waiting {
+  readonly open: OpenGrant<PendingSignIn>;
+  readonly account: Account;
+}
+
+/** Finds the sign-in of this browser that waits; a change of the password since then has ended it. */
+async function waitingSignIn(
+  c: Context<DashboardEnv>,
+  deps: SignInDeps,
+): Promise<Waiting | undefined> {
+  const token = createCookies(deps.baseUrl).read(c, "pending");
+  if (token === undefined) return undefined;
+  const open = await readPendingSignIn(deps.kv, token, deps.clock.nowMs());
+  if (open === undefined) return undefined;
+  const account = await getAccount(deps.kv, open.grant.accountId);
+  const isGone = account === undefined || account.deletedAtMs !== undefined ||
+    account.blockedAtMs !== undefined;
+  if (isGone) return undefined;
+  const mark = await passwordMark(await getPasswordHash(deps.kv, account.id));
+  return await sameSecret(mark, open.grant.passwordMark) ? { open, account } : undefined;
+}
+
+/** The field of a six-digit code. */
+export function CodeField({ visitor, error, autofocus = false }: {
+  visitor: Visitor;
+  error?: string | undefined;
+  autofocus?: boolean;
+}) {
+  return (
+    <TextField
+      name="code"
+      label={signInTexts[visitor.locale].code}
+      inputmode="numeric"
+      autocomplete="one-time-code"
+      required
+      maxlength={8}
+      error={error}
+      autofocus={autofocus}
+    />
+  );
+}
+
+/** The field of a recovery code. */
+export function RecoveryCodeField({ visitor }: { visitor: Visitor }) {
+  const t = signInTexts[visitor.locale];
+  return (
+    <TextField
+      name="recoveryCode"
+      label={t.recoveryCode}
+      hint={t.recoveryCodeHint}
+      autocomplete="off"
+      required
+      maxlength={40}
+    />
+  );
+}
+
+function secondFactorPage(c: Context<DashboardEnv>, error?: string) {
+  const visitor = c.get("visitor");
+  const t = signInTexts[visitor.locale];
+  return formPage(
+    c,
+    { title: t.secondTitle, lead: t.secondLead, refused: error !== undefined },
+    <>
+      <Card>
+        {error !== undefined && <Notice tone="danger">{error}</Notice>}
+        <PostForm visitor={visitor} action={secondFactorPath}>
+          <CodeField visitor={visitor} autofocus />
+          <SubmitButton>{t.signInButton}</SubmitButton>
+        </PostForm>
+      </Card>
+      <details class="card">
+        <summary>{t.noDevice}</summary>
+        <PostForm visitor={visitor} action={secondFactorPath}>
+          <RecoveryCodeField visitor={visitor} />
+          <SubmitButton tone="plain">{t.recoveryButton}</SubmitButton>
+        </PostForm>
+        <AskSupport visitor={visitor}>{t.noCodesEither}</AskSupport>
+      </details>
+      <p class="below-card">
+        <a href="/sign-in">{t.back}</a>
+      </p>
+    </>,
+  );
+}
+
+/** Mails the owner of an account that its second factor changed. */
+export async function mailFactorChange(
+  deps: SignInDeps,
+  account: Account,
+  change: Extract<MailJob, { kind: "second_factor_changed" }>["change"],
+): Promise<void> {
+  const reader = mailReaderOf(account, "second_factor_changed");
+  if (reader === undefined) return;
+  const atomic = deps.kv.atomic();
+  const nowMs = deps.clock.nowMs();
+  addMail(atomic, { kind: "second_factor_changed", ...reader, change, atMs: nowMs }, { nowMs });
+  await atomic.commit();
+  deps.hintMail();
+}
+
+/** What was shown, or why it does not count. */
+export type ShownFactor =
+  | { readonly ok: true; readonly kind: SecondFactorKind }
+  | { readonly ok: false; readonly why: string };
+
+/** Uses up the code or recovery code of a form; each try counts. */
+export async function useShownCode(
+  c: Context<DashboardEnv>,
+  deps: SignInDeps,
+  account: Account,
+): Promise<ShownFactor> {
+  const t = signInTexts[c.get("visitor").locale];
+  const { kv, clock } = deps;
+  const nowMs = clock.nowMs();
+  const tries = await countCodeTry(kv, account.id, clientAddress(c), nowMs);
+  if (!tries.allowed) return { ok: false, why: t.tooMany(tries.retryAfterSeconds) };
+  const form = await readForm(c);
+  const recoveryCode = form.text("recoveryCode");
+  if (recoveryCode !== "") {
+    const used = await useRecoveryCode(kv, account.id, recoveryCode);
+    if (!used) return { ok: false, why: t.recoveryWrong };
+    await mailFactorChange(deps, account, "recovery_code_used");
+    return { ok: true, kind: "recovery_code" };
+  }
+  const checked = await checkCode(deps, account.id, form.text("code"));
+  if (checked.kind === "no_secret") return { ok: false, why: t.codeUnreadable };
+  const used = checked.kind === "right" && checked.entry.value.confirmedAtMs !== undefined &&
+    await useCode(kv, checked.entry, { step: checked.step, nowMs });
+  return used ? { ok: true, kind: "code" } : { ok: false, why: t.codeWrong };
+}
+
+async function finishSignIn(c: Context<DashboardEnv>, deps: SignInDeps) {
+  const waiting = await waitingSignIn(c, deps);
+  if (waiting === undefined) return c.redirect("/sign-in", 303);
+  const { open, account } = waiting;
+  const shown = await useShownCode(c, deps, account);
+  if (!shown.ok) return await secondFactorPage(c, shown.why);
+  if (!await open.use()) return c.redirect("/sign-in", 303);
+  const { method, next } = open.grant;
+  const session = await startSession(c, deps, account.id, { method, secondFactor: shown.kind });
+  const { email } = account;
+  if (shown.kind === "code" && email !== undefined && deps.operators.includes(email)) {
+    const operator = { accountId: account.id, email };
+    const nowMs = deps.clock.nowMs();
+    await passWithSignIn(deps.kv, { operator, sessionId: session.id, nowMs });
+  }
+  return c.redirect(next, 303);
+}
+
+/** The page that asks for the second factor, between the first one and the session. */
+export const secondFactorPages: PageDeclaration<SignInDeps> = {
+  isPublicForm: true,
+  routes: (deps) =>
+    new Hono<DashboardEnv>()
+      .get(secondFactorPath, async (c) =>
+        await waitingSignIn(c, deps) === undefined
+          ? c.redirect("/sign-in", 303)
+          : await secondFactorPage(c))
+      .post(secondFactorPath, (c) =>
+        finishSignIn(c, deps)),
+};
