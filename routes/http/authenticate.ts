@@ -37,7 +37,7 @@ function apiKeyOf(headers: HttpRequest["headers"]): string | undefined {
   const credentials = credentialsOf(headers);
   const [first] = credentials;
   if (credentials.length < 2) return first;
-  const own = new Set(credentials.filter(isWellFormedApiKey));
+  const own = new Set(credentials.filter((key) => isWellFormedApiKey(key)));
   if (own.size > 1) {
     throw new GatewayError(
       "invalid_api_key",

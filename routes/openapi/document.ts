@@ -7,6 +7,7 @@ import { chatSchemas } from "./chat_schemas.ts";
 import { errorAnswerComponents, errorAnswers, errorBodySchemas } from "./error_answers.ts";
 import type { ExampleModels } from "./example_models.ts";
 import { everyAnswerHeaders, headerComponents, rateHeaderNames } from "./headers.ts";
+import { managementApiOperations, managementSchemas } from "./management_operations.ts";
 import { mediaOperations } from "./media_operations.ts";
 import { mediaSchemas } from "./media_schemas.ts";
 import { type Operation, type OperationAnswer, type Parameter, tags } from "./operation.ts";
@@ -27,6 +28,7 @@ export function customerOperations(models: ExampleModels): readonly Operation[] 
     ...mediaOperations(models),
     ...videoOperations(models),
     ...accountOperations(),
+    ...managementApiOperations,
   ];
 }
 
@@ -45,7 +47,15 @@ const securitySchemes: JsonObject = {
     name: "x-goog-api-key",
     description: "As Gemini clients send it.",
   },
+  managementKey: {
+    type: "http",
+    scheme: "bearer",
+    description: "A management key of an organisation (`mk-…`).",
+  },
 };
+
+/** The schemes of an API key. */
+const apiKeySchemes = ["bearer", "apiKey", "googleKey"];
 
 const intro = [
   "One key for every model, paid by the call from a prepaid wallet in VND.",
@@ -71,7 +81,7 @@ export function openApiDocument({ server, models }: DocumentOptions): JsonObject
     },
     servers: [{ url: server }],
     tags: Object.entries(tags).map(([name, description]) => ({ name, description })),
-    security: Object.keys(securitySchemes).map((name) => ({ [name]: [] })),
+    security: apiKeySchemes.map((name) => ({ [name]: [] })),
     paths,
     components: {
       securitySchemes,
@@ -82,6 +92,7 @@ export function openApiDocument({ server, models }: DocumentOptions): JsonObject
         MessagesTokenCountRequest: countRequest(),
         ...mediaSchemas,
         ...accountSchemas,
+        ...managementSchemas,
         ...errorBodySchemas,
       },
     },
@@ -128,6 +139,7 @@ function operationObject(operation: Operation): JsonObject {
     };
   }
   if (operation.isPublic === true) own["security"] = [];
+  if (operation.takesManagementKey === true) own["security"] = [{ managementKey: [] }];
   return {
     operationId: id,
     tags: [tag],

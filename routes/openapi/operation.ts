@@ -9,6 +9,8 @@ export const tags = {
   Text: "Embeddings, ranks, moderation and completions.",
   Media: "Images, speech and transcripts.",
   Videos: "Videos are tasks: create one, poll it, download the file.",
+  Organisation:
+    "What the pages of an organisation do, for programs. These paths take a management key, which makes no calls.",
   Account: "Usage, receipts and the balance of the account that owns the key.",
 } as const;
 
@@ -49,7 +51,7 @@ export interface OperationAnswer {
 export interface Operation {
   readonly id: string;
   readonly tag: Tag;
-  readonly method: "get" | "post" | "delete";
+  readonly method: "get" | "post" | "patch" | "delete";
   /** As OpenAPI writes it: `/v1/models/{id}`. */
   readonly path: string;
   readonly summary: string;
@@ -62,4 +64,6 @@ export interface Operation {
   readonly errors: readonly ErrorCode[];
   /** No key is needed. */
   readonly isPublic?: true;
+  /** Takes a management key in place of an API key. */
+  readonly takesManagementKey?: true;
 }

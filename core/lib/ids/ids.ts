@@ -36,6 +36,8 @@ export type AnnouncementId = Branded<"AnnouncementId">;
 export type CampaignId = Branded<"CampaignId">;
 /** One voucher code; not the code itself. `vch_…` */
 export type VoucherId = Branded<"VoucherId">;
+/** One key of the management API; not the secret itself. `mky_…` */
+export type ManagementKeyId = Branded<"ManagementKeyId">;
 /** One team of an organisation. `team_…` */
 export type TeamId = Branded<"TeamId">;
 
@@ -52,6 +54,7 @@ const prefixes = {
   announcement: "ann_",
   campaign: "cmp_",
   voucher: "vch_",
+  managementKey: "mky_",
   team: "team_",
 } as const;
 
@@ -69,6 +72,7 @@ interface IdTypes {
   announcement: AnnouncementId;
   campaign: CampaignId;
   voucher: VoucherId;
+  managementKey: ManagementKeyId;
   team: TeamId;
 }
 

@@ -58,7 +58,10 @@ export function isAddressAllowed(address: string, ranges: readonly string[]): bo
 const alphabet = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
 const secretLength = 43; // 62^43 > 2^256
 const checksumLength = 6; // 62^6 > 2^32
-const form = /^sk-[0-9A-Za-z]{49}$/;
+const form = /^(sk|mk)-[0-9A-Za-z]{49}$/;
+
+/** What a key is for: `sk`, calls of models; `mk`, the management API, never calls. */
+export type KeyPrefix = "sk" | "mk";
 
 function crc32(text: string): number {
   let crc = 0xffffffff;
@@ -89,7 +92,7 @@ function checksum(secret: string): string {
  * if (!isWellFormedApiKey(key)) throw new Error("own key refused");
  * ```
  */
-export function newApiKey(): string {
+export function newApiKey(prefix: KeyPrefix = "sk"): string {
   let secret = "";
   const bytes = new Uint8Array(64);
   while (secret.length < secretLength) {
@@ -99,12 +102,12 @@ export function newApiKey(): string {
       if (byte < 248 && secret.length < secretLength) secret += alphabet[byte % 62];
     }
   }
-  return `sk-${secret}${checksum(secret)}`;
+  return `${prefix}-${secret}${checksum(secret)}`;
 }
 
 /** Whether a text has the form of a key. Says nothing about whether the key is active. */
-export function isWellFormedApiKey(text: string): boolean {
-  return form.test(text) &&
+export function isWellFormedApiKey(text: string, prefix: KeyPrefix = "sk"): boolean {
+  return form.exec(text)?.[1] === prefix &&
     checksum(text.slice(3, 3 + secretLength)) === text.slice(3 + secretLength);
 }
 

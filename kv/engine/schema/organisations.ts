@@ -1,5 +1,5 @@
-/** Builds keys of organisations: members, the organisations of a person, invitations and teams. */
-import type { AccountId, TeamId } from "../../../core/lib/ids/ids.ts";
+/** Builds keys of organisations: members, the organisations of a person, invitations, teams, management keys. */
+import type { AccountId, ManagementKeyId, TeamId } from "../../../core/lib/ids/ids.ts";
 import type { StoreKey } from "./store_key.ts";
 
 export function membersPrefix(organisationId: AccountId): StoreKey {
@@ -53,4 +53,21 @@ export function teamsPrefix(organisationId: AccountId): StoreKey {
 
 export function teamKey(organisationId: AccountId, teamId: TeamId): StoreKey {
   return ["team", organisationId, teamId];
+}
+
+export function managementKeysPrefix(organisationId: AccountId): StoreKey {
+  return ["management_key", organisationId];
+}
+
+export function managementKeyKey(organisationId: AccountId, id: ManagementKeyId): StoreKey {
+  return ["management_key", organisationId, id];
+}
+
+export function managementKeyByHashKey(hash: string): StoreKey {
+  return ["management_key_by_hash", hash];
+}
+
+/** Key of the answer to a request of the management API, by the hash of its idempotency key. */
+export function managementAnswerKey(organisationId: AccountId, requestHash: string): StoreKey {
+  return ["management_answer", organisationId, requestHash];
 }

@@ -7,6 +7,7 @@ import type { RowKind } from "../../engine/schema/keys.ts";
 import { hourSumsKeptMs } from "../../money/receipts/hour_sums.ts";
 import { topupOrderMs } from "../../money/payments/topups.ts";
 import { knownPlaceMs } from "../../people/accounts/sessions.ts";
+import { managementAnswerMs } from "../../people/management_keys/answers.ts";
 import { secondFactorMs } from "../../people/accounts/second_factor.ts";
 import { longestMailGrantMs, signInFlowMs } from "../../people/accounts/tokens.ts";
 import { movedAloneMs } from "../../people/operators/operator_authority.ts";
@@ -111,6 +112,11 @@ export const rowLives: Readonly<Record<RowKind, RowLife>> = {
   limit_mail: expires(limitMarkMs),
   low_balance_watch: account,
   mail_token: expires(longestMailGrantMs),
+  management_answer: expires(managementAnswerMs),
+  management_key: replaced(
+    "the key, a year after it was revoked; few, and the activity names them",
+  ),
+  management_key_by_hash: replaced("the key, when it is revoked"),
   member: membership,
   membership,
   // Those that name money are the kind `money_acts`.

@@ -64,6 +64,9 @@ const pageActs: Readonly<Record<string, Act | "everyone">> = {
   "POST /organisation/teams": "change_members",
   "POST /organisation/teams/delete": "change_members",
   "POST /organisation/hand-over": "hand_over",
+  "GET /organisation/management-keys": "change_management_keys",
+  "POST /organisation/management-keys": "change_management_keys",
+  "POST /organisation/management-keys/revoke": "change_management_keys",
 };
 
 /** A row of the table, to be matched. */

@@ -4,6 +4,7 @@ import { mailQueue } from "../../../kv/engine/outbox/outbox.ts";
 import type { BackgroundWorker } from "../../api/gateway/access_watch.ts";
 import type { Gateway } from "../../api/gateway/gateway.ts";
 import type { DashboardEnv, Dispatch } from "../../dashboard/mod.ts";
+import type { createManagementApi } from "../../management_api/management_api.ts";
 import { createUsageApi } from "../../usage_api/usage_api.ts";
 import { openCreditWork } from "../jobs/credit_jobs.ts";
 import type { Job } from "../jobs/jobs.ts";
@@ -14,6 +15,8 @@ import { openMoneyIn } from "../jobs/money_in.ts";
 export interface CustomerApp {
   readonly hooks: Hono;
   readonly usageApi: ReturnType<typeof createUsageApi>;
+  /** Loads and builds the management API, with its first request. */
+  managementApi(): Promise<ReturnType<typeof createManagementApi>>;
   /** Loads and builds the pages; the playground sends its calls through `dispatch`. */
   dashboard(dispatch: Dispatch): Promise<Hono<DashboardEnv>>;
   /** What runs at intervals. */
@@ -36,6 +39,21 @@ export function openCustomerApp(gateway: Gateway, options: CustomerAppOptions): 
   return {
     hooks: moneyIn.hooks,
     usageApi: createUsageApi({ kv, clock, directory, wallet }),
+    async managementApi() {
+      const { createManagementApi } = await import("../../management_api/management_api.ts");
+      const { masterKeys } = options;
+      const { control, config: { keysPerMember } } = gateway;
+      return createManagementApi({
+        kv,
+        clock,
+        wallet,
+        masterKeys,
+        control,
+        catalog: { find: (id) => gateway.catalog.current.find(id) },
+        keysPerMember,
+        hintMail,
+      });
+    },
     async dashboard(dispatch) {
       const { createPages } = await import("./pages.ts");
       return createPages(gateway, { ...options, moneyIn, hintMail, dispatch });

@@ -7,6 +7,7 @@
  * - Out: answers of the API, the pages and the health checks, or a 404.
  * - Never: holds a rule of money or of wire styles.
  */
+import { loadedOnce } from "../../../core/lib/base/assert.ts";
 import { Hono } from "hono";
 import { unforeseen } from "../../../core/lib/base/assert.ts";
 import { newId } from "../../../core/lib/ids/ids.ts";
@@ -79,6 +80,10 @@ export function createApp(
   const { customerApp } = options;
   if (customerApp !== undefined) {
     app.route("/", customerApp.usageApi);
+    const management = loadedOnce(() => customerApp.managementApi());
+    for (const path of ["/v1/organisation", "/v1/organisation/*"]) {
+      app.all(path, async ({ req, env }) => await (await management()).fetch(req.raw, env));
+    }
     app.route("/", customerApp.hooks);
   }
   app.route("/operator", createOperatorApi(gateway));

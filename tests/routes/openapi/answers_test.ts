@@ -211,7 +211,8 @@ Deno.test("counts of tokens and every other answer of an example are as the docu
   await using w = await openWorld();
   const problems: string[] = [];
   const answered: string[] = [];
-  for (const { id, body, path, parameters = [] } of w.operations) {
+  const withApiKey = w.operations.filter(({ takesManagementKey }) => takesManagementKey !== true);
+  for (const { id, body, path, parameters = [] } of withApiKey) {
     if (body === undefined || notRun.has(id) || chats.some(([chat]) => chat === id)) continue;
     const model = parameters.find(({ name }) => name === "model")?.example ?? "";
     const called = await w.ask(id, { path: path.replace("{model}", model), body: body.example });

@@ -66,7 +66,7 @@ export const testPassword = "correct horse battery";
 const cheapCost = { logN: 1, r: 1, p: 1 };
 
 /** The catalogue of a fresh install. */
-async function defaultCatalog(): Promise<Catalog> {
+export async function defaultCatalog(): Promise<Catalog> {
   const text = await Deno.readTextFile(new URL("../../../gateway.json", import.meta.url));
   const built = buildCatalog(gatewayFileSchema.parse(JSON.parse(text)));
   if (!built.ok) throw new Error(built.problems.join("\n"));

@@ -69,7 +69,16 @@ export async function organisationPage(
       title: accountName(account),
       lead: t.lead,
       status: failed ? 422 : 200,
-      actions: <a class="button outline secondary" href="/organisations">{t.listTitle}</a>,
+      actions: (
+        <>
+          {mayVisit(signedIn, "/organisation/management-keys") && (
+            <a class="button outline secondary" href="/organisation/management-keys">
+              {t.managementKeys}
+            </a>
+          )}
+          <a class="button outline secondary" href="/organisations">{t.listTitle}</a>
+        </>
+      ),
     },
     <>
       {state.notice !== undefined && <Notice tone="success">{state.notice}</Notice>}

@@ -24,6 +24,7 @@ import { readForm } from "../../page/form_data.ts";
 import type { PageDeclaration } from "../../page/page.ts";
 import type { DashboardEnv } from "../../page/visitor.ts";
 import { requireAccount } from "../../visitor/identify.ts";
+import { createManagementKeyPages } from "./management_keys_page.tsx";
 import { organisationPage, type OrganisationState } from "./organisation_page.tsx";
 import { organisationTexts } from "./texts.ts";
 import { createOrganisationList } from "./organisations_page.tsx";
@@ -158,6 +159,7 @@ function createOrganisationPages(deps: DashboardDeps): Hono<DashboardEnv> {
     .post("/organisation/teams", onForm(deps, addTeam))
     .post("/organisation/teams/delete", onForm(deps, removeTeam))
     .post("/organisation/hand-over", onForm(deps, handOverOwnership))
+    .route("/", createManagementKeyPages(deps))
     .route("/", createOrganisationList(deps));
 }
 

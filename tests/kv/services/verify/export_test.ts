@@ -43,6 +43,8 @@ const staying: readonly string[] = [
   "limit_mail",
   "low_balance_watch",
   "mail_token",
+  "management_answer",
+  "management_key_by_hash",
   "membership",
   "known_place",
   "operator_moved",

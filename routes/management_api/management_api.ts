@@ -1,0 +1,223 @@
+/**
+ * The management API under `/v1/organisation`: what the pages of an organisation do, for programs, with keys that make
+ * no calls. What a key may do stands in the table of roles and acts.
+ *
+ * - Folder `routes/management_api/`: the management API: its operations, and how they are called.
+ * - In: requests with a management key.
+ * - Out: JSON, changed rows of the organisation.
+ * - Never: answers a request with an API key, moves money, or decides by a role itself.
+ */
+import { type Context, Hono } from "hono";
+import { z } from "zod";
+import { GatewayError } from "../../core/lib/errors/errors.ts";
+import { sha256Hex } from "../../core/lib/hash/sha256.ts";
+import { newId } from "../../core/lib/ids/ids.ts";
+import { isJsonObject, type JsonObject } from "../../core/lib/json/json.ts";
+import { minuteMs } from "../../core/lib/time/durations.ts";
+import { maxIdempotencyKeyChars } from "../../core/calls/body/idempotency_key.ts";
+import { isWellFormedApiKey } from "../../core/people/api_keys/api_key.ts";
+import { may } from "../../core/people/organisations/acts.ts";
+import { countTry } from "../../kv/people/accounts/rate_limits.ts";
+import {
+  claimAnswer,
+  dropAnswer,
+  keepAnswer,
+  type RepeatableRequest,
+} from "../../kv/people/management_keys/answers.ts";
+import { findManagementKey } from "../../kv/people/management_keys/management_keys.ts";
+import { errorResponse } from "../http/error_response.ts";
+import { withCommonHeaders } from "../http/own_headers.ts";
+import type { ManagementCall, ManagementDeps, ManagementOperation } from "./operation.ts";
+import { managementOperations } from "./operations.ts";
+
+/** Bytes of a body: the longest is a key with every model named. */
+const maxBodyBytes = 64 * 1024;
+
+/** Requests of a management key: a program that looks once a second has room for its changes. */
+const requestRule = { name: "management_key", count: 600, windowMs: minuteMs };
+
+/** What the server knows of the connection. */
+interface Env {
+  Bindings: { readonly clientAddress?: string };
+}
+
+/** Finds whose request it is, and whether it may do what it asks for. */
+async function authorise(
+  c: Context<Env>,
+  { kv }: ManagementDeps,
+  { act }: ManagementOperation,
+  nowMs: number,
+): Promise<Pick<ManagementCall<unknown>, "account" | "key">> {
+  const secret = /^bearer +(\S+)$/i.exec(c.req.header("authorization") ?? "")?.[1];
+  if (secret === undefined || !isWellFormedApiKey(secret, "mk")) {
+    throw new GatewayError(
+      "invalid_api_key",
+      "Send a management key as `Authorization: Bearer mk-…`; an owner or admin makes one on the page of the organisation",
+    );
+  }
+  const found = await findManagementKey(kv, secret);
+  if (found === undefined) {
+    throw new GatewayError("invalid_api_key", "The management key is wrong or revoked");
+  }
+  const tries = await countTry(kv, requestRule, found.key.id, nowMs);
+  if (!tries.allowed) {
+    throw new GatewayError("rate_limit_reached", "Too many requests with this management key", {
+      retryAfterSeconds: tries.retryAfterSeconds,
+    });
+  }
+  if (!may(found.key.role, act)) {
+    const { role } = found.key;
+    throw new GatewayError(
+      "permission_denied",
+      `A management key with the role ${role} may not do this`,
+    );
+  }
+  return found;
+}
+
+/** Reads the body as an object; an empty one counts as an empty object. */
+async function readBody(
+  c: Context<Env>,
+): Promise<{ readonly text: string; readonly json: JsonObject }> {
+  const declared = Number(c.req.header("content-length") ?? "0");
+  const bytes = declared > maxBodyBytes ? undefined : await c.req.arrayBuffer();
+  if (bytes === undefined || bytes.byteLength > maxBodyBytes) {
+    throw new GatewayError("request_too_large", `The body has at most ${maxBodyBytes} bytes`);
+  }
+  const text = new TextDecoder().decode(bytes);
+  if (text === "") return { text, json: {} };
+  let json: unknown;
+  try {
+    json = JSON.parse(text);
+  } catch {
+    throw new GatewayError("invalid_json", "The body is not JSON");
+  }
+  if (!isJsonObject(json)) throw new GatewayError("invalid_request", "The body is not an object");
+  return { text, json };
+}
+
+/** Turns what a schema found wrong into an error that names the member. */
+function schemaError({ issues: [issue] }: z.ZodError): GatewayError {
+  const param = issue?.path.join(".") ?? "";
+  const message = issue?.message ?? "is wrong";
+  return new GatewayError("invalid_request", param === "" ? message : `${param}: ${message}`, {
+    ...(param !== "" && { param }),
+  });
+}
+
+/** Reads the idempotency key of a request that makes something. */
+async function repeatableOf(
+  c: Context<Env>,
+  organisationId: RepeatableRequest["organisationId"],
+  text: string,
+): Promise<RepeatableRequest | undefined> {
+  const sent = c.req.header("idempotency-key");
+  if (sent === undefined || c.req.method === "GET") return undefined;
+  if (sent.length > maxIdempotencyKeyChars || !/^[\x21-\x7e]+$/.test(sent)) {
+    throw new GatewayError(
+      "invalid_request",
+      `Idempotency-Key: must be 1 to ${maxIdempotencyKeyChars} visible characters, e.g. a UUID`,
+      { param: "idempotency-key" },
+    );
+  }
+  return {
+    organisationId,
+    id: await sha256Hex(sent),
+    fingerprint: await sha256Hex(JSON.stringify([sent, c.req.method, c.req.path, text])),
+  };
+}
+
+/** Runs a request once for its idempotency key; a repeated one gets the same answer. */
+async function runOnce(
+  deps: ManagementDeps,
+  request: RepeatableRequest,
+  nowMs: number,
+  run: () => Promise<JsonObject>,
+): Promise<JsonObject> {
+  const claim = await claimAnswer(deps.kv, deps.masterKeys, request, nowMs);
+  switch (claim.kind) {
+    case "answered":
+      return JSON.parse(claim.answer);
+    case "under_way":
+      throw new GatewayError("order_under_way", "A request with this Idempotency-Key is running");
+    case "other_request":
+      throw new GatewayError(
+        "idempotency_key_reused",
+        "This Idempotency-Key was used for another request",
+      );
+    case "claimed": {
+      let answer: JsonObject;
+      try {
+        answer = await run();
+      } catch (error) {
+        await dropAnswer(deps.kv, request);
+        throw error;
+      }
+      await keepAnswer(deps.kv, deps.masterKeys, request, {
+        answer: JSON.stringify(answer),
+        nowMs,
+      });
+      return answer;
+    }
+  }
+}
+
+async function answer(
+  c: Context<Env>,
+  deps: ManagementDeps,
+  operation: ManagementOperation,
+): Promise<JsonObject> {
+  const nowMs = deps.clock.nowMs();
+  const { account, key } = await authorise(c, deps, operation, nowMs);
+  const { text, json: body } = await readBody(c);
+  const repeatable = await repeatableOf(c, account.id, text);
+  const run = async () => {
+    try {
+      return await operation.run({
+        deps,
+        account,
+        key,
+        nowMs,
+        body,
+        query: new URL(c.req.url).searchParams,
+        param: (name) => c.req.param(name) ?? "",
+        ...(repeatable !== undefined && { formId: `idempotency-${repeatable.id}` }),
+      });
+    } catch (error) {
+      throw error instanceof z.ZodError ? schemaError(error) : error;
+    }
+  };
+  return repeatable === undefined ? await run() : await runOnce(deps, repeatable, nowMs, run);
+}
+
+/** Builds the management API. Mount it at `/`. */
+export function createManagementApi(deps: ManagementDeps): Hono<Env> {
+  const app = new Hono<Env>();
+  const honoPath = (path: string) => path.replace(/\{(\w+)\}/g, ":$1");
+  for (const operation of managementOperations) {
+    app.on(operation.method.toUpperCase(), honoPath(operation.path), async (c) => {
+      const requestId = newId("request", deps.clock.nowMs());
+      try {
+        const json = c.json(await answer(c, deps, operation), 200, { "cache-control": "no-store" });
+        return withCommonHeaders(json, requestId);
+      } catch (error) {
+        return errorResponse(error, "chat", requestId);
+      }
+    });
+  }
+  const paths = Map.groupBy(managementOperations, ({ path }) => path);
+  for (const [path, operations] of paths) {
+    const allow = operations.map(({ method }) => method.toUpperCase()).join(", ");
+    app.all(honoPath(path), () => {
+      const error = new GatewayError("method_not_allowed", `This path takes ${allow}`);
+      const response = errorResponse(error, "chat", newId("request", deps.clock.nowMs()));
+      response.headers.set("allow", allow);
+      return response;
+    });
+  }
+  app.notFound((c) => {
+    const error = new GatewayError("not_found", `There is no ${c.req.path}`);
+    return errorResponse(error, "chat", newId("request", deps.clock.nowMs()));
+  });
+  return app;
+}

@@ -1,0 +1,77 @@
+/** What an operation of the management API is. */
+import type { z } from "zod";
+import type { JsonObject } from "../../core/lib/json/json.ts";
+import type { ErrorCode } from "../../core/lib/errors/errors.ts";
+import type { DescribedField } from "../../core/lib/json/schemas.ts";
+import type { MasterKeys } from "../../core/people/api_keys/seal.ts";
+import type { Act } from "../../core/people/organisations/acts.ts";
+import type { Clock } from "../../core/lib/time/clock.ts";
+import type { Catalog } from "../../core/catalog/catalog.ts";
+import type { Control } from "../../kv/engine/control/control.ts";
+import type { WalletEngine } from "../../kv/money/wallet/mod.ts";
+import type { KeyValueStore } from "../../kv/engine/store/key_value_store.ts";
+import type { Account } from "../../kv/people/accounts/accounts.ts";
+import type { ManagementKey } from "../../kv/people/management_keys/management_keys.ts";
+
+/** What the management API needs of the gateway. */
+export interface ManagementDeps {
+  readonly kv: KeyValueStore;
+  readonly clock: Clock;
+  readonly masterKeys: MasterKeys;
+  readonly control: Pick<Control, "refresh">;
+  readonly wallet: Pick<WalletEngine, "balance">;
+  readonly catalog: Pick<Catalog, "find">;
+  readonly keysPerMember: number;
+  /** Wakes what sends mails. */
+  readonly hintMail: () => void;
+}
+
+/** A request whose key may do what it asks for. */
+export interface ManagementCall<Body> {
+  readonly deps: ManagementDeps;
+  /** The organisation. */
+  readonly account: Account;
+  readonly key: ManagementKey;
+  readonly nowMs: number;
+  readonly query: URLSearchParams;
+  readonly body: Body;
+  /** A parameter of the path; empty if there is none of the name. */
+  readonly param: (name: string) => string;
+  /** The same for each try of a request with an idempotency key. */
+  readonly formId?: string;
+}
+
+/** The name of a schema in the OpenAPI document, with the fields that an answer is made of. */
+export interface AnswerShape {
+  readonly name: string;
+  readonly description: string;
+  readonly fields: readonly DescribedField<never>[];
+}
+
+/** An operation without the type of its body. */
+export interface ManagementOperation {
+  readonly id: string;
+  readonly method: "get" | "post" | "patch" | "delete";
+  /** As OpenAPI writes it: `/v1/organisation/keys/{id}`. */
+  readonly path: string;
+  readonly summary: string;
+  readonly description: string;
+  readonly act: Act;
+  readonly answer: AnswerShape;
+  /** Its answer has this many rows at most, of which `limit` and `after` choose a page. */
+  readonly isList?: true;
+  readonly body?: { readonly schema: z.ZodType; readonly example: JsonObject };
+  readonly errors: readonly ErrorCode[];
+  readonly run: (call: ManagementCall<unknown>) => Promise<JsonObject>;
+}
+
+/** Declares an operation with a body: what it runs on has passed its schema. */
+export function withBody<Body>(
+  operation: Omit<ManagementOperation, "run" | "body"> & {
+    readonly body: { readonly schema: z.ZodType<Body>; readonly example: JsonObject };
+    readonly run: (call: ManagementCall<Body>) => Promise<JsonObject>;
+  },
+): ManagementOperation {
+  const { run, body } = operation;
+  return { ...operation, run: (call) => run({ ...call, body: body.schema.parse(call.body) }) };
+}

@@ -1,0 +1,9 @@
+/** All operations of the management API, in the order of the reference. */
+import { keyOperations } from "./key_operations.ts";
+import type { ManagementOperation } from "./operation.ts";
+import { peopleOperations } from "./people_operations.ts";
+
+export const managementOperations: readonly ManagementOperation[] = [
+  ...peopleOperations,
+  ...keyOperations,
+];

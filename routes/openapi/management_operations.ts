@@ -1,0 +1,106 @@
+/** The management API in the document: made of the table of its operations. */
+import { z } from "zod";
+import type { ErrorCode } from "../../core/lib/errors/errors.ts";
+import { isJsonObject, type JsonObject } from "../../core/lib/json/json.ts";
+import { objectSchema, ref } from "../../core/lib/json/schemas.ts";
+import { rowLimitSchema } from "../http/query.ts";
+import { managementRows } from "../management_api/lists.ts";
+import type { ManagementOperation } from "../management_api/operation.ts";
+import { managementOperations } from "../management_api/operations.ts";
+import { keyErrors } from "./error_answers.ts";
+import type { Operation, Parameter } from "./operation.ts";
+
+/** Errors of every operation of the management API. */
+const managementErrors = [
+  ...keyErrors,
+  "rate_limit_reached",
+] as const satisfies readonly ErrorCode[];
+
+/** Errors of every operation with a body. */
+const changeErrors = [
+  "invalid_json",
+  "request_too_large",
+  "order_under_way",
+  "idempotency_key_reused",
+] as const satisfies readonly ErrorCode[];
+
+const pageParameters: readonly Parameter[] = [
+  {
+    name: "limit",
+    in: "query",
+    description: "Rows of a page.",
+    schema: rowLimitSchema(managementRows),
+  },
+  {
+    name: "after",
+    in: "query",
+    description: "`last_id` of the page before.",
+    schema: { type: "string" },
+  },
+];
+
+const idempotency: Parameter = {
+  name: "idempotency-key",
+  in: "header",
+  description: "Repeats get the answer of the first request, for a day.",
+  schema: { type: "string", minLength: 1, maxLength: 255 },
+};
+
+function bodySchema(schema: z.ZodType): JsonObject {
+  const { $schema: _, ...written }: Record<string, unknown> = z.toJSONSchema(schema, {
+    io: "input",
+  });
+  const plain: unknown = JSON.parse(JSON.stringify(written));
+  if (!isJsonObject(plain)) throw new TypeError("a body is an object");
+  return plain;
+}
+
+function operationOf(operation: ManagementOperation): Operation {
+  const { id, method, path, summary, description, answer, body, errors } = operation;
+  const inPath = [...path.matchAll(/\{(\w+)\}/g)].map(([, name = ""]): Parameter => ({
+    name,
+    in: "path",
+    description: "What the list names it by.",
+    schema: { type: "string", minLength: 1 },
+  }));
+  const isChange = method !== "get";
+  return {
+    id,
+    tag: "Organisation",
+    method,
+    path,
+    summary,
+    description,
+    parameters: [
+      ...inPath,
+      ...(operation.isList === true ? pageParameters : []),
+      ...(isChange ? [idempotency] : []),
+    ],
+    ...(body !== undefined &&
+      { body: { schema: bodySchema(body.schema), example: body.example } }),
+    answers: [{
+      description: answer.description,
+      content: { "application/json": ref(answer.name) },
+    }],
+    errorStyle: "chat",
+    errors: [
+      ...new Set([
+        ...managementErrors,
+        ...(isChange ? ["invalid_request" as const, ...changeErrors] : []),
+        ...errors,
+      ]),
+    ],
+    takesManagementKey: true,
+  };
+}
+
+/** The operations of the management API. */
+export const managementApiOperations: readonly Operation[] = managementOperations.map(operationOf);
+
+/** The schemas of its answers. */
+export const managementSchemas: JsonObject = Object.fromEntries(
+  managementOperations.map(({ answer: { name, description, fields } }) => [
+    name,
+    objectSchema(description, fields),
+  ]),
+);

@@ -1,0 +1,280 @@
+/** The management API: every operation by every role, repeats, pages, and what it changes. */
+import { assert, assertEquals, assertStringIncludes } from "../../support/assert.ts";
+import { may } from "../../../core/people/organisations/acts.ts";
+import { newMasterKey, readMasterKeys } from "../../../core/people/api_keys/seal.ts";
+import { newApiKey } from "../../../core/people/api_keys/api_key.ts";
+import { defaultCatalog } from "../../support/worlds/dashboard_world.ts";
+import { createAccount } from "../../../kv/people/accounts/accounts.ts";
+import { createApiKey } from "../../../kv/people/api_keys/api_key_changes.ts";
+import { getApiKey, listApiKeys } from "../../../kv/people/api_keys/api_keys.ts";
+import { acceptInvitation } from "../../../kv/people/organisations/invitations.ts";
+import {
+  createManagementKey,
+  type ManagementRole,
+  managementRoles,
+  maxManagementKeys,
+  revokeManagementKey,
+} from "../../../kv/people/management_keys/management_keys.ts";
+import { openWalletEngine } from "../../../kv/money/wallet/mod.ts";
+import { createManagementApi } from "../../../routes/management_api/management_api.ts";
+import { managementOperations } from "../../../routes/management_api/operations.ts";
+import { isJsonObject, type Json, type JsonObject } from "../../../core/lib/json/json.ts";
+import { openApiDocument } from "../../../routes/openapi/document.ts";
+import { exampleModels } from "../../../routes/openapi/example_models.ts";
+import { answerProblems, referredTo } from "../openapi/described.ts";
+import { ManualTime } from "../../support/manual_time.ts";
+import { parseId } from "../../../core/lib/ids/ids.ts";
+
+const document = openApiDocument({
+  server: "/",
+  models: exampleModels(await defaultCatalog()),
+});
+
+/** What an answer has against the document; of a path that it does not have, nothing. */
+function problemsOf(method: string, path: string, status: number, answer: Json): string[] {
+  const written = `/v1/organisation${path.replace(/\?.*/, "")}`;
+  const isPath = (template: string) =>
+    new RegExp(`^${template.replace(/\{\w+\}/g, "[^/]+")}$`).test(written);
+  const operation = managementOperations.find((one) =>
+    one.method === method.toLowerCase() && isPath(one.path)
+  );
+  if (operation === undefined) return [];
+  let found: JsonObject = document;
+  const steps = ["paths", operation.path, operation.method, "responses", String(status)];
+  for (const step of [...steps, "content", "application/json", "schema"]) {
+    const next: Json | undefined = referredTo(found, document)[step];
+    if (!isJsonObject(next)) return [`${operation.id}: ${status} is not described`];
+    found = next;
+  }
+  return answerProblems(answer, found, document).map((problem) => `${operation.id}: ${problem}`);
+}
+
+async function openWorld() {
+  const kv = await Deno.openKv(":memory:");
+  const time = new ManualTime(Date.UTC(2026, 10, 28, 3));
+  const masterKeys = await readMasterKeys(newMasterKey());
+  const wallet = await openWalletEngine(kv, { clock: time, timer: time });
+  const problems: string[] = [];
+  const app = createManagementApi({
+    kv,
+    clock: time,
+    wallet,
+    masterKeys,
+    control: { refresh: () => Promise.resolve() },
+    catalog: await defaultCatalog(),
+    keysPerMember: 10,
+    hintMail: () => {},
+  });
+  const owner = await createAccount(kv, { nowMs: time.nowMs(), email: "owner@acme.example" });
+  const secretOf = async (role: ManagementRole, account = owner) => {
+    const nowMs = time.nowMs();
+    const made = await createManagementKey(kv, account.id, {
+      name: role,
+      role,
+      memberId: account.id,
+      nowMs,
+    });
+    assert(made !== "too_many");
+    return made;
+  };
+  const { secret: admin } = await secretOf("admin");
+  return {
+    kv,
+    time,
+    owner,
+    masterKeys,
+    admin,
+    secretOf,
+    async send(method: string, path: string, options: {
+      readonly body?: unknown;
+      readonly secret?: string;
+      readonly headers?: Record<string, string>;
+    } = {}) {
+      const response = await app.request(`/v1/organisation${path}`, {
+        method,
+        headers: { authorization: `Bearer ${options.secret ?? admin}`, ...options.headers },
+        ...(options.body !== undefined && { body: JSON.stringify(options.body) }),
+      });
+      const answer = await response.json();
+      problems.push(...problemsOf(method, path, response.status, answer));
+      return { status: response.status, headers: response.headers, body: answer };
+    },
+    async [Symbol.asyncDispose]() {
+      await wallet.close();
+      kv.close();
+      assertEquals(problems, []);
+    },
+  };
+}
+
+const filled = (path: string) => path.replace("/v1/organisation", "").replace("{id}", "x");
+
+for (const role of managementRoles) {
+  Deno.test(`management keys as ${role} do what the table of acts says, and no more`, async () => {
+    await using world = await openWorld();
+    const { secret } = await world.secretOf(role);
+    for (const { id, method, path, act, body } of managementOperations) {
+      const { status } = await world.send(method.toUpperCase(), filled(path), {
+        secret,
+        ...(body !== undefined && { body: body.example }),
+      });
+      assertEquals(status === 403, !may(role, act), `${id}: ${status}`);
+      assert(status < 500, `${id}: ${status}`);
+    }
+  });
+}
+
+Deno.test("only a management key that is not revoked is taken, and of the own organisation", async () => {
+  await using world = await openWorld();
+  const { kv, masterKeys, owner, time } = world;
+  const nowMs = time.nowMs();
+  const made = await createApiKey(kv, masterKeys, owner.id, { name: "calls", nowMs });
+  assert(made.ok);
+  const { key, secret } = await world.secretOf("admin");
+  assertEquals((await world.send("GET", "/keys", { secret })).status, 200);
+  await revokeManagementKey(kv, owner.id, key.id, nowMs);
+  for (const wrong of [secret, made.secret, newApiKey("mk"), "mk-short", ""]) {
+    const { status, body } = await world.send("GET", "/keys", { secret: wrong });
+    assertEquals([status, body.error.code], [401, "invalid_api_key"], wrong.slice(0, 5));
+  }
+  const other = await createAccount(kv, { nowMs, email: "eve@example.com" });
+  const { secret: eve } = await world.secretOf("admin", other);
+  for (const method of ["GET", "PATCH", "DELETE"]) {
+    const path = `/keys/${made.record.id}`;
+    const body = method === "PATCH" ? { body: { name: "stolen" } } : {};
+    const { status } = await world.send(method, path, { secret: eve, ...body });
+    assertEquals(status, 404, method);
+  }
+  assertEquals((await getApiKey(kv, owner.id, made.record.id))?.name, "calls");
+});
+
+Deno.test("a key is made with limits, changed, rotated and revoked, as a program would", async () => {
+  await using world = await openWorld();
+  const team = await world.send("POST", "/teams", { body: { name: "Search" } });
+  const made = await world.send("POST", "/keys", {
+    body: {
+      name: "terraform",
+      team_id: team.body.id,
+      allowed_ips: ["10.0.0.0/8"],
+      limits: { daily_limit_vnd: 100_000, requests_per_minute: 60, images_per_day: 5 },
+    },
+  });
+  assertEquals(made.status, 200);
+  const { id, secret, limits } = made.body;
+  assert(/^sk-/.test(secret));
+  assertEquals(limits, { daily_limit_vnd: 100_000, images_per_day: 5, requests_per_minute: 60 });
+  const stored = await getApiKey(world.kv, world.owner.id, parseId("apiKey", id)!);
+  assertEquals([stored?.dailyLimitMicroVnd, stored?.imagesPerDay], [100_000_000_000n, 5n]);
+  const changed = await world.send("PATCH", `/keys/${id}`, {
+    body: { allowed_ips: null, limits: {} },
+  });
+  assertEquals([changed.body.allowed_ips, changed.body.limits], [undefined, {}]);
+  assertEquals([changed.body.name, changed.body.team_id], ["terraform", team.body.id]);
+  assertEquals(changed.body.secret, undefined);
+  const rotated = await world.send("POST", `/keys/${id}/rotate`, { body: { grace_hours: 1 } });
+  assert(rotated.body.secret !== secret && /^sk-/.test(rotated.body.secret));
+  assertEquals((await world.send("DELETE", `/keys/${id}`)).body.state, "revoked");
+  assertEquals((await world.send("DELETE", `/keys/${id}`)).body.state, "revoked");
+  assertEquals((await world.send("PATCH", `/keys/${id}`, { body: { name: "x" } })).status, 400);
+});
+
+const wrongBodies: readonly (readonly [unknown, string])[] = [
+  [{}, "name"],
+  [{ name: "" }, "name"],
+  [{ name: "x".repeat(61) }, "name"],
+  [{ name: "x", surprise: 1 }, "surprise"],
+  [{ name: "x", allowed_ips: ["nowhere"] }, "allowed_ips"],
+  [{ name: "x", allowed_models: ["no-such-model"] }, "allowed_models"],
+  [{ name: "x", team_id: "team_0" }, "team_id"],
+  [{ name: "x", expires_at: "2020-01-01T00:00:00Z" }, "expires_at"],
+  [{ name: "x", expires_at: "tomorrow" }, "expires_at"],
+  [{ name: "x", limits: { daily_limit_vnd: 0 } }, "daily_limit_vnd"],
+  [{ name: "x", limits: { daily_limit_vnd: 1.5 } }, "daily_limit_vnd"],
+  [{ name: "x", limits: { per_century: 1 } }, "per_century"],
+];
+
+Deno.test("a wrong body names the member, and nothing is made", async () => {
+  await using world = await openWorld();
+  for (const [body, member] of wrongBodies) {
+    const { status, body: answer } = await world.send("POST", "/keys", { body });
+    assertEquals(status, 400, member);
+    assertStringIncludes(JSON.stringify(answer.error), member);
+  }
+  assertEquals(await listApiKeys(world.kv, world.owner.id), []);
+});
+
+Deno.test("a repeated request gets the same answer, with the secret; another one is refused", async () => {
+  await using world = await openWorld();
+  const send = (name: string, key = "one") =>
+    world.send("POST", "/keys", { body: { name }, headers: { "idempotency-key": key } });
+  const first = await send("a");
+  const again = await send("a");
+  assertEquals(again.body, first.body);
+  const other = await send("b");
+  assertEquals([other.status, other.body.error.code], [422, "idempotency_key_reused"]);
+  const both = await Promise.all([send("c", "two"), send("c", "two")]);
+  assert(both.some(({ status }) => status === 200));
+  assert(both.every(({ status }) => status === 200 || status === 409));
+  assertEquals((await listApiKeys(world.kv, world.owner.id)).length, 2);
+  // What was refused is not kept: the same key may be used for the mended request.
+  assertEquals((await send("", "three")).status, 400);
+  assertEquals((await send("d", "three")).status, 200);
+  const kept = await Array.fromAsync(world.kv.list({ prefix: ["management_answer"] }));
+  assert(kept.every(({ value }) => !JSON.stringify(value).includes(first.body.secret)));
+});
+
+Deno.test("pages of a list join without gaps or repeats", async () => {
+  await using world = await openWorld();
+  for (let at = 0; at < 7; at++) await world.send("POST", "/teams", { body: { name: `t${at}` } });
+  const seen: string[] = [];
+  let after: string | undefined;
+  for (let page = 0; page < 4; page++) {
+    const query = `?limit=3${after === undefined ? "" : `&after=${after}`}`;
+    const { body } = await world.send("GET", `/teams${query}`);
+    seen.push(...body.data.map(({ name }: { name: string }) => name));
+    if (!body.has_more) break;
+    after = body.last_id;
+  }
+  assertEquals(seen, ["t0", "t1", "t2", "t3", "t4", "t5", "t6"]);
+  assertEquals((await world.send("GET", "/teams?after=team_gone")).body.data, []);
+  assertEquals((await world.send("GET", "/teams?limit=0")).status, 400);
+});
+
+Deno.test("a person is invited, given another role and removed; the owner is not", async () => {
+  await using world = await openWorld();
+  const { kv, owner, time } = world;
+  const email = "bob@example.com";
+  const invited = await world.send("POST", "/invitations", { body: { email, role: "developer" } });
+  assertEquals([invited.status, invited.body.email], [200, email]);
+  const bob = await createAccount(kv, { nowMs: time.nowMs(), email });
+  assertEquals(await acceptInvitation(kv, owner.id, bob, time.nowMs()), "joined");
+  const changed = await world.send("PATCH", `/members/${bob.id}`, { body: { role: "viewer" } });
+  assertEquals(changed.body.role, "viewer");
+  assertEquals((await world.send("GET", "")).body.members, 2);
+  for (const [method, body] of [["PATCH", { role: "viewer" }], ["DELETE", undefined]] as const) {
+    const { status } = await world.send(method, `/members/${owner.id}`, { body });
+    assertEquals(status, 403, method);
+  }
+  assertEquals((await world.send("DELETE", `/members/${bob.id}`)).body.deleted, true);
+  assertEquals((await world.send("GET", "/members")).body.data.length, 1);
+});
+
+Deno.test("an organisation has a bounded number of management keys", async () => {
+  await using world = await openWorld();
+  for (let made = 1; made < maxManagementKeys; made++) await world.secretOf("viewer");
+  const { kv, owner, time } = world;
+  const more = await createManagementKey(kv, owner.id, {
+    name: "more",
+    role: "viewer",
+    memberId: owner.id,
+    nowMs: time.nowMs(),
+  });
+  assertEquals(more, "too_many");
+});
+
+Deno.test("paths and methods that do not exist say so", async () => {
+  await using world = await openWorld();
+  assertEquals((await world.send("GET", "/nothing")).status, 404);
+  const { status, headers } = await world.send("PUT", "/keys");
+  assertEquals([status, headers.get("allow")], [405, "GET, POST"]);
+});
