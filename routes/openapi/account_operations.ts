@@ -8,6 +8,8 @@ import { groupingPattern } from "../usage_api/usage_api.ts";
 import { askedStatus, callListRows } from "../usage_api/calls.ts";
 import { modelListRows } from "../api/models/models.ts";
 import { signedDayRows } from "../usage_api/proofs.ts";
+import { statementFileKinds } from "../usage_api/statements/statement_files.ts";
+import { statementFormats, statementLanguages } from "../usage_api/statements.ts";
 import { rowLimitSchema } from "../http/query.ts";
 import { maxUsageDays } from "../usage_api/range.ts";
 
@@ -205,6 +207,54 @@ export function accountOperations(): readonly Operation[] {
       }],
       answers: [jsonAnswer("The proof.", "ReceiptProof")],
       errors: [...keyErrors, "not_found"],
+    },
+    {
+      ...ofAccount,
+      id: "listStatements",
+      path: "/v1/statements",
+      summary: "Months with a statement",
+      description: "The months of the account, from its first to this one.",
+      answers: [jsonAnswer("The months.", "StatementList")],
+      errors: keyErrors,
+    },
+    {
+      ...ofAccount,
+      id: "getStatement",
+      path: "/v1/statements/{month}",
+      summary: "Statement of a month",
+      description:
+        "Balance before the month, every movement, calls by day, model and key, VAT, and balance at its end: as JSON, or " +
+        "as a file for people in their language.",
+      parameters: [{
+        name: "month",
+        in: "path",
+        description: "A month in Vietnam time.",
+        schema: { type: "string", pattern: "^\\d{4}-\\d\\d$" },
+        example: "2026-11",
+      }, {
+        name: "format",
+        in: "query",
+        description: "The form of the answer.",
+        schema: { type: "string", enum: [...statementFormats], default: "json" },
+      }, {
+        name: "language",
+        in: "query",
+        description: "The language of a file.",
+        schema: { type: "string", enum: [...statementLanguages], default: "vi" },
+      }],
+      answers: [{
+        description: "The statement.",
+        content: {
+          "application/json": ref("Statement"),
+          ...Object.fromEntries(
+            Object.values(statementFileKinds).map(({ type }) => [
+              type,
+              { type: "string", format: "binary" },
+            ]),
+          ),
+        },
+      }],
+      errors: [...keyErrors, "invalid_request"],
     },
     {
       ...ofAccount,

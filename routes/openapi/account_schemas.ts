@@ -12,6 +12,7 @@ import {
   statementProofFields,
 } from "../usage_api/proofs.ts";
 import { receiptFields } from "../usage_api/receipt_json.ts";
+import { statementFields, statementListFields } from "../usage_api/statements/statement_json.ts";
 import { balanceFields, receiptListFields, usageFields } from "../usage_api/usage_api.ts";
 
 /** The schemas of this group. */
@@ -33,6 +34,8 @@ export const accountSchemas: JsonObject = {
   Call: { anyOf: [ref("Receipt"), ref("RefusedCall")] },
   CallList: objectSchema("A page of calls.", callListFields),
   Balance: objectSchema("The wallet.", balanceFields),
+  StatementList: objectSchema("The months of an account.", statementListFields),
+  Statement: objectSchema("What happened to the balance in a month.", statementFields),
   ReceiptProof: objectSchema("That a receipt is among those of a signed day.", receiptProofFields),
   StatementProof: objectSchema(
     "What the account had before a month and at its end, as signed days say.",

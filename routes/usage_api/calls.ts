@@ -36,8 +36,8 @@ export interface Env {
   Bindings: { readonly clientAddress?: string };
 }
 
-/** Makes the body of an answer for a known caller. */
-export type Answer = (c: Context<Env>, principal: Principal) => Promise<JsonObject>;
+/** Makes the body of an answer for a known caller, or the answer if that is a file. */
+export type Answer = (c: Context<Env>, principal: Principal) => Promise<JsonObject | Response>;
 
 /** Calls on one page of a list: at most about 200 KB of JSON. */
 export const callListRows: RowBounds = { most: 200, otherwise: 50 };

@@ -4,6 +4,7 @@
  */
 import type { Context } from "hono";
 import { GatewayError } from "../../core/lib/errors/errors.ts";
+import type { AccountId } from "../../core/lib/ids/ids.ts";
 import { fieldsJson } from "../../core/lib/json/fields.ts";
 import type { JsonObject } from "../../core/lib/json/json.ts";
 import {
@@ -18,12 +19,14 @@ import {
 } from "../../core/lib/json/schemas.ts";
 import type { Inclusion, KeySet, SignedDay } from "../../core/trade/proofs/check_proof.ts";
 import type { KeyValueStore } from "../../kv/engine/store/key_value_store.ts";
+import { daysOfMonth } from "../../kv/money/statements/month_statement.ts";
 import { readKeySet } from "../../kv/services/proofs/proof_keys.ts";
 import type { FoundProof, NoProof } from "../../kv/services/proofs/read_proofs.ts";
 import type { SignedDayRow } from "../../kv/services/proofs/signed_days.ts";
 import { type RowBounds, rowLimit, wrongParameter } from "../http/query.ts";
 import { type Answer, type Env, ownReceipt, requireBalanceRight } from "./calls.ts";
 import { parseDay, shiftDay } from "./range.ts";
+import { requireMonth } from "./statements.ts";
 
 /** Signed days on one page of the list: a year and its day more fit. */
 export const signedDayRows: RowBounds = { most: 400, otherwise: 31 };
@@ -122,34 +125,38 @@ export function receiptProofAnswer(kv: KeyValueStore): Answer {
   };
 }
 
-/** The last day of a month, such as `2026-11`; `undefined` for any other text. */
-function lastDayOf(month: string): string | undefined {
-  const first = /^\d{4}-\d\d$/.test(month) ? parseDay(`${month}-01`) : undefined;
-  return first && shiftDay(`${shiftDay(first, 31).slice(0, 7)}-01`, -1);
+/**
+ * Makes the proofs of what an account had before a month and at its end.
+ *
+ * @throws {GatewayError} `not_found` before the first day of the month is signed
+ */
+export async function statementProof(
+  kv: KeyValueStore,
+  accountId: AccountId,
+  month: string,
+): Promise<JsonObject> {
+  const { fromDay, toDay } = daysOfMonth(month);
+  const { listSignedDays, proveBalance } = await loadProofs();
+  const [newest] = await listSignedDays(kv, { limit: 1, before: shiftDay(toDay, 1) });
+  if (newest === undefined || newest.day < fromDay) {
+    throw new GatewayError("not_found", noProofs.not_signed);
+  }
+  const [opening, closing] = await Promise.all([
+    proveBalance(kv, accountId, shiftDay(fromDay, -1)),
+    proveBalance(kv, accountId, newest.day),
+  ]);
+  return fieldsJson(statementProofFields, {
+    month,
+    opening: opening.ok ? opening.proof : undefined,
+    closing: closing.ok ? closing.proof : undefined,
+  });
 }
 
-/** Answers with the proofs of what an account had before a month and at its end. */
+/** Answers with the proofs of a month. */
 export function statementProofAnswer(kv: KeyValueStore): Answer {
   return async (c, principal) => {
     requireBalanceRight(principal);
-    const { accountId } = principal;
-    const month = c.req.param("month") ?? "";
-    const lastDay = lastDayOf(month);
-    if (lastDay === undefined) throw wrongParameter("month", "must be a month such as 2026-11");
-    const { listSignedDays, proveBalance } = await loadProofs();
-    const [newest] = await listSignedDays(kv, { limit: 1, before: shiftDay(lastDay, 1) });
-    if (newest === undefined || newest.day < `${month}-01`) {
-      throw new GatewayError("not_found", noProofs.not_signed);
-    }
-    const [opening, closing] = await Promise.all([
-      proveBalance(kv, accountId, shiftDay(`${month}-01`, -1)),
-      proveBalance(kv, accountId, newest.day),
-    ]);
-    return fieldsJson(statementProofFields, {
-      month,
-      opening: opening.ok ? opening.proof : undefined,
-      closing: closing.ok ? closing.proof : undefined,
-    });
+    return await statementProof(kv, principal.accountId, requireMonth(c.req.param("month")));
   };
 }
 

@@ -30,14 +30,8 @@ import {
   objectSchema,
   optional,
   text,
+  vnd,
 } from "../../core/lib/json/schemas.ts";
-
-/** The schema of an amount. */
-export const vnd: JsonObject = {
-  type: "string",
-  pattern: "^-?\\d+(\\.\\d+)?$",
-  description: "An exact amount in VND.",
-};
 
 const shown = (microVnd: bigint | undefined) =>
   microVnd === undefined ? undefined : formatVnd(microVnd);

@@ -23,6 +23,7 @@ import {
   optional,
   pageFields,
   text,
+  vnd,
 } from "../../core/lib/json/schemas.ts";
 import { type CallTag, isTagKey } from "../../core/billing/usage/call_tags.ts";
 import { formatVnd } from "../../core/billing/money/micro_vnd.ts";
@@ -52,7 +53,7 @@ import { errorResponse } from "../http/error_response.ts";
 import { rowLimit, wrongParameter } from "../http/query.ts";
 import { boundedRange, maxUsageDays, rangeMs, requireRange } from "./range.ts";
 import type { DayRange } from "../../kv/money/receipts/day_sums.ts";
-import { receiptJson, vnd } from "./receipt_json.ts";
+import { receiptJson } from "./receipt_json.ts";
 import { takeReceipts } from "./call_scan.ts";
 import {
   proofKeysAnswer,
@@ -60,10 +61,9 @@ import {
   signedDaysAnswer,
   statementProofAnswer,
 } from "./proofs.ts";
-import type { KeyValueStore } from "../../kv/engine/store/key_value_store.ts";
+import { statementAnswer, type StatementDeps, statementListAnswer } from "./statements.ts";
 
-export interface UsageApiDeps {
-  readonly kv: KeyValueStore;
+export interface UsageApiDeps extends StatementDeps {
   readonly clock: Clock;
   readonly directory: KeyDirectory;
   readonly wallet: Pick<WalletEngine, "balance">;
@@ -251,7 +251,7 @@ function balanceAnswer({ wallet }: UsageApiDeps): Answer {
 }
 
 /** Makes the body of an answer for everybody. */
-type PublicAnswer = (c: Context<Env>) => Promise<JsonObject>;
+type PublicAnswer = (c: Context<Env>) => Promise<JsonObject | Response>;
 
 /** How long caches may keep what everybody reads: a day is signed once in a night. */
 const publicCache = "public, max-age=60";
@@ -261,8 +261,10 @@ export function createUsageApi(deps: UsageApiDeps): Hono<Env> {
   const publish = (answer: PublicAnswer, cacheControl: string) => async (c: Context<Env>) => {
     const requestId = newId("request", deps.clock.nowMs());
     try {
-      const json = c.json(await answer(c), 200, { "cache-control": cacheControl });
-      return withCommonHeaders(json, requestId);
+      const body = await answer(c);
+      const response = body instanceof Response ? body : c.json(body);
+      response.headers.set("cache-control", cacheControl);
+      return withCommonHeaders(response, requestId);
     } catch (error) {
       return errorResponse(error, "chat", requestId);
     }
@@ -283,6 +285,8 @@ export function createUsageApi(deps: UsageApiDeps): Hono<Env> {
     ["/v1/receipts", receiptListAnswer(deps)],
     ["/v1/receipts/:id", receiptAnswer(deps)],
     ["/v1/receipts/:id/proof", receiptProofAnswer(deps.kv)],
+    ["/v1/statements", statementListAnswer(deps)],
+    ["/v1/statements/:month", statementAnswer(deps)],
     ["/v1/statements/:month/proof", statementProofAnswer(deps.kv)],
     ["/v1/calls", callListAnswer(deps)],
     ["/v1/calls/:id", callAnswer(deps)],

@@ -180,3 +180,9 @@ export const maybeText: JsonObject = { type: ["string", "null"] };
 export const count: JsonObject = { type: "integer", minimum: 0 };
 /** A time in ISO 8601. */
 export const dateTime: JsonObject = { type: "string", format: "date-time" };
+/** An amount of money. */
+export const vnd: JsonObject = {
+  type: "string",
+  pattern: "^-?\\d+(\\.\\d+)?$",
+  description: "An exact amount in VND.",
+};

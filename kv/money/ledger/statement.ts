@@ -70,7 +70,7 @@ export type Move =
  * Reads the ledger up to the end of a period: the newest `maxStatementLines` lines of the period,
  * and the sum of all earlier ones. Memory is bounded however old the account is.
  */
-async function readLedger(
+export async function readLedgerOf(
   kv: KeyValueStore,
   accountId: AccountId,
   { fromDay, toDay }: Period,
@@ -137,7 +137,7 @@ export async function readStatement(
   accountId: AccountId,
   period: Period,
 ): Promise<Statement> {
-  const { entries, earlierMicroVnd, truncated } = await readLedger(kv, accountId, period);
+  const { entries, earlierMicroVnd, truncated } = await readLedgerOf(kv, accountId, period);
   const usage = await readUsageMoves(kv, accountId, period.toDay);
   const oldest = entries[0];
   const shownFrom = truncated && oldest ? vietnamDay(oldest.atMs) : period.fromDay;

@@ -29,7 +29,7 @@ export type CustomerAppOptions = MailOptions;
 
 /** Creates the parts of the customer's side. */
 export function openCustomerApp(gateway: Gateway, options: CustomerAppOptions): CustomerApp {
-  const { kv, clock, directory, wallet, media } = gateway;
+  const { kv, clock, directory, wallet, media, config } = gateway;
   const hintMail = () => media.wakeUp.nudge(mailQueue.name);
   const creditWork = openCreditWork(gateway, hintMail);
   const moneyIn = openMoneyIn(gateway, () => {
@@ -38,7 +38,15 @@ export function openCustomerApp(gateway: Gateway, options: CustomerAppOptions): 
   });
   return {
     hooks: moneyIn.hooks,
-    usageApi: createUsageApi({ kv, clock, directory, wallet }),
+    usageApi: createUsageApi({
+      kv,
+      clock,
+      directory,
+      wallet,
+      baseUrl: options.baseUrl,
+      vatRates: config.topup.vatRates,
+      seller: config.company,
+    }),
     async managementApi() {
       const { createManagementApi } = await import("../../management_api/management_api.ts");
       const { masterKeys } = options;

@@ -175,6 +175,12 @@ Deno.test("usage, receipts, calls and the balance are as the document says", asy
   }
   problems.push(...(await w.ask("getCall", { path: "/v1/calls/none" })).problems);
   problems.push(...(await w.ask("getBalance")).problems);
+  const months = await w.ask("listStatements");
+  const [month] = rowsOf(months.answer);
+  assert(month !== undefined);
+  const statement = await w.ask("getStatement", { path: `/v1/statements/${month["month"]}` });
+  assertEquals(statement.status, 200);
+  problems.push(...months.problems, ...statement.problems);
   assertEquals(problems, []);
 });
 

@@ -34,6 +34,9 @@ async function openWorld() {
   const clock = { nowMs: () => books.nowMs, monotonicMs: () => books.nowMs };
   const control = await openControl(kv, clock);
   const app = createUsageApi({
+    baseUrl: "http://localhost",
+    vatRates: [],
+    seller: undefined,
     kv,
     clock,
     wallet: books.wallet,

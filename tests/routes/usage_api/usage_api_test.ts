@@ -18,7 +18,15 @@ async function openWorld() {
   const control = await openControl(kv, time);
   const wallet = await openWalletEngine(kv, { clock: time, timer: time });
   const directory = openKeyDirectory(kv, control, time);
-  const app = createUsageApi({ kv, clock: time, directory, wallet });
+  const app = createUsageApi({
+    baseUrl: "http://localhost",
+    vatRates: [],
+    seller: undefined,
+    kv,
+    clock: time,
+    directory,
+    wallet,
+  });
   const masterKeys = await readMasterKeys(newMasterKey());
   return {
     kv,
@@ -285,4 +293,32 @@ Deno.test("answered and refused calls are listed together, filtered, and found b
     const [id, { secret }] of [[poor, stranger], [poor, limited], [answered, limited]] as const
   ) assertEquals((await world.get(`/v1/calls/${id}`, secret)).status, 404);
   assertEquals((await world.get("/v1/calls/nonsense", customer.secret)).status, 404);
+});
+
+Deno.test("the months of an account are listed, and the statement of one comes in every form", async () => {
+  await using world = await openWorld();
+  const customer = await world.customer();
+  await call(world.wallet, customer, world.time.nowMs());
+  const list = await world.get("/v1/statements", customer.secret);
+  assertEquals(list.body.data, [{ object: "statement", month: "2026-11", complete: false }]);
+  const { status, body } = await world.get("/v1/statements/2026-11", customer.secret);
+  assertEquals([status, body.closing_vnd, body.calls.cost_vnd], [200, "998.755", "1.245"]);
+  for (const format of ["pdf", "xlsx", "csv"]) {
+    const answer = await world.app.request(
+      `/v1/statements/2026-11?format=${format}&language=en`,
+      { headers: { "x-api-key": customer.secret } },
+    );
+    assertEquals(answer.status, 200);
+    assertStringIncludes(
+      answer.headers.get("content-disposition") ?? "",
+      `statement-2026-11-en.${format}`,
+    );
+    assertEquals(answer.headers.get("cache-control"), "no-store");
+    assert((await answer.bytes()).length > 300);
+  }
+  for (const wrong of ["2026-12", "2026-13", "x", "2026-11?format=doc", "2026-11?language=fr"]) {
+    assertEquals((await world.get(`/v1/statements/${wrong}`, customer.secret)).status, 400, wrong);
+  }
+  const limited = await world.limitedKey(customer);
+  assertEquals((await world.get("/v1/statements/2026-11", limited.secret)).status, 403);
 });

@@ -1,23 +1,6 @@
 /** Texts of the invoice pages. */
-import type { InvoiceState } from "../../../../core/trade/invoices/invoice.ts";
+import { statementTexts } from "../../../usage_api/statements/statement_texts.ts";
 import { defineTexts } from "../../text/i18n.ts";
-
-const statesEn: Readonly<Record<InvoiceState, string>> = {
-  requested: "Requested",
-  exported: "In progress",
-  issued: "Issued",
-  sent: "Sent",
-  rejected: "Needs a correction",
-  replaced: "Replaced",
-};
-const statesVi: Readonly<Record<InvoiceState, string>> = {
-  requested: "Đã yêu cầu",
-  exported: "Đang xử lý",
-  issued: "Đã phát hành",
-  sent: "Đã gửi",
-  rejected: "Cần chỉnh sửa",
-  replaced: "Đã thay thế",
-};
 
 export const invoiceTexts = defineTexts({
   en: {
@@ -37,7 +20,7 @@ export const invoiceTexts = defineTexts({
     buyer: "Buyer",
     total: "Total",
     state: "State",
-    states: statesEn,
+    states: statementTexts.en.states,
     details: (id: string) => `Invoice request ${id}`,
     net: "Before VAT",
     vat: (rate: string) => `VAT (${rate})`,
@@ -106,7 +89,7 @@ export const invoiceTexts = defineTexts({
     buyer: "Người mua",
     total: "Tổng cộng",
     state: "Trạng thái",
-    states: statesVi,
+    states: statementTexts.vi.states,
     details: (id) => `Yêu cầu hoá đơn ${id}`,
     net: "Chưa thuế",
     vat: (rate) => `Thuế GTGT (${rate})`,

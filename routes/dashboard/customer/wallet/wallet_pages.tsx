@@ -47,7 +47,7 @@ import {
 import { creditTexts, walletTexts } from "./wallet_texts.ts";
 import type { WalletDeps } from "./deps.ts";
 import { StatementTable } from "./wallet_statement.tsx";
-import { statementDownload, statementPage } from "./wallet_statement_pages.tsx";
+import { monthDownload, statementDownload, statementPage } from "./wallet_statement_pages.tsx";
 import type { PageDeclaration } from "../../page/page.ts";
 import { hourMs } from "../../../../core/lib/time/durations.ts";
 
@@ -281,6 +281,7 @@ export function createWalletPages(deps: WalletDeps): Hono<DashboardEnv> {
   app.get("/wallet/orders/:code/qr.png", requireAccount, (c) => orderPicture(c, deps));
   app.post("/wallet/orders/:code/cancel", requireAccount, (c) => cancelOrder(c, deps));
   app.get("/wallet/statement", requireAccount, (c) => statementPage(c, deps));
+  app.get("/wallet/statements/:file", requireAccount, (c) => monthDownload(c, deps));
   app.get("/wallet/statement.csv", requireAccount, (c) => statementDownload(c, deps));
   app.post("/wallet/vouchers", requireAccount, (c) => redeem(c, deps));
   app.post("/wallet/low-balance", requireAccount, (c) => setLowBalance(c, deps));

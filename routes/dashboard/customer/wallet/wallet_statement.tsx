@@ -8,7 +8,7 @@ import {
 import { type Column, DataTable, Empty, Money, Notice, Time } from "../../components/mod.ts";
 import { formatCount } from "../../text/format.ts";
 import type { Locale } from "../../text/i18n.ts";
-import { ledgerReason } from "./ledger_reason.ts";
+import { ledgerReason } from "../../../usage_api/statements/ledger_reason.ts";
 import { walletTexts } from "./wallet_texts.ts";
 
 function detailOf(line: StatementLine, locale: Locale): string {

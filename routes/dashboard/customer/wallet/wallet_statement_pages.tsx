@@ -1,15 +1,35 @@
-/** `/wallet/statement`: the statement as a page and as CSV. */
+/** `/wallet/statement`: the statement as a page and as CSV, and the files of whole months. */
 import type { Context } from "hono";
-import { vietnamDay } from "../../../../core/lib/time/vietnam_time.ts";
+import { GatewayError } from "../../../../core/lib/errors/errors.ts";
+import { vietnamDay, vietnamDayStartMs } from "../../../../core/lib/time/vietnam_time.ts";
 import { readStatement, type Statement } from "../../../../kv/money/ledger/statement.ts";
 import { csvDownloadHeaders } from "../../../http/query.ts";
+import { statementProof } from "../../../usage_api/proofs.ts";
 import { parseDay } from "../../../usage_api/range.ts";
-import { Card, Icon, Notice, SubmitButton, TextField } from "../../components/mod.ts";
+import { statementFileKindNames } from "../../../usage_api/statements/statement_files.ts";
+import {
+  listMonths,
+  parseMonth,
+  requireStatement,
+  statementFile,
+} from "../../../usage_api/statements.ts";
+import {
+  Card,
+  DataTable,
+  Empty,
+  Icon,
+  Notice,
+  SubmitButton,
+  TextField,
+} from "../../components/mod.ts";
+import { notFoundPage } from "../../frame/error_pages.tsx";
 import { renderPage } from "../../frame/layout.tsx";
 import type { DashboardEnv } from "../../page/visitor.ts";
 import { statementCsv } from "./wallet_statement_csv.ts";
 import type { WalletDeps } from "./deps.ts";
 import { StatementTable } from "./wallet_statement.tsx";
+import { formatBucket } from "../../text/format.ts";
+import type { Locale } from "../../text/i18n.ts";
 import { walletTexts } from "./wallet_texts.ts";
 
 type PageContext = Context<DashboardEnv>;
@@ -33,12 +53,97 @@ async function statementOf(c: PageContext, deps: WalletDeps): Promise<ReadStatem
   }
 }
 
+/** Months whose files the page offers: three years. The API has all. */
+const shownMonths = 36;
+
+function MonthFiles({ months, locale }: { months: readonly string[]; locale: Locale }) {
+  const t = walletTexts[locale];
+  const nameOf = (month: string) =>
+    formatBucket(vietnamDayStartMs(`${month}-01`), "month", locale, "long");
+  return (
+    <Card title={t.months} id="months">
+      <p class="muted">
+        {t.monthsText} <a href="/proofs">{t.checkProof}</a>
+      </p>
+      <DataTable
+        label={t.months}
+        rows={months}
+        columns={[
+          { head: t.month, kind: "one-line", cell: nameOf },
+          {
+            head: t.files,
+            cell: (month) => (
+              <div class="actions">
+                {statementFileKindNames.map((kind) => (
+                  <a
+                    href={`/wallet/statements/${month}.${kind}`}
+                    class="button outline secondary small"
+                    aria-label={t.fileOf(kind.toUpperCase(), nameOf(month))}
+                    download
+                  >
+                    {kind.toUpperCase()}
+                  </a>
+                ))}
+              </div>
+            ),
+          },
+          {
+            head: t.proof,
+            cell: (month) => (
+              <a href={`/wallet/statements/${month}.json`} aria-label={t.proofOf(nameOf(month))}>
+                {t.proof}
+              </a>
+            ),
+          },
+        ]}
+      />
+    </Card>
+  );
+}
+
+/** Sends a file of a month (`2026-11.pdf`), or its proof (`2026-11.json`). */
+export async function monthDownload(c: PageContext, deps: WalletDeps) {
+  const { locale } = c.get("visitor");
+  const { account } = c.get("signedIn");
+  const [name = "", extension] = (c.req.param("file") ?? "").split(".");
+  const month = parseMonth(name);
+  const kind = statementFileKindNames.find((one) => one === extension);
+  if (month === undefined || (kind === undefined && extension !== "json")) {
+    return await notFoundPage(c);
+  }
+  try {
+    if (kind === undefined) {
+      return c.json(await statementProof(deps.kv, account.id, month), 200, {
+        "content-disposition": `attachment; filename="statement-proof-${month}.json"`,
+      });
+    }
+    const source = { ...deps, vatRates: deps.topup.vatRates, seller: deps.company };
+    const statement = await requireStatement(source, account.id, month);
+    return await statementFile(source, statement, { kind, locale });
+  } catch (error) {
+    if (!(error instanceof GatewayError)) throw error;
+    const t = walletTexts[locale];
+    return await renderPage(
+      c,
+      { title: t.statement, status: 404 },
+      <Card>
+        <Empty title={error.code === "not_found" ? t.noProofYet : t.noFile}>
+          <p>
+            <a href="/wallet/statement#months">{t.months}</a>
+          </p>
+        </Empty>
+      </Card>,
+    );
+  }
+}
+
 /** Answers with the statement of a period. */
 export async function statementPage(c: PageContext, deps: WalletDeps) {
   const { locale } = c.get("visitor");
   const t = walletTexts[locale];
   const { statement, balanceMicroVnd } = await statementOf(c, deps);
   const { fromDay, toDay } = statement;
+  const months = await listMonths(deps, c.get("signedIn").account.id);
   const isOpen = toDay >= vietnamDay(deps.clock.nowMs());
   const csv = `/wallet/statement.csv?from=${fromDay}&to=${toDay}`;
   return await renderPage(
@@ -52,17 +157,20 @@ export async function statementPage(c: PageContext, deps: WalletDeps) {
         </a>
       ),
     },
-    <Card>
-      <form method="get" class="inline-form">
-        <TextField name="from" label={t.from} type="date" value={fromDay} />
-        <TextField name="to" label={t.to} type="date" value={toDay} />
-        <SubmitButton tone="plain">{t.show}</SubmitButton>
-      </form>
-      {isOpen && statement.closingMicroVnd !== balanceMicroVnd && (
-        <Notice tone="info">{t.moving}</Notice>
-      )}
-      <StatementTable statement={statement} locale={locale} />
-    </Card>,
+    <>
+      <Card>
+        <form method="get" class="inline-form">
+          <TextField name="from" label={t.from} type="date" value={fromDay} />
+          <TextField name="to" label={t.to} type="date" value={toDay} />
+          <SubmitButton tone="plain">{t.show}</SubmitButton>
+        </form>
+        {isOpen && statement.closingMicroVnd !== balanceMicroVnd && (
+          <Notice tone="info">{t.moving}</Notice>
+        )}
+        <StatementTable statement={statement} locale={locale} />
+      </Card>
+      <MonthFiles months={months.slice(0, shownMonths)} locale={locale} />
+    </>,
   );
 }
 

@@ -1,5 +1,5 @@
 /** Texts of the wallet pages. */
-import type { LedgerKind } from "../../../../kv/money/ledger/ledger.ts";
+import { statementTexts } from "../../../usage_api/statements/statement_texts.ts";
 import { englishCount } from "../../text/format.ts";
 import { defineTexts } from "../../text/i18n.ts";
 import type { RedemptionRefusal } from "../../../../kv/money/credits/vouchers.ts";
@@ -97,31 +97,6 @@ export const creditTexts = defineTexts({
   },
 });
 
-type Kinds = Readonly<Record<LedgerKind | "usage", string>>;
-
-const kindsEn: Kinds = {
-  topup: "Top-up",
-  admin: "Correction",
-  demo: "Play money",
-  refund: "Refund",
-  signup_credit: "Sign-up credit",
-  voucher: "Voucher",
-  bonus: "Bonus",
-  credit_expiry: "Expired credit",
-  usage: "Calls",
-};
-const kindsVi: Kinds = {
-  topup: "Nạp tiền",
-  admin: "Điều chỉnh",
-  demo: "Tiền thử",
-  refund: "Hoàn tiền",
-  signup_credit: "Tặng khi đăng ký",
-  voucher: "Mã quà tặng",
-  bonus: "Thưởng nạp tiền",
-  credit_expiry: "Tiền tặng hết hạn",
-  usage: "Lượt gọi",
-};
-
 export const walletTexts = defineTexts({
   en: {
     title: "Wallet",
@@ -184,6 +159,18 @@ export const walletTexts = defineTexts({
     payments: "Transfers received",
     askInvoice: "Request a VAT invoice",
     notArrived: (code: string) => `Not arrived after 30 minutes? Send the code ${code} to`,
+    months: "Whole months, for bookkeeping",
+    monthsText:
+      "Balance before the month, every movement, calls by day, model and key, VAT, and balance at its end. The proof shows that these balances were signed.",
+    checkProof: "Check a proof",
+    month: "Month",
+    files: "Files",
+    proof: "Proof",
+    fileOf: (kind: string, month: string) => `${kind}, ${month}`,
+    proofOf: (month: string) => `Proof, ${month}`,
+    noProofYet: "There is no proof of this month yet: a day is signed in the night after it",
+    noFile:
+      "There is no such file: the month has not begun, or has too many movements for one file",
     statement: "Statement",
     statementLead: "Every movement of your wallet. The lines add up to the balance.",
     allMovements: "Full statement",
@@ -204,7 +191,7 @@ export const walletTexts = defineTexts({
     noMovesText: "Choose another period.",
     moving: "Calls are running right now: the balance and the last lines may differ for a moment.",
     truncated: "There is more in this period than is shown. Choose a shorter one.",
-    kinds: kindsEn,
+    kinds: { ...statementTexts.en.kinds, usage: statementTexts.en.calls },
     warn: "Low-balance email",
     warnText:
       "We email you once when the balance falls below this amount. Leave empty for no email.",
@@ -270,6 +257,17 @@ export const walletTexts = defineTexts({
     payments: "Các khoản đã nhận",
     askInvoice: "Yêu cầu hoá đơn GTGT",
     notArrived: (code) => `Sau 30 phút vẫn chưa thấy tiền? Hãy gửi mã ${code} đến`,
+    months: "Cả tháng, cho kế toán",
+    monthsText:
+      "Số dư đầu tháng, mọi phát sinh, lượt gọi theo ngày, model và khoá API, thuế GTGT và số dư cuối tháng. Bằng chứng cho thấy các số dư này đã được ký.",
+    checkProof: "Kiểm tra bằng chứng",
+    month: "Tháng",
+    files: "Tệp",
+    proof: "Bằng chứng",
+    fileOf: (kind, month) => `${kind}, ${month}`,
+    proofOf: (month) => `Bằng chứng, ${month}`,
+    noProofYet: "Tháng này chưa có bằng chứng: mỗi ngày được ký vào đêm hôm sau",
+    noFile: "Không có tệp này: tháng chưa bắt đầu, hoặc có quá nhiều phát sinh cho một tệp",
     statement: "Sao kê",
     statementLead: "Mọi biến động của ví. Tổng các dòng bằng đúng số dư.",
     allMovements: "Xem toàn bộ",
@@ -290,7 +288,7 @@ export const walletTexts = defineTexts({
     noMovesText: "Hãy chọn kỳ khác.",
     moving: "Đang có lượt gọi chạy: số dư và các dòng cuối có thể lệch nhau trong giây lát.",
     truncated: "Kỳ này có nhiều dòng hơn số đang hiện. Hãy chọn kỳ ngắn hơn.",
-    kinds: kindsVi,
+    kinds: { ...statementTexts.vi.kinds, usage: statementTexts.vi.calls },
     warn: "Thư báo số dư thấp",
     warnText: "Chúng tôi gửi thư một lần khi số dư xuống dưới mức này. Để trống nếu không cần.",
     warnField: "Dưới mức (₫)",

@@ -24,7 +24,7 @@ import {
 } from "../../../dashboard/components/mod.ts";
 import { formatCount, formatMoney } from "../../../dashboard/text/format.ts";
 import type { Locale } from "../../../dashboard/text/i18n.ts";
-import { ledgerReason } from "../../../dashboard/customer/wallet/ledger_reason.ts";
+import { ledgerReason } from "../../../usage_api/statements/ledger_reason.ts";
 import { walletTexts } from "../../../dashboard/customer/wallet/wallet_texts.ts";
 import { accountTexts } from "../base/account_texts.ts";
 import { MoneyFacts, type ShownMoney } from "./moved_money.tsx";

@@ -235,7 +235,15 @@ Deno.test("no answer of the API and no line of the log tells a customer what a c
   });
   const words = ["provider_cost", "providerCost", "margin", "rate_card", "25400", "providers"];
   const texts = asked.map(({ text, answer }) => text + JSON.stringify([...answer.headers]));
-  const app = createUsageApi({ kv, clock, directory, wallet });
+  const app = createUsageApi({
+    baseUrl: "http://localhost",
+    vatRates: [],
+    seller: undefined,
+    kv,
+    clock,
+    directory,
+    wallet,
+  });
   const { receipt } = asked[0]!;
   const query = "?group_by=model";
   for (

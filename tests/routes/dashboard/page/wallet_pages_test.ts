@@ -283,3 +283,16 @@ Deno.test("the pages speak Vietnamese and let no inline style or script in", () 
     }
     assertStringIncludes((await browser.get("/wallet")).text, "Nạp tiền");
   }));
+
+Deno.test("the page of the statement offers the files of each month, and says why there is none", () =>
+  walleted(async ({ world, browser }) => {
+    const month = new Date(world.nowMs).toISOString().slice(0, 7);
+    const page = (await browser.get("/wallet/statement")).text;
+    for (const kind of ["pdf", "xlsx", "csv", "json"]) {
+      assertStringIncludes(page, `href="/wallet/statements/${month}.${kind}"`);
+    }
+    assertEquals((await browser.get(`/wallet/statements/${month}.csv`)).status, 200);
+    for (const file of ["2999-01.pdf", `${month}.json`, `${month}.doc`, "x.pdf"]) {
+      assertEquals((await browser.get(`/wallet/statements/${file}`)).status, 404, file);
+    }
+  }));

@@ -6,7 +6,7 @@ import {
   failureWords,
   refusalWords,
 } from "../../../../routes/dashboard/customer/usage/failure_words.ts";
-import { ledgerReason } from "../../../../routes/dashboard/customer/wallet/ledger_reason.ts";
+import { ledgerReason } from "../../../../routes/usage_api/statements/ledger_reason.ts";
 import { locales } from "../../../../routes/dashboard/text/i18n.ts";
 import { assert, assertEquals } from "../../../support/assert.ts";
 

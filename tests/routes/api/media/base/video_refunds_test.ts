@@ -32,7 +32,15 @@ async function limitedKey(world: MediaWorld, options: Omit<ApiKeyOptions, "name"
   const limits = openKeyLimitBook({ kv, clock, kindOf: () => "video" });
   const gateway = { ...world.gateway, limits };
   const app = createApp(gateway, { stopping: () => false });
-  const usageApi = createUsageApi({ kv, clock, directory, wallet });
+  const usageApi = createUsageApi({
+    baseUrl: "http://localhost",
+    vatRates: [],
+    seller: undefined,
+    kv,
+    clock,
+    directory,
+    wallet,
+  });
   return {
     video: async () =>
       await app.fetch(

@@ -1,10 +1,11 @@
 /** Says why money moved: what the gateway wrote in the reader's language, what a person wrote as it is. */
-import type { LedgerEntry } from "../../../../kv/money/ledger/ledger.ts";
-import { readSystemReason } from "../../../../kv/money/ledger/system_reasons.ts";
-import { formatMoneyShort } from "../../text/format.ts";
-import { defineTexts, type Locale } from "../../text/i18n.ts";
+import { formatMoneyShort } from "../../../core/billing/money/display.ts";
+import type { Locale } from "../../../core/lib/base/locale.ts";
+import type { LedgerEntry } from "../../../kv/money/ledger/ledger.ts";
+import { readSystemReason } from "../../../kv/money/ledger/system_reasons.ts";
+import { inBothLanguages } from "./statement_texts.ts";
 
-const texts = defineTexts({
+const texts = inBothLanguages({
   en: {
     video: {
       failed: (id: string, amount: string) => `Video ${id} failed: ${amount} refunded`,

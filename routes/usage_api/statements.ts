@@ -1,0 +1,137 @@
+/** `GET /v1/statements` and `/v1/statements/{month}`: the months of an account, and the statement of one as a file. */
+import type { Locale } from "../../core/lib/base/locale.ts";
+import { GatewayError } from "../../core/lib/errors/errors.ts";
+import type { AccountId } from "../../core/lib/ids/ids.ts";
+import { fieldsJson } from "../../core/lib/json/fields.ts";
+import type { Clock } from "../../core/lib/time/clock.ts";
+import { vietnamDay } from "../../core/lib/time/vietnam_time.ts";
+import type { DatedVatRate } from "../../core/trade/invoices/vat.ts";
+import type { KeyValueStore } from "../../kv/engine/store/key_value_store.ts";
+import { maxStatementLines } from "../../kv/money/ledger/statement.ts";
+import {
+  monthsOf,
+  type MonthStatement,
+  readMonthStatement,
+} from "../../kv/money/statements/month_statement.ts";
+import { getAccount } from "../../kv/people/accounts/accounts.ts";
+import { counted, wrongParameter } from "../http/query.ts";
+import { type Answer, requireBalanceRight } from "./calls.ts";
+import { parseDay } from "./range.ts";
+import { statementDocument } from "./statements/statement_document.ts";
+import {
+  type StatementFileKind,
+  statementFileKindNames,
+  statementFileKinds,
+} from "./statements/statement_files.ts";
+import { statementFields, statementListFields } from "./statements/statement_json.ts";
+
+/** What statements are made from. */
+export interface StatementDeps {
+  readonly kv: KeyValueStore;
+  readonly clock: Pick<Clock, "nowMs">;
+  /** Public address of the service, without a trailing slash. */
+  readonly baseUrl: string;
+  readonly vatRates: readonly DatedVatRate[];
+  /** Who runs the service. */
+  readonly seller: string | undefined;
+}
+
+/** The values of `format`. */
+export const statementFormats = ["json", ...statementFileKindNames] as const;
+
+/** The values of `language`. */
+export const statementLanguages: readonly Locale[] = ["vi", "en"];
+
+/** Reads a month such as `2026-11`; `undefined` for any other text. */
+export function parseMonth(month: string): string | undefined {
+  const isMonth = /^\d{4}-\d\d$/.test(month) && parseDay(`${month}-01`) !== undefined;
+  return isMonth ? month : undefined;
+}
+
+/** Reads the month of a path. */
+export function requireMonth(text = ""): string {
+  const month = parseMonth(text);
+  if (month === undefined) throw wrongParameter("month", "must be a month such as 2026-11");
+  return month;
+}
+
+/** The months of an account, the newest first. An account that is gone has none. */
+export async function listMonths(
+  { kv, clock }: Pick<StatementDeps, "kv" | "clock">,
+  accountId: AccountId,
+): Promise<string[]> {
+  const account = await getAccount(kv, accountId);
+  return account === undefined ? [] : monthsOf(account.createdAtMs, clock.nowMs());
+}
+
+/**
+ * Reads the statement of a month.
+ *
+ * @throws {GatewayError} if the month has not begun, or has more movements than a statement holds
+ */
+export async function requireStatement(
+  { kv, clock, vatRates }: StatementDeps,
+  accountId: AccountId,
+  month: string,
+): Promise<MonthStatement> {
+  const nowMs = clock.nowMs();
+  if (month > vietnamDay(nowMs).slice(0, 7)) throw wrongParameter("month", "has not begun");
+  const statement = await readMonthStatement(kv, accountId, { month, nowMs, vatRates });
+  if (statement !== undefined) return statement;
+  throw new GatewayError(
+    "invalid_request",
+    `The month has more than ${
+      counted(maxStatementLines)
+    } movements; download it by days from the page of the statement`,
+  );
+}
+
+/** Makes the answer that is a file of a statement. */
+export async function statementFile(
+  { baseUrl, seller }: StatementDeps,
+  statement: MonthStatement,
+  { kind, locale }: { readonly kind: StatementFileKind; readonly locale: Locale },
+): Promise<Response> {
+  const { month, toDay } = statement;
+  const proofAddress = `${baseUrl}/v1/statements/${month}/proof`;
+  const document = statementDocument(statement, { locale, seller, proofAddress });
+  const { type, write } = statementFileKinds[kind];
+  return new Response(await write(document, toDay), {
+    headers: {
+      "content-type": type,
+      "content-disposition": `attachment; filename="statement-${month}-${locale}.${kind}"`,
+    },
+  });
+}
+
+/** Lists the months. */
+export function statementListAnswer(deps: StatementDeps): Answer {
+  return async (_, principal) => {
+    requireBalanceRight(principal);
+    const months = await listMonths(deps, principal.accountId);
+    const current = vietnamDay(deps.clock.nowMs()).slice(0, 7);
+    return fieldsJson(
+      statementListFields,
+      months.map((month) => ({ month, isOpen: month === current })),
+    );
+  };
+}
+
+/** Answers with the statement of a month, in the form that the query asks for. */
+export function statementAnswer(deps: StatementDeps): Answer {
+  return async (c, principal) => {
+    requireBalanceRight(principal);
+    const month = requireMonth(c.req.param("month"));
+    const format = c.req.query("format") ?? "json";
+    const kind = statementFileKindNames.find((name) => name === format);
+    if (kind === undefined && format !== "json") {
+      throw wrongParameter("format", `must be one of ${statementFormats.join(", ")}`);
+    }
+    const language = c.req.query("language") ?? "vi";
+    const locale = statementLanguages.find((one) => one === language);
+    if (locale === undefined) throw wrongParameter("language", "must be vi or en");
+    const statement = await requireStatement(deps, principal.accountId, month);
+    if (kind === undefined) return fieldsJson(statementFields, statement);
+    return await statementFile(deps, statement, { kind, locale });
+  };
+}

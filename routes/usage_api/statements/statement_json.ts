@@ -1,0 +1,138 @@
+/** The fields of a monthly statement in JSON, each with its schema in OpenAPI. Amounts are exact, in VND. */
+import { formatVnd, microVndPerVnd } from "../../../core/billing/money/micro_vnd.ts";
+import type { JsonObject } from "../../../core/lib/json/json.ts";
+import {
+  always,
+  constant,
+  count,
+  dateTime,
+  type DescribedField,
+  listField,
+  maybeText,
+  objectField,
+  text,
+  vnd,
+} from "../../../core/lib/json/schemas.ts";
+import { vietnamIsoTime } from "../../../core/lib/time/vietnam_time.ts";
+import { type Invoice, invoiceStates } from "../../../core/trade/invoices/invoice.ts";
+import { formatVatRate } from "../../../core/trade/invoices/vat.ts";
+import type { LedgerEntry } from "../../../kv/money/ledger/ledger.ts";
+import type {
+  CallSum,
+  KindSum,
+  MonthStatement,
+  TaxedTopup,
+} from "../../../kv/money/statements/month_statement.ts";
+import type { UsageSum } from "../../../kv/money/receipts/day_sums.ts";
+
+const day: JsonObject = { type: "string", format: "date" };
+
+const maybeVnd: JsonObject = { type: ["string", "null"] };
+
+const shown = (amountVnd: bigint | undefined) =>
+  amountVnd === undefined ? null : formatVnd(amountVnd * microVndPerVnd);
+
+const usageFields: readonly DescribedField<UsageSum>[] = [
+  always("calls", count, ({ calls }) => calls),
+  always(
+    "input_tokens",
+    count,
+    (sum) => sum.inputTokens + sum.cacheReadTokens + sum.cacheWriteTokens,
+  ),
+  always("output_tokens", count, ({ outputTokens }) => outputTokens),
+  always("units", count, ({ units }) => units),
+  always("cost_vnd", vnd, ({ costMicroVnd }) => formatVnd(costMicroVnd)),
+];
+
+function callFields(
+  name: string,
+  schema: JsonObject,
+  more: readonly DescribedField<CallSum>[] = [],
+): readonly DescribedField<CallSum>[] {
+  return [
+    always(name, schema, ({ of }: CallSum) => of),
+    ...more,
+    ...usageFields.map(({ name, schema, value }) =>
+      always<CallSum>(name, schema, ({ usage }) => value(usage) ?? null)
+    ),
+  ];
+}
+
+const kindFields: readonly DescribedField<KindSum>[] = [
+  always("kind", text, ({ kind }) => kind),
+  always("count", count, (sum) => sum.count),
+  always("amount_vnd", vnd, ({ microVnd }) => formatVnd(microVnd)),
+];
+
+const movementFields: readonly DescribedField<LedgerEntry>[] = [
+  always("ledger_id", text, ({ ledgerId }) => ledgerId),
+  always("booked_at", dateTime, ({ atMs }) => vietnamIsoTime(atMs)),
+  always("kind", text, ({ kind }) => kind),
+  always("detail", text, ({ reason }) => reason),
+  always("request_id", maybeText, ({ requestId }) => requestId ?? null),
+  always("amount_vnd", vnd, ({ amountMicroVnd }) => formatVnd(amountMicroVnd)),
+];
+
+const topupFields: readonly DescribedField<TaxedTopup>[] = [
+  always("ledger_id", text, ({ entry }) => entry.ledgerId),
+  always("gross_vnd", vnd, ({ entry }) => formatVnd(entry.amountMicroVnd)),
+  // `null` where the operator has no rate for the day.
+  always("vat_rate", maybeText, ({ rate }) => rate === undefined ? null : formatVatRate(rate)),
+  always("net_vnd", maybeVnd, ({ split }) => shown(split?.netVnd)),
+  always("vat_vnd", maybeVnd, ({ split }) => shown(split?.vatVnd)),
+];
+
+const invoiceFields: readonly DescribedField<Invoice>[] = [
+  always("id", text, ({ id }) => id),
+  always("state", { type: "string", enum: [...invoiceStates] }, ({ state }) => state),
+  always("series", maybeText, ({ issued }) => issued?.series ?? null),
+  always("number", maybeText, ({ issued }) => issued?.number ?? null),
+  always("vat_rate", text, ({ rate }) => formatVatRate(rate)),
+  always("gross_vnd", vnd, ({ grossVnd }) => formatVnd(grossVnd * microVndPerVnd)),
+  always("net_vnd", vnd, ({ netVnd }) => formatVnd(netVnd * microVndPerVnd)),
+  always("vat_vnd", vnd, ({ vatVnd }) => formatVnd(vatVnd * microVndPerVnd)),
+];
+
+/** The fields of the statement of a month. */
+export const statementFields: readonly DescribedField<MonthStatement>[] = [
+  constant("object", "statement"),
+  always("month", text, ({ month }) => month),
+  constant("currency", "VND"),
+  constant("time_zone", "+07:00"),
+  always("from", day, ({ fromDay }) => fromDay),
+  always("to", day, ({ toDay }) => toDay),
+  // Whether the month is over.
+  always("complete", { type: "boolean" }, ({ isOpen }) => !isOpen),
+  always("account_id", text, ({ holder }) => holder.accountId),
+  always("opening_vnd", vnd, ({ openingMicroVnd }) => formatVnd(openingMicroVnd)),
+  listField("kinds", "The movements of a kind.", kindFields, ({ kinds }) => kinds),
+  objectField("calls", "All calls; their cost is a debit.", usageFields, ({ calls }) => calls),
+  always("closing_vnd", vnd, ({ closingMicroVnd }) => formatVnd(closingMicroVnd)),
+  listField("movements", "A line of the ledger.", movementFields, ({ movements }) => movements),
+  listField("days", "The calls of a day.", callFields("day", day), ({ byDay }) => byDay),
+  listField("models", "The calls of a model.", callFields("model", text), ({ byModel }) => byModel),
+  listField(
+    "keys",
+    "The calls of a key; its name is null if it has none.",
+    callFields("key_id", text, [always("name", maybeText, ({ name }) => name ?? null)]),
+    ({ byKey }) => byKey,
+  ),
+  listField("topups", "The tax in what was paid in.", topupFields, ({ topups }) => topups),
+  listField("invoices", "An invoice.", invoiceFields, (statement) => statement.invoices),
+];
+
+/** A month in the list. */
+export interface ListedMonth {
+  readonly month: string;
+  readonly isOpen: boolean;
+}
+
+/** The fields of the list of months. */
+export const statementListFields: readonly DescribedField<readonly ListedMonth[]>[] = [
+  constant("object", "list"),
+  listField("data", "A month, the newest first.", [
+    constant("object", "statement"),
+    always("month", text, ({ month }: ListedMonth) => month),
+    always("complete", { type: "boolean" }, ({ isOpen }: ListedMonth) => !isOpen),
+  ], (months) => months),
+];
