@@ -1,4 +1,5 @@
 /** The list of the customer's pages, in the order of the navigation. A page that is not listed here is not served. */
+import { activityPages } from "./customer/activity/activity_pages.tsx";
 import { accountPages } from "./customer/account/account_pages.tsx";
 import { mailsOffPages } from "./customer/account/mail_switches.tsx";
 import { connectPage } from "./customer/connect/connect.tsx";
@@ -44,6 +45,7 @@ export const customerPages: readonly PageDeclaration<DashboardDeps>[] = [
   proofsPages,
   incidentMailPages,
   sitePages,
+  activityPages,
   accountPages,
   organisationPages,
   mailsOffPages,

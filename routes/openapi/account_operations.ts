@@ -5,6 +5,8 @@ import type { Operation, OperationAnswer, Parameter } from "./operation.ts";
 import type { JsonObject } from "../../core/lib/json/json.ts";
 import { ref } from "../../core/lib/json/schemas.ts";
 import { groupingPattern } from "../usage_api/usage_api.ts";
+import { activityActs } from "../../kv/people/audit/account_activity.ts";
+import { activityRows } from "../usage_api/activity.ts";
 import { askedStatus, callListRows } from "../usage_api/calls.ts";
 import { modelListRows } from "../api/models/models.ts";
 import { signedDayRows } from "../usage_api/proofs.ts";
@@ -340,6 +342,45 @@ export function accountOperations(): readonly Operation[] {
       }],
       answers: [jsonAnswer("The call.", "Call")],
       errors: [...keyErrors, "not_found"],
+    },
+    {
+      ...ofAccount,
+      id: "listActivity",
+      path: "/v1/activity",
+      summary: "Activity log",
+      description:
+        "Who did what in the account, when, from where, and what it was before and after, newest first. Kept for two years.",
+      parameters: [{
+        name: "act",
+        in: "query",
+        description: "Only this act.",
+        schema: { type: "string", enum: [...activityActs] },
+      }, {
+        name: "person",
+        in: "query",
+        description: "Only what this person (an address or an account) or key did.",
+        schema: { type: "string" },
+      }, {
+        name: "format",
+        in: "query",
+        description: "`json`: a page; `csv`: all lines that fit, as one file.",
+        schema: { type: "string", enum: ["json", "csv"], default: "json" },
+      }, {
+        name: "limit",
+        in: "query",
+        description: "Rows of a page.",
+        schema: rowLimitSchema(activityRows),
+      }, {
+        name: "before",
+        in: "query",
+        description: "`last_id` of the page before.",
+        schema: { type: "string" },
+      }],
+      answers: [{
+        description: "The lines.",
+        content: { "application/json": ref("ActivityList"), "text/csv": { type: "string" } },
+      }],
+      errors: [...keyErrors, "invalid_request"],
     },
     {
       ...ofAccount,

@@ -4,6 +4,7 @@ import { objectSchema, ref } from "../../core/lib/json/schemas.ts";
 import { geminiModelFields, geminiModelListFields } from "../api/gemini/endpoints.ts";
 import { modelFields, modelListFields } from "../api/models/models.ts";
 import { statusFields } from "../api/status.ts";
+import { activityFields, activityListFields } from "../usage_api/activity.ts";
 import { callListFields, refusedFields } from "../usage_api/calls.ts";
 import {
   keySetFields,
@@ -33,6 +34,8 @@ export const accountSchemas: JsonObject = {
   ),
   Call: { anyOf: [ref("Receipt"), ref("RefusedCall")] },
   CallList: objectSchema("A page of calls.", callListFields),
+  Activity: objectSchema("What somebody did in the account.", activityFields),
+  ActivityList: objectSchema("A page of the activity log.", activityListFields),
   Balance: objectSchema("The wallet.", balanceFields),
   StatementList: objectSchema("The months of an account.", statementListFields),
   Statement: objectSchema("What happened to the balance in a month.", statementFields),

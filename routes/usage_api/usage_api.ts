@@ -33,6 +33,7 @@ import type { KeyDirectory } from "../../kv/people/api_keys/key_directory.ts";
 import { readRefundsOf } from "../../kv/money/ledger/refunds.ts";
 import type { WalletEngine } from "../../kv/money/wallet/mod.ts";
 import { readTagUsage, readUsage, type Usage, type UsageRow } from "../../kv/money/ledger/usage.ts";
+import { activityAnswer } from "./activity.ts";
 import { totalUsage, usageBy } from "./summary.ts";
 import {
   type Answer,
@@ -290,6 +291,7 @@ export function createUsageApi(deps: UsageApiDeps): Hono<Env> {
     ["/v1/statements/:month/proof", statementProofAnswer(deps.kv)],
     ["/v1/calls", callListAnswer(deps)],
     ["/v1/calls/:id", callAnswer(deps)],
+    ["/v1/activity", activityAnswer(deps.kv)],
     ["/v1/balance", balanceAnswer(deps)],
   ];
   const app = new Hono<Env>();

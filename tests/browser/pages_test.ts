@@ -67,6 +67,7 @@ function accountPages(seeded: SeededDashboard): Record<string, string> {
     "models-signed-in": "/models",
     playground: "/playground",
     "connect-signed-in": "/connect",
+    activity: "/activity",
     account: "/account",
     organisation: "/organisation",
     organisations: "/organisations",

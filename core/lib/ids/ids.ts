@@ -27,6 +27,8 @@ export type VideoId = Branded<"VideoId">;
 export type InvoiceId = Branded<"InvoiceId">;
 /** One line of the operators' audit log. `aud_…`, ascending in time. */
 export type AuditId = Branded<"AuditId">;
+/** One line of the activity log of an account. `act_…`, ascending in time. */
+export type ActivityId = Branded<"ActivityId">;
 /** One action that waits for a second operator. `apr_…`, ascending in time. */
 export type ApprovalId = Branded<"ApprovalId">;
 
@@ -50,6 +52,7 @@ const prefixes = {
   video: "video_",
   invoice: "inv_",
   audit: "aud_",
+  activity: "act_",
   approval: "apr_",
   announcement: "ann_",
   campaign: "cmp_",
@@ -68,6 +71,7 @@ interface IdTypes {
   video: VideoId;
   invoice: InvoiceId;
   audit: AuditId;
+  activity: ActivityId;
   approval: ApprovalId;
   announcement: AnnouncementId;
   campaign: CampaignId;

@@ -1,6 +1,7 @@
 /** Builds keys of authentication: sessions, single-use secrets, attempt counters, API keys. */
 import type {
   AccountId,
+  ActivityId,
   AnnouncementId,
   ApiKeyId,
   ApprovalId,
@@ -78,6 +79,15 @@ export function limitMailKey(keyId: ApiKeyId, limitName: string): StoreKey {
 /** Key of the notes of operators about an account. */
 export function accountNotesKey(accountId: AccountId): StoreKey {
   return ["account_notes", accountId];
+}
+
+/** The activity log of an account. */
+export function activityPrefix(accountId: AccountId): StoreKey {
+  return ["activity", accountId];
+}
+
+export function activityKey(accountId: AccountId, id: ActivityId): StoreKey {
+  return ["activity", accountId, id];
 }
 
 export function accountPasswordKey(accountId: AccountId): StoreKey {

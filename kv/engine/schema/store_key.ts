@@ -14,6 +14,7 @@ export const rowKinds = [
   "account_password",
   "account_session",
   "active_api_keys",
+  "activity",
   "announcement",
   "api_key",
   "api_key_by_hash",

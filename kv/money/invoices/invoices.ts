@@ -46,7 +46,8 @@ import type { AtomicWrite, KeyValueStore } from "../../engine/store/key_value_st
 import { takeFitting } from "../../engine/store/bounded_search.ts";
 import { commitFresh } from "../../engine/store/cas.ts";
 import { defined } from "../../../core/lib/base/defined.ts";
-import type { Account } from "../../people/accounts/accounts.ts";
+import type { Account, Done } from "../../people/accounts/accounts.ts";
+import { addActivity, type Doer } from "../../people/audit/account_activity.ts";
 
 // Stores the usual buyer of the invoices of an account, which fills the form of a request.
 
@@ -63,11 +64,19 @@ export async function setInvoiceSettings(
   kv: KeyValueStore,
   accountId: AccountId,
   settings: InvoiceSettings,
+  done?: Done,
 ): Promise<boolean> {
-  const account = await kv.get<Account>(accountKey(accountId));
+  const [account, former] = await kv.getMany<[Account, InvoiceSettings]>([
+    accountKey(accountId),
+    invoiceSettingsKey(accountId),
+  ]);
   if (account.value === null || account.value.deletedAtMs !== undefined) return false;
   // Without the check, the data of a person deleted in between would stay.
-  const operation = kv.atomic().check(account).set(invoiceSettingsKey(accountId), settings);
+  const operation = kv.atomic().check(account).set(former.key, settings);
+  if (done !== undefined) {
+    const [before, after] = [former.value ?? {}, settings];
+    addActivity(operation, { accountId, act: "invoice_details_changed", ...done, before, after });
+  }
   return (await operation.commit()).ok;
 }
 
@@ -105,6 +114,8 @@ export interface NewInvoice {
   readonly rate: VatRate;
   readonly itemName: string;
   readonly nowMs: number;
+  /** Who asks, for the activity log. */
+  readonly doneBy?: Doer;
 }
 
 /** The result of a request for an invoice. */
@@ -162,6 +173,16 @@ export async function requestInvoice(
     .set(invoiceKey(id), invoice)
     .set(accountInvoiceKey(input.accountId, id), null)
     .set(invoiceProfileKey(input.accountId), input.buyer);
+  if (input.doneBy !== undefined) {
+    addActivity(operation, {
+      accountId: input.accountId,
+      act: "invoice_requested",
+      by: input.doneBy,
+      atMs: input.nowMs,
+      subject: id,
+      after: { orders: codes, grossVnd: invoice.grossVnd },
+    });
+  }
   return await commitFresh(kv, operation, invoiceKey(id))
     ? { ok: true, invoice }
     : { ok: false, why: "busy" };

@@ -22,6 +22,7 @@ import {
   topupPaymentsPrefix,
 } from "../../engine/schema/keys.ts";
 import type { AtomicWrite, KeyValueStore } from "../../engine/store/key_value_store.ts";
+import { addActivity, type Doer } from "../../people/audit/account_activity.ts";
 import { hourMs } from "../../../core/lib/time/durations.ts";
 
 /**
@@ -92,6 +93,8 @@ export interface NewTopupOrder {
   readonly randomBytes: (into: Uint8Array<ArrayBuffer>) => void;
   /** Id of the submitted form; a form sent twice with one sum creates one order. */
   readonly formId?: string | undefined;
+  /** Who orders, for the activity log. */
+  readonly doneBy?: Doer;
 }
 
 /** The result of creating an order. */
@@ -136,6 +139,11 @@ export async function createTopupOrder(
       .set(openTopupKey(nowMs, code), code);
     if (claim !== undefined) {
       operation.check(claim).set(claim.key, code, { expireIn: topupOrderMs });
+    }
+    if (input.doneBy !== undefined) {
+      const after = { askedMicroVnd: amountMicroVnd };
+      const line = { accountId, act: "topup_order_made", atMs: nowMs, subject: code } as const;
+      addActivity(operation, { ...line, by: input.doneBy, after });
     }
     if ((await operation.commit()).ok || await isMade(kv, order)) return { ok: true, order };
   }
@@ -249,7 +257,12 @@ export async function listTopupPayments(
  */
 export async function cancelTopupOrder(
   kv: KeyValueStore,
-  input: { readonly code: OrderCode; readonly accountId: AccountId; readonly nowMs: number },
+  input: {
+    readonly code: OrderCode;
+    readonly accountId: AccountId;
+    readonly nowMs: number;
+    readonly doneBy?: Doer;
+  },
 ): Promise<TopupOrder | undefined> {
   const outcome = await compareAndSet<TopupOrder | undefined>(async () => {
     const entry = await getTopupOrder(kv, input.code);
@@ -261,10 +274,14 @@ export async function cancelTopupOrder(
       state: "cancelled",
       cancelledAtMs: input.nowMs,
     };
-    const result = await kv.atomic().check(entry)
+    const operation = kv.atomic().check(entry)
       .set(entry.key, cancelled)
-      .delete(openTopupKey(order.createdAtMs, order.code))
-      .commit();
+      .delete(openTopupKey(order.createdAtMs, order.code));
+    if (input.doneBy !== undefined) {
+      const { accountId, code, nowMs: atMs, doneBy: by } = input;
+      addActivity(operation, { accountId, act: "topup_order_cancelled", by, atMs, subject: code });
+    }
+    const result = await operation.commit();
     return result.ok ? { done: cancelled } : "again";
   }, { attempts: topupWriteAttempts });
   if (outcome !== "conflict") return outcome.done;

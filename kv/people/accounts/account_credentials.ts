@@ -5,7 +5,8 @@
 import { normaliseEmail } from "../../../core/people/accounts/email_address.ts";
 import { invariant } from "../../../core/lib/base/assert.ts";
 import type { AccountId } from "../../../core/lib/ids/ids.ts";
-import { type Account, type Identity, writeAccount } from "./accounts.ts";
+import { addActivity } from "../audit/account_activity.ts";
+import { type Account, type Done, type Identity, writeAccount } from "./accounts.ts";
 import {
   accountByEmailKey,
   accountByIdentityKey,
@@ -48,6 +49,7 @@ export async function changeEmail(
   kv: KeyValueStore,
   accountId: AccountId,
   change: { readonly from: string | undefined; readonly to: string },
+  done?: Done,
 ): Promise<"changed" | "taken" | "changed_meanwhile"> {
   invariant(normaliseEmail(change.to) === change.to, "An e-mail address is stored normalised");
   return await writeAccount<"changed" | "taken" | "changed_meanwhile">(async () => {
@@ -64,6 +66,10 @@ export async function changeEmail(
       .set(entry.key, { ...account, email: change.to })
       .set(index.key, accountId);
     if (change.from !== undefined) atomic.delete(accountByEmailKey(change.from));
+    if (done !== undefined) {
+      const [before, after] = [{ email: change.from }, { email: change.to }];
+      addActivity(atomic, { accountId, act: "email_changed", ...done, before, after });
+    }
     return (await atomic.commit()).ok ? { done: "changed" } : "again";
   });
 }
@@ -83,12 +89,14 @@ export async function setPasswordHash(
   kv: KeyValueStore,
   accountId: AccountId,
   passwordHash: string,
+  done?: Done,
 ): Promise<boolean> {
   return await writeAccount(async () => {
     const entry = await kv.get<Account>(accountKey(accountId));
     if (entry.value === null || entry.value.deletedAtMs !== undefined) return { done: false };
-    const result = await kv.atomic().check(entry)
-      .set(accountPasswordKey(accountId), passwordHash).commit();
+    const atomic = kv.atomic().check(entry).set(accountPasswordKey(accountId), passwordHash);
+    if (done !== undefined) addActivity(atomic, { accountId, act: "password_changed", ...done });
+    const result = await atomic.commit();
     return result.ok ? { done: true } : "again";
   });
 }

@@ -40,6 +40,12 @@ import { type CasStep, commitFresh, compareAndSet } from "../../engine/store/cas
 import { defined } from "../../../core/lib/base/defined.ts";
 import { bumpKeysEpoch } from "../../engine/control/control.ts";
 import { type Actor, addAuditLine } from "../audit/operator_audit.ts";
+import {
+  type ActivityAct,
+  addActivity,
+  type Doer,
+  operatorDoer,
+} from "../audit/account_activity.ts";
 
 // Repeats changes of accounts: check-and-set with pauses, and one error if it keeps failing.
 
@@ -274,8 +280,16 @@ export type AccountChange = {
   ]?: Account[Field] | undefined;
 };
 
+/** Who does something to an account, for its activity log. */
+export interface Done {
+  readonly by: Doer;
+  readonly atMs: number;
+}
+
 /**
  * Changes fields of an account and returns the changed account; `undefined` if it does not exist.
+ *
+ * @param done who changes which setting; absent: the gateway itself, or what is not worth a line
  *
  * @throws {GatewayError} `overloaded` if others kept changing it at the same time
  */
@@ -283,6 +297,7 @@ export async function updateAccount(
   kv: KeyValueStore,
   accountId: AccountId,
   change: AccountChange,
+  done?: Done & { readonly act: ActivityAct },
 ): Promise<Account | undefined> {
   return await writeAccount<Account | undefined>(async () => {
     const entry = await kv.get<Account>(accountKey(accountId));
@@ -290,6 +305,13 @@ export async function updateAccount(
     const merged = { ...entry.value, ...change };
     const account = withoutUndefined(merged);
     const operation = kv.atomic().check(entry).set(entry.key, account);
+    if (done !== undefined) {
+      const names = Object.keys(change);
+      const fieldsOf = (from: Account) =>
+        Object.fromEntries(Object.entries(from).filter(([name]) => names.includes(name)));
+      const [before, after] = [fieldsOf(entry.value), fieldsOf(account)];
+      addActivity(operation, { accountId, ...done, before, after });
+    }
     if ("lowBalanceMicroVnd" in change) {
       if (account.lowBalanceMicroVnd === undefined) operation.delete(lowBalanceWatchKey(accountId));
       else operation.set(lowBalanceWatchKey(accountId), account.lowBalanceMicroVnd);
@@ -353,6 +375,13 @@ export async function setBlocked(
       subject: accountId,
       detail: change.reason,
       atMs: act.nowMs,
+    });
+    addActivity(operation, {
+      accountId,
+      act: change.blocked ? "account_blocked" : "account_unblocked",
+      by: operatorDoer(act.operator),
+      atMs: act.nowMs,
+      after: { reason: change.reason },
     });
     return (await operation.commit()).ok ? { done: account } : "again";
   });

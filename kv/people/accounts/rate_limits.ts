@@ -10,6 +10,7 @@ import type { AccountId } from "../../../core/lib/ids/ids.ts";
 import type { AccountRateLimits } from "../../../core/limits/rate_limits.ts";
 import { bumpKeysEpoch } from "../../engine/control/control.ts";
 import { type Actor, addAuditLine } from "../audit/operator_audit.ts";
+import { addActivity, operatorDoer } from "../audit/account_activity.ts";
 import { type Account, writeAccount } from "./accounts.ts";
 
 // Sets the rate limits of single accounts; they hold on all instances within two seconds.
@@ -30,7 +31,7 @@ export async function setRateLimits(
   return await writeAccount<Account | undefined>(async () => {
     const entry = await kv.get<Account>(accountKey(accountId));
     if (entry.value === null || entry.value.deletedAtMs !== undefined) return { done: undefined };
-    const { rateLimits: _, ...rest } = entry.value;
+    const { rateLimits: former, ...rest } = entry.value;
     const account: Account = limits === undefined ? rest : { ...rest, rateLimits: limits };
     const operation = bumpKeysEpoch(kv.atomic()).check(entry).set(entry.key, account);
     addAuditLine(operation, act.operator, {
@@ -38,6 +39,14 @@ export async function setRateLimits(
       subject: accountId,
       detail: act.reason,
       atMs: act.nowMs,
+    });
+    addActivity(operation, {
+      accountId,
+      act: "rate_limits_changed",
+      by: operatorDoer(act.operator),
+      atMs: act.nowMs,
+      before: former ?? {},
+      after: limits ?? {},
     });
     return (await operation.commit()).ok ? { done: account } : "again";
   });

@@ -1,5 +1,6 @@
 /** Stores sessions of signed-in browsers. The cookie has the token, the store only its hash. */
 import { type Actor, addAuditLine } from "../audit/operator_audit.ts";
+import { addActivity, operatorDoer } from "../audit/account_activity.ts";
 import type { AccountId } from "../../../core/lib/ids/ids.ts";
 import {
   isSessionAlive,
@@ -184,10 +185,20 @@ export async function openSession(
     address: input.address,
   };
   const expireIn = sessionAbsoluteMs;
-  await kv.atomic()
+  const { accountId, nowMs, method, address, device } = input;
+  const { value: account } = await kv.get<Account>(accountKey(accountId));
+  const operation = kv.atomic()
     .set(sessionKey(tokenHash), session, { expireIn })
-    .set(accountSessionKey(input.accountId, session.id), tokenHash, { expireIn })
-    .commit();
+    .set(accountSessionKey(accountId, session.id), tokenHash, { expireIn });
+  const email = account?.email;
+  addActivity(operation, {
+    accountId,
+    act: "signed_in",
+    by: { kind: "person", accountId, address, browser: device, ...defined({ email }) },
+    atMs: nowMs,
+    after: { method },
+  });
+  await operation.commit();
   const all = await listSessions(kv, input.accountId, input.nowMs);
   for (const old of all.slice(sessionsPerAccount)) {
     await closeSessionById(kv, input.accountId, old.id);
@@ -332,6 +343,8 @@ export async function signOutEverywhere(
     detail: reason,
     atMs: nowMs,
   });
+  const by = operatorDoer(operator);
+  addActivity(operation, { accountId, act: "account_signed_out", by, atMs: nowMs });
   await operation.commit();
   return rows.length;
 }

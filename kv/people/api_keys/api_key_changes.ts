@@ -33,6 +33,7 @@ import type { AtomicWrite, KeyValueStore } from "../../engine/store/key_value_st
 import { defined } from "../../../core/lib/base/defined.ts";
 import type { Account } from "../accounts/accounts.ts";
 import { type Actor, addAuditLine } from "../audit/operator_audit.ts";
+import { addActivity, type Doer, operatorDoer } from "../audit/account_activity.ts";
 
 /** Most active API keys of an organisation of one; larger ones have so many for each member, unless it is configured. */
 export const activeKeysPerMember = 10;
@@ -107,15 +108,36 @@ async function claimForm(
   return undefined;
 }
 
-/** Adds the audit line of an operator who acts for the owner of the account. */
-function addKeyLine(
+/** Returns the settings of a key, without anything of its secret. */
+function settingsOf(record: ApiKeyRecord): ApiKeyOptions {
+  const { id: _id, accountId: _account, createdAtMs: _made, masked: _masked, ...rest } = record;
+  const { hash: _hash, sealed: _sealed, previous: _previous, revokedAtMs: _revoked, ...options } =
+    rest;
+  return options;
+}
+
+/** Who makes or revokes a key: an operator for its owner, or somebody of the account. */
+interface KeyActor {
+  readonly by: Actor | undefined;
+  readonly doneBy: Doer | undefined;
+  readonly nowMs: number;
+}
+
+/** Adds the lines of the logs: that of operators, if one acts for the owner, and that of the account. */
+function addKeyLines(
   operation: AtomicWrite,
   act: "api_key_made" | "api_key_revoked",
-  { id, accountId }: Pick<ApiKeyRecord, "id" | "accountId">,
-  { by, nowMs }: { readonly by: Actor | undefined; readonly nowMs: number },
+  record: ApiKeyRecord,
+  { by, doneBy, nowMs }: KeyActor,
 ): void {
-  if (by === undefined) return;
-  addAuditLine(operation, by, { act, subject: accountId, detail: id, atMs: nowMs });
+  const { id, accountId } = record;
+  if (by !== undefined) {
+    addAuditLine(operation, by, { act, subject: accountId, detail: id, atMs: nowMs });
+  }
+  const doer = by === undefined ? doneBy : operatorDoer(by);
+  if (doer === undefined) return;
+  const settings = { [act === "api_key_made" ? "after" : "before"]: settingsOf(record) };
+  addActivity(operation, { accountId, act, by: doer, atMs: nowMs, subject: id, ...settings });
 }
 
 /** Queues the mail about a change of a key, if it has a reader. */
@@ -136,6 +158,7 @@ function addKeyMail(
  * @param options.by the operator who makes it for somebody, with an audit line; absent: its owner does
  * @param options.memberId the member who makes it
  * @param options.keysPerMember active keys for each member of an organisation of several; absent: ten
+ * @param options.doneBy who of the account makes it, for its activity log; absent: nobody, as with the first key
  * @param options.notify the reader of a mail about it; absent: no mail is sent
  */
 export async function createApiKey(
@@ -146,12 +169,14 @@ export async function createApiKey(
     readonly nowMs: number;
     readonly formId?: string;
     readonly by?: Actor;
+    readonly doneBy?: Doer | undefined;
     readonly memberId?: AccountId;
     readonly keysPerMember?: number | undefined;
     readonly notify?: MailReader | undefined;
   },
 ): Promise<CreateApiKeyResult> {
-  const { nowMs, formId, by, keysPerMember = activeKeysPerMember, notify, ...rest } = options;
+  const { nowMs, formId, by, doneBy, keysPerMember = activeKeysPerMember, notify, ...rest } =
+    options;
   const secret = newApiKey();
   const id = newId("apiKey", nowMs);
   const record: ApiKeyRecord = {
@@ -182,7 +207,7 @@ export async function createApiKey(
       .set(activeApiKeysKey(accountId), [...active, id])
       .set(apiKeyKey(accountId, id), record)
       .set(apiKeyByHashKey(record.hash), { accountId, keyId: id } satisfies HashIndex);
-    addKeyLine(operation, "api_key_made", record, { by, nowMs });
+    addKeyLines(operation, "api_key_made", record, { by, doneBy, nowMs });
     addKeyMail(operation, "made", record, { notify, nowMs });
     return await commitFresh(kv, operation, apiKeyKey(accountId, id))
       ? { done: { ok: true, record, secret } }
@@ -252,14 +277,15 @@ export async function revokeApiKey(
   accountId: AccountId,
   keyId: ApiKeyId,
   nowMs: number,
-  { by, notify }: {
+  { by, doneBy, notify }: {
     readonly by?: Actor | undefined;
+    readonly doneBy?: Doer | undefined;
     readonly notify?: MailReader | undefined;
   } = {},
 ): Promise<ApiKeyRecord | undefined> {
   return await changeApiKey(kv, accountId, keyId, (record, operation) => {
     if (record.revokedAtMs !== undefined) return undefined;
-    addKeyLine(operation, "api_key_revoked", record, { by, nowMs });
+    addKeyLines(operation, "api_key_revoked", record, { by, doneBy, nowMs });
     addKeyMail(operation, "revoked", record, { notify, nowMs });
     return { ...record, revokedAtMs: nowMs };
   });
@@ -271,9 +297,21 @@ export async function updateApiKey(
   accountId: AccountId,
   keyId: ApiKeyId,
   options: ApiKeyOptions,
+  done?: { readonly doneBy: Doer; readonly nowMs: number },
 ): Promise<ApiKeyRecord | undefined> {
-  return await changeApiKey(kv, accountId, keyId, (record) => {
+  return await changeApiKey(kv, accountId, keyId, (record, operation) => {
     const { id, memberId, createdAtMs, masked, hash, sealed, previous, revokedAtMs } = record;
+    if (done !== undefined) {
+      addActivity(operation, {
+        accountId,
+        act: "api_key_changed",
+        by: done.doneBy,
+        atMs: done.nowMs,
+        subject: id,
+        before: settingsOf(record),
+        after: options,
+      });
+    }
     return {
       id,
       accountId,
@@ -302,11 +340,12 @@ export async function rotateApiKey(
     readonly nowMs: number;
     readonly graceMs: number;
     readonly formId?: string;
+    readonly doneBy?: Doer | undefined;
     /** The reader of a mail about it; absent: no mail is sent. */
     readonly notify?: MailReader | undefined;
   },
 ): Promise<NewSecret | SentBefore | undefined> {
-  const { nowMs, graceMs, formId, notify } = options;
+  const { nowMs, graceMs, formId, doneBy, notify } = options;
   invariant(Number.isFinite(graceMs) && graceMs >= 0, "a grace period is finite");
   const secret = newApiKey();
   const hash = await hashApiKey(secret);
@@ -321,6 +360,11 @@ export async function rotateApiKey(
     if (record.previous !== undefined) operation.delete(apiKeyByHashKey(record.previous.hash));
     operation.set(apiKeyByHashKey(hash), { accountId, keyId } satisfies HashIndex);
     const masked = maskApiKey(secret);
+    if (doneBy !== undefined) {
+      const line = { accountId, act: "api_key_rotated", atMs: nowMs, subject: keyId } as const;
+      const before = { masked: record.masked };
+      addActivity(operation, { ...line, by: doneBy, before, after: { masked } });
+    }
     addKeyMail(operation, "rotated", { ...record, masked }, { notify, nowMs });
     return {
       ...record,

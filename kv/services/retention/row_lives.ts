@@ -6,6 +6,7 @@ import { hourMs, minuteMs } from "../../../core/lib/time/durations.ts";
 import type { RowKind } from "../../engine/schema/keys.ts";
 import { hourSumsKeptMs } from "../../money/receipts/hour_sums.ts";
 import { topupOrderMs } from "../../money/payments/topups.ts";
+import { activityKeptMs } from "../../people/audit/account_activity.ts";
 import { knownPlaceMs } from "../../people/accounts/sessions.ts";
 import { managementAnswerMs } from "../../people/management_keys/answers.ts";
 import { secondFactorMs } from "../../people/accounts/second_factor.ts";
@@ -60,6 +61,7 @@ export const rowLives: Readonly<Record<RowKind, RowLife>> = {
   account_password: account,
   account_session: expires(sessionAbsoluteMs),
   active_api_keys: account,
+  activity: expires(activityKeptMs),
   announcement: never("few, written by operators"),
   api_key: callers,
   api_key_by_hash: callers,

@@ -43,6 +43,7 @@ const decisions: Readonly<Record<RowKind, Exported | StayingReason>> = {
   account_password: "secret",
   account_session: "secret",
   active_api_keys: "repeated",
+  activity: whole,
   announcement: whole,
   api_key: ({ key, value }) => [{ key, value: without(value, ["hash", "sealed", "previous"]) }],
   api_key_by_hash: "secret",

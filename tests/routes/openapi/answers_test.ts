@@ -175,6 +175,7 @@ Deno.test("usage, receipts, calls and the balance are as the document says", asy
   }
   problems.push(...(await w.ask("getCall", { path: "/v1/calls/none" })).problems);
   problems.push(...(await w.ask("getBalance")).problems);
+  problems.push(...(await w.ask("listActivity")).problems);
   const months = await w.ask("listStatements");
   const [month] = rowsOf(months.answer);
   assert(month !== undefined);

@@ -11,6 +11,7 @@ import { type Context, Hono } from "hono";
 import { GatewayError } from "../../../../core/lib/errors/errors.ts";
 import { readSettingsForm } from "../../../../core/trade/invoices/invoice.ts";
 import { getPasswordHash } from "../../../../kv/people/accounts/account_credentials.ts";
+import { forgetActivity } from "../../../../kv/people/audit/account_activity.ts";
 import { forgetPerson } from "../../../../kv/people/accounts/accounts.ts";
 import { revokeApiKey } from "../../../../kv/people/api_keys/api_key_changes.ts";
 import { listApiKeys } from "../../../../kv/people/api_keys/api_keys.ts";
@@ -25,6 +26,7 @@ import { createCookies } from "../../visitor/cookies.ts";
 import type { DashboardDeps } from "../../page/deps.ts";
 import { notFoundPage } from "../../frame/error_pages.tsx";
 import { readForm } from "../../page/form_data.ts";
+import { doneNow } from "../../visitor/doer.ts";
 import { requireAccount } from "../../visitor/identify.ts";
 import { postedBuyer } from "../invoices/invoices_form.tsx";
 import { renderPage } from "../../frame/layout.tsx";
@@ -63,7 +65,9 @@ async function saveInvoiceDetails(c: Context<DashboardEnv>, deps: DashboardDeps)
   const read = readSettingsForm(form);
   if (!read.ok) return await accountPage(c, deps, { invoice: { form, problems: read.problems } });
   const { account } = c.get("signedIn");
-  if (!await setInvoiceSettings(deps.kv, account.id, read.settings)) {
+  if (
+    !await setInvoiceSettings(deps.kv, account.id, read.settings, doneNow(c, deps.clock.nowMs()))
+  ) {
     throw new GatewayError("overloaded", "The account has just changed");
   }
   return c.redirect("/account?done=invoice", 303);
@@ -107,6 +111,7 @@ async function deleteAccount(c: Context<DashboardEnv>, deps: DashboardDeps) {
   }
   await closeSessionsOf(deps.kv, account.id);
   await forgetPlaces(deps.kv, account.id);
+  await forgetActivity(deps.kv, account.id);
   await deps.control.refresh();
   createCookies(deps.baseUrl).remove(c, "session");
   return c.redirect("/goodbye", 303);

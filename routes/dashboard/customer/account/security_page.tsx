@@ -37,7 +37,7 @@ import {
   RecoveryCodeField,
   useShownCode,
 } from "../sign_in/second_factor.tsx";
-import { clientAddress } from "../sign_in/start_session.ts";
+import { clientAddress } from "../../visitor/doer.ts";
 import { signInTexts } from "../sign_in/texts.ts";
 import { renderQr } from "../wallet/wallet_order.tsx";
 import { confirmAddress, requireFresh, securityPath } from "./confirm.tsx";

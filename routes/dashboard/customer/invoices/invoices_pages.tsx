@@ -53,7 +53,7 @@ import type { PageDeclaration } from "../../page/page.ts";
 import { readMailToken } from "../../../../kv/people/accounts/tokens.ts";
 import { countTryByAddress, rateRules } from "../../../auth/sign_in_budgets.ts";
 import { TokenField } from "../sign_in/mail_request.tsx";
-import { clientAddress } from "../sign_in/start_session.ts";
+import { clientAddress, personDoer } from "../../visitor/doer.ts";
 import { signInTexts } from "../sign_in/texts.ts";
 
 // `/invoices/shared`: the page behind the link of an invoice mail. The buyer's accountant has no account, so the mailed
@@ -274,6 +274,7 @@ async function sendRequest(c: PageContext, deps: InvoiceDeps) {
     rate,
     itemName: deps.topup.invoiceItemName,
     nowMs,
+    doneBy: personDoer(c),
   });
   if (made.ok) return c.redirect(`/invoices/${made.invoice.id}`, 303);
   const refused = invoiceTexts[c.get("visitor").locale].refused[made.why];

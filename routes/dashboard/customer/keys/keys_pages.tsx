@@ -42,6 +42,7 @@ import { RecipeList } from "../connect/connect.tsx";
 import type { DashboardDeps } from "../../page/deps.ts";
 import { notAllowedPage, notFoundPage } from "../../frame/error_pages.tsx";
 import { readForm } from "../../page/form_data.ts";
+import { personDoer } from "../../visitor/doer.ts";
 import { requireAccount } from "../../visitor/identify.ts";
 import { renderPage } from "../../frame/layout.tsx";
 import type { DashboardEnv } from "../../page/visitor.ts";
@@ -175,6 +176,7 @@ async function createKey(c: Context<DashboardEnv>, deps: DashboardDeps): Promise
     formId,
     memberId: person.id,
     keysPerMember: deps.keysPerMember,
+    doneBy: personDoer(c),
     notify: mailReaderOf(account, "key_changed"),
   });
   deps.hintMail();
@@ -234,7 +236,10 @@ const changeKey: KeyAction = async (c, deps, record) => {
     teams: await listTeams(deps.kv, record.accountId),
   });
   if (!form.ok) return await keyDetailPage(c, deps, record, { form });
-  const changed = await updateApiKey(deps.kv, record.accountId, record.id, form.options);
+  const changed = await updateApiKey(deps.kv, record.accountId, record.id, form.options, {
+    doneBy: personDoer(c),
+    nowMs,
+  });
   await deps.control.refresh();
   return await keyDetailPage(c, deps, changed ?? record, { saved: true });
 };
@@ -251,6 +256,7 @@ const rotateKey: KeyAction = async (c, deps, record) => {
     nowMs: deps.clock.nowMs(),
     graceMs: Number(hours) * hourMs,
     formId,
+    doneBy: personDoer(c),
     notify: mailReaderOf(c.get("signedIn").account, "key_changed"),
   });
   deps.hintMail();
@@ -263,6 +269,7 @@ const rotateKey: KeyAction = async (c, deps, record) => {
 
 const revokeKey: KeyAction = async (c, deps, record) => {
   await revokeApiKey(deps.kv, record.accountId, record.id, deps.clock.nowMs(), {
+    doneBy: personDoer(c),
     notify: mailReaderOf(c.get("signedIn").account, "key_changed"),
   });
   deps.hintMail();

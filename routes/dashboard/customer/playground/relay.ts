@@ -7,7 +7,7 @@ import { parseId } from "../../../../core/lib/ids/ids.ts";
 import { getApiKey, revealApiKey } from "../../../../kv/people/api_keys/api_keys.ts";
 import { answerHeaders } from "../../../http/own_headers.ts";
 import type { DashboardDeps } from "../../page/deps.ts";
-import { clientAddress } from "../sign_in/start_session.ts";
+import { clientAddress } from "../../visitor/doer.ts";
 import type { DashboardEnv } from "../../page/visitor.ts";
 
 /** The endpoints of the playground; everything else of the API takes a key of one's own. */

@@ -12,7 +12,8 @@ import type { SignInDeps } from "../../page/sign_in_deps.ts";
 import { deadEndPage, formPage, NextField } from "./form_parts.tsx";
 import { mailRequestPage, type RequestedMail, requestMail, TokenField } from "./mail_request.tsx";
 import { findOpenable } from "./sign_up.tsx";
-import { clientAddress, passFirstFactor } from "./start_session.ts";
+import { passFirstFactor } from "./start_session.ts";
+import { clientAddress } from "../../visitor/doer.ts";
 import { signInTexts } from "./texts.ts";
 import type { PageDeclaration } from "../../page/page.ts";
 

@@ -15,7 +15,8 @@ import type { Locale } from "../../text/i18n.ts";
 import type { DashboardEnv, Visitor } from "../../page/visitor.ts";
 import type { SignInDeps } from "../../page/sign_in_deps.ts";
 import { EmailField, formPage, NextField } from "./form_parts.tsx";
-import { clientAddress, originOf } from "./start_session.ts";
+import { originOf } from "./start_session.ts";
+import { clientAddress } from "../../visitor/doer.ts";
 import { signInTexts } from "./texts.ts";
 import { renderPage } from "../../frame/layout.tsx";
 

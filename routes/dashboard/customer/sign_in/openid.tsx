@@ -18,7 +18,8 @@ import type { Locale } from "../../text/i18n.ts";
 import type { DashboardEnv } from "../../page/visitor.ts";
 import type { SignInDeps } from "../../page/sign_in_deps.ts";
 import { deadEndPage } from "./form_parts.tsx";
-import { clientAddress, equipAccount, passFirstFactor, welcomePath } from "./start_session.ts";
+import { equipAccount, passFirstFactor, welcomePath } from "./start_session.ts";
+import { clientAddress } from "../../visitor/doer.ts";
 import { signInTexts } from "./texts.ts";
 import type { PageDeclaration } from "../../page/page.ts";
 

@@ -12,7 +12,9 @@ import type { SignInDeps } from "../../page/sign_in_deps.ts";
 import { deadEndPage, formPage } from "./form_parts.tsx";
 import { mailRequestPage, type RequestedMail, requestMail, TokenField } from "./mail_request.tsx";
 import { findOpenable } from "./sign_up.tsx";
-import { clientAddress, passFirstFactor } from "./start_session.ts";
+import { passFirstFactor } from "./start_session.ts";
+import { clientAddress, whenceOf } from "../../visitor/doer.ts";
+import type { Doer } from "../../../../kv/people/audit/account_activity.ts";
 import { signInTexts } from "./texts.ts";
 import type { PageDeclaration } from "../../page/page.ts";
 
@@ -75,7 +77,10 @@ async function reset(c: Context<DashboardEnv>, deps: SignInDeps) {
     return await resetPage(c, { token, passwordError: t.passwordProblems[problem] });
   }
   const passwordHash = await deps.passwords.hash(password);
-  const used = await open.use() && await setPasswordHash(deps.kv, account.id, passwordHash);
+  const { id: accountId, email: address } = account;
+  const by: Doer = { kind: "person", accountId, email: address, ...whenceOf(c) };
+  const used = await open.use() &&
+    await setPasswordHash(deps.kv, accountId, passwordHash, { by, atMs: nowMs });
   if (!used) return await deadLinkPage(c);
   await closeSessionsOf(deps.kv, account.id);
   await forgetPlaces(deps.kv, account.id);

@@ -29,7 +29,8 @@ import type { PageDeclaration } from "../../page/page.ts";
 import type { DashboardEnv, Visitor } from "../../page/visitor.ts";
 import type { SignInDeps } from "../../page/sign_in_deps.ts";
 import { formPage } from "./form_parts.tsx";
-import { clientAddress, secondFactorPath, startSession } from "./start_session.ts";
+import { clientAddress } from "../../visitor/doer.ts";
+import { secondFactorPath, startSession } from "./start_session.ts";
 import { signInTexts } from "./texts.ts";
 
 /** A sign-in that waits, with its account. */

@@ -21,6 +21,8 @@ import type { SignInDeps } from "../../page/sign_in_deps.ts";
 import { EmailField, formPage, NextField, nextQuery, OpenIdWay } from "./form_parts.tsx";
 import { LinkInstead } from "./mail_link.tsx";
 import { originOf, passFirstFactor } from "./start_session.ts";
+import { whenceOf } from "../../visitor/doer.ts";
+import { writeActivity } from "../../../../kv/people/audit/account_activity.ts";
 import { signInTexts } from "./texts.ts";
 import type { PageDeclaration } from "../../page/page.ts";
 
@@ -76,6 +78,7 @@ function signInPage(c: Context<DashboardEnv>, deps: SignInDeps, form: SignInForm
 
 /** Finds the account of an e-mail address and password, in the same time whether or not there is one. */
 async function checkPassword(
+  c: Context<DashboardEnv>,
   deps: SignInDeps,
   email: string | undefined,
   password: string,
@@ -83,7 +86,18 @@ async function checkPassword(
   const account = email === undefined ? undefined : await findAccountByEmail(deps.kv, email);
   const hash = account === undefined ? undefined : await getPasswordHash(deps.kv, account.id);
   const fits = await deps.passwords.verify(password, hash);
+  if (!fits && account !== undefined) noteFailure(c, deps, account);
   return fits ? account : undefined;
+}
+
+/** Logs a wrong password. It is not waited for: how long the answer takes must not tell that there is an account. */
+function noteFailure(c: Context<DashboardEnv>, deps: SignInDeps, { id }: Account): void {
+  writeActivity(deps.kv, {
+    accountId: id,
+    act: "sign_in_failed",
+    by: { kind: "stranger", ...whenceOf(c) },
+    atMs: deps.clock.nowMs(),
+  }).catch((error: unknown) => deps.report?.("page", error));
 }
 
 async function signIn(c: Context<DashboardEnv>, deps: SignInDeps) {
@@ -101,7 +115,7 @@ async function signIn(c: Context<DashboardEnv>, deps: SignInDeps) {
     return await signInPage(c, deps, { email: typed, next, error, isLimited: true });
   }
 
-  const account = await checkPassword(deps, email, form.exact("password"));
+  const account = await checkPassword(c, deps, email, form.exact("password"));
   if (account === undefined) return await refuse(t.wrong);
   if (account.blockedAtMs !== undefined) {
     const { support } = c.get("visitor");

@@ -40,7 +40,8 @@ import {
   OpenIdWay,
 } from "./form_parts.tsx";
 import { mailSentPage, TokenField } from "./mail_request.tsx";
-import { clientAddress, equipAccount, startSession, welcomePath } from "./start_session.ts";
+import { equipAccount, startSession, welcomePath } from "./start_session.ts";
+import { clientAddress } from "../../visitor/doer.ts";
 import { signInTexts } from "./texts.ts";
 import type { PageDeclaration } from "../../page/page.ts";
 import { defined } from "../../../../core/lib/base/defined.ts";

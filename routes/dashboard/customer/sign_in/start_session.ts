@@ -16,6 +16,7 @@ import { hasSecondFactor } from "../../../../kv/people/accounts/second_factor.ts
 import { passwordMark, savePendingSignIn } from "../../../../kv/people/accounts/tokens.ts";
 import { defined } from "../../../../core/lib/base/defined.ts";
 import { isBrowserToken, type Origin, placesOf } from "../../../auth/sign_in_budgets.ts";
+import { clientAddress } from "../../visitor/doer.ts";
 import { createCookies } from "../../visitor/cookies.ts";
 import type { PageDeps } from "../../page/page_deps.ts";
 import type { DashboardEnv } from "../../page/visitor.ts";
@@ -24,11 +25,6 @@ import type { Account } from "../../../../kv/people/accounts/accounts.ts";
 import { grantSignupCredit } from "../../../../kv/money/credits/topup_bonus.ts";
 import { defineTexts } from "../../text/i18n.ts";
 import type { SignInDeps } from "../../page/sign_in_deps.ts";
-
-/** Returns the IP address of the caller as the server determined it. */
-export function clientAddress(c: Context<DashboardEnv>): string {
-  return c.env?.clientAddress ?? "127.0.0.1";
-}
 
 /** Returns the origin of a request, for the budgets of tries. */
 export function originOf(c: Context<DashboardEnv>, deps: Pick<PageDeps, "baseUrl">): Origin {

@@ -35,7 +35,7 @@ import { requireAccount } from "../../visitor/identify.ts";
 import { orderMark, OrderPanel, type OrderView, qrPng } from "./wallet_order.tsx";
 import { renderPage } from "../../frame/layout.tsx";
 import type { DashboardEnv } from "../../page/visitor.ts";
-import { clientAddress } from "../sign_in/start_session.ts";
+import { clientAddress, doneNow, personDoer } from "../../visitor/doer.ts";
 import {
   CreditCard,
   ExpiryNotice,
@@ -149,6 +149,7 @@ async function makeOrder(c: PageContext, deps: WalletDeps) {
     to,
     nowMs,
     formId: form.formId(),
+    doneBy: personDoer(c),
     randomBytes: (into) => crypto.getRandomValues(into),
   });
   if (made.ok) return c.redirect(`/wallet/orders/${made.order.code}`, 303);
@@ -216,7 +217,12 @@ async function cancelOrder(c: PageContext, deps: WalletDeps) {
   const order = await ownOrder(c, deps);
   if (order === undefined) return await notFoundPage(c);
   const { code, accountId } = order;
-  await cancelTopupOrder(deps.kv, { code, accountId, nowMs: deps.clock.nowMs() });
+  await cancelTopupOrder(deps.kv, {
+    code,
+    accountId,
+    nowMs: deps.clock.nowMs(),
+    doneBy: personDoer(c),
+  });
   return c.redirect(`/wallet/orders/${code}`, 303);
 }
 
@@ -232,7 +238,7 @@ async function setLowBalance(c: PageContext, deps: WalletDeps) {
   const changed = await updateAccount(deps.kv, account.id, {
     lowBalanceMicroVnd: mark === 0n ? undefined : mark,
     lowBalanceMailedAtMs: undefined,
-  });
+  }, { act: "low_balance_mark_changed", ...doneNow(c, deps.clock.nowMs()) });
   if (changed !== undefined) c.set("signedIn", { ...c.get("signedIn"), account: changed });
   return await walletPage(c, deps, { saved: true });
 }

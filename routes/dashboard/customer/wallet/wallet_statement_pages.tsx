@@ -3,6 +3,7 @@ import type { Context } from "hono";
 import { GatewayError } from "../../../../core/lib/errors/errors.ts";
 import { vietnamDay, vietnamDayStartMs } from "../../../../core/lib/time/vietnam_time.ts";
 import { readStatement, type Statement } from "../../../../kv/money/ledger/statement.ts";
+import { writeActivity } from "../../../../kv/people/audit/account_activity.ts";
 import { csvDownloadHeaders } from "../../../http/query.ts";
 import { statementProof } from "../../../usage_api/proofs.ts";
 import { parseDay } from "../../../usage_api/range.ts";
@@ -24,6 +25,7 @@ import {
 } from "../../components/mod.ts";
 import { notFoundPage } from "../../frame/error_pages.tsx";
 import { renderPage } from "../../frame/layout.tsx";
+import { doneNow } from "../../visitor/doer.ts";
 import type { DashboardEnv } from "../../page/visitor.ts";
 import { statementCsv } from "./wallet_statement_csv.ts";
 import type { WalletDeps } from "./deps.ts";
@@ -119,6 +121,12 @@ export async function monthDownload(c: PageContext, deps: WalletDeps) {
     }
     const source = { ...deps, vatRates: deps.topup.vatRates, seller: deps.company };
     const statement = await requireStatement(source, account.id, month);
+    await writeActivity(deps.kv, {
+      accountId: account.id,
+      act: "statement_exported",
+      ...doneNow(c, deps.clock.nowMs()),
+      subject: `${month}.${kind}`,
+    });
     return await statementFile(source, statement, { kind, locale });
   } catch (error) {
     if (!(error instanceof GatewayError)) throw error;

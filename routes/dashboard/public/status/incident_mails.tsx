@@ -14,7 +14,7 @@ import type { DashboardEnv } from "../../page/visitor.ts";
 import { defineTexts } from "../../text/i18n.ts";
 import { deadEndPage, EmailField, formPage } from "../../customer/sign_in/form_parts.tsx";
 import { mailSentPage, TokenField } from "../../customer/sign_in/mail_request.tsx";
-import { clientAddress } from "../../customer/sign_in/start_session.ts";
+import { clientAddress } from "../../visitor/doer.ts";
 import { signInTexts } from "../../customer/sign_in/texts.ts";
 
 const path = "/incident-mails";

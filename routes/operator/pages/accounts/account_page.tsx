@@ -2,6 +2,8 @@
  * `/operator/accounts/:id`: one customer as support needs it. What is wrong for them from top to bottom: figures, calls,
  * keys with their limits, errors in words, money; beside it notes, facts and mails; acts at the end.
  */
+import { ActivityTable } from "../../../dashboard/customer/activity/activity_table.tsx";
+import { activityTexts } from "../../../dashboard/customer/activity/activity_texts.ts";
 import { parseId } from "../../../../core/lib/ids/ids.ts";
 import { type Account, getAccount } from "../../../../kv/people/accounts/accounts.ts";
 import { Badge, Card, chartAssets, Notice } from "../../../dashboard/components/mod.ts";
@@ -93,6 +95,9 @@ export async function accountPage(
       </Card>
       <Card title={t.invoices}>
         <InvoiceTable invoices={view.invoices} locale={locale} />
+      </Card>
+      <Card title={activityTexts[locale].title}>
+        <ActivityTable lines={view.activity} locale={locale} showsOperators />
       </Card>
       {account.deletedAtMs === undefined && (
         <ActsCard account={account} view={view} deps={deps} locale={locale} />

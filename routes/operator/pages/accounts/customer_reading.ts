@@ -8,6 +8,7 @@ import { netCostMicroVnd, readUsage, type UsageRow } from "../../../../kv/money/
 import { listTopupOrders } from "../../../../kv/money/payments/topups.ts";
 import { listNotes } from "../../../../kv/people/accounts/account_notes.ts";
 import type { Account } from "../../../../kv/people/accounts/accounts.ts";
+import { findActivity } from "../../../../kv/people/audit/account_activity.ts";
 import { listSessions } from "../../../../kv/people/accounts/sessions.ts";
 import { listSentMails } from "../../../../kv/people/accounts/sent_mails.ts";
 import {
@@ -124,6 +125,7 @@ export async function readCustomer(deps: OperatorDeps, account: Account) {
     notes,
     mails,
     sessions,
+    activity,
   ] = await Promise.all([
     wallet.balance(accountId),
     readUsage(kv, accountId, { fromDay: shiftDay(today, 1 - usageDays), toDay: today }),
@@ -140,6 +142,7 @@ export async function readCustomer(deps: OperatorDeps, account: Account) {
     listNotes(kv, accountId),
     listSentMails(kv, accountId),
     listSessions(kv, accountId, nowMs),
+    findActivity(kv, accountId, { count: rowsShown }),
   ]);
   return {
     nowMs,
@@ -155,6 +158,7 @@ export async function readCustomer(deps: OperatorDeps, account: Account) {
     notes,
     mails,
     browsers: sessions.length,
+    activity: activity.lines,
     keys: await readKeys(deps, account, rows, errors.calls),
   };
 }

@@ -106,7 +106,15 @@ Deno.test("usage, receipts and calls can be asked for by tag, and usage grouped 
     await (await post(gateway, key, chat, headers)).text();
   }
   const { kv, assembled: { gateway: { clock, directory, wallet } } } = gateway;
-  const usageApi = createUsageApi({ kv, clock, directory, wallet });
+  const usageApi = createUsageApi({
+    baseUrl: "http://localhost",
+    vatRates: [],
+    seller: undefined,
+    kv,
+    clock,
+    directory,
+    wallet,
+  });
   const get = async (path: string) => {
     const headers = { authorization: `Bearer ${key}` };
     return await usageApi.fetch(new Request(`http://gateway.example${path}`, { headers }));

@@ -1,0 +1,27 @@
+/** Says who acts on a page, for the activity log of the account that is acted on. */
+import type { Context } from "hono";
+import { defined } from "../../../core/lib/base/defined.ts";
+import { deviceName } from "../../../core/people/accounts/session_rules.ts";
+import type { Doer, Whence } from "../../../kv/people/audit/account_activity.ts";
+import type { DashboardEnv } from "../page/visitor.ts";
+
+/** Returns the IP address of the caller as the server determined it. */
+export function clientAddress(c: Context<DashboardEnv>): string {
+  return c.env?.clientAddress ?? "127.0.0.1";
+}
+
+/** Returns from where a request comes. */
+export function whenceOf(c: Context<DashboardEnv>): Whence {
+  return { address: clientAddress(c), browser: deviceName(c.req.header("user-agent")) };
+}
+
+/** Returns the signed-in person as the doer of an act. */
+export function personDoer(c: Context<DashboardEnv>): Doer {
+  const { id, email } = c.get("signedIn").person;
+  return { kind: "person", accountId: id, ...defined({ email }), ...whenceOf(c) };
+}
+
+/** Returns the signed-in person and the time, as acts on an account take them. */
+export function doneNow(c: Context<DashboardEnv>, nowMs: number) {
+  return { by: personDoer(c), atMs: nowMs };
+}
