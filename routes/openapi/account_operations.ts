@@ -10,6 +10,7 @@ import { activityRows } from "../usage_api/activity.ts";
 import { askedStatus, callListRows } from "../usage_api/calls.ts";
 import { modelListRows } from "../api/models/models.ts";
 import { signedDayRows } from "../usage_api/proofs.ts";
+import { exportFormNames, exportForms } from "../usage_api/usage_export.ts";
 import { statementFileKinds } from "../usage_api/statements/statement_files.ts";
 import { statementFormats, statementLanguages } from "../usage_api/statements.ts";
 import { rowLimitSchema } from "../http/query.ts";
@@ -166,6 +167,28 @@ export function accountOperations(): readonly Operation[] {
         schema: { type: "string", pattern: groupingPattern, default: "day" },
       }],
       answers: [jsonAnswer("The sums.", "Usage")],
+      errors: [...keyErrors, "invalid_request"],
+    },
+    {
+      ...ofAccount,
+      id: "exportUsage",
+      path: "/v1/usage/export",
+      summary: "Receipts as a file",
+      description:
+        "The receipts of a period as one file for a spreadsheet or a data warehouse, streamed, newest first. CSV and " +
+        `Parquet have the same columns, lines of JSON the fields of receipts. At most ${maxUsageDays} days at once.`,
+      parameters: [...days, ...filters, {
+        name: "format",
+        in: "query",
+        description: "The form of the file.",
+        schema: { type: "string", enum: [...exportFormNames], default: "csv" },
+      }],
+      answers: [{
+        description: "The file.",
+        content: Object.fromEntries(
+          Object.values(exportForms).map(({ type }) => [type, { type: "string" }]),
+        ),
+      }],
       errors: [...keyErrors, "invalid_request"],
     },
     {

@@ -23,7 +23,7 @@ import { readReceipt } from "../../kv/money/receipts/receipts.ts";
 import { readRefundsOf } from "../../kv/money/ledger/refunds.ts";
 import type { KeyValueStore } from "../../kv/engine/store/key_value_store.ts";
 import { type RowBounds, rowLimit, wrongParameter } from "../http/query.ts";
-import { type Call, callerOf, findCall, takeCalls } from "./call_scan.ts";
+import { type Call, callerOf, findCall, takeCalls } from "./search/call_scan.ts";
 import { rangeMs, requireRange } from "./range.ts";
 import { failureFields, receiptJson } from "./receipt_json.ts";
 import type { Context } from "hono";

@@ -12,7 +12,12 @@ import {
   type UsageRow,
 } from "../../kv/money/ledger/usage.ts";
 import type { KeyValueStore } from "../../kv/engine/store/key_value_store.ts";
-import { asksForFailures, type ErrorFilter, fitsCell, fitsErrorKind } from "./call_filter.ts";
+import {
+  asksForFailures,
+  type ErrorFilter,
+  fitsCell,
+  fitsErrorKind,
+} from "./search/call_filter.ts";
 import { daysBetween, shiftDay } from "./range.ts";
 import { type Bucket, bucketsOf, type Period } from "./period.ts";
 import { billedTokens, totalUsage } from "./summary.ts";

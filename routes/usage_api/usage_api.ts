@@ -34,6 +34,7 @@ import { readRefundsOf } from "../../kv/money/ledger/refunds.ts";
 import type { WalletEngine } from "../../kv/money/wallet/mod.ts";
 import { readTagUsage, readUsage, type Usage, type UsageRow } from "../../kv/money/ledger/usage.ts";
 import { activityAnswer } from "./activity.ts";
+import { usageExportAnswer } from "./usage_export.ts";
 import { totalUsage, usageBy } from "./summary.ts";
 import {
   type Answer,
@@ -55,7 +56,7 @@ import { rowLimit, wrongParameter } from "../http/query.ts";
 import { boundedRange, maxUsageDays, rangeMs, requireRange } from "./range.ts";
 import type { DayRange } from "../../kv/money/receipts/day_sums.ts";
 import { receiptJson } from "./receipt_json.ts";
-import { takeReceipts } from "./call_scan.ts";
+import { takeReceipts } from "./search/call_scan.ts";
 import {
   proofKeysAnswer,
   receiptProofAnswer,
@@ -283,6 +284,7 @@ export function createUsageApi(deps: UsageApiDeps): Hono<Env> {
   };
   const answers: readonly (readonly [string, Answer])[] = [
     ["/v1/usage", usageAnswer(deps)],
+    ["/v1/usage/export", usageExportAnswer(deps)],
     ["/v1/receipts", receiptListAnswer(deps)],
     ["/v1/receipts/:id", receiptAnswer(deps)],
     ["/v1/receipts/:id/proof", receiptProofAnswer(deps.kv)],

@@ -122,6 +122,7 @@ const notLookedAt: Readonly<Record<string, string>> = {
   "/changelog": "a text of the operator",
   "/contact": "a text of the operator",
   "/favicon.ico": "a file",
+  "/activity.csv": "a download",
   "/llms.txt": "a text",
   "/operator/bank/topups.csv": "a download",
   "/operator/calls/live": "a part of the page of calls",
@@ -146,6 +147,7 @@ const notLookedAt: Readonly<Record<string, string>> = {
   "/wallet/orders/:code/panel": "a part of the page of the order",
   "/wallet/orders/:code/qr.png": "a download",
   "/wallet/statement.csv": "a download",
+  "/wallet/statements/:file": "a download",
   "/welcome": "an older account is led on; first_day_test.ts looks at it",
   "/welcome/call": "a part of the page that greets",
 };

@@ -14,6 +14,8 @@ interface CellTypes {
   readonly text: string;
   /** A safe integer. */
   readonly count: number;
+  /** Any finite number. */
+  readonly number: number;
   /** µVND, which the file has as a decimal of VND. */
   readonly vnd: bigint;
   /** Milliseconds since 1970, in UTC. */
@@ -39,18 +41,19 @@ export type Column<Row> = {
 const stored: Readonly<Record<ColumnType, Omit<SchemaElement, "name">>> = {
   text: { type: "BYTE_ARRAY", converted_type: "UTF8" },
   count: { type: "INT64" },
+  number: { type: "DOUBLE" },
   vnd: { type: "INT64", converted_type: "DECIMAL", precision: 18, scale: 6 },
   time: { type: "INT64", converted_type: "TIMESTAMP_MILLIS" },
   flag: { type: "BOOLEAN" },
 };
 
 /** Rows that are in memory at once, some 20 MB. Readers skip what they do not need in units of as many. */
-const rowsOfGroup = 20_000;
+const maxRowsOfGroup = 20_000;
 
-/** Both kinds of numbers are INT64, which Parquet takes as `bigint`. */
-function encoded(cell: CellTypes[ColumnType] | undefined) {
+/** Counts and times are INT64, which Parquet takes as `bigint`. */
+function encoded(type: ColumnType, cell: CellTypes[ColumnType] | undefined) {
   if (cell === undefined) return null;
-  if (typeof cell !== "number") return cell;
+  if (typeof cell !== "number" || type === "number") return cell;
   invariant(Number.isSafeInteger(cell), "a number of a table is a safe integer");
   return BigInt(cell);
 }
@@ -58,6 +61,7 @@ function encoded(cell: CellTypes[ColumnType] | undefined) {
 /**
  * Writes a table as one file, a part for each group of rows.
  *
+ * @param rowsOfGroup fewer where calls wait while a group is encoded
  * @example
  * ```ts
  * import { parquetFile } from "./parquet.ts";
@@ -75,6 +79,7 @@ function encoded(cell: CellTypes[ColumnType] | undefined) {
 export async function* parquetFile<Row>(
   columns: readonly Column<Row>[],
   rows: AsyncIterable<Row>,
+  rowsOfGroup: number = maxRowsOfGroup,
 ): AsyncGenerator<Uint8Array<ArrayBuffer>> {
   const bytes = new ByteWriter();
   const schema: SchemaElement[] = [
@@ -91,8 +96,8 @@ export async function* parquetFile<Row>(
   };
   let group: Row[] = [];
   const writeGroup = async () => {
-    const columnData = columns.map(({ name, cell }) => {
-      return { name, data: group.map((row) => encoded(cell(row))) };
+    const columnData = columns.map(({ name, type, cell }) => {
+      return { name, data: group.map((row) => encoded(type, cell(row))) };
     });
     await file.write({ columnData, rowGroupSize: rowsOfGroup });
     group = [];

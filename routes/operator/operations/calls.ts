@@ -12,7 +12,7 @@ import {
   findCall,
   takeCalls,
   takeCallsOfAll,
-} from "../../usage_api/call_scan.ts";
+} from "../../usage_api/search/call_scan.ts";
 import {
   askedStatus,
   callsJson,

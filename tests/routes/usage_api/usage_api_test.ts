@@ -6,6 +6,9 @@ import { createApiKey, revokeApiKey } from "../../../kv/people/api_keys/api_key_
 import { openControl } from "../../../kv/engine/control/control.ts";
 import { openKeyDirectory } from "../../../kv/people/api_keys/key_directory.ts";
 import { openWalletEngine, type WalletEngine } from "../../../kv/money/wallet/mod.ts";
+import { parquetReadObjects } from "hyparquet";
+import { parseCsv } from "../../../core/lib/base/csv.ts";
+import { formatVnd } from "../../../core/billing/money/micro_vnd.ts";
 import { createUsageApi } from "../../../routes/usage_api/usage_api.ts";
 import { requestIdAt } from "../../support/worlds/dashboard_world.ts";
 import { refuse } from "../../support/worlds/refused_calls.ts";
@@ -321,4 +324,62 @@ Deno.test("the months of an account are listed, and the statement of one comes i
   }
   const limited = await world.limitedKey(customer);
   assertEquals((await world.get("/v1/statements/2026-11", limited.secret)).status, 403);
+});
+
+Deno.test("an export has each receipt of the period once, in every form, also as another program reads it", async () => {
+  await using world = await openWorld();
+  const customer = await world.customer();
+  const nowMs = world.time.nowMs();
+  const ids: string[] = [];
+  for (let at = 0; at < 450; at++) {
+    ids.push(await call(world.wallet, customer, nowMs - at, at % 2 === 0 ? "even" : "odd"));
+  }
+  await call(world.wallet, customer, nowMs - 40 * 86_400_000);
+  const last = (await world.get("/v1/receipts?limit=1", customer.secret)).body.data[0];
+  const file = async (query: string, secret = customer.secret) => {
+    const answer = await world.app.request(
+      `/v1/usage/export?from=2026-11-20&to=2026-11-20${query}`,
+      {
+        headers: { "x-api-key": secret },
+      },
+    );
+    return { status: answer.status, bytes: await answer.bytes() };
+  };
+  const textOf = async (query: string) => new TextDecoder().decode((await file(query)).bytes);
+  const lines = (await textOf("&format=ndjson")).trimEnd().split("\n").map((line) =>
+    JSON.parse(line)
+  );
+  assertEquals(lines.map((line) => line.request_id).sort(), ids.toSorted());
+  assertEquals(lines.find((line) => line.request_id === last.request_id)?.cost_vnd, "1.245");
+  const [head = [], ...rows] = parseCsv(await textOf(""));
+  assertEquals(rows.length, 450);
+  const parquet = await parquetReadObjects({ file: (await file("&format=parquet")).bytes.buffer });
+  assertEquals(Object.keys(parquet[0] ?? {}), head);
+  const cells = parquet.map((row) => [
+    row["request_id"],
+    row["model"],
+    formatVnd(BigInt(Math.round(Number(row["cost_vnd"]) * 1e6))),
+    String(row["output_tokens"]),
+    String(row["stream"]),
+    new Date(row["started_at"]).getTime(),
+  ]);
+  const expected = rows.map((row) => {
+    const cell = (name: string) => row[head.indexOf(name)] ?? "";
+    return [
+      cell("request_id"),
+      cell("model"),
+      cell("cost_vnd"),
+      cell("output_tokens"),
+      cell("stream"),
+      Date.parse(cell("started_at")),
+    ];
+  });
+  assertEquals(cells, expected);
+  assertEquals(parseCsv(await textOf("&model=odd")).length, 226);
+  assertEquals((await file("&format=xml")).status, 400);
+  const limited = await world.limitedKey(customer);
+  assertEquals(
+    new TextDecoder().decode((await file("", limited.secret)).bytes).split("\r\n").length,
+    2,
+  );
 });

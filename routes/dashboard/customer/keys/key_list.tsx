@@ -26,7 +26,7 @@ import { shiftDay } from "../../../usage_api/range.ts";
 import { usageBy, usageSince } from "../../../usage_api/summary.ts";
 import type { DashboardEnv } from "../../page/visitor.ts";
 import { type LimitInUse, periodLimitsInUse } from "../../page/rate_view.ts";
-import { type Call, errorOf, takeCalls } from "../../../usage_api/call_scan.ts";
+import { type Call, errorOf, takeCalls } from "../../../usage_api/search/call_scan.ts";
 import { dayMs } from "../../../../core/lib/time/durations.ts";
 import { LimitBars } from "../rate_limits/limit_table.tsx";
 import { sharedOf } from "../usage/call_table.tsx";

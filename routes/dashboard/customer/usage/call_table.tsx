@@ -3,7 +3,7 @@ import { billedInputTokens } from "../../../../core/billing/tokens/token_bounds.
 import { idTimeMs, type RequestId } from "../../../../core/lib/ids/ids.ts";
 import type { Outcome, Receipt } from "../../../../core/billing/usage/receipt.ts";
 import type { LedgerEntry } from "../../../../kv/money/ledger/ledger.ts";
-import { type Call, type CallPage, errorOf } from "../../../usage_api/call_scan.ts";
+import { type Call, type CallPage, errorOf } from "../../../usage_api/search/call_scan.ts";
 import {
   Badge,
   type BadgeTone,

@@ -5,7 +5,7 @@
 import { type ErrorCode, errorTable } from "../../../../core/lib/errors/errors.ts";
 import { failureCodes } from "../../../../core/billing/usage/call_failure.ts";
 import type { RefusedCall } from "../../../../kv/services/calls/refused_calls.ts";
-import { type Call, errorOf } from "../../../usage_api/call_scan.ts";
+import { type Call, errorOf } from "../../../usage_api/search/call_scan.ts";
 import { formatCount, formatMoneyShort } from "../../text/format.ts";
 import { defineTexts, type Locale } from "../../text/i18n.ts";
 import { rateTexts } from "../rate_limits/limit_table.tsx";

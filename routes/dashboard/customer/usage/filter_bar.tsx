@@ -20,7 +20,7 @@ import {
 } from "../../../../core/billing/usage/call_tags.ts";
 import type { Context } from "hono";
 import { type AccountId, parseId, type RequestId } from "../../../../core/lib/ids/ids.ts";
-import type { CallFilter } from "../../../usage_api/call_filter.ts";
+import type { CallFilter } from "../../../usage_api/search/call_filter.ts";
 import {
   type Metric,
   metricsOf,

@@ -3,8 +3,8 @@ import type { Context } from "hono";
 import { listApiKeys } from "../../../../kv/people/api_keys/api_keys.ts";
 import { readRefundsOf } from "../../../../kv/money/ledger/refunds.ts";
 import { readTagUsage, readUsage } from "../../../../kv/money/ledger/usage.ts";
-import { takeCalls } from "../../../usage_api/call_scan.ts";
-import { asksForFailures } from "../../../usage_api/call_filter.ts";
+import { takeCalls } from "../../../usage_api/search/call_scan.ts";
+import { asksForFailures } from "../../../usage_api/search/call_filter.ts";
 import { maxUsageDays } from "../../../usage_api/range.ts";
 import {
   Card,

@@ -10,7 +10,8 @@ import { Hono } from "hono";
 import type { DashboardDeps } from "../../page/deps.ts";
 import { requireAccount } from "../../visitor/identify.ts";
 import type { DashboardEnv } from "../../page/visitor.ts";
-import { csvForm, exportFile, jsonForm } from "./export.ts";
+import { exportForms, jsonListForm } from "../../../usage_api/usage_export.ts";
+import { exportFile } from "./export.ts";
 import { findCall, proofFile, receiptPage } from "./receipt_page.tsx";
 import { liveCalls, usagePage } from "./usage_page.tsx";
 import type { PageDeclaration } from "../../page/page.ts";
@@ -22,8 +23,8 @@ function createUsagePages(deps: DashboardDeps): Hono<DashboardEnv> {
     .use("/receipts", requireAccount)
     .get("/usage", (c) => usagePage(c, deps))
     .get("/usage/live", (c) => liveCalls(c, deps))
-    .get("/usage/export.csv", (c) => exportFile(c, deps, csvForm))
-    .get("/usage/export.json", (c) => exportFile(c, deps, jsonForm))
+    .get("/usage/export.csv", (c) => exportFile(c, deps, exportForms.csv))
+    .get("/usage/export.json", (c) => exportFile(c, deps, jsonListForm))
     .get("/receipts", (c) => findCall(c))
     .get("/receipts/:id", (c) => receiptPage(c, deps))
     .get("/receipts/:id/proof", (c) => proofFile(c, deps));

@@ -22,7 +22,7 @@ import { requireAccount } from "../../visitor/identify.ts";
 import type { DashboardEnv } from "../../page/visitor.ts";
 import type { ErrorCode } from "../../../../core/lib/errors/errors.ts";
 import type { ApiKeyRecord } from "../../../../kv/people/api_keys/api_keys.ts";
-import { type Call, errorOf, takeCalls } from "../../../usage_api/call_scan.ts";
+import { type Call, errorOf, takeCalls } from "../../../usage_api/search/call_scan.ts";
 import { CallTable } from "../usage/call_table.tsx";
 
 // Texts of the page that greets a new account.

@@ -6,7 +6,7 @@ import { listApiKeys } from "../../../../kv/people/api_keys/api_keys.ts";
 import { readRefundsOf } from "../../../../kv/money/ledger/refunds.ts";
 import { netCostMicroVnd, readUsage, type UsageRow } from "../../../../kv/money/ledger/usage.ts";
 import type { Balance } from "../../../../kv/money/wallet/mod.ts";
-import { type Call, errorOf, takeCalls } from "../../../usage_api/call_scan.ts";
+import { type Call, errorOf, takeCalls } from "../../../usage_api/search/call_scan.ts";
 import {
   errorRate,
   type Health,

@@ -39,7 +39,7 @@ import {
   formatPercent,
 } from "../../../dashboard/text/format.ts";
 import { type Locale, localeNames } from "../../../dashboard/text/i18n.ts";
-import { type Call, errorOf } from "../../../usage_api/call_scan.ts";
+import { type Call, errorOf } from "../../../usage_api/search/call_scan.ts";
 import { bucketRange } from "../../../usage_api/period.ts";
 import { daysBetween, shiftDay } from "../../../usage_api/range.ts";
 import { errorRate } from "../../../usage_api/summary.ts";

@@ -21,7 +21,7 @@ import {
   limitsInUse,
   periodLimitsInUse,
 } from "../../../dashboard/page/rate_view.ts";
-import { type Call, callerOf, takeCalls } from "../../../usage_api/call_scan.ts";
+import { type Call, callerOf, takeCalls } from "../../../usage_api/search/call_scan.ts";
 import { shiftDay } from "../../../usage_api/range.ts";
 import { readHealth } from "../../../usage_api/summary.ts";
 import type { OperatorDeps } from "../base/frame.tsx";

@@ -12,7 +12,7 @@ import {
   Timing,
 } from "../../../dashboard/customer/usage/receipt_page.tsx";
 import { usageTexts } from "../../../dashboard/customer/usage/texts.ts";
-import { callerOf, findCall } from "../../../usage_api/call_scan.ts";
+import { callerOf, findCall } from "../../../usage_api/search/call_scan.ts";
 import { type OperatorContext, type OperatorDeps, renderOperatorPage } from "../base/frame.tsx";
 import { accountTexts } from "../base/account_texts.ts";
 import { callTexts } from "./texts.ts";

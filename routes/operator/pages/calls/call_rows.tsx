@@ -9,7 +9,7 @@ import {
   sharedOf,
 } from "../../../dashboard/customer/usage/call_table.tsx";
 import { usageTexts } from "../../../dashboard/customer/usage/texts.ts";
-import { type Call, callerOf, errorOf } from "../../../usage_api/call_scan.ts";
+import { type Call, callerOf, errorOf } from "../../../usage_api/search/call_scan.ts";
 import { accountTexts } from "../base/account_texts.ts";
 import { type AccountNames, CustomerLink, Person } from "../base/linked_text.tsx";
 import { frameTexts } from "../base/texts.ts";

@@ -37,7 +37,7 @@ import {
   type CallPage,
   takeCalls,
   takeCallsOfAll,
-} from "../../../usage_api/call_scan.ts";
+} from "../../../usage_api/search/call_scan.ts";
 import { keptFor } from "../../../usage_api/range.ts";
 import {
   type OperatorContext,

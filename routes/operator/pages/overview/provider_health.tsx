@@ -11,7 +11,7 @@ import {
   formatPercent,
 } from "../../../dashboard/text/format.ts";
 import type { Locale } from "../../../dashboard/text/i18n.ts";
-import { takeCallsOfAll } from "../../../usage_api/call_scan.ts";
+import { takeCallsOfAll } from "../../../usage_api/search/call_scan.ts";
 import type { OperatorDeps } from "../base/frame.tsx";
 import { todayTexts } from "./today_texts.ts";
 

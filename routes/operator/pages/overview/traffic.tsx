@@ -7,7 +7,12 @@ import { formatCount, formatDuration, formatPercent } from "../../../dashboard/t
 import { defineTexts, type Locale } from "../../../dashboard/text/i18n.ts";
 import { sharedOf } from "../../../dashboard/customer/usage/call_table.tsx";
 import { wordsOfCall } from "../../../dashboard/customer/usage/failure_words.ts";
-import { type Call, callerOf, errorOf, takeCallsOfAll } from "../../../usage_api/call_scan.ts";
+import {
+  type Call,
+  callerOf,
+  errorOf,
+  takeCallsOfAll,
+} from "../../../usage_api/search/call_scan.ts";
 import { errorRate, type Health, readHealth } from "../../../usage_api/summary.ts";
 import type { OperatorDeps } from "../base/frame.tsx";
 import { todayTexts } from "./today_texts.ts";

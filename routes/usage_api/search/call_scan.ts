@@ -1,22 +1,29 @@
-/** Reads the calls of an account, newest first: those with a receipt, and those that were refused before. */
-import { hasTag } from "../../core/billing/usage/call_tags.ts";
-import { failureCodeOf } from "../../core/billing/usage/call_failure.ts";
-import { type AccountId, idTimeMs, type RequestId } from "../../core/lib/ids/ids.ts";
-import { maxCallMs } from "../../core/lib/base/limits.ts";
-import type { Receipt } from "../../core/billing/usage/receipt.ts";
+/**
+ * Reads the calls of an account, newest first: those with a receipt, and those that were refused before.
+ *
+ * - Folder `routes/usage_api/search/`: finding calls, whatever the filter, with a bound on what is read.
+ * - In: a filter by account, time, key, model and end.
+ * - Out: receipts and refused calls, and where a search goes on.
+ * - Never: reads the calls of hours in which, by their sums, none fits.
+ */
+import { hasTag } from "../../../core/billing/usage/call_tags.ts";
+import { failureCodeOf } from "../../../core/billing/usage/call_failure.ts";
+import { type AccountId, idTimeMs, type RequestId } from "../../../core/lib/ids/ids.ts";
+import { maxCallMs } from "../../../core/lib/base/limits.ts";
+import type { Receipt } from "../../../core/billing/usage/receipt.ts";
 import {
   listAllRefusedCalls,
   listRefusedCalls,
   readRefusedCall,
   type RefusedCall,
-} from "../../kv/services/calls/refused_calls.ts";
+} from "../../../kv/services/calls/refused_calls.ts";
 import {
   listAllReceipts,
   readReceipt,
   readReceipts,
   readTail,
-} from "../../kv/money/receipts/receipts.ts";
-import type { KeyValueStore } from "../../kv/engine/store/key_value_store.ts";
+} from "../../../kv/money/receipts/receipts.ts";
+import type { KeyValueStore } from "../../../kv/engine/store/key_value_store.ts";
 import { CallDays } from "./call_days.ts";
 import {
   type CallFilter,
@@ -25,8 +32,12 @@ import {
   fitsCell,
   type ReceiptFilter,
 } from "./call_filter.ts";
-import { vietnamDay, vietnamDayStartMs } from "../../core/lib/time/vietnam_time.ts";
-import { latestIndexed, listFailed, listIndexed } from "../../kv/money/receipts/receipt_index.ts";
+import { vietnamDay, vietnamDayStartMs } from "../../../core/lib/time/vietnam_time.ts";
+import {
+  latestIndexed,
+  listFailed,
+  listIndexed,
+} from "../../../kv/money/receipts/receipt_index.ts";
 
 // Reads an account's receipts in a time range, newest first, filtered and paged.
 
@@ -268,7 +279,7 @@ export function callerOf(call: Call): Pick<RefusedCall, "accountId" | "keyId"> {
  *
  * @example
  * ```ts
- * import { newId } from "../../core/lib/ids/ids.ts";
+ * import { newId } from "../../../core/lib/ids/ids.ts";
  * import { errorOf } from "./call_scan.ts";
  * const requestId = newId("request", 0);
  * const refused = {

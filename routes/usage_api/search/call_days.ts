@@ -3,13 +3,16 @@
  * others. A day whose sums are not complete (before an upgrade, or beyond the time for which hours are kept) counts as
  * one in which every hour may have such calls.
  */
-import { idTimeMs, type RequestId } from "../../core/lib/ids/ids.ts";
-import { maxCallMs } from "../../core/lib/base/limits.ts";
-import { vietnamDay, vietnamDayStartMs } from "../../core/lib/time/vietnam_time.ts";
-import { firstRefusedHoursDay, readRefusedHours } from "../../kv/services/calls/refused_hours.ts";
-import { readHours, vietnamHour } from "../../kv/money/receipts/hour_sums.ts";
-import { readDaySumsOfDay } from "../../kv/money/ledger/usage.ts";
-import type { KeyValueStore } from "../../kv/engine/store/key_value_store.ts";
+import { idTimeMs, type RequestId } from "../../../core/lib/ids/ids.ts";
+import { maxCallMs } from "../../../core/lib/base/limits.ts";
+import { vietnamDay, vietnamDayStartMs } from "../../../core/lib/time/vietnam_time.ts";
+import {
+  firstRefusedHoursDay,
+  readRefusedHours,
+} from "../../../kv/services/calls/refused_hours.ts";
+import { readHours, vietnamHour } from "../../../kv/money/receipts/hour_sums.ts";
+import { readDaySumsOfDay } from "../../../kv/money/ledger/usage.ts";
+import type { KeyValueStore } from "../../../kv/engine/store/key_value_store.ts";
 import {
   asksForFailures,
   type CallFilter,
@@ -19,7 +22,7 @@ import {
   isSelective,
   mayFitHour,
 } from "./call_filter.ts";
-import { hourMs } from "../../core/lib/time/durations.ts";
+import { hourMs } from "../../../core/lib/time/durations.ts";
 
 /** The hours of a day in which calls may fit. */
 interface HoursOfDay {

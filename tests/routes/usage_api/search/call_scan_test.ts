@@ -1,21 +1,26 @@
 /** A search that passes over hours finds what a search of every call finds, on pages of any size. */
-import * as fc from "../../support/property.ts";
-import type { Receipt } from "../../../core/billing/usage/receipt.ts";
-import { type ApiKeyId, newId, type RequestId } from "../../../core/lib/ids/ids.ts";
-import { RefusedCallRecorder } from "../../../kv/services/calls/refused_call_recorder.ts";
-import type { RefusedCall } from "../../../kv/services/calls/refused_calls.ts";
-import { chunkGroups, groupReceipts } from "../../../kv/money/receipts/day_sum_group.ts";
-import { writeIndex } from "../../../kv/money/receipts/index_write.ts";
-import { encodeBatch } from "../../../kv/engine/store/batches.ts";
-import { batchKey } from "../../../kv/engine/schema/keys.ts";
-import type { KeyValueStore } from "../../../kv/engine/store/key_value_store.ts";
-import type { CallFilter } from "../../../routes/usage_api/call_filter.ts";
-import { type Call, errorOf, maxScanRows, takeCalls } from "../../../routes/usage_api/call_scan.ts";
-import { assert, assertEquals } from "../../support/assert.ts";
-import { ManualTime } from "../../support/manual_time.ts";
-import { requestIdAt } from "../../support/worlds/dashboard_world.ts";
-import { newAccount, receiptOf, storeReceipts } from "../../support/worlds/money_world.ts";
-import { hourMs } from "../../../core/lib/time/durations.ts";
+import * as fc from "../../../support/property.ts";
+import type { Receipt } from "../../../../core/billing/usage/receipt.ts";
+import { type ApiKeyId, newId, type RequestId } from "../../../../core/lib/ids/ids.ts";
+import { RefusedCallRecorder } from "../../../../kv/services/calls/refused_call_recorder.ts";
+import type { RefusedCall } from "../../../../kv/services/calls/refused_calls.ts";
+import { chunkGroups, groupReceipts } from "../../../../kv/money/receipts/day_sum_group.ts";
+import { writeIndex } from "../../../../kv/money/receipts/index_write.ts";
+import { encodeBatch } from "../../../../kv/engine/store/batches.ts";
+import { batchKey } from "../../../../kv/engine/schema/keys.ts";
+import type { KeyValueStore } from "../../../../kv/engine/store/key_value_store.ts";
+import type { CallFilter } from "../../../../routes/usage_api/search/call_filter.ts";
+import {
+  type Call,
+  errorOf,
+  maxScanRows,
+  takeCalls,
+} from "../../../../routes/usage_api/search/call_scan.ts";
+import { assert, assertEquals } from "../../../support/assert.ts";
+import { ManualTime } from "../../../support/manual_time.ts";
+import { requestIdAt } from "../../../support/worlds/dashboard_world.ts";
+import { newAccount, receiptOf, storeReceipts } from "../../../support/worlds/money_world.ts";
+import { hourMs } from "../../../../core/lib/time/durations.ts";
 
 const account = newAccount();
 const startMs = Date.UTC(2026, 10, 1);

@@ -1,8 +1,8 @@
 /** What a search for calls asks for: by whom, when, with which key and model, and how they ended. */
-import { type AccountId, parseId, type RequestId } from "../../core/lib/ids/ids.ts";
-import type { CallTag } from "../../core/billing/usage/call_tags.ts";
-import type { HourSum } from "../../kv/money/receipts/hour_sums.ts";
-import { invariant } from "../../core/lib/base/assert.ts";
+import { type AccountId, parseId, type RequestId } from "../../../core/lib/ids/ids.ts";
+import type { CallTag } from "../../../core/billing/usage/call_tags.ts";
+import type { HourSum } from "../../../kv/money/receipts/hour_sums.ts";
+import { invariant } from "../../../core/lib/base/assert.ts";
 
 // Bounds of request ids by time: ids begin with their time.
 
