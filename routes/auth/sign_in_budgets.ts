@@ -69,6 +69,8 @@ export const rateRules = {
    * guess one.
    */
   codeTries: { name: "second_factor", count: 6, windowMs: 10 * minuteMs },
+  /** Challenges for passkeys, each of which is a row. Nobody guesses a signature. */
+  passkeyByAddress: { name: "passkey_address", count: 60, windowMs: 15 * minuteMs },
   /** Changes that write several rows, such as new keys. */
   changesByAccount: { name: "changes_account", count: 120, windowMs: hourMs },
 } as const satisfies Record<string, RateRule>;

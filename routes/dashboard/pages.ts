@@ -17,6 +17,7 @@ import { searchPages } from "./public/search/search_page.tsx";
 import { mailLinkPages } from "./customer/sign_in/mail_link.tsx";
 import { openIdPages } from "./customer/sign_in/openid.tsx";
 import { resetPages } from "./customer/sign_in/reset.tsx";
+import { passkeyPages } from "./customer/sign_in/passkey.tsx";
 import { secondFactorPages } from "./customer/sign_in/second_factor.tsx";
 import { signInPages } from "./customer/sign_in/sign_in.tsx";
 import { signUpPages } from "./customer/sign_in/sign_up.tsx";
@@ -50,6 +51,7 @@ export const customerPages: readonly PageDeclaration<DashboardDeps>[] = [
   organisationPages,
   mailsOffPages,
   signInPages,
+  passkeyPages,
   secondFactorPages,
   mailLinkPages,
   signUpPages,

@@ -1,4 +1,7 @@
-/** Two-factor sign-in in a real browser: an app is set up, and the next sign-in asks for its code. */
+/**
+ * Two-factor sign-in in a real browser: an app or a passkey is set up, and the next sign-in asks for it. The passkeys
+ * are those of Chromium's virtual authenticator.
+ */
 import type { Browser, Page } from "playwright-core";
 import { assertEquals } from "../support/assert.ts";
 import { browserTest } from "../support/browser/chromium.ts";
@@ -68,7 +71,7 @@ async function useApp(browser: Browser, seeded: SeededDashboard, look: Look): Pr
   await page.waitForURL(`${address}/keys`);
 
   await signOutAndIn(page, address);
-  await page.locator("main details summary").click();
+  await page.locator("main details.card summary").click();
   await page.locator('[name="recoveryCode"]').fill(code);
   await page.locator('form:has([name="recoveryCode"]) button').click();
   await page.waitForURL(`${address}/keys`);
@@ -76,7 +79,69 @@ async function useApp(browser: Browser, seeded: SeededDashboard, look: Look): Pr
   return problems;
 }
 
+/** Gives a page an authenticator that knows its person's finger. */
+async function addAuthenticator(page: Page): Promise<void> {
+  const session = await page.context().newCDPSession(page);
+  await session.send("WebAuthn.enable");
+  await session.send("WebAuthn.addVirtualAuthenticator", {
+    options: {
+      protocol: "ctap2",
+      transport: "internal",
+      hasResidentKey: true,
+      hasUserVerification: true,
+      isUserVerified: true,
+      automaticPresenceSimulation: true,
+    },
+  });
+}
+
+async function usePasskey(
+  browser: Browser,
+  seeded: SeededDashboard,
+  look: Look,
+): Promise<string[]> {
+  const { address } = seeded;
+  const context = await openWindow(browser, look, address, seeded.sessionToken);
+  const page = await context.newPage();
+  await addAuthenticator(page);
+  const problems: string[] = [];
+  await page.goto(`${address}/account/security`);
+  await page.locator('form[data-passkey] [name="name"]').fill("Vân tay");
+  await page.locator("form[data-passkey] button").click();
+  await page.locator(".recovery-codes").waitFor();
+  await page.goto(`${address}/account/security`);
+  problems.push(...await lookAt(page, look, "passkeys"));
+  assertEquals(await page.locator("#passkeys tbody tr").count(), 1);
+
+  // The same authenticator is not taken twice.
+  await page.locator("form[data-passkey] button").click();
+  await page.locator("[data-passkey-problem]").waitFor();
+  problems.push(...await lookAt(page, look, "passkeys-twice"));
+
+  await context.clearCookies({ name: "session" });
+  await page.goto(`${address}/sign-in?next=%2Fkeys`);
+  problems.push(...await lookAt(page, look, "sign-in-with-passkey"));
+  await page.locator('form[action="/sign-in/passkey"] button').click();
+  await page.waitForURL(`${address}/keys`);
+
+  await signOutAndIn(page, address);
+  await page.waitForURL(`${address}/sign-in/second-factor`);
+  problems.push(...await lookAt(page, look, "second-factor-passkey"));
+  await page.locator("form[data-passkey] button").click();
+  await page.waitForURL(`${address}/keys`);
+  await context.close();
+  return problems;
+}
+
 for (const look of looks) {
+  await browserTest(
+    `a passkey is added, signs in alone, and is the second factor: ${look.locale}, ${look.theme}, ${look.width} px`,
+    async (browser) => {
+      await using seeded = await openSeededDashboard();
+      assertEquals(await usePasskey(browser, seeded, look), []);
+    },
+  );
+
   await browserTest(
     `an app is set up, and asked for: ${look.locale}, ${look.theme}, ${look.width} px`,
     async (browser) => {

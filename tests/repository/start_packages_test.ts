@@ -8,11 +8,30 @@ const root = new URL("../../", import.meta.url);
 
 /** The packages of a start, each with the reason why the start needs it. */
 const startPackages: Readonly<Record<string, string>> = {
+  "@hexagon/base64": "base64url that @simplewebauthn/server depends on",
+  "@levischuck/tiny-cbor": "CBOR that @simplewebauthn/server depends on",
   "@noble/ciphers": "encryption that pdfkit depends on",
   "@noble/hashes": "hash functions that otpauth depends on",
   "@opentelemetry/api": "spans and metrics for the exporter that Deno has built in",
+  "@peculiar/asn1-android": "a form of attestation of @simplewebauthn/server",
+  "@peculiar/asn1-asym-key": "ASN.1 that @peculiar/asn1-x509-post-quantum depends on",
+  "@peculiar/asn1-cms": "ASN.1 that @peculiar/x509 depends on",
+  "@peculiar/asn1-csr": "ASN.1 that @peculiar/x509 depends on",
+  "@peculiar/asn1-ecc": "ASN.1 that @simplewebauthn/server depends on",
+  "@peculiar/asn1-pfx": "ASN.1 that @peculiar/asn1-pkcs9 depends on",
+  "@peculiar/asn1-pkcs8": "ASN.1 that @peculiar/asn1-asym-key depends on",
+  "@peculiar/asn1-pkcs9": "ASN.1 that @peculiar/x509 depends on",
+  "@peculiar/asn1-rsa": "ASN.1 that @simplewebauthn/server depends on",
+  "@peculiar/asn1-schema": "ASN.1 that @simplewebauthn/server depends on",
+  "@peculiar/asn1-x509": "ASN.1 that @simplewebauthn/server depends on",
+  "@peculiar/asn1-x509-attr": "ASN.1 that @peculiar/asn1-cms depends on",
+  "@peculiar/asn1-x509-post-quantum": "ASN.1 that @simplewebauthn/server depends on",
+  "@peculiar/utils": "bytes that @peculiar/asn1-schema depends on",
+  "@peculiar/x509": "certificates that @simplewebauthn/server depends on",
   "@picocss/pico": "the style sheet of the pages",
+  "@simplewebauthn/server": "passkeys; loaded with the first one",
   "@swc/helpers": "helpers that fontkit depends on",
+  "asn1js": "ASN.1 that @peculiar/asn1-schema depends on",
   "aws4fetch": "request signatures of AWS",
   "base64-js": "packed tables that fontkit and linebreak depend on",
   "brotli": "compressed fonts that fontkit depends on",
@@ -36,12 +55,17 @@ const startPackages: Readonly<Record<string, string>> = {
   "pdfkit": "monthly statements as PDF",
   "png-js": "pictures that pdfkit depends on",
   "postgres": "the store on PostgreSQL",
+  "pvtsutils": "bytes that asn1js depends on",
+  "pvutils": "bytes that asn1js depends on",
+  "reflect-metadata": "metadata of classes that @simplewebauthn/server depends on",
   "restructure": "binary forms that fontkit depends on",
   "tiny-inflate": "packed tables that fontkit depends on",
+  "tslib": "what TypeScript compiled for the packages of @peculiar",
+  "tsyringe": "injection that @peculiar/x509 depends on",
   "unicode-properties": "letters that fontkit depends on",
   "unicode-trie": "letters that fontkit and linebreak depend on",
   "uplot": "charts of the usage pages",
-  "uqr": "QR codes of bank transfers",
+  "uqr": "QR codes of bank transfers and of authenticator apps",
   "zod": "schemas of the configuration and of request bodies",
 };
 
@@ -91,6 +115,7 @@ Deno.test("the start imports the packages that it needs, each for a reason", asy
 Deno.test("deno.lock holds the packages of the start and no other", () => {
   const locked = Object.keys(read<Lock>("deno.lock").npm).map(packageName);
   // A package that others need in two versions is there twice.
+  // Some packages are there in two versions.
   assertEquals([...new Set(locked)].sort(), Object.keys(startPackages));
 });
 

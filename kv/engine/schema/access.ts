@@ -160,6 +160,15 @@ export function recoveryCodesKey(accountId: AccountId): StoreKey {
   return ["recovery_codes", accountId];
 }
 
+export function passkeysPrefix(accountId: AccountId): StoreKey {
+  return ["passkey", accountId];
+}
+
+/** Key of a passkey, by the id of its credential. */
+export function passkeyKey(accountId: AccountId, credentialId: string): StoreKey {
+  return ["passkey", accountId, credentialId];
+}
+
 /** Key of a session that has passed the second factor for the operator's pages. */
 export function operatorSessionKey(sessionId: string): StoreKey {
   return ["operator_session", sessionId];
@@ -192,6 +201,11 @@ export function mailTokenKey(tokenHash: string): StoreKey {
 
 export function signInFlowKey(stateHash: string): StoreKey {
   return ["sign_in_flow", stateHash];
+}
+
+/** Key of a challenge that a passkey is to sign, by its hash. */
+export function passkeyChallengeKey(challengeHash: string): StoreKey {
+  return ["passkey_challenge", challengeHash];
 }
 
 /** Key of a sign-in that waits for its second factor, by the hash of the browser's token. */

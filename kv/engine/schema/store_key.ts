@@ -77,6 +77,8 @@ export const rowKinds = [
   "operator_session",
   "outbox",
   "outbox_dead",
+  "passkey",
+  "passkey_challenge",
   "pending_sign_in",
   "proof_balances",
   "proof_chunk",

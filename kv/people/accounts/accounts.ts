@@ -31,8 +31,6 @@ import {
   invoiceProfileKey,
   invoiceSettingsKey,
   lowBalanceWatchKey,
-  recoveryCodesKey,
-  secondFactorKey,
   statusSubscriberKey,
 } from "../../engine/schema/keys.ts";
 import type { KeyValueStore } from "../../engine/store/key_value_store.ts";
@@ -46,6 +44,7 @@ import {
   type Doer,
   operatorDoer,
 } from "../audit/account_activity.ts";
+import { addEndOfFactors } from "./second_factor.ts";
 
 // Repeats changes of accounts: check-and-set with pauses, and one error if it keeps failing.
 
@@ -418,9 +417,7 @@ export async function forgetPerson(
       account.organisation.ownerId !== accountId;
     const atomic = bumpKeysEpoch(kv.atomic()).check(entry)
       .set(entry.key, isOfOthers ? withoutPerson(account) : onlyId(account, nowMs))
-      .delete(accountPasswordKey(accountId))
-      .delete(secondFactorKey(accountId))
-      .delete(recoveryCodesKey(accountId));
+      .delete(accountPasswordKey(accountId));
     if (!isOfOthers) {
       atomic.delete(accountMailsKey(accountId))
         .delete(accountNotesKey(accountId))
@@ -428,6 +425,7 @@ export async function forgetPerson(
         .delete(invoiceSettingsKey(accountId))
         .delete(lowBalanceWatchKey(accountId));
     }
+    await addEndOfFactors(kv, atomic, accountId);
     if (account.email !== undefined) {
       atomic.delete(accountByEmailKey(account.email))
         .delete(statusSubscriberKey(await subscriberHash(account.email)));

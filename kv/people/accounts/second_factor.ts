@@ -5,6 +5,7 @@
  */
 import type { AccountId } from "../../../core/lib/ids/ids.ts";
 import { operatorSessionKey, recoveryCodesKey, secondFactorKey } from "../../engine/schema/keys.ts";
+import { addEndOfPasskeys, hasPasskey } from "./passkeys.ts";
 import { type Actor, addAuditLine, type Operator } from "../audit/operator_audit.ts";
 import type { AtomicWrite, KeyValueStore } from "../../engine/store/key_value_store.ts";
 import { hourMs } from "../../../core/lib/time/durations.ts";
@@ -54,9 +55,10 @@ export async function offerSecondFactor(
   return (await kv.atomic().check(entry).set(entry.key, factor).commit()).ok;
 }
 
-/** Whether an account is asked for a second factor when it signs in. */
+/** Whether an account is asked for a second factor when it signs in: it has an app or a passkey. */
 export async function hasSecondFactor(kv: KeyValueStore, accountId: AccountId): Promise<boolean> {
-  return (await getSecondFactor(kv, accountId)).value?.confirmedAtMs !== undefined;
+  const { value } = await getSecondFactor(kv, accountId);
+  return value?.confirmedAtMs !== undefined || await hasPasskey(kv, accountId);
 }
 
 /**
@@ -138,18 +140,32 @@ export async function hasPassedSecondFactor(
     nowMs < value.passedAtMs + secondFactorMs;
 }
 
-/** Adds the end of the second factor of an account to a commit. */
-function addEnd(operation: AtomicWrite, accountId: AccountId): AtomicWrite {
-  return operation.delete(secondFactorKey(accountId)).delete(recoveryCodesKey(accountId));
+/** Adds the end of all second factors of an account to a commit. */
+export async function addEndOfFactors(
+  kv: KeyValueStore,
+  operation: AtomicWrite,
+  accountId: AccountId,
+): Promise<void> {
+  operation.delete(secondFactorKey(accountId)).delete(recoveryCodesKey(accountId));
+  await addEndOfPasskeys(kv, operation, accountId);
 }
 
-/** Switches the codes of an account off; its owner has shown one. */
-export async function endSecondFactor(kv: KeyValueStore, accountId: AccountId): Promise<void> {
-  await addEnd(kv.atomic(), accountId).commit();
+/** Switches the app of an account off; its owner has shown a code. */
+export async function endApp(kv: KeyValueStore, accountId: AccountId): Promise<void> {
+  await kv.delete(secondFactorKey(accountId));
+  await endIdleRecoveryCodes(kv, accountId);
+}
+
+/** Ends the recovery codes of an account without a second factor: they would outlive what they stand for. */
+export async function endIdleRecoveryCodes(
+  kv: KeyValueStore,
+  accountId: AccountId,
+): Promise<void> {
+  if (!await hasSecondFactor(kv, accountId)) await kv.delete(recoveryCodesKey(accountId));
 }
 
 /**
- * Deletes the second factor of a person who has lost the device: the next sign-in asks for none, and
+ * Deletes the second factors of a person who has lost the device: the next sign-in asks for none, and
  * an operator enrols again. For the command line only, not for a page.
  */
 export async function forgetSecondFactor(
@@ -157,7 +173,8 @@ export async function forgetSecondFactor(
   accountId: AccountId,
   { operator, nowMs }: { readonly operator: Actor; readonly nowMs: number },
 ): Promise<void> {
-  const operation = addEnd(kv.atomic(), accountId);
+  const operation = kv.atomic();
+  await addEndOfFactors(kv, operation, accountId);
   const line = { act: "second_factor_forgotten", subject: accountId, detail: "" } as const;
   addAuditLine(operation, operator, { ...line, atMs: nowMs });
   await operation.commit();

@@ -1,14 +1,19 @@
 /**
  * Issues and redeems single-use secrets that expire: tokens sent by mail, the state of a sign-in at
- * an OpenID provider, and sign-ins that wait for their second factor.
+ * an OpenID provider, sign-ins that wait for their second factor, and challenges of passkeys.
  */
 import type { AccountId, InvoiceId } from "../../../core/lib/ids/ids.ts";
 import { hashSecret, newSecretToken } from "../../../core/people/accounts/secret_token.ts";
 import type { Locale } from "../../../core/lib/base/locale.ts";
 import type { Session } from "../../../core/people/accounts/session_rules.ts";
-import { mailTokenKey, pendingSignInKey, signInFlowKey } from "../../engine/schema/keys.ts";
+import {
+  mailTokenKey,
+  passkeyChallengeKey,
+  pendingSignInKey,
+  signInFlowKey,
+} from "../../engine/schema/keys.ts";
 import type { KeyValueStore } from "../../engine/store/key_value_store.ts";
-import { dayMs } from "../../../core/lib/time/durations.ts";
+import { dayMs, minuteMs } from "../../../core/lib/time/durations.ts";
 
 /** Milliseconds for which the link of a sign-up or a subscription works: mail may be delayed for a night. */
 const signUpMailMs = dayMs;
@@ -27,6 +32,9 @@ const changeEmailMailMs = dayMs;
  * or two; ten are enough for a password reset there, or to find the recovery codes.
  */
 export const signInFlowMs = 10 * 60_000;
+
+/** Milliseconds for which a passkey can sign a challenge: to find the security key and to type its PIN. */
+export const passkeyChallengeMs = 5 * minuteMs;
 
 /** Most characters of a token that is looked up; tokens issued here have 43. */
 const maxTokenChars = 64;
@@ -232,4 +240,40 @@ export async function readPendingSignIn(
     grant: entry.value.value,
     use: async () => (await kv.atomic().check(entry).delete(entry.key).commit()).ok,
   };
+}
+
+/** What the signature of a challenge is for. */
+export interface PasskeyChallenge {
+  readonly act: "register" | "sign_in" | "second_factor";
+  /** Hash of what only the browser has that asked for the challenge. */
+  readonly holder: string;
+}
+
+/** Stores a challenge that a passkey is to sign. */
+export async function savePasskeyChallenge(
+  kv: KeyValueStore,
+  challenge: string,
+  what: PasskeyChallenge,
+  nowMs: number,
+): Promise<void> {
+  const row: Expiring<PasskeyChallenge> = { expiresAtMs: nowMs + passkeyChallengeMs, value: what };
+  const key = passkeyChallengeKey(await hashSecret("passkey-challenge", challenge));
+  await kv.set(key, row, { expireIn: passkeyChallengeMs });
+}
+
+/** Uses a challenge up. `false` if it was used, is too old, or was given for something else or to another browser. */
+export async function takePasskeyChallenge(
+  kv: KeyValueStore,
+  challenge: string,
+  { act, holder }: PasskeyChallenge,
+  nowMs: number,
+): Promise<boolean> {
+  if (challenge.length > maxTokenChars) return false;
+  const entry = await kv.get<Expiring<PasskeyChallenge>>(
+    passkeyChallengeKey(await hashSecret("passkey-challenge", challenge)),
+  );
+  if (entry.value === null) return false;
+  const { ok } = await kv.atomic().check(entry).delete(entry.key).commit();
+  const { expiresAtMs, value } = entry.value;
+  return ok && nowMs < expiresAtMs && value.act === act && value.holder === holder;
 }

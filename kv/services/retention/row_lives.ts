@@ -10,7 +10,11 @@ import { activityKeptMs } from "../../people/audit/account_activity.ts";
 import { knownPlaceMs } from "../../people/accounts/sessions.ts";
 import { managementAnswerMs } from "../../people/management_keys/answers.ts";
 import { secondFactorMs } from "../../people/accounts/second_factor.ts";
-import { longestMailGrantMs, signInFlowMs } from "../../people/accounts/tokens.ts";
+import {
+  longestMailGrantMs,
+  passkeyChallengeMs,
+  signInFlowMs,
+} from "../../people/accounts/tokens.ts";
 import { movedAloneMs } from "../../people/operators/operator_authority.ts";
 import { idempotencyKeptMs } from "../calls/idempotency.ts";
 import { limitMarkMs } from "../calls/limit_mails.ts";
@@ -128,6 +132,8 @@ export const rowLives: Readonly<Record<RowKind, RowLife>> = {
   outbox: work,
   // Polls of videos that were given up stay until an operator has looked: they may be about a refund.
   outbox_dead: dropped("unsent_mails"),
+  passkey: account,
+  passkey_challenge: expires(passkeyChallengeMs),
   pending_sign_in: expires(signInFlowMs),
   proof_balances: replaced("the last forty days; those at the end of a month stay"),
   proof_chunk: never("some 90 bytes for 1,024 receipts, which lead to a signed root"),

@@ -106,6 +106,8 @@ const decisions: Readonly<Record<RowKind, Exported | StayingReason>> = {
   operator_session: "secret",
   outbox: work,
   outbox_dead: work,
+  passkey: whole,
+  passkey_challenge: "passing",
   pending_sign_in: "secret",
   proof_balances: "repeated",
   proof_chunk: "repeated",

@@ -32,6 +32,7 @@ import playgroundPicturesScript from "./playground/pictures.js" with { type: "te
 import playgroundReplyScript from "./playground/reply.js" with { type: "text" };
 import playgroundCss from "./styles/playground.css" with { type: "text" };
 import logScript from "./scripts/log.js" with { type: "text" };
+import passkeyScript from "./scripts/passkey.js" with { type: "text" };
 import proofScript from "./scripts/proof.js" with { type: "text" };
 import connectScript from "./scripts/connect.js" with { type: "text" };
 import componentsCss from "./styles/components.css" with { type: "text" };
@@ -101,6 +102,7 @@ const sources = {
   "chart.js": { type: script, text: [uplotScript, axisLabelsScript, chartScript].join("\n") },
   "log.js": { type: script, text: logScript },
   "connect.js": { type: script, text: connectScript },
+  "passkey.js": { type: script, text: passkeyScript },
   "proof.js": { type: script, text: proofScript },
   "playground.js": { type: script, text: playgroundScript },
   "playground.css": { type: css, text: playgroundCss },

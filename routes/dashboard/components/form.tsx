@@ -42,6 +42,13 @@ export interface FormProps {
   readonly class?: string | undefined;
   readonly id?: string | undefined;
   readonly multipart?: boolean | undefined;
+  /** `passkey.js` asks the browser for a passkey before it sends the form, which is hidden without it. */
+  readonly passkey?: {
+    readonly act: "create" | "get";
+    readonly origin: string;
+    /** What it says of the errors of browsers, in JSON. */
+    readonly words: string;
+  } | undefined;
 }
 
 const notAllowed: Readonly<Record<Locale, string>> = {
@@ -63,6 +70,10 @@ export function PostForm(props: PropsWithChildren<FormProps>) {
       id={props.id}
       enctype={props.multipart === true ? "multipart/form-data" : undefined}
       data-confirm={props.confirm}
+      hidden={props.passkey !== undefined}
+      data-passkey={props.passkey?.act}
+      data-passkey-origin={props.passkey?.origin}
+      data-passkey-words={props.passkey?.words}
     >
       <CsrfField visitor={props.visitor} />
       {props.children}

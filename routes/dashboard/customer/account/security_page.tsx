@@ -8,12 +8,13 @@ import {
   type RecoveryCodes,
 } from "../../../../kv/people/accounts/recovery_codes.ts";
 import {
-  endSecondFactor,
+  endApp,
   getSecondFactor,
   hasSecondFactor,
   type SecondFactor,
   useCode,
 } from "../../../../kv/people/accounts/second_factor.ts";
+import { hasPasskey, listPasskeys } from "../../../../kv/people/accounts/passkeys.ts";
 import { closeSessionsOf } from "../../../../kv/people/accounts/sessions.ts";
 import { checkCode, countCodeTry, factorOf, totpUri } from "../../../auth/one_time_codes.ts";
 import {
@@ -41,12 +42,18 @@ import { clientAddress } from "../../visitor/doer.ts";
 import { signInTexts } from "../sign_in/texts.ts";
 import { renderQr } from "../wallet/wallet_order.tsx";
 import { confirmAddress, requireFresh, securityPath } from "./confirm.tsx";
+import { browserName, createPasskeyForms, PasskeysCard } from "./passkeys.tsx";
 import { securityTexts } from "./security_texts.ts";
 
 const appPath = `${securityPath}/app`;
 
 /** The messages that a redirect back to the page can show. */
-const announcements = { app: "appOn", "app-off": "appWasOff" } as const;
+const announcements = {
+  app: "appOn",
+  "app-off": "appWasOff",
+  passkey: "passkeyWasAdded",
+  "passkey-removed": "passkeyWasRemoved",
+} as const;
 
 /** What the cards show. */
 interface SecurityView {
@@ -68,9 +75,10 @@ async function securityPage(
   const visitor = c.get("visitor");
   const t = securityTexts[visitor.locale];
   const { person: account, session, isOperator } = c.get("signedIn");
-  const [app, codes] = await Promise.all([
+  const [app, codes, passkeys] = await Promise.all([
     getSecondFactor(deps.kv, account.id),
     getRecoveryCodes(deps.kv, account.id),
+    listPasskeys(deps.kv, account.id),
   ]);
   const done = Object.entries(announcements).find(([name]) => name === c.req.query("done"));
   const view: SecurityView = {
@@ -83,7 +91,12 @@ async function securityPage(
   };
   return await renderPage(
     c,
-    { title: t.title, lead: t.lead, status: problem === undefined ? 200 : 422 },
+    {
+      title: t.title,
+      lead: t.lead,
+      scripts: ["passkey.js"],
+      status: problem === undefined ? 200 : 422,
+    },
     <>
       {problem !== undefined && <Notice tone="danger">{problem}</Notice>}
       {done !== undefined && <Notice tone="success">{t[done[1]]}</Notice>}
@@ -93,7 +106,14 @@ async function securityPage(
         </Notice>
       )}
       <AppCard {...view} />
-      {view.app !== undefined && <CodesCard {...view} />}
+      <PasskeysCard
+        visitor={visitor}
+        baseUrl={deps.baseUrl}
+        passkeys={passkeys}
+        fresh={view.fresh}
+        device={browserName(c)}
+      />
+      {(view.app !== undefined || passkeys.length > 0) && <CodesCard {...view} />}
       <p class="below-card">
         <a href="/account">{t.back}</a>
       </p>
@@ -244,13 +264,19 @@ async function confirmApp(c: Context<DashboardEnv>, deps: DashboardDeps) {
   const checked = await checkCode(deps, account.id, (await readForm(c)).text("code"));
   if (checked.kind !== "right") return await setUpPage(c, deps, t.codeWrong);
   if (checked.entry.value.confirmedAtMs !== undefined) return c.redirect(securityPath, 303);
-  const { codes, addTo } = await makeRecoveryCodes(account.id, nowMs);
-  if (!await useCode(deps.kv, checked.entry, { step: checked.step, nowMs }, addTo)) {
+  const isFirst = !await hasPasskey(deps.kv, account.id);
+  const made = await getRecoveryCodes(deps.kv, account.id) === undefined
+    ? await makeRecoveryCodes(account.id, nowMs)
+    : undefined;
+  if (!await useCode(deps.kv, checked.entry, { step: checked.step, nowMs }, made?.addTo)) {
     return await setUpPage(c, deps, t.codeWrong);
   }
-  await closeSessionsOf(deps.kv, account.id, session.id);
+  if (isFirst) await closeSessionsOf(deps.kv, account.id, session.id);
   await mailFactorChange(deps, account, "app_added");
-  return await codesPage(c, codes, securityTexts[locale].appOn);
+  const notice = securityTexts[locale][isFirst ? "firstAppOn" : "appOn"];
+  return made === undefined
+    ? c.redirect(`${securityPath}?done=app`, 303)
+    : await codesPage(c, made.codes, notice);
 }
 
 async function switchAppOff(c: Context<DashboardEnv>, deps: DashboardDeps) {
@@ -259,7 +285,7 @@ async function switchAppOff(c: Context<DashboardEnv>, deps: DashboardDeps) {
   if (isOperator) return c.redirect(securityPath, 303);
   const shown = await useShownCode(c, deps, account);
   if (!shown.ok) return await securityPage(c, deps, shown.why);
-  await endSecondFactor(deps.kv, account.id);
+  await endApp(deps.kv, account.id);
   await mailFactorChange(deps, account, "app_removed");
   return c.redirect(`${securityPath}?done=app-off`, 303);
 }
@@ -292,7 +318,12 @@ export function SecurityCard({ visitor, isOn }: { visitor: Visitor; isOn: boolea
 /** Registers the page and its forms. */
 export function createSecurityPages(deps: DashboardDeps): Hono<DashboardEnv> {
   const fresh = requireFresh(deps);
+  const passkeyForms = createPasskeyForms(deps, {
+    refused: (c, problem) => securityPage(c, deps, problem),
+    codes: codesPage,
+  });
   return new Hono<DashboardEnv>()
+    .route("/", passkeyForms)
     .get(securityPath, (c) => securityPage(c, deps))
     .get(appPath, fresh, (c) => setUpPage(c, deps))
     .post(appPath, fresh, (c) => confirmApp(c, deps))

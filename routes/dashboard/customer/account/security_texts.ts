@@ -33,7 +33,8 @@ export const securityTexts = defineTexts({
     appOffByRecovery: "Use a recovery code instead",
     appOffOperator:
       "You operate this gateway, so the app can only be switched off on the server, with this command:",
-    appOn: "Your app is set up. All other browsers were signed out.",
+    appOn: "Your app is set up.",
+    firstAppOn: "Your app is set up. All other browsers were signed out.",
     appWasOff: "The app is switched off.",
     setUpTitle: "Set up an authenticator app",
     scan: "Scan this with the app, then type the code that it shows.",
@@ -43,6 +44,34 @@ export const securityTexts = defineTexts({
     busy: "The secret was just changed in another window. Try again.",
     unreadable:
       "The secret of your app cannot be read at the moment, so its codes cannot be checked. Recovery codes and passkeys work.",
+
+    passkeys: "Passkeys",
+    passkey: "Passkey",
+    passkeysText:
+      "A fingerprint, your face, or a security key with its PIN. A passkey signs you in alone; after a password it is the second factor.",
+    passkeyName: "Name",
+    passkeyNameHint: "So that you know later which device has it.",
+    passkeyAdded: "Added",
+    passkeyUsed: "Last used",
+    passkeyNeverUsed: "never",
+    passkeyAdd: "Add a passkey",
+    passkeyRemove: "Remove",
+    passkeyRemoveLabel: (name: string) => `Remove the passkey ${name}`,
+    passkeyRemoveConfirm: (name: string) =>
+      `Remove the passkey “${name}”? It signs you in no more.`,
+    passkeyMissing: (address: string) =>
+      `This browser has no passkeys for this page: they need JavaScript, and this address: ${address}`,
+    passkeyObstacles: {
+      insecure: (address: string) =>
+        `Passkeys need a secure connection, and this service has none (${address}).`,
+      no_domain: (address: string) =>
+        `Passkeys belong to a domain, and this service has only an IP address (${address}).`,
+    },
+    passkeyRefused:
+      "The passkey was not added: it took too long, is there already, or does not verify who uses it. Try again.",
+    passkeyWasAdded: "The passkey is added.",
+    firstPasskeyAdded: "The passkey is added. All other browsers were signed out.",
+    passkeyWasRemoved: "The passkey is removed. Delete it on your device, too.",
 
     codes: "Recovery codes",
     codesText:
@@ -87,7 +116,8 @@ export const securityTexts = defineTexts({
     appOffByRecovery: "Dùng mã khôi phục",
     appOffOperator:
       "Bạn là người vận hành cổng này, nên chỉ tắt được ứng dụng trên máy chủ, bằng lệnh sau:",
-    appOn: "Đã thiết lập ứng dụng. Mọi trình duyệt khác đã bị đăng xuất.",
+    appOn: "Đã thiết lập ứng dụng.",
+    firstAppOn: "Đã thiết lập ứng dụng. Mọi trình duyệt khác đã bị đăng xuất.",
     appWasOff: "Đã tắt ứng dụng.",
     setUpTitle: "Thiết lập ứng dụng xác thực",
     scan: "Quét mã này bằng ứng dụng, rồi nhập mã hiện ra.",
@@ -97,6 +127,33 @@ export const securityTexts = defineTexts({
     busy: "Khoá bí mật vừa được đổi ở cửa sổ khác. Hãy thử lại.",
     unreadable:
       "Hiện không đọc được khoá bí mật của ứng dụng, nên không kiểm tra được mã. Mã khôi phục và passkey vẫn dùng được.",
+
+    passkeys: "Passkey",
+    passkey: "Passkey",
+    passkeysText:
+      "Vân tay, khuôn mặt, hoặc khoá bảo mật có mã PIN. Chỉ cần passkey là đăng nhập được; sau mật khẩu, passkey là bước hai.",
+    passkeyName: "Tên",
+    passkeyNameHint: "Để sau này bạn biết passkey nằm trên thiết bị nào.",
+    passkeyAdded: "Thêm lúc",
+    passkeyUsed: "Dùng lần cuối",
+    passkeyNeverUsed: "chưa dùng",
+    passkeyAdd: "Thêm passkey",
+    passkeyRemove: "Xoá",
+    passkeyRemoveLabel: (name) => `Xoá passkey ${name}`,
+    passkeyRemoveConfirm: (name) =>
+      `Xoá passkey “${name}”? Bạn sẽ không đăng nhập bằng nó được nữa.`,
+    passkeyMissing: (address) =>
+      `Trình duyệt này không dùng được passkey trên trang này: cần JavaScript và đúng địa chỉ ${address}`,
+    passkeyObstacles: {
+      insecure: (address) => `Passkey cần kết nối bảo mật, mà dịch vụ này chưa có (${address}).`,
+      no_domain: (address) =>
+        `Passkey gắn với một tên miền, mà dịch vụ này chỉ có địa chỉ IP (${address}).`,
+    },
+    passkeyRefused:
+      "Chưa thêm được passkey: đã quá lâu, đã có sẵn, hoặc thiết bị không xác minh người dùng. Hãy thử lại.",
+    passkeyWasAdded: "Đã thêm passkey.",
+    firstPasskeyAdded: "Đã thêm passkey. Mọi trình duyệt khác đã bị đăng xuất.",
+    passkeyWasRemoved: "Đã xoá passkey. Hãy xoá cả trên thiết bị của bạn.",
 
     codes: "Mã khôi phục",
     codesText:

@@ -3,6 +3,7 @@ import type { Context } from "hono";
 import type { Child } from "hono/jsx";
 import { Card, Notice, type NoticeTone, TextField } from "../../components/mod.ts";
 import type { Locale } from "../../text/i18n.ts";
+import type { AssetName } from "../../assets/assets.ts";
 import { renderPage } from "../../frame/layout.tsx";
 import type { DashboardEnv } from "../../page/visitor.ts";
 import type { SignInDeps } from "../../page/sign_in_deps.ts";
@@ -22,11 +23,16 @@ export function NextField({ next }: { next: string | undefined }) {
 /** Renders a narrow page with a form. `refused`: the form was invalid and shows why. */
 export function formPage(
   c: Context<DashboardEnv>,
-  { title, lead, refused }: { title: string; lead?: string; refused: boolean },
+  { title, lead, refused, scripts }: {
+    title: string;
+    lead?: string;
+    refused: boolean;
+    scripts?: readonly AssetName[];
+  },
   body: Child,
 ) {
   const status = refused ? 422 : 200;
-  return renderPage(c, { title, narrow: true, status, ...defined({ lead }) }, body);
+  return renderPage(c, { title, narrow: true, status, ...defined({ lead, scripts }) }, body);
 }
 
 /** The field of the e-mail address. */

@@ -1,11 +1,16 @@
-/** The second step of a sign-in: a code of an authenticator app, or a recovery code. */
+/** The second step of a sign-in: a code of an authenticator app, a passkey, or a recovery code. */
 import { type Context, Hono } from "hono";
 import { sameSecret } from "../../../../core/lib/hash/sha256.ts";
 import type { SecondFactorKind } from "../../../../core/people/accounts/session_rules.ts";
 import { getPasswordHash } from "../../../../kv/people/accounts/account_credentials.ts";
 import { type Account, getAccount, mailReaderOf } from "../../../../kv/people/accounts/accounts.ts";
 import { useRecoveryCode } from "../../../../kv/people/accounts/recovery_codes.ts";
-import { passWithSignIn, useCode } from "../../../../kv/people/accounts/second_factor.ts";
+import { hasPasskey } from "../../../../kv/people/accounts/passkeys.ts";
+import {
+  getSecondFactor,
+  passWithSignIn,
+  useCode,
+} from "../../../../kv/people/accounts/second_factor.ts";
 import {
   type OpenGrant,
   passwordMark,
@@ -14,6 +19,7 @@ import {
 } from "../../../../kv/people/accounts/tokens.ts";
 import { addMail } from "../../../../kv/engine/outbox/outbox.ts";
 import type { MailJob } from "../../../../core/people/mail/mail.ts";
+import { assertionOptions, type PasskeyAsk, verifyAssertion } from "../../../auth/passkeys.ts";
 import { checkCode, countCodeTry } from "../../../auth/one_time_codes.ts";
 import {
   AskSupport,
@@ -29,9 +35,12 @@ import type { PageDeclaration } from "../../page/page.ts";
 import type { DashboardEnv, Visitor } from "../../page/visitor.ts";
 import type { SignInDeps } from "../../page/sign_in_deps.ts";
 import { formPage } from "./form_parts.tsx";
+import { answerOptions, holderOf, PasskeyForm } from "./passkey.tsx";
 import { clientAddress } from "../../visitor/doer.ts";
 import { secondFactorPath, startSession } from "./start_session.ts";
 import { signInTexts } from "./texts.ts";
+
+const passkeyPath = `${secondFactorPath}/passkey`;
 
 /** A sign-in that waits, with its account. */
 interface Waiting {
@@ -91,19 +100,47 @@ export function RecoveryCodeField({ visitor }: { visitor: Visitor }) {
   );
 }
 
-function secondFactorPage(c: Context<DashboardEnv>, error?: string) {
+async function secondFactorPage(
+  c: Context<DashboardEnv>,
+  deps: SignInDeps,
+  { account }: Waiting,
+  error?: string,
+) {
   const visitor = c.get("visitor");
   const t = signInTexts[visitor.locale];
-  return formPage(
+  const [app, hasKey] = await Promise.all([
+    getSecondFactor(deps.kv, account.id),
+    hasPasskey(deps.kv, account.id),
+  ]);
+  const hasApp = app.value?.confirmedAtMs !== undefined;
+  return await formPage(
     c,
-    { title: t.secondTitle, lead: t.secondLead, refused: error !== undefined },
+    {
+      title: t.secondTitle,
+      lead: t.secondLead,
+      refused: error !== undefined,
+      scripts: ["passkey.js"],
+    },
     <>
       <Card>
         {error !== undefined && <Notice tone="danger">{error}</Notice>}
-        <PostForm visitor={visitor} action={secondFactorPath}>
-          <CodeField visitor={visitor} autofocus />
-          <SubmitButton>{t.signInButton}</SubmitButton>
-        </PostForm>
+        {hasKey && (
+          <PasskeyForm
+            visitor={visitor}
+            baseUrl={deps.baseUrl}
+            action={passkeyPath}
+            act="get"
+            tone={hasApp ? "plain" : "primary"}
+            button={t.passkeySecond}
+          />
+        )}
+        {hasKey && !hasApp && <p data-passkey-missing>{t.passkeyMissing}</p>}
+        {hasApp && (
+          <PostForm visitor={visitor} action={secondFactorPath}>
+            <CodeField visitor={visitor} autofocus />
+            <SubmitButton>{t.signInButton}</SubmitButton>
+          </PostForm>
+        )}
       </Card>
       <details class="card">
         <summary>{t.noDevice}</summary>
@@ -166,17 +203,18 @@ export async function useShownCode(
   return used ? { ok: true, kind: "code" } : { ok: false, why: t.codeWrong };
 }
 
-async function finishSignIn(c: Context<DashboardEnv>, deps: SignInDeps) {
-  const waiting = await waitingSignIn(c, deps);
-  if (waiting === undefined) return c.redirect("/sign-in", 303);
-  const { open, account } = waiting;
-  const shown = await useShownCode(c, deps, account);
-  if (!shown.ok) return await secondFactorPage(c, shown.why);
+/** Opens the session of a sign-in whose second factor was right. */
+async function finishSignIn(
+  c: Context<DashboardEnv>,
+  deps: SignInDeps,
+  { open, account }: Waiting,
+  secondFactor: SecondFactorKind,
+) {
   if (!await open.use()) return c.redirect("/sign-in", 303);
   const { method, next } = open.grant;
-  const session = await startSession(c, deps, account.id, { method, secondFactor: shown.kind });
+  const session = await startSession(c, deps, account.id, { method, secondFactor });
   const { email } = account;
-  if (shown.kind === "code" && email !== undefined && deps.operators.includes(email)) {
+  if (secondFactor === "code" && email !== undefined && deps.operators.includes(email)) {
     const operator = { accountId: account.id, email };
     const nowMs = deps.clock.nowMs();
     await passWithSignIn(deps.kv, { operator, sessionId: session.id, nowMs });
@@ -184,15 +222,54 @@ async function finishSignIn(c: Context<DashboardEnv>, deps: SignInDeps) {
   return c.redirect(next, 303);
 }
 
+async function takeCode(c: Context<DashboardEnv>, deps: SignInDeps, waiting: Waiting) {
+  const shown = await useShownCode(c, deps, waiting.account);
+  return shown.ok
+    ? await finishSignIn(c, deps, waiting, shown.kind)
+    : await secondFactorPage(c, deps, waiting, shown.why);
+}
+
+async function askOf(
+  c: Context<DashboardEnv>,
+  deps: SignInDeps,
+  { account }: Waiting,
+): Promise<PasskeyAsk> {
+  const holder = await holderOf(c, deps, "pending");
+  return { act: "second_factor", holder, accountId: account.id };
+}
+
+async function takePasskey(c: Context<DashboardEnv>, deps: SignInDeps, waiting: Waiting) {
+  const credential = (await readForm(c)).exact("credential");
+  const accountId = await verifyAssertion(deps, credential, await askOf(c, deps, waiting));
+  return accountId === undefined
+    ? await secondFactorPage(c, deps, waiting, signInTexts[c.get("visitor").locale].passkeyWrong)
+    : await finishSignIn(c, deps, waiting, "passkey");
+}
+
 /** The page that asks for the second factor, between the first one and the session. */
 export const secondFactorPages: PageDeclaration<SignInDeps> = {
   isPublicForm: true,
-  routes: (deps) =>
-    new Hono<DashboardEnv>()
-      .get(secondFactorPath, async (c) =>
-        await waitingSignIn(c, deps) === undefined
-          ? c.redirect("/sign-in", 303)
-          : await secondFactorPage(c))
-      .post(secondFactorPath, (c) =>
-        finishSignIn(c, deps)),
+  routes(deps) {
+    const whileWaiting = (
+      act: (c: Context<DashboardEnv>, deps: SignInDeps, waiting: Waiting) => Promise<Response>,
+    ) =>
+    async (c: Context<DashboardEnv>) => {
+      const waiting = await waitingSignIn(c, deps);
+      return waiting === undefined ? c.redirect("/sign-in", 303) : await act(c, deps, waiting);
+    };
+    return new Hono<DashboardEnv>()
+      .get(secondFactorPath, whileWaiting(secondFactorPage))
+      .post(secondFactorPath, whileWaiting(takeCode))
+      .post(passkeyPath, whileWaiting(takePasskey))
+      .post(
+        `${passkeyPath}/options`,
+        whileWaiting((c, _, waiting) =>
+          answerOptions(
+            c,
+            deps,
+            async () => await assertionOptions(deps, await askOf(c, deps, waiting)),
+          )
+        ),
+      );
+  },
 };

@@ -20,6 +20,7 @@ import type { DashboardEnv } from "../../page/visitor.ts";
 import type { SignInDeps } from "../../page/sign_in_deps.ts";
 import { EmailField, formPage, NextField, nextQuery, OpenIdWay } from "./form_parts.tsx";
 import { LinkInstead } from "./mail_link.tsx";
+import { PasskeyWay } from "./passkey.tsx";
 import { originOf, passFirstFactor } from "./start_session.ts";
 import { whenceOf } from "../../visitor/doer.ts";
 import { writeActivity } from "../../../../kv/people/audit/account_activity.ts";
@@ -41,7 +42,7 @@ function signInPage(c: Context<DashboardEnv>, deps: SignInDeps, form: SignInForm
   const t = signInTexts[visitor.locale];
   return formPage(
     c,
-    { title: t.signInTitle, refused: form.error !== undefined },
+    { title: t.signInTitle, refused: form.error !== undefined, scripts: ["passkey.js"] },
     <>
       <Card>
         {form.error !== undefined && <Notice tone="danger">{form.error}</Notice>}
@@ -64,6 +65,7 @@ function signInPage(c: Context<DashboardEnv>, deps: SignInDeps, form: SignInForm
           />
           <SubmitButton>{t.signInButton}</SubmitButton>
         </PostForm>
+        <PasskeyWay visitor={visitor} baseUrl={deps.baseUrl} next={form.next} />
         <OpenIdWay openId={deps.openId} next={form.next} locale={visitor.locale} />
       </Card>
       <p class="below-card">

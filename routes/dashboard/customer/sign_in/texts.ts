@@ -89,12 +89,22 @@ export const signInTexts = defineTexts({
     resetLead: "All other browsers will be signed out.",
     resetButton: "Save the password",
 
+    passkeyButton: "Sign in with a passkey",
+    passkeySecond: "Use a passkey",
+    passkeyWrong: "This passkey does not open an account here, or took too long. Please try again.",
+    passkeyMissing:
+      "This browser has no passkeys here: they need scripts and an https address. Use a recovery code.",
+    passkeyWords: {
+      NotAllowedError: "Nothing was sent: the browser has no passkey for it, or it was cancelled.",
+      InvalidStateError: "This device has a passkey of your account already.",
+      other: "That did not work. Please try again.",
+    },
     secondTitle: "Confirm it is you",
     secondLead: "Your account asks for a second factor.",
     code: "Six-digit code",
     codeWrong: "The code is wrong, or was used already. Wait for the next one.",
     codeUnreadable:
-      "Codes of your app cannot be checked at the moment. Use a recovery code, or ask for help.",
+      "Codes of your app cannot be checked at the moment. Use a recovery code or a passkey.",
     noDevice: "No access to your device?",
     recoveryCode: "Recovery code",
     recoveryCodeHint: "16 letters and digits. Each code works once.",
@@ -175,12 +185,22 @@ export const signInTexts = defineTexts({
     resetLead: "Mọi trình duyệt khác sẽ bị đăng xuất.",
     resetButton: "Lưu mật khẩu",
 
+    passkeyButton: "Đăng nhập bằng passkey",
+    passkeySecond: "Dùng passkey",
+    passkeyWrong: "Passkey này không mở tài khoản nào ở đây, hoặc đã quá lâu. Vui lòng thử lại.",
+    passkeyMissing:
+      "Trình duyệt này không dùng được passkey ở đây: cần JavaScript và địa chỉ https. Hãy dùng mã khôi phục.",
+    passkeyWords: {
+      NotAllowedError: "Chưa gửi gì: trình duyệt không có passkey phù hợp, hoặc bạn đã huỷ.",
+      InvalidStateError: "Thiết bị này đã có passkey của tài khoản bạn.",
+      other: "Không thành công. Vui lòng thử lại.",
+    },
     secondTitle: "Xác nhận đó là bạn",
     secondLead: "Tài khoản của bạn yêu cầu xác thực bước hai.",
     code: "Mã sáu số",
     codeWrong: "Mã sai, hoặc đã dùng rồi. Hãy đợi mã tiếp theo.",
     codeUnreadable:
-      "Hiện không kiểm tra được mã từ ứng dụng của bạn. Hãy dùng mã khôi phục, hoặc nhờ hỗ trợ.",
+      "Hiện không kiểm tra được mã từ ứng dụng của bạn. Hãy dùng mã khôi phục hoặc passkey.",
     noDevice: "Không có thiết bị bên mình?",
     recoveryCode: "Mã khôi phục",
     recoveryCodeHint: "16 chữ và số. Mỗi mã chỉ dùng được một lần.",

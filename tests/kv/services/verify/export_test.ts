@@ -49,6 +49,7 @@ const staying: readonly string[] = [
   "known_place",
   "operator_moved",
   "operator_session",
+  "passkey_challenge",
   "pending_sign_in",
   "proof_balances",
   "proof_chunk",
