@@ -46,8 +46,10 @@ async function useApp(browser: Browser, seeded: SeededDashboard, look: Look): Pr
   const context = await openWindow(browser, look, address, seeded.sessionToken);
   const page = await context.newPage();
   const problems: string[] = [];
-  await page.goto(`${address}/account/security`);
-  problems.push(...await lookAt(page, look, "two-factor-off"));
+  await page.goto(`${address}/account`);
+  await page.locator("#second-factor button").click();
+  await page.waitForURL(`${address}/account/security`);
+  problems.push(...await lookAt(page, look, "two-factor-required"));
   await page.locator('a[href="/account/security/app"]').click();
   const secret = (await page.locator(".copy-value").first().textContent())?.trim() ?? "";
   problems.push(...await lookAt(page, look, "two-factor-set-up"));
@@ -69,6 +71,8 @@ async function useApp(browser: Browser, seeded: SeededDashboard, look: Look): Pr
   problems.push(...await lookAt(page, look, "second-factor-wrong"));
   await enterCode(page, codeFor(secret, world.time.nowMs()));
   await page.waitForURL(`${address}/keys`);
+  await page.goto(`${address}/account`);
+  problems.push(...await lookAt(page, look, "account-two-factor"));
 
   await signOutAndIn(page, address);
   await page.locator("main details.card summary").click();

@@ -111,6 +111,8 @@ export interface Account {
   readonly lowBalanceMailedAtMs?: number;
   /** Kinds of mails that the owner has switched off. Those of later versions are kept. */
   readonly mailsOff?: readonly string[];
+  /** Whoever signs in sets up a second factor before anything else. Absent: a first factor is enough. */
+  readonly secondFactorRequired?: true;
   /** Rate limits that an operator set in place of the defaults. */
   readonly rateLimits?: AccountRateLimits;
   /** Keys of tags without which its calls are refused. */
@@ -213,6 +215,13 @@ export function mailReaderOf(
   return email === undefined || !wantsMail(account, kind) ? undefined : { to: email, locale };
 }
 
+/** Whether everyone who signs in to an account needs a second factor. */
+export function requiresSecondFactor(
+  { secondFactorRequired }: Pick<Account, "secondFactorRequired">,
+): boolean {
+  return secondFactorRequired === true;
+}
+
 /** Reads an account; `undefined` if it does not exist. */
 export async function getAccount(
   kv: KeyValueStore,
@@ -275,7 +284,12 @@ export async function listAccounts(
 /** The fields that an owner can change. `undefined` as a value clears the field. */
 export type AccountChange = {
   readonly [
-    Field in "locale" | "lowBalanceMicroVnd" | "lowBalanceMailedAtMs" | "mailsOff"
+    Field in
+      | "locale"
+      | "lowBalanceMicroVnd"
+      | "lowBalanceMailedAtMs"
+      | "mailsOff"
+      | "secondFactorRequired"
   ]?: Account[Field] | undefined;
 };
 

@@ -57,8 +57,12 @@ export async function offerSecondFactor(
 
 /** Whether an account is asked for a second factor when it signs in: it has an app or a passkey. */
 export async function hasSecondFactor(kv: KeyValueStore, accountId: AccountId): Promise<boolean> {
-  const { value } = await getSecondFactor(kv, accountId);
-  return value?.confirmedAtMs !== undefined || await hasPasskey(kv, accountId);
+  return await hasApp(kv, accountId) || await hasPasskey(kv, accountId);
+}
+
+/** Whether the app of an account is set up. */
+export async function hasApp(kv: KeyValueStore, accountId: AccountId): Promise<boolean> {
+  return (await getSecondFactor(kv, accountId)).value?.confirmedAtMs !== undefined;
 }
 
 /**

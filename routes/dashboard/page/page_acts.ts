@@ -49,6 +49,7 @@ const pageActs: Readonly<Record<string, Act | "everyone">> = {
   "GET /invoices/:id": "view_invoices",
   "GET /invoices/:id/files/:fileId": "view_invoices",
   "POST /account/invoice": "change_invoices",
+  "POST /account/second-factor": "change_organisation",
   // About the person, whatever the role.
   "POST /account/*": "everyone",
   "GET /playground": "call_models",

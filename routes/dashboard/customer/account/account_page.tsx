@@ -27,6 +27,7 @@ import { mayVisit } from "../../page/page_acts.ts";
 import type { DashboardEnv, SignedIn, Visitor } from "../../page/visitor.ts";
 import { MailSwitches } from "./mail_switches.tsx";
 import { hasSecondFactor } from "../../../../kv/people/accounts/second_factor.ts";
+import { RequirementCard, requirementPath } from "./requirement.tsx";
 import { SecurityCard } from "./security_page.tsx";
 import { accountTexts } from "./texts.ts";
 
@@ -107,7 +108,12 @@ export async function accountPage(
           </Fact>
         </dl>
       </Card>
-      <SecurityCard visitor={visitor} isOn={isTwoFactor} />
+      <div class="columns">
+        <SecurityCard visitor={visitor} isOn={isTwoFactor} />
+        {mayVisit(signedIn, requirementPath, "POST") && (
+          <RequirementCard visitor={visitor} account={account} />
+        )}
+      </div>
       <Sessions {...part} sessions={sessions} />
       <div class="columns">
         <PasswordCard {...part} hasPassword={hash !== undefined} />
@@ -130,6 +136,15 @@ export async function accountPage(
   );
 }
 
+/** Says what a session has shown: one thing, or two. */
+function methodText(
+  { method, secondFactor }: Session,
+  t: typeof accountTexts["en"],
+): string {
+  const first = t.methods[method];
+  return secondFactor === undefined ? first : `${first} + ${t.secondFactors[secondFactor]}`;
+}
+
 function Sessions({ visitor, signedIn, sessions }: PartProps & { sessions: readonly Session[] }) {
   const { locale } = visitor;
   const t = accountTexts[locale];
@@ -149,6 +164,7 @@ function Sessions({ visitor, signedIn, sessions }: PartProps & { sessions: reado
         columns={[
           { head: t.device, cell: (session) => session.device || t.unknownDevice },
           { head: t.address, cell: (session) => session.address },
+          { head: t.method, wideOnly: true, cell: (session) => methodText(session, t) },
           {
             head: t.signedInAt,
             kind: "one-line",

@@ -40,6 +40,7 @@ import { accountPage } from "./account_page.tsx";
 import { createConfirmPages, passwordRefusal } from "./confirm.tsx";
 import { createCredentialPages } from "./credentials.tsx";
 import { saveMailSwitches } from "./mail_switches.tsx";
+import { createRequirementForm } from "./requirement.tsx";
 import { createSecurityPages } from "./security_page.tsx";
 import { accountTexts } from "./texts.ts";
 import type { PageDeclaration } from "../../page/page.ts";
@@ -51,6 +52,8 @@ const announcements = {
   email: "emailChanged",
   invoice: "invoiceSaved",
   mails: "mailsSaved",
+  required: "secondFactorRequired",
+  "not-required": "secondFactorNotRequired",
 } as const;
 
 function showAccount(c: Context<DashboardEnv>, deps: DashboardDeps) {
@@ -134,6 +137,7 @@ function createAccountPages(deps: DashboardDeps): Hono<DashboardEnv> {
     .route("/", createCredentialPages(deps))
     .route("/", createConfirmPages(deps))
     .route("/", createSecurityPages(deps))
+    .route("/", createRequirementForm(deps))
     .get("/account", (c) => showAccount(c, deps))
     .post("/account/sessions/sign-out", async (c) => {
       const id = (await readForm(c)).text("session");

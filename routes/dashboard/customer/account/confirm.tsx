@@ -12,6 +12,7 @@ import { rateRules } from "../../../auth/sign_in_budgets.ts";
 import { Card, PasswordField, PostForm, SubmitButton } from "../../components/mod.ts";
 import type { DashboardDeps } from "../../page/deps.ts";
 import { readForm } from "../../page/form_data.ts";
+import { securityPath } from "../../visitor/second_factor_gate.ts";
 import { createCookies } from "../../visitor/cookies.ts";
 import { renderPage } from "../../frame/layout.tsx";
 import type { DashboardEnv } from "../../page/visitor.ts";
@@ -19,21 +20,23 @@ import { accountTexts } from "./texts.ts";
 import { securityTexts } from "./security_texts.ts";
 
 const confirmPath = "/account/confirm";
-/** The page that most who confirm come from. */
-export const securityPath = "/account/security";
-
 /** Writes the address of the page that confirms, and then leads back. */
 export function confirmAddress(next: string): string {
   return `${confirmPath}?${new URLSearchParams({ next })}`;
 }
 
-/** Admits sessions whose owner has signed in, or confirmed, a moment ago; others do so first. */
-export function requireFresh({ clock }: Pick<DashboardDeps, "clock">): MiddlewareHandler<
-  DashboardEnv
-> {
+/**
+ * Admits sessions whose owner has signed in, or confirmed, a moment ago; others do so first.
+ *
+ * @param formPage the page that has the forms, to which a form that was not sent leads back
+ */
+export function requireFresh(
+  { clock }: Pick<DashboardDeps, "clock">,
+  formPage = securityPath,
+): MiddlewareHandler<DashboardEnv> {
   return async (c, next) => {
     if (isFresh(c.get("signedIn").session, clock.nowMs())) return await next();
-    const back = c.req.method === "GET" ? c.req.path : securityPath;
+    const back = c.req.method === "GET" ? c.req.path : formPage;
     return c.redirect(confirmAddress(back), 303);
   };
 }

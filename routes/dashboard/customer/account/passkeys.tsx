@@ -1,9 +1,10 @@
 /** The passkeys of a person: a card of `/account/security`, and its forms. */
 import { type Context, Hono } from "hono";
+import { requiresSecondFactor } from "../../../../kv/people/accounts/accounts.ts";
 import { deviceName } from "../../../../core/people/accounts/session_rules.ts";
 import {
   addPasskey,
-  hasPasskey,
+  listPasskeys,
   maxPasskeyNameChars,
   type Passkey,
   passkeysPerAccount,
@@ -15,6 +16,7 @@ import {
 } from "../../../../kv/people/accounts/recovery_codes.ts";
 import {
   endIdleRecoveryCodes,
+  hasApp,
   hasSecondFactor,
 } from "../../../../kv/people/accounts/second_factor.ts";
 import { closeSessionsOf } from "../../../../kv/people/accounts/sessions.ts";
@@ -25,11 +27,12 @@ import {
 } from "../../../auth/passkeys.ts";
 import { Card, DataTable, PostForm, TextField, Time } from "../../components/mod.ts";
 import type { DashboardDeps } from "../../page/deps.ts";
+import { securityPath } from "../../visitor/second_factor_gate.ts";
 import { readForm } from "../../page/form_data.ts";
 import type { DashboardEnv, Visitor } from "../../page/visitor.ts";
 import { answerOptions, holderOf, PasskeyForm } from "../sign_in/passkey.tsx";
 import { mailFactorChange } from "../sign_in/second_factor.tsx";
-import { requireFresh, securityPath } from "./confirm.tsx";
+import { requireFresh } from "./confirm.tsx";
 import { securityTexts } from "./security_texts.ts";
 
 const passkeysPath = `${securityPath}/passkeys`;
@@ -180,13 +183,17 @@ async function add(c: Context<DashboardEnv>, deps: DashboardDeps, after: AfterPa
     : await after.codes(c, made.codes, isFirst ? t.firstPasskeyAdded : t.passkeyWasAdded);
 }
 
-async function remove(c: Context<DashboardEnv>, deps: DashboardDeps) {
-  const { person: account } = c.get("signedIn");
-  const id = (await readForm(c)).text("passkey").slice(0, 1_400);
-  if (!await hasPasskey(deps.kv, account.id)) return c.redirect(securityPath, 303);
-  await removePasskey(deps.kv, account.id, id);
-  await endIdleRecoveryCodes(deps.kv, account.id);
-  await mailFactorChange(deps, account, "passkey_removed");
+async function remove(c: Context<DashboardEnv>, deps: DashboardDeps, after: AfterPasskeys) {
+  const t = securityTexts[c.get("visitor").locale];
+  const { person, account } = c.get("signedIn");
+  const id = (await readForm(c)).text("passkey");
+  const passkeys = await listPasskeys(deps.kv, person.id);
+  if (!passkeys.some((passkey) => passkey.id === id)) return c.redirect(securityPath, 303);
+  const isLast = passkeys.length === 1 && !await hasApp(deps.kv, person.id);
+  if (isLast && requiresSecondFactor(account)) return await after.refused(c, t.lastOne);
+  await removePasskey(deps.kv, person.id, id);
+  await endIdleRecoveryCodes(deps.kv, person.id);
+  await mailFactorChange(deps, person, "passkey_removed");
   return c.redirect(`${securityPath}?done=passkey-removed`, 303);
 }
 
@@ -204,5 +211,5 @@ export function createPasskeyForms(
         return await registrationOptions(deps, owner, await holderOf(c, deps, "session"));
       }))
     .post(passkeysPath, fresh, (c) => add(c, deps, after))
-    .post(`${passkeysPath}/remove`, fresh, (c) => remove(c, deps));
+    .post(`${passkeysPath}/remove`, fresh, (c) => remove(c, deps, after));
 }

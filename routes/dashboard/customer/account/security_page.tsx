@@ -2,6 +2,7 @@
 import { type Context, Hono } from "hono";
 import { raw } from "hono/html";
 import { isFresh } from "../../../../core/people/accounts/session_rules.ts";
+import { requiresSecondFactor } from "../../../../kv/people/accounts/accounts.ts";
 import {
   getRecoveryCodes,
   makeRecoveryCodes,
@@ -30,6 +31,7 @@ import {
 } from "../../components/mod.ts";
 import type { DashboardDeps } from "../../page/deps.ts";
 import { readForm } from "../../page/form_data.ts";
+import { securityPath } from "../../visitor/second_factor_gate.ts";
 import { renderPage } from "../../frame/layout.tsx";
 import type { DashboardEnv, Visitor } from "../../page/visitor.ts";
 import {
@@ -41,7 +43,7 @@ import {
 import { clientAddress } from "../../visitor/doer.ts";
 import { signInTexts } from "../sign_in/texts.ts";
 import { renderQr } from "../wallet/wallet_order.tsx";
-import { confirmAddress, requireFresh, securityPath } from "./confirm.tsx";
+import { confirmAddress, requireFresh } from "./confirm.tsx";
 import { browserName, createPasskeyForms, PasskeysCard } from "./passkeys.tsx";
 import { securityTexts } from "./security_texts.ts";
 
@@ -100,6 +102,8 @@ async function securityPage(
     <>
       {problem !== undefined && <Notice tone="danger">{problem}</Notice>}
       {done !== undefined && <Notice tone="success">{t[done[1]]}</Notice>}
+      {requiresSecondFactor(c.get("signedIn").account) && view.app === undefined &&
+        passkeys.length === 0 && <Notice tone="warning">{t.required}</Notice>}
       {!view.fresh && (
         <Notice tone="info">
           {t.confirmFirst} <a href={confirmAddress(securityPath)}>{t.confirmTitle}</a>
@@ -280,9 +284,12 @@ async function confirmApp(c: Context<DashboardEnv>, deps: DashboardDeps) {
 }
 
 async function switchAppOff(c: Context<DashboardEnv>, deps: DashboardDeps) {
-  const { person: account, isOperator } = c.get("signedIn");
+  const { person: account, account: organisation, isOperator } = c.get("signedIn");
   // What opens the operator's pages is not undone by a session of the customer's.
   if (isOperator) return c.redirect(securityPath, 303);
+  if (requiresSecondFactor(organisation) && !await hasPasskey(deps.kv, account.id)) {
+    return await securityPage(c, deps, securityTexts[c.get("visitor").locale].lastOne);
+  }
   const shown = await useShownCode(c, deps, account);
   if (!shown.ok) return await securityPage(c, deps, shown.why);
   await endApp(deps.kv, account.id);

@@ -22,6 +22,17 @@ export const securityTexts = defineTexts({
     confirmBySignIn: "You have no password here, so sign in once more.",
     signInAgain: "Sign in again",
 
+    required:
+      "Your account requires a second factor. Set up an app or a passkey, and you can go on.",
+    lastOne:
+      "Your account requires a second factor, and this is the last one. Set up another first.",
+    requirement: "Required second factor",
+    requirementText:
+      "Everyone who signs in to this account sets up an app or a passkey before they see anything else. API keys go on working.",
+    requirementBegin: "Require it",
+    requirementEnd: "Require it no more",
+    requirementEndConfirm: "Let people sign in with a password or an emailed link alone?",
+
     app: "Authenticator app",
     appText:
       "An app such as Google Authenticator, 1Password or Aegis shows a new code every 30 seconds.",
@@ -104,6 +115,17 @@ export const securityTexts = defineTexts({
     confirmButton: "Xác nhận",
     confirmBySignIn: "Bạn chưa có mật khẩu ở đây, nên hãy đăng nhập lại.",
     signInAgain: "Đăng nhập lại",
+
+    required:
+      "Tài khoản của bạn bắt buộc có bước hai. Hãy thiết lập ứng dụng hoặc passkey để đi tiếp.",
+    lastOne:
+      "Tài khoản của bạn bắt buộc có bước hai, và đây là cách cuối cùng. Hãy thêm cách khác trước.",
+    requirement: "Bắt buộc bước hai",
+    requirementText:
+      "Mọi người đăng nhập vào tài khoản này phải thiết lập ứng dụng hoặc passkey trước khi xem bất cứ thứ gì. Khoá API vẫn hoạt động.",
+    requirementBegin: "Bắt buộc",
+    requirementEnd: "Bỏ bắt buộc",
+    requirementEndConfirm: "Cho phép đăng nhập chỉ bằng mật khẩu hoặc liên kết trong thư?",
 
     app: "Ứng dụng xác thực",
     appText: "Ứng dụng như Google Authenticator, 1Password hoặc Aegis hiện một mã mới mỗi 30 giây.",

@@ -39,12 +39,18 @@ export const accountTexts = defineTexts({
     device: "Browser",
     unknownDevice: "unknown",
     address: "IP address",
+    method: "By",
+    methods: { password: "password", openid: "OpenID", mail: "emailed link", passkey: "passkey" },
+    secondFactors: { code: "code", recovery_code: "recovery code", passkey: "passkey" },
     signedInAt: "Signed in",
     lastSeen: "Last seen",
     here: "this browser",
     signOutOne: "Sign out",
     signOutLabel: (device: string) => `Sign out ${device}`,
     signOutOthers: "Sign out all others",
+
+    secondFactorRequired: "From now on everyone who signs in here needs a second factor.",
+    secondFactorNotRequired: "A second factor is no longer required.",
 
     invoice: "Invoice details",
     invoiceText:
@@ -121,12 +127,23 @@ export const accountTexts = defineTexts({
     device: "Trình duyệt",
     unknownDevice: "không rõ",
     address: "Địa chỉ IP",
+    method: "Bằng",
+    methods: {
+      password: "mật khẩu",
+      openid: "OpenID",
+      mail: "liên kết trong thư",
+      passkey: "passkey",
+    },
+    secondFactors: { code: "mã", recovery_code: "mã khôi phục", passkey: "passkey" },
     signedInAt: "Đăng nhập lúc",
     lastSeen: "Lần cuối",
     here: "trình duyệt này",
     signOutOne: "Đăng xuất",
     signOutLabel: (device) => `Đăng xuất ${device}`,
     signOutOthers: "Đăng xuất mọi trình duyệt khác",
+
+    secondFactorRequired: "Từ bây giờ mọi người đăng nhập vào đây đều cần bước hai.",
+    secondFactorNotRequired: "Không còn bắt buộc bước hai.",
 
     invoice: "Thông tin hoá đơn",
     invoiceText:

@@ -6,11 +6,7 @@ import { getPasswordHash } from "../../../../kv/people/accounts/account_credenti
 import { type Account, getAccount, mailReaderOf } from "../../../../kv/people/accounts/accounts.ts";
 import { useRecoveryCode } from "../../../../kv/people/accounts/recovery_codes.ts";
 import { hasPasskey } from "../../../../kv/people/accounts/passkeys.ts";
-import {
-  getSecondFactor,
-  passWithSignIn,
-  useCode,
-} from "../../../../kv/people/accounts/second_factor.ts";
+import { hasApp, passWithSignIn, useCode } from "../../../../kv/people/accounts/second_factor.ts";
 import {
   type OpenGrant,
   passwordMark,
@@ -108,11 +104,10 @@ async function secondFactorPage(
 ) {
   const visitor = c.get("visitor");
   const t = signInTexts[visitor.locale];
-  const [app, hasKey] = await Promise.all([
-    getSecondFactor(deps.kv, account.id),
+  const [isApp, isPasskey] = await Promise.all([
+    hasApp(deps.kv, account.id),
     hasPasskey(deps.kv, account.id),
   ]);
-  const hasApp = app.value?.confirmedAtMs !== undefined;
   return await formPage(
     c,
     {
@@ -124,18 +119,18 @@ async function secondFactorPage(
     <>
       <Card>
         {error !== undefined && <Notice tone="danger">{error}</Notice>}
-        {hasKey && (
+        {isPasskey && (
           <PasskeyForm
             visitor={visitor}
             baseUrl={deps.baseUrl}
             action={passkeyPath}
             act="get"
-            tone={hasApp ? "plain" : "primary"}
+            tone={isApp ? "plain" : "primary"}
             button={t.passkeySecond}
           />
         )}
-        {hasKey && !hasApp && <p data-passkey-missing>{t.passkeyMissing}</p>}
-        {hasApp && (
+        {isPasskey && !isApp && <p data-passkey-missing>{t.passkeyMissing}</p>}
+        {isApp && (
           <PostForm visitor={visitor} action={secondFactorPath}>
             <CodeField visitor={visitor} autofocus />
             <SubmitButton>{t.signInButton}</SubmitButton>
