@@ -2,6 +2,7 @@
 import { activityPages } from "./customer/activity/activity_pages.tsx";
 import { accountPages } from "./customer/account/account_pages.tsx";
 import { mailsOffPages } from "./customer/account/mail_switches.tsx";
+import { budgetPages } from "./customer/budgets/budgets_pages.tsx";
 import { connectPage } from "./customer/connect/connect.tsx";
 import type { DashboardDeps } from "./page/deps.ts";
 import { docsPages } from "./public/docs/docs_pages.tsx";
@@ -36,6 +37,7 @@ export const customerPages: readonly PageDeclaration<DashboardDeps>[] = [
   usagePages,
   searchPages,
   walletPages,
+  budgetPages,
   invoicePages,
   modelPage,
   oneModelPage,

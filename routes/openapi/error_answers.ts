@@ -44,6 +44,7 @@ export const paidErrors = [
   "content_policy_violation",
   "insufficient_balance",
   "spending_limit_reached",
+  "budget_exceeded",
   "order_under_way",
   "already_answered",
   "idempotency_key_reused",

@@ -60,7 +60,7 @@ export const headerComponents: JsonObject = {
   [answerHeaders.mappedFrom]: text("The name that was sent, where no model has it."),
   [answerHeaders.conversion]: text("Fields of the request that the model could not carry."),
   [answerHeaders.outputLimit]: text(
-    "A lower limit of output than the request's, because no more is paid for, and why: `tokens=5947; reason=balance` or `key_limit`.",
+    "A lower limit of output than the request's, because no more is paid for, and why: `tokens=5947; reason=balance`, `key_limit` or `budget`.",
   ),
   [answerHeaders.estimate]: text("`true` where the gateway has counted tokens itself."),
   [answerHeaders.inputTokens]: text("Tokens of the prompt that were billed.", digits),

@@ -63,6 +63,8 @@ function accountPages(seeded: SeededDashboard): Record<string, string> {
     "no-such-call": "/receipts",
     wallet: "/wallet",
     statement: "/wallet/statement",
+    budgets: "/budgets",
+    "budgets-new": "/budgets/new",
     invoices: "/invoices",
     "models-signed-in": "/models",
     playground: "/playground",

@@ -32,6 +32,7 @@ const endMessages = {
   upstream_unreachable: "The provider's answer broke off, or could not be read",
   insufficient_balance: "The balance was used up",
   spending_limit_reached: "The limit of the API key was reached",
+  budget_exceeded: "A budget was used up",
   output_limit: "The provider sent more output than was asked for",
   access_ended: "The API key was revoked or had expired, or the account was blocked",
   shutdown: "The gateway was restarting",

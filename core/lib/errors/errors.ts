@@ -102,6 +102,13 @@ export const errorTable = {
     retry: false,
     responsesCode: "insufficient_quota",
   },
+  /** A budget of the organisation that refuses calls. */
+  budget_exceeded: {
+    status: 402,
+    type: "insufficient_balance",
+    retry: false,
+    responsesCode: "insufficient_quota",
+  },
   permission_denied: { status: 403, type: "permission_error", retry: false },
   not_found: { status: 404, type: "not_found_error", retry: false },
   model_not_found: { status: 404, type: "not_found_error", retry: false },
@@ -180,6 +187,16 @@ export type RefusalFigures =
     /** Spent, or held by calls in flight. */
     readonly usedMicroVnd: bigint;
     readonly neededMicroVnd: bigint;
+  }
+  | {
+    readonly kind: "budget";
+    readonly name: string;
+    readonly limitMicroVnd: bigint;
+    /** Spent, or held by calls in flight. */
+    readonly usedMicroVnd: bigint;
+    readonly neededMicroVnd: bigint;
+    /** When its window ends; absent: never. */
+    readonly resetsAtMs?: number;
   }
   | {
     readonly kind: "rate_limit";

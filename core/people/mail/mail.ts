@@ -8,6 +8,7 @@
  * - Never: sends a mail (`routes/mail/` does), or puts a secret token into a job.
  */
 import { z } from "zod";
+import { budgetEnds, budgetWindows } from "../../limits/budgets.ts";
 import type { AccountId, AnnouncementId, ApprovalId, InvoiceId } from "../../lib/ids/ids.ts";
 
 // A mail to be sent, in the form in which it waits in the outbox.
@@ -135,6 +136,18 @@ export const mailJobSchema = z.discriminatedUnion("kind", [
     window: z.enum(["day", "month"]),
     meter: z.enum(["money", "images"]),
     limit: z.bigint(),
+  }),
+  z.object({
+    ...everyJob,
+    kind: z.literal("budget_reached"),
+    budgetName: z.string(),
+    window: z.enum(budgetWindows),
+    percent: z.number(),
+    amountMicroVnd: microVnd,
+    spentMicroVnd: microVnd,
+    atLimit: z.enum(budgetEnds),
+    /** Absent: never. */
+    resetsAtMs: z.number().optional(),
   }),
   /** To an operator who may approve it. */
   z.object({

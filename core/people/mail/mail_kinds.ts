@@ -5,6 +5,7 @@
 import type { Locale } from "../../lib/base/locale.ts";
 import { formatDecimal, formatMoneyShort } from "../../billing/money/display.ts";
 import { vietnamDay, vietnamOffsetMs } from "../../lib/time/vietnam_time.ts";
+import type { BudgetWindow } from "../../limits/budgets.ts";
 import type { MailJob, MailKind } from "./mail.ts";
 
 /** The parts of a mail before it is laid out. */
@@ -67,6 +68,35 @@ function limitText({ meter, limit, locale }: Job<"limit_reached">): string {
   if (meter === "money") return formatMoneyShort(limit, locale);
   const count = formatDecimal(limit.toString(), locale);
   return locale === "vi" ? `${count} ảnh` : `${count} ${limit === 1n ? "image" : "images"}`;
+}
+
+const windowTexts: Readonly<Record<BudgetWindow, Readonly<Record<Locale, string>>>> = {
+  day: { en: "per day", vi: "mỗi ngày" },
+  week: { en: "per week", vi: "mỗi tuần" },
+  month: { en: "per month", vi: "mỗi tháng" },
+  total: { en: "in total", vi: "tổng cộng" },
+};
+
+/** What happens when the budget is used up, and when its window ends. */
+function budgetEndText({ atLimit, percent, resetsAtMs, locale }: Job<"budget_reached">): string {
+  const until = resetsAtMs === undefined ? undefined : minuteText(resetsAtMs, locale);
+  const isOver = percent >= 100;
+  if (locale === "vi") {
+    const reset = until === undefined ? "" : ` Kỳ mới bắt đầu lúc ${until} (giờ Việt Nam).`;
+    const end = atLimit === "tell"
+      ? "Các lượt gọi vẫn tiếp tục."
+      : isOver
+      ? "Lượt gọi thuộc ngân sách này đang bị từ chối."
+      : "Khi dùng hết, lượt gọi thuộc ngân sách này bị từ chối.";
+    return `${end}${reset}`;
+  }
+  const reset = until === undefined ? "" : ` It resets at ${until} (Vietnam time).`;
+  const end = atLimit === "tell"
+    ? "Calls go on."
+    : isOver
+    ? "Calls that count in it are refused."
+    : "When it is used up, calls that count in it are refused.";
+  return `${end}${reset}`;
 }
 
 /** The sentences about credit that was given. */
@@ -562,6 +592,31 @@ const table: { readonly [Kind in MailKind]: MailEntry<Kind> } = {
         } (giờ Việt Nam), hoặc đến khi bạn nâng giới hạn.`,
       ],
       action: { label: "Mở danh sách khoá API", url },
+    }),
+  },
+  budget_reached: {
+    audience: "customer",
+    path: "/budgets",
+    name: { en: "Budget reached", vi: "Ngân sách chạm mức" },
+    en: (job, url) => ({
+      subject: `Budget at ${job.percent} %: ${job.budgetName}`,
+      paragraphs: [
+        `${formatMoneyShort(job.spentMicroVnd, "en")} of the budget “${job.budgetName}” of ${
+          formatMoneyShort(job.amountMicroVnd, "en")
+        } ${windowTexts[job.window].en} are spent.`,
+        budgetEndText(job),
+      ],
+      action: { label: "Open budgets", url },
+    }),
+    vi: (job, url) => ({
+      subject: `Ngân sách đạt ${job.percent} %: ${job.budgetName}`,
+      paragraphs: [
+        `Đã chi ${formatMoneyShort(job.spentMicroVnd, "vi")} của ngân sách “${job.budgetName}” ${
+          formatMoneyShort(job.amountMicroVnd, "vi")
+        } ${windowTexts[job.window].vi}.`,
+        budgetEndText(job),
+      ],
+      action: { label: "Mở ngân sách", url },
     }),
   },
   approval_waiting: {

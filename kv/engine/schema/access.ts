@@ -76,6 +76,21 @@ export function limitMailKey(keyId: ApiKeyId, limitName: string): StoreKey {
   return ["limit_mail", keyId, limitName];
 }
 
+// The budgets of accounts, and what was told of them.
+
+export function budgetsPrefix(): StoreKey {
+  return ["budgets"];
+}
+
+export function budgetsKey(accountId: AccountId): StoreKey {
+  return ["budgets", accountId];
+}
+
+/** Key of the row that names the largest share of each budget of which the owner was told. */
+export function budgetMarksKey(accountId: AccountId): StoreKey {
+  return ["budget_marks", accountId];
+}
+
 /** Key of the notes of operators about an account. */
 export function accountNotesKey(accountId: AccountId): StoreKey {
   return ["account_notes", accountId];

@@ -33,6 +33,8 @@ export const rowKinds = [
   "bank_unreadable",
   "bank_unreadable_closed",
   "bonus_due",
+  "budget_marks",
+  "budgets",
   "call_order",
   "campaign",
   "catalog_content",

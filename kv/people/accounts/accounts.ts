@@ -27,6 +27,8 @@ import {
   accountsAfter,
   accountsByEmailStart,
   accountsPrefix,
+  budgetMarksKey,
+  budgetsKey,
   emailOfKey,
   invoiceProfileKey,
   invoiceSettingsKey,
@@ -435,6 +437,8 @@ export async function forgetPerson(
     if (!isOfOthers) {
       atomic.delete(accountMailsKey(accountId))
         .delete(accountNotesKey(accountId))
+        .delete(budgetMarksKey(accountId))
+        .delete(budgetsKey(accountId))
         .delete(invoiceProfileKey(accountId))
         .delete(invoiceSettingsKey(accountId))
         .delete(lowBalanceWatchKey(accountId));

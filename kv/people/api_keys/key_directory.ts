@@ -6,6 +6,8 @@ import type { Clock } from "../../../core/lib/time/clock.ts";
 import type { AccountId, ApiKeyId } from "../../../core/lib/ids/ids.ts";
 import type { AccountRateLimits } from "../../../core/limits/rate_limits.ts";
 import { hashApiKey, isWellFormedApiKey } from "../../../core/people/api_keys/api_key.ts";
+import type { Budget } from "../../../core/limits/budgets.ts";
+import { listBudgets } from "../accounts/budgets.ts";
 import { getAccount } from "../accounts/accounts.ts";
 import { type ApiKeyRecord, findApiKeyByHash, getApiKey, isUsableSecret } from "./api_keys.ts";
 import type { Control } from "../../engine/control/control.ts";
@@ -25,6 +27,8 @@ export interface Principal {
   readonly accountRateLimits?: AccountRateLimits | undefined;
   /** Keys of tags that each call of the account must have. */
   readonly requiredTags?: readonly string[] | undefined;
+  /** The budgets of the account; absent: none. */
+  readonly budgets?: readonly Budget[] | undefined;
 }
 
 /** A key that exists, whether or not it may be used. */
@@ -85,7 +89,10 @@ export function openKeyDirectory(kv: KeyValueStore, control: Control, clock: Clo
     const secretHash = await hashApiKey(secret);
     const key = await findApiKeyByHash(kv, secretHash);
     if (key === undefined) return undefined;
-    const account = await getAccount(kv, key.accountId);
+    const [account, budgets] = await Promise.all([
+      getAccount(kv, key.accountId),
+      listBudgets(kv, key.accountId),
+    ]);
     if (account === undefined || account.blockedAtMs !== undefined) {
       if (refused !== undefined) refused.refusedKey = { accountId: key.accountId, keyId: key.id };
       return undefined;
@@ -97,6 +104,7 @@ export function openKeyDirectory(kv: KeyValueStore, control: Control, clock: Clo
       allowedModels: key.allowedModels === undefined ? undefined : new Set(key.allowedModels),
       accountRateLimits: account.rateLimits,
       requiredTags: account.requiredTags,
+      budgets: budgets.length === 0 ? undefined : budgets,
     };
     if (epoch !== undefined && epoch === cacheEpoch) {
       if (cache.size >= maxAuthCacheEntries) {

@@ -1,6 +1,7 @@
 /**
- * What keys use of their limits of a day or month, as calls reserve and end. Threads of one process share one book, so
- * that a limit holds over all of them; another thread reaches it by messages.
+ * What calls use of the limits of their key of a day or month, and of the budgets of their account, as they reserve and
+ * end. Threads of one process share one book, so that a limit holds over all of them; another thread reaches it by
+ * messages.
  */
 import {
   fittingMicroVnd,
@@ -8,285 +9,221 @@ import {
   type ReservationAmount,
   type ReservationRange,
 } from "../../../core/billing/reservation_range.ts";
-import type { Receipt } from "../../../core/billing/usage/receipt.ts";
-import type { ApiKeyId } from "../../../core/lib/ids/ids.ts";
+import type { AccountId } from "../../../core/lib/ids/ids.ts";
 import type { Clock } from "../../../core/lib/time/clock.ts";
+import {
+  type Budget,
+  type BudgetDays,
+  budgetDays,
+  budgetEndMs,
+} from "../../../core/limits/budgets.ts";
 import {
   type PeriodLimitName,
   type PeriodLimits,
-  type PeriodLimitSet,
   periodLimitsOf,
   type PeriodMeter,
 } from "../../../core/limits/limit_table.ts";
-import { systemTimer, type Timer } from "../../../core/lib/time/deadlines.ts";
-import type { KeyValueStore } from "../../engine/store/key_value_store.ts";
 import { invariant } from "../../../core/lib/base/assert.ts";
-import { vietnamDay, vietnamPeriodEndMs } from "../../../core/lib/time/vietnam_time.ts";
-import { netCostMicroVnd, readUsage } from "../../money/ledger/usage.ts";
+import { defined } from "../../../core/lib/base/defined.ts";
+import { systemTimer, type Timer } from "../../../core/lib/time/deadlines.ts";
 import type { ApiKeyRecord } from "../../people/api_keys/api_keys.ts";
+import {
+  type CallAmounts,
+  noAmounts,
+  type PeriodAmounts,
+  plus,
+  type SpentSum,
+  SpentSums,
+  type SpentSumsDeps,
+  type SumOf,
+} from "./spent_sums.ts";
 
-// What is counted: the money and the images of calls.
-
-/** Amounts by what is counted: money in µVND, images by number. */
-export type PeriodAmounts = Readonly<Record<PeriodMeter, bigint>>;
-
-/** Nothing of anything. */
-export const noAmounts: PeriodAmounts = { money: 0n, images: 0n };
-
-/** Amounts of a call. No limit of what is absent binds it. */
-type CallAmounts = { readonly [Meter in PeriodMeter]?: bigint | undefined };
-
-function plus(amounts: PeriodAmounts, more: CallAmounts, times = 1n): PeriodAmounts {
-  const { money, images } = amounts;
-  return {
-    money: money + times * (more.money ?? 0n),
-    images: images + times * (more.images ?? 0n),
-  };
-}
-
-/** Returns what a receipt, or a sum of receipts of one model, counts. */
-export function amountsOf(
-  { kind, units, costMicroVnd }: Pick<Receipt, "units" | "costMicroVnd"> & {
-    readonly kind: Receipt["kind"] | undefined;
-  },
-): PeriodAmounts {
-  return { money: costMicroVnd, images: kind === "image" ? BigInt(units) : 0n };
-}
-
-// Remembers what each key with limits has used in a month and on its days (Vietnam time), and reads it
-// again every few seconds, since other instances serve calls of the same key and refunds arrive.
-
-/** Months of keys whose use is remembered per instance; bounds the memory. */
-const maxLimitedKeysKept = 10_000;
-
-/** Milliseconds after which the remembered use of a key is read again. */
-const keyUseStaleMs = 5_000;
-
-/** What is needed of a key to enforce its limits. */
-export type LimitedKey = Pick<ApiKeyRecord, "id" | "accountId" | keyof PeriodLimits>;
-
-/** What one key used in a day or a month, as far as this instance knows. */
-interface PeriodSum {
-  settled: PeriodAmounts;
-  reserved: PeriodAmounts;
-  /** Of calls that ended while the store was being read, which the read may have missed. */
-  endedMeanwhile: PeriodAmounts;
-}
-
-/** The sums of one key: of a month, and of the days on which it used something. */
-interface KeyUse {
-  readonly month: PeriodSum;
-  readonly days: Map<string, PeriodSum>;
-  readAtMs: number;
-  reading: Promise<void> | undefined;
-}
-
-/** The sums of the day and month that a call counts in. */
-interface Periods extends Readonly<Record<PeriodLimitSet["window"], PeriodSum>> {
-  readonly startedAtMs: number;
-}
-
-function eachSum({ day, month }: Periods): PeriodSum[] {
-  return [day, month];
-}
-
-function noSum(): PeriodSum {
-  return { settled: noAmounts, reserved: noAmounts, endedMeanwhile: noAmounts };
-}
-
-function sumOfDay(use: KeyUse, day: string): PeriodSum {
-  const known = use.days.get(day);
-  if (known !== undefined) return known;
-  const sum = noSum();
-  use.days.set(day, sum);
-  return sum;
-}
-
-function monthOf(day: string): string {
-  return day.slice(0, 7);
+/** What is needed of a call to enforce its limits. */
+export interface LimitedKey extends Pick<ApiKeyRecord, "id" | "accountId" | keyof PeriodLimits> {
+  /** The budgets in which the call counts, and that refuse. */
+  readonly budgets?: readonly Budget[];
 }
 
 /** What the book depends on. */
-export interface LimitBookDeps {
-  readonly kv: KeyValueStore;
-  readonly clock: Clock;
+export interface LimitBookDeps extends SpentSumsDeps {
   readonly timer?: Timer;
-  /** The kind of a model; `undefined` if it has left the catalogue: then what it made counts as money alone. */
-  readonly kindOf: (model: string) => Receipt["kind"] | undefined;
 }
 
-/** The use of all keys with limits that this instance has served. */
-class KeyUses {
-  readonly #deps: LimitBookDeps;
-  /** By key and month: a call that began before the turn of a month counts in the month of its start. */
-  readonly #uses = new Map<string, KeyUse>();
-
-  constructor(deps: LimitBookDeps) {
-    this.#deps = deps;
-  }
-
-  /** Returns the current sums of the day and month in which a call began. */
-  async periods(key: LimitedKey, startedAtMs: number): Promise<Periods> {
-    const today = vietnamDay(startedAtMs);
-    const use = await this.#fresh(key, monthOf(today));
-    return { day: sumOfDay(use, today), month: use.month, startedAtMs };
-  }
-
-  #useOf(keyId: ApiKeyId, month: string): KeyUse {
-    const id = `${keyId} ${month}`;
-    let use = this.#uses.get(id);
-    if (use === undefined) {
-      if (this.#uses.size >= maxLimitedKeysKept) this.#forgetIdle();
-      use = { month: noSum(), days: new Map(), readAtMs: -Infinity, reading: undefined };
-      this.#uses.set(id, use);
-    }
-    return use;
-  }
-
-  /** Removes months without running calls, but none that was just read: a call may be about to reserve against it. */
-  #forgetIdle(): void {
-    for (const [id, use] of this.#uses) {
-      const { money, images } = use.month.reserved;
-      const isIdle = money === 0n && images === 0n && use.reading === undefined;
-      if (isIdle && !this.#isFresh(use)) this.#uses.delete(id);
-    }
-  }
-
-  #isFresh({ readAtMs }: KeyUse): boolean {
-    return this.#deps.clock.monotonicMs() - readAtMs <= keyUseStaleMs;
-  }
-
-  async #read(key: LimitedKey, month: string, use: KeyUse): Promise<void> {
-    const { kv, clock, kindOf } = this.#deps;
-    const askedAtMs = clock.monotonicMs();
-    const sums = () => [use.month, ...use.days.values()];
-    for (const sum of sums()) sum.endedMeanwhile = noAmounts;
-    const rows = await readUsage(kv, key.accountId, {
-      fromDay: `${month}-01`,
-      toDay: `${month}-31`,
-    });
-    // A call that ended meanwhile may count twice until the next read. Too high a sum delays a call; too low a
-    // sum would let the key exceed its limit.
-    for (const sum of sums()) sum.settled = sum.endedMeanwhile;
-    for (const { keyId, day, model, usage } of rows) {
-      if (keyId !== key.id) continue;
-      const costMicroVnd = netCostMicroVnd(usage);
-      const used = amountsOf({ kind: kindOf(model), units: usage.units, costMicroVnd });
-      for (const sum of [use.month, sumOfDay(use, day)]) sum.settled = plus(sum.settled, used);
-    }
-    use.readAtMs = askedAtMs;
-  }
-
-  /** Returns up-to-date sums of a month, with at most one read per key and month at a time. */
-  #fresh(key: LimitedKey, month: string): KeyUse | Promise<KeyUse> {
-    const use = this.#useOf(key.id, month);
-    if (this.#isFresh(use)) return use;
-    use.reading ??= this.#read(key, month, use).finally(() => use.reading = undefined);
-    return use.reading.then(() => use);
-  }
-}
-
-// Enforces the limits that the owner of a key sets per day and month (Vietnam time), before a call is
+// Enforces the limits that the owner of a key sets per day and month (Vietnam time), and budgets, before a call is
 // admitted.
 //
 // Running calls count with the most that they may use, so many calls at once cannot exceed a limit.
-// The use of other instances and refunds are read every few seconds: between two reads a key can
-// exceed its limit by what other instances admit. A call counts in the day and month of its start,
+// The use of other instances and refunds are read every few seconds: between two reads a limit can
+// be exceeded by what other instances admit. A call counts in the day, week and month of its start,
 // like its receipt, however late it is admitted or ends; a refund counts in the period of its call.
 
-/** The refusal of a call that a limit of its key does not allow. */
-export interface LimitRefusal {
+interface Refused {
   readonly ok: false;
-  readonly reason: "key_limit";
-  readonly limitName: PeriodLimitName;
+  /** In µVND, or of images. */
   readonly limit: bigint;
   /** Used and reserved in that period. */
   readonly used: bigint;
   /** What the call needs of the limit. */
   readonly needed: bigint;
-  /** When the period ends. */
-  readonly endsInMs: number;
   /** The limit would allow the call if no other call had reserved of it, and the call has waited for them. */
   readonly isHeld?: boolean;
 }
 
-/** What one running call has reserved of the limits of its key. */
-interface KeyReservation {
-  readonly key: LimitedKey;
-  readonly periods: Periods;
-  amounts: PeriodAmounts;
+/** The refusal of a call that a limit of its key does not allow. */
+export interface KeyLimitRefusal extends Refused {
+  readonly reason: "key_limit";
+  readonly limitName: PeriodLimitName;
+  /** When the period ends. */
+  readonly endsInMs: number;
 }
 
-/** The limits of money of a key. */
-function moneyLimitsOf(key: LimitedKey): PeriodLimitSet[] {
-  return periodLimitsOf(key).filter(({ meter }) => meter === "money");
+/** The refusal of a call that a budget does not allow. */
+export interface BudgetRefusal extends Refused {
+  readonly reason: "budget";
+  readonly budget: Pick<Budget, "id" | "name" | "window">;
+  /** When its window ends; absent: never. */
+  readonly resetsAtMs?: number;
 }
 
-/** The reservations of running calls against the limits of their keys. */
-class KeyLimits {
-  readonly #clock: Clock;
+/** The refusal of a call. */
+export type LimitRefusal = KeyLimitRefusal | BudgetRefusal;
 
-  constructor(clock: Clock) {
-    this.#clock = clock;
+/** A limit that binds a call. */
+interface Bound {
+  readonly meter: PeriodMeter;
+  readonly limit: bigint;
+  readonly sum: SpentSum;
+  readonly refusal:
+    | Pick<KeyLimitRefusal, "reason" | "limitName" | "endsInMs">
+    | Omit<BudgetRefusal, keyof Refused>;
+}
+
+/** The limits of one call, and all sums in which it counts, each once. */
+class CallBounds {
+  readonly accountId: AccountId;
+  readonly #bounds: readonly Bound[];
+  readonly #sums: ReadonlySet<SpentSum>;
+
+  constructor(accountId: AccountId, bounds: readonly Bound[], sums: Iterable<SpentSum>) {
+    this.accountId = accountId;
+    this.#bounds = bounds;
+    this.#sums = new Set(sums);
+  }
+
+  get #ofMoney(): readonly Bound[] {
+    return this.#bounds.filter(({ meter }) => meter === "money");
+  }
+
+  /** Whether no other call has reserved money of a limit. */
+  get isAlone(): boolean {
+    return [...this.#sums].every(({ reserved }) => reserved.money === 0n);
   }
 
   /** Returns the limit that forbids some amounts, if one does. */
-  refusal(key: LimitedKey, periods: Periods, amounts: CallAmounts): LimitRefusal | undefined {
-    for (const { limitName, meter, window, limit } of periodLimitsOf(key)) {
+  refusal(amounts: CallAmounts): LimitRefusal | undefined {
+    for (const { meter, limit, sum: { settled, reserved }, refusal } of this.#bounds) {
       const needed = amounts[meter];
       if (needed === undefined) continue;
-      const { settled, reserved } = periods[window];
       const used = settled[meter] + reserved[meter];
-      if (used + needed <= limit) continue;
-      const endsInMs = vietnamPeriodEndMs(window, periods.startedAtMs) - this.#clock.nowMs();
-      return { ok: false, reason: "key_limit", limitName, limit, used, needed, endsInMs };
+      if (used + needed > limit) return { ok: false, limit, used, needed, ...refusal };
     }
     return undefined;
   }
 
   /** Reserves amounts, or returns the limit that forbids them. */
-  reserve(key: LimitedKey, periods: Periods, amounts: CallAmounts): LimitRefusal | undefined {
-    const refused = this.refusal(key, periods, amounts);
-    if (refused !== undefined) return refused;
-    for (const sum of eachSum(periods)) sum.reserved = plus(sum.reserved, amounts);
-    return undefined;
+  reserve(amounts: CallAmounts): LimitRefusal | undefined {
+    const refused = this.refusal(amounts);
+    if (refused === undefined) { for (const sum of this.#sums) sum.reserve(amounts); }
+    return refused;
   }
 
-  release(periods: Periods, amounts: CallAmounts): void {
-    for (const sum of eachSum(periods)) {
-      sum.reserved = plus(sum.reserved, amounts, -1n);
-      const { money, images } = sum.reserved;
-      invariant(money >= 0n && images >= 0n, "what a key has reserved is never negative");
-    }
+  release(amounts: CallAmounts): void {
+    for (const sum of this.#sums) sum.release(amounts);
+  }
+
+  /** Replaces what a call that ended had reserved by what it used. */
+  ended(reserved: PeriodAmounts, used: PeriodAmounts): void {
+    this.release(reserved);
+    for (const sum of this.#sums) sum.ended(used);
   }
 
   /** Whether the limits would allow an amount if no call had reserved of them, and one has. */
-  isHeld(key: LimitedKey, periods: Periods, amountMicroVnd: bigint): boolean {
-    return periods.month.reserved.money > 0n &&
-      moneyLimitsOf(key).every(({ window, limit }) =>
-        periods[window].settled.money + amountMicroVnd <= limit
-      );
+  isHeld(amountMicroVnd: bigint): boolean {
+    return !this.isAlone &&
+      this.#ofMoney.every(({ sum, limit }) => sum.settled.money + amountMicroVnd <= limit);
   }
 
-  /** Returns how much of `amountMicroVnd` the limits of a key still allow. */
-  roomMicroVnd(key: LimitedKey, periods: Periods, amountMicroVnd: bigint): bigint {
-    let room = amountMicroVnd;
-    for (const { window, limit } of moneyLimitsOf(key)) {
-      const { settled, reserved } = periods[window];
+  /** Returns how much of `amountMicroVnd` the limits still allow, and which of them allows the least. */
+  room(
+    amountMicroVnd: bigint,
+  ): { readonly microVnd: bigint; readonly boundBy: LimitRefusal["reason"] } {
+    let microVnd = amountMicroVnd;
+    let boundBy: LimitRefusal["reason"] = "key_limit";
+    for (const { sum: { settled, reserved }, limit, refusal: { reason } } of this.#ofMoney) {
       const left = limit - settled.money - reserved.money;
-      if (left < room) room = left;
+      if (left < microVnd) [microVnd, boundBy] = [left, reason];
     }
-    return room;
+    return { microVnd, boundBy };
+  }
+}
+
+const keyWindows = ["day", "month"] as const;
+
+/** Finds the limits that bind a call. */
+class BoundsOfCalls {
+  readonly #clock: Clock;
+  readonly #sums: SpentSums;
+
+  constructor(clock: Clock, sums: SpentSums) {
+    this.#clock = clock;
+    this.#sums = sums;
   }
 
-  /** Replaces the reservation of a call that ended by what it used. */
-  end({ periods, amounts }: KeyReservation, used: PeriodAmounts): void {
-    this.release(periods, amounts);
-    for (const sum of eachSum(periods)) {
-      sum.settled = plus(sum.settled, used);
-      sum.endedMeanwhile = plus(sum.endedMeanwhile, used);
-    }
+  /** Returns the limits of the windows in which a call began, with current sums. */
+  async of(key: LimitedKey, startedAtMs: number): Promise<CallBounds> {
+    const { id: keyId, accountId, budgets = [] } = key;
+    const limits = periodLimitsOf(key);
+    const subject = { kind: "key", keyId } as const;
+    const windows = (limits.length === 0 ? [] : keyWindows).map((window) =>
+      budgetDays({ window, createdAtMs: startedAtMs }, startedAtMs)
+    );
+    const spans = budgets.map((budget) => budgetDays(budget, startedAtMs));
+    const wanted: SumOf[] = [
+      ...windows.map((days) => ({ ...days, subject })),
+      ...budgets.map((budget, at) => ({ ...spanAt(spans, at), subject: budget.subject })),
+    ];
+    const sums = await this.#sums.read(accountId, wanted);
+    const sumAt = (at: number) => {
+      const sum = sums[at];
+      invariant(sum !== undefined, "a sum for each that is asked for");
+      return sum;
+    };
+    const bounds = [
+      ...limits.map(({ limitName, meter, window, limit }): Bound => {
+        const at = keyWindows.indexOf(window);
+        const endsInMs = (budgetEndMs(spanAt(windows, at)) ?? 0) - this.#clock.nowMs();
+        const refusal = { reason: "key_limit", limitName, endsInMs } as const;
+        return { meter, limit, sum: sumAt(at), refusal };
+      }),
+      ...budgets.map((budget, at): Bound => {
+        const { id, name, window, amountMicroVnd: limit } = budget;
+        const resetsAtMs = budgetEndMs(spanAt(spans, at));
+        const refusal = {
+          reason: "budget",
+          budget: { id, name, window },
+          ...defined({ resetsAtMs }),
+        } as const;
+        return { meter: "money", limit, sum: sumAt(windows.length + at), refusal };
+      }),
+    ];
+    return new CallBounds(accountId, bounds, sums);
   }
+}
+
+function spanAt(spans: readonly BudgetDays[], at: number): BudgetDays {
+  const span = spans[at];
+  invariant(span !== undefined, "days for each window");
+  return span;
 }
 
 /**
@@ -294,16 +231,16 @@ class KeyLimits {
  * wants: as long as for money of the wallet.
  */
 const limitWaitMs = 15_000;
-/** Calls of one key that may wait at once; further ones take what there is. Bounds the memory. */
-const maxWaitingCallsPerKey = 1_000;
+/** Calls of one account that may wait at once; further ones take what there is. Bounds the memory. */
+const maxWaitingCalls = 1_000;
 
-/** An amount that the limits of a key allow. */
+/** An amount that the limits of a call allow. */
 export interface LimitGrant {
   readonly ok: true;
   readonly amountMicroVnd: bigint;
 }
 
-/** What one running call has reserved of the limits of its key. */
+/** What one running call has reserved of its limits. */
 export interface LimitedCall {
   /** Reserves as much of an amount as the limits allow, if that is anything. */
   extend(amountMicroVnd: bigint): LimitGrant | LimitRefusal | Promise<LimitGrant | LimitRefusal>;
@@ -313,14 +250,21 @@ export interface LimitedCall {
   end(used: PeriodAmounts): void;
 }
 
-/** What a call wants of the limits of its key. */
+/** What a call wants of its limits. */
 export interface PeriodNeed {
   readonly money: ReservationAmount;
   /** Images that it asks for. Absent: it is no call for images, and their limits do not bind it. */
   readonly images?: number | undefined;
 }
 
-/** The reservations of running calls against the limits of their keys. */
+/** What has been spent of a budget in its window. */
+export interface BudgetUse {
+  readonly spentMicroVnd: bigint;
+  /** Reserved by calls that run here. */
+  readonly reservedMicroVnd: bigint;
+}
+
+/** The reservations of running calls against the limits of their keys and the budgets of their accounts. */
 export interface KeyLimitBook {
   /**
    * Reserves what a call needs to begin: of a range of money, what `fittingMicroVnd` says. A call with a range waits for
@@ -333,69 +277,75 @@ export interface KeyLimitBook {
     need: PeriodNeed,
     startedAtMs: number,
   ): Promise<LimitRefusal | BegunCall>;
+  /** Returns what was spent of budgets of an account in the windows of a moment. */
+  budgetUse(
+    accountId: AccountId,
+    budgets: readonly Budget[],
+    atMs: number,
+  ): Promise<readonly BudgetUse[]>;
 }
 
-/** A call that the limits of its key allow. */
+/** A call that its limits allow. */
 export interface BegunCall {
   readonly ok: true;
   readonly call: LimitedCall;
   /** The money that is reserved of the limits. */
   readonly amountMicroVnd: bigint;
+  /** The kind of the limit that allowed the least. */
+  readonly boundBy: LimitRefusal["reason"];
 }
 
 class BookedCall implements LimitedCall {
-  readonly #limits: KeyLimits;
-  readonly #reservation: KeyReservation;
+  readonly #bounds: CallBounds;
+  #amounts: PeriodAmounts;
   readonly #onFreed: () => void;
   #hasEnded = false;
 
   /** @param onFreed called when the call has returned what it does not need */
-  constructor(limits: KeyLimits, reservation: KeyReservation, onFreed: () => void) {
-    this.#limits = limits;
-    this.#reservation = reservation;
+  constructor(bounds: CallBounds, amounts: PeriodAmounts, onFreed: () => void) {
+    this.#bounds = bounds;
+    this.#amounts = amounts;
     this.#onFreed = onFreed;
   }
 
   extend(askedMicroVnd: bigint): LimitGrant | LimitRefusal {
-    const reservation = this.#reservation;
-    const { key, periods } = reservation;
-    const room = this.#limits.roomMicroVnd(key, periods, askedMicroVnd);
-    const amountMicroVnd = room > 0n ? room : askedMicroVnd;
+    const { microVnd } = this.#bounds.room(askedMicroVnd);
+    const amountMicroVnd = microVnd > 0n ? microVnd : askedMicroVnd;
     const more = { money: amountMicroVnd };
-    const refusal = this.#limits.reserve(key, periods, more);
+    const refusal = this.#bounds.reserve(more);
     if (refusal !== undefined) return refusal;
     // A call that ended meanwhile has released its reservation; this part must follow.
-    if (this.#hasEnded) this.#limits.release(periods, more);
-    else reservation.amounts = plus(reservation.amounts, more);
+    if (this.#hasEnded) this.#bounds.release(more);
+    else this.#amounts = plus(this.#amounts, more);
     return { ok: true, amountMicroVnd };
   }
 
   giveBack(amountMicroVnd: bigint): void {
     if (this.#hasEnded) return;
     const part = { money: amountMicroVnd };
-    this.#reservation.amounts = plus(this.#reservation.amounts, part, -1n);
-    this.#limits.release(this.#reservation.periods, part);
+    this.#amounts = plus(this.#amounts, part, -1n);
+    this.#bounds.release(part);
     if (amountMicroVnd > 0n) this.#onFreed();
   }
 
   end(used: PeriodAmounts): void {
     if (this.#hasEnded) return;
     this.#hasEnded = true;
-    this.#limits.end(this.#reservation, used);
+    this.#bounds.ended(this.#amounts, used);
     this.#onFreed();
   }
 }
 
-/** Calls that wait for what others have reserved of the limits of their key. */
+/** Calls that wait for what others of their account have reserved of limits. */
 class WaitingCalls {
-  readonly #waiting = new Map<ApiKeyId, Set<() => void>>();
+  readonly #waiting = new Map<AccountId, Set<() => void>>();
 
-  isFull(id: ApiKeyId): boolean {
-    return (this.#waiting.get(id)?.size ?? 0) >= maxWaitingCallsPerKey;
+  isFull(id: AccountId): boolean {
+    return (this.#waiting.get(id)?.size ?? 0) >= maxWaitingCalls;
   }
 
   /** Waits for {@linkcode freed}. `onWaiting` gets a function that ends the wait. */
-  wait(id: ApiKeyId, onWaiting: (wake: () => void) => void): Promise<void> {
+  wait(id: AccountId, onWaiting: (wake: () => void) => void): Promise<void> {
     const calls = this.#waiting.get(id) ?? new Set();
     this.#waiting.set(id, calls);
     return new Promise((resolve) => {
@@ -409,8 +359,8 @@ class WaitingCalls {
     });
   }
 
-  /** Wakes the calls that wait for a key, the longest waiting first. */
-  freed(id: ApiKeyId): void {
+  /** Wakes the calls that wait, the longest waiting first. */
+  freed(id: AccountId): void {
     for (const wake of [...this.#waiting.get(id) ?? []]) wake();
   }
 }
@@ -418,37 +368,36 @@ class WaitingCalls {
 /** Opens the book of a process. */
 export function openKeyLimitBook(deps: LimitBookDeps): KeyLimitBook {
   const { clock, timer = systemTimer } = deps;
-  const uses = new KeyUses(deps);
-  const limits = new KeyLimits(clock);
+  const sums = new SpentSums(deps);
+  const boundsOf = new BoundsOfCalls(clock, sums);
   const waiting = new WaitingCalls();
 
   /** Reserves what a call can have; `undefined` if it should wait for others. */
   function book(
-    key: LimitedKey,
-    periods: Periods,
+    bounds: CallBounds,
     { range, images }: { readonly range: ReservationRange; readonly images: bigint | undefined },
     canWait: boolean,
   ): LimitRefusal | BegunCall | undefined {
     // First, since a call that may make no images has no money to wait for.
-    const refusedImages = limits.refusal(key, periods, { images });
+    const refusedImages = bounds.refusal({ images });
     if (refusedImages !== undefined) return refusedImages;
     const { wantedMicroVnd, leastMicroVnd } = range;
-    const isHeld = limits.isHeld(key, periods, leastMicroVnd);
+    const isHeld = bounds.isHeld(leastMicroVnd);
     const mayWait = canWait && isHeld;
-    const roomMicroVnd = limits.roomMicroVnd(key, periods, wantedMicroVnd);
-    const isAlone = periods.month.reserved.money === 0n;
+    const { microVnd: roomMicroVnd, boundBy } = bounds.room(wantedMicroVnd);
+    const { isAlone } = bounds;
     const free = { ownMicroVnd: roomMicroVnd, budgetMicroVnd: roomMicroVnd, isAlone };
     const fitting = fittingMicroVnd(range, free, !mayWait);
     if (fitting === undefined && mayWait) return undefined;
     const amountMicroVnd = fitting ?? leastMicroVnd;
     const amounts = { money: amountMicroVnd, images };
-    const refusal = limits.reserve(key, periods, amounts);
+    const refusal = bounds.reserve(amounts);
     if (refusal !== undefined) {
       return isHeld && leastMicroVnd < wantedMicroVnd ? { ...refusal, isHeld } : refusal;
     }
-    const reservation = { key, periods, amounts: plus(noAmounts, amounts) };
-    const call = new BookedCall(limits, reservation, () => waiting.freed(key.id));
-    return { ok: true, call, amountMicroVnd };
+    const onFreed = () => waiting.freed(bounds.accountId);
+    const call = new BookedCall(bounds, plus(noAmounts, amounts), onFreed);
+    return { ok: true, call, amountMicroVnd, boundBy };
   }
 
   return {
@@ -456,23 +405,33 @@ export function openKeyLimitBook(deps: LimitBookDeps): KeyLimitBook {
       const range = rangeOf(need.money);
       const images = need.images === undefined ? undefined : BigInt(need.images);
       let canWait = range.waits !== false && range.leastMicroVnd < range.wantedMicroVnd &&
-        !waiting.isFull(key.id);
+        !waiting.isFull(key.accountId);
       let wake = () => {};
       let stopTimer: (() => void) | undefined;
       try {
         for (;;) {
-          const periods = await uses.periods(key, startedAtMs);
-          const begun = book(key, periods, { range, images }, canWait);
+          const bounds = await boundsOf.of(key, startedAtMs);
+          const begun = book(bounds, { range, images }, canWait);
           if (begun !== undefined) return begun;
           stopTimer ??= timer.start(() => {
             canWait = false;
             wake();
           }, limitWaitMs);
-          await waiting.wait(key.id, (known) => wake = known);
+          await waiting.wait(key.accountId, (known) => wake = known);
         }
       } finally {
         stopTimer?.();
       }
+    },
+    async budgetUse(accountId, budgets, atMs) {
+      const wanted = budgets.map((budget) => ({
+        ...budgetDays(budget, atMs),
+        subject: budget.subject,
+      }));
+      return (await sums.read(accountId, wanted)).map(({ settled, reserved }) => ({
+        spentMicroVnd: settled.money,
+        reservedMicroVnd: reserved.money,
+      }));
     },
   };
 }

@@ -84,6 +84,8 @@ export const rowLives: Readonly<Record<RowKind, RowLife>> = {
   bank_unreadable: replaced("the notice, when a person has closed it"),
   bank_unreadable_closed: bank,
   bonus_due: work,
+  budget_marks: account,
+  budgets: account,
   call_order: expires(idempotencyKeptMs),
   campaign: credits,
   catalog_content: versions,

@@ -62,6 +62,8 @@ const decisions: Readonly<Record<RowKind, Exported | StayingReason>> = {
   bank_unreadable: whole,
   bank_unreadable_closed: whole,
   bonus_due: whole,
+  budget_marks: "passing",
+  budgets: whole,
   call_order: "passing",
   campaign: whole,
   catalog_content: whole,

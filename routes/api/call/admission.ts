@@ -6,10 +6,11 @@ import { GatewayError } from "../../../core/lib/errors/errors.ts";
 import type { OutlineObject } from "../../../core/lib/json/json.ts";
 import { formatVnd } from "../../../core/billing/money/micro_vnd.ts";
 import type { Principal } from "../../../kv/people/api_keys/key_directory.ts";
+import { bindsCall, type Budget } from "../../../core/limits/budgets.ts";
 import type { ReservationRange } from "../../../core/billing/reservation_range.ts";
 import type { Refusal } from "../../../kv/money/wallet/mod.ts";
 import { type CallMoney, type MoneySources, reserveMoney } from "./call_money.ts";
-import { keyLimitError, reservationRetrySeconds } from "./limit_refusals.ts";
+import { limitError, reservationRetrySeconds } from "./limit_refusals.ts";
 import type { ChosenModel, Terms } from "./terms.ts";
 
 const endpointOfKind: Record<ModelKind, string> = {
@@ -125,6 +126,18 @@ export function refuseFreeChoices(model: Model, request: ChatRequest, body: Outl
   );
 }
 
+/** The budgets in which a call counts, and that refuse calls; `undefined` where there are none. */
+function refusingBudgets(
+  { principal: { key, budgets }, model, tags }: Pick<Terms, "principal" | "model" | "tags">,
+): readonly Budget[] | undefined {
+  if (budgets === undefined) return undefined;
+  const call = { key, model: model.id, tags };
+  const binding = budgets.filter(({ atLimit, subject }) =>
+    atLimit === "refuse" && bindsCall(subject, call)
+  );
+  return binding.length === 0 ? undefined : binding;
+}
+
 /** The reservation of a call, which may begin with less than it may cost. */
 export interface RangeRequest {
   readonly range: ReservationRange;
@@ -140,25 +153,26 @@ export interface RangeRequest {
  * Reserves as much of a range as a call can have.
  *
  * @throws {GatewayError} 402 naming the least amount of the range and what is available; 429 if calls in flight still
- * hold it after a wait, or naming the limit of the key for a day that has no room; 503 if the ledger cannot be reached
+ * hold it after a wait, or naming the limit of the key for a day that has no room; 402 naming the budget; 503 if the ledger cannot be reached
  */
 export async function reserveWithin(
   sources: MoneySources,
-  { principal: { key }, model, start: { startedAtMs } }: Pick<
-    Terms,
-    "principal" | "model" | "start"
-  >,
+  terms: Pick<Terms, "principal" | "model" | "start" | "tags">,
   { range, otherwise, images, localError }: RangeRequest,
 ): Promise<CallMoney> {
+  const { principal: { key }, model, start: { startedAtMs } } = terms;
+  const limited = { key, budgets: refusingBudgets(terms) };
   const reserved = (some: ReservationRange) =>
-    reserveMoney(sources, key, { money: some, images }, startedAtMs);
+    reserveMoney(sources, limited, { money: some, images }, startedAtMs);
   const outcome = reserved(range);
   let result = outcome instanceof Promise ? await outcome : outcome;
   if (!result.ok && result.reason !== "unavailable" && otherwise !== undefined) {
     result = await reserved(otherwise);
   }
   if (result.ok) return result;
-  const unpaid = result.reason === "key_limit" ? keyLimitError(result, model) : unpaidError(result);
+  const unpaid = result.reason === "key_limit" || result.reason === "budget"
+    ? limitError(result, model)
+    : unpaidError(result);
   throw (unpaid.code !== "maintenance" ? await localError() : undefined) ?? unpaid;
 }
 

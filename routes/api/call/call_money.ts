@@ -1,6 +1,11 @@
-/** The money of one call: what is reserved of the wallet, side by side with what is booked under the limits of its key. */
+/**
+ * The money of one call: what is reserved of the wallet, side by side with what is booked under the limits of its key and
+ * the budgets of its account.
+ */
 import type { Receipt } from "../../../core/billing/usage/receipt.ts";
 import { rangeOf, rangeWithin } from "../../../core/billing/reservation_range.ts";
+import { defined } from "../../../core/lib/base/defined.ts";
+import type { Budget } from "../../../core/limits/budgets.ts";
 import { limitsAnyPeriod, pickPeriodLimits } from "../../../core/limits/limit_table.ts";
 import type {
   Extension,
@@ -10,21 +15,30 @@ import type {
   WalletEngine,
 } from "../../../kv/money/wallet/mod.ts";
 import type { ApiKeyRecord } from "../../../kv/people/api_keys/api_keys.ts";
+import type {
+  KeyLimitBook,
+  LimitedCall,
+  LimitRefusal,
+  PeriodNeed,
+} from "../../../kv/services/limits/limit_book.ts";
 import {
   amountsOf,
-  type KeyLimitBook,
-  type LimitedCall,
-  type LimitRefusal,
   noAmounts,
   type PeriodAmounts,
-  type PeriodNeed,
-} from "../../../kv/services/limits/limit_book.ts";
+} from "../../../kv/services/limits/spent_sums.ts";
 
 /** What keeps a call from getting the largest amount of its range. */
-export type AmountBound = "balance" | "key_limit";
+export type AmountBound = "balance" | LimitRefusal["reason"];
 
 /** The result of reserving more for a running call. */
-export type MoneyExtension = Extension | (LimitRefusal & { readonly outcome: "key_limit" });
+export type MoneyExtension = Extension | (LimitRefusal & { readonly outcome: "limit" });
+
+/** Whose limits bind a call. */
+export interface LimitedCaller {
+  readonly key: ApiKeyRecord;
+  /** The budgets that may refuse it; absent: none. */
+  readonly budgets?: readonly Budget[] | undefined;
+}
 
 /** What the money of calls is taken from. */
 export interface MoneySources {
@@ -68,7 +82,7 @@ export class CallMoney {
     waitMs: number,
   ): Promise<MoneyExtension> {
     const grant = await booking.extend(askedMicroVnd);
-    if (!grant.ok) return { ...grant, outcome: "key_limit" };
+    if (!grant.ok) return { ...grant, outcome: "limit" };
     let gotMicroVnd = 0n;
     try {
       const extension = await this.#wallet.extend(this.reservation, grant.amountMicroVnd, waitMs);
@@ -109,18 +123,21 @@ export class CallMoney {
 type Tail<List extends readonly unknown[]> = List extends [unknown, ...infer Rest] ? Rest : never;
 
 /**
- * Reserves money for a call with a key: within the limits of the key, then of the wallet. Synchronous where the wallet is
- * and no limit of a day or month binds the call.
+ * Reserves money for a call with a key: within its limits and budgets, then of the wallet. Synchronous where the wallet
+ * is and none of them binds the call.
  *
  * @param startedAtMs start of the call, which decides the day and month that it counts in
  */
 export function reserveMoney(
   sources: MoneySources,
-  key: ApiKeyRecord,
+  limited: LimitedCaller,
   need: PeriodNeed,
   startedAtMs: number,
 ): ReservedMoney | Promise<ReservedMoney> {
-  if (limitsAnyPeriod(key, need)) return reserveBooked(sources, key, need, startedAtMs);
+  const { key, budgets } = limited;
+  if (budgets !== undefined || limitsAnyPeriod(key, need)) {
+    return reserveBooked(sources, limited, need, startedAtMs);
+  }
   const { wallet } = sources;
   const bounded = (result: ReserveResult): ReservedMoney => {
     if (!result.ok) return result;
@@ -137,13 +154,13 @@ export type ReservedMoney = CallMoney | Refusal | LimitRefusal;
 
 async function reserveBooked(
   { wallet, limits }: MoneySources,
-  key: ApiKeyRecord,
+  { key, budgets }: LimitedCaller,
   need: PeriodNeed,
   startedAtMs: number,
 ): Promise<ReservedMoney> {
   const { id, accountId } = key;
   const begun = await limits.begin(
-    { id, accountId, ...pickPeriodLimits(key) },
+    { id, accountId, ...pickPeriodLimits(key), ...defined({ budgets }) },
     need,
     startedAtMs,
   );
@@ -163,6 +180,6 @@ async function reserveBooked(
     booking.giveBack(missingMicroVnd);
     return new CallMoney(wallet, reservation, "balance", booking);
   }
-  const boundBy = amountMicroVnd < range.wantedMicroVnd ? "key_limit" : undefined;
-  return new CallMoney(wallet, reservation, boundBy, booking);
+  const isLess = amountMicroVnd < range.wantedMicroVnd;
+  return new CallMoney(wallet, reservation, isLess ? begun.boundBy : undefined, booking);
 }

@@ -1,5 +1,7 @@
 /** Words the refusals of calls that a limit forbids: which limit, its value, and when to try again. */
 import type { Model } from "../../../core/catalog/catalog.ts";
+import { defined } from "../../../core/lib/base/defined.ts";
+import { vietnamIsoTime } from "../../../core/lib/time/vietnam_time.ts";
 import { formatVnd } from "../../../core/billing/money/micro_vnd.ts";
 import { GatewayError } from "../../../core/lib/errors/errors.ts";
 import type { RateRefusal } from "../../../core/limits/rate_book.ts";
@@ -12,7 +14,11 @@ import {
   type RateMeter,
   type SpendingLimitName,
 } from "../../../core/limits/limit_table.ts";
-import type { LimitRefusal } from "../../../kv/services/limits/limit_book.ts";
+import type {
+  BudgetRefusal,
+  KeyLimitRefusal,
+  LimitRefusal,
+} from "../../../kv/services/limits/limit_book.ts";
 import { counted } from "../../http/query.ts";
 
 /** The limits that a refusal names in counted units. A spending limit of a day or month has words of its own. */
@@ -115,8 +121,46 @@ const periodInWords = { day: "daily", month: "monthly" } as const;
 /** Seconds after which a call that failed because of other calls' reservations may be sent again. */
 export const reservationRetrySeconds = 5;
 
-/** The error of a call that a limit of its key of a day or month refused. */
-export function keyLimitError(refusal: LimitRefusal, model: Pick<Model, "id">): GatewayError {
+/** The error of a call that a limit of its key of a day or month, or a budget refused. */
+export function limitError(refusal: LimitRefusal, model: Pick<Model, "id">): GatewayError {
+  return refusal.reason === "budget" ? budgetError(refusal) : keyLimitError(refusal, model);
+}
+
+function budgetError(
+  { budget: { name }, limit, used, needed, resetsAtMs, isHeld }: BudgetRefusal,
+): GatewayError {
+  const figures = {
+    kind: "budget",
+    name,
+    limitMicroVnd: limit,
+    usedMicroVnd: used,
+    neededMicroVnd: needed,
+    ...defined({ resetsAtMs }),
+  } as const;
+  if (isHeld === true) {
+    return new GatewayError(
+      "balance_on_hold",
+      `The budget "${name}" is held by calls in flight: this call needs ${
+        formatVnd(needed)
+      } VND to begin. Try again when they end`,
+      { retryAfterSeconds: reservationRetrySeconds, figures },
+    );
+  }
+  const reset = resetsAtMs === undefined
+    ? "It does not reset: whoever manages budgets can raise it"
+    : `It resets at ${vietnamIsoTime(resetsAtMs).slice(0, 19)}+07:00`;
+  return new GatewayError(
+    "budget_exceeded",
+    `The budget "${name}" is ${formatVnd(limit)} VND; ${
+      formatVnd(used)
+    } VND are spent or held by calls in flight, and this call needs ${
+      formatVnd(needed)
+    } VND to begin. ${reset}`,
+    { figures },
+  );
+}
+
+function keyLimitError(refusal: KeyLimitRefusal, model: Pick<Model, "id">): GatewayError {
   const { limitName, limit, used, needed, endsInMs } = refusal;
   if (!isSpendingLimit(limitName)) {
     return countedRefusalError({

@@ -31,9 +31,10 @@ import type { Terms } from "../call/terms.ts";
 import type { Gateway } from "../gateway/gateway.ts";
 import type { StreamBound, StreamCut } from "../../../core/calls/stream/stream_bounds.ts";
 import type { StreamReading } from "../../../core/wire/contract/contract.ts";
-import { GatewayError } from "../../../core/lib/errors/errors.ts";
+import { type ErrorCode, GatewayError } from "../../../core/lib/errors/errors.ts";
 import type { TokenUsage } from "../../../core/billing/tokens/token_bounds.ts";
-import type { CallMoney, MoneyExtension } from "../call/call_money.ts";
+import type { StreamEndCode } from "../../../core/billing/usage/call_failure.ts";
+import type { AmountBound, CallMoney, MoneyExtension } from "../call/call_money.ts";
 import type { RoundPayer } from "../../../core/calls/web_search/search_rounds.ts";
 
 // Bounds a stream by its wallet: extends the reservation as output arrives, and ends the stream when the money is
@@ -47,6 +48,24 @@ const leastStepTokens = 1_024;
 const maxStepTokens = 32_768;
 /** Share of the reserved output at which the reservation is extended, so that the stream need not wait. */
 const askAt = 0.75;
+
+/** How a stream is told what it has used up. */
+const cutTexts: Readonly<
+  Record<AmountBound, readonly [code: StreamEndCode & ErrorCode, text: string]>
+> = {
+  balance: [
+    "insufficient_balance",
+    "The balance is used up: the answer ends here. Top up and continue with the same key",
+  ],
+  key_limit: [
+    "spending_limit_reached",
+    "The limit of this API key is reached: the answer ends here. The owner of the key can change the limit",
+  ],
+  budget: [
+    "budget_exceeded",
+    "A budget is used up: the answer ends here. Whoever manages budgets can raise it",
+  ],
+};
 
 /** What bounds a stream by its wallet. */
 export interface WalletBoundInput {
@@ -105,7 +124,7 @@ class WalletBound implements StreamBound {
       this.#paidTokens += Number(extension.amountMicroVnd / this.#tokenMicroVnd);
     }
     if (reading.outputBytes > this.#paidTokens && this.#paidTokens < this.#input.maxTokens) {
-      return this.#cut(extension.outcome === "key_limit", reading);
+      return this.#cut(extension.outcome === "limit" ? extension.reason : "balance", reading);
     }
     if (extension.outcome === "granted") this.#askLater(reading.outputBytes);
     else this.outputBytes = this.#paidTokens;
@@ -121,16 +140,9 @@ class WalletBound implements StreamBound {
     this.outputBytes = early > outputBytes ? early : this.#paidTokens;
   }
 
-  #cut(isKeyLimit: boolean, reading: StreamReading): StreamCut {
-    const error = isKeyLimit
-      ? new GatewayError(
-        "spending_limit_reached",
-        "The limit of this API key is reached: the answer ends here. The owner of the key can change the limit",
-      )
-      : new GatewayError(
-        "insufficient_balance",
-        "The balance is used up: the answer ends here. Top up and continue with the same key",
-      );
+  #cut(bound: AmountBound, reading: StreamReading): StreamCut {
+    const [code, text] = cutTexts[bound];
+    const error = new GatewayError(code, text);
     return { as: this.#input.outgrown, error, usage: this.#input.billed(reading) };
   }
 }

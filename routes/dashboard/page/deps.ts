@@ -3,6 +3,7 @@ import type { Catalog } from "../../../core/catalog/catalog.ts";
 import type { TopupSettings } from "../../../core/trade/settings/settings.ts";
 import type { Control } from "../../../kv/engine/control/control.ts";
 import type { WalletEngine } from "../../../kv/money/wallet/mod.ts";
+import type { KeyLimitBook } from "../../../kv/services/limits/limit_book.ts";
 import type { RateView } from "./rate_view.ts";
 import type { SignInDeps } from "./sign_in_deps.ts";
 
@@ -27,6 +28,8 @@ export interface DashboardDeps extends SignInDeps {
   readonly modelStatus?: ((modelId: string) => ModelStatus) | undefined;
   /** Rate limits and their use; absent: none are shown. */
   readonly rates?: RateView | undefined;
+  /** What is spent of budgets. */
+  readonly budgets: Pick<KeyLimitBook, "budgetUse">;
   /** The gateway's own API, for the playground. Its calls are handled like calls from outside. */
   readonly dispatch: Dispatch;
 }

@@ -18,7 +18,7 @@ import {
 import type { Account } from "../../../kv/people/accounts/accounts.ts";
 import { netCostMicroVnd, type UsageRow } from "../../../kv/money/ledger/usage.ts";
 import type { ApiKeyRecord } from "../../../kv/people/api_keys/api_keys.ts";
-import { amountsOf } from "../../../kv/services/limits/limit_book.ts";
+import { amountsOf } from "../../../kv/services/limits/spent_sums.ts";
 
 /** The rate limits of a gateway, as its pages see them. */
 export interface RateView {

@@ -8,7 +8,7 @@ import type { createManagementApi } from "../../management_api/management_api.ts
 import { createUsageApi } from "../../usage_api/usage_api.ts";
 import { openCreditWork } from "../jobs/credit_jobs.ts";
 import type { Job } from "../jobs/jobs.ts";
-import { lowBalanceJob, type MailOptions, startMailWorker } from "../jobs/mails.ts";
+import { budgetJob, lowBalanceJob, type MailOptions, startMailWorker } from "../jobs/mails.ts";
 import { openMoneyIn } from "../jobs/money_in.ts";
 
 /** The parts that HTTP and the jobs share. */
@@ -66,7 +66,12 @@ export function openCustomerApp(gateway: Gateway, options: CustomerAppOptions): 
       const { createPages } = await import("./pages.ts");
       return createPages(gateway, { ...options, moneyIn, hintMail, dispatch });
     },
-    jobs: [...moneyIn.jobs, lowBalanceJob(gateway, hintMail), ...creditWork.jobs],
+    jobs: [
+      ...moneyIn.jobs,
+      lowBalanceJob(gateway, hintMail),
+      budgetJob(gateway, hintMail),
+      ...creditWork.jobs,
+    ],
     startWorkers: () => startMailWorker(gateway, options),
   };
 }

@@ -154,6 +154,7 @@ export function createPages(
     topup,
     rates,
     keysPerMember: config.keysPerMember,
+    budgets: gateway.limits,
     offers: {
       bankTransfer,
       invoices: topup.vatRates.length > 0,

@@ -15,6 +15,7 @@ import type { BackgroundWorker } from "../../api/gateway/access_watch.ts";
 import type { Gateway } from "../../api/gateway/gateway.ts";
 import { createAbsentMailer, createMailer, whyNoMail } from "../../mail/mailer.ts";
 import { mailWork } from "../../mail/send_mail.ts";
+import { BudgetNotices } from "../../../kv/services/limits/budget_notices.ts";
 import type { Job } from "./jobs.ts";
 
 /** Milliseconds between two comparisons of balances with the thresholds of their owners. */
@@ -83,6 +84,21 @@ export function startMailWorker(gateway: Gateway, options: MailOptions): Backgro
     async stop() {
       for (const remove of removals) remove();
       await Promise.all([worker.stop(), incidentWorker.stop()]);
+    },
+  };
+}
+
+/** Milliseconds between two looks at the budgets of all accounts. */
+const budgetsEveryMs = 60_000;
+
+/** Queues a mail for each share of a budget that was reached. */
+export function budgetJob({ kv, clock, limits }: Gateway, hintMail: () => void): Job {
+  const notices = new BudgetNotices({ kv, book: limits });
+  return {
+    name: "budgets",
+    everyMs: budgetsEveryMs,
+    async run() {
+      if (await notices.look(clock.nowMs()) > 0) hintMail();
     },
   };
 }

@@ -1,11 +1,8 @@
 /** One worker as its owner sees it, from the start of its thread to its end. */
 import { MessageLink } from "../../../core/lib/threads/message_link.ts";
 import type { RateBook, RatedCall } from "../../../core/limits/rate_book.ts";
-import {
-  type KeyLimitBook,
-  type LimitedCall,
-  noAmounts,
-} from "../../../kv/services/limits/limit_book.ts";
+import type { KeyLimitBook, LimitedCall } from "../../../kv/services/limits/limit_book.ts";
+import { noAmounts } from "../../../kv/services/limits/spent_sums.ts";
 import type { KeyValueStore } from "../../../kv/engine/store/key_value_store.ts";
 import {
   announcingStore,
@@ -41,7 +38,8 @@ class WorkerLimits {
         if (this.#hasEnded) begun.call.end(noAmounts);
         const call = ++this.#last;
         this.#calls.set(call, begun.call);
-        return { ok: true, call, amountMicroVnd: begun.amountMicroVnd };
+        const { amountMicroVnd, boundBy } = begun;
+        return { ok: true, call, amountMicroVnd, boundBy };
       },
       extendLimited: async ({ call, amountMicroVnd }) => await callOf(call).extend(amountMicroVnd),
       giveBackLimited: ({ call, amountMicroVnd }) =>
@@ -50,6 +48,7 @@ class WorkerLimits {
         this.#calls.get(call)?.end(used);
         this.#calls.delete(call);
       },
+      budgetUse: ({ accountId, budgets, atMs }) => book.budgetUse(accountId, budgets, atMs),
     };
   }
 
@@ -67,11 +66,12 @@ export function ownersLimits(link: MessageLink<OwnerServices>): KeyLimitBook {
     async begin(key, need, startedAtMs) {
       const begun = await link.call("beginLimited", { key, need, startedAtMs });
       if (!begun.ok) return begun;
-      const { call, amountMicroVnd } = begun;
+      const { call, amountMicroVnd, boundBy } = begun;
       let hasEnded = false;
       return {
         ok: true,
         amountMicroVnd,
+        boundBy,
         call: {
           extend: (amountMicroVnd) => link.call("extendLimited", { call, amountMicroVnd }),
           giveBack(amountMicroVnd) {
@@ -84,6 +84,7 @@ export function ownersLimits(link: MessageLink<OwnerServices>): KeyLimitBook {
         },
       };
     },
+    budgetUse: (accountId, budgets, atMs) => link.call("budgetUse", { accountId, budgets, atMs }),
   };
 }
 

@@ -15,13 +15,16 @@ import type {
   TokenAnswer,
   WantedToken,
 } from "../../../core/routing/contract/router.ts";
+import type { Budget } from "../../../core/limits/budgets.ts";
 import type {
+  BegunCall,
+  BudgetUse,
   LimitedKey,
   LimitGrant,
   LimitRefusal,
-  PeriodAmounts,
   PeriodNeed,
 } from "../../../kv/services/limits/limit_book.ts";
+import type { PeriodAmounts } from "../../../kv/services/limits/spent_sums.ts";
 import type { NoticeKind } from "../../../kv/engine/store/change_notices.ts";
 import type { StoreServices } from "../../../kv/engine/messages/message_store.ts";
 import type { RegistrySnapshot } from "../../telemetry/registry.ts";
@@ -33,13 +36,18 @@ export type LimitServices = {
     readonly need: PeriodNeed;
     readonly startedAtMs: number;
   }): Promise<
-    LimitRefusal | { readonly ok: true; readonly call: number; readonly amountMicroVnd: bigint }
+    LimitRefusal | Omit<BegunCall, "call"> & { readonly call: number }
   >;
   extendLimited(
     more: { readonly call: number; readonly amountMicroVnd: bigint },
   ): Promise<LimitGrant | LimitRefusal>;
   giveBackLimited(part: { readonly call: number; readonly amountMicroVnd: bigint }): void;
   endLimited(end: { readonly call: number; readonly used: PeriodAmounts }): void;
+  budgetUse(of: {
+    readonly accountId: AccountId;
+    readonly budgets: readonly Budget[];
+    readonly atMs: number;
+  }): Promise<readonly BudgetUse[]>;
 };
 
 /** The rate limits, whose book the owner has. An admitted call has a number. */

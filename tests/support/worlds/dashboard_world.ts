@@ -8,6 +8,7 @@ import { newMasterKey, readMasterKeys } from "../../../core/people/api_keys/seal
 import { type Account, createAccount } from "../../../kv/people/accounts/accounts.ts";
 import { topupSettings } from "./topup_settings.ts";
 import { runDue } from "../../../kv/engine/outbox/outbox_worker.ts";
+import { openKeyLimitBook } from "../../../kv/services/limits/limit_book.ts";
 import { openWalletEngine, type WalletEngine } from "../../../kv/money/wallet/mod.ts";
 import type { OpenIdClient } from "../../../routes/auth/openid.ts";
 import { createPasswordHasher, type PasswordHasher } from "../../../routes/auth/password_hash.ts";
@@ -101,6 +102,7 @@ export async function openDashboardWorld(
     catalog: options.catalog ?? await defaultCatalog(),
     topup: options.topup ?? topupSettings(),
     rates: options.rates,
+    budgets: openKeyLimitBook({ kv, clock: time, kindOf: () => "chat" }),
     dispatch: options.dispatch ?? (() => Response.json({}, { status: 404 })),
   };
   const app = new Hono<{ Bindings: { clientAddress: string } }>();

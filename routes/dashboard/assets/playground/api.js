@@ -13,6 +13,7 @@ export class Problem extends Error {
 const remedies = {
   insufficient_balance: { href: "/wallet", label: "topUp" },
   spending_limit_reached: { href: "/keys", label: "keyLimit" },
+  budget_exceeded: { href: "/budgets", label: "budget" },
   authentication_error: { href: "/keys", label: "keys" },
   permission_error: { href: "/keys", label: "keys" },
   not_found_error: { href: "/playground", label: "reload" },

@@ -81,6 +81,7 @@ export const playgroundTexts = defineTexts({
     problems: {
       insufficient_balance: "Your wallet cannot pay for this call.",
       spending_limit_reached: "The chosen key has reached its spending limit.",
+      budget_exceeded: "A budget is used up.",
       balance_on_hold: "Running calls have reserved your balance. Try again when they have ended.",
       rate_limit_error:
         "A rate limit is reached: yours, or the provider's. Wait a moment, then retry.",
@@ -104,6 +105,7 @@ export const playgroundTexts = defineTexts({
       topUp: "Top up",
       keys: "API keys",
       keyLimit: "Change the limit",
+      budget: "Open budgets",
       reload: "Load again",
     },
   },
@@ -185,6 +187,7 @@ export const playgroundTexts = defineTexts({
     problems: {
       insufficient_balance: "Ví của bạn không đủ để trả cho lượt gọi này.",
       spending_limit_reached: "Khoá API đã chọn đã đến hạn mức chi.",
+      budget_exceeded: "Ngân sách đã dùng hết.",
       balance_on_hold:
         "Số dư đang được giữ cho các lượt gọi đang chạy. Hãy thử lại khi chúng xong.",
       rate_limit_error:
@@ -210,6 +213,7 @@ export const playgroundTexts = defineTexts({
       topUp: "Nạp tiền",
       keys: "Khoá API",
       keyLimit: "Đổi hạn mức",
+      budget: "Mở ngân sách",
       reload: "Tải lại trang",
     },
   },

@@ -6,7 +6,7 @@ import { type ErrorCode, errorTable } from "../../../../core/lib/errors/errors.t
 import { failureCodes } from "../../../../core/billing/usage/call_failure.ts";
 import type { RefusedCall } from "../../../../kv/services/calls/refused_calls.ts";
 import { type Call, errorOf } from "../../../usage_api/search/call_scan.ts";
-import { formatCount, formatMoneyShort } from "../../text/format.ts";
+import { formatCount, formatDateTime, formatMoneyShort } from "../../text/format.ts";
 import { defineTexts, type Locale } from "../../text/i18n.ts";
 import { rateTexts } from "../rate_limits/limit_table.tsx";
 import { usageTexts } from "./texts.ts";
@@ -54,6 +54,10 @@ const english: Readonly<Record<ErrorCode, Words>> = {
   spending_limit_reached: [
     "The spending limit of the key is reached.",
     "Raise the limit of the key, or wait until its period ends.",
+  ],
+  budget_exceeded: [
+    "A budget is used up.",
+    "Raise the budget, or wait until it resets.",
   ],
   permission_denied: [
     "The key may not make this call.",
@@ -137,6 +141,7 @@ const vietnamese: typeof english = {
     "Khoá API đã đến hạn mức chi.",
     "Hãy nâng hạn mức của khoá, hoặc đợi hết kỳ.",
   ],
+  budget_exceeded: ["Ngân sách đã dùng hết.", "Hãy nâng ngân sách, hoặc đợi kỳ mới."],
   permission_denied: [
     "Khoá API không được dùng cho lượt gọi này.",
     "Hãy đổi mô hình hoặc địa chỉ mà khoá cho phép, hoặc gọi bằng khoá khác.",
@@ -196,6 +201,9 @@ const texts = defineTexts({
       `This call needs ${needed} to begin; ${available} is free and ${held} is held by running calls.`,
     spent: (limit: string, used: string, needed: string) =>
       `The limit of the key is ${limit}; ${used} is spent or held, and this call needs ${needed}.`,
+    budget: (name: string, limit: string, used: string, needed: string) =>
+      `The budget “${name}” is ${limit}; ${used} is spent or held, and this call needs ${needed}.`,
+    resets: (time: string) => `Raise the budget, or wait until it resets at ${time}.`,
     rate: (name: string, limit: string) => `A rate limit is reached: ${name} ${limit}.`,
     wait: (seconds: string) => `Call again in ${seconds} s.`,
     tooLarge: "The call needs more than the limit allows: ask for less at once.",
@@ -208,6 +216,9 @@ const texts = defineTexts({
       `Lượt gọi này cần ${needed} để bắt đầu; còn ${available}, các lượt gọi đang chạy giữ ${held}.`,
     spent: (limit, used, needed) =>
       `Hạn mức của khoá là ${limit}; đã chi hoặc đang giữ ${used}, lượt gọi này cần ${needed}.`,
+    budget: (name, limit, used, needed) =>
+      `Ngân sách “${name}” là ${limit}; đã chi hoặc đang giữ ${used}, lượt gọi này cần ${needed}.`,
+    resets: (time) => `Hãy nâng ngân sách, hoặc đợi kỳ mới lúc ${time}.`,
     rate: (name, limit) => `Đã chạm giới hạn tốc độ: ${name} ${limit}.`,
     wait: (seconds) => `Hãy gọi lại sau ${seconds} giây.`,
     tooLarge: "Lượt gọi cần nhiều hơn giới hạn cho phép: hãy yêu cầu ít hơn trong một lần.",
@@ -271,6 +282,13 @@ function figureWords(
     case "spending_limit": {
       const { limitMicroVnd, usedMicroVnd, neededMicroVnd } = figures;
       return { what: t.spent(money(limitMicroVnd), money(usedMicroVnd), money(neededMicroVnd)) };
+    }
+    case "budget": {
+      const { name, limitMicroVnd, usedMicroVnd, neededMicroVnd, resetsAtMs } = figures;
+      return {
+        what: t.budget(name, money(limitMicroVnd), money(usedMicroVnd), money(neededMicroVnd)),
+        ...(resetsAtMs !== undefined && { next: t.resets(formatDateTime(resetsAtMs, locale)) }),
+      };
     }
     case "rate_limit": {
       const { retryAfterSeconds: seconds } = figures;

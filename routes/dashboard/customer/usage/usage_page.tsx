@@ -21,6 +21,7 @@ import type { DashboardDeps } from "../../page/deps.ts";
 import { formatCount, formatMoneyShort } from "../../text/format.ts";
 import { renderPage } from "../../frame/layout.tsx";
 import type { Locale } from "../../text/i18n.ts";
+import { NearBudget, readBudgets } from "../budgets/budget_views.tsx";
 import { LimitTable, rateTexts } from "../rate_limits/limit_table.tsx";
 import { limitsInUse } from "../../page/rate_view.ts";
 import type { DashboardEnv } from "../../page/visitor.ts";
@@ -221,7 +222,11 @@ export async function usagePage(
   const filter = readUsageFilter(c, deps.clock.nowMs());
   const loaded = await loadUsagePage(c, deps, filter);
   const { models, figures, log } = loaded;
-  const limits = await limitsInUse(deps.rates, { account: c.get("signedIn").account });
+  const { account } = c.get("signedIn");
+  const [limits, budgets] = await Promise.all([
+    limitsInUse(deps.rates, { account }),
+    readBudgets(deps, account.id),
+  ]);
   return await renderPage(
     c,
     {
@@ -238,6 +243,7 @@ export async function usagePage(
         models={models}
         locale={locale}
       />
+      <NearBudget budgets={budgets} locale={locale} />
       {limits.length > 0 && (
         <Card title={rateTexts[locale].title}>
           <p class="muted">{rateTexts[locale].now}</p>

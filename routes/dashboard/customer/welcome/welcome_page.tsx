@@ -54,6 +54,7 @@ const welcomeTexts = defineTexts({
     fixes: {
       topUp: "The wallet cannot pay for this call.",
       keyLimit: "The spending limit of the key is reached.",
+      budget: "A budget is used up.",
       keyRights: "The key may not be used for this call.",
       model: "The service has no such model, or it needs another endpoint.",
       wait: "A limit is reached, or running calls hold the balance. Wait a moment.",
@@ -63,6 +64,7 @@ const welcomeTexts = defineTexts({
     links: {
       topUp: "Top up",
       keyLimit: "Change the limit",
+      budget: "Open budgets",
       keyRights: "Change the key's rights",
       model: "All models",
       wait: "Errors and retries",
@@ -99,6 +101,7 @@ const welcomeTexts = defineTexts({
     fixes: {
       topUp: "Ví không đủ để trả cho lượt gọi này.",
       keyLimit: "Khoá API đã đến hạn mức chi.",
+      budget: "Ngân sách đã dùng hết.",
       keyRights: "Khoá API không được dùng cho lượt gọi này.",
       model: "Không có mô hình này, hoặc mô hình cần địa chỉ khác.",
       wait: "Đã chạm giới hạn, hoặc số dư đang được giữ. Hãy đợi giây lát.",
@@ -108,6 +111,7 @@ const welcomeTexts = defineTexts({
     links: {
       topUp: "Nạp tiền",
       keyLimit: "Đổi hạn mức",
+      budget: "Mở ngân sách",
       keyRights: "Sửa quyền của khoá",
       model: "Mọi mô hình",
       wait: "Lỗi và thử lại",
@@ -147,6 +151,7 @@ type Fix = keyof typeof welcomeTexts["en"]["fixes"];
 const fixes: Readonly<Partial<Record<string, Fix>>> = {
   insufficient_balance: "topUp",
   spending_limit_reached: "keyLimit",
+  budget_exceeded: "budget",
   permission_denied: "keyRights",
   model_not_found: "model",
   balance_on_hold: "wait",
@@ -163,6 +168,8 @@ function linkOf(fix: Fix, keyId: string): string {
   switch (fix) {
     case "topUp":
       return "/wallet";
+    case "budget":
+      return "/budgets";
     case "keyLimit":
     case "keyRights":
       return `/keys/${keyId}`;

@@ -23,7 +23,7 @@ import {
 import { type AccountNames, CustomerLink, namesOf } from "../base/linked_text.tsx";
 
 /** The codes of calls that met a limit, in the order of the columns. */
-const limitCodes = ["rate_limit_reached", "spending_limit_reached"] as const;
+const limitCodes = ["rate_limit_reached", "spending_limit_reached", "budget_exceeded"] as const;
 
 type LimitCode = typeof limitCodes[number];
 
@@ -43,6 +43,7 @@ const texts = defineTexts({
     codes: {
       rate_limit_reached: "Rate limit",
       spending_limit_reached: "Limit of the key",
+      budget_exceeded: "Budget",
     } satisfies Record<LimitCode, string>,
     calls: "Refused calls",
     change: "Limits of this customer",
@@ -60,6 +61,7 @@ const texts = defineTexts({
     codes: {
       rate_limit_reached: "Giới hạn tốc độ",
       spending_limit_reached: "Giới hạn của khoá API",
+      budget_exceeded: "Ngân sách",
     },
     calls: "Lượt gọi bị từ chối",
     change: "Giới hạn của khách hàng này",

@@ -31,6 +31,7 @@ const staying: readonly string[] = [
   "bank_event_by_time",
   "bank_movement_guard",
   "bank_reference",
+  "budget_marks",
   "checkpoint_balances",
   "checkpoint_head",
   "grant_expiry",

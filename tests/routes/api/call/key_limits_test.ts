@@ -82,7 +82,7 @@ function draft({ clock, key }: World, vnd: number): ReceiptDraft {
 }
 
 function reserve(world: World, vnd: number, startedAtMs = world.clock.ms) {
-  return reserveMoney(world, world.key, { money: fromVnd(vnd) }, startedAtMs);
+  return reserveMoney(world, { key: world.key }, { money: fromVnd(vnd) }, startedAtMs);
 }
 
 /** Reserves and settles a call, which may have started earlier. */

@@ -1,0 +1,110 @@
+/** The budgets of accounts: one row each account, which holds on all instances within two seconds of a change. */
+import { GatewayError } from "../../../core/lib/errors/errors.ts";
+import { fromVnd } from "../../../core/billing/money/micro_vnd.ts";
+import { type Budget, maxBudgets } from "../../../core/limits/budgets.ts";
+import type { BudgetInput } from "../../../core/limits/budget_input.ts";
+import type { AccountId } from "../../../core/lib/ids/ids.ts";
+import { bumpKeysEpoch } from "../../engine/control/control.ts";
+import { accountKey, budgetsKey } from "../../engine/schema/keys.ts";
+import type { KeyValueStore } from "../../engine/store/key_value_store.ts";
+import { type Account, writeAccount } from "./accounts.ts";
+
+/** Reads the budgets of an account, in the order in which they were made. */
+export async function listBudgets(
+  kv: KeyValueStore,
+  accountId: AccountId,
+): Promise<readonly Budget[]> {
+  return (await kv.get<readonly Budget[]>(budgetsKey(accountId))).value ?? [];
+}
+
+/**
+ * Changes the budgets of an account.
+ *
+ * @param change gets the budgets that there are, and returns those that shall be
+ * @returns the budgets; `undefined` if the account does not exist or was deleted
+ * @throws {GatewayError} `invalid_request` beyond `maxBudgets`; what `change` throws; `overloaded` if others kept
+ * changing them at the same time
+ */
+export async function changeBudgets(
+  kv: KeyValueStore,
+  accountId: AccountId,
+  change: (budgets: readonly Budget[]) => readonly Budget[],
+): Promise<readonly Budget[] | undefined> {
+  return await writeAccount<readonly Budget[] | undefined>(async () => {
+    const [account, entry] = await kv.getMany<[Account, readonly Budget[]]>([
+      accountKey(accountId),
+      budgetsKey(accountId),
+    ]);
+    if (account.value === null || account.value.deletedAtMs !== undefined) {
+      return { done: undefined };
+    }
+    const budgets = change(entry.value ?? []);
+    if (budgets.length > maxBudgets) {
+      throw new GatewayError("invalid_request", `There are ${maxBudgets} budgets already`);
+    }
+    const operation = bumpKeysEpoch(kv.atomic()).check(account).check(entry);
+    if (budgets.length === 0) operation.delete(entry.key);
+    else operation.set(entry.key, budgets);
+    return (await operation.commit()).ok ? { done: budgets } : "again";
+  });
+}
+
+function ofInput({ amountVnd, ...rest }: BudgetInput): Omit<Budget, "id" | "createdAtMs"> {
+  return { ...rest, amountMicroVnd: fromVnd(amountVnd) };
+}
+
+/**
+ * Makes a budget.
+ *
+ * @returns it; `undefined` if the account does not exist
+ * @throws {GatewayError} as {@linkcode changeBudgets}
+ */
+export async function addBudget(
+  kv: KeyValueStore,
+  accountId: AccountId,
+  input: BudgetInput,
+  nowMs: number,
+): Promise<Budget | undefined> {
+  const budget: Budget = { id: crypto.randomUUID(), createdAtMs: nowMs, ...ofInput(input) };
+  const budgets = await changeBudgets(kv, accountId, (known) => [...known, budget]);
+  return budgets && budget;
+}
+
+/**
+ * Changes a budget; what was spent stays spent.
+ *
+ * @returns the changed budget; `undefined` if the account has none with this id
+ * @throws {GatewayError} as {@linkcode changeBudgets}
+ */
+export async function editBudget(
+  kv: KeyValueStore,
+  accountId: AccountId,
+  id: string,
+  input: BudgetInput,
+): Promise<Budget | undefined> {
+  const budgets = await changeBudgets(
+    kv,
+    accountId,
+    (known) => known.map((budget) => budget.id === id ? { ...budget, ...ofInput(input) } : budget),
+  );
+  return budgets?.find((budget) => budget.id === id);
+}
+
+/**
+ * Removes a budget; calls that it refused are served again.
+ *
+ * @returns whether there was one with this id
+ * @throws {GatewayError} as {@linkcode changeBudgets}
+ */
+export async function removeBudget(
+  kv: KeyValueStore,
+  accountId: AccountId,
+  id: string,
+): Promise<boolean> {
+  let wasThere = false;
+  await changeBudgets(kv, accountId, (known) => {
+    wasThere = known.some((budget) => budget.id === id);
+    return known.filter((budget) => budget.id !== id);
+  });
+  return wasThere;
+}

@@ -1,0 +1,286 @@
+/**
+ * `/budgets`: lists, makes, changes and deletes budgets, and says which tags calls must have.
+ *
+ * - Folder `routes/dashboard/customer/budgets/`: the pages of budgets, and the line about those that are nearly used up.
+ * - In: forms of a signed-in customer, sums of what is spent.
+ * - Out: HTML, changed rows in `kv/people/accounts/`.
+ * - Never: moves money, or admits or refuses a call.
+ */
+import { type Context, Hono } from "hono";
+import { isTagKey, maxTags } from "../../../../core/billing/usage/call_tags.ts";
+import { GatewayError } from "../../../../core/lib/errors/errors.ts";
+import { type Budget, maxBudgets } from "../../../../core/limits/budgets.ts";
+import {
+  addBudget,
+  editBudget,
+  listBudgets,
+  removeBudget,
+} from "../../../../kv/people/accounts/budgets.ts";
+import { countTry } from "../../../../kv/people/accounts/rate_limits.ts";
+import { setRequiredTags } from "../../../../kv/people/accounts/required_tags.ts";
+import { listApiKeys } from "../../../../kv/people/api_keys/api_keys.ts";
+import { rateRules } from "../../../auth/sign_in_budgets.ts";
+import {
+  Card,
+  Empty,
+  Icon,
+  Notice,
+  PostForm,
+  SubmitButton,
+  TextField,
+} from "../../components/mod.ts";
+import { notFoundPage } from "../../frame/error_pages.tsx";
+import { renderPage } from "../../frame/layout.tsx";
+import type { DashboardDeps } from "../../page/deps.ts";
+import { readForm } from "../../page/form_data.ts";
+import type { PageDeclaration } from "../../page/page.ts";
+import type { DashboardEnv } from "../../page/visitor.ts";
+import { requireAccount } from "../../visitor/identify.ts";
+import {
+  type BudgetErrors,
+  BudgetFields,
+  type BudgetValues,
+  emptyBudget,
+  parseBudget,
+  valuesOf,
+} from "./budget_form.tsx";
+import { budgetTexts } from "./budget_texts.ts";
+import { BudgetTable, type ListedBudget, readBudgets } from "./budget_views.tsx";
+
+type PageContext = Context<DashboardEnv>;
+
+async function keyNamesOf(c: PageContext, { kv }: DashboardDeps): Promise<Map<string, string>> {
+  const keys = await listApiKeys(kv, c.get("signedIn").account.id);
+  return new Map(keys.map((key) => [key.id, key.name]));
+}
+
+interface ListState {
+  /** Why nothing was changed. */
+  readonly problem?: string;
+  /** What was typed into the field of required tags, if it is wrong. */
+  readonly wrongTags?: string;
+}
+
+async function listPage(
+  c: PageContext,
+  deps: DashboardDeps,
+  { problem, wrongTags }: ListState = {},
+): Promise<Response> {
+  const { locale } = c.get("visitor");
+  const t = budgetTexts[locale];
+  const { account } = c.get("signedIn");
+  const [budgets, keyNames] = await Promise.all([
+    readBudgets(deps, account.id),
+    keyNamesOf(c, deps),
+  ]);
+  return await renderPage(
+    c,
+    {
+      title: t.title,
+      lead: t.lead,
+      status: problem === undefined && wrongTags === undefined ? 200 : 422,
+      actions: (
+        <a class="button" href="/budgets/new">
+          <Icon name="plus" /> {t.make}
+        </a>
+      ),
+    },
+    <>
+      {problem !== undefined && <Notice tone="danger">{problem}</Notice>}
+      <Budgets budgets={budgets} keyNames={keyNames} c={c} />
+      <RequiredTags c={c} wrongTags={wrongTags} />
+    </>,
+  );
+}
+
+function Budgets({ budgets, keyNames, c }: {
+  readonly budgets: readonly ListedBudget[];
+  readonly keyNames: ReadonlyMap<string, string>;
+  readonly c: PageContext;
+}) {
+  const { locale } = c.get("visitor");
+  const t = budgetTexts[locale];
+  return (
+    <Card title={t.count(budgets.length, maxBudgets)}>
+      {budgets.length === 0
+        ? (
+          <Empty title={t.none}>
+            <p>{t.noneHint}</p>
+          </Empty>
+        )
+        : <BudgetTable budgets={budgets} keyNames={keyNames} locale={locale} />}
+    </Card>
+  );
+}
+
+function RequiredTags({ c, wrongTags }: {
+  readonly c: PageContext;
+  readonly wrongTags: string | undefined;
+}) {
+  const visitor = c.get("visitor");
+  const t = budgetTexts[visitor.locale];
+  const { requiredTags = [] } = c.get("signedIn").account;
+  return (
+    <Card title={t.required} id="tags">
+      <PostForm visitor={visitor} action="/budgets/tags">
+        <TextField
+          name="tags"
+          label={t.required}
+          value={wrongTags ?? requiredTags.join(", ")}
+          maxlength={500}
+          autocomplete="off"
+          placeholder="team, env"
+          hint={t.requiredHint}
+          error={wrongTags === undefined ? undefined : t.requiredWrong}
+        />
+        <div class="actions">
+          <SubmitButton tone="plain">{t.save}</SubmitButton>
+        </div>
+      </PostForm>
+    </Card>
+  );
+}
+
+interface FormState {
+  readonly values: BudgetValues;
+  readonly errors?: BudgetErrors;
+  readonly problem?: string;
+}
+
+/** Shows the form of a budget that is there, or of a new one. */
+async function formPage(
+  c: PageContext,
+  deps: DashboardDeps,
+  budget: Budget | undefined,
+  state?: FormState,
+): Promise<Response> {
+  const visitor = c.get("visitor");
+  const t = budgetTexts[visitor.locale];
+  const keyNames = await keyNamesOf(c, deps);
+  const models = deps.catalog.models.map(({ id }) => id);
+  const values = state?.values ?? (budget === undefined ? emptyBudget : valuesOf(budget));
+  const action = budget === undefined ? "/budgets" : `/budgets/${budget.id}`;
+  return await renderPage(
+    c,
+    {
+      title: budget === undefined ? t.newTitle : t.editTitle,
+      status: state === undefined ? 200 : 422,
+    },
+    <>
+      <Card>
+        {state?.problem !== undefined && <Notice tone="danger">{state.problem}</Notice>}
+        <PostForm visitor={visitor} action={action}>
+          <BudgetFields
+            values={values}
+            errors={state?.errors ?? {}}
+            choices={{ keyNames, models }}
+            locale={visitor.locale}
+          />
+          <div class="actions">
+            <SubmitButton>{budget === undefined ? t.create : t.save}</SubmitButton>
+            <a href="/budgets">{t.cancel}</a>
+          </div>
+        </PostForm>
+      </Card>
+      {budget !== undefined && (
+        <Card>
+          <PostForm
+            visitor={visitor}
+            action={`/budgets/${budget.id}/remove`}
+            confirm={t.removeAsk}
+          >
+            <SubmitButton tone="danger">{t.remove}</SubmitButton>
+          </PostForm>
+        </Card>
+      )}
+    </>,
+  );
+}
+
+type Act = (c: PageContext, deps: DashboardDeps) => Promise<Response>;
+
+/** Runs an act that changes something, if the account has not changed too much of late. */
+function changing(deps: DashboardDeps, act: Act) {
+  return async (c: PageContext): Promise<Response> => {
+    const { locale } = c.get("visitor");
+    const { account } = c.get("signedIn");
+    const rule = rateRules.changesByAccount;
+    const tries = await countTry(deps.kv, rule, account.id, deps.clock.nowMs());
+    if (!tries.allowed) {
+      return await listPage(c, deps, {
+        problem: budgetTexts[locale].tooMany(tries.retryAfterSeconds),
+      });
+    }
+    const response = await act(c, deps);
+    await deps.control.refresh();
+    return response;
+  };
+}
+
+const makeBudget: Act = async (c, deps) => {
+  const { locale } = c.get("visitor");
+  const form = parseBudget(await readForm(c), locale);
+  if (!form.ok) return await formPage(c, deps, undefined, form);
+  const accountId = c.get("signedIn").account.id;
+  try {
+    await addBudget(deps.kv, accountId, form.input, deps.clock.nowMs());
+  } catch (error) {
+    if (!(error instanceof GatewayError) || error.code !== "invalid_request") throw error;
+    return await listPage(c, deps, { problem: budgetTexts[locale].full(maxBudgets) });
+  }
+  return c.redirect("/budgets", 303);
+};
+
+async function budgetOf(c: PageContext, { kv }: DashboardDeps): Promise<Budget | undefined> {
+  const budgets = await listBudgets(kv, c.get("signedIn").account.id);
+  return budgets.find(({ id }) => id === c.req.param("id"));
+}
+
+const changeBudget: Act = async (c, deps) => {
+  const budget = await budgetOf(c, deps);
+  if (budget === undefined) return await notFoundPage(c);
+  const form = parseBudget(await readForm(c), c.get("visitor").locale);
+  if (!form.ok) return await formPage(c, deps, budget, form);
+  await editBudget(deps.kv, c.get("signedIn").account.id, budget.id, form.input);
+  return c.redirect("/budgets", 303);
+};
+
+const deleteBudget: Act = async (c, deps) => {
+  await removeBudget(deps.kv, c.get("signedIn").account.id, c.req.param("id") ?? "");
+  return c.redirect("/budgets", 303);
+};
+
+const requireTags: Act = async (c, deps) => {
+  const typed = (await readForm(c)).text("tags");
+  const keys = typed.split(/[\s,]+/).filter((key) => key !== "");
+  if (keys.length > maxTags || !keys.every(isTagKey)) {
+    return await listPage(c, deps, { wrongTags: typed.slice(0, 500) });
+  }
+  await setRequiredTags(deps.kv, c.get("signedIn").account.id, keys);
+  return c.redirect("/budgets#tags", 303);
+};
+
+function createBudgetPages(deps: DashboardDeps): Hono<DashboardEnv> {
+  return new Hono<DashboardEnv>()
+    .use("/budgets/*", requireAccount)
+    .get("/budgets", (c) => listPage(c, deps))
+    .post("/budgets", changing(deps, makeBudget))
+    .get("/budgets/new", (c) => formPage(c, deps, undefined))
+    .post("/budgets/tags", changing(deps, requireTags))
+    .get("/budgets/:id", async (c) => {
+      const budget = await budgetOf(c, deps);
+      return budget === undefined ? await notFoundPage(c) : await formPage(c, deps, budget);
+    })
+    .post("/budgets/:id", changing(deps, changeBudget))
+    .post("/budgets/:id/remove", changing(deps, deleteBudget));
+}
+
+export const budgetPages: PageDeclaration<DashboardDeps> = {
+  navigation: {
+    href: "/budgets",
+    icon: "bank",
+    group: "money",
+    label: { en: "Budgets", vi: "Ngân sách" },
+  },
+  routes: createBudgetPages,
+};
