@@ -57,6 +57,8 @@ function accountPages(seeded: SeededDashboard): Record<string, string> {
     usage: "/usage",
     "usage-errors": "/usage?period=7d&metric=errors&status=error",
     "usage-times": "/usage?period=30d&metric=duration&by=key",
+    "usage-tag": "/usage?period=30d&tag=team:search",
+    "usage-by-tag": "/usage?period=30d&by=tag:team",
     search: "/search?q=premium",
     receipt: seeded.receiptPath,
     refused: seeded.refusedPath,

@@ -1,5 +1,8 @@
 /** A dashboard behind a real socket, with a customer who has a history, for tests of how pages look. */
 import type { AccountId, ApiKeyId } from "../../../core/lib/ids/ids.ts";
+import { parseTags } from "../../../core/billing/usage/call_tags.ts";
+import type { BudgetInput } from "../../../core/limits/budget_input.ts";
+import { addBudget } from "../../../kv/people/accounts/budgets.ts";
 import { fromVnd } from "../../../core/billing/money/micro_vnd.ts";
 import { readTopupSettings, type TopupSettings } from "../../../core/trade/settings/settings.ts";
 import { createApiKey, revokeApiKey } from "../../../kv/people/api_keys/api_key_changes.ts";
@@ -62,6 +65,7 @@ async function makeCalls(
         outcome: failed ? "failed" : "completed",
         usage: { input, cacheRead: i % 4 === 0 ? 512 : 0, cacheWrite: 0, output, reasoning: 0 },
         estimated: i % 17 === 3,
+        ...(i % 2 === 0 && { tags: parseTags(`env=prod,team=${i % 6 === 0 ? "ads" : "search"}`)! }),
         price: {
           unit: "token",
           inputPerMtokMicroVnd: 8_300_000_000n,
@@ -79,6 +83,35 @@ async function makeCalls(
     last = requestId;
   }
   return last;
+}
+
+/** A budget of each end and several windows, one of them nearly used up. */
+async function makeBudgets(world: DashboardWorld, accountId: AccountId, keyId: ApiKeyId) {
+  const nowMs = world.time.nowMs();
+  const inputs: readonly BudgetInput[] = [
+    {
+      name: "Everything",
+      subject: { kind: "account" },
+      window: "month",
+      amountVnd: 20_000,
+      atLimit: "tell",
+    },
+    {
+      name: "Production",
+      subject: { kind: "key", keyId },
+      window: "week",
+      amountVnd: 600,
+      atLimit: "refuse",
+    },
+    {
+      name: "Search team",
+      subject: { kind: "tag", tag: { key: "team", value: "search" } },
+      window: "month",
+      amountVnd: 3_000,
+      atLimit: "refuse",
+    },
+  ];
+  for (const input of inputs) await addBudget(world.kv, accountId, input, nowMs);
 }
 
 async function makeKeys(world: DashboardWorld, accountId: AccountId): Promise<ApiKeyId[]> {
@@ -115,6 +148,7 @@ export async function openSeededDashboard(): Promise<SeededDashboard> {
   const { browser, account } = await world.signIn("lan.nguyen@example.com");
   await topUp(world.kv, account.id, fromVnd(500_000));
   const keyIds = await makeKeys(world, account.id);
+  await makeBudgets(world, account.id, keyIds[0]!);
   const requestId = await makeCalls(world, account.id, keyIds.slice(0, 3));
   const [firstKey] = keyIds;
   if (firstKey === undefined) throw new Error("no key was made");

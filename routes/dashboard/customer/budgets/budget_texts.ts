@@ -29,7 +29,7 @@ export const budgetTexts = defineTexts({
       day: "Per day",
       week: "Per week, from Monday",
       month: "Per month",
-      total: "In total, from today",
+      total: "In total, from the day it is made",
     } satisfies Record<BudgetWindow, string>,
     subjects: {
       account: "All calls",
@@ -91,7 +91,7 @@ export const budgetTexts = defineTexts({
       day: "Mỗi ngày",
       week: "Mỗi tuần, từ thứ Hai",
       month: "Mỗi tháng",
-      total: "Tổng cộng, từ hôm nay",
+      total: "Tổng cộng, từ ngày tạo",
     },
     subjects: {
       account: "Mọi lượt gọi",
