@@ -6,10 +6,10 @@
  * and `200 {"success":true}` for every stored notice, including known, outgoing, unmatched and
  * unreadable ones.
  *
- * - Folder `routes/hooks/`: webhooks of providers of bank notices.
- * - In: signed notices.
- * - Out: notices in the intake of `kv/money/payments/`, and a status for the sender.
- * - Never: answers 200 for a genuine notice that was not written down.
+ * - Folder `routes/hooks/`: webhooks: of providers of bank notices to the gateway, and of the gateway to customers.
+ * - In: signed notices; deliveries that are due, and acts of customers on their endpoints.
+ * - Out: notices in the intake of `kv/money/payments/`, and a status for the sender; signed events at endpoints.
+ * - Never: answers 200 for a genuine notice that was not written down, or posts to an address that is not public.
  */
 import { Hono } from "hono";
 import type { Clock } from "../../core/lib/time/clock.ts";

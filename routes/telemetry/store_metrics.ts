@@ -13,11 +13,13 @@ import {
   readBooksState,
   verificationScopes,
 } from "../../kv/services/verify/last_verification.ts";
+import { webhookDeliveries } from "../../kv/people/webhooks/deliveries.ts";
+import { webhookEvents } from "../../kv/people/webhooks/events.ts";
 import { videoPolls } from "../../kv/services/videos/mod.ts";
 import { KeptReading } from "./kept_reading.ts";
 import type { GaugeSample, Registry } from "./registry.ts";
 
-/** Milliseconds between two readings, of six calls of the store each: what they show counts in minutes and hours. */
+/** Milliseconds between two readings, of a dozen calls of the store each: what they show counts in minutes and hours. */
 const readEveryMs = 60_000;
 
 /** What was read last. */
@@ -27,14 +29,21 @@ interface StoreState {
   readonly backlogs: readonly (readonly [queue: string, backlog: OutboxBacklog])[];
 }
 
+/** The queues that are shown. */
+const watchedQueues = [
+  mailQueue.name,
+  incidentQueue.name,
+  videoPolls.name,
+  webhookEvents.name,
+  webhookDeliveries.name,
+] as const;
+
 async function readStore(kv: KeyValueStore, clock: Clock): Promise<StoreState> {
   const nowMs = clock.nowMs();
   const [books, lastMove, ...backlogs] = await Promise.all([
     readBooksState(kv),
     readLastMove(kv),
-    ...[mailQueue.name, incidentQueue.name, videoPolls.name].map(async (queue) =>
-      [queue, await readBacklog(kv, queue, nowMs)] as const
-    ),
+    ...watchedQueues.map(async (queue) => [queue, await readBacklog(kv, queue, nowMs)] as const),
   ]);
   return { books, lastMove, backlogs };
 }
@@ -62,7 +71,7 @@ function showOutbox(registry: Registry, reader: Reader): void {
     };
   registry.gauge(
     "gateway_outbox_rows",
-    "Mails and polls of videos that wait for their time or for the next attempt; 500 and more count as 500.",
+    "Mails, webhooks and polls of videos that wait for their time or for the next attempt; 500 and more count as 500.",
     ["queue"],
     ofQueues(({ rows }) => rows),
     "max",

@@ -53,6 +53,8 @@ const exceptions: Readonly<Record<string, string>> = {
   "tests/support/turns.ts": "turns of the event loop, without delay",
   "tests/support/until.ts": "polls, with a bound that only a defect reaches",
   "tests/support/worlds/money_process.ts": process,
+  "tests/support/worlds/webhook_world.ts":
+    "gives a library that reads the machine's clock the time of the test",
 };
 
 /** Suites against running processes that use the machine's clock, with the reason. */

@@ -42,6 +42,10 @@ export type VoucherId = Branded<"VoucherId">;
 export type ManagementKeyId = Branded<"ManagementKeyId">;
 /** One team of an organisation. `team_…` */
 export type TeamId = Branded<"TeamId">;
+/** One endpoint of a customer that gets webhooks. `whe_…`, ascending in time. */
+export type WebhookEndpointId = Branded<"WebhookEndpointId">;
+/** One event that webhooks report; the same however often it is sent. `evt_…`, ascending in time. */
+export type WebhookEventId = Branded<"WebhookEventId">;
 
 const prefixes = {
   account: "acc_",
@@ -59,6 +63,8 @@ const prefixes = {
   voucher: "vch_",
   managementKey: "mky_",
   team: "team_",
+  webhookEndpoint: "whe_",
+  webhookEvent: "evt_",
 } as const;
 
 /** The branded type of each kind of id. */
@@ -78,6 +84,8 @@ interface IdTypes {
   voucher: VoucherId;
   managementKey: ManagementKeyId;
   team: TeamId;
+  webhookEndpoint: WebhookEndpointId;
+  webhookEvent: WebhookEventId;
 }
 
 const alphabet = "0123456789abcdefghijklmnopqrstuvwxyz";

@@ -97,8 +97,11 @@ export interface VideoStep {
   readonly refund: boolean;
 }
 
+/** A state that ends a task. */
+export type FinalVideoState = Extract<VideoState, "completed" | "failed" | "cancelled">;
+
 /** Whether the task has ended. Ended tasks never change. */
-export function isFinal(state: VideoState): boolean {
+export function isFinal(state: VideoState): state is FinalVideoState {
   return state === "completed" || state === "failed" || state === "cancelled";
 }
 

@@ -33,3 +33,20 @@ export function localAddress(host: string, port: number): string | undefined {
   if (everyAddress.includes(url.hostname)) url.hostname = "localhost";
   return url.origin;
 }
+
+/**
+ * Whether a URL leads to this machine only.
+ *
+ * @example
+ * ```ts
+ * import { isLoopbackUrl } from "./local_address.ts";
+ * for (const url of ["http://localhost:8787", "http://127.0.0.1", "http://[::1]:1"]) {
+ *   if (!isLoopbackUrl(url)) throw new Error(url);
+ * }
+ * if (isLoopbackUrl("https://localhost.example.com")) throw new Error("another machine");
+ * ```
+ */
+export function isLoopbackUrl(url: string): boolean {
+  const hostname = parseUrl(url)?.hostname ?? "";
+  return hostname === "localhost" || hostname === "[::1]" || /^127(?:\.\d+){3}$/.test(hostname);
+}

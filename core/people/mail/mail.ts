@@ -105,6 +105,13 @@ export const mailJobSchema = z.discriminatedUnion("kind", [
     campaign: z.string(),
     expiresAtMs: z.number(),
   }),
+  /** An endpoint of webhooks has failed for days, or has asked for no more events. */
+  z.object({
+    ...everyJob,
+    kind: z.literal("webhook_switched_off"),
+    url: z.string(),
+    why: z.enum(["failing", "gone"]),
+  }),
   /** A browser that the account has not used before. */
   z.object({
     ...everyJob,

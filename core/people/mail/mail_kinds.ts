@@ -6,6 +6,7 @@ import type { Locale } from "../../lib/base/locale.ts";
 import { formatDecimal, formatMoneyShort } from "../../billing/money/display.ts";
 import { vietnamDay, vietnamOffsetMs } from "../../lib/time/vietnam_time.ts";
 import type { BudgetWindow } from "../../limits/budgets.ts";
+import { parseUrl } from "../../lib/runtime/mod.ts";
 import type { MailJob, MailKind } from "./mail.ts";
 
 /** The parts of a mail before it is laid out. */
@@ -61,6 +62,11 @@ function dayText(atMs: number, locale: Locale): string {
 function minuteText(atMs: number, locale: Locale): string {
   const time = new Date(atMs + vietnamOffsetMs).toISOString().slice(11, 16);
   return `${time}, ${dayText(atMs, locale)}`;
+}
+
+/** Returns the host of a URL, for a subject. */
+function hostOf(url: string): string {
+  return parseUrl(url)?.host ?? "";
 }
 
 /** Writes an amount that a limit counts. */
@@ -617,6 +623,33 @@ const table: { readonly [Kind in MailKind]: MailEntry<Kind> } = {
         budgetEndText(job),
       ],
       action: { label: "Mở ngân sách", url },
+    }),
+  },
+  webhook_switched_off: {
+    audience: "customer",
+    path: "/webhooks",
+    name: { en: "Webhook switched off", vi: "Webhook bị tắt" },
+    en: ({ url: endpoint, why }, url) => ({
+      subject: `Webhook switched off: ${hostOf(endpoint)}`,
+      paragraphs: [
+        `We no longer send webhooks to ${endpoint}.`,
+        why === "gone"
+          ? "It answered with status 410, which asks for no more events."
+          : "Every try has failed for five days.",
+        "Events of this time are not kept for it. Switch it on again once it answers.",
+      ],
+      action: { label: "Open webhooks", url },
+    }),
+    vi: ({ url: endpoint, why }, url) => ({
+      subject: `Webhook bị tắt: ${hostOf(endpoint)}`,
+      paragraphs: [
+        `Chúng tôi đã ngừng gửi webhook đến ${endpoint}.`,
+        why === "gone"
+          ? "Địa chỉ này trả về mã 410, nghĩa là không muốn nhận thêm sự kiện."
+          : "Mọi lần gửi trong năm ngày qua đều thất bại.",
+        "Sự kiện trong thời gian tắt không được giữ lại. Hãy bật lại khi máy chủ của bạn đã phản hồi.",
+      ],
+      action: { label: "Mở trang webhook", url },
     }),
   },
   approval_waiting: {

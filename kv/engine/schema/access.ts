@@ -6,6 +6,7 @@ import type {
   ApiKeyId,
   ApprovalId,
   AuditId,
+  WebhookEndpointId,
 } from "../../../core/lib/ids/ids.ts";
 import type { StoreKey } from "./store_key.ts";
 
@@ -269,4 +270,49 @@ export function activeApiKeysKey(accountId: AccountId): StoreKey {
 /** Key of what a form created: an API key, or its new secret. */
 export function apiKeyOfFormKey(accountId: AccountId, formId: string): StoreKey {
   return ["api_key_of_form", accountId, formId];
+}
+
+// Webhooks: the endpoints of an account in one row, how each fares, and its last tries in a ring.
+
+/** Selects the endpoints of every account. */
+export function allWebhookEndpointsPrefix(): StoreKey {
+  return ["webhook_endpoints"];
+}
+
+export function webhookEndpointsKey(accountId: AccountId): StoreKey {
+  return ["webhook_endpoints", accountId];
+}
+
+/** Selects the endpoints of the accounts after one of them. */
+export function webhookEndpointsAfter(accountId: AccountId): Deno.KvListSelector {
+  return {
+    prefix: allWebhookEndpointsPrefix(),
+    start: ["webhook_endpoints", `${accountId}\0`],
+  };
+}
+
+export function webhookStatesPrefix(accountId: AccountId): StoreKey {
+  return ["webhook_state", accountId];
+}
+
+export function webhookStateKey(accountId: AccountId, endpointId: WebhookEndpointId): StoreKey {
+  return ["webhook_state", accountId, endpointId];
+}
+
+/** Selects the tries of all endpoints of an account. */
+export function accountWebhookTriesPrefix(accountId: AccountId): StoreKey {
+  return ["webhook_try", accountId];
+}
+
+export function webhookTriesPrefix(accountId: AccountId, endpointId: WebhookEndpointId): StoreKey {
+  return ["webhook_try", accountId, endpointId];
+}
+
+/** Key of a place in the ring of tries. */
+export function webhookTryKey(
+  accountId: AccountId,
+  endpointId: WebhookEndpointId,
+  place: number,
+): StoreKey {
+  return ["webhook_try", accountId, endpointId, place];
 }

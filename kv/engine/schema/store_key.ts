@@ -121,6 +121,9 @@ export const rowKinds = [
   "video_order",
   "voucher",
   "wallet",
+  "webhook_endpoints",
+  "webhook_state",
+  "webhook_try",
   "write_probe",
 ] as const;
 

@@ -23,10 +23,11 @@ import type { AtomicWrite, KeyValueStore } from "../../engine/store/key_value_st
 import type { Invoice } from "../../../core/trade/invoices/invoice.ts";
 import { type Account, mailReaderOf, wantsMail } from "../../people/accounts/accounts.ts";
 import type { CreditedTransfer } from "./bank_matching.ts";
+import { addWebhookEvent } from "../../people/webhooks/events.ts";
 import { addMail } from "../../engine/outbox/outbox.ts";
 import { defined } from "../../../core/lib/base/defined.ts";
 
-// Adds mails about top-ups and invoices to the commits that they report.
+// Adds mails and webhooks about top-ups and invoices to the commits that they report.
 
 /**
  * Mails the customer that money has arrived. The id is that of the transfer: one mail each, however
@@ -71,6 +72,18 @@ export function mailInvoiceSent(
     ...defined({ orderCode: code }),
   };
   addMail(operation, job, { nowMs, id: `invoice:${invoice.id}` });
+}
+
+/** Reports an invoice that is ready to the webhooks of its account. */
+export function reportInvoiceSent(
+  operation: AtomicWrite,
+  { id, accountId, issued, grossVnd }: Invoice,
+  nowMs: number,
+): void {
+  if (issued === undefined) return;
+  const { number, series, date } = issued;
+  const data = { invoice_id: id, number, series, date, total_vnd: grossVnd.toString() };
+  addWebhookEvent(operation, accountId, { type: "invoice.issued", data }, nowMs);
 }
 
 /** Mails the customer that a request needs a correction, which only they can make. */

@@ -27,6 +27,7 @@ import {
   accountsAfter,
   accountsByEmailStart,
   accountsPrefix,
+  accountWebhookTriesPrefix,
   budgetMarksKey,
   budgetsKey,
   emailOfKey,
@@ -34,8 +35,11 @@ import {
   invoiceSettingsKey,
   lowBalanceWatchKey,
   statusSubscriberKey,
+  webhookEndpointsKey,
+  webhookStatesPrefix,
 } from "../../engine/schema/keys.ts";
 import type { KeyValueStore } from "../../engine/store/key_value_store.ts";
+import { deleteRows } from "../../engine/store/delete_rows.ts";
 import { type CasStep, commitFresh, compareAndSet } from "../../engine/store/cas.ts";
 import { defined } from "../../../core/lib/base/defined.ts";
 import { bumpKeysEpoch } from "../../engine/control/control.ts";
@@ -425,10 +429,10 @@ export async function forgetPerson(
   accountId: AccountId,
   nowMs: number,
 ): Promise<void> {
-  await writeAccount<void>(async () => {
+  const isGone = await writeAccount<boolean>(async () => {
     const entry = await kv.get<Account>(accountKey(accountId));
     const account = entry.value;
-    if (account === null || account.deletedAtMs !== undefined) return { done: undefined };
+    if (account === null || account.deletedAtMs !== undefined) return { done: true };
     const isOfOthers = account.organisation !== undefined &&
       account.organisation.ownerId !== accountId;
     const atomic = bumpKeysEpoch(kv.atomic()).check(entry)
@@ -441,7 +445,8 @@ export async function forgetPerson(
         .delete(budgetsKey(accountId))
         .delete(invoiceProfileKey(accountId))
         .delete(invoiceSettingsKey(accountId))
-        .delete(lowBalanceWatchKey(accountId));
+        .delete(lowBalanceWatchKey(accountId))
+        .delete(webhookEndpointsKey(accountId));
     }
     await addEndOfFactors(kv, atomic, accountId);
     if (account.email !== undefined) {
@@ -451,6 +456,10 @@ export async function forgetPerson(
     for (const { issuer, subject } of account.identities ?? []) {
       atomic.delete(accountByIdentityKey(issuer, subject));
     }
-    return (await atomic.commit()).ok ? { done: undefined } : "again";
+    return (await atomic.commit()).ok ? { done: !isOfOthers } : "again";
   });
+  if (!isGone) return;
+  // More rows than one commit takes. Without the endpoints no try adds to them.
+  await deleteRows(kv, { prefix: webhookStatesPrefix(accountId) });
+  await deleteRows(kv, { prefix: accountWebhookTriesPrefix(accountId) });
 }

@@ -19,6 +19,7 @@ import {
   sealOwner,
 } from "./api_keys.ts";
 import type { MailJob, MailReader } from "../../../core/people/mail/mail.ts";
+import { addWebhookEvent } from "../webhooks/events.ts";
 import { addMail } from "../../engine/outbox/outbox.ts";
 import { commitFresh, compareAndSet } from "../../engine/store/cas.ts";
 import { bumpKeysEpoch } from "../../engine/control/control.ts";
@@ -140,6 +141,16 @@ function addKeyLines(
   addActivity(operation, { accountId, act, by: doer, atMs: nowMs, subject: id, ...settings });
 }
 
+/** Queues the webhook about a key that was made or revoked. */
+function addKeyEvent(
+  operation: AtomicWrite,
+  type: "key.created" | "key.revoked",
+  { id, accountId, name, masked }: Pick<ApiKeyRecord, "id" | "accountId" | "name" | "masked">,
+  nowMs: number,
+): void {
+  addWebhookEvent(operation, accountId, { type, data: { key_id: id, name, masked } }, nowMs);
+}
+
 /** Queues the mail about a change of a key, if it has a reader. */
 function addKeyMail(
   operation: AtomicWrite,
@@ -209,6 +220,7 @@ export async function createApiKey(
       .set(apiKeyByHashKey(record.hash), { accountId, keyId: id } satisfies HashIndex);
     addKeyLines(operation, "api_key_made", record, { by, doneBy, nowMs });
     addKeyMail(operation, "made", record, { notify, nowMs });
+    addKeyEvent(operation, "key.created", record, nowMs);
     return await commitFresh(kv, operation, apiKeyKey(accountId, id))
       ? { done: { ok: true, record, secret } }
       : "again";
@@ -287,6 +299,7 @@ export async function revokeApiKey(
     if (record.revokedAtMs !== undefined) return undefined;
     addKeyLines(operation, "api_key_revoked", record, { by, doneBy, nowMs });
     addKeyMail(operation, "revoked", record, { notify, nowMs });
+    addKeyEvent(operation, "key.revoked", record, nowMs);
     return { ...record, revokedAtMs: nowMs };
   });
 }

@@ -6,6 +6,7 @@ import { addToOutbox, type OutboxQueue } from "../../engine/outbox/outbox.ts";
 import { announcementKey, announcementsPrefix } from "../../engine/schema/keys.ts";
 import { compareAndSet } from "../../engine/store/cas.ts";
 import type { AtomicWrite, KeyValueStore } from "../../engine/store/key_value_store.ts";
+import { addServiceEvent } from "../webhooks/events.ts";
 import { type Actor, addAuditLine } from "../audit/operator_audit.ts";
 
 /** Characters of a title: one line of a page. */
@@ -49,14 +50,29 @@ export const incidentQueue: OutboxQueue<IncidentMails> = {
   backoffMs: [5_000, 30_000, 2 * minuteMs, 10 * minuteMs],
 };
 
-function addIncidentMails(
+/** Adds what the begin or end of an incident leads to: mails to subscribers, and webhooks. */
+function reportIncident(
   operation: AtomicWrite,
-  announcementId: AnnouncementId,
+  { id, title, startsAtMs, updates }: Announcement,
   phase: IncidentMails["phase"],
   nowMs: number,
 ): void {
-  const payload = { announcementId, phase };
-  addToOutbox(operation, incidentQueue, { id: `${announcementId}:${phase}`, payload, nowMs });
+  const payload = { announcementId: id, phase };
+  addToOutbox(operation, incidentQueue, { id: `${id}:${phase}`, payload, nowMs });
+  const told = {
+    incident_id: id,
+    title,
+    text: updates.at(-1)?.text ?? "",
+    started_at: new Date(startsAtMs).toISOString(),
+  };
+  addServiceEvent(
+    operation,
+    phase === "opened" ? { type: "incident.opened", data: told } : {
+      type: "incident.ended",
+      data: { ...told, ended_at: new Date(nowMs).toISOString() },
+    },
+    nowMs,
+  );
 }
 
 /** What an announcement is about. */
@@ -103,7 +119,7 @@ export async function publishAnnouncement(
     detail: `${kind}: ${announcement.title}`,
     atMs: nowMs,
   });
-  if (kind === "incident") addIncidentMails(operation, announcement.id, "opened", nowMs);
+  if (kind === "incident") reportIncident(operation, announcement, "opened", nowMs);
   await operation.commit();
   return announcement;
 }
@@ -140,7 +156,7 @@ export async function updateAnnouncement(
       detail: `${isEnd ? "ended: " : ""}${update.text}`,
       atMs: nowMs,
     });
-    if (isEnd && value.kind === "incident") addIncidentMails(operation, id, "resolved", nowMs);
+    if (isEnd && value.kind === "incident") reportIncident(operation, changed, "resolved", nowMs);
     return (await operation.commit()).ok ? { done: changed } : "again";
   }, { attempts: writeAttempts });
   return outcome === "conflict" ? outcome : outcome.done;

@@ -15,6 +15,7 @@ import {
   passkeyChallengeMs,
   signInFlowMs,
 } from "../../people/accounts/tokens.ts";
+import { webhookTryMs } from "../../people/webhooks/deliveries.ts";
 import { movedAloneMs } from "../../people/operators/operator_authority.ts";
 import { idempotencyKeptMs } from "../calls/idempotency.ts";
 import { limitMarkMs } from "../calls/limit_mails.ts";
@@ -184,6 +185,9 @@ export const rowLives: Readonly<Record<RowKind, RowLife>> = {
   video_order: expires(idempotencyKeptMs),
   voucher: credits,
   wallet: money,
+  webhook_endpoints: account,
+  webhook_state: replaced("the endpoint, when its owner deletes it; at most ten of an account"),
+  webhook_try: expires(webhookTryMs),
   write_probe: expires(minuteMs),
 };
 

@@ -48,6 +48,8 @@ export type AskProvider = (task: VideoTask) => Promise<VideoAnswer>;
 /** What polling needs. */
 export interface VideoPollWorld extends OutboxWorld {
   readonly ask: AskProvider;
+  /** Called after a task has ended, when its webhook is in the queue. */
+  readonly onEnded?: () => void;
 }
 
 /** The work of the queue {@linkcode videoPolls}. */
@@ -88,6 +90,7 @@ async function pollTask(
   if (isFinal(step.task.state)) {
     const also = (operation: AtomicWrite) => finishClaim(operation, videoPolls, claim);
     if (await commitStep(kv, row, step, { nowMs, also }) === undefined) throw new RowChangedError();
+    world.onEnded?.();
     return "settled";
   }
   if (unknownTimes > 0) reportUnknown(world, claim, unknownTimes);

@@ -2,6 +2,7 @@
 import { invariant } from "../../../core/lib/base/assert.ts";
 import type { AccountId, VideoId } from "../../../core/lib/ids/ids.ts";
 import {
+  type FinalVideoState,
   isFinal,
   pollPauseMs,
   type VideoStep,
@@ -20,6 +21,7 @@ import type { Attachment } from "../../money/wallet/mod.ts";
 import type { AtomicWrite, KeyValueStore } from "../../engine/store/key_value_store.ts";
 import type { Receipt } from "../../../core/billing/usage/receipt.ts";
 import { readReceipt } from "../../money/receipts/receipts.ts";
+import { addWebhookEvent } from "../../people/webhooks/events.ts";
 import { refundCall } from "../../money/ledger/refunds.ts";
 import { systemReasonText } from "../../money/ledger/system_reasons.ts";
 
@@ -211,7 +213,10 @@ export async function commitStep(
   invariant(!step.refund || isFinal(step.task.state), "only an end is refunded");
   const write = (operation: AtomicWrite, task: VideoTask) => {
     operation.check(row).set(row.key, task);
-    if (isFinal(task.state)) operation.delete(openVideoKey(task.id));
+    if (isFinal(task.state)) {
+      operation.delete(openVideoKey(task.id));
+      addEndEvent(operation, { ...task, state: task.state }, options.nowMs);
+    }
     options.also?.(operation);
   };
   const receipt = step.refund ? await receiptOf(kv, row.task) : undefined;
@@ -245,6 +250,16 @@ export async function commitStep(
     case "insufficient":
       invariant(false, `The refund of ${row.task.id} was used for something else`);
   }
+}
+
+/** Adds the webhook about the end of a task. */
+function addEndEvent(
+  operation: AtomicWrite,
+  { id, accountId, requestId, model, state }: VideoTask & { readonly state: FinalVideoState },
+  nowMs: number,
+): void {
+  const data = { video_id: id, request_id: requestId, model, status: state };
+  addWebhookEvent(operation, accountId, { type: "video.ended", data }, nowMs);
 }
 
 async function receiptOf(kv: KeyValueStore, task: VideoTask): Promise<Receipt> {

@@ -354,7 +354,7 @@ export const commandForms: readonly CommandForm[] = [
     words: ["outbox", "list"],
     operands: [],
     options: [],
-    about: "mail and polls of videos that were given up",
+    about: "mails, webhooks and polls of videos that were given up",
     request: () => ({ method: "GET", path: "/api/outbox" }),
   },
   {

@@ -1,4 +1,4 @@
-/** Operations on the outbox: mails and polls of videos that were given up. */
+/** Operations on the outbox: mails, webhooks and polls of videos that were given up. */
 import { z } from "zod";
 import { defined } from "../../../core/lib/base/defined.ts";
 import type { AtomicWrite } from "../../../kv/engine/store/key_value_store.ts";
@@ -11,11 +11,19 @@ import {
 } from "../../../kv/engine/outbox/outbox_dead_letters.ts";
 import { incidentQueue } from "../../../kv/people/operators/announcements.ts";
 import { addAuditLine, type OperatorAct } from "../../../kv/people/audit/operator_audit.ts";
+import { webhookDeliveries } from "../../../kv/people/webhooks/deliveries.ts";
+import { webhookEvents } from "../../../kv/people/webhooks/events.ts";
 import { videoPolls } from "../../../kv/services/videos/mod.ts";
 import { operation, type OperationAct, type Refused, refused } from "./contract/operation.ts";
 
 /** The queues whose dead letters operators handle. */
-const outboxQueues: readonly OutboxQueue<unknown>[] = [mailQueue, incidentQueue, videoPolls];
+const outboxQueues: readonly OutboxQueue<unknown>[] = [
+  mailQueue,
+  incidentQueue,
+  videoPolls,
+  webhookEvents,
+  webhookDeliveries,
+];
 
 /** Dead letters of each queue in the list; reviving or deleting some makes room for the rest. */
 const maxDeadLettersListed = 1_000;
@@ -72,7 +80,7 @@ function rowOf(queue: string, letter: DeadLetter) {
 /** Lists dead letters. */
 export const listLetters = operation({
   name: "outbox.list",
-  summary: "Mails and polls of videos that were given up, at most 1,000 of each",
+  summary: "Mails, webhooks and polls of videos that were given up, at most 1,000 of each",
   effect: "reads",
   input: z.strictObject({}),
   output: z.object({ object: z.literal("list"), data: z.array(letterRow) }),

@@ -1,4 +1,4 @@
-/** The customer's side of a running gateway: pages, usage API, bank notices, mails, and the jobs behind them. */
+/** The customer's side of a running gateway: pages, usage API, bank notices, mails, webhooks, and the jobs behind them. */
 import type { Hono } from "hono";
 import { mailQueue } from "../../../kv/engine/outbox/outbox.ts";
 import type { BackgroundWorker } from "../../api/gateway/access_watch.ts";
@@ -10,6 +10,7 @@ import { openCreditWork } from "../jobs/credit_jobs.ts";
 import type { Job } from "../jobs/jobs.ts";
 import { budgetJob, lowBalanceJob, type MailOptions, startMailWorker } from "../jobs/mails.ts";
 import { openMoneyIn } from "../jobs/money_in.ts";
+import { startWebhookWorker } from "../jobs/webhooks.ts";
 
 /** The parts that HTTP and the jobs share. */
 export interface CustomerApp {
@@ -21,8 +22,8 @@ export interface CustomerApp {
   dashboard(dispatch: Dispatch): Promise<Hono<DashboardEnv>>;
   /** What runs at intervals. */
   readonly jobs: readonly Job[];
-  /** Starts sending mails. */
-  startWorkers(): BackgroundWorker;
+  /** Starts sending mails and webhooks. */
+  startWorkers(): readonly BackgroundWorker[];
 }
 
 export type CustomerAppOptions = MailOptions;
@@ -72,6 +73,6 @@ export function openCustomerApp(gateway: Gateway, options: CustomerAppOptions): 
       budgetJob(gateway, hintMail),
       ...creditWork.jobs,
     ],
-    startWorkers: () => startMailWorker(gateway, options),
+    startWorkers: () => [startMailWorker(gateway, options), startWebhookWorker(gateway, options)],
   };
 }

@@ -2,6 +2,7 @@
 import type { Hono } from "hono";
 import type { MasterKeys } from "../../../core/people/api_keys/seal.ts";
 import { unforeseen } from "../../../core/lib/base/assert.ts";
+import { isLoopbackUrl } from "../../../core/net/addresses/local_address.ts";
 import { type RouteTestTarget, testRoute } from "../../api/chat/route_test_call.ts";
 import type { Gateway } from "../../api/gateway/gateway.ts";
 import { createOpenIdClient } from "../../auth/openid.ts";
@@ -29,12 +30,6 @@ import type { KeyValueStore } from "../../../kv/engine/store/key_value_store.ts"
 /** Enough for some hundred calls of the sandbox, and little enough to meet an empty wallet, too. */
 const playVnd = 20_000;
 
-/** Whether an address can be reached from its own machine only. */
-function isLoopback(baseUrl: string): boolean {
-  const { hostname } = new URL(baseUrl);
-  return hostname === "localhost" || hostname === "[::1]" || /^127(?:\.\d+){3}$/.test(hostname);
-}
-
 /** Where and for whom play money is given. */
 export interface OpeningCreditOptions {
   readonly kv: KeyValueStore;
@@ -52,7 +47,7 @@ export interface OpeningCreditOptions {
 export function openingCreditOf(
   { kv, clock, baseUrl, sandbox, bankTransfer }: OpeningCreditOptions,
 ): ((accountId: AccountId) => Promise<void>) | undefined {
-  if (!sandbox || bankTransfer || !isLoopback(baseUrl)) return undefined;
+  if (!sandbox || bankTransfer || !isLoopbackUrl(baseUrl)) return undefined;
   return async (accountId) => {
     await credit(kv, {
       accountId,

@@ -29,7 +29,7 @@ export function startWork(
 ): { stop(): Promise<void> } {
   const noMail = whyNoMail(gateway.config);
   if (noMail !== undefined) gateway.log.event("warn", "mail is off", { reason: noMail });
-  const workers = [customerApp.startWorkers(), startVideoWorker(gateway)];
+  const workers = [...customerApp.startWorkers(), startVideoWorker(gateway)];
   const jobs = startJobs(gateway, {
     jobs: [...customerApp.jobs, ...workers.map(({ sweep }) => sweep)],
     ticked: () => freeze.ticked(),

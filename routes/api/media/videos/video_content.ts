@@ -29,6 +29,7 @@ import {
 } from "./video_tasks.ts";
 import { errorName } from "../../../../core/lib/base/assert.ts";
 import { startOutboxWorker } from "../../../../kv/engine/outbox/outbox_worker.ts";
+import { webhookEvents } from "../../../../kv/people/webhooks/events.ts";
 import {
   pollDueTasks,
   sweepOverdueVideos,
@@ -47,6 +48,7 @@ function pollWorld(gateway: Gateway, stop?: AbortSignal): VideoPollWorld {
     random: gateway.random,
     isTold: gateway.media.wakeUp.isTold,
     ask: askProviderOf(gateway, stop),
+    onEnded: () => gateway.media.wakeUp.nudge(webhookEvents.name),
     onFailure: ({ id, attempt, fate, error }) =>
       gateway.log.event("warn", "video poll failed", {
         video_id: id,

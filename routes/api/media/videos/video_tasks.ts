@@ -1,6 +1,7 @@
 /** `GET /v1/videos`, `GET` and `DELETE /v1/videos/{id}`, free of charge. The id of another account is a 404. */
 import { GatewayError } from "../../../../core/lib/errors/errors.ts";
 import { parseId, type VideoId } from "../../../../core/lib/ids/ids.ts";
+import { webhookEvents } from "../../../../kv/people/webhooks/events.ts";
 import {
   type AskProvider,
   commitStep,
@@ -234,7 +235,9 @@ async function cancelPending(gateway: Gateway, row: VideoTaskRow) {
   }
   const confirmed = await cancelUpstream(gateway, row);
   const step = advance(seen.task, { kind: "cancel", confirmed }, gateway.clock.nowMs());
-  return await commitStep(gateway.kv, row, step, { nowMs: gateway.clock.nowMs() });
+  const cancelled = await commitStep(gateway.kv, row, step, { nowMs: gateway.clock.nowMs() });
+  gateway.media.wakeUp.nudge(webhookEvents.name);
+  return cancelled;
 }
 
 /** Times that a task may change under a `DELETE` before it gives up. */

@@ -111,10 +111,10 @@ async function deleteAccount(c: Context<DashboardEnv>, deps: DashboardDeps) {
     for (const key of await listApiKeys(deps.kv, account.id)) {
       await revokeApiKey(deps.kv, account.id, key.id, nowMs);
     }
+    await forgetActivity(deps.kv, account.id);
   }
   await closeSessionsOf(deps.kv, account.id);
   await forgetPlaces(deps.kv, account.id);
-  await forgetActivity(deps.kv, account.id);
   await deps.control.refresh();
   createCookies(deps.baseUrl).remove(c, "session");
   return c.redirect("/goodbye", 303);

@@ -17,6 +17,7 @@ import {
 import {
   mailInvoiceRejected,
   mailInvoiceSent,
+  reportInvoiceSent,
 } from "../../../../kv/money/payments/topup_checks.ts";
 import { getAccount } from "../../../../kv/people/accounts/accounts.ts";
 import { listBody, listCursor, listLimit, listOf } from "../contract/lists.ts";
@@ -126,7 +127,10 @@ async function moveTo(
     operator,
     nowMs,
     attach(commit, invoice) {
-      if (move.to === "sent") mailInvoiceSent(commit, invoice, account, nowMs);
+      if (move.to === "sent") {
+        mailInvoiceSent(commit, invoice, account, nowMs);
+        reportInvoiceSent(commit, invoice, nowMs);
+      }
       if (move.to === "rejected") mailInvoiceRejected(commit, invoice, account, nowMs);
     },
   });

@@ -66,6 +66,8 @@ const bare: Bare[] = [
   { kind: "subscription_asked" },
   { kind: "incident_opened", ...incident },
   { kind: "incident_resolved", ...incident },
+  { kind: "webhook_switched_off", url: "https://hooks.example.com/a", why: "failing" },
+  { kind: "webhook_switched_off", url: "https://hooks.example.com/a", why: "gone" },
   { kind: "sign_up", passwordHash: "scrypt$secret", browserHash: "cookie-secret", next: "/" },
   { kind: "already_registered" },
   { kind: "reset_password" },

@@ -73,6 +73,8 @@ const staying: readonly string[] = [
   "call_order",
   "video_order",
   "store",
+  "webhook_state",
+  "webhook_try",
   "write_probe",
 ];
 

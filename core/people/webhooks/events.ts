@@ -1,0 +1,247 @@
+/**
+ * Every kind of event that webhooks report, in one table: what it says in both languages, the schema of its data, and an
+ * example.
+ *
+ * - Folder `core/people/webhooks/`: webhooks of customers: their events, signatures, addresses, and when they are tried
+ *   again.
+ * - In: facts about an account.
+ * - Out: the body of a webhook, its signature, the time of the next try.
+ * - Never: has a prompt, an answer or a secret in an event; money is an exact decimal string in VND.
+ */
+import { z } from "zod";
+import type { Locale } from "../../lib/base/locale.ts";
+
+const vnd = z.string().regex(/^-?\d+(?:\.\d+)?$/);
+const time = z.iso.datetime();
+/** One line that a person has written. */
+const line = z.string().max(200);
+
+/** What is known of a key without its secret. */
+const apiKey = z.strictObject({
+  key_id: z.string(),
+  name: line,
+  /** First and last letters. */
+  masked: z.string(),
+});
+
+/** An incident with the text of the update that opened or ended it. */
+const incident = { incident_id: z.string(), title: line, text: z.string().max(2_000) };
+
+/** What there is to know of a kind of event. */
+interface KindEntry<Data extends z.ZodType> {
+  readonly data: Data;
+  /** When it is sent, in one sentence. */
+  readonly says: Readonly<Record<Locale, string>>;
+  readonly example: z.infer<Data>;
+}
+
+function kind<Type extends string, Data extends z.ZodType>(type: Type, entry: KindEntry<Data>) {
+  return {
+    ...entry,
+    /** Checks data of unknown origin. Throws what zod throws. */
+    read: (data: unknown): { readonly type: Type; readonly data: z.infer<Data> } => ({
+      type,
+      data: entry.data.parse(data),
+    }),
+  };
+}
+
+const table = {
+  "budget.reached": kind("budget.reached", {
+    data: z.strictObject({
+      budget_id: z.string(),
+      name: line,
+      /** The part of the budget that is spent, as the warning was set. */
+      percent: z.int().min(1).max(1_000),
+      spent_vnd: vnd,
+      budget_vnd: vnd,
+      /** The month or day of the budget, in Vietnam. */
+      period: z.string().max(32),
+    }),
+    says: {
+      en: "Spending has reached a warning level of a budget.",
+      vi: "Chi tiêu đã chạm một mức cảnh báo của ngân sách.",
+    },
+    example: {
+      budget_id: "bud_example",
+      name: "Production",
+      percent: 80,
+      spent_vnd: "4000000",
+      budget_vnd: "5000000",
+      period: "2026-11",
+    },
+  }),
+  "balance.low": kind("balance.low", {
+    data: z.strictObject({ balance_vnd: vnd, threshold_vnd: vnd }),
+    says: {
+      en: "The balance fell below the amount at which you want a warning.",
+      vi: "Số dư xuống dưới mức bạn đặt để được cảnh báo.",
+    },
+    example: { balance_vnd: "48211.37", threshold_vnd: "50000" },
+  }),
+  "topup.credited": kind("topup.credited", {
+    data: z.strictObject({
+      amount_vnd: vnd,
+      /** Absent for a transfer that came without the code of an order. */
+      order_code: z.string().optional(),
+    }),
+    says: {
+      en: "A bank transfer was credited to the wallet.",
+      vi: "Một khoản chuyển khoản đã được cộng vào ví.",
+    },
+    example: { amount_vnd: "500000", order_code: "ST2346789C" },
+  }),
+  "invoice.issued": kind("invoice.issued", {
+    data: z.strictObject({
+      invoice_id: z.string(),
+      number: z.string(),
+      series: z.string(),
+      date: z.string(),
+      total_vnd: vnd,
+    }),
+    says: {
+      en: "A VAT invoice was issued and can be downloaded.",
+      vi: "Hoá đơn GTGT đã được phát hành và có thể tải về.",
+    },
+    example: {
+      invoice_id: "inv_example",
+      number: "00000012",
+      series: "1C26TGW",
+      date: "2026-11-28",
+      total_vnd: "500000",
+    },
+  }),
+  "key.created": kind("key.created", {
+    data: apiKey,
+    says: {
+      en: "An API key was created.",
+      vi: "Một khoá API vừa được tạo.",
+    },
+    example: { key_id: "key_example", name: "production", masked: "sk-gw-ab…wxyz" },
+  }),
+  "key.revoked": kind("key.revoked", {
+    data: apiKey,
+    says: {
+      en: "An API key was revoked; calls with it are refused.",
+      vi: "Một khoá API đã bị thu hồi; lượt gọi bằng khoá này bị từ chối.",
+    },
+    example: { key_id: "key_example", name: "production", masked: "sk-gw-ab…wxyz" },
+  }),
+  "video.ended": kind("video.ended", {
+    data: z.strictObject({
+      video_id: z.string(),
+      request_id: z.string(),
+      model: z.string(),
+      status: z.enum(["completed", "failed", "cancelled"]),
+    }),
+    says: {
+      en: "A video is ready, has failed or was cancelled.",
+      vi: "Một video đã xong, bị lỗi hoặc đã huỷ.",
+    },
+    example: {
+      video_id: "video_example",
+      request_id: "req_example",
+      model: "sora-2",
+      status: "completed",
+    },
+  }),
+  "member.joined": kind("member.joined", {
+    data: z.strictObject({ member_id: z.string(), email: z.string().max(254), role: z.string() }),
+    says: {
+      en: "Somebody has accepted an invitation and is a member now.",
+      vi: "Có người đã nhận lời mời và trở thành thành viên.",
+    },
+    example: { member_id: "acc_example", email: "ann@example.com", role: "developer" },
+  }),
+  "incident.opened": kind("incident.opened", {
+    data: z.strictObject({ ...incident, started_at: time }),
+    says: {
+      en: "The status page reports a new incident.",
+      vi: "Trang trạng thái báo một sự cố mới.",
+    },
+    example: {
+      incident_id: "ann_example",
+      title: "Slow answers",
+      text: "Answers of some models take longer than usual.",
+      started_at: "2026-11-28T03:00:00.000Z",
+    },
+  }),
+  "incident.ended": kind("incident.ended", {
+    data: z.strictObject({ ...incident, started_at: time, ended_at: time }),
+    says: {
+      en: "An incident on the status page is over.",
+      vi: "Một sự cố trên trang trạng thái đã kết thúc.",
+    },
+    example: {
+      incident_id: "ann_example",
+      title: "Slow answers",
+      text: "All models answer as usual.",
+      started_at: "2026-11-28T03:00:00.000Z",
+      ended_at: "2026-11-28T03:40:00.000Z",
+    },
+  }),
+} as const;
+
+/** The kind of an event: the `type` of its body. */
+export type WebhookKind = keyof typeof table;
+
+/** The data of a kind of event. */
+export type WebhookData<Kind extends WebhookKind> = z.infer<(typeof table)[Kind]["data"]>;
+
+/** An event: its kind, and the data of that kind. */
+export type WebhookEvent = {
+  readonly [Kind in WebhookKind]: { readonly type: Kind; readonly data: WebhookData<Kind> };
+}[WebhookKind];
+
+/** Whether a text names a kind of event that this version knows. */
+export function isWebhookKind(text: string): text is WebhookKind {
+  return Object.hasOwn(table, text);
+}
+
+/** The kinds of events, in the order of pages and documents. */
+export const webhookKinds: readonly WebhookKind[] = Object.keys(table).filter(isWebhookKind);
+
+/** What pages and documents say of a kind. */
+export function webhookKindSays(name: WebhookKind): Readonly<Record<Locale, string>> {
+  return table[name].says;
+}
+
+/**
+ * Checks an event of unknown origin, such as one of a stored row.
+ *
+ * @throws what zod throws
+ */
+export function parseWebhookEvent(stored: unknown): WebhookEvent {
+  const { type, data } = z.object({ type: z.string(), data: z.unknown() }).parse(stored);
+  if (!isWebhookKind(type)) throw new TypeError("Not a kind of event");
+  return table[type].read(data);
+}
+
+/** The example of a kind. */
+export function exampleEvent(type: WebhookKind): WebhookEvent {
+  return parseWebhookEvent({ type, data: table[type].example });
+}
+
+/** Bytes of a body: the longest text of an incident has some 6 KB in Vietnamese. */
+export const maxWebhookBodyBytes = 10 * 1024;
+
+/**
+ * Writes the body of an event. It is stored as it is and sent unchanged with every try.
+ *
+ * @example
+ * ```ts
+ * import { webhookBody } from "./events.ts";
+ * const event = { type: "topup.credited", data: { amount_vnd: "500000" } } as const;
+ * const body = webhookBody(event, { atMs: 0 });
+ * if (body !== '{"type":"topup.credited","timestamp":"1970-01-01T00:00:00.000Z","data":{"amount_vnd":"500000"}}') {
+ *   throw new Error(body);
+ * }
+ * ```
+ */
+export function webhookBody(
+  { type, data }: WebhookEvent,
+  { atMs, isTest = false }: { readonly atMs: number; readonly isTest?: boolean },
+): string {
+  const timestamp = new Date(atMs).toISOString();
+  return JSON.stringify({ type, timestamp, ...(isTest && { test: true }), data });
+}

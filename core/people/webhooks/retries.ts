@@ -1,0 +1,109 @@
+/** Decides what follows a try to deliver a webhook: nothing, another try, or the end of its endpoint. */
+import { dayMs, hourMs, minuteMs } from "../../lib/time/durations.ts";
+
+/** The outcome of one try. The reasons are fixed words. */
+export type WebhookOutcome =
+  | { readonly kind: "delivered"; readonly status: number }
+  | {
+    readonly kind: "failed";
+    readonly reason: WebhookFailure;
+    /** Of an answer that was no success. */
+    readonly status?: number | undefined;
+    /** The pause for which the receiver has asked. */
+    readonly retryAfterSeconds?: number | undefined;
+  };
+
+/** Why a try failed. */
+export type WebhookFailure =
+  /** The receiver answered with another status than 2xx. */
+  | "status"
+  | "timeout"
+  /** No connection: name not found, address not public, refused, TLS failed. */
+  | "unreachable"
+  /** The answer broke off, or was no HTTP. */
+  | "broken_answer"
+  /** The secret is sealed with a master key that is not here. */
+  | "no_secret";
+
+/**
+ * Milliseconds before the second try, the third, …: nine tries in nearly 28 hours, so that a receiver that is down for a
+ * night and a day of work gets its events.
+ */
+export const webhookPausesMs = [
+  5_000,
+  minuteMs,
+  5 * minuteMs,
+  30 * minuteMs,
+  2 * hourMs,
+  5 * hourMs,
+  10 * hourMs,
+  10 * hourMs,
+] as const;
+
+/** Tries of one delivery. */
+export const maxWebhookTries = webhookPausesMs.length + 1;
+
+/** Pauses grow by up to this part, so that many deliveries do not come back at one moment. */
+const pauseSpread = 0.2;
+
+/** Milliseconds of failures only after which an endpoint is switched off. */
+export const maxFailingMs = 5 * dayMs;
+
+/** Failed tries in a row that an endpoint needs besides, so that one lost event in a quiet week does not end it. */
+export const minFailingTries = 10;
+
+/** The failures of an endpoint since its last success. */
+export interface FailingStreak {
+  readonly sinceMs: number;
+  readonly tries: number;
+}
+
+/** What follows a failed try. */
+export interface AfterFailure {
+  /** Absent: the delivery is given up. */
+  readonly nextAtMs: number | undefined;
+  readonly streak: FailingStreak;
+  /** Why the endpoint is switched off; absent: it stays on. */
+  readonly switchedOff: SwitchOffReason | undefined;
+}
+
+/** `gone`: it has answered with 410, which asks for no more events. */
+export type SwitchOffReason = "failing" | "gone";
+
+/**
+ * Decides what follows a failed try.
+ *
+ * @param fact.tries tries of the delivery, this one included
+ * @param fact.isOnce nobody waits for it: it is not tried again
+ * @param fact.random 0 (included) to 1: spreads the pause
+ *
+ * @example
+ * ```ts
+ * import { afterFailure } from "./retries.ts";
+ * const failure = { kind: "failed", reason: "status", status: 503 } as const;
+ * const first = afterFailure(failure, { tries: 1, nowMs: 1_000, random: 0, streak: undefined });
+ * if (first.nextAtMs !== 6_000 || first.switchedOff !== undefined) throw new Error();
+ * const last = afterFailure(failure, { tries: 9, nowMs: 1_000, random: 0, streak: first.streak });
+ * if (last.nextAtMs !== undefined || last.streak.tries !== 2) throw new Error();
+ * ```
+ */
+export function afterFailure(
+  { status, retryAfterSeconds = 0 }: Extract<WebhookOutcome, { readonly kind: "failed" }>,
+  { tries, nowMs, random, streak, isOnce = false }: {
+    readonly tries: number;
+    readonly nowMs: number;
+    readonly random: number;
+    readonly streak: FailingStreak | undefined;
+    readonly isOnce?: boolean;
+  },
+): AfterFailure {
+  const now = { sinceMs: streak?.sinceMs ?? nowMs, tries: (streak?.tries ?? 0) + 1 };
+  const isFailing = nowMs - now.sinceMs >= maxFailingMs && now.tries >= minFailingTries;
+  const switchedOff = status === 410 ? "gone" : isFailing ? "failing" : undefined;
+  const pauseMs = webhookPausesMs[tries - 1];
+  const isLast = isOnce || switchedOff !== undefined || pauseMs === undefined;
+  const nextAtMs = isLast
+    ? undefined
+    : nowMs + Math.round(Math.max(pauseMs * (1 + pauseSpread * random), retryAfterSeconds * 1_000));
+  return { nextAtMs, streak: now, switchedOff };
+}

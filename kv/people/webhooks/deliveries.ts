@@ -1,0 +1,273 @@
+/** Queues deliveries of webhooks, one for each event and endpoint, and keeps the log of their tries. */
+import { z } from "zod";
+import type { AccountId, WebhookEndpointId, WebhookEventId } from "../../../core/lib/ids/ids.ts";
+import { defined } from "../../../core/lib/base/defined.ts";
+import { dayMs, minuteMs } from "../../../core/lib/time/durations.ts";
+import {
+  exampleEvent,
+  maxWebhookBodyBytes,
+  webhookBody,
+  type WebhookKind,
+} from "../../../core/people/webhooks/events.ts";
+import {
+  type AfterFailure,
+  afterFailure,
+  type FailingStreak,
+  type WebhookOutcome,
+} from "../../../core/people/webhooks/retries.ts";
+import { newId } from "../../../core/lib/ids/ids.ts";
+import {
+  accountKey,
+  webhookEndpointsKey,
+  webhookStateKey,
+  webhookTriesPrefix,
+  webhookTryKey,
+} from "../../engine/schema/keys.ts";
+import { addMail, addToOutbox, type OutboxQueue } from "../../engine/outbox/outbox.ts";
+import { finishClaim, type OutboxClaim, postponeClaim } from "../../engine/outbox/outbox_claims.ts";
+import { compareAndSet } from "../../engine/store/cas.ts";
+import type { AtomicWrite, KeyValueStore } from "../../engine/store/key_value_store.ts";
+import { type Account, mailReaderOf } from "../accounts/accounts.ts";
+import { type WebhookEndpoint, type WebhookRow, withEndpoint } from "./endpoints.ts";
+
+/** Tries of one endpoint that the log keeps; the next one replaces the oldest. */
+export const maxWebhookTryRows = 100;
+
+/** Milliseconds that a try is kept. */
+export const webhookTryMs = 30 * dayMs;
+
+/** Attempts of the commit that ends a try: the owner, and other tries of the endpoint, compete. */
+const recordAttempts = 12;
+
+/** Why a delivery is made. `again` and `test` are asked for by a person, and made also while the endpoint is off. */
+const deliveryCauses = ["event", "again", "test"] as const;
+
+const accountId = z.custom<AccountId>((id) => typeof id === "string" && id.startsWith("acc_"));
+const endpointId = z.custom<WebhookEndpointId>((id) =>
+  typeof id === "string" && id.startsWith("whe_")
+);
+const eventId = z.custom<WebhookEventId>((id) => typeof id === "string" && id.startsWith("evt_"));
+
+const delivery = z.object({
+  accountId,
+  endpointId,
+  eventId,
+  /** The kind of the event. */
+  type: z.string(),
+  cause: z.enum(deliveryCauses),
+  /** As it is signed and sent. */
+  body: z.string().max(maxWebhookBodyBytes),
+  /** Tries that have ended. */
+  tries: z.int().min(0),
+});
+
+/** A delivery that waits for its next try. */
+export type WebhookDelivery = z.infer<typeof delivery>;
+
+/** The queue of deliveries. The schedule of tries is in its payload: a claim that is lost with its process counts for nothing. */
+export const webhookDeliveries: OutboxQueue<WebhookDelivery> = {
+  name: "webhook_deliveries",
+  parse: (stored) => delivery.parse(stored),
+  claimMs: minuteMs,
+  maxAttempts: 8,
+  backoffMs: [5_000, 30_000, 2 * minuteMs, 10 * minuteMs],
+};
+
+/** Adds a delivery to the commit of its cause. */
+export function addDelivery(
+  operation: Pick<AtomicWrite, "set">,
+  payload: Omit<WebhookDelivery, "tries">,
+  nowMs: number,
+): void {
+  const { cause, eventId, endpointId } = payload;
+  const id = `${eventId}:${endpointId}${cause === "event" ? "" : `:${crypto.randomUUID()}`}`;
+  addToOutbox(operation, webhookDeliveries, { id, payload: { ...payload, tries: 0 }, nowMs });
+}
+
+/** How an endpoint fares. */
+export interface WebhookState {
+  /** Tries so far, which number those of the log. */
+  readonly tries: number;
+  readonly streak?: FailingStreak;
+}
+
+/** One try, as the log keeps it. */
+export interface WebhookTry extends Omit<WebhookDelivery, "tries" | "accountId" | "endpointId"> {
+  /** Numbers the tries of an endpoint. */
+  readonly number: number;
+  /** 1 for the first try of its delivery. */
+  readonly attempt: number;
+  readonly atMs: number;
+  readonly durationMs: number;
+  readonly outcome: WebhookOutcome;
+  /** When the next try is due; absent: there is none. */
+  readonly nextAtMs?: number;
+}
+
+/** A try that has ended. */
+export interface EndedTry {
+  readonly outcome: WebhookOutcome;
+  readonly atMs: number;
+  readonly durationMs: number;
+  /** 0 (included) to 1: spreads the pause. */
+  readonly random: number;
+}
+
+/** The streak that still counts: failures of before the endpoint was switched on again do not. */
+function streakOf({ streak }: Pick<WebhookState, "streak">, { onSinceMs = 0 }: WebhookEndpoint) {
+  return streak !== undefined && streak.sinceMs >= onSinceMs ? streak : undefined;
+}
+
+/** Adds what follows a failed try to its commit: the next one, and the end of an endpoint that only fails. */
+function followFailure(
+  operation: AtomicWrite,
+  claim: OutboxClaim<WebhookDelivery>,
+  { nextAtMs, switchedOff }: AfterFailure,
+  { endpoint, row, account, nowMs }: {
+    readonly endpoint: WebhookEndpoint;
+    readonly row: WebhookRow;
+    readonly account: Account | null;
+    readonly nowMs: number;
+  },
+): void {
+  if (nextAtMs === undefined) finishClaim(operation, webhookDeliveries, claim);
+  else {
+    const payload = { ...claim.payload, tries: claim.payload.tries + 1 };
+    postponeClaim(operation, webhookDeliveries, claim, { dueAtMs: nextAtMs, payload });
+  }
+  if (switchedOff === undefined || !endpoint.isOn) return;
+  const off = { ...endpoint, isOn: false, switchedOff: { why: switchedOff, atMs: nowMs } };
+  operation.set(webhookEndpointsKey(claim.payload.accountId), withEndpoint(row, off));
+  const reader = account === null ? undefined : mailReaderOf(account, "webhook_switched_off");
+  if (reader === undefined) return;
+  const job = {
+    kind: "webhook_switched_off",
+    ...reader,
+    url: endpoint.url,
+    why: switchedOff,
+  } as const;
+  addMail(operation, job, { nowMs });
+}
+
+/** What a failed try leads to. A test says nothing of how an endpoint fares. */
+function afterTry(
+  { tries, cause }: WebhookDelivery,
+  { outcome, random }: EndedTry,
+  streak: FailingStreak | undefined,
+  nowMs: number,
+): AfterFailure | undefined {
+  if (outcome.kind === "delivered") return undefined;
+  const isOnce = cause === "test";
+  const after = afterFailure(outcome, { tries: tries + 1, nowMs, random, streak, isOnce });
+  return isOnce ? { ...after, switchedOff: undefined } : after;
+}
+
+/**
+ * Ends a try: its row of the log, the state of the endpoint, and the next try or the end of the delivery are one commit.
+ *
+ * @returns whether the endpoint was switched off, so that a mail waits; `lost` if another worker has the delivery
+ */
+export async function recordTry(
+  kv: KeyValueStore,
+  claim: OutboxClaim<WebhookDelivery>,
+  ended: EndedTry,
+): Promise<"recorded" | "switched_off" | "lost"> {
+  const { accountId, endpointId, tries, ...told } = claim.payload;
+  const nowMs = ended.atMs + ended.durationMs;
+  const outcome = await compareAndSet<"recorded" | "switched_off">(async () => {
+    const [entry, state, account] = await kv.getMany<[WebhookRow, WebhookState, Account]>([
+      webhookEndpointsKey(accountId),
+      webhookStateKey(accountId, endpointId),
+      accountKey(accountId),
+    ]);
+    const operation = kv.atomic();
+    const endpoint = entry.value?.endpoints.find(({ id }) => id === endpointId);
+    if (entry.value === null || endpoint === undefined) {
+      finishClaim(operation, webhookDeliveries, claim);
+      return (await operation.commit()).ok ? { done: "recorded" } : "again";
+    }
+    const number = (state.value?.tries ?? 0) + 1;
+    const streak = streakOf(state.value ?? {}, endpoint);
+    const after = afterTry(claim.payload, ended, streak, nowMs);
+    const row: WebhookTry = {
+      ...told,
+      number,
+      attempt: tries + 1,
+      atMs: ended.atMs,
+      durationMs: ended.durationMs,
+      outcome: ended.outcome,
+      ...defined({ nextAtMs: after?.nextAtMs }),
+    };
+    const kept = told.cause === "test" ? streak : after?.streak;
+    operation.check(entry, state)
+      .set(state.key, { tries: number, ...defined({ streak: kept }) } satisfies WebhookState)
+      .set(webhookTryKey(accountId, endpointId, number % maxWebhookTryRows), row, {
+        expireIn: webhookTryMs,
+      });
+    if (after === undefined) finishClaim(operation, webhookDeliveries, claim);
+    else {
+      const facts = { endpoint, row: entry.value, account: account.value, nowMs };
+      followFailure(operation, claim, after, facts);
+    }
+    const done = after?.switchedOff === undefined ? "recorded" : "switched_off";
+    return (await operation.commit()).ok ? { done } : "again";
+  }, { attempts: recordAttempts });
+  return outcome === "conflict" ? "lost" : outcome.done;
+}
+
+/** Lists the tries of an endpoint, newest first: at most `count`, those before a number. */
+export async function listTries(
+  kv: KeyValueStore,
+  accountId: AccountId,
+  endpointId: WebhookEndpointId,
+  { count, before = Infinity }: { readonly count: number; readonly before?: number | undefined },
+): Promise<{ readonly tries: readonly WebhookTry[]; readonly hasMore: boolean }> {
+  const rows = kv.list<WebhookTry>({ prefix: webhookTriesPrefix(accountId, endpointId) }, {
+    limit: maxWebhookTryRows,
+  });
+  const all = (await Array.fromAsync(rows, ({ value }) => value))
+    .filter(({ number }) => number < before)
+    .sort((one, other) => other.number - one.number);
+  return { tries: all.slice(0, count), hasMore: all.length > count };
+}
+
+/** Finds a try that the log still has. */
+export async function getTry(
+  kv: KeyValueStore,
+  accountId: AccountId,
+  endpointId: WebhookEndpointId,
+  number: number,
+): Promise<WebhookTry | undefined> {
+  const key = webhookTryKey(accountId, endpointId, number % maxWebhookTryRows);
+  const { value } = await kv.get<WebhookTry>(key);
+  return value?.number === number ? value : undefined;
+}
+
+/** Queues the event of a try once more, with the same id and body. */
+export async function sendAgain(
+  kv: KeyValueStore,
+  accountId: AccountId,
+  endpointId: WebhookEndpointId,
+  { eventId, type, body }: Pick<WebhookTry, "eventId" | "type" | "body">,
+  nowMs: number,
+): Promise<void> {
+  const operation = kv.atomic();
+  addDelivery(operation, { accountId, endpointId, eventId, type, body, cause: "again" }, nowMs);
+  await operation.commit();
+}
+
+/** Queues the example of a kind of event, marked as a test. It is tried once. */
+export async function sendTest(
+  kv: KeyValueStore,
+  accountId: AccountId,
+  endpointId: WebhookEndpointId,
+  type: WebhookKind,
+  nowMs: number,
+): Promise<WebhookEventId> {
+  const eventId = newId("webhookEvent", nowMs);
+  const body = webhookBody(exampleEvent(type), { atMs: nowMs, isTest: true });
+  const operation = kv.atomic();
+  addDelivery(operation, { accountId, endpointId, eventId, type, body, cause: "test" }, nowMs);
+  await operation.commit();
+  return eventId;
+}

@@ -1,0 +1,130 @@
+import { assert, assertEquals } from "../../../support/assert.ts";
+import { exportRecords } from "../../../../kv/services/verify/export.ts";
+import { forgetPerson } from "../../../../kv/people/accounts/accounts.ts";
+import { sendTest } from "../../../../kv/people/webhooks/deliveries.ts";
+import {
+  addEndpoint,
+  deleteEndpoint,
+  editEndpoint,
+  getEndpoint,
+  listEndpoints,
+  maxWebhookEndpoints,
+  rotateEndpointSecret,
+} from "../../../../kv/people/webhooks/endpoints.ts";
+import {
+  newFormId,
+  openReceiver,
+  openWebhookWorld,
+} from "../../../support/worlds/webhook_world.ts";
+
+const options = { url: "https://example.com/hook", name: "Books", kinds: ["key.created"] } as const;
+
+Deno.test("ten endpoints fit, whoever adds them at the same moment", async () => {
+  using world = await openWebhookWorld();
+  const { kv, masterKeys, account, time } = world;
+  const nowMs = time.nowMs();
+  const added = await Promise.all(
+    Array.from(
+      { length: maxWebhookEndpoints + 2 },
+      () => addEndpoint(kv, masterKeys, account.id, { ...options, formId: newFormId(), nowMs }),
+    ),
+  );
+  const count = added.filter(({ ok }) => ok).length;
+  const endpoints = await listEndpoints(kv, account.id);
+  assertEquals(endpoints.length, count);
+  assert(count <= maxWebhookEndpoints);
+  while ((await listEndpoints(kv, account.id)).length < maxWebhookEndpoints) {
+    await world.endpoint(options.url);
+  }
+  const formId = newFormId();
+  assertEquals(await addEndpoint(kv, masterKeys, account.id, { ...options, formId, nowMs }), {
+    ok: false,
+    reason: "full",
+  });
+});
+
+Deno.test("a form that is sent twice adds one endpoint, and rotates once", async () => {
+  using world = await openWebhookWorld();
+  const { kv, masterKeys, account, time } = world;
+  const form = { formId: newFormId(), nowMs: time.nowMs() };
+  const add = () => addEndpoint(kv, masterKeys, account.id, { ...options, ...form });
+  const first = await add();
+  assert(first.ok);
+  assertEquals(await add(), { ok: false, reason: "sent" });
+  const { id } = first.done.endpoint;
+  const again = { formId: newFormId(), nowMs: time.nowMs() };
+  const rotate = () => rotateEndpointSecret(kv, masterKeys, account.id, id, again);
+  const rotated = await rotate();
+  assert(rotated.ok && rotated.done.secret !== first.done.secret);
+  assertEquals(await rotate(), { ok: false, reason: "sent" });
+  assertEquals((await listEndpoints(kv, account.id)).length, 1);
+});
+
+Deno.test("endpoints of others do not exist for an account", async () => {
+  using world = await openWebhookWorld();
+  const { kv, masterKeys, time } = world;
+  const { endpoint } = await world.endpoint(options.url);
+  const other = await world.newAccount("bob@example.com");
+  const nowMs = time.nowMs();
+  const missing = { ok: false, reason: "missing" } as const;
+  assertEquals(await getEndpoint(kv, other.id, endpoint.id), undefined);
+  assertEquals(await editEndpoint(kv, other.id, endpoint.id, { isOn: false, nowMs }), missing);
+  const form = { formId: newFormId(), nowMs };
+  assertEquals(
+    await rotateEndpointSecret(kv, masterKeys, other.id, endpoint.id, form),
+    missing,
+  );
+  assertEquals(await deleteEndpoint(kv, other.id, endpoint.id), missing);
+  assertEquals(await getEndpoint(kv, world.account.id, endpoint.id), endpoint);
+});
+
+async function rowsAbout(kv: Deno.Kv): Promise<string[]> {
+  const kinds: string[] = [];
+  for await (const { key } of kv.list({ prefix: [] })) {
+    if (String(key[0]).startsWith("webhook_")) kinds.push(String(key[0]));
+  }
+  return kinds;
+}
+
+Deno.test("an endpoint that is deleted takes its log with it, and what waited is dropped", async () => {
+  using world = await openWebhookWorld();
+  await using receiver = openReceiver();
+  const { kv, account, time } = world;
+  const { endpoint } = await world.endpoint(receiver.url);
+  await sendTest(kv, account.id, endpoint.id, "key.created", time.nowMs());
+  await world.run();
+  await sendTest(kv, account.id, endpoint.id, "key.created", time.nowMs());
+  assert((await deleteEndpoint(kv, account.id, endpoint.id)).ok);
+  await world.run();
+  assertEquals(receiver.received.length, 1);
+  assertEquals(await rowsAbout(kv), ["webhook_endpoints"]);
+});
+
+Deno.test("a person who is forgotten leaves no endpoint and no log", async () => {
+  using world = await openWebhookWorld();
+  await using receiver = openReceiver();
+  const { kv, account, time } = world;
+  const { endpoint } = await world.endpoint(receiver.url);
+  await sendTest(kv, account.id, endpoint.id, "member.joined", time.nowMs());
+  await world.run();
+  await forgetPerson(kv, account.id, time.nowMs());
+  assertEquals(await rowsAbout(kv), []);
+});
+
+Deno.test("neither the row nor the export has a secret that can be read", async () => {
+  using world = await openWebhookWorld();
+  const { kv, masterKeys, account, time } = world;
+  const { secret, endpoint } = await world.endpoint(options.url);
+  const form = { formId: newFormId(), nowMs: time.nowMs() };
+  const rotated = await rotateEndpointSecret(kv, masterKeys, account.id, endpoint.id, form);
+  assert(rotated.ok);
+  const rows = await Array.fromAsync(kv.list({ prefix: [] }), ({ value }) => value);
+  const stored = JSON.stringify(rows, (_, value) => typeof value === "bigint" ? `${value}` : value);
+  const lines = (await Array.fromAsync(exportRecords(kv))).join("");
+  for (const one of [secret, rotated.done.secret]) {
+    assert(!stored.includes(one) && !lines.includes(one));
+    assert(!stored.includes(one.slice("whsec_".length)));
+  }
+  assert(lines.includes(options.url), "the endpoint itself is exported");
+  assert(!lines.includes("sealed"));
+});
