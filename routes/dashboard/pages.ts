@@ -29,6 +29,7 @@ import { statusPages } from "./public/status/status_page.tsx";
 import { usagePages } from "./customer/usage/usage_pages.ts";
 import { preferencePages } from "./visitor/cookies.ts";
 import { walletPages } from "./customer/wallet/wallet_pages.tsx";
+import { webhookPages } from "./customer/webhooks/webhook_pages.tsx";
 import { welcomePages } from "./customer/welcome/welcome_page.tsx";
 
 export const customerPages: readonly PageDeclaration<DashboardDeps>[] = [
@@ -39,6 +40,7 @@ export const customerPages: readonly PageDeclaration<DashboardDeps>[] = [
   walletPages,
   budgetPages,
   invoicePages,
+  webhookPages,
   modelPage,
   oneModelPage,
   playgroundPages,

@@ -3,7 +3,7 @@ import { isLoopbackUrl } from "../../net/addresses/local_address.ts";
 import { parseRemoteUrl, type RemoteUrlProblem } from "../../net/remote/remote_url.ts";
 
 /** Characters of an address: all endpoints of an account are in one row. */
-const maxEndpointUrlChars = 1_024;
+export const maxEndpointUrlChars = 1_024;
 
 /** Whether webhooks may go to this machine: only from a sandbox that nobody else reaches. */
 export function allowsLocalEndpoints(

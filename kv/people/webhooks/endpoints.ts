@@ -10,7 +10,7 @@ import { defined } from "../../../core/lib/base/defined.ts";
 import { type AccountId, newId, type WebhookEndpointId } from "../../../core/lib/ids/ids.ts";
 import { dayMs } from "../../../core/lib/time/durations.ts";
 import { type MasterKeys, open, seal } from "../../../core/people/api_keys/seal.ts";
-import type { WebhookKind } from "../../../core/people/webhooks/events.ts";
+import { isWebhookKind, type WebhookKind } from "../../../core/people/webhooks/events.ts";
 import type { SwitchOffReason } from "../../../core/people/webhooks/retries.ts";
 import { newWebhookSecret } from "../../../core/people/webhooks/signature.ts";
 import {
@@ -160,7 +160,7 @@ export async function addEndpoint(
   });
 }
 
-/** Changes an endpoint. Switching it on forgets its failures. */
+/** Changes an endpoint. Switching it on forgets its failures; kinds of later versions stay. */
 export async function editEndpoint(
   kv: KeyValueStore,
   accountId: AccountId,
@@ -178,6 +178,9 @@ export async function editEndpoint(
       ...rest,
       ...defined({ switchedOff: isSwitched ? undefined : switchedOff }),
       ...change,
+      ...(change.kinds !== undefined && {
+        kinds: [...change.kinds, ...former.kinds.filter((kind) => !isWebhookKind(kind))],
+      }),
       ...(isSwitched && change.isOn === true && { onSinceMs: nowMs }),
     };
     return { ok: true, row: withEndpoint(row, endpoint), done: endpoint };

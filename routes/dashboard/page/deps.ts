@@ -4,6 +4,7 @@ import type { TopupSettings } from "../../../core/trade/settings/settings.ts";
 import type { Control } from "../../../kv/engine/control/control.ts";
 import type { WalletEngine } from "../../../kv/money/wallet/mod.ts";
 import type { KeyLimitBook } from "../../../kv/services/limits/limit_book.ts";
+import type { WebhookDeps } from "../../hooks/webhook_operations.ts";
 import type { RateView } from "./rate_view.ts";
 import type { SignInDeps } from "./sign_in_deps.ts";
 
@@ -30,6 +31,8 @@ export interface DashboardDeps extends SignInDeps {
   readonly rates?: RateView | undefined;
   /** What is spent of budgets. */
   readonly budgets: Pick<KeyLimitBook, "budgetUse">;
+  /** What webhooks may reach, and the hint that one waits. */
+  readonly webhooks: Pick<WebhookDeps, "isLocalAllowed" | "hintDelivery">;
   /** The gateway's own API, for the playground. Its calls are handled like calls from outside. */
   readonly dispatch: Dispatch;
 }

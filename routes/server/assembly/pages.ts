@@ -1,6 +1,7 @@
 /** Puts the pages together. Loaded with the first request for a page (`customer_app.ts`). */
 import type { Hono } from "hono";
 import type { MasterKeys } from "../../../core/people/api_keys/seal.ts";
+import { allowsLocalEndpoints } from "../../../core/people/webhooks/endpoint_url.ts";
 import { unforeseen } from "../../../core/lib/base/assert.ts";
 import { isLoopbackUrl } from "../../../core/net/addresses/local_address.ts";
 import { type RouteTestTarget, testRoute } from "../../api/chat/route_test_call.ts";
@@ -18,6 +19,7 @@ import type { RateView } from "../../dashboard/page/rate_view.ts";
 import { readSuppliedPages, type SuppliedPages } from "../../dashboard/page/supplied_pages.ts";
 import { editingOf } from "../../operator/operations/contract/editing.ts";
 import { operatorPages } from "../../operator/pages/operator_pages.ts";
+import { webhookDeliveries } from "../../../kv/people/webhooks/deliveries.ts";
 import type { MoneyIn } from "../jobs/money_in.ts";
 import { fromVnd } from "../../../core/billing/money/micro_vnd.ts";
 import type { AccountId } from "../../../core/lib/ids/ids.ts";
@@ -153,6 +155,10 @@ export function createPages(
     offers: {
       bankTransfer,
       invoices: topup.vatRates.length > 0,
+    },
+    webhooks: {
+      isLocalAllowed: allowsLocalEndpoints(config, baseUrl),
+      hintDelivery: () => gateway.media.wakeUp.nudge(webhookDeliveries.name),
     },
     modelStatus(modelId) {
       const model = gateway.catalog.current.find(modelId);

@@ -9,7 +9,16 @@ const email = "ann@example.com";
 Deno.test("every form of every page has the token, and without it has no effect", async () => {
   await using world = await openDashboardWorld();
   const { browser } = await world.signIn(email);
-  const pages = ["/", "/keys", "/keys/new", "/usage", "/models", "/connect", "/account"];
+  const pages = [
+    "/",
+    "/keys",
+    "/keys/new",
+    "/webhooks/new",
+    "/usage",
+    "/models",
+    "/connect",
+    "/account",
+  ];
   for (const path of pages) {
     const page = await browser.get(path);
     assertEquals(page.status, 200, path);

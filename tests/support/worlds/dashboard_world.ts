@@ -103,6 +103,7 @@ export async function openDashboardWorld(
     topup: options.topup ?? topupSettings(),
     rates: options.rates,
     budgets: openKeyLimitBook({ kv, clock: time, kindOf: () => "chat" }),
+    webhooks: { isLocalAllowed: false, hintDelivery: () => {} },
     dispatch: options.dispatch ?? (() => Response.json({}, { status: 404 })),
   };
   const app = new Hono<{ Bindings: { clientAddress: string } }>();

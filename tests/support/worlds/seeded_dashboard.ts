@@ -1,8 +1,14 @@
 /** A dashboard behind a real socket, with a customer who has a history, for tests of how pages look. */
-import type { AccountId, ApiKeyId } from "../../../core/lib/ids/ids.ts";
+
 import { parseTags } from "../../../core/billing/usage/call_tags.ts";
 import type { BudgetInput } from "../../../core/limits/budget_input.ts";
 import { addBudget } from "../../../kv/people/accounts/budgets.ts";
+import { type AccountId, type ApiKeyId, newId } from "../../../core/lib/ids/ids.ts";
+import { exampleEvent, webhookBody, webhookKinds } from "../../../core/people/webhooks/events.ts";
+import type { WebhookOutcome } from "../../../core/people/webhooks/retries.ts";
+import { claimDue } from "../../../kv/engine/outbox/outbox_claims.ts";
+import { recordTry, sendAgain, webhookDeliveries } from "../../../kv/people/webhooks/deliveries.ts";
+import { addEndpoint, editEndpoint } from "../../../kv/people/webhooks/endpoints.ts";
 import { fromVnd } from "../../../core/billing/money/micro_vnd.ts";
 import { readTopupSettings, type TopupSettings } from "../../../core/trade/settings/settings.ts";
 import { createApiKey, revokeApiKey } from "../../../kv/people/api_keys/api_key_changes.ts";
@@ -20,6 +26,9 @@ export interface SeededDashboard extends AsyncDisposable {
   /** A refused call's page. */
   readonly refusedPath: string;
   readonly keyPath: string;
+  /** An endpoint of webhooks with a log, and a try of it. */
+  readonly webhookPath: string;
+  readonly webhookTryPath: string;
   /** Cookie of a signed-in browser. */
   readonly sessionToken: string;
 }
@@ -131,6 +140,47 @@ async function makeKeys(world: DashboardWorld, accountId: AccountId): Promise<Ap
   return ids;
 }
 
+/** Two endpoints, one of them with tries of every outcome. Returns the path of that one. */
+async function makeWebhooks(world: DashboardWorld, accountId: AccountId): Promise<string> {
+  const { kv, time, deps: { masterKeys } } = world;
+  const atMs = time.nowMs() - 3 * hourMs;
+  const forms = ["first", "second"];
+  const endpoints = [];
+  for (
+    const [url, name] of [
+      ["https://hooks.example.com/model-gateway/events", "Kế toán"],
+      ["https://ops.example.com/in", ""],
+    ] as const
+  ) {
+    const formId = forms[endpoints.length] ?? "";
+    const options = { url, name, kinds: webhookKinds, formId, nowMs: atMs };
+    const added = await addEndpoint(kv, masterKeys, accountId, options);
+    if (!added.ok) throw new Error(added.reason);
+    endpoints.push(added.done.endpoint);
+  }
+  const [endpoint, other] = endpoints;
+  if (endpoint === undefined || other === undefined) throw new Error("no endpoint was made");
+  await editEndpoint(kv, accountId, other.id, { isOn: false, nowMs: atMs });
+  const outcomes: WebhookOutcome[] = [
+    { kind: "delivered", status: 204 },
+    { kind: "failed", reason: "status", status: 503 },
+    { kind: "failed", reason: "timeout" },
+    { kind: "failed", reason: "unreachable" },
+    { kind: "delivered", status: 200 },
+  ];
+  for (const [at, outcome] of outcomes.entries()) {
+    const kind = webhookKinds[at % webhookKinds.length]!;
+    const ended = { outcome, atMs: atMs + at * 60_000, durationMs: 90 + at * 1_234, random: 0 };
+    const event = { eventId: newId("webhookEvent", atMs), type: kind };
+    const body = webhookBody(exampleEvent(kind), { atMs });
+    await sendAgain(kv, accountId, endpoint.id, { ...event, body }, ended.atMs);
+    const [claim] = await claimDue(kv, webhookDeliveries, { nowMs: ended.atMs, count: 1 });
+    if (claim === undefined) throw new Error("nothing to deliver");
+    await recordTry(kv, claim, ended);
+  }
+  return `/webhooks/${endpoint.id}`;
+}
+
 /** Opens it. Close it at the end. */
 export async function openSeededDashboard(): Promise<SeededDashboard> {
   const ready = Promise.withResolvers<DashboardWorld>();
@@ -157,9 +207,12 @@ export async function openSeededDashboard(): Promise<SeededDashboard> {
     { accountId: account.id, keyId: firstKey, atMs: world.time.nowMs() - 60_000 },
     { leftOut: 1_234 },
   );
+  const webhookPath = await makeWebhooks(world, account.id);
   return {
     world,
     address,
+    webhookPath,
+    webhookTryPath: `${webhookPath}/deliveries/2`,
     receiptPath: `/receipts/${requestId}`,
     refusedPath: `/receipts/${refused.requestId}`,
     keyPath: `/keys/${keyIds[0]}`,

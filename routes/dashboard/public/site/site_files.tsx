@@ -143,7 +143,16 @@ const fileSeconds = 3_600;
 const cached = { "cache-control": `public, max-age=${fileSeconds}` } as const;
 
 /** Paths that no search engine should show: they need an account, or are for one browser. */
-const privatePaths = ["/operator", "/account", "/keys", "/usage", "/wallet", "/invoices", "/reset"];
+const privatePaths = [
+  "/operator",
+  "/account",
+  "/keys",
+  "/usage",
+  "/wallet",
+  "/invoices",
+  "/webhooks",
+  "/reset",
+];
 
 /** Lists the pages that anybody may see and find. */
 function publicPaths({ catalog, suppliedPages }: DashboardDeps): string[] {

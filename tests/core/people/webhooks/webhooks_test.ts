@@ -1,3 +1,4 @@
+import { root } from "../../../repository/source_files.ts";
 import { assert, assertEquals, assertThrows } from "../../../support/assert.ts";
 import { hourMs } from "../../../../core/lib/time/durations.ts";
 import {
@@ -30,6 +31,14 @@ Deno.test("every kind of event has a sentence in both languages and an example o
       "prompt",
     );
   }
+});
+
+Deno.test("docs/webhooks.md has a row for each kind, as the table of the code says it", async () => {
+  const text = await Deno.readTextFile(new URL("docs/webhooks.md", root));
+  const rows = [...text.matchAll(/^\| `([a-z.]+)` +\| (.+?) +\|$/gm)].map((
+    [, kind, says],
+  ) => [kind, says]);
+  assertEquals(rows, webhookKinds.map((kind) => [kind, webhookKindSays(kind).en]));
 });
 
 Deno.test("money is a decimal string, in every kind", () => {

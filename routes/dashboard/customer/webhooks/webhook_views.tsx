@@ -1,0 +1,275 @@
+/** What the pages of webhooks show: the list, the log of an endpoint, one try, and how to check a signature. */
+import { exampleEvent, webhookBody } from "../../../../core/people/webhooks/events.ts";
+import { vietnamDayStartMs } from "../../../../core/lib/time/vietnam_time.ts";
+import type { WebhookEndpoint } from "../../../../kv/people/webhooks/endpoints.ts";
+import { maxWebhookEndpoints } from "../../../../kv/people/webhooks/endpoints.ts";
+import type { WebhookTry } from "../../../../kv/people/webhooks/deliveries.ts";
+import type { WebhookTryPage } from "../../../hooks/webhook_operations.ts";
+import {
+  Badge,
+  Card,
+  CodeBlock,
+  DataTable,
+  Empty,
+  Fact,
+  Pager,
+  PostForm,
+  SubmitButton,
+  Time,
+} from "../../components/mod.ts";
+import type { Visitor } from "../../page/visitor.ts";
+import { formatCount } from "../../text/format.ts";
+import type { Locale } from "../../text/i18n.ts";
+import { CodeTabs } from "../connect/code_tabs.tsx";
+import { webhookTexts } from "./texts.ts";
+
+/** What an endpoint is called: its name, or its host. */
+export function endpointName({ name, url }: Pick<WebhookEndpoint, "name" | "url">): string {
+  return name === "" ? new URL(url).host : name;
+}
+
+/** Whether an endpoint is on, and why not if its owner did not switch it off. */
+export function EndpointState({ endpoint, locale }: {
+  readonly endpoint: WebhookEndpoint;
+  readonly locale: Locale;
+}) {
+  const t = webhookTexts[locale];
+  if (endpoint.isOn) return <Badge tone="good">{t.on}</Badge>;
+  return <Badge tone={endpoint.switchedOff === undefined ? "neutral" : "bad"}>{t.off}</Badge>;
+}
+
+/** The list of endpoints. */
+export function EndpointList({ endpoints, locale }: {
+  readonly endpoints: readonly WebhookEndpoint[];
+  readonly locale: Locale;
+}) {
+  const t = webhookTexts[locale];
+  return (
+    <Card title={t.count(endpoints.length, maxWebhookEndpoints)}>
+      <DataTable
+        label={t.title}
+        rows={endpoints}
+        empty={
+          <Empty title={t.none}>
+            <p>{t.noneHint}</p>
+          </Empty>
+        }
+        columns={[
+          {
+            head: t.endpoint,
+            kind: "long",
+            cell: (endpoint) => (
+              <>
+                <a
+                  href={`/webhooks/${endpoint.id}`}
+                  aria-label={t.details(endpointName(endpoint))}
+                >
+                  {endpointName(endpoint)}
+                </a>
+                <div>
+                  <small class="muted">{endpoint.url}</small>
+                </div>
+              </>
+            ),
+          },
+          {
+            head: t.state,
+            cell: (endpoint) => <EndpointState endpoint={endpoint} locale={locale} />,
+          },
+          {
+            head: t.events,
+            kind: "number",
+            cell: ({ kinds }) => <span title={kinds.join(", ")}>{kinds.length}</span>,
+          },
+          {
+            head: t.created,
+            kind: "one-line",
+            wideOnly: true,
+            cell: ({ createdAtMs }) => <Time atMs={createdAtMs} locale={locale} dateOnly />,
+          },
+        ]}
+      />
+    </Card>
+  );
+}
+
+function TryBadge({ one: { outcome, nextAtMs }, locale }: {
+  readonly one: WebhookTry;
+  readonly locale: Locale;
+}) {
+  const t = webhookTexts[locale];
+  if (outcome.kind === "delivered") return <Badge tone="good">{t.delivered}</Badge>;
+  return nextAtMs === undefined
+    ? <Badge tone="bad">{t.failed}</Badge>
+    : <Badge tone="busy">{t.willRetry}</Badge>;
+}
+
+/** Says how a try ended. */
+function outcomeWords({ outcome }: WebhookTry, locale: Locale): string {
+  const t = webhookTexts[locale];
+  if (outcome.kind === "delivered") return t.answered(outcome.status);
+  return outcome.status === undefined ? t.failures[outcome.reason] : t.answered(outcome.status);
+}
+
+/** The log of an endpoint, a page of it. */
+export function TryLog({ endpoint, page, isNewest, locale }: {
+  readonly endpoint: WebhookEndpoint;
+  readonly page: WebhookTryPage;
+  readonly isNewest: boolean;
+  readonly locale: Locale;
+}) {
+  const t = webhookTexts[locale];
+  const path = `/webhooks/${endpoint.id}`;
+  const oldest = page.tries.at(-1)?.number;
+  return (
+    <Card title={t.log} id="deliveries">
+      <p class="muted">{t.logText}</p>
+      <DataTable
+        label={t.log}
+        rows={page.tries}
+        empty={<p>{t.logNone}</p>}
+        columns={[
+          {
+            head: t.time,
+            kind: "one-line",
+            cell: ({ atMs, number }) => (
+              <a href={`${path}/deliveries/${number}`}>
+                <Time atMs={atMs} locale={locale} />
+              </a>
+            ),
+          },
+          { head: t.event, cell: ({ type }) => <code>{type}</code> },
+          {
+            head: t.result,
+            cell: (one) => (
+              <>
+                <TryBadge one={one} locale={locale} />
+                <div>
+                  <small class="muted">{outcomeWords(one, locale)}</small>
+                </div>
+              </>
+            ),
+          },
+          {
+            head: t.duration,
+            kind: "number",
+            cell: ({ durationMs }) => t.milliseconds(formatCount(durationMs, locale)),
+          },
+          {
+            head: t.attempt,
+            kind: "number",
+            wideOnly: true,
+            cell: ({ attempt, cause }) => cause === "event" ? attempt : t.causes[cause],
+          },
+        ]}
+      />
+      <Pager
+        previous={isNewest ? undefined : `${path}#deliveries`}
+        next={page.hasMore && oldest !== undefined
+          ? `${path}?before=${oldest}#deliveries`
+          : undefined}
+        locale={locale}
+      />
+    </Card>
+  );
+}
+
+/** Writes a stored body with line breaks, for people. */
+function spread(body: string): string {
+  return JSON.stringify(JSON.parse(body), null, 2);
+}
+
+/** One try, with what was sent and the button that sends it again. */
+export function TryView({ endpoint, one, visitor }: {
+  readonly endpoint: WebhookEndpoint;
+  readonly one: WebhookTry;
+  readonly visitor: Visitor;
+}) {
+  const { locale } = visitor;
+  const t = webhookTexts[locale];
+  const path = `/webhooks/${endpoint.id}`;
+  return (
+    <>
+      <Card>
+        <dl class="facts">
+          <Fact name={t.result}>
+            <TryBadge one={one} locale={locale} /> {outcomeWords(one, locale)}
+          </Fact>
+          <Fact name={t.time}>
+            <Time atMs={one.atMs} locale={locale} />
+          </Fact>
+          <Fact name={t.duration}>{t.milliseconds(formatCount(one.durationMs, locale))}</Fact>
+          <Fact name={t.attempt}>{one.attempt}</Fact>
+          <Fact name={t.cause}>{t.causes[one.cause]}</Fact>
+          <Fact name={t.nextTry}>
+            {one.nextAtMs === undefined
+              ? t.noNextTry
+              : <Time atMs={one.nextAtMs} locale={locale} />}
+          </Fact>
+          <Fact name={t.id}>
+            <code>{one.eventId}</code>
+          </Fact>
+        </dl>
+      </Card>
+      <Card title={t.payload}>
+        <CodeBlock code={spread(one.body)} name="body.json" what={t.payload} locale={locale} />
+      </Card>
+      <Card title={t.again}>
+        <p class="muted">{t.againText}</p>
+        <PostForm visitor={visitor} action={`${path}/deliveries/${one.number}/again`}>
+          <SubmitButton tone="plain">{t.again}</SubmitButton>
+        </PostForm>
+      </Card>
+      <p>
+        <a href={`${path}#deliveries`}>← {endpointName(endpoint)}</a>
+      </p>
+    </>
+  );
+}
+
+/** How the example was sent: on a day that the page may name. */
+const exampleDay = "2026-11-28";
+
+const verifyingCode = [
+  {
+    name: "Python",
+    language: "Python",
+    code: `# pip install standardwebhooks
+from standardwebhooks import Webhook
+
+event = Webhook("whsec_…").verify(body, headers)  # raises if it is not genuine
+print(event["type"], event["data"])`,
+  },
+  {
+    name: "TypeScript",
+    language: "TypeScript",
+    code: `// npm install standardwebhooks
+import { Webhook } from "standardwebhooks";
+
+const event = new Webhook("whsec_…").verify(body, headers); // throws if it is not genuine`,
+  },
+];
+
+/** How a receiver checks a webhook, with an example of one. */
+export function VerifyCard({ locale }: { readonly locale: Locale }) {
+  const t = webhookTexts[locale];
+  const example = webhookBody(exampleEvent("topup.credited"), {
+    atMs: vietnamDayStartMs(exampleDay),
+  });
+  return (
+    <Card title={t.verifyTitle}>
+      <p>
+        {t.verifyText} <a href="https://www.standardwebhooks.com">standardwebhooks.com</a>
+      </p>
+      <CodeTabs
+        label={t.verifyTitle}
+        locale={locale}
+        tabs={[...verifyingCode, {
+          name: t.payload,
+          language: "body.json",
+          code: spread(example),
+        }]}
+      />
+    </Card>
+  );
+}
