@@ -117,8 +117,9 @@ function addDeliveries(
   { eventId, event, atMs }: WaitingEvent,
   nowMs: number,
 ): void {
-  for (const { id, isOn, kinds } of endpoints) {
-    if (!isOn || !kinds.includes(event.type)) continue;
+  for (const { id, isOn, kinds, createdAtMs } of endpoints) {
+    // What was before an endpoint is no news for it, however late it is passed on.
+    if (!isOn || createdAtMs > atMs || !kinds.includes(event.type)) continue;
     const body = webhookBody(event, { atMs });
     const told = { eventId, type: event.type, body, cause: "event" } as const;
     addDelivery(operation, { accountId, endpointId: id, ...told }, nowMs);
