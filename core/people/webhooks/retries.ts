@@ -62,7 +62,8 @@ export interface FailingStreak {
 export interface AfterFailure {
   /** Absent: the delivery is given up. */
   readonly nextAtMs: number | undefined;
-  readonly streak: FailingStreak;
+  /** The failures in a row, with this one if it is the receiver's; absent: there are none. */
+  readonly streak: FailingStreak | undefined;
   /** Why the endpoint is switched off; absent: it stays on. */
   readonly switchedOff: SwitchOffReason | undefined;
 }
@@ -84,11 +85,11 @@ export type SwitchOffReason = "failing" | "gone";
  * const first = afterFailure(failure, { tries: 1, nowMs: 1_000, random: 0, streak: undefined });
  * if (first.nextAtMs !== 6_000 || first.switchedOff !== undefined) throw new Error();
  * const last = afterFailure(failure, { tries: 9, nowMs: 1_000, random: 0, streak: first.streak });
- * if (last.nextAtMs !== undefined || last.streak.tries !== 2) throw new Error();
+ * if (last.nextAtMs !== undefined || last.streak?.tries !== 2) throw new Error();
  * ```
  */
 export function afterFailure(
-  { status, retryAfterSeconds = 0 }: Extract<WebhookOutcome, { readonly kind: "failed" }>,
+  { reason, status, retryAfterSeconds = 0 }: Extract<WebhookOutcome, { readonly kind: "failed" }>,
   { tries, nowMs, random, streak, isOnce = false }: {
     readonly tries: number;
     readonly nowMs: number;
@@ -97,13 +98,16 @@ export function afterFailure(
     readonly isOnce?: boolean;
   },
 ): AfterFailure {
-  const now = { sinceMs: streak?.sinceMs ?? nowMs, tries: (streak?.tries ?? 0) + 1 };
-  const isFailing = nowMs - now.sinceMs >= maxFailingMs && now.tries >= minFailingTries;
+  // A secret that the gateway cannot open is no fault of the receiver.
+  const isOurs = reason === "no_secret";
+  const counted = { sinceMs: streak?.sinceMs ?? nowMs, tries: (streak?.tries ?? 0) + 1 };
+  const isFailing = !isOurs && nowMs - counted.sinceMs >= maxFailingMs &&
+    counted.tries >= minFailingTries;
   const switchedOff = status === 410 ? "gone" : isFailing ? "failing" : undefined;
   const pauseMs = webhookPausesMs[tries - 1];
   const isLast = isOnce || switchedOff !== undefined || pauseMs === undefined;
   const nextAtMs = isLast
     ? undefined
     : nowMs + Math.round(Math.max(pauseMs * (1 + pauseSpread * random), retryAfterSeconds * 1_000));
-  return { nextAtMs, streak: now, switchedOff };
+  return { nextAtMs, streak: isOurs ? streak : counted, switchedOff };
 }

@@ -356,6 +356,30 @@ Deno.test("a process that dies after the commit, before or after the request, lo
   assertEquals((await world.tries(endpoint.id)).map(({ attempt }) => attempt), [1]);
 });
 
+Deno.test("whatever the store does to the commit of a try, the log has one row for it", async () => {
+  for (const fault of ["before", "after", "repeated"] as const) {
+    using world = await openWebhookWorld();
+    await using receiver = openReceiver();
+    const { endpoint } = await world.endpoint(receiver.url);
+    await report(world);
+    await runDue(world.outbox, world.events);
+    let commits = 0;
+    // The first commit claims the delivery, the second ends its try.
+    const kv = faultyKv(
+      world.kv,
+      (call) => call === "commit" && ++commits === 2 ? fault : "none",
+    );
+    await runDue({ ...world.outbox, kv }, deliveryWork({ ...world.world, kv }));
+    world.time.advance(webhookDeliveries.claimMs);
+    await world.run();
+    const sent = receiver.received.map(({ headers }) => headers["webhook-id"]);
+    assertEquals(sent.length, fault === "before" ? 2 : 1, fault);
+    assertEquals(new Set(sent).size, 1, fault);
+    assertEquals((await world.tries(endpoint.id)).map(({ attempt }) => attempt), [1], fault);
+    assertEquals(await nextDueAtMs(world.kv, webhookDeliveries), undefined, fault);
+  }
+});
+
 Deno.test("a process that stops ends its tries at once, and they are made again", async () => {
   using world = await openWebhookWorld();
   const silent = Promise.withResolvers<Response>();

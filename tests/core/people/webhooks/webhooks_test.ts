@@ -150,4 +150,12 @@ Deno.test("an endpoint ends after five days and ten tries of failures only, or a
   assertEquals(off(1, minFailingTries - 1).switchedOff, undefined);
   assertEquals(off(0, minFailingTries - 2).switchedOff, undefined);
   assertEquals(off(maxFailingMs, 0, 410).switchedOff, "gone");
+  const streak = { sinceMs: 0, tries: 100 };
+  const ours = afterFailure({ kind: "failed", reason: "no_secret" }, {
+    tries: 1,
+    nowMs: maxFailingMs,
+    random: 0,
+    streak,
+  });
+  assertEquals([ours.switchedOff, ours.streak], [undefined, streak], "the gateway's own fault");
 });
