@@ -12,11 +12,13 @@ import {
   maxEndpointUrlChars,
   parseEndpointUrl,
 } from "../../core/people/webhooks/endpoint_url.ts";
+import type { FailingStreak } from "../../core/people/webhooks/retries.ts";
 import { webhookKinds } from "../../core/people/webhooks/events.ts";
 import { countTry, type RateRule } from "../../kv/people/accounts/rate_limits.ts";
 import {
   getTry,
   listTries,
+  readStreaks,
   sendAgain,
   sendTest,
   type WebhookTry,
@@ -141,11 +143,20 @@ function resultOf<Body>(
   return changed.ok ? { ok: true, body: changed.done } : refused(changed.reason);
 }
 
+/** An endpoint, and since when it only fails, if it does. */
+export interface ListedWebhook {
+  readonly endpoint: WebhookEndpoint;
+  readonly streak: FailingStreak | undefined;
+}
+
 /** Lists the endpoints of an account, oldest first. */
 export const listWebhooks = operation({
   input: z.strictObject({}),
-  async run({ kv }, { accountId }): Promise<Result<readonly WebhookEndpoint[]>> {
-    return { ok: true, body: await listEndpoints(kv, accountId) };
+  async run({ kv }, { accountId }): Promise<Result<readonly ListedWebhook[]>> {
+    const endpoints = await listEndpoints(kv, accountId);
+    const streaks = await readStreaks(kv, accountId, endpoints);
+    const body = endpoints.map((endpoint, at) => ({ endpoint, streak: streaks[at] }));
+    return { ok: true, body };
   },
 });
 

@@ -215,6 +215,18 @@ export async function recordTry(
   return outcome === "conflict" ? "lost" : outcome.done;
 }
 
+/** Reads the failures in a row of each endpoint that has some, in the order of the endpoints. */
+export async function readStreaks(
+  kv: KeyValueStore,
+  accountId: AccountId,
+  endpoints: readonly WebhookEndpoint[],
+): Promise<readonly (FailingStreak | undefined)[]> {
+  // As many keys as one read takes: an account has no more endpoints.
+  const keys = endpoints.map(({ id }) => webhookStateKey(accountId, id));
+  const states = keys.length === 0 ? [] : await kv.getMany<WebhookState[]>(keys);
+  return endpoints.map((endpoint, at) => streakOf(states[at]?.value ?? {}, endpoint));
+}
+
 /** Lists the tries of an endpoint, newest first: at most `count`, those before a number. */
 export async function listTries(
   kv: KeyValueStore,

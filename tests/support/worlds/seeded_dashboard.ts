@@ -164,9 +164,9 @@ async function makeWebhooks(world: DashboardWorld, accountId: AccountId): Promis
   const outcomes: WebhookOutcome[] = [
     { kind: "delivered", status: 204 },
     { kind: "failed", reason: "status", status: 503 },
+    { kind: "delivered", status: 200 },
     { kind: "failed", reason: "timeout" },
     { kind: "failed", reason: "unreachable" },
-    { kind: "delivered", status: 200 },
   ];
   for (const [at, outcome] of outcomes.entries()) {
     const kind = webhookKinds[at % webhookKinds.length]!;

@@ -23,6 +23,8 @@ export const webhookTexts = defineTexts({
     details: (name: string) => `Open ${name}`,
     on: "On",
     off: "Off",
+    failing: "Failing",
+    since: "since",
     switchedOff: {
       failing: "Switched off: every try failed for five days",
       gone: "Switched off: it answered 410, which asks for no more events",
@@ -133,6 +135,8 @@ export const webhookTexts = defineTexts({
     details: (name) => `Mở ${name}`,
     on: "Đang bật",
     off: "Đang tắt",
+    failing: "Đang lỗi",
+    since: "từ",
     switchedOff: {
       failing: "Đã bị tắt: mọi lần gửi trong năm ngày đều thất bại",
       gone: "Đã bị tắt: máy chủ trả về 410, nghĩa là không muốn nhận thêm",

@@ -101,7 +101,6 @@ async function listPage(c: PageContext, deps: DashboardDeps, problem?: string) {
   const { locale } = c.get("visitor");
   const t = webhookTexts[locale];
   const listed = await listWebhooks.run(depsOf(deps), actOf(c, deps), {});
-  const endpoints = listed.ok ? listed.body : [];
   return await renderPage(
     c,
     {
@@ -117,7 +116,7 @@ async function listPage(c: PageContext, deps: DashboardDeps, problem?: string) {
     },
     <>
       {problem !== undefined && <Notice tone="danger">{problem}</Notice>}
-      <EndpointList endpoints={endpoints} locale={locale} />
+      <EndpointList listed={listed.ok ? listed.body : []} locale={locale} />
       <VerifyCard locale={locale} />
     </>,
   );

@@ -4,7 +4,7 @@ import { vietnamDayStartMs } from "../../../../core/lib/time/vietnam_time.ts";
 import type { WebhookEndpoint } from "../../../../kv/people/webhooks/endpoints.ts";
 import { maxWebhookEndpoints } from "../../../../kv/people/webhooks/endpoints.ts";
 import type { WebhookTry } from "../../../../kv/people/webhooks/deliveries.ts";
-import type { WebhookTryPage } from "../../../hooks/webhook_operations.ts";
+import type { ListedWebhook, WebhookTryPage } from "../../../hooks/webhook_operations.ts";
 import {
   Badge,
   Card,
@@ -38,17 +38,35 @@ export function EndpointState({ endpoint, locale }: {
   return <Badge tone={endpoint.switchedOff === undefined ? "neutral" : "bad"}>{t.off}</Badge>;
 }
 
+/** The state of an endpoint in the list, with since when it only fails. */
+function ListedState({ endpoint, streak, locale }: ListedWebhook & { readonly locale: Locale }) {
+  const t = webhookTexts[locale];
+  if (!endpoint.isOn || streak === undefined) {
+    return <EndpointState endpoint={endpoint} locale={locale} />;
+  }
+  return (
+    <>
+      <Badge tone="bad">{t.failing}</Badge>
+      <div>
+        <small class="muted">
+          {t.since} <Time atMs={streak.sinceMs} locale={locale} relative />
+        </small>
+      </div>
+    </>
+  );
+}
+
 /** The list of endpoints. */
-export function EndpointList({ endpoints, locale }: {
-  readonly endpoints: readonly WebhookEndpoint[];
+export function EndpointList({ listed, locale }: {
+  readonly listed: readonly ListedWebhook[];
   readonly locale: Locale;
 }) {
   const t = webhookTexts[locale];
   return (
-    <Card title={t.count(endpoints.length, maxWebhookEndpoints)}>
+    <Card title={t.count(listed.length, maxWebhookEndpoints)}>
       <DataTable
         label={t.title}
-        rows={endpoints}
+        rows={listed}
         empty={
           <Empty title={t.none}>
             <p>{t.noneHint}</p>
@@ -58,7 +76,7 @@ export function EndpointList({ endpoints, locale }: {
           {
             head: t.endpoint,
             kind: "long",
-            cell: (endpoint) => (
+            cell: ({ endpoint }) => (
               <>
                 <a
                   href={`/webhooks/${endpoint.id}`}
@@ -74,18 +92,18 @@ export function EndpointList({ endpoints, locale }: {
           },
           {
             head: t.state,
-            cell: (endpoint) => <EndpointState endpoint={endpoint} locale={locale} />,
+            cell: (one) => <ListedState {...one} locale={locale} />,
           },
           {
             head: t.events,
             kind: "number",
-            cell: ({ kinds }) => <span title={kinds.join(", ")}>{kinds.length}</span>,
+            cell: ({ endpoint: { kinds } }) => <span title={kinds.join(", ")}>{kinds.length}</span>,
           },
           {
             head: t.created,
             kind: "one-line",
             wideOnly: true,
-            cell: ({ createdAtMs }) => <Time atMs={createdAtMs} locale={locale} dateOnly />,
+            cell: ({ endpoint }) => <Time atMs={endpoint.createdAtMs} locale={locale} dateOnly />,
           },
         ]}
       />

@@ -134,6 +134,7 @@ Deno.test("a test is sent, its try shown with its body, and sent again with the 
   for (const text of ["topup.credited", "Answered with status 500", "1,234 ms", "Failed"]) {
     assertStringIncludes(list.text, text);
   }
+  assert(!(await browser.get("/webhooks")).text.includes("Failing"), "a test says nothing of it");
   const one = await browser.get(`${path}/deliveries/1`);
   const shown = one.text.replaceAll(/<[^>]+>/g, "");
   assertStringIncludes(shown, "ST2346789C");
@@ -143,6 +144,9 @@ Deno.test("a test is sent, its try shown with its body, and sent again with the 
   const [claim] = await claimDue(world.kv, webhookDeliveries, { nowMs, count: 8 });
   assertStringIncludes(shown, claim!.payload.eventId);
   assertEquals(claim!.payload.cause, "again");
+  world.time.advance(webhookDeliveries.claimMs);
+  await failTry(world);
+  assertStringIncludes((await browser.get("/webhooks")).text, "Failing");
 });
 
 Deno.test("a person sends sixty webhooks an hour, and no more", async () => {
