@@ -46,6 +46,7 @@ export function isTagValue(text: string): boolean {
 
 /** Puts tags in order; `undefined` if there are none. */
 export function sortedTags(byKey: ReadonlyMap<string, string>): CallTags | undefined {
+  if (byKey.size === 0) return undefined;
   const [first, ...more] = [...byKey].sort(([one], [other]) => one < other ? -1 : 1)
     .map(([key, value]) => ({ key, value }));
   return first === undefined ? undefined : [first, ...more];
