@@ -151,7 +151,7 @@ export interface ExportFilter {
 }
 
 /** Reads the rows of an export in groups, with refunds and the names of keys. */
-async function* rowGroups(
+export async function* rowGroups(
   kv: KeyValueStore,
   filter: ExportFilter,
 ): AsyncGenerator<readonly ReceiptRow[], void, void> {

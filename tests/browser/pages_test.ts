@@ -130,6 +130,7 @@ const notLookedAt: Readonly<Record<string, string>> = {
   "/changelog": "a text of the operator",
   "/contact": "a text of the operator",
   "/favicon.ico": "a file",
+  "/account/data.ndjson": "a download",
   "/activity.csv": "a download",
   "/llms.txt": "a text",
   "/operator/bank/topups.csv": "a download",

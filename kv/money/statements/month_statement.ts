@@ -190,6 +190,8 @@ export async function readMonthStatement(
   const rows = usage.filter(({ day }) => day >= period.fromDay);
   const moved = entries.reduce((sum, { amountMicroVnd }) => sum + amountMicroVnd, 0n);
   const byDay = sumsBy(rows, ({ day }) => day);
+  // The keys of a closed account have no names.
+  const keyNames = new Map(keys.flatMap(({ id, name }) => name === "" ? [] : [[id, name]]));
   const statement: MonthStatement = {
     ...period,
     month,
@@ -201,7 +203,7 @@ export async function readMonthStatement(
     calls: totalOf(byDay),
     byDay,
     byModel: sumsBy(rows, ({ model }) => model),
-    byKey: sumsBy(rows, ({ keyId }) => keyId, new Map(keys.map(({ id, name }) => [id, name]))),
+    byKey: sumsBy(rows, ({ keyId }) => keyId, keyNames),
     topups: entries.filter(({ kind }) => kind === "topup").map((entry) => taxed(entry, vatRates)),
     invoices: invoices.filter(({ requestedAtMs }) =>
       vietnamDay(requestedAtMs).slice(0, 7) === month

@@ -108,6 +108,8 @@ export interface Account {
   readonly blockedReason?: string;
   /** Set once the personal data is deleted. The id stays because the ledger names it. */
   readonly deletedAtMs?: number;
+  /** What was in the wallet when its owner closed the account and gave it up; the books still have it. */
+  readonly givenUpMicroVnd?: bigint;
   /** A mail warns when the balance falls below this amount. Absent: no warning. */
   readonly lowBalanceMicroVnd?: bigint;
   /**
@@ -409,8 +411,17 @@ export async function setBlocked(
 // Deletes accounts.
 
 /** What stays of an account whose person and organisation are gone. */
-function onlyId({ id, createdAtMs, blockedAtMs }: Account, nowMs: number): Account {
-  return { id, createdAtMs, deletedAtMs: nowMs, blockedAtMs: blockedAtMs ?? nowMs };
+function onlyId(
+  { id, createdAtMs, blockedAtMs }: Account,
+  { nowMs, givenUpMicroVnd }: { readonly nowMs: number; readonly givenUpMicroVnd: bigint },
+): Account {
+  return {
+    ...(givenUpMicroVnd > 0n && { givenUpMicroVnd }),
+    id,
+    createdAtMs,
+    deletedAtMs: nowMs,
+    blockedAtMs: blockedAtMs ?? nowMs,
+  };
 }
 
 /** What stays of an account whose organisation belongs to somebody else. */
@@ -423,11 +434,14 @@ function withoutPerson({ email: _, identities: _of, mailsOff: _off, ...rest }: A
  * E-mail address, password, second factor, identities, preferences, notes and the buyer of invoices are deleted; issued
  * invoices must be kept by law. The address can be used for a new account at once. An organisation with this id that was
  * handed over goes on without the person.
+ *
+ * @param givenUpMicroVnd what its owner gives up; it stays in the wallet
  */
 export async function forgetPerson(
   kv: KeyValueStore,
   accountId: AccountId,
   nowMs: number,
+  givenUpMicroVnd = 0n,
 ): Promise<void> {
   const isGone = await writeAccount<boolean>(async () => {
     const entry = await kv.get<Account>(accountKey(accountId));
@@ -436,7 +450,10 @@ export async function forgetPerson(
     const isOfOthers = account.organisation !== undefined &&
       account.organisation.ownerId !== accountId;
     const atomic = bumpKeysEpoch(kv.atomic()).check(entry)
-      .set(entry.key, isOfOthers ? withoutPerson(account) : onlyId(account, nowMs))
+      .set(
+        entry.key,
+        isOfOthers ? withoutPerson(account) : onlyId(account, { nowMs, givenUpMicroVnd }),
+      )
       .delete(accountPasswordKey(accountId));
     if (!isOfOthers) {
       atomic.delete(accountMailsKey(accountId))

@@ -29,6 +29,7 @@ import {
   apiKeyByHashKey,
   apiKeyKey,
   apiKeyOfFormKey,
+  apiKeysPrefix,
 } from "../../engine/schema/keys.ts";
 import type { AtomicWrite, KeyValueStore } from "../../engine/store/key_value_store.ts";
 import { defined } from "../../../core/lib/base/defined.ts";
@@ -302,6 +303,25 @@ export async function revokeApiKey(
     addKeyEvent(operation, "key.revoked", record, nowMs);
     return { ...record, revokedAtMs: nowMs };
   });
+}
+
+/**
+ * Revokes all keys of an account whose person is forgotten, and deletes what they had beyond their ids: names, addresses,
+ * sealed secrets. Receipts name the ids.
+ */
+export async function forgetApiKeys(
+  kv: KeyValueStore,
+  accountId: AccountId,
+  nowMs: number,
+): Promise<void> {
+  const rows = kv.list<ApiKeyRecord>({ prefix: apiKeysPrefix(accountId) });
+  for await (const { value: { id } } of rows) {
+    await changeApiKey(kv, accountId, id, (record, operation) => {
+      if (record.previous !== undefined) operation.delete(apiKeyByHashKey(record.previous.hash));
+      const { createdAtMs, hash, revokedAtMs = nowMs } = record;
+      return { id, accountId, createdAtMs, hash, revokedAtMs, name: "", masked: "" };
+    });
+  }
 }
 
 /** Replaces the settings of a key: name, expiry, models, addresses, limits. */

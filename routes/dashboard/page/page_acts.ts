@@ -48,6 +48,7 @@ const pageActs: Readonly<Record<string, Act | "everyone">> = {
   "POST /invoices": "change_invoices",
   "GET /invoices/:id": "view_invoices",
   "GET /invoices/:id/files/:fileId": "view_invoices",
+  "GET /account/data.ndjson": "export_organisation",
   "POST /account/invoice": "change_invoices",
   "POST /account/second-factor": "change_organisation",
   // About the person, whatever the role.

@@ -64,7 +64,8 @@ const kindFields: readonly DescribedField<KindSum>[] = [
   always("amount_vnd", vnd, ({ microVnd }) => formatVnd(microVnd)),
 ];
 
-const movementFields: readonly DescribedField<LedgerEntry>[] = [
+/** The fields of a line of the ledger. */
+export const movementFields: readonly DescribedField<LedgerEntry>[] = [
   always("ledger_id", text, ({ ledgerId }) => ledgerId),
   always("booked_at", dateTime, ({ atMs }) => vietnamIsoTime(atMs)),
   always("kind", text, ({ kind }) => kind),
@@ -82,7 +83,8 @@ const topupFields: readonly DescribedField<TaxedTopup>[] = [
   always("vat_vnd", maybeVnd, ({ split }) => shown(split?.vatVnd)),
 ];
 
-const invoiceFields: readonly DescribedField<Invoice>[] = [
+/** The fields of an invoice. */
+export const invoiceFields: readonly DescribedField<Invoice>[] = [
   always("id", text, ({ id }) => id),
   always("state", { type: "string", enum: [...invoiceStates] }, ({ state }) => state),
   always("series", maybeText, ({ issued }) => issued?.series ?? null),

@@ -1,7 +1,9 @@
 /** `/account`: the account's data, credentials, sessions and deletion. */
 import type { Context } from "hono";
 import type { Session } from "../../../../core/people/accounts/session_rules.ts";
-import { formatMoneyShort } from "../../../../core/billing/money/display.ts";
+import { formatMoney, formatMoneyShort } from "../../../../core/billing/money/display.ts";
+import { formatVnd } from "../../../../core/billing/money/micro_vnd.ts";
+import type { ClosingObstacle } from "../../../../kv/services/operations/account_closing.ts";
 import type { BuyerForm, BuyerProblem } from "../../../../core/trade/invoices/invoice.ts";
 import { getPasswordHash } from "../../../../kv/people/accounts/account_credentials.ts";
 import { getInvoiceSettings } from "../../../../kv/money/invoices/invoices.ts";
@@ -10,8 +12,10 @@ import {
   AskSupport,
   Badge,
   Card,
+  CheckboxField,
   DataTable,
   Fact,
+  Icon,
   Notice,
   PasswordField,
   PostForm,
@@ -62,6 +66,9 @@ export interface AccountPageState {
     readonly newPassword?: string;
     readonly confirmation?: string;
     readonly deletionPassword?: string;
+    readonly giveUp?: string;
+    /** What has to end before the account can be deleted. */
+    readonly obstacles?: readonly ClosingObstacle[];
   };
   /** The invoice details as posted, and what is wrong with them. */
   readonly invoice?: { readonly form: BuyerForm; readonly problems: readonly BuyerProblem[] };
@@ -127,11 +134,21 @@ export async function accountPage(
         />
       )}
       <MailSwitches visitor={visitor} signedIn={signedIn} />
-      <DeletionCard
-        {...part}
-        balanceMicroVnd={balance.totalMicroVnd}
-        hasPassword={hash !== undefined}
-      />
+      {mayVisit(signedIn, "/account/data.ndjson") && (
+        <Card title={t.data} id="data">
+          <p class="muted">{t.dataText}</p>
+          <a href="/account/data.ndjson" class="button outline secondary small" download>
+            <Icon name="download" /> {t.dataButton}
+          </a>
+        </Card>
+      )}
+      {account.id === person.id && (
+        <DeletionCard
+          {...part}
+          balanceMicroVnd={signedIn.role === "owner" ? balance.totalMicroVnd : 0n}
+          hasPassword={hash !== undefined}
+        />
+      )}
     </>,
   );
 }
@@ -276,10 +293,22 @@ function DeletionCard({ visitor, errors, balanceMicroVnd, hasPassword }: PartPro
   return (
     <details
       class="card"
-      open={errors.confirmation !== undefined || errors.deletionPassword !== undefined}
+      open={[errors.confirmation, errors.deletionPassword, errors.giveUp, errors.obstacles]
+        .some((error) => error !== undefined)}
     >
       <summary>{t.deletion}</summary>
       <p>{t.deletionText}</p>
+      <p>{t.deletionKeeps}</p>
+      <ul>
+        {t.deletionKept.map((line) => <li key={line}>{line}</li>)}
+      </ul>
+      {errors.obstacles !== undefined && (
+        <Notice tone="danger" title={t.obstaclesTitle}>
+          <ul>
+            {errors.obstacles.map((obstacle) => <li key={obstacle}>{t.obstacles[obstacle]}</li>)}
+          </ul>
+        </Notice>
+      )}
       {balanceMicroVnd > 0n && (
         <Notice tone="warning">
           {t.deletionBalance(formatMoneyShort(balanceMicroVnd, visitor.locale))}{" "}
@@ -300,6 +329,14 @@ function DeletionCard({ visitor, errors, balanceMicroVnd, hasPassword }: PartPro
             of="now"
             label={t.currentPassword}
             error={errors.deletionPassword}
+          />
+        )}
+        {balanceMicroVnd > 0n && (
+          <CheckboxField
+            name="giveUp"
+            value={formatVnd(balanceMicroVnd)}
+            label={t.giveUp(formatMoney(balanceMicroVnd, visitor.locale))}
+            error={errors.giveUp}
           />
         )}
         <SubmitButton tone="danger">{t.deletionButton}</SubmitButton>

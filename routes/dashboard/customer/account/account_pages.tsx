@@ -11,21 +11,18 @@ import { type Context, Hono } from "hono";
 import { GatewayError } from "../../../../core/lib/errors/errors.ts";
 import { readSettingsForm } from "../../../../core/trade/invoices/invoice.ts";
 import { getPasswordHash } from "../../../../kv/people/accounts/account_credentials.ts";
-import { forgetActivity } from "../../../../kv/people/audit/account_activity.ts";
-import { forgetPerson } from "../../../../kv/people/accounts/accounts.ts";
-import { revokeApiKey } from "../../../../kv/people/api_keys/api_key_changes.ts";
-import { listApiKeys } from "../../../../kv/people/api_keys/api_keys.ts";
-import { setInvoiceSettings } from "../../../../kv/money/invoices/invoices.ts";
+import { writeActivity } from "../../../../kv/people/audit/account_activity.ts";
 import {
-  closeSessionById,
-  closeSessionsOf,
-  forgetPlaces,
-} from "../../../../kv/people/accounts/sessions.ts";
+  closeAccount,
+  readClosingState,
+} from "../../../../kv/services/operations/account_closing.ts";
+import { setInvoiceSettings } from "../../../../kv/money/invoices/invoices.ts";
+import { closeSessionById, closeSessionsOf } from "../../../../kv/people/accounts/sessions.ts";
 import { Card } from "../../components/mod.ts";
 import { createCookies } from "../../visitor/cookies.ts";
 import type { DashboardDeps } from "../../page/deps.ts";
 import { notFoundPage } from "../../frame/error_pages.tsx";
-import { readForm } from "../../page/form_data.ts";
+import { type PostedForm, readForm } from "../../page/form_data.ts";
 import { doneNow } from "../../visitor/doer.ts";
 import { requireAccount } from "../../visitor/identify.ts";
 import { postedBuyer } from "../invoices/invoices_form.tsx";
@@ -36,9 +33,11 @@ import {
   listMemberships,
   organisationFacts,
 } from "../../../../kv/people/organisations/organisations.ts";
-import { accountPage } from "./account_page.tsx";
+import { accountPage, type AccountPageState } from "./account_page.tsx";
 import { createConfirmPages, passwordRefusal } from "./confirm.tsx";
 import { createCredentialPages } from "./credentials.tsx";
+import { accountDataFile } from "../../../usage_api/account_data.ts";
+import { formatVnd } from "../../../../core/billing/money/micro_vnd.ts";
 import { saveMailSwitches } from "./mail_switches.tsx";
 import { createRequirementForm } from "./requirement.tsx";
 import { createSecurityPages } from "./security_page.tsx";
@@ -76,48 +75,61 @@ async function saveInvoiceDetails(c: Context<DashboardEnv>, deps: DashboardDeps)
   return c.redirect("/account?done=invoice", 303);
 }
 
-/**
- * Deletes the person's data and keeps the amounts. The order leaves no working credential behind if the process crashes
- * in between.
- */
+/** Whether the form is from the owner of the account: it names the address, and the password if there is one. */
+async function deletionErrors(
+  c: Context<DashboardEnv>,
+  deps: DashboardDeps,
+  form: PostedForm,
+): Promise<AccountPageState["errors"]> {
+  const t = accountTexts[c.get("visitor").locale];
+  const { person: account } = c.get("signedIn");
+  const typed = form.text("confirmation").toLowerCase();
+  if (typed !== (account.email ?? account.id)) return { confirmation: t.deletionWrong };
+  if (await getPasswordHash(deps.kv, account.id) === undefined) return undefined;
+  const refusal = await passwordRefusal(c, deps, form.exact("deletionPassword"));
+  return refusal === undefined ? undefined : { deletionPassword: refusal };
+}
+
+/** Deletes the account, if nothing of it still runs, and its owner has given up what is in the wallet, as it was shown. */
 async function deleteAccount(c: Context<DashboardEnv>, deps: DashboardDeps) {
   const t = accountTexts[c.get("visitor").locale];
   const { person: account } = c.get("signedIn");
   const form = await readForm(c);
-  const typed = form.text("confirmation").toLowerCase();
-  if (typed !== (account.email ?? account.id)) {
-    return await accountPage(c, deps, { errors: { confirmation: t.deletionWrong } });
-  }
-  if (await getPasswordHash(deps.kv, account.id) !== undefined) {
-    const refusal = await passwordRefusal(c, deps, form.exact("deletionPassword"));
-    if (refusal !== undefined) {
-      return await accountPage(c, deps, { errors: { deletionPassword: refusal } });
-    }
-  }
+  const errors = await deletionErrors(c, deps, form);
+  if (errors !== undefined) return await accountPage(c, deps, { errors });
   const { ownerId, memberCount } = organisationFacts(account);
-  const isAlone = ownerId !== account.id || memberCount === 1;
-  const others = (await listMemberships(deps.kv, account)).filter((one) =>
-    one.account.id !== account.id
-  );
-  if (!isAlone || others.some(({ role }) => role === "owner")) {
+  const isOwn = ownerId === account.id;
+  const others = (await listMemberships(deps.kv, account))
+    .filter((one) => one.account.id !== account.id);
+  if ((isOwn && memberCount > 1) || others.some(({ role }) => role === "owner")) {
     return await accountPage(c, deps, { errors: { confirmation: t.deletionOwns } });
   }
   const nowMs = deps.clock.nowMs();
+  const done = doneNow(c, nowMs);
+  await writeActivity(deps.kv, { accountId: account.id, act: "deletion_requested", ...done });
+  const closing = isOwn ? await readClosingState(deps, account.id, nowMs) : undefined;
+  const { balanceMicroVnd = 0n, obstacles = [] } = closing ?? {};
+  if (obstacles.length > 0) return await accountPage(c, deps, { errors: { obstacles } });
+  const givenUpMicroVnd = balanceMicroVnd > 0n ? balanceMicroVnd : 0n;
+  if (givenUpMicroVnd > 0n && form.text("giveUp") !== formatVnd(givenUpMicroVnd)) {
+    return await accountPage(c, deps, { errors: { giveUp: t.giveUpMissing } });
+  }
   for (const { account: { id } } of others) {
     await removeMember(deps.kv, id, account.id, { revokesKeys: true, isDeleted: true, nowMs });
   }
-  await forgetPerson(deps.kv, account.id, nowMs);
-  if (ownerId === account.id) {
-    for (const key of await listApiKeys(deps.kv, account.id)) {
-      await revokeApiKey(deps.kv, account.id, key.id, nowMs);
-    }
-    await forgetActivity(deps.kv, account.id);
-  }
-  await closeSessionsOf(deps.kv, account.id);
-  await forgetPlaces(deps.kv, account.id);
+  await closeAccount(deps.kv, account.id, { nowMs, givenUpMicroVnd, isOfOthers: !isOwn });
   await deps.control.refresh();
   createCookies(deps.baseUrl).remove(c, "session");
   return c.redirect("/goodbye", 303);
+}
+
+/** Sends everything that the account has. */
+async function downloadData(c: Context<DashboardEnv>, deps: DashboardDeps) {
+  const { account } = c.get("signedIn");
+  const nowMs = deps.clock.nowMs();
+  const done = doneNow(c, nowMs);
+  await writeActivity(deps.kv, { accountId: account.id, act: "data_exported", ...done });
+  return accountDataFile(deps.kv, account, nowMs);
 }
 
 function goodbyePage(c: Context<DashboardEnv>) {
@@ -151,6 +163,7 @@ function createAccountPages(deps: DashboardDeps): Hono<DashboardEnv> {
     })
     .post("/account/invoice", (c) => saveInvoiceDetails(c, deps))
     .post("/account/mails", (c) => saveMailSwitches(c, deps))
+    .get("/account/data.ndjson", (c) => downloadData(c, deps))
     .post("/account/delete", (c) => deleteAccount(c, deps))
     .get("/goodbye", goodbyePage);
 }

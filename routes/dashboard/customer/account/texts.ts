@@ -1,5 +1,21 @@
 /** Texts of the account page. */
+import type { ClosingObstacle } from "../../../../kv/services/operations/account_closing.ts";
 import { defineTexts } from "../../text/i18n.ts";
+
+type Obstacles = Readonly<Record<ClosingObstacle, string>>;
+
+const obstaclesEn: Obstacles = {
+  running_calls: "Calls are running. Wait until they have ended.",
+  running_videos: "Videos are being made. Wait, or cancel them.",
+  open_orders: "A top-up order is open. Cancel it, or wait until it has expired.",
+  open_invoices: "An invoice that you requested is not issued yet. Wait for it.",
+};
+const obstaclesVi: Obstacles = {
+  running_calls: "Còn lượt gọi đang chạy. Hãy đợi đến khi xong.",
+  running_videos: "Còn video đang tạo. Hãy đợi, hoặc huỷ chúng.",
+  open_orders: "Còn đơn nạp đang chờ. Hãy huỷ đơn, hoặc đợi đơn hết hạn.",
+  open_invoices: "Hoá đơn bạn yêu cầu chưa được phát hành. Hãy đợi hoá đơn.",
+};
 
 export const accountTexts = defineTexts({
   en: {
@@ -77,7 +93,24 @@ export const accountTexts = defineTexts({
 
     deletion: "Delete the account",
     deletionText:
-      "Your email address, password, sessions and settings are removed, and all keys stop working at once. The ledger and issued invoices stay, without your name where the law allows it. This cannot be undone.",
+      "Deleted at once: your email address, password, sessions, settings, invoice details, activity log, notes about you, and all keys with their names and secrets. This cannot be undone.",
+    deletionKeeps:
+      "Kept, because the law asks for ten years of bookkeeping (Accounting Law 88/2015/QH13):",
+    deletionKept: [
+      "issued invoices, with the buyer on them;",
+      "the ledger, top-up orders and the transfers of your bank;",
+      "receipts of calls, as evidence of each charge: under your account number only. They have no prompts and no answers.",
+    ],
+    obstaclesTitle: "The account cannot be deleted yet",
+    obstacles: obstaclesEn,
+    giveUp: (amount: string) =>
+      `I give up the ${amount} in the wallet. The books keep the amount; I can no longer use it.`,
+    giveUpMissing:
+      "There is money in the wallet. Have it paid back first, or confirm that you give up this amount.",
+    data: "Your data",
+    dataText:
+      "Everything that this account has, as lines of JSON: profile, keys without secrets, movements of money, orders, invoices, receipts, refused calls, activity.",
+    dataButton: "Download all data",
     deletionBalance: (amount: string) =>
       `Your wallet still holds ${amount}. You cannot use it any more once the account is deleted.`,
     askForRefund: "To have it paid back first, write to",
@@ -170,7 +203,24 @@ export const accountTexts = defineTexts({
 
     deletion: "Xoá tài khoản",
     deletionText:
-      "Địa chỉ email, mật khẩu, phiên đăng nhập và cài đặt của bạn bị xoá, mọi khoá API ngừng hoạt động ngay. Sổ cái và hoá đơn đã phát hành vẫn được giữ, không kèm tên bạn khi luật cho phép. Không thể hoàn tác.",
+      "Xoá ngay: địa chỉ email, mật khẩu, phiên đăng nhập, cài đặt, thông tin hoá đơn, nhật ký, ghi chú về bạn, và mọi khoá API cùng tên và bí mật của chúng. Không thể hoàn tác.",
+    deletionKeeps:
+      "Giữ lại, vì luật yêu cầu lưu chứng từ kế toán mười năm (Luật Kế toán 88/2015/QH13):",
+    deletionKept: [
+      "hoá đơn đã phát hành, cùng người mua trên đó;",
+      "sổ cái, đơn nạp và các giao dịch chuyển khoản của bạn;",
+      "biên nhận lượt gọi, làm bằng chứng cho từng khoản phí: chỉ theo số tài khoản. Biên nhận không có prompt hay câu trả lời.",
+    ],
+    obstaclesTitle: "Chưa thể xoá tài khoản",
+    obstacles: obstaclesVi,
+    giveUp: (amount) =>
+      `Tôi từ bỏ ${amount} trong ví. Sổ sách vẫn giữ số tiền này; tôi không dùng được nữa.`,
+    giveUpMissing:
+      "Trong ví còn tiền. Hãy yêu cầu hoàn tiền trước, hoặc xác nhận rằng bạn từ bỏ số tiền này.",
+    data: "Dữ liệu của bạn",
+    dataText:
+      "Mọi dữ liệu của tài khoản này, dạng các dòng JSON: hồ sơ, khoá API không kèm bí mật, biến động tiền, đơn nạp, hoá đơn, biên nhận, lượt gọi bị từ chối, nhật ký.",
+    dataButton: "Tải toàn bộ dữ liệu",
     deletionBalance: (amount) =>
       `Ví của bạn còn ${amount}. Bạn không dùng được số tiền này nữa sau khi xoá tài khoản.`,
     askForRefund: "Để được hoàn tiền trước khi xoá, hãy liên hệ",

@@ -2,6 +2,7 @@
  * `/operator/accounts/:id`: one customer as support needs it. What is wrong for them from top to bottom: figures, calls,
  * keys with their limits, errors in words, money; beside it notes, facts and mails; acts at the end.
  */
+import { formatMoney } from "../../../../core/billing/money/display.ts";
 import { ActivityTable } from "../../../dashboard/customer/activity/activity_table.tsx";
 import { activityTexts } from "../../../dashboard/customer/activity/activity_texts.ts";
 import { parseId } from "../../../../core/lib/ids/ids.ts";
@@ -68,6 +69,11 @@ export async function accountPage(
     <>
       {account.blockedReason !== undefined && (
         <Notice tone="warning">{account.blockedReason}</Notice>
+      )}
+      {account.givenUpMicroVnd !== undefined && (
+        <Notice tone="info">
+          {customerTexts[locale].givenUp(formatMoney(account.givenUpMicroVnd, locale))}
+        </Notice>
       )}
       <CustomerFigures {...card} />
       <div class="today">

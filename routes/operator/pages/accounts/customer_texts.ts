@@ -4,6 +4,7 @@ import { defineTexts } from "../../../dashboard/text/i18n.ts";
 
 export const customerTexts = defineTexts({
   en: {
+    givenUp: (amount: string) => `Its owner gave up ${amount} when the account was closed.`,
     lasts: (days: string) => `lasts about ${englishCount(days, "day", "days")}`,
     held: "Held by running calls",
     charged: "Charged, 30 days",
@@ -88,6 +89,7 @@ export const customerTexts = defineTexts({
     back: "Back to the customer",
   },
   vi: {
+    givenUp: (amount) => `Chủ tài khoản đã từ bỏ ${amount} khi đóng tài khoản.`,
     lasts: (days) => `còn dùng khoảng ${days} ngày`,
     held: "Đang giữ cho lượt gọi đang chạy",
     charged: "Đã tính, 30 ngày",

@@ -147,6 +147,7 @@ Deno.test("deleting the account drops the person, ends keys and sessions, and ke
   const gone = await browser.submit(page, "/account/delete", {
     confirmation: " Ann@Example.com ",
     deletionPassword: testPassword,
+    giveUp: "5",
   });
   assertEquals(gone.headers.get("location"), "/goodbye");
   assertEquals((await browser.follow(gone)).status, 200);

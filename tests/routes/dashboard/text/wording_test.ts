@@ -128,7 +128,7 @@ const customerPages: readonly Page[] = [
   ]],
   ["/wallet", ["Low-balance email"], ["Thư báo số dư thấp"]],
   ["/invoices", ["Payments not yet invoiced"], ["Khoản nạp chưa xuất hoá đơn"]],
-  ["/account", ["Email address", "The ledger and issued invoices"], ["Địa chỉ email", "Sổ cái"]],
+  ["/account", ["Email address", "issued invoices, with the buyer"], ["Địa chỉ email", "sổ cái"]],
 ];
 
 const operatorPages: readonly Page[] = [

@@ -1,0 +1,95 @@
+/**
+ * Closes an account on request of its owner: what must end before, and what is deleted. Bookkeeping stays, under the id of
+ * the account: ledger, receipts, top-up orders, notices of banks and invoices. What is left in the wallet stays in the
+ * books, too, so that no money vanishes; the owner has been paid out before, or has given it up.
+ */
+import type { AccountId } from "../../../core/lib/ids/ids.ts";
+import { isFinal } from "../../../core/media/video/task.ts";
+import type { InvoiceState } from "../../../core/trade/invoices/invoice.ts";
+import type { KeyValueStore } from "../../engine/store/key_value_store.ts";
+import { listAccountInvoices } from "../../money/invoices/invoices.ts";
+import { listTopupOrders, orderStatus } from "../../money/payments/topups.ts";
+import type { WalletEngine } from "../../money/wallet/mod.ts";
+import { forgetPerson } from "../../people/accounts/accounts.ts";
+import { closeSessionsOf, forgetPlaces } from "../../people/accounts/sessions.ts";
+import { forgetApiKeys } from "../../people/api_keys/api_key_changes.ts";
+import { forgetActivity } from "../../people/audit/account_activity.ts";
+import { listVideos } from "../videos/mod.ts";
+
+/** What has to end before an account can be closed. */
+const closingObstacles = [
+  "running_calls",
+  "running_videos",
+  "open_orders",
+  "open_invoices",
+] as const;
+
+/** Something that has to end first. */
+export type ClosingObstacle = typeof closingObstacles[number];
+
+/** How an account stands before it is closed. */
+export interface ClosingState {
+  readonly balanceMicroVnd: bigint;
+  readonly obstacles: readonly ClosingObstacle[];
+}
+
+/** Newest rows of each kind that are looked at: an order waits for an hour, a video and an invoice for days at most. */
+const maxRowsRead = 200;
+
+/** Whether somebody of the operator still works on an invoice. */
+const isWaiting: Readonly<Record<InvoiceState, boolean>> = {
+  requested: true,
+  exported: true,
+  issued: false,
+  sent: false,
+  rejected: false,
+  replaced: false,
+};
+
+/** Reads what stands in the way, and what is in the wallet. */
+export async function readClosingState(
+  { kv, wallet }: { readonly kv: KeyValueStore; readonly wallet: Pick<WalletEngine, "balance"> },
+  accountId: AccountId,
+  nowMs: number,
+): Promise<ClosingState> {
+  const [balance, orders, invoices, { tasks }] = await Promise.all([
+    wallet.balance(accountId),
+    listTopupOrders(kv, accountId, { count: maxRowsRead }),
+    listAccountInvoices(kv, accountId, maxRowsRead),
+    listVideos(kv, accountId, { limit: maxRowsRead, order: "desc", after: undefined }),
+  ]);
+  const stands: Readonly<Record<ClosingObstacle, boolean>> = {
+    running_calls: balance.reservedMicroVnd > 0n,
+    running_videos: tasks.some(({ state }) => !isFinal(state)),
+    open_orders: orders.some((order) => orderStatus(order, nowMs) === "pending"),
+    open_invoices: invoices.some(({ state }) => isWaiting[state]),
+  };
+  return {
+    balanceMicroVnd: balance.totalMicroVnd,
+    obstacles: closingObstacles.filter((name) => stands[name]),
+  };
+}
+
+/**
+ * Deletes the person, and what is not bookkeeping. The order leaves no working credential behind if the process crashes
+ * in between.
+ *
+ * @param closing.isOfOthers whether the organisation with this id was handed over: it goes on without the person
+ * @param closing.givenUpMicroVnd what was in the wallet, which its owner gives up; noted in the row of the account
+ */
+export async function closeAccount(
+  kv: KeyValueStore,
+  accountId: AccountId,
+  { nowMs, givenUpMicroVnd, isOfOthers = false }: {
+    readonly nowMs: number;
+    readonly givenUpMicroVnd: bigint;
+    readonly isOfOthers?: boolean;
+  },
+): Promise<void> {
+  await forgetPerson(kv, accountId, nowMs, givenUpMicroVnd);
+  await closeSessionsOf(kv, accountId);
+  await forgetPlaces(kv, accountId);
+  if (isOfOthers) return;
+  await forgetApiKeys(kv, accountId, nowMs);
+  await forgetActivity(kv, accountId);
+}
