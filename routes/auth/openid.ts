@@ -2,7 +2,7 @@
  * Signs people in at an OpenID provider: authorization code flow with PKCE, state, nonce and a
  * verified id token.
  *
- * - Folder `routes/auth/`: how people prove who they are: passwords, OpenID providers, one-time codes, budgets
+ * - Folder `routes/auth/`: how people prove who they are: passwords, OpenID providers, one-time codes, passkeys, budgets
  *   of tries.
  * - In: passwords, answers of OpenID providers, addresses of browsers.
  * - Out: verified claims, hashes, verdicts on tries.
@@ -44,7 +44,11 @@ export interface OpenIdClaims {
 /** Sign-in at one provider. */
 export interface OpenIdClient {
   readonly label: string;
-  /** The address at the provider to redirect the person to. */
+  /**
+   * The address at the provider to redirect the person to.
+   *
+   * @throws {Error} if the provider's metadata cannot be read
+   */
   begin(secrets: OpenIdSecrets, redirectUri: string): Promise<URL>;
   /**
    * Verifies the provider's answer and reads the person's claims.

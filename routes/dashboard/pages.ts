@@ -16,6 +16,7 @@ import type { PageDeclaration } from "./page/page.ts";
 import { playgroundPages } from "./customer/playground/playground_pages.tsx";
 import { searchPages } from "./public/search/search_page.tsx";
 import { mailLinkPages } from "./customer/sign_in/mail_link.tsx";
+import { companyPages } from "./customer/sign_in/company.tsx";
 import { openIdPages } from "./customer/sign_in/openid.tsx";
 import { resetPages } from "./customer/sign_in/reset.tsx";
 import { passkeyPages } from "./customer/sign_in/passkey.tsx";
@@ -61,6 +62,7 @@ export const customerPages: readonly PageDeclaration<DashboardDeps>[] = [
   signUpPages,
   resetPages,
   openIdPages,
+  companyPages,
   welcomePages,
   preferencePages,
 ];

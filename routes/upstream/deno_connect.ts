@@ -92,6 +92,15 @@ export const resolveWithDeno: Resolve = async (hostname, signal) => {
   return lookups.flatMap((lookup) => lookup.status === "fulfilled" ? lookup.value : []);
 };
 
+/** Milliseconds for the TXT records of a name: a person is waiting. */
+const txtMs = 5_000;
+
+/** Reads the texts of the TXT records of a name; a text of several strings is one (RFC 7208, section 3.3). */
+export async function resolveTxtWithDeno(name: string): Promise<string[]> {
+  const records = await Deno.resolveDns(name, "TXT", { signal: AbortSignal.timeout(txtMs) });
+  return records.map((strings) => strings.join(""));
+}
+
 /** Connects to the address; TLS sends and verifies the name. */
 const dialWithDeno: Dial = async ({ address, port, serverName }, signal) => {
   const tcp = await Deno.connect({ hostname: address, port, signal });

@@ -71,3 +71,22 @@ export function managementKeyByHashKey(hash: string): StoreKey {
 export function managementAnswerKey(organisationId: AccountId, requestHash: string): StoreKey {
   return ["management_answer", organisationId, requestHash];
 }
+
+/** Key of the OpenID provider of an organisation. */
+export function companyOpenIdKey(organisationId: AccountId): StoreKey {
+  return ["company_openid", organisationId];
+}
+
+export function companyDomainsPrefix(organisationId: AccountId): StoreKey {
+  return ["company_domain", organisationId];
+}
+
+/** Key of a domain that an organisation says is its own. */
+export function companyDomainKey(organisationId: AccountId, domain: string): StoreKey {
+  return ["company_domain", organisationId, domain];
+}
+
+/** Key of the organisation that has verified a domain. */
+export function verifiedDomainKey(domain: string): StoreKey {
+  return ["verified_domain", domain];
+}

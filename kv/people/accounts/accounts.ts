@@ -30,15 +30,19 @@ import {
   accountWebhookTriesPrefix,
   budgetMarksKey,
   budgetsKey,
+  companyDomainsPrefix,
+  companyOpenIdKey,
   emailOfKey,
   invoiceProfileKey,
   invoiceSettingsKey,
   lowBalanceWatchKey,
   statusSubscriberKey,
+  verifiedDomainKey,
   webhookEndpointsKey,
   webhookStatesPrefix,
 } from "../../engine/schema/keys.ts";
-import type { KeyValueStore } from "../../engine/store/key_value_store.ts";
+import { maxDomains } from "../../../core/people/organisations/domain.ts";
+import type { AtomicWrite, KeyValueStore } from "../../engine/store/key_value_store.ts";
 import { deleteRows } from "../../engine/store/delete_rows.ts";
 import { type CasStep, commitFresh, compareAndSet } from "../../engine/store/cas.ts";
 import { defined } from "../../../core/lib/base/defined.ts";
@@ -424,6 +428,24 @@ function onlyId(
   };
 }
 
+/** Adds the end of the provider and the domains of an organisation to a commit. */
+async function addEndOfCompanySignIn(
+  kv: KeyValueStore,
+  operation: AtomicWrite,
+  organisationId: AccountId,
+): Promise<void> {
+  operation.delete(companyOpenIdKey(organisationId));
+  const domains = kv.list<{ readonly domain: string }>(
+    { prefix: companyDomainsPrefix(organisationId) },
+    { limit: maxDomains },
+  );
+  for await (const { key, value: { domain } } of domains) {
+    const holder = await kv.get<AccountId>(verifiedDomainKey(domain));
+    operation.delete(key);
+    if (holder.value === organisationId) operation.delete(holder.key);
+  }
+}
+
 /** What stays of an account whose organisation belongs to somebody else. */
 function withoutPerson({ email: _, identities: _of, mailsOff: _off, ...rest }: Account): Account {
   return rest;
@@ -464,6 +486,7 @@ export async function forgetPerson(
         .delete(invoiceSettingsKey(accountId))
         .delete(lowBalanceWatchKey(accountId))
         .delete(webhookEndpointsKey(accountId));
+      await addEndOfCompanySignIn(kv, atomic, accountId);
     }
     await addEndOfFactors(kv, atomic, accountId);
     if (account.email !== undefined) {

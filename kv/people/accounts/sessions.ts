@@ -155,6 +155,7 @@ export interface NewSession {
   readonly nowMs: number;
   readonly method: Session["method"];
   readonly secondFactor?: Session["secondFactor"];
+  readonly organisationId?: Session["organisationId"];
   readonly device: string;
   readonly address: string;
 }
@@ -180,7 +181,7 @@ export async function openSession(
     createdAtMs: input.nowMs,
     lastSeenAtMs: input.nowMs,
     method: input.method,
-    ...defined({ secondFactor: input.secondFactor }),
+    ...defined({ secondFactor: input.secondFactor, organisationId: input.organisationId }),
     device: input.device,
     address: input.address,
   };

@@ -174,6 +174,8 @@ export interface SignInFlow {
    * another browser.
    */
   readonly browserHash: string;
+  /** The organisation whose provider it is; absent: the operator's. */
+  readonly organisationId?: AccountId;
   readonly next: string;
 }
 
@@ -209,6 +211,8 @@ export interface PendingSignIn {
   readonly method: Session["method"];
   /** As for a reset: a change of the password ends it. */
   readonly passwordMark: string;
+  /** For which organisation the person acts from then on; absent: the own one. */
+  readonly organisationId?: AccountId;
   readonly next: string;
 }
 

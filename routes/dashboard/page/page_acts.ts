@@ -90,6 +90,12 @@ const pageActs: Readonly<Record<string, Act | "everyone">> = {
   "GET /organisation/management-keys": "change_management_keys",
   "POST /organisation/management-keys": "change_management_keys",
   "POST /organisation/management-keys/revoke": "change_management_keys",
+  "GET /organisation/sign-in": "change_organisation",
+  "POST /organisation/sign-in": "change_organisation",
+  "POST /organisation/sign-in/remove": "change_organisation",
+  "POST /organisation/sign-in/domains": "change_organisation",
+  "POST /organisation/sign-in/domains/verify": "change_organisation",
+  "POST /organisation/sign-in/domains/remove": "change_organisation",
 };
 
 /** A row of the table, to be matched. */

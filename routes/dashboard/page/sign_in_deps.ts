@@ -5,6 +5,14 @@ import type { OpenIdClient } from "../../auth/openid.ts";
 import type { PasswordHasher } from "../../auth/password_hash.ts";
 import type { PageDeps } from "./page_deps.ts";
 
+/** What sign-in at the providers of organisations needs of the network. */
+export interface CompanySignInDeps {
+  /** Reaches public addresses only: organisations name the addresses. */
+  readonly fetch: typeof fetch;
+  /** Reads the texts of the TXT records of a name; rejects or is empty if there are none. */
+  readonly resolveTxt: (name: string) => Promise<readonly string[]>;
+}
+
 /** What the sign-in pages need of the gateway. */
 export interface SignInDeps extends PageDeps {
   /** Seals the first key of a new account. */
@@ -14,6 +22,8 @@ export interface SignInDeps extends PageDeps {
   readonly passwords: PasswordHasher;
   /** Absent: no OpenID provider is configured. */
   readonly openId?: OpenIdClient | undefined;
+  /** Sign-in at the OpenID providers of organisations. Absent: there is none. */
+  readonly companySignIn?: CompanySignInDeps | undefined;
   /**
    * Called with errors that no page shows. `page`: an unexpected exception. The others are expected and a caller may
    * provoke them: a refusal by the OpenID provider, an API key sealed with a master key that is gone.

@@ -6,6 +6,8 @@ import { unforeseen } from "../../../core/lib/base/assert.ts";
 import { isLoopbackUrl } from "../../../core/net/addresses/local_address.ts";
 import { type RouteTestTarget, testRoute } from "../../api/chat/route_test_call.ts";
 import type { Gateway } from "../../api/gateway/gateway.ts";
+import { createGuardedFetch } from "../../auth/guarded_fetch.ts";
+import { resolveTxtWithDeno } from "../../upstream/deno_connect.ts";
 import { createOpenIdClient } from "../../auth/openid.ts";
 import { createPasswordHasher } from "../../auth/password_hash.ts";
 import {
@@ -132,6 +134,10 @@ export function createPages(
     ...page,
     passwords: createPasswordHasher(),
     openId: openId && createOpenIdClient(openId, { fetch, clock }),
+    companySignIn: {
+      fetch: createGuardedFetch(gateway.media.remote.transport),
+      resolveTxt: resolveTxtWithDeno,
+    },
     hintMail,
     openingCredit: openingCreditOf({ kv, clock, baseUrl, sandbox: page.sandbox, bankTransfer }),
     report(what, error) {

@@ -45,6 +45,7 @@ export interface DashboardWorld extends AsyncDisposable {
 export interface DashboardWorldOptions {
   readonly baseUrl?: string;
   readonly openId?: OpenIdClient;
+  readonly companySignIn?: DashboardDeps["companySignIn"];
   readonly dispatch?: DashboardDeps["dispatch"];
   readonly passwords?: PasswordHasher;
   readonly operators?: readonly string[];
@@ -62,6 +63,12 @@ export interface DashboardWorldOptions {
 }
 
 export const testPassword = "correct horse battery";
+
+/** Providers and name servers of organisations, none of which answers: their pages are there. */
+export const noNetwork: NonNullable<DashboardDeps["companySignIn"]> = {
+  fetch: () => Promise.reject(new TypeError("There is no network")),
+  resolveTxt: () => Promise.resolve([]),
+};
 
 /** The cheapest cost that is still scrypt: pages are tested, not the hash. */
 const cheapCost = { logN: 1, r: 1, p: 1 };
@@ -94,6 +101,7 @@ export async function openDashboardWorld(
     openingCredit: options.openingCredit,
     passwords,
     openId: options.openId,
+    companySignIn: options.companySignIn,
     hintMail: () => {},
     report: (what) => void reports.push(what),
     wallet,

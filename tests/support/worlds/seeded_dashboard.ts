@@ -12,7 +12,12 @@ import { addEndpoint, editEndpoint } from "../../../kv/people/webhooks/endpoints
 import { fromVnd } from "../../../core/billing/money/micro_vnd.ts";
 import { readTopupSettings, type TopupSettings } from "../../../core/trade/settings/settings.ts";
 import { createApiKey, revokeApiKey } from "../../../kv/people/api_keys/api_key_changes.ts";
-import { type DashboardWorld, openDashboardWorld, requestIdAt } from "./dashboard_world.ts";
+import {
+  type DashboardWorld,
+  noNetwork,
+  openDashboardWorld,
+  requestIdAt,
+} from "./dashboard_world.ts";
 import { draftOf, mustReserve, topUp } from "./money_world.ts";
 import { refuse } from "./refused_calls.ts";
 import { receivingAccount } from "./topup_world.ts";
@@ -191,6 +196,7 @@ export async function openSeededDashboard(): Promise<SeededDashboard> {
   const address = `http://localhost:${server.addr.port}`;
   const topup = topupSettings();
   const world = await openDashboardWorld({
+    companySignIn: noNetwork,
     baseUrl: address,
     topup,
   });

@@ -19,6 +19,7 @@ import { operatorPages } from "../../../routes/operator/pages/operator_pages.ts"
 import {
   type DashboardWorld,
   type DashboardWorldOptions,
+  noNetwork,
   openDashboardWorld,
 } from "./dashboard_world.ts";
 import type { Campaign } from "../../../core/trade/credits/campaign.ts";
@@ -87,6 +88,7 @@ export async function openTopupSite(
   const topup = read.settings;
   const intakes: BankIntake[] = [];
   const world = await openDashboardWorld({
+    companySignIn: noNetwork,
     baseUrl: address,
     operators: ["van.hanh@example.com"],
     catalog: costedCatalog(),

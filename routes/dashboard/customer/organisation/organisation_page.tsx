@@ -20,10 +20,13 @@ import {
   Time,
 } from "../../components/mod.ts";
 import { renderPage } from "../../frame/layout.tsx";
+import type { SignInDeps } from "../../page/sign_in_deps.ts";
 import type { PageDeps } from "../../page/page_deps.ts";
 import { mayVisit } from "../../page/page_acts.ts";
 import type { DashboardEnv, SignedIn, Visitor } from "../../page/visitor.ts";
 import { roleNames } from "../../text/role_names.ts";
+import { companySignInPath } from "./sign_in_page.tsx";
+import { companySignInTexts } from "./sign_in_texts.ts";
 import { organisationTexts } from "./texts.ts";
 
 /** The result of the act before the page is shown. */
@@ -48,7 +51,7 @@ interface PartProps {
 /** Shows the organisation with the result of the last act. */
 export async function organisationPage(
   c: Context<DashboardEnv>,
-  { kv, clock }: PageDeps,
+  { kv, clock, companySignIn }: PageDeps & Pick<SignInDeps, "companySignIn">,
   state: OrganisationState = {},
 ): Promise<Response> {
   const visitor = c.get("visitor");
@@ -60,6 +63,7 @@ export async function organisationPage(
     listInvitations(kv, account.id, clock.nowMs()),
     listTeams(kv, account.id),
   ]);
+  const hasCompanySignIn = companySignIn !== undefined;
   const failed = state.errors !== undefined || state.problem !== undefined;
   const part: PartProps = { visitor, signedIn, errors: state.errors ?? {} };
   const changesMembers = mayVisit(signedIn, "/organisation/invitations", "POST");
@@ -71,6 +75,11 @@ export async function organisationPage(
       status: failed ? 422 : 200,
       actions: (
         <>
+          {hasCompanySignIn && mayVisit(signedIn, companySignInPath) && (
+            <a class="button outline secondary" href={companySignInPath}>
+              {companySignInTexts[visitor.locale].manage}
+            </a>
+          )}
           {mayVisit(signedIn, "/organisation/management-keys") && (
             <a class="button outline secondary" href="/organisation/management-keys">
               {t.managementKeys}

@@ -27,6 +27,7 @@ import { requireAccount } from "../../visitor/identify.ts";
 import { createManagementKeyPages } from "./management_keys_page.tsx";
 import { organisationPage, type OrganisationState } from "./organisation_page.tsx";
 import { organisationTexts } from "./texts.ts";
+import { createCompanySignInPages } from "./sign_in_page.tsx";
 import { createOrganisationList } from "./organisations_page.tsx";
 
 type Texts = typeof organisationTexts["en"];
@@ -160,6 +161,7 @@ function createOrganisationPages(deps: DashboardDeps): Hono<DashboardEnv> {
     .post("/organisation/teams/delete", onForm(deps, removeTeam))
     .post("/organisation/hand-over", onForm(deps, handOverOwnership))
     .route("/", createManagementKeyPages(deps))
+    .route("/", createCompanySignInPages(deps))
     .route("/", createOrganisationList(deps));
 }
 

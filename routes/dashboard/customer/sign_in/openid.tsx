@@ -1,4 +1,4 @@
-/** Sign-in at an OpenID provider: the redirect to it, and the return. */
+/** Sign-in at an OpenID provider, the operator's or that of an organisation: the redirect to it, and the return. */
 import { type Context, Hono } from "hono";
 import { normaliseEmail, returnPath } from "../../../../core/people/accounts/email_address.ts";
 import { hashSecret, newSecretToken } from "../../../../core/people/accounts/secret_token.ts";
@@ -10,7 +10,22 @@ import {
   findAccountByIdentity,
   tryCreateAccount,
 } from "../../../../kv/people/accounts/accounts.ts";
-import { saveSignInFlow, takeSignInFlow } from "../../../../kv/people/accounts/tokens.ts";
+import {
+  saveSignInFlow,
+  type SignInFlow,
+  takeSignInFlow,
+} from "../../../../kv/people/accounts/tokens.ts";
+import { parseDomain } from "../../../../core/people/organisations/domain.ts";
+import type { AccountId } from "../../../../core/lib/ids/ids.ts";
+import { defined } from "../../../../core/lib/base/defined.ts";
+import { findCompanySignIn } from "../../../../kv/people/organisations/company_sign_in.ts";
+import {
+  clientOfCompany,
+  companyEmail,
+  companyStartPath,
+  isOfCompany,
+  joinCompany,
+} from "./company.tsx";
 import type { OpenIdClaims, OpenIdClient } from "../../../auth/openid.ts";
 import { countTryByAddress, rateRules } from "../../../auth/sign_in_budgets.ts";
 import { createCookies } from "../../visitor/cookies.ts";
@@ -23,7 +38,8 @@ import { clientAddress } from "../../visitor/doer.ts";
 import { signInTexts } from "./texts.ts";
 import type { PageDeclaration } from "../../page/page.ts";
 
-const callbackPath = "/auth/openid/callback";
+/** Where providers send people back to. */
+export const callbackPath = "/auth/openid/callback";
 
 /** The account of a person, and whether it was just created. */
 interface Found {
@@ -31,7 +47,12 @@ interface Found {
   readonly isNew: boolean;
 }
 
-type Failure = "openIdFailed" | "openIdNoEmail" | "blocked";
+type Failure =
+  | "openIdFailed"
+  | "openIdNoEmail"
+  | "companyOtherDomain"
+  | "companyFull"
+  | "blocked";
 
 function failurePage(c: Context<DashboardEnv>, failure: Failure) {
   const t = signInTexts[c.get("visitor").locale];
@@ -39,11 +60,24 @@ function failurePage(c: Context<DashboardEnv>, failure: Failure) {
   return deadEndPage(c, { title: t.signInTitle, why: t[failure], way });
 }
 
-async function leave(c: Context<DashboardEnv>, deps: SignInDeps, openId: OpenIdClient) {
+/** Where somebody leaves for. */
+interface Destination {
+  readonly client: OpenIdClient;
+  /** The organisation whose provider it is; absent: the operator's. */
+  readonly organisationId?: AccountId;
+}
+
+async function leave(
+  c: Context<DashboardEnv>,
+  deps: SignInDeps,
+  destination: () => Promise<Destination | undefined>,
+) {
   const nowMs = deps.clock.nowMs();
   const rule = rateRules.openIdByAddress;
   const tries = await countTryByAddress(deps.kv, rule, clientAddress(c), nowMs);
-  if (!tries.allowed) return await failurePage(c, "openIdFailed");
+  const found = tries.allowed ? await destination() : undefined;
+  if (found === undefined) return await failurePage(c, "openIdFailed");
+  const { client, organisationId } = found;
   const secrets = {
     state: newSecretToken(),
     nonce: newSecretToken(),
@@ -52,7 +86,7 @@ async function leave(c: Context<DashboardEnv>, deps: SignInDeps, openId: OpenIdC
   const browser = newSecretToken();
   let target: URL;
   try {
-    target = await openId.begin(secrets, deps.baseUrl + callbackPath);
+    target = await client.begin(secrets, deps.baseUrl + callbackPath);
   } catch (error) {
     deps.report?.("openid", error);
     return await failurePage(c, "openIdFailed");
@@ -61,6 +95,7 @@ async function leave(c: Context<DashboardEnv>, deps: SignInDeps, openId: OpenIdC
     codeVerifier: secrets.codeVerifier,
     nonce: secrets.nonce,
     browserHash: await hashSecret("flow-browser", browser),
+    ...defined({ organisationId }),
     next: returnPath(c.req.query("next"), "/"),
   }, nowMs);
   createCookies(deps.baseUrl).write(c, "flow", browser);
@@ -93,41 +128,97 @@ async function accountOf(
   return created === undefined ? "openIdFailed" : { account: created, isNew: true };
 }
 
-async function comeBack(c: Context<DashboardEnv>, deps: SignInDeps, openId: OpenIdClient) {
+/** The same for a person whom the provider of an organisation has identified: the organisation has to own the domain. */
+async function companyAccountOf(
+  deps: SignInDeps,
+  organisationId: AccountId,
+  claims: OpenIdClaims,
+  locale: Locale,
+): Promise<Found | Failure> {
+  const email = await companyEmail(deps, organisationId, claims);
+  if (email === "openIdNoEmail" || email === "companyOtherDomain") return email;
+  const found = await accountOf(deps, claims, locale);
+  if (typeof found === "string") return found;
+  const { account } = found;
+  if (!await isOfCompany(deps, organisationId, account.email)) return "companyOtherDomain";
+  if (account.blockedAtMs !== undefined) return "blocked";
+  return await joinCompany(deps, organisationId, account) ? found : "companyFull";
+}
+
+/** Reads who the person is, by the provider that the flow left for. */
+async function claimsOf(
+  c: Context<DashboardEnv>,
+  deps: SignInDeps,
+  flow: SignInFlow,
+  state: string,
+): Promise<OpenIdClaims | undefined> {
+  try {
+    const { nonce, codeVerifier, organisationId } = flow;
+    const client = organisationId === undefined
+      ? deps.openId
+      : await clientOfCompany(deps, organisationId);
+    if (client === undefined) return undefined;
+    const callback = new URL(deps.baseUrl + callbackPath + new URL(c.req.url).search);
+    const secrets = { state, nonce, codeVerifier };
+    return await client.finish(callback, secrets, deps.baseUrl + callbackPath);
+  } catch (error) {
+    deps.report?.("openid", error);
+    return undefined;
+  }
+}
+
+async function comeBack(c: Context<DashboardEnv>, deps: SignInDeps) {
   const state = c.req.query("state") ?? "";
   const flow = await takeSignInFlow(deps.kv, state, deps.clock.nowMs());
   const browser = createCookies(deps.baseUrl).read(c, "flow");
   const sameBrowser = flow !== undefined && browser !== undefined &&
     await sameSecret(await hashSecret("flow-browser", browser), flow.browserHash);
   if (!sameBrowser) return await failurePage(c, "openIdFailed");
-  let claims: OpenIdClaims;
-  try {
-    const callback = new URL(deps.baseUrl + callbackPath + new URL(c.req.url).search);
-    const { nonce, codeVerifier } = flow;
-    const secrets = { state, nonce, codeVerifier };
-    claims = await openId.finish(callback, secrets, deps.baseUrl + callbackPath);
-  } catch (error) {
-    deps.report?.("openid", error);
-    return await failurePage(c, "openIdFailed");
-  }
+  const claims = await claimsOf(c, deps, flow, state);
+  if (claims === undefined) return await failurePage(c, "openIdFailed");
   const { locale } = c.get("visitor");
-  const found = await accountOf(deps, claims, locale);
+  const { organisationId } = flow;
+  const found = organisationId === undefined
+    ? await accountOf(deps, claims, locale)
+    : await companyAccountOf(deps, organisationId, claims, locale);
   if (typeof found === "string") return await failurePage(c, found);
   const { account, isNew } = found;
   if (account.blockedAtMs !== undefined) return await failurePage(c, "blocked");
-  if (isNew) await equipAccount(c, deps, account);
-  const next = isNew ? welcomePath(flow.next) : flow.next;
-  return await passFirstFactor(c, deps, account.id, { method: "openid", next });
+  // Who joins an organisation uses its keys and its money.
+  const isAlone = isNew && organisationId === undefined;
+  if (isAlone) await equipAccount(c, deps, account);
+  const next = isAlone ? welcomePath(flow.next) : flow.next;
+  const way = { method: "openid", next, ...defined({ organisationId }) } as const;
+  return await passFirstFactor(c, deps, account.id, way);
+}
+
+/** Finds the provider of the domain that a link names. */
+async function companyOf(
+  c: Context<DashboardEnv>,
+  deps: SignInDeps,
+): Promise<Destination | undefined> {
+  const domain = parseDomain(c.req.query("domain") ?? "");
+  const found = domain === undefined ? undefined : await findCompanySignIn(deps.kv, domain);
+  if (found === undefined) return undefined;
+  const { organisationId } = found;
+  const client = await clientOfCompany(deps, organisationId);
+  return client && { client, organisationId };
 }
 
 /** Registers `/auth/openid/*`; without a configured provider they are pages that do not exist. */
 function createOpenIdPages(deps: SignInDeps): Hono<DashboardEnv> {
   const app = new Hono<DashboardEnv>();
-  const { openId } = deps;
-  if (openId === undefined) return app.all("/auth/*", (c) => c.notFound());
-  return app
-    .get("/auth/openid/start", (c) => leave(c, deps, openId))
-    .get(callbackPath, (c) => comeBack(c, deps, openId));
+  const { openId, companySignIn } = deps;
+  if (openId !== undefined) {
+    app.get("/auth/openid/start", (c) => leave(c, deps, () => Promise.resolve({ client: openId })));
+  }
+  if (companySignIn !== undefined) {
+    app.get(companyStartPath, (c) => leave(c, deps, () => companyOf(c, deps)));
+  }
+  if (openId !== undefined || companySignIn !== undefined) {
+    app.get(callbackPath, (c) => comeBack(c, deps));
+  }
+  return app.all("/auth/*", (c) => c.notFound());
 }
 
 export const openIdPages: PageDeclaration<SignInDeps> = {

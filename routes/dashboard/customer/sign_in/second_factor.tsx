@@ -1,6 +1,7 @@
 /** The second step of a sign-in: a code of an authenticator app, a passkey, or a recovery code. */
 import { type Context, Hono } from "hono";
 import { sameSecret } from "../../../../core/lib/hash/sha256.ts";
+import { defined } from "../../../../core/lib/base/defined.ts";
 import type { SecondFactorKind } from "../../../../core/people/accounts/session_rules.ts";
 import { getPasswordHash } from "../../../../kv/people/accounts/account_credentials.ts";
 import { type Account, getAccount, mailReaderOf } from "../../../../kv/people/accounts/accounts.ts";
@@ -206,8 +207,9 @@ async function finishSignIn(
   secondFactor: SecondFactorKind,
 ) {
   if (!await open.use()) return c.redirect("/sign-in", 303);
-  const { method, next } = open.grant;
-  const session = await startSession(c, deps, account.id, { method, secondFactor });
+  const { method, next, organisationId } = open.grant;
+  const shown = { method, secondFactor, ...defined({ organisationId }) };
+  const session = await startSession(c, deps, account.id, shown);
   const { email } = account;
   if (secondFactor === "code" && email !== undefined && deps.operators.includes(email)) {
     const operator = { accountId: account.id, email };

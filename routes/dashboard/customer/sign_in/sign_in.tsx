@@ -18,6 +18,7 @@ import { createCookies } from "../../visitor/cookies.ts";
 import { readForm } from "../../page/form_data.ts";
 import type { DashboardEnv } from "../../page/visitor.ts";
 import type { SignInDeps } from "../../page/sign_in_deps.ts";
+import { companyPath } from "./company.tsx";
 import { EmailField, formPage, NextField, nextQuery, OpenIdWay } from "./form_parts.tsx";
 import { LinkInstead } from "./mail_link.tsx";
 import { PasskeyWay } from "./passkey.tsx";
@@ -71,6 +72,11 @@ function signInPage(c: Context<DashboardEnv>, deps: SignInDeps, form: SignInForm
       <p class="below-card">
         <a href={`/sign-in/link${nextQuery(form.next)}`}>{t.linkWay}</a>
       </p>
+      {deps.companySignIn !== undefined && (
+        <p class="below-card">
+          <a href={`${companyPath}${nextQuery(form.next)}`}>{t.companyWay}</a>
+        </p>
+      )}
       <p class="below-card">
         {t.noAccount} <a href={`/sign-up${nextQuery(form.next)}`}>{t.createOne}</a>
       </p>

@@ -43,14 +43,17 @@ export async function passFirstFactor(
   c: Context<DashboardEnv>,
   deps: SignInDeps,
   accountId: AccountId,
-  { method, next }: { readonly method: Session["method"]; readonly next: string },
+  { method, next, organisationId }:
+    & Pick<Session, "method" | "organisationId">
+    & { readonly next: string },
 ): Promise<Response> {
+  const organisation = defined({ organisationId });
   if (!await hasSecondFactor(deps.kv, accountId)) {
-    await startSession(c, deps, accountId, { method });
+    await startSession(c, deps, accountId, { method, ...organisation });
     return c.redirect(next, 303);
   }
   const mark = await passwordMark(await getPasswordHash(deps.kv, accountId));
-  const pending = { accountId, method, passwordMark: mark, next };
+  const pending = { accountId, method, passwordMark: mark, next, ...organisation };
   const token = await savePendingSignIn(deps.kv, pending, deps.clock.nowMs());
   createCookies(deps.baseUrl).write(c, "pending", token);
   return c.redirect(secondFactorPath, 303);
@@ -61,7 +64,7 @@ export async function startSession(
   c: Context<DashboardEnv>,
   deps: SignInDeps,
   accountId: AccountId,
-  shown: Pick<Session, "method" | "secondFactor">,
+  shown: Pick<Session, "method" | "secondFactor" | "organisationId">,
 ): Promise<Session> {
   const cookies = createCookies(deps.baseUrl);
   const former = cookies.read(c, "session");
@@ -70,7 +73,7 @@ export async function startSession(
     accountId,
     nowMs: deps.clock.nowMs(),
     method: shown.method,
-    ...defined({ secondFactor: shown.secondFactor }),
+    ...defined({ secondFactor: shown.secondFactor, organisationId: shown.organisationId }),
     device: deviceName(c.req.header("user-agent")),
     address: clientAddress(c),
   });

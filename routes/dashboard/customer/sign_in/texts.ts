@@ -89,6 +89,17 @@ export const signInTexts = defineTexts({
     resetLead: "All other browsers will be signed out.",
     resetButton: "Save the password",
 
+    companyWay: "Sign in with your company",
+    companyTitle: "Sign in with your company",
+    companyLead: "The domain of your address leads to the sign-in of your company.",
+    companyButton: "Continue",
+    companyNone: (domain: string) =>
+      `No company with addresses at ${domain} signs in here. Use your password or an emailed link.`,
+    companyLeave: (host: string) => `Your company signs in at ${host}.`,
+    companyOtherDomain:
+      "Your company's provider named an address that does not belong to a domain of the company.",
+    companyFull: "Your company has as many members as it can have. Ask one of its admins.",
+
     passkeyButton: "Sign in with a passkey",
     passkeySecond: "Use a passkey",
     passkeyWrong: "This passkey does not open an account here, or took too long. Please try again.",
@@ -184,6 +195,17 @@ export const signInTexts = defineTexts({
     resetTitle: "Đặt mật khẩu mới",
     resetLead: "Mọi trình duyệt khác sẽ bị đăng xuất.",
     resetButton: "Lưu mật khẩu",
+
+    companyWay: "Đăng nhập bằng công ty của bạn",
+    companyTitle: "Đăng nhập bằng công ty của bạn",
+    companyLead: "Tên miền trong địa chỉ email dẫn đến trang đăng nhập của công ty bạn.",
+    companyButton: "Tiếp tục",
+    companyNone: (domain) =>
+      `Không có công ty nào dùng địa chỉ ${domain} để đăng nhập ở đây. Hãy dùng mật khẩu hoặc liên kết gửi qua thư.`,
+    companyLeave: (host) => `Công ty bạn đăng nhập tại ${host}.`,
+    companyOtherDomain:
+      "Nhà cung cấp của công ty bạn đưa ra một địa chỉ không thuộc tên miền của công ty.",
+    companyFull: "Công ty bạn đã đủ số thành viên tối đa. Hãy hỏi quản trị viên của công ty.",
 
     passkeyButton: "Đăng nhập bằng passkey",
     passkeySecond: "Dùng passkey",

@@ -69,6 +69,7 @@ const staying: readonly string[] = [
   "topup_open",
   "usage_by_day",
   "usage_hours",
+  "verified_domain",
   "video_open",
   "call_order",
   "video_order",

@@ -1,0 +1,179 @@
+/**
+ * Stores how people of an organisation sign in: its OpenID provider, and its verified domains. People
+ * with an address of such a domain join when they come from the provider.
+ */
+import { newSecretToken } from "../../../core/people/accounts/secret_token.ts";
+import type { AccountId } from "../../../core/lib/ids/ids.ts";
+import type { GivenRole } from "../../../core/people/organisations/acts.ts";
+import { maxDomains } from "../../../core/people/organisations/domain.ts";
+import {
+  accountKey,
+  companyDomainKey,
+  companyDomainsPrefix,
+  companyOpenIdKey,
+  verifiedDomainKey,
+} from "../../engine/schema/keys.ts";
+import { compareAndSet } from "../../engine/store/cas.ts";
+import type { KeyValueStore } from "../../engine/store/key_value_store.ts";
+import { type Account, writeAccount } from "../accounts/accounts.ts";
+import { addMember, type Joined } from "./members.ts";
+
+/** The row of the provider of an organisation. Its secret is sealed with the master keys. */
+export interface CompanyOpenId {
+  readonly issuer: string;
+  readonly clientId: string;
+  readonly sealedSecret: string;
+  /** What people are who join by their domain. */
+  readonly role: GivenRole;
+}
+
+/** The row of a domain. */
+export interface CompanyDomain {
+  readonly domain: string;
+  /** What its TXT record has to say. No secret. */
+  readonly token: string;
+  readonly addedAtMs: number;
+  /** When its record was found; absent: not yet. */
+  readonly verifiedAtMs?: number;
+}
+
+/** Reads the provider of an organisation. */
+export async function getCompanyOpenId(
+  kv: KeyValueStore,
+  organisationId: AccountId,
+): Promise<CompanyOpenId | undefined> {
+  return (await kv.get<CompanyOpenId>(companyOpenIdKey(organisationId))).value ?? undefined;
+}
+
+/** Replaces the provider of an organisation; `undefined` removes it. */
+export async function setCompanyOpenId(
+  kv: KeyValueStore,
+  organisationId: AccountId,
+  openId: CompanyOpenId | undefined,
+): Promise<void> {
+  const key = companyOpenIdKey(organisationId);
+  if (openId === undefined) await kv.delete(key);
+  else await kv.set(key, openId);
+}
+
+/** Lists the domains of an organisation, by name. */
+export async function listCompanyDomains(
+  kv: KeyValueStore,
+  organisationId: AccountId,
+): Promise<CompanyDomain[]> {
+  const prefix = companyDomainsPrefix(organisationId);
+  const rows = await Array.fromAsync(kv.list<CompanyDomain>({ prefix }, { limit: maxDomains }));
+  return rows.map(({ value }) => value);
+}
+
+/** Adds a domain, to be verified. One that is there keeps its token. `false`: the organisation has as many as it may. */
+export async function addCompanyDomain(
+  kv: KeyValueStore,
+  organisationId: AccountId,
+  domain: string,
+  nowMs: number,
+): Promise<boolean> {
+  const domains = await listCompanyDomains(kv, organisationId);
+  if (domains.some((one) => one.domain === domain)) return true;
+  if (domains.length >= maxDomains) return false;
+  const key = companyDomainKey(organisationId, domain);
+  const row: CompanyDomain = { domain, token: newSecretToken(), addedAtMs: nowMs };
+  await kv.atomic().check({ key, versionstamp: null }).set(key, row).commit();
+  return true;
+}
+
+/** Attempts of a check-and-set on a domain: only acts of its organisations compete. */
+const domainAttempts = 4;
+
+/** What a look at the record of a domain has led to. */
+export type DomainVerification = "verified" | "no_record" | "taken" | "gone" | "busy";
+
+/**
+ * Notes that a domain belongs to an organisation, if its record says so. A domain that another organisation has verified
+ * changes hands once the record of that one is gone.
+ *
+ * @param isPublished whether the domain's records have a token
+ */
+export async function verifyDomain(
+  kv: KeyValueStore,
+  organisationId: AccountId,
+  domain: string,
+  { isPublished, nowMs }: {
+    readonly isPublished: (token: string) => boolean;
+    readonly nowMs: number;
+  },
+): Promise<DomainVerification> {
+  const outcome = await compareAndSet<DomainVerification>(async () => {
+    const [row, verified] = await kv.getMany<[CompanyDomain, AccountId]>([
+      companyDomainKey(organisationId, domain),
+      verifiedDomainKey(domain),
+    ]);
+    if (row.value === null) return { done: "gone" };
+    if (!isPublished(row.value.token)) return { done: "no_record" };
+    const operation = kv.atomic().check(row).check(verified)
+      .set(row.key, { ...row.value, verifiedAtMs: nowMs } satisfies CompanyDomain)
+      .set(verified.key, organisationId);
+    if (verified.value !== null && verified.value !== organisationId) {
+      const other = await kv.get<CompanyDomain>(companyDomainKey(verified.value, domain));
+      if (other.value !== null) {
+        if (isPublished(other.value.token)) return { done: "taken" };
+        const { verifiedAtMs: _, ...unverified } = other.value;
+        operation.check(other).set(other.key, unverified);
+      }
+    }
+    return (await operation.commit()).ok ? { done: "verified" } : "again";
+  }, { attempts: domainAttempts });
+  return outcome === "conflict" ? "busy" : outcome.done;
+}
+
+/** Removes a domain of an organisation; its people stay members. */
+export async function removeCompanyDomain(
+  kv: KeyValueStore,
+  organisationId: AccountId,
+  domain: string,
+): Promise<void> {
+  await compareAndSet<void>(async () => {
+    const verified = await kv.get<AccountId>(verifiedDomainKey(domain));
+    const operation = kv.atomic().check(verified).delete(companyDomainKey(organisationId, domain));
+    if (verified.value === organisationId) operation.delete(verified.key);
+    return (await operation.commit()).ok ? { done: undefined } : "again";
+  }, { attempts: domainAttempts });
+}
+
+/** The organisation of a domain, with its provider. */
+export interface CompanySignIn {
+  readonly organisationId: AccountId;
+  readonly openId: CompanyOpenId;
+}
+
+/** Finds where people of a domain sign in; `undefined` if no organisation has verified it, or none has a provider. */
+export async function findCompanySignIn(
+  kv: KeyValueStore,
+  domain: string,
+): Promise<CompanySignIn | undefined> {
+  const { value: organisationId } = await kv.get<AccountId>(verifiedDomainKey(domain));
+  if (organisationId === null) return undefined;
+  const [account, openId] = await kv.getMany<[Account, CompanyOpenId]>([
+    accountKey(organisationId),
+    companyOpenIdKey(organisationId),
+  ]);
+  const isOpen = account.value !== null && account.value.deletedAtMs === undefined &&
+    account.value.blockedAtMs === undefined;
+  return isOpen && openId.value !== null ? { organisationId, openId: openId.value } : undefined;
+}
+
+/** Makes a person a member who came from the provider of an organisation; members keep their role. */
+export async function joinByDomain(
+  kv: KeyValueStore,
+  organisationId: AccountId,
+  member: { readonly person: Account; readonly role: GivenRole; readonly nowMs: number },
+): Promise<Joined | "gone"> {
+  return await writeAccount<Joined | "gone">(async () => {
+    const entry = await kv.get<Account>(accountKey(organisationId));
+    if (entry.value === null || entry.value.deletedAtMs !== undefined) return { done: "gone" };
+    const operation = kv.atomic();
+    const joined = await addMember(kv, operation, entry, member);
+    if (joined !== "joined") return { done: joined };
+    return (await operation.commit()).ok ? { done: joined } : "again";
+  });
+}

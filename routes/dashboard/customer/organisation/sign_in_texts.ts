@@ -1,0 +1,133 @@
+/** Texts of the page about how people of an organisation sign in. */
+import { defineTexts } from "../../text/i18n.ts";
+
+export const companySignInTexts = defineTexts({
+  en: {
+    title: "Sign-in of the organisation",
+    lead:
+      "People with an address of your domains sign in at your own provider, and join by themselves.",
+    manage: "Sign-in",
+    back: "Back to the organisation",
+    confirmFirst: "Confirm that it is you before you change anything here.",
+    confirmLink: "Confirm it is you",
+
+    provider: "OpenID provider",
+    providerText:
+      "Make an application (web, authorization code) at your provider, with this address to come back to. It has to say that the email address of a person is verified.",
+    redirectUri: "Redirect address",
+    issuer: "Issuer",
+    issuerHint: "The address before /.well-known/openid-configuration.",
+    clientId: "Client ID",
+    clientSecret: "Client secret",
+    secretKept: "Leave it empty to keep the one that is stored.",
+    role: "Who joins becomes",
+    save: "Save the provider",
+    remove: "Remove the provider",
+    removeSure: "Remove the provider? Your people then sign in with a password or an emailed link.",
+    issuerInvalid: "An issuer is an https address that can be reached from the internet.",
+    idInvalid: "A client ID has 1 to 255 characters.",
+    secretInvalid: "A client secret has 1 to 1,000 characters.",
+    roleInvalid: "There is no such role.",
+    unreachable:
+      "No OpenID provider answers at this address: its /.well-known/openid-configuration cannot be read.",
+    tooMany: (seconds: number) => `Too many tries. Wait ${Math.ceil(seconds / 60)} minutes.`,
+
+    domains: "Domains",
+    domainsText:
+      "Verify each domain by a TXT record. Until then its addresses do not lead to your provider.",
+    domain: "Domain",
+    recordName: "Name of the TXT record",
+    recordValue: "Text of the TXT record",
+    state: "State",
+    verified: "verified",
+    open: "not verified",
+    verify: "Check the record",
+    verifyOne: (domain: string) => `Check the record of ${domain}`,
+    drop: "Remove",
+    dropOne: (domain: string) => `Remove ${domain}`,
+    dropSure: (domain: string) =>
+      `Remove ${domain}? People with its addresses no longer sign in at your provider.`,
+    add: "Add the domain",
+    domainInvalid: "This is not a domain, such as example.com.",
+    tooManyDomains: "An organisation has 20 domains at most.",
+    verifications: {
+      no_record: (domain: string) =>
+        `The record of ${domain} was not found. New records can take an hour to arrive.`,
+      taken: (domain: string) =>
+        `Another organisation has verified ${domain}, and its record is there.`,
+      gone: (domain: string) => `${domain} is not in your list any more.`,
+      busy: (domain: string) => `${domain} was changed at this moment. Try again.`,
+    },
+    done: {
+      saved: "The provider is saved.",
+      removed: "The provider is removed.",
+      added: "The domain is added. Now publish its record.",
+      verified: "The domain is verified.",
+      dropped: "The domain is removed.",
+    },
+  },
+  vi: {
+    title: "Đăng nhập của tổ chức",
+    lead:
+      "Người có địa chỉ thuộc tên miền của bạn đăng nhập tại nhà cung cấp của bạn, và tự động tham gia tổ chức.",
+    manage: "Đăng nhập",
+    back: "Về trang tổ chức",
+    confirmFirst: "Hãy xác nhận đó là bạn trước khi thay đổi bất cứ điều gì ở đây.",
+    confirmLink: "Xác nhận đó là bạn",
+
+    provider: "Nhà cung cấp OpenID",
+    providerText:
+      "Hãy tạo một ứng dụng (web, authorization code) tại nhà cung cấp, với địa chỉ quay về sau đây. Nhà cung cấp phải báo rằng địa chỉ email của người dùng đã được xác minh.",
+    redirectUri: "Địa chỉ quay về",
+    issuer: "Issuer",
+    issuerHint: "Địa chỉ đứng trước /.well-known/openid-configuration.",
+    clientId: "Client ID",
+    clientSecret: "Client secret",
+    secretKept: "Để trống nếu giữ secret đang lưu.",
+    role: "Người tham gia có vai trò",
+    save: "Lưu nhà cung cấp",
+    remove: "Xoá nhà cung cấp",
+    removeSure:
+      "Xoá nhà cung cấp? Sau đó mọi người đăng nhập bằng mật khẩu hoặc liên kết gửi qua thư.",
+    issuerInvalid: "Issuer là một địa chỉ https truy cập được từ internet.",
+    idInvalid: "Client ID có từ 1 đến 255 ký tự.",
+    secretInvalid: "Client secret có từ 1 đến 1.000 ký tự.",
+    roleInvalid: "Không có vai trò này.",
+    unreachable:
+      "Không có nhà cung cấp OpenID nào trả lời ở địa chỉ này: không đọc được /.well-known/openid-configuration.",
+    tooMany: (seconds) => `Quá nhiều lần thử. Hãy đợi ${Math.ceil(seconds / 60)} phút.`,
+
+    domains: "Tên miền",
+    domainsText:
+      "Hãy xác minh từng tên miền bằng một bản ghi TXT. Trước đó, địa chỉ của tên miền chưa dẫn đến nhà cung cấp của bạn.",
+    domain: "Tên miền",
+    recordName: "Tên bản ghi TXT",
+    recordValue: "Nội dung bản ghi TXT",
+    state: "Trạng thái",
+    verified: "đã xác minh",
+    open: "chưa xác minh",
+    verify: "Kiểm tra bản ghi",
+    verifyOne: (domain) => `Kiểm tra bản ghi của ${domain}`,
+    drop: "Xoá",
+    dropOne: (domain) => `Xoá ${domain}`,
+    dropSure: (domain) =>
+      `Xoá ${domain}? Người có địa chỉ thuộc tên miền này sẽ không đăng nhập tại nhà cung cấp của bạn nữa.`,
+    add: "Thêm tên miền",
+    domainInvalid: "Đây không phải tên miền, ví dụ example.com.",
+    tooManyDomains: "Mỗi tổ chức có nhiều nhất 20 tên miền.",
+    verifications: {
+      no_record: (domain) =>
+        `Không tìm thấy bản ghi của ${domain}. Bản ghi mới có thể mất một giờ mới đến nơi.`,
+      taken: (domain) => `Một tổ chức khác đã xác minh ${domain}, và bản ghi của họ vẫn còn.`,
+      gone: (domain) => `${domain} không còn trong danh sách của bạn.`,
+      busy: (domain) => `${domain} vừa được thay đổi. Hãy thử lại.`,
+    },
+    done: {
+      saved: "Đã lưu nhà cung cấp.",
+      removed: "Đã xoá nhà cung cấp.",
+      added: "Đã thêm tên miền. Bây giờ hãy công bố bản ghi.",
+      verified: "Đã xác minh tên miền.",
+      dropped: "Đã xoá tên miền.",
+    },
+  },
+});
