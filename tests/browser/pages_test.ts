@@ -81,6 +81,7 @@ function accountPages(seeded: SeededDashboard): Record<string, string> {
     organisation: "/organisation",
     organisations: "/organisations",
     "organisation-sign-in": "/organisation/sign-in",
+    "management-keys": "/organisation/management-keys",
     "two-factor": "/account/security",
     "two-factor-app": "/account/security/app",
     "account-confirm": "/account/confirm",
