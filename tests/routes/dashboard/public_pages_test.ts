@@ -77,7 +77,7 @@ Deno.test("every link of the navigation leads to a page", async () => {
   const { text } = await browser.get("/");
   const nav = /<nav class="side"[\s\S]*?<\/nav>/.exec(text)![0];
   const links = [...nav.matchAll(/href="([^"]+)"/g)].map(([, href]) => href!);
-  assertEquals(links.length, 12);
+  assertEquals(links.length, 15);
   const others = ["/wallet", "/invoices"]; // pages of others, not mounted in this world
   for (const link of links.filter((href) => !others.includes(href))) {
     assertEquals((await browser.get(link)).status, 200, link);

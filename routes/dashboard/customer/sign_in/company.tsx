@@ -18,7 +18,7 @@ import type { PageDeclaration } from "../../page/page.ts";
 import type { DashboardEnv } from "../../page/visitor.ts";
 import type { SignInDeps } from "../../page/sign_in_deps.ts";
 import { EmailField, formPage, NextField } from "./form_parts.tsx";
-import { clientAddress } from "./start_session.ts";
+import { clientAddress } from "../../visitor/doer.ts";
 import { signInTexts } from "./texts.ts";
 
 /** Where people type the address whose domain leads to their organisation. */

@@ -27,7 +27,7 @@ Deno.test("limits that were met in 24 hours are counted by customer, and no othe
     const [, row = ""] = /<tr[^>]*>((?:(?!<\/tr>).)*ann@example\.com.*?)<\/tr>/s.exec(text) ?? [];
     assertMatch(
       row.replaceAll(/<[^>]+>/g, " "),
-      /ann@example\.com\s+3\s+1\s+Limits of this customer/,
+      /ann@example\.com\s+3\s+1\s+0\s+Limits of this customer/,
     );
     assertStringIncludes(row, `/operator/accounts/${ann.id}/limits`);
     assert(!text.includes("bob@example.com"));
