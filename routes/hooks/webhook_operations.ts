@@ -35,6 +35,7 @@ import {
   rotateEndpointSecret,
   type WebhookEndpoint,
 } from "../../kv/people/webhooks/endpoints.ts";
+import { type Doer, writeActivity } from "../../kv/people/audit/account_activity.ts";
 import type { KeyValueStore } from "../../kv/engine/store/key_value_store.ts";
 import { rateRules } from "../auth/sign_in_budgets.ts";
 
@@ -58,6 +59,8 @@ export interface WebhookDeps {
 export interface WebhookAct {
   readonly accountId: AccountId;
   readonly nowMs: number;
+  /** Who does it, for the activity log. */
+  readonly by: Doer;
 }
 
 /** Why nothing was done. */
@@ -143,6 +146,26 @@ function resultOf<Body>(
   return changed.ok ? { ok: true, body: changed.done } : refused(changed.reason);
 }
 
+/** Writes a change of an endpoint to the activity log of its account. */
+async function log<Body>(
+  { kv }: WebhookDeps,
+  { accountId, nowMs, by }: WebhookAct,
+  result: Result<Body>,
+  endpointOf: (body: Body) => Pick<WebhookEndpoint, "id"> & Partial<WebhookEndpoint>,
+): Promise<Result<Body>> {
+  if (!result.ok) return result;
+  const { id, url, name, kinds, isOn } = endpointOf(result.body);
+  await writeActivity(kv, {
+    accountId,
+    act: "webhooks_changed",
+    by,
+    atMs: nowMs,
+    subject: id,
+    after: { url, name, kinds, isOn },
+  });
+  return result;
+}
+
 /** An endpoint, and since when it only fails, if it does. */
 export interface ListedWebhook {
   readonly endpoint: WebhookEndpoint;
@@ -178,7 +201,8 @@ export const addWebhook = operation({
     const tooMany = await countAct(deps, rateRules.changesByAccount, act);
     if (tooMany !== undefined) return tooMany;
     const options = { ...input, url: parsed.href, nowMs: act.nowMs };
-    return resultOf(await addEndpoint(deps.kv, deps.masterKeys, act.accountId, options));
+    const made = resultOf(await addEndpoint(deps.kv, deps.masterKeys, act.accountId, options));
+    return await log(deps, act, made, ({ endpoint }) => endpoint);
   },
 });
 
@@ -201,7 +225,8 @@ export const editWebhook = operation({
       ...(kinds !== undefined && { kinds }),
       ...(isOn !== undefined && { isOn }),
     };
-    return resultOf(await editEndpoint(deps.kv, act.accountId, endpoint, change));
+    const changed = resultOf(await editEndpoint(deps.kv, act.accountId, endpoint, change));
+    return await log(deps, act, changed, (endpoint) => endpoint);
   },
 });
 
@@ -213,15 +238,19 @@ export const rotateWebhookSecret = operation({
     if (tooMany !== undefined) return tooMany;
     const { kv, masterKeys } = deps;
     const form = { formId, nowMs: act.nowMs };
-    return resultOf(await rotateEndpointSecret(kv, masterKeys, act.accountId, endpoint, form));
+    const made = resultOf(
+      await rotateEndpointSecret(kv, masterKeys, act.accountId, endpoint, form),
+    );
+    return await log(deps, act, made, ({ endpoint }) => endpoint);
   },
 });
 
 /** Deletes an endpoint and its log. */
 export const deleteWebhook = operation({
   input: z.strictObject({ endpoint: endpointId }),
-  async run({ kv }, { accountId }, { endpoint }): Promise<Result<null>> {
-    return resultOf(await deleteEndpoint(kv, accountId, endpoint));
+  async run(deps, act, { endpoint }): Promise<Result<null>> {
+    const gone = resultOf(await deleteEndpoint(deps.kv, act.accountId, endpoint));
+    return await log(deps, act, gone, () => ({ id: endpoint }));
   },
 });
 

@@ -228,6 +228,7 @@ async function create(call: ManagementCall<z.infer<typeof newKeyBody>>): Promise
     ...await optionsOf(call, call.body),
     nowMs,
     keysPerMember: deps.keysPerMember,
+    doneBy: call.by,
     notify: mailReaderOf(account, "key_changed"),
     ...defined({ formId }),
   });
@@ -248,11 +249,14 @@ async function create(call: ManagementCall<z.infer<typeof newKeyBody>>): Promise
 }
 
 async function change(call: ManagementCall<Settings>): Promise<JsonObject> {
-  const { deps, account } = call;
+  const { deps, account, by, nowMs } = call;
   const record = await keyOf(call);
   if (record.revokedAtMs !== undefined) throw wrongParameter("id", "the key is revoked");
   const options = await optionsOf(call, call.body, record);
-  const changed = await updateApiKey(deps.kv, account.id, record.id, options);
+  const changed = await updateApiKey(deps.kv, account.id, record.id, options, {
+    doneBy: by,
+    nowMs,
+  });
   await deps.control.refresh();
   return shown(call, changed ?? record);
 }
@@ -263,6 +267,7 @@ async function rotate(call: ManagementCall<z.infer<typeof rotationBody>>): Promi
   const rotated = await rotateApiKey(deps.kv, deps.masterKeys, account.id, id, {
     nowMs,
     graceMs: body.grace_hours * hourMs,
+    doneBy: call.by,
     notify: mailReaderOf(account, "key_changed"),
     ...defined({ formId }),
   });
@@ -273,10 +278,10 @@ async function rotate(call: ManagementCall<z.infer<typeof rotationBody>>): Promi
 }
 
 async function revoke(call: ManagementCall<unknown>): Promise<JsonObject> {
-  const { deps, account, nowMs } = call;
+  const { deps, account, by, nowMs } = call;
   const { id } = await keyOf(call);
   const notify = mailReaderOf(account, "key_changed");
-  const revoked = await revokeApiKey(deps.kv, account.id, id, nowMs, { notify });
+  const revoked = await revokeApiKey(deps.kv, account.id, id, nowMs, { notify, doneBy: by });
   deps.hintMail();
   await deps.control.refresh();
   if (revoked === undefined) throw new GatewayError("not_found", "There is no such key");

@@ -24,7 +24,11 @@ import {
   keepAnswer,
   type RepeatableRequest,
 } from "../../kv/people/management_keys/answers.ts";
-import { findManagementKey } from "../../kv/people/management_keys/management_keys.ts";
+import type { Doer } from "../../kv/people/audit/account_activity.ts";
+import {
+  findManagementKey,
+  type ManagementKey,
+} from "../../kv/people/management_keys/management_keys.ts";
 import { errorResponse } from "../http/error_response.ts";
 import { withCommonHeaders } from "../http/own_headers.ts";
 import type { ManagementCall, ManagementDeps, ManagementOperation } from "./operation.ts";
@@ -39,6 +43,12 @@ const requestRule = { name: "management_key", count: 600, windowMs: minuteMs };
 /** What the server knows of the connection. */
 interface Env {
   Bindings: { readonly clientAddress?: string };
+}
+
+/** Says which program acts, for the activity log. */
+function doerOf(c: Context<Env>, { id }: ManagementKey): Doer {
+  const address = c.env?.clientAddress ?? "127.0.0.1";
+  return { kind: "management_key", keyId: id, address, browser: "" };
 }
 
 /** Finds whose request it is, and whether it may do what it asks for. */
@@ -177,11 +187,12 @@ async function answer(
         deps,
         account,
         key,
+        by: doerOf(c, key),
         nowMs,
         body,
         query: new URL(c.req.url).searchParams,
         param: (name) => c.req.param(name) ?? "",
-        ...(repeatable !== undefined && { formId: `idempotency-${repeatable.id}` }),
+        ...(repeatable !== undefined && { formId: repeatable.id }),
       });
     } catch (error) {
       throw error instanceof z.ZodError ? schemaError(error) : error;

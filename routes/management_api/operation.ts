@@ -2,13 +2,15 @@
 import type { z } from "zod";
 import type { JsonObject } from "../../core/lib/json/json.ts";
 import type { ErrorCode } from "../../core/lib/errors/errors.ts";
-import type { DescribedField } from "../../core/lib/json/schemas.ts";
+import { always, constant, type DescribedField, text } from "../../core/lib/json/schemas.ts";
 import type { MasterKeys } from "../../core/people/api_keys/seal.ts";
 import type { Act } from "../../core/people/organisations/acts.ts";
 import type { Clock } from "../../core/lib/time/clock.ts";
 import type { Catalog } from "../../core/catalog/catalog.ts";
 import type { Control } from "../../kv/engine/control/control.ts";
 import type { WalletEngine } from "../../kv/money/wallet/mod.ts";
+import type { WebhookDeps } from "../hooks/webhook_operations.ts";
+import type { Doer } from "../../kv/people/audit/account_activity.ts";
 import type { KeyValueStore } from "../../kv/engine/store/key_value_store.ts";
 import type { Account } from "../../kv/people/accounts/accounts.ts";
 import type { ManagementKey } from "../../kv/people/management_keys/management_keys.ts";
@@ -22,6 +24,8 @@ export interface ManagementDeps {
   readonly wallet: Pick<WalletEngine, "balance">;
   readonly catalog: Pick<Catalog, "find">;
   readonly keysPerMember: number;
+  /** What webhooks may reach, and the hint that one waits. */
+  readonly webhooks: Pick<WebhookDeps, "isLocalAllowed" | "hintDelivery">;
   /** Wakes what sends mails. */
   readonly hintMail: () => void;
 }
@@ -32,6 +36,8 @@ export interface ManagementCall<Body> {
   /** The organisation. */
   readonly account: Account;
   readonly key: ManagementKey;
+  /** The program with the key, for the activity log. */
+  readonly by: Doer;
   readonly nowMs: number;
   readonly query: URLSearchParams;
   readonly body: Body;
@@ -64,6 +70,19 @@ export interface ManagementOperation {
   readonly errors: readonly ErrorCode[];
   readonly run: (call: ManagementCall<unknown>) => Promise<JsonObject>;
 }
+
+/** The fields of what does not exist any more. */
+export const goneFields: readonly DescribedField<{ readonly id: string }>[] = [
+  always("id", text, ({ id }) => id),
+  constant("deleted", true),
+];
+
+/** The answer of an operation that ends something. */
+export const goneShape: AnswerShape = {
+  name: "Gone",
+  description: "What does not exist any more.",
+  fields: goneFields,
+};
 
 /** Declares an operation with a body: what it runs on has passed its schema. */
 export function withBody<Body>(

@@ -1,9 +1,13 @@
 /** All operations of the management API, in the order of the reference. */
+import { budgetOperations } from "./budget_operations.ts";
 import { keyOperations } from "./key_operations.ts";
 import type { ManagementOperation } from "./operation.ts";
 import { peopleOperations } from "./people_operations.ts";
+import { webhookOperations } from "./webhook_operations.ts";
 
 export const managementOperations: readonly ManagementOperation[] = [
   ...peopleOperations,
   ...keyOperations,
+  ...budgetOperations,
+  ...webhookOperations,
 ];

@@ -44,6 +44,8 @@ import { wrongParameter } from "../http/query.ts";
 import { pageJson, pageOf } from "./lists.ts";
 import {
   type AnswerShape,
+  goneFields,
+  goneShape,
   type ManagementCall,
   type ManagementOperation,
   withBody,
@@ -91,16 +93,6 @@ const teamFields: readonly DescribedField<Team>[] = [
   always("created_at", dateTime, ({ createdAtMs }) => iso(createdAtMs)),
 ];
 
-/** What is gone now. */
-interface Gone {
-  readonly id: string;
-}
-
-const goneFields: readonly DescribedField<Gone>[] = [
-  always("id", text, ({ id }) => id),
-  constant("deleted", true),
-];
-
 const shapes = {
   organisation: {
     name: "Organisation",
@@ -114,7 +106,6 @@ const shapes = {
     fields: invitationFields,
   },
   team: { name: "Team", description: "A team of API keys.", fields: teamFields },
-  gone: { name: "Gone", description: "What does not exist any more.", fields: goneFields },
 } as const satisfies Record<string, AnswerShape>;
 
 const gone = (id: string) => fieldsJson(goneFields, { id });
@@ -123,12 +114,14 @@ function missing(what: string): GatewayError {
   return new GatewayError("not_found", `There is no such ${what}`);
 }
 
-async function rename({ deps, account, body }: ManagementCall<z.infer<typeof nameBody>>) {
+async function rename(
+  { deps, account, by, nowMs, body }: ManagementCall<z.infer<typeof nameBody>>,
+) {
   const name = parseName(body.name);
   if (name === undefined) throw wrongParameter("name", "must have 1 to 60 visible characters");
   return fieldsJson(
     organisationFields,
-    await renameOrganisation(deps.kv, account.id, name) ?? account,
+    await renameOrganisation(deps.kv, account.id, name, { by, nowMs }) ?? account,
   );
 }
 
@@ -150,7 +143,7 @@ async function giveRole(call: ManagementCall<z.infer<typeof roleBody>>): Promise
   const id = parseId("account", call.param("id"));
   refuseOwner(await memberOf(call, id));
   const isChanged = id !== undefined &&
-    await changeRole(call.deps.kv, call.account.id, id, call.body.role);
+    await changeRole(call.deps.kv, call.account.id, id, call.body.role, call);
   if (!isChanged) throw missing("member");
   return fieldsJson(memberFields, await memberOf(call, id));
 }
@@ -159,21 +152,28 @@ async function removeOne(call: ManagementCall<unknown>): Promise<JsonObject> {
   const id = parseId("account", call.param("id"));
   const member = await memberOf(call, id);
   refuseOwner(member);
-  const { deps, account, nowMs } = call;
-  await removeMember(deps.kv, account.id, member.personId, { revokesKeys: true, nowMs });
+  const { deps, account, by, nowMs } = call;
+  await removeMember(deps.kv, account.id, member.personId, { revokesKeys: true, by, nowMs });
   await deps.control.refresh();
   return gone(member.personId);
 }
 
 async function inviteOne(
-  { deps, account, key, nowMs, body }: ManagementCall<z.infer<typeof invitationBody>>,
+  { deps, account, key, by, nowMs, body }: ManagementCall<z.infer<typeof invitationBody>>,
 ): Promise<JsonObject> {
   const email = normaliseEmail(body.email);
   if (email === undefined) throw wrongParameter("email", "is no email address");
   const { role } = body;
   const locale = account.locale ?? "vi";
   const inviter = accountName(account);
-  const result = await invite(deps.kv, account.id, { email, role, inviter, locale, nowMs });
+  const result = await invite(deps.kv, account.id, {
+    email,
+    role,
+    inviter,
+    locale,
+    by,
+    nowMs,
+  });
   if (result === "member") throw wrongParameter("email", "belongs to a member");
   if (result === "too_many") throw wrongParameter("email", "too many invitations are open");
   deps.hintMail();
@@ -184,11 +184,11 @@ async function inviteOne(
 }
 
 async function addTeam(
-  { deps, account, nowMs, body }: ManagementCall<z.infer<typeof nameBody>>,
+  { deps, account, by, nowMs, body }: ManagementCall<z.infer<typeof nameBody>>,
 ): Promise<JsonObject> {
   const name = parseName(body.name);
   if (name === undefined) throw wrongParameter("name", "must have 1 to 60 visible characters");
-  const team = await createTeam(deps.kv, account.id, { name, nowMs });
+  const team = await createTeam(deps.kv, account.id, { name, by, nowMs });
   if (team === "taken") throw wrongParameter("name", "another team has it");
   if (team === "too_many") throw wrongParameter("name", "there are as many teams as there can be");
   return fieldsJson(teamFields, team);
@@ -259,7 +259,7 @@ const memberOperations: readonly ManagementOperation[] = [
     description:
       "Pages refuse the person from the next request on, and the API keys that the person has made are revoked.",
     act: "change_members",
-    answer: shapes.gone,
+    answer: goneShape,
     errors: ["not_found", "overloaded"],
     run: removeOne,
   },
@@ -301,10 +301,10 @@ const invitationOperations: readonly ManagementOperation[] = [
     summary: "Withdraw an invitation",
     description: "By its address. Withdrawing it again changes nothing.",
     act: "change_members",
-    answer: shapes.gone,
+    answer: goneShape,
     errors: [],
-    run: async ({ deps, account, param }) => {
-      await endInvitation(deps.kv, account.id, param("id"));
+    run: async ({ deps, account, by, nowMs, param }) => {
+      await endInvitation(deps.kv, account.id, param("id"), { by, nowMs });
       return gone(param("id"));
     },
   },
@@ -346,11 +346,12 @@ const teamOperations: readonly ManagementOperation[] = [
     summary: "Delete a team",
     description: "Its keys go on working, without a team.",
     act: "change_members",
-    answer: shapes.gone,
+    answer: goneShape,
     errors: ["not_found"],
-    run: async ({ deps, account, param }) => {
+    run: async ({ deps, account, by, nowMs, param }) => {
       const id = parseId("team", param("id"));
-      if (id === undefined || !await deleteTeam(deps.kv, account.id, id)) throw missing("team");
+      const isGone = id !== undefined && await deleteTeam(deps.kv, account.id, id, { by, nowMs });
+      if (!isGone) throw missing("team");
       return gone(id);
     },
   },

@@ -1,5 +1,7 @@
 /** `GET /v1/activity`: who did what in an account, as JSON by pages or as one CSV file; and the fields of both. */
 import { type CsvColumn, csvHead, csvRow } from "../../core/lib/base/csv.ts";
+import { GatewayError } from "../../core/lib/errors/errors.ts";
+import { getAccount } from "../../kv/people/accounts/accounts.ts";
 import { parseId } from "../../core/lib/ids/ids.ts";
 import { fieldsJson } from "../../core/lib/json/fields.ts";
 import type { JsonObject } from "../../core/lib/json/json.ts";
@@ -39,13 +41,13 @@ function partsOf(by: Doer) {
   return {
     accountId: by.kind === "person" ? by.accountId : undefined,
     email: by.kind === "person" ? by.email : undefined,
-    keyId: by.kind === "key" ? by.keyId : undefined,
+    keyId: by.kind === "key" || by.kind === "management_key" ? by.keyId : undefined,
     address: by.kind === "operator" ? undefined : by.address,
     browser: by.kind === "operator" ? undefined : by.browser,
   };
 }
 
-const kinds: readonly Doer["kind"][] = ["person", "key", "stranger", "operator"];
+const kinds: readonly Doer["kind"][] = ["person", "key", "management_key", "stranger", "operator"];
 
 const doerFields: readonly DescribedField<Doer>[] = [
   always("kind", { type: "string", enum: [...kinds] }, ({ kind }) => kind),
@@ -120,11 +122,33 @@ export function activityFile(
   });
 }
 
+/** Makes a page of the lines that fit, newest first. */
+export async function activityPage(
+  kv: KeyValueStore,
+  accountId: Parameters<typeof findActivity>[1],
+  search: Parameters<typeof findActivity>[2],
+): Promise<JsonObject> {
+  const { lines, next } = await findActivity(kv, accountId, search);
+  return fieldsJson(activityListFields, {
+    data: lines.map((line) => fieldsJson(activityFields, line)),
+    firstId: lines[0]?.id,
+    lastId: next ?? lines.at(-1)?.id,
+    hasMore: next !== undefined,
+  });
+}
+
 /** Answers with the lines of the account. */
 export function activityAnswer(kv: KeyValueStore): Answer {
   return async (c, principal) => {
     requireBalanceRight(principal);
     const { accountId } = principal;
+    // Members whose roles may not see the log have keys, too.
+    if ((await getAccount(kv, accountId))?.organisation !== undefined) {
+      throw new GatewayError(
+        "permission_denied",
+        "Organisations read their activity with a management key, at /v1/organisation/activity",
+      );
+    }
     const { searchParams } = new URL(c.req.url);
     const act = c.req.query("act");
     if (act !== undefined && !isActivityAct(act)) {
@@ -140,12 +164,6 @@ export function activityAnswer(kv: KeyValueStore): Answer {
       throw wrongParameter("before", "must be the id of a line");
     }
     const count = rowLimit(searchParams, activityRows);
-    const { lines, next } = await findActivity(kv, accountId, { count, before, ...filter });
-    return fieldsJson(activityListFields, {
-      data: lines.map((line) => fieldsJson(activityFields, line)),
-      firstId: lines[0]?.id,
-      lastId: next ?? lines.at(-1)?.id,
-      hasMore: next !== undefined,
-    });
+    return await activityPage(kv, accountId, { count, before, ...filter });
   };
 }

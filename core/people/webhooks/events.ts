@@ -9,6 +9,7 @@
  * - Never: has a prompt, an answer or a secret in an event; money is an exact decimal string in VND.
  */
 import { z } from "zod";
+import { budgetWindows } from "../../limits/budgets.ts";
 import type { Locale } from "../../lib/base/locale.ts";
 
 const vnd = z.string().regex(/^-?\d+(?:\.\d+)?$/);
@@ -55,8 +56,9 @@ const table = {
       percent: z.int().min(1).max(1_000),
       spent_vnd: vnd,
       budget_vnd: vnd,
-      /** The month or day of the budget, in Vietnam. */
-      period: z.string().max(32),
+      window: z.enum(budgetWindows),
+      /** The first day of the window, in Vietnam. */
+      from_day: z.iso.date(),
     }),
     says: {
       en: "Spending has reached a warning level of a budget.",
@@ -68,7 +70,8 @@ const table = {
       percent: 80,
       spent_vnd: "4000000",
       budget_vnd: "5000000",
-      period: "2026-11",
+      window: "month",
+      from_day: "2026-11-01",
     },
   }),
   "balance.low": kind("balance.low", {

@@ -1,12 +1,13 @@
 /** The budgets of accounts: one row each account, which holds on all instances within two seconds of a change. */
 import { GatewayError } from "../../../core/lib/errors/errors.ts";
 import { fromVnd } from "../../../core/billing/money/micro_vnd.ts";
-import { type Budget, maxBudgets } from "../../../core/limits/budgets.ts";
+import { type Budget, maxBudgets, subjectText } from "../../../core/limits/budgets.ts";
 import type { BudgetInput } from "../../../core/limits/budget_input.ts";
 import type { AccountId } from "../../../core/lib/ids/ids.ts";
 import { bumpKeysEpoch } from "../../engine/control/control.ts";
 import { accountKey, budgetsKey } from "../../engine/schema/keys.ts";
-import type { KeyValueStore } from "../../engine/store/key_value_store.ts";
+import { addActivity, type Doer } from "../audit/account_activity.ts";
+import type { AtomicWrite, KeyValueStore } from "../../engine/store/key_value_store.ts";
 import { type Account, writeAccount } from "./accounts.ts";
 
 /** Reads the budgets of an account, in the order in which they were made. */
@@ -17,8 +18,37 @@ export async function listBudgets(
   return (await kv.get<readonly Budget[]>(budgetsKey(accountId))).value ?? [];
 }
 
+/** A budget as the activity log has it. */
+function settingsOf({ name, subject, window, amountMicroVnd, atLimit }: Budget): object {
+  return { name, of: subjectText(subject), window, amountMicroVnd, atLimit };
+}
+
+/** Adds a line for each budget that a commit makes, changes or removes. */
+function addBudgetLines(
+  operation: AtomicWrite,
+  accountId: AccountId,
+  { before, after }: { readonly before: readonly Budget[]; readonly after: readonly Budget[] },
+  { by, nowMs }: { readonly by: Doer; readonly nowMs: number },
+): void {
+  for (const id of new Set([...before, ...after].map((budget) => budget.id))) {
+    const [old, now] = [before, after].map((some) => some.find((budget) => budget.id === id));
+    if (old === now) continue;
+    addActivity(operation, {
+      accountId,
+      act: "budgets_changed",
+      by,
+      atMs: nowMs,
+      subject: id,
+      ...(old !== undefined && { before: settingsOf(old) }),
+      ...(now !== undefined && { after: settingsOf(now) }),
+    });
+  }
+}
+
 /**
  * Changes the budgets of an account.
+ *
+ * @param done who does it, for the activity log; absent: nobody of the account
  *
  * @param change gets the budgets that there are, and returns those that shall be
  * @returns the budgets; `undefined` if the account does not exist or was deleted
@@ -29,6 +59,7 @@ export async function changeBudgets(
   kv: KeyValueStore,
   accountId: AccountId,
   change: (budgets: readonly Budget[]) => readonly Budget[],
+  done?: { readonly by: Doer; readonly nowMs: number },
 ): Promise<readonly Budget[] | undefined> {
   return await writeAccount<readonly Budget[] | undefined>(async () => {
     const [account, entry] = await kv.getMany<[Account, readonly Budget[]]>([
@@ -43,6 +74,9 @@ export async function changeBudgets(
       throw new GatewayError("invalid_request", `There are ${maxBudgets} budgets already`);
     }
     const operation = bumpKeysEpoch(kv.atomic()).check(account).check(entry);
+    if (done !== undefined) {
+      addBudgetLines(operation, accountId, { before: entry.value ?? [], after: budgets }, done);
+    }
     if (budgets.length === 0) operation.delete(entry.key);
     else operation.set(entry.key, budgets);
     return (await operation.commit()).ok ? { done: budgets } : "again";
@@ -63,10 +97,11 @@ export async function addBudget(
   kv: KeyValueStore,
   accountId: AccountId,
   input: BudgetInput,
-  nowMs: number,
+  { nowMs, by }: { readonly nowMs: number; readonly by?: Doer },
 ): Promise<Budget | undefined> {
   const budget: Budget = { id: crypto.randomUUID(), createdAtMs: nowMs, ...ofInput(input) };
-  const budgets = await changeBudgets(kv, accountId, (known) => [...known, budget]);
+  const done = by && { by, nowMs };
+  const budgets = await changeBudgets(kv, accountId, (known) => [...known, budget], done);
   return budgets && budget;
 }
 
@@ -81,11 +116,13 @@ export async function editBudget(
   accountId: AccountId,
   id: string,
   input: BudgetInput,
+  done?: { readonly by: Doer; readonly nowMs: number },
 ): Promise<Budget | undefined> {
   const budgets = await changeBudgets(
     kv,
     accountId,
     (known) => known.map((budget) => budget.id === id ? { ...budget, ...ofInput(input) } : budget),
+    done,
   );
   return budgets?.find((budget) => budget.id === id);
 }
@@ -100,11 +137,12 @@ export async function removeBudget(
   kv: KeyValueStore,
   accountId: AccountId,
   id: string,
+  done?: { readonly by: Doer; readonly nowMs: number },
 ): Promise<boolean> {
   let wasThere = false;
   await changeBudgets(kv, accountId, (known) => {
     wasThere = known.some((budget) => budget.id === id);
     return known.filter((budget) => budget.id !== id);
-  });
+  }, done);
   return wasThere;
 }

@@ -8,6 +8,7 @@ import {
   type AccountId,
   type ActivityId,
   type ApiKeyId,
+  type ManagementKeyId,
   newId,
 } from "../../../core/lib/ids/ids.ts";
 import { dayMs } from "../../../core/lib/time/durations.ts";
@@ -43,6 +44,20 @@ export const activityActs = [
   "activity_exported",
   "data_exported",
   "deletion_requested",
+  "organisation_made",
+  "organisation_renamed",
+  "member_invited",
+  "invitation_withdrawn",
+  "member_joined",
+  "member_role_changed",
+  "member_removed",
+  "ownership_handed_over",
+  "team_made",
+  "team_deleted",
+  "management_key_made",
+  "management_key_revoked",
+  "budgets_changed",
+  "webhooks_changed",
   "account_blocked",
   "account_unblocked",
   "account_signed_out",
@@ -69,6 +84,8 @@ export type Doer =
   | ({ readonly kind: "person"; readonly accountId: AccountId; readonly email?: string } & Whence)
   /** A program with an API key. */
   | ({ readonly kind: "key"; readonly keyId: ApiKeyId } & Whence)
+  /** A program with a key of the management API. */
+  | ({ readonly kind: "management_key"; readonly keyId: ManagementKeyId } & Whence)
   /** Somebody who has not signed in. */
   | ({ readonly kind: "stranger" } & Whence)
   /** Somebody of the operator; customers do not see who. */
@@ -173,7 +190,7 @@ function fits({ act, by }: ActivityLine, filter: ActivityFilter): boolean {
   if (filter.person === undefined) return true;
   const names = by.kind === "person"
     ? [by.accountId, by.email]
-    : by.kind === "key"
+    : by.kind === "key" || by.kind === "management_key"
     ? [by.keyId]
     : [by.kind];
   return names.includes(filter.person);

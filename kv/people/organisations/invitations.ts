@@ -23,7 +23,7 @@ import {
 import type { KeyValueStore } from "../../engine/store/key_value_store.ts";
 import { type Account, accountName, getAccount, writeAccount } from "../accounts/accounts.ts";
 import { addMember, type Joined } from "./members.ts";
-import { readMembership } from "./organisations.ts";
+import { addAct, type Done, readMembership } from "./organisations.ts";
 
 /** An invitation that waits for an answer. */
 export interface Invitation {
@@ -54,10 +54,9 @@ export async function invite(
     readonly role: GivenRole;
     readonly inviter: string;
     readonly locale: Locale;
-    readonly nowMs: number;
-  },
+  } & Done,
 ): Promise<"invited" | "member" | "too_many"> {
-  const { email, role, inviter, locale, nowMs } = invitation;
+  const { email, role, inviter, locale, nowMs, by } = invitation;
   return await writeAccount<"invited" | "member" | "too_many">(async () => {
     const [entry, known, waiting] = await kv.getMany<[Account, AccountId, Invitation]>([
       accountKey(organisationId),
@@ -84,6 +83,7 @@ export async function invite(
       .set(entry.key, entry.value)
       .set(waiting.key, row, expires)
       .set(invitationForKey(email, organisationId), true, expires);
+    addAct(operation, organisationId, "member_invited", { by, nowMs }, { after: { email, role } });
     const organisation = accountName(entry.value);
     addMail(operation, { kind: "invitation", to: email, locale, organisation, inviter }, { nowMs });
     return (await operation.commit()).ok ? { done: "invited" } : "again";
@@ -129,9 +129,14 @@ export async function endInvitation(
   kv: KeyValueStore,
   organisationId: AccountId,
   email: string,
+  done: Done,
 ): Promise<void> {
-  await kv.atomic().delete(invitationKey(organisationId, email))
-    .delete(invitationForKey(email, organisationId)).commit();
+  const entry = await kv.get<Invitation>(invitationKey(organisationId, email));
+  if (entry.value === null) return;
+  const operation = kv.atomic().delete(entry.key).delete(invitationForKey(email, organisationId));
+  const { role } = entry.value;
+  addAct(operation, organisationId, "invitation_withdrawn", done, { before: { email, role } });
+  await operation.commit();
 }
 
 /**
@@ -143,7 +148,7 @@ export async function acceptInvitation(
   kv: KeyValueStore,
   organisationId: AccountId,
   person: Account,
-  nowMs: number,
+  { by, nowMs }: Done,
 ): Promise<Joined | "gone"> {
   const { email } = person;
   if (email === undefined) return "gone";
@@ -158,7 +163,7 @@ export async function acceptInvitation(
     const operation = kv.atomic().check(row).delete(row.key)
       .delete(invitationForKey(email, organisationId));
     const { role } = row.value;
-    const joined = await addMember(kv, operation, entry, { person, role, nowMs });
+    const joined = await addMember(kv, operation, entry, { person, role, nowMs, by });
     if (joined === "full") return { done: "full" };
     return (await operation.commit()).ok ? { done: joined } : "again";
   });

@@ -21,10 +21,14 @@ import {
   mailReaderOf,
   writeAccount,
 } from "../accounts/accounts.ts";
+import type { Doer } from "../audit/account_activity.ts";
+import { addWebhookEvent } from "../webhooks/events.ts";
 import { revokeApiKey } from "../api_keys/api_key_changes.ts";
 import { listApiKeys } from "../api_keys/api_keys.ts";
 import {
+  addAct,
   addOrganisation,
+  type Done,
   type MemberRow,
   type MembershipRow,
   organisationFacts,
@@ -64,9 +68,14 @@ export async function addMember(
   kv: KeyValueStore,
   operation: AtomicWrite,
   entry: Deno.KvEntry<Account>,
-  member: { readonly person: Account; readonly role: GivenRole; readonly nowMs: number },
+  member: {
+    readonly person: Account;
+    readonly role: GivenRole;
+    readonly nowMs: number;
+    readonly by?: Doer | undefined;
+  },
 ): Promise<Joined> {
-  const { person, role, nowMs } = member;
+  const { person, role, nowMs, by } = member;
   const facts = organisationFacts(entry.value);
   const row = await kv.get<MemberRow>(memberKey(entry.value.id, person.id));
   if (row.value !== null || facts.ownerId === person.id) return "already";
@@ -82,6 +91,14 @@ export async function addMember(
     .set(entry.key, changed)
     .set(row.key, { role, joinedAtMs: nowMs } satisfies MemberRow)
     .set(membershipKey(person.id, changed.id), { role } satisfies MembershipRow);
+  addWebhookEvent(operation, changed.id, {
+    type: "member.joined",
+    data: { member_id: person.id, email: person.email ?? "", role },
+  }, nowMs);
+  addAct(operation, changed.id, "member_joined", { by, nowMs }, {
+    subject: person.id,
+    after: { email: person.email, role },
+  });
   const reader = mailReaderOf(changed, "member_joined");
   if (reader !== undefined) {
     const names = { organisation: accountName(changed), member: person.email ?? person.id };
@@ -100,6 +117,7 @@ export async function changeRole(
   organisationId: AccountId,
   personId: AccountId,
   role: GivenRole,
+  done: Done,
 ): Promise<boolean> {
   return await writeAccount<boolean>(async () => {
     const [entry, row] = await kv.getMany<[Account, MemberRow]>([
@@ -110,6 +128,11 @@ export async function changeRole(
     const operation = kv.atomic().check(entry).check(row)
       .set(row.key, { ...row.value, role })
       .set(membershipKey(personId, organisationId), { role } satisfies MembershipRow);
+    addAct(operation, organisationId, "member_role_changed", done, {
+      subject: personId,
+      before: { role: row.value.role },
+      after: { role },
+    });
     return (await operation.commit()).ok ? { done: true } : "again";
   });
 }
@@ -151,12 +174,12 @@ export async function removeMember(
   kv: KeyValueStore,
   organisationId: AccountId,
   personId: AccountId,
-  { revokesKeys, nowMs, isDeleted }: {
+  { revokesKeys, isDeleted, ...done }: Done & {
     readonly revokesKeys: boolean;
-    readonly nowMs: number;
     readonly isDeleted?: true;
   },
 ): Promise<boolean> {
+  const { nowMs } = done;
   const isRemoved = await writeAccount<boolean>(async () => {
     const [entry, row, person] = await kv.getMany<[Account, MemberRow, Account]>([
       accountKey(organisationId),
@@ -174,6 +197,10 @@ export async function removeMember(
       })
       .delete(row.key)
       .delete(membershipKey(personId, organisationId));
+    addAct(operation, organisationId, "member_removed", done, {
+      subject: personId,
+      before: { email: person.value.email, role: row.value.role },
+    });
     if (isDeleted !== true && !await hasAnother(kv, person.value, organisationId)) {
       const name = person.value.email ?? person.value.id;
       addOrganisation(operation, { owner: person.value, name, nowMs });

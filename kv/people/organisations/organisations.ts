@@ -27,6 +27,7 @@ import {
   organisationOf,
 } from "../../engine/schema/keys.ts";
 import { commitFresh } from "../../engine/store/cas.ts";
+import { type ActivityAct, addActivity, type Doer } from "../audit/account_activity.ts";
 import type { AtomicWrite, KeyValueStore } from "../../engine/store/key_value_store.ts";
 import {
   type Account,
@@ -52,6 +53,24 @@ export interface MembershipRow {
 export interface Membership {
   readonly account: Account;
   readonly role: Role;
+}
+
+/** Who does something, and when; `by` is absent where nobody of the organisation does it. */
+export interface Done {
+  readonly by?: Doer | undefined;
+  readonly nowMs: number;
+}
+
+/** Adds the line of an act to the activity log of an organisation, if somebody does it. */
+export function addAct(
+  operation: AtomicWrite,
+  organisationId: AccountId,
+  act: ActivityAct,
+  { by, nowMs }: Done,
+  what: { readonly subject?: string; readonly before?: object; readonly after?: object },
+): void {
+  if (by === undefined) return;
+  addActivity(operation, { accountId: organisationId, act, by, atMs: nowMs, ...what });
 }
 
 /** The facts of an organisation, also of one that never had more than its owner. */
@@ -143,7 +162,7 @@ export function addOrganisation(
 export async function createOrganisation(
   kv: KeyValueStore,
   ownerId: AccountId,
-  { name, nowMs }: { readonly name: string; readonly nowMs: number },
+  { name, ...done }: Done & { readonly name: string },
 ): Promise<Account | TooMany> {
   return await writeAccount<Account | TooMany>(async () => {
     const entry = await kv.get<Account>(accountKey(ownerId));
@@ -154,7 +173,9 @@ export async function createOrganisation(
     if (isFull) return { done: "too_many" };
     // The row of the owner is written, so that simultaneous forms keep to the bound.
     const operation = kv.atomic().check(entry).set(entry.key, entry.value);
+    const { nowMs } = done;
     const account = addOrganisation(operation, { owner: entry.value, name, nowMs });
+    addAct(operation, account.id, "organisation_made", done, { after: { name } });
     return await commitFresh(kv, operation, accountKey(account.id)) ? { done: account } : "again";
   });
 }
@@ -164,6 +185,7 @@ export async function renameOrganisation(
   kv: KeyValueStore,
   organisationId: AccountId,
   name: string,
+  done: Done,
 ): Promise<Account | undefined> {
   return await writeAccount<Account | undefined>(async () => {
     const entry = await kv.get<Account>(accountKey(organisationId));
@@ -172,8 +194,12 @@ export async function renameOrganisation(
       ...entry.value,
       organisation: { ...organisationFacts(entry.value), name },
     };
-    const { ok } = await kv.atomic().check(entry).set(entry.key, account).commit();
-    return ok ? { done: account } : "again";
+    const operation = kv.atomic().check(entry).set(entry.key, account);
+    addAct(operation, organisationId, "organisation_renamed", done, {
+      before: { name: accountName(entry.value) },
+      after: { name },
+    });
+    return (await operation.commit()).ok ? { done: account } : "again";
   });
 }
 
@@ -203,8 +229,9 @@ export async function followAddress(kv: KeyValueStore, personId: AccountId): Pro
 export async function handOver(
   kv: KeyValueStore,
   organisationId: AccountId,
-  { from, to, nowMs }: { readonly from: Account; readonly to: AccountId; readonly nowMs: number },
+  { from, to, ...done }: Done & { readonly from: Account; readonly to: AccountId },
 ): Promise<"done" | "not_member" | TooMany> {
+  const { nowMs } = done;
   const owned = (await listMemberships(kv, await getAccount(kv, to) ?? from))
     .filter(({ role }) => role === "owner").length;
   if (owned >= maxOwnedOrganisations) return "too_many";
@@ -233,6 +260,11 @@ export async function handOver(
       )
       .set(membershipKey(from.id, organisationId), { role: "admin" } satisfies MembershipRow)
       .set(membershipKey(to, organisationId), { role: "owner" } satisfies MembershipRow);
+    addAct(operation, organisationId, "ownership_handed_over", done, {
+      subject: to,
+      before: { owner: from.email },
+      after: { owner: person.value.email },
+    });
     const reader = mailReaderOf(person.value, "ownership_received");
     if (reader !== undefined) {
       const names = { organisation: accountName(account), from: from.email ?? from.id };

@@ -3,6 +3,7 @@ import { type AccountId, newId, type TeamId } from "../../../core/lib/ids/ids.ts
 import { maxTeams } from "../../../core/people/organisations/organisation.ts";
 import { accountKey, teamKey, teamsPrefix } from "../../engine/schema/keys.ts";
 import type { KeyValueStore } from "../../engine/store/key_value_store.ts";
+import { addAct, type Done } from "./organisations.ts";
 import { type Account, writeAccount } from "../accounts/accounts.ts";
 
 /** A team. */
@@ -22,8 +23,9 @@ export async function listTeams(kv: KeyValueStore, organisationId: AccountId): P
 export async function createTeam(
   kv: KeyValueStore,
   organisationId: AccountId,
-  { name, nowMs }: { readonly name: string; readonly nowMs: number },
+  { name, ...done }: Done & { readonly name: string },
 ): Promise<Team | "too_many" | "taken"> {
+  const { nowMs } = done;
   const id = newId("team", nowMs);
   return await writeAccount<Team | "too_many" | "taken">(async () => {
     const entry = await kv.get<Account>(accountKey(organisationId));
@@ -34,6 +36,7 @@ export async function createTeam(
     // The row of the organisation is written, so that two new teams never cross.
     const operation = kv.atomic().check(entry).set(entry.key, entry.value)
       .set(teamKey(organisationId, id), team);
+    addAct(operation, organisationId, "team_made", done, { subject: id, after: { name } });
     return (await operation.commit()).ok ? { done: team } : "again";
   });
 }
@@ -43,8 +46,12 @@ export async function deleteTeam(
   kv: KeyValueStore,
   organisationId: AccountId,
   teamId: TeamId,
+  done: Done,
 ): Promise<boolean> {
   const entry = await kv.get<Team>(teamKey(organisationId, teamId));
   if (entry.value === null) return false;
-  return (await kv.atomic().check(entry).delete(entry.key).commit()).ok;
+  const operation = kv.atomic().check(entry).delete(entry.key);
+  const { name } = entry.value;
+  addAct(operation, organisationId, "team_deleted", done, { subject: teamId, before: { name } });
+  return (await operation.commit()).ok;
 }

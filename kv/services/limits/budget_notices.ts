@@ -3,6 +3,8 @@
  * all instances, since the mark and the mail are one commit. It looks at what is stored, at intervals: what a killed
  * process did not tell, the next look tells.
  */
+import { formatVnd } from "../../../core/billing/money/micro_vnd.ts";
+import { addWebhookEvent } from "../../people/webhooks/events.ts";
 import { type AccountId, beforeIdsOf, parseId } from "../../../core/lib/ids/ids.ts";
 import { minuteMs } from "../../../core/lib/time/durations.ts";
 import { defined } from "../../../core/lib/base/defined.ts";
@@ -44,9 +46,21 @@ export interface BudgetReached {
  */
 function announceBudgetReached(operation: AtomicWrite, reached: BudgetReached): void {
   const { account, budget, percent, spentMicroVnd, fromDay, resetsAtMs, atMs } = reached;
+  const { id, name, window, amountMicroVnd, atLimit } = budget;
+  addWebhookEvent(operation, account.id, {
+    type: "budget.reached",
+    data: {
+      budget_id: id,
+      name,
+      percent,
+      spent_vnd: formatVnd(spentMicroVnd),
+      budget_vnd: formatVnd(amountMicroVnd),
+      window,
+      from_day: fromDay,
+    },
+  }, atMs);
   const reader = mailReaderOf(account, "budget_reached");
   if (reader === undefined) return;
-  const { id, name, window, amountMicroVnd, atLimit } = budget;
   addMail(operation, {
     kind: "budget_reached",
     ...reader,

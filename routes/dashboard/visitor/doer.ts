@@ -21,6 +21,11 @@ export function personDoer(c: Context<DashboardEnv>): Doer {
   return { kind: "person", accountId: id, ...defined({ email }), ...whenceOf(c) };
 }
 
+/** The same, as acts of organisations take them. */
+export function doneBy(c: Context<DashboardEnv>, nowMs: number) {
+  return { by: personDoer(c), nowMs };
+}
+
 /** Returns the signed-in person and the time, as acts on an account take them. */
 export function doneNow(c: Context<DashboardEnv>, nowMs: number) {
   return { by: personDoer(c), atMs: nowMs };

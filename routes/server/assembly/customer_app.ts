@@ -1,4 +1,6 @@
 /** The customer's side of a running gateway: pages, usage API, bank notices, mails, webhooks, and the jobs behind them. */
+import { allowsLocalEndpoints } from "../../../core/people/webhooks/endpoint_url.ts";
+import { webhookDeliveries } from "../../../kv/people/webhooks/deliveries.ts";
 import type { Hono } from "hono";
 import { mailQueue } from "../../../kv/engine/outbox/outbox.ts";
 import type { BackgroundWorker } from "../../api/gateway/access_watch.ts";
@@ -60,6 +62,10 @@ export function openCustomerApp(gateway: Gateway, options: CustomerAppOptions): 
         control,
         catalog: { find: (id) => gateway.catalog.current.find(id) },
         keysPerMember,
+        webhooks: {
+          isLocalAllowed: allowsLocalEndpoints(gateway.config, options.baseUrl),
+          hintDelivery: () => media.wakeUp.nudge(webhookDeliveries.name),
+        },
         hintMail,
       });
     },

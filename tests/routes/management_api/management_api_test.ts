@@ -63,6 +63,7 @@ async function openWorld() {
     control: { refresh: () => Promise.resolve() },
     catalog: await defaultCatalog(),
     keysPerMember: 10,
+    webhooks: { isLocalAllowed: false, hintDelivery: () => {} },
     hintMail: () => {},
   });
   const owner = await createAccount(kv, { nowMs: time.nowMs(), email: "owner@acme.example" });
@@ -132,7 +133,7 @@ Deno.test("only a management key that is not revoked is taken, and of the own or
   assert(made.ok);
   const { key, secret } = await world.secretOf("admin");
   assertEquals((await world.send("GET", "/keys", { secret })).status, 200);
-  await revokeManagementKey(kv, owner.id, key.id, nowMs);
+  await revokeManagementKey(kv, owner.id, key.id, { nowMs });
   for (const wrong of [secret, made.secret, newApiKey("mk"), "mk-short", ""]) {
     const { status, body } = await world.send("GET", "/keys", { secret: wrong });
     assertEquals([status, body.error.code], [401, "invalid_api_key"], wrong.slice(0, 5));
@@ -247,7 +248,7 @@ Deno.test("a person is invited, given another role and removed; the owner is not
   const invited = await world.send("POST", "/invitations", { body: { email, role: "developer" } });
   assertEquals([invited.status, invited.body.email], [200, email]);
   const bob = await createAccount(kv, { nowMs: time.nowMs(), email });
-  assertEquals(await acceptInvitation(kv, owner.id, bob, time.nowMs()), "joined");
+  assertEquals(await acceptInvitation(kv, owner.id, bob, { nowMs: time.nowMs() }), "joined");
   const changed = await world.send("PATCH", `/members/${bob.id}`, { body: { role: "viewer" } });
   assertEquals(changed.body.role, "viewer");
   assertEquals((await world.send("GET", "")).body.members, 2);

@@ -44,7 +44,7 @@ export async function openCompany(world: DashboardWorld, name = "Acme"): Promise
       locale: "en",
       nowMs,
     });
-    assert(await acceptInvitation(kv, made.id, person, nowMs) === "joined");
+    assert(await acceptInvitation(kv, made.id, person, { nowMs }) === "joined");
     await actFor(browser, made);
     return { person, browser };
   };

@@ -125,7 +125,7 @@ async function makeBudgets(world: DashboardWorld, accountId: AccountId, keyId: A
       atLimit: "refuse",
     },
   ];
-  for (const input of inputs) await addBudget(world.kv, accountId, input, nowMs);
+  for (const input of inputs) await addBudget(world.kv, accountId, input, { nowMs });
 }
 
 async function makeKeys(world: DashboardWorld, accountId: AccountId): Promise<ApiKeyId[]> {

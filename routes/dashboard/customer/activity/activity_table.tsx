@@ -10,7 +10,8 @@ function nameOf(by: Doer, locale: Locale, showsOperators: boolean): string {
     case "person":
       return by.email ?? by.accountId;
     case "key":
-      return `${t.key} ${by.keyId}`;
+    case "management_key":
+      return `${t[by.kind]} ${by.keyId}`;
     case "stranger":
       return t.stranger;
     case "operator":

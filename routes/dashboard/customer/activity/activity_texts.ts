@@ -25,6 +25,20 @@ const actsEn: Acts = {
   activity_exported: "Activity downloaded",
   data_exported: "All data downloaded",
   deletion_requested: "Deletion requested",
+  organisation_made: "Organisation created",
+  organisation_renamed: "Organisation renamed",
+  member_invited: "Member invited",
+  invitation_withdrawn: "Invitation withdrawn",
+  member_joined: "Member joined",
+  member_role_changed: "Role changed",
+  member_removed: "Member removed",
+  ownership_handed_over: "Ownership handed over",
+  team_made: "Team added",
+  team_deleted: "Team deleted",
+  management_key_made: "Management key created",
+  management_key_revoked: "Management key revoked",
+  budgets_changed: "Budgets changed",
+  webhooks_changed: "Webhooks changed",
   account_blocked: "Account blocked",
   account_unblocked: "Account unblocked",
   account_signed_out: "Signed out everywhere",
@@ -50,6 +64,20 @@ const actsVi: Acts = {
   activity_exported: "Tải nhật ký",
   data_exported: "Tải toàn bộ dữ liệu",
   deletion_requested: "Yêu cầu xoá",
+  organisation_made: "Tạo tổ chức",
+  organisation_renamed: "Đổi tên tổ chức",
+  member_invited: "Mời thành viên",
+  invitation_withdrawn: "Rút lại lời mời",
+  member_joined: "Thành viên tham gia",
+  member_role_changed: "Đổi vai trò",
+  member_removed: "Xoá thành viên",
+  ownership_handed_over: "Chuyển quyền sở hữu",
+  team_made: "Thêm nhóm",
+  team_deleted: "Xoá nhóm",
+  management_key_made: "Tạo khoá quản trị",
+  management_key_revoked: "Thu hồi khoá quản trị",
+  budgets_changed: "Đổi ngân sách",
+  webhooks_changed: "Đổi webhook",
   account_blocked: "Chặn tài khoản",
   account_unblocked: "Bỏ chặn tài khoản",
   account_signed_out: "Đăng xuất mọi nơi",
@@ -57,8 +85,18 @@ const actsVi: Acts = {
 
 type Doers = Readonly<Record<Exclude<Doer["kind"], "person">, string>>;
 
-const doersEn: Doers = { key: "API key", stranger: "Not signed in", operator: "The operator" };
-const doersVi: Doers = { key: "Khoá API", stranger: "Chưa đăng nhập", operator: "Bên vận hành" };
+const doersEn: Doers = {
+  key: "API key",
+  management_key: "Management key",
+  stranger: "Not signed in",
+  operator: "The operator",
+};
+const doersVi: Doers = {
+  key: "Khoá API",
+  management_key: "Khoá quản trị",
+  stranger: "Chưa đăng nhập",
+  operator: "Bên vận hành",
+};
 
 export const activityTexts = defineTexts({
   en: {

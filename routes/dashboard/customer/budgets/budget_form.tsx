@@ -11,6 +11,8 @@ import {
 } from "../../../../core/limits/budgets.ts";
 import { type BudgetInput, budgetInputSchema } from "../../../../core/limits/budget_input.ts";
 import { SelectField, TextField } from "../../components/mod.ts";
+import type { Member } from "../../../../kv/people/organisations/members.ts";
+import type { Team } from "../../../../kv/people/organisations/teams.ts";
 import type { PostedForm } from "../../page/form_data.ts";
 import type { Locale } from "../../text/i18n.ts";
 import { budgetTexts } from "./budget_texts.ts";
@@ -134,10 +136,13 @@ export function parseBudget(
 export interface BudgetChoices {
   readonly keyNames: ReadonlyMap<string, string>;
   readonly models: readonly string[];
+  readonly teams: readonly Team[];
+  /** Empty for an organisation of one. */
+  readonly members: readonly Member[];
 }
 
 function subjectOptions(
-  { keyNames, models }: BudgetChoices,
+  { keyNames, models, teams, members }: BudgetChoices,
   chosen: BudgetValues,
   locale: Locale,
 ) {
@@ -150,6 +155,11 @@ function subjectOptions(
       label: `${t.subjects.key}: ${name}`,
     })),
     ...models.map((model) => ({ value: `model:${model}`, label: `${t.subjects.model}: ${model}` })),
+    ...teams.map(({ id, name }) => ({ value: `team:${id}`, label: `${t.subjects.team}: ${name}` })),
+    ...members.map(({ personId, email }) => ({
+      value: `member:${personId}`,
+      label: `${t.subjects.member}: ${email ?? personId}`,
+    })),
   ];
   // A key or model that is gone, or a member or team, stays what the budget is of.
   const subject = options.some(({ value }) => value === chosen.of) ? undefined : subjectOf(chosen);

@@ -42,7 +42,7 @@ export async function readBudgets(
 /** Says in words what a budget is of. */
 export function subjectWords(
   subject: BudgetSubject,
-  keyNames: ReadonlyMap<string, string>,
+  names: ReadonlyMap<string, string>,
   locale: Locale,
 ): string {
   const t = budgetTexts[locale];
@@ -51,15 +51,15 @@ export function subjectWords(
     case "account":
       return t.subjects.account;
     case "key":
-      return named(keyNames.get(subject.keyId) ?? t.goneKey);
+      return named(names.get(subject.keyId) ?? t.goneKey);
     case "model":
       return named(subject.model);
     case "tag":
       return named(tagText(subject.tag));
     case "member":
-      return named(subject.memberId);
+      return named(names.get(subject.memberId) ?? subject.memberId);
     case "team":
-      return named(subject.teamId);
+      return named(names.get(subject.teamId) ?? subject.teamId);
   }
 }
 

@@ -35,6 +35,9 @@ import type { DashboardDeps } from "../../page/deps.ts";
 import { readForm } from "../../page/form_data.ts";
 import type { PageDeclaration } from "../../page/page.ts";
 import type { DashboardEnv } from "../../page/visitor.ts";
+import { listMembers } from "../../../../kv/people/organisations/members.ts";
+import { listTeams } from "../../../../kv/people/organisations/teams.ts";
+import { doneBy } from "../../visitor/doer.ts";
 import { requireAccount } from "../../visitor/identify.ts";
 import {
   type BudgetErrors,
@@ -49,9 +52,21 @@ import { BudgetTable, type ListedBudget, readBudgets } from "./budget_views.tsx"
 
 type PageContext = Context<DashboardEnv>;
 
-async function keyNamesOf(c: PageContext, { kv }: DashboardDeps): Promise<Map<string, string>> {
-  const keys = await listApiKeys(kv, c.get("signedIn").account.id);
-  return new Map(keys.map((key) => [key.id, key.name]));
+/** What budgets of the organisation can be of, beside models. */
+async function readSubjects(c: PageContext, { kv }: DashboardDeps) {
+  const { account } = c.get("signedIn");
+  const [keys, teams, members] = await Promise.all([
+    listApiKeys(kv, account.id),
+    listTeams(kv, account.id),
+    listMembers(kv, account),
+  ]);
+  const keyNames = new Map<string, string>(keys.map((key) => [key.id, key.name]));
+  const names = new Map<string, string>([
+    ...keyNames,
+    ...teams.map(({ id, name }) => [id, name] as const),
+    ...members.map(({ personId, email }) => [personId, email ?? personId] as const),
+  ]);
+  return { keyNames, names, teams, members: members.length > 1 ? members : [] };
 }
 
 interface ListState {
@@ -69,9 +84,9 @@ async function listPage(
   const { locale } = c.get("visitor");
   const t = budgetTexts[locale];
   const { account } = c.get("signedIn");
-  const [budgets, keyNames] = await Promise.all([
+  const [budgets, { names }] = await Promise.all([
     readBudgets(deps, account.id),
-    keyNamesOf(c, deps),
+    readSubjects(c, deps),
   ]);
   return await renderPage(
     c,
@@ -87,15 +102,15 @@ async function listPage(
     },
     <>
       {problem !== undefined && <Notice tone="danger">{problem}</Notice>}
-      <Budgets budgets={budgets} keyNames={keyNames} c={c} />
+      <Budgets budgets={budgets} names={names} c={c} />
       <RequiredTags c={c} wrongTags={wrongTags} />
     </>,
   );
 }
 
-function Budgets({ budgets, keyNames, c }: {
+function Budgets({ budgets, names, c }: {
   readonly budgets: readonly ListedBudget[];
-  readonly keyNames: ReadonlyMap<string, string>;
+  readonly names: ReadonlyMap<string, string>;
   readonly c: PageContext;
 }) {
   const { locale } = c.get("visitor");
@@ -108,7 +123,7 @@ function Budgets({ budgets, keyNames, c }: {
             <p>{t.noneHint}</p>
           </Empty>
         )
-        : <BudgetTable budgets={budgets} keyNames={keyNames} locale={locale} />}
+        : <BudgetTable budgets={budgets} keyNames={names} locale={locale} />}
     </Card>
   );
 }
@@ -156,7 +171,7 @@ async function formPage(
 ): Promise<Response> {
   const visitor = c.get("visitor");
   const t = budgetTexts[visitor.locale];
-  const keyNames = await keyNamesOf(c, deps);
+  const subjects = await readSubjects(c, deps);
   const models = deps.catalog.models.map(({ id }) => id);
   const values = state?.values ?? (budget === undefined ? emptyBudget : valuesOf(budget));
   const action = budget === undefined ? "/budgets" : `/budgets/${budget.id}`;
@@ -173,7 +188,7 @@ async function formPage(
           <BudgetFields
             values={values}
             errors={state?.errors ?? {}}
-            choices={{ keyNames, models }}
+            choices={{ ...subjects, models }}
             locale={visitor.locale}
           />
           <div class="actions">
@@ -223,7 +238,7 @@ const makeBudget: Act = async (c, deps) => {
   if (!form.ok) return await formPage(c, deps, undefined, form);
   const accountId = c.get("signedIn").account.id;
   try {
-    await addBudget(deps.kv, accountId, form.input, deps.clock.nowMs());
+    await addBudget(deps.kv, accountId, form.input, doneBy(c, deps.clock.nowMs()));
   } catch (error) {
     if (!(error instanceof GatewayError) || error.code !== "invalid_request") throw error;
     return await listPage(c, deps, { problem: budgetTexts[locale].full(maxBudgets) });
@@ -241,12 +256,14 @@ const changeBudget: Act = async (c, deps) => {
   if (budget === undefined) return await notFoundPage(c);
   const form = parseBudget(await readForm(c), c.get("visitor").locale);
   if (!form.ok) return await formPage(c, deps, budget, form);
-  await editBudget(deps.kv, c.get("signedIn").account.id, budget.id, form.input);
+  const done = doneBy(c, deps.clock.nowMs());
+  await editBudget(deps.kv, c.get("signedIn").account.id, budget.id, form.input, done);
   return c.redirect("/budgets", 303);
 };
 
 const deleteBudget: Act = async (c, deps) => {
-  await removeBudget(deps.kv, c.get("signedIn").account.id, c.req.param("id") ?? "");
+  const done = doneBy(c, deps.clock.nowMs());
+  await removeBudget(deps.kv, c.get("signedIn").account.id, c.req.param("id") ?? "", done);
   return c.redirect("/budgets", 303);
 };
 

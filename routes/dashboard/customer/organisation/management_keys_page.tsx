@@ -27,6 +27,7 @@ import { renderPage } from "../../frame/layout.tsx";
 import type { DashboardDeps } from "../../page/deps.ts";
 import { readForm } from "../../page/form_data.ts";
 import type { DashboardEnv, Visitor } from "../../page/visitor.ts";
+import { doneBy } from "../../visitor/doer.ts";
 import { roleNames } from "../../text/role_names.ts";
 import { organisationTexts } from "./texts.ts";
 
@@ -168,7 +169,7 @@ async function makeKey(c: Context<DashboardEnv>, deps: DashboardDeps): Promise<R
     name,
     role,
     memberId: person.id,
-    nowMs,
+    ...doneBy(c, nowMs),
   });
   return made === "too_many"
     ? await keysPage(c, deps, { problem: t.tooManyManagementKeys })
@@ -179,7 +180,8 @@ async function revokeKey(c: Context<DashboardEnv>, deps: DashboardDeps): Promise
   const t = organisationTexts[c.get("visitor").locale];
   const id = parseId("managementKey", (await readForm(c)).text("key"));
   const { account } = c.get("signedIn");
-  if (id !== undefined) await revokeManagementKey(deps.kv, account.id, id, deps.clock.nowMs());
+  const done = doneBy(c, deps.clock.nowMs());
+  if (id !== undefined) await revokeManagementKey(deps.kv, account.id, id, done);
   return await keysPage(c, deps, { notice: t.managementRevoked });
 }
 

@@ -23,6 +23,7 @@ import type { DashboardDeps } from "../../page/deps.ts";
 import { readForm } from "../../page/form_data.ts";
 import type { PageDeclaration } from "../../page/page.ts";
 import type { DashboardEnv } from "../../page/visitor.ts";
+import { doneBy } from "../../visitor/doer.ts";
 import { requireAccount } from "../../visitor/identify.ts";
 import { createManagementKeyPages } from "./management_keys_page.tsx";
 import { organisationPage, type OrganisationState } from "./organisation_page.tsx";
@@ -43,10 +44,10 @@ type FormAct = (
   t: Texts,
 ) => Promise<Outcome>;
 
-const rename: FormAct = async (c, { kv }, t) => {
+const rename: FormAct = async (c, { kv, clock }, t) => {
   const name = parseName((await readForm(c)).text("name"));
   if (name === undefined) return { errors: { name: t.nameInvalid } };
-  await renameOrganisation(kv, c.get("signedIn").account.id, name);
+  await renameOrganisation(kv, c.get("signedIn").account.id, name, doneBy(c, clock.nowMs()));
   return "named";
 };
 
@@ -62,26 +63,29 @@ const inviteMember: FormAct = async (c, { kv, clock, hintMail }, t) => {
   if (!tries.allowed) return { errors: { email: t.tooMany(tries.retryAfterSeconds) } };
   const { locale } = c.get("visitor");
   const inviter = person.email ?? person.id;
-  const result = await invite(kv, account.id, { email, role, inviter, locale, nowMs });
+  const done = doneBy(c, nowMs);
+  const result = await invite(kv, account.id, { email, role, inviter, locale, ...done });
   if (result === "member") return { errors: { email: t.isMember } };
   if (result === "too_many") return { problem: t.tooManyInvitations };
   hintMail();
   return "invited";
 };
 
-const withdraw: FormAct = async (c, { kv }) => {
+const withdraw: FormAct = async (c, { kv, clock }) => {
   const email = (await readForm(c)).text("email");
-  await endInvitation(kv, c.get("signedIn").account.id, email);
+  const done = doneBy(c, clock.nowMs());
+  await endInvitation(kv, c.get("signedIn").account.id, email, done);
   return "withdrawn";
 };
 
-const giveRole: FormAct = async (c, { kv }, t) => {
+const giveRole: FormAct = async (c, { kv, clock }, t) => {
   const form = await readForm(c);
   const personId = parseId("account", form.text("person"));
   const role = parseGivenRole(form.text("role"));
   if (role === undefined) return { problem: t.roleInvalid };
   const { account } = c.get("signedIn");
-  const isChanged = personId !== undefined && await changeRole(kv, account.id, personId, role);
+  const isChanged = personId !== undefined &&
+    await changeRole(kv, account.id, personId, role, doneBy(c, clock.nowMs()));
   return isChanged ? "role" : { problem: t.notMember };
 };
 
@@ -89,7 +93,10 @@ const remove: FormAct = async (c, { kv, clock, control }, t) => {
   const personId = parseId("account", (await readForm(c)).text("person"));
   const { account } = c.get("signedIn");
   const isRemoved = personId !== undefined &&
-    await removeMember(kv, account.id, personId, { revokesKeys: true, nowMs: clock.nowMs() });
+    await removeMember(kv, account.id, personId, {
+      revokesKeys: true,
+      ...doneBy(c, clock.nowMs()),
+    });
   await control.refresh();
   return isRemoved ? "removed" : { problem: t.notMember };
 };
@@ -98,14 +105,15 @@ const addTeam: FormAct = async (c, { kv, clock }, t) => {
   const name = parseName((await readForm(c)).text("teamName"));
   if (name === undefined) return { errors: { team: t.nameInvalid } };
   const { account } = c.get("signedIn");
-  const team = await createTeam(kv, account.id, { name, nowMs: clock.nowMs() });
+  const team = await createTeam(kv, account.id, { name, ...doneBy(c, clock.nowMs()) });
   if (team === "taken") return { errors: { team: t.teamTaken } };
   return team === "too_many" ? { problem: t.tooManyTeams } : "team";
 };
 
-const removeTeam: FormAct = async (c, { kv }) => {
+const removeTeam: FormAct = async (c, { kv, clock }) => {
   const teamId = parseId("team", (await readForm(c)).text("team"));
-  if (teamId !== undefined) await deleteTeam(kv, c.get("signedIn").account.id, teamId);
+  const { account } = c.get("signedIn");
+  if (teamId !== undefined) await deleteTeam(kv, account.id, teamId, doneBy(c, clock.nowMs()));
   return "teamGone";
 };
 
@@ -119,7 +127,7 @@ const handOverOwnership: FormAct = async (c, { kv, clock, hintMail }, t) => {
   const nowMs = clock.nowMs();
   const result = to === undefined
     ? "not_member"
-    : await handOver(kv, account.id, { from: person, to, nowMs });
+    : await handOver(kv, account.id, { from: person, to, ...doneBy(c, nowMs) });
   if (result === "not_member") return { problem: t.notMember };
   if (result === "too_many") return { problem: t.ownsTooMany };
   hintMail();

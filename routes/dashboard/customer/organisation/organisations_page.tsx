@@ -36,6 +36,7 @@ import { readForm } from "../../page/form_data.ts";
 import type { DashboardEnv, SignedIn, Visitor } from "../../page/visitor.ts";
 import { roleNames } from "../../text/role_names.ts";
 import { createCookies } from "../../visitor/cookies.ts";
+import { doneBy } from "../../visitor/doer.ts";
 import { requireAccount } from "../../visitor/identify.ts";
 import { organisationTexts } from "./texts.ts";
 
@@ -223,7 +224,10 @@ async function create(c: Context<DashboardEnv>, deps: DashboardDeps): Promise<Re
   }
   const name = parseName((await readForm(c)).text("name"));
   if (name === undefined) return await listPage(c, deps, { nameError: t.nameInvalid });
-  const account = await createOrganisation(deps.kv, person.id, { name, nowMs });
+  const account = await createOrganisation(deps.kv, person.id, {
+    name,
+    ...doneBy(c, nowMs),
+  });
   if (account === "too_many") return await listPage(c, deps, { problem: t.tooManyOwned });
   await actFor(c, deps, account.id);
   return c.redirect("/organisation?done=created", 303);
@@ -244,7 +248,7 @@ async function accept(c: Context<DashboardEnv>, deps: DashboardDeps): Promise<Re
   const id = await postedOrganisation(c);
   const joined = id === undefined
     ? "gone"
-    : await acceptInvitation(deps.kv, id, person, deps.clock.nowMs());
+    : await acceptInvitation(deps.kv, id, person, doneBy(c, deps.clock.nowMs()));
   if (id === undefined || joined === "gone") return await listPage(c, deps, { problem: t.gone });
   if (joined === "full") return await listPage(c, deps, { problem: t.full });
   deps.hintMail();
@@ -255,15 +259,19 @@ async function accept(c: Context<DashboardEnv>, deps: DashboardDeps): Promise<Re
 async function decline(c: Context<DashboardEnv>, deps: DashboardDeps): Promise<Response> {
   const id = await postedOrganisation(c);
   const { email } = c.get("signedIn").person;
-  if (id !== undefined && email !== undefined) await endInvitation(deps.kv, id, email);
+  if (id !== undefined && email !== undefined) {
+    await endInvitation(deps.kv, id, email, doneBy(c, deps.clock.nowMs()));
+  }
   return c.redirect("/organisations", 303);
 }
 
 async function leave(c: Context<DashboardEnv>, deps: DashboardDeps): Promise<Response> {
   const id = await postedOrganisation(c);
   const { person } = c.get("signedIn");
-  const nowMs = deps.clock.nowMs();
-  if (id !== undefined) await removeMember(deps.kv, id, person.id, { revokesKeys: true, nowMs });
+  if (id !== undefined) {
+    const done = doneBy(c, deps.clock.nowMs());
+    await removeMember(deps.kv, id, person.id, { revokesKeys: true, ...done });
+  }
   await deps.control.refresh();
   return c.redirect("/organisations", 303);
 }

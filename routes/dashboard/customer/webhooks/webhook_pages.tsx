@@ -46,6 +46,7 @@ import type { DashboardDeps } from "../../page/deps.ts";
 import { readForm } from "../../page/form_data.ts";
 import type { PageDeclaration } from "../../page/page.ts";
 import type { DashboardEnv, Visitor } from "../../page/visitor.ts";
+import { doneBy } from "../../visitor/doer.ts";
 import { requireAccount } from "../../visitor/identify.ts";
 import type { Locale } from "../../text/i18n.ts";
 import { webhookTexts } from "./texts.ts";
@@ -75,7 +76,7 @@ function depsOf({ kv, masterKeys, webhooks }: DashboardDeps): WebhookDeps {
 }
 
 function actOf(c: PageContext, { clock }: DashboardDeps): WebhookAct {
-  return { accountId: c.get("signedIn").account.id, nowMs: clock.nowMs() };
+  return { accountId: c.get("signedIn").account.id, ...doneBy(c, clock.nowMs()) };
 }
 
 /** Says why nothing was done, but for what a field says. */

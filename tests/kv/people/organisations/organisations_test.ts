@@ -49,7 +49,7 @@ async function join(
   const { email = "" } = member;
   const inviter = "owner@example.com";
   await invite(kv, organisation.id, { email, role, inviter, locale: "en", nowMs });
-  assertEquals(await acceptInvitation(kv, organisation.id, member, nowMs), "joined");
+  assertEquals(await acceptInvitation(kv, organisation.id, member, { nowMs }), "joined");
 }
 
 const fresh = async (kv: KeyValueStore, { id }: Account) => {
@@ -80,12 +80,12 @@ Deno.test("an invitation is for its address, once, and ends after a week", async
   assertEquals(await send(), "invited");
   assertEquals(await send(), "invited");
   assertEquals((await listInvitations(kv, ann.id, nowMs)).length, 1);
-  assertEquals(await acceptInvitation(kv, ann.id, eve, nowMs), "gone");
-  assertEquals(await acceptInvitation(kv, ann.id, bob, nowMs + invitationMs), "gone");
+  assertEquals(await acceptInvitation(kv, ann.id, eve, { nowMs }), "gone");
+  assertEquals(await acceptInvitation(kv, ann.id, bob, { nowMs: nowMs + invitationMs }), "gone");
   assertEquals((await listInvitationsFor(kv, "bob@example.com", nowMs)).length, 1);
   const both = await Promise.all([
-    acceptInvitation(kv, ann.id, bob, nowMs),
-    acceptInvitation(kv, ann.id, bob, nowMs),
+    acceptInvitation(kv, ann.id, bob, { nowMs }),
+    acceptInvitation(kv, ann.id, bob, { nowMs }),
   ]);
   assertEquals(both.sort(), ["gone", "joined"]);
   assertEquals((await fresh(kv, ann)).organisation?.memberCount, 2);
@@ -98,8 +98,8 @@ Deno.test("a withdrawn invitation cannot be accepted", async () => {
   const [ann, bob] = [await person(kv, "ann@example.com"), await person(kv, "bob@example.com")];
   const invitation = { email: "bob@example.com", role: "admin", inviter: "ann" } as const;
   await invite(kv, ann.id, { ...invitation, locale: "en", nowMs });
-  await endInvitation(kv, ann.id, "bob@example.com");
-  assertEquals(await acceptInvitation(kv, ann.id, bob, nowMs), "gone");
+  await endInvitation(kv, ann.id, "bob@example.com", { nowMs });
+  assertEquals(await acceptInvitation(kv, ann.id, bob, { nowMs }), "gone");
 });
 
 Deno.test("simultaneous joins, roles and removals leave the count of members right", async () => {
@@ -111,7 +111,7 @@ Deno.test("simultaneous joins, roles and removals leave the count of members rig
   await Promise.all(people.map((one) => join(kv, ann, one)));
   await Promise.all(
     people.slice(0, 4).flatMap((one) => [
-      changeRole(kv, ann.id, one.id, "admin"),
+      changeRole(kv, ann.id, one.id, "admin", { nowMs }),
       removeMember(kv, ann.id, one.id, { revokesKeys: true, nowMs }),
       removeMember(kv, ann.id, one.id, { revokesKeys: true, nowMs }),
     ]),
@@ -145,7 +145,7 @@ Deno.test("ownership moves with the wallet; whoever hands over stays, and can be
   using kv = await Deno.openKv(":memory:");
   const [ann, bob] = [await person(kv, "ann@example.com"), await person(kv, "bob@example.com")];
   await join(kv, ann, bob, "admin");
-  await renameOrganisation(kv, ann.id, "Acme");
+  await renameOrganisation(kv, ann.id, "Acme", { nowMs });
   assertEquals(await handOver(kv, ann.id, { from: bob, to: ann.id, nowMs }), "not_member");
   assertEquals(await handOver(kv, ann.id, { from: ann, to: bob.id, nowMs }), "done");
   const acme = await fresh(kv, ann);
@@ -206,6 +206,6 @@ Deno.test("teams have distinct names and can be deleted", async () => {
   assert(typeof search === "object");
   assertEquals(await createTeam(kv, ann.id, { name: "Search", nowMs }), "taken");
   assertEquals((await listTeams(kv, ann.id)).map(({ name }) => name), ["Search"]);
-  assert(await deleteTeam(kv, ann.id, search.id));
+  assert(await deleteTeam(kv, ann.id, search.id, { nowMs }));
   assertEquals(await listTeams(kv, ann.id), []);
 });

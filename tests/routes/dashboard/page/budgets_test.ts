@@ -89,7 +89,7 @@ Deno.test("there are at most a hundred budgets, and none of another account", as
     amountVnd: 1,
     atLimit: "tell",
   } as const;
-  const foreign = await addBudget(world.kv, other.id, input, 0);
+  const foreign = await addBudget(world.kv, other.id, input, { nowMs: 0 });
   assert(foreign !== undefined);
   assertEquals((await browser.get(`/budgets/${foreign.id}`)).status, 404);
   await changeBudgets(
@@ -114,7 +114,7 @@ Deno.test("the list shows what is spent, and the usage page a budget that is nea
     amountVnd: 100,
     atLimit: "tell",
   } as const;
-  await addBudget(world.kv, account.id, input, world.time.nowMs());
+  await addBudget(world.kv, account.id, input, { nowMs: world.time.nowMs() });
   const spend = async (vnd: number) => {
     const reservation = await mustReserve(world.wallet, account.id, fromVnd(vnd));
     await world.wallet.settle(

@@ -1,0 +1,218 @@
+/** Operations on the webhooks of an organisation, over those that the pages call. */
+import { z } from "zod";
+import { fieldsJson } from "../../core/lib/json/fields.ts";
+import type { JsonObject } from "../../core/lib/json/json.ts";
+import {
+  always,
+  constant,
+  dateTime,
+  type DescribedField,
+  listOf,
+  optional,
+  text,
+} from "../../core/lib/json/schemas.ts";
+import { webhookKinds } from "../../core/people/webhooks/events.ts";
+import type { WebhookEndpoint } from "../../kv/people/webhooks/endpoints.ts";
+import {
+  addWebhook,
+  deleteWebhook,
+  editWebhook,
+  listWebhooks,
+  readWebhook,
+  rotateWebhookSecret,
+  testWebhook,
+  type WebhookAct,
+  type WebhookOperation,
+} from "../hooks/webhook_operations.ts";
+import { pageJson, pageOf } from "./lists.ts";
+import {
+  type AnswerShape,
+  goneFields,
+  goneShape,
+  type ManagementCall,
+  type ManagementOperation,
+  withBody,
+} from "./operation.ts";
+
+const maxTextChars = 2_000;
+const kinds = z.array(z.enum(webhookKinds)).min(1);
+const newBody = z.strictObject({
+  url: z.string().max(maxTextChars),
+  name: z.string().max(maxTextChars).default(""),
+  kinds,
+});
+const changeBody = z.strictObject({
+  url: z.string().max(maxTextChars).optional(),
+  name: z.string().max(maxTextChars).optional(),
+  kinds: kinds.optional(),
+  is_on: z.boolean().optional(),
+});
+const testBody = z.strictObject({ kind: z.enum(webhookKinds) });
+
+/** An endpoint with the secret that was just made. */
+interface ShownEndpoint {
+  readonly endpoint: WebhookEndpoint;
+  readonly secret?: string;
+}
+
+const endpointFields: readonly DescribedField<ShownEndpoint>[] = [
+  constant("object", "webhook"),
+  always("id", text, ({ endpoint }) => endpoint.id),
+  always("url", text, ({ endpoint }) => endpoint.url),
+  always("name", text, ({ endpoint }) => endpoint.name),
+  always("kinds", listOf(text), ({ endpoint }) => endpoint.kinds.slice()),
+  always("is_on", { type: "boolean" }, ({ endpoint }) => endpoint.isOn),
+  always("created_at", dateTime, ({ endpoint }) => new Date(endpoint.createdAtMs).toISOString()),
+  // In the answer that makes it only.
+  optional("secret", text, ({ secret }) => secret),
+];
+
+const endpointShape: AnswerShape = {
+  name: "Webhook",
+  description: "An endpoint that gets webhooks.",
+  fields: endpointFields,
+};
+
+const eventFields: readonly DescribedField<{ readonly eventId: string }>[] = [
+  constant("object", "webhook_event"),
+  always("event_id", text, ({ eventId }) => eventId),
+];
+
+/** Runs an operation of the pages; what it refuses becomes the error. */
+async function act<Input extends z.ZodType, Body>(
+  { deps, account, by, nowMs }: ManagementCall<unknown>,
+  { input, run }: WebhookOperation<Input, Body>,
+  sent: unknown,
+): Promise<Body> {
+  const who: WebhookAct = { accountId: account.id, by, nowMs };
+  const { kv, masterKeys, webhooks } = deps;
+  const result = await run({ kv, masterKeys, ...webhooks }, who, input.parse(sent));
+  if (!result.ok) throw result.error;
+  return result.body;
+}
+
+/** The same for each try of a request; without an idempotency key each request is another one. */
+const formOf = ({ formId }: ManagementCall<unknown>) => formId ?? crypto.randomUUID();
+
+async function create(call: ManagementCall<z.infer<typeof newBody>>): Promise<JsonObject> {
+  const made = await act(call, addWebhook, { ...call.body, formId: formOf(call) });
+  return fieldsJson(endpointFields, made);
+}
+
+async function change(call: ManagementCall<z.infer<typeof changeBody>>): Promise<JsonObject> {
+  const { is_on: isOn, ...rest } = call.body;
+  const sent = { endpoint: call.param("id"), ...rest, ...(isOn !== undefined && { isOn }) };
+  const endpoint = await act(call, editWebhook, sent);
+  return fieldsJson(endpointFields, { endpoint });
+}
+
+async function rotate(call: ManagementCall<unknown>): Promise<JsonObject> {
+  const sent = { endpoint: call.param("id"), formId: formOf(call) };
+  const made = await act(call, rotateWebhookSecret, sent);
+  return fieldsJson(endpointFields, made);
+}
+
+const webhooksPath = "/v1/organisation/webhooks";
+const example: JsonObject = {
+  url: "https://example.com/hooks",
+  name: "accounting",
+  kinds: ["topup.credited", "budget.reached"],
+};
+
+/** The operations. */
+export const webhookOperations: readonly ManagementOperation[] = [
+  {
+    id: "listWebhooks",
+    method: "get",
+    path: webhooksPath,
+    summary: "Webhooks",
+    description: "The endpoints that get webhooks, oldest first.",
+    act: "change_webhooks",
+    answer: pageOf(endpointShape),
+    isList: true,
+    errors: ["invalid_request"],
+    run: async (call) =>
+      pageJson(await act(call, listWebhooks, {}), call.query, {
+        idOf: ({ endpoint }) => endpoint.id,
+        json: ({ endpoint }) => fieldsJson(endpointFields, { endpoint }),
+      }),
+  },
+  withBody({
+    id: "createWebhook",
+    method: "post",
+    path: webhooksPath,
+    summary: "Add a webhook",
+    description: "The answer has the signing secret; no later one does.",
+    act: "change_webhooks",
+    answer: endpointShape,
+    errors: ["invalid_request", "overloaded"],
+    body: { schema: newBody, example },
+    run: create,
+  }),
+  {
+    id: "getWebhook",
+    method: "get",
+    path: `${webhooksPath}/{id}`,
+    summary: "One webhook",
+    description: "An endpoint by its id.",
+    act: "change_webhooks",
+    answer: endpointShape,
+    errors: ["invalid_request", "not_found"],
+    run: async (call) => {
+      const endpoint = await act(call, readWebhook, { endpoint: call.param("id") });
+      return fieldsJson(endpointFields, { endpoint });
+    },
+  },
+  withBody({
+    id: "changeWebhook",
+    method: "patch",
+    path: `${webhooksPath}/{id}`,
+    summary: "Change a webhook",
+    description: "What is left out stays as it is.",
+    act: "change_webhooks",
+    answer: endpointShape,
+    errors: ["invalid_request", "not_found", "overloaded"],
+    body: { schema: changeBody, example: { is_on: false } },
+    run: change,
+  }),
+  {
+    id: "rotateWebhookSecret",
+    method: "post",
+    path: `${webhooksPath}/{id}/rotate`,
+    summary: "Give a webhook a new secret",
+    description: "The former secret signs, too, for a day.",
+    act: "change_webhooks",
+    answer: endpointShape,
+    errors: ["invalid_request", "not_found", "overloaded"],
+    run: rotate,
+  },
+  withBody({
+    id: "testWebhook",
+    method: "post",
+    path: `${webhooksPath}/{id}/test`,
+    summary: "Send a test event",
+    description: "Sends the example of a kind, whatever kinds the endpoint gets.",
+    act: "change_webhooks",
+    answer: { name: "WebhookTest", description: "An event on its way.", fields: eventFields },
+    errors: ["invalid_request", "not_found"],
+    body: { schema: testBody, example: { kind: "topup.credited" } },
+    run: async (call) => {
+      const sent = { endpoint: call.param("id"), kind: call.body.kind };
+      return fieldsJson(eventFields, await act(call, testWebhook, sent));
+    },
+  }),
+  {
+    id: "deleteWebhook",
+    method: "delete",
+    path: `${webhooksPath}/{id}`,
+    summary: "Delete a webhook",
+    description: "Its log is deleted, too.",
+    act: "change_webhooks",
+    answer: goneShape,
+    errors: ["invalid_request", "not_found", "overloaded"],
+    run: async (call) => {
+      await act(call, deleteWebhook, { endpoint: call.param("id") });
+      return fieldsJson(goneFields, { id: call.param("id") });
+    },
+  },
+];
