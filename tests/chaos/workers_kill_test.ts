@@ -1,7 +1,8 @@
 /** Workers die under load: each client's own ledger and the books agree, and limits hold. */
 import { assert, assertEquals } from "../support/assert.ts";
 import { fromVnd } from "../../core/billing/money/micro_vnd.ts";
-import { serveThreaded } from "../support/gateways/threaded_gateway.ts";
+import { addBudget } from "../../kv/people/accounts/budgets.ts";
+import { serveThreaded, type ThreadedGateway } from "../support/gateways/threaded_gateway.ts";
 import { until } from "../support/until.ts";
 import {
   assertReceipts,
@@ -92,21 +93,42 @@ Deno.test(
   },
 );
 
-Deno.test("the limit of a key holds over all workers, also after one died", threads, async () => {
-  await using gateway = await serveThreaded();
-  const dailyLimitMicroVnd = fromVnd(30 * callVnd);
-  const { key } = await gateway.customer(1_000_000, { dailyLimitMicroVnd });
-  const round = async (calls: number) => {
-    const seen = await Promise.all(
-      Array.from({ length: calls }, (_, i) => chat(gateway, key, `call ${i}`)),
+/** Customers who can pay for 30 calls by another bound than their wallet. */
+const bounded: Readonly<Record<string, (gateway: ThreadedGateway) => Promise<{ key: string }>>> = {
+  "the limit of a key": (gateway) =>
+    gateway.customer(1_000_000, { dailyLimitMicroVnd: fromVnd(30 * callVnd) }),
+  "a budget of an account": async (gateway) => {
+    const customer = await gateway.customer(1_000_000);
+    await addBudget(gateway.kv, customer.accountId, {
+      name: "All",
+      subject: { kind: "account" },
+      window: "total",
+      amountVnd: 30 * callVnd,
+      atLimit: "refuse",
+    }, 0);
+    return customer;
+  },
+};
+
+for (const [name, customerOf] of Object.entries(bounded)) {
+  Deno.test(`${name} holds over all workers, also after one died`, threads, async () => {
+    await using gateway = await serveThreaded();
+    const { key } = await customerOf(gateway);
+    const round = async (calls: number) => {
+      const seen = await Promise.all(
+        Array.from({ length: calls }, (_, i) => chat(gateway, key, `call ${i}`)),
+      );
+      return seen.filter(({ isWhole }) => isWhole).length;
+    };
+    assertEquals(await round(10), 10);
+    gateway.threads.get(1)?.terminate();
+    await until(
+      () => gateway.lines.some((line) => line.includes("was replaced")),
+      "it is replaced",
     );
-    return seen.filter(({ isWhole }) => isWhole).length;
-  };
-  assertEquals(await round(10), 10);
-  gateway.threads.get(1)?.terminate();
-  await until(() => gateway.lines.some((line) => line.includes("was replaced")), "it is replaced");
-  let paid = 10;
-  for (let more = 1; more > 0;) paid += more = await round(50);
-  assertEquals(paid, 30);
-  await assertSound(gateway);
-});
+    let paid = 10;
+    for (let more = 1; more > 0;) paid += more = await round(50);
+    assertEquals(paid, 30);
+    await assertSound(gateway);
+  });
+}
