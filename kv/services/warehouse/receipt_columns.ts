@@ -1,5 +1,6 @@
 /** The columns of receipts in a warehouse: all that operators know of a call, and nothing of its content. */
 import { billedInputTokens } from "../../../core/billing/tokens/token_bounds.ts";
+import { tagsText } from "../../../core/billing/usage/call_tags.ts";
 import { toolChargesMicroVnd } from "../../../core/billing/usage/hosted_tools.ts";
 import type { Receipt } from "../../../core/billing/usage/receipt.ts";
 import { idTimeMs } from "../../../core/lib/ids/ids.ts";
@@ -192,5 +193,11 @@ export const receiptColumns: readonly Column<Receipt>[] = [
     type: "text",
     about: "The rates of the provider.",
     cell: (receipt) => known(receipt)?.card,
+  },
+  {
+    name: "tags",
+    type: "text",
+    about: "The customer's tags, as `env=prod,team=search`.",
+    cell: ({ tags }) => tags && tagsText(tags),
   },
 ];
