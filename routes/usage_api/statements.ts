@@ -3,6 +3,7 @@ import type { Locale } from "../../core/lib/base/locale.ts";
 import { GatewayError } from "../../core/lib/errors/errors.ts";
 import type { AccountId } from "../../core/lib/ids/ids.ts";
 import { fieldsJson } from "../../core/lib/json/fields.ts";
+import { TimeSlices } from "../../core/lib/time/time_slices.ts";
 import type { Clock } from "../../core/lib/time/clock.ts";
 import { vietnamDay } from "../../core/lib/time/vietnam_time.ts";
 import type { DatedVatRate } from "../../core/trade/invoices/vat.ts";
@@ -28,7 +29,7 @@ import { statementFields, statementListFields } from "./statements/statement_jso
 /** What statements are made from. */
 export interface StatementDeps {
   readonly kv: KeyValueStore;
-  readonly clock: Pick<Clock, "nowMs">;
+  readonly clock: Clock;
   /** Public address of the service, without a trailing slash. */
   readonly baseUrl: string;
   readonly vatRates: readonly DatedVatRate[];
@@ -88,15 +89,18 @@ export async function requireStatement(
 
 /** Makes the answer that is a file of a statement. */
 export async function statementFile(
-  { baseUrl, seller }: StatementDeps,
+  { baseUrl, seller, clock }: StatementDeps,
   statement: MonthStatement,
   { kind, locale }: { readonly kind: StatementFileKind; readonly locale: Locale },
 ): Promise<Response> {
   const { month, toDay } = statement;
   const proofAddress = `${baseUrl}/v1/statements/${month}/proof`;
   const document = statementDocument(statement, { locale, seller, proofAddress });
+  const pause = (durationMs: number) =>
+    new Promise<void>((resolve) => setTimeout(resolve, durationMs));
+  const slices = new TimeSlices({ clock, pause });
   const { type, write } = statementFileKinds[kind];
-  return new Response(await write(document, toDay), {
+  return new Response(await write(document, toDay, slices), {
     headers: {
       "content-type": type,
       "content-disposition": `attachment; filename="statement-${month}-${locale}.${kind}"`,

@@ -1,19 +1,25 @@
 /** The kinds of files of a monthly statement. What writes PDF and XLSX is loaded with the first such file. */
+import type { TimeSlices } from "../../../core/lib/time/time_slices.ts";
 import type { StatementDocument } from "./statement_document.ts";
 import { statementCsv } from "./statement_csv.ts";
 
 interface FileKind {
   readonly type: string;
-  write(document: StatementDocument, lastDay: string): Promise<Uint8Array<ArrayBuffer>>;
+  /** Writes the file. What takes long does so in slices, since calls are served beside it. */
+  write(
+    document: StatementDocument,
+    lastDay: string,
+    slices: TimeSlices,
+  ): Promise<Uint8Array<ArrayBuffer>>;
 }
 
 /** The kinds, by the end of their names. */
 export const statementFileKinds = {
   pdf: {
     type: "application/pdf",
-    async write(document, lastDay) {
+    async write(document, lastDay, slices) {
       const { statementPdf } = await import("./statement_pdf.ts");
-      return await statementPdf(document, lastDay);
+      return await statementPdf(document, lastDay, slices);
     },
   },
   xlsx: {

@@ -6,6 +6,7 @@
 import PDFDocument from "pdfkit";
 import { formatDecimal } from "../../../core/billing/money/display.ts";
 import { formatVnd } from "../../../core/billing/money/micro_vnd.ts";
+import type { TimeSlices } from "../../../core/lib/time/time_slices.ts";
 import { vietnamDayStartMs } from "../../../core/lib/time/vietnam_time.ts";
 import {
   type StatementCell,
@@ -18,8 +19,8 @@ import {
 } from "./statement_document.ts";
 import { statementTexts } from "./statement_texts.ts";
 
-/** Rows of a table that are printed, some forty pages: laying them out keeps a processor busy for about a second. */
-export const maxPrintedRows = 1_500;
+/** Rows of a table that are printed, some forty pages: laying them out takes a processor a second or two, in slices. */
+const maxPrintedRows = 1_500;
 
 /** Characters of a printed cell: some four lines. */
 const maxCellChars = 240;
@@ -70,11 +71,13 @@ interface PlacedColumn {
 class Printer {
   readonly #pdf: PDFDocument;
   readonly #document: StatementDocument;
+  readonly #slices: TimeSlices;
   #y = margin;
 
-  constructor(pdf: PDFDocument, document: StatementDocument) {
+  constructor(pdf: PDFDocument, document: StatementDocument, slices: TimeSlices) {
     this.#pdf = pdf;
     this.#document = document;
+    this.#slices = slices;
   }
 
   get #width(): number {
@@ -85,12 +88,12 @@ class Printer {
     return this.#pdf.page.height - margin - footerSpace;
   }
 
-  print(): void {
+  async print(): Promise<void> {
     const { title, facts, sections } = this.#document;
     this.#pdf.font("bold").fontSize(16).text(title, margin, this.#y);
     this.#y += 30;
     for (const [name, value] of facts) this.#fact(name, value);
-    for (const section of sections) this.#section(section);
+    for (const section of sections) await this.#section(section);
     this.#footers();
   }
 
@@ -102,7 +105,7 @@ class Printer {
     this.#y += this.#pdf.heightOfString(value, { width }) + rowGap;
   }
 
-  #section(section: StatementSection): void {
+  async #section(section: StatementSection): Promise<void> {
     const t = statementTexts[this.#document.locale];
     const { name, rows, columns, summed, sumLabel } = section;
     const placed = this.#placed(columns);
@@ -115,7 +118,10 @@ class Printer {
     const printed = rows.slice(0, maxPrintedRows);
     // The last row is on the page of the sums.
     const isLast = (at: number) => at === printed.length - 1;
-    printed.forEach((row, at) => this.#row(placed, row, "regular", isLast(at) ? sumSpace : 0));
+    for (const [at, row] of printed.entries()) {
+      this.#row(placed, row, "regular", isLast(at) ? sumSpace : 0);
+      await this.#slices.rest();
+    }
     if (rows.length > maxPrintedRows) {
       const { locale } = this.#document;
       this.#line(t.further(formatDecimal(String(rows.length - maxPrintedRows), locale)));
@@ -165,7 +171,8 @@ class Printer {
   #head(placed: readonly PlacedColumn[]): void {
     const { columns } = statementTexts[this.#document.locale];
     const texts = placed.map(({ column }) => columns[column]);
-    this.#cells(placed, texts, "bold");
+    this.#pdf.font("bold").fontSize(bodySize);
+    this.#cells(placed, texts, "bold", this.#heightOf(placed, texts));
     this.#rule();
   }
 
@@ -177,8 +184,9 @@ class Printer {
   ): void {
     const texts = placed.map(({ column }) => this.#text(row[column]));
     this.#pdf.font(font).fontSize(bodySize);
-    if (this.#needSpace(this.#heightOf(placed, texts) + spaceBelow)) this.#head(placed);
-    this.#cells(placed, texts, font);
+    const height = this.#heightOf(placed, texts);
+    if (this.#needSpace(height + spaceBelow)) this.#head(placed);
+    this.#cells(placed, texts, font, height);
   }
 
   #text(cell: StatementCell | undefined): string {
@@ -196,9 +204,13 @@ class Printer {
     );
   }
 
-  #cells(placed: readonly PlacedColumn[], texts: readonly string[], font: string): void {
+  #cells(
+    placed: readonly PlacedColumn[],
+    texts: readonly string[],
+    font: "regular" | "bold",
+    height: number,
+  ): void {
     this.#pdf.font(font).fontSize(bodySize);
-    const height = this.#heightOf(placed, texts);
     placed.forEach(({ column, x, width }, at) => {
       const align = isNumber(column) ? "right" : "left";
       this.#pdf.text(texts[at] ?? "", x, this.#y, { width, align });
@@ -230,6 +242,7 @@ async function fontBytes(name: "regular" | "semibold"): Promise<Uint8Array> {
 export async function statementPdf(
   document: StatementDocument,
   lastDay: string,
+  slices: TimeSlices,
 ): Promise<Uint8Array<ArrayBuffer>> {
   const [regular, bold] = await Promise.all([fontBytes("regular"), fontBytes("semibold")]);
   const pdf = new PDFDocument({
@@ -247,7 +260,7 @@ export async function statementPdf(
     pdf.on("error", reject);
   });
   pdf.registerFont("regular", regular).registerFont("bold", bold);
-  new Printer(pdf, document).print();
+  await new Printer(pdf, document, slices).print();
   pdf.end();
   await done;
   return new Uint8Array(await new Blob(parts).arrayBuffer());

@@ -21,14 +21,15 @@ function nameOf(by: Doer, locale: Locale, showsOperators: boolean): string {
 
 /** What changed: each name once, with its value before and after. */
 function Changes({ line, locale }: { line: ActivityLine; locale: Locale }) {
-  const { before = {}, after = {} } = line;
+  const { before, after } = line;
   const { nothing } = activityTexts[locale];
-  const names = [...new Set([...Object.keys(before), ...Object.keys(after)])];
+  const names = [...new Set([...Object.keys(before ?? {}), ...Object.keys(after ?? {})])];
   return (
     <>
       {names.map((name) => (
-        <div>
-          <code>{name}</code> {before[name] ?? nothing} → {after[name] ?? nothing}
+        <div key={name}>
+          <code>{name}</code> {before !== undefined && `${before[name] ?? nothing} → `}
+          {after?.[name] ?? nothing}
         </div>
       ))}
     </>

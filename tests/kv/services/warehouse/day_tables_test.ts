@@ -27,6 +27,7 @@ Deno.test("a file has every cell as it was: amounts to the µVND, times, nulls, 
     readonly vnd: bigint;
     readonly atMs: number;
     readonly flag: boolean;
+    readonly share: number;
   }
   const columns: readonly Column<Row>[] = [
     { name: "text", type: "text", about: "", cell: ({ text }) => text },
@@ -34,6 +35,7 @@ Deno.test("a file has every cell as it was: amounts to the µVND, times, nulls, 
     { name: "vnd", type: "vnd", about: "", cell: ({ vnd }) => vnd },
     { name: "at", type: "time", about: "", cell: ({ atMs }) => atMs },
     { name: "flag", type: "flag", about: "", cell: ({ flag }) => flag },
+    { name: "share", type: "number", about: "", cell: ({ share }) => share },
   ];
   const rows = Array.from({ length: 45_000 }, (_, at): Row => ({
     ...(at % 3 > 0 && { text: `tên ${at}` }),
@@ -41,13 +43,14 @@ Deno.test("a file has every cell as it was: amounts to the µVND, times, nulls, 
     vnd: BigInt(at) * 1_000_001n - 7n,
     atMs: 1_795_000_000_000 + at,
     flag: at % 2 === 0,
+    share: at / 7,
   }));
   const found = await readBack(parquetFile(columns, each(rows)));
   assertEquals(found.length, rows.length);
   for (const at of [0, 1, 19_999, 20_000, 44_999]) {
-    const { text = null, count, vnd, atMs, flag } = rows[at]!;
+    const { text = null, count, vnd, atMs, flag, share } = rows[at]!;
     const { vnd: foundVnd, ...others } = found[at]!;
-    assertEquals(others, { text, count: BigInt(count), at: new Date(atMs), flag });
+    assertEquals(others, { text, count: BigInt(count), at: new Date(atMs), flag, share });
     // The reader of this test has decimals as floating-point numbers.
     assertEquals(BigInt(Math.round(Number(foundVnd) * 1e6)), vnd);
   }

@@ -1,6 +1,7 @@
 /** A month of an account as JSON, CSV, XLSX and PDF: readers that are not ours find the sums of ledger and receipts. */
 import { type CellObject, read, utils } from "xlsx";
 import { extractText, getDocumentProxy } from "unpdf";
+import { TimeSlices } from "../../../../core/lib/time/time_slices.ts";
 import { parseCsv } from "../../../../core/lib/base/csv.ts";
 import { fieldsJson } from "../../../../core/lib/json/fields.ts";
 import { formatVnd, fromVnd } from "../../../../core/billing/money/micro_vnd.ts";
@@ -14,15 +15,27 @@ import { readMonthStatement } from "../../../../kv/money/statements/month_statem
 import { openWalletEngine } from "../../../../kv/money/wallet/mod.ts";
 import { createAccount } from "../../../../kv/people/accounts/accounts.ts";
 import { setInvoiceSettings } from "../../../../kv/money/invoices/invoices.ts";
-import { statementDocument } from "../../../../routes/usage_api/statements/statement_document.ts";
+import {
+  type StatementDocument,
+  statementDocument,
+} from "../../../../routes/usage_api/statements/statement_document.ts";
 import {
   type StatementFileKind,
   statementFileKinds,
 } from "../../../../routes/usage_api/statements/statement_files.ts";
 import { statementFields } from "../../../../routes/usage_api/statements/statement_json.ts";
-import { assert, assertEquals, assertStringIncludes } from "../../../support/assert.ts";
+import { GatewayError } from "../../../../core/lib/errors/errors.ts";
+import {
+  assert,
+  assertEquals,
+  assertRejects,
+  assertStringIncludes,
+} from "../../../support/assert.ts";
 import { ManualTime } from "../../../support/manual_time.ts";
 import { draftOf, ledgerLines, mustReserve } from "../../../support/worlds/money_world.ts";
+
+/** Nothing rests while the clock stands still. */
+const slices = new TimeSlices({ clock: { monotonicMs: () => 0 }, pause: () => Promise.resolve() });
 
 const at = (text: string) => Date.parse(`${text}:00+07:00`);
 
@@ -94,7 +107,7 @@ async function openWorld() {
         seller: "Cổng mô hình",
         proofAddress: "https://gateway.example/v1/statements/2026-11/proof",
       });
-      return await statementFileKinds[kind].write(document, statement.toDay);
+      return await statementFileKinds[kind].write(document, statement.toDay, slices);
     },
     async [Symbol.asyncDispose]() {
       await wallet.close();
@@ -288,4 +301,40 @@ Deno.test("JSON has the amounts as exact text", async () => {
   assertEquals(json["opening_vnd"], "298999.999993");
   assertEquals(json["closing_vnd"], formatVnd(statement.closingMicroVnd));
   assertEquals(json["complete"], true);
+});
+
+Deno.test("a long table is printed in part and in slices, with all its sums; a sheet has a bound", async () => {
+  const rows = Array.from({ length: 5_001 }, (_, number) => ({
+    item: `row ${number}`,
+    amount_vnd: 1_000_001n,
+  }));
+  const document: StatementDocument = {
+    locale: "en",
+    title: "Statement",
+    facts: [],
+    sections: [{
+      name: "movements",
+      columns: ["item", "amount_vnd"],
+      rows,
+      sumLabel: "Total",
+      summed: ["amount_vnd"],
+    }],
+  };
+  let nowMs = 0;
+  let rests = 0;
+  const busy = new TimeSlices({
+    clock: { monotonicMs: () => nowMs++ },
+    pause: () => Promise.resolve(void rests++),
+  });
+  const text = await textOf(await statementFileKinds.pdf.write(document, "2026-11-30", busy));
+  assert(rests > 50, `${rests} rests`);
+  assertStringIncludes(text, "row 1499 ");
+  assert(!text.includes("row 1500 "));
+  assertStringIncludes(text, "3,501 further lines");
+  assertStringIncludes(text, "Total 5,001.005001");
+  await assertRejects(
+    () => statementFileKinds.xlsx.write(document),
+    GatewayError,
+    "at most 2,000 rows",
+  );
 });
