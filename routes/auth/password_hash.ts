@@ -2,7 +2,7 @@
  * Hashes passwords with salted scrypt of `node:crypto`, off the main thread and a few at a time.
  */
 import { randomBytes, scrypt, timingSafeEqual } from "node:crypto";
-import { GatewayError } from "../../core/lib/errors/errors.ts";
+import { FewAtOnce } from "../../core/lib/time/few_at_once.ts";
 import { normalisePassword } from "../../core/people/accounts/password_policy.ts";
 
 /** Password hashes computed at the same time: each takes 64 MiB and a thread for a third of a second. */
@@ -85,37 +85,23 @@ function deriveKey(password: string, salt: Uint8Array, cost: ScryptCost): Promis
  * ```
  */
 export function createPasswordHasher(cost: ScryptCost = defaultScryptCost): PasswordHasher {
-  let running = 0;
-  const waiting: (() => void)[] = [];
-
-  async function oneOfFew<T>(work: () => Promise<T>): Promise<T> {
-    if (running >= passwordHashesAtOnce) {
-      if (waiting.length >= maxPasswordHashQueue) {
-        throw new GatewayError("overloaded", "Too many sign-ins at once; try again in a moment");
-      }
-      await new Promise<void>((resolve) => waiting.push(resolve)); // The place passes to the next waiting hash.
-    } else running++;
-    try {
-      return await work();
-    } finally {
-      const next = waiting.shift();
-      if (next !== undefined) next();
-      else running--;
-    }
-  }
-
+  const hashes = new FewAtOnce({
+    most: passwordHashesAtOnce,
+    maxWaiting: maxPasswordHashQueue,
+    refusal: "Too many sign-ins at once; try again in a moment",
+  });
   const nobodysSalt = randomBytes(saltBytes);
   return {
     async hash(password) {
       const salt = new Uint8Array(randomBytes(saltBytes));
-      const key = await oneOfFew(() => deriveKey(password, salt, cost));
+      const key = await hashes.run(() => deriveKey(password, salt, cost));
       return encode({ cost, salt, key });
     },
     async verify(password, encoded) {
       const stored = encoded === undefined
         ? { cost, salt: nobodysSalt, key: undefined }
         : decode(encoded);
-      const key = await oneOfFew(() => deriveKey(password, stored.salt, stored.cost));
+      const key = await hashes.run(() => deriveKey(password, stored.salt, stored.cost));
       return stored.key !== undefined && stored.key.length === key.length &&
         timingSafeEqual(key, stored.key);
     },

@@ -279,7 +279,7 @@ export function accountOperations(): readonly Operation[] {
           ),
         },
       }],
-      errors: [...keyErrors, "invalid_request"],
+      errors: [...keyErrors, "invalid_request", "overloaded"],
     },
     {
       ...ofAccount,

@@ -3,6 +3,8 @@ import type { Locale } from "../../core/lib/base/locale.ts";
 import { GatewayError } from "../../core/lib/errors/errors.ts";
 import type { AccountId } from "../../core/lib/ids/ids.ts";
 import { fieldsJson } from "../../core/lib/json/fields.ts";
+import { FewAtOnce } from "../../core/lib/time/few_at_once.ts";
+import { sleep } from "../../core/lib/time/sleep.ts";
 import { TimeSlices } from "../../core/lib/time/time_slices.ts";
 import type { Clock } from "../../core/lib/time/clock.ts";
 import { vietnamDay } from "../../core/lib/time/vietnam_time.ts";
@@ -87,7 +89,18 @@ export async function requireStatement(
   );
 }
 
-/** Makes the answer that is a file of a statement. */
+/** Files that are made at a time, each with up to half of the thread, and those that wait for their turn. */
+const files = new FewAtOnce({
+  most: 2,
+  maxWaiting: 20,
+  refusal: "Too many files are being made; try again in a moment",
+});
+
+/**
+ * Makes the answer that is a file of a statement.
+ *
+ * @throws {GatewayError} `overloaded` when too many are being made
+ */
 export async function statementFile(
   { baseUrl, seller, clock }: StatementDeps,
   statement: MonthStatement,
@@ -96,11 +109,9 @@ export async function statementFile(
   const { month, toDay } = statement;
   const proofAddress = `${baseUrl}/v1/statements/${month}/proof`;
   const document = statementDocument(statement, { locale, seller, proofAddress });
-  const pause = (durationMs: number) =>
-    new Promise<void>((resolve) => setTimeout(resolve, durationMs));
-  const slices = new TimeSlices({ clock, pause });
+  const slices = new TimeSlices({ clock, pause: sleep });
   const { type, write } = statementFileKinds[kind];
-  return new Response(await write(document, toDay, slices), {
+  return new Response(await files.run(() => write(document, toDay, slices)), {
     headers: {
       "content-type": type,
       "content-disposition": `attachment; filename="statement-${month}-${locale}.${kind}"`,

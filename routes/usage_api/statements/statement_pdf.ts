@@ -1,6 +1,7 @@
 /**
  * Writes a monthly statement as PDF. Its font is a part of Open Sans (`fonts/`) with the letters of Latin and Vietnamese:
- * the fonts that every reader has cannot write Vietnamese.
+ * the fonts that every reader has cannot write Vietnamese. The part was cut with `pyftsubset` of fonttools: U+0020-017F,
+ * the letters ơ and ư, U+1EA0-1EF9, dashes, quotes, ₫, €, −.
  */
 // @ts-types="./pdfkit.d.ts"
 import PDFDocument from "pdfkit";
