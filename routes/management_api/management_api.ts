@@ -24,6 +24,7 @@ import {
   keepAnswer,
   type RepeatableRequest,
 } from "../../kv/people/management_keys/answers.ts";
+import { deviceName } from "../../core/people/accounts/session_rules.ts";
 import type { Doer } from "../../kv/people/audit/account_activity.ts";
 import {
   findManagementKey,
@@ -48,7 +49,8 @@ interface Env {
 /** Says which program acts, for the activity log. */
 function doerOf(c: Context<Env>, { id }: ManagementKey): Doer {
   const address = c.env?.clientAddress ?? "127.0.0.1";
-  return { kind: "management_key", keyId: id, address, browser: "" };
+  const browser = deviceName(c.req.header("user-agent"));
+  return { kind: "management_key", keyId: id, address, browser };
 }
 
 /** Finds whose request it is, and whether it may do what it asks for. */

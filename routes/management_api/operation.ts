@@ -1,4 +1,5 @@
 /** What an operation of the management API is. */
+import type { Doer } from "../../kv/people/audit/account_activity.ts";
 import type { z } from "zod";
 import type { JsonObject } from "../../core/lib/json/json.ts";
 import type { ErrorCode } from "../../core/lib/errors/errors.ts";
@@ -10,7 +11,6 @@ import type { Catalog } from "../../core/catalog/catalog.ts";
 import type { Control } from "../../kv/engine/control/control.ts";
 import type { WalletEngine } from "../../kv/money/wallet/mod.ts";
 import type { WebhookDeps } from "../hooks/webhook_operations.ts";
-import type { Doer } from "../../kv/people/audit/account_activity.ts";
 import type { KeyValueStore } from "../../kv/engine/store/key_value_store.ts";
 import type { Account } from "../../kv/people/accounts/accounts.ts";
 import type { ManagementKey } from "../../kv/people/management_keys/management_keys.ts";

@@ -105,7 +105,7 @@ const bounded: Readonly<Record<string, (gateway: ThreadedGateway) => Promise<{ k
       window: "total",
       amountVnd: 30 * callVnd,
       atLimit: "refuse",
-    }, 0);
+    }, { nowMs: 0 });
     return customer;
   },
 };

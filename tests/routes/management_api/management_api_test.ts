@@ -1,4 +1,5 @@
 /** The management API: every operation by every role, repeats, pages, and what it changes. */
+import { findActivity } from "../../../kv/people/audit/account_activity.ts";
 import { assert, assertEquals, assertStringIncludes } from "../../support/assert.ts";
 import { may } from "../../../core/people/organisations/acts.ts";
 import { newMasterKey, readMasterKeys } from "../../../core/people/api_keys/seal.ts";
@@ -193,6 +194,17 @@ const wrongBodies: readonly (readonly [unknown, string])[] = [
   [{ name: "x", limits: { daily_limit_vnd: 1.5 } }, "daily_limit_vnd"],
   [{ name: "x", limits: { per_century: 1 } }, "per_century"],
 ];
+
+Deno.test("what a management key does to keys is in the activity log of the organisation", async () => {
+  await using w = await openWorld();
+  const made = await w.send("POST", "/keys", { body: { name: "server" } });
+  await w.send("DELETE", `/keys/${made.body.id}`);
+  const { lines } = await findActivity(w.kv, w.owner.id, { count: 9 });
+  assertEquals(
+    lines.map(({ act, subject, by }) => [act, subject, by.kind]),
+    [["api_key_revoked", made.body.id, "key"], ["api_key_made", made.body.id, "key"]],
+  );
+});
 
 Deno.test("a wrong body names the member, and nothing is made", async () => {
   await using world = await openWorld();

@@ -33,7 +33,8 @@ import type { DashboardEnv, Visitor } from "../../page/visitor.ts";
 import type { SignInDeps } from "../../page/sign_in_deps.ts";
 import { formPage } from "./form_parts.tsx";
 import { answerOptions, holderOf, PasskeyForm } from "./passkey.tsx";
-import { clientAddress } from "../../visitor/doer.ts";
+import { clientAddress, whenceOf } from "../../visitor/doer.ts";
+import { writeActivity } from "../../../../kv/people/audit/account_activity.ts";
 import { secondFactorPath, startSession } from "./start_session.ts";
 import { signInTexts } from "./texts.ts";
 
@@ -188,7 +189,7 @@ export async function useShownCode(
   const recoveryCode = form.text("recoveryCode");
   if (recoveryCode !== "") {
     const used = await useRecoveryCode(kv, account.id, recoveryCode);
-    if (!used) return { ok: false, why: t.recoveryWrong };
+    if (!used) return await wrongFactor(c, deps, account, t.recoveryWrong);
     await mailFactorChange(deps, account, "recovery_code_used");
     return { ok: true, kind: "recovery_code" };
   }
@@ -196,7 +197,23 @@ export async function useShownCode(
   if (checked.kind === "no_secret") return { ok: false, why: t.codeUnreadable };
   const used = checked.kind === "right" && checked.entry.value.confirmedAtMs !== undefined &&
     await useCode(kv, checked.entry, { step: checked.step, nowMs });
-  return used ? { ok: true, kind: "code" } : { ok: false, why: t.codeWrong };
+  return used ? { ok: true, kind: "code" } : await wrongFactor(c, deps, account, t.codeWrong);
+}
+
+/** Logs a wrong code: whoever sent it has passed the first factor. */
+async function wrongFactor(
+  c: Context<DashboardEnv>,
+  deps: SignInDeps,
+  { id }: Account,
+  why: string,
+): Promise<ShownFactor> {
+  await writeActivity(deps.kv, {
+    accountId: id,
+    act: "second_factor_failed",
+    by: { kind: "stranger", ...whenceOf(c) },
+    atMs: deps.clock.nowMs(),
+  });
+  return { ok: false, why };
 }
 
 /** Opens the session of a sign-in whose second factor was right. */

@@ -12,6 +12,7 @@ import { createDashboard } from "../../../../routes/dashboard/mod.ts";
 import { findAccountByEmail, getAccount } from "../../../../kv/people/accounts/accounts.ts";
 import { hasPassedSecondFactor } from "../../../../kv/people/accounts/second_factor.ts";
 import { listSessions } from "../../../../kv/people/accounts/sessions.ts";
+import { findActivity } from "../../../../kv/people/audit/account_activity.ts";
 import { block } from "../../../support/worlds/blocked_account.ts";
 import { recoveryCodesKey, secondFactorKey } from "../../../../kv/engine/schema/keys.ts";
 
@@ -329,4 +330,19 @@ Deno.test("a deleted account keeps no second factor", async () => {
   for (const key of [secondFactorKey(account.id), recoveryCodesKey(account.id)]) {
     assertEquals((await world.kv.get(key)).value, null);
   }
+});
+
+Deno.test("a wrong second factor is in the activity log of the person", async () => {
+  await using world = await openDashboardWorld();
+  const { browser: first, account } = await world.signIn(email);
+  await setUp(world, first);
+  const browser = world.browser();
+  await enterPassword(browser);
+  await show(browser, { code: "000000" });
+  await show(browser, { recoveryCode: "aaaa-aaaa-aaaa-aaaa" });
+  const { lines } = await findActivity(world.kv, account.id, {
+    count: 9,
+    act: "second_factor_failed",
+  });
+  assertEquals(lines.map(({ by }) => by.kind), ["stranger", "stranger"]);
 });
