@@ -103,8 +103,8 @@ Deno.test("money is given up only as it was shown; it stays in the books, which 
   assert(key?.revokedAtMs !== undefined);
   await w.world.deliver();
   for await (const row of kv.list({ prefix: [] })) {
-    // Events of webhooks leave with the first look of their worker, which this world does not run.
-    if (row.key[0] === "outbox") continue;
+    // Events of webhooks wait for some seconds, and are dropped, since the account has no endpoint.
+    if (row.key[1] === "webhook_events") continue;
     const text = Deno.inspect(row, { strAbbreviateSize: 1e6, depth: 9 });
     assert(!text.includes(email) && !text.includes("phone of Ann"), Deno.inspect(row.key));
     assert(row.key[0] !== "activity" && row.key[0] !== "session", Deno.inspect(row.key));
