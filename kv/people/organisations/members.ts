@@ -125,7 +125,9 @@ export async function changeRole(
       memberKey(organisationId, personId),
     ]);
     if (entry.value === null || row.value === null) return { done: false };
+    // The row of the organisation is written, so that who verifies it sees that something changed.
     const operation = kv.atomic().check(entry).check(row)
+      .set(entry.key, entry.value)
       .set(row.key, { ...row.value, role })
       .set(membershipKey(personId, organisationId), { role } satisfies MembershipRow);
     addAct(operation, organisationId, "member_role_changed", done, {

@@ -63,6 +63,7 @@ import { dayMs, hourMs } from "../../../core/lib/time/durations.ts";
 // 10. sums by tag equal the sums of receipts;
 // 11. credit that was given is within its budgets, and what is left, spent and expired of each grant
 //    agrees with the ledger and the wallet (`verify_credits.ts`).
+// 12. the members of organisations are those that are counted, and each finds the organisation.
 //
 // May run beside a live service. One scan in the order of time sums everything. Accounts that look
 // wrong, or were in use meanwhile, are looked at again, and those that still do are checked one by

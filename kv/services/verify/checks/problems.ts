@@ -11,6 +11,7 @@ export interface Problem {
     | "credit"
     | "index"
     | "ledger"
+    | "organisation"
     | "refund"
     | "rollup"
     | "row"

@@ -8,6 +8,7 @@
  * - Out: problems of those days, and of wallets against their balances.
  * - Never: reports an account at the first sight: what changed meanwhile is looked at again.
  */
+import { organisationProblems } from "../checks/verify_organisations.ts";
 import { type AccountId, beforeIdsOf } from "../../../../core/lib/ids/ids.ts";
 import type { TimeSlices } from "../../../../core/lib/time/time_slices.ts";
 import { vietnamDay } from "../../../../core/lib/time/vietnam_time.ts";
@@ -167,6 +168,7 @@ async function problemsOfKinds(
   for await (const problem of isWhole ? verifyVideos(kv) : openWithoutTask(kv)) {
     problems.add(problem);
   }
+  for await (const problem of organisationProblems(kv, slices)) problems.add(problem);
   problems.addAll(await catalogProblems(kv, { latestOnReceipts, isFull: isWhole }));
   problems.addAll(await creditProblems(kv, { fromMs: bounds.start?.atMs, slices }));
   return problems;
