@@ -39,6 +39,24 @@ export function csvDownloadHeaders(fileName: string): Readonly<Record<string, st
 }
 
 /**
+ * Makes the stream of a file of its parts, once the first one is there: a store that is away is then an answer with its
+ * status, and no file that breaks off at its beginning.
+ */
+export async function fileStream<Part>(parts: AsyncIterable<Part>): Promise<ReadableStream<Part>> {
+  const iterator = parts[Symbol.asyncIterator]();
+  const first = await iterator.next();
+  async function* all(): AsyncGenerator<Part> {
+    if (first.done !== true) yield first.value;
+    for (;;) {
+      const next = await iterator.next();
+      if (next.done === true) return;
+      yield next.value;
+    }
+  }
+  return ReadableStream.from(all());
+}
+
+/**
  * Cuts the path out of an absolute URL, as it was sent and without the cost of a parser. Every layer matches this one
  * form: a path that spells `metrics` as `%6detrics` is another path, so it cannot reach a route that a proxy in front
  * has closed. Parameters of a route are decoded where they are read.

@@ -31,7 +31,7 @@ import {
   type ManagementKey,
 } from "../../kv/people/management_keys/management_keys.ts";
 import { errorResponse } from "../http/error_response.ts";
-import { withCommonHeaders } from "../http/own_headers.ts";
+import { requestHeaders, withCommonHeaders } from "../http/own_headers.ts";
 import type { ManagementCall, ManagementDeps, ManagementOperation } from "./operation.ts";
 import { managementOperations } from "./operations.ts";
 
@@ -123,13 +123,13 @@ async function repeatableOf(
   organisationId: RepeatableRequest["organisationId"],
   text: string,
 ): Promise<RepeatableRequest | undefined> {
-  const sent = c.req.header("idempotency-key");
+  const sent = c.req.header(requestHeaders.idempotencyKey);
   if (sent === undefined || c.req.method === "GET") return undefined;
   if (sent.length > maxIdempotencyKeyChars || !/^[\x21-\x7e]+$/.test(sent)) {
     throw new GatewayError(
       "invalid_request",
       `Idempotency-Key: must be 1 to ${maxIdempotencyKeyChars} visible characters, e.g. a UUID`,
-      { param: "idempotency-key" },
+      { param: requestHeaders.idempotencyKey },
     );
   }
   return {

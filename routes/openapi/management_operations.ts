@@ -3,6 +3,7 @@ import { z } from "zod";
 import type { ErrorCode } from "../../core/lib/errors/errors.ts";
 import { isJsonObject, type JsonObject } from "../../core/lib/json/json.ts";
 import { objectSchema, ref } from "../../core/lib/json/schemas.ts";
+import { requestHeaders } from "../http/own_headers.ts";
 import { rowLimitSchema } from "../http/query.ts";
 import { managementRows } from "../management_api/lists.ts";
 import type { ManagementOperation } from "../management_api/operation.ts";
@@ -40,7 +41,7 @@ const pageParameters: readonly Parameter[] = [
 ];
 
 const idempotency: Parameter = {
-  name: "idempotency-key",
+  name: requestHeaders.idempotencyKey,
   in: "header",
   description: "Repeats get the answer of the first request, for a day.",
   schema: { type: "string", minLength: 1, maxLength: 255 },

@@ -17,6 +17,9 @@ import { listTopupOrders, type TopupOrder } from "../../kv/money/payments/topups
 import type { Account } from "../../kv/people/accounts/accounts.ts";
 import { listSentMails } from "../../kv/people/accounts/sent_mails.ts";
 import { listSessions } from "../../kv/people/accounts/sessions.ts";
+import { fileStream } from "../http/query.ts";
+import { listMembers } from "../../kv/people/organisations/members.ts";
+import { listTeams } from "../../kv/people/organisations/teams.ts";
 import { type ApiKeyRecord, listApiKeys } from "../../kv/people/api_keys/api_keys.ts";
 import { allActivity } from "../../kv/people/audit/account_activity.ts";
 import { listRefusedCalls } from "../../kv/services/calls/refused_calls.ts";
@@ -97,7 +100,12 @@ async function* recordsOf(
   for (const { kind, atMs } of await listSentMails(kv, id)) {
     yield ["sent_mail", { kind, sent_at: time(atMs) }];
   }
-  for (const record of await listApiKeys(kv, id)) yield ["api_key", keyOf(record)];
+  for (const { personId, role, email = null } of await listMembers(kv, account)) {
+    yield ["member", { account_id: personId, email, role }];
+  }
+  for (const team of await listTeams(kv, id)) yield ["team", { id: team.id, name: team.name }];
+  const keys = await listApiKeys(kv, id);
+  for (const record of keys) yield ["api_key", keyOf(record)];
   const lines = kv.list<LedgerEntry>({ prefix: ledgerPrefix(id) }, { batchSize: listBatchRows });
   for await (const { value } of lines) yield ["movement", fieldsJson(movementFields, value)];
   for await (const order of ordersOf(kv, id)) yield ["topup_order", orderOf(order)];
@@ -106,7 +114,8 @@ async function* recordsOf(
     yield ["invoice", { ...fieldsJson(invoiceFields, invoice), buyer: { ...buyer } }];
   }
   const everything = { accountId: id, fromMs: 0, untilMs: nowMs + 1 };
-  for await (const rows of rowGroups(kv, everything)) {
+  const keyNames = new Map<string, string>(keys.map((key) => [key.id, key.name]));
+  for await (const rows of rowGroups(kv, everything, keyNames)) {
     for (const row of rows) yield ["receipt", receiptJson(row)];
   }
   for await (const refused of listRefusedCalls(kv, id)) {
@@ -127,8 +136,12 @@ async function* linesOf(records: AsyncIterable<readonly [string, JsonObject]>) {
 }
 
 /** Streams the file. */
-export function accountDataFile(kv: KeyValueStore, account: Account, nowMs: number): Response {
-  const lines = ReadableStream.from(linesOf(recordsOf(kv, account, nowMs)));
+export async function accountDataFile(
+  kv: KeyValueStore,
+  account: Account,
+  nowMs: number,
+): Promise<Response> {
+  const lines = await fileStream(linesOf(recordsOf(kv, account, nowMs)));
   return new Response(lines.pipeThrough(new TextEncoderStream()), {
     headers: {
       "content-type": "application/x-ndjson",

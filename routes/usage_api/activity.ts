@@ -27,7 +27,13 @@ import {
   findActivity,
   isActivityAct,
 } from "../../kv/people/audit/account_activity.ts";
-import { csvDownloadHeaders, type RowBounds, rowLimit, wrongParameter } from "../http/query.ts";
+import {
+  csvDownloadHeaders,
+  fileStream,
+  type RowBounds,
+  rowLimit,
+  wrongParameter,
+} from "../http/query.ts";
 import { type Answer, requireBalanceRight } from "./calls.ts";
 
 /** Lines on one page of the list. */
@@ -111,12 +117,12 @@ async function* csvText(lines: AsyncIterable<ActivityLine>): AsyncGenerator<stri
 }
 
 /** Makes the CSV file of the lines that fit, newest first. */
-export function activityFile(
+export async function activityFile(
   kv: KeyValueStore,
   accountId: Parameters<typeof allActivity>[1],
   filter: ActivityFilter,
-): Response {
-  const file = ReadableStream.from(csvText(allActivity(kv, accountId, filter)));
+): Promise<Response> {
+  const file = await fileStream(csvText(allActivity(kv, accountId, filter)));
   return new Response(file.pipeThrough(new TextEncoderStream()), {
     headers: csvDownloadHeaders("activity.csv"),
   });
@@ -156,7 +162,7 @@ export function activityAnswer(kv: KeyValueStore): Answer {
     }
     const filter = { act, person: c.req.query("person")?.slice(0, maxPersonChars) };
     const format = c.req.query("format") ?? "json";
-    if (format === "csv") return activityFile(kv, accountId, filter);
+    if (format === "csv") return await activityFile(kv, accountId, filter);
     if (format !== "json") throw wrongParameter("format", "must be json or csv");
     const cursor = c.req.query("before");
     const before = cursor === undefined ? undefined : parseId("activity", cursor);

@@ -13,7 +13,7 @@ import type { KeyValueStore } from "../../kv/engine/store/key_value_store.ts";
 import { readRefundsOf } from "../../kv/money/ledger/refunds.ts";
 import { listApiKeys } from "../../kv/people/api_keys/api_keys.ts";
 import type { Column, ColumnType } from "../../kv/services/warehouse/parquet.ts";
-import { wrongParameter } from "../http/query.ts";
+import { fileStream, wrongParameter } from "../http/query.ts";
 import { type Answer, keyAskedFor, tagAskedFor } from "./calls.ts";
 import { boundedRange, maxUsageDays, rangeMs, requireRange } from "./range.ts";
 import { receiptColumns, receiptJson, type ReceiptRow } from "./receipt_json.ts";
@@ -154,9 +154,8 @@ export interface ExportFilter {
 export async function* rowGroups(
   kv: KeyValueStore,
   filter: ExportFilter,
+  keyNames: ReadonlyMap<string, string>,
 ): AsyncGenerator<readonly ReceiptRow[], void, void> {
-  const keys = await listApiKeys(kv, filter.accountId);
-  const keyNames = new Map<string, string>(keys.map((key) => [key.id, key.name]));
   const rowsOf = async (some: readonly Receipt[]) => {
     const refunds = await readRefundsOf(kv, some);
     return some.map((receipt): ReceiptRow => ({
@@ -176,19 +175,21 @@ export async function* rowGroups(
 }
 
 /** Streams an export under a name without its extension. */
-export function exportResponse(
+export async function exportResponse(
   kv: KeyValueStore,
   filter: ExportFilter,
   form: ExportForm,
   name: string,
-): Response {
+): Promise<Response> {
+  const keys = await listApiKeys(kv, filter.accountId);
+  const keyNames = new Map<string, string>(keys.map((key) => [key.id, key.name]));
   const encoder = new TextEncoder();
   async function* bytes() {
-    for await (const part of form.write(rowGroups(kv, filter))) {
+    for await (const part of form.write(rowGroups(kv, filter, keyNames))) {
       yield typeof part === "string" ? encoder.encode(part) : part;
     }
   }
-  return new Response(ReadableStream.from(bytes()), {
+  return new Response(await fileStream(bytes()), {
     headers: {
       "content-type": form.type,
       "content-disposition": `attachment; filename="${name}.${form.extension}"`,
@@ -200,7 +201,7 @@ export function exportResponse(
 export function usageExportAnswer(
   { kv, clock }: { readonly kv: KeyValueStore; readonly clock: Pick<Clock, "nowMs"> },
 ): Answer {
-  return (c, principal) => {
+  return async (c, principal) => {
     const { searchParams } = new URL(c.req.url);
     const { range, cut } = boundedRange(requireRange(searchParams, vietnamDay(clock.nowMs())));
     if (cut) throw wrongParameter("from", `at most ${maxUsageDays} days at once`);
@@ -216,6 +217,6 @@ export function usageExportAnswer(
       tag: tagAskedFor(c),
     };
     const name = `calls-${range.fromDay}-to-${range.toDay}`;
-    return Promise.resolve(exportResponse(kv, filter, exportForms[format], name));
+    return await exportResponse(kv, filter, exportForms[format], name);
   };
 }

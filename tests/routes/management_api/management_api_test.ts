@@ -202,7 +202,7 @@ Deno.test("what a management key does to keys is in the activity log of the orga
   const { lines } = await findActivity(w.kv, w.owner.id, { count: 9 });
   assertEquals(
     lines.map(({ act, subject, by }) => [act, subject, by.kind]),
-    [["api_key_revoked", made.body.id, "key"], ["api_key_made", made.body.id, "key"]],
+    ["api_key_revoked", "api_key_made"].map((act) => [act, made.body.id, "management_key"]),
   );
 });
 

@@ -129,7 +129,7 @@ async function downloadData(c: Context<DashboardEnv>, deps: DashboardDeps) {
   const nowMs = deps.clock.nowMs();
   const done = doneNow(c, nowMs);
   await writeActivity(deps.kv, { accountId: account.id, act: "data_exported", ...done });
-  return accountDataFile(deps.kv, account, nowMs);
+  return await accountDataFile(deps.kv, account, nowMs);
 }
 
 function goodbyePage(c: Context<DashboardEnv>) {

@@ -94,7 +94,7 @@ async function activityDownload(c: PageContext, deps: PageDeps) {
     act: "activity_exported",
     ...doneNow(c, deps.clock.nowMs()),
   });
-  return activityFile(deps.kv, account.id, filterOf(c));
+  return await activityFile(deps.kv, account.id, filterOf(c));
 }
 
 function createActivityPages(deps: PageDeps): Hono<DashboardEnv> {

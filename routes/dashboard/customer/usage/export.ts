@@ -6,16 +6,16 @@ import type { DashboardEnv } from "../../page/visitor.ts";
 import { readUsageFilter } from "./filter_bar.tsx";
 
 /** Streams the calls that match the filter of the query. */
-export function exportFile(
+export async function exportFile(
   c: Context<DashboardEnv>,
   deps: DashboardDeps,
   form: ExportForm,
-): Response {
+): Promise<Response> {
   const { account } = c.get("signedIn");
   const { period, keyId, model, tag } = readUsageFilter(c, deps.clock.nowMs());
   const { fromMs, untilMs, range } = period;
   const name = `calls-${range.fromDay}-to-${range.toDay}`;
-  return exportResponse(
+  return await exportResponse(
     deps.kv,
     { accountId: account.id, fromMs, untilMs, keyId, model, tag },
     form,

@@ -107,7 +107,7 @@ Deno.test("CSV files of customers keep the convention, in either language", asyn
   const paths = ["/usage/export.csv", "/wallet/statement.csv"];
   assertEquals(
     downloadsOf(world.routes),
-    [paths[0], "/usage/export.json", paths[1]],
+    ["/activity.csv", paths[0], "/usage/export.json", paths[1]],
     "a new download belongs into this test",
   );
   const files: Record<string, string>[][] = [];
@@ -116,6 +116,8 @@ Deno.test("CSV files of customers keep the convention, in either language", asyn
     files.push(rowsOf(path, english));
     assertEquals((await read(path, "vi")).text, english.text, `${path} depends on the language`);
   }
+  // Each download of the activity is a line of it, so two of them differ.
+  assertEquals(rowsOf("/activity.csv", await read("/activity.csv", "vi")).length > 0, true);
   await keeps("statement", await read(paths[1]!, "en"));
   const [call] = files[0]!;
   assertEquals([call!.started_at, call!.cost_vnd], [written, "1.000001"]);
