@@ -458,18 +458,23 @@ function withoutPerson({ email: _, identities: _of, mailsOff: _off, ...rest }: A
  * handed over goes on without the person.
  *
  * @param givenUpMicroVnd what its owner gives up; it stays in the wallet
+ * @param closesOrganisation the organisation ends, of which only the owner is left; no person has its id
  */
 export async function forgetPerson(
   kv: KeyValueStore,
   accountId: AccountId,
   nowMs: number,
   givenUpMicroVnd = 0n,
+  closesOrganisation = false,
 ): Promise<void> {
   const isGone = await writeAccount<boolean>(async () => {
     const entry = await kv.get<Account>(accountKey(accountId));
     const account = entry.value;
     if (account === null || account.deletedAtMs !== undefined) return { done: true };
-    const isOfOthers = account.organisation !== undefined &&
+    if (closesOrganisation && (account.organisation?.memberCount ?? 1) > 1) {
+      throw new GatewayError("overloaded", "A member has just joined the organisation");
+    }
+    const isOfOthers = !closesOrganisation && account.organisation !== undefined &&
       account.organisation.ownerId !== accountId;
     const atomic = bumpKeysEpoch(kv.atomic()).check(entry)
       .set(

@@ -157,3 +157,14 @@ export async function findManagementKey(
   if (entry.value === null || entry.value.revokedAtMs !== undefined || !isOpen) return undefined;
   return { key: entry.value, account };
 }
+
+/** Deletes the management keys of an organisation that is closed. */
+export async function forgetManagementKeys(
+  kv: KeyValueStore,
+  organisationId: AccountId,
+): Promise<void> {
+  for (const { id, hash } of await listManagementKeys(kv, organisationId)) {
+    await kv.atomic().delete(managementKeyByHashKey(hash))
+      .delete(managementKeyKey(organisationId, id)).commit();
+  }
+}

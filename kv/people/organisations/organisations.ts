@@ -21,11 +21,14 @@ import {
 import { addMail } from "../../engine/outbox/outbox.ts";
 import {
   accountKey,
+  invitationsPrefix,
   memberKey,
   membershipKey,
   membershipsPrefix,
   organisationOf,
+  teamsPrefix,
 } from "../../engine/schema/keys.ts";
+import { deleteRows } from "../../engine/store/delete_rows.ts";
 import { commitFresh } from "../../engine/store/cas.ts";
 import { type ActivityAct, addActivity, type Doer } from "../audit/account_activity.ts";
 import type { AtomicWrite, KeyValueStore } from "../../engine/store/key_value_store.ts";
@@ -272,4 +275,31 @@ export async function handOver(
     }
     return (await operation.commit()).ok ? { done: "done" } : "again";
   });
+}
+
+/**
+ * Whether an organisation can be closed by its owner: it was made apart from a person, has no other member, and its
+ * owner has another one to act for.
+ */
+export async function closingProblem(
+  kv: KeyValueStore,
+  organisation: Account,
+  owner: Account,
+): Promise<"of_a_person" | "has_members" | "last_one" | undefined> {
+  const { memberCount } = organisationFacts(organisation);
+  if (organisation.id === owner.id || organisation.email !== undefined) return "of_a_person";
+  if (memberCount > 1) return "has_members";
+  return (await listMemberships(kv, owner)).length > 1 ? undefined : "last_one";
+}
+
+/** Deletes what is left of an organisation that is closed: teams, invitations, and that its owner finds it. */
+export async function forgetOrganisation(
+  kv: KeyValueStore,
+  id: AccountId,
+  ownerId: AccountId,
+): Promise<void> {
+  await kv.delete(membershipKey(ownerId, id));
+  await deleteRows(kv, { prefix: teamsPrefix(id) });
+  // The index rows by address expire with the invitations.
+  await deleteRows(kv, { prefix: invitationsPrefix(id) });
 }

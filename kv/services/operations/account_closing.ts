@@ -14,6 +14,8 @@ import { forgetPerson } from "../../people/accounts/accounts.ts";
 import { closeSessionsOf, forgetPlaces } from "../../people/accounts/sessions.ts";
 import { forgetApiKeys } from "../../people/api_keys/api_key_changes.ts";
 import { forgetActivity } from "../../people/audit/account_activity.ts";
+import { forgetOrganisation } from "../../people/organisations/organisations.ts";
+import { forgetManagementKeys } from "../../people/management_keys/management_keys.ts";
 import { listVideos } from "../videos/mod.ts";
 
 /** What has to end before an account can be closed. */
@@ -92,4 +94,20 @@ export async function closeAccount(
   if (isOfOthers) return;
   await forgetApiKeys(kv, accountId, nowMs);
   await forgetActivity(kv, accountId);
+}
+
+/**
+ * Closes an organisation that was made apart from a person, and of which only the owner is left. Bookkeeping stays, as
+ * for an account.
+ */
+export async function closeOrganisation(
+  kv: KeyValueStore,
+  { id, ownerId }: { readonly id: AccountId; readonly ownerId: AccountId },
+  { nowMs, givenUpMicroVnd }: { readonly nowMs: number; readonly givenUpMicroVnd: bigint },
+): Promise<void> {
+  await forgetPerson(kv, id, nowMs, givenUpMicroVnd, true);
+  await forgetManagementKeys(kv, id);
+  await forgetApiKeys(kv, id, nowMs);
+  await forgetOrganisation(kv, id, ownerId);
+  await forgetActivity(kv, id);
 }

@@ -87,6 +87,7 @@ const pageActs: Readonly<Record<string, Act | "everyone">> = {
   "POST /organisation/teams": "change_members",
   "POST /organisation/teams/delete": "change_members",
   "POST /organisation/hand-over": "hand_over",
+  "POST /organisation/delete": "delete_organisation",
   "GET /organisation/management-keys": "change_management_keys",
   "POST /organisation/management-keys": "change_management_keys",
   "POST /organisation/management-keys/revoke": "change_management_keys",

@@ -1,6 +1,8 @@
 /** `/organisation`: members, invitations, teams and name of the organisation that the visitor acts for. */
 import type { Context } from "hono";
 import { givenRoles } from "../../../../core/people/organisations/acts.ts";
+import { formatMoney } from "../../../../core/billing/money/display.ts";
+import { formatVnd } from "../../../../core/billing/money/micro_vnd.ts";
 import { maxNameChars } from "../../../../core/people/organisations/organisation.ts";
 import { accountName } from "../../../../kv/people/accounts/accounts.ts";
 import {
@@ -11,6 +13,7 @@ import { listMembers, type Member } from "../../../../kv/people/organisations/me
 import { listTeams, type Team } from "../../../../kv/people/organisations/teams.ts";
 import {
   Card,
+  CheckboxField,
   DataTable,
   Notice,
   PostForm,
@@ -20,8 +23,7 @@ import {
   Time,
 } from "../../components/mod.ts";
 import { renderPage } from "../../frame/layout.tsx";
-import type { SignInDeps } from "../../page/sign_in_deps.ts";
-import type { PageDeps } from "../../page/page_deps.ts";
+import type { DashboardDeps } from "../../page/deps.ts";
 import { mayVisit } from "../../page/page_acts.ts";
 import type { DashboardEnv, SignedIn, Visitor } from "../../page/visitor.ts";
 import { roleNames } from "../../text/role_names.ts";
@@ -39,6 +41,8 @@ export interface OrganisationState {
     readonly name?: string;
     readonly team?: string;
     readonly confirmation?: string;
+    readonly deletion?: string;
+    readonly giveUp?: string;
   };
 }
 
@@ -51,17 +55,18 @@ interface PartProps {
 /** Shows the organisation with the result of the last act. */
 export async function organisationPage(
   c: Context<DashboardEnv>,
-  { kv, clock, companySignIn }: PageDeps & Pick<SignInDeps, "companySignIn">,
+  { kv, clock, wallet, companySignIn }: DashboardDeps,
   state: OrganisationState = {},
 ): Promise<Response> {
   const visitor = c.get("visitor");
   const signedIn = c.get("signedIn");
   const { account } = signedIn;
   const t = organisationTexts[visitor.locale];
-  const [members, invitations, teams] = await Promise.all([
+  const [members, invitations, teams, balance] = await Promise.all([
     listMembers(kv, account),
     listInvitations(kv, account.id, clock.nowMs()),
     listTeams(kv, account.id),
+    wallet.balance(account.id),
   ]);
   const hasCompanySignIn = companySignIn !== undefined;
   const failed = state.errors !== undefined || state.problem !== undefined;
@@ -98,6 +103,9 @@ export async function organisationPage(
       {mayVisit(signedIn, "/organisation/name", "POST") && <NameCard {...part} />}
       {mayVisit(signedIn, "/organisation/hand-over", "POST") && members.length > 1 && (
         <HandOverCard {...part} members={members} />
+      )}
+      {mayVisit(signedIn, "/organisation/delete", "POST") && account.id !== signedIn.person.id && (
+        <DeletionCard {...part} balanceMicroVnd={balance.totalMicroVnd} />
       )}
     </>,
   );
@@ -310,6 +318,37 @@ function NameCard({ visitor, signedIn, errors }: PartProps) {
         <SubmitButton tone="plain">{t.save}</SubmitButton>
       </PostForm>
     </Card>
+  );
+}
+
+function DeletionCard({ visitor, signedIn, errors, balanceMicroVnd }: PartProps & {
+  readonly balanceMicroVnd: bigint;
+}) {
+  const { locale } = visitor;
+  const t = organisationTexts[locale];
+  const failed = errors.deletion !== undefined || errors.giveUp !== undefined;
+  return (
+    <details class="card" open={failed}>
+      <summary>{t.deletion}</summary>
+      <p>{t.deletionText}</p>
+      <PostForm visitor={visitor} action="/organisation/delete">
+        <TextField
+          name="deletion"
+          label={t.confirmation(accountName(signedIn.account))}
+          required
+          error={errors.deletion}
+        />
+        {balanceMicroVnd > 0n && (
+          <CheckboxField
+            name="giveUp"
+            value={formatVnd(balanceMicroVnd)}
+            label={t.giveUp(formatMoney(balanceMicroVnd, locale))}
+            error={errors.giveUp}
+          />
+        )}
+        <SubmitButton tone="danger">{t.deletionButton}</SubmitButton>
+      </PostForm>
+    </details>
   );
 }
 

@@ -16,7 +16,16 @@ import { accountName } from "../../../../kv/people/accounts/accounts.ts";
 import { countTry } from "../../../../kv/people/accounts/rate_limits.ts";
 import { endInvitation, invite } from "../../../../kv/people/organisations/invitations.ts";
 import { changeRole, removeMember } from "../../../../kv/people/organisations/members.ts";
-import { handOver, renameOrganisation } from "../../../../kv/people/organisations/organisations.ts";
+import {
+  closingProblem,
+  handOver,
+  renameOrganisation,
+} from "../../../../kv/people/organisations/organisations.ts";
+import { formatVnd } from "../../../../core/billing/money/micro_vnd.ts";
+import {
+  closeOrganisation,
+  readClosingState,
+} from "../../../../kv/services/operations/account_closing.ts";
 import { createTeam, deleteTeam } from "../../../../kv/people/organisations/teams.ts";
 import { rateRules } from "../../../auth/sign_in_budgets.ts";
 import type { DashboardDeps } from "../../page/deps.ts";
@@ -134,6 +143,35 @@ const handOverOwnership: FormAct = async (c, { kv, clock, hintMail }, t) => {
   return "handed";
 };
 
+/** Closes the organisation, if nothing of it still runs, and its owner has given up what is in the wallet, as shown. */
+async function deleteOrganisation(
+  c: Context<DashboardEnv>,
+  deps: DashboardDeps,
+): Promise<Response> {
+  const { kv, clock, control } = deps;
+  const t = organisationTexts[c.get("visitor").locale];
+  const { account, person } = c.get("signedIn");
+  const form = await readForm(c);
+  if (form.text("deletion") !== accountName(account)) {
+    return await organisationPage(c, deps, { errors: { deletion: t.confirmationWrong } });
+  }
+  const nowMs = clock.nowMs();
+  const problem = await closingProblem(kv, account, person);
+  const { balanceMicroVnd, obstacles } = await readClosingState(deps, account.id, nowMs);
+  if (problem !== undefined || obstacles.length > 0) {
+    const deletion = problem === undefined ? t.stillRuns : t.closingProblems[problem];
+    return await organisationPage(c, deps, { errors: { deletion } });
+  }
+  const givenUpMicroVnd = balanceMicroVnd > 0n ? balanceMicroVnd : 0n;
+  if (givenUpMicroVnd > 0n && form.text("giveUp") !== formatVnd(givenUpMicroVnd)) {
+    return await organisationPage(c, deps, { errors: { giveUp: t.giveUpMissing } });
+  }
+  const closing = { id: account.id, ownerId: person.id };
+  await closeOrganisation(kv, closing, { nowMs, givenUpMicroVnd });
+  await control.refresh();
+  return c.redirect("/organisations", 303);
+}
+
 /** Runs a form, counted with the other changes of the person, and shows the organisation with its outcome. */
 function onForm(deps: DashboardDeps, act: FormAct) {
   return async (c: Context<DashboardEnv>): Promise<Response> => {
@@ -168,6 +206,7 @@ function createOrganisationPages(deps: DashboardDeps): Hono<DashboardEnv> {
     .post("/organisation/teams", onForm(deps, addTeam))
     .post("/organisation/teams/delete", onForm(deps, removeTeam))
     .post("/organisation/hand-over", onForm(deps, handOverOwnership))
+    .post("/organisation/delete", (c) => deleteOrganisation(c, deps))
     .route("/", createManagementKeyPages(deps))
     .route("/", createCompanySignInPages(deps))
     .route("/", createOrganisationList(deps));

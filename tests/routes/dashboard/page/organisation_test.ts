@@ -1,6 +1,9 @@
 import { assert, assertEquals, assertStringIncludes } from "../../../support/assert.ts";
 import { getAccount } from "../../../../kv/people/accounts/accounts.ts";
 import { listApiKeys } from "../../../../kv/people/api_keys/api_keys.ts";
+import { listMemberships } from "../../../../kv/people/organisations/organisations.ts";
+import { verifyStore } from "../../../../kv/services/verify/verify_books.ts";
+import { topUp } from "../../../support/worlds/money_world.ts";
 import { listMembers } from "../../../../kv/people/organisations/members.ts";
 import { actFor, openCompany } from "../../../support/worlds/company_world.ts";
 import { openDashboardWorld } from "../../../support/worlds/dashboard_world.ts";
@@ -103,4 +106,41 @@ Deno.test("an account with an organisation of others is not deleted", async () =
   });
   assertEquals(refused.status, 422);
   assertStringIncludes(refused.text, "Hand it over first");
+});
+
+Deno.test("an organisation is deleted by its name, when it is empty, and money is given up as shown", async () => {
+  await using world = await openDashboardWorld();
+  const { kv } = world;
+  const { account: ann, browser } = await world.signIn("ann@example.com");
+  await browser.submit(await browser.get("/organisations"), "/organisations", { name: "Acme" });
+  const [acme] = (await listMemberships(kv, ann)).filter(({ account }) => account.id !== ann.id);
+  assert(acme !== undefined);
+  const { id } = acme.account;
+  await topUp(kv, id, 1_500_000n);
+  await browser.submit(await browser.get("/keys/new"), "/keys", { name: "secret" });
+  const send = async (deletion: string, fields: Record<string, string> = {}) =>
+    await browser.submit(await browser.get("/organisation"), "/organisation/delete", {
+      deletion,
+      ...fields,
+    });
+  assertEquals((await send("acme")).status, 422);
+  assertEquals((await send("Acme")).status, 422, "the money is not given up");
+  const gone = await send("Acme", { giveUp: "1.5" });
+  assertEquals(gone.headers.get("location"), "/organisations");
+  assertEquals((await browser.get("/keys")).text.includes("secret"), false);
+  assertEquals((await getAccount(kv, id))?.deletedAtMs, world.time.nowMs());
+  assertEquals((await listMemberships(kv, ann)).map(({ account }) => account.id), [ann.id]);
+  await world.wallet.close();
+  assertEquals((await verifyStore(kv)).problems, []);
+});
+
+Deno.test("an organisation with members, or of a person, is not deleted by its page", async () => {
+  await using world = await openDashboardWorld();
+  const { account, members: { owner } } = await openCompany(world);
+  const page = await owner.browser.get("/organisation");
+  const refused = await owner.browser.submit(page, "/organisation/delete", { deletion: "Acme" });
+  assertStringIncludes(refused.text, "Remove the other members first.");
+  assertEquals((await getAccount(world.kv, account.id))?.deletedAtMs, undefined);
+  await actFor(owner.browser, owner.person);
+  assert(!(await owner.browser.get("/organisation")).text.includes("/organisation/delete"));
 });
