@@ -222,12 +222,22 @@ export function startJobs(gateway: Gateway, options: JobsOptions = {}): Jobs {
     return passedMs >= everyMs || passedMs < 0;
   }
 
-  function schedule(job: Job): void {
+  /** Milliseconds until the period of a job is over; 0: it is. What cron has just run does not run again by its timer. */
+  function leftMs(job: Job): number {
+    const sinceMs = endedAtMs.get(job);
+    return sinceMs === undefined || isOver(job, sinceMs)
+      ? 0
+      : job.everyMs - (clock.nowMs() - sinceMs);
+  }
+
+  function schedule(job: Job, delayMs = job.everyMs): void {
     if (stopped) return;
     const timer = setTimeout(() => {
       ticked?.();
-      void run(job).then(() => schedule(job));
-    }, job.everyMs);
+      const waitMs = leftMs(job);
+      if (waitMs > 0) schedule(job, waitMs);
+      else void run(job).then(() => schedule(job));
+    }, delayMs);
     timers.set(job, timer);
   }
 

@@ -67,6 +67,35 @@ Deno.test("cron leaves alone what has just run", async () => {
   });
 });
 
+Deno.test("a timer leaves alone what cron has just run, and runs it when its period is over", async () => {
+  const clock = new ManualTime();
+  await using world = await openTestGateway();
+  const ran = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+  let runs = 0;
+  const everyMs = 5;
+  const job: Job = {
+    name: "short",
+    everyMs,
+    run: () => Promise.resolve(ran[runs++]?.resolve()),
+  };
+  let ticks = 0;
+  const ticked = Promise.withResolvers<void>();
+  const jobs = startJobs({ ...world.assembled.gateway, clock }, {
+    jobs: [job],
+    ticked: () => ++ticks === 3 && ticked.resolve(),
+  });
+  try {
+    await jobs.runOfPeriod(minute!);
+    await ticked.promise;
+    assertEquals(runs, 1, "its timer has fired three times, but the clock stands still");
+    clock.advance(everyMs);
+    await ran[1]!.promise;
+    assertEquals(runs, 2);
+  } finally {
+    await jobs.stop();
+  }
+});
+
 Deno.test("the first request after a freeze begins what became due meanwhile", async () => {
   await withJobs((jobs, { clock, ran }) => {
     const freeze = new FreezeWatch(clock);
