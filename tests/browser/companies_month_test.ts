@@ -187,7 +187,8 @@ async function letGo(world: CompaniesWorld, company: Company, key: string) {
 async function handOver(world: CompaniesWorld, { people, id }: Company, name: string) {
   const { page } = people.owner;
   await page.goto(`${world.address}/organisation`);
-  await page.locator("main details.card summary").click();
+  const card = page.locator("details.card", { has: page.locator("[name=newOwner]") });
+  await card.locator("summary").click();
   const newOwner = people.admin.person.account.id;
   await submit(page, "/organisation/hand-over", { newOwner, confirmation: name });
   assertStringIncludes(page.url(), "done=handed");
