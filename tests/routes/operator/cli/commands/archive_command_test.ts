@@ -2,6 +2,7 @@
 import { assert, assertEquals } from "../../../../support/assert.ts";
 import { newMasterKey, readMasterKeys } from "../../../../../core/people/api_keys/seal.ts";
 import { systemClock } from "../../../../../core/lib/time/clock.ts";
+import { vietnamDay, vietnamDayStartMs } from "../../../../../core/lib/time/vietnam_time.ts";
 import { dayMs } from "../../../../../core/lib/time/durations.ts";
 import { openStore } from "../../../../../kv/engine/opening/store.ts";
 import { type EndedMove, readLastMove } from "../../../../../kv/services/archive/last_move.ts";
@@ -17,7 +18,8 @@ async function seed(path: string, masterKey: string): Promise<string[]> {
   const opened = await openStore({ kind: "file", path }, systemClock);
   assert(opened.ok, "the store opens");
   const world = await BooksWorld.open(opened.store.kv, {
-    noonMs: systemClock.nowMs() - 50 * dayMs,
+    // Noon by the calendar, since a day is sealed two hours after its end only.
+    noonMs: vietnamDayStartMs(vietnamDay(systemClock.nowMs() - 50 * dayMs)) + dayMs / 2,
     masterKeys: await readMasterKeys(masterKey),
   });
   await world.topUp(world.ann, 10_000n);
