@@ -8,7 +8,7 @@ import { newMasterKey, readMasterKeys } from "../../core/people/api_keys/seal.ts
 import type { AccountId, RequestId } from "../../core/lib/ids/ids.ts";
 import { systemClock } from "../../core/lib/time/clock.ts";
 import { dayMs, minuteMs } from "../../core/lib/time/durations.ts";
-import { vietnamDayStartMs } from "../../core/lib/time/vietnam_time.ts";
+import { vietnamDay, vietnamDayStartMs } from "../../core/lib/time/vietnam_time.ts";
 import { openStore } from "../../kv/engine/opening/store.ts";
 import { receiptPagesBetween } from "../../kv/money/receipts/receipt_pages.ts";
 import { listAllReceipts, listReceipts } from "../../kv/money/receipts/receipts.ts";
@@ -83,7 +83,8 @@ async function seedStore(location: StoreLocation): Promise<Seed> {
   using store = await openWhole(location);
   const { kv } = store;
   const world = await BooksWorld.open(kv, {
-    noonMs: Date.now() - startedDaysAgo * dayMs,
+    // Noon by the calendar, since a day is sealed two hours after its end only.
+    noonMs: vietnamDayStartMs(vietnamDay(Date.now() - startedDaysAgo * dayMs)) + dayMs / 2,
     masterKeys: await readMasterKeys(masterKey),
   });
   const { ann, bob, wallet } = world;
