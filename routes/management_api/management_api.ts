@@ -14,7 +14,7 @@ import { sha256Hex } from "../../core/lib/hash/sha256.ts";
 import { newId } from "../../core/lib/ids/ids.ts";
 import { isJsonObject, type JsonObject } from "../../core/lib/json/json.ts";
 import { minuteMs } from "../../core/lib/time/durations.ts";
-import { maxIdempotencyKeyChars } from "../../core/calls/body/idempotency_key.ts";
+import { requireIdempotencyKey } from "../../core/calls/body/idempotency_key.ts";
 import { isWellFormedApiKey } from "../../core/people/api_keys/api_key.ts";
 import { may } from "../../core/people/organisations/acts.ts";
 import { countTry } from "../../kv/people/accounts/rate_limits.ts";
@@ -30,6 +30,7 @@ import {
   findManagementKey,
   type ManagementKey,
 } from "../../kv/people/management_keys/management_keys.ts";
+import { readRequestBody } from "../http/body/request_body.ts";
 import { errorResponse } from "../http/error_response.ts";
 import { requestHeaders, withCommonHeaders } from "../http/own_headers.ts";
 import type { ManagementCall, ManagementDeps, ManagementOperation } from "./operation.ts";
@@ -90,13 +91,11 @@ async function authorise(
 /** Reads the body as an object; an empty one counts as an empty object. */
 async function readBody(
   c: Context<Env>,
+  { deadlines }: ManagementDeps,
 ): Promise<{ readonly text: string; readonly json: JsonObject }> {
-  const declared = Number(c.req.header("content-length") ?? "0");
-  const bytes = declared > maxBodyBytes ? undefined : await c.req.arrayBuffer();
-  if (bytes === undefined || bytes.byteLength > maxBodyBytes) {
-    throw new GatewayError("request_too_large", `The body has at most ${maxBodyBytes} bytes`);
-  }
-  const text = new TextDecoder().decode(bytes);
+  const text = new TextDecoder().decode(
+    await readRequestBody(c.req.raw, deadlines, { maxBytes: maxBodyBytes }),
+  );
   if (text === "") return { text, json: {} };
   let json: unknown;
   try {
@@ -125,13 +124,7 @@ async function repeatableOf(
 ): Promise<RepeatableRequest | undefined> {
   const sent = c.req.header(requestHeaders.idempotencyKey);
   if (sent === undefined || c.req.method === "GET") return undefined;
-  if (sent.length > maxIdempotencyKeyChars || !/^[\x21-\x7e]+$/.test(sent)) {
-    throw new GatewayError(
-      "invalid_request",
-      `Idempotency-Key: must be 1 to ${maxIdempotencyKeyChars} visible characters, e.g. a UUID`,
-      { param: requestHeaders.idempotencyKey },
-    );
-  }
+  requireIdempotencyKey(sent);
   return {
     organisationId,
     id: await sha256Hex(sent),
@@ -181,7 +174,7 @@ async function answer(
 ): Promise<JsonObject> {
   const nowMs = deps.clock.nowMs();
   const { account, key } = await authorise(c, deps, operation, nowMs);
-  const { text, json: body } = await readBody(c);
+  const { text, json: body } = await readBody(c, deps);
   const repeatable = await repeatableOf(c, account.id, text);
   const run = async () => {
     try {

@@ -6,6 +6,7 @@ import type { ErrorCode } from "../../core/lib/errors/errors.ts";
 import { always, constant, type DescribedField, text } from "../../core/lib/json/schemas.ts";
 import type { MasterKeys } from "../../core/people/api_keys/seal.ts";
 import type { Act } from "../../core/people/organisations/acts.ts";
+import type { Deadlines } from "../../core/lib/time/deadlines.ts";
 import type { Clock } from "../../core/lib/time/clock.ts";
 import type { Catalog } from "../../core/catalog/catalog.ts";
 import type { Control } from "../../kv/engine/control/control.ts";
@@ -19,6 +20,8 @@ import type { ManagementKey } from "../../kv/people/management_keys/management_k
 export interface ManagementDeps {
   readonly kv: KeyValueStore;
   readonly clock: Clock;
+  /** Bound how long a body may take. */
+  readonly deadlines: Deadlines;
   readonly masterKeys: MasterKeys;
   readonly control: Pick<Control, "refresh">;
   readonly wallet: Pick<WalletEngine, "balance">;

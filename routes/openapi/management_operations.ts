@@ -21,6 +21,7 @@ const managementErrors = [
 const changeErrors = [
   "invalid_json",
   "request_too_large",
+  "request_timeout",
   "order_under_way",
   "idempotency_key_reused",
 ] as const satisfies readonly ErrorCode[];

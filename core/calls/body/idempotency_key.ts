@@ -15,6 +15,20 @@ export interface IdempotencyKey {
   readonly fingerprint: string;
 }
 
+/**
+ * Checks the value of the header.
+ *
+ * @throws {GatewayError} `invalid_request` if it is no valid key
+ */
+export function requireIdempotencyKey(key: string): void {
+  if (key.length <= maxIdempotencyKeyChars && /^[\x21-\x7e]+$/.test(key)) return;
+  throw new GatewayError(
+    "invalid_request",
+    `Idempotency-Key: must be 1 to ${maxIdempotencyKeyChars} visible characters, e.g. a UUID`,
+    { param: "idempotency-key" },
+  );
+}
+
 /** Lists the contents to hash. A repeated form has another boundary, so its parts are hashed. */
 async function contentsOf(body: MediaBody): Promise<readonly string[]> {
   if (body.kind === "json") return ["json", await sha256Hex(body.json.bytes)];
@@ -43,13 +57,7 @@ export async function readIdempotencyKey(
   body: MediaBody,
   path?: string,
 ): Promise<IdempotencyKey> {
-  if (key.length > maxIdempotencyKeyChars || !/^[\x21-\x7e]+$/.test(key)) {
-    throw new GatewayError(
-      "invalid_request",
-      `Idempotency-Key: must be 1 to ${maxIdempotencyKeyChars} visible characters, e.g. a UUID`,
-      { param: "idempotency-key" },
-    );
-  }
+  requireIdempotencyKey(key);
   const where = path === undefined ? [] : [path];
   const request = stringifyExactly([key, ...where, ...await contentsOf(body)]);
   return {

@@ -57,6 +57,7 @@ export function openCustomerApp(gateway: Gateway, options: CustomerAppOptions): 
       return createManagementApi({
         kv,
         clock,
+        deadlines: gateway.deadlines,
         wallet,
         masterKeys,
         control,

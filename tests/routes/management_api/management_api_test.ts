@@ -23,6 +23,7 @@ import { isJsonObject, type Json, type JsonObject } from "../../../core/lib/json
 import { openApiDocument } from "../../../routes/openapi/document.ts";
 import { exampleModels } from "../../../routes/openapi/example_models.ts";
 import { answerProblems, referredTo } from "../openapi/described.ts";
+import { Deadlines } from "../../../core/lib/time/deadlines.ts";
 import { ManualTime } from "../../support/manual_time.ts";
 import { parseId } from "../../../core/lib/ids/ids.ts";
 
@@ -59,6 +60,7 @@ async function openWorld() {
   const app = createManagementApi({
     kv,
     clock: time,
+    deadlines: new Deadlines({ clock: time, timer: time }),
     wallet,
     masterKeys,
     control: { refresh: () => Promise.resolve() },
@@ -283,6 +285,14 @@ Deno.test("an organisation has a bounded number of management keys", async () =>
     nowMs: time.nowMs(),
   });
   assertEquals(more, "too_many");
+});
+
+Deno.test("a body above its bound is refused, also one that declares no length", async () => {
+  await using world = await openWorld();
+  const { status, body } = await world.send("POST", "/teams", {
+    body: { name: "x".repeat(70_000) },
+  });
+  assertEquals([status, body.error.code], [413, "request_too_large"]);
 });
 
 Deno.test("paths and methods that do not exist say so", async () => {
