@@ -8,6 +8,7 @@
  * - Never: moves money: these calls are free.
  */
 import { type Context, Hono } from "hono";
+import { loadedOnce } from "../../core/lib/base/assert.ts";
 import type { Clock } from "../../core/lib/time/clock.ts";
 import { GatewayError } from "../../core/lib/errors/errors.ts";
 import { newId } from "../../core/lib/ids/ids.ts";
@@ -33,8 +34,6 @@ import type { KeyDirectory } from "../../kv/people/api_keys/key_directory.ts";
 import { readRefundsOf } from "../../kv/money/ledger/refunds.ts";
 import type { WalletEngine } from "../../kv/money/wallet/mod.ts";
 import { readTagUsage, readUsage, type Usage, type UsageRow } from "../../kv/money/ledger/usage.ts";
-import { activityAnswer } from "./activity.ts";
-import { usageExportAnswer } from "./usage_export.ts";
 import { totalUsage, usageBy } from "./summary.ts";
 import {
   type Answer,
@@ -57,13 +56,7 @@ import { boundedRange, maxUsageDays, rangeMs, requireRange } from "./range.ts";
 import type { DayRange } from "../../kv/money/receipts/day_sums.ts";
 import { receiptJson } from "./receipt_json.ts";
 import { takeReceipts } from "./search/call_scan.ts";
-import {
-  proofKeysAnswer,
-  receiptProofAnswer,
-  signedDaysAnswer,
-  statementProofAnswer,
-} from "./proofs.ts";
-import { statementAnswer, type StatementDeps, statementListAnswer } from "./statements.ts";
+import type { StatementDeps } from "./statements.ts";
 
 export interface UsageApiDeps extends StatementDeps {
   readonly clock: Clock;
@@ -258,6 +251,12 @@ type PublicAnswer = (c: Context<Env>) => Promise<JsonObject | Response>;
 /** How long caches may keep what everybody reads: a day is signed once in a night. */
 const publicCache = "public, max-age=60";
 
+/** An answer that few ask for: its code is loaded with the first request, not with the start. */
+function loadedLater(load: () => Promise<Answer>): Answer {
+  const answer = loadedOnce(load);
+  return async (c, principal) => await (await answer())(c, principal);
+}
+
 /** Builds the JSON API of usage. Mount it at `/`. */
 export function createUsageApi(deps: UsageApiDeps): Hono<Env> {
   const publish = (answer: PublicAnswer, cacheControl: string) => async (c: Context<Env>) => {
@@ -284,23 +283,47 @@ export function createUsageApi(deps: UsageApiDeps): Hono<Env> {
   };
   const answers: readonly (readonly [string, Answer])[] = [
     ["/v1/usage", usageAnswer(deps)],
-    ["/v1/usage/export", usageExportAnswer(deps)],
+    [
+      "/v1/usage/export",
+      loadedLater(async () => (await import("./usage_export.ts")).usageExportAnswer(deps)),
+    ],
     ["/v1/receipts", receiptListAnswer(deps)],
     ["/v1/receipts/:id", receiptAnswer(deps)],
-    ["/v1/receipts/:id/proof", receiptProofAnswer(deps.kv)],
-    ["/v1/statements", statementListAnswer(deps)],
-    ["/v1/statements/:month", statementAnswer(deps)],
-    ["/v1/statements/:month/proof", statementProofAnswer(deps.kv)],
+    [
+      "/v1/receipts/:id/proof",
+      loadedLater(async () => (await import("./proofs.ts")).receiptProofAnswer(deps.kv)),
+    ],
+    [
+      "/v1/statements",
+      loadedLater(async () => (await import("./statements.ts")).statementListAnswer(deps)),
+    ],
+    [
+      "/v1/statements/:month",
+      loadedLater(async () => (await import("./statements.ts")).statementAnswer(deps)),
+    ],
+    [
+      "/v1/statements/:month/proof",
+      loadedLater(async () => (await import("./proofs.ts")).statementProofAnswer(deps.kv)),
+    ],
     ["/v1/calls", callListAnswer(deps)],
     ["/v1/calls/:id", callAnswer(deps)],
-    ["/v1/activity", activityAnswer(deps.kv)],
+    [
+      "/v1/activity",
+      loadedLater(async () => (await import("./activity.ts")).activityAnswer(deps.kv)),
+    ],
     ["/v1/balance", balanceAnswer(deps)],
   ];
   const app = new Hono<Env>();
   for (const [path, answer] of answers) app.get(path, handle(answer)).all(path, notAllowed);
   const published: readonly (readonly [string, PublicAnswer])[] = [
-    ["/v1/proofs/days", (c) => signedDaysAnswer(deps.kv, c)],
-    ["/.well-known/gateway-proof-keys.json", () => proofKeysAnswer(deps.kv)],
+    [
+      "/v1/proofs/days",
+      async (c) => await (await import("./proofs.ts")).signedDaysAnswer(deps.kv, c),
+    ],
+    [
+      "/.well-known/gateway-proof-keys.json",
+      async () => await (await import("./proofs.ts")).proofKeysAnswer(deps.kv),
+    ],
   ];
   for (const [path, answer] of published) {
     app.get(path, publish(answer, publicCache)).all(path, notAllowed);
