@@ -53,7 +53,7 @@ export interface Budget {
   readonly createdAtMs: number;
 }
 
-/** Shares of a budget, in per cent, of which its owner is told once in each window. */
+/** Percentages of a budget that trigger a warning, each at most once per window. */
 const warningPercents = [50, 80, 100] as const;
 
 /** Such a share. */

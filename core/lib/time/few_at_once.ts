@@ -30,7 +30,7 @@ export class FewAtOnce {
     readonly most: number;
     /** Pieces that wait; further ones are refused. */
     readonly maxWaiting: number;
-    /** What those who are refused are told. */
+    /** The message of a refusal. */
     readonly refusal: string;
   }) {
     this.#bounds = bounds;

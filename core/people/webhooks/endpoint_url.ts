@@ -5,7 +5,7 @@ import { parseRemoteUrl, type RemoteUrlProblem } from "../../net/remote/remote_u
 /** Characters of an address: all endpoints of an account are in one row. */
 export const maxEndpointUrlChars = 1_024;
 
-/** Whether webhooks may go to this machine: only from a sandbox that nobody else reaches. */
+/** Whether webhooks may be sent to this machine: only by a sandbox whose public address is a loopback one. */
 export function allowsLocalEndpoints(
   { mode }: { readonly mode: "sandbox" | "production" },
   baseUrl: string,

@@ -75,7 +75,7 @@ export type SwitchOffReason = "failing" | "gone";
  * Decides what follows a failed try.
  *
  * @param fact.tries tries of the delivery, this one included
- * @param fact.isOnce nobody waits for it: it is not tried again
+ * @param fact.isOnce set for test events, which are never retried
  * @param fact.random 0 (included) to 1: spreads the pause
  *
  * @example

@@ -29,6 +29,7 @@ import {
   addAct,
   addOrganisation,
   type Done,
+  listMemberships,
   type MemberRow,
   type MembershipRow,
   organisationFacts,
@@ -153,17 +154,6 @@ async function revokeKeysOf(
   }
 }
 
-/** Whether a person belongs to an organisation beside one. */
-async function hasAnother(
-  kv: KeyValueStore,
-  person: Account,
-  organisationId: AccountId,
-): Promise<boolean> {
-  if (person.id !== organisationId && organisationFacts(person).ownerId === person.id) return true;
-  const rows = kv.list({ prefix: membershipsPrefix(person.id) }, { limit: 2 });
-  return (await Array.fromAsync(rows)).length > 1;
-}
-
 /**
  * Removes a member. Their sessions act for the organisation no longer from the next request on, and calls with their
  * keys are refused within two seconds. Who has no other organisation gets a new one, without members and money.
@@ -203,7 +193,9 @@ export async function removeMember(
       subject: personId,
       before: { email: person.value.email, role: row.value.role },
     });
-    if (isDeleted !== true && !await hasAnother(kv, person.value, organisationId)) {
+    const left = (await listMemberships(kv, person.value))
+      .filter(({ account }) => account.id !== organisationId);
+    if (isDeleted !== true && left.length === 0) {
       const name = person.value.email ?? person.value.id;
       addOrganisation(operation, { owner: person.value, name, nowMs });
     }

@@ -128,12 +128,10 @@ export async function listMemberships(kv: KeyValueStore, person: Account): Promi
   const own: Membership[] = organisationFacts(person).ownerId === person.id
     ? [{ account: person, role: "owner" }]
     : [];
-  const others: Membership[] = [];
-  for (const { key } of rows) {
-    const membership = await readMembership(kv, organisationOf(key), person.id);
-    if (membership !== undefined) others.push(membership);
-  }
-  return [...own, ...others];
+  const others = await Promise.all(
+    rows.map(({ key }) => readMembership(kv, organisationOf(key), person.id)),
+  );
+  return [...own, ...others.filter((one) => one !== undefined)];
 }
 
 /** The reason why a person cannot have one more organisation. */
