@@ -6,7 +6,7 @@ import type { BudgetInput } from "../../../core/limits/budget_input.ts";
 import type { AccountId } from "../../../core/lib/ids/ids.ts";
 import { bumpKeysEpoch } from "../../engine/control/control.ts";
 import { accountKey, budgetsKey } from "../../engine/schema/keys.ts";
-import { addActivity, type Doer } from "../audit/account_activity.ts";
+import { addAct, type Done } from "../audit/account_activity.ts";
 import type { AtomicWrite, KeyValueStore } from "../../engine/store/key_value_store.ts";
 import { type Account, writeAccount } from "./accounts.ts";
 
@@ -28,16 +28,12 @@ function addBudgetLines(
   operation: AtomicWrite,
   accountId: AccountId,
   { before, after }: { readonly before: readonly Budget[]; readonly after: readonly Budget[] },
-  { by, nowMs }: { readonly by: Doer; readonly nowMs: number },
+  done: Done,
 ): void {
   for (const id of new Set([...before, ...after].map((budget) => budget.id))) {
     const [old, now] = [before, after].map((some) => some.find((budget) => budget.id === id));
     if (old === now) continue;
-    addActivity(operation, {
-      accountId,
-      act: "budgets_changed",
-      by,
-      atMs: nowMs,
+    addAct(operation, accountId, "budgets_changed", done, {
       subject: id,
       ...(old !== undefined && { before: settingsOf(old) }),
       ...(now !== undefined && { after: settingsOf(now) }),
@@ -59,7 +55,7 @@ export async function changeBudgets(
   kv: KeyValueStore,
   accountId: AccountId,
   change: (budgets: readonly Budget[]) => readonly Budget[],
-  done?: { readonly by: Doer; readonly nowMs: number },
+  done?: Done,
 ): Promise<readonly Budget[] | undefined> {
   return await writeAccount<readonly Budget[] | undefined>(async () => {
     const [account, entry] = await kv.getMany<[Account, readonly Budget[]]>([
@@ -97,10 +93,9 @@ export async function addBudget(
   kv: KeyValueStore,
   accountId: AccountId,
   input: BudgetInput,
-  { nowMs, by }: { readonly nowMs: number; readonly by?: Doer },
+  done: Done,
 ): Promise<Budget | undefined> {
-  const budget: Budget = { id: crypto.randomUUID(), createdAtMs: nowMs, ...ofInput(input) };
-  const done = by && { by, nowMs };
+  const budget: Budget = { id: crypto.randomUUID(), createdAtMs: done.nowMs, ...ofInput(input) };
   const budgets = await changeBudgets(kv, accountId, (known) => [...known, budget], done);
   return budgets && budget;
 }
@@ -116,7 +111,7 @@ export async function editBudget(
   accountId: AccountId,
   id: string,
   input: BudgetInput,
-  done?: { readonly by: Doer; readonly nowMs: number },
+  done?: Done,
 ): Promise<Budget | undefined> {
   const budgets = await changeBudgets(
     kv,
@@ -137,7 +132,7 @@ export async function removeBudget(
   kv: KeyValueStore,
   accountId: AccountId,
   id: string,
-  done?: { readonly by: Doer; readonly nowMs: number },
+  done?: Done,
 ): Promise<boolean> {
   let wasThere = false;
   await changeBudgets(kv, accountId, (known) => {

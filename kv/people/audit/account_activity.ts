@@ -166,6 +166,23 @@ export function addActivity(operation: AtomicWrite, activity: Activity): void {
   operation.set(activityKey(accountId, line.id), line, { expireIn: activityKeptMs });
 }
 
+/** Who does something, and when; `by` is absent where nobody of the account does it. */
+export interface Done {
+  readonly by?: Doer | undefined;
+  readonly nowMs: number;
+}
+
+/** Adds the line of an act to its atomic write, if somebody of the account does it. */
+export function addAct(
+  operation: AtomicWrite,
+  accountId: AccountId,
+  act: ActivityAct,
+  { by, nowMs }: Done,
+  what: Pick<Activity, "subject" | "before" | "after">,
+): void {
+  if (by !== undefined) addActivity(operation, { accountId, act, by, atMs: nowMs, ...what });
+}
+
 /** Writes a line by itself, for acts that change nothing in the store: an export, a wrong password. */
 export async function writeActivity(kv: KeyValueStore, activity: Activity): Promise<void> {
   const operation = kv.atomic();

@@ -18,7 +18,7 @@ import {
 } from "../../engine/schema/keys.ts";
 import type { KeyValueStore } from "../../engine/store/key_value_store.ts";
 import { dayMs } from "../../../core/lib/time/durations.ts";
-import { addActivity, type Doer } from "../audit/account_activity.ts";
+import { addAct, type Done } from "../audit/account_activity.ts";
 import { type Account, getAccount, writeAccount } from "../accounts/accounts.ts";
 
 /** Most active management keys of an organisation: a program each. */
@@ -72,7 +72,7 @@ export async function createManagementKey(
   organisationId: AccountId,
   { name, role, memberId, nowMs, by }:
     & Pick<ManagementKey, "name" | "role" | "memberId">
-    & { readonly nowMs: number; readonly by?: Doer | undefined },
+    & Done,
 ): Promise<{ readonly key: ManagementKey; readonly secret: string } | "too_many"> {
   const secret = newApiKey("mk");
   const key: ManagementKey = {
@@ -94,16 +94,10 @@ export async function createManagementKey(
     const operation = kv.atomic().check(entry).set(entry.key, entry.value)
       .set(managementKeyKey(organisationId, key.id), key)
       .set(managementKeyByHashKey(key.hash), { organisationId, id: key.id } satisfies HashIndex);
-    if (by !== undefined) {
-      addActivity(operation, {
-        accountId: organisationId,
-        act: "management_key_made",
-        by,
-        atMs: nowMs,
-        subject: key.id,
-        after: { name, role },
-      });
-    }
+    addAct(operation, organisationId, "management_key_made", { by, nowMs }, {
+      subject: key.id,
+      after: { name, role },
+    });
     for (const { id, revokedAtMs } of keys) {
       const isOld = revokedAtMs !== undefined && revokedAtMs + revokedShownMs < nowMs;
       if (isOld) operation.delete(managementKeyKey(organisationId, id));
@@ -117,26 +111,20 @@ export async function revokeManagementKey(
   kv: KeyValueStore,
   organisationId: AccountId,
   id: ManagementKeyId,
-  { nowMs, by }: { readonly nowMs: number; readonly by?: Doer | undefined },
+  done: Done,
 ): Promise<boolean> {
   return await writeAccount<boolean>(async () => {
     const entry = await kv.get<ManagementKey>(managementKeyKey(organisationId, id));
     if (entry.value === null) return { done: false };
     if (entry.value.revokedAtMs !== undefined) return { done: true };
     const operation = kv.atomic().check(entry)
-      .set(entry.key, { ...entry.value, revokedAtMs: nowMs })
+      .set(entry.key, { ...entry.value, revokedAtMs: done.nowMs })
       .delete(managementKeyByHashKey(entry.value.hash));
-    if (by !== undefined) {
-      const { name, role } = entry.value;
-      addActivity(operation, {
-        accountId: organisationId,
-        act: "management_key_revoked",
-        by,
-        atMs: nowMs,
-        subject: id,
-        before: { name, role },
-      });
-    }
+    const { name, role } = entry.value;
+    addAct(operation, organisationId, "management_key_revoked", done, {
+      subject: id,
+      before: { name, role },
+    });
     return (await operation.commit()).ok ? { done: true } : "again";
   });
 }

@@ -23,7 +23,8 @@ import {
 import type { KeyValueStore } from "../../engine/store/key_value_store.ts";
 import { type Account, accountName, getAccount, writeAccount } from "../accounts/accounts.ts";
 import { addMember, type Joined } from "./members.ts";
-import { addAct, type Done, readMembership } from "./organisations.ts";
+import { addAct, type Done } from "../audit/account_activity.ts";
+import { readMembership } from "./organisations.ts";
 
 /** An invitation that waits for an answer. */
 export interface Invitation {

@@ -21,14 +21,12 @@ import {
   mailReaderOf,
   writeAccount,
 } from "../accounts/accounts.ts";
-import type { Doer } from "../audit/account_activity.ts";
+import { addAct, type Doer, type Done } from "../audit/account_activity.ts";
 import { addWebhookEvent } from "../webhooks/events.ts";
 import { revokeApiKey } from "../api_keys/api_key_changes.ts";
 import { listApiKeys } from "../api_keys/api_keys.ts";
 import {
-  addAct,
   addOrganisation,
-  type Done,
   listMemberships,
   type MemberRow,
   type MembershipRow,

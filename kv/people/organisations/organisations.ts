@@ -30,7 +30,7 @@ import {
 } from "../../engine/schema/keys.ts";
 import { deleteRows } from "../../engine/store/delete_rows.ts";
 import { commitFresh } from "../../engine/store/cas.ts";
-import { type ActivityAct, addActivity, type Doer } from "../audit/account_activity.ts";
+import { addAct, type Done } from "../audit/account_activity.ts";
 import type { AtomicWrite, KeyValueStore } from "../../engine/store/key_value_store.ts";
 import {
   type Account,
@@ -56,24 +56,6 @@ export interface MembershipRow {
 export interface Membership {
   readonly account: Account;
   readonly role: Role;
-}
-
-/** Who does something, and when; `by` is absent where nobody of the organisation does it. */
-export interface Done {
-  readonly by?: Doer | undefined;
-  readonly nowMs: number;
-}
-
-/** Adds the line of an act to the activity log of an organisation, if somebody does it. */
-export function addAct(
-  operation: AtomicWrite,
-  organisationId: AccountId,
-  act: ActivityAct,
-  { by, nowMs }: Done,
-  what: { readonly subject?: string; readonly before?: object; readonly after?: object },
-): void {
-  if (by === undefined) return;
-  addActivity(operation, { accountId: organisationId, act, by, atMs: nowMs, ...what });
 }
 
 /** The facts of an organisation, also of one that never had more than its owner. */

@@ -3,7 +3,7 @@ import { type AccountId, newId, type TeamId } from "../../../core/lib/ids/ids.ts
 import { maxTeams } from "../../../core/people/organisations/organisation.ts";
 import { accountKey, teamKey, teamsPrefix } from "../../engine/schema/keys.ts";
 import type { KeyValueStore } from "../../engine/store/key_value_store.ts";
-import { addAct, type Done } from "./organisations.ts";
+import { addAct, type Done } from "../audit/account_activity.ts";
 import { type Account, writeAccount } from "../accounts/accounts.ts";
 
 /** A team. */
