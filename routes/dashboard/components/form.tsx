@@ -81,6 +81,25 @@ export function PostForm(props: PropsWithChildren<FormProps>) {
   );
 }
 
+/** A form in a row of a table: one button that acts on the thing of the row, which it names to screen readers. */
+export function RowForm(
+  { field: [name, value], label, children, ...form }: PropsWithChildren<
+    Pick<FormProps, "visitor" | "action" | "confirm"> & {
+      /** The hidden field that names the thing. */
+      readonly field: readonly [name: string, value: string];
+      /** The act with the name of the thing; has the words of the button. */
+      readonly label: string;
+    }
+  >,
+) {
+  return (
+    <PostForm {...form}>
+      <input type="hidden" name={name} value={value} />
+      <button type="submit" class="outline secondary small" aria-label={label}>{children}</button>
+    </PostForm>
+  );
+}
+
 export interface FieldProps {
   readonly name: string;
   /** Needed only if another form of the page has a field of this name: ids must be unique, names need not be. */

@@ -19,6 +19,7 @@ import {
   Notice,
   PasswordField,
   PostForm,
+  RowForm,
   SubmitButton,
   TextField,
   Time,
@@ -211,16 +212,14 @@ function Sessions({ visitor, signedIn, sessions }: PartProps & { sessions: reado
 function SignOutForm({ session, visitor }: { session: Session; visitor: Visitor }) {
   const t = accountTexts[visitor.locale];
   return (
-    <PostForm visitor={visitor} action="/account/sessions/sign-out">
-      <input type="hidden" name="session" value={session.id} />
-      <button
-        type="submit"
-        class="outline secondary small"
-        aria-label={t.signOutLabel(session.device || t.unknownDevice)}
-      >
-        {t.signOutOne}
-      </button>
-    </PostForm>
+    <RowForm
+      visitor={visitor}
+      action="/account/sessions/sign-out"
+      field={["session", session.id]}
+      label={t.signOutLabel(session.device || t.unknownDevice)}
+    >
+      {t.signOutOne}
+    </RowForm>
   );
 }
 

@@ -25,7 +25,7 @@ import {
   registrationOptions,
   verifyRegistration,
 } from "../../../auth/passkeys.ts";
-import { Card, DataTable, PostForm, TextField, Time } from "../../components/mod.ts";
+import { Card, DataTable, RowForm, TextField, Time } from "../../components/mod.ts";
 import type { DashboardDeps } from "../../page/deps.ts";
 import { securityPath } from "../../visitor/second_factor_gate.ts";
 import { readForm } from "../../page/form_data.ts";
@@ -122,20 +122,15 @@ function AddForm({ visitor, baseUrl, device }: PasskeysView) {
 function RemoveForm({ passkey, visitor }: { passkey: Passkey; visitor: Visitor }) {
   const t = securityTexts[visitor.locale];
   return (
-    <PostForm
+    <RowForm
       visitor={visitor}
       action={`${passkeysPath}/remove`}
       confirm={t.passkeyRemoveConfirm(passkey.name)}
+      field={["passkey", passkey.id]}
+      label={t.passkeyRemoveLabel(passkey.name)}
     >
-      <input type="hidden" name="passkey" value={passkey.id} />
-      <button
-        type="submit"
-        class="outline secondary small"
-        aria-label={t.passkeyRemoveLabel(passkey.name)}
-      >
-        {t.passkeyRemove}
-      </button>
-    </PostForm>
+      {t.passkeyRemove}
+    </RowForm>
   );
 }
 

@@ -18,6 +18,7 @@ import {
   DataTable,
   Notice,
   PostForm,
+  RowForm,
   SelectField,
   SubmitButton,
   TextField,
@@ -131,20 +132,15 @@ function KeyTable({ visitor, keys }: {
           kind: "buttons",
           cell: ({ id, name, revokedAtMs }) =>
             revokedAtMs !== undefined ? <Badge tone="neutral">{t.revoked}</Badge> : (
-              <PostForm
+              <RowForm
                 visitor={visitor}
                 action="/organisation/management-keys/revoke"
                 confirm={t.revokeSure(name)}
+                field={["key", id]}
+                label={t.revokeOne(name)}
               >
-                <input type="hidden" name="key" value={id} />
-                <button
-                  type="submit"
-                  class="outline secondary small"
-                  aria-label={t.revokeOne(name)}
-                >
-                  {t.revoke}
-                </button>
-              </PostForm>
+                {t.revoke}
+              </RowForm>
             ),
         },
       ]}

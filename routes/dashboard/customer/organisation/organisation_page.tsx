@@ -17,6 +17,7 @@ import {
   DataTable,
   Notice,
   PostForm,
+  RowForm,
   SelectField,
   SubmitButton,
   TextField,
@@ -170,20 +171,15 @@ function Members({ visitor, signedIn, members, isManager }: PartProps & {
             kind: "buttons",
             cell: (member) =>
               canChange(member) && (
-                <PostForm
+                <RowForm
                   visitor={visitor}
                   action="/organisation/members/remove"
                   confirm={t.removeSure(nameOf(member))}
+                  field={["person", member.personId]}
+                  label={t.removeOne(nameOf(member))}
                 >
-                  <input type="hidden" name="person" value={member.personId} />
-                  <button
-                    type="submit"
-                    class="outline secondary small"
-                    aria-label={t.removeOne(nameOf(member))}
-                  >
-                    {t.remove}
-                  </button>
-                </PostForm>
+                  {t.remove}
+                </RowForm>
               ),
           },
         ]}
@@ -228,16 +224,14 @@ function Invitations({ visitor, errors, invitations }: PartProps & {
               hiddenHead: true,
               kind: "buttons",
               cell: ({ email }) => (
-                <PostForm visitor={visitor} action="/organisation/invitations/withdraw">
-                  <input type="hidden" name="email" value={email} />
-                  <button
-                    type="submit"
-                    class="outline secondary small"
-                    aria-label={t.withdrawOne(email)}
-                  >
-                    {t.withdraw}
-                  </button>
-                </PostForm>
+                <RowForm
+                  visitor={visitor}
+                  action="/organisation/invitations/withdraw"
+                  field={["email", email]}
+                  label={t.withdrawOne(email)}
+                >
+                  {t.withdraw}
+                </RowForm>
               ),
             },
           ]}
@@ -268,20 +262,15 @@ function Teams({ visitor, errors, teams, isManager }: PartProps & {
             kind: "buttons",
             cell: ({ id, name }) =>
               isManager && (
-                <PostForm
+                <RowForm
                   visitor={visitor}
                   action="/organisation/teams/delete"
                   confirm={t.deleteSure(name)}
+                  field={["team", id]}
+                  label={t.deleteOne(name)}
                 >
-                  <input type="hidden" name="team" value={id} />
-                  <button
-                    type="submit"
-                    class="outline secondary small"
-                    aria-label={t.deleteOne(name)}
-                  >
-                    {t.deleteTeam}
-                  </button>
-                </PostForm>
+                  {t.deleteTeam}
+                </RowForm>
               ),
           },
         ]}

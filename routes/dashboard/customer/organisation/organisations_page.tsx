@@ -27,6 +27,7 @@ import {
   DataTable,
   Notice,
   PostForm,
+  RowForm,
   SubmitButton,
   TextField,
 } from "../../components/mod.ts";
@@ -171,16 +172,14 @@ function SwitchForm({ visitor, membership: { account } }: {
 }) {
   const t = organisationTexts[visitor.locale];
   return (
-    <PostForm visitor={visitor} action="/organisations/switch">
-      <OrganisationField id={account.id} />
-      <button
-        type="submit"
-        class="outline secondary small"
-        aria-label={t.switchOne(accountName(account))}
-      >
-        {t.switchTo}
-      </button>
-    </PostForm>
+    <RowForm
+      visitor={visitor}
+      action="/organisations/switch"
+      field={["organisation", account.id]}
+      label={t.switchOne(accountName(account))}
+    >
+      {t.switchTo}
+    </RowForm>
   );
 }
 
@@ -191,12 +190,15 @@ function LeaveForm({ visitor, membership: { account } }: {
   const t = organisationTexts[visitor.locale];
   const name = accountName(account);
   return (
-    <PostForm visitor={visitor} action="/organisations/leave" confirm={t.leaveSure(name)}>
-      <OrganisationField id={account.id} />
-      <button type="submit" class="outline secondary small" aria-label={t.leaveOne(name)}>
-        {t.leave}
-      </button>
-    </PostForm>
+    <RowForm
+      visitor={visitor}
+      action="/organisations/leave"
+      confirm={t.leaveSure(name)}
+      field={["organisation", account.id]}
+      label={t.leaveOne(name)}
+    >
+      {t.leave}
+    </RowForm>
   );
 }
 

@@ -26,6 +26,7 @@ import {
   DataTable,
   Notice,
   PostForm,
+  RowForm,
   SelectField,
   SubmitButton,
   TextField,
@@ -185,16 +186,15 @@ function DomainForms({ domain, visitor }: { domain: string; visitor: Visitor }) 
           {t.verify}
         </button>
       </PostForm>
-      <PostForm
+      <RowForm
         visitor={visitor}
         action={`${companySignInPath}/domains/remove`}
         confirm={t.dropSure(domain)}
+        field={["domain", domain]}
+        label={t.dropOne(domain)}
       >
-        <input type="hidden" name="domain" value={domain} />
-        <button type="submit" class="outline secondary small" aria-label={t.dropOne(domain)}>
-          {t.drop}
-        </button>
-      </PostForm>
+        {t.drop}
+      </RowForm>
     </>
   );
 }
