@@ -23,7 +23,7 @@ import {
 import { activityActs, isActivityAct } from "../../kv/people/audit/account_activity.ts";
 import { rowLimit, wrongParameter } from "../http/query.ts";
 import { activityListFields, activityPage } from "../usage_api/activity.ts";
-import { managementRows, pageJson, pageOf } from "./lists.ts";
+import { listing, managementRows } from "./lists.ts";
 import {
   type AnswerShape,
   goneFields,
@@ -148,22 +148,17 @@ const budgetsPath = "/v1/organisation/budgets";
 
 /** The operations. */
 export const budgetOperations: readonly ManagementOperation[] = [
-  {
+  listing({
     id: "listBudgets",
-    method: "get",
     path: budgetsPath,
     summary: "Budgets",
     description: "The budgets of the organisation, oldest first.",
     act: "view_budgets",
-    answer: pageOf(budgetShape),
-    isList: true,
-    errors: ["invalid_request"],
-    run: async ({ deps, account, query }) =>
-      pageJson(await listBudgets(deps.kv, account.id), query, {
-        idOf: ({ id }) => id,
-        json: (budget) => fieldsJson(budgetFields, budget),
-      }),
-  },
+    item: budgetShape,
+    rows: ({ deps, account }) => listBudgets(deps.kv, account.id),
+    idOf: ({ id }) => id,
+    json: (budget) => fieldsJson(budgetFields, budget),
+  }),
   withBody({
     id: "createBudget",
     method: "post",

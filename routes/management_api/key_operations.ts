@@ -42,7 +42,7 @@ import {
 } from "../../kv/people/api_keys/api_keys.ts";
 import { listTeams } from "../../kv/people/organisations/teams.ts";
 import { wrongParameter } from "../http/query.ts";
-import { pageJson, pageOf } from "./lists.ts";
+import { listing } from "./lists.ts";
 import {
   type AnswerShape,
   type ManagementCall,
@@ -295,22 +295,17 @@ const example: JsonObject = {
 
 /** The operations. */
 export const keyOperations: readonly ManagementOperation[] = [
-  {
+  listing({
     id: "listKeys",
-    method: "get",
     path: "/v1/organisation/keys",
     summary: "API keys",
     description: "The API keys of the organisation, oldest first, revoked ones included.",
     act: "view_keys",
-    answer: pageOf(keyShape),
-    isList: true,
-    errors: ["invalid_request"],
-    run: async (call) =>
-      pageJson(await listApiKeys(call.deps.kv, call.account.id), call.query, {
-        idOf: ({ id }) => id,
-        json: (record) => shown(call, record),
-      }),
-  },
+    item: keyShape,
+    rows: (call) => listApiKeys(call.deps.kv, call.account.id),
+    idOf: ({ id }) => id,
+    json: (record, call) => shown(call, record),
+  }),
   withBody({
     id: "createKey",
     method: "post",

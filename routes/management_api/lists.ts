@@ -3,13 +3,13 @@ import { fieldsJson } from "../../core/lib/json/fields.ts";
 import type { JsonObject } from "../../core/lib/json/json.ts";
 import { pageFields } from "../../core/lib/json/schemas.ts";
 import { type RowBounds, rowLimit } from "../http/query.ts";
-import type { AnswerShape } from "./operation.ts";
+import type { AnswerShape, ManagementCall, ManagementOperation } from "./operation.ts";
 
 /** Rows of a page. */
 export const managementRows: RowBounds = { most: 200, otherwise: 50 };
 
 /** The shape of a page of rows. */
-export function pageOf(item: AnswerShape): AnswerShape {
+function pageOf(item: AnswerShape): AnswerShape {
   const { name, description } = item;
   return {
     name: `${name}List`,
@@ -23,7 +23,7 @@ export function pageOf(item: AnswerShape): AnswerShape {
  *
  * @param idOf the cursor of a row
  */
-export function pageJson<Row>(
+function pageJson<Row>(
   rows: readonly Row[],
   query: URLSearchParams,
   { idOf, json }: { readonly idOf: (row: Row) => string; readonly json: (row: Row) => JsonObject },
@@ -41,4 +41,27 @@ export function pageJson<Row>(
     lastId: last && idOf(last),
     hasMore: left.length > page.length,
   });
+}
+
+/** Declares an operation that lists rows, a page of them. */
+export function listing<Row>(
+  { item, rows, idOf, json, ...named }:
+    & Pick<ManagementOperation, "id" | "path" | "summary" | "description" | "act">
+    & {
+      /** What an answer is made of for each row. */
+      readonly item: AnswerShape;
+      readonly rows: (call: ManagementCall<unknown>) => Promise<readonly Row[]>;
+      readonly idOf: (row: Row) => string;
+      readonly json: (row: Row, call: ManagementCall<unknown>) => JsonObject;
+    },
+): ManagementOperation {
+  return {
+    ...named,
+    method: "get",
+    answer: pageOf(item),
+    isList: true,
+    errors: ["invalid_request"],
+    run: async (call) =>
+      pageJson(await rows(call), call.query, { idOf, json: (row) => json(row, call) }),
+  };
 }

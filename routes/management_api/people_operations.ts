@@ -41,7 +41,7 @@ import {
   type Team,
 } from "../../kv/people/organisations/teams.ts";
 import { wrongParameter } from "../http/query.ts";
-import { pageJson, pageOf } from "./lists.ts";
+import { listing } from "./lists.ts";
 import {
   type AnswerShape,
   goneFields,
@@ -223,22 +223,17 @@ const organisationItself: readonly ManagementOperation[] = [
 ];
 
 const memberOperations: readonly ManagementOperation[] = [
-  {
+  listing({
     id: "listMembers",
-    method: "get",
     path: `${organisationPath}/members`,
     summary: "Members",
     description: "The owner first, then the others.",
     act: "view_members",
-    answer: pageOf(shapes.member),
-    isList: true,
-    errors: ["invalid_request"],
-    run: async ({ deps, account, query }) =>
-      pageJson(await listMembers(deps.kv, account), query, {
-        idOf: ({ personId }) => personId,
-        json: (member) => fieldsJson(memberFields, member),
-      }),
-  },
+    item: shapes.member,
+    rows: ({ deps, account }) => listMembers(deps.kv, account),
+    idOf: ({ personId }) => personId,
+    json: (member) => fieldsJson(memberFields, member),
+  }),
   withBody({
     id: "changeMember",
     method: "patch",
@@ -266,22 +261,17 @@ const memberOperations: readonly ManagementOperation[] = [
 ];
 
 const invitationOperations: readonly ManagementOperation[] = [
-  {
+  listing({
     id: "listInvitations",
-    method: "get",
     path: `${organisationPath}/invitations`,
     summary: "Open invitations",
     description: "Invitations that wait for an answer, by address.",
     act: "view_members",
-    answer: pageOf(shapes.invitation),
-    isList: true,
-    errors: ["invalid_request"],
-    run: async ({ deps, account, query, nowMs }) =>
-      pageJson(await listInvitations(deps.kv, account.id, nowMs), query, {
-        idOf: ({ email }) => email,
-        json: (invitation) => fieldsJson(invitationFields, invitation),
-      }),
-  },
+    item: shapes.invitation,
+    rows: ({ deps, account, nowMs }) => listInvitations(deps.kv, account.id, nowMs),
+    idOf: ({ email }) => email,
+    json: (invitation) => fieldsJson(invitationFields, invitation),
+  }),
   withBody({
     id: "createInvitation",
     method: "post",
@@ -311,22 +301,17 @@ const invitationOperations: readonly ManagementOperation[] = [
 ];
 
 const teamOperations: readonly ManagementOperation[] = [
-  {
+  listing({
     id: "listTeams",
-    method: "get",
     path: `${organisationPath}/teams`,
     summary: "Teams",
     description: "The teams of the organisation, oldest first.",
     act: "view_members",
-    answer: pageOf(shapes.team),
-    isList: true,
-    errors: ["invalid_request"],
-    run: async ({ deps, account, query }) =>
-      pageJson(await listTeams(deps.kv, account.id), query, {
-        idOf: ({ id }) => id,
-        json: (team) => fieldsJson(teamFields, team),
-      }),
-  },
+    item: shapes.team,
+    rows: ({ deps, account }) => listTeams(deps.kv, account.id),
+    idOf: ({ id }) => id,
+    json: (team) => fieldsJson(teamFields, team),
+  }),
   withBody({
     id: "createTeam",
     method: "post",

@@ -24,7 +24,7 @@ import {
   type WebhookAct,
   type WebhookOperation,
 } from "../hooks/webhook_operations.ts";
-import { pageJson, pageOf } from "./lists.ts";
+import { listing } from "./lists.ts";
 import {
   type AnswerShape,
   goneFields,
@@ -121,22 +121,17 @@ const example: JsonObject = {
 
 /** The operations. */
 export const webhookOperations: readonly ManagementOperation[] = [
-  {
+  listing({
     id: "listWebhooks",
-    method: "get",
     path: webhooksPath,
     summary: "Webhooks",
     description: "The endpoints that get webhooks, oldest first.",
     act: "change_webhooks",
-    answer: pageOf(endpointShape),
-    isList: true,
-    errors: ["invalid_request"],
-    run: async (call) =>
-      pageJson(await act(call, listWebhooks, {}), call.query, {
-        idOf: ({ endpoint }) => endpoint.id,
-        json: ({ endpoint }) => fieldsJson(endpointFields, { endpoint }),
-      }),
-  },
+    item: endpointShape,
+    rows: (call) => act(call, listWebhooks, {}),
+    idOf: ({ endpoint }) => endpoint.id,
+    json: ({ endpoint }) => fieldsJson(endpointFields, { endpoint }),
+  }),
   withBody({
     id: "createWebhook",
     method: "post",
