@@ -39,6 +39,10 @@ export function openCustomerApp(gateway: Gateway, options: CustomerAppOptions): 
     hintMail();
     creditWork.topUpCredited();
   });
+  const webhooks = {
+    isLocalAllowed: allowsLocalEndpoints(gateway.config, options.baseUrl),
+    hintDelivery: () => media.wakeUp.nudge(webhookDeliveries.name),
+  };
   return {
     hooks: moneyIn.hooks,
     usageApi: createUsageApi({
@@ -63,16 +67,13 @@ export function openCustomerApp(gateway: Gateway, options: CustomerAppOptions): 
         control,
         catalog: { find: (id) => gateway.catalog.current.find(id) },
         keysPerMember,
-        webhooks: {
-          isLocalAllowed: allowsLocalEndpoints(gateway.config, options.baseUrl),
-          hintDelivery: () => media.wakeUp.nudge(webhookDeliveries.name),
-        },
+        webhooks,
         hintMail,
       });
     },
     async dashboard(dispatch) {
       const { createPages } = await import("./pages.ts");
-      return createPages(gateway, { ...options, moneyIn, hintMail, dispatch });
+      return createPages(gateway, { ...options, moneyIn, webhooks, hintMail, dispatch });
     },
     jobs: [
       ...moneyIn.jobs,

@@ -1,7 +1,6 @@
 /** Puts the pages together. Loaded with the first request for a page (`customer_app.ts`). */
 import type { Hono } from "hono";
 import type { MasterKeys } from "../../../core/people/api_keys/seal.ts";
-import { allowsLocalEndpoints } from "../../../core/people/webhooks/endpoint_url.ts";
 import { unforeseen } from "../../../core/lib/base/assert.ts";
 import { isLoopbackUrl } from "../../../core/net/addresses/local_address.ts";
 import { type RouteTestTarget, testRoute } from "../../api/chat/route_test_call.ts";
@@ -12,6 +11,7 @@ import { createOpenIdClient } from "../../auth/openid.ts";
 import { createPasswordHasher } from "../../auth/password_hash.ts";
 import {
   createDashboard,
+  type DashboardDeps,
   type DashboardEnv,
   type Dispatch,
   type PageDeps,
@@ -21,7 +21,6 @@ import type { RateView } from "../../dashboard/page/rate_view.ts";
 import { readSuppliedPages, type SuppliedPages } from "../../dashboard/page/supplied_pages.ts";
 import { editingOf } from "../../operator/operations/contract/editing.ts";
 import { operatorPages } from "../../operator/pages/operator_pages.ts";
-import { webhookDeliveries } from "../../../kv/people/webhooks/deliveries.ts";
 import type { MoneyIn } from "../jobs/money_in.ts";
 import { fromVnd } from "../../../core/billing/money/micro_vnd.ts";
 import type { AccountId } from "../../../core/lib/ids/ids.ts";
@@ -70,6 +69,8 @@ export interface PagesOptions {
   /** Public address of the service, without a trailing slash. */
   readonly baseUrl: string;
   readonly moneyIn: MoneyIn;
+  /** What webhooks may reach, and the hint that one waits. */
+  readonly webhooks: DashboardDeps["webhooks"];
   /** Called after a mail was added to the queue. */
   readonly hintMail: () => void;
   readonly dispatch: Dispatch;
@@ -89,7 +90,7 @@ function suppliedPagesOf({ config, log }: Gateway): SuppliedPages | undefined {
 /** Builds the pages of customers and operators. */
 export function createPages(
   gateway: Gateway,
-  { masterKeys, baseUrl, moneyIn: { intake, poll }, hintMail, dispatch }: PagesOptions,
+  { masterKeys, baseUrl, moneyIn: { intake, poll }, webhooks, hintMail, dispatch }: PagesOptions,
 ): Hono<DashboardEnv> {
   const { config, kv, clock, wallet, control, router, log } = gateway;
   const { topup, openId } = config;
@@ -162,10 +163,7 @@ export function createPages(
       bankTransfer,
       invoices: topup.vatRates.length > 0,
     },
-    webhooks: {
-      isLocalAllowed: allowsLocalEndpoints(config, baseUrl),
-      hintDelivery: () => gateway.media.wakeUp.nudge(webhookDeliveries.name),
-    },
+    webhooks,
     modelStatus(modelId) {
       const model = gateway.catalog.current.find(modelId);
       return model === undefined ? "down" : router.status(model).state;
