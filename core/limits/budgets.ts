@@ -5,7 +5,7 @@
  * A new kind of subject that is not matched, named and read everywhere does not compile.
  */
 import { type CallTag, type CallTags, hasTag, tagText } from "../billing/usage/call_tags.ts";
-import type { ApiKeyId } from "../lib/ids/ids.ts";
+import type { AccountId, ApiKeyId } from "../lib/ids/ids.ts";
 import { shiftDay, vietnamDay, vietnamDayStartMs } from "../lib/time/vietnam_time.ts";
 
 /** Most budgets of an organisation: each call is compared with all of them. */
@@ -69,10 +69,25 @@ export function reachedPercent(
   );
 }
 
-/** Whose a key is: set where an organisation has given it to a member or a team. */
+/** Whose a key is, as its row says it. */
 export interface KeyOwner {
-  readonly memberId?: string;
+  /** The organisation. */
+  readonly accountId: AccountId;
+  /** The member who made it. */
+  readonly memberId?: AccountId;
+  /** A program made it with a management key, so it is no member's and stays when members leave. */
+  readonly madeByProgram?: true;
   readonly teamId?: string;
+}
+
+/**
+ * Returns the member whose key it is; `undefined`: the organisation's own. Keys from before there were members name
+ * nobody, and belong to the founder, whose id the organisation has.
+ */
+export function keyMember(
+  { accountId, memberId, madeByProgram }: Omit<KeyOwner, "teamId">,
+): AccountId | undefined {
+  return madeByProgram === true ? undefined : memberId ?? accountId;
 }
 
 /** What decides in which budgets a call counts. */
@@ -94,7 +109,7 @@ export function bindsCall(subject: BudgetSubject, call: BudgetedCall): boolean {
     case "tag":
       return hasTag(call.tags, subject.tag);
     case "member":
-      return subject.memberId === call.key.memberId;
+      return subject.memberId === keyMember(call.key);
     case "team":
       return subject.teamId === call.key.teamId;
   }

@@ -23,6 +23,7 @@ import {
   periodLimitsFrom,
   rateLimitsOf,
 } from "../../core/limits/limit_table.ts";
+import { keyMember } from "../../core/limits/budgets.ts";
 import { limitsAnything, rateLimitsFrom } from "../../core/limits/rate_limits.ts";
 import { hourMs } from "../../core/lib/time/durations.ts";
 import { isAddressRange } from "../../core/people/api_keys/api_key.ts";
@@ -130,7 +131,7 @@ const keyFields: readonly DescribedField<ShownKey>[] = [
   optional("revoked_at", dateTime, ({ record }) => iso(record.revokedAtMs)),
   optional("expires_at", dateTime, ({ record }) => iso(record.expiresAtMs)),
   optional("team_id", text, ({ record }) => record.teamId),
-  optional("member_id", text, ({ record }) => record.memberId),
+  optional("member_id", text, ({ record }) => keyMember(record)),
   optional("allowed_models", listOf(text), ({ record }) => record.allowedModels?.slice()),
   optional("allowed_ips", listOf(text), ({ record }) => record.allowedIps?.slice()),
   always(
@@ -227,6 +228,7 @@ async function create(call: ManagementCall<z.infer<typeof newKeyBody>>): Promise
   const made = await createApiKey(deps.kv, deps.masterKeys, account.id, {
     ...await optionsOf(call, call.body),
     nowMs,
+    madeByProgram: true,
     keysPerMember: deps.keysPerMember,
     doneBy: call.by,
     notify: mailReaderOf(account, "key_changed"),

@@ -169,6 +169,7 @@ function addKeyMail(
  * @param options.formId id of the submitted form; a form sent twice creates one key
  * @param options.by the operator who makes it for somebody, with an audit line; absent: its owner does
  * @param options.memberId the member who makes it
+ * @param options.madeByProgram a management key makes it, for no member
  * @param options.keysPerMember active keys for each member of an organisation of several; absent: ten
  * @param options.doneBy who of the account makes it, for its activity log; absent: nobody, as with the first key
  * @param options.notify the reader of a mail about it; absent: no mail is sent
@@ -183,6 +184,7 @@ export async function createApiKey(
     readonly by?: Actor;
     readonly doneBy?: Doer | undefined;
     readonly memberId?: AccountId;
+    readonly madeByProgram?: true;
     readonly keysPerMember?: number | undefined;
     readonly notify?: MailReader | undefined;
   },
@@ -333,7 +335,17 @@ export async function updateApiKey(
   done?: { readonly doneBy: Doer; readonly nowMs: number },
 ): Promise<ApiKeyRecord | undefined> {
   return await changeApiKey(kv, accountId, keyId, (record, operation) => {
-    const { id, memberId, createdAtMs, masked, hash, sealed, previous, revokedAtMs } = record;
+    const {
+      id,
+      memberId,
+      madeByProgram,
+      createdAtMs,
+      masked,
+      hash,
+      sealed,
+      previous,
+      revokedAtMs,
+    } = record;
     if (done !== undefined) {
       addActivity(operation, {
         accountId,
@@ -351,7 +363,7 @@ export async function updateApiKey(
       createdAtMs,
       masked,
       hash,
-      ...defined({ memberId, sealed, previous, revokedAtMs }),
+      ...defined({ memberId, madeByProgram, sealed, previous, revokedAtMs }),
       ...options,
     };
   });

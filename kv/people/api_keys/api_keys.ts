@@ -46,8 +46,10 @@ export interface ApiKeyOptions extends PeriodLimits {
 export interface ApiKeyRecord extends ApiKeyOptions {
   readonly id: ApiKeyId;
   readonly accountId: AccountId;
-  /** The member who made it; absent: the person with the id of the account, or an operator. */
+  /** The member who made it; see `keyMember` for keys without it. */
   readonly memberId?: AccountId;
+  /** Made with a management key, for no member. */
+  readonly madeByProgram?: true;
   readonly createdAtMs: number;
   readonly revokedAtMs?: number;
   /** First and last characters of the secret, for display. */

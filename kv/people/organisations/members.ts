@@ -1,6 +1,7 @@
 /** The members of an organisation: listed, added, given another role, removed. */
 import { invariant } from "../../../core/lib/base/assert.ts";
 import type { AccountId } from "../../../core/lib/ids/ids.ts";
+import { keyMember } from "../../../core/limits/budgets.ts";
 import type { GivenRole, Role } from "../../../core/people/organisations/acts.ts";
 import { maxMembers, maxMemberships } from "../../../core/people/organisations/organisation.ts";
 import { bumpKeysEpoch } from "../../engine/control/control.ts";
@@ -145,10 +146,10 @@ async function revokeKeysOf(
   personId: AccountId,
   nowMs: number,
 ): Promise<void> {
-  for (const { id, memberId, revokedAtMs } of await listApiKeys(kv, organisationId)) {
-    // The keys of the founder, made before there were members, name nobody.
-    const isTheirs = (memberId ?? organisationId) === personId;
-    if (isTheirs && revokedAtMs === undefined) await revokeApiKey(kv, organisationId, id, nowMs);
+  for (const key of await listApiKeys(kv, organisationId)) {
+    if (keyMember(key) === personId && key.revokedAtMs === undefined) {
+      await revokeApiKey(kv, organisationId, key.id, nowMs);
+    }
   }
 }
 

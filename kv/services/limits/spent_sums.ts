@@ -12,6 +12,7 @@ import { shiftDay, vietnamDay } from "../../../core/lib/time/vietnam_time.ts";
 import {
   type BudgetDays,
   type BudgetSubject,
+  keyMember,
   type KeyOwner,
   subjectText,
 } from "../../../core/limits/budgets.ts";
@@ -286,7 +287,10 @@ class UsageReader {
         return ({ model }) => model === subject.model;
       case "member": {
         const owners = await this.#keyOwners();
-        return ({ keyId }) => owners.get(keyId)?.memberId === subject.memberId;
+        return ({ keyId }) => {
+          const owner = owners.get(keyId);
+          return owner !== undefined && keyMember(owner) === subject.memberId;
+        };
       }
       case "team": {
         const owners = await this.#keyOwners();

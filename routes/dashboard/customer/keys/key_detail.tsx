@@ -27,6 +27,7 @@ import { dayBars, totalUsage, usageSince } from "../../../usage_api/summary.ts";
 import type { DashboardEnv, Visitor } from "../../page/visitor.ts";
 import { LimitTable } from "../rate_limits/limit_table.tsx";
 import { type LimitInUse, limitsInUse, periodLimitsInUse } from "../../page/rate_view.ts";
+import { keyMember } from "../../../../core/limits/budgets.ts";
 import { mayOn } from "../../../../core/people/organisations/acts.ts";
 import { listTeams, type Team } from "../../../../kv/people/organisations/teams.ts";
 import { KeyFields, type KeyFormErrors, keyFormOf, type KeyFormValues } from "./key_form.tsx";
@@ -63,8 +64,8 @@ export async function keyDetailPage(
     limitsInUse(deps.rates, { account, key: record }),
     listTeams(deps.kv, account.id),
   ]);
-  const maker = record.memberId ?? account.id;
-  const canChange = active && mayOn({ role, personId: person.id }, "change_keys", maker);
+  const canChange = active &&
+    mayOn({ role, personId: person.id }, "change_keys", keyMember(record));
   const limits = [...usage.limits, ...rates];
   const options = {
     title: record.name,

@@ -9,6 +9,7 @@
 import { mailReaderOf } from "../../../../kv/people/accounts/accounts.ts";
 import { type Context, Hono } from "hono";
 import type { Catalog } from "../../../../core/catalog/catalog.ts";
+import { keyMember } from "../../../../core/limits/budgets.ts";
 import { mayOn } from "../../../../core/people/organisations/acts.ts";
 import { parseId } from "../../../../core/lib/ids/ids.ts";
 import { vietnamDay } from "../../../../core/lib/time/vietnam_time.ts";
@@ -287,9 +288,8 @@ function onKey(deps: DashboardDeps, action: KeyAction, options: { readonly activ
     const keyId = parseId("apiKey", c.req.param("id") ?? "");
     const record = keyId === undefined ? undefined : await getApiKey(deps.kv, account.id, keyId);
     if (record === undefined) return await notFoundPage(c);
-    const maker = record.memberId ?? account.id;
     const isAllowed = c.req.method === "GET" ||
-      mayOn({ role, personId: person.id }, "change_keys", maker);
+      mayOn({ role, personId: person.id }, "change_keys", keyMember(record));
     if (!isAllowed) return await notAllowedPage(c);
     if (options.active && !isActive(record, deps.clock.nowMs())) {
       return c.redirect(`/keys/${record.id}`, 303);

@@ -27,6 +27,7 @@ import {
   renameOrganisation,
 } from "../../../../kv/people/organisations/organisations.ts";
 import { createTeam, deleteTeam, listTeams } from "../../../../kv/people/organisations/teams.ts";
+import { keyMember } from "../../../../core/limits/budgets.ts";
 import { newMasterKey, readMasterKeys } from "../../../../core/people/api_keys/seal.ts";
 import {
   invitationMs,
@@ -139,6 +140,41 @@ Deno.test("who is removed acts for it no more, and the keys they made end; other
   assertEquals((await actingFor(kv, bob, ann.id))?.account.id, bob.id);
   assertEquals((await getApiKey(kv, ann.id, bobs))?.revokedAtMs, nowMs);
   assertEquals((await getApiKey(kv, ann.id, anns))?.revokedAtMs, undefined);
+});
+
+Deno.test("when the founder leaves, the keys without a name end, and those of programs and others stay", async () => {
+  using kv = await Deno.openKv(":memory:");
+  const masterKeys = await readMasterKeys(newMasterKey());
+  const [ann, bob] = [await person(kv, "ann@example.com"), await person(kv, "bob@example.com")];
+  const makers = {
+    "before there were members": {},
+    "the founder": { memberId: ann.id },
+    "a member": { memberId: bob.id },
+    "a program": { madeByProgram: true },
+  } as const;
+  const made = new Map<string, Account["id"] | undefined>();
+  const keys = await Promise.all(
+    Object.entries(makers).map(async ([name, maker]) => {
+      const key = await createApiKey(kv, masterKeys, ann.id, { name, nowMs, ...maker });
+      assert(key.ok);
+      made.set(name, keyMember(key.record));
+      return key.record.id;
+    }),
+  );
+  assertEquals(Object.fromEntries(made), {
+    "before there were members": ann.id,
+    "the founder": ann.id,
+    "a member": bob.id,
+    "a program": undefined,
+  });
+  await join(kv, ann, bob, "admin");
+  assertEquals(await handOver(kv, ann.id, { from: ann, to: bob.id, nowMs }), "done");
+  assert(await removeMember(kv, ann.id, ann.id, { revokesKeys: true, nowMs }));
+  const left = await Promise.all(keys.map((id) => getApiKey(kv, ann.id, id)));
+  assertEquals(
+    left.filter((key) => key?.revokedAtMs === undefined).map((key) => key?.name),
+    ["a member", "a program"],
+  );
 });
 
 Deno.test("ownership moves with the wallet; whoever hands over stays, and can be removed", async () => {

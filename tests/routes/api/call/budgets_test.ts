@@ -13,7 +13,6 @@ import {
   budgetWindows,
 } from "../../../../core/limits/budgets.ts";
 import { newMasterKey, readMasterKeys } from "../../../../core/people/api_keys/seal.ts";
-import { apiKeyKey } from "../../../../kv/engine/schema/keys.ts";
 import { mailQueue } from "../../../../kv/engine/outbox/outbox.ts";
 import type { KeyValueStore } from "../../../../kv/engine/store/key_value_store.ts";
 import { credit } from "../../../../kv/money/ledger/ledger.ts";
@@ -41,8 +40,6 @@ class TestClock {
   monotonicMs = () => this.ms;
 }
 
-type OwnedKey = ApiKeyRecord & { readonly memberId?: string; readonly teamId?: string };
-
 interface Instance {
   readonly wallet: WalletEngine;
   readonly limits: KeyLimitBook;
@@ -51,7 +48,8 @@ interface Instance {
 interface World extends Instance {
   readonly kv: KeyValueStore;
   readonly clock: TestClock;
-  readonly keys: readonly [OwnedKey, OwnedKey];
+  /** Of a member and a team; of the founder, made before there were members; of a program. */
+  readonly keys: readonly [ApiKeyRecord, ApiKeyRecord, ApiKeyRecord];
   readonly budgets: Budget[];
 }
 
@@ -63,7 +61,7 @@ async function openInstance(kv: KeyValueStore, clock: TestClock): Promise<Instan
 const ann = newId("account", 0);
 const red = newId("team", 0);
 
-async function makeKeys(kv: KeyValueStore): Promise<readonly [OwnedKey, OwnedKey]> {
+async function makeKeys(kv: KeyValueStore): Promise<World["keys"]> {
   const account = await createAccount(kv, { nowMs: 1, email: "ann@example.com", locale: "en" });
   const money = {
     accountId: account.id,
@@ -72,14 +70,19 @@ async function makeKeys(kv: KeyValueStore): Promise<readonly [OwnedKey, OwnedKey
   } as const;
   await credit(kv, { ...money, operationId: `test:${account.id}`, reason: "test", atMs: 1 });
   const masterKeys = await readMasterKeys(newMasterKey());
-  const make = async (name: string, owner: Pick<OwnedKey, "memberId" | "teamId">) => {
-    const made = await createApiKey(kv, masterKeys, account.id, { name, nowMs: 1 });
+  const make = async (
+    name: string,
+    owner: Pick<ApiKeyRecord, "memberId" | "teamId" | "madeByProgram">,
+  ) => {
+    const made = await createApiKey(kv, masterKeys, account.id, { name, nowMs: 1, ...owner });
     assert(made.ok);
-    const key: OwnedKey = { ...made.record, ...owner };
-    await kv.set(apiKeyKey(account.id, key.id), key);
-    return key;
+    return made.record;
   };
-  return [await make("one", { memberId: ann, teamId: red }), await make("other", {})];
+  return [
+    await make("one", { memberId: ann, teamId: red }),
+    await make("other", {}),
+    await make("program's", { madeByProgram: true }),
+  ];
 }
 
 async function inWorld(run: (world: World) => Promise<void>): Promise<void> {
@@ -111,7 +114,7 @@ function budgetOf(some: Partial<Budget>): Budget {
 }
 
 interface CallOf {
-  readonly key?: OwnedKey;
+  readonly key?: ApiKeyRecord;
   readonly model?: string;
   readonly tags?: string;
   readonly startedAtMs?: number;
@@ -216,6 +219,20 @@ for (const kind of budgetSubjectKinds) {
     });
   }
 }
+
+Deno.test("a budget of the founder counts keys from before there were members, and none of programs", async () => {
+  await inWorld(async (world) => {
+    const [one, founders, programs] = world.keys;
+    await spend(world, 30, { key: founders });
+    await spend(world, 500, { key: programs });
+    const subject = { kind: "member", memberId: founders.accountId } as const;
+    world.budgets.push(budgetOf({ subject }));
+    assertEquals(await spend(world, 70, { key: founders }), true);
+    assertEquals(await spend(world, 1, { key: founders }), false);
+    assertEquals(await spend(world, 500, { key: programs }), true);
+    assertEquals(await spend(world, 500, { key: one }), true);
+  });
+});
 
 Deno.test("on one instance calls at once never exceed a budget, whatever they reserve and cost", async () => {
   const anyCall = fc.record({
