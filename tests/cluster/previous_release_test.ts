@@ -1,7 +1,7 @@
 /** Gateways of the previous release and of this one serve the same store during a rolling update. */
 import { assertEquals } from "../support/assert.ts";
 import { sleep } from "../../core/lib/time/sleep.ts";
-import { root } from "../repository/source_files.ts";
+import { checkOut, hasRelease } from "../support/gateways/releases.ts";
 import { assertExactBooks } from "./books.ts";
 import { ClientLedger } from "./client_ledger.ts";
 import { Cluster } from "./cluster.ts";
@@ -9,33 +9,11 @@ import { openOrders, payOrders } from "./paid_orders.ts";
 import { clusterEngines } from "./stores.ts";
 import { startTraffic } from "./traffic.ts";
 
-/** The commit with the changelog of 0.2.0, since a clone of the repository may have no tags. */
-const previousRelease = "bf291282";
-
 const instances = 3;
 /** Top-ups of each step of the update. */
 const ordersPerStep = 4;
 
-/** Whether the clone has the history with the previous release. */
-async function hasPreviousRelease(): Promise<boolean> {
-  const args = ["cat-file", "-e", `${previousRelease}^{commit}`];
-  try {
-    const git = new Deno.Command("git", { args, cwd: root, stderr: "null" });
-    return (await git.output()).success;
-  } catch {
-    return false;
-  }
-}
-
-/** Writes the files of the previous release into a folder. */
-async function checkOut(folder: string): Promise<void> {
-  const command = `git archive ${previousRelease} | tar -x -C "$0"`;
-  const { success } = await new Deno.Command("sh", { args: ["-c", command, folder], cwd: root })
-    .output();
-  if (!success) throw new Error("the previous release cannot be checked out");
-}
-
-const isThere = await hasPreviousRelease();
+const isThere = await hasRelease("0.2.0");
 
 /** Replaces the gateways one by one, while money comes in and calls are made. */
 async function update(cluster: Cluster, ledger: ClientLedger): Promise<void> {
@@ -61,7 +39,7 @@ async function update(cluster: Cluster, ledger: ClientLedger): Promise<void> {
 
 for (const engine of clusterEngines) {
   const missing = engine.missing ??
-    (isThere ? undefined : `the history of the repository back to ${previousRelease}`);
+    (isThere ? undefined : "the history of the repository back to it");
   const name = "gateways of the previous release are replaced one by one under traffic";
   Deno.test({
     name: `${engine.name}: ${name}${missing === undefined ? "" : ` (needs: ${missing})`}`,
@@ -69,19 +47,14 @@ for (const engine of clusterEngines) {
     sanitizeOps: false,
     sanitizeResources: false,
     async fn() {
-      const folder = await Deno.makeTempDir({ prefix: "gateway-previous-" });
-      try {
-        await checkOut(folder);
-        await using store = await engine.start();
-        const environments = Array.from({ length: instances }, () => store.env(store.port));
-        await using cluster = await Cluster.start(environments, new URL(`file://${folder}/`));
-        const ledger = new ClientLedger();
-        ledger.creditedVnd += await cluster.demoVnd();
-        await update(cluster, ledger);
-        await assertExactBooks(`${engine.name}, from the previous release`, cluster, ledger);
-      } finally {
-        await Deno.remove(folder, { recursive: true });
-      }
+      await using previous = await checkOut("0.2.0");
+      await using store = await engine.start();
+      const environments = Array.from({ length: instances }, () => store.env(store.port));
+      await using cluster = await Cluster.start(environments, previous.root);
+      const ledger = new ClientLedger();
+      ledger.creditedVnd += await cluster.demoVnd();
+      await update(cluster, ledger);
+      await assertExactBooks(`${engine.name}, from the previous release`, cluster, ledger);
     },
   });
 }
