@@ -187,15 +187,23 @@ export function tagSumKey(
   return ["usage_tags", accountId, day, tag.key, tag.value, keyId, model];
 }
 
-/** Returns what a row of sums by tag is about. */
-export function tagSumOf(key: Deno.KvKey): {
+/** The part of a day sum that has a tag. */
+interface TagCell {
   readonly accountId: AccountId;
   readonly day: string;
   readonly tag: { readonly key: string; readonly value: string };
   readonly keyId: ApiKeyId;
   readonly model: string;
-} {
-  const [, accountId, day, tagKey, value, keyId, model] = key;
+}
+
+/** Returns what a row of sums by tag is about. */
+export function tagSumOf([, accountId, day, tagKey, value, keyId, model]: Deno.KvKey): TagCell {
+  return tagCell([accountId, day, tagKey, value, keyId, model]);
+}
+
+function tagCell(
+  [accountId, day, tagKey, value, keyId, model]: readonly (Deno.KvKeyPart | undefined)[],
+): TagCell {
   invariant(typeof day === "string" && typeof model === "string", "not a key of sums by tag");
   return {
     accountId: accountId as AccountId,
@@ -316,6 +324,41 @@ export function refundSumKey(
   model: string,
 ): StoreKey {
   return ["refunded", accountId, day, keyId, model];
+}
+
+// Refunds of calls with a tag, by the same cell. The tag comes before the day: budgets read the days of one tag.
+
+/** Selects the rows of all accounts, or of one. */
+export function tagRefundsPrefix(accountId?: AccountId): StoreKey {
+  return accountId === undefined ? ["refunded_tags"] : ["refunded_tags", accountId];
+}
+
+/** Selects the rows of one key of tags. */
+export function tagRefundsOfPrefix(accountId: AccountId, tagKey: string): StoreKey {
+  return ["refunded_tags", accountId, tagKey];
+}
+
+/** Where the rows of one tag begin that are of a day. */
+export function tagRefundDayKey(
+  accountId: AccountId,
+  { key, value }: { readonly key: string; readonly value: string },
+  day: string,
+): StoreKey {
+  return ["refunded_tags", accountId, key, value, day];
+}
+
+export function tagRefundKey(
+  { accountId, day, keyId, model }: Omit<TagCell, "tag">,
+  tag: { readonly key: string; readonly value: string },
+): StoreKey {
+  return ["refunded_tags", accountId, tag.key, tag.value, day, keyId, model];
+}
+
+/** Returns what a row of refunds by tag is about. */
+export function tagRefundOf(
+  [, accountId, tagKey, value, day, keyId, model]: Deno.KvKey,
+): TagCell {
+  return tagCell([accountId, day, tagKey, value, keyId, model]);
 }
 
 /** Returns the cell of a day sum or of a sum of refunds. */

@@ -98,6 +98,7 @@ export const rowKinds = [
   "receipts_of",
   "recovery_codes",
   "refunded",
+  "refunded_tags",
   "refused_call",
   "refused_call_by_id",
   "refused_hours",

@@ -1,20 +1,27 @@
 /**
- * Refunds calls that were charged. A refund is a ledger line that names the call, once per call,
- * and an addition to a sum per day, key and model, in the same atomic write. So key limits and
- * usage pages know of a refund without searching the ledger; sums of receipts do not change, since
- * receipts never change. A refund counts on the day of its call, whenever it was made.
+ * Refunds calls that were charged. A refund is a ledger line that names the call, once per call, and an addition to a
+ * sum per day, key and model, and to the sums of its tags there, in the same atomic write. So limits, budgets and usage
+ * pages know of a refund without searching the ledger; sums of receipts do not change, since receipts never change. A
+ * refund counts on the day of its call, whenever it was made.
  */
 import { invariant } from "../../../core/lib/base/assert.ts";
 import type { AccountId, RequestId } from "../../../core/lib/ids/ids.ts";
+import type { CallTag } from "../../../core/billing/usage/call_tags.ts";
 import type { Receipt } from "../../../core/billing/usage/receipt.ts";
 import {
   daySumCellOf,
   ledgerOperationKey,
   refundSumDayKey,
   refundSumKey,
+  tagRefundDayKey,
+  tagRefundKey,
+  tagRefundOf,
+  tagRefundsOfPrefix,
 } from "../../engine/schema/keys.ts";
 import { credit, type LedgerEntry, type Movement, type MovementResult } from "./ledger.ts";
 import { type DayRange, type DaySumCell, daySumCell, endOfDays } from "../receipts/day_sums.ts";
+import type { TagChoice } from "../receipts/tag_sums.ts";
+import { groupsOf } from "../../engine/store/in_parallel.ts";
 import {
   type AtomicWrite,
   keysPerRead,
@@ -53,24 +60,29 @@ export async function refundCall(
     requestId,
     attach: async (op, entry) => {
       await options.attach?.(op, entry);
-      await addToSum(kv, op, daySumCell(receipt), costMicroVnd);
+      await addToSums(kv, op, receipt);
     },
   });
 }
 
 /**
- * Adds a refund to its sum. The sum changes only together with its wallet, so of two simultaneous
- * refunds one fails its check there and is repeated.
+ * Adds a refund to its sums. Those of its tags change only together with that of its cell, whose check guards all; they
+ * are read after it. Of two simultaneous refunds one fails its check and is repeated.
  */
-async function addToSum(
-  kv: KeyValueStore,
-  op: AtomicWrite,
-  { accountId, day, keyId, model }: DaySumCell,
-  amountMicroVnd: bigint,
-): Promise<void> {
-  const entry = await kv.get(refundSumKey(accountId, day, keyId, model));
-  const sum: RefundSum = { refundedMicroVnd: refundSum(entry) + amountMicroVnd };
-  op.check(entry).set(entry.key, sum);
+async function addToSums(kv: KeyValueStore, op: AtomicWrite, receipt: Receipt): Promise<void> {
+  const cell = daySumCell(receipt);
+  const { accountId, day, keyId, model } = cell;
+  const add = (entry: Deno.KvEntryMaybe<unknown>) => {
+    const refundedMicroVnd = refundSum(entry) + receipt.costMicroVnd;
+    op.set(entry.key, { refundedMicroVnd } satisfies RefundSum);
+  };
+  const whole = await kv.get(refundSumKey(accountId, day, keyId, model));
+  op.check(whole);
+  add(whole);
+  const tagged = (receipt.tags ?? []).map((tag) => tagRefundKey(cell, tag));
+  for (const some of groupsOf(tagged, keysPerRead)) {
+    for (const entry of await kv.getMany<unknown[]>(some)) add(entry);
+  }
 }
 
 /**
@@ -107,6 +119,31 @@ export async function readRefunds(
   };
   for await (const entry of kv.list(selector)) {
     rows.push({ ...daySumCellOf(entry.key), refundedMicroVnd: refundSum(entry) });
+  }
+  return rows;
+}
+
+/** The refunds of the calls of one day, key and model that have a tag. */
+export interface TagRefundRow extends RefundRow {
+  readonly tag: CallTag;
+}
+
+/** Reads the refunds of calls with a tag, or with any tag of a key, in a range of days. */
+export async function readTagRefunds(
+  kv: KeyValueStore,
+  accountId: AccountId,
+  { fromDay, toDay }: DayRange,
+  { key, value }: TagChoice,
+): Promise<TagRefundRow[]> {
+  const selector = value === undefined ? { prefix: tagRefundsOfPrefix(accountId, key) } : {
+    start: tagRefundDayKey(accountId, { key, value }, fromDay),
+    end: tagRefundDayKey(accountId, { key, value }, endOfDays(toDay)),
+  };
+  const rows: TagRefundRow[] = [];
+  for await (const entry of kv.list(selector)) {
+    const cell = tagRefundOf(entry.key);
+    if (cell.day < fromDay || cell.day > toDay) continue;
+    rows.push({ ...cell, refundedMicroVnd: refundSum(entry) });
   }
   return rows;
 }

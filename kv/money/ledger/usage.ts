@@ -6,7 +6,7 @@ import { walletWriteAttempts } from "../balances/leases.ts";
 import { daySumCellOf, daySumsOfDayKey } from "../../engine/schema/keys.ts";
 import { indexedAmong } from "../receipts/receipt_index.ts";
 import { readReceipts, readTail } from "../receipts/receipts.ts";
-import { readRefunds } from "./refunds.ts";
+import { readRefunds, readTagRefunds } from "./refunds.ts";
 import { readTagRows, type TagChoice, type TagRow } from "../receipts/tag_sums.ts";
 import {
   addCounts,
@@ -130,7 +130,7 @@ export interface TagUsageRow extends UsageRow {
 
 /**
  * Reads the usage of the calls with a tag, or with any tag of a key, in a range of days, including calls settled this
- * second. Refunds are not taken off: they belong to a key and a model, not to a tag.
+ * second. A cell may have several rows: all readers sum them. Refunds are read first, as in {@linkcode readUsage}.
  */
 export async function readTagUsage(
   kv: KeyValueStore,
@@ -138,6 +138,7 @@ export async function readTagUsage(
   range: DayRange,
   choice: TagChoice,
 ): Promise<TagUsageRow[]> {
+  const refunds = await readTagRefunds(kv, accountId, range, choice);
   const read = () => readTagRows(kv, accountId, range, choice);
   const { rows, open } = await withUnindexed(kv, accountId, range, read);
   const unindexed = open.flatMap(({ receipt, cell }) =>
@@ -147,11 +148,16 @@ export async function readTagUsage(
       return { ...cell, tag, usage };
     })
   );
-  // A day may have several rows of one cell: all readers sum them.
-  return [...rows, ...unindexed].map((row) => ({
-    ...row,
-    usage: { ...row.usage, refundedMicroVnd: 0n },
-  }));
+  return [
+    ...[...rows, ...unindexed].map((row) => ({
+      ...row,
+      usage: { ...row.usage, refundedMicroVnd: 0n },
+    })),
+    ...refunds.map(({ refundedMicroVnd, ...cell }) => ({
+      ...cell,
+      usage: { ...nothingUsed, refundedMicroVnd },
+    })),
+  ];
 }
 
 function fitsChoice({ key, value }: CallTag, choice: TagChoice): boolean {

@@ -154,6 +154,7 @@ export const rowLives: Readonly<Record<RowKind, RowLife>> = {
   receipts_of: dropped("receipts"),
   recovery_codes: account,
   refunded: sums,
+  refunded_tags: sums,
   refused_call: {
     ends: "dropped",
     as: "refused_calls",

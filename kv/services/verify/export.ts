@@ -131,6 +131,7 @@ const decisions: Readonly<Record<RowKind, Exported | StayingReason>> = {
   receipts_of: "repeated",
   recovery_codes: "secret",
   refunded: whole,
+  refunded_tags: whole,
   refused_call: whole,
   refused_call_by_id: "repeated",
   refused_hours: "passing",

@@ -1,23 +1,30 @@
 /**
- * Checks that sums of refunds equal the refund lines of the ledger, each in the cell of its call,
+ * Checks that sums of refunds, also those by tag, equal the refund lines of the ledger, each in the cell of its call,
  * and that no call got back more than it cost.
  */
 import { InvariantError } from "../../../../core/lib/base/assert.ts";
 import { type AccountId, idTimeMs, type RequestId } from "../../../../core/lib/ids/ids.ts";
+import { type CallTag, tagText } from "../../../../core/billing/usage/call_tags.ts";
 import { vietnamDay } from "../../../../core/lib/time/vietnam_time.ts";
 import { listBatchRows } from "../../../engine/store/read_ahead.ts";
 import { formatVnd } from "../../../../core/billing/money/micro_vnd.ts";
-import { daySumCellOf, ledgerPrefix, refundSumsOfPrefix } from "../../../engine/schema/keys.ts";
+import {
+  daySumCellOf,
+  ledgerPrefix,
+  refundSumsOfPrefix,
+  tagRefundOf,
+  tagRefundsPrefix,
+} from "../../../engine/schema/keys.ts";
 import type { LedgerEntry } from "../../../money/ledger/ledger.ts";
 import { maxReceiptsPerRead, readReceipts } from "../../../money/receipts/receipts.ts";
 import { refundOperationId, refundSum } from "../../../money/ledger/refunds.ts";
-import { daySumCell } from "../../../money/receipts/day_sums.ts";
+import { type DaySumCell, daySumCell } from "../../../money/receipts/day_sums.ts";
 import { sumId } from "./verify_sums.ts";
 import type { KeyValueStore } from "../../../engine/store/key_value_store.ts";
 
-/** Returns the cell of a sum of refunds, named like the day sum of its receipts. */
-function refundCellId(key: Deno.KvKey): string {
-  return sumId(daySumCellOf(key));
+/** Names the calls of a cell with a tag. */
+function taggedId(cell: DaySumCell, tag: CallTag): string {
+  return `${sumId(cell)} with ${tagText(tag)}`;
 }
 
 /** Whether a ledger row is a refund of a call. */
@@ -62,11 +69,18 @@ async function findDisagreements(
     } else lines.set(requestId, value);
   }
   const right = await sumLines(kv, { accountId, keptDay, lines }, found);
-  for await (const entry of kv.list({ prefix: refundSumsOfPrefix(accountId) }, page)) {
-    if (isDropped(daySumCellOf(entry.key).day, keptDay)) continue;
-    const cell = refundCellId(entry.key);
+  const compare = (entry: Deno.KvEntry<unknown>, { day }: DaySumCell, cell: string) => {
+    if (isDropped(day, keptDay)) return;
     if (refundSum(entry) !== right.get(cell)) found.push(`the refunds of ${cell} are wrong`);
     right.delete(cell);
+  };
+  for await (const entry of kv.list({ prefix: refundSumsOfPrefix(accountId) }, page)) {
+    const cell = daySumCellOf(entry.key);
+    compare(entry, cell, sumId(cell));
+  }
+  for await (const entry of kv.list({ prefix: tagRefundsPrefix(accountId) }, page)) {
+    const cell = tagRefundOf(entry.key);
+    compare(entry, cell, taggedId(cell, cell.tag));
   }
   for (const cell of right.keys()) found.push(`the refunds of ${cell} are not summed up`);
 }
@@ -98,8 +112,11 @@ async function sumLines(
         found.push(`${back} VND went back of ${paid} for ${receipt.requestId}`);
       }
       if (isDropped(daySumCell(receipt).day, keptDay)) continue;
-      const cell = sumId(daySumCell(receipt));
-      sums.set(cell, (sums.get(cell) ?? 0n) + amountMicroVnd);
+      const cell = daySumCell(receipt);
+      const tagged = receipt.tags?.map((tag) => taggedId(cell, tag)) ?? [];
+      for (const name of [sumId(cell), ...tagged]) {
+        sums.set(name, (sums.get(name) ?? 0n) + amountMicroVnd);
+      }
     }
   }
   for (const requestId of missing) {

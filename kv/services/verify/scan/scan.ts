@@ -25,6 +25,7 @@ import {
   receiptPageKey,
   receiptsPrefix,
   refundSumsPrefix,
+  tagRefundsPrefix,
 } from "../../../engine/schema/keys.ts";
 import { isLedgerLine, type LedgerEntry, linesByTime } from "../../../money/ledger/ledger.ts";
 import {
@@ -361,10 +362,12 @@ export class Scan {
   }
 
   async #readRefundSums(): Promise<void> {
-    await this.#eachOfOurs(refundSumsPrefix(), accountIn, (accountId, entry) => {
-      refundSum(entry);
-      this.refunded.add(accountId);
-    });
+    for (const prefix of [refundSumsPrefix(), tagRefundsPrefix()]) {
+      await this.#eachOfOurs(prefix, accountIn, (accountId, entry) => {
+        refundSum(entry);
+        this.refunded.add(accountId);
+      });
+    }
   }
 
   async #compareBalances(): Promise<void> {

@@ -2,7 +2,7 @@ import { assert, assertEquals } from "../../../support/assert.ts";
 import { type AccountId, newId } from "../../../../core/lib/ids/ids.ts";
 import type { Receipt } from "../../../../core/billing/usage/receipt.ts";
 import { vietnamDay } from "../../../../core/lib/time/vietnam_time.ts";
-import { ledgerKey, refundSumKey } from "../../../../kv/engine/schema/keys.ts";
+import { ledgerKey, refundSumKey, tagRefundKey } from "../../../../kv/engine/schema/keys.ts";
 import { readOperatorFigures } from "../../../../kv/services/operations/operator_figures.ts";
 import {
   readRefundsOf,
@@ -11,7 +11,12 @@ import {
 } from "../../../../kv/money/ledger/refunds.ts";
 import { readStatement } from "../../../../kv/money/ledger/statement.ts";
 import { openWalletEngine, type WalletEngine } from "../../../../kv/money/wallet/mod.ts";
-import { netCostMicroVnd, readUsage } from "../../../../kv/money/ledger/usage.ts";
+import {
+  addUp,
+  netCostMicroVnd,
+  readTagUsage,
+  readUsage,
+} from "../../../../kv/money/ledger/usage.ts";
 import { verifyStore } from "../../../../kv/services/verify/verify_books.ts";
 import { type Fault, faultyKv } from "../../../support/stores/faulty_kv.ts";
 import { ManualTime } from "../../../support/manual_time.ts";
@@ -30,6 +35,9 @@ import { nextTurn } from "../../../support/turns.ts";
 /** 23:30 in Hà Nội, on the last day of a month. */
 const lateMs = Date.parse("2026-11-30T23:30:00+07:00");
 const allDays = { fromDay: "2000-01-01", toDay: "2099-12-31" };
+
+/** A tag of all calls. */
+const team = { key: "team", value: "a" };
 
 interface World {
   readonly kv: KeyValueStore;
@@ -52,6 +60,7 @@ async function inWorld(run: (world: World) => Promise<void>): Promise<void> {
         kind: "video",
         model,
         startedAtMs: lateMs,
+        tags: [team, { key: "job", value: model }],
       }),
     );
   await run({ kv, wallet, account, paid });
@@ -76,6 +85,12 @@ Deno.test("a refund lowers the usage of the day of its call, however late it com
       assertEquals(row?.usage.costMicroVnd, 3_500n, "receipts never change");
       assertEquals(row?.usage.refundedMicroVnd, 3_000n);
       assertEquals(netCostMicroVnd(row!.usage), 500n);
+      for (const choice of [team, { key: "team" }]) {
+        const tagged = await readTagUsage(kv, account, allDays, choice);
+        const usage = tagged.map((one) => one.usage).reduce(addUp);
+        assertEquals([usage.calls, netCostMicroVnd(usage)], [2, 500n], "with a tag");
+      }
+      assertEquals(await readTagUsage(kv, account, allDays, { key: "team", value: "b" }), []);
       assertEquals(
         await readUsage(kv, account, { fromDay: "2026-12-01", toDay: "2026-12-31" }),
         [],
@@ -140,7 +155,7 @@ Deno.test("a refund whose store fails, or never answers, is written whole or not
   for (const fault of ["before", "after", "silence", "silence_after"] as const) {
     await inWorld(async ({ kv, account, paid }) => {
       let backMicroVnd = 0n;
-      for (let at = 1; at <= 6; at++) {
+      for (let at = 1; at <= 7; at++) {
         const receipt = await paid(3_000n);
         await refundWith(kv, fault, at, receipt);
         const line = await findMovement(kv, refundOperationId(receipt.requestId));
@@ -159,6 +174,7 @@ Deno.test("a refund whose store fails, or never answers, is written whole or not
 });
 
 const day = vietnamDay(lateMs);
+const cellOf = (accountId: AccountId) => ({ accountId, day, keyId: testKeyId, model: "video-a" });
 const damages: readonly (readonly [
   name: string,
   damage: (world: World, refunded: Receipt) => Promise<unknown>,
@@ -176,6 +192,19 @@ const damages: readonly (readonly [
     "a sum of refunds of a day without any",
     ({ kv, account }) =>
       kv.set(refundSumKey(account, "2026-11-29", testKeyId, "video-a"), { refundedMicroVnd: 1n }),
+  ],
+  [
+    "a sum of refunds by tag that vanished",
+    ({ kv, account }) => kv.delete(tagRefundKey(cellOf(account), team)),
+  ],
+  [
+    "a sum of refunds by tag that is too low",
+    ({ kv, account }) => kv.set(tagRefundKey(cellOf(account), team), { refundedMicroVnd: 1n }),
+  ],
+  [
+    "a sum of refunds of a tag without any",
+    ({ kv, account }) =>
+      kv.set(tagRefundKey(cellOf(account), { key: "team", value: "b" }), { refundedMicroVnd: 1n }),
   ],
   [
     "a refund that moved to another model",

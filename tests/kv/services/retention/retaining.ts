@@ -175,6 +175,7 @@ class AgedWorld implements AsyncDisposable {
       "usage_by_day",
       "usage_hours",
       "refunded",
+      "refunded_tags",
       "ledger",
       "wallet",
       "checkpoint",

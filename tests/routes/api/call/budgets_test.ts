@@ -16,6 +16,7 @@ import { newMasterKey, readMasterKeys } from "../../../../core/people/api_keys/s
 import { mailQueue } from "../../../../kv/engine/outbox/outbox.ts";
 import type { KeyValueStore } from "../../../../kv/engine/store/key_value_store.ts";
 import { credit } from "../../../../kv/money/ledger/ledger.ts";
+import { refundCall } from "../../../../kv/money/ledger/refunds.ts";
 import {
   openWalletEngine,
   type ReceiptDraft,
@@ -218,6 +219,23 @@ for (const kind of budgetSubjectKinds) {
       });
     });
   }
+}
+
+for (const kind of budgetSubjectKinds) {
+  Deno.test(`what was refunded is free again in a budget of a ${kind}`, async () => {
+    await inWorld(async (world) => {
+      const [subject, counted] = subjectCases(world)[kind];
+      world.budgets.push(budgetOf({ subject }));
+      const money = await reserve(world, 60, counted);
+      assert(money.ok);
+      const receipt = await money.settle(draft(world, 60, counted));
+      assertEquals(await spend(world, 41, counted), false);
+      await refundCall(world.kv, receipt, { reason: "failed", atMs: world.clock.ms });
+      world.clock.ms += 6_000;
+      assertEquals(await spend(world, 100, counted), true);
+      assertEquals(await spend(world, 1, counted), false);
+    });
+  });
 }
 
 Deno.test("a budget of the founder counts keys from before there were members, and none of programs", async () => {
