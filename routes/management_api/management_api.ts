@@ -30,6 +30,7 @@ import {
   findManagementKey,
   type ManagementKey,
 } from "../../kv/people/management_keys/management_keys.ts";
+import { readMembership } from "../../kv/people/organisations/organisations.ts";
 import { readRequestBody } from "../http/body/request_body.ts";
 import { errorResponse } from "../http/error_response.ts";
 import { requestHeaders, withCommonHeaders } from "../http/own_headers.ts";
@@ -54,7 +55,10 @@ function doerOf(c: Context<Env>, { id }: ManagementKey): Doer {
   return { kind: "management_key", keyId: id, address, browser };
 }
 
-/** Finds whose request it is, and whether it may do what it asks for. */
+/**
+ * Finds whose request it is, and whether it may do what it asks for: what the role of the key allows, as far as the
+ * member who made the key may do it, too. Otherwise an admin who became a viewer would still be one with a key.
+ */
 async function authorise(
   c: Context<Env>,
   { kv }: ManagementDeps,
@@ -78,12 +82,16 @@ async function authorise(
       retryAfterSeconds: tries.retryAfterSeconds,
     });
   }
-  if (!may(found.key.role, act)) {
-    const { role } = found.key;
-    throw new GatewayError(
-      "permission_denied",
-      `A management key with the role ${role} may not do this`,
-    );
+  const { role, memberId } = found.key;
+  const maker = await readMembership(kv, found.account.id, memberId);
+  if (maker === undefined) {
+    throw new GatewayError("invalid_api_key", "Who made the management key is no member any more");
+  }
+  if (!may(role, act) || !may(maker.role, act)) {
+    const least = may(role, act)
+      ? `made by a member with the role ${maker.role}`
+      : `with the role ${role}`;
+    throw new GatewayError("permission_denied", `A management key ${least} may not do this`);
   }
   return found;
 }

@@ -252,7 +252,7 @@ const memberOperations: readonly ManagementOperation[] = [
     path: `${organisationPath}/members/{id}`,
     summary: "Remove a member",
     description:
-      "Pages refuse the person from the next request on, and the API keys that the person has made are revoked.",
+      "Pages refuse the person from the next request on, and the API keys and management keys that the person has made are revoked.",
     act: "change_members",
     answer: goneShape,
     errors: ["not_found", "overloaded"],

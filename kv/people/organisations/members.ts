@@ -26,6 +26,7 @@ import { addAct, type Doer, type Done } from "../audit/account_activity.ts";
 import { addWebhookEvent } from "../webhooks/events.ts";
 import { revokeApiKey } from "../api_keys/api_key_changes.ts";
 import { listApiKeys } from "../api_keys/api_keys.ts";
+import { listManagementKeys, revokeManagementKey } from "../management_keys/management_keys.ts";
 import {
   addOrganisation,
   listMemberships,
@@ -139,17 +140,20 @@ export async function changeRole(
   });
 }
 
-/** Revokes the keys that a member has made. */
+/** Revokes the API keys and the management keys that a member has made: whoever made them has seen their secrets. */
 async function revokeKeysOf(
   kv: KeyValueStore,
   organisationId: AccountId,
   personId: AccountId,
-  nowMs: number,
+  done: Done,
 ): Promise<void> {
   for (const key of await listApiKeys(kv, organisationId)) {
     if (keyMember(key) === personId && key.revokedAtMs === undefined) {
-      await revokeApiKey(kv, organisationId, key.id, nowMs);
+      await revokeApiKey(kv, organisationId, key.id, done.nowMs);
     }
+  }
+  for (const { id, memberId } of await listManagementKeys(kv, organisationId)) {
+    if (memberId === personId) await revokeManagementKey(kv, organisationId, id, done);
   }
 }
 
@@ -178,7 +182,7 @@ export async function removeMember(
       accountKey(personId),
     ]);
     if (entry.value === null || row.value === null || person.value === null) return { done: false };
-    if (revokesKeys) await revokeKeysOf(kv, organisationId, personId, nowMs);
+    if (revokesKeys) await revokeKeysOf(kv, organisationId, personId, done);
     const facts = organisationFacts(entry.value);
     invariant(facts.memberCount > 1, "A member beside the owner is counted");
     const operation = bumpKeysEpoch(kv.atomic()).check(entry).check(row)
@@ -201,6 +205,6 @@ export async function removeMember(
     return (await operation.commit()).ok ? { done: true } : "again";
   });
   // A key that was made between the two steps.
-  if (isRemoved && revokesKeys) await revokeKeysOf(kv, organisationId, personId, nowMs);
+  if (isRemoved && revokesKeys) await revokeKeysOf(kv, organisationId, personId, done);
   return isRemoved;
 }

@@ -11,6 +11,7 @@ import { getApiKey, listApiKeys } from "../../../kv/people/api_keys/api_keys.ts"
 import { acceptInvitation } from "../../../kv/people/organisations/invitations.ts";
 import {
   createManagementKey,
+  listManagementKeys,
   type ManagementRole,
   managementRoles,
   maxManagementKeys,
@@ -70,12 +71,12 @@ async function openWorld() {
     hintMail: () => {},
   });
   const owner = await createAccount(kv, { nowMs: time.nowMs(), email: "owner@acme.example" });
-  const secretOf = async (role: ManagementRole, account = owner) => {
+  const secretOf = async (role: ManagementRole, account = owner, maker = account) => {
     const nowMs = time.nowMs();
     const made = await createManagementKey(kv, account.id, {
       name: role,
       role,
-      memberId: account.id,
+      memberId: maker.id,
       nowMs,
     });
     assert(made !== "too_many");
@@ -272,6 +273,27 @@ Deno.test("a person is invited, given another role and removed; the owner is not
   }
   assertEquals((await world.send("DELETE", `/members/${bob.id}`)).body.deleted, true);
   assertEquals((await world.send("GET", "/members")).body.data.length, 1);
+});
+
+Deno.test("a management key does no more than its maker may, and ends with the membership", async () => {
+  await using world = await openWorld();
+  const { kv, owner, time } = world;
+  const nowMs = time.nowMs();
+  const email = "bob@example.com";
+  await world.send("POST", "/invitations", { body: { email, role: "admin" } });
+  const bob = await createAccount(kv, { nowMs, email });
+  assertEquals(await acceptInvitation(kv, owner.id, bob, { nowMs }), "joined");
+  const { secret } = await world.secretOf("admin", owner, bob);
+  const promote = async () =>
+    (await world.send("PATCH", `/members/${bob.id}`, { body: { role: "admin" }, secret })).status;
+  assertEquals(await promote(), 200);
+  await world.send("PATCH", `/members/${bob.id}`, { body: { role: "viewer" } });
+  assertEquals(await promote(), 403, "an admin who became a viewer makes nobody an admin");
+  assertEquals((await world.send("GET", "/members", { secret })).status, 200);
+  await world.send("DELETE", `/members/${bob.id}`);
+  assertEquals((await world.send("GET", "/members", { secret })).status, 401);
+  const [own, bobs] = await listManagementKeys(kv, owner.id);
+  assertEquals([own?.revokedAtMs, bobs?.revokedAtMs], [undefined, nowMs]);
 });
 
 Deno.test("an organisation has a bounded number of management keys", async () => {
