@@ -106,9 +106,21 @@ export function droppedPrefix(): StoreKey {
   return ["dropped"];
 }
 
+/** Names the sums of a kind, and is the prefix of their keys. */
+export function droppedContentsKey(kind: string): StoreKey {
+  return ["dropped", kind];
+}
+
 /** @param month `YYYY-MM` in Vietnam time, of the rows that were dropped */
 export function droppedKey(kind: string, month: string): StoreKey {
   return ["dropped", kind, month];
+}
+
+/** Returns the kind of a row of what was dropped, and the month; contents of a kind have none. */
+export function droppedPlaceOf(
+  [, kind, month]: Deno.KvKey,
+): { readonly kind: string; readonly month: string | undefined } {
+  return { kind: String(kind), month: month === undefined ? undefined : String(month) };
 }
 
 // Builds keys of the outbox: one prefix per queue, rows in order of their due time.

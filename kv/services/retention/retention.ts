@@ -151,8 +151,8 @@ async function receiptsFound(
 /** Rows deleted in one commit, each with those that belong to it: half of what the store takes. */
 const maxRowsPerCommit = 250;
 
-/** The same of rows that may change, each of which is checked: the least that an engine takes, less the sums. */
-const maxCheckedRows = 9;
+/** The same of rows that may change, each of which is checked: the least that an engine takes, less the sums and the contents. */
+const maxCheckedRows = 8;
 
 /** Rows that belong to those of one commit: with them the commit stays below a thousand changes. */
 const maxRowsBesides = 400;
@@ -219,13 +219,13 @@ class Dropping {
     const [first] = listed;
     invariant(first !== undefined, "a row to drop");
     const place = { kind: this.#kind, month: monthOf(first) };
-    const { entry, sums } = await readDropped(kv, masterKeys, place);
+    const found = await readDropped(kv, masterKeys, place);
     // Whoever drops one of them later changes the sums, too, which the commit checks.
     const rows = await stillThere(kv, listed);
     if (rows.length === 0) return true;
-    const next = await withRows(sums, rows);
+    const next = await withRows(found.sums, rows);
     const op = kv.atomic();
-    await setDropped(op, masterKeys, entry, next);
+    await setDropped(op, masterKeys, found, next);
     for (const row of rows) {
       if (droppedKinds[this.#kind].mayChange) op.check(row.entry);
       op.delete(row.entry.key);

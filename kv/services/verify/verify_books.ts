@@ -26,6 +26,7 @@ import {
   appendCheckpoint,
   type Chain,
   cutChain,
+  type DroppedCommits,
   nextDay,
   readChain,
   type SealedCheckpoint,
@@ -188,7 +189,7 @@ export async function verifyBooks(kv: KeyValueStore, options: BooksOptions): Pro
   const closedEndMs = Math.max(startMs ?? 0, vietnamDayStartMs(vietnamDay(nowMs - sealDelayMs)));
   const { kept, problem } = await readKeptBalances(kv, masterKeys);
   if (problem !== undefined) problems.add({ kind: "seal", detail: problem });
-  const dropped = await listDropped(kv, masterKeys);
+  const dropped = await listDropped(kv, masterKeys, chain.checkpoints.at(-1)?.droppedCommits);
   for (const detail of dropped.problems) problems.add({ kind: "seal", detail });
   const whole = isFull
     ? await verifyEverything(kv, { chain, kept }, options, closedEndMs)
@@ -230,7 +231,14 @@ export async function verifyBooks(kv: KeyValueStore, options: BooksOptions): Pro
   const upTo = chain.checkpoints.filter(({ day }) => anchor !== undefined && day <= anchor.day);
   const maySeal = problems.count === 0 && recent.moving.length === 0;
   const sealedNow = maySeal
-    ? await sealDays(kv, { chain, anchor, recent, closedEndMs, options })
+    ? await sealDays(kv, {
+      chain,
+      anchor,
+      recent,
+      closedEndMs,
+      droppedCommits: dropped.commits,
+      options,
+    })
     : [];
   const last = sealedNow.at(-1) ?? chain.checkpoints.at(-1);
   return {
@@ -297,11 +305,12 @@ async function verifyEverything(
 /** Writes the checkpoints of the days that are over. Another process may be faster; then its are in the chain. */
 async function sealDays(
   kv: KeyValueStore,
-  { chain, anchor, recent, closedEndMs, options }: {
+  { chain, anchor, recent, closedEndMs, droppedCommits, options }: {
     readonly chain: Chain;
     readonly anchor: SealedCheckpoint | undefined;
     readonly recent: VerifiedDays;
     readonly closedEndMs: number;
+    readonly droppedCommits: DroppedCommits;
     readonly options: BooksOptions;
   },
 ): Promise<SealedCheckpoint[]> {
@@ -319,6 +328,7 @@ async function sealDays(
       day,
       balances: day === lastDay ? balances : null,
       sealedAtMs: options.nowMs,
+      ...(Object.keys(droppedCommits).length > 0 && { droppedCommits }),
     };
     const added = await appendCheckpoint(kv, options.masterKeys, checkpoint, last);
     if (added === undefined) return sealed;

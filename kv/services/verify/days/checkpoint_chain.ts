@@ -33,6 +33,9 @@ export interface SealedBalances {
   readonly digest: string;
 }
 
+/** Commits that dropped rows by their age, by kind of row. */
+export type DroppedCommits = Readonly<Record<string, number>>;
+
 /** What was verified of a day. */
 export interface Checkpoint extends DayContent {
   readonly day: string;
@@ -41,6 +44,8 @@ export interface Checkpoint extends DayContent {
   /** Only of the last day that a verification sealed: earlier days have none. */
   readonly balances: SealedBalances | null;
   readonly sealedAtMs: number;
+  /** How far rows were dropped by their age then; absent as long as none were. */
+  readonly droppedCommits?: DroppedCommits;
 }
 
 /** A checkpoint with its seal. */

@@ -336,4 +336,59 @@ export function testRetention(
     await applyRetention(world.source());
     await world.assertDropped();
   });
+
+  test("sums of dropped rows that were deleted or put back are found", async () => {
+    await using world = await aged(7);
+    const { kv } = world.world;
+    const found = async () => problemLines(await world.world.verify());
+    await applyRetention({ ...world.source(), settings: { ...settings, refused_calls: 200 } });
+    const last = (await world.dropped()).findLast(({ kind }) => kind === "refused_calls");
+    const month = last?.month ?? "";
+    const sums = await kv.get(["dropped", "refused_calls", month]);
+    const contents = await kv.get(["dropped", "refused_calls"]);
+    assert(sums.value !== null && contents.value !== null, "both are there");
+    await kv.delete(sums.key);
+    const missing = `seal: the sums of dropped refused_calls of ${month} are missing`;
+    assertEquals(await found(), [missing]);
+    const before = await world.count("refused_call");
+    const stopped = await applyRetention(world.source());
+    const calls = stopped.find(({ kind }) => kind === "refused_calls");
+    assert(calls?.problem !== undefined, "nothing is added to what is wrong");
+    assertEquals(await world.count("refused_call"), before);
+    await kv.set(sums.key, sums.value);
+    assertEquals(await found(), []);
+    // Older sums are sealed as well; the contents name the last ones.
+    await applyRetention(world.source());
+    const later = await kv.get(sums.key);
+    assert(JSON.stringify(later.value) !== JSON.stringify(sums.value), "rows were added");
+    await kv.set(sums.key, sums.value);
+    const old = `seal: the sums of dropped refused_calls of ${month} are not the last ones`;
+    assertEquals(await found(), [old]);
+    await kv.set(sums.key, later.value);
+    // With their contents they are missed from the next sealed day on.
+    world.world.advance(2 * dayMs);
+    assertEquals(await found(), []);
+    for await (const { key } of kv.list({ prefix: ["dropped"] })) {
+      if (key[1] === "refused_calls") await kv.delete(key);
+    }
+    await kv.delete(contents.key);
+    assertEquals(await found(), ["seal: the contents of dropped refused_calls are missing"]);
+    await kv.set(contents.key, contents.value);
+    await kv.set(sums.key, sums.value);
+    assert((await found()).includes("seal: the contents of dropped refused_calls are old ones"));
+  });
+
+  test("sums of an earlier release, which kept no contents, go on with contents", async () => {
+    await using world = await aged(8);
+    const { kv } = world.world;
+    await applyRetention({ ...world.source(), settings: { ...settings, refused_calls: 200 } });
+    for await (const { key } of kv.list({ prefix: ["dropped"] })) await kv.delete(key.slice(0, 2));
+    assertEquals(problemLines(await world.world.verify()), []);
+    await applyRetention(world.source());
+    await world.assertDropped();
+    const [first] = (await world.dropped()).filter(({ kind }) => kind === "refused_calls");
+    await kv.delete(["dropped", "refused_calls", first?.month ?? ""]);
+    const found = problemLines(await world.world.verify());
+    assert(found.some((line) => line.endsWith("are missing")), found.join());
+  });
 }
