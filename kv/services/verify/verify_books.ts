@@ -162,6 +162,8 @@ export interface BooksOptions extends VerifyOptions {
   readonly isFull?: boolean;
   /** Compares the rows of sealed days from this one on with their checkpoints. */
   readonly fromDay?: string | undefined;
+  /** Seals from all rows instead of the last sealed balances: those of a chain that was cut are gone. */
+  readonly withoutBalances?: boolean;
 }
 
 /** The result. `receipts` is the number that was read. */
@@ -178,7 +180,7 @@ export interface BooksReport extends VerifyReport {
 export async function verifyBooks(kv: KeyValueStore, options: BooksOptions): Promise<BooksReport> {
   const { masterKeys, nowMs, slices, pause = sleep } = options;
   const chain = await readChain(kv, masterKeys);
-  const isSound = chain.problems.length === 0;
+  const isSound = chain.problems.length === 0 && options.withoutBalances !== true;
   const anchor = isSound
     ? chain.checkpoints.findLast(({ balances }) => balances !== null)
     : undefined;
@@ -384,5 +386,6 @@ export async function resealDays(
       detail: report.problems.map(({ detail }) => detail).join("; "),
       atMs: options.nowMs,
     }));
-  return await verifyBooks(kv, whole);
+  // The balances before a cut left with the seals of later nights.
+  return await verifyBooks(kv, { ...whole, withoutBalances: true });
 }

@@ -1,6 +1,8 @@
 import { assertEquals, assertMatch } from "../../../support/assert.ts";
 import { newMasterKey, readMasterKeys } from "../../../../core/people/api_keys/seal.ts";
 import { listAuditLines } from "../../../../kv/people/audit/operator_audit.ts";
+import { dayMs } from "../../../../core/lib/time/durations.ts";
+import { vietnamDay } from "../../../../core/lib/time/vietnam_time.ts";
 import { resealDays } from "../../../../kv/services/verify/verify_books.ts";
 import { BooksWorld, problemLines } from "../../../support/worlds/books_world.ts";
 
@@ -44,4 +46,28 @@ Deno.test("the first day may be sealed anew, too", async () => {
   await using _closed = world;
   const report = await resealDays(world.kv, days[0] ?? "", options);
   assertEquals([problemLines(report), report.sealedNow], [[], days]);
+});
+
+Deno.test("a day of which later ones were sealed in other nights is sealed anew with them", async () => {
+  await using world = await BooksWorld.open();
+  await world.topUp(world.ann, 10_000n);
+  for (let night = 0; night < 5; night++) {
+    await world.call(world.ann, 10n);
+    world.nextDay();
+    const { sealedNow } = await world.verify();
+    assertEquals(sealedNow.length, 1);
+  }
+  const { sealed } = await world.verify();
+  const { masterKeys, nowMs } = world;
+  const day = vietnamDay(nowMs - 3 * dayMs);
+  const report = await resealDays(world.kv, day, {
+    masterKeys,
+    nowMs,
+    pause: () => Promise.resolve(),
+  });
+  assertEquals([problemLines(report), report.sealedNow.length], [[], 3]);
+  assertEquals(report.sealed?.day, sealed?.day);
+  for (const isFull of [false, true]) {
+    assertEquals(problemLines(await world.verify({ isFull })), []);
+  }
 });
