@@ -10,7 +10,7 @@ import type { KeyValueStore } from "../../engine/store/key_value_store.ts";
 import { listAccountInvoices } from "../../money/invoices/invoices.ts";
 import { listTopupOrders, orderStatus } from "../../money/payments/topups.ts";
 import type { WalletEngine } from "../../money/wallet/mod.ts";
-import { forgetPerson } from "../../people/accounts/accounts.ts";
+import { forgetPerson } from "../../people/accounts/account_deletion.ts";
 import { closeSessionsOf, forgetPlaces } from "../../people/accounts/sessions.ts";
 import { forgetApiKeys } from "../../people/api_keys/api_key_changes.ts";
 import { forgetActivity } from "../../people/audit/account_activity.ts";

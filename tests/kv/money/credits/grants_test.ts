@@ -1,7 +1,8 @@
 import { assert, assertEquals } from "../../../support/assert.ts";
 import { fromVnd } from "../../../../core/billing/money/micro_vnd.ts";
 import { newId } from "../../../../core/lib/ids/ids.ts";
-import { forgetPerson, setBlocked } from "../../../../kv/people/accounts/accounts.ts";
+import { forgetPerson } from "../../../../kv/people/accounts/account_deletion.ts";
+import { setBlocked } from "../../../../kv/people/accounts/accounts.ts";
 import {
   approveCampaign,
   makeCampaign,

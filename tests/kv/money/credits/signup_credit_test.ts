@@ -1,10 +1,7 @@
 import { assertEquals } from "../../../support/assert.ts";
 import { fromVnd } from "../../../../core/billing/money/micro_vnd.ts";
-import {
-  type Account,
-  createAccount,
-  forgetPerson,
-} from "../../../../kv/people/accounts/accounts.ts";
+import { forgetPerson } from "../../../../kv/people/accounts/account_deletion.ts";
+import { type Account, createAccount } from "../../../../kv/people/accounts/accounts.ts";
 import {
   grantSignupCredit,
   signupsPerNetworkDefault,

@@ -1,9 +1,6 @@
 import { assertEquals } from "../../../support/assert.ts";
-import {
-  createAccount,
-  forgetPerson,
-  updateAccount,
-} from "../../../../kv/people/accounts/accounts.ts";
+import { forgetPerson } from "../../../../kv/people/accounts/account_deletion.ts";
+import { createAccount, updateAccount } from "../../../../kv/people/accounts/accounts.ts";
 import { warnOfLowBalances } from "../../../../kv/money/wallet/low_balance.ts";
 import { mailQueue } from "../../../../kv/engine/outbox/outbox.ts";
 import { claimDue } from "../../../../kv/engine/outbox/outbox_claims.ts";

@@ -7,7 +7,8 @@ import {
   maxNoteChars,
   maxNotes,
 } from "../../../../kv/people/accounts/account_notes.ts";
-import { createAccount, forgetPerson } from "../../../../kv/people/accounts/accounts.ts";
+import { forgetPerson } from "../../../../kv/people/accounts/account_deletion.ts";
+import { createAccount } from "../../../../kv/people/accounts/accounts.ts";
 import {
   listSentMails,
   maxMailsKept,

@@ -8,11 +8,11 @@ import {
   getPasswordHash,
   setPasswordHash,
 } from "../../../../kv/people/accounts/account_credentials.ts";
+import { forgetPerson } from "../../../../kv/people/accounts/account_deletion.ts";
 import {
   createAccount,
   findAccountByEmail,
   findAccountByIdentity,
-  forgetPerson,
   getAccount,
   listAccounts,
   tryCreateAccount,

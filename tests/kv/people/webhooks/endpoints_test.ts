@@ -1,6 +1,6 @@
 import { assert, assertEquals } from "../../../support/assert.ts";
 import { exportRecords } from "../../../../kv/services/verify/export.ts";
-import { forgetPerson } from "../../../../kv/people/accounts/accounts.ts";
+import { forgetPerson } from "../../../../kv/people/accounts/account_deletion.ts";
 import { sendTest } from "../../../../kv/people/webhooks/deliveries.ts";
 import {
   addEndpoint,

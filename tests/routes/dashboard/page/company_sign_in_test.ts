@@ -13,11 +13,8 @@ import {
 import type { LoadedPage, TestBrowser } from "../../../support/browser/test_browser.ts";
 import { codeFor, secretOn } from "../../../support/worlds/operator_world.ts";
 import { changeEmail } from "../../../../kv/people/accounts/account_credentials.ts";
-import {
-  findAccountByEmail,
-  forgetPerson,
-  getAccount,
-} from "../../../../kv/people/accounts/accounts.ts";
+import { forgetPerson } from "../../../../kv/people/accounts/account_deletion.ts";
+import { findAccountByEmail, getAccount } from "../../../../kv/people/accounts/accounts.ts";
 import {
   findCompanySignIn,
   getCompanyOpenId,
