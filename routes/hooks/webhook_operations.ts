@@ -35,7 +35,7 @@ import {
   rotateEndpointSecret,
   type WebhookEndpoint,
 } from "../../kv/people/webhooks/endpoints.ts";
-import { type Doer, writeActivity } from "../../kv/people/audit/account_activity.ts";
+import type { Doer } from "../../kv/people/audit/account_activity.ts";
 import type { KeyValueStore } from "../../kv/engine/store/key_value_store.ts";
 import { rateRules } from "../auth/sign_in_budgets.ts";
 
@@ -146,26 +146,6 @@ function resultOf<Body>(
   return changed.ok ? { ok: true, body: changed.done } : refused(changed.reason);
 }
 
-/** Writes a change of an endpoint to the activity log of its account. */
-async function log<Body>(
-  { kv }: WebhookDeps,
-  { accountId, nowMs, by }: WebhookAct,
-  result: Result<Body>,
-  endpointOf: (body: Body) => Pick<WebhookEndpoint, "id"> & Partial<WebhookEndpoint>,
-): Promise<Result<Body>> {
-  if (!result.ok) return result;
-  const { id, url, name, kinds, isOn } = endpointOf(result.body);
-  await writeActivity(kv, {
-    accountId,
-    act: "webhooks_changed",
-    by,
-    atMs: nowMs,
-    subject: id,
-    after: { url, name, kinds, isOn },
-  });
-  return result;
-}
-
 /** An endpoint, and since when it only fails, if it does. */
 export interface ListedWebhook {
   readonly endpoint: WebhookEndpoint;
@@ -200,9 +180,9 @@ export const addWebhook = operation({
     if (typeof parsed === "string") return refused({ url: parsed });
     const tooMany = await countAct(deps, rateRules.changesByAccount, act);
     if (tooMany !== undefined) return tooMany;
-    const options = { ...input, url: parsed.href, nowMs: act.nowMs };
-    const made = resultOf(await addEndpoint(deps.kv, deps.masterKeys, act.accountId, options));
-    return await log(deps, act, made, ({ endpoint }) => endpoint);
+    const { accountId, nowMs, by } = act;
+    const options = { ...input, url: parsed.href, nowMs, by };
+    return resultOf(await addEndpoint(deps.kv, deps.masterKeys, accountId, options));
   },
 });
 
@@ -220,13 +200,13 @@ export const editWebhook = operation({
     if (typeof parsed === "string") return refused({ url: parsed });
     const change = {
       nowMs: act.nowMs,
+      by: act.by,
       ...(parsed !== undefined && { url: parsed.href }),
       ...(name !== undefined && { name }),
       ...(kinds !== undefined && { kinds }),
       ...(isOn !== undefined && { isOn }),
     };
-    const changed = resultOf(await editEndpoint(deps.kv, act.accountId, endpoint, change));
-    return await log(deps, act, changed, (endpoint) => endpoint);
+    return resultOf(await editEndpoint(deps.kv, act.accountId, endpoint, change));
   },
 });
 
@@ -237,11 +217,9 @@ export const rotateWebhookSecret = operation({
     const tooMany = await countAct(deps, rateRules.changesByAccount, act);
     if (tooMany !== undefined) return tooMany;
     const { kv, masterKeys } = deps;
-    const form = { formId, nowMs: act.nowMs };
-    const made = resultOf(
-      await rotateEndpointSecret(kv, masterKeys, act.accountId, endpoint, form),
-    );
-    return await log(deps, act, made, ({ endpoint }) => endpoint);
+    const { accountId, nowMs, by } = act;
+    const form = { formId, nowMs, by };
+    return resultOf(await rotateEndpointSecret(kv, masterKeys, accountId, endpoint, form));
   },
 });
 
@@ -249,8 +227,7 @@ export const rotateWebhookSecret = operation({
 export const deleteWebhook = operation({
   input: z.strictObject({ endpoint: endpointId }),
   async run(deps, act, { endpoint }): Promise<Result<null>> {
-    const gone = resultOf(await deleteEndpoint(deps.kv, act.accountId, endpoint));
-    return await log(deps, act, gone, () => ({ id: endpoint }));
+    return resultOf(await deleteEndpoint(deps.kv, act.accountId, endpoint, act));
   },
 });
 

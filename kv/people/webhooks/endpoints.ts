@@ -21,6 +21,7 @@ import {
 import { compareAndSet } from "../../engine/store/cas.ts";
 import { deleteRows } from "../../engine/store/delete_rows.ts";
 import type { AtomicWrite, KeyValueStore } from "../../engine/store/key_value_store.ts";
+import { addAct, type Done } from "../audit/account_activity.ts";
 
 /** Endpoints of one account: one for each system of a large company. */
 export const maxWebhookEndpoints = 10;
@@ -96,14 +97,14 @@ export interface NotChanged {
   readonly reason: "missing" | "full" | "sent" | "conflict";
 }
 
-type Changed<Done> = { readonly ok: true; readonly row: WebhookRow; readonly done: Done };
+type Changed<Result> = { readonly ok: true; readonly row: WebhookRow; readonly done: Result };
 
-async function changeRow<Done>(
+async function changeRow<Result>(
   kv: KeyValueStore,
   accountId: AccountId,
-  change: (row: WebhookRow, operation: AtomicWrite) => Changed<Done> | NotChanged,
-): Promise<{ readonly ok: true; readonly done: Done } | NotChanged> {
-  const outcome = await compareAndSet<{ readonly ok: true; readonly done: Done } | NotChanged>(
+  change: (row: WebhookRow, operation: AtomicWrite) => Changed<Result> | NotChanged,
+): Promise<{ readonly ok: true; readonly done: Result } | NotChanged> {
+  const outcome = await compareAndSet<{ readonly ok: true; readonly done: Result } | NotChanged>(
     async () => {
       const entry = await kv.get<WebhookRow>(webhookEndpointsKey(accountId));
       const operation = kv.atomic().check(entry);
@@ -115,6 +116,27 @@ async function changeRow<Done>(
     { attempts: writeAttempts },
   );
   return outcome === "conflict" ? { ok: false, reason: "conflict" } : outcome.done;
+}
+
+/** Adds the line of a change to its commit, if somebody of the account makes it. The line has no secret. */
+function addLine(
+  operation: AtomicWrite,
+  accountId: AccountId,
+  done: Done,
+  change: Partial<Record<"before" | "after", WebhookEndpoint>>,
+): void {
+  const shown = ({ url, name, kinds, isOn, graceUntilMs }: Partial<WebhookEndpoint> = {}) => ({
+    url,
+    name,
+    kinds,
+    isOn,
+    formerSecretUntilAtMs: graceUntilMs,
+  });
+  addAct(operation, accountId, "webhooks_changed", done, {
+    ...defined({ subject: (change.after ?? change.before)?.id }),
+    before: shown(change.before),
+    after: shown(change.after),
+  });
 }
 
 /** A secret that is shown once, with its endpoint. */
@@ -135,20 +157,18 @@ export async function addEndpoint(
   kv: KeyValueStore,
   masterKeys: MasterKeys,
   accountId: AccountId,
-  { formId, nowMs, url, name, kinds }: EndpointOptions & {
-    readonly formId: string;
-    readonly nowMs: number;
-  },
+  { formId, nowMs, by, url, name, kinds }: EndpointOptions & Done & { readonly formId: string },
 ): Promise<{ readonly ok: true; readonly done: NewWebhookSecret } | NotChanged> {
   const id = newId("webhookEndpoint", nowMs);
   const secret = newWebhookSecret();
   const sealed = await seal(masterKeys, secret, sealOwner(accountId, id));
   const endpoint = { id, url, name, kinds, isOn: true, createdAtMs: nowMs };
-  return await changeRow(kv, accountId, (row) => {
+  return await changeRow(kv, accountId, (row, operation) => {
     if (Object.values(row.secrets).some((one) => one.formId === formId)) {
       return { ok: false, reason: "sent" };
     }
     if (row.endpoints.length >= maxWebhookEndpoints) return { ok: false, reason: "full" };
+    addLine(operation, accountId, { by, nowMs }, { after: endpoint });
     return {
       ok: true,
       row: {
@@ -165,11 +185,9 @@ export async function editEndpoint(
   kv: KeyValueStore,
   accountId: AccountId,
   endpointId: WebhookEndpointId,
-  { nowMs, ...change }:
-    & Partial<EndpointOptions & Pick<WebhookEndpoint, "isOn">>
-    & { readonly nowMs: number },
+  { nowMs, by, ...change }: Partial<EndpointOptions & Pick<WebhookEndpoint, "isOn">> & Done,
 ): Promise<{ readonly ok: true; readonly done: WebhookEndpoint } | NotChanged> {
-  return await changeRow(kv, accountId, (row) => {
+  return await changeRow(kv, accountId, (row, operation) => {
     const former = row.endpoints.find(({ id }) => id === endpointId);
     if (former === undefined) return { ok: false, reason: "missing" };
     const { switchedOff, ...rest } = former;
@@ -183,6 +201,7 @@ export async function editEndpoint(
       }),
       ...(isSwitched && change.isOn === true && { onSinceMs: nowMs }),
     };
+    addLine(operation, accountId, { by, nowMs }, { before: former, after: endpoint });
     return { ok: true, row: withEndpoint(row, endpoint), done: endpoint };
   });
 }
@@ -193,17 +212,18 @@ export async function rotateEndpointSecret(
   masterKeys: MasterKeys,
   accountId: AccountId,
   endpointId: WebhookEndpointId,
-  { formId, nowMs }: { readonly formId: string; readonly nowMs: number },
+  { formId, nowMs, by }: Done & { readonly formId: string },
 ): Promise<{ readonly ok: true; readonly done: NewWebhookSecret } | NotChanged> {
   const secret = newWebhookSecret();
   const sealed = await seal(masterKeys, secret, sealOwner(accountId, endpointId));
-  return await changeRow(kv, accountId, (row) => {
+  return await changeRow(kv, accountId, (row, operation) => {
     const former = row.endpoints.find(({ id }) => id === endpointId);
     const secrets = row.secrets[endpointId];
     if (former === undefined || secrets === undefined) return { ok: false, reason: "missing" };
     if (secrets.formId === formId) return { ok: false, reason: "sent" };
     const untilMs = nowMs + secretGraceMs;
     const endpoint = { ...former, graceUntilMs: untilMs };
+    addLine(operation, accountId, { by, nowMs }, { before: former, after: endpoint });
     const rotated = { sealed, formId, previous: { sealed: secrets.sealed, untilMs } };
     return {
       ok: true,
@@ -221,10 +241,13 @@ export async function deleteEndpoint(
   kv: KeyValueStore,
   accountId: AccountId,
   endpointId: WebhookEndpointId,
+  done?: Done,
 ): Promise<{ readonly ok: true; readonly done: null } | NotChanged> {
   const changed = await changeRow<null>(kv, accountId, (row, operation) => {
-    const endpoints = row.endpoints.filter(({ id }) => id !== endpointId);
-    if (endpoints.length === row.endpoints.length) return { ok: false, reason: "missing" };
+    const endpoint = row.endpoints.find(({ id }) => id === endpointId);
+    if (endpoint === undefined) return { ok: false, reason: "missing" };
+    const endpoints = row.endpoints.filter((one) => one !== endpoint);
+    if (done !== undefined) addLine(operation, accountId, done, { before: endpoint });
     const { [endpointId]: _, ...secrets } = row.secrets;
     operation.delete(webhookStateKey(accountId, endpointId));
     return { ok: true, row: { endpoints, secrets }, done: null };

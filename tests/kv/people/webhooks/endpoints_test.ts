@@ -1,4 +1,7 @@
-import { assert, assertEquals } from "../../../support/assert.ts";
+import { assert, assertEquals, assertRejects } from "../../../support/assert.ts";
+import { faultyKv, StoreFault } from "../../../support/stores/faulty_kv.ts";
+import type { KeyValueStore } from "../../../../kv/engine/store/key_value_store.ts";
+import { findActivity } from "../../../../kv/people/audit/account_activity.ts";
 import { exportRecords } from "../../../../kv/services/verify/export.ts";
 import { forgetPerson } from "../../../../kv/people/accounts/account_deletion.ts";
 import { sendTest } from "../../../../kv/people/webhooks/deliveries.ts";
@@ -10,6 +13,7 @@ import {
   listEndpoints,
   maxWebhookEndpoints,
   rotateEndpointSecret,
+  type WebhookEndpoint,
 } from "../../../../kv/people/webhooks/endpoints.ts";
 import {
   newFormId,
@@ -127,4 +131,36 @@ Deno.test("neither the row nor the export has a secret that can be read", async 
   }
   assert(lines.includes(options.url), "the endpoint itself is exported");
   assert(!lines.includes("sealed"));
+});
+
+Deno.test("the line of a change is in the log exactly when the change took effect", async () => {
+  using world = await openWebhookWorld();
+  const { kv, masterKeys, account, time } = world;
+  const nowMs = time.nowMs();
+  const by = { kind: "stranger", address: "203.0.113.9", browser: "" } as const;
+  const lines = async () => (await findActivity(kv, account.id, { count: 100 })).lines;
+  const acts = {
+    add: (store) =>
+      addEndpoint(store, masterKeys, account.id, { ...options, formId: newFormId(), nowMs, by }),
+    edit: (store, { id }) => editEndpoint(store, account.id, id, { isOn: false, nowMs, by }),
+    rotate: (store, { id }) =>
+      rotateEndpointSecret(store, masterKeys, account.id, id, { formId: newFormId(), nowMs, by }),
+    remove: (store, { id }) => deleteEndpoint(store, account.id, id, { nowMs, by }),
+  } satisfies Record<string, (store: KeyValueStore, endpoint: WebhookEndpoint) => Promise<unknown>>;
+  for (const [name, act] of Object.entries(acts)) {
+    const { endpoint } = await world.endpoint(options.url);
+    for (const [fault, count] of [["before", 0], ["after", 1]] as const) {
+      const known = (await lines()).length;
+      const store = faultyKv(kv, (call) => call === "commit" ? fault : "none");
+      await assertRejects(async () => await act(store, endpoint), StoreFault);
+      const fresh = (await lines()).slice(0, (await lines()).length - known);
+      assertEquals(fresh.map(({ act }) => act), Array(count).fill("webhooks_changed"), name);
+    }
+  }
+  const found = await lines();
+  const [removed, rotated, edited, added] = found;
+  assertEquals([added?.before, added?.after?.["url"]], [undefined, options.url]);
+  assertEquals([edited?.before, edited?.after], [{ isOn: "true" }, { isOn: "false" }]);
+  assert(rotated?.after?.["formerSecretUntilAt"] !== undefined);
+  assertEquals([removed?.before?.["url"], removed?.after], [options.url, undefined]);
 });
