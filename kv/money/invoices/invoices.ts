@@ -46,8 +46,8 @@ import type { AtomicWrite, KeyValueStore } from "../../engine/store/key_value_st
 import { takeFitting } from "../../engine/store/bounded_search.ts";
 import { commitFresh } from "../../engine/store/cas.ts";
 import { defined } from "../../../core/lib/base/defined.ts";
-import type { Account, Done } from "../../people/accounts/accounts.ts";
-import { addActivity, type Doer } from "../../people/audit/account_activity.ts";
+import type { Account } from "../../people/accounts/accounts.ts";
+import { addAct, addActivity, type Doer, type Done } from "../../people/audit/account_activity.ts";
 
 // Stores the usual buyer of the invoices of an account, which fills the form of a request.
 
@@ -75,7 +75,7 @@ export async function setInvoiceSettings(
   const operation = kv.atomic().check(account).set(former.key, settings);
   if (done !== undefined) {
     const [before, after] = [former.value ?? {}, settings];
-    addActivity(operation, { accountId, act: "invoice_details_changed", ...done, before, after });
+    addAct(operation, accountId, "invoice_details_changed", done, { before, after });
   }
   return (await operation.commit()).ok;
 }

@@ -5,8 +5,8 @@
 import { normaliseEmail } from "../../../core/people/accounts/email_address.ts";
 import { invariant } from "../../../core/lib/base/assert.ts";
 import type { AccountId } from "../../../core/lib/ids/ids.ts";
-import { addActivity } from "../audit/account_activity.ts";
-import { type Account, type Done, type Identity, writeAccount } from "./accounts.ts";
+import { addAct, type Done } from "../audit/account_activity.ts";
+import { type Account, type Identity, writeAccount } from "./accounts.ts";
 import {
   accountByEmailKey,
   accountByIdentityKey,
@@ -68,7 +68,7 @@ export async function changeEmail(
     if (change.from !== undefined) atomic.delete(accountByEmailKey(change.from));
     if (done !== undefined) {
       const [before, after] = [{ email: change.from }, { email: change.to }];
-      addActivity(atomic, { accountId, act: "email_changed", ...done, before, after });
+      addAct(atomic, accountId, "email_changed", done, { before, after });
     }
     return (await atomic.commit()).ok ? { done: "changed" } : "again";
   });
@@ -95,7 +95,7 @@ export async function setPasswordHash(
     const entry = await kv.get<Account>(accountKey(accountId));
     if (entry.value === null || entry.value.deletedAtMs !== undefined) return { done: false };
     const atomic = kv.atomic().check(entry).set(accountPasswordKey(accountId), passwordHash);
-    if (done !== undefined) addActivity(atomic, { accountId, act: "password_changed", ...done });
+    if (done !== undefined) addAct(atomic, accountId, "password_changed", done);
     const result = await atomic.commit();
     return result.ok ? { done: true } : "again";
   });

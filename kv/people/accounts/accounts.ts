@@ -34,8 +34,9 @@ import { bumpKeysEpoch } from "../../engine/control/control.ts";
 import { type Actor, addAuditLine } from "../audit/operator_audit.ts";
 import {
   type ActivityAct,
+  addAct,
   addActivity,
-  type Doer,
+  type Done,
   operatorDoer,
 } from "../audit/account_activity.ts";
 
@@ -288,12 +289,6 @@ export type AccountChange = {
   ]?: Account[Field] | undefined;
 };
 
-/** Who does something to an account, for its activity log. */
-export interface Done {
-  readonly by: Doer;
-  readonly atMs: number;
-}
-
 /**
  * Changes fields of an account and returns the changed account; `undefined` if it does not exist.
  *
@@ -318,7 +313,7 @@ export async function updateAccount(
       const fieldsOf = (from: Account) =>
         Object.fromEntries(Object.entries(from).filter(([name]) => names.includes(name)));
       const [before, after] = [fieldsOf(entry.value), fieldsOf(account)];
-      addActivity(operation, { accountId, ...done, before, after });
+      addAct(operation, accountId, done.act, done, { before, after });
     }
     if ("lowBalanceMicroVnd" in change) {
       if (account.lowBalanceMicroVnd === undefined) operation.delete(lowBalanceWatchKey(accountId));

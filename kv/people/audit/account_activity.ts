@@ -178,7 +178,7 @@ export function addAct(
   accountId: AccountId,
   act: ActivityAct,
   { by, nowMs }: Done,
-  what: Pick<Activity, "subject" | "before" | "after">,
+  what: Pick<Activity, "subject" | "before" | "after"> = {},
 ): void {
   if (by !== undefined) addActivity(operation, { accountId, act, by, atMs: nowMs, ...what });
 }

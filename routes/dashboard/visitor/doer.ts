@@ -2,7 +2,7 @@
 import type { Context } from "hono";
 import { defined } from "../../../core/lib/base/defined.ts";
 import { deviceName } from "../../../core/people/accounts/session_rules.ts";
-import type { Doer, Whence } from "../../../kv/people/audit/account_activity.ts";
+import type { Doer, Done, Whence } from "../../../kv/people/audit/account_activity.ts";
 import type { DashboardEnv } from "../page/visitor.ts";
 
 /** Returns the IP address of the caller as the server determined it. */
@@ -21,12 +21,7 @@ export function personDoer(c: Context<DashboardEnv>): Doer {
   return { kind: "person", accountId: id, ...defined({ email }), ...whenceOf(c) };
 }
 
-/** The same, as acts of organisations take them. */
-export function doneBy(c: Context<DashboardEnv>, nowMs: number) {
+/** Returns the signed-in person and the time, as acts take them. */
+export function doneBy(c: Context<DashboardEnv>, nowMs: number): Done & { readonly by: Doer } {
   return { by: personDoer(c), nowMs };
-}
-
-/** Returns the signed-in person and the time, as acts on an account take them. */
-export function doneNow(c: Context<DashboardEnv>, nowMs: number) {
-  return { by: personDoer(c), atMs: nowMs };
 }

@@ -23,7 +23,7 @@ import { createCookies } from "../../visitor/cookies.ts";
 import type { DashboardDeps } from "../../page/deps.ts";
 import { notFoundPage } from "../../frame/error_pages.tsx";
 import { type PostedForm, readForm } from "../../page/form_data.ts";
-import { doneNow } from "../../visitor/doer.ts";
+import { doneBy, personDoer } from "../../visitor/doer.ts";
 import { requireAccount } from "../../visitor/identify.ts";
 import { postedBuyer } from "../invoices/invoices_form.tsx";
 import { renderPage } from "../../frame/layout.tsx";
@@ -68,7 +68,7 @@ async function saveInvoiceDetails(c: Context<DashboardEnv>, deps: DashboardDeps)
   if (!read.ok) return await accountPage(c, deps, { invoice: { form, problems: read.problems } });
   const { account } = c.get("signedIn");
   if (
-    !await setInvoiceSettings(deps.kv, account.id, read.settings, doneNow(c, deps.clock.nowMs()))
+    !await setInvoiceSettings(deps.kv, account.id, read.settings, doneBy(c, deps.clock.nowMs()))
   ) {
     throw new GatewayError("overloaded", "The account has just changed");
   }
@@ -105,8 +105,8 @@ async function deleteAccount(c: Context<DashboardEnv>, deps: DashboardDeps) {
     return await accountPage(c, deps, { errors: { confirmation: t.deletionOwns } });
   }
   const nowMs = deps.clock.nowMs();
-  const done = doneNow(c, nowMs);
-  await writeActivity(deps.kv, { accountId: account.id, act: "deletion_requested", ...done });
+  const line = { accountId: account.id, by: personDoer(c), atMs: nowMs };
+  await writeActivity(deps.kv, { ...line, act: "deletion_requested" });
   const closing = isOwn ? await readClosingState(deps, account.id, nowMs) : undefined;
   const { balanceMicroVnd = 0n, obstacles = [] } = closing ?? {};
   if (obstacles.length > 0) return await accountPage(c, deps, { errors: { obstacles } });
@@ -127,8 +127,8 @@ async function deleteAccount(c: Context<DashboardEnv>, deps: DashboardDeps) {
 async function downloadData(c: Context<DashboardEnv>, deps: DashboardDeps) {
   const { account } = c.get("signedIn");
   const nowMs = deps.clock.nowMs();
-  const done = doneNow(c, nowMs);
-  await writeActivity(deps.kv, { accountId: account.id, act: "data_exported", ...done });
+  const line = { accountId: account.id, by: personDoer(c), atMs: nowMs };
+  await writeActivity(deps.kv, { ...line, act: "data_exported" });
   return await accountDataFile(deps.kv, account, nowMs);
 }
 

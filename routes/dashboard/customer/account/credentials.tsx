@@ -15,7 +15,7 @@ import { rateRules } from "../../../auth/sign_in_budgets.ts";
 import { Card, Notice, PostForm, SubmitButton } from "../../components/mod.ts";
 import type { DashboardDeps } from "../../page/deps.ts";
 import { readForm } from "../../page/form_data.ts";
-import { doneNow } from "../../visitor/doer.ts";
+import { doneBy } from "../../visitor/doer.ts";
 import { renderPage } from "../../frame/layout.tsx";
 import { TokenField } from "../sign_in/mail_request.tsx";
 import { startSession } from "../sign_in/start_session.ts";
@@ -51,7 +51,7 @@ async function changePassword(c: Context<DashboardEnv>, deps: DashboardDeps) {
     deps.kv,
     account.id,
     await deps.passwords.hash(newPassword),
-    doneNow(c, deps.clock.nowMs()),
+    doneBy(c, deps.clock.nowMs()),
   );
   await closeSessionsOf(deps.kv, account.id);
   await forgetPlaces(deps.kv, account.id);
@@ -132,7 +132,7 @@ async function confirmNewEmail(c: Context<DashboardEnv>, deps: DashboardDeps) {
     deps.kv,
     account.id,
     { from, to },
-    doneNow(c, deps.clock.nowMs()),
+    doneBy(c, deps.clock.nowMs()),
   );
   if (result !== "changed") {
     return await confirmPage(c, result === "taken" ? t.emailTaken : t.linkDead);

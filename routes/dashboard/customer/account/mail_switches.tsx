@@ -26,7 +26,7 @@ import { readForm } from "../../page/form_data.ts";
 import type { PageDeclaration } from "../../page/page.ts";
 import type { DashboardEnv, SignedIn, Visitor } from "../../page/visitor.ts";
 import { deadEndPage } from "../sign_in/form_parts.tsx";
-import { clientAddress, doneNow } from "../../visitor/doer.ts";
+import { clientAddress, doneBy } from "../../visitor/doer.ts";
 import { accountTexts } from "./texts.ts";
 
 /** Most kinds of later versions that are kept beside those of this one. */
@@ -90,7 +90,7 @@ export async function saveMailSwitches(c: Context<DashboardEnv>, deps: Dashboard
   const off = [...shown.filter((kind) => !wanted.includes(kind)), ...others];
   await updateAccount(deps.kv, signedIn.person.id, {
     mailsOff: off.length === 0 ? undefined : off,
-  }, { act: "mails_changed", ...doneNow(c, deps.clock.nowMs()) });
+  }, { act: "mails_changed", ...doneBy(c, deps.clock.nowMs()) });
   return c.redirect("/account?done=mails", 303);
 }
 

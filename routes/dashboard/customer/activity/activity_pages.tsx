@@ -21,7 +21,7 @@ import { renderPage } from "../../frame/layout.tsx";
 import type { PageDeclaration } from "../../page/page.ts";
 import type { PageDeps } from "../../page/page_deps.ts";
 import type { DashboardEnv } from "../../page/visitor.ts";
-import { doneNow } from "../../visitor/doer.ts";
+import { personDoer } from "../../visitor/doer.ts";
 import { requireAccount } from "../../visitor/identify.ts";
 import { ActivityTable } from "./activity_table.tsx";
 import { activityTexts } from "./activity_texts.ts";
@@ -92,7 +92,8 @@ async function activityDownload(c: PageContext, deps: PageDeps) {
   await writeActivity(deps.kv, {
     accountId: account.id,
     act: "activity_exported",
-    ...doneNow(c, deps.clock.nowMs()),
+    by: personDoer(c),
+    atMs: deps.clock.nowMs(),
   });
   return await activityFile(deps.kv, account.id, filterOf(c));
 }

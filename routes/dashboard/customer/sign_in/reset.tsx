@@ -80,7 +80,7 @@ async function reset(c: Context<DashboardEnv>, deps: SignInDeps) {
   const { id: accountId, email: address } = account;
   const by: Doer = { kind: "person", accountId, email: address, ...whenceOf(c) };
   const used = await open.use() &&
-    await setPasswordHash(deps.kv, accountId, passwordHash, { by, atMs: nowMs });
+    await setPasswordHash(deps.kv, accountId, passwordHash, { by, nowMs });
   if (!used) return await deadLinkPage(c);
   await closeSessionsOf(deps.kv, account.id);
   await forgetPlaces(deps.kv, account.id);

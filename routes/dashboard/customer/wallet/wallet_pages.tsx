@@ -35,7 +35,7 @@ import { requireAccount } from "../../visitor/identify.ts";
 import { orderMark, OrderPanel, type OrderView, qrPng } from "./wallet_order.tsx";
 import { renderPage } from "../../frame/layout.tsx";
 import type { DashboardEnv } from "../../page/visitor.ts";
-import { clientAddress, doneNow, personDoer } from "../../visitor/doer.ts";
+import { clientAddress, doneBy, personDoer } from "../../visitor/doer.ts";
 import {
   CreditCard,
   ExpiryNotice,
@@ -238,7 +238,7 @@ async function setLowBalance(c: PageContext, deps: WalletDeps) {
   const changed = await updateAccount(deps.kv, account.id, {
     lowBalanceMicroVnd: mark === 0n ? undefined : mark,
     lowBalanceMailedAtMs: undefined,
-  }, { act: "low_balance_mark_changed", ...doneNow(c, deps.clock.nowMs()) });
+  }, { act: "low_balance_mark_changed", ...doneBy(c, deps.clock.nowMs()) });
   if (changed !== undefined) c.set("signedIn", { ...c.get("signedIn"), account: changed });
   return await walletPage(c, deps, { saved: true });
 }

@@ -25,7 +25,7 @@ import {
 } from "../../components/mod.ts";
 import { notFoundPage } from "../../frame/error_pages.tsx";
 import { renderPage } from "../../frame/layout.tsx";
-import { doneNow } from "../../visitor/doer.ts";
+import { personDoer } from "../../visitor/doer.ts";
 import type { DashboardEnv } from "../../page/visitor.ts";
 import { statementCsv } from "./wallet_statement_csv.ts";
 import type { WalletDeps } from "./deps.ts";
@@ -124,7 +124,8 @@ export async function monthDownload(c: PageContext, deps: WalletDeps) {
     await writeActivity(deps.kv, {
       accountId: account.id,
       act: "statement_exported",
-      ...doneNow(c, deps.clock.nowMs()),
+      by: personDoer(c),
+      atMs: deps.clock.nowMs(),
       subject: `${month}.${kind}`,
     });
     return await statementFile(source, statement, { kind, locale });
