@@ -13,87 +13,26 @@ import { GatewayError } from "../../core/lib/errors/errors.ts";
 import { sha256Hex } from "../../core/lib/hash/sha256.ts";
 import { newId } from "../../core/lib/ids/ids.ts";
 import { isJsonObject, type JsonObject } from "../../core/lib/json/json.ts";
-import { minuteMs } from "../../core/lib/time/durations.ts";
 import { requireIdempotencyKey } from "../../core/calls/body/idempotency_key.ts";
-import { isWellFormedApiKey } from "../../core/people/api_keys/api_key.ts";
-import { may } from "../../core/people/organisations/acts.ts";
-import { countTry } from "../../kv/people/accounts/rate_limits.ts";
 import {
   claimAnswer,
   dropAnswer,
   keepAnswer,
   type RepeatableRequest,
 } from "../../kv/people/management_keys/answers.ts";
-import { deviceName } from "../../core/people/accounts/session_rules.ts";
-import type { Doer } from "../../kv/people/audit/account_activity.ts";
-import {
-  findManagementKey,
-  type ManagementKey,
-} from "../../kv/people/management_keys/management_keys.ts";
-import { readMembership } from "../../kv/people/organisations/organisations.ts";
 import { readRequestBody } from "../http/body/request_body.ts";
 import { errorResponse } from "../http/error_response.ts";
+import { authoriseManagement } from "../http/management_key.ts";
 import { requestHeaders, withCommonHeaders } from "../http/own_headers.ts";
-import type { ManagementCall, ManagementDeps, ManagementOperation } from "./operation.ts";
+import type { ManagementDeps, ManagementOperation } from "./operation.ts";
 import { managementOperations } from "./operations.ts";
 
 /** Bytes of a body: the longest is a key with every model named. */
 const maxBodyBytes = 64 * 1024;
 
-/** Requests of a management key: a program that looks once a second has room for its changes. */
-const requestRule = { name: "management_key", count: 600, windowMs: minuteMs };
-
 /** What the server knows of the connection. */
 interface Env {
   Bindings: { readonly clientAddress?: string };
-}
-
-/** Says which program acts, for the activity log. */
-function doerOf(c: Context<Env>, { id }: ManagementKey): Doer {
-  const address = c.env?.clientAddress ?? "127.0.0.1";
-  const browser = deviceName(c.req.header("user-agent"));
-  return { kind: "management_key", keyId: id, address, browser };
-}
-
-/**
- * Finds whose request it is, and whether it may do what it asks for: what the role of the key allows, as far as the
- * member who made the key may do it, too. Otherwise an admin who became a viewer would still be one with a key.
- */
-async function authorise(
-  c: Context<Env>,
-  { kv }: ManagementDeps,
-  { act }: ManagementOperation,
-  nowMs: number,
-): Promise<Pick<ManagementCall<unknown>, "account" | "key">> {
-  const secret = /^bearer +(\S+)$/i.exec(c.req.header("authorization") ?? "")?.[1];
-  if (secret === undefined || !isWellFormedApiKey(secret, "mk")) {
-    throw new GatewayError(
-      "invalid_api_key",
-      "Send a management key as `Authorization: Bearer mk-…`; an owner or admin makes one on the page of the organisation",
-    );
-  }
-  const found = await findManagementKey(kv, secret);
-  if (found === undefined) {
-    throw new GatewayError("invalid_api_key", "The management key is wrong or revoked");
-  }
-  const tries = await countTry(kv, requestRule, found.key.id, nowMs);
-  if (!tries.allowed) {
-    throw new GatewayError("rate_limit_reached", "Too many requests with this management key", {
-      retryAfterSeconds: tries.retryAfterSeconds,
-    });
-  }
-  const { role, memberId } = found.key;
-  const maker = await readMembership(kv, found.account.id, memberId);
-  if (maker === undefined) {
-    throw new GatewayError("invalid_api_key", "Who made the management key is no member any more");
-  }
-  if (!may(role, act) || !may(maker.role, act)) {
-    const least = may(role, act)
-      ? `made by a member with the role ${maker.role}`
-      : `with the role ${role}`;
-    throw new GatewayError("permission_denied", `A management key ${least} may not do this`);
-  }
-  return found;
 }
 
 /** Reads the body as an object; an empty one counts as an empty object. */
@@ -181,7 +120,12 @@ async function answer(
   operation: ManagementOperation,
 ): Promise<JsonObject> {
   const nowMs = deps.clock.nowMs();
-  const { account, key } = await authorise(c, deps, operation, nowMs);
+  const { account, key, by } = await authoriseManagement(deps.kv, {
+    headers: c.req.raw.headers,
+    clientAddress: c.env?.clientAddress,
+    act: operation.act,
+    nowMs,
+  });
   const { text, json: body } = await readBody(c, deps);
   const repeatable = await repeatableOf(c, account.id, text);
   const run = async () => {
@@ -190,7 +134,7 @@ async function answer(
         deps,
         account,
         key,
-        by: doerOf(c, key),
+        by,
         nowMs,
         body,
         query: new URL(c.req.url).searchParams,

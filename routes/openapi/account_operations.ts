@@ -1,4 +1,5 @@
 /** Models and their state, and what the owner of a key may read of the account. */
+import type { ErrorCode } from "../../core/lib/errors/errors.ts";
 import { callErrors, keyErrors } from "./error_answers.ts";
 import type { ExampleModels } from "./example_models.ts";
 import type { Operation, OperationAnswer, Parameter } from "./operation.ts";
@@ -150,9 +151,12 @@ const pageOfCalls: readonly Parameter[] = [
   },
 ];
 
+/** Errors of what an API key or a management key reads. */
+const readErrors = [...keyErrors, "rate_limit_reached"] as const satisfies readonly ErrorCode[];
+
 /** The operations on the account. */
 export function accountOperations(): readonly Operation[] {
-  const ofAccount = { ...common, tag: "Account" } as const;
+  const ofAccount = { ...common, tag: "Account", managementKey: "too" } as const;
   return [
     {
       ...ofAccount,
@@ -167,7 +171,7 @@ export function accountOperations(): readonly Operation[] {
         schema: { type: "string", pattern: groupingPattern, default: "day" },
       }],
       answers: [jsonAnswer("The sums.", "Usage")],
-      errors: [...keyErrors, "invalid_request"],
+      errors: [...readErrors, "invalid_request"],
     },
     {
       ...ofAccount,
@@ -189,7 +193,7 @@ export function accountOperations(): readonly Operation[] {
           Object.values(exportForms).map(({ type }) => [type, { type: "string" }]),
         ),
       }],
-      errors: [...keyErrors, "invalid_request"],
+      errors: [...readErrors, "invalid_request"],
     },
     {
       ...ofAccount,
@@ -199,7 +203,7 @@ export function accountOperations(): readonly Operation[] {
       description: "The receipts of calls, newest first.",
       parameters: [...days, ...filters, ...pageOfCalls],
       answers: [jsonAnswer("A page of receipts.", "ReceiptList")],
-      errors: [...keyErrors, "invalid_request"],
+      errors: [...readErrors, "invalid_request"],
     },
     {
       ...ofAccount,
@@ -214,7 +218,7 @@ export function accountOperations(): readonly Operation[] {
         schema: { type: "string", minLength: 1 },
       }],
       answers: [jsonAnswer("The receipt.", "Receipt")],
-      errors: [...keyErrors, "not_found"],
+      errors: [...readErrors, "not_found"],
     },
     {
       ...ofAccount,
@@ -231,7 +235,7 @@ export function accountOperations(): readonly Operation[] {
         schema: { type: "string", minLength: 1 },
       }],
       answers: [jsonAnswer("The proof.", "ReceiptProof")],
-      errors: [...keyErrors, "not_found"],
+      errors: [...readErrors, "not_found"],
     },
     {
       ...ofAccount,
@@ -240,7 +244,7 @@ export function accountOperations(): readonly Operation[] {
       summary: "Months with a statement",
       description: "The months of the account, from its first to this one.",
       answers: [jsonAnswer("The months.", "StatementList")],
-      errors: keyErrors,
+      errors: readErrors,
     },
     {
       ...ofAccount,
@@ -279,7 +283,7 @@ export function accountOperations(): readonly Operation[] {
           ),
         },
       }],
-      errors: [...keyErrors, "invalid_request", "overloaded"],
+      errors: [...readErrors, "invalid_request", "overloaded"],
     },
     {
       ...ofAccount,
@@ -295,7 +299,7 @@ export function accountOperations(): readonly Operation[] {
         example: "2026-11",
       }],
       answers: [jsonAnswer("The proofs.", "StatementProof")],
-      errors: [...keyErrors, "invalid_request", "not_found"],
+      errors: [...readErrors, "invalid_request", "not_found"],
     },
     {
       ...ofAccount,
@@ -349,7 +353,7 @@ export function accountOperations(): readonly Operation[] {
         schema: { type: "string" },
       }, ...pageOfCalls],
       answers: [jsonAnswer("A page of calls.", "CallList")],
-      errors: [...keyErrors, "invalid_request"],
+      errors: [...readErrors, "invalid_request"],
     },
     {
       ...ofAccount,
@@ -364,7 +368,7 @@ export function accountOperations(): readonly Operation[] {
         schema: { type: "string", minLength: 1 },
       }],
       answers: [jsonAnswer("The call.", "Call")],
-      errors: [...keyErrors, "not_found"],
+      errors: [...readErrors, "not_found"],
     },
     {
       ...ofAccount,
@@ -403,7 +407,7 @@ export function accountOperations(): readonly Operation[] {
         description: "The lines.",
         content: { "application/json": ref("ActivityList"), "text/csv": { type: "string" } },
       }],
-      errors: [...keyErrors, "invalid_request"],
+      errors: [...readErrors, "invalid_request"],
     },
     {
       ...ofAccount,
@@ -412,7 +416,7 @@ export function accountOperations(): readonly Operation[] {
       summary: "Balance",
       description: "The balance of the wallet, exact, in VND.",
       answers: [jsonAnswer("The balance.", "Balance")],
-      errors: keyErrors,
+      errors: readErrors,
     },
   ];
 }

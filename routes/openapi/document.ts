@@ -55,7 +55,14 @@ const securitySchemes: JsonObject = {
 };
 
 /** The schemes of an API key. */
-const apiKeySchemes = ["bearer", "apiKey", "googleKey"];
+const apiKeySchemes: readonly string[] = ["bearer", "apiKey", "googleKey"];
+
+/** The schemes of the keys that an operation takes. */
+function schemesOf({ isPublic, managementKey }: Operation): readonly string[] {
+  if (isPublic === true) return [];
+  if (managementKey === undefined) return apiKeySchemes;
+  return managementKey === "only" ? ["managementKey"] : [...apiKeySchemes, "managementKey"];
+}
 
 const intro = [
   "One key for every model, paid by the call from a prepaid wallet in VND.",
@@ -138,8 +145,8 @@ function operationObject(operation: Operation): JsonObject {
       ),
     };
   }
-  if (operation.isPublic === true) own["security"] = [];
-  if (operation.takesManagementKey === true) own["security"] = [{ managementKey: [] }];
+  const schemes = schemesOf(operation);
+  if (schemes !== apiKeySchemes) own["security"] = schemes.map((name) => ({ [name]: [] }));
   return {
     operationId: id,
     tags: [tag],

@@ -92,7 +92,7 @@ function operationOf(operation: ManagementOperation): Operation {
         ...errors,
       ]),
     ],
-    takesManagementKey: true,
+    managementKey: "only",
   };
 }
 

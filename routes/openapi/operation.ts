@@ -11,7 +11,9 @@ export const tags = {
   Videos: "Videos are tasks: create one, poll it, download the file.",
   Organisation:
     "What the pages of an organisation do, for programs. These paths take a management key, which makes no calls.",
-  Account: "Usage, receipts and the balance of the account that owns the key.",
+  Account:
+    "Usage, receipts and the balance of the account that owns the key. A management key of an organisation reads them, too, " +
+    "as far as its role allows.",
 } as const;
 
 /** The name of a group. */
@@ -64,6 +66,6 @@ export interface Operation {
   readonly errors: readonly ErrorCode[];
   /** No key is needed. */
   readonly isPublic?: true;
-  /** Takes a management key in place of an API key. */
-  readonly takesManagementKey?: true;
+  /** Takes a management key: that alone, or an API key as well. Absent: an API key. */
+  readonly managementKey?: "only" | "too";
 }

@@ -26,6 +26,7 @@ import {
   type Doer,
   findActivity,
   isActivityAct,
+  writeActivity,
 } from "../../kv/people/audit/account_activity.ts";
 import {
   csvDownloadHeaders,
@@ -35,6 +36,7 @@ import {
   wrongParameter,
 } from "../http/query.ts";
 import { type Answer, requireBalanceRight } from "./calls.ts";
+import type { StatementDeps } from "./statements.ts";
 
 /** Lines on one page of the list. */
 export const activityRows: RowBounds = { most: 200, otherwise: 50 };
@@ -144,15 +146,15 @@ export async function activityPage(
 }
 
 /** Answers with the lines of the account. */
-export function activityAnswer(kv: KeyValueStore): Answer {
-  return async (c, principal) => {
-    requireBalanceRight(principal);
-    const { accountId } = principal;
-    // Members whose roles may not see the log have keys, too.
-    if ((await getAccount(kv, accountId))?.organisation !== undefined) {
+export function activityAnswer({ kv, clock }: Pick<StatementDeps, "kv" | "clock">): Answer {
+  return async (c, reader) => {
+    requireBalanceRight(reader);
+    const { accountId, program: by } = reader;
+    // Members whose roles may not see the log have API keys, too.
+    if (by === undefined && (await getAccount(kv, accountId))?.organisation !== undefined) {
       throw new GatewayError(
         "permission_denied",
-        "Organisations read their activity with a management key, at /v1/organisation/activity",
+        "Organisations read their activity with a management key",
       );
     }
     const { searchParams } = new URL(c.req.url);
@@ -162,7 +164,11 @@ export function activityAnswer(kv: KeyValueStore): Answer {
     }
     const filter = { act, person: c.req.query("person")?.slice(0, maxPersonChars) };
     const format = c.req.query("format") ?? "json";
-    if (format === "csv") return await activityFile(kv, accountId, filter);
+    if (format === "csv") {
+      const line = { accountId, act: "activity_exported", atMs: clock.nowMs() } as const;
+      if (by !== undefined) await writeActivity(kv, { ...line, by });
+      return await activityFile(kv, accountId, filter);
+    }
     if (format !== "json") throw wrongParameter("format", "must be json or csv");
     const cursor = c.req.query("before");
     const before = cursor === undefined ? undefined : parseId("activity", cursor);

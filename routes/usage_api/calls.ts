@@ -1,7 +1,7 @@
 /** `GET /v1/calls` and `/v1/calls/{request_id}`: answered and refused calls together. */
 import { type CallTag, parseTag } from "../../core/billing/usage/call_tags.ts";
 import { type ErrorCode, errorTable, GatewayError } from "../../core/lib/errors/errors.ts";
-import { parseId, type RequestId } from "../../core/lib/ids/ids.ts";
+import { type AccountId, type ApiKeyId, parseId, type RequestId } from "../../core/lib/ids/ids.ts";
 import { fieldsJson } from "../../core/lib/json/fields.ts";
 import type { JsonObject } from "../../core/lib/json/json.ts";
 import {
@@ -27,7 +27,7 @@ import { type Call, callerOf, findCall, takeCalls } from "./search/call_scan.ts"
 import { rangeMs, requireRange } from "./range.ts";
 import { failureFields, receiptJson } from "./receipt_json.ts";
 import type { Context } from "hono";
-import type { Principal } from "../../kv/people/api_keys/key_directory.ts";
+import type { Doer } from "../../kv/people/audit/account_activity.ts";
 
 // What the answers of the usage API share: how they are called, and the parts of queries that several read.
 
@@ -36,8 +36,17 @@ export interface Env {
   Bindings: { readonly clientAddress?: string };
 }
 
-/** Makes the body of an answer for a known caller, or the answer if that is a file. */
-export type Answer = (c: Context<Env>, principal: Principal) => Promise<JsonObject | Response>;
+/** Who reads: a caller with an API key, or a program with a management key. */
+export interface Reader {
+  readonly accountId: AccountId;
+  /** The key that reads its own calls and no more; absent: everything of the account. */
+  readonly onlyKeyId?: ApiKeyId;
+  /** The program with a management key, for the activity log; absent: a caller with an API key. */
+  readonly program?: Doer;
+}
+
+/** Makes the body of an answer for a known reader, or the answer if that is a file. */
+export type Answer = (c: Context<Env>, reader: Reader) => Promise<JsonObject | Response>;
 
 /** Calls on one page of a list: at most about 200 KB of JSON. */
 export const callListRows: RowBounds = { most: 200, otherwise: 50 };
@@ -50,10 +59,10 @@ export const firstDay = "2000-01-01";
  *
  * @throws {GatewayError} if such a key asks for another one
  */
-export function keyAskedFor(c: Context<Env>, { key }: Principal): string | undefined {
+export function keyAskedFor(c: Context<Env>, { onlyKeyId }: Reader): string | undefined {
   const asked = c.req.query("key");
-  if (key.readsOnlyOwnCalls !== true) return asked;
-  if (asked === undefined || asked === key.id) return key.id;
+  if (onlyKeyId === undefined) return asked;
+  if (asked === undefined || asked === onlyKeyId) return onlyKeyId;
   throw new GatewayError("permission_denied", "This key may read only its own calls");
 }
 
@@ -78,12 +87,12 @@ export function tagAskedFor(c: Context<Env>): CallTag | undefined {
  */
 export async function ownReceipt(
   c: Context<Env>,
-  { accountId, key: { id, readsOnlyOwnCalls } }: Principal,
+  { accountId, onlyKeyId }: Reader,
   kv: KeyValueStore,
 ): Promise<Receipt> {
   const requestId = parseId("request", c.req.param("id") ?? "");
   const receipt = requestId === undefined ? undefined : await readReceipt(kv, requestId);
-  const isHidden = readsOnlyOwnCalls === true && receipt?.keyId !== id;
+  const isHidden = onlyKeyId !== undefined && receipt?.keyId !== onlyKeyId;
   if (receipt?.accountId !== accountId || isHidden) {
     throw new GatewayError("not_found", "There is no such receipt");
   }
@@ -95,8 +104,8 @@ export async function ownReceipt(
  *
  * @throws {GatewayError} `permission_denied`
  */
-export function requireBalanceRight({ key }: Principal): void {
-  if (key.readsOnlyOwnCalls === true) {
+export function requireBalanceRight({ onlyKeyId }: Reader): void {
+  if (onlyKeyId !== undefined) {
     throw new GatewayError("permission_denied", "This key may not read the balance");
   }
 }
@@ -174,14 +183,14 @@ export const callListFields = pageFields("Call");
 
 /** Lists calls, the latest first. */
 export function callListAnswer({ kv, clock }: CallsDeps): Answer {
-  return async (c, principal) => {
+  return async (c, reader) => {
     const { searchParams } = new URL(c.req.url);
     const limit = rowLimit(searchParams, callListRows);
     const range = requireRange(searchParams, vietnamDay(clock.nowMs()), firstDay);
     const { calls, next } = await takeCalls(kv, {
-      accountId: principal.accountId,
+      accountId: reader.accountId,
       ...rangeMs(range),
-      keyId: keyAskedFor(c, principal),
+      keyId: keyAskedFor(c, reader),
       model: c.req.query("model"),
       tag: tagAskedFor(c),
       status: statusAskedFor(c.req.query("status")),
@@ -199,11 +208,11 @@ export function callListAnswer({ kv, clock }: CallsDeps): Answer {
 
 /** Finds a call by its request id. */
 export function callAnswer({ kv }: CallsDeps): Answer {
-  return async (c, { accountId, key }) => {
+  return async (c, { accountId, onlyKeyId }) => {
     const requestId = parseId("request", c.req.param("id") ?? "");
     const call = requestId && await findCall(kv, requestId);
     const found = call && callerOf(call);
-    const isHidden = key.readsOnlyOwnCalls === true && found?.keyId !== key.id;
+    const isHidden = onlyKeyId !== undefined && found?.keyId !== onlyKeyId;
     // The call of another account does not exist for this key.
     if (call === undefined || found?.accountId !== accountId || isHidden) {
       throw new GatewayError("not_found", "There is no such call");

@@ -118,8 +118,8 @@ export const keySetFields: readonly DescribedField<KeySet>[] = [
 
 /** Answers with the proof of a receipt. */
 export function receiptProofAnswer(kv: KeyValueStore): Answer {
-  return async (c, principal) => {
-    const { requestId } = await ownReceipt(c, principal, kv);
+  return async (c, reader) => {
+    const { requestId } = await ownReceipt(c, reader, kv);
     const { proveReceipt } = await loadProofs();
     return fieldsJson(receiptProofFields, proofOf(await proveReceipt(kv, requestId)));
   };
@@ -154,9 +154,9 @@ export async function statementProof(
 
 /** Answers with the proofs of a month. */
 export function statementProofAnswer(kv: KeyValueStore): Answer {
-  return async (c, principal) => {
-    requireBalanceRight(principal);
-    return await statementProof(kv, principal.accountId, requireMonth(c.req.param("month")));
+  return async (c, reader) => {
+    requireBalanceRight(reader);
+    return await statementProof(kv, reader.accountId, requireMonth(c.req.param("month")));
   };
 }
 

@@ -17,6 +17,7 @@ import {
   readMonthStatement,
 } from "../../kv/money/statements/month_statement.ts";
 import { getAccount } from "../../kv/people/accounts/accounts.ts";
+import { writeActivity } from "../../kv/people/audit/account_activity.ts";
 import { counted, wrongParameter } from "../http/query.ts";
 import { type Answer, requireBalanceRight } from "./calls.ts";
 import { parseDay } from "./range.ts";
@@ -121,9 +122,9 @@ export async function statementFile(
 
 /** Lists the months. */
 export function statementListAnswer(deps: StatementDeps): Answer {
-  return async (_, principal) => {
-    requireBalanceRight(principal);
-    const months = await listMonths(deps, principal.accountId);
+  return async (_, reader) => {
+    requireBalanceRight(reader);
+    const months = await listMonths(deps, reader.accountId);
     const current = vietnamDay(deps.clock.nowMs()).slice(0, 7);
     return fieldsJson(
       statementListFields,
@@ -134,8 +135,8 @@ export function statementListAnswer(deps: StatementDeps): Answer {
 
 /** Answers with the statement of a month, in the form that the query asks for. */
 export function statementAnswer(deps: StatementDeps): Answer {
-  return async (c, principal) => {
-    requireBalanceRight(principal);
+  return async (c, reader) => {
+    requireBalanceRight(reader);
     const month = requireMonth(c.req.param("month"));
     const format = c.req.query("format") ?? "json";
     const kind = statementFileKindNames.find((name) => name === format);
@@ -145,8 +146,13 @@ export function statementAnswer(deps: StatementDeps): Answer {
     const language = c.req.query("language") ?? "vi";
     const locale = statementLanguages.find((one) => one === language);
     if (locale === undefined) throw wrongParameter("language", "must be vi or en");
-    const statement = await requireStatement(deps, principal.accountId, month);
+    const statement = await requireStatement(deps, reader.accountId, month);
     if (kind === undefined) return fieldsJson(statementFields, statement);
+    const { accountId, program: by } = reader;
+    if (by !== undefined) {
+      const line = { accountId, act: "statement_exported", atMs: deps.clock.nowMs() } as const;
+      await writeActivity(deps.kv, { ...line, by, subject: `${month}.${kind}` });
+    }
     return await statementFile(deps, statement, { kind, locale });
   };
 }

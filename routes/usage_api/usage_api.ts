@@ -1,9 +1,10 @@
 /**
  * The JSON API of usage and balance: `GET /v1/usage`, `/v1/receipts`, `/v1/receipts/{request_id}`,
- * `/v1/calls`, `/v1/calls/{request_id}` and `/v1/balance`, with an API key, free of charge; and proofs of them.
+ * `/v1/calls`, `/v1/calls/{request_id}` and `/v1/balance`, with an API key or a management key, free of charge; and
+ * proofs of them.
  *
  * - Folder `routes/usage_api/`: usage, receipts and balance as JSON, for programs and for pages.
- * - In: requests with an API key, ranges of days.
+ * - In: requests with an API key or a management key, ranges of days.
  * - Out: JSON, rows and columns of exports.
  * - Never: moves money: these calls are free.
  */
@@ -29,6 +30,7 @@ import {
 import { type CallTag, isTagKey } from "../../core/billing/usage/call_tags.ts";
 import { formatVnd } from "../../core/billing/money/micro_vnd.ts";
 import { vietnamDay } from "../../core/lib/time/vietnam_time.ts";
+import type { Act } from "../../core/people/organisations/acts.ts";
 import { getApiKey } from "../../kv/people/api_keys/api_keys.ts";
 import type { KeyDirectory } from "../../kv/people/api_keys/key_directory.ts";
 import { readRefundsOf } from "../../kv/money/ledger/refunds.ts";
@@ -45,10 +47,12 @@ import {
   firstDay,
   keyAskedFor,
   ownReceipt,
+  type Reader,
   requireBalanceRight,
   tagAskedFor,
 } from "./calls.ts";
 import { authenticate } from "../http/authenticate.ts";
+import { authoriseManagement, hasManagementKey } from "../http/management_key.ts";
 import { withCommonHeaders } from "../http/own_headers.ts";
 import { errorResponse } from "../http/error_response.ts";
 import { rowLimit, wrongParameter } from "../http/query.ts";
@@ -152,13 +156,13 @@ function groupingAskedFor(c: Context<Env>) {
 }
 
 function usageAnswer({ kv, clock }: UsageApiDeps): Answer {
-  return async (c, principal) => {
-    const { accountId } = principal;
+  return async (c, reader) => {
+    const { accountId } = reader;
     const { searchParams } = new URL(c.req.url);
     const { range, cut } = boundedRange(requireRange(searchParams, vietnamDay(clock.nowMs())));
     if (cut) throw wrongParameter("from", `at most ${maxUsageDays} days at once`);
     const { groupBy, nameOf, tagKey } = groupingAskedFor(c);
-    const keyId = keyAskedFor(c, principal);
+    const keyId = keyAskedFor(c, reader);
     const model = c.req.query("model");
     const tag = tagAskedFor(c);
     const choice = tagKey === undefined || tag?.key === tagKey ? tag : { key: tagKey };
@@ -186,15 +190,15 @@ function usageAnswer({ kv, clock }: UsageApiDeps): Answer {
 export const receiptListFields = pageFields("Receipt");
 
 function receiptListAnswer({ kv, clock }: UsageApiDeps): Answer {
-  return async (c, principal) => {
-    const { accountId } = principal;
+  return async (c, reader) => {
+    const { accountId } = reader;
     const { searchParams } = new URL(c.req.url);
     const limit = rowLimit(searchParams, callListRows);
     const range = requireRange(searchParams, vietnamDay(clock.nowMs()), firstDay);
     const { receipts, next } = await takeReceipts(kv, {
       accountId,
       ...rangeMs(range),
-      keyId: keyAskedFor(c, principal),
+      keyId: keyAskedFor(c, reader),
       model: c.req.query("model"),
       tag: tagAskedFor(c),
       before: cursorOf(c),
@@ -212,9 +216,9 @@ function receiptListAnswer({ kv, clock }: UsageApiDeps): Answer {
 }
 
 function receiptAnswer({ kv }: UsageApiDeps): Answer {
-  return async (c, principal) => {
-    const receipt = await ownReceipt(c, principal, kv);
-    const key = await getApiKey(kv, principal.accountId, receipt.keyId);
+  return async (c, reader) => {
+    const receipt = await ownReceipt(c, reader, kv);
+    const key = await getApiKey(kv, reader.accountId, receipt.keyId);
     const refund = (await readRefundsOf(kv, [receipt])).get(receipt.requestId);
     return receiptJson({ receipt, refund, keyName: key?.name ?? null });
   };
@@ -239,9 +243,9 @@ export const balanceFields: readonly DescribedField<Balance>[] = [
 ];
 
 function balanceAnswer({ wallet }: UsageApiDeps): Answer {
-  return async (_, principal) => {
-    requireBalanceRight(principal);
-    return fieldsJson(balanceFields, await wallet.balance(principal.accountId));
+  return async (_, reader) => {
+    requireBalanceRight(reader);
+    return fieldsJson(balanceFields, await wallet.balance(reader.accountId));
   };
 }
 
@@ -254,7 +258,69 @@ const publicCache = "public, max-age=60";
 /** An answer that few ask for: its code is loaded with the first request, not with the start. */
 function loadedLater(load: () => Promise<Answer>): Answer {
   const answer = loadedOnce(load);
-  return async (c, principal) => await (await answer())(c, principal);
+  return async (c, reader) => await (await answer())(c, reader);
+}
+
+/** What is read under a path. */
+interface Reading {
+  /** What a management key needs; an API key reads what is of its account. */
+  readonly act: Act;
+  readonly answer: (deps: UsageApiDeps) => Answer;
+}
+
+/** What is read, by the path as OpenAPI writes it. */
+export const readings: Readonly<Record<string, Reading>> = {
+  "/v1/usage": { act: "view_usage", answer: usageAnswer },
+  "/v1/usage/export": {
+    act: "view_usage",
+    answer: (deps) =>
+      loadedLater(async () => (await import("./usage_export.ts")).usageExportAnswer(deps)),
+  },
+  "/v1/receipts": { act: "view_usage", answer: receiptListAnswer },
+  "/v1/receipts/{id}": { act: "view_usage", answer: receiptAnswer },
+  "/v1/receipts/{id}/proof": {
+    act: "view_usage",
+    answer: ({ kv }) =>
+      loadedLater(async () => (await import("./proofs.ts")).receiptProofAnswer(kv)),
+  },
+  "/v1/statements": {
+    act: "view_money",
+    answer: (deps) =>
+      loadedLater(async () => (await import("./statements.ts")).statementListAnswer(deps)),
+  },
+  "/v1/statements/{month}": {
+    act: "view_money",
+    answer: (deps) =>
+      loadedLater(async () => (await import("./statements.ts")).statementAnswer(deps)),
+  },
+  "/v1/statements/{month}/proof": {
+    act: "view_money",
+    answer: ({ kv }) =>
+      loadedLater(async () => (await import("./proofs.ts")).statementProofAnswer(kv)),
+  },
+  "/v1/calls": { act: "view_usage", answer: callListAnswer },
+  "/v1/calls/{id}": { act: "view_usage", answer: callAnswer },
+  "/v1/activity": {
+    act: "view_activity",
+    answer: (deps) => loadedLater(async () => (await import("./activity.ts")).activityAnswer(deps)),
+  },
+  "/v1/balance": { act: "view_money", answer: balanceAnswer },
+};
+
+const honoPath = (path: string) => path.replace(/\{(\w+)\}/g, ":$1");
+
+/** Finds who reads: by an API key, or by a management key whose role may do the act. */
+async function readerOf(c: Context<Env>, deps: UsageApiDeps, act: Act): Promise<Reader> {
+  const { kv, clock, directory } = deps;
+  const { headers } = c.req.raw;
+  const clientAddress = c.env?.clientAddress ?? "127.0.0.1";
+  if (hasManagementKey(headers)) {
+    const request = { headers, clientAddress, act, nowMs: clock.nowMs() };
+    const { account, by } = await authoriseManagement(kv, request);
+    return { accountId: account.id, program: by };
+  }
+  const { accountId, key } = await authenticate(headers, directory, clientAddress);
+  return { accountId, ...(key.readsOnlyOwnCalls === true && { onlyKeyId: key.id }) };
 }
 
 /** Builds the JSON API of usage. Mount it at `/`. */
@@ -270,51 +336,18 @@ export function createUsageApi(deps: UsageApiDeps): Hono<Env> {
       return errorResponse(error, "chat", requestId);
     }
   };
-  const handle = (answer: Answer) =>
-    publish(async (c) => {
-      const address = c.env?.clientAddress ?? "127.0.0.1";
-      return await answer(c, await authenticate(c.req.raw.headers, deps.directory, address));
-    }, "no-store");
+  const handle = (act: Act, answer: Answer) =>
+    publish(async (c) => await answer(c, await readerOf(c, deps, act)), "no-store");
   const notAllowed = () => {
     const error = new GatewayError("method_not_allowed", "Use GET on this path");
     const response = errorResponse(error, "chat", newId("request", deps.clock.nowMs()));
     response.headers.set("allow", "GET");
     return response;
   };
-  const answers: readonly (readonly [string, Answer])[] = [
-    ["/v1/usage", usageAnswer(deps)],
-    [
-      "/v1/usage/export",
-      loadedLater(async () => (await import("./usage_export.ts")).usageExportAnswer(deps)),
-    ],
-    ["/v1/receipts", receiptListAnswer(deps)],
-    ["/v1/receipts/:id", receiptAnswer(deps)],
-    [
-      "/v1/receipts/:id/proof",
-      loadedLater(async () => (await import("./proofs.ts")).receiptProofAnswer(deps.kv)),
-    ],
-    [
-      "/v1/statements",
-      loadedLater(async () => (await import("./statements.ts")).statementListAnswer(deps)),
-    ],
-    [
-      "/v1/statements/:month",
-      loadedLater(async () => (await import("./statements.ts")).statementAnswer(deps)),
-    ],
-    [
-      "/v1/statements/:month/proof",
-      loadedLater(async () => (await import("./proofs.ts")).statementProofAnswer(deps.kv)),
-    ],
-    ["/v1/calls", callListAnswer(deps)],
-    ["/v1/calls/:id", callAnswer(deps)],
-    [
-      "/v1/activity",
-      loadedLater(async () => (await import("./activity.ts")).activityAnswer(deps.kv)),
-    ],
-    ["/v1/balance", balanceAnswer(deps)],
-  ];
   const app = new Hono<Env>();
-  for (const [path, answer] of answers) app.get(path, handle(answer)).all(path, notAllowed);
+  for (const [path, { act, answer }] of Object.entries(readings)) {
+    app.get(honoPath(path), handle(act, answer(deps))).all(honoPath(path), notAllowed);
+  }
   const published: readonly (readonly [string, PublicAnswer])[] = [
     [
       "/v1/proofs/days",

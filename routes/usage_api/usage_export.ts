@@ -201,7 +201,7 @@ export async function exportResponse(
 export function usageExportAnswer(
   { kv, clock }: { readonly kv: KeyValueStore; readonly clock: Pick<Clock, "nowMs"> },
 ): Answer {
-  return async (c, principal) => {
+  return async (c, reader) => {
     const { searchParams } = new URL(c.req.url);
     const { range, cut } = boundedRange(requireRange(searchParams, vietnamDay(clock.nowMs())));
     if (cut) throw wrongParameter("from", `at most ${maxUsageDays} days at once`);
@@ -210,9 +210,9 @@ export function usageExportAnswer(
       throw wrongParameter("format", `must be one of ${exportFormNames.join(", ")}`);
     }
     const filter = {
-      accountId: principal.accountId,
+      accountId: reader.accountId,
       ...rangeMs(range),
-      keyId: keyAskedFor(c, principal),
+      keyId: keyAskedFor(c, reader),
       model: c.req.query("model"),
       tag: tagAskedFor(c),
     };
