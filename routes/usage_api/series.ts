@@ -1,4 +1,4 @@
-/** Builds the figures of a chart: bars of a period, stacked by model, key or kind of error, for one account or for all. */
+/** Builds the figures of a chart: bars of a period, stacked by model, key, member, team, tag or kind of error, for one account or for all. */
 import { type CallTag, isTagKey } from "../../core/billing/usage/call_tags.ts";
 import type { AccountId } from "../../core/lib/ids/ids.ts";
 import { LogHistogram } from "../../core/lib/base/log_histogram.ts";
@@ -20,7 +20,7 @@ import {
 } from "./search/call_filter.ts";
 import { daysBetween, shiftDay } from "./range.ts";
 import { type Bucket, bucketsOf, type Period } from "./period.ts";
-import { billedTokens, totalUsage } from "./summary.ts";
+import { billedTokens, isKeyGroup, type KeyGroup, readKeyGroups, totalUsage } from "./summary.ts";
 import { hourMs } from "../../core/lib/time/durations.ts";
 
 /** What a chart may show. */
@@ -39,12 +39,16 @@ export function metricsOf(
 }
 
 /** By what the bars are stacked; `tag:team` stands for the values of a tag. Errors are stacked by their kind. */
-export type StackBy = "model" | "key" | `tag:${string}`;
+export type StackBy = "model" | "key" | KeyGroup | `tag:${string}`;
+
+/** The part of the calls with keys of no member or team. */
+export const ofNone = "none";
 
 /** Reads by what bars shall be stacked; `undefined` if the text says nothing known. */
 export function parseStackBy(text: string | undefined): StackBy | undefined {
-  if (text === "model" || text === "key") return text;
-  const tagKey = text?.startsWith("tag:") === true ? text.slice(4) : "";
+  if (text === undefined) return undefined;
+  if (text === "model" || text === "key" || isKeyGroup(text)) return text;
+  const tagKey = text.startsWith("tag:") ? text.slice(4) : "";
   return isTagKey(tagKey) ? `tag:${tagKey}` : undefined;
 }
 
@@ -68,7 +72,7 @@ export interface SeriesQuery extends ErrorFilter {
 
 /** One part of the bars; its values are in the order of the bars. */
 export interface Stack {
-  /** A model, the id of a key, a kind of error, or `p50` and `p95`. */
+  /** A model, the id of a key, member or team, a kind of error, or `p50` and `p95`. */
   readonly name: string;
   readonly values: readonly number[];
 }
@@ -215,12 +219,23 @@ function valueOfRow(metric: Metric, { usage }: UsageRow, { status }: ErrorFilter
   return status === undefined ? usage.calls : usage.calls - usage.failedCalls;
 }
 
+/** Says which part of a bar the calls of a cell are, unless it is a tag. */
+type PartOf = (cell: { readonly keyId: string; readonly model: string }) => string;
+
+async function readParts(kv: KeyValueStore, { by, accountId }: SeriesQuery): Promise<PartOf> {
+  if (by === "model") return ({ model }) => model;
+  if (accountId === undefined || !isKeyGroup(by)) return ({ keyId }) => keyId;
+  const groupOf = await readKeyGroups(kv, accountId, by);
+  return ({ keyId }) => groupOf(keyId) || ofNone;
+}
+
 /** Reads the usage of the calls that a chart is of, each row with the name of its part. */
 async function usageOf(
   kv: KeyValueStore,
   accountId: AccountId,
-  { period: { range }, tag, by }: SeriesQuery,
+  query: SeriesQuery,
 ): Promise<readonly (UsageRow & { readonly part: string })[]> {
+  const { period: { range }, tag, by } = query;
   const key = stackedTag(by);
   if (key !== undefined) {
     const rows = await readTagUsage(kv, accountId, range, tag?.key === key ? tag : { key });
@@ -229,7 +244,8 @@ async function usageOf(
   const rows = tag === undefined
     ? await readUsage(kv, accountId, range)
     : await readTagUsage(kv, accountId, range, tag);
-  return rows.map((row) => ({ ...row, part: by === "key" ? row.keyId : row.model }));
+  const partOf = await readParts(kv, query);
+  return rows.map((row) => ({ ...row, part: partOf(row) }));
 }
 
 async function daySeries(kv: KeyValueStore, query: SeriesQuery, accountId: AccountId) {
@@ -247,10 +263,11 @@ async function daySeries(kv: KeyValueStore, query: SeriesQuery, accountId: Accou
 }
 
 async function hourSeries(kv: KeyValueStore, query: SeriesQuery): Promise<Bars> {
-  const { period, metric, by } = query;
+  const { period, metric } = query;
   const bars = new Bars(period);
+  const partOf = await readParts(kv, query);
   for await (const { cell, sums, dayMs } of hoursIn(kv, query)) {
-    const name = by === "model" ? cell.model : cell.keyId;
+    const name = partOf(cell);
     for (const [hour, sum] of sums.hours) {
       const { calls, tokens, costMicroVnd } = fittingCalls(sum, query);
       const value = metric === "cost"
@@ -263,7 +280,7 @@ async function hourSeries(kv: KeyValueStore, query: SeriesQuery): Promise<Bars> 
   }
   if (metric === "calls" && asksForFailures(query)) {
     for await (const { keyId, model, atMs, count } of refusedIn(kv, query)) {
-      bars.add(by === "model" ? model : keyId, atMs, count);
+      bars.add(partOf({ keyId, model }), atMs, count);
     }
   }
   return bars;

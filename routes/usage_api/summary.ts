@@ -8,6 +8,8 @@ import {
   type UsageRow,
 } from "../../kv/money/ledger/usage.ts";
 import { daysBetween } from "./range.ts";
+import { keyMember, type KeyOwner } from "../../core/limits/budgets.ts";
+import { readKeyOwners } from "../../kv/people/api_keys/api_keys.ts";
 import type { AccountId } from "../../core/lib/ids/ids.ts";
 import { vietnamDay, vietnamDayStartMs } from "../../core/lib/time/vietnam_time.ts";
 import { readRefusedHours } from "../../kv/services/calls/refused_hours.ts";
@@ -101,6 +103,33 @@ export function usageBy(
     const [left, right] = [netCostMicroVnd(one), netCostMicroVnd(other)];
     return left === right ? other.calls - one.calls : left < right ? 1 : -1;
   });
+}
+
+/** What keys are grouped by. */
+const keyGroups = {
+  member: keyMember,
+  team: ({ teamId }) => teamId,
+} as const satisfies Record<string, (owner: KeyOwner) => string | undefined>;
+
+/** A group of keys. */
+export type KeyGroup = keyof typeof keyGroups;
+
+/** Whether calls can be grouped by it through their keys. */
+export function isKeyGroup(name: string): name is KeyGroup {
+  return Object.hasOwn(keyGroups, name);
+}
+
+/** Reads which member or team the keys of an account belong to now. Returns the id by key; empty: to none. */
+export async function readKeyGroups(
+  kv: KeyValueStore,
+  accountId: AccountId,
+  group: KeyGroup,
+): Promise<(keyId: string) => string> {
+  const owners = await readKeyOwners(kv, accountId);
+  return (keyId) => {
+    const owner = owners.get(keyId);
+    return owner === undefined ? "" : keyGroups[group](owner) ?? "";
+  };
 }
 
 /**

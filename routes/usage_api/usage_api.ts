@@ -36,7 +36,7 @@ import type { KeyDirectory } from "../../kv/people/api_keys/key_directory.ts";
 import { readRefundsOf } from "../../kv/money/ledger/refunds.ts";
 import type { WalletEngine } from "../../kv/money/wallet/mod.ts";
 import { readTagUsage, readUsage, type Usage, type UsageRow } from "../../kv/money/ledger/usage.ts";
-import { totalUsage, usageBy } from "./summary.ts";
+import { isKeyGroup, readKeyGroups, totalUsage, usageBy } from "./summary.ts";
 import {
   type Answer,
   callAnswer,
@@ -82,21 +82,26 @@ const sumFields: readonly DescribedField<Usage>[] = [
   always("refunded_vnd", vnd, ({ refundedMicroVnd }) => formatVnd(refundedMicroVnd)),
 ];
 
+/** Says of which member or team a key is. */
+type GroupOfKey = (keyId: string) => string;
+
 /** A row with the value of the tag by which it is grouped. */
 type GroupedRow = UsageRow & { readonly tag?: CallTag };
 
 /** The values of `group_by`; each is the name of a group's field. */
-const groupings: Readonly<Record<string, (row: GroupedRow) => string>> = {
+const groupings: Readonly<Record<string, (row: GroupedRow, groupOf: GroupOfKey) => string>> = {
   day: (row) => row.day,
   key: (row) => row.keyId,
   model: (row) => row.model,
   tag: (row) => row.tag?.value ?? "",
+  member: (row, groupOf) => groupOf(row.keyId),
+  team: (row, groupOf) => groupOf(row.keyId),
 };
 
 const groupingNames: readonly string[] = Object.keys(groupings);
 
 /** The regular expression of `group_by`. */
-export const groupingPattern = "^(day|key|model|tag:[A-Za-z][A-Za-z0-9_.-]*)$";
+export const groupingPattern = "^(day|key|model|member|team|tag:[A-Za-z][A-Za-z0-9_.-]*)$";
 
 /** Sums of calls, in groups. */
 interface GroupedUsage {
@@ -109,7 +114,7 @@ interface GroupedUsage {
 /** The sum of a group. */
 interface UsageGroup extends Usage {
   readonly groupBy: string;
-  /** The day, the id of the key, the model, or the value of the tag. */
+  /** The day, the model, the value of the tag, or the id of the key, member or team; empty: of no member or team. */
   readonly of: string;
 }
 
@@ -132,7 +137,7 @@ export const usageFields: readonly DescribedField<GroupedUsage>[] = [
   objectField("total", "The sum of all calls.", sumFields, ({ total }) => total),
   listField(
     "data",
-    "The sum of a group, which one of `day`, `key`, `model` and `tag` names.",
+    "The sum of a group, which one of `day`, `key`, `model`, `tag`, `member` and `team` names; `member` and `team` are those that the key of the call has now, and empty where it has none.",
     groupFields,
     ({ groups }) => groups,
   ),
@@ -150,7 +155,10 @@ function groupingAskedFor(c: Context<Env>) {
     ? tagKey !== undefined && isTagKey(tagKey)
     : tagKey === undefined;
   if (nameOf === undefined || !isRight) {
-    throw wrongParameter("group_by", "must be day, key, model, or a tag like tag:team");
+    throw wrongParameter(
+      "group_by",
+      "must be day, key, model, member, team, or a tag like tag:team",
+    );
   }
   return { groupBy, nameOf, tagKey };
 }
@@ -175,7 +183,8 @@ function usageAnswer({ kv, clock }: UsageApiDeps): Answer {
     const rows = usage.filter((row) =>
       (keyId === undefined || row.keyId === keyId) && (model === undefined || row.model === model)
     );
-    const groups = usageBy(rows, nameOf);
+    const groupOf = isKeyGroup(groupBy) ? await readKeyGroups(kv, accountId, groupBy) : () => "";
+    const groups = usageBy(rows, (row) => nameOf(row, groupOf));
     if (groupBy === "day") groups.sort(([one], [other]) => one < other ? -1 : 1);
     return fieldsJson(usageFields, {
       range,

@@ -7,6 +7,7 @@
  * - Out: the caller behind a key, the keys of an account.
  * - Never: stores a key in plain text: a row holds its hash and its sealed text.
  */
+import type { KeyOwner } from "../../../core/limits/budgets.ts";
 import type { AccountId, ApiKeyId, TeamId } from "../../../core/lib/ids/ids.ts";
 import type { PeriodLimits } from "../../../core/limits/limit_table.ts";
 import type { RateLimits } from "../../../core/limits/rate_limits.ts";
@@ -123,6 +124,16 @@ export async function listApiKeys(
   const inUse = (await kv.get<ApiKeyId[]>(activeApiKeysKey(accountId))).value ?? [];
   const older = inUse.filter((id) => id < oldestId).sort();
   return [...await readApiKeys(kv, accountId, older), ...listed];
+}
+
+/** Reads whose the keys of an account are now. */
+export async function readKeyOwners(
+  kv: KeyValueStore,
+  accountId: AccountId,
+): Promise<ReadonlyMap<string, KeyOwner>> {
+  return new Map(
+    (await listApiKeys(kv, accountId)).map((key): [string, KeyOwner] => [key.id, key]),
+  );
 }
 
 /** Reads several keys; returns those that exist, in the order of the ids. */

@@ -25,7 +25,7 @@ import {
   type UsageRow,
 } from "../../money/ledger/usage.ts";
 import type { DayRange } from "../../money/receipts/day_sums.ts";
-import { listApiKeys } from "../../people/api_keys/api_keys.ts";
+import { readKeyOwners } from "../../people/api_keys/api_keys.ts";
 
 // What is counted: the money and the images of calls.
 
@@ -233,7 +233,7 @@ class UsageReader {
   readonly #deps: SpentSumsDeps;
   readonly #accountId: AccountId;
   readonly #rows = new Map<string, Promise<readonly UsageRow[]>>();
-  #owners: Promise<ReadonlyMap<ApiKeyId, KeyOwner>> | undefined;
+  #owners: Promise<ReadonlyMap<string, KeyOwner>> | undefined;
 
   constructor(deps: SpentSumsDeps, accountId: AccountId) {
     this.#deps = deps;
@@ -300,12 +300,7 @@ class UsageReader {
   }
 
   /** Whose the keys are now: their calls of the whole window count there. */
-  #keyOwners(): Promise<ReadonlyMap<ApiKeyId, KeyOwner>> {
-    return this.#owners ??= listApiKeys(this.#deps.kv, this.#accountId).then((keys) =>
-      new Map(keys.map((key: OwnedKey): [ApiKeyId, KeyOwner] => [key.id, key]))
-    );
+  #keyOwners(): Promise<ReadonlyMap<string, KeyOwner>> {
+    return this.#owners ??= readKeyOwners(this.#deps.kv, this.#accountId);
   }
 }
-
-/** A key, as far as it is asked for. */
-type OwnedKey = KeyOwner & { readonly id: ApiKeyId };

@@ -4,6 +4,8 @@ import { newId } from "../../../core/lib/ids/ids.ts";
 import { RefusedCallRecorder } from "../../../kv/services/calls/refused_call_recorder.ts";
 import { chunkGroups, groupReceipts } from "../../../kv/money/receipts/day_sum_group.ts";
 import { writeIndex } from "../../../kv/money/receipts/index_write.ts";
+import { apiKeyKey } from "../../../kv/engine/schema/keys.ts";
+import type { ApiKeyRecord } from "../../../kv/people/api_keys/api_keys.ts";
 import type { KeyValueStore } from "../../../kv/engine/store/key_value_store.ts";
 import { readUsage } from "../../../kv/money/ledger/usage.ts";
 import { errorRate, readHealth } from "../../../routes/usage_api/summary.ts";
@@ -105,6 +107,29 @@ Deno.test("sums by hour and by day are those of the receipts, by model", async (
   assertEquals(sum(totalsOf(days)), 4.0042);
   assertEquals(sum(totalsOf(await series(kv, "calls", "7d", ann))), 4);
   assertEquals(sum(totalsOf(await series(kv, "calls", "24h", undefined))), 4, "all accounts");
+});
+
+Deno.test("bars by member and team are those of the keys, by hour and by day", async () => {
+  using kv = await Deno.openKv(":memory:");
+  await fill(kv);
+  const team = newId("team", 0);
+  const sums = async (by: "member" | "team", period: string) => {
+    const query = {
+      accountId: ann,
+      period: readPeriod({ period }, nowMs),
+      metric: "cost",
+      by,
+    } as const;
+    const { stacks } = await readSeries(kv, query);
+    return stacks.map(({ name, values }) => [name, sum(values)]);
+  };
+  assertEquals(await sums("team", "7d"), [["none", 4.0042]], "a key that is not known any more");
+  const key = { id: testKeyId, accountId: ann, createdAtMs: 0, masked: "", hash: "", name: "k" };
+  await kv.set(apiKeyKey(ann, testKeyId), { ...key, teamId: team } satisfies ApiKeyRecord);
+  for (const [by, name] of [["member", ann], ["team", team]] as const) {
+    assertEquals(await sums(by, "24h"), [[name, 2.0042]]);
+    assertEquals(await sums(by, "7d"), [[name, 4.0042]]);
+  }
 });
 
 Deno.test("errors are those of receipts and every refused call, by kind", async () => {

@@ -1,5 +1,6 @@
 import { assert, assertEquals, assertStringIncludes } from "../../support/assert.ts";
-import type { AccountId } from "../../../core/lib/ids/ids.ts";
+import { type AccountId, newId, type TeamId } from "../../../core/lib/ids/ids.ts";
+import { createTeam } from "../../../kv/people/organisations/teams.ts";
 import { newMasterKey, readMasterKeys } from "../../../core/people/api_keys/seal.ts";
 import { createAccount } from "../../../kv/people/accounts/accounts.ts";
 import { createApiKey, revokeApiKey } from "../../../kv/people/api_keys/api_key_changes.ts";
@@ -37,6 +38,7 @@ async function openWorld() {
     wallet,
     control,
     app,
+    masterKeys,
     async customer() {
       const account = await createAccount(kv, { nowMs: time.nowMs() });
       await topUp(kv, account.id, 1_000_000_000n);
@@ -104,6 +106,39 @@ Deno.test("usage sums exactly, by day, key or model", async () => {
   ]);
   const filtered = await world.get("/v1/usage?model=image-1", customer.secret);
   assertEquals(filtered.body.total.cost_vnd, "1.245");
+});
+
+Deno.test("usage is grouped by the member and the team of the key, and adds up to the whole", async () => {
+  await using world = await openWorld();
+  const customer = await world.customer();
+  const { accountId } = customer;
+  const nowMs = world.time.nowMs();
+  const team = await createTeam(world.kv, accountId, { name: "Search", nowMs });
+  assert(typeof team === "object");
+  const bob = newId("account", 0);
+  const owners: { memberId?: AccountId; teamId?: TeamId; madeByProgram?: true }[] = [
+    { memberId: bob, teamId: team.id },
+    { memberId: bob },
+    { madeByProgram: true },
+  ];
+  const keys = await Promise.all(owners.map(async (owner) => {
+    const made = await createApiKey(world.kv, world.masterKeys, accountId, {
+      name: "k",
+      nowMs,
+      ...owner,
+    });
+    assert(made.ok);
+    return { accountId, keyId: made.record.id, secret: made.secret };
+  }));
+  for (const key of [customer, ...keys, ...keys]) await call(world.wallet, key, nowMs);
+  const groups = async (by: "member" | "team") => {
+    const { body } = await world.get(`/v1/usage?group_by=${by}`, customer.secret);
+    const rows: { member?: string; team?: string; calls: number }[] = body.data;
+    assertEquals(rows.reduce((sum, { calls }) => sum + calls, 0), body.total.calls);
+    return Object.fromEntries(rows.map((row) => [row[by], row.calls]));
+  };
+  assertEquals(await groups("member"), { [bob]: 4, [accountId]: 1, "": 2 });
+  assertEquals(await groups("team"), { [team.id]: 2, "": 5 });
 });
 
 Deno.test("a receipt is read by its id, by its owner only", async () => {

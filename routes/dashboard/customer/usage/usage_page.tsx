@@ -40,6 +40,7 @@ import { bucketRange, type Grain, periodBefore, periodOfBar } from "../../../usa
 import {
   type CallTotals,
   metricsOf,
+  ofNone,
   readSeries,
   readTotals,
   type Series,
@@ -48,6 +49,12 @@ import {
   totalsOf,
   withoutEmptyEdges,
 } from "../../../usage_api/series.ts";
+
+import { isKeyGroup } from "../../../usage_api/summary.ts";
+import type { Account } from "../../../../kv/people/accounts/accounts.ts";
+import { listMembers } from "../../../../kv/people/organisations/members.ts";
+import { organisationFacts } from "../../../../kv/people/organisations/organisations.ts";
+import { listTeams } from "../../../../kv/people/organisations/teams.ts";
 
 // The chart of pages with a log of calls: its figures as tabs, by model or key, a grain, and the period before.
 
@@ -87,25 +94,75 @@ interface UsageChartProps {
   readonly path: string;
   readonly filter: UsageFilter;
   readonly figures: ChartFigures;
-  readonly keyNames?: ReadonlyMap<string, string> | undefined;
+  /** Absent: the bars are of models only. */
+  readonly callers?: Callers | undefined;
   readonly also?: Readonly<Record<string, string>>;
   /** Keys of tags by whose values the bars can be stacked. */
   readonly tagKeys?: readonly string[];
   readonly locale: Locale;
 }
 
+/** What the bars of one organisation can be stacked by. */
+export interface Callers {
+  readonly stacks: readonly StackBy[];
+  /** Names of keys and teams by their ids, and of members if the bars are stacked by them. */
+  readonly names: ReadonlyMap<string, string>;
+}
+
+/** Reads by what the bars of an organisation can be stacked: by member and team where it has several. */
+export async function readCallers(
+  { kv }: DashboardDeps,
+  account: Account,
+  { by }: Pick<UsageFilter, "by">,
+  keyNames: ReadonlyMap<string, string>,
+): Promise<Callers> {
+  const [members, teams] = await Promise.all([
+    by === "member" ? listMembers(kv, account) : [],
+    listTeams(kv, account.id),
+  ]);
+  const groups: StackBy[] = organisationFacts(account).memberCount > 1 ? ["member"] : [];
+  if (teams.length > 0) groups.push("team");
+  return {
+    stacks: ["model", "key", ...groups],
+    names: new Map([
+      ...keyNames,
+      ...teams.map(({ id, name }) => [id, name] as const),
+      ...members.map(({ personId, email }) => [personId, email ?? personId] as const),
+    ]),
+  };
+}
+
 /** Keys of tags with a chip of their own. */
 const maxTagChips = 3;
 
-function stacksOf(by: StackBy, tagKeys: readonly string[]): StackBy[] {
+function stacksOf(by: StackBy, { stacks }: Callers, tagKeys: readonly string[]): StackBy[] {
   const chosen = stackedTag(by);
   const keys = new Set([...chosen === undefined ? [] : [chosen], ...tagKeys]);
-  return ["model", "key", ...[...keys].slice(0, maxTagChips).map((key) => `tag:${key}` as const)];
+  return [...stacks, ...[...keys].slice(0, maxTagChips).map((key) => `tag:${key}` as const)];
+}
+
+/** The name of a part of the bars. */
+function partName(part: string, by: StackBy, { names }: Callers, locale: Locale): string {
+  const t = usageTexts[locale];
+  switch (by) {
+    case "key":
+      return names.get(part) ?? t.unknownKey;
+    case "member":
+    case "team":
+      return part === ofNone ? t.ofNone[by] : names.get(part) ?? t.formerly[by];
+    default:
+      return part;
+  }
+}
+
+function stackName(by: StackBy, locale: Locale): string {
+  const t = usageTexts[locale];
+  return by === "model" || by === "key" || isKeyGroup(by) ? t.by[by] : stackedTag(by) ?? "";
 }
 
 /** The chart with its tabs. A bar leads to its calls. */
 export function UsageChart(
-  { path, filter, figures, keyNames, tagKeys = [], also = {}, locale }: UsageChartProps,
+  { path, filter, figures, callers, tagKeys = [], also = {}, locale }: UsageChartProps,
 ) {
   const t = usageTexts[locale];
   const { metric, by, period } = filter;
@@ -113,7 +170,7 @@ export function UsageChart(
     `${path}?${usageQuery(filter, { ...also, ...change })}`;
   const isStacked = metric === "cost" || metric === "calls" || metric === "tokens";
   const nameOf = (part: string) =>
-    isStacked && by === "key" ? keyNames?.get(part) ?? t.unknownKey : part;
+    isStacked && callers !== undefined ? partName(part, by, callers, locale) : part;
   const isEmpty = figures.series.stacks.every(({ values }) => values.every((value) => value <= 0));
   return (
     <section class="card chart-card" id="chart">
@@ -129,13 +186,13 @@ export function UsageChart(
           ))}
         </nav>
         <div class="chips">
-          {isStacked && keyNames !== undefined && stacksOf(by, tagKeys).map((one) => (
+          {isStacked && callers !== undefined && stacksOf(by, callers, tagKeys).map((one) => (
             <a
               class="chip"
               href={`${href({ by: one === "model" ? undefined : one })}#chart`}
               aria-current={one === by ? "true" : undefined}
             >
-              {one === "model" ? t.byModel : one === "key" ? t.byKey : stackedTag(one)}
+              {stackName(one, locale)}
             </a>
           ))}
           {period.grains.length > 1 &&
@@ -190,13 +247,15 @@ async function loadUsagePage(c: Context<DashboardEnv>, deps: DashboardDeps, filt
     : readTagUsage(deps.kv, account.id, range, tag);
   const bar = filter.at === undefined ? undefined : bucketRange(filter.at);
   const period = bar === undefined ? filter.period : periodOfBar(filter.period, bar);
-  const [rows, totals, figures, log] = await Promise.all([
+  const log = loadCalls(c, deps, filter);
+  const [rows, callers, totals, figures] = await Promise.all([
     usage,
+    log.then(({ keyNames }) => readCallers(deps, account, filter, keyNames)),
     usage.then((rows) => readTotals(deps.kv, { ...filter, period, accountId: account.id }, rows)),
     readChart(deps.kv, filter, account.id),
-    loadCalls(c, deps, filter),
   ]);
-  return { models: [...new Set(rows.map((row) => row.model))].sort(), totals, figures, log };
+  const models = [...new Set(rows.map((row) => row.model))].sort();
+  return { models, totals, figures, callers, log: await log };
 }
 
 type Loaded = Awaited<ReturnType<typeof loadUsagePage>>;
@@ -257,7 +316,7 @@ export async function usagePage(
           path="/usage"
           filter={filter}
           figures={figures}
-          keyNames={log.keyNames}
+          callers={loaded.callers}
           tagKeys={tagKeysOf(log)}
           locale={locale}
         />

@@ -28,7 +28,7 @@ import {
 import { defineTexts, type Locale } from "../../text/i18n.ts";
 import { CallTable, FailureLine, LiveNote, sharedOf } from "../../customer/usage/call_table.tsx";
 import { readUsageFilter } from "../../customer/usage/filter_bar.tsx";
-import { readChart, UsageChart } from "../../customer/usage/usage_page.tsx";
+import { readCallers, readChart, UsageChart } from "../../customer/usage/usage_page.tsx";
 import type { DashboardEnv } from "../../page/visitor.ts";
 import { dayMs } from "../../../../core/lib/time/durations.ts";
 
@@ -272,14 +272,18 @@ export async function Activity({ c, deps, overview, locale }: {
   const asked = readUsageFilter(c, deps.clock.nowMs());
   const filter = { ...asked, before: undefined, at: undefined };
   const keyNames = new Map<string, string>(keys.map((key) => [key.id, key.name]));
-  const figures = await readChart(deps.kv, filter, c.get("visitor").signedIn?.account.id);
+  const account = c.get("visitor").signedIn?.account;
+  const [figures, callers] = await Promise.all([
+    readChart(deps.kv, filter, account?.id),
+    account && readCallers(deps, account, filter, keyNames),
+  ]);
   return (
     <>
       <UsageChart
         path="/usage"
         filter={filter}
         figures={figures}
-        keyNames={keyNames}
+        callers={callers}
         locale={locale}
       />
       <div class="columns">

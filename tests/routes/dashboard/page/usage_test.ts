@@ -2,6 +2,8 @@ import { assert, assertEquals, assertStringIncludes } from "../../../support/ass
 import { livePath } from "../../../support/browser/live_log.ts";
 import type { AccountId, ApiKeyId, RequestId } from "../../../../core/lib/ids/ids.ts";
 import { createApiKey } from "../../../../kv/people/api_keys/api_key_changes.ts";
+import { acceptInvitation, invite } from "../../../../kv/people/organisations/invitations.ts";
+import { createTeam } from "../../../../kv/people/organisations/teams.ts";
 import { refundCall } from "../../../../kv/money/ledger/refunds.ts";
 import {
   type DashboardWorld,
@@ -62,6 +64,32 @@ Deno.test("a new account sees its next steps; after the first call the overview 
   assertStringIncludes(home.text, `/receipts/${requestId}`);
   assertStringIncludes(home.text, "₫1.245");
   assertStringIncludes(home.text, "1 call<");
+});
+
+Deno.test("the chart is stacked by member and team where an organisation has several", async () => {
+  await using world = await openDashboardWorld();
+  const { browser, account, keyId } = await customer(world);
+  await call(world, account.id, keyId, { agoMs: 1000 });
+  const chips = async (by: string) => {
+    const { text } = await browser.get(`/usage?by=${by}`);
+    return { text, found: ["By member", "By team"].filter((chip) => text.includes(`>${chip}<`)) };
+  };
+  assertEquals((await chips("key")).found, [], "alone and without teams");
+  const nowMs = world.time.nowMs();
+  const { account: bob } = await world.signIn("bob@example.com");
+  await invite(world.kv, account.id, {
+    email: "bob@example.com",
+    role: "viewer",
+    inviter: "ann",
+    locale: "en",
+    nowMs,
+  });
+  assertEquals(await acceptInvitation(world.kv, account.id, bob, { nowMs }), "joined");
+  await createTeam(world.kv, account.id, { name: "Search", nowMs });
+  const byMember = await chips("member");
+  assertEquals(byMember.found, ["By member", "By team"]);
+  assertStringIncludes(byMember.text, "ann@example.com");
+  assertStringIncludes((await chips("team")).text, "No team");
 });
 
 Deno.test("figures of the overview are of today, a week and a month", async () => {
