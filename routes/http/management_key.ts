@@ -26,7 +26,7 @@ export interface ManagementCaller {
   readonly account: Account;
   readonly key: ManagementKey;
   /** The program, for the activity log. */
-  readonly by: Doer;
+  readonly by: Extract<Doer, { kind: "management_key" }>;
 }
 
 /** What a program asks for, and from where. */

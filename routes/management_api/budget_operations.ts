@@ -1,4 +1,4 @@
-/** Operations on budgets and on the activity log of an organisation. */
+/** Operations on budgets, on required tags and on the activity log of an organisation. */
 import { z } from "zod";
 import { formatVnd } from "../../core/billing/money/micro_vnd.ts";
 import { GatewayError } from "../../core/lib/errors/errors.ts";
@@ -10,8 +10,10 @@ import {
   constant,
   dateTime,
   type DescribedField,
+  listOf,
   text,
 } from "../../core/lib/json/schemas.ts";
+import { maxTags } from "../../core/billing/usage/call_tags.ts";
 import { type BudgetInput, budgetInputSchema } from "../../core/limits/budget_input.ts";
 import { type Budget, budgetEnds, budgetWindows } from "../../core/limits/budgets.ts";
 import {
@@ -20,6 +22,7 @@ import {
   listBudgets,
   removeBudget,
 } from "../../kv/people/accounts/budgets.ts";
+import { areRequiredTags, setRequiredTags } from "../../kv/people/accounts/required_tags.ts";
 import { activityActs, isActivityAct } from "../../kv/people/audit/account_activity.ts";
 import { rowLimit, wrongParameter } from "../http/query.ts";
 import { activityListFields, activityPage } from "../usage_api/activity.ts";
@@ -136,6 +139,57 @@ async function remove(call: ManagementCall<unknown>): Promise<JsonObject> {
   return fieldsJson(goneFields, { id: param("id") });
 }
 
+const tagsBody = z.strictObject({ tags: z.array(z.string().max(100)).max(100) });
+
+const tagsFields: readonly DescribedField<readonly string[]>[] = [
+  constant("object", "required_tags"),
+  always("tags", listOf(text), (tags) => [...tags]),
+];
+
+const tagsAnswer = {
+  path: "/v1/organisation/required-tags",
+  answer: {
+    name: "RequiredTags",
+    description: "The keys of tags without which calls are refused.",
+    fields: tagsFields,
+  },
+} as const;
+
+async function requireTags(call: ManagementCall<z.infer<typeof tagsBody>>): Promise<JsonObject> {
+  const { deps, account, by, nowMs, body: { tags } } = call;
+  if (!areRequiredTags(tags)) {
+    throw wrongParameter("tags", `must be at most ${maxTags} keys of tags such as team`);
+  }
+  const changed = await setRequiredTags(deps.kv, account.id, tags, { by, nowMs });
+  await deps.control.refresh();
+  return fieldsJson(tagsFields, changed?.requiredTags ?? []);
+}
+
+const tagsOperations: readonly ManagementOperation[] = [
+  {
+    ...tagsAnswer,
+    id: "getRequiredTags",
+    method: "get",
+    summary: "Required tags",
+    description: "The keys of tags that each call must have.",
+    act: "view_budgets",
+    errors: [],
+    run: ({ account }) => Promise.resolve(fieldsJson(tagsFields, account.requiredTags ?? [])),
+  },
+  withBody({
+    ...tagsAnswer,
+    id: "changeRequiredTags",
+    method: "patch",
+    summary: "Replace the required tags",
+    description:
+      "Calls without one of them are refused with 400, on all instances within two seconds.",
+    act: "change_budgets",
+    errors: ["invalid_request", "overloaded"],
+    body: { schema: tagsBody, example: { tags: ["team", "env"] } },
+    run: requireTags,
+  }),
+];
+
 const example: JsonObject = {
   name: "Search team",
   subject: { kind: "tag", key: "team", value: "search" },
@@ -171,6 +225,22 @@ export const budgetOperations: readonly ManagementOperation[] = [
     body: { schema: budgetBody, example },
     run: create,
   }),
+  {
+    id: "getBudget",
+    method: "get",
+    path: `${budgetsPath}/{id}`,
+    summary: "One budget",
+    description: "A budget by its id.",
+    act: "view_budgets",
+    answer: budgetShape,
+    errors: ["not_found"],
+    async run({ deps, account, param }) {
+      const budgets = await listBudgets(deps.kv, account.id);
+      const budget = budgets.find(({ id }) => id === param("id"));
+      if (budget === undefined) throw missing();
+      return fieldsJson(budgetFields, budget);
+    },
+  },
   withBody({
     id: "changeBudget",
     method: "patch",
@@ -194,6 +264,7 @@ export const budgetOperations: readonly ManagementOperation[] = [
     errors: ["not_found", "overloaded"],
     run: remove,
   },
+  ...tagsOperations,
   {
     id: "listOrganisationActivity",
     method: "get",

@@ -1,9 +1,9 @@
-/** Pages of lists: rows after a cursor. The lists of an organisation are bounded, so they are read whole. */
+/** Pages of lists: rows after a cursor. Bounded lists are read whole, others by pages. */
 import { fieldsJson } from "../../core/lib/json/fields.ts";
 import type { JsonObject } from "../../core/lib/json/json.ts";
 import { pageFields } from "../../core/lib/json/schemas.ts";
 import { type RowBounds, rowLimit } from "../http/query.ts";
-import type { AnswerShape, ManagementCall, ManagementOperation } from "./operation.ts";
+import type { AnswerShape, JsonOperation, ManagementCall } from "./operation.ts";
 
 /** Rows of a page. */
 export const managementRows: RowBounds = { most: 200, otherwise: 50 };
@@ -18,50 +18,77 @@ function pageOf(item: AnswerShape): AnswerShape {
   };
 }
 
-/**
- * Makes a page of rows: those after the row that `after` names, in the order of the list.
- *
- * @param idOf the cursor of a row
- */
-function pageJson<Row>(
-  rows: readonly Row[],
-  query: URLSearchParams,
-  { idOf, json }: { readonly idOf: (row: Row) => string; readonly json: (row: Row) => JsonObject },
-): JsonObject {
-  const limit = rowLimit(query, managementRows);
-  const after = query.get("after");
-  const start = after === null ? 0 : rows.findIndex((row) => idOf(row) === after) + 1;
-  // A row that is gone is no place to go on from: nothing is left, rather than everything once more.
-  const left = after !== null && start === 0 ? [] : rows.slice(start);
-  const page = left.slice(0, limit);
-  const [first, last] = [page[0], page.at(-1)];
-  return fieldsJson(pageFields("row"), {
-    data: page.map(json),
-    firstId: first && idOf(first),
-    lastId: last && idOf(last),
-    hasMore: left.length > page.length,
-  });
+/** How a list shows its rows. */
+interface RowForm<Row> {
+  /** What an answer is made of for each row. */
+  readonly item: AnswerShape;
+  /** The cursor of a row. */
+  readonly idOf: (row: Row) => string;
+  readonly json: (row: Row, call: ManagementCall<unknown>) => JsonObject;
 }
 
-/** Declares an operation that lists rows, a page of them. */
-export function listing<Row>(
-  { item, rows, idOf, json, ...named }:
-    & Pick<ManagementOperation, "id" | "path" | "summary" | "description" | "act">
+/** The page that a query asks for. */
+export interface AskedPage {
+  readonly count: number;
+  /** The last row of the page before. */
+  readonly after: string | undefined;
+}
+
+type NamedList = Pick<
+  JsonOperation,
+  "id" | "path" | "summary" | "description" | "act" | "parameters"
+>;
+
+/**
+ * Declares an operation that lists rows which only the store can count, a page of them.
+ *
+ * @param list.page reads the rows after `after`; none if there is no such row
+ */
+export function pagedListing<Row>(
+  { item, page, idOf, json, ...named }:
+    & NamedList
+    & RowForm<Row>
     & {
-      /** What an answer is made of for each row. */
-      readonly item: AnswerShape;
-      readonly rows: (call: ManagementCall<unknown>) => Promise<readonly Row[]>;
-      readonly idOf: (row: Row) => string;
-      readonly json: (row: Row, call: ManagementCall<unknown>) => JsonObject;
+      readonly page: (call: ManagementCall<unknown>, asked: AskedPage) => Promise<readonly Row[]>;
     },
-): ManagementOperation {
+): JsonOperation {
   return {
     ...named,
     method: "get",
     answer: pageOf(item),
     isList: true,
     errors: ["invalid_request"],
-    run: async (call) =>
-      pageJson(await rows(call), call.query, { idOf, json: (row) => json(row, call) }),
+    async run(call) {
+      const limit = rowLimit(call.query, managementRows);
+      // One more than is shown says whether there is a next page.
+      const after = call.query.get("after") ?? undefined;
+      const rows = await page(call, { count: limit + 1, after });
+      const shown = rows.slice(0, limit);
+      const [first, last] = [shown[0], shown.at(-1)];
+      return fieldsJson(pageFields("row"), {
+        data: shown.map((row) => json(row, call)),
+        firstId: first && idOf(first),
+        lastId: last && idOf(last),
+        hasMore: rows.length > shown.length,
+      });
+    },
   };
+}
+
+/** Declares an operation that lists all rows of a bounded list, in their order, a page of them. */
+export function listing<Row>(
+  { rows, ...list }:
+    & NamedList
+    & RowForm<Row>
+    & { readonly rows: (call: ManagementCall<unknown>) => Promise<readonly Row[]> },
+): JsonOperation {
+  return pagedListing<Row>({
+    ...list,
+    async page(call, { count, after }) {
+      const all = await rows(call);
+      const start = after === undefined ? 0 : all.findIndex((row) => list.idOf(row) === after) + 1;
+      // A row that is gone is no place to go on from: nothing is left, rather than everything once more.
+      return after !== undefined && start === 0 ? [] : all.slice(start, start + count);
+    },
+  });
 }

@@ -5,7 +5,7 @@
  * - Folder `routes/management_api/`: the management API: its operations, and how they are called.
  * - In: requests with a management key.
  * - Out: JSON, changed rows of the organisation.
- * - Never: answers a request with an API key, moves money, or decides by a role itself.
+ * - Never: answers a request with an API key, moves money other than a voucher's, or decides by a role itself.
  */
 import { type Context, Hono } from "hono";
 import { z } from "zod";
@@ -24,7 +24,7 @@ import { readRequestBody } from "../http/body/request_body.ts";
 import { errorResponse } from "../http/error_response.ts";
 import { authoriseManagement } from "../http/management_key.ts";
 import { requestHeaders, withCommonHeaders } from "../http/own_headers.ts";
-import type { ManagementDeps, ManagementOperation } from "./operation.ts";
+import type { ManagementCall, ManagementDeps, ManagementOperation } from "./operation.ts";
 import { managementOperations } from "./operations.ts";
 
 /** Bytes of a body: the longest is a key with every model named. */
@@ -114,33 +114,34 @@ async function runOnce(
   }
 }
 
+/** Makes the answer of an operation: JSON, or a file. */
 async function answer(
   c: Context<Env>,
   deps: ManagementDeps,
   operation: ManagementOperation,
-): Promise<JsonObject> {
+): Promise<JsonObject | Response> {
   const nowMs = deps.clock.nowMs();
-  const { account, key, by } = await authoriseManagement(deps.kv, {
+  const caller = await authoriseManagement(deps.kv, {
     headers: c.req.raw.headers,
     clientAddress: c.env?.clientAddress,
     act: operation.act,
     nowMs,
   });
   const { text, json: body } = await readBody(c, deps);
-  const repeatable = await repeatableOf(c, account.id, text);
+  const repeatable = await repeatableOf(c, caller.account.id, text);
+  const call: ManagementCall<unknown> = {
+    ...caller,
+    deps,
+    nowMs,
+    body,
+    query: new URL(c.req.url).searchParams,
+    param: (name) => c.req.param(name) ?? "",
+    ...(repeatable !== undefined && { formId: repeatable.id }),
+  };
+  if ("send" in operation) return await operation.send(call);
   const run = async () => {
     try {
-      return await operation.run({
-        deps,
-        account,
-        key,
-        by,
-        nowMs,
-        body,
-        query: new URL(c.req.url).searchParams,
-        param: (name) => c.req.param(name) ?? "",
-        ...(repeatable !== undefined && { formId: repeatable.id }),
-      });
+      return await operation.run(call);
     } catch (error) {
       throw error instanceof z.ZodError ? schemaError(error) : error;
     }
@@ -156,8 +157,10 @@ export function createManagementApi(deps: ManagementDeps): Hono<Env> {
     app.on(operation.method.toUpperCase(), honoPath(operation.path), async (c) => {
       const requestId = newId("request", deps.clock.nowMs());
       try {
-        const json = c.json(await answer(c, deps, operation), 200, { "cache-control": "no-store" });
-        return withCommonHeaders(json, requestId);
+        const made = await answer(c, deps, operation);
+        const response = made instanceof Response ? made : c.json(made);
+        response.headers.set("cache-control", "no-store");
+        return withCommonHeaders(response, requestId);
       } catch (error) {
         return errorResponse(error, "chat", requestId);
       }

@@ -1,5 +1,4 @@
 /** What an operation of the management API is. */
-import type { Doer } from "../../kv/people/audit/account_activity.ts";
 import type { z } from "zod";
 import type { JsonObject } from "../../core/lib/json/json.ts";
 import type { ErrorCode } from "../../core/lib/errors/errors.ts";
@@ -13,8 +12,10 @@ import type { Control } from "../../kv/engine/control/control.ts";
 import type { WalletEngine } from "../../kv/money/wallet/mod.ts";
 import type { WebhookDeps } from "../hooks/webhook_operations.ts";
 import type { KeyValueStore } from "../../kv/engine/store/key_value_store.ts";
-import type { Account } from "../../kv/people/accounts/accounts.ts";
-import type { ManagementKey } from "../../kv/people/management_keys/management_keys.ts";
+import type { SpendGranted } from "../../core/trade/credits/pots.ts";
+import type { TopupSettings } from "../../core/trade/settings/settings.ts";
+import type { DescribedMember } from "../../core/lib/json/schemas.ts";
+import type { ManagementCaller } from "../http/management_key.ts";
 
 /** What the management API needs of the gateway. */
 export interface ManagementDeps {
@@ -27,6 +28,10 @@ export interface ManagementDeps {
   readonly wallet: Pick<WalletEngine, "balance">;
   readonly catalog: Pick<Catalog, "find">;
   readonly keysPerMember: number;
+  /** How customers pay in, and the rates of invoices. */
+  readonly topup: TopupSettings;
+  /** When calls spend credit that was given. */
+  readonly spendGranted: SpendGranted;
   /** What webhooks may reach, and the hint that one waits. */
   readonly webhooks: Pick<WebhookDeps, "isLocalAllowed" | "hintDelivery">;
   /** Wakes what sends mails. */
@@ -34,13 +39,8 @@ export interface ManagementDeps {
 }
 
 /** A request whose key may do what it asks for. */
-export interface ManagementCall<Body> {
+export interface ManagementCall<Body> extends ManagementCaller {
   readonly deps: ManagementDeps;
-  /** The organisation. */
-  readonly account: Account;
-  readonly key: ManagementKey;
-  /** The program with the key, for the activity log. */
-  readonly by: Doer;
   readonly nowMs: number;
   readonly query: URLSearchParams;
   readonly body: Body;
@@ -57,8 +57,8 @@ export interface AnswerShape {
   readonly fields: readonly DescribedField<never>[];
 }
 
-/** An operation without the type of its body. */
-export interface ManagementOperation {
+/** What every operation says of itself. */
+export interface NamedOperation {
   readonly id: string;
   readonly method: "get" | "post" | "patch" | "delete";
   /** As OpenAPI writes it: `/v1/organisation/keys/{id}`. */
@@ -66,13 +66,29 @@ export interface ManagementOperation {
   readonly summary: string;
   readonly description: string;
   readonly act: Act;
+  /** Parameters of the query, beside those of pages. */
+  readonly parameters?: readonly (DescribedMember & { readonly description: string })[];
+  readonly errors: readonly ErrorCode[];
+}
+
+/** An operation that answers with JSON, without the type of its body. */
+export interface JsonOperation extends NamedOperation {
   readonly answer: AnswerShape;
   /** Its answer has this many rows at most, of which `limit` and `after` choose a page. */
   readonly isList?: true;
   readonly body?: { readonly schema: z.ZodType; readonly example: JsonObject };
-  readonly errors: readonly ErrorCode[];
   readonly run: (call: ManagementCall<unknown>) => Promise<JsonObject>;
 }
+
+/** An operation that answers with a file. */
+export interface FileOperation extends NamedOperation {
+  readonly method: "get";
+  readonly file: { readonly description: string; readonly types: readonly string[] };
+  readonly send: (call: ManagementCall<unknown>) => Promise<Response>;
+}
+
+/** An operation of the management API. */
+export type ManagementOperation = JsonOperation | FileOperation;
 
 /** The fields of what does not exist any more. */
 export const goneFields: readonly DescribedField<{ readonly id: string }>[] = [
@@ -89,11 +105,11 @@ export const goneShape: AnswerShape = {
 
 /** Declares an operation with a body: what it runs on has passed its schema. */
 export function withBody<Body>(
-  operation: Omit<ManagementOperation, "run" | "body"> & {
+  operation: Omit<JsonOperation, "run" | "body"> & {
     readonly body: { readonly schema: z.ZodType<Body>; readonly example: JsonObject };
     readonly run: (call: ManagementCall<Body>) => Promise<JsonObject>;
   },
-): ManagementOperation {
+): JsonOperation {
   const { run, body } = operation;
   return { ...operation, run: (call) => run({ ...call, body: body.schema.parse(call.body) }) };
 }

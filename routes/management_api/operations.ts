@@ -3,11 +3,13 @@ import { budgetOperations } from "./budget_operations.ts";
 import { keyOperations } from "./key_operations.ts";
 import type { ManagementOperation } from "./operation.ts";
 import { peopleOperations } from "./people_operations.ts";
+import { walletOperations } from "./wallet_operations.ts";
 import { webhookOperations } from "./webhook_operations.ts";
 
 export const managementOperations: readonly ManagementOperation[] = [
   ...peopleOperations,
   ...keyOperations,
+  ...walletOperations,
   ...budgetOperations,
   ...webhookOperations,
 ];

@@ -1,6 +1,5 @@
-/** Operations on the organisation itself: its name, members, invitations, teams and balance. */
+/** Operations on the organisation itself: its name, members, invitations and teams. */
 import { z } from "zod";
-import { formatVnd } from "../../core/billing/money/micro_vnd.ts";
 import { GatewayError } from "../../core/lib/errors/errors.ts";
 import { type AccountId, parseId } from "../../core/lib/ids/ids.ts";
 import { fieldsJson } from "../../core/lib/json/fields.ts";
@@ -342,30 +341,10 @@ const teamOperations: readonly ManagementOperation[] = [
   },
 ];
 
-const balanceFields = [
-  constant("object", "balance"),
-  constant("currency", "VND"),
-  always<bigint>("balance_vnd", text, (microVnd) => formatVnd(microVnd)),
-];
-
-const balanceOperation: ManagementOperation = {
-  id: "getOrganisationBalance",
-  method: "get",
-  path: `${organisationPath}/balance`,
-  summary: "Balance of the organisation",
-  description: "The balance of the wallet, exact, in VND; running calls are included.",
-  act: "view_money",
-  answer: { name: "OrganisationBalance", description: "A balance.", fields: balanceFields },
-  errors: [],
-  run: async ({ deps, account }) =>
-    fieldsJson(balanceFields, (await deps.wallet.balance(account.id)).totalMicroVnd),
-};
-
 /** The operations. */
 export const peopleOperations: readonly ManagementOperation[] = [
   ...organisationItself,
   ...memberOperations,
   ...invitationOperations,
   ...teamOperations,
-  balanceOperation,
 ];

@@ -57,8 +57,20 @@ function bodySchema(schema: z.ZodType): JsonObject {
   return plain;
 }
 
+/** What an operation answers: JSON or a file. */
+function answersOf(operation: ManagementOperation): Operation["answers"] {
+  if ("file" in operation) {
+    const { description, types } = operation.file;
+    const file: JsonObject = { type: "string", format: "binary" };
+    return [{ description, content: Object.fromEntries(types.map((type) => [type, file])) }];
+  }
+  const { name, description } = operation.answer;
+  return [{ description, content: { "application/json": ref(name) } }];
+}
+
 function operationOf(operation: ManagementOperation): Operation {
-  const { id, method, path, summary, description, answer, body, errors } = operation;
+  const { id, method, path, summary, description, parameters = [], errors } = operation;
+  const body = "body" in operation ? operation.body : undefined;
   const inPath = [...path.matchAll(/\{(\w+)\}/g)].map(([, name = ""]): Parameter => ({
     name,
     in: "path",
@@ -75,15 +87,18 @@ function operationOf(operation: ManagementOperation): Operation {
     description,
     parameters: [
       ...inPath,
-      ...(operation.isList === true ? pageParameters : []),
+      ...parameters.map(({ name, schema, description }): Parameter => ({
+        name,
+        in: "query",
+        description,
+        schema,
+      })),
+      ...("isList" in operation ? pageParameters : []),
       ...(isChange ? [idempotency] : []),
     ],
     ...(body !== undefined &&
       { body: { schema: bodySchema(body.schema), example: body.example } }),
-    answers: [{
-      description: answer.description,
-      content: { "application/json": ref(answer.name) },
-    }],
+    answers: answersOf(operation),
     errorStyle: "chat",
     errors: [
       ...new Set([
@@ -101,8 +116,9 @@ export const managementApiOperations: readonly Operation[] = managementOperation
 
 /** The schemas of its answers. */
 export const managementSchemas: JsonObject = Object.fromEntries(
-  managementOperations.map(({ answer: { name, description, fields } }) => [
-    name,
-    objectSchema(description, fields),
-  ]),
+  managementOperations.flatMap((operation) => {
+    if ("file" in operation) return [];
+    const { name, description, fields } = operation.answer;
+    return [[name, objectSchema(description, fields)]];
+  }),
 );

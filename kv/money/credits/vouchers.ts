@@ -19,6 +19,7 @@ import {
   type VoucherId,
 } from "../../../core/lib/ids/ids.ts";
 import { countTry, countWith, type RateRule } from "../../people/accounts/rate_limits.ts";
+import { addAct, type Doer } from "../../people/audit/account_activity.ts";
 import { addAuditLine } from "../../people/audit/operator_audit.ts";
 import { campaignKey, voucherKey } from "../../engine/schema/keys.ts";
 import type { AtomicWrite, KeyValueStore } from "../../engine/store/key_value_store.ts";
@@ -112,6 +113,8 @@ export interface Redemption {
   readonly clientAddress: string;
   readonly nowMs: number;
   readonly spendGranted: SpendGranted;
+  /** Who redeems, for the activity log. */
+  readonly by?: Doer;
 }
 
 /**
@@ -132,7 +135,7 @@ export type RedemptionResult =
  */
 export async function redeemVoucher(
   kv: KeyValueStore,
-  { accountId, code: typed, clientAddress, nowMs, spendGranted }: Redemption,
+  { accountId, code: typed, clientAddress, nowMs, spendGranted, by }: Redemption,
 ): Promise<RedemptionResult> {
   const code = parseVoucherCode(typed);
   if (code === undefined) return { ok: false, why: "typo" };
@@ -159,7 +162,14 @@ export async function redeemVoucher(
     spendGranted,
     voucherId,
     amountOf: ({ gift }) => gift.kind === "amount" ? gift.amountMicroVnd : 0n,
-    prepare: () => useOnce(kv, key),
+    async prepare() {
+      const use = await useOnce(kv, key);
+      if (typeof use === "string") return use;
+      return (op) => {
+        use(op);
+        addAct(op, accountId, "voucher_redeemed", { by, nowMs }, { subject: voucherId });
+      };
+    },
   });
   if (result.ok || result.why !== "not_yet") return result;
   const { value: campaign } = await kv.get<Campaign>(campaignKey(campaignId));

@@ -165,6 +165,32 @@ export async function readStatement(
   };
 }
 
+/** Reads before a statement is shown though a call moved the balance meanwhile. */
+const matchAttempts = 3;
+
+/**
+ * Reads the statement of a period with the balance of the wallet. Ledger, usage and balance are read one after the
+ * other; they are read again if a call came in between.
+ *
+ * @param today the day on which the period, if it ends then, closes with the balance
+ */
+export async function readMatchingStatement(
+  kv: KeyValueStore,
+  accountId: AccountId,
+  period: Period,
+  { today, balance }: {
+    readonly today: string;
+    readonly balance: (accountId: AccountId) => Promise<{ readonly totalMicroVnd: bigint }>;
+  },
+): Promise<{ readonly statement: Statement; readonly balanceMicroVnd: bigint }> {
+  for (let attempt = 1;; attempt++) {
+    const statement = await readStatement(kv, accountId, period);
+    const { totalMicroVnd: balanceMicroVnd } = await balance(accountId);
+    const matches = period.toDay < today || statement.closingMicroVnd === balanceMicroVnd;
+    if (matches || attempt === matchAttempts) return { statement, balanceMicroVnd };
+  }
+}
+
 /** Returns the last lines of a statement, with the balance just before them. */
 export function lastLines(statement: Statement, count: number): Statement {
   const before = statement.lines.at(-count - 1);

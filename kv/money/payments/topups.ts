@@ -8,7 +8,11 @@ import type { AccountId } from "../../../core/lib/ids/ids.ts";
 import { topupMaxMicroVnd, topupMinMicroVnd } from "../../../core/trade/settings/settings.ts";
 import { microVndPerVnd } from "../../../core/billing/money/micro_vnd.ts";
 import type { BankSource } from "../../../core/trade/bank/bank_notice.ts";
-import { newOrderCode, type OrderCode } from "../../../core/trade/bank/order_code.ts";
+import {
+  newOrderCode,
+  type OrderCode,
+  parseOrderCode,
+} from "../../../core/trade/bank/order_code.ts";
 import { orderMemo, type ReceivingAccount } from "../../../core/trade/bank/receiving_account.ts";
 import { compareAndSet } from "../../engine/store/cas.ts";
 import {
@@ -22,6 +26,7 @@ import {
   topupPaymentsPrefix,
 } from "../../engine/schema/keys.ts";
 import type { AtomicWrite, KeyValueStore } from "../../engine/store/key_value_store.ts";
+import { countTry, type RateRule } from "../../people/accounts/rate_limits.ts";
 import { addActivity, type Doer } from "../../people/audit/account_activity.ts";
 import { hourMs } from "../../../core/lib/time/durations.ts";
 
@@ -105,6 +110,28 @@ export type NewTopupResult =
    * one.
    */
   | { readonly ok: false; readonly why: "amount" | "too_many" };
+
+/** An order is cheap, but a flood of them would hide the real ones from staff. */
+const orderRule: RateRule = { name: "topup_order", count: 30, windowMs: hourMs };
+
+/** Why a customer gets no order, beside what {@linkcode NewTopupResult} says. `off`: nothing receives transfers. */
+export type TopupRefusal = Extract<NewTopupResult, { ok: false }>["why"] | "off" | "too_fast";
+
+/** Creates an order as a customer asks for it, on the first of the receiving accounts. */
+export async function orderTopup(
+  kv: KeyValueStore,
+  [to]: readonly ReceivingAccount[],
+  asked: Omit<NewTopupOrder, "to" | "randomBytes">,
+): Promise<
+  | { readonly ok: true; readonly order: TopupOrder }
+  | { readonly ok: false; readonly why: TopupRefusal }
+> {
+  if (to === undefined) return { ok: false, why: "off" };
+  const { allowed } = await countTry(kv, orderRule, asked.accountId, asked.nowMs);
+  if (!allowed) return { ok: false, why: "too_fast" };
+  const randomBytes = (into: Uint8Array<ArrayBuffer>) => void crypto.getRandomValues(into);
+  return await createTopupOrder(kv, { ...asked, to, randomBytes });
+}
 
 /** Creates an order with an unused code. */
 export async function createTopupOrder(
@@ -195,6 +222,18 @@ export async function getTopupOrder(
   code: OrderCode,
 ): Promise<Deno.KvEntryMaybe<TopupOrder>> {
   return await kv.get<TopupOrder>(topupOrderKey(code));
+}
+
+/** Reads an order by a code from outside, if it belongs to the account: those of others do not exist for it. */
+export async function readOwnOrder(
+  kv: KeyValueStore,
+  accountId: AccountId,
+  code: string,
+): Promise<TopupOrder | undefined> {
+  const parsed = parseOrderCode(code);
+  if (parsed === undefined) return undefined;
+  const { value } = await getTopupOrder(kv, parsed);
+  return value?.accountId === accountId ? value : undefined;
 }
 
 /** A page of orders. */

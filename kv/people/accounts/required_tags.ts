@@ -5,7 +5,13 @@ import type { AccountId } from "../../../core/lib/ids/ids.ts";
 import { bumpKeysEpoch } from "../../engine/control/control.ts";
 import { accountKey } from "../../engine/schema/keys.ts";
 import type { KeyValueStore } from "../../engine/store/key_value_store.ts";
+import { addAct, type Done } from "../audit/account_activity.ts";
 import { type Account, writeAccount } from "./accounts.ts";
+
+/** Whether texts can be the tags that an account requires: keys of tags, as many as a call may have. */
+export function areRequiredTags(keys: readonly string[]): boolean {
+  return new Set(keys).size <= maxTags && keys.every(isTagKey);
+}
 
 /**
  * Replaces the keys of tags without which calls of an account are refused.
@@ -18,15 +24,20 @@ export async function setRequiredTags(
   kv: KeyValueStore,
   accountId: AccountId,
   keys: readonly string[],
+  done: Done,
 ): Promise<Account | undefined> {
+  invariant(areRequiredTags(keys), "keys of tags of one call");
   const required = [...new Set(keys)].sort();
-  invariant(required.length <= maxTags && required.every(isTagKey), "keys of tags of one call");
   return await writeAccount<Account | undefined>(async () => {
     const entry = await kv.get<Account>(accountKey(accountId));
     if (entry.value === null || entry.value.deletedAtMs !== undefined) return { done: undefined };
-    const { requiredTags: _, ...rest } = entry.value;
+    const { requiredTags: former, ...rest } = entry.value;
     const account: Account = required.length === 0 ? rest : { ...rest, requiredTags: required };
     const operation = bumpKeysEpoch(kv.atomic()).check(entry).set(entry.key, account);
+    addAct(operation, accountId, "required_tags_changed", done, {
+      before: { tags: former },
+      after: { tags: required },
+    });
     return (await operation.commit()).ok ? { done: account } : "again";
   });
 }

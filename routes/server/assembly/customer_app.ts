@@ -67,6 +67,10 @@ export function openCustomerApp(gateway: Gateway, options: CustomerAppOptions): 
         control,
         catalog: { find: (id) => gateway.catalog.current.find(id) },
         keysPerMember,
+        topup: config.topup,
+        get spendGranted() {
+          return gateway.catalog.current.wallet.spendGranted;
+        },
         webhooks,
         hintMail,
       });

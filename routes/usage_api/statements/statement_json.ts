@@ -10,6 +10,8 @@ import {
   listField,
   maybeText,
   objectField,
+  optional,
+  optionalField,
   text,
   vnd,
 } from "../../../core/lib/json/schemas.ts";
@@ -17,6 +19,11 @@ import { vietnamIsoTime } from "../../../core/lib/time/vietnam_time.ts";
 import { type Invoice, invoiceStates } from "../../../core/trade/invoices/invoice.ts";
 import { formatVatRate } from "../../../core/trade/invoices/vat.ts";
 import type { LedgerEntry } from "../../../kv/money/ledger/ledger.ts";
+import {
+  changeOf,
+  type Statement,
+  type StatementLine,
+} from "../../../kv/money/ledger/statement.ts";
 import type {
   CallSum,
   KindSum,
@@ -137,4 +144,38 @@ export const statementListFields: readonly DescribedField<readonly ListedMonth[]
     always("month", text, ({ month }: ListedMonth) => month),
     always("complete", { type: "boolean" }, ({ isOpen }: ListedMonth) => !isOpen),
   ], (months) => months),
+];
+
+const lineFields: readonly DescribedField<StatementLine>[] = [
+  always("day", day, (line) => line.day),
+  // `usage`: the calls of the day, after its other lines.
+  always("kind", text, (line) => line.kind === "usage" ? "usage" : line.entry.kind),
+  always("change_vnd", vnd, (line) => formatVnd(changeOf(line))),
+  always("balance_vnd", vnd, ({ balanceMicroVnd }) => formatVnd(balanceMicroVnd)),
+  optional("calls", count, (line) => line.kind === "usage" ? line.calls : undefined),
+  optionalField(
+    "movement",
+    "The line of the ledger.",
+    movementFields,
+    (line: StatementLine) => line.kind === "ledger" ? line.entry : undefined,
+  ),
+];
+
+/** The fields of the statement of a period of days. */
+export const periodFields: readonly DescribedField<Statement>[] = [
+  constant("object", "period_statement"),
+  constant("currency", "VND"),
+  constant("time_zone", "+07:00"),
+  always("from", day, ({ fromDay }) => fromDay),
+  always("to", day, ({ toDay }) => toDay),
+  always("opening_vnd", vnd, ({ openingMicroVnd }) => formatVnd(openingMicroVnd)),
+  always("closing_vnd", vnd, ({ closingMicroVnd }) => formatVnd(closingMicroVnd)),
+  // Whether older lines of the period are only in the opening balance: ask for a shorter period.
+  always("is_cut", { type: "boolean" }, ({ truncated }) => truncated),
+  listField(
+    "lines",
+    "A movement or the calls of a day, oldest first.",
+    lineFields,
+    ({ lines }) => lines,
+  ),
 ];

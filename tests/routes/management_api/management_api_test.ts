@@ -2,9 +2,7 @@
 import { findActivity } from "../../../kv/people/audit/account_activity.ts";
 import { assert, assertEquals, assertStringIncludes } from "../../support/assert.ts";
 import { may } from "../../../core/people/organisations/acts.ts";
-import { newMasterKey, readMasterKeys } from "../../../core/people/api_keys/seal.ts";
 import { newApiKey } from "../../../core/people/api_keys/api_key.ts";
-import { defaultCatalog } from "../../support/worlds/dashboard_world.ts";
 import { createAccount } from "../../../kv/people/accounts/accounts.ts";
 import { createApiKey } from "../../../kv/people/api_keys/api_key_changes.ts";
 import { getApiKey, listApiKeys } from "../../../kv/people/api_keys/api_keys.ts";
@@ -12,113 +10,23 @@ import { acceptInvitation } from "../../../kv/people/organisations/invitations.t
 import {
   createManagementKey,
   listManagementKeys,
-  type ManagementRole,
   managementRoles,
   maxManagementKeys,
   revokeManagementKey,
 } from "../../../kv/people/management_keys/management_keys.ts";
-import { openWalletEngine } from "../../../kv/money/wallet/mod.ts";
-import { createManagementApi } from "../../../routes/management_api/management_api.ts";
 import { managementOperations } from "../../../routes/management_api/operations.ts";
-import { isJsonObject, type Json, type JsonObject } from "../../../core/lib/json/json.ts";
-import { openApiDocument } from "../../../routes/openapi/document.ts";
-import { exampleModels } from "../../../routes/openapi/example_models.ts";
-import { answerProblems, referredTo } from "../openapi/described.ts";
-import { Deadlines } from "../../../core/lib/time/deadlines.ts";
-import { ManualTime } from "../../support/manual_time.ts";
 import { parseId } from "../../../core/lib/ids/ids.ts";
-
-const document = openApiDocument({
-  server: "/",
-  models: exampleModels(await defaultCatalog()),
-});
-
-/** What an answer has against the document; of a path that it does not have, nothing. */
-function problemsOf(method: string, path: string, status: number, answer: Json): string[] {
-  const written = `/v1/organisation${path.replace(/\?.*/, "")}`;
-  const isPath = (template: string) =>
-    new RegExp(`^${template.replace(/\{\w+\}/g, "[^/]+")}$`).test(written);
-  const operation = managementOperations.find((one) =>
-    one.method === method.toLowerCase() && isPath(one.path)
-  );
-  if (operation === undefined) return [];
-  let found: JsonObject = document;
-  const steps = ["paths", operation.path, operation.method, "responses", String(status)];
-  for (const step of [...steps, "content", "application/json", "schema"]) {
-    const next: Json | undefined = referredTo(found, document)[step];
-    if (!isJsonObject(next)) return [`${operation.id}: ${status} is not described`];
-    found = next;
-  }
-  return answerProblems(answer, found, document).map((problem) => `${operation.id}: ${problem}`);
-}
-
-async function openWorld() {
-  const kv = await Deno.openKv(":memory:");
-  const time = new ManualTime(Date.UTC(2026, 10, 28, 3));
-  const masterKeys = await readMasterKeys(newMasterKey());
-  const wallet = await openWalletEngine(kv, { clock: time, timer: time });
-  const problems: string[] = [];
-  const app = createManagementApi({
-    kv,
-    clock: time,
-    deadlines: new Deadlines({ clock: time, timer: time }),
-    wallet,
-    masterKeys,
-    control: { refresh: () => Promise.resolve() },
-    catalog: await defaultCatalog(),
-    keysPerMember: 10,
-    webhooks: { isLocalAllowed: false, hintDelivery: () => {} },
-    hintMail: () => {},
-  });
-  const owner = await createAccount(kv, { nowMs: time.nowMs(), email: "owner@acme.example" });
-  const secretOf = async (role: ManagementRole, account = owner, maker = account) => {
-    const nowMs = time.nowMs();
-    const made = await createManagementKey(kv, account.id, {
-      name: role,
-      role,
-      memberId: maker.id,
-      nowMs,
-    });
-    assert(made !== "too_many");
-    return made;
-  };
-  const { secret: admin } = await secretOf("admin");
-  return {
-    kv,
-    time,
-    owner,
-    masterKeys,
-    admin,
-    secretOf,
-    async send(method: string, path: string, options: {
-      readonly body?: unknown;
-      readonly secret?: string;
-      readonly headers?: Record<string, string>;
-    } = {}) {
-      const response = await app.request(`/v1/organisation${path}`, {
-        method,
-        headers: { authorization: `Bearer ${options.secret ?? admin}`, ...options.headers },
-        ...(options.body !== undefined && { body: JSON.stringify(options.body) }),
-      });
-      const answer = await response.json();
-      problems.push(...problemsOf(method, path, response.status, answer));
-      return { status: response.status, headers: response.headers, body: answer };
-    },
-    async [Symbol.asyncDispose]() {
-      await wallet.close();
-      kv.close();
-      assertEquals(problems, []);
-    },
-  };
-}
+import { openManagementWorld } from "../../support/worlds/management_world.ts";
 
 const filled = (path: string) => path.replace("/v1/organisation", "").replace("{id}", "x");
 
 for (const role of managementRoles) {
   Deno.test(`management keys as ${role} do what the table of acts says, and no more`, async () => {
-    await using world = await openWorld();
+    await using world = await openManagementWorld();
     const { secret } = await world.secretOf(role);
-    for (const { id, method, path, act, body } of managementOperations) {
+    for (const operation of managementOperations) {
+      const { id, method, path, act } = operation;
+      const body = "body" in operation ? operation.body : undefined;
       const { status } = await world.send(method.toUpperCase(), filled(path), {
         secret,
         ...(body !== undefined && { body: body.example }),
@@ -130,7 +38,7 @@ for (const role of managementRoles) {
 }
 
 Deno.test("only a management key that is not revoked is taken, and of the own organisation", async () => {
-  await using world = await openWorld();
+  await using world = await openManagementWorld();
   const { kv, masterKeys, owner, time } = world;
   const nowMs = time.nowMs();
   const made = await createApiKey(kv, masterKeys, owner.id, { name: "calls", nowMs });
@@ -154,7 +62,7 @@ Deno.test("only a management key that is not revoked is taken, and of the own or
 });
 
 Deno.test("a key is made with limits, changed, rotated and revoked, as a program would", async () => {
-  await using world = await openWorld();
+  await using world = await openManagementWorld();
   const team = await world.send("POST", "/teams", { body: { name: "Search" } });
   const made = await world.send("POST", "/keys", {
     body: {
@@ -199,7 +107,7 @@ const wrongBodies: readonly (readonly [unknown, string])[] = [
 ];
 
 Deno.test("what a management key does to keys is in the activity log of the organisation", async () => {
-  await using w = await openWorld();
+  await using w = await openManagementWorld();
   const made = await w.send("POST", "/keys", { body: { name: "server" } });
   await w.send("DELETE", `/keys/${made.body.id}`);
   const { lines } = await findActivity(w.kv, w.owner.id, { count: 9 });
@@ -210,7 +118,7 @@ Deno.test("what a management key does to keys is in the activity log of the orga
 });
 
 Deno.test("a wrong body names the member, and nothing is made", async () => {
-  await using world = await openWorld();
+  await using world = await openManagementWorld();
   for (const [body, member] of wrongBodies) {
     const { status, body: answer } = await world.send("POST", "/keys", { body });
     assertEquals(status, 400, member);
@@ -220,7 +128,7 @@ Deno.test("a wrong body names the member, and nothing is made", async () => {
 });
 
 Deno.test("a repeated request gets the same answer, with the secret; another one is refused", async () => {
-  await using world = await openWorld();
+  await using world = await openManagementWorld();
   const send = (name: string, key = "one") =>
     world.send("POST", "/keys", { body: { name }, headers: { "idempotency-key": key } });
   const first = await send("a");
@@ -240,7 +148,7 @@ Deno.test("a repeated request gets the same answer, with the secret; another one
 });
 
 Deno.test("pages of a list join without gaps or repeats", async () => {
-  await using world = await openWorld();
+  await using world = await openManagementWorld();
   for (let at = 0; at < 7; at++) await world.send("POST", "/teams", { body: { name: `t${at}` } });
   const seen: string[] = [];
   let after: string | undefined;
@@ -257,7 +165,7 @@ Deno.test("pages of a list join without gaps or repeats", async () => {
 });
 
 Deno.test("a person is invited, given another role and removed; the owner is not", async () => {
-  await using world = await openWorld();
+  await using world = await openManagementWorld();
   const { kv, owner, time } = world;
   const email = "bob@example.com";
   const invited = await world.send("POST", "/invitations", { body: { email, role: "developer" } });
@@ -276,7 +184,7 @@ Deno.test("a person is invited, given another role and removed; the owner is not
 });
 
 Deno.test("a management key does no more than its maker may, and ends with the membership", async () => {
-  await using world = await openWorld();
+  await using world = await openManagementWorld();
   const { kv, owner, time } = world;
   const nowMs = time.nowMs();
   const email = "bob@example.com";
@@ -297,7 +205,7 @@ Deno.test("a management key does no more than its maker may, and ends with the m
 });
 
 Deno.test("an organisation has a bounded number of management keys", async () => {
-  await using world = await openWorld();
+  await using world = await openManagementWorld();
   for (let made = 1; made < maxManagementKeys; made++) await world.secretOf("viewer");
   const { kv, owner, time } = world;
   const more = await createManagementKey(kv, owner.id, {
@@ -310,7 +218,7 @@ Deno.test("an organisation has a bounded number of management keys", async () =>
 });
 
 Deno.test("a body above its bound is refused, also one that declares no length", async () => {
-  await using world = await openWorld();
+  await using world = await openManagementWorld();
   const { status, body } = await world.send("POST", "/teams", {
     body: { name: "x".repeat(70_000) },
   });
@@ -318,7 +226,7 @@ Deno.test("a body above its bound is refused, also one that declares no length",
 });
 
 Deno.test("paths and methods that do not exist say so", async () => {
-  await using world = await openWorld();
+  await using world = await openManagementWorld();
   assertEquals((await world.send("GET", "/nothing")).status, 404);
   const { status, headers } = await world.send("PUT", "/keys");
   assertEquals([status, headers.get("allow")], [405, "GET, POST"]);

@@ -42,7 +42,7 @@ import {
 } from "../sign_in/second_factor.tsx";
 import { clientAddress } from "../../visitor/doer.ts";
 import { signInTexts } from "../sign_in/texts.ts";
-import { renderQr } from "../wallet/wallet_order.tsx";
+import { renderQr } from "../../../http/qr_code.ts";
 import { confirmAddress, requireFresh } from "./confirm.tsx";
 import { browserName, createPasskeyForms, PasskeysCard } from "./passkeys.tsx";
 import { securityTexts } from "./security_texts.ts";

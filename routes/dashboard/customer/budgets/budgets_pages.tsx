@@ -7,7 +7,6 @@
  * - Never: moves money, or admits or refuses a call.
  */
 import { type Context, Hono } from "hono";
-import { isTagKey, maxTags } from "../../../../core/billing/usage/call_tags.ts";
 import { GatewayError } from "../../../../core/lib/errors/errors.ts";
 import { type Budget, maxBudgets } from "../../../../core/limits/budgets.ts";
 import {
@@ -17,7 +16,7 @@ import {
   removeBudget,
 } from "../../../../kv/people/accounts/budgets.ts";
 import { countTry } from "../../../../kv/people/accounts/rate_limits.ts";
-import { setRequiredTags } from "../../../../kv/people/accounts/required_tags.ts";
+import { areRequiredTags, setRequiredTags } from "../../../../kv/people/accounts/required_tags.ts";
 import { listApiKeys } from "../../../../kv/people/api_keys/api_keys.ts";
 import { rateRules } from "../../../auth/sign_in_budgets.ts";
 import {
@@ -270,10 +269,11 @@ const deleteBudget: Act = async (c, deps) => {
 const requireTags: Act = async (c, deps) => {
   const typed = (await readForm(c)).text("tags");
   const keys = typed.split(/[\s,]+/).filter((key) => key !== "");
-  if (keys.length > maxTags || !keys.every(isTagKey)) {
+  if (!areRequiredTags(keys)) {
     return await listPage(c, deps, { wrongTags: typed.slice(0, 500) });
   }
-  await setRequiredTags(deps.kv, c.get("signedIn").account.id, keys);
+  const done = doneBy(c, deps.clock.nowMs());
+  await setRequiredTags(deps.kv, c.get("signedIn").account.id, keys, done);
   return c.redirect("/budgets#tags", 303);
 };
 

@@ -7,32 +7,34 @@
  * - Never: credits a wallet: an order is only a promise.
  */
 import { type Context, Hono } from "hono";
-import { formatVnd, fromVnd, microVndPerVnd } from "../../../../core/billing/money/micro_vnd.ts";
+import { formatVnd, microVndPerVnd } from "../../../../core/billing/money/micro_vnd.ts";
 import { voucherCodeChars } from "../../../../core/trade/credits/campaign.ts";
-import { parseOrderCode } from "../../../../core/trade/bank/order_code.ts";
 import { topupMaxMicroVnd, topupMinMicroVnd } from "../../../../core/trade/settings/settings.ts";
 import { orderVietQr } from "../../../../core/trade/bank/receiving_account.ts";
 import { parseTypedAmount } from "../../../../core/billing/money/read_amount.ts";
 import { vietnamDay } from "../../../../core/lib/time/vietnam_time.ts";
-import { updateAccount } from "../../../../kv/people/accounts/accounts.ts";
-import { countTry, type RateRule } from "../../../../kv/people/accounts/rate_limits.ts";
+import {
+  isLowBalanceMark,
+  setLowBalanceMark,
+} from "../../../../kv/people/accounts/low_balance_mark.ts";
 import { readPots } from "../../../../kv/money/balances/grant_book.ts";
 import { redeemVoucher } from "../../../../kv/money/credits/vouchers.ts";
 import { lastLines, readStatement } from "../../../../kv/money/ledger/statement.ts";
 import {
   cancelTopupOrder,
-  createTopupOrder,
-  getTopupOrder,
   listTopupOrders,
   listTopupPayments,
+  orderTopup,
+  readOwnOrder,
   type TopupOrder,
 } from "../../../../kv/money/payments/topups.ts";
 import { Card, Notice, PostForm, SubmitButton, TextField } from "../../components/mod.ts";
 import { notFoundPage } from "../../frame/error_pages.tsx";
 import { readForm } from "../../page/form_data.ts";
+import { qrPng } from "../../../http/qr_code.ts";
 import { formatDate, formatDateTime, formatMoney } from "../../text/format.ts";
 import { requireAccount } from "../../visitor/identify.ts";
-import { orderMark, OrderPanel, type OrderView, qrPng } from "./wallet_order.tsx";
+import { orderMark, OrderPanel, type OrderView } from "./wallet_order.tsx";
 import { renderPage } from "../../frame/layout.tsx";
 import type { DashboardEnv } from "../../page/visitor.ts";
 import { clientAddress, doneBy, personDoer } from "../../visitor/doer.ts";
@@ -49,15 +51,12 @@ import type { WalletDeps } from "./deps.ts";
 import { StatementTable } from "./wallet_statement.tsx";
 import { monthDownload, statementDownload, statementPage } from "./wallet_statement_pages.tsx";
 import type { PageDeclaration } from "../../page/page.ts";
-import { hourMs } from "../../../../core/lib/time/durations.ts";
 
 /** Movements shown on the wallet page; the statement has all. */
 const shownLines = 10;
 
 type PageContext = Context<DashboardEnv>;
 
-/** An order is cheap, but a flood of them would hide the real ones from staff. */
-const orderRule: RateRule = { name: "topup_order", count: 30, windowMs: hourMs };
 const shownOrders = 20;
 
 async function walletPage(
@@ -131,8 +130,6 @@ async function makeOrder(c: PageContext, deps: WalletDeps) {
   const { locale } = c.get("visitor");
   const { account } = c.get("signedIn");
   const t = walletTexts[locale];
-  const [to] = deps.topup.receivingAccounts;
-  if (to === undefined) return await walletPage(c, deps);
   const badAmount = t.badAmount(
     formatMoney(topupMinMicroVnd, locale),
     formatMoney(topupMaxMicroVnd, locale),
@@ -140,29 +137,25 @@ async function makeOrder(c: PageContext, deps: WalletDeps) {
   const form = await readForm(c);
   const amountMicroVnd = parseTypedAmount(form.text("amount"));
   if (amountMicroVnd === undefined) return await walletPage(c, deps, { amountError: badAmount });
-  const nowMs = deps.clock.nowMs();
-  const verdict = await countTry(deps.kv, orderRule, account.id, nowMs);
-  if (!verdict.allowed) return await walletPage(c, deps, { amountError: t.tooFast });
-  const made = await createTopupOrder(deps.kv, {
+  const made = await orderTopup(deps.kv, deps.topup.receivingAccounts, {
     accountId: account.id,
     amountMicroVnd,
-    to,
-    nowMs,
+    nowMs: deps.clock.nowMs(),
     formId: form.formId(),
     doneBy: personDoer(c),
-    randomBytes: (into) => crypto.getRandomValues(into),
   });
   if (made.ok) return c.redirect(`/wallet/orders/${made.order.code}`, 303);
-  const amountError = made.why === "amount" ? badAmount : t.tooMany;
-  return await walletPage(c, deps, { amountError });
+  const refusals = { amount: badAmount, too_many: t.tooMany, too_fast: t.tooFast };
+  return await walletPage(
+    c,
+    deps,
+    made.why === "off" ? undefined : { amountError: refusals[made.why] },
+  );
 }
 
 /** Finds the order of the path, if it belongs to the visitor; those of others do not exist for it. */
 async function ownOrder(c: PageContext, deps: WalletDeps): Promise<TopupOrder | undefined> {
-  const code = parseOrderCode(c.req.param("code") ?? "");
-  if (code === undefined) return undefined;
-  const { value } = await getTopupOrder(deps.kv, code);
-  return value?.accountId === c.get("signedIn").account.id ? value : undefined;
+  return await readOwnOrder(deps.kv, c.get("signedIn").account.id, c.req.param("code") ?? "");
 }
 
 async function viewOf(order: TopupOrder, deps: WalletDeps): Promise<OrderView> {
@@ -230,15 +223,12 @@ async function setLowBalance(c: PageContext, deps: WalletDeps) {
   const t = walletTexts[c.get("visitor").locale];
   const typed = (await readForm(c)).text("mark");
   const mark = typed === "" ? 0n : parseTypedAmount(typed);
-  const isWrong = mark === undefined || mark < 0n || mark % microVndPerVnd !== 0n ||
-    mark > fromVnd(1_000_000_000);
-  if (isWrong) return await walletPage(c, deps, { markError: t.badMark });
+  if (mark === undefined || !isLowBalanceMark(mark)) {
+    return await walletPage(c, deps, { markError: t.badMark });
+  }
   const { account } = c.get("signedIn");
-  // A new limit may cause a new warning.
-  const changed = await updateAccount(deps.kv, account.id, {
-    lowBalanceMicroVnd: mark === 0n ? undefined : mark,
-    lowBalanceMailedAtMs: undefined,
-  }, { act: "low_balance_mark_changed", ...doneBy(c, deps.clock.nowMs()) });
+  const done = doneBy(c, deps.clock.nowMs());
+  const changed = await setLowBalanceMark(deps.kv, account.id, mark, done);
   if (changed !== undefined) c.set("signedIn", { ...c.get("signedIn"), account: changed });
   return await walletPage(c, deps, { saved: true });
 }
@@ -255,6 +245,7 @@ async function redeem(c: PageContext, deps: WalletDeps) {
     clientAddress: clientAddress(c),
     nowMs: deps.clock.nowMs(),
     spendGranted: deps.spendGranted ?? "first",
+    by: personDoer(c),
   });
   if (result.ok) deps.hintMail();
   if (!result.ok) {

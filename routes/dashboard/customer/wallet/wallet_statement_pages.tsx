@@ -1,8 +1,9 @@
 /** `/wallet/statement`: the statement as a page and as CSV, and the files of whole months. */
 import type { Context } from "hono";
 import { GatewayError } from "../../../../core/lib/errors/errors.ts";
+import type { AccountId } from "../../../../core/lib/ids/ids.ts";
 import { vietnamDay, vietnamDayStartMs } from "../../../../core/lib/time/vietnam_time.ts";
-import { readStatement, type Statement } from "../../../../kv/money/ledger/statement.ts";
+import { readMatchingStatement } from "../../../../kv/money/ledger/statement.ts";
 import { writeActivity } from "../../../../kv/people/audit/account_activity.ts";
 import { csvDownloadHeaders } from "../../../http/query.ts";
 import { statementProof } from "../../../usage_api/proofs.ts";
@@ -36,23 +37,13 @@ import { walletTexts } from "./wallet_texts.ts";
 
 type PageContext = Context<DashboardEnv>;
 
-interface ReadStatement {
-  readonly statement: Statement;
-  readonly balanceMicroVnd: bigint;
-}
-
-/** Ledger, usage and balance are read one after the other; they are read again if a call came in between. */
-async function statementOf(c: PageContext, deps: WalletDeps): Promise<ReadStatement> {
-  const { account } = c.get("signedIn");
-  const today = vietnamDay(deps.clock.nowMs());
+async function statementOf(c: PageContext, { kv, clock, wallet }: WalletDeps) {
+  const today = vietnamDay(clock.nowMs());
   const fromDay = parseDay(c.req.query("from")) ?? `${today.slice(0, 7)}-01`;
   const toDay = parseDay(c.req.query("to")) ?? today;
-  for (let attempt = 1;; attempt++) {
-    const statement = await readStatement(deps.kv, account.id, { fromDay, toDay });
-    const { totalMicroVnd } = await deps.wallet.balance(account.id);
-    const matches = toDay < today || statement.closingMicroVnd === totalMicroVnd;
-    if (matches || attempt === 3) return { statement, balanceMicroVnd: totalMicroVnd };
-  }
+  const balance = (id: AccountId) => wallet.balance(id);
+  const { id } = c.get("signedIn").account;
+  return await readMatchingStatement(kv, id, { fromDay, toDay }, { today, balance });
 }
 
 /** Months whose files the page offers: three years. The API has all. */

@@ -23,7 +23,7 @@ import { notFoundPage } from "../../../dashboard/frame/error_pages.tsx";
 import { readForm } from "../../../dashboard/page/form_data.ts";
 import { requireAccount } from "../../../dashboard/visitor/identify.ts";
 import { renderPage } from "../../../dashboard/frame/layout.tsx";
-import { renderQr } from "../../../dashboard/customer/wallet/wallet_order.tsx";
+import { renderQr } from "../../../http/qr_code.ts";
 import type { DashboardEnv } from "../../../dashboard/page/visitor.ts";
 import { type OperatorContext, type OperatorDeps, operatorOf } from "./frame.tsx";
 import { frameTexts } from "./texts.ts";

@@ -81,7 +81,7 @@ Deno.test("a malformed header is a 400 in the style of the caller, and reserves 
 Deno.test("an account can require tags: a call without them is refused on every endpoint", async () => {
   await using gateway = await openTestGateway();
   const { key, accountId } = await gateway.customer(1_000_000);
-  await setRequiredTags(gateway.kv, accountId, ["team", "env"]);
+  await setRequiredTags(gateway.kv, accountId, ["team", "env"], { nowMs: gateway.time.nowMs() });
   await gateway.assembled.gateway.control.refresh();
   for (const request of requests) {
     const refused = await post(gateway, key, request, { "x-gateway-tags": "env=prod,x=1" });

@@ -3,7 +3,7 @@ import { readQr } from "../../../support/browser/qr_reader.ts";
 import { assert, assertEquals } from "../../../support/assert.ts";
 import { parseOrderCode } from "../../../../core/trade/bank/order_code.ts";
 import { orderVietQr } from "../../../../core/trade/bank/receiving_account.ts";
-import { qrPng, renderQr } from "../../../../routes/dashboard/customer/wallet/wallet_order.tsx";
+import { qrPng, renderQr } from "../../../../routes/http/qr_code.ts";
 import { receivingAccount } from "../../../support/worlds/topup_world.ts";
 
 /** Draws the SVG into pixels: a white rectangle and black squares is all it may hold. */
