@@ -92,8 +92,20 @@ export async function closeAccount(
   await closeSessionsOf(kv, accountId);
   await forgetPlaces(kv, accountId);
   if (isOfOthers) return;
-  await forgetApiKeys(kv, accountId, nowMs);
-  await forgetActivity(kv, accountId);
+  await forgetThings(kv, accountId, accountId, nowMs);
+}
+
+/** Deletes what an organisation had beside its bookkeeping. */
+async function forgetThings(
+  kv: KeyValueStore,
+  id: AccountId,
+  ownerId: AccountId,
+  nowMs: number,
+): Promise<void> {
+  await forgetManagementKeys(kv, id);
+  await forgetApiKeys(kv, id, nowMs);
+  await forgetOrganisation(kv, id, ownerId);
+  await forgetActivity(kv, id);
 }
 
 /**
@@ -106,8 +118,5 @@ export async function closeOrganisation(
   { nowMs, givenUpMicroVnd }: { readonly nowMs: number; readonly givenUpMicroVnd: bigint },
 ): Promise<void> {
   await forgetPerson(kv, id, nowMs, givenUpMicroVnd, true);
-  await forgetManagementKeys(kv, id);
-  await forgetApiKeys(kv, id, nowMs);
-  await forgetOrganisation(kv, id, ownerId);
-  await forgetActivity(kv, id);
+  await forgetThings(kv, id, ownerId, nowMs);
 }

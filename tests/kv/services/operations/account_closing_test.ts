@@ -1,8 +1,15 @@
-/** What stands in the way of closing an account: work that somebody still waits for, and nothing that has ended. */
+/** What stands in the way of closing an account, and what is deleted with it. */
 import { newId } from "../../../../core/lib/ids/ids.ts";
+import {
+  createManagementKey,
+  findManagementKey,
+} from "../../../../kv/people/management_keys/management_keys.ts";
+import { invite } from "../../../../kv/people/organisations/invitations.ts";
+import { createTeam } from "../../../../kv/people/organisations/teams.ts";
 import { videoKey } from "../../../../kv/engine/schema/keys.ts";
 import { cancelTopupOrder, topupOrderMs } from "../../../../kv/money/payments/topups.ts";
 import {
+  closeAccount,
   type ClosingObstacle,
   readClosingState,
 } from "../../../../kv/services/operations/account_closing.ts";
@@ -57,4 +64,25 @@ Deno.test("open orders, requested invoices, running videos and calls stand in th
   await kv.set(key, { id, state: "failed", costMicroVnd: 1n });
   reservedMicroVnd = 0n;
   assertEquals(await obstacles(), []);
+});
+
+Deno.test("with an account its teams, invitations and management keys are deleted", async () => {
+  using kv = await Deno.openKv(":memory:");
+  const { nowMs, ...world } = topupWorld(kv);
+  const { id } = await world.customer("ann");
+  await createTeam(kv, id, { name: "Search of Ann", nowMs });
+  const to = { email: "bob@example.com", role: "viewer", inviter: "ann", locale: "en" } as const;
+  await invite(kv, id, { ...to, nowMs });
+  const made = await createManagementKey(kv, id, {
+    name: "Terraform of Ann",
+    role: "admin",
+    memberId: id,
+    nowMs,
+  });
+  assert(made !== "too_many");
+  await closeAccount(kv, id, { nowMs, givenUpMicroVnd: 0n });
+  assertEquals(await findManagementKey(kv, made.secret), undefined);
+  const left = (await Array.fromAsync(kv.list({ prefix: [] }))).map(({ key }) => String(key[0]));
+  const kinds = ["team", "invitation", "management_key", "management_key_by_hash"];
+  assertEquals(left.filter((kind) => kinds.includes(kind)), []);
 });
