@@ -27,7 +27,10 @@ export async function actFor(browser: TestBrowser, organisation: Account): Promi
 }
 
 /** Makes an organisation with five members, without pages, and signs them in. */
-export async function openCompany(world: DashboardWorld, name = "Acme"): Promise<Company> {
+export async function openCompany(
+  world: Pick<DashboardWorld, "kv" | "time" | "signIn">,
+  name = "Acme",
+): Promise<Company> {
   const { kv, time } = world;
   const slug = name.toLowerCase();
   const { account: owner, browser } = await world.signIn(`owner@${slug}.example`);
