@@ -11,7 +11,7 @@ const maxPathNodes = 48;
 const maxTextChars = 4_096;
 
 /** A day with its signature, as the service publishes it. */
-const signedDaySchema = z.object({
+export const signedDaySchema = z.object({
   statement: z.string().max(maxTextChars),
   key: z.string().max(64),
   signature: z.string().max(128),
@@ -62,13 +62,16 @@ export type WrongProof =
   /** The path does not lead from the leaf to the signed root. */
   | "path";
 
+/** Bytes of a public key. */
+const publicKeyBytes = 32;
+
 /** Checks the signature of a day. */
 export async function checkDay(day: SignedDay, { keys }: KeySet): Promise<ProofCheck> {
   const wrong = (why: WrongProof): ProofCheck => ({ ok: false, why });
   const key = keys.find(({ kid }) => kid === day.key);
   if (key === undefined) return wrong("unknown_key");
   const [raw, signature] = [decodeBase64Url(key.x), decodeBase64Url(day.signature)];
-  if (raw === undefined || signature === undefined) return wrong("signature");
+  if (raw?.length !== publicKeyBytes || signature === undefined) return wrong("signature");
   const imported = await crypto.subtle.importKey("raw", raw, "Ed25519", false, ["verify"]);
   const text = new TextEncoder().encode(day.statement);
   if (!await crypto.subtle.verify("Ed25519", imported, signature, text)) return wrong("signature");

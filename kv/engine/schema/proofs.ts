@@ -28,6 +28,11 @@ export function proofHeadKey(): StoreKey {
   return ["proof_head", "last"];
 }
 
+/** Returns the day that a row of a signed day is stored for. */
+export function dayOfProof(key: Deno.KvKey): string {
+  return String(key[1]);
+}
+
 /** Selects the chunks of a tree in pages. */
 export function proofChunksPrefix(day: string, tree: string): StoreKey {
   return ["proof_chunk", day, tree];
@@ -37,6 +42,11 @@ export function proofChunksKey(day: string, tree: string, page: number): StoreKe
   return ["proof_chunk", day, tree, page];
 }
 
+/** Selects the pages of a tree from one on. */
+export function proofChunksFrom(day: string, tree: string, page: number): Deno.KvListSelector {
+  return { prefix: proofChunksPrefix(day, tree), start: proofChunksKey(day, tree, page) };
+}
+
 /** Selects the balances at the end of a day, a chunk of the tree to a row. */
 export function proofBalancesPrefix(day: string): StoreKey {
   return ["proof_balances", day];
@@ -44,6 +54,11 @@ export function proofBalancesPrefix(day: string): StoreKey {
 
 export function proofBalancesKey(day: string, chunk: number): StoreKey {
   return ["proof_balances", day, chunk];
+}
+
+/** Selects the balances of a day from a chunk on. */
+export function proofBalancesFrom(day: string, chunk: number): Deno.KvListSelector {
+  return { prefix: proofBalancesPrefix(day), start: proofBalancesKey(day, chunk) };
 }
 
 /** Selects the balances of all days before a day. */

@@ -60,6 +60,22 @@ export async function readKeySet(kv: KeyValueStore): Promise<KeySet> {
   return { keys };
 }
 
+/** Lists the keys that no master key opens, or whose public part is not the one that was made with them. */
+export async function foreignKeys(kv: KeyValueStore, masterKeys: MasterKeys): Promise<string[]> {
+  const foreign: string[] = [];
+  for (const { id, publicKey, sealed } of await readRows(kv)) {
+    const raw = decodeBase64Url(publicKey);
+    const isOwn = raw !== undefined && await keyIdOf(raw) === id &&
+      await open(masterKeys, sealed, ownerOf(id)) !== undefined;
+    if (!isOwn) foreign.push(id);
+  }
+  return foreign;
+}
+
+async function keyIdOf(publicKey: Uint8Array<ArrayBuffer>): Promise<string> {
+  return encodeHex(await sha256(publicKey)).slice(0, keyIdChars);
+}
+
 async function signingKeyOf(id: string, pkcs8: Uint8Array<ArrayBuffer>): Promise<SigningKey> {
   const key = await crypto.subtle.importKey("pkcs8", pkcs8, "Ed25519", false, ["sign"]);
   return {
@@ -86,7 +102,7 @@ export async function makeSigningKey(
   invariant("privateKey" in pair, "Ed25519 has two keys");
   const raw = new Uint8Array(await crypto.subtle.exportKey("raw", pair.publicKey));
   const pkcs8 = new Uint8Array(await crypto.subtle.exportKey("pkcs8", pair.privateKey));
-  const id = encodeHex(await sha256(raw)).slice(0, keyIdChars);
+  const id = await keyIdOf(raw);
   const row: ProofKeyRow = {
     id,
     publicKey: encodeBase64Url(raw),

@@ -14,7 +14,13 @@ import {
 } from "../../engine/schema/keys.ts";
 import type { KeyValueStore } from "../../engine/store/key_value_store.ts";
 import { readAhead } from "../../engine/store/read_ahead.ts";
-import { hash, receiptsInOrder, type SignedDayRow, type TreeName } from "./signed_days.ts";
+import {
+  hash,
+  receiptsInOrder,
+  type SignedDayRow,
+  type StoredChunk,
+  type TreeName,
+} from "./signed_days.ts";
 
 /** Why there is no proof. */
 export type NoProof =
@@ -30,13 +36,12 @@ export type FoundProof =
   | { readonly ok: true; readonly proof: Inclusion }
   | { readonly ok: false; readonly why: NoProof };
 
-/** A chunk of a stored tree. */
-interface StoredChunk {
-  readonly firstId: string;
-  readonly root: Uint8Array;
-}
-
-async function readChunks(kv: KeyValueStore, day: string, tree: TreeName): Promise<StoredChunk[]> {
+/** Reads the chunks of a tree: some hundred bytes for a thousand leaves. */
+export async function readChunks(
+  kv: KeyValueStore,
+  day: string,
+  tree: TreeName,
+): Promise<StoredChunk[]> {
   const chunks: StoredChunk[] = [];
   for await (const { value } of readAhead<string>(kv, { prefix: proofChunksPrefix(day, tree) })) {
     for (const line of value.split("\n")) {

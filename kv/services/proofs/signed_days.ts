@@ -23,13 +23,16 @@ import type { Receipt } from "../../../core/billing/usage/receipt.ts";
 import {
   dayOfProofBalances,
   proofBalancesBefore,
+  proofBalancesFrom,
   proofBalancesKey,
+  proofChunksFrom,
   proofChunksKey,
   proofDayKey,
   proofHeadKey,
 } from "../../engine/schema/keys.ts";
 import type { KeyValueStore } from "../../engine/store/key_value_store.ts";
 import { deleteRows } from "../../engine/store/delete_rows.ts";
+import { groupsOf } from "../../engine/store/in_parallel.ts";
 import { wholeKind } from "../../engine/store/read_ahead.ts";
 import {
   decodeReceiptPage,
@@ -37,7 +40,13 @@ import {
   receiptPagesBetween,
 } from "../../money/receipts/receipt_pages.ts";
 import { bucketEndMs, bucketStartMs } from "../../money/archive/receipt_rows.ts";
-import { nextDay, readChain, type SealedCheckpoint } from "../verify/days/checkpoint_chain.ts";
+import {
+  nextDay,
+  readChain,
+  type SealedCheckpoint,
+  type SignedHead,
+} from "../verify/days/checkpoint_chain.ts";
+import { readable } from "../verify/checks/readable_rows.ts";
 import { StoredDayBalances } from "../verify/days/day_balances.ts";
 import { readKeptBalances } from "../verify/days/kept_balances.ts";
 import { openSigningKey, type SigningKey } from "./proof_keys.ts";
@@ -64,12 +73,6 @@ export interface SignedDayRow extends SignedDay {
   readonly digest: string;
 }
 
-/** The last signed day. */
-interface HeadRow {
-  readonly day: string;
-  readonly digest: string;
-}
-
 /**
  * Reads the receipts of the calls that arrived between two moments, in the order of their ids. Pages share a bucket of
  * time with others, so those of a bucket are sorted together.
@@ -88,7 +91,7 @@ export async function* receiptsInOrder(
   const pages = receiptPagesBetween(bucketStartMs(fromMs), bucketEndMs(toMs - 1));
   const sorted = () => some.sort((one, other) => one.requestId < other.requestId ? -1 : 1);
   for await (const page of wholeKind<unknown>(kv, pages, slices)) {
-    for (const receipt of decodeReceiptPage(page)) {
+    for (const receipt of readable(() => decodeReceiptPage(page))) {
       const end = endOfPageBucket(receipt.requestId);
       if (end !== bucket) {
         yield* sorted();
@@ -101,7 +104,13 @@ export async function* receiptsInOrder(
   yield* sorted();
 }
 
-/** Writes a tree as its leaves come: the first id and the root of each chunk. */
+/** A chunk of a stored tree. */
+export interface StoredChunk {
+  readonly firstId: string;
+  readonly root: Uint8Array;
+}
+
+/** Makes a tree as its leaves come: the first id and the root of each chunk. */
 class StoredTree {
   readonly #tree = new ChunkedTree(hash);
   readonly #firstIds: string[] = [];
@@ -110,29 +119,55 @@ class StoredTree {
     if (this.#tree.add(leaf)) this.#firstIds.push(id);
   }
 
+  /** Leaves so far. */
+  get size(): number {
+    return this.#tree.size;
+  }
+
   /** Writes the chunks; another process that signs the same day writes the same. */
   async write(kv: KeyValueStore, day: string, name: TreeName): Promise<TreeHead> {
-    const { size, chunks, root } = this.#tree.end();
-    const lines = chunks.map((chunk, at) => `${this.#firstIds[at]} ${encodeHex(chunk)}`);
-    for (let page = 0; page * chunksPerPage < lines.length; page++) {
-      const some = lines.slice(page * chunksPerPage, (page + 1) * chunksPerPage);
+    const { chunks, ...head } = this.end();
+    const lines = chunks.map(({ firstId, root }) => `${firstId} ${encodeHex(root)}`);
+    const pages = groupsOf(lines, chunksPerPage);
+    for (const [page, some] of pages.entries()) {
       await kv.set(proofChunksKey(day, name, page), some.join("\n"));
     }
-    return { size, root: encodeHex(root) };
+    // Of a run that was interrupted before the day was sealed anew with fewer rows.
+    await deleteRows(kv, proofChunksFrom(day, name, pages.length));
+    return head;
+  }
+
+  /** Closes the tree. */
+  end(): TreeHead & { readonly chunks: readonly StoredChunk[] } {
+    const { size, chunks, root } = this.#tree.end();
+    const written = chunks.map((chunk, at) => ({ firstId: this.#firstIds[at] ?? "", root: chunk }));
+    return { size, root: encodeHex(root), chunks: written };
   }
 }
 
-async function writeReceiptTree(
+/** A leaf with what sorts it. */
+export interface Leaf {
+  readonly id: string;
+  readonly text: string;
+}
+
+/** Reads the leaves of the receipts of a day. */
+export async function* receiptLeaves(
   kv: KeyValueStore,
   day: string,
   slices: TimeSlices | undefined,
-): Promise<TreeHead> {
-  const tree = new StoredTree();
+): AsyncGenerator<Leaf> {
   const fromMs = vietnamDayStartMs(day);
   for await (const receipt of receiptsInOrder(kv, { fromMs, toMs: fromMs + dayMs, slices })) {
-    tree.add(receipt.requestId, receiptLeaf(receipt));
+    yield { id: receipt.requestId, text: receiptLeaf(receipt) };
   }
-  return await tree.write(kv, day, "receipts");
+}
+
+/** Makes a tree of leaves. */
+export async function treeOf(leaves: AsyncIterable<Leaf>): Promise<StoredTree> {
+  const tree = new StoredTree();
+  for await (const { id, text } of leaves) tree.add(id, text);
+  return tree;
 }
 
 /** Writes the balances at the end of a day; `null` if the sealed ones are gone, or not those that were sealed. */
@@ -155,6 +190,7 @@ async function writeBalanceTree(
     lines.push(`${accountId} ${balanceMicroVnd}`);
   }
   await flush();
+  await deleteRows(kv, proofBalancesFrom(day, chunk));
   return stored.isRight === true ? await tree.write(kv, day, "balances") : null;
 }
 
@@ -177,11 +213,19 @@ export interface SigningOptions {
 /** The sealed days that wait for a signature, in order. */
 function waitingDays(
   checkpoints: readonly SealedCheckpoint[],
-  head: HeadRow | null,
+  head: SignedHead | null,
   firstWithReceipts: string,
 ): readonly SealedCheckpoint[] {
   if (head !== null) return checkpoints.filter(({ day }) => day > head.day);
   return checkpoints.filter(({ day }) => day > firstWithReceipts).slice(-firstSignedDays);
+}
+
+/** Says that the last signed day is not, or before, the one that a checkpoint names: a second chain would begin there. */
+function lostDays(head: SignedHead | null, sealed: SignedHead | undefined): string | undefined {
+  const isLost = sealed !== undefined &&
+    (head === null || head.day < sealed.day ||
+      (head.day === sealed.day && head.digest !== sealed.digest));
+  return isLost ? `${sealed.day} was signed, and is no longer: no day is signed` : undefined;
 }
 
 /** Signs the sealed days that are not signed yet. */
@@ -194,7 +238,9 @@ export async function signSealedDays(
   const { kept } = await readKeptBalances(kv, masterKeys);
   const signedNow: string[] = [];
   if (chain.problems.length > 0) return { signedNow, problems: chain.problems };
-  const { value } = await kv.get<HeadRow>(proofHeadKey());
+  const { value } = await kv.get<SignedHead>(proofHeadKey());
+  const lost = lostDays(value, chain.checkpoints.findLast(({ signed }) => signed)?.signed);
+  if (lost !== undefined) return { signedNow, problems: [lost] };
   const waiting = waitingDays(chain.checkpoints, value, kept?.day ?? "");
   if (waiting.length === 0) return { signedNow, problems: [] };
   const key = await openSigningKey(kv, masterKeys, nowMs);
@@ -215,12 +261,13 @@ async function signDay(
   { origin, slices }: SigningOptions,
 ): Promise<string | undefined> {
   const { day } = checkpoint;
-  const head = await kv.get<HeadRow>(proofHeadKey());
+  const head = await kv.get<SignedHead>(proofHeadKey());
   if (head.value !== null && head.value.day >= day) return undefined;
-  const receipts = await writeReceiptTree(kv, day, slices);
-  if (receipts.size !== checkpoint.receipts) {
-    return `${day} has ${receipts.size} receipts, and was sealed with ${checkpoint.receipts}`;
+  const tree = await treeOf(receiptLeaves(kv, day, slices));
+  if (tree.size !== checkpoint.receipts) {
+    return `${day} has ${tree.size} receipts, and was sealed with ${checkpoint.receipts}`;
   }
+  const receipts = await tree.write(kv, day, "receipts");
   const balances = await writeBalanceTree(kv, checkpoint);
   const previous = head.value?.digest ?? null;
   const statement = writeStatement({ origin, day, receipts, balances, previous });
@@ -232,25 +279,26 @@ async function signDay(
     key: key.id,
     signature: await key.sign(statement),
   };
-  const next: HeadRow = { day, digest };
+  const next: SignedHead = { day, digest };
   const { ok } = await kv.atomic().check(head).set(proofDayKey(day), row).set(head.key, next)
     .commit();
   if (ok) return undefined;
   // Another process was faster: what it signed is of the same rows.
-  const other = (await kv.get<HeadRow>(proofHeadKey())).value;
+  const other = (await kv.get<SignedHead>(proofHeadKey())).value;
   return other !== null && other.day >= day ? undefined : `${day} could not be signed`;
 }
 
-/** The day before the first of a month is the last of one. */
-function isEndOfMonth(day: string): boolean {
-  return nextDay(day).endsWith("-01");
+/** Whether the balances of a day can be proved now, and not only until they are forgotten. */
+export function areBalancesKept(day: string, nowMs: number): boolean {
+  // The day before the first of a month is the last of one.
+  const isEndOfMonth = nextDay(day).endsWith("-01");
+  return isEndOfMonth || day >= vietnamDay(nowMs - balancesKeptDays * dayMs);
 }
 
 async function forgetOldBalances(kv: KeyValueStore, nowMs: number): Promise<void> {
-  const before = vietnamDay(nowMs - balancesKeptDays * dayMs);
   await deleteRows(
     kv,
-    proofBalancesBefore(before),
-    ({ key }) => !isEndOfMonth(dayOfProofBalances(key)),
+    proofBalancesBefore(vietnamDay(nowMs - balancesKeptDays * dayMs)),
+    ({ key }) => !areBalancesKept(dayOfProofBalances(key), nowMs),
   );
 }

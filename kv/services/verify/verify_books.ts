@@ -21,6 +21,7 @@ import { sleep } from "../../../core/lib/time/sleep.ts";
 import { daysBetween, vietnamDay, vietnamDayStartMs } from "../../../core/lib/time/vietnam_time.ts";
 import { completeLinesByTime } from "../../money/ledger/ledger.ts";
 import { checkTopups, type TopupCheck } from "../../money/payments/topup_checks.ts";
+import { proofHeadKey } from "../../engine/schema/keys.ts";
 import type { KeyValueStore } from "../../engine/store/key_value_store.ts";
 import {
   appendCheckpoint,
@@ -30,6 +31,7 @@ import {
   nextDay,
   readChain,
   type SealedCheckpoint,
+  type SignedHead,
 } from "./days/checkpoint_chain.ts";
 import { deleteBalancesBefore, StoredDayBalances } from "./days/day_balances.ts";
 import { type BooksTotals, type VerifiedDays, verifyDays } from "./scan/verify_days.ts";
@@ -38,7 +40,7 @@ import { compareSealedDays, compareSealedLines, sealedDifferences } from "./seal
 import { listDropped } from "./days/dropped_rows.ts";
 import { type KeptBalances, openKeptBalances, readKeptBalances } from "./days/kept_balances.ts";
 import { GatewayError } from "../../../core/lib/errors/errors.ts";
-import { type Problem, ProblemList } from "./checks/problems.ts";
+import { maxProblemsListed, type Problem, ProblemList } from "./checks/problems.ts";
 import { noteVerification } from "./last_verification.ts";
 import { wrongTagSums } from "./checks/verify_tag_sums.ts";
 import { wrongHours } from "./checks/verify_sums.ts";
@@ -253,12 +255,18 @@ export async function verifyBooks(kv: KeyValueStore, options: BooksOptions): Pro
   };
 }
 
-/** Verifies the books, and the notices of the bank with the orders that they paid. */
+/**
+ * Verifies the books, and the notices of the bank with the orders that they paid.
+ *
+ * @param besides lists what is wrong beside the books, once these were read
+ */
 export async function verifyMoney(
   kv: KeyValueStore,
   options: BooksOptions,
+  besides: (isFull: boolean) => Promise<ProblemList> = () => Promise.resolve(new ProblemList()),
 ): Promise<{ readonly books: BooksReport; readonly topups: TopupCheck }> {
-  const books = await verifyBooks(kv, options);
+  const alone = await verifyBooks(kv, options);
+  const books = withProblems(alone, await besides(alone.full));
   const topups = await checkTopups(kv, options.nowMs);
   const problems = books.problemCount + topups.problems.length;
   // A store that takes no writes hides nothing of what was found; that it is too old an alert says.
@@ -266,8 +274,17 @@ export async function verifyMoney(
   return { books, topups };
 }
 
+function withProblems(books: BooksReport, { count, listed }: ProblemList): BooksReport {
+  return {
+    ...books,
+    ok: books.ok && count === 0,
+    problems: [...books.problems, ...listed].slice(0, maxProblemsListed),
+    problemCount: books.problemCount + count,
+  };
+}
+
 /** Whether the receipts of a day were dropped. */
-function isDropped(day: string, kept: KeptBalances | undefined): boolean {
+export function isDropped(day: string, kept: KeptBalances | undefined): boolean {
   return kept !== undefined && day < kept.day;
 }
 
@@ -323,6 +340,7 @@ async function sealDays(
   const days = daysBetween(firstDay, lastDay);
   const balances = recent.closings.summary();
   await recent.closings.write(kv, lastDay);
+  const signed = (await kv.get<SignedHead>(proofHeadKey())).value;
   const sealed: SealedCheckpoint[] = [];
   for (const day of last === undefined ? days.slice(-maxDaysSealed) : days) {
     const checkpoint = {
@@ -331,6 +349,7 @@ async function sealDays(
       balances: day === lastDay ? balances : null,
       sealedAtMs: options.nowMs,
       ...(Object.keys(droppedCommits).length > 0 && { droppedCommits }),
+      ...(signed !== null && { signed: { day: signed.day, digest: signed.digest } }),
     };
     const added = await appendCheckpoint(kv, options.masterKeys, checkpoint, last);
     if (added === undefined) return sealed;

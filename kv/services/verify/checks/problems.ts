@@ -12,6 +12,7 @@ export interface Problem {
     | "index"
     | "ledger"
     | "organisation"
+    | "proof"
     | "refund"
     | "rollup"
     | "row"
@@ -22,7 +23,7 @@ export interface Problem {
 }
 
 /** Most problems that are kept; beyond it only their number. */
-const maxProblemsListed = 1_000;
+export const maxProblemsListed = 1_000;
 
 /** Problems as they are found. One that two checks find alike counts once, as long as it is listed. */
 export class ProblemList {

@@ -36,6 +36,12 @@ export interface SealedBalances {
 /** Commits that dropped rows by their age, by kind of row. */
 export type DroppedCommits = Readonly<Record<string, number>>;
 
+/** The last day that was signed for proofs, and the hash of its statement, which leads to all before it. */
+export interface SignedHead {
+  readonly day: string;
+  readonly digest: string;
+}
+
 /** What was verified of a day. */
 export interface Checkpoint extends DayContent {
   readonly day: string;
@@ -46,6 +52,8 @@ export interface Checkpoint extends DayContent {
   readonly sealedAtMs: number;
   /** How far rows were dropped by their age then; absent as long as none were. */
   readonly droppedCommits?: DroppedCommits;
+  /** The last signed day then; absent if none was, or of an earlier release. */
+  readonly signed?: SignedHead;
 }
 
 /** A checkpoint with its seal. */

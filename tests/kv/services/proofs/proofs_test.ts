@@ -15,34 +15,11 @@ import {
   proveBalance,
   proveReceipt,
 } from "../../../../kv/services/proofs/read_proofs.ts";
-import { receiptsInOrder, signSealedDays } from "../../../../kv/services/proofs/signed_days.ts";
+import { receiptsInOrder } from "../../../../kv/services/proofs/signed_days.ts";
 import { assert, assertEquals } from "../../../support/assert.ts";
 import { BooksWorld } from "../../../support/worlds/books_world.ts";
 import { dayMs } from "../../../../core/lib/time/durations.ts";
-
-const origin = "https://gw.example";
-
-/** A world whose three days that are over are sealed, one night after the other, and signed. */
-async function signedWorld() {
-  const world = await BooksWorld.open();
-  await world.topUp(world.ann, 10_000n);
-  await world.topUp(world.bob, 10_000n);
-  for (let day = 0; day < 4; day++) {
-    if (day > 0) {
-      world.nextDay();
-      await world.verify();
-      await sign(world);
-    }
-    for (const cost of [10n, 20n]) {
-      await world.call(world.ann, cost);
-      await world.call(world.bob, cost);
-    }
-  }
-  return world;
-}
-
-const sign = (world: BooksWorld, masterKeys = world.masterKeys) =>
-  signSealedDays(world.kv, { masterKeys, origin, nowMs: world.nowMs });
+import { origin, sign, signedWorld } from "./signed_world.ts";
 
 async function receiptsOf(world: BooksWorld) {
   const range = { fromMs: world.nowMs - 10 * dayMs, toMs: world.nowMs + dayMs };
