@@ -34,6 +34,11 @@ import {
   renameOrganisation,
 } from "../../kv/people/organisations/organisations.ts";
 import {
+  listRemovedMembers,
+  readmitMember,
+  type RemovedMember,
+} from "../../kv/people/organisations/removed_members.ts";
+import {
   createTeam,
   deleteTeam,
   listTeams,
@@ -85,6 +90,13 @@ const invitationFields: readonly DescribedField<Invitation>[] = [
   always("expires_at", dateTime, ({ expiresAtMs }) => iso(expiresAtMs)),
 ];
 
+const removedFields: readonly DescribedField<RemovedMember>[] = [
+  constant("object", "removed_member"),
+  always("id", text, ({ personId }) => personId),
+  optional("email", text, ({ email }) => email),
+  always("removed_at", dateTime, ({ removedAtMs }) => iso(removedAtMs)),
+];
+
 const teamFields: readonly DescribedField<Team>[] = [
   constant("object", "team"),
   always("id", text, ({ id }) => id),
@@ -103,6 +115,11 @@ const shapes = {
     name: "Invitation",
     description: "An invitation that waits for an answer.",
     fields: invitationFields,
+  },
+  removed: {
+    name: "RemovedMember",
+    description: "A person who was removed from an organisation.",
+    fields: removedFields,
   },
   team: { name: "Team", description: "A team of API keys.", fields: teamFields },
 } as const satisfies Record<string, AnswerShape>;
@@ -256,6 +273,37 @@ const memberOperations: readonly ManagementOperation[] = [
     answer: goneShape,
     errors: ["not_found", "overloaded"],
     run: removeOne,
+  },
+  listing({
+    id: "listRemovedMembers",
+    path: `${organisationPath}/removed_members`,
+    summary: "Removed people",
+    description: "Who does not come back by the sign-in of the company, the latest first.",
+    act: "change_members",
+    item: shapes.removed,
+    rows: ({ deps, account }) => listRemovedMembers(deps.kv, account.id),
+    idOf: ({ personId }) => personId,
+    json: (removed) => fieldsJson(removedFields, removed),
+  }),
+  {
+    id: "readmitMember",
+    method: "delete",
+    path: `${organisationPath}/removed_members/{id}`,
+    summary: "Let a removed person back in",
+    description:
+      "The person joins again at the next sign-in at the company's provider. Answers with what the list said.",
+    act: "change_members",
+    answer: shapes.removed,
+    errors: ["not_found"],
+    run: async ({ deps, account, by, nowMs, param }) => {
+      const id = parseId("account", param("id"));
+      const listed = await listRemovedMembers(deps.kv, account.id);
+      const removed = listed.find(({ personId }) => personId === id);
+      const isBack = removed !== undefined &&
+        await readmitMember(deps.kv, account.id, removed.personId, { by, nowMs });
+      if (!isBack) throw missing("removed person");
+      return fieldsJson(removedFields, removed);
+    },
   },
 ];
 

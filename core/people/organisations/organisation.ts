@@ -10,6 +10,9 @@ export const maxMemberships = 50;
 /** Most organisations that a person owns: each one has a wallet. */
 export const maxOwnedOrganisations = 10;
 
+/** Most people who are known to have been removed from an organisation: twice its members; the oldest is forgotten. */
+export const maxRemovedMembers = 2 * maxMembers;
+
 /** Most invitations of an organisation that wait for an answer; each one sends a mail. */
 export const maxOpenInvitations = 100;
 

@@ -11,9 +11,18 @@ export function memberKey(organisationId: AccountId, personId: AccountId): Store
   return ["member", organisationId, personId];
 }
 
-/** Returns the person of a row of members. */
+/** Returns the person of a row of members, or of those who were removed. */
 export function memberOf(key: Deno.KvKey): AccountId {
   return String(key[2]) as AccountId;
+}
+
+export function removedMembersPrefix(organisationId: AccountId): StoreKey {
+  return ["removed_member", organisationId];
+}
+
+/** Key of a person who was removed from an organisation. */
+export function removedMemberKey(organisationId: AccountId, personId: AccountId): StoreKey {
+  return ["removed_member", organisationId, personId];
 }
 
 export function membershipsPrefix(personId: AccountId): StoreKey {

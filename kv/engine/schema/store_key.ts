@@ -102,6 +102,7 @@ export const rowKinds = [
   "refused_call",
   "refused_call_by_id",
   "refused_hours",
+  "removed_member",
   "second_factor",
   "session",
   "settled",

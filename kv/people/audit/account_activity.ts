@@ -53,6 +53,7 @@ export const activityActs = [
   "member_joined",
   "member_role_changed",
   "member_removed",
+  "member_readmitted",
   "ownership_handed_over",
   "team_made",
   "team_deleted",

@@ -17,6 +17,7 @@ import { compareAndSet } from "../../engine/store/cas.ts";
 import type { KeyValueStore } from "../../engine/store/key_value_store.ts";
 import { type Account, writeAccount } from "../accounts/accounts.ts";
 import { addMember, type Joined } from "./members.ts";
+import { wasRemoved } from "./removed_members.ts";
 
 /** The row of the provider of an organisation. Its secret is sealed with the master keys. */
 export interface CompanyOpenId {
@@ -162,17 +163,28 @@ export async function findCompanySignIn(
   return isOpen && openId.value !== null ? { organisationId, openId: openId.value } : undefined;
 }
 
-/** Makes a person a member who came from the provider of an organisation; members keep their role. */
+/**
+ * Makes a person a member who came from the provider of an organisation; members keep their role.
+ *
+ * @returns `removed` if the person was removed from the organisation, and nobody has let them in again
+ */
 export async function joinByDomain(
   kv: KeyValueStore,
   organisationId: AccountId,
   member: { readonly person: Account; readonly role: GivenRole; readonly nowMs: number },
-): Promise<Joined | "gone"> {
-  return await writeAccount<Joined | "gone">(async () => {
-    const entry = await kv.get<Account>(accountKey(organisationId));
-    if (entry.value === null || entry.value.deletedAtMs !== undefined) return { done: "gone" };
+): Promise<Joined | "gone" | "removed"> {
+  return await writeAccount<Joined | "gone" | "removed">(async () => {
+    const [entry, { value: person }] = await kv.getMany<[Account, Account]>([
+      accountKey(organisationId),
+      accountKey(member.person.id),
+    ]);
+    const isGone = entry.value === null || entry.value.deletedAtMs !== undefined || person === null;
+    if (isGone) return { done: "gone" };
     const operation = kv.atomic();
+    // Read after the row of the organisation, which a removal writes: it is seen, or this commit fails.
+    const isRemoved = await wasRemoved(kv, organisationId, person);
     const joined = await addMember(kv, operation, entry, member);
+    if (joined === "joined" && isRemoved) return { done: "removed" };
     if (joined !== "joined") return { done: joined };
     return (await operation.commit()).ok ? { done: joined } : "again";
   });

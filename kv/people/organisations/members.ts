@@ -34,6 +34,7 @@ import {
   type MembershipRow,
   organisationFacts,
 } from "./organisations.ts";
+import { addReadmission, addRemoval } from "./removed_members.ts";
 
 /** A member, the owner included. */
 export interface Member {
@@ -92,6 +93,7 @@ export async function addMember(
     .set(entry.key, changed)
     .set(row.key, { role, joinedAtMs: nowMs } satisfies MemberRow)
     .set(membershipKey(person.id, changed.id), { role } satisfies MembershipRow);
+  await addReadmission(kv, operation, changed.id, person);
   addWebhookEvent(operation, changed.id, {
     type: "member.joined",
     data: { member_id: person.id, email: person.email ?? "", role },
@@ -159,7 +161,8 @@ async function revokeKeysOf(
 
 /**
  * Removes a member. Their sessions act for the organisation no longer from the next request on, and calls with their
- * keys are refused within two seconds. Who has no other organisation gets a new one, without members and money.
+ * keys are refused within two seconds. Who has no other organisation gets a new one, without members and money. Who was
+ * removed by others does not join by the provider of the organisation again.
  *
  * @param options.revokesKeys whether the keys that the member has made end, too
  * @param options.isDeleted the person is about to be deleted, and needs no organisation any more
@@ -174,7 +177,8 @@ export async function removeMember(
     readonly isDeleted?: true;
   },
 ): Promise<boolean> {
-  const { nowMs } = done;
+  const { nowMs, by } = done;
+  const hasLeft = isDeleted === true || (by?.kind === "person" && by.accountId === personId);
   const isRemoved = await writeAccount<boolean>(async () => {
     const [entry, row, person] = await kv.getMany<[Account, MemberRow, Account]>([
       accountKey(organisationId),
@@ -196,6 +200,7 @@ export async function removeMember(
       subject: personId,
       before: { email: person.value.email, role: row.value.role },
     });
+    if (!hasLeft) await addRemoval(kv, operation, organisationId, person.value, nowMs);
     const left = (await listMemberships(kv, person.value))
       .filter(({ account }) => account.id !== organisationId);
     if (isDeleted !== true && left.length === 0) {

@@ -26,6 +26,7 @@ import {
   membershipKey,
   membershipsPrefix,
   organisationOf,
+  removedMembersPrefix,
   teamsPrefix,
 } from "../../engine/schema/keys.ts";
 import { deleteRows } from "../../engine/store/delete_rows.ts";
@@ -272,7 +273,7 @@ export async function closingProblem(
   return (await listMemberships(kv, owner)).length > 1 ? undefined : "last_one";
 }
 
-/** Deletes what is left of an organisation that is closed: teams, invitations, and that its owner finds it. */
+/** Deletes what is left of an organisation that is closed: teams, invitations, who was removed, and that its owner finds it. */
 export async function forgetOrganisation(
   kv: KeyValueStore,
   id: AccountId,
@@ -280,6 +281,7 @@ export async function forgetOrganisation(
 ): Promise<void> {
   await kv.delete(membershipKey(ownerId, id));
   await deleteRows(kv, { prefix: teamsPrefix(id) });
+  await deleteRows(kv, { prefix: removedMembersPrefix(id) });
   // The index rows by address expire with the invitations.
   await deleteRows(kv, { prefix: invitationsPrefix(id) });
 }

@@ -166,6 +166,9 @@ export const rowLives: Readonly<Record<RowKind, RowLife>> = {
     expiresAfterMs: restoredRefusedCallMs,
   },
   refused_hours: expires(hourSumsKeptMs),
+  removed_member: replaced(
+    "the organisation, or when the person is let in again; at most a thousand in an organisation",
+  ),
   second_factor: account,
   session: expires(sessionAbsoluteMs),
   settled: work,

@@ -135,6 +135,7 @@ const decisions: Readonly<Record<RowKind, Exported | StayingReason>> = {
   refused_call: whole,
   refused_call_by_id: "repeated",
   refused_hours: "passing",
+  removed_member: whole,
   second_factor: "secret",
   session: "secret",
   settled: (entry) => [{ key: entry.key, value: decodeBatch(entry).parts }],

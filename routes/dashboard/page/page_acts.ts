@@ -84,6 +84,7 @@ const pageActs: Readonly<Record<string, Act | "everyone">> = {
   "POST /organisation/invitations/withdraw": "change_members",
   "POST /organisation/members/role": "change_members",
   "POST /organisation/members/remove": "change_members",
+  "POST /organisation/members/readmit": "change_members",
   "POST /organisation/teams": "change_members",
   "POST /organisation/teams/delete": "change_members",
   "POST /organisation/hand-over": "hand_over",

@@ -10,6 +10,10 @@ import {
   listInvitations,
 } from "../../../../kv/people/organisations/invitations.ts";
 import { listMembers, type Member } from "../../../../kv/people/organisations/members.ts";
+import {
+  listRemovedMembers,
+  type RemovedMember,
+} from "../../../../kv/people/organisations/removed_members.ts";
 import { listTeams, type Team } from "../../../../kv/people/organisations/teams.ts";
 import {
   Card,
@@ -63,16 +67,17 @@ export async function organisationPage(
   const signedIn = c.get("signedIn");
   const { account } = signedIn;
   const t = organisationTexts[visitor.locale];
-  const [members, invitations, teams, balance] = await Promise.all([
+  const changesMembers = mayVisit(signedIn, "/organisation/invitations", "POST");
+  const [members, invitations, teams, balance, removed] = await Promise.all([
     listMembers(kv, account),
     listInvitations(kv, account.id, clock.nowMs()),
     listTeams(kv, account.id),
     wallet.balance(account.id),
+    changesMembers ? listRemovedMembers(kv, account.id) : [],
   ]);
   const hasCompanySignIn = companySignIn !== undefined;
   const failed = state.errors !== undefined || state.problem !== undefined;
   const part: PartProps = { visitor, signedIn, errors: state.errors ?? {} };
-  const changesMembers = mayVisit(signedIn, "/organisation/invitations", "POST");
   return await renderPage(
     c,
     {
@@ -100,6 +105,7 @@ export async function organisationPage(
       {state.problem !== undefined && <Notice tone="danger">{state.problem}</Notice>}
       <Members {...part} members={members} isManager={changesMembers} />
       {changesMembers && <Invitations {...part} invitations={invitations} />}
+      {removed.length > 0 && <Removed {...part} removed={removed} />}
       <Teams {...part} teams={teams} isManager={changesMembers} />
       {mayVisit(signedIn, "/organisation/name", "POST") && <NameCard {...part} />}
       {mayVisit(signedIn, "/organisation/hand-over", "POST") && members.length > 1 && (
@@ -112,7 +118,7 @@ export async function organisationPage(
   );
 }
 
-function nameOf({ email, personId }: Member): string {
+function nameOf({ email, personId }: Pick<Member, "email" | "personId">): string {
   return email ?? personId;
 }
 
@@ -237,6 +243,45 @@ function Invitations({ visitor, errors, invitations }: PartProps & {
           ]}
         />
       )}
+    </Card>
+  );
+}
+
+function Removed({ visitor, removed }: PartProps & {
+  readonly removed: readonly RemovedMember[];
+}) {
+  const { locale } = visitor;
+  const t = organisationTexts[locale];
+  return (
+    <Card title={t.removedTitle}>
+      <p class="muted">{t.removedText}</p>
+      <DataTable
+        label={t.removedTitle}
+        rows={removed}
+        columns={[
+          { head: t.member, kind: "long", cell: nameOf },
+          {
+            head: t.removedAt,
+            kind: "one-line",
+            cell: ({ removedAtMs }) => <Time atMs={removedAtMs} locale={locale} dateOnly />,
+          },
+          {
+            head: t.acts,
+            hiddenHead: true,
+            kind: "buttons",
+            cell: (one) => (
+              <RowForm
+                visitor={visitor}
+                action="/organisation/members/readmit"
+                field={["person", one.personId]}
+                label={t.readmitOne(nameOf(one))}
+              >
+                {t.readmit}
+              </RowForm>
+            ),
+          },
+        ]}
+      />
     </Card>
   );
 }

@@ -16,6 +16,7 @@ import { accountName } from "../../../../kv/people/accounts/accounts.ts";
 import { countTry } from "../../../../kv/people/accounts/rate_limits.ts";
 import { endInvitation, invite } from "../../../../kv/people/organisations/invitations.ts";
 import { changeRole, removeMember } from "../../../../kv/people/organisations/members.ts";
+import { readmitMember } from "../../../../kv/people/organisations/removed_members.ts";
 import {
   closingProblem,
   handOver,
@@ -108,6 +109,14 @@ const remove: FormAct = async (c, { kv, clock, control }, t) => {
     });
   await control.refresh();
   return isRemoved ? "removed" : { problem: t.notMember };
+};
+
+const readmit: FormAct = async (c, { kv, clock }, t) => {
+  const personId = parseId("account", (await readForm(c)).text("person"));
+  const { account } = c.get("signedIn");
+  const isReadmitted = personId !== undefined &&
+    await readmitMember(kv, account.id, personId, doneBy(c, clock.nowMs()));
+  return isReadmitted ? "readmitted" : { problem: t.notRemoved };
 };
 
 const addTeam: FormAct = async (c, { kv, clock }, t) => {
@@ -203,6 +212,7 @@ function createOrganisationPages(deps: DashboardDeps): Hono<DashboardEnv> {
     .post("/organisation/invitations/withdraw", onForm(deps, withdraw))
     .post("/organisation/members/role", onForm(deps, giveRole))
     .post("/organisation/members/remove", onForm(deps, remove))
+    .post("/organisation/members/readmit", onForm(deps, readmit))
     .post("/organisation/teams", onForm(deps, addTeam))
     .post("/organisation/teams/delete", onForm(deps, removeTeam))
     .post("/organisation/hand-over", onForm(deps, handOverOwnership))

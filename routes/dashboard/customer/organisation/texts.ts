@@ -17,6 +17,13 @@ export const organisationTexts = defineTexts({
     removeOne: (who: string) => `Remove ${who}`,
     removeSure: (who: string) =>
       `Remove ${who}? The keys that this person has made are revoked at once.`,
+    removedTitle: "Removed people",
+    removedText:
+      "They do not come back by your company's sign-in. Invite them again, or let them back in: they then join at their next sign-in.",
+    removedAt: "Removed",
+    readmit: "Let back in",
+    readmitOne: (who: string) => `Let ${who} back in`,
+    notRemoved: "This person is not on the list any more.",
     acts: "Acts",
     invite: "Invite",
     inviteTitle: "Invite a person",
@@ -55,6 +62,7 @@ export const organisationTexts = defineTexts({
       withdrawn: "The invitation is withdrawn.",
       role: "The role is changed. It works from the next request on.",
       removed: "The member is removed.",
+      readmitted: "The person may join again.",
       team: "The team is added.",
       teamGone: "The team is deleted.",
       handed: "The organisation has a new owner.",
@@ -138,6 +146,13 @@ export const organisationTexts = defineTexts({
     removeOne: (who: string) => `Xoá ${who}`,
     removeSure: (who: string) =>
       `Xoá ${who} khỏi tổ chức? Các khoá người này đã tạo bị thu hồi ngay.`,
+    removedTitle: "Người đã bị xoá",
+    removedText:
+      "Họ không tự vào lại qua đăng nhập của công ty. Hãy mời lại, hoặc cho quay lại: họ sẽ tham gia ở lần đăng nhập tiếp theo.",
+    removedAt: "Bị xoá lúc",
+    readmit: "Cho quay lại",
+    readmitOne: (who: string) => `Cho ${who} quay lại`,
+    notRemoved: "Người này không còn trong danh sách.",
     acts: "Thao tác",
     invite: "Mời",
     inviteTitle: "Mời thành viên",
@@ -176,6 +191,7 @@ export const organisationTexts = defineTexts({
       withdrawn: "Đã rút lại lời mời.",
       role: "Đã đổi vai trò, có hiệu lực từ yêu cầu tiếp theo.",
       removed: "Đã xoá thành viên.",
+      readmitted: "Người này có thể tham gia lại.",
       team: "Đã thêm nhóm.",
       teamGone: "Đã xoá nhóm.",
       handed: "Tổ chức đã có chủ sở hữu mới.",

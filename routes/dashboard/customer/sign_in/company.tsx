@@ -62,17 +62,18 @@ export async function companyEmail(
   return await isOfCompany(deps, organisationId, email) ? email : "companyOtherDomain";
 }
 
-/** Makes who came from the provider a member. `false`: there is no room. */
+/** Makes who came from the provider a member, or says why not. */
 export async function joinCompany(
   { kv, clock }: SignInDeps,
   organisationId: AccountId,
   person: Account,
-): Promise<boolean> {
+): Promise<"member" | "companyFull" | "companyRemoved"> {
   const openId = await getCompanyOpenId(kv, organisationId);
-  if (openId === undefined) return false;
+  if (openId === undefined) return "companyFull";
   const member = { person, role: openId.role, nowMs: clock.nowMs() };
   const joined = await joinByDomain(kv, organisationId, member);
-  return joined === "joined" || joined === "already";
+  if (joined === "removed") return "companyRemoved";
+  return joined === "joined" || joined === "already" ? "member" : "companyFull";
 }
 
 interface CompanyForm {

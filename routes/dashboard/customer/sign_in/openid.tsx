@@ -52,6 +52,7 @@ type Failure =
   | "openIdNoEmail"
   | "companyOtherDomain"
   | "companyFull"
+  | "companyRemoved"
   | "blocked";
 
 function failurePage(c: Context<DashboardEnv>, failure: Failure) {
@@ -142,7 +143,8 @@ async function companyAccountOf(
   const { account } = found;
   if (!await isOfCompany(deps, organisationId, account.email)) return "companyOtherDomain";
   if (account.blockedAtMs !== undefined) return "blocked";
-  return await joinCompany(deps, organisationId, account) ? found : "companyFull";
+  const joined = await joinCompany(deps, organisationId, account);
+  return joined === "member" ? found : joined;
 }
 
 /** Reads who the person is, by the provider that the flow left for. */

@@ -99,6 +99,8 @@ export const signInTexts = defineTexts({
     companyOtherDomain:
       "Your company's provider named an address that does not belong to a domain of the company.",
     companyFull: "Your company has as many members as it can have. Ask one of its admins.",
+    companyRemoved:
+      "You were removed from your company's organisation. Ask one of its admins to invite you, or to let you back in.",
 
     passkeyButton: "Sign in with a passkey",
     passkeySecond: "Use a passkey",
@@ -206,6 +208,8 @@ export const signInTexts = defineTexts({
     companyOtherDomain:
       "Nhà cung cấp của công ty bạn đưa ra một địa chỉ không thuộc tên miền của công ty.",
     companyFull: "Công ty bạn đã đủ số thành viên tối đa. Hãy hỏi quản trị viên của công ty.",
+    companyRemoved:
+      "Bạn đã bị xoá khỏi tổ chức của công ty. Hãy nhờ quản trị viên mời lại hoặc cho bạn quay lại.",
 
     passkeyButton: "Đăng nhập bằng passkey",
     passkeySecond: "Dùng passkey",

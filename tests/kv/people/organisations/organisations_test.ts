@@ -32,7 +32,11 @@ import { newMasterKey, readMasterKeys } from "../../../../core/people/api_keys/s
 import {
   invitationMs,
   maxOwnedOrganisations,
+  maxRemovedMembers,
 } from "../../../../core/people/organisations/organisation.ts";
+import { listRemovedMembers } from "../../../../kv/people/organisations/removed_members.ts";
+import { removedMemberKey } from "../../../../kv/engine/schema/keys.ts";
+import { newId } from "../../../../core/lib/ids/ids.ts";
 import type { KeyValueStore } from "../../../../kv/engine/store/key_value_store.ts";
 
 const nowMs = Date.UTC(2026, 10, 28);
@@ -244,4 +248,20 @@ Deno.test("teams have distinct names and can be deleted", async () => {
   assertEquals((await listTeams(kv, ann.id)).map(({ name }) => name), ["Search"]);
   assert(await deleteTeam(kv, ann.id, search.id, { nowMs }));
   assertEquals(await listTeams(kv, ann.id), []);
+});
+
+Deno.test("the list of removed people is bounded, and forgets the oldest", async () => {
+  using kv = await Deno.openKv(":memory:");
+  const [ann, bob] = [await person(kv, "ann@example.com"), await person(kv, "bob@example.com")];
+  await join(kv, ann, bob);
+  for (let at = 0; at < maxRemovedMembers; at++) {
+    const id = newId("account", nowMs + at);
+    await kv.set(removedMemberKey(ann.id, id), { removedAtMs: nowMs + at });
+  }
+  const oldest = (await listRemovedMembers(kv, ann.id)).at(-1);
+  const later = nowMs + maxRemovedMembers;
+  assert(await removeMember(kv, ann.id, bob.id, { revokesKeys: true, nowMs: later }));
+  const removed = await listRemovedMembers(kv, ann.id);
+  assertEquals([removed.length, removed[0]?.email], [maxRemovedMembers, "bob@example.com"]);
+  assert(!removed.some(({ personId }) => personId === oldest?.personId));
 });

@@ -20,7 +20,10 @@ import {
   getCompanyOpenId,
   listCompanyDomains,
 } from "../../../../kv/people/organisations/company_sign_in.ts";
-import { listMembers, removeMember } from "../../../../kv/people/organisations/members.ts";
+import { acceptInvitation, invite } from "../../../../kv/people/organisations/invitations.ts";
+import { listMembers } from "../../../../kv/people/organisations/members.ts";
+import { findActivity } from "../../../../kv/people/audit/account_activity.ts";
+import { closeAccount } from "../../../../kv/services/operations/account_closing.ts";
 import { listApiKeys } from "../../../../kv/people/api_keys/api_keys.ts";
 
 const path = "/organisation/sign-in";
@@ -322,19 +325,74 @@ Deno.test("addresses without a company are told so; without the network there is
   assertEquals((await other.browser().get("/sign-in/company")).status, 404);
 });
 
-Deno.test("who was removed comes in again by the provider only; a deleted organisation keeps no domain", async () => {
+Deno.test("who was removed stays out, also with a new account, until an admin or an invitation lets them in", async () => {
   await using company = await openWorld();
   await setUp(company);
-  const { world, company: { account } } = company;
-  await signIn(company, dan);
+  const { world, company: { account, members: { owner, admin } } } = company;
+  const { browser: own } = await signIn(company, dan);
   const person = await findAccountByEmail(world.kv, dan.email);
   assert(person !== undefined);
-  const nowMs = world.time.nowMs();
-  await removeMember(world.kv, account.id, person.id, { revokesKeys: true, nowMs });
+  const remove = async () =>
+    await owner.browser.submit(
+      await owner.browser.get("/organisation"),
+      "/organisation/members/remove",
+      { person: (await findAccountByEmail(world.kv, dan.email))?.id ?? "" },
+    );
+  assertEquals(whereTo(await remove()), [303, "/organisation?done=removed"]);
+  assert(!(await own.get("/organisation")).text.includes("Acme"));
+  const refused = await signIn(company, dan);
+  assertEquals(refused.back.status, 422);
+  assertStringIncludes(refused.back.text, "You were removed from your company");
   assertEquals(await roleOf(company, dan.email), undefined);
-  await signIn(company, dan);
+  // The account is deleted, and the provider names another address of the same person.
+  const nowMs = world.time.nowMs();
+  await closeAccount(world.kv, person.id, { nowMs, givenUpMicroVnd: 0n });
+  for (const again of [dan, { ...dan, email: "dan.new@acme.example" }]) {
+    assertEquals((await signIn(company, again)).back.status, 422, again.email);
+    assertEquals(await roleOf(company, again.email), undefined);
+  }
+
+  const page = await admin.browser.get("/organisation");
+  assertStringIncludes(page.text, "Let dan@acme.example back in");
+  const done = await admin.browser.submit(page, "/organisation/members/readmit", {
+    person: person.id,
+  });
+  assertEquals(whereTo(done), [303, "/organisation?done=readmitted"]);
+  assertEquals((await signIn(company, dan)).back.status, 303);
   assertEquals(await roleOf(company, dan.email), "viewer");
 
+  await remove();
+  const back = await findAccountByEmail(world.kv, dan.email);
+  assert(back !== undefined);
+  const invitation = { email: dan.email, role: "billing", inviter: "x", locale: "en" } as const;
+  await invite(world.kv, account.id, { ...invitation, nowMs });
+  assertEquals((await signIn(company, dan)).back.status, 422, "an invitation has to be accepted");
+  assertEquals(await acceptInvitation(world.kv, account.id, back, { nowMs }), "joined");
+  assertEquals((await signIn(company, dan)).back.status, 303);
+  assertEquals(await roleOf(company, dan.email), "billing");
+  const acts = (await findActivity(world.kv, account.id, { count: 50 })).lines.map(({ act }) =>
+    act
+  );
+  assertEquals(acts.filter((act) => act === "member_readmitted").length, 1);
+});
+
+Deno.test("who leaves by themselves may come back by the provider", async () => {
+  await using company = await openWorld();
+  await setUp(company);
+  const { browser } = await signIn(company, dan);
+  const left = await browser.submit(await browser.get("/organisations"), "/organisations/leave", {
+    organisation: company.company.account.id,
+  });
+  assertEquals(left.status, 303);
+  assertEquals(await roleOf(company, dan.email), undefined);
+  assertEquals((await signIn(company, dan)).back.status, 303);
+  assertEquals(await roleOf(company, dan.email), "viewer");
+});
+
+Deno.test("a deleted organisation keeps no domain", async () => {
+  await using company = await openWorld();
+  const { world } = company;
+  const nowMs = world.time.nowMs();
   const { browser: lone, account: single } = await world.signIn("eve@lone.example");
   company.records.set("_gateway-verification.lone.example", [
     await addDomain(lone, "lone.example"),
