@@ -48,6 +48,8 @@ export interface Session {
   readonly address: string;
   /** The organisation that its person acts for; absent: the one with the id of the person. */
   readonly organisationId?: AccountId;
+  /** The organisation whose provider its person came from; absent: another way in. */
+  readonly companyId?: AccountId;
 }
 
 /**

@@ -109,6 +109,8 @@ export interface Account {
   readonly mailsOff?: readonly string[];
   /** Whoever signs in sets up a second factor before anything else. Absent: a first factor is enough. */
   readonly secondFactorRequired?: true;
+  /** Only sessions from the provider of the organisation act for it, those of the owner excepted. */
+  readonly companySignInRequired?: true;
   /** Rate limits that an operator set in place of the defaults. */
   readonly rateLimits?: AccountRateLimits;
   /** Keys of tags without which its calls are refused. */

@@ -156,6 +156,7 @@ export interface NewSession {
   readonly method: Session["method"];
   readonly secondFactor?: Session["secondFactor"];
   readonly organisationId?: Session["organisationId"];
+  readonly companyId?: Session["companyId"];
   readonly device: string;
   readonly address: string;
 }
@@ -181,7 +182,11 @@ export async function openSession(
     createdAtMs: input.nowMs,
     lastSeenAtMs: input.nowMs,
     method: input.method,
-    ...defined({ secondFactor: input.secondFactor, organisationId: input.organisationId }),
+    ...defined({
+      secondFactor: input.secondFactor,
+      organisationId: input.organisationId,
+      companyId: input.companyId,
+    }),
     device: input.device,
     address: input.address,
   };

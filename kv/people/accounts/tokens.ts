@@ -213,6 +213,7 @@ export interface PendingSignIn {
   readonly passwordMark: string;
   /** For which organisation the person acts from then on; absent: the own one. */
   readonly organisationId?: AccountId;
+  readonly companyId?: AccountId;
   readonly next: string;
 }
 

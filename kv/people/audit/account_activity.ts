@@ -55,6 +55,7 @@ export const activityActs = [
   "member_removed",
   "member_readmitted",
   "ownership_handed_over",
+  "company_sign_in_changed",
   "team_made",
   "team_deleted",
   "management_key_made",

@@ -16,6 +16,7 @@ import {
 import { compareAndSet } from "../../engine/store/cas.ts";
 import type { KeyValueStore } from "../../engine/store/key_value_store.ts";
 import { type Account, writeAccount } from "../accounts/accounts.ts";
+import { addAct, type Done } from "../audit/account_activity.ts";
 import { addMember, type Joined } from "./members.ts";
 import { wasRemoved } from "./removed_members.ts";
 
@@ -46,15 +47,67 @@ export async function getCompanyOpenId(
   return (await kv.get<CompanyOpenId>(companyOpenIdKey(organisationId))).value ?? undefined;
 }
 
-/** Replaces the provider of an organisation; `undefined` removes it. */
+/** What the activity log says of a provider: no secret. */
+function shownOf(openId: CompanyOpenId | null | undefined): object {
+  if (openId === null || openId === undefined) return {};
+  const { issuer, clientId, role } = openId;
+  return { issuer, clientId, role };
+}
+
+/** Replaces the provider of an organisation; `undefined` removes it, and the requirement to sign in there. */
 export async function setCompanyOpenId(
   kv: KeyValueStore,
   organisationId: AccountId,
   openId: CompanyOpenId | undefined,
+  done: Done,
 ): Promise<void> {
-  const key = companyOpenIdKey(organisationId);
-  if (openId === undefined) await kv.delete(key);
-  else await kv.set(key, openId);
+  await writeAccount<void>(async () => {
+    const [entry, former] = await kv.getMany<[Account, CompanyOpenId]>([
+      accountKey(organisationId),
+      companyOpenIdKey(organisationId),
+    ]);
+    if (entry.value === null || entry.value.deletedAtMs !== undefined) return { done: undefined };
+    const { companySignInRequired: _, ...free } = entry.value;
+    const operation = kv.atomic().check(entry).check(former)
+      .set(entry.key, openId === undefined ? free : entry.value);
+    if (openId === undefined) operation.delete(former.key);
+    else operation.set(former.key, openId);
+    const change = { before: shownOf(former.value), after: shownOf(openId) };
+    addAct(operation, organisationId, "company_sign_in_changed", done, change);
+    return (await operation.commit()).ok ? { done: undefined } : "again";
+  });
+}
+
+/**
+ * Requires, or no longer requires, that members sign in at the provider of the organisation. Works from the next request
+ * on, also in sessions that are open.
+ *
+ * @returns `not_set_up` without a provider or a verified domain: nobody could sign in there
+ */
+export async function requireCompanySignIn(
+  kv: KeyValueStore,
+  organisationId: AccountId,
+  isRequired: boolean,
+  done: Done,
+): Promise<"changed" | "not_set_up"> {
+  return await writeAccount<"changed" | "not_set_up">(async () => {
+    const [entry, openId] = await kv.getMany<[Account, CompanyOpenId]>([
+      accountKey(organisationId),
+      companyOpenIdKey(organisationId),
+    ]);
+    const isVerified = (await listCompanyDomains(kv, organisationId))
+      .some(({ verifiedAtMs }) => verifiedAtMs !== undefined);
+    const isSetUp = entry.value !== null && openId.value !== null && isVerified;
+    if (entry.value === null || (isRequired && !isSetUp)) return { done: "not_set_up" };
+    const { companySignInRequired: was, ...free } = entry.value;
+    const account: Account = isRequired ? { ...free, companySignInRequired: true } : free;
+    const operation = kv.atomic().check(entry).check(openId).set(entry.key, account);
+    addAct(operation, organisationId, "company_sign_in_changed", done, {
+      before: { required: was === true },
+      after: { required: isRequired },
+    });
+    return (await operation.commit()).ok ? { done: "changed" } : "again";
+  });
 }
 
 /** Lists the domains of an organisation, by name. */

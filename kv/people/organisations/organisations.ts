@@ -13,6 +13,7 @@
 import { invariant } from "../../../core/lib/base/assert.ts";
 import { defined } from "../../../core/lib/base/defined.ts";
 import { type AccountId, newId } from "../../../core/lib/ids/ids.ts";
+import type { Session } from "../../../core/people/accounts/session_rules.ts";
 import type { GivenRole, Role } from "../../../core/people/organisations/acts.ts";
 import {
   maxMemberships,
@@ -86,21 +87,65 @@ export async function readMembership(
   return role === undefined ? undefined : { account: account.value, role };
 }
 
+/** What decides for whom a session acts. */
+export type ActingSession = Pick<Session, "organisationId" | "companyId">;
+
 /**
- * Finds the organisation that a person acts for: the wanted one, else the person's own, else the first one. A person
- * always has one: who is removed from the last one gets a new one.
- *
- * @param wanted absent: the organisation with the id of the person
+ * Whether a session may act for an organisation, which may require its own provider. The owner keeps every way in: a
+ * provider that fails must lock nobody out of the settings of the provider.
+ */
+export function isAdmitted(
+  { account, role }: Membership,
+  { companyId }: Pick<Session, "companyId">,
+): boolean {
+  return account.companySignInRequired !== true || role === "owner" || companyId === account.id;
+}
+
+/** For whom a session acts. */
+export interface Acting extends Membership {
+  /** The organisation that the session is for, and may not act for since it requires its own provider. */
+  readonly keptOutOf?: Account;
+}
+
+/**
+ * Finds the organisation that a session acts for: the wanted one, else the person's own, else the first one that admits
+ * the session. A person nearly always has one: see {@linkcode ensureOrganisation} and `removeMember`.
  */
 export async function actingFor(
   kv: KeyValueStore,
   person: Account,
-  wanted: AccountId = person.id,
-): Promise<Membership | undefined> {
+  session: ActingSession,
+): Promise<Acting | undefined> {
+  const { organisationId: wanted = person.id } = session;
   if (wanted === person.id && organisationFacts(person).ownerId === person.id) {
     return { account: person, role: "owner" };
   }
-  return await readMembership(kv, wanted, person.id) ?? (await listMemberships(kv, person))[0];
+  const found = await readMembership(kv, wanted, person.id);
+  if (found !== undefined && isAdmitted(found, session)) return found;
+  const other = (await listMemberships(kv, person)).find((one) => isAdmitted(one, session));
+  return other && { ...other, ...defined({ keptOutOf: found?.account }) };
+}
+
+/**
+ * Makes an organisation for a person whose new session no organisation admits, so that it has a page that says so.
+ *
+ * @param session how the person signs in
+ */
+export async function ensureOrganisation(
+  kv: KeyValueStore,
+  personId: AccountId,
+  session: ActingSession,
+  nowMs: number,
+): Promise<void> {
+  await writeAccount<void>(async () => {
+    const entry = await kv.get<Account>(accountKey(personId));
+    const person = entry.value;
+    if (person === null || isClosed(person)) return { done: undefined };
+    if (await actingFor(kv, person, session) !== undefined) return { done: undefined };
+    const operation = kv.atomic().check(entry).set(entry.key, person);
+    addOrganisation(operation, { owner: person, name: person.email ?? person.id, nowMs });
+    return (await operation.commit()).ok ? { done: undefined } : "again";
+  });
 }
 
 /** Lists the organisations of a person: the own one first, then the others, oldest first. */

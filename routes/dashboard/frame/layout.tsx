@@ -10,6 +10,7 @@ import type { Context } from "hono";
 import { raw } from "hono/html";
 import type { Child, PropsWithChildren } from "hono/jsx";
 import type { ContentfulStatusCode } from "hono/utils/http-status";
+import { accountName } from "../../../kv/people/accounts/accounts.ts";
 import { type AssetName, assetPath } from "../assets/assets.ts";
 import { Notice } from "../components/mod.ts";
 import { AnnouncementNotice } from "./announcement_list.tsx";
@@ -163,6 +164,14 @@ function Page(props: PageProps) {
             {visitor.maintenance !== undefined && (
               <Notice tone="warning" title={t.maintenance}>
                 <p>{visitor.maintenance}</p>
+              </Notice>
+            )}
+            {app && visitor.signedIn?.keptOutOf !== undefined && (
+              <Notice tone="warning">
+                {t.keptOutOf(accountName(visitor.signedIn.keptOutOf))}{" "}
+                <a href={`/sign-in/company?${new URLSearchParams({ next: visitor.path })}`}>
+                  {t.companySignIn}
+                </a>
               </Notice>
             )}
             {visitor.announcements.map((announcement) =>

@@ -24,6 +24,9 @@ export const layoutTexts = defineTexts({
     cancel: "Cancel",
     confirm: "Confirm",
     maintenance: "Maintenance: API calls are refused for now.",
+    keptOutOf: (organisation: string) =>
+      `${organisation} requires that you sign in with your company, so this session does not act for it.`,
+    companySignIn: "Sign in with your company",
     search: "Search: a request id, a page, a model, a key, a guide or an error code",
     searchHint: "Search or jump to…",
     suggestions: "Results",
@@ -82,6 +85,9 @@ export const layoutTexts = defineTexts({
     cancel: "Huỷ",
     confirm: "Xác nhận",
     maintenance: "Bảo trì: tạm thời API không nhận lượt gọi.",
+    keptOutOf: (organisation) =>
+      `${organisation} yêu cầu bạn đăng nhập bằng công ty, nên phiên này không làm việc cho tổ chức đó.`,
+    companySignIn: "Đăng nhập bằng công ty của bạn",
     search: "Tìm: mã lượt gọi, trang, mô hình, khoá API, hướng dẫn hoặc mã lỗi",
     searchHint: "Tìm hoặc đi tới…",
     suggestions: "Kết quả",

@@ -94,6 +94,7 @@ const pageActs: Readonly<Record<string, Act | "everyone">> = {
   "POST /organisation/management-keys/revoke": "change_management_keys",
   "GET /organisation/sign-in": "change_organisation",
   "POST /organisation/sign-in": "change_organisation",
+  "POST /organisation/sign-in/require": "change_organisation",
   "POST /organisation/sign-in/remove": "change_organisation",
   "POST /organisation/sign-in/domains": "change_organisation",
   "POST /organisation/sign-in/domains/verify": "change_organisation",

@@ -23,6 +23,8 @@ export interface SignedIn {
   /** What the person is in the organisation. */
   readonly role: Role;
   readonly session: Session;
+  /** The organisation that the session is for, and may not act for since it requires its own provider. */
+  readonly keptOutOf?: Account;
   /** Named in `GATEWAY_OPERATORS`. The operator's pages ask for the second factor themselves. */
   readonly isOperator: boolean;
 }

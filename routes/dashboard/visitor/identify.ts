@@ -131,7 +131,7 @@ async function signedInBy(
   const person = await getAccount(deps.kv, session.accountId);
   const gone = person === undefined || person.deletedAtMs !== undefined ||
     person.blockedAtMs !== undefined;
-  const membership = gone ? undefined : await actingFor(deps.kv, person, session.organisationId);
+  const membership = gone ? undefined : await actingFor(deps.kv, person, session);
   if (gone || membership === undefined) {
     await closeSession(deps.kv, token);
     return undefined;

@@ -14,6 +14,7 @@ import {
 import { removeMember } from "../../../../kv/people/organisations/members.ts";
 import {
   createOrganisation,
+  isAdmitted,
   listMemberships,
   type Membership,
   organisationFacts,
@@ -39,6 +40,8 @@ import { roleNames } from "../../text/role_names.ts";
 import { createCookies } from "../../visitor/cookies.ts";
 import { doneBy } from "../../visitor/doer.ts";
 import { requireAccount } from "../../visitor/identify.ts";
+import { companyPath } from "../sign_in/company.tsx";
+import { signInTexts } from "../sign_in/texts.ts";
 import { organisationTexts } from "./texts.ts";
 
 interface ListState {
@@ -156,7 +159,13 @@ function Memberships({ visitor, signedIn, memberships }: {
           kind: "buttons",
           cell: (one) => (
             <>
-              {!isShown(one) && <SwitchForm visitor={visitor} membership={one} />}
+              {!isShown(one) && (isAdmitted(one, signedIn.session)
+                ? <SwitchForm visitor={visitor} membership={one} />
+                : (
+                  <a class="button outline small" href={companyPath}>
+                    {signInTexts[locale].companyWay}
+                  </a>
+                ))}
               {one.role !== "owner" && <LeaveForm visitor={visitor} membership={one} />}
             </>
           ),
@@ -238,10 +247,11 @@ async function create(c: Context<DashboardEnv>, deps: DashboardDeps): Promise<Re
 async function switchTo(c: Context<DashboardEnv>, deps: DashboardDeps): Promise<Response> {
   const id = await postedOrganisation(c);
   const { person } = c.get("signedIn");
-  const isMember = id !== undefined &&
-    await readMembership(deps.kv, id, person.id) !== undefined;
-  if (isMember) await actFor(c, deps, id);
-  return c.redirect(isMember ? "/" : "/organisations", 303);
+  const membership = id === undefined ? undefined : await readMembership(deps.kv, id, person.id);
+  if (membership === undefined) return c.redirect("/organisations", 303);
+  // One that does not admit the session says so on every page.
+  await actFor(c, deps, membership.account.id);
+  return c.redirect("/", 303);
 }
 
 async function accept(c: Context<DashboardEnv>, deps: DashboardDeps): Promise<Response> {

@@ -5,7 +5,12 @@ import type { AccountId } from "../../../../core/lib/ids/ids.ts";
 import { newSecretToken } from "../../../../core/people/accounts/secret_token.ts";
 import { parseRemoteUrl } from "../../../../core/net/remote/remote_url.ts";
 import { givenRoles, parseGivenRole } from "../../../../core/people/organisations/acts.ts";
-import { parseDomain, verificationRecordOf } from "../../../../core/people/organisations/domain.ts";
+import {
+  domainOf,
+  parseDomain,
+  verificationRecordOf,
+} from "../../../../core/people/organisations/domain.ts";
+import { listMembers, type Member } from "../../../../kv/people/organisations/members.ts";
 import { countTry } from "../../../../kv/people/accounts/rate_limits.ts";
 import {
   addCompanyDomain,
@@ -14,6 +19,7 @@ import {
   getCompanyOpenId,
   listCompanyDomains,
   removeCompanyDomain,
+  requireCompanySignIn,
   setCompanyOpenId,
   verifyDomain,
 } from "../../../../kv/people/organisations/company_sign_in.ts";
@@ -37,6 +43,7 @@ import type { CompanySignInDeps } from "../../page/sign_in_deps.ts";
 import type { DashboardEnv, Visitor } from "../../page/visitor.ts";
 import { renderPage } from "../../frame/layout.tsx";
 import { roleNames } from "../../text/role_names.ts";
+import { doneBy } from "../../visitor/doer.ts";
 import { confirmAddress, requireFresh } from "../account/confirm.tsx";
 import { callbackPath } from "../sign_in/openid.tsx";
 import { companySignInTexts } from "./sign_in_texts.ts";
@@ -47,6 +54,9 @@ export const companySignInPath = "/organisation/sign-in";
 /** Characters of a client id and of a client secret: far more than those of any provider. */
 const maxClientIdChars = 255;
 const maxClientSecretChars = 1_000;
+
+/** Members that the card names who cannot sign in at the provider. */
+const maxOutsidersNamed = 10;
 
 type Texts = typeof companySignInTexts["en"];
 
@@ -72,6 +82,10 @@ interface View {
   readonly baseUrl: string;
   readonly openId: CompanyOpenId | undefined;
   readonly domains: readonly CompanyDomain[];
+  /** Only the provider admits members. */
+  readonly isRequired: boolean;
+  /** Some members whom the provider does not admit: their address is of no verified domain. */
+  readonly outsiders: readonly string[];
   /** Changes need no further confirmation. */
   readonly fresh: boolean;
   readonly form: ProviderForm;
@@ -85,9 +99,10 @@ async function signInPage(
   const visitor = c.get("visitor");
   const t = companySignInTexts[visitor.locale];
   const { account, session } = c.get("signedIn");
-  const [openId, domains] = await Promise.all([
+  const [openId, domains, members] = await Promise.all([
     getCompanyOpenId(deps.kv, account.id),
     listCompanyDomains(deps.kv, account.id),
+    listMembers(deps.kv, account),
   ]);
   const { issuer = "", clientId = "", role = "developer" } = openId ?? {};
   const view: View = {
@@ -95,6 +110,8 @@ async function signInPage(
     baseUrl: deps.baseUrl,
     openId,
     domains,
+    isRequired: account.companySignInRequired === true,
+    outsiders: outsidersOf(members, domains),
     fresh: isFresh(session, deps.clock.nowMs()),
     form: state.form ?? { issuer, clientId, role, errors: {} },
   };
@@ -112,11 +129,26 @@ async function signInPage(
       )}
       <DomainsCard {...view} />
       <ProviderCard {...view} />
+      <RequirementCard {...view} />
       <p class="below-card">
         <a href="/organisation">{t.back}</a>
       </p>
     </>,
   );
+}
+
+/** Members beside the owner whose address is of no verified domain; a few names, since pages show them in a sentence. */
+function outsidersOf(
+  members: readonly Member[],
+  domains: readonly CompanyDomain[],
+): readonly string[] {
+  const verified = domains.filter(({ verifiedAtMs }) => verifiedAtMs !== undefined)
+    .map(({ domain }) => domain);
+  return members
+    .filter(({ role, email }) =>
+      role !== "owner" && (email === undefined || !verified.includes(domainOf(email)))
+    )
+    .map(({ email, personId }) => email ?? personId).slice(0, maxOutsidersNamed);
 }
 
 function DomainsCard({ visitor, domains, fresh }: View) {
@@ -259,6 +291,42 @@ function ProviderCard({ visitor, openId, fresh, form, baseUrl }: View) {
   );
 }
 
+/** The switch that makes the provider the only way in for members. */
+function RequirementCard({ visitor, openId, domains, fresh, isRequired, outsiders }: View) {
+  const t = companySignInTexts[visitor.locale];
+  const isSetUp = openId !== undefined &&
+    domains.some(({ verifiedAtMs }) => verifiedAtMs !== undefined);
+  if (!isSetUp && !isRequired) return null;
+  return (
+    <Card
+      title={t.requirement}
+      actions={
+        <Badge tone={isRequired ? "good" : "neutral"}>
+          {isRequired ? t.requirementOn : t.requirementOff}
+        </Badge>
+      }
+    >
+      <p class="muted">{t.requirementText}</p>
+      <p class="muted">{t.requirementOwner}</p>
+      {outsiders.length > 0 && (
+        <Notice tone="warning">{t.requirementOutsiders(outsiders.join(", "))}</Notice>
+      )}
+      {fresh && (
+        <PostForm
+          visitor={visitor}
+          action={`${companySignInPath}/require`}
+          confirm={isRequired ? undefined : t.requirementConfirm}
+        >
+          <input type="hidden" name="required" value={isRequired ? "no" : "yes"} />
+          <SubmitButton tone="plain">
+            {isRequired ? t.requirementEnd : t.requirementBegin}
+          </SubmitButton>
+        </PostForm>
+      )}
+    </Card>
+  );
+}
+
 /** Reads an issuer: an https address without query and fragment. */
 function parseIssuer(typed: string): string | undefined {
   const url = parseRemoteUrl(typed);
@@ -300,7 +368,7 @@ const saveProvider: FormAct = async (c, deps, t) => {
     : await sealClientSecret(deps.masterKeys, id, secret);
   const openId: CompanyOpenId = { ...typed, role, sealedSecret };
   if (!await answers(deps, id, openId)) return refuse({ issuer: t.unreachable });
-  await setCompanyOpenId(deps.kv, id, openId);
+  await setCompanyOpenId(deps.kv, id, openId, doneBy(c, deps.clock.nowMs()));
   return "saved";
 };
 
@@ -321,9 +389,22 @@ async function answers(
   }
 }
 
-const removeProvider: FormAct = async (c, { kv }) => {
-  await setCompanyOpenId(kv, c.get("signedIn").account.id, undefined);
+const removeProvider: FormAct = async (c, { kv, clock }) => {
+  const done = doneBy(c, clock.nowMs());
+  await setCompanyOpenId(kv, c.get("signedIn").account.id, undefined, done);
   return "removed";
+};
+
+/** Requires the provider of everybody, or no longer; who is not exempt has come from it, and so keeps a way in. */
+const switchRequirement: FormAct = async (c, { kv, clock }, t) => {
+  const { account, role, session } = c.get("signedIn");
+  const isRequired = (await readForm(c)).text("required") === "yes";
+  const keepsWay = role === "owner" || session.companyId === account.id;
+  if (isRequired && !keepsWay) return { problem: t.requirementFirstSelf };
+  const done = doneBy(c, clock.nowMs());
+  const result = await requireCompanySignIn(kv, account.id, isRequired, done);
+  if (result === "not_set_up") return { problem: t.requirementNotSetUp };
+  return isRequired ? "required" : "notRequired";
 };
 
 const addDomain: FormAct = async (c, { kv, clock }, t) => {
@@ -386,6 +467,7 @@ export function createCompanySignInPages(deps: DashboardDeps): Hono<DashboardEnv
       return signInPage(c, deps, notice === undefined ? {} : { notice });
     })
     .post(companySignInPath, fresh, onForm(world, saveProvider))
+    .post(`${companySignInPath}/require`, fresh, onForm(world, switchRequirement))
     .post(`${companySignInPath}/remove`, fresh, onForm(world, removeProvider))
     .post(`${companySignInPath}/domains`, fresh, onForm(world, addDomain))
     .post(`${companySignInPath}/domains/verify`, fresh, onForm(world, checkDomain))

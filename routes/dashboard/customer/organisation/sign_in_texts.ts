@@ -32,6 +32,22 @@ export const companySignInTexts = defineTexts({
       "No OpenID provider answers at this address: its /.well-known/openid-configuration cannot be read.",
     tooMany: (seconds: number) => `Too many tries. Wait ${Math.ceil(seconds / 60)} minutes.`,
 
+    requirement: "Only by your provider",
+    requirementOn: "required",
+    requirementOff: "not required",
+    requirementText:
+      "Members act for this organisation only in sessions that began at your provider. Those that began with a password, a passkey or an emailed link stop with their next request. API keys and management keys are not affected.",
+    requirementOwner:
+      "The owner keeps every way in, so that a provider that fails locks nobody out of this page.",
+    requirementOutsiders: (members: string) =>
+      `These members cannot sign in at your provider, since their address is of no verified domain: ${members}.`,
+    requirementBegin: "Require it",
+    requirementConfirm:
+      "Require your provider? Members who signed in another way are kept out at once.",
+    requirementEnd: "Require it no longer",
+    requirementFirstSelf: "Sign in at your provider yourself first, so that you are not kept out.",
+    requirementNotSetUp: "Save a provider and verify a domain first.",
+
     domains: "Domains",
     domainsText:
       "Verify each domain by a TXT record. Until then its addresses do not lead to your provider.",
@@ -61,6 +77,8 @@ export const companySignInTexts = defineTexts({
     done: {
       saved: "The provider is saved.",
       removed: "The provider is removed.",
+      required: "From now on members get in by your provider only.",
+      notRequired: "Members get in any way again.",
       added: "The domain is added. Now publish its record.",
       verified: "The domain is verified.",
       dropped: "The domain is removed.",
@@ -97,6 +115,22 @@ export const companySignInTexts = defineTexts({
       "Không có nhà cung cấp OpenID nào trả lời ở địa chỉ này: không đọc được /.well-known/openid-configuration.",
     tooMany: (seconds) => `Quá nhiều lần thử. Hãy đợi ${Math.ceil(seconds / 60)} phút.`,
 
+    requirement: "Chỉ qua nhà cung cấp của bạn",
+    requirementOn: "bắt buộc",
+    requirementOff: "không bắt buộc",
+    requirementText:
+      "Thành viên chỉ làm việc cho tổ chức trong phiên bắt đầu tại nhà cung cấp của bạn. Phiên bắt đầu bằng mật khẩu, passkey hoặc liên kết gửi qua thư dừng lại từ yêu cầu tiếp theo. Khoá API và khoá quản trị không bị ảnh hưởng.",
+    requirementOwner:
+      "Chủ sở hữu vẫn giữ mọi cách đăng nhập, để khi nhà cung cấp gặp sự cố vẫn vào được trang này.",
+    requirementOutsiders: (members) =>
+      `Các thành viên sau không đăng nhập được tại nhà cung cấp, vì địa chỉ của họ không thuộc tên miền nào đã xác minh: ${members}.`,
+    requirementBegin: "Bắt buộc",
+    requirementConfirm:
+      "Bắt buộc đăng nhập qua nhà cung cấp? Thành viên đăng nhập cách khác bị chặn ngay.",
+    requirementEnd: "Bỏ bắt buộc",
+    requirementFirstSelf: "Trước hết hãy tự đăng nhập qua nhà cung cấp, để bạn không bị chặn.",
+    requirementNotSetUp: "Hãy lưu nhà cung cấp và xác minh một tên miền trước.",
+
     domains: "Tên miền",
     domainsText:
       "Hãy xác minh từng tên miền bằng một bản ghi TXT. Trước đó, địa chỉ của tên miền chưa dẫn đến nhà cung cấp của bạn.",
@@ -125,6 +159,8 @@ export const companySignInTexts = defineTexts({
     done: {
       saved: "Đã lưu nhà cung cấp.",
       removed: "Đã xoá nhà cung cấp.",
+      required: "Từ bây giờ thành viên chỉ vào được qua nhà cung cấp của bạn.",
+      notRequired: "Thành viên lại vào được bằng mọi cách.",
       added: "Đã thêm tên miền. Bây giờ hãy công bố bản ghi.",
       verified: "Đã xác minh tên miền.",
       dropped: "Đã xoá tên miền.",

@@ -190,7 +190,8 @@ async function comeBack(c: Context<DashboardEnv>, deps: SignInDeps) {
   const isAlone = isNew && organisationId === undefined;
   if (isAlone) await equipAccount(c, deps, account);
   const next = isAlone ? welcomePath(flow.next) : flow.next;
-  const way = { method: "openid", next, ...defined({ organisationId }) } as const;
+  const from = defined({ organisationId, companyId: organisationId });
+  const way = { method: "openid", next, ...from } as const;
   return await passFirstFactor(c, deps, account.id, way);
 }
 

@@ -224,8 +224,8 @@ async function finishSignIn(
   secondFactor: SecondFactorKind,
 ) {
   if (!await open.use()) return c.redirect("/sign-in", 303);
-  const { method, next, organisationId } = open.grant;
-  const shown = { method, secondFactor, ...defined({ organisationId }) };
+  const { method, next, organisationId, companyId } = open.grant;
+  const shown = { method, secondFactor, ...defined({ organisationId, companyId }) };
   const session = await startSession(c, deps, account.id, shown);
   const { email } = account;
   if (secondFactor === "code" && email !== undefined && deps.operators.includes(email)) {

@@ -12,6 +12,7 @@ import {
   rememberPlaces,
 } from "../../../../kv/people/accounts/sessions.ts";
 import { getPasswordHash } from "../../../../kv/people/accounts/account_credentials.ts";
+import { ensureOrganisation } from "../../../../kv/people/organisations/organisations.ts";
 import { hasSecondFactor } from "../../../../kv/people/accounts/second_factor.ts";
 import { passwordMark, savePendingSignIn } from "../../../../kv/people/accounts/tokens.ts";
 import { defined } from "../../../../core/lib/base/defined.ts";
@@ -43,11 +44,11 @@ export async function passFirstFactor(
   c: Context<DashboardEnv>,
   deps: SignInDeps,
   accountId: AccountId,
-  { method, next, organisationId }:
-    & Pick<Session, "method" | "organisationId">
+  { method, next, organisationId, companyId }:
+    & Pick<Session, "method" | "organisationId" | "companyId">
     & { readonly next: string },
 ): Promise<Response> {
-  const organisation = defined({ organisationId });
+  const organisation = defined({ organisationId, companyId });
   if (!await hasSecondFactor(deps.kv, accountId)) {
     await startSession(c, deps, accountId, { method, ...organisation });
     return c.redirect(next, 303);
@@ -64,16 +65,19 @@ export async function startSession(
   c: Context<DashboardEnv>,
   deps: SignInDeps,
   accountId: AccountId,
-  shown: Pick<Session, "method" | "secondFactor" | "organisationId">,
+  shown: Pick<Session, "method" | "secondFactor" | "organisationId" | "companyId">,
 ): Promise<Session> {
   const cookies = createCookies(deps.baseUrl);
   const former = cookies.read(c, "session");
   if (former !== undefined) await closeSession(deps.kv, former);
+  const nowMs = deps.clock.nowMs();
+  const { method, secondFactor, organisationId, companyId } = shown;
+  await ensureOrganisation(deps.kv, accountId, shown, nowMs);
   const { token, session } = await openSession(deps.kv, {
     accountId,
-    nowMs: deps.clock.nowMs(),
-    method: shown.method,
-    ...defined({ secondFactor: shown.secondFactor, organisationId: shown.organisationId }),
+    nowMs,
+    method,
+    ...defined({ secondFactor, organisationId, companyId }),
     device: deviceName(c.req.header("user-agent")),
     address: clientAddress(c),
   });

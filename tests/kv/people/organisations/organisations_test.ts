@@ -66,7 +66,7 @@ const fresh = async (kv: KeyValueStore, { id }: Account) => {
 Deno.test("an account of today is an organisation of one, owned by its person", async () => {
   using kv = await Deno.openKv(":memory:");
   const ann = await person(kv, "ann@example.com");
-  assertEquals(await actingFor(kv, ann), { account: ann, role: "owner" });
+  assertEquals(await actingFor(kv, ann, {}), { account: ann, role: "owner" });
   assertEquals(await listMembers(kv, ann), [
     { personId: ann.id, role: "owner", email: "ann@example.com" },
   ]);
@@ -141,7 +141,7 @@ Deno.test("who is removed acts for it no more, and the keys they made end; other
   assertEquals((await readMembership(kv, ann.id, bob.id))?.role, "developer");
   assert(await removeMember(kv, ann.id, bob.id, { revokesKeys: true, nowMs }));
   assertEquals(await readMembership(kv, ann.id, bob.id), undefined);
-  assertEquals((await actingFor(kv, bob, ann.id))?.account.id, bob.id);
+  assertEquals((await actingFor(kv, bob, { organisationId: ann.id }))?.account.id, bob.id);
   assertEquals((await getApiKey(kv, ann.id, bobs))?.revokedAtMs, nowMs);
   assertEquals((await getApiKey(kv, ann.id, anns))?.revokedAtMs, undefined);
 });
@@ -197,10 +197,10 @@ Deno.test("ownership moves with the wallet; whoever hands over stays, and can be
   });
   const roles = (await listMembers(kv, acme)).map(({ email, role }) => [email, role]);
   assertEquals(roles, [["bob@example.com", "owner"], ["ann@example.com", "admin"]]);
-  assertEquals((await actingFor(kv, acme))?.role, "admin", "the founder acts as an admin");
+  assertEquals((await actingFor(kv, acme, {}))?.role, "admin", "the founder acts as an admin");
   // The founder's only organisation: afterwards there is a new one, without money and members.
   assert(await removeMember(kv, ann.id, ann.id, { revokesKeys: true, nowMs }));
-  const left = await actingFor(kv, await fresh(kv, ann));
+  const left = await actingFor(kv, await fresh(kv, ann), {});
   assertEquals(left?.role, "owner");
   assert(left?.account.id !== ann.id);
   assertEquals(await readMembership(kv, ann.id, ann.id), undefined);

@@ -1,6 +1,6 @@
 /** Sign-in at the provider of an organisation, for people of its verified domains. */
 import { assert, assertEquals, assertStringIncludes } from "../../../support/assert.ts";
-import { type Company, openCompany } from "../../../support/worlds/company_world.ts";
+import { actFor, type Company, openCompany } from "../../../support/worlds/company_world.ts";
 import {
   type DashboardWorld,
   openDashboardWorld,
@@ -12,7 +12,10 @@ import {
 } from "../../../support/servers/company_issuer.ts";
 import type { LoadedPage, TestBrowser } from "../../../support/browser/test_browser.ts";
 import { codeFor, secretOn } from "../../../support/worlds/operator_world.ts";
-import { changeEmail } from "../../../../kv/people/accounts/account_credentials.ts";
+import {
+  changeEmail,
+  setPasswordHash,
+} from "../../../../kv/people/accounts/account_credentials.ts";
 import { forgetPerson } from "../../../../kv/people/accounts/account_deletion.ts";
 import { findAccountByEmail, getAccount } from "../../../../kv/people/accounts/accounts.ts";
 import {
@@ -21,7 +24,9 @@ import {
   listCompanyDomains,
 } from "../../../../kv/people/organisations/company_sign_in.ts";
 import { acceptInvitation, invite } from "../../../../kv/people/organisations/invitations.ts";
-import { listMembers } from "../../../../kv/people/organisations/members.ts";
+import { listMembers, removeMember } from "../../../../kv/people/organisations/members.ts";
+import { handOver, listMemberships } from "../../../../kv/people/organisations/organisations.ts";
+import { createApiKey } from "../../../../kv/people/api_keys/api_key_changes.ts";
 import { findActivity } from "../../../../kv/people/audit/account_activity.ts";
 import { closeAccount } from "../../../../kv/services/operations/account_closing.ts";
 import { listApiKeys } from "../../../../kv/people/api_keys/api_keys.ts";
@@ -323,6 +328,124 @@ Deno.test("addresses without a company are told so; without the network there is
   await using other = await openDashboardWorld();
   assert(!(await other.browser().get("/sign-in")).text.includes("/sign-in/company"));
   assertEquals((await other.browser().get("/sign-in/company")).status, 404);
+});
+
+/** Sends the form of the requirement as somebody who may. */
+async function require(browser: TestBrowser, required = "yes"): Promise<LoadedPage> {
+  return await browser.submit(await browser.get(path), `${path}/require`, { required });
+}
+
+Deno.test("an organisation that requires its provider keeps out sessions that began another way", async () => {
+  await using company = await openWorld();
+  await setUp(company);
+  const { world, company: { account, members } } = company;
+  const { browser: dans } = await signIn(company, dan);
+  const key = await createApiKey(world.kv, world.deps.masterKeys, account.id, {
+    name: "nightly-batch",
+    nowMs: world.time.nowMs(),
+  });
+  assert(key.ok);
+  // An admin who came by a password would lock themselves out; the owner is exempt.
+  const early = await members.admin.browser.get(path);
+  assertStringIncludes(early.text, "The owner keeps every way in");
+  const refused = await require(members.admin.browser);
+  assertEquals(refused.status, 422);
+  assertStringIncludes(refused.text, "Sign in at your provider yourself first");
+  assertEquals(whereTo(await require(members.owner.browser)), [303, `${path}?done=required`]);
+
+  for (const role of ["admin", "developer", "billing", "viewer"] as const) {
+    const { browser, person } = members[role];
+    const page = await browser.get("/organisation");
+    assertStringIncludes(page.text, "Acme requires that you sign in with your company", role);
+    assert(!page.text.includes(`Remove dan@`), role);
+    assert(page.text.includes(`<h1 id="page-title">${person.email}</h1>`), role);
+    assertEquals((await browser.get(path)).status, 200, "their own organisation has a page, too");
+    assertEquals((await browser.get("/keys")).text.includes("nightly-batch"), false, role);
+  }
+  assertStringIncludes((await members.owner.browser.get("/keys")).text, "nightly-batch");
+  assertStringIncludes((await dans.get("/keys")).text, "nightly-batch");
+  assertEquals((await listApiKeys(world.kv, account.id))[0]?.revokedAtMs, undefined);
+
+  // The switcher leads to the provider, and a switch without it changes nothing.
+  const { browser } = members.admin;
+  const list = await browser.get("/organisations");
+  assertStringIncludes(list.text, 'href="/sign-in/company"');
+  await browser.submit(list, "/organisations/switch", { organisation: account.id });
+  assertEquals((await browser.get("/keys")).text.includes("nightly-batch"), false);
+  await signIn(company, { subject: "8", email: "admin@acme.example" }, browser);
+  assertStringIncludes((await browser.get("/keys")).text, "nightly-batch");
+  // Between two organisations: the own one takes every session, and the way back needs no new sign-in.
+  for (const [to, isShown] of [[members.admin.person, false], [account, true]] as const) {
+    await actFor(browser, to);
+    assertEquals((await browser.get("/keys")).text.includes("nightly-batch"), isShown);
+  }
+  assertEquals(whereTo(await require(browser, "no")), [303, `${path}?done=notRequired`]);
+  assertStringIncludes((await members.viewer.browser.get("/keys")).text, "nightly-batch");
+});
+
+Deno.test("what a requirement needs, and what ends it", async () => {
+  await using company = await openWorld();
+  const { world, company: { account, members: { owner, viewer } } } = company;
+  await saveProvider(company);
+  const csrf = /name="csrf" value="([^"]+)"/.exec((await owner.browser.get(path)).text)?.[1] ?? "";
+  const early = await owner.browser.post(`${path}/require`, { csrf, required: "yes" });
+  assertEquals(early.status, 422);
+  assertStringIncludes(early.text, "Save a provider and verify a domain first.");
+  company.records.set(`_gateway-verification.${domain}`, [await addDomain(owner.browser)]);
+  await verify(owner.browser);
+  await require(owner.browser);
+  assertStringIncludes((await viewer.browser.get("/organisation")).text, "requires that you");
+  await owner.browser.submit(await owner.browser.get(path), `${path}/remove`);
+  assertEquals((await getAccount(world.kv, account.id))?.companySignInRequired, undefined);
+  assertStringIncludes((await viewer.browser.get("/organisation")).text, "Acme");
+  const changes = (await findActivity(world.kv, account.id, { count: 50 })).lines
+    .filter(({ act }) => act === "company_sign_in_changed");
+  assertEquals(changes.map(({ after }) => after?.["required"] ?? after?.["issuer"]), [
+    undefined,
+    "true",
+    company.idp.issuer,
+  ]);
+  const text = JSON.stringify(changes);
+  assert(!text.includes("s3cret") && !text.includes("sealed"), "no secret is in the log");
+});
+
+Deno.test("who belongs to nothing else can still sign in, and is told why the organisation is not there", async () => {
+  await using company = await openWorld();
+  await setUp(company);
+  const { world, company: { account, members: { owner } } } = company;
+  const { browser } = await signIn(company, dan);
+  const person = await findAccountByEmail(world.kv, dan.email);
+  assert(person !== undefined);
+  // Dan's own organisation goes to somebody else.
+  const nowMs = world.time.nowMs();
+  const inviting = {
+    email: "owner@acme.example",
+    role: "admin",
+    inviter: "x",
+    locale: "en",
+  } as const;
+  await invite(world.kv, person.id, { ...inviting, nowMs });
+  assertEquals(await acceptInvitation(world.kv, person.id, owner.person, { nowMs }), "joined");
+  await handOver(world.kv, person.id, { from: person, to: owner.person.id, nowMs });
+  await removeMember(world.kv, person.id, person.id, { revokesKeys: true, nowMs });
+  await require(owner.browser);
+  assertStringIncludes((await browser.get("/organisation")).text, "Acme");
+  const password = "a few unrelated words";
+  await setPasswordHash(world.kv, person.id, await world.deps.passwords.hash(password));
+  const other = world.browser();
+  const signedIn = await other.submit(await other.get("/sign-in"), "/sign-in", {
+    email: dan.email,
+    password,
+  });
+  assertEquals(whereTo(signedIn), [303, "/"]);
+  const now = await getAccount(world.kv, person.id);
+  assert(now !== undefined);
+  assertEquals((await listMemberships(world.kv, now)).length, 2, "Acme and a new one");
+  await other.submit(await other.get("/organisations"), "/organisations/switch", {
+    organisation: account.id,
+  });
+  const page = await other.get("/organisation");
+  assertStringIncludes(page.text, "Acme requires that you sign in with your company");
 });
 
 Deno.test("who was removed stays out, also with a new account, until an admin or an invitation lets them in", async () => {
