@@ -9,9 +9,11 @@ import { isJsonObject, type JsonObject } from "../../core/lib/json/json.ts";
 import type { StoreLocation } from "../../core/config/platform.ts";
 import type { RowKind } from "../../kv/engine/schema/store_key.ts";
 import { actOf } from "../../routes/dashboard/page/page_acts.ts";
+import type { ManagementOperation } from "../../routes/management_api/operation.ts";
 import { managementOperations } from "../../routes/management_api/operations.ts";
 import type { ManualTime } from "../support/manual_time.ts";
 import { exampleModels } from "../../routes/openapi/example_models.ts";
+import { readings } from "../../routes/usage_api/usage_api.ts";
 import { openApiDocument } from "../../routes/openapi/document.ts";
 import {
   listManagementKeys,
@@ -314,15 +316,21 @@ async function triesOfRole(world: World, role: Role): Promise<string[]> {
   return wrong;
 }
 
+/** The body that the documents show for an operation, if it has one. */
+function exampleOf(operation: ManagementOperation): JsonObject | undefined {
+  return "body" in operation ? operation.body?.example : undefined;
+}
+
 async function triesOfManagementKeys(world: World): Promise<string[]> {
   const { known, managementKeys, secrets, account } = world.company;
   const wrong: string[] = [];
   for (const role of managementRoles) {
-    for (const { id, method, path, act, body } of managementOperations) {
+    for (const operation of managementOperations) {
+      const { id, method, path, act } = operation;
       if (may(role, act) && method !== "get") continue;
       const answer = await ask(world, method.toUpperCase(), filled(path, known), {
         key: managementKeys[role],
-        body: body?.example,
+        body: exampleOf(operation),
       });
       if (answer.status !== (may(role, act) ? 200 : 403)) {
         wrong.push(`${role}: ${id}: ${answer.status}`);
@@ -366,11 +374,11 @@ async function tryAllOfApi(
   const leaks: string[] = [];
   for (const { method, path } of pathsWithKeys(world)) {
     const key = keyOf(path);
-    const example = managementOperations.find((one) =>
+    const operation = managementOperations.find((one) =>
       one.method === method.toLowerCase() && filled(one.path, world.company.known) === path
-    )?.body?.example;
+    );
     const answer = await ask(world, method, path, {
-      body: example,
+      body: operation && exampleOf(operation),
       ...(key !== undefined && { key }),
     });
     const what = `${method} ${path}`;
@@ -422,13 +430,20 @@ const battery: Readonly<Record<string, (world: World) => Promise<void>>> = {
     assertEquals(tried.leaks, []);
     const of = [...tried.statuses].filter(([what]) => /\w{3,4}_0|-.*-/.test(what));
     assertEquals(of.filter(([, status]) => status !== 404), [], "ids of others look like none");
-    // A key is for calls, a management key for changes.
+    // A key is for calls, a management key for changes; both read.
     const swapped = await tryAllOfApi(
       world,
       "outsider",
       (path) => isManagement(path) ? key : program,
     );
-    assertAll(swapped.statuses, 401);
+    assertEquals(swapped.leaks, []);
+    const read = new Set(
+      Object.keys(readings).map((path) => `GET ${filled(path, world.company.known)}`),
+    );
+    const isRead = ([what]: [string, number]) => read.has(what);
+    assertAll(new Map([...swapped.statuses].filter((one) => !isRead(one))), 401);
+    const ofTheirOwn = [...swapped.statuses].filter(isRead);
+    assert(ofTheirOwn.every(([, status]) => status === 200 || status === 404));
     assertEquals(await rowsOf(world), before);
   },
   "a visitor without a session or key learns and changes nothing": async (world) => {

@@ -13,6 +13,8 @@ import {
   listManagementKeys,
   type ManagementRole,
 } from "../../../kv/people/management_keys/management_keys.ts";
+import { acceptInvitation, invite } from "../../../kv/people/organisations/invitations.ts";
+import { removeMember } from "../../../kv/people/organisations/members.ts";
 import { createTeam } from "../../../kv/people/organisations/teams.ts";
 import { recordTry, webhookDeliveries } from "../../../kv/people/webhooks/deliveries.ts";
 import { listEndpoints } from "../../../kv/people/webhooks/endpoints.ts";
@@ -141,6 +143,19 @@ async function fillForms(owner: TestBrowser, invited: string): Promise<void> {
   }
 }
 
+/** Somebody who was a member and was removed. */
+async function removeSomebody(world: TwoInstances, organisationId: AccountId): Promise<AccountId> {
+  const { kv, time } = world;
+  const nowMs = time.nowMs();
+  const email = "former@zirkonia.example";
+  const { account } = await signUp(world, email);
+  const invitation = { email, role: "viewer", inviter: "Zoe", locale: "en", nowMs } as const;
+  await invite(kv, organisationId, invitation);
+  await acceptInvitation(kv, organisationId, account, { nowMs });
+  assert(await removeMember(kv, organisationId, account.id, { revokesKeys: true, nowMs }));
+  return account.id;
+}
+
 /** Makes what the organisation has, and says what stands for the parameters of paths. */
 async function makeThings(world: TwoInstances, { account, members }: Company) {
   const { kv, time } = world;
@@ -161,6 +176,7 @@ async function makeThings(world: TwoInstances, { account, members }: Company) {
     "receipts/:id": requestId,
     "calls/:id": requestId,
     "orders/:code": invoice.code,
+    "topups/:id": invoice.code,
     "statements/:file": "2026-11.csv",
     "statements/:month": "2026-11",
     "invoices/:id": invoice.id,
@@ -171,6 +187,7 @@ async function makeThings(world: TwoInstances, { account, members }: Company) {
     "members/:id": developer.person.id,
     "invitations/:id": invited,
     "teams/:id": team.id,
+    "removed_members/:id": await removeSomebody(world, account.id),
     "videos/:id": videoId,
   };
   return { apiKey, known, secrets: [apiKey, maskApiKey(apiKey), webhook.secret, invoice.code] };
