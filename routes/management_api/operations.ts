@@ -1,5 +1,6 @@
 /** All operations of the management API, in the order of the reference. */
 import { budgetOperations } from "./budget_operations.ts";
+import { invoiceOperations } from "./invoice_operations.ts";
 import { keyOperations } from "./key_operations.ts";
 import type { ManagementOperation } from "./operation.ts";
 import { peopleOperations } from "./people_operations.ts";
@@ -10,6 +11,7 @@ export const managementOperations: readonly ManagementOperation[] = [
   ...peopleOperations,
   ...keyOperations,
   ...walletOperations,
+  ...invoiceOperations,
   ...budgetOperations,
   ...webhookOperations,
 ];

@@ -3,7 +3,8 @@
  * windows of polls overlap, so no state is kept between them; known movements are recognised by id
  * or by the bank's reference.
  *
- * - Folder `routes/payments/`: second sources of bank movements: the list of SePay, statement files.
+ * - Folder `routes/payments/`: second sources of bank movements (the list of SePay, statement files), and files of
+ *   invoices.
  * - In: pages of that list, and files.
  * - Out: notices in the intake of `kv/money/payments/`.
  * - Never: credits a wallet; the intake does.

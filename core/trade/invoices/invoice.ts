@@ -260,6 +260,9 @@ export function invoiceSums(
   return { ...splitVat(grossVnd, rate), amountInWords: vndInWords(grossVnd) };
 }
 
+/** Characters of the note of a request: some lines for whoever makes the invoice. */
+export const maxNoteChars = 500;
+
 /** The form of a buyer, as typed. */
 export interface BuyerForm {
   readonly type: string;
@@ -270,6 +273,19 @@ export interface BuyerForm {
   readonly phone: string;
   /** The customer ticked "the tax code is right". */
   readonly confirmed: boolean;
+}
+
+/** Fills a form with what is known of a buyer, or at least with an e-mail address. */
+export function buyerFormOf(known: InvoiceSettings, email: string | undefined): BuyerForm {
+  return {
+    type: known.type ?? "company",
+    taxCode: known.taxCode ?? "",
+    legalName: known.legalName ?? "",
+    address: known.address ?? "",
+    email: known.email ?? email ?? "",
+    phone: known.phone ?? "",
+    confirmed: known.taxCodeConfirmed === true,
+  };
 }
 
 /** The problem of a field. `confirm` is only a warning: the same form with the tick is accepted. */

@@ -3,12 +3,12 @@
  * requested: the rest is a sale of its own with an invoice of its own, and no đồng is ever on two
  * invoices that count.
  */
-import type { InvoiceId } from "../../../core/lib/ids/ids.ts";
+import type { AccountId, InvoiceId } from "../../../core/lib/ids/ids.ts";
 import { microVndPerVnd } from "../../../core/billing/money/micro_vnd.ts";
 import type { Invoice, InvoicePart } from "../../../core/trade/invoices/invoice.ts";
 import type { OrderCode } from "../../../core/trade/bank/order_code.ts";
 import { invoiceKey, invoiceOfOrderKey } from "../../engine/schema/keys.ts";
-import { getTopupOrder, type TopupOrder } from "../payments/topups.ts";
+import { getTopupOrder, listTopupOrders, type TopupOrder } from "../payments/topups.ts";
 import type { AtomicWrite, KeyValueStore } from "../../engine/store/key_value_store.ts";
 
 /** The row of an order. Its version keeps two requests from taking the same money. */
@@ -94,6 +94,27 @@ export async function openInvoicePart(
 ): Promise<OpenInvoicePart | undefined> {
   const { value } = await kv.get<StoredRow>(invoiceOfOrderKey(order.code));
   return openPart(order, await currentForm(kv, order, value));
+}
+
+/** A paid order, and the amount of its next invoice. */
+export interface UninvoicedOrder {
+  readonly order: TopupOrder;
+  readonly amountMicroVnd: bigint;
+}
+
+/** Lists the paid ones of the newest orders of an account with money that is on no invoice. */
+export async function listUninvoicedOrders(
+  kv: KeyValueStore,
+  accountId: AccountId,
+  count: number,
+): Promise<UninvoicedOrder[]> {
+  const orders = await listTopupOrders(kv, accountId, { count });
+  const paid = orders.filter(({ state }) => state === "paid");
+  const parts = await Promise.all(paid.map((order) => openInvoicePart(kv, order)));
+  return paid.flatMap((order, at) => {
+    const part = parts[at];
+    return part === undefined ? [] : [{ order, amountMicroVnd: part.amountMicroVnd }];
+  });
 }
 
 /**

@@ -10,7 +10,7 @@
  * - Never: moves money, or edits an invoice that was issued: it is replaced.
  */
 import { invariant } from "../../../core/lib/base/assert.ts";
-import { type AccountId, type InvoiceId, newId } from "../../../core/lib/ids/ids.ts";
+import { type AccountId, type InvoiceId, newId, parseId } from "../../../core/lib/ids/ids.ts";
 import { microVndPerVnd } from "../../../core/billing/money/micro_vnd.ts";
 import {
   type Invoice,
@@ -99,7 +99,7 @@ export async function usualBuyer(
 }
 
 /** Most orders on one invoice: each needs two checks, and an atomic write may have ten. */
-const maxOrdersPerInvoice = 5;
+export const maxOrdersPerInvoice = 5;
 
 /** Most files of one invoice: PDF and XML, and their corrections. */
 export const maxInvoiceFiles = 6;
@@ -196,16 +196,34 @@ export async function getInvoice(
   return await kv.get<Invoice>(invoiceKey(id));
 }
 
-/** Lists the requests of one account, newest first. */
+/** Reads an invoice by an id from outside, if it belongs to the account: those of others do not exist for it. */
+export async function readOwnInvoice(
+  kv: KeyValueStore,
+  accountId: AccountId,
+  id: string,
+): Promise<Invoice | undefined> {
+  const parsed = parseId("invoice", id);
+  if (parsed === undefined) return undefined;
+  const { value } = await getInvoice(kv, parsed);
+  return value?.accountId === accountId ? value : undefined;
+}
+
+/**
+ * Lists the requests of one account, newest first.
+ *
+ * @param before the last one of the page before
+ */
 export async function listAccountInvoices(
   kv: KeyValueStore,
   accountId: AccountId,
   count: number,
+  before?: InvoiceId,
 ): Promise<Invoice[]> {
-  const rows = kv.list({ prefix: accountInvoicesPrefix(accountId) }, {
-    limit: count,
-    reverse: true,
-  });
+  const prefix = accountInvoicesPrefix(accountId);
+  const selector = before === undefined
+    ? { prefix }
+    : { prefix, end: accountInvoiceKey(accountId, before) };
+  const rows = kv.list(selector, { limit: count, reverse: true });
   const ids = (await Array.fromAsync(rows)).map(({ key }) => invoiceOf(key));
   const entries = await Promise.all(ids.map((id) => getInvoice(kv, id)));
   return entries.flatMap(({ value }) => value === null ? [] : [value]);

@@ -18,7 +18,7 @@ import { managementOperations } from "../../../routes/management_api/operations.
 import { parseId } from "../../../core/lib/ids/ids.ts";
 import { openManagementWorld } from "../../support/worlds/management_world.ts";
 
-const filled = (path: string) => path.replace("/v1/organisation", "").replace("{id}", "x");
+const filled = (path: string) => path.replace("/v1/organisation", "").replaceAll(/\{\w+\}/g, "x");
 
 for (const role of managementRoles) {
   Deno.test(`management keys as ${role} do what the table of acts says, and no more`, async () => {

@@ -25,7 +25,8 @@ import {
   Time,
 } from "../../components/mod.ts";
 import type { DashboardDeps } from "../../page/deps.ts";
-import { blankForm, BuyerFields } from "../invoices/invoices_form.tsx";
+import { buyerFormOf } from "../../../../core/trade/invoices/invoice.ts";
+import { BuyerFields } from "../invoices/invoices_form.tsx";
 import { renderPage } from "../../frame/layout.tsx";
 import { signInTexts } from "../sign_in/texts.ts";
 import { mayVisit } from "../../page/page_acts.ts";
@@ -130,7 +131,7 @@ export async function accountPage(
       {deps.offers.invoices && mayVisit(signedIn, "/account/invoice", "POST") && (
         <InvoiceDetailsCard
           visitor={visitor}
-          form={state.invoice?.form ?? blankForm(invoiceSettings, undefined)}
+          form={state.invoice?.form ?? buyerFormOf(invoiceSettings, undefined)}
           problems={state.invoice?.problems ?? []}
         />
       )}

@@ -1,8 +1,8 @@
 /** The form of an invoice request, with errors beside each field. */
-import type {
-  BuyerForm,
-  BuyerProblem,
-  InvoiceSettings,
+import {
+  type BuyerForm,
+  type BuyerProblem,
+  maxNoteChars,
 } from "../../../../core/trade/invoices/invoice.ts";
 import type { TopupOrder } from "../../../../kv/money/payments/topups.ts";
 import {
@@ -17,19 +17,6 @@ import type { PostedForm } from "../../page/form_data.ts";
 import type { Locale } from "../../text/i18n.ts";
 import { invoiceTexts } from "./invoices_texts.ts";
 import type { Visitor } from "../../page/visitor.ts";
-
-/** Fills a new form with the usual buyer, or at least the e-mail address of the account. */
-export function blankForm(usual: InvoiceSettings, email: string | undefined): BuyerForm {
-  return {
-    type: usual.type ?? "company",
-    taxCode: usual.taxCode ?? "",
-    legalName: usual.legalName ?? "",
-    address: usual.address ?? "",
-    email: usual.email ?? email ?? "",
-    phone: usual.phone ?? "",
-    confirmed: usual.taxCodeConfirmed === true,
-  };
-}
 
 /** Reads the form as posted. */
 export function postedBuyer(form: PostedForm): BuyerForm {
@@ -84,7 +71,7 @@ export function InvoiceForm({ visitor, order, note, ...buyer }: {
       <PostForm visitor={visitor} action="/invoices">
         <input type="hidden" name="order" value={order.code} />
         <BuyerFields {...buyer} locale={locale} />
-        <TextField name="note" label={t.note} value={note} maxlength={500} rows={2} />
+        <TextField name="note" label={t.note} value={note} maxlength={maxNoteChars} rows={2} />
         <p class="muted">{t.frozen}</p>
         <SubmitButton>{t.send}</SubmitButton>
       </PostForm>

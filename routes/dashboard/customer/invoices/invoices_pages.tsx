@@ -8,41 +8,40 @@
  * - Never: moves money.
  */
 import { type Context, Hono } from "hono";
-import { parseId } from "../../../../core/lib/ids/ids.ts";
 import {
   type BuyerForm,
+  buyerFormOf,
   type BuyerProblem,
   type Invoice,
+  maxNoteChars,
   readBuyerForm,
 } from "../../../../core/trade/invoices/invoice.ts";
-import { parseOrderCode } from "../../../../core/trade/bank/order_code.ts";
 import type { TopupSettings } from "../../../../core/trade/settings/settings.ts";
 import { vatRateAt } from "../../../../core/trade/invoices/vat.ts";
-import { openInvoicePart } from "../../../../kv/money/invoices/invoiced_orders.ts";
+import {
+  listUninvoicedOrders,
+  openInvoicePart,
+} from "../../../../kv/money/invoices/invoiced_orders.ts";
 import {
   getInvoice,
   listAccountInvoices,
+  readOwnInvoice,
   requestInvoice,
   usualBuyer,
 } from "../../../../kv/money/invoices/invoices.ts";
-import {
-  getTopupOrder,
-  listTopupOrders,
-  type TopupOrder,
-} from "../../../../kv/money/payments/topups.ts";
+import { readOwnOrder, type TopupOrder } from "../../../../kv/money/payments/topups.ts";
 import { AskSupport, Card, Notice, PostForm, SubmitButton } from "../../components/mod.ts";
 import type { PageDeps } from "../../page/page_deps.ts";
 import { notFoundPage } from "../../frame/error_pages.tsx";
 import { readForm } from "../../page/form_data.ts";
 import { formatMoney } from "../../text/format.ts";
 import { requireAccount } from "../../visitor/identify.ts";
-import { blankForm, InvoiceForm, postedBuyer } from "./invoices_form.tsx";
+import { InvoiceForm, postedBuyer } from "./invoices_form.tsx";
 import { invoiceTexts } from "./invoices_texts.ts";
 import {
   fileResponse,
   InvoiceFacts,
   InvoiceFiles,
-  type OpenOrder,
   OpenOrders,
   Requests,
 } from "./invoices_views.tsx";
@@ -158,23 +157,12 @@ export interface InvoiceDeps extends PageDeps {
 const shownOrders = 50;
 const shownInvoices = 50;
 
-async function uninvoicedOrders(c: PageContext, deps: InvoiceDeps): Promise<OpenOrder[]> {
-  const { account } = c.get("signedIn");
-  const orders = await listTopupOrders(deps.kv, account.id, { count: shownOrders });
-  const paid = orders.filter(({ state }) => state === "paid");
-  const parts = await Promise.all(paid.map((order) => openInvoicePart(deps.kv, order)));
-  return paid.flatMap((order, at) => {
-    const part = parts[at];
-    return part === undefined ? [] : [{ order, amountMicroVnd: part.amountMicroVnd }];
-  });
-}
-
 async function listPage(c: PageContext, deps: InvoiceDeps) {
   const visitor = c.get("visitor");
   const { locale } = visitor;
   const t = invoiceTexts[locale];
   const [open, mine] = await Promise.all([
-    uninvoicedOrders(c, deps),
+    listUninvoicedOrders(deps.kv, c.get("signedIn").account.id, shownOrders),
     listAccountInvoices(deps.kv, c.get("signedIn").account.id, shownInvoices),
   ]);
   return await renderPage(
@@ -205,11 +193,8 @@ async function ownPaidOrder(
   deps: InvoiceDeps,
   code: string,
 ): Promise<TopupOrder | undefined> {
-  const parsed = parseOrderCode(code);
-  if (parsed === undefined) return undefined;
-  const { value } = await getTopupOrder(deps.kv, parsed);
-  const isMine = value?.accountId === c.get("signedIn").account.id && value.state === "paid";
-  return isMine ? value : undefined;
+  const order = await readOwnOrder(deps.kv, c.get("signedIn").account.id, code);
+  return order?.state === "paid" ? order : undefined;
 }
 
 async function newPage(c: PageContext, deps: InvoiceDeps) {
@@ -217,7 +202,7 @@ async function newPage(c: PageContext, deps: InvoiceDeps) {
   if (order === undefined || deps.topup.vatRates.length === 0) return await notFoundPage(c);
   const { account } = c.get("signedIn");
   const usual = await usualBuyer(deps.kv, account.id);
-  return await formPage(c, deps, order, { form: blankForm(usual, account.email) });
+  return await formPage(c, deps, order, { form: buyerFormOf(usual, account.email) });
 }
 
 async function formPage(
@@ -263,7 +248,7 @@ async function sendRequest(c: PageContext, deps: InvoiceDeps) {
   const rate = vatRateAt(deps.topup.vatRates, nowMs);
   if (order === undefined || rate === undefined) return await notFoundPage(c);
   const form = postedBuyer(posted);
-  const note = posted.text("note").slice(0, 500);
+  const note = posted.text("note").slice(0, maxNoteChars);
   const read = readBuyerForm(form);
   if (!read.ok) return await formPage(c, deps, order, { form, note, problems: read.problems });
   const made = await requestInvoice(deps.kv, {
@@ -283,10 +268,7 @@ async function sendRequest(c: PageContext, deps: InvoiceDeps) {
 
 /** Finds the invoice of the path, if it belongs to the visitor. */
 async function ownInvoice(c: PageContext, deps: InvoiceDeps): Promise<Invoice | undefined> {
-  const id = parseId("invoice", c.req.param("id") ?? "");
-  if (id === undefined) return undefined;
-  const { value } = await getInvoice(deps.kv, id);
-  return value?.accountId === c.get("signedIn").account.id ? value : undefined;
+  return await readOwnInvoice(deps.kv, c.get("signedIn").account.id, c.req.param("id") ?? "");
 }
 
 async function invoicePage(c: PageContext, deps: InvoiceDeps) {

@@ -4,8 +4,8 @@ import { microVndPerVnd } from "../../../../core/billing/money/micro_vnd.ts";
 import type { Invoice, InvoiceState } from "../../../../core/trade/invoices/invoice.ts";
 import { issuedFieldNames } from "../../../../core/trade/invoices/issued_form.ts";
 import { formatVatRate } from "../../../../core/trade/invoices/vat.ts";
-import { readInvoiceFile } from "../../../../kv/money/invoices/invoice_files.ts";
-import type { TopupOrder } from "../../../../kv/money/payments/topups.ts";
+import type { UninvoicedOrder } from "../../../../kv/money/invoices/invoiced_orders.ts";
+import { invoiceFileResponse } from "../../../payments/invoice_file.ts";
 import {
   Badge,
   type BadgeTone,
@@ -38,14 +38,10 @@ function InvoiceBadge({ state, locale }: { state: InvoiceState; locale: Locale }
   return <Badge tone={tones[state]}>{invoiceTexts[locale].states[state]}</Badge>;
 }
 
-/** A paid order, and the amounts of its next invoice. */
-export interface OpenOrder {
-  readonly order: TopupOrder;
-  readonly amountMicroVnd: bigint;
-}
-
 /** The list of paid orders for which an invoice can be requested. */
-export function OpenOrders({ orders, locale }: { orders: readonly OpenOrder[]; locale: Locale }) {
+export function OpenOrders(
+  { orders, locale }: { orders: readonly UninvoicedOrder[]; locale: Locale },
+) {
   const t = invoiceTexts[locale];
   return (
     <DataTable
@@ -199,13 +195,6 @@ export function InvoiceFiles({ invoice, base, locale }: {
 
 /** Answers with the file of the path as a download; it is never displayed inside the dashboard. */
 export async function fileResponse(c: Context<DashboardEnv>, kv: KeyValueStore, invoice: Invoice) {
-  const file = invoice.files.find(({ fileId }) => fileId === c.req.param("fileId"));
-  const bytes = file === undefined ? undefined : await readInvoiceFile(kv, invoice.id, file);
-  if (file === undefined || bytes === undefined) return await notFoundPage(c);
-  const extension = file.type === "application/pdf" ? "pdf" : "xml";
-  return c.body(bytes, 200, {
-    "content-type": file.type,
-    "content-disposition": `attachment; filename="${invoice.id}.${extension}"; ` +
-      `filename*=UTF-8''${encodeURIComponent(file.name)}`,
-  });
+  const response = await invoiceFileResponse(kv, invoice, c.req.param("fileId") ?? "");
+  return response ?? await notFoundPage(c);
 }
