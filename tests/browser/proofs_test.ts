@@ -1,4 +1,4 @@
-/** A proof is checked in the browser: a right one, and one that somebody changed. */
+/** The last signed day on the status page leads to all of them, where a proof is checked: a right one, and a changed one. */
 import { assertEquals } from "../support/assert.ts";
 import { browserTest } from "../support/browser/chromium.ts";
 import { type Look, openWindow, problemsOf } from "../support/browser/page_soundness.ts";
@@ -42,7 +42,15 @@ for (const look of looks) {
       if (signed === undefined || found?.ok !== true) throw new Error("no proof");
       const context = await openWindow(browser, look, site.address);
       const page = await context.newPage();
-      await page.goto(`${site.address}/proofs`);
+      const name = `${look.locale}-${look.theme}-${look.width}.png`;
+      await page.goto(`${site.address}/status`);
+      await page.getByText(signed.key).waitFor();
+      assertEquals(await problemsOf(page, "status"), []);
+      await page.screenshot({
+        path: new URL(`status-signed-${name}`, folder).pathname,
+        fullPage: true,
+      });
+      await page.locator('a[href="/proofs"]').first().click();
       await page.getByText(signed.digest).waitFor();
       const requests: string[] = [];
       page.on("request", (request) => requests.push(request.url()));
@@ -54,8 +62,7 @@ for (const look of looks) {
       const { proof } = found;
       await check(proof, words[look.locale].right);
       assertEquals(await problemsOf(page, "proofs"), []);
-      const file = `proofs-${look.locale}-${look.theme}-${look.width}.png`;
-      await page.screenshot({ path: new URL(file, folder).pathname, fullPage: true });
+      await page.screenshot({ path: new URL(`proofs-${name}`, folder).pathname, fullPage: true });
       await check({ ...proof, leaf: proof.leaf.replace("req_", "req-") }, words[look.locale].path);
       assertEquals(requests, []);
       await context.close();

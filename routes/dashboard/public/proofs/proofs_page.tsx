@@ -7,16 +7,13 @@
  * - Never: gets the proof that a visitor checks.
  */
 import { type Context, Hono } from "hono";
-import { readStatement } from "../../../../core/trade/proofs/signed_day.ts";
 import type { WrongProof } from "../../../../core/trade/proofs/check_proof.ts";
-import { readKeySet } from "../../../../kv/services/proofs/proof_keys.ts";
-import { listSignedDays } from "../../../../kv/services/proofs/read_proofs.ts";
-import type { SignedDayRow } from "../../../../kv/services/proofs/signed_days.ts";
+import { shiftDay } from "../../../../core/lib/time/vietnam_time.ts";
 import {
   Card,
-  type Column,
+  CodeBlock,
   DataTable,
-  Empty,
+  Pager,
   SubmitButton,
   TextField,
 } from "../../components/mod.ts";
@@ -25,9 +22,11 @@ import type { DashboardDeps } from "../../page/deps.ts";
 import type { PageDeclaration } from "../../page/page.ts";
 import type { DashboardEnv } from "../../page/visitor.ts";
 
+import { parseDay } from "../../../usage_api/range.ts";
 import { defineTexts, type Locale } from "../../text/i18n.ts";
+import { NoSignedDay, readShownDays, signedDayColumns } from "./signed_day_views.tsx";
 
-/** Days that the page lists; the API has all. */
+/** Days of one page: two weeks. */
 const shownDays = 14;
 
 /** Lines of the fields. */
@@ -71,18 +70,15 @@ const texts = defineTexts({
     lead:
       "Each night the books are verified and the day is signed: one root over all receipts, one over all balances, and the hash of the day before. Keep these, and you notice any later change.",
     days: "Signed days",
-    day: "Day",
-    root: "Root of the receipts",
-    digest: "Hash of the statement",
-    none: "No day is signed yet",
-    noneHint: "The first one is signed in the night after the first calls.",
     check: "Check a proof",
     checkLead:
       "Your browser checks it: nothing is sent. A proof comes from /v1/receipts/{id}/proof or /v1/statements/{month}/proof.",
     proof: "Proof (JSON)",
     keys: "Keys (JSON)",
     button: "Check",
-    noScript: "Without script, use the command of the documentation.",
+    command:
+      "The last command needs neither a browser nor the network. It runs in a copy of the source code:",
+    commandName: "Command that checks a proof",
     api: "Signed days for programs",
   },
   vi: {
@@ -91,73 +87,76 @@ const texts = defineTexts({
     lead:
       "Mỗi đêm sổ sách được kiểm chứng và ngày đó được ký: một gốc cho mọi biên nhận, một gốc cho mọi số dư, và mã băm của ngày trước. Hãy giữ lại, bạn sẽ thấy mọi thay đổi về sau.",
     days: "Các ngày đã ký",
-    day: "Ngày",
-    root: "Gốc của các biên nhận",
-    digest: "Mã băm của văn bản",
-    none: "Chưa có ngày nào được ký",
-    noneHint: "Ngày đầu tiên được ký vào đêm sau những lượt gọi đầu tiên.",
     check: "Kiểm tra bằng chứng",
     checkLead:
       "Trình duyệt của bạn tự kiểm tra, không gửi gì đi. Bằng chứng lấy từ /v1/receipts/{id}/proof hoặc /v1/statements/{month}/proof.",
     proof: "Bằng chứng (JSON)",
     keys: "Khoá (JSON)",
     button: "Kiểm tra",
-    noScript: "Nếu không có script, hãy dùng lệnh trong tài liệu.",
+    command:
+      "Lệnh cuối không cần trình duyệt, cũng không cần mạng; chạy trong một bản sao của mã nguồn:",
+    commandName: "Lệnh kiểm tra bằng chứng",
     api: "Các ngày đã ký, dành cho chương trình",
   },
 });
 
-function columnsOf(locale: Locale): readonly Column<SignedDayRow>[] {
-  const t = texts[locale];
-  const receiptsOf = ({ statement }: SignedDayRow) => readStatement(statement)?.receipts;
+/** What a customer runs, as the guide has it. */
+function commandOf(baseUrl: string): string {
   return [
-    { head: t.day, kind: "one-line", cell: ({ day }) => day },
-    {
-      head: t.root,
-      kind: "long",
-      cell: (day) => (
-        <small>
-          <code>{receiptsOf(day)?.root ?? "–"}</code>
-        </small>
-      ),
-    },
-    {
-      head: t.digest,
-      kind: "long",
-      cell: ({ digest }) => (
-        <small>
-          <code>{digest}</code>
-        </small>
-      ),
-    },
-  ];
+    `curl "${baseUrl}/v1/receipts/$REQUEST_ID/proof" -H "x-api-key: $KEY" > proof.json`,
+    `curl "${baseUrl}/.well-known/gateway-proof-keys.json" > keys.json`,
+    "deno task check-proof proof.json keys.json",
+  ].join("\n");
 }
 
-function CheckForm({ keys, locale }: { keys: string; locale: Locale }) {
+function CheckForm({ keys, baseUrl, locale }: { keys: string; baseUrl: string; locale: Locale }) {
   const t = texts[locale];
   return (
-    <Card title={t.check}>
+    <Card title={t.check} id="check">
       <p class="muted">{t.checkLead}</p>
       <form data-proof-form data-words={JSON.stringify(words[locale])}>
         <TextField name="proof" label={t.proof} rows={proofRows} required />
         <TextField name="keys" label={t.keys} rows={keyRows} value={keys} required />
         <SubmitButton>{t.button}</SubmitButton>
       </form>
-      <noscript>
-        <p>{t.noScript}</p>
-      </noscript>
       <div id="proof-result" role="status" hidden></div>
+      <p>{t.command}</p>
+      <CodeBlock code={commandOf(baseUrl)} name="Shell" what={t.commandName} locale={locale} />
     </Card>
   );
 }
 
-async function proofsPage(c: Context<DashboardEnv>, { kv }: DashboardDeps) {
+/** The pages beside the one that begins before a day. Signed days follow each other without a gap. */
+function pagesBeside(
+  { before, newest, oldest, isFull }: {
+    readonly before: string | undefined;
+    readonly newest: string | undefined;
+    readonly oldest: string | undefined;
+    readonly isFull: boolean;
+  },
+): { readonly previous: string | undefined; readonly next: string | undefined } {
+  const newer = before === undefined ? undefined : shiftDay(before, shownDays);
+  const isFirst = newer === undefined || newest === undefined || newer > newest;
+  return {
+    previous: before === undefined ? undefined : isFirst ? "/proofs" : `/proofs?before=${newer}`,
+    next: isFull && oldest !== undefined ? `/proofs?before=${oldest}` : undefined,
+  };
+}
+
+async function proofsPage(c: Context<DashboardEnv>, { kv, baseUrl }: DashboardDeps) {
   const { locale } = c.get("visitor");
   const t = texts[locale];
-  const [days, keys] = await Promise.all([
-    listSignedDays(kv, { limit: shownDays }),
-    readKeySet(kv),
-  ]);
+  const before = parseDay(c.req.query("before"));
+  // One more than is shown says whether there are older ones.
+  const { days: read, keys } = await readShownDays(kv, { limit: shownDays + 1, before });
+  const [newest] = before === undefined ? read : (await readShownDays(kv, { limit: 1 })).days;
+  const days = read.slice(0, shownDays);
+  const beside = pagesBeside({
+    before,
+    newest: newest?.day,
+    oldest: days.at(-1)?.day,
+    isFull: read.length > shownDays,
+  });
   return await renderPage(
     c,
     {
@@ -172,15 +171,12 @@ async function proofsPage(c: Context<DashboardEnv>, { kv }: DashboardDeps) {
         <DataTable
           label={t.days}
           rows={days}
-          columns={columnsOf(locale)}
-          empty={
-            <Empty title={t.none}>
-              <p>{t.noneHint}</p>
-            </Empty>
-          }
+          columns={signedDayColumns(locale)}
+          empty={<NoSignedDay locale={locale} />}
         />
+        <Pager {...beside} locale={locale} />
       </Card>
-      <CheckForm keys={JSON.stringify(keys, undefined, 1)} locale={locale} />
+      <CheckForm keys={JSON.stringify(keys, undefined, 1)} baseUrl={baseUrl} locale={locale} />
     </div>,
   );
 }

@@ -2,7 +2,7 @@
  * `/status`: how the service and each model do, now and over 90 days, for anybody.
  *
  * - Folder `routes/dashboard/public/status/`: how the service and its models did, for pages that anybody may see.
- * - In: counts of calls by model and day, announcements.
+ * - In: counts of calls by model and day, announcements, the last signed day.
  * - Out: the status page, sums by day, and strips of bars.
  * - Never: shows a number of calls, a provider or a route.
  */
@@ -29,6 +29,7 @@ import type { PageDeclaration } from "../../page/page.ts";
 import type { DashboardEnv } from "../../page/visitor.ts";
 import { AnnouncementView } from "../../frame/announcement_list.tsx";
 import { statusFeed } from "./status_feed.ts";
+import { LatestSignedDay, readShownDays } from "../proofs/signed_day_views.tsx";
 import { formatShare, historyOf, HistoryStrip, PublicHistory } from "./history_strip.tsx";
 
 const texts = defineTexts({
@@ -137,8 +138,11 @@ function columnsOf(locale: Locale): readonly Column<ModelRow>[] {
 async function statusPage(c: Context<DashboardEnv>, deps: DashboardDeps, history: PublicHistory) {
   const { locale } = c.get("visitor");
   const t = texts[locale];
-  const rows = await history.rows();
-  const announced = await listAnnouncements(deps.kv);
+  const [rows, announced, { days: [signed] }] = await Promise.all([
+    history.rows(),
+    listAnnouncements(deps.kv),
+    readShownDays(deps.kv, { limit: 1 }),
+  ]);
   const nowMs = deps.clock.nowMs();
   const counts = rows.map((row) => row.counts);
   const { models } = deps.catalog;
@@ -164,6 +168,7 @@ async function statusPage(c: Context<DashboardEnv>, deps: DashboardDeps, history
           <a href="/incident-mails">{t.subscribe}</a> · <a href="/status.atom">{t.feed}</a>
         </p>
       </Card>
+      <LatestSignedDay day={signed} locale={locale} />
       <Card title={t.models}>
         <DataTable
           label={t.models}
