@@ -95,10 +95,18 @@ export const resolveWithDeno: Resolve = async (hostname, signal) => {
 /** Milliseconds for the TXT records of a name: a person is waiting. */
 const txtMs = 5_000;
 
-/** Reads the texts of the TXT records of a name; a text of several strings is one (RFC 7208, section 3.3). */
+/**
+ * Reads the texts of the TXT records of a name; a text of several strings is one (RFC 7208, section 3.3). Rejects if the
+ * resolver does not say what there is.
+ */
 export async function resolveTxtWithDeno(name: string): Promise<string[]> {
-  const records = await Deno.resolveDns(name, "TXT", { signal: AbortSignal.timeout(txtMs) });
-  return records.map((strings) => strings.join(""));
+  try {
+    const records = await Deno.resolveDns(name, "TXT", { signal: AbortSignal.timeout(txtMs) });
+    return records.map((strings) => strings.join(""));
+  } catch (error) {
+    if (error instanceof Deno.errors.NotFound) return [];
+    throw error;
+  }
 }
 
 /** Connects to the address; TLS sends and verifies the name. */

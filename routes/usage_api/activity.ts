@@ -50,15 +50,22 @@ function partsOf(by: Doer) {
     accountId: by.kind === "person" ? by.accountId : undefined,
     email: by.kind === "person" ? by.email : undefined,
     keyId: by.kind === "key" || by.kind === "management_key" ? by.keyId : undefined,
-    address: by.kind === "operator" ? undefined : by.address,
-    browser: by.kind === "operator" ? undefined : by.browser,
+    address: "address" in by ? by.address : undefined,
+    browser: "browser" in by ? by.browser : undefined,
   };
 }
 
-const kinds: readonly Doer["kind"][] = ["person", "key", "management_key", "stranger", "operator"];
+const doerKinds: Readonly<Record<Doer["kind"], true>> = {
+  person: true,
+  key: true,
+  management_key: true,
+  stranger: true,
+  gateway: true,
+  operator: true,
+};
 
 const doerFields: readonly DescribedField<Doer>[] = [
-  always("kind", { type: "string", enum: [...kinds] }, ({ kind }) => kind),
+  always("kind", { type: "string", enum: Object.keys(doerKinds) }, ({ kind }) => kind),
   optional("account_id", text, (by) => partsOf(by).accountId),
   optional("email", text, (by) => partsOf(by).email),
   optional("key_id", text, (by) => partsOf(by).keyId),

@@ -180,6 +180,15 @@ export const mailJobSchema = z.discriminatedUnion("kind", [
     organisation: z.string(),
     member: z.string(),
   }),
+  /** The record of a verified domain is away, or the domain has lost its effect. */
+  z.object({
+    ...everyJob,
+    kind: z.literal("company_domain_missing"),
+    organisation: z.string(),
+    domain: z.string(),
+    /** When it loses its effect; absent: it has. */
+    untilMs: z.number().optional(),
+  }),
   /** To the new owner of an organisation. */
   z.object({
     ...everyJob,

@@ -715,6 +715,46 @@ const table: { readonly [Kind in MailKind]: MailEntry<Kind> } = {
       action: { label: "Xem các thành viên", url },
     }),
   },
+  company_domain_missing: {
+    audience: "customer",
+    always: "security",
+    path: "/organisation/sign-in",
+    name: { en: "Record of a domain missing", vi: "Thiếu bản ghi của tên miền" },
+    en: ({ organisation, domain, untilMs }, url) => ({
+      subject: untilMs === undefined
+        ? `${domain} is no longer verified`
+        : `The record of ${domain} is missing`,
+      paragraphs: untilMs === undefined
+        ? [
+          `The TXT record of ${domain} has been missing for a week, so its addresses no longer lead to the sign-in of “${organisation}”.`,
+          "Its members stay members. Publish the record and check it on the page to verify the domain again.",
+        ]
+        : [
+          `The TXT record that verifies ${domain} for “${organisation}” cannot be found.`,
+          `If it stays away until ${
+            minuteText(untilMs, "en")
+          }, addresses of the domain no longer lead to your sign-in. The page shows the record.`,
+        ],
+      action: { label: "Open the sign-in", url },
+    }),
+    vi: ({ organisation, domain, untilMs }, url) => ({
+      subject: untilMs === undefined
+        ? `${domain} không còn được xác minh`
+        : `Thiếu bản ghi của ${domain}`,
+      paragraphs: untilMs === undefined
+        ? [
+          `Bản ghi TXT của ${domain} đã thiếu một tuần, nên địa chỉ của tên miền này không còn dẫn đến đăng nhập của “${organisation}”.`,
+          "Các thành viên vẫn là thành viên. Hãy công bố bản ghi và kiểm tra trên trang để xác minh lại tên miền.",
+        ]
+        : [
+          `Không tìm thấy bản ghi TXT xác minh ${domain} cho “${organisation}”.`,
+          `Nếu đến ${
+            minuteText(untilMs, "vi")
+          } vẫn thiếu, địa chỉ của tên miền sẽ không dẫn đến đăng nhập của bạn nữa. Trang có sẵn nội dung bản ghi.`,
+        ],
+      action: { label: "Mở trang đăng nhập", url },
+    }),
+  },
   ownership_received: {
     audience: "customer",
     always: "security",

@@ -1,7 +1,12 @@
 /** Domains of organisations: their form, and the record that verifies who owns one. */
 
+import { dayMs } from "../../lib/time/durations.ts";
+
 /** Most domains of an organisation. */
 export const maxDomains = 20;
+
+/** Milliseconds for which a verified domain keeps its effect without its record: a week to mend a zone, holidays included. */
+export const domainGraceMs = 7 * dayMs;
 
 /** Labels of letters, digits and inner hyphens; names of other scripts in their form for DNS (`xn--…`). */
 const domainForm =

@@ -95,6 +95,15 @@ export function companyDomainKey(organisationId: AccountId, domain: string): Sto
   return ["company_domain", organisationId, domain];
 }
 
+export function verifiedDomainsPrefix(): StoreKey {
+  return ["verified_domain"];
+}
+
+/** Returns the domain of a row of verified domains. */
+export function domainOfKey(key: Deno.KvKey): string {
+  return String(key[1]);
+}
+
 /** Key of the organisation that has verified a domain. */
 export function verifiedDomainKey(domain: string): StoreKey {
   return ["verified_domain", domain];

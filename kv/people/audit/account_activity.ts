@@ -56,6 +56,7 @@ export const activityActs = [
   "member_readmitted",
   "ownership_handed_over",
   "company_sign_in_changed",
+  "company_domain_changed",
   "team_made",
   "team_deleted",
   "management_key_made",
@@ -92,6 +93,8 @@ export type Doer =
   | ({ readonly kind: "management_key"; readonly keyId: ManagementKeyId } & Whence)
   /** Somebody who has not signed in. */
   | ({ readonly kind: "stranger" } & Whence)
+  /** Nobody: the gateway does it by itself. */
+  | { readonly kind: "gateway" }
   /** Somebody of the operator; customers do not see who. */
   | { readonly kind: "operator"; readonly email: string };
 

@@ -14,7 +14,7 @@ import {
   verifiedDomainKey,
 } from "../../engine/schema/keys.ts";
 import { compareAndSet } from "../../engine/store/cas.ts";
-import type { KeyValueStore } from "../../engine/store/key_value_store.ts";
+import type { AtomicWrite, KeyValueStore } from "../../engine/store/key_value_store.ts";
 import { type Account, writeAccount } from "../accounts/accounts.ts";
 import { addAct, type Done } from "../audit/account_activity.ts";
 import { addMember, type Joined } from "./members.ts";
@@ -37,6 +37,37 @@ export interface CompanyDomain {
   readonly addedAtMs: number;
   /** When its record was found; absent: not yet. */
   readonly verifiedAtMs?: number;
+  /** When a verified one was last looked at; absent: not since. */
+  readonly checkedAtMs?: number;
+  /** Since when the record of a verified one is away; it loses its effect after `domainGraceMs`. */
+  readonly missingSinceMs?: number;
+}
+
+/** How a domain stands, as the activity log says it. */
+export function stateOf(
+  row: CompanyDomain | undefined,
+): "not verified" | "verified" | "record missing" | undefined {
+  if (row === undefined) return undefined;
+  if (row.verifiedAtMs === undefined) return "not verified";
+  return row.missingSinceMs === undefined ? "verified" : "record missing";
+}
+
+/** Adds the line of a change of a domain to its commit. */
+function addDomainLine(
+  operation: AtomicWrite,
+  organisationId: AccountId,
+  done: Done,
+  change: {
+    readonly domain: string;
+    readonly before?: CompanyDomain;
+    readonly after?: CompanyDomain;
+  },
+): void {
+  addAct(operation, organisationId, "company_domain_changed", done, {
+    subject: change.domain,
+    before: { state: stateOf(change.before) },
+    after: { state: stateOf(change.after) },
+  });
 }
 
 /** Reads the provider of an organisation. */
@@ -125,19 +156,21 @@ export async function addCompanyDomain(
   kv: KeyValueStore,
   organisationId: AccountId,
   domain: string,
-  nowMs: number,
+  done: Done,
 ): Promise<boolean> {
   const domains = await listCompanyDomains(kv, organisationId);
   if (domains.some((one) => one.domain === domain)) return true;
   if (domains.length >= maxDomains) return false;
   const key = companyDomainKey(organisationId, domain);
-  const row: CompanyDomain = { domain, token: newSecretToken(), addedAtMs: nowMs };
-  await kv.atomic().check({ key, versionstamp: null }).set(key, row).commit();
+  const row: CompanyDomain = { domain, token: newSecretToken(), addedAtMs: done.nowMs };
+  const operation = kv.atomic().check({ key, versionstamp: null }).set(key, row);
+  addDomainLine(operation, organisationId, done, { domain, after: row });
+  await operation.commit();
   return true;
 }
 
 /** Attempts of a check-and-set on a domain: only acts of its organisations compete. */
-const domainAttempts = 4;
+export const domainAttempts = 4;
 
 /** What a look at the record of a domain has led to. */
 export type DomainVerification = "verified" | "no_record" | "taken" | "gone" | "busy";
@@ -152,10 +185,7 @@ export async function verifyDomain(
   kv: KeyValueStore,
   organisationId: AccountId,
   domain: string,
-  { isPublished, nowMs }: {
-    readonly isPublished: (token: string) => boolean;
-    readonly nowMs: number;
-  },
+  { isPublished, ...done }: Done & { readonly isPublished: (token: string) => boolean },
 ): Promise<DomainVerification> {
   const outcome = await compareAndSet<DomainVerification>(async () => {
     const [row, verified] = await kv.getMany<[CompanyDomain, AccountId]>([
@@ -164,15 +194,23 @@ export async function verifyDomain(
     ]);
     if (row.value === null) return { done: "gone" };
     if (!isPublished(row.value.token)) return { done: "no_record" };
+    const { missingSinceMs: _, ...known } = row.value;
+    const after: CompanyDomain = { ...known, verifiedAtMs: done.nowMs, checkedAtMs: done.nowMs };
     const operation = kv.atomic().check(row).check(verified)
-      .set(row.key, { ...row.value, verifiedAtMs: nowMs } satisfies CompanyDomain)
+      .set(row.key, after)
       .set(verified.key, organisationId);
+    if (stateOf(row.value) !== "verified") {
+      addDomainLine(operation, organisationId, done, { domain, before: row.value, after });
+    }
     if (verified.value !== null && verified.value !== organisationId) {
       const other = await kv.get<CompanyDomain>(companyDomainKey(verified.value, domain));
       if (other.value !== null) {
         if (isPublished(other.value.token)) return { done: "taken" };
-        const { verifiedAtMs: _, ...unverified } = other.value;
+        const { verifiedAtMs: _at, missingSinceMs: _since, ...unverified } = other.value;
         operation.check(other).set(other.key, unverified);
+        const taken = { domain, before: other.value, after: unverified };
+        const byGateway: Done = { by: { kind: "gateway" }, nowMs: done.nowMs };
+        addDomainLine(operation, verified.value, byGateway, taken);
       }
     }
     return (await operation.commit()).ok ? { done: "verified" } : "again";
@@ -185,10 +223,16 @@ export async function removeCompanyDomain(
   kv: KeyValueStore,
   organisationId: AccountId,
   domain: string,
+  done: Done,
 ): Promise<void> {
   await compareAndSet<void>(async () => {
-    const verified = await kv.get<AccountId>(verifiedDomainKey(domain));
-    const operation = kv.atomic().check(verified).delete(companyDomainKey(organisationId, domain));
+    const [row, verified] = await kv.getMany<[CompanyDomain, AccountId]>([
+      companyDomainKey(organisationId, domain),
+      verifiedDomainKey(domain),
+    ]);
+    if (row.value === null) return { done: undefined };
+    const operation = kv.atomic().check(row).check(verified).delete(row.key);
+    addDomainLine(operation, organisationId, done, { domain, before: row.value });
     if (verified.value === organisationId) operation.delete(verified.key);
     return (await operation.commit()).ok ? { done: undefined } : "again";
   }, { attempts: domainAttempts });

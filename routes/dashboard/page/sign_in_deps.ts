@@ -9,7 +9,7 @@ import type { PageDeps } from "./page_deps.ts";
 export interface CompanySignInDeps {
   /** Reaches public addresses only: organisations name the addresses. */
   readonly fetch: typeof fetch;
-  /** Reads the texts of the TXT records of a name; rejects or is empty if there are none. */
+  /** Reads the texts of the TXT records of a name; rejects if the resolver does not say what there is. */
   readonly resolveTxt: (name: string) => Promise<readonly string[]>;
 }
 

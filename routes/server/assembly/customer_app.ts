@@ -10,7 +10,14 @@ import type { createManagementApi } from "../../management_api/management_api.ts
 import { createUsageApi } from "../../usage_api/usage_api.ts";
 import { openCreditWork } from "../jobs/credit_jobs.ts";
 import type { Job } from "../jobs/jobs.ts";
-import { budgetJob, lowBalanceJob, type MailOptions, startMailWorker } from "../jobs/mails.ts";
+import {
+  budgetJob,
+  companyDomainJob,
+  lowBalanceJob,
+  type MailOptions,
+  startMailWorker,
+} from "../jobs/mails.ts";
+import { resolveTxtWithDeno } from "../../upstream/deno_connect.ts";
 import { openMoneyIn } from "../jobs/money_in.ts";
 import { startWebhookWorker } from "../jobs/webhooks.ts";
 
@@ -83,6 +90,7 @@ export function openCustomerApp(gateway: Gateway, options: CustomerAppOptions): 
       ...moneyIn.jobs,
       lowBalanceJob(gateway, hintMail),
       budgetJob(gateway, hintMail),
+      companyDomainJob(gateway, resolveTxtWithDeno, hintMail),
       ...creditWork.jobs,
     ],
     startWorkers: () => [startMailWorker(gateway, options), startWebhookWorker(gateway, options)],

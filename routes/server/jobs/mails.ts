@@ -16,6 +16,7 @@ import type { Gateway } from "../../api/gateway/gateway.ts";
 import { createAbsentMailer, createMailer, whyNoMail } from "../../mail/mailer.ts";
 import { mailWork } from "../../mail/send_mail.ts";
 import { BudgetNotices } from "../../../kv/services/limits/budget_notices.ts";
+import { hourMs } from "../../../core/lib/time/durations.ts";
 import type { Job } from "./jobs.ts";
 
 /** Milliseconds between two comparisons of balances with the thresholds of their owners. */
@@ -88,6 +89,9 @@ export function startMailWorker(gateway: Gateway, options: MailOptions): Backgro
   };
 }
 
+/** Milliseconds between two checks of the domains of organisations: a few days have several before the grace ends. */
+const companyDomainsEveryMs = 6 * hourMs;
+
 /** Milliseconds between two looks at the budgets of all accounts. */
 const budgetsEveryMs = 60_000;
 
@@ -99,6 +103,24 @@ export function budgetJob({ kv, clock, limits }: Gateway, hintMail: () => void):
     everyMs: budgetsEveryMs,
     async run() {
       if (await notices.look(clock.nowMs()) > 0) hintMail();
+    },
+  };
+}
+
+/** Checks the records of verified domains again; what it does is loaded when its time has come. */
+export function companyDomainJob(
+  { kv, clock }: Gateway,
+  resolveTxt: (name: string) => Promise<readonly string[]>,
+  hintMail: () => void,
+): Job {
+  return {
+    name: "company domains",
+    everyMs: companyDomainsEveryMs,
+    async run() {
+      const { recheckDomains } = await import(
+        "../../../kv/people/organisations/domain_checks.ts"
+      );
+      if (await recheckDomains({ kv, nowMs: clock.nowMs(), resolveTxt }) > 0) hintMail();
     },
   };
 }

@@ -13,7 +13,8 @@ function nameOf(by: Doer, locale: Locale, showsOperators: boolean): string {
     case "management_key":
       return `${t[by.kind]} ${by.keyId}`;
     case "stranger":
-      return t.stranger;
+    case "gateway":
+      return t[by.kind];
     case "operator":
       return showsOperators ? by.email : t.operator;
   }
@@ -78,7 +79,7 @@ export function ActivityTable({ lines, locale, showsOperators = false }: {
           head: t.from,
           kind: "long",
           cell: ({ by }) =>
-            by.kind === "operator" ? "" : (
+            by.kind !== "operator" && by.kind !== "gateway" && (
               <>
                 {by.address}
                 <div class="muted">{by.browser}</div>

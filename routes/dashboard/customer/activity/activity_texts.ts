@@ -37,6 +37,7 @@ const actsEn: Acts = {
   member_readmitted: "Removed member let back in",
   ownership_handed_over: "Ownership handed over",
   company_sign_in_changed: "Company sign-in changed",
+  company_domain_changed: "Domain of the company changed",
   team_made: "Team added",
   team_deleted: "Team deleted",
   management_key_made: "Management key created",
@@ -80,6 +81,7 @@ const actsVi: Acts = {
   member_readmitted: "Cho thành viên đã xoá quay lại",
   ownership_handed_over: "Chuyển quyền sở hữu",
   company_sign_in_changed: "Đổi đăng nhập của công ty",
+  company_domain_changed: "Đổi tên miền của công ty",
   team_made: "Thêm nhóm",
   team_deleted: "Xoá nhóm",
   management_key_made: "Tạo khoá quản trị",
@@ -97,12 +99,14 @@ const doersEn: Doers = {
   key: "API key",
   management_key: "Management key",
   stranger: "Not signed in",
+  gateway: "The gateway",
   operator: "The operator",
 };
 const doersVi: Doers = {
   key: "Khoá API",
   management_key: "Khoá quản trị",
   stranger: "Chưa đăng nhập",
+  gateway: "Hệ thống",
   operator: "Bên vận hành",
 };
 

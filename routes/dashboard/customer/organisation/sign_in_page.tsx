@@ -6,6 +6,7 @@ import { newSecretToken } from "../../../../core/people/accounts/secret_token.ts
 import { parseRemoteUrl } from "../../../../core/net/remote/remote_url.ts";
 import { givenRoles, parseGivenRole } from "../../../../core/people/organisations/acts.ts";
 import {
+  domainGraceMs,
   domainOf,
   parseDomain,
   verificationRecordOf,
@@ -21,6 +22,7 @@ import {
   removeCompanyDomain,
   requireCompanySignIn,
   setCompanyOpenId,
+  stateOf,
   verifyDomain,
 } from "../../../../kv/people/organisations/company_sign_in.ts";
 import { companyClient, sealClientSecret } from "../../../auth/company_openid.ts";
@@ -36,6 +38,7 @@ import {
   SelectField,
   SubmitButton,
   TextField,
+  Time,
 } from "../../components/mod.ts";
 import type { DashboardDeps } from "../../page/deps.ts";
 import { readForm } from "../../page/form_data.ts";
@@ -164,11 +167,7 @@ function DomainsCard({ visitor, domains, fresh }: View) {
             { head: t.domain, cell: ({ domain }) => domain },
             {
               head: t.state,
-              cell: ({ verifiedAtMs }) => (
-                <Badge tone={verifiedAtMs === undefined ? "busy" : "good"}>
-                  {verifiedAtMs === undefined ? t.open : t.verified}
-                </Badge>
-              ),
+              cell: (row) => <DomainState row={row} visitor={visitor} />,
             },
             {
               head: t.drop,
@@ -179,7 +178,7 @@ function DomainsCard({ visitor, domains, fresh }: View) {
           ]}
         />
       )}
-      {domains.filter(({ verifiedAtMs }) => verifiedAtMs === undefined).map(({ domain, token }) => (
+      {domains.filter((row) => stateOf(row) !== "verified").map(({ domain, token }) => (
         <RecordRows domain={domain} token={token} visitor={visitor} />
       ))}
       {fresh && (
@@ -189,6 +188,21 @@ function DomainsCard({ visitor, domains, fresh }: View) {
         </PostForm>
       )}
     </Card>
+  );
+}
+
+function DomainState({ row, visitor: { locale } }: { row: CompanyDomain; visitor: Visitor }) {
+  const t = companySignInTexts[locale];
+  const { missingSinceMs } = row;
+  if (missingSinceMs === undefined) {
+    const isVerified = row.verifiedAtMs !== undefined;
+    return <Badge tone={isVerified ? "good" : "busy"}>{isVerified ? t.verified : t.open}</Badge>;
+  }
+  return (
+    <>
+      <Badge tone="bad">{t.missing}</Badge> {t.missingUntil}{" "}
+      <Time atMs={missingSinceMs + domainGraceMs} locale={locale} />
+    </>
   );
 }
 
@@ -410,7 +424,12 @@ const switchRequirement: FormAct = async (c, { kv, clock }, t) => {
 const addDomain: FormAct = async (c, { kv, clock }, t) => {
   const domain = parseDomain((await readForm(c)).text("domain"));
   if (domain === undefined) return { problem: t.domainInvalid };
-  const added = await addCompanyDomain(kv, c.get("signedIn").account.id, domain, clock.nowMs());
+  const added = await addCompanyDomain(
+    kv,
+    c.get("signedIn").account.id,
+    domain,
+    doneBy(c, clock.nowMs()),
+  );
   return added ? "added" : { problem: t.tooManyDomains };
 };
 
@@ -418,21 +437,20 @@ const checkDomain: FormAct = async (c, { kv, clock, companySignIn }, t) => {
   const domain = parseDomain((await readForm(c)).text("domain"));
   if (domain === undefined) return { problem: t.domainInvalid };
   const { name } = verificationRecordOf(domain, "");
-  // No record is an error of resolvers, too.
+  // What cannot be read does not verify.
   const texts = await companySignIn.resolveTxt(name).catch((): string[] => []);
   const isPublished = (token: string) => texts.includes(verificationRecordOf(domain, token).value);
-  const nowMs = clock.nowMs();
-  const result = await verifyDomain(kv, c.get("signedIn").account.id, domain, {
-    isPublished,
-    nowMs,
-  });
+  const done = doneBy(c, clock.nowMs());
+  const { id } = c.get("signedIn").account;
+  const result = await verifyDomain(kv, id, domain, { isPublished, ...done });
   return result === "verified" ? "verified" : { problem: t.verifications[result](domain) };
 };
 
-const dropDomain: FormAct = async (c, { kv }, t) => {
+const dropDomain: FormAct = async (c, { kv, clock }, t) => {
   const domain = parseDomain((await readForm(c)).text("domain"));
   if (domain === undefined) return { problem: t.domainInvalid };
-  await removeCompanyDomain(kv, c.get("signedIn").account.id, domain);
+  const done = doneBy(c, clock.nowMs());
+  await removeCompanyDomain(kv, c.get("signedIn").account.id, domain, done);
   return "dropped";
 };
 

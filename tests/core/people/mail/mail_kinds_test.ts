@@ -63,6 +63,8 @@ const bare: Bare[] = [
   },
   { kind: "invitation", organisation: "Acme <b>", inviter: "owner@example.com" },
   { kind: "member_joined", organisation: "Acme", member: "bob@example.com" },
+  { kind: "company_domain_missing", organisation: "Acme", domain: "acme.example", untilMs: 0 },
+  { kind: "company_domain_missing", organisation: "Acme", domain: "acme.example" },
   { kind: "ownership_received", organisation: "Acme", from: "owner@example.com" },
   { kind: "subscription_asked" },
   { kind: "incident_opened", ...incident },
@@ -173,6 +175,7 @@ Deno.test("a mail says how to switch it off, unless it is about security or was 
     "key_changed",
     "new_browser",
     "second_factor_changed",
+    "company_domain_missing",
     "ownership_received",
   ]);
 });

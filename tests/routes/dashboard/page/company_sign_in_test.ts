@@ -29,6 +29,9 @@ import { handOver, listMemberships } from "../../../../kv/people/organisations/o
 import { createApiKey } from "../../../../kv/people/api_keys/api_key_changes.ts";
 import { findActivity } from "../../../../kv/people/audit/account_activity.ts";
 import { closeAccount } from "../../../../kv/services/operations/account_closing.ts";
+import { hourMs } from "../../../../core/lib/time/durations.ts";
+import { domainGraceMs } from "../../../../core/people/organisations/domain.ts";
+import { recheckDomains } from "../../../../kv/people/organisations/domain_checks.ts";
 import { listApiKeys } from "../../../../kv/people/api_keys/api_keys.ts";
 
 const path = "/organisation/sign-in";
@@ -278,6 +281,31 @@ Deno.test("a domain counts once its record is there, and belongs to one organisa
   const [former] = await listCompanyDomains(world.kv, account.id);
   assertEquals(former?.verifiedAtMs, undefined);
   assertEquals(await findCompanySignIn(world.kv, domain), undefined, "the rival has no provider");
+});
+
+Deno.test("a domain whose record goes away is shown with its last day, then leads nowhere", async () => {
+  await using company = await openWorld();
+  await setUp(company);
+  const { world, company: { members: { owner } } } = company;
+  const check = async () =>
+    await recheckDomains({
+      kv: world.kv,
+      nowMs: world.time.nowMs(),
+      resolveTxt: (name) => Promise.resolve(company.records.get(name) ?? []),
+    });
+  company.records.clear();
+  await world.time.advance(6 * hourMs);
+  assertEquals(await check(), 1);
+  const page = await owner.browser.get(path);
+  assertStringIncludes(page.text, "record missing");
+  assertStringIncludes(page.text, "gateway-verification=");
+  assertEquals((await signIn(company, dan)).back.status, 303, "it still counts");
+  await world.time.advance(domainGraceMs);
+  assertEquals(await check(), 1);
+  const browser = world.browser();
+  const form = await browser.get("/sign-in/company");
+  const none = await browser.submit(form, "/sign-in/company", { email: dan.email });
+  assertStringIncludes(none.text, "No company with addresses at acme.example signs in here.");
 });
 
 Deno.test("what is refused of a provider", async () => {
