@@ -181,6 +181,7 @@ async function makeThings(world: TwoInstances, { account, members }: Company) {
     "statements/:month": "2026-11",
     "invoices/:id": invoice.id,
     "files/:fileId": invoice.fileId,
+    "files/:file": invoice.fileId,
     "budgets/:id": budget.id,
     "webhooks/:id": webhook.id,
     "deliveries/:number": "1",
