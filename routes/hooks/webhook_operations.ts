@@ -254,9 +254,14 @@ export interface WebhookTryPage {
 
 /** Lists the tries of an endpoint, newest first, a page of them. */
 export const listWebhookTries = operation({
-  input: z.strictObject({ endpoint: endpointId, before: z.int().min(1).optional() }),
-  async run({ kv }, { accountId }, { endpoint, before }): Promise<Result<WebhookTryPage>> {
-    const page = await listTries(kv, accountId, endpoint, { count: triesPerPage, before });
+  input: z.strictObject({
+    endpoint: endpointId,
+    before: z.int().min(1).optional(),
+    count: z.int().min(1).default(triesPerPage),
+  }),
+  async run({ kv }, { accountId }, { endpoint, before, count }): Promise<Result<WebhookTryPage>> {
+    if (await getEndpoint(kv, accountId, endpoint) === undefined) return refused("missing");
+    const page = await listTries(kv, accountId, endpoint, { count, before });
     return { ok: true, body: page };
   },
 });

@@ -45,10 +45,11 @@ type NamedList = Pick<
  * @param list.page reads the rows after `after`; none if there is no such row
  */
 export function pagedListing<Row>(
-  { item, page, idOf, json, ...named }:
+  { item, page, idOf, json, errors = [], ...named }:
     & NamedList
     & RowForm<Row>
     & {
+      readonly errors?: JsonOperation["errors"];
       readonly page: (call: ManagementCall<unknown>, asked: AskedPage) => Promise<readonly Row[]>;
     },
 ): JsonOperation {
@@ -57,7 +58,8 @@ export function pagedListing<Row>(
     method: "get",
     answer: pageOf(item),
     isList: true,
-    errors: ["invalid_request"],
+    row: item,
+    errors: ["invalid_request", ...errors],
     async run(call) {
       const limit = rowLimit(call.query, managementRows);
       // One more than is shown says whether there is a next page.

@@ -76,6 +76,8 @@ export interface JsonOperation extends NamedOperation {
   readonly answer: AnswerShape;
   /** Its answer has this many rows at most, of which `limit` and `after` choose a page. */
   readonly isList?: true;
+  /** What a row of a list is. */
+  readonly row?: AnswerShape;
   readonly body?: { readonly schema: z.ZodType; readonly example: JsonObject };
   readonly run: (call: ManagementCall<unknown>) => Promise<JsonObject>;
 }

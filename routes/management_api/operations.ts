@@ -2,6 +2,7 @@
 import { budgetOperations } from "./budget_operations.ts";
 import { invoiceOperations } from "./invoice_operations.ts";
 import { keyOperations } from "./key_operations.ts";
+import { managementKeyOperations } from "./management_key_operations.ts";
 import type { ManagementOperation } from "./operation.ts";
 import { peopleOperations } from "./people_operations.ts";
 import { walletOperations } from "./wallet_operations.ts";
@@ -14,4 +15,5 @@ export const managementOperations: readonly ManagementOperation[] = [
   ...invoiceOperations,
   ...budgetOperations,
   ...webhookOperations,
+  ...managementKeyOperations,
 ];

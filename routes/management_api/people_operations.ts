@@ -16,7 +16,11 @@ import {
 import { normaliseEmail } from "../../core/people/accounts/email_address.ts";
 import { givenRoles, type Role, roles } from "../../core/people/organisations/acts.ts";
 import { parseName } from "../../core/people/organisations/organisation.ts";
-import { type Account, accountName } from "../../kv/people/accounts/accounts.ts";
+import {
+  type Account,
+  accountName,
+  requiresSecondFactor,
+} from "../../kv/people/accounts/accounts.ts";
 import {
   endInvitation,
   type Invitation,
@@ -44,6 +48,8 @@ import {
   listTeams,
   type Team,
 } from "../../kv/people/organisations/teams.ts";
+import { countTry } from "../../kv/people/accounts/rate_limits.ts";
+import { rateRules } from "../auth/sign_in_budgets.ts";
 import { wrongParameter } from "../http/query.ts";
 import { listing } from "./lists.ts";
 import {
@@ -70,6 +76,8 @@ const organisationFields: readonly DescribedField<Account>[] = [
   always("name", text, accountName),
   always("members", count, (account) => organisationFacts(account).memberCount),
   always("owner_id", text, (account) => organisationFacts(account).ownerId),
+  // Whoever signs in sets up a second factor before anything else; switched in a browser.
+  always("second_factor_required", { type: "boolean" }, requiresSecondFactor),
   always("created_at", dateTime, ({ createdAtMs }) => iso(createdAtMs)),
 ];
 
@@ -179,6 +187,12 @@ async function inviteOne(
 ): Promise<JsonObject> {
   const email = normaliseEmail(body.email);
   if (email === undefined) throw wrongParameter("email", "is no email address");
+  const tries = await countTry(deps.kv, rateRules.mailToNewAddress, email, nowMs);
+  if (!tries.allowed) {
+    const { retryAfterSeconds } = tries;
+    const message = "Too many mails to this address in an hour";
+    throw new GatewayError("rate_limit_reached", message, { retryAfterSeconds });
+  }
   const { role } = body;
   const locale = account.locale ?? "vi";
   const inviter = accountName(account);

@@ -1,10 +1,12 @@
 /** Operations on the webhooks of an organisation, over those that the pages call. */
 import { z } from "zod";
+import { GatewayError } from "../../core/lib/errors/errors.ts";
 import { fieldsJson } from "../../core/lib/json/fields.ts";
 import type { JsonObject } from "../../core/lib/json/json.ts";
 import {
   always,
   constant,
+  count,
   dateTime,
   type DescribedField,
   listOf,
@@ -12,19 +14,23 @@ import {
   text,
 } from "../../core/lib/json/schemas.ts";
 import { webhookKinds } from "../../core/people/webhooks/events.ts";
+import type { WebhookTry } from "../../kv/people/webhooks/deliveries.ts";
 import type { WebhookEndpoint } from "../../kv/people/webhooks/endpoints.ts";
 import {
   addWebhook,
   deleteWebhook,
   editWebhook,
   listWebhooks,
+  listWebhookTries,
   readWebhook,
+  readWebhookTry,
+  resendWebhook,
   rotateWebhookSecret,
   testWebhook,
   type WebhookAct,
   type WebhookOperation,
 } from "../hooks/webhook_operations.ts";
-import { listing } from "./lists.ts";
+import { listing, pagedListing } from "./lists.ts";
 import {
   type AnswerShape,
   goneFields,
@@ -77,6 +83,46 @@ const eventFields: readonly DescribedField<{ readonly eventId: string }>[] = [
   constant("object", "webhook_event"),
   always("event_id", text, ({ eventId }) => eventId),
 ];
+
+const listedTryFields: readonly DescribedField<WebhookTry>[] = [
+  constant("object", "webhook_delivery"),
+  // Numbers the tries of the endpoint.
+  always("number", count, ({ number }) => number),
+  always("event_id", text, ({ eventId }) => eventId),
+  always("type", text, ({ type }) => type),
+  // 1 for the first try of its delivery.
+  always("attempt", count, ({ attempt }) => attempt),
+  always("at", dateTime, ({ atMs }) => new Date(atMs).toISOString()),
+  always("duration_ms", { type: "number" }, ({ durationMs }) => durationMs),
+  always("outcome", { type: "string", enum: ["delivered", "failed"] }, (one) => one.outcome.kind),
+  optional("status", { type: "integer" }, ({ outcome }) => outcome.status),
+  optional("reason", text, ({ outcome }) => outcome.kind === "failed" ? outcome.reason : undefined),
+  optional("next_at", dateTime, ({ nextAtMs }) => nextAtMs && new Date(nextAtMs).toISOString()),
+];
+
+const tryFields: readonly DescribedField<WebhookTry>[] = [
+  ...listedTryFields,
+  // As it was signed and sent; not in lists.
+  optional("body", text, ({ body }) => body),
+];
+
+const tryShape: AnswerShape = {
+  name: "WebhookDelivery",
+  description: "A try to deliver an event, as the log keeps it.",
+  fields: tryFields,
+};
+
+/** The number of a try in a path; 0 for any other text: no try has it. */
+function numberOf(text: string): number {
+  return /^[1-9]\d{0,14}$/.test(text) ? Number(text) : 0;
+}
+
+/** The try that the path names. */
+function tryOf({ param }: ManagementCall<unknown>) {
+  const number = numberOf(param("number"));
+  if (number === 0) throw new GatewayError("not_found", "The log has no such try");
+  return { endpoint: param("id"), number };
+}
 
 /** Runs an operation of the pages; what it refuses becomes the error. */
 async function act<Input extends z.ZodType, Body>(
@@ -196,6 +242,45 @@ export const webhookOperations: readonly ManagementOperation[] = [
       return fieldsJson(eventFields, await act(call, testWebhook, sent));
     },
   }),
+  pagedListing({
+    id: "listWebhookDeliveries",
+    path: `${webhooksPath}/{id}/deliveries`,
+    summary: "Log of a webhook",
+    description: "The tries to deliver events, newest first.",
+    act: "change_webhooks",
+    item: tryShape,
+    errors: ["not_found"],
+    async page(call, { count, after }) {
+      const before = after === undefined ? undefined : numberOf(after);
+      if (before === 0) return [];
+      const log = await act(call, listWebhookTries, { endpoint: call.param("id"), before, count });
+      return log.tries;
+    },
+    idOf: ({ number }) => String(number),
+    json: (one) => fieldsJson(listedTryFields, one),
+  }),
+  {
+    id: "getWebhookDelivery",
+    method: "get",
+    path: `${webhooksPath}/{id}/deliveries/{number}`,
+    summary: "One try of a webhook",
+    description: "A try by its number.",
+    act: "change_webhooks",
+    answer: tryShape,
+    errors: ["invalid_request", "not_found"],
+    run: async (call) => fieldsJson(tryFields, await act(call, readWebhookTry, tryOf(call))),
+  },
+  {
+    id: "resendWebhookDelivery",
+    method: "post",
+    path: `${webhooksPath}/{id}/deliveries/{number}/again`,
+    summary: "Send an event again",
+    description: "With the same id and body, once.",
+    act: "change_webhooks",
+    answer: { name: "WebhookTest", description: "An event on its way.", fields: eventFields },
+    errors: ["invalid_request", "not_found"],
+    run: async (call) => fieldsJson(eventFields, await act(call, resendWebhook, tryOf(call))),
+  },
   {
     id: "deleteWebhook",
     method: "delete",

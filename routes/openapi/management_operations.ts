@@ -114,11 +114,11 @@ function operationOf(operation: ManagementOperation): Operation {
 /** The operations of the management API. */
 export const managementApiOperations: readonly Operation[] = managementOperations.map(operationOf);
 
-/** The schemas of its answers. */
+/** The schemas of its answers and of the rows of its lists. */
 export const managementSchemas: JsonObject = Object.fromEntries(
   managementOperations.flatMap((operation) => {
     if ("file" in operation) return [];
-    const { name, description, fields } = operation.answer;
-    return [[name, objectSchema(description, fields)]];
+    const shapes = [operation.answer, ...(operation.row === undefined ? [] : [operation.row])];
+    return shapes.map(({ name, description, fields }) => [name, objectSchema(description, fields)]);
   }),
 );

@@ -307,7 +307,8 @@ async function detailPage(
   const asked = Number(c.req.query("before"));
   const before = Number.isSafeInteger(asked) && asked > 0 ? asked : undefined;
   const act = actOf(c, deps);
-  const log = await listWebhookTries.run(depsOf(deps), act, { endpoint: endpoint.id, before });
+  const input = listWebhookTries.input.parse({ endpoint: endpoint.id, before });
+  const log = await listWebhookTries.run(depsOf(deps), act, input);
   const page = log.ok ? log.body : { tries: [], hasMore: false };
   const isRefused = state.form !== undefined || state.problem !== undefined;
   const part = { visitor, endpoint };

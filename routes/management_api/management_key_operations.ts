@@ -1,0 +1,79 @@
+/**
+ * Operations on management keys: they are listed and revoked. They are made on the page only: a key that makes keys would
+ * outlive its own revocation.
+ */
+import { GatewayError } from "../../core/lib/errors/errors.ts";
+import { parseId } from "../../core/lib/ids/ids.ts";
+import { fieldsJson } from "../../core/lib/json/fields.ts";
+import {
+  always,
+  constant,
+  dateTime,
+  type DescribedField,
+  optional,
+  text,
+} from "../../core/lib/json/schemas.ts";
+import {
+  listManagementKeys,
+  type ManagementKey,
+  managementRoles,
+  revokeManagementKey,
+} from "../../kv/people/management_keys/management_keys.ts";
+import { listing } from "./lists.ts";
+import { type AnswerShape, goneFields, goneShape, type ManagementOperation } from "./operation.ts";
+
+const iso = (atMs: number) => new Date(atMs).toISOString();
+
+const keyFields: readonly DescribedField<ManagementKey>[] = [
+  constant("object", "management_key"),
+  always("id", text, ({ id }) => id),
+  always("name", text, ({ name }) => name),
+  always("role", { type: "string", enum: [...managementRoles] }, ({ role }) => role),
+  always("masked", text, ({ masked }) => masked),
+  // The member who made it.
+  always("member_id", text, ({ memberId }) => memberId),
+  always("created_at", dateTime, ({ createdAtMs }) => iso(createdAtMs)),
+  optional("revoked_at", dateTime, ({ revokedAtMs }) => revokedAtMs && iso(revokedAtMs)),
+];
+
+const keyShape: AnswerShape = {
+  name: "ManagementKey",
+  description: "A management key, without its secret.",
+  fields: keyFields,
+};
+
+const keysPath = "/v1/organisation/management-keys";
+
+/** The operations. */
+export const managementKeyOperations: readonly ManagementOperation[] = [
+  listing({
+    id: "listManagementKeys",
+    path: keysPath,
+    summary: "Management keys",
+    description: "The management keys of the organisation, oldest first, revoked ones included.",
+    act: "change_management_keys",
+    item: keyShape,
+    rows: ({ deps, account }) => listManagementKeys(deps.kv, account.id),
+    idOf: ({ id }) => id,
+    json: (key) => fieldsJson(keyFields, key),
+  }),
+  {
+    id: "revokeManagementKey",
+    method: "delete",
+    path: `${keysPath}/{id}`,
+    summary: "Revoke a management key",
+    description:
+      "For good, from the next request on; a key may revoke itself. New ones are made on the page: a key that makes keys " +
+      "would outlive its own revocation.",
+    act: "change_management_keys",
+    answer: goneShape,
+    errors: ["not_found", "overloaded"],
+    async run({ deps, account, by, nowMs, param }) {
+      const id = parseId("managementKey", param("id"));
+      const isGone = id !== undefined &&
+        await revokeManagementKey(deps.kv, account.id, id, { by, nowMs });
+      if (!isGone) throw new GatewayError("not_found", "There is no such management key");
+      return fieldsJson(goneFields, { id });
+    },
+  },
+];
