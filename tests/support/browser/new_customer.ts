@@ -6,7 +6,7 @@ import { openSmtp, type SmtpWorld, textOf } from "../servers/smtp_server.ts";
 import { until } from "../until.ts";
 import { type Look, openWindow } from "./page_soundness.ts";
 
-const email = "lan@example.com";
+const firstEmail = "lan@example.com";
 const password = "bốn từ không liên quan";
 
 /** A gateway that mails its links to a mailbox of the test. */
@@ -43,12 +43,17 @@ export async function startMailingGateway(): Promise<MailingGateway> {
 export async function askToSignUp(
   page: Page,
   { smtp, address }: Pick<MailingGateway, "smtp" | "address">,
+  email = firstEmail,
 ): Promise<string> {
+  const before = smtp.received.length;
   await page.goto(`${address}/sign-up`);
   await page.locator("[name=email]").fill(email);
   await page.locator("[name=password]").fill(password);
   await page.locator("main button[type=submit]").click();
-  const mail = await until(() => smtp.received.find(({ to }) => to.includes(email)), "the mail");
+  const mail = await until(
+    () => smtp.received.slice(before).find(({ to }) => to.includes(email)),
+    "the mail",
+  );
   const link = /http\S+#token=[\w-]+/.exec(textOf(mail))?.[0];
   if (link === undefined) throw new Error(textOf(mail));
   return link;
@@ -58,11 +63,12 @@ export async function askToSignUp(
 export async function signUpInBrowser(
   browser: Browser,
   look: Look,
-  world: MailingGateway,
+  world: Pick<MailingGateway, "smtp" | "address">,
+  email = firstEmail,
 ): Promise<{ readonly context: BrowserContext; readonly page: Page }> {
   const context = await openWindow(browser, look, world.address);
   const page = await context.newPage();
-  await page.goto(await askToSignUp(page, world));
+  await page.goto(await askToSignUp(page, world, email));
   await page.locator("main button[type=submit]").click();
   await page.waitForURL(`${world.address}/welcome`);
   return { context, page };

@@ -18,8 +18,16 @@ import { markOn } from "../browser/confirmed.ts";
 import { TestBrowser } from "../browser/test_browser.ts";
 import { receivingAccount } from "./topup_world.ts";
 import type { KeyValueStore } from "../../../kv/engine/store/key_value_store.ts";
+import { vietnamDateTime } from "../../../core/lib/time/vietnam_time.ts";
 
 const hookSecret = "money-process-secret";
+
+/** The variables of a gateway that takes the notices of {@linkcode sendNotice}. */
+export const bankVariables: Readonly<Record<string, string>> = {
+  SEPAY_WEBHOOK_SECRET: hookSecret,
+  GATEWAY_BANK_ACCOUNTS: JSON.stringify([receivingAccount]),
+  GATEWAY_VAT_RATES: "2025-07-01=8",
+};
 const operatorEmails = ["first@example.com", "second@example.com"] as const;
 
 /** A gateway that accepts bank notices and has two operators. */
@@ -33,9 +41,7 @@ export function startMoneyGateway(
     folder,
     env: {
       GATEWAY_OPERATORS: operatorEmails.join(),
-      SEPAY_WEBHOOK_SECRET: hookSecret,
-      GATEWAY_BANK_ACCOUNTS: JSON.stringify([receivingAccount]),
-      GATEWAY_VAT_RATES: "2025-07-01=8",
+      ...bankVariables,
       ...env,
     },
   });
@@ -177,13 +183,21 @@ export async function assertSoundBooks(kv: KeyValueStore): Promise<void> {
   assertEquals((await checkTopups(kv, Date.now())).problems, []);
 }
 
-/** Sends a signed notice; the status of the answer. */
-export async function sendNotice(address: string, transfer: Transfer): Promise<number> {
-  const { id, memo, amountVnd } = transfer;
+/**
+ * Sends a signed notice; the status of the answer.
+ *
+ * @param transfer.atMs when the transfer and the notice are made; by default it was made before, and is noticed now
+ */
+export async function sendNotice(
+  address: string,
+  transfer: Transfer & { readonly atMs?: number },
+): Promise<number> {
+  const { id, memo, amountVnd, atMs } = transfer;
+  const madeAt = atMs === undefined ? "2026-11-20 14:02:37" : vietnamDateTime(atMs);
   const body = JSON.stringify({
     id,
     gateway: receivingAccount.bankName,
-    transactionDate: "2026-11-20 14:02:37",
+    transactionDate: madeAt,
     accountNumber: receivingAccount.account,
     subAccount: null,
     code: null,
@@ -194,7 +208,7 @@ export async function sendNotice(address: string, transfer: Transfer): Promise<n
     referenceCode: `FT${id}`,
     description: "",
   });
-  const timestamp = String(Math.floor(Date.now() / 1_000));
+  const timestamp = String(Math.floor((atMs ?? Date.now()) / 1_000));
   const bytes = new TextEncoder();
   const algorithm = { name: "HMAC", hash: "SHA-256" };
   const key = await crypto.subtle.importKey("raw", bytes.encode(hookSecret), algorithm, false, [
