@@ -200,7 +200,7 @@ export async function openFullCompany(world: TwoInstances): Promise<FullCompany>
   const signIn = (email = "") => signUp(world, email);
   const company = await openCompany({ kv, time, signIn }, "Zirkonia");
   const { account, members: { owner, admin, ...others } } = company;
-  const { apiKey, known, secrets } = await makeThings(world, company);
+  const { apiKey, known: things, secrets } = await makeThings(world, company);
   const managementKeys = {
     admin: await makeManagementKey(owner.browser, "admin"),
     billing: await makeManagementKey(owner.browser, "billing"),
@@ -208,6 +208,7 @@ export async function openFullCompany(world: TwoInstances): Promise<FullCompany>
     admins: await makeManagementKey(admin.browser, "admin"),
   };
   const programs = await listManagementKeys(kv, account.id);
+  const known = { ...things, "management-keys/:id": programs[0]?.id ?? "" };
   return {
     account,
     people: { owner, admin, ...others },
