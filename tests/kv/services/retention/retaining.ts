@@ -167,6 +167,20 @@ class AgedWorld implements AsyncDisposable {
     return this.written.filter((row) => row.kind === kind && row.atMs < sinceMs);
   }
 
+  /** Drops old refused calls up to the middle of a month; returns the month, which has more to drop. */
+  async dropRefusedUpToMiddle(): Promise<string> {
+    const monthOf = ({ atMs }: Written) => vietnamDay(atMs).slice(0, 7);
+    const old = this.old("refused_calls");
+    const kept = old.find((row, at) => {
+      const before = old[at - 1];
+      return at > old.length / 2 && before !== undefined && monthOf(before) === monthOf(row);
+    });
+    assert(kept !== undefined, "a month with several refused calls");
+    const refused_calls = (this.world.nowMs - kept.atMs) / dayMs;
+    await applyRetention({ ...this.source(), settings: { ...settings, refused_calls } });
+    return monthOf(kept);
+  }
+
   /** All that adds money or calls up, and what proves it. */
   async sums(): Promise<unknown> {
     const kv = archivedStore(this.world.kv, this.#test.archive);
@@ -312,14 +326,8 @@ export function testRetention(
   test("sums of dropped rows that were changed are found, and nothing is added to them", async () => {
     await using world = await aged(6);
     const { kv } = world.world;
-    await applyRetention({ ...world.source(), settings: { ...settings, refused_calls: 200 } });
-    const row = await kv.get<{ text: string; seal: string }>(
-      [
-        "dropped",
-        "refused_calls",
-        (await world.dropped()).findLast(({ kind }) => kind === "refused_calls")?.month ?? "",
-      ],
-    );
+    const month = await world.dropRefusedUpToMiddle();
+    const row = await kv.get<{ text: string; seal: string }>(["dropped", "refused_calls", month]);
     assert(row.value !== null, "sums of refused calls");
     await kv.set(row.key, { ...row.value, text: row.value.text.replace('"rows":', '"rows":1') });
     const found = problemLines(await world.world.verify());
@@ -341,9 +349,7 @@ export function testRetention(
     await using world = await aged(7);
     const { kv } = world.world;
     const found = async () => problemLines(await world.world.verify());
-    await applyRetention({ ...world.source(), settings: { ...settings, refused_calls: 200 } });
-    const last = (await world.dropped()).findLast(({ kind }) => kind === "refused_calls");
-    const month = last?.month ?? "";
+    const month = await world.dropRefusedUpToMiddle();
     const sums = await kv.get(["dropped", "refused_calls", month]);
     const contents = await kv.get(["dropped", "refused_calls"]);
     assert(sums.value !== null && contents.value !== null, "both are there");
@@ -381,7 +387,7 @@ export function testRetention(
   test("sums of an earlier release, which kept no contents, go on with contents", async () => {
     await using world = await aged(8);
     const { kv } = world.world;
-    await applyRetention({ ...world.source(), settings: { ...settings, refused_calls: 200 } });
+    await world.dropRefusedUpToMiddle();
     for await (const { key } of kv.list({ prefix: ["dropped"] })) await kv.delete(key.slice(0, 2));
     assertEquals(problemLines(await world.world.verify()), []);
     await applyRetention(world.source());
