@@ -5,6 +5,9 @@ import type { Clock } from "../../core/lib/time/clock.ts";
 import type { CompanyOpenId } from "../../kv/people/organisations/company_sign_in.ts";
 import { createOpenIdClient, type OpenIdClient } from "./openid.ts";
 
+/** Characters of a client secret: far more than those of any provider. */
+export const maxClientSecretChars = 1_000;
+
 function sealOwner(organisationId: AccountId): string {
   return `company_openid/${organisationId}`;
 }

@@ -16,6 +16,9 @@ import { hourMs } from "../../core/lib/time/durations.ts";
 /** Milliseconds of one request to an OpenID provider: a person is waiting. */
 const openIdMs = 10_000;
 
+/** Where providers send people back to. */
+export const callbackPath = "/auth/openid/callback";
+
 /** The configured OpenID provider. */
 export interface OpenIdSettings {
   /** `https://accounts.example.com`; http only for an issuer on this machine. */

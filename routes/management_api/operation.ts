@@ -32,6 +32,10 @@ export interface ManagementDeps {
   readonly topup: TopupSettings;
   /** When calls spend credit that was given. */
   readonly spendGranted: SpendGranted;
+  /** Public address of the service, without a trailing slash. */
+  readonly baseUrl: string;
+  /** Reads the texts of the TXT records of a name; rejects if the resolver does not say what there is. */
+  readonly resolveTxt: (name: string) => Promise<readonly string[]>;
   /** What webhooks may reach, and the hint that one waits. */
   readonly webhooks: Pick<WebhookDeps, "isLocalAllowed" | "hintDelivery">;
   /** Wakes what sends mails. */

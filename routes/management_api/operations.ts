@@ -5,6 +5,7 @@ import { keyOperations } from "./key_operations.ts";
 import { managementKeyOperations } from "./management_key_operations.ts";
 import type { ManagementOperation } from "./operation.ts";
 import { peopleOperations } from "./people_operations.ts";
+import { signInOperations } from "./sign_in_operations.ts";
 import { walletOperations } from "./wallet_operations.ts";
 import { webhookOperations } from "./webhook_operations.ts";
 
@@ -16,4 +17,5 @@ export const managementOperations: readonly ManagementOperation[] = [
   ...budgetOperations,
   ...webhookOperations,
   ...managementKeyOperations,
+  ...signInOperations,
 ];

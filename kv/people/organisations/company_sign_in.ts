@@ -5,7 +5,7 @@
 import { newSecretToken } from "../../../core/people/accounts/secret_token.ts";
 import type { AccountId } from "../../../core/lib/ids/ids.ts";
 import type { GivenRole } from "../../../core/people/organisations/acts.ts";
-import { maxDomains } from "../../../core/people/organisations/domain.ts";
+import { maxDomains, verificationRecordOf } from "../../../core/people/organisations/domain.ts";
 import {
   accountKey,
   companyDomainKey,
@@ -216,6 +216,24 @@ export async function verifyDomain(
     return (await operation.commit()).ok ? { done: "verified" } : "again";
   }, { attempts: domainAttempts });
   return outcome === "conflict" ? "busy" : outcome.done;
+}
+
+/**
+ * Looks up the record of a domain, and notes that the domain belongs to an organisation if the record says so. What
+ * cannot be read does not verify.
+ */
+export async function lookUpDomain(
+  kv: KeyValueStore,
+  organisationId: AccountId,
+  domain: string,
+  { resolveTxt, by, nowMs }: Done & {
+    readonly resolveTxt: (name: string) => Promise<readonly string[]>;
+  },
+): Promise<DomainVerification> {
+  const { name } = verificationRecordOf(domain, "");
+  const texts = await resolveTxt(name).catch((): string[] => []);
+  const isPublished = (token: string) => texts.includes(verificationRecordOf(domain, token).value);
+  return await verifyDomain(kv, organisationId, domain, { isPublished, by, nowMs });
 }
 
 /** Removes a domain of an organisation; its people stay members. */

@@ -74,6 +74,8 @@ export function openCustomerApp(gateway: Gateway, options: CustomerAppOptions): 
         control,
         catalog: { find: (id) => gateway.catalog.current.find(id) },
         keysPerMember,
+        baseUrl: options.baseUrl,
+        resolveTxt: resolveTxtWithDeno,
         topup: config.topup,
         get spendGranted() {
           return gateway.catalog.current.wallet.spendGranted;

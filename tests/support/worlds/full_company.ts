@@ -1,4 +1,5 @@
 /** An organisation with five members that has one of everything, made by forms at one instance of a gateway. */
+import { addCompanyDomain } from "../../../kv/people/organisations/company_sign_in.ts";
 import { assert } from "../assert.ts";
 import { maskApiKey } from "../../../core/people/api_keys/api_key.ts";
 import type { AccountId } from "../../../core/lib/ids/ids.ts";
@@ -201,6 +202,8 @@ export async function openFullCompany(world: TwoInstances): Promise<FullCompany>
   const company = await openCompany({ kv, time, signIn }, "Zirkonia");
   const { account, members: { owner, admin, ...others } } = company;
   const { apiKey, known: things, secrets } = await makeThings(world, company);
+  const domain = "mail.zirkonia.example";
+  await addCompanyDomain(kv, account.id, domain, { nowMs: time.nowMs() });
   const managementKeys = {
     admin: await makeManagementKey(owner.browser, "admin"),
     billing: await makeManagementKey(owner.browser, "billing"),
@@ -208,7 +211,11 @@ export async function openFullCompany(world: TwoInstances): Promise<FullCompany>
     admins: await makeManagementKey(admin.browser, "admin"),
   };
   const programs = await listManagementKeys(kv, account.id);
-  const known = { ...things, "management-keys/:id": programs[0]?.id ?? "" };
+  const known = {
+    ...things,
+    "domains/:id": domain,
+    "management-keys/:id": programs[0]?.id ?? "",
+  };
   return {
     account,
     people: { owner, admin, ...others },

@@ -53,6 +53,7 @@ export async function openManagementWorld() {
   const masterKeys = await readMasterKeys(newMasterKey());
   const wallet = await openWalletEngine(kv, { clock: time, timer: time });
   const problems: string[] = [];
+  const records = new Map<string, readonly string[]>();
   const app = createManagementApi({
     kv,
     clock: time,
@@ -68,6 +69,8 @@ export async function openManagementWorld() {
       vatRates: [{ from: "2025-07-01", rate: { percent: 8 } }],
     },
     spendGranted: "first",
+    baseUrl: "https://gateway.example.com",
+    resolveTxt: (name) => Promise.resolve(records.get(name) ?? []),
     webhooks: { isLocalAllowed: false, hintDelivery: () => {} },
     hintMail: () => {},
   });
@@ -100,6 +103,8 @@ export async function openManagementWorld() {
     admin,
     adminKey,
     secretOf,
+    /** The texts of TXT records, by their names. */
+    records,
     /** The bank tells that an order was paid. */
     async pay(orderCode: string, amountVnd: number) {
       const at = new Date(time.nowMs() + 7 * hourMs).toISOString().slice(0, 19).replace("T", " ");

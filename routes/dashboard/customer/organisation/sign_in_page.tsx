@@ -19,13 +19,18 @@ import {
   type CompanyOpenId,
   getCompanyOpenId,
   listCompanyDomains,
+  lookUpDomain,
   removeCompanyDomain,
   requireCompanySignIn,
   setCompanyOpenId,
   stateOf,
-  verifyDomain,
 } from "../../../../kv/people/organisations/company_sign_in.ts";
-import { companyClient, sealClientSecret } from "../../../auth/company_openid.ts";
+import {
+  companyClient,
+  maxClientSecretChars,
+  sealClientSecret,
+} from "../../../auth/company_openid.ts";
+import { callbackPath } from "../../../auth/openid.ts";
 import { rateRules } from "../../../auth/sign_in_budgets.ts";
 import {
   Badge,
@@ -48,15 +53,13 @@ import { renderPage } from "../../frame/layout.tsx";
 import { roleNames } from "../../text/role_names.ts";
 import { doneBy } from "../../visitor/doer.ts";
 import { confirmAddress, requireFresh } from "../account/confirm.tsx";
-import { callbackPath } from "../sign_in/openid.tsx";
 import { companySignInTexts } from "./sign_in_texts.ts";
 
 /** Where the page is. */
 export const companySignInPath = "/organisation/sign-in";
 
-/** Characters of a client id and of a client secret: far more than those of any provider. */
+/** Characters of a client id: far more than those of any provider. */
 const maxClientIdChars = 255;
-const maxClientSecretChars = 1_000;
 
 /** Members that the card names who cannot sign in at the provider. */
 const maxOutsidersNamed = 10;
@@ -436,13 +439,9 @@ const addDomain: FormAct = async (c, { kv, clock }, t) => {
 const checkDomain: FormAct = async (c, { kv, clock, companySignIn }, t) => {
   const domain = parseDomain((await readForm(c)).text("domain"));
   if (domain === undefined) return { problem: t.domainInvalid };
-  const { name } = verificationRecordOf(domain, "");
-  // What cannot be read does not verify.
-  const texts = await companySignIn.resolveTxt(name).catch((): string[] => []);
-  const isPublished = (token: string) => texts.includes(verificationRecordOf(domain, token).value);
   const done = doneBy(c, clock.nowMs());
   const { id } = c.get("signedIn").account;
-  const result = await verifyDomain(kv, id, domain, { isPublished, ...done });
+  const result = await lookUpDomain(kv, id, domain, { ...companySignIn, ...done });
   return result === "verified" ? "verified" : { problem: t.verifications[result](domain) };
 };
 

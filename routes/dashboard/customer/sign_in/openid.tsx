@@ -26,7 +26,7 @@ import {
   isOfCompany,
   joinCompany,
 } from "./company.tsx";
-import type { OpenIdClaims, OpenIdClient } from "../../../auth/openid.ts";
+import { callbackPath, type OpenIdClaims, type OpenIdClient } from "../../../auth/openid.ts";
 import { countTryByAddress, rateRules } from "../../../auth/sign_in_budgets.ts";
 import { createCookies } from "../../visitor/cookies.ts";
 import type { Locale } from "../../text/i18n.ts";
@@ -37,9 +37,6 @@ import { equipAccount, passFirstFactor, welcomePath } from "./start_session.ts";
 import { clientAddress } from "../../visitor/doer.ts";
 import { signInTexts } from "./texts.ts";
 import type { PageDeclaration } from "../../page/page.ts";
-
-/** Where providers send people back to. */
-export const callbackPath = "/auth/openid/callback";
 
 /** The account of a person, and whether it was just created. */
 interface Found {
