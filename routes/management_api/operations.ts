@@ -6,6 +6,7 @@ import { managementKeyOperations } from "./management_key_operations.ts";
 import type { ManagementOperation } from "./operation.ts";
 import { peopleOperations } from "./people_operations.ts";
 import { signInOperations } from "./sign_in_operations.ts";
+import { topupOperations } from "./topup_operations.ts";
 import { walletOperations } from "./wallet_operations.ts";
 import { webhookOperations } from "./webhook_operations.ts";
 
@@ -13,6 +14,7 @@ export const managementOperations: readonly ManagementOperation[] = [
   ...peopleOperations,
   ...keyOperations,
   ...walletOperations,
+  ...topupOperations,
   ...invoiceOperations,
   ...budgetOperations,
   ...webhookOperations,

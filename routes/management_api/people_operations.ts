@@ -290,7 +290,7 @@ const memberOperations: readonly ManagementOperation[] = [
   },
   listing({
     id: "listRemovedMembers",
-    path: `${organisationPath}/removed_members`,
+    path: `${organisationPath}/removed-members`,
     summary: "Removed people",
     description: "Who does not come back by the sign-in of the company, the latest first.",
     act: "change_members",
@@ -302,7 +302,7 @@ const memberOperations: readonly ManagementOperation[] = [
   {
     id: "readmitMember",
     method: "delete",
-    path: `${organisationPath}/removed_members/{id}`,
+    path: `${organisationPath}/removed-members/{id}`,
     summary: "Let a removed person back in",
     description:
       "The person joins again at the next sign-in at the company's provider. Answers with what the list said.",

@@ -1,6 +1,6 @@
-/** Operations on the wallet of an organisation: its balance, top-ups by transfer, vouchers, the warning, the statement. */
+/** Operations on the wallet of an organisation: its balance, vouchers, the warning of a low one, the statement. */
 import { z } from "zod";
-import { formatVnd, fromVnd, microVndPerVnd } from "../../core/billing/money/micro_vnd.ts";
+import { formatVnd, fromVnd } from "../../core/billing/money/micro_vnd.ts";
 import { GatewayError } from "../../core/lib/errors/errors.ts";
 import type { AccountId } from "../../core/lib/ids/ids.ts";
 import { fieldsJson } from "../../core/lib/json/fields.ts";
@@ -11,54 +11,57 @@ import {
   dateTime,
   type DescribedField,
   listField,
-  listOf,
-  objectSchema,
   optional,
-  optionalField,
   text,
   vnd,
 } from "../../core/lib/json/schemas.ts";
 import { vietnamDay } from "../../core/lib/time/vietnam_time.ts";
-import { type BankApp, bankApps, orderVietQr } from "../../core/trade/bank/receiving_account.ts";
+import type { Pots } from "../../core/trade/credits/pots.ts";
 import { voucherCodeChars } from "../../core/trade/credits/campaign.ts";
-import { topupMaxMicroVnd, topupMinMicroVnd } from "../../core/trade/settings/settings.ts";
+import { type BookGrant, readPots } from "../../kv/money/balances/grant_book.ts";
 import {
   redeemVoucher,
   type RedemptionRefusal,
   type RedemptionResult,
 } from "../../kv/money/credits/vouchers.ts";
-import { openInvoicePart } from "../../kv/money/invoices/invoiced_orders.ts";
 import { readMatchingStatement } from "../../kv/money/ledger/statement.ts";
-import {
-  cancelTopupOrder,
-  listTopupOrders,
-  listTopupPayments,
-  orderStatus,
-  orderTopup,
-  readOwnOrder,
-  type TopupOrder,
-  type TopupPayment,
-  type TopupRefusal,
-} from "../../kv/money/payments/topups.ts";
 import { maxLowBalanceVnd, setLowBalanceMark } from "../../kv/people/accounts/low_balance_mark.ts";
-import { qrPng } from "../http/qr_code.ts";
 import { wrongParameter } from "../http/query.ts";
 import { requireRange } from "../usage_api/range.ts";
 import { periodFields } from "../usage_api/statements/statement_json.ts";
-import { pagedListing } from "./lists.ts";
-import {
-  type AnswerShape,
-  type ManagementCall,
-  type ManagementOperation,
-  withBody,
-} from "./operation.ts";
+import { type ManagementOperation, withBody } from "./operation.ts";
 
 const iso = (atMs: number) => new Date(atMs).toISOString();
 
-const balanceFields = [
+/** The wallet, as its page shows it. */
+interface ShownBalance {
+  readonly totalMicroVnd: bigint;
+  readonly reservedMicroVnd: bigint;
+  readonly pots: Pots<BookGrant>;
+}
+
+const grantFields: readonly DescribedField<BookGrant>[] = [
+  always("name", text, ({ name }) => name),
+  always("left_vnd", vnd, ({ leftMicroVnd }) => formatVnd(leftMicroVnd)),
+  always("given_vnd", vnd, ({ amountMicroVnd }) => formatVnd(amountMicroVnd)),
+  always("given_at", dateTime, ({ givenAtMs }) => iso(givenAtMs)),
+  optional("expires_at", dateTime, ({ expiresAtMs }) => expiresAtMs && iso(expiresAtMs)),
+];
+
+const balanceFields: readonly DescribedField<ShownBalance>[] = [
   constant("object", "balance"),
   constant("currency", "VND"),
-  always<bigint>("balance_vnd", vnd, (microVnd) => formatVnd(microVnd)),
+  always("balance_vnd", vnd, ({ totalMicroVnd }) => formatVnd(totalMicroVnd)),
+  // Reserved by running calls; included in the balance.
+  always("reserved_vnd", vnd, ({ reservedMicroVnd }) => formatVnd(reservedMicroVnd)),
+  // What was not given; negative if the organisation owes money.
+  always("own_vnd", vnd, ({ pots }) => formatVnd(pots.ownMicroVnd)),
+  listField(
+    "credits",
+    "Credit of which something is left; what expires first is spent first.",
+    grantFields,
+    ({ pots }: ShownBalance) => pots.grants,
+  ),
 ];
 
 const balanceOperation: ManagementOperation = {
@@ -66,225 +69,20 @@ const balanceOperation: ManagementOperation = {
   method: "get",
   path: "/v1/organisation/balance",
   summary: "Balance of the organisation",
-  description: "The balance of the wallet, exact, in VND; running calls are included.",
+  description:
+    "The balance of the wallet, exact, in VND, with the credit in it and what running calls reserve.",
   act: "view_money",
   answer: { name: "OrganisationBalance", description: "A balance.", fields: balanceFields },
   errors: [],
-  run: async ({ deps, account }) =>
-    fieldsJson(balanceFields, (await deps.wallet.balance(account.id)).totalMicroVnd),
-};
-
-/** An order as it is answered. */
-interface ShownTopup {
-  readonly order: TopupOrder;
-  readonly nowMs: number;
-  /** What is paid and on no invoice. */
-  readonly uninvoicedMicroVnd: bigint;
-  /** What arrived; absent in lists. */
-  readonly payments?: readonly TopupPayment[];
-}
-
-const topupStates = ["pending", "paid", "expired", "cancelled"] as const;
-
-function vietQrOf({ to, code, askedMicroVnd }: TopupOrder): string {
-  return orderVietQr(to, code, askedMicroVnd / microVndPerVnd);
-}
-
-const appFields: readonly DescribedField<BankApp>[] = [
-  always("name", text, ({ name }) => name),
-  always("url", text, ({ href }) => href),
-];
-
-/** What a transfer has to say, as the page of an order shows it. */
-const transferFields: readonly DescribedField<TopupOrder>[] = [
-  always("bank_name", text, ({ to }) => to.bankName),
-  always("bank_bin", text, ({ to }) => to.bin),
-  always("account_number", text, ({ to }) => to.account),
-  always("account_holder", text, ({ to }) => to.holder),
-  always("amount_vnd", vnd, ({ askedMicroVnd }) => formatVnd(askedMicroVnd)),
-  // Without it nobody knows whose money it is.
-  always("memo", text, ({ memo }) => memo),
-  // The content of the VietQR code.
-  always("qr_content", text, vietQrOf),
-  listField(
-    "bank_apps",
-    "A link that opens the app of a bank with the transfer filled in.",
-    appFields,
-    ({ to, memo, askedMicroVnd }: TopupOrder) =>
-      bankApps(to, { memo, amountVnd: askedMicroVnd / microVndPerVnd }),
-  ),
-];
-
-const paymentFields: readonly DescribedField<TopupPayment>[] = [
-  always("amount_vnd", vnd, ({ amountMicroVnd }) => formatVnd(amountMicroVnd)),
-  always("credited_at", dateTime, ({ creditedAtMs }) => iso(creditedAtMs)),
-];
-
-const topupFields: readonly DescribedField<ShownTopup>[] = [
-  constant("object", "topup"),
-  always("id", text, ({ order }) => order.code),
-  always(
-    "state",
-    { type: "string", enum: [...topupStates] },
-    ({ order, nowMs }) => orderStatus(order, nowMs),
-  ),
-  always("asked_vnd", vnd, ({ order }) => formatVnd(order.askedMicroVnd)),
-  always("received_vnd", vnd, ({ order }) => formatVnd(order.receivedMicroVnd)),
-  // What an invoice can be requested for.
-  always("uninvoiced_vnd", vnd, ({ uninvoicedMicroVnd }) => formatVnd(uninvoicedMicroVnd)),
-  always("created_at", dateTime, ({ order }) => iso(order.createdAtMs)),
-  always("expires_at", dateTime, ({ order }) => iso(order.expiresAtMs)),
-  optional("paid_at", dateTime, ({ order }) => order.paidAtMs && iso(order.paidAtMs)),
-  optional(
-    "cancelled_at",
-    dateTime,
-    ({ order }) => order.cancelledAtMs && iso(order.cancelledAtMs),
-  ),
-  optionalField(
-    "transfer",
-    "The transfer that pays the order, while it is pending.",
-    transferFields,
-    ({ order, nowMs }: ShownTopup) => orderStatus(order, nowMs) === "pending" ? order : undefined,
-  ),
-  // Not in lists.
-  optional(
-    "payments",
-    listOf(objectSchema("A transfer that arrived.", paymentFields)),
-    ({ payments }) => payments?.map((payment) => fieldsJson(paymentFields, payment)),
-  ),
-];
-
-const topupShape: AnswerShape = {
-  name: "Topup",
-  description: "An order of a top-up by bank transfer.",
-  fields: topupFields,
-};
-
-async function shownOrder(call: ManagementCall<unknown>, order: TopupOrder): Promise<ShownTopup> {
-  const { deps: { kv }, nowMs } = call;
-  const part = order.state === "paid" ? await openInvoicePart(kv, order) : undefined;
-  return { order, nowMs, uninvoicedMicroVnd: part?.amountMicroVnd ?? 0n };
-}
-
-async function topupJson(call: ManagementCall<unknown>, order: TopupOrder): Promise<JsonObject> {
-  const payments = await listTopupPayments(call.deps.kv, order.code);
-  return fieldsJson(topupFields, { ...await shownOrder(call, order), payments });
-}
-
-async function orderOf({ deps, account, param }: ManagementCall<unknown>): Promise<TopupOrder> {
-  const order = await readOwnOrder(deps.kv, account.id, param("id"));
-  if (order === undefined) throw new GatewayError("not_found", "There is no such top-up");
-  return order;
-}
-
-const topupBounds = `must be a whole number from ${formatVnd(topupMinMicroVnd)} to ${
-  formatVnd(topupMaxMicroVnd)
-}`;
-
-const topupRefusals: Readonly<Record<TopupRefusal, () => GatewayError>> = {
-  amount: () => wrongParameter("amount_vnd", topupBounds),
-  too_many: () =>
-    new GatewayError("invalid_request", "Too many top-ups are pending: pay or cancel one"),
-  off: () => new GatewayError("not_found", "Top-ups by bank transfer are not offered here"),
-  too_fast: () =>
-    new GatewayError("rate_limit_reached", "Too many top-ups were ordered in an hour"),
-};
-
-const topupBody = z.strictObject({ amount_vnd: z.int().min(1) });
-
-async function createTopup(call: ManagementCall<z.infer<typeof topupBody>>): Promise<JsonObject> {
-  const { deps, account, by, nowMs, body, formId } = call;
-  const made = await orderTopup(deps.kv, deps.topup.receivingAccounts, {
-    accountId: account.id,
-    amountMicroVnd: fromVnd(body.amount_vnd),
-    nowMs,
-    formId,
-    doneBy: by,
-  });
-  if (!made.ok) throw topupRefusals[made.why]();
-  return await topupJson(call, made.order);
-}
-
-async function cancelTopup(call: ManagementCall<unknown>): Promise<JsonObject> {
-  const { deps, account, by: doneBy, nowMs } = call;
-  const order = await orderOf(call);
-  const { code } = order;
-  const who = { accountId: account.id, nowMs, doneBy };
-  return await topupJson(call, await cancelTopupOrder(deps.kv, { code, ...who }) ?? order);
-}
-
-const topupsPath = "/v1/organisation/topups";
-
-const topupOperations: readonly ManagementOperation[] = [
-  pagedListing({
-    id: "listTopups",
-    path: topupsPath,
-    summary: "Top-ups",
-    description: "The orders of top-ups by bank transfer, newest first.",
-    act: "view_money",
-    item: topupShape,
-    async page(call, { count, after }) {
-      const { deps: { kv }, account: { id } } = call;
-      const before = after === undefined ? undefined : await readOwnOrder(kv, id, after);
-      if (after !== undefined && before === undefined) return [];
-      const orders = await listTopupOrders(kv, id, { count, before });
-      return await Promise.all(orders.map((order) => shownOrder(call, order)));
-    },
-    idOf: ({ order }) => order.code,
-    json: (shown) => fieldsJson(topupFields, shown),
-  }),
-  withBody({
-    id: "createTopup",
-    method: "post",
-    path: topupsPath,
-    summary: "Order a top-up",
-    description:
-      "In whole VND. The answer says what the transfer has to look like, also as the content of a VietQR code; the " +
-      "wallet is credited when it arrives.",
-    act: "top_up",
-    answer: topupShape,
-    errors: ["invalid_request", "not_found"],
-    body: { schema: topupBody, example: { amount_vnd: 2_000_000 } },
-    run: createTopup,
-  }),
-  {
-    id: "getTopup",
-    method: "get",
-    path: `${topupsPath}/{id}`,
-    summary: "One top-up",
-    description: "An order, the transfer that pays it, and what has arrived.",
-    act: "view_money",
-    answer: topupShape,
-    errors: ["not_found"],
-    run: async (call) => await topupJson(call, await orderOf(call)),
+  async run({ deps: { kv, wallet }, account }) {
+    const totalOf = async (id: AccountId) => (await wallet.balance(id)).totalMicroVnd;
+    const [balance, pots] = await Promise.all([
+      wallet.balance(account.id),
+      readPots(kv, account.id, totalOf),
+    ]);
+    return fieldsJson(balanceFields, { ...balance, pots });
   },
-  {
-    id: "getTopupQrCode",
-    method: "get",
-    path: `${topupsPath}/{id}/qr.png`,
-    summary: "QR code of a top-up",
-    description: "The VietQR code of the transfer as a picture.",
-    act: "view_money",
-    file: { description: "The picture.", types: ["image/png"] },
-    errors: ["not_found"],
-    async send(call) {
-      const picture = qrPng(vietQrOf(await orderOf(call)));
-      return new Response(picture, { headers: { "content-type": "image/png" } });
-    },
-  },
-  {
-    id: "cancelTopup",
-    method: "post",
-    path: `${topupsPath}/{id}/cancel`,
-    summary: "Cancel a top-up",
-    description:
-      "Money that still arrives under it waits for the operator. Cancelling it again, or one that is paid, changes nothing.",
-    act: "top_up",
-    answer: topupShape,
-    errors: ["not_found"],
-    run: cancelTopup,
-  },
-];
+};
 
 const voucherBody = z.strictObject({ code: z.string().min(1).max(2 * voucherCodeChars) });
 
@@ -440,7 +238,6 @@ const statementOperation: ManagementOperation = {
 /** The operations. */
 export const walletOperations: readonly ManagementOperation[] = [
   balanceOperation,
-  ...topupOperations,
   voucherOperation,
   ...warningOperations,
   statementOperation,

@@ -7,8 +7,11 @@ import { type Act, may } from "../../../core/people/organisations/acts.ts";
 import { segmentAt } from "./navigation.ts";
 import type { SignedIn } from "./visitor.ts";
 
-/** Acts by `METHOD /path`, with the paths as the pages register them; `*` is any rest. `everyone`: no role decides. */
-const pageActs: Readonly<Record<string, Act | "everyone">> = {
+/**
+ * Acts by `METHOD /path`, with the paths as the pages register them; `*` is any rest. `everyone`: no role decides. What
+ * a page does, a program does too: `tests/routes/management_api/page_parity_test.ts` names the operation of each.
+ */
+export const pageActs = {
   "GET /welcome": "change_keys",
   "GET /welcome/call": "change_keys",
   "GET /keys": "view_keys",
@@ -99,7 +102,10 @@ const pageActs: Readonly<Record<string, Act | "everyone">> = {
   "POST /organisation/sign-in/domains": "change_organisation",
   "POST /organisation/sign-in/domains/verify": "change_organisation",
   "POST /organisation/sign-in/domains/remove": "change_organisation",
-};
+} as const satisfies Readonly<Record<string, Act | "everyone">>;
+
+/** A page or form of an organisation, as its method and path. */
+export type PageAction = keyof typeof pageActs;
 
 /** A row of the table, to be matched. */
 interface PageAct {

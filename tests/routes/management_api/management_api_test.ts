@@ -181,11 +181,11 @@ Deno.test("a person is invited, given another role and removed; the owner is not
   }
   assertEquals((await world.send("DELETE", `/members/${bob.id}`)).body.deleted, true);
   assertEquals((await world.send("GET", "/members")).body.data.length, 1);
-  const { data: [removed] } = (await world.send("GET", "/removed_members")).body;
+  const { data: [removed] } = (await world.send("GET", "/removed-members")).body;
   assertEquals([removed.id, removed.email], [bob.id, email]);
-  const back = await world.send("DELETE", `/removed_members/${bob.id}`);
+  const back = await world.send("DELETE", `/removed-members/${bob.id}`);
   assertEquals([back.status, back.body.id], [200, bob.id]);
-  assertEquals((await world.send("DELETE", `/removed_members/${bob.id}`)).status, 404);
+  assertEquals((await world.send("DELETE", `/removed-members/${bob.id}`)).status, 404);
 });
 
 Deno.test("a management key does no more than its maker may, and ends with the membership", async () => {

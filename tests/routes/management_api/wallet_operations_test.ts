@@ -117,7 +117,10 @@ Deno.test("a voucher credits the wallet once, with the key in the log", async ()
   assertEquals([first.status, first.body.is_repeated], [200, false]);
   const again = await redeem(made.codes[0]);
   assertEquals([again.body.is_repeated, again.body.ledger_id], [true, first.body.ledger_id]);
-  assertEquals((await world.send("GET", "/balance")).body.balance_vnd, first.body.amount_vnd);
+  const balance = (await world.send("GET", "/balance")).body;
+  assertEquals([balance.balance_vnd, balance.own_vnd], [first.body.amount_vnd, "0"]);
+  const [credit] = balance.credits;
+  assertEquals([credit.left_vnd, credit.given_vnd], [first.body.amount_vnd, first.body.amount_vnd]);
   assertEquals(await logOf(world), [["voucher_redeemed", world.adminKey.id]]);
   for (const wrong of ["nothing", "", "x".repeat(500), 7]) {
     const { status, body } = await redeem(wrong);

@@ -189,7 +189,7 @@ async function makeThings(world: TwoInstances, { account, members }: Company) {
     "members/:id": developer.person.id,
     "invitations/:id": invited,
     "teams/:id": team.id,
-    "removed_members/:id": await removeSomebody(world, account.id),
+    "removed-members/:id": await removeSomebody(world, account.id),
     "videos/:id": videoId,
   };
   return { apiKey, known, secrets: [apiKey, maskApiKey(apiKey), webhook.secret, invoice.code] };
