@@ -56,7 +56,7 @@ async function keysPage(
       title: t.managementKeys,
       lead: t.managementLead,
       status: failed ? 422 : 200,
-      actions: <a href="/docs/api/Organisation">{t.managementDocs}</a>,
+      actions: <a href="/docs/api/organisation">{t.managementDocs}</a>,
     },
     <>
       {state.notice !== undefined && <Notice tone="success">{state.notice}</Notice>}

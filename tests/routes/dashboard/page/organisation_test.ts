@@ -144,3 +144,13 @@ Deno.test("an organisation with members, or of a person, is not deleted by its p
   await actFor(owner.browser, owner.person);
   assert(!(await owner.browser.get("/organisation")).text.includes("/organisation/delete"));
 });
+
+Deno.test("the page of management keys leads to the reference of the API that they are for", async () => {
+  await using world = await openDashboardWorld();
+  const { browser } = await world.signIn("ann@example.com");
+  const { text } = await browser.get("/organisation/management-keys");
+  const [, address = ""] = /href="(\/docs\/api\/[^"]+)"/.exec(text) ?? [];
+  const reference = await browser.get(address);
+  assertEquals(reference.status, 200);
+  assertStringIncludes(reference.text, "Redeem a voucher");
+});
