@@ -1,12 +1,14 @@
 import { assert, assertEquals, assertStringIncludes } from "../../../support/assert.ts";
 import { getAccount } from "../../../../kv/people/accounts/accounts.ts";
 import { listApiKeys } from "../../../../kv/people/api_keys/api_keys.ts";
-import { listMemberships } from "../../../../kv/people/organisations/organisations.ts";
+import { acceptInvitation, invite } from "../../../../kv/people/organisations/invitations.ts";
+import { handOver, listMemberships } from "../../../../kv/people/organisations/organisations.ts";
 import { verifyStore } from "../../../../kv/services/verify/verify_books.ts";
 import { topUp } from "../../../support/worlds/money_world.ts";
-import { listMembers } from "../../../../kv/people/organisations/members.ts";
+import { listMembers, removeMember } from "../../../../kv/people/organisations/members.ts";
+import { block } from "../../../support/worlds/blocked_account.ts";
 import { actFor, openCompany } from "../../../support/worlds/company_world.ts";
-import { openDashboardWorld } from "../../../support/worlds/dashboard_world.ts";
+import { openDashboardWorld, testPassword } from "../../../support/worlds/dashboard_world.ts";
 
 Deno.test("a person is invited by mail, joins, works there and is removed", async () => {
   await using world = await openDashboardWorld();
@@ -42,6 +44,42 @@ Deno.test("a person is invited by mail, joins, works there and is removed", asyn
   );
   assertEquals((await listApiKeys(world.kv, account.id))[0]?.revokedAtMs, world.time.nowMs());
   assertEquals(world.reports, []);
+});
+
+Deno.test("who is removed, and whose only other organisation is blocked, gets a new one and signs in", async () => {
+  await using world = await openDashboardWorld();
+  const { kv, time } = world;
+  const [blocked, other] = [
+    await openCompany(world, "Blocked"),
+    await openCompany(world, "Others"),
+  ];
+  // The founder hands the own organisation over, and stays in it and in one that gets blocked.
+  const { account: ann, browser } = await world.signIn("ann@example.com");
+  const bob = other.members.viewer.person;
+  const nowMs = time.nowMs();
+  const invitation = { inviter: "x", role: "developer", locale: "en", nowMs } as const;
+  await invite(kv, ann.id, { ...invitation, email: bob.email ?? "" });
+  assertEquals(await acceptInvitation(kv, ann.id, bob, { nowMs }), "joined");
+  await invite(kv, blocked.account.id, { ...invitation, email: "ann@example.com" });
+  assertEquals(await acceptInvitation(kv, blocked.account.id, ann, { nowMs }), "joined");
+  assertEquals(await handOver(kv, ann.id, { from: ann, to: bob.id, nowMs }), "done");
+  await block(kv, blocked.account.id);
+  assert(await removeMember(kv, ann.id, ann.id, { revokesKeys: true, nowMs }));
+
+  const page = await browser.get("/organisation");
+  assertEquals(page.status, 200, "the open session goes on in the new organisation");
+  assert(!page.text.includes(bob.email ?? ""));
+  const fresh = world.browser();
+  const signIn = await fresh.get("/sign-in");
+  const done = await fresh.submit(signIn, "/sign-in", {
+    email: "ann@example.com",
+    password: testPassword,
+  });
+  assertEquals(done.status, 303);
+  assertEquals((await fresh.get("/keys/new")).status, 200, "it is the person's own");
+  const person = await getAccount(kv, ann.id);
+  assert(person !== undefined);
+  assertEquals((await listMemberships(kv, person)).map(({ role }) => role), ["owner"]);
 });
 
 Deno.test("a form of one organisation is refused once another tab has switched", async () => {
