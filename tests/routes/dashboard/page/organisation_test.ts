@@ -8,7 +8,11 @@ import { topUp } from "../../../support/worlds/money_world.ts";
 import { listMembers, removeMember } from "../../../../kv/people/organisations/members.ts";
 import { block } from "../../../support/worlds/blocked_account.ts";
 import { actFor, openCompany } from "../../../support/worlds/company_world.ts";
-import { openDashboardWorld, testPassword } from "../../../support/worlds/dashboard_world.ts";
+import {
+  type DashboardWorld,
+  openDashboardWorld,
+  testPassword,
+} from "../../../support/worlds/dashboard_world.ts";
 
 Deno.test("a person is invited by mail, joins, works there and is removed", async () => {
   await using world = await openDashboardWorld();
@@ -46,41 +50,63 @@ Deno.test("a person is invited by mail, joins, works there and is removed", asyn
   assertEquals(world.reports, []);
 });
 
-Deno.test("who is removed, and whose only other organisation is blocked, gets a new one and signs in", async () => {
-  await using world = await openDashboardWorld();
+/** Somebody who has handed over the own organisation, and belongs to it and to one that can be blocked. */
+async function withTwoOrganisations(world: DashboardWorld) {
   const { kv, time } = world;
-  const [blocked, other] = [
-    await openCompany(world, "Blocked"),
-    await openCompany(world, "Others"),
-  ];
-  // The founder hands the own organisation over, and stays in it and in one that gets blocked.
+  const { account: other } = await openCompany(world, "Other");
   const { account: ann, browser } = await world.signIn("ann@example.com");
-  const bob = other.members.viewer.person;
+  const { account: bob } = await world.signIn("bob@example.com");
   const nowMs = time.nowMs();
   const invitation = { inviter: "x", role: "developer", locale: "en", nowMs } as const;
-  await invite(kv, ann.id, { ...invitation, email: bob.email ?? "" });
-  assertEquals(await acceptInvitation(kv, ann.id, bob, { nowMs }), "joined");
-  await invite(kv, blocked.account.id, { ...invitation, email: "ann@example.com" });
-  assertEquals(await acceptInvitation(kv, blocked.account.id, ann, { nowMs }), "joined");
+  for (const [organisation, person] of [[ann, bob], [other, ann]] as const) {
+    await invite(kv, organisation.id, { ...invitation, email: person.email ?? "" });
+    assertEquals(await acceptInvitation(kv, organisation.id, person, { nowMs }), "joined");
+  }
   assertEquals(await handOver(kv, ann.id, { from: ann, to: bob.id, nowMs }), "done");
-  await block(kv, blocked.account.id);
-  assert(await removeMember(kv, ann.id, ann.id, { revokesKeys: true, nowMs }));
+  return { ann, browser, other, nowMs };
+}
 
-  const page = await browser.get("/organisation");
-  assertEquals(page.status, 200, "the open session goes on in the new organisation");
-  assert(!page.text.includes(bob.email ?? ""));
-  const fresh = world.browser();
-  const signIn = await fresh.get("/sign-in");
-  const done = await fresh.submit(signIn, "/sign-in", {
-    email: "ann@example.com",
-    password: testPassword,
+const lastOrganisationEnds: Readonly<
+  Record<
+    string,
+    (leave: () => Promise<boolean>, blockOther: () => Promise<unknown>) => Promise<void>
+  >
+> = {
+  "who is removed, and whose only other organisation is blocked": async (leave, blockOther) => {
+    await blockOther();
+    assert(await leave());
+  },
+  "who was removed, and whose last organisation is blocked then": async (leave, blockOther) => {
+    assert(await leave());
+    await blockOther();
+  },
+};
+
+for (const [who, end] of Object.entries(lastOrganisationEnds)) {
+  Deno.test(`${who}, gets a new one and signs in`, async () => {
+    await using world = await openDashboardWorld();
+    const { kv } = world;
+    const { ann, browser, other, nowMs } = await withTwoOrganisations(world);
+    await end(
+      () => removeMember(kv, ann.id, ann.id, { revokesKeys: true, nowMs }),
+      () => block(kv, other.id),
+    );
+    for (const path of ["/organisation", "/keys"]) {
+      const { text } = await browser.get(path);
+      assert(!text.includes("bob@example.com"), "an open session shows nothing of the others");
+    }
+    const fresh = world.browser();
+    const fields = { email: "ann@example.com", password: testPassword };
+    const done = await fresh.submit(await fresh.get("/sign-in"), "/sign-in", fields);
+    assertEquals(done.status, 303);
+    assertEquals((await fresh.get("/keys/new")).status, 200, "it is the person's own");
+    const person = await getAccount(kv, ann.id);
+    assert(person !== undefined);
+    assertEquals((await listMemberships(kv, person)).map(({ role }) => role), ["owner"]);
+    await world.wallet.close();
+    assertEquals((await verifyStore(kv)).problems, []);
   });
-  assertEquals(done.status, 303);
-  assertEquals((await fresh.get("/keys/new")).status, 200, "it is the person's own");
-  const person = await getAccount(kv, ann.id);
-  assert(person !== undefined);
-  assertEquals((await listMemberships(kv, person)).map(({ role }) => role), ["owner"]);
-});
+}
 
 Deno.test("a form of one organisation is refused once another tab has switched", async () => {
   await using world = await openDashboardWorld();
