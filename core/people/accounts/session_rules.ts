@@ -50,6 +50,8 @@ export interface Session {
   readonly organisationId?: AccountId;
   /** The organisation whose provider its person came from; absent: another way in. */
   readonly companyId?: AccountId;
+  /** The organisations whose activity logs have the sign-in of this session: once each. */
+  readonly loggedIn?: readonly AccountId[];
 }
 
 /**

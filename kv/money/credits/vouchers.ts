@@ -165,9 +165,12 @@ export async function redeemVoucher(
     async prepare() {
       const use = await useOnce(kv, key);
       if (typeof use === "string") return use;
-      return (op) => {
+      return (op: AtomicWrite) => {
         use(op);
-        addAct(op, accountId, "voucher_redeemed", { by, nowMs }, { subject: voucherId });
+        addAct(op, accountId, "voucher_redeemed", { by, nowMs }, {
+          subject: voucherId,
+          after: { campaign: campaignId },
+        });
       };
     },
   });

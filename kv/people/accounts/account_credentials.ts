@@ -5,7 +5,8 @@
 import { normaliseEmail } from "../../../core/people/accounts/email_address.ts";
 import { invariant } from "../../../core/lib/base/assert.ts";
 import type { AccountId } from "../../../core/lib/ids/ids.ts";
-import { addAct, type Done } from "../audit/account_activity.ts";
+import type { Done } from "../audit/account_activity.ts";
+import { personLines } from "./person_activity.ts";
 import { type Account, type Identity, writeAccount } from "./accounts.ts";
 import {
   accountByEmailKey,
@@ -20,7 +21,10 @@ export async function addIdentity(
   kv: KeyValueStore,
   accountId: AccountId,
   identity: Identity,
+  done?: Done,
 ): Promise<boolean> {
+  const { issuer } = identity;
+  const addLines = await personLines(kv, accountId, "identity_added", done, { after: { issuer } });
   return await writeAccount(async () => {
     const indexKey = accountByIdentityKey(identity.issuer, identity.subject);
     const [entry, index] = await kv.getMany<[Account, AccountId]>([
@@ -33,9 +37,10 @@ export async function addIdentity(
       ...entry.value,
       identities: [...entry.value.identities ?? [], identity],
     };
-    const result = await kv.atomic().check(entry).check(index)
-      .set(entry.key, account).set(indexKey, accountId).commit();
-    return result.ok ? { done: true } : "again";
+    const operation = kv.atomic().check(entry).check(index)
+      .set(entry.key, account).set(indexKey, accountId);
+    addLines(operation);
+    return (await operation.commit()).ok ? { done: true } : "again";
   });
 }
 
@@ -52,6 +57,10 @@ export async function changeEmail(
   done?: Done,
 ): Promise<"changed" | "taken" | "changed_meanwhile"> {
   invariant(normaliseEmail(change.to) === change.to, "An e-mail address is stored normalised");
+  const addLines = await personLines(kv, accountId, "email_changed", done, {
+    before: { email: change.from ?? "" },
+    after: { email: change.to },
+  });
   return await writeAccount<"changed" | "taken" | "changed_meanwhile">(async () => {
     const [entry, index] = await kv.getMany<[Account, AccountId]>([
       accountKey(accountId),
@@ -66,10 +75,7 @@ export async function changeEmail(
       .set(entry.key, { ...account, email: change.to })
       .set(index.key, accountId);
     if (change.from !== undefined) atomic.delete(accountByEmailKey(change.from));
-    if (done !== undefined) {
-      const [before, after] = [{ email: change.from }, { email: change.to }];
-      addAct(atomic, accountId, "email_changed", done, { before, after });
-    }
+    addLines(atomic);
     return (await atomic.commit()).ok ? { done: "changed" } : "again";
   });
 }
@@ -91,11 +97,12 @@ export async function setPasswordHash(
   passwordHash: string,
   done?: Done,
 ): Promise<boolean> {
+  const addLines = await personLines(kv, accountId, "password_changed", done);
   return await writeAccount(async () => {
     const entry = await kv.get<Account>(accountKey(accountId));
     if (entry.value === null || entry.value.deletedAtMs !== undefined) return { done: false };
     const atomic = kv.atomic().check(entry).set(accountPasswordKey(accountId), passwordHash);
-    if (done !== undefined) addAct(atomic, accountId, "password_changed", done);
+    addLines(atomic);
     const result = await atomic.commit();
     return result.ok ? { done: true } : "again";
   });

@@ -123,6 +123,11 @@ export function accountName({ organisation, email, id }: Account): string {
   return organisation?.name ?? email ?? id;
 }
 
+/** Whether the log of an account is that of its person: an organisation that was handed over has its own. */
+export function hasOwnLog({ id, organisation }: Pick<Account, "id" | "organisation">): boolean {
+  return (organisation?.ownerId ?? id) === id;
+}
+
 /** The data of a new account. */
 export interface NewAccount {
   readonly nowMs: number;
@@ -330,6 +335,7 @@ export async function switchMailOff(
   kv: KeyValueStore,
   accountId: AccountId,
   kind: MailKind,
+  done?: Done,
 ): Promise<void> {
   await writeAccount<void>(async () => {
     const entry = await kv.get<Account>(accountKey(accountId));
@@ -338,8 +344,14 @@ export async function switchMailOff(
       return { done: undefined };
     }
     const changed: Account = { ...account, mailsOff: [...account.mailsOff ?? [], kind] };
-    const { ok } = await kv.atomic().check(entry).set(entry.key, changed).commit();
-    return ok ? { done: undefined } : "again";
+    const operation = kv.atomic().check(entry).set(entry.key, changed);
+    if (done !== undefined && hasOwnLog(account)) {
+      addAct(operation, accountId, "mails_changed", done, {
+        before: { mailsOff: account.mailsOff },
+        after: { mailsOff: changed.mailsOff },
+      });
+    }
+    return (await operation.commit()).ok ? { done: undefined } : "again";
   });
 }
 

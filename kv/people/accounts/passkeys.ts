@@ -77,13 +77,20 @@ export async function notePasskeyUse(
   return (await kv.atomic().check(entry).set(entry.key, used).commit()).ok;
 }
 
-/** Removes a passkey; does nothing if the account does not have it. */
+/**
+ * Removes a passkey; does nothing if the account does not have it.
+ *
+ * @param attach adds what must happen in the same commit
+ */
 export async function removePasskey(
   kv: KeyValueStore,
   accountId: AccountId,
   id: string,
+  attach?: (operation: AtomicWrite) => void,
 ): Promise<void> {
-  await kv.delete(passkeyKey(accountId, id));
+  const operation = kv.atomic().delete(passkeyKey(accountId, id));
+  attach?.(operation);
+  await operation.commit();
 }
 
 /** Adds the end of all passkeys of an account to a commit. */

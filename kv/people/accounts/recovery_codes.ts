@@ -1,6 +1,8 @@
 /** Stores the recovery codes of accounts with a second factor, as hashes: each is used up once. */
 import { hashRecoveryCode, newRecoveryCodes } from "../../../core/people/accounts/recovery_code.ts";
 import type { AccountId } from "../../../core/lib/ids/ids.ts";
+import type { Done } from "../audit/account_activity.ts";
+import { personLines } from "./person_activity.ts";
 import { recoveryCodesKey } from "../../engine/schema/keys.ts";
 import { compareAndSet } from "../../engine/store/cas.ts";
 import type { AtomicWrite, KeyValueStore } from "../../engine/store/key_value_store.ts";
@@ -49,17 +51,19 @@ export async function useRecoveryCode(
   kv: KeyValueStore,
   accountId: AccountId,
   typed: string,
+  done: Done,
 ): Promise<boolean> {
   const hash = await hashRecoveryCode(accountId, typed);
   if (hash === undefined) return false;
+  const addLines = await personLines(kv, accountId, "recovery_code_used", done);
   const outcome = await compareAndSet<boolean>(async () => {
     const entry = await kv.get<RecoveryCodes>(recoveryCodesKey(accountId));
     if (entry.value === null || !entry.value.hashes.includes(hash)) return { done: false };
     const hashes = entry.value.hashes.filter((one) => one !== hash);
     const rest: RecoveryCodes = { ...entry.value, hashes };
-    return (await kv.atomic().check(entry).set(entry.key, rest).commit()).ok
-      ? { done: true }
-      : "again";
+    const operation = kv.atomic().check(entry).set(entry.key, rest);
+    addLines(operation);
+    return (await operation.commit()).ok ? { done: true } : "again";
   }, { attempts: useAttempts });
   return outcome !== "conflict" && outcome.done;
 }

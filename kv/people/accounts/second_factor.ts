@@ -5,6 +5,8 @@
  */
 import type { AccountId } from "../../../core/lib/ids/ids.ts";
 import { operatorSessionKey, recoveryCodesKey, secondFactorKey } from "../../engine/schema/keys.ts";
+import { type Done, operatorDoer } from "../audit/account_activity.ts";
+import { personLines } from "./person_activity.ts";
 import { addEndOfPasskeys, hasPasskey } from "./passkeys.ts";
 import { type Actor, addAuditLine, type Operator } from "../audit/operator_audit.ts";
 import type { AtomicWrite, KeyValueStore } from "../../engine/store/key_value_store.ts";
@@ -155,8 +157,11 @@ export async function addEndOfFactors(
 }
 
 /** Switches the app of an account off; its owner has shown a code. */
-export async function endApp(kv: KeyValueStore, accountId: AccountId): Promise<void> {
-  await kv.delete(secondFactorKey(accountId));
+export async function endApp(kv: KeyValueStore, accountId: AccountId, done: Done): Promise<void> {
+  const addLines = await personLines(kv, accountId, "app_removed", done);
+  const operation = kv.atomic().delete(secondFactorKey(accountId));
+  addLines(operation);
+  await operation.commit();
   await endIdleRecoveryCodes(kv, accountId);
 }
 
@@ -179,6 +184,8 @@ export async function forgetSecondFactor(
 ): Promise<void> {
   const operation = kv.atomic();
   await addEndOfFactors(kv, operation, accountId);
+  const by = operatorDoer(operator);
+  (await personLines(kv, accountId, "second_factor_forgotten", { by, nowMs }))(operation);
   const line = { act: "second_factor_forgotten", subject: accountId, detail: "" } as const;
   addAuditLine(operation, operator, { ...line, atMs: nowMs });
   await operation.commit();

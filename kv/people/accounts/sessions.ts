@@ -1,6 +1,6 @@
 /** Stores sessions of signed-in browsers. The cookie has the token, the store only its hash. */
 import { type Actor, addAuditLine } from "../audit/operator_audit.ts";
-import { addActivity, operatorDoer } from "../audit/account_activity.ts";
+import { addAct, addActivity, type Done, operatorDoer } from "../audit/account_activity.ts";
 import type { AccountId } from "../../../core/lib/ids/ids.ts";
 import {
   isSessionAlive,
@@ -12,7 +12,9 @@ import { hashSecret, newSecretToken } from "../../../core/people/accounts/secret
 import { addMail } from "../../engine/outbox/outbox.ts";
 import { compareAndSet } from "../../engine/store/cas.ts";
 import { defined } from "../../../core/lib/base/defined.ts";
-import { type Account, mailReaderOf } from "./accounts.ts";
+import { maxMemberships } from "../../../core/people/organisations/organisation.ts";
+import { type Account, hasOwnLog, mailReaderOf } from "./accounts.ts";
+import { logsOf, personAt, personLines } from "./person_activity.ts";
 import {
   accountKey,
   accountSessionKey,
@@ -75,7 +77,7 @@ export interface NewBrowser {
 }
 
 /**
- * Queues the mail about a browser that the account has not used before. Its first browser is no news, nor is the first
+ * Adds the lines and the mail about a browser that the account has not used before. Its first browser is no news, nor is the first
  * one after its places were forgotten: the change of the password has a mail of its own.
  */
 async function noteNewBrowser(
@@ -93,9 +95,11 @@ async function noteNewBrowser(
   if (known.value !== null && nowMs < known.value.seenAtMs + knownPlaceMs) return false;
   const some = kv.list({ prefix: knownPlacesPrefix(accountId) }, { limit: 1 });
   if ((await some.next()).done === true) return false;
+  operation.check(known);
+  const by = personAt(account.value, { address, browser: device });
+  (await personLines(kv, accountId, "new_browser", { by, nowMs }))(operation);
   const reader = mailReaderOf(account.value, "new_browser");
   if (reader === undefined) return false;
-  operation.check(known);
   addMail(operation, { kind: "new_browser", ...reader, device, address, atMs: nowMs }, { nowMs });
   return true;
 }
@@ -157,6 +161,8 @@ export interface NewSession {
   readonly secondFactor?: Session["secondFactor"];
   readonly organisationId?: Session["organisationId"];
   readonly companyId?: Session["companyId"];
+  /** The organisation that it acts for at first, whose activity log has the sign-in; absent: that of the account. */
+  readonly actingId?: AccountId;
   readonly device: string;
   readonly address: string;
 }
@@ -176,6 +182,10 @@ export async function openSession(
 ): Promise<{ token: string; session: Session }> {
   const token = newSecretToken();
   const tokenHash = await hashToken(token);
+  const { accountId, nowMs, method, address, device, actingId = accountId } = input;
+  const { value: account } = await kv.get<Account>(accountKey(accountId));
+  const own = account === null || hasOwnLog(account) ? [accountId] : [];
+  const logs = [...new Set(actingId === accountId ? own : [...own, actingId])];
   const session: Session = {
     id: newSecretToken().slice(0, 16),
     accountId: input.accountId,
@@ -189,21 +199,14 @@ export async function openSession(
     }),
     device: input.device,
     address: input.address,
+    loggedIn: logs,
   };
   const expireIn = sessionAbsoluteMs;
-  const { accountId, nowMs, method, address, device } = input;
-  const { value: account } = await kv.get<Account>(accountKey(accountId));
   const operation = kv.atomic()
     .set(sessionKey(tokenHash), session, { expireIn })
     .set(accountSessionKey(accountId, session.id), tokenHash, { expireIn });
-  const email = account?.email;
-  addActivity(operation, {
-    accountId,
-    act: "signed_in",
-    by: { kind: "person", accountId, address, browser: device, ...defined({ email }) },
-    atMs: nowMs,
-    after: { method },
-  });
+  const by = personAt(account ?? { id: accountId }, { address, browser: device });
+  for (const log of logs) addAct(operation, log, "signed_in", { by, nowMs }, { after: { method } });
   await operation.commit();
   const all = await listSessions(kv, input.accountId, input.nowMs);
   for (const old of all.slice(sessionsPerAccount)) {
@@ -234,21 +237,34 @@ export async function findSession(
 }
 
 /**
- * Keeps for which organisation the person of a session acts from now on.
+ * Keeps for which organisation the person of a session acts from now on. The log of the organisation gets the sign-in of
+ * the session, once.
  *
+ * @param done.by who acts; absent: the organisation does not admit the session, and sees nothing of it
  * @returns `false` if the session has ended, or changed at the same time
  */
 export async function setSessionOrganisation(
   kv: KeyValueStore,
   token: string,
   organisationId: AccountId,
-  nowMs: number,
+  { by, nowMs }: Done,
 ): Promise<boolean> {
   const entry = await kv.get<Session>(sessionKey(await hashToken(token)));
   if (entry.value === null || !isSessionAlive(entry.value, nowMs)) return false;
   const expireIn = Math.max(0, Math.ceil(entry.value.createdAtMs + sessionAbsoluteMs - nowMs));
-  const session: Session = { ...entry.value, organisationId };
-  return (await kv.atomic().check(entry).set(entry.key, session, { expireIn }).commit()).ok;
+  const { loggedIn = [], method } = entry.value;
+  const isNew = by !== undefined && !loggedIn.includes(organisationId) &&
+    loggedIn.length <= maxMemberships;
+  const session: Session = {
+    ...entry.value,
+    organisationId,
+    ...(isNew && { loggedIn: [...loggedIn, organisationId] }),
+  };
+  const operation = kv.atomic().check(entry).set(entry.key, session, { expireIn });
+  if (isNew) {
+    addAct(operation, organisationId, "signed_in", { by, nowMs }, { after: { method } });
+  }
+  return (await operation.commit()).ok;
 }
 
 /** Notes that the owner of a session has entered the password once more. */
@@ -269,12 +285,28 @@ export async function confirmSession(
   }, { attempts: confirmAttempts });
 }
 
-/** Ends the session of a cookie's token. Does nothing if it does not exist. */
-export async function closeSession(kv: KeyValueStore, token: string): Promise<void> {
+/**
+ * Ends the session of a cookie's token. Does nothing if it does not exist.
+ *
+ * @param done who signs out, for the logs that have the sign-in; absent: the session ends by itself
+ */
+export async function closeSession(
+  kv: KeyValueStore,
+  token: string,
+  done?: Done,
+): Promise<void> {
   const key = sessionKey(await hashToken(token));
   const { value } = await kv.get<Session>(key);
   const atomic = kv.atomic().delete(key);
-  if (value !== null) atomic.delete(accountSessionKey(value.accountId, value.id));
+  if (value !== null) {
+    atomic.delete(accountSessionKey(value.accountId, value.id));
+    if (done !== undefined) {
+      // Not those that the person has left meanwhile.
+      const logs = (await logsOf(kv, value.accountId))
+        .filter((log) => value.loggedIn?.includes(log) === true);
+      for (const log of logs) addAct(atomic, log, "signed_out", done);
+    }
+  }
   await atomic.commit();
 }
 
@@ -283,11 +315,14 @@ export async function closeSessionById(
   kv: KeyValueStore,
   accountId: AccountId,
   sessionId: string,
+  done?: Done,
 ): Promise<boolean> {
   const indexKey = accountSessionKey(accountId, sessionId);
   const { value: tokenHash } = await kv.get<string>(indexKey);
   if (tokenHash === null) return false;
-  await kv.atomic().delete(indexKey).delete(sessionKey(tokenHash)).commit();
+  const operation = kv.atomic().delete(indexKey).delete(sessionKey(tokenHash));
+  (await personLines(kv, accountId, "sessions_ended", done))(operation);
+  await operation.commit();
   return true;
 }
 
@@ -311,16 +346,24 @@ export async function listSessions(
 /**
  * Ends all sessions of an account except the given one, e.g. that of the browser that changed the
  * password.
+ *
+ * @param done who asks for just that, for the log; absent: it follows from something that the log has
  */
 export async function closeSessionsOf(
   kv: KeyValueStore,
   accountId: AccountId,
   exceptSessionId?: string,
+  done?: Done,
 ): Promise<void> {
+  const addLines = await personLines(kv, accountId, "sessions_ended", done);
+  let isLogged = false;
   const rows = kv.list<string>({ prefix: accountSessionsPrefix(accountId) });
   for await (const { key, value: tokenHash } of rows) {
     if (sessionIdOf(key) === exceptSessionId) continue;
-    await kv.atomic().delete(key).delete(sessionKey(tokenHash)).commit();
+    const operation = kv.atomic().delete(key).delete(sessionKey(tokenHash));
+    if (!isLogged) addLines(operation);
+    isLogged = true;
+    await operation.commit();
   }
 }
 

@@ -127,24 +127,28 @@ export async function actingFor(
 }
 
 /**
- * Makes an organisation for a person whose new session no organisation admits, so that it has a page that says so.
+ * Says for which organisation a new session acts. One is made for a person whom none admits, so that there is a page that
+ * says so.
  *
  * @param session how the person signs in
+ * @returns `undefined` if the person is gone, or was blocked
  */
 export async function ensureOrganisation(
   kv: KeyValueStore,
   personId: AccountId,
   session: ActingSession,
   nowMs: number,
-): Promise<void> {
-  await writeAccount<void>(async () => {
+): Promise<AccountId | undefined> {
+  return await writeAccount<AccountId | undefined>(async () => {
     const entry = await kv.get<Account>(accountKey(personId));
     const person = entry.value;
     if (person === null || isClosed(person)) return { done: undefined };
-    if (await actingFor(kv, person, session) !== undefined) return { done: undefined };
+    const acting = await actingFor(kv, person, session);
+    if (acting !== undefined) return { done: acting.account.id };
     const operation = kv.atomic().check(entry).set(entry.key, person);
-    addOrganisation(operation, { owner: person, name: person.email ?? person.id, nowMs });
-    return (await operation.commit()).ok ? { done: undefined } : "again";
+    const name = person.email ?? person.id;
+    const made = addOrganisation(operation, { owner: person, name, nowMs });
+    return (await operation.commit()).ok ? { done: made.id } : "again";
   });
 }
 
@@ -156,9 +160,10 @@ export async function listMemberships(kv: KeyValueStore, person: Account): Promi
   const own: Membership[] = organisationFacts(person).ownerId === person.id
     ? [{ account: person, role: "owner" }]
     : [];
-  const others = await Promise.all(
-    rows.map(({ key }) => readMembership(kv, organisationOf(key), person.id)),
-  );
+  // One that was handed over and came back has a row, too.
+  const ids = rows.map(({ key }) => organisationOf(key))
+    .filter((id) => own.every(({ account }) => account.id !== id));
+  const others = await Promise.all(ids.map((id) => readMembership(kv, id, person.id)));
   return [...own, ...others.filter((one) => one !== undefined)];
 }
 

@@ -1,8 +1,8 @@
 /** Says who acts on a page, for the activity log of the account that is acted on. */
 import type { Context } from "hono";
-import { defined } from "../../../core/lib/base/defined.ts";
 import { deviceName } from "../../../core/people/accounts/session_rules.ts";
 import type { Doer, Done, Whence } from "../../../kv/people/audit/account_activity.ts";
+import { personAt } from "../../../kv/people/accounts/person_activity.ts";
 import type { DashboardEnv } from "../page/visitor.ts";
 
 /** Returns the IP address of the caller as the server determined it. */
@@ -17,8 +17,7 @@ export function whenceOf(c: Context<DashboardEnv>): Whence {
 
 /** Returns the signed-in person as the doer of an act. */
 export function personDoer(c: Context<DashboardEnv>): Doer {
-  const { id, email } = c.get("signedIn").person;
-  return { kind: "person", accountId: id, ...defined({ email }), ...whenceOf(c) };
+  return personAt(c.get("signedIn").person, whenceOf(c));
 }
 
 /** Returns the signed-in person and the time, as acts take them. */

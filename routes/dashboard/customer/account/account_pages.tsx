@@ -153,12 +153,14 @@ function createAccountPages(deps: DashboardDeps): Hono<DashboardEnv> {
     .get("/account", (c) => showAccount(c, deps))
     .post("/account/sessions/sign-out", async (c) => {
       const id = (await readForm(c)).text("session");
-      await closeSessionById(deps.kv, c.get("signedIn").person.id, id.slice(0, 64));
+      const done = doneBy(c, deps.clock.nowMs());
+      await closeSessionById(deps.kv, c.get("signedIn").person.id, id.slice(0, 64), done);
       return c.redirect("/account", 303);
     })
     .post("/account/sessions/sign-out-others", async (c) => {
       const { person, session } = c.get("signedIn");
-      await closeSessionsOf(deps.kv, person.id, session.id);
+      const done = doneBy(c, deps.clock.nowMs());
+      await closeSessionsOf(deps.kv, person.id, session.id, done);
       return c.redirect("/account", 303);
     })
     .post("/account/invoice", (c) => saveInvoiceDetails(c, deps))

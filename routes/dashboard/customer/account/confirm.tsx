@@ -13,6 +13,7 @@ import { Card, PasswordField, PostForm, SubmitButton } from "../../components/mo
 import type { DashboardDeps } from "../../page/deps.ts";
 import { readForm } from "../../page/form_data.ts";
 import { securityPath } from "../../visitor/second_factor_gate.ts";
+import { doneBy } from "../../visitor/doer.ts";
 import { createCookies } from "../../visitor/cookies.ts";
 import { renderPage } from "../../frame/layout.tsx";
 import type { DashboardEnv } from "../../page/visitor.ts";
@@ -91,7 +92,8 @@ async function confirm(c: Context<DashboardEnv>, deps: DashboardDeps) {
   const cookies = createCookies(deps.baseUrl);
   const token = cookies.read(c, "session");
   if (await getPasswordHash(deps.kv, c.get("signedIn").person.id) === undefined) {
-    if (token !== undefined) await closeSession(deps.kv, token);
+    const done = doneBy(c, deps.clock.nowMs());
+    if (token !== undefined) await closeSession(deps.kv, token, done);
     cookies.remove(c, "session");
     return c.redirect(`/sign-in?${new URLSearchParams({ next })}`, 303);
   }

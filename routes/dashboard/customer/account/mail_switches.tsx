@@ -13,6 +13,7 @@ import {
   switchOffPath,
 } from "../../../../core/people/mail/switch_off.ts";
 import {
+  hasOwnLog,
   switchMailOff,
   updateAccount,
   wantsMail,
@@ -26,7 +27,7 @@ import { readForm } from "../../page/form_data.ts";
 import type { PageDeclaration } from "../../page/page.ts";
 import type { DashboardEnv, SignedIn, Visitor } from "../../page/visitor.ts";
 import { deadEndPage } from "../sign_in/form_parts.tsx";
-import { clientAddress, doneBy } from "../../visitor/doer.ts";
+import { clientAddress, doneBy, whenceOf } from "../../visitor/doer.ts";
 import { accountTexts } from "./texts.ts";
 
 /** Most kinds of later versions that are kept beside those of this one. */
@@ -88,9 +89,10 @@ export async function saveMailSwitches(c: Context<DashboardEnv>, deps: Dashboard
   const others = (signedIn.person.mailsOff ?? [])
     .filter((kind) => !isMailKind(kind) || !shown.includes(kind)).slice(0, maxUnknownKinds);
   const off = [...shown.filter((kind) => !wanted.includes(kind)), ...others];
+  const done = { act: "mails_changed", ...doneBy(c, deps.clock.nowMs()) } as const;
   await updateAccount(deps.kv, signedIn.person.id, {
     mailsOff: off.length === 0 ? undefined : off,
-  }, { act: "mails_changed", ...doneBy(c, deps.clock.nowMs()) });
+  }, hasOwnLog(signedIn.person) ? done : undefined);
   return c.redirect("/account?done=mails", 303);
 }
 
@@ -145,7 +147,10 @@ async function switchOff(c: Context<DashboardEnv>, deps: DashboardDeps) {
   if (what === undefined || !tries.allowed) return await deadLinkPage(c);
   const { subject, mailKind } = what;
   if (subject.kind === "subscriber") await unsubscribe(kv, subject.addressHash);
-  else await switchMailOff(kv, subject.accountId, mailKind);
+  else {
+    const by = { kind: "stranger", ...whenceOf(c) } as const;
+    await switchMailOff(kv, subject.accountId, mailKind, { by, nowMs: clock.nowMs() });
+  }
   const way = subject.kind === "subscriber"
     ? { href: "/incident-mails", text: t.mailsSubscribeAgain }
     : { href: "/account#mails", text: t.mailsInAccount };

@@ -19,6 +19,7 @@ import {
   hasApp,
   hasSecondFactor,
 } from "../../../../kv/people/accounts/second_factor.ts";
+import { personLines } from "../../../../kv/people/accounts/person_activity.ts";
 import { closeSessionsOf } from "../../../../kv/people/accounts/sessions.ts";
 import {
   passkeyObstacle,
@@ -27,6 +28,7 @@ import {
 } from "../../../auth/passkeys.ts";
 import { Card, DataTable, RowForm, TextField, Time } from "../../components/mod.ts";
 import type { DashboardDeps } from "../../page/deps.ts";
+import { doneBy } from "../../visitor/doer.ts";
 import { securityPath } from "../../visitor/second_factor_gate.ts";
 import { readForm } from "../../page/form_data.ts";
 import type { DashboardEnv, Visitor } from "../../page/visitor.ts";
@@ -168,7 +170,14 @@ async function add(c: Context<DashboardEnv>, deps: DashboardDeps, after: AfterPa
   const made = await getRecoveryCodes(deps.kv, account.id) === undefined
     ? await makeRecoveryCodes(account.id, deps.clock.nowMs())
     : undefined;
-  if (!await addPasskey(deps.kv, account.id, passkey, made?.addTo)) {
+  const done = doneBy(c, deps.clock.nowMs());
+  const what = { after: { name } };
+  const addLines = await personLines(deps.kv, account.id, "passkey_added", done, what);
+  const isAdded = await addPasskey(deps.kv, account.id, passkey, (operation) => {
+    made?.addTo(operation);
+    addLines(operation);
+  });
+  if (!isAdded) {
     return await after.refused(c, t.passkeyRefused);
   }
   if (isFirst) await closeSessionsOf(deps.kv, account.id, session.id);
@@ -183,10 +192,14 @@ async function remove(c: Context<DashboardEnv>, deps: DashboardDeps, after: Afte
   const { person, account } = c.get("signedIn");
   const id = (await readForm(c)).text("passkey");
   const passkeys = await listPasskeys(deps.kv, person.id);
-  if (!passkeys.some((passkey) => passkey.id === id)) return c.redirect(securityPath, 303);
+  const passkey = passkeys.find((one) => one.id === id);
+  if (passkey === undefined) return c.redirect(securityPath, 303);
   const isLast = passkeys.length === 1 && !await hasApp(deps.kv, person.id);
   if (isLast && requiresSecondFactor(account)) return await after.refused(c, t.lastOne);
-  await removePasskey(deps.kv, person.id, id);
+  const done = doneBy(c, deps.clock.nowMs());
+  const what = { before: { name: passkey.name } };
+  const addLines = await personLines(deps.kv, person.id, "passkey_removed", done, what);
+  await removePasskey(deps.kv, person.id, id, addLines);
   await endIdleRecoveryCodes(deps.kv, person.id);
   await mailFactorChange(deps, person, "passkey_removed");
   return c.redirect(`${securityPath}?done=passkey-removed`, 303);

@@ -9,6 +9,7 @@ import { Badge, Card, PostForm, SubmitButton } from "../../components/mod.ts";
 import type { DashboardDeps } from "../../page/deps.ts";
 import { readForm } from "../../page/form_data.ts";
 import type { DashboardEnv, Visitor } from "../../page/visitor.ts";
+import { doneBy } from "../../visitor/doer.ts";
 import { requireFresh } from "./confirm.tsx";
 import { securityTexts } from "./security_texts.ts";
 
@@ -42,7 +43,7 @@ async function switchRequirement(c: Context<DashboardEnv>, deps: DashboardDeps) 
   const isRequired = (await readForm(c)).text("required") === "yes";
   await updateAccount(deps.kv, c.get("signedIn").account.id, {
     secondFactorRequired: isRequired ? true : undefined,
-  });
+  }, { act: "second_factor_requirement_changed", ...doneBy(c, deps.clock.nowMs()) });
   return c.redirect(`/account?done=${isRequired ? "required" : "not-required"}`, 303);
 }
 

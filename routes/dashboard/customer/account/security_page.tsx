@@ -15,6 +15,7 @@ import {
   type SecondFactor,
   useCode,
 } from "../../../../kv/people/accounts/second_factor.ts";
+import { personLines } from "../../../../kv/people/accounts/person_activity.ts";
 import { hasPasskey, listPasskeys } from "../../../../kv/people/accounts/passkeys.ts";
 import { closeSessionsOf } from "../../../../kv/people/accounts/sessions.ts";
 import { checkCode, countCodeTry, factorOf, totpUri } from "../../../auth/one_time_codes.ts";
@@ -40,7 +41,7 @@ import {
   RecoveryCodeField,
   useShownCode,
 } from "../sign_in/second_factor.tsx";
-import { clientAddress } from "../../visitor/doer.ts";
+import { clientAddress, doneBy } from "../../visitor/doer.ts";
 import { signInTexts } from "../sign_in/texts.ts";
 import { renderQr } from "../../../http/qr_code.ts";
 import { confirmAddress, requireFresh } from "./confirm.tsx";
@@ -272,7 +273,18 @@ async function confirmApp(c: Context<DashboardEnv>, deps: DashboardDeps) {
   const made = await getRecoveryCodes(deps.kv, account.id) === undefined
     ? await makeRecoveryCodes(account.id, nowMs)
     : undefined;
-  if (!await useCode(deps.kv, checked.entry, { step: checked.step, nowMs }, made?.addTo)) {
+  const done = doneBy(c, nowMs);
+  const addLines = await personLines(deps.kv, account.id, "app_added", done);
+  const isUsed = await useCode(
+    deps.kv,
+    checked.entry,
+    { step: checked.step, nowMs },
+    (operation) => {
+      made?.addTo(operation);
+      addLines(operation);
+    },
+  );
+  if (!isUsed) {
     return await setUpPage(c, deps, t.codeWrong);
   }
   if (isFirst) await closeSessionsOf(deps.kv, account.id, session.id);
@@ -292,7 +304,7 @@ async function switchAppOff(c: Context<DashboardEnv>, deps: DashboardDeps) {
   }
   const shown = await useShownCode(c, deps, account);
   if (!shown.ok) return await securityPage(c, deps, shown.why);
-  await endApp(deps.kv, account.id);
+  await endApp(deps.kv, account.id, doneBy(c, deps.clock.nowMs()));
   await mailFactorChange(deps, account, "app_removed");
   return c.redirect(`${securityPath}?done=app-off`, 303);
 }
@@ -300,9 +312,11 @@ async function switchAppOff(c: Context<DashboardEnv>, deps: DashboardDeps) {
 async function renewCodes(c: Context<DashboardEnv>, deps: DashboardDeps) {
   const { person: account } = c.get("signedIn");
   if (!await hasSecondFactor(deps.kv, account.id)) return c.redirect(securityPath, 303);
-  const { codes, addTo } = await makeRecoveryCodes(account.id, deps.clock.nowMs());
+  const nowMs = deps.clock.nowMs();
+  const { codes, addTo } = await makeRecoveryCodes(account.id, nowMs);
   const atomic = deps.kv.atomic();
   addTo(atomic);
+  (await personLines(deps.kv, account.id, "recovery_codes_made", doneBy(c, nowMs)))(atomic);
   await atomic.commit();
   await mailFactorChange(deps, account, "codes_made");
   return await codesPage(c, codes);

@@ -29,6 +29,7 @@ import {
   revealApiKey,
 } from "../../../../kv/people/api_keys/api_keys.ts";
 import { listTeams } from "../../../../kv/people/organisations/teams.ts";
+import { writeActivity } from "../../../../kv/people/audit/account_activity.ts";
 import { countTry } from "../../../../kv/people/accounts/rate_limits.ts";
 import { rateRules } from "../../../auth/sign_in_budgets.ts";
 import {
@@ -221,7 +222,11 @@ const showKey: KeyAction = async (c, deps, record) => {
     return await keyDetailPage(c, deps, record, { passwordError: t.wrongPassword });
   }
   const secret = await revealApiKey(deps.masterKeys, record);
-  if (secret !== undefined) return await keyDetailPage(c, deps, record, { secret });
+  if (secret !== undefined) {
+    const line = { accountId: record.accountId, by: personDoer(c), atMs: nowMs };
+    await writeActivity(deps.kv, { ...line, act: "api_key_shown", subject: record.id });
+    return await keyDetailPage(c, deps, record, { secret });
+  }
   deps.report?.("showing a key", new Error("it was sealed with a master key that is not here"));
   return await keyDetailPage(c, deps, record, { unreadable: true });
 };

@@ -211,14 +211,19 @@ function LeaveForm({ visitor, membership: { account } }: {
   );
 }
 
-/** Lets the session act for an organisation from now on. */
+/** Lets the session act for an organisation from now on. One that does not admit it says so on every page. */
 async function actFor(
   c: Context<DashboardEnv>,
   { kv, clock, baseUrl }: DashboardDeps,
   organisationId: AccountId,
 ): Promise<void> {
   const token = createCookies(baseUrl).read(c, "session");
-  if (token !== undefined) await setSessionOrganisation(kv, token, organisationId, clock.nowMs());
+  if (token === undefined) return;
+  const { person, session } = c.get("signedIn");
+  const membership = await readMembership(kv, organisationId, person.id);
+  const isIn = membership !== undefined && isAdmitted(membership, session);
+  const { by, nowMs } = doneBy(c, clock.nowMs());
+  await setSessionOrganisation(kv, token, organisationId, { by: isIn ? by : undefined, nowMs });
 }
 
 async function postedOrganisation(c: Context<DashboardEnv>): Promise<AccountId | undefined> {
@@ -249,7 +254,6 @@ async function switchTo(c: Context<DashboardEnv>, deps: DashboardDeps): Promise<
   const { person } = c.get("signedIn");
   const membership = id === undefined ? undefined : await readMembership(deps.kv, id, person.id);
   if (membership === undefined) return c.redirect("/organisations", 303);
-  // One that does not admit the session says so on every page.
   await actFor(c, deps, membership.account.id);
   return c.redirect("/", 303);
 }

@@ -34,9 +34,17 @@ import type { DashboardEnv } from "../../page/visitor.ts";
 import type { SignInDeps } from "../../page/sign_in_deps.ts";
 import { deadEndPage } from "./form_parts.tsx";
 import { equipAccount, passFirstFactor, welcomePath } from "./start_session.ts";
-import { clientAddress } from "../../visitor/doer.ts";
+import { clientAddress, whenceOf } from "../../visitor/doer.ts";
+import { personAt } from "../../../../kv/people/accounts/person_activity.ts";
+import type { Whence } from "../../../../kv/people/audit/account_activity.ts";
 import { signInTexts } from "./texts.ts";
 import type { PageDeclaration } from "../../page/page.ts";
+
+/** How somebody comes back. */
+interface Arrival {
+  readonly locale: Locale;
+  readonly whence: Whence;
+}
 
 /** The account of a person, and whether it was just created. */
 interface Found {
@@ -107,8 +115,9 @@ async function leave(
 async function accountOf(
   deps: SignInDeps,
   claims: OpenIdClaims,
-  locale: Locale,
+  { locale, whence }: Arrival,
 ): Promise<Found | Failure> {
+  const nowMs = deps.clock.nowMs();
   const identity = { issuer: claims.issuer, subject: claims.subject };
   const known = await findAccountByIdentity(deps.kv, identity);
   if (known !== undefined) return { account: known, isNew: false };
@@ -118,10 +127,10 @@ async function accountOf(
   if (email === undefined) return "openIdNoEmail";
   const byEmail = await findAccountByEmail(deps.kv, email);
   if (byEmail !== undefined) {
-    const added = await addIdentity(deps.kv, byEmail.id, identity);
+    const done = { by: personAt(byEmail, whence), nowMs };
+    const added = await addIdentity(deps.kv, byEmail.id, identity, done);
     return added ? { account: byEmail, isNew: false } : "openIdFailed";
   }
-  const nowMs = deps.clock.nowMs();
   const created = await tryCreateAccount(deps.kv, { nowMs, email, locale, identity });
   return created === undefined ? "openIdFailed" : { account: created, isNew: true };
 }
@@ -131,11 +140,11 @@ async function companyAccountOf(
   deps: SignInDeps,
   organisationId: AccountId,
   claims: OpenIdClaims,
-  locale: Locale,
+  arrival: Arrival,
 ): Promise<Found | Failure> {
   const email = await companyEmail(deps, organisationId, claims);
   if (email === "openIdNoEmail" || email === "companyOtherDomain") return email;
-  const found = await accountOf(deps, claims, locale);
+  const found = await accountOf(deps, claims, arrival);
   if (typeof found === "string") return found;
   const { account } = found;
   if (!await isOfCompany(deps, organisationId, account.email)) return "companyOtherDomain";
@@ -175,11 +184,11 @@ async function comeBack(c: Context<DashboardEnv>, deps: SignInDeps) {
   if (!sameBrowser) return await failurePage(c, "openIdFailed");
   const claims = await claimsOf(c, deps, flow, state);
   if (claims === undefined) return await failurePage(c, "openIdFailed");
-  const { locale } = c.get("visitor");
+  const arrival = { locale: c.get("visitor").locale, whence: whenceOf(c) };
   const { organisationId } = flow;
   const found = organisationId === undefined
-    ? await accountOf(deps, claims, locale)
-    : await companyAccountOf(deps, organisationId, claims, locale);
+    ? await accountOf(deps, claims, arrival)
+    : await companyAccountOf(deps, organisationId, claims, arrival);
   if (typeof found === "string") return await failurePage(c, found);
   const { account, isNew } = found;
   if (account.blockedAtMs !== undefined) return await failurePage(c, "blocked");

@@ -14,7 +14,7 @@ import { mailRequestPage, type RequestedMail, requestMail, TokenField } from "./
 import { findOpenable } from "./sign_up.tsx";
 import { passFirstFactor } from "./start_session.ts";
 import { clientAddress, whenceOf } from "../../visitor/doer.ts";
-import type { Doer } from "../../../../kv/people/audit/account_activity.ts";
+import { personAt } from "../../../../kv/people/accounts/person_activity.ts";
 import { signInTexts } from "./texts.ts";
 import type { PageDeclaration } from "../../page/page.ts";
 
@@ -77,8 +77,8 @@ async function reset(c: Context<DashboardEnv>, deps: SignInDeps) {
     return await resetPage(c, { token, passwordError: t.passwordProblems[problem] });
   }
   const passwordHash = await deps.passwords.hash(password);
-  const { id: accountId, email: address } = account;
-  const by: Doer = { kind: "person", accountId, email: address, ...whenceOf(c) };
+  const { id: accountId } = account;
+  const by = personAt(account, whenceOf(c));
   const used = await open.use() &&
     await setPasswordHash(deps.kv, accountId, passwordHash, { by, nowMs });
   if (!used) return await deadLinkPage(c);

@@ -34,7 +34,7 @@ import type { SignInDeps } from "../../page/sign_in_deps.ts";
 import { formPage } from "./form_parts.tsx";
 import { answerOptions, holderOf, PasskeyForm } from "./passkey.tsx";
 import { clientAddress, whenceOf } from "../../visitor/doer.ts";
-import { writeActivity } from "../../../../kv/people/audit/account_activity.ts";
+import { personAt, writePersonAct } from "../../../../kv/people/accounts/person_activity.ts";
 import { secondFactorPath, startSession } from "./start_session.ts";
 import { signInTexts } from "./texts.ts";
 
@@ -188,7 +188,8 @@ export async function useShownCode(
   const form = await readForm(c);
   const recoveryCode = form.text("recoveryCode");
   if (recoveryCode !== "") {
-    const used = await useRecoveryCode(kv, account.id, recoveryCode);
+    const by = personAt(account, whenceOf(c));
+    const used = await useRecoveryCode(kv, account.id, recoveryCode, { by, nowMs });
     if (!used) return await wrongFactor(c, deps, account, t.recoveryWrong);
     await mailFactorChange(deps, account, "recovery_code_used");
     return { ok: true, kind: "recovery_code" };
@@ -207,11 +208,9 @@ async function wrongFactor(
   { id }: Account,
   why: string,
 ): Promise<ShownFactor> {
-  await writeActivity(deps.kv, {
-    accountId: id,
-    act: "second_factor_failed",
+  await writePersonAct(deps.kv, id, "second_factor_failed", {
     by: { kind: "stranger", ...whenceOf(c) },
-    atMs: deps.clock.nowMs(),
+    nowMs: deps.clock.nowMs(),
   });
   return { ok: false, why };
 }

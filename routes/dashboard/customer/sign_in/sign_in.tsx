@@ -24,7 +24,7 @@ import { LinkInstead } from "./mail_link.tsx";
 import { PasskeyWay } from "./passkey.tsx";
 import { originOf, passFirstFactor } from "./start_session.ts";
 import { whenceOf } from "../../visitor/doer.ts";
-import { writeActivity } from "../../../../kv/people/audit/account_activity.ts";
+import { personAt, writePersonAct } from "../../../../kv/people/accounts/person_activity.ts";
 import { signInTexts } from "./texts.ts";
 import type { PageDeclaration } from "../../page/page.ts";
 
@@ -100,11 +100,9 @@ async function checkPassword(
 
 /** Logs a wrong password. It is not waited for: how long the answer takes must not tell that there is an account. */
 function noteFailure(c: Context<DashboardEnv>, deps: SignInDeps, { id }: Account): void {
-  writeActivity(deps.kv, {
-    accountId: id,
-    act: "sign_in_failed",
+  writePersonAct(deps.kv, id, "sign_in_failed", {
     by: { kind: "stranger", ...whenceOf(c) },
-    atMs: deps.clock.nowMs(),
+    nowMs: deps.clock.nowMs(),
   }).catch((error: unknown) => deps.report?.("page", error));
 }
 
@@ -146,7 +144,12 @@ function createSignInPages(deps: SignInDeps): Hono<DashboardEnv> {
     .post("/sign-in", (c) => signIn(c, deps))
     .post("/sign-out", async (c) => {
       const token = cookies.read(c, "session");
-      if (token !== undefined) await closeSession(deps.kv, token);
+      const { signedIn } = c.get("visitor");
+      const done = signedIn && {
+        by: personAt(signedIn.person, whenceOf(c)),
+        nowMs: deps.clock.nowMs(),
+      };
+      if (token !== undefined) await closeSession(deps.kv, token, done);
       cookies.remove(c, "session");
       return c.redirect("/", 303);
     });

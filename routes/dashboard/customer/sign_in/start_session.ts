@@ -72,12 +72,12 @@ export async function startSession(
   if (former !== undefined) await closeSession(deps.kv, former);
   const nowMs = deps.clock.nowMs();
   const { method, secondFactor, organisationId, companyId } = shown;
-  await ensureOrganisation(deps.kv, accountId, shown, nowMs);
+  const actingId = await ensureOrganisation(deps.kv, accountId, shown, nowMs);
   const { token, session } = await openSession(deps.kv, {
     accountId,
     nowMs,
     method,
-    ...defined({ secondFactor, organisationId, companyId }),
+    ...defined({ secondFactor, organisationId, companyId, actingId }),
     device: deviceName(c.req.header("user-agent")),
     address: clientAddress(c),
   });

@@ -1,0 +1,181 @@
+/** Every form and every operation that changes something names its line in the activity log, or why it has none. */
+import { assert, assertEquals } from "../../../support/assert.ts";
+import {
+  type ActivityAct,
+  activityActs,
+  isActivityAct,
+} from "../../../../kv/people/audit/account_activity.ts";
+import { activityTexts } from "../../../../routes/dashboard/customer/activity/activity_texts.ts";
+import { managementOperations } from "../../../../routes/management_api/operations.ts";
+import { openDashboardWorld } from "../../../support/worlds/dashboard_world.ts";
+import { noNetwork } from "../../../support/worlds/dashboard_world.ts";
+
+/** Why an act has no line. */
+interface Reason {
+  readonly why: string;
+}
+
+/** The acts in the log, the first of them in most cases; or why there is none. */
+type Logged = ActivityAct | readonly ActivityAct[] | Reason;
+
+const because = (why: string): Reason => ({ why });
+const mailOnly = because("sends a mail, whose link does the act");
+const asksOnly = because("makes a challenge, which a later form answers");
+const callsOnly = because("calls models, which have receipts");
+const sendsOnly = because("sends what is there, and the log of the endpoint has the try");
+const noAccount = because("is about an address without an account");
+
+/** All forms, by method and path as they are registered. */
+const forms: Readonly<Record<string, Logged>> = {
+  "POST /keys": "api_key_made",
+  "POST /keys/:id": ["api_key_changed", "rate_limits_changed"],
+  "POST /keys/:id/show": "api_key_shown",
+  "POST /keys/:id/rotate": "api_key_rotated",
+  "POST /keys/:id/revoke": "api_key_revoked",
+  "POST /wallet/orders": "topup_order_made",
+  "POST /wallet/orders/:code/cancel": "topup_order_cancelled",
+  "POST /wallet/vouchers": "voucher_redeemed",
+  "POST /wallet/low-balance": "low_balance_mark_changed",
+  "POST /budgets": "budgets_changed",
+  "POST /budgets/tags": "required_tags_changed",
+  "POST /budgets/:id": "budgets_changed",
+  "POST /budgets/:id/remove": "budgets_changed",
+  "POST /invoices/shared": because("shows an invoice to who has its link"),
+  "POST /invoices/shared/files/:fileId": because("shows an invoice to who has its link"),
+  "POST /invoices": "invoice_requested",
+  "POST /webhooks": "webhooks_changed",
+  "POST /webhooks/:id": "webhooks_changed",
+  "POST /webhooks/:id/switch": "webhooks_changed",
+  "POST /webhooks/:id/rotate": "webhooks_changed",
+  "POST /webhooks/:id/delete": "webhooks_changed",
+  "POST /webhooks/:id/test": sendsOnly,
+  "POST /webhooks/:id/deliveries/:number/again": sendsOnly,
+  "POST /playground": callsOnly,
+  "POST /playground/api/v1/chat/completions": callsOnly,
+  "POST /playground/api/v1/images/generations": callsOnly,
+  "POST /playground/api/v1/audio/speech": callsOnly,
+  "POST /playground/api/v1/videos": callsOnly,
+  "POST /incident-mails": noAccount,
+  "POST /incident-mails/confirm": noAccount,
+  "POST /account/password": "password_changed",
+  "POST /account/password/link": mailOnly,
+  "POST /account/email": mailOnly,
+  "POST /account/email/confirm": "email_changed",
+  "POST /account/confirm": because(
+    "lets a session change things for a while; the changes have lines",
+  ),
+  "POST /account/security/passkeys/options": asksOnly,
+  "POST /account/security/passkeys": "passkey_added",
+  "POST /account/security/passkeys/remove": "passkey_removed",
+  "POST /account/security/app": "app_added",
+  "POST /account/security/app/off": "app_removed",
+  "POST /account/security/recovery-codes": "recovery_codes_made",
+  "POST /account/second-factor": "second_factor_requirement_changed",
+  "POST /account/sessions/sign-out": "sessions_ended",
+  "POST /account/sessions/sign-out-others": "sessions_ended",
+  "POST /account/invoice": "invoice_details_changed",
+  "POST /account/mails": "mails_changed",
+  "POST /account/delete": "deletion_requested",
+  "POST /organisation/name": "organisation_renamed",
+  "POST /organisation/invitations": "member_invited",
+  "POST /organisation/invitations/withdraw": "invitation_withdrawn",
+  "POST /organisation/members/role": "member_role_changed",
+  "POST /organisation/members/remove": "member_removed",
+  "POST /organisation/members/readmit": "member_readmitted",
+  "POST /organisation/teams": "team_made",
+  "POST /organisation/teams/delete": "team_deleted",
+  "POST /organisation/hand-over": "ownership_handed_over",
+  "POST /organisation/delete": because("deletes the log with the organisation"),
+  "POST /organisation/management-keys": "management_key_made",
+  "POST /organisation/management-keys/revoke": "management_key_revoked",
+  "POST /organisation/sign-in": "company_sign_in_changed",
+  "POST /organisation/sign-in/remove": "company_sign_in_changed",
+  "POST /organisation/sign-in/require": "company_sign_in_changed",
+  "POST /organisation/sign-in/domains": "company_domain_changed",
+  "POST /organisation/sign-in/domains/verify": "company_domain_changed",
+  "POST /organisation/sign-in/domains/remove": "company_domain_changed",
+  "POST /organisations": "organisation_made",
+  "POST /organisations/switch": "signed_in",
+  "POST /organisations/accept": ["member_joined", "signed_in"],
+  "POST /organisations/decline": "invitation_withdrawn",
+  "POST /organisations/leave": "member_removed",
+  "POST /mails/off": "mails_changed",
+  "POST /sign-in": ["signed_in", "sign_in_failed", "new_browser"],
+  "POST /sign-in/company": because("shows the way to the provider, whose answer signs in"),
+  "POST /sign-out": "signed_out",
+  "POST /sign-in/passkey/options": asksOnly,
+  "POST /sign-in/passkey": "signed_in",
+  "POST /sign-in/second-factor": ["signed_in", "second_factor_failed", "recovery_code_used"],
+  "POST /sign-in/second-factor/passkey": "signed_in",
+  "POST /sign-in/second-factor/passkey/options": asksOnly,
+  "POST /sign-in/link": mailOnly,
+  "POST /sign-in/mail": "signed_in",
+  "POST /sign-up": mailOnly,
+  "POST /verify": "signed_in",
+  "POST /forgot": mailOnly,
+  "POST /reset": ["password_changed", "signed_in"],
+  "POST /preferences": because("keeps language and theme, which grant nothing"),
+};
+
+/** Pages and jobs that do something with a GET, or without a request. */
+const others: Readonly<Record<string, Logged>> = {
+  "GET /auth/openid/callback": ["signed_in", "identity_added"],
+  "GET /activity.csv": "activity_exported",
+  "GET /wallet/statements/:file": "statement_exported",
+  "GET /account/data.ndjson": "data_exported",
+  "an operator blocks": ["account_blocked", "account_unblocked", "account_signed_out"],
+  "an operator forgets a second factor": "second_factor_forgotten",
+};
+
+/** All operations of the management API that are no reading, by id. */
+const operations: Readonly<Record<string, Logged>> = {
+  renameOrganisation: "organisation_renamed",
+  changeMember: "member_role_changed",
+  removeMember: "member_removed",
+  readmitMember: "member_readmitted",
+  createInvitation: "member_invited",
+  withdrawInvitation: "invitation_withdrawn",
+  createTeam: "team_made",
+  deleteTeam: "team_deleted",
+  createKey: "api_key_made",
+  changeKey: "api_key_changed",
+  rotateKey: "api_key_rotated",
+  revokeKey: "api_key_revoked",
+  createBudget: "budgets_changed",
+  changeBudget: "budgets_changed",
+  deleteBudget: "budgets_changed",
+  createWebhook: "webhooks_changed",
+  changeWebhook: "webhooks_changed",
+  rotateWebhookSecret: "webhooks_changed",
+  testWebhook: sendsOnly,
+  deleteWebhook: "webhooks_changed",
+};
+
+function actsOf(logged: Logged): readonly ActivityAct[] {
+  if (typeof logged === "string") return [logged];
+  return "why" in logged ? [] : logged;
+}
+
+Deno.test("each form names its line in the activity log, or why it has none", async () => {
+  await using world = await openDashboardWorld({ companySignIn: noNetwork });
+  const served = world.routes.filter(({ method }) => method !== "GET" && method !== "ALL")
+    .map(({ method, path }) => `${method} ${path}`)
+    .filter((route) => !route.startsWith("POST /operator"));
+  assertEquals([...new Set(served)].sort(), Object.keys(forms).sort());
+});
+
+Deno.test("each operation of the management API names its line, or why it has none", () => {
+  const changing = managementOperations.filter(({ method }) => method !== "get");
+  assertEquals(changing.map(({ id }) => id).sort(), Object.keys(operations).sort());
+});
+
+Deno.test("each kind of line is that of an act, and has a text", () => {
+  const named = [forms, others, operations].flatMap((table) => Object.values(table)).flatMap(
+    actsOf,
+  );
+  assertEquals(activityActs.filter((act) => !named.includes(act)), []);
+  assert(named.every(isActivityAct));
+  for (const { acts } of Object.values(activityTexts)) {
+    assertEquals(new Set(Object.values(acts)).size, activityActs.length, "no two read alike");
+  }
+});
