@@ -46,7 +46,7 @@ import type { AtomicWrite, KeyValueStore } from "../../engine/store/key_value_st
 import { takeFitting } from "../../engine/store/bounded_search.ts";
 import { commitFresh } from "../../engine/store/cas.ts";
 import { defined } from "../../../core/lib/base/defined.ts";
-import type { Account } from "../../people/accounts/accounts.ts";
+import { type Account, hasOnlyBooks } from "../../people/accounts/accounts.ts";
 import { addAct, addActivity, type Doer, type Done } from "../../people/audit/account_activity.ts";
 
 // Stores the usual buyer of the invoices of an account, which fills the form of a request.
@@ -70,7 +70,7 @@ export async function setInvoiceSettings(
     accountKey(accountId),
     invoiceSettingsKey(accountId),
   ]);
-  if (account.value === null || account.value.deletedAtMs !== undefined) return false;
+  if (account.value === null || hasOnlyBooks(account.value)) return false;
   // Without the check, the data of a person deleted in between would stay.
   const operation = kv.atomic().check(account).set(former.key, settings);
   if (done !== undefined) {

@@ -5,7 +5,7 @@
 import type { AccountId } from "../../../core/lib/ids/ids.ts";
 import { creditOperationId } from "../../../core/trade/bank/bank_notice.ts";
 import type { OrderCode } from "../../../core/trade/bank/order_code.ts";
-import type { Account } from "../../people/accounts/accounts.ts";
+import { type Account, hasOnlyBooks } from "../../people/accounts/accounts.ts";
 import {
   type BankNoticeRef,
   type BankNoticeRow,
@@ -91,7 +91,7 @@ export async function findTarget(
   if (accountId === undefined) return undefined;
   const account = await kv.get<Account>(accountKey(accountId));
   // A blocked account may be credited; a deleted one has no owner who could spend the money.
-  if (account.value === null || account.value.deletedAtMs !== undefined) return undefined;
+  if (account.value === null || hasOnlyBooks(account.value)) return undefined;
   return { account, order: order?.versionstamp == null ? undefined : order };
 }
 

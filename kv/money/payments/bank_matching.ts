@@ -10,7 +10,7 @@ import {
   plainAccountNumber,
   type ReceivingAccount,
 } from "../../../core/trade/bank/receiving_account.ts";
-import type { Account } from "../../people/accounts/accounts.ts";
+import { type Account, hasOnlyBooks } from "../../people/accounts/accounts.ts";
 import {
   type BankNoticeRef,
   type BankNoticeRow,
@@ -79,7 +79,7 @@ async function ordersOf(
 function accountRefusal(
   account: Account | null,
 ): "account_closed" | "account_blocked" | undefined {
-  if (account === null || account.deletedAtMs !== undefined) return "account_closed";
+  if (account === null || hasOnlyBooks(account)) return "account_closed";
   return account.blockedAtMs === undefined ? undefined : "account_blocked";
 }
 

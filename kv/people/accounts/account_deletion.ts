@@ -2,6 +2,8 @@
  * Deletes accounts: the person, the organisation with the same id, or both. The id stays, which ledger rows and receipts
  * name.
  */
+import { invariant } from "../../../core/lib/base/assert.ts";
+import { defined } from "../../../core/lib/base/defined.ts";
 import type { AccountId } from "../../../core/lib/ids/ids.ts";
 import { GatewayError } from "../../../core/lib/errors/errors.ts";
 import { subscriberHash } from "../../../core/people/mail/switch_off.ts";
@@ -29,7 +31,7 @@ import {
 } from "../../engine/schema/keys.ts";
 import { deleteRows } from "../../engine/store/delete_rows.ts";
 import type { AtomicWrite, KeyValueStore } from "../../engine/store/key_value_store.ts";
-import { type Account, writeAccount } from "./accounts.ts";
+import { type Account, hasOnlyBooks, isOwnersAccount, writeAccount } from "./accounts.ts";
 import { addEndOfFactors } from "./second_factor.ts";
 
 /** What stays of an account whose person and organisation are gone. */
@@ -69,6 +71,98 @@ function withoutPerson({ email: _, identities: _of, mailsOff: _off, ...rest }: A
   return rest;
 }
 
+/** What stays of an account whose organisation its owner has deleted, while the person with its id goes on. */
+function onlyPerson(
+  account: Account,
+  { nowMs, givenUpMicroVnd }: { readonly nowMs: number; readonly givenUpMicroVnd: bigint },
+): Account {
+  const { id, createdAtMs, email, locale, identities, mailsOff } = account;
+  const { blockedAtMs, blockedReason, organisation } = account;
+  invariant(organisation !== undefined, "An organisation of another person has its facts");
+  const { mailTo: _, ...facts } = organisation;
+  return {
+    id,
+    createdAtMs,
+    ...defined({ email, locale, identities, mailsOff, blockedAtMs, blockedReason }),
+    ...(givenUpMicroVnd > 0n && { givenUpMicroVnd }),
+    organisation: { ...facts, closedAtMs: nowMs },
+  };
+}
+
+/** What stays of an account beside its books: the organisation of somebody else, or a person. */
+type Staying = "organisation" | "person" | undefined;
+
+/** The end of an account, or of a half of it. */
+interface End {
+  readonly nowMs: number;
+  /** What its owner gives up; it stays in the wallet. */
+  readonly givenUpMicroVnd: bigint;
+}
+
+/** Adds the end of what an organisation has to a commit. */
+async function addEndOfOrganisation(
+  kv: KeyValueStore,
+  operation: AtomicWrite,
+  accountId: AccountId,
+): Promise<void> {
+  operation.delete(budgetMarksKey(accountId))
+    .delete(budgetsKey(accountId))
+    .delete(invoiceProfileKey(accountId))
+    .delete(invoiceSettingsKey(accountId))
+    .delete(lowBalanceWatchKey(accountId))
+    .delete(webhookEndpointsKey(accountId));
+  await addEndOfCompanySignIn(kv, operation, accountId);
+}
+
+/** Adds the end of what a person has to a commit. */
+async function addEndOfPerson(
+  kv: KeyValueStore,
+  operation: AtomicWrite,
+  { id, email, identities = [] }: Account,
+): Promise<void> {
+  operation.delete(accountPasswordKey(id));
+  await addEndOfFactors(kv, operation, id);
+  if (email !== undefined) {
+    operation.delete(accountByEmailKey(email))
+      .delete(statusSubscriberKey(await subscriberHash(email)));
+  }
+  for (const { issuer, subject } of identities) {
+    operation.delete(accountByIdentityKey(issuer, subject));
+  }
+}
+
+/** Ends an account but for what stays. */
+async function forget(
+  kv: KeyValueStore,
+  accountId: AccountId,
+  end: End,
+  stayingOf: (account: Account) => Staying,
+): Promise<void> {
+  const isEnded = await writeAccount<boolean>(async () => {
+    const entry = await kv.get<Account>(accountKey(accountId));
+    const account = entry.value;
+    if (account === null || account.deletedAtMs !== undefined) return { done: true };
+    const staying = stayingOf(account);
+    const operation = bumpKeysEpoch(kv.atomic()).check(entry);
+    // What was given up before stays in the books, and is told where they are read.
+    const { givenUpMicroVnd = end.givenUpMicroVnd } = account;
+    const rest = { nowMs: end.nowMs, givenUpMicroVnd };
+    if (staying === "organisation") operation.set(entry.key, withoutPerson(account));
+    else if (staying === "person") operation.set(entry.key, onlyPerson(account, rest));
+    else operation.set(entry.key, onlyId(account, rest));
+    if (staying !== "organisation") await addEndOfOrganisation(kv, operation, accountId);
+    if (staying !== "person") await addEndOfPerson(kv, operation, account);
+    if (staying === undefined) {
+      operation.delete(accountMailsKey(accountId)).delete(accountNotesKey(accountId));
+    }
+    return (await operation.commit()).ok ? { done: staying !== "organisation" } : "again";
+  });
+  if (!isEnded) return;
+  // More rows than one commit takes. Without the endpoints no try adds to them.
+  await deleteRows(kv, { prefix: webhookStatesPrefix(accountId) });
+  await deleteRows(kv, { prefix: accountWebhookTriesPrefix(accountId) });
+}
+
 /**
  * Removes the personal data of an account and keeps its id, which ledger rows and receipts name.
  * E-mail address, password, second factor, identities, preferences, notes and the buyer of invoices are deleted; issued
@@ -76,53 +170,36 @@ function withoutPerson({ email: _, identities: _of, mailsOff: _off, ...rest }: A
  * handed over goes on without the person.
  *
  * @param givenUpMicroVnd what its owner gives up; it stays in the wallet
- * @param closesOrganisation the organisation ends, of which only the owner is left; no person has its id
  */
 export async function forgetPerson(
   kv: KeyValueStore,
   accountId: AccountId,
   nowMs: number,
   givenUpMicroVnd = 0n,
-  closesOrganisation = false,
 ): Promise<void> {
-  const isGone = await writeAccount<boolean>(async () => {
-    const entry = await kv.get<Account>(accountKey(accountId));
-    const account = entry.value;
-    if (account === null || account.deletedAtMs !== undefined) return { done: true };
-    if (closesOrganisation && (account.organisation?.memberCount ?? 1) > 1) {
+  await forget(
+    kv,
+    accountId,
+    { nowMs, givenUpMicroVnd },
+    (account) => isOwnersAccount(account) || hasOnlyBooks(account) ? undefined : "organisation",
+  );
+}
+
+/**
+ * Removes what an organisation has, of which only the owner is left, and keeps its id. A person with the same id, who has
+ * handed it over, goes on.
+ *
+ * @throws {GatewayError} `overloaded` if a member has joined meanwhile
+ */
+export async function endOrganisation(
+  kv: KeyValueStore,
+  organisationId: AccountId,
+  end: End,
+): Promise<void> {
+  await forget(kv, organisationId, end, ({ organisation, email, identities = [] }) => {
+    if ((organisation?.memberCount ?? 1) > 1) {
       throw new GatewayError("overloaded", "A member has just joined the organisation");
     }
-    const isOfOthers = !closesOrganisation && account.organisation !== undefined &&
-      account.organisation.ownerId !== accountId;
-    const atomic = bumpKeysEpoch(kv.atomic()).check(entry)
-      .set(
-        entry.key,
-        isOfOthers ? withoutPerson(account) : onlyId(account, { nowMs, givenUpMicroVnd }),
-      )
-      .delete(accountPasswordKey(accountId));
-    if (!isOfOthers) {
-      atomic.delete(accountMailsKey(accountId))
-        .delete(accountNotesKey(accountId))
-        .delete(budgetMarksKey(accountId))
-        .delete(budgetsKey(accountId))
-        .delete(invoiceProfileKey(accountId))
-        .delete(invoiceSettingsKey(accountId))
-        .delete(lowBalanceWatchKey(accountId))
-        .delete(webhookEndpointsKey(accountId));
-      await addEndOfCompanySignIn(kv, atomic, accountId);
-    }
-    await addEndOfFactors(kv, atomic, accountId);
-    if (account.email !== undefined) {
-      atomic.delete(accountByEmailKey(account.email))
-        .delete(statusSubscriberKey(await subscriberHash(account.email)));
-    }
-    for (const { issuer, subject } of account.identities ?? []) {
-      atomic.delete(accountByIdentityKey(issuer, subject));
-    }
-    return (await atomic.commit()).ok ? { done: !isOfOthers } : "again";
+    return email !== undefined || identities.length > 0 ? "person" : undefined;
   });
-  if (!isGone) return;
-  // More rows than one commit takes. Without the endpoints no try adds to them.
-  await deleteRows(kv, { prefix: webhookStatesPrefix(accountId) });
-  await deleteRows(kv, { prefix: accountWebhookTriesPrefix(accountId) });
 }

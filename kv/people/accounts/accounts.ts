@@ -78,6 +78,8 @@ export interface OrganisationFacts {
   readonly memberCount: number;
   /** Address of the owner, who reads the mails about it; absent: that of the account. */
   readonly mailTo?: string;
+  /** Set once its owner has deleted it, while the person with the same id goes on. */
+  readonly closedAtMs?: number;
 }
 
 /** The row of one customer: a person, and the organisation with the same id. Contains no secret. */
@@ -120,11 +122,21 @@ export interface Account {
 
 /** Returns what pages call an account: the name of the organisation, else the address, else the id. */
 export function accountName({ organisation, email, id }: Account): string {
-  return organisation?.name ?? email ?? id;
+  const name = organisation?.closedAtMs === undefined ? organisation?.name : undefined;
+  return name ?? email ?? id;
 }
 
-/** Whether the log of an account is that of its person: an organisation that was handed over has its own. */
-export function hasOwnLog({ id, organisation }: Pick<Account, "id" | "organisation">): boolean {
+/** Whether nothing but the books is left of an account as an organisation: nobody can spend what would come in. */
+export function hasOnlyBooks(
+  { deletedAtMs, organisation }: Pick<Account, "deletedAtMs" | "organisation">,
+): boolean {
+  return deletedAtMs !== undefined || organisation?.closedAtMs !== undefined;
+}
+
+/** Whether an account is one thing, a person with an organisation: it was not handed over to somebody else. */
+export function isOwnersAccount(
+  { id, organisation }: Pick<Account, "id" | "organisation">,
+): boolean {
   return (organisation?.ownerId ?? id) === id;
 }
 
@@ -212,6 +224,7 @@ export function mailReaderOf(
   kind: MailKind,
 ): MailReader | undefined {
   const { email, locale = "vi", organisation } = account;
+  if (!isAboutPerson(kind) && organisation?.closedAtMs !== undefined) return undefined;
   // What the owner has switched off is looked up when the mail is sent.
   const owner = isAboutPerson(kind) ? undefined : organisation?.mailTo;
   if (owner !== undefined) return { to: owner, locale };
@@ -345,7 +358,7 @@ export async function switchMailOff(
     }
     const changed: Account = { ...account, mailsOff: [...account.mailsOff ?? [], kind] };
     const operation = kv.atomic().check(entry).set(entry.key, changed);
-    if (done !== undefined && hasOwnLog(account)) {
+    if (done !== undefined && isOwnersAccount(account)) {
       addAct(operation, accountId, "mails_changed", done, {
         before: { mailsOff: account.mailsOff },
         after: { mailsOff: changed.mailsOff },

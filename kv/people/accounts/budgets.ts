@@ -8,7 +8,7 @@ import { bumpKeysEpoch } from "../../engine/control/control.ts";
 import { accountKey, budgetsKey } from "../../engine/schema/keys.ts";
 import { addAct, type Done } from "../audit/account_activity.ts";
 import type { AtomicWrite, KeyValueStore } from "../../engine/store/key_value_store.ts";
-import { type Account, writeAccount } from "./accounts.ts";
+import { type Account, hasOnlyBooks, writeAccount } from "./accounts.ts";
 
 /** Reads the budgets of an account, in the order in which they were made. */
 export async function listBudgets(
@@ -62,7 +62,7 @@ export async function changeBudgets(
       accountKey(accountId),
       budgetsKey(accountId),
     ]);
-    if (account.value === null || account.value.deletedAtMs !== undefined) {
+    if (account.value === null || hasOnlyBooks(account.value)) {
       return { done: undefined };
     }
     const budgets = change(entry.value ?? []);

@@ -16,7 +16,7 @@ import {
   type Done,
   type Whence,
 } from "../audit/account_activity.ts";
-import { type Account, hasOwnLog } from "./accounts.ts";
+import { type Account, isOwnersAccount } from "./accounts.ts";
 
 /** A person who acts for themselves, from somewhere. */
 export function personAt({ id, email }: Pick<Account, "id" | "email">, whence: Whence): Doer {
@@ -32,7 +32,7 @@ export async function logsOf(
   const rows = await Array.fromAsync(
     kv.list({ prefix: membershipsPrefix(personId) }, { limit: maxMemberships }),
   );
-  const own = person !== null && hasOwnLog(person) ? [personId] : [];
+  const own = person !== null && isOwnersAccount(person) ? [personId] : [];
   return [...new Set([...own, ...rows.map(({ key }) => organisationOf(key))])];
 }
 

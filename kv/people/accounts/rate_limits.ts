@@ -11,7 +11,7 @@ import type { AccountRateLimits } from "../../../core/limits/rate_limits.ts";
 import { bumpKeysEpoch } from "../../engine/control/control.ts";
 import { type Actor, addAuditLine } from "../audit/operator_audit.ts";
 import { addActivity, operatorDoer } from "../audit/account_activity.ts";
-import { type Account, writeAccount } from "./accounts.ts";
+import { type Account, hasOnlyBooks, writeAccount } from "./accounts.ts";
 
 // Sets the rate limits of single accounts; they hold on all instances within two seconds.
 
@@ -30,7 +30,7 @@ export async function setRateLimits(
 ): Promise<Account | undefined> {
   return await writeAccount<Account | undefined>(async () => {
     const entry = await kv.get<Account>(accountKey(accountId));
-    if (entry.value === null || entry.value.deletedAtMs !== undefined) return { done: undefined };
+    if (entry.value === null || hasOnlyBooks(entry.value)) return { done: undefined };
     const { rateLimits: former, ...rest } = entry.value;
     const account: Account = limits === undefined ? rest : { ...rest, rateLimits: limits };
     const operation = bumpKeysEpoch(kv.atomic()).check(entry).set(entry.key, account);

@@ -6,7 +6,7 @@ import { bumpKeysEpoch } from "../../engine/control/control.ts";
 import { accountKey } from "../../engine/schema/keys.ts";
 import type { KeyValueStore } from "../../engine/store/key_value_store.ts";
 import { addAct, type Done } from "../audit/account_activity.ts";
-import { type Account, writeAccount } from "./accounts.ts";
+import { type Account, hasOnlyBooks, writeAccount } from "./accounts.ts";
 
 /** Whether texts can be the tags that an account requires: keys of tags, as many as a call may have. */
 export function areRequiredTags(keys: readonly string[]): boolean {
@@ -30,7 +30,7 @@ export async function setRequiredTags(
   const required = [...new Set(keys)].sort();
   return await writeAccount<Account | undefined>(async () => {
     const entry = await kv.get<Account>(accountKey(accountId));
-    if (entry.value === null || entry.value.deletedAtMs !== undefined) return { done: undefined };
+    if (entry.value === null || hasOnlyBooks(entry.value)) return { done: undefined };
     const { requiredTags: former, ...rest } = entry.value;
     const account: Account = required.length === 0 ? rest : { ...rest, requiredTags: required };
     const operation = bumpKeysEpoch(kv.atomic()).check(entry).set(entry.key, account);

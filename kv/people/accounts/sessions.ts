@@ -13,7 +13,7 @@ import { addMail } from "../../engine/outbox/outbox.ts";
 import { compareAndSet } from "../../engine/store/cas.ts";
 import { defined } from "../../../core/lib/base/defined.ts";
 import { maxMemberships } from "../../../core/people/organisations/organisation.ts";
-import { type Account, hasOwnLog, mailReaderOf } from "./accounts.ts";
+import { type Account, isOwnersAccount, mailReaderOf } from "./accounts.ts";
 import { logsOf, personAt, personLines } from "./person_activity.ts";
 import {
   accountKey,
@@ -184,7 +184,7 @@ export async function openSession(
   const tokenHash = await hashToken(token);
   const { accountId, nowMs, method, address, device, actingId = accountId } = input;
   const { value: account } = await kv.get<Account>(accountKey(accountId));
-  const own = account === null || hasOwnLog(account) ? [accountId] : [];
+  const own = account === null || isOwnersAccount(account) ? [accountId] : [];
   const logs = [...new Set(actingId === accountId ? own : [...own, actingId])];
   const session: Session = {
     id: newSecretToken().slice(0, 16),

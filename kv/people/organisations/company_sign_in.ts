@@ -15,7 +15,7 @@ import {
 } from "../../engine/schema/keys.ts";
 import { compareAndSet } from "../../engine/store/cas.ts";
 import type { AtomicWrite, KeyValueStore } from "../../engine/store/key_value_store.ts";
-import { type Account, writeAccount } from "../accounts/accounts.ts";
+import { type Account, hasOnlyBooks, writeAccount } from "../accounts/accounts.ts";
 import { addAct, type Done } from "../audit/account_activity.ts";
 import { addMember, type Joined } from "./members.ts";
 import { wasRemoved } from "./removed_members.ts";
@@ -97,7 +97,7 @@ export async function setCompanyOpenId(
       accountKey(organisationId),
       companyOpenIdKey(organisationId),
     ]);
-    if (entry.value === null || entry.value.deletedAtMs !== undefined) return { done: undefined };
+    if (entry.value === null || hasOnlyBooks(entry.value)) return { done: undefined };
     const { companySignInRequired: _, ...free } = entry.value;
     const operation = kv.atomic().check(entry).check(former)
       .set(entry.key, openId === undefined ? free : entry.value);
@@ -273,7 +273,7 @@ export async function findCompanySignIn(
     accountKey(organisationId),
     companyOpenIdKey(organisationId),
   ]);
-  const isOpen = account.value !== null && account.value.deletedAtMs === undefined &&
+  const isOpen = account.value !== null && !hasOnlyBooks(account.value) &&
     account.value.blockedAtMs === undefined;
   return isOpen && openId.value !== null ? { organisationId, openId: openId.value } : undefined;
 }
@@ -293,7 +293,7 @@ export async function joinByDomain(
       accountKey(organisationId),
       accountKey(member.person.id),
     ]);
-    const isGone = entry.value === null || entry.value.deletedAtMs !== undefined || person === null;
+    const isGone = entry.value === null || hasOnlyBooks(entry.value) || person === null;
     if (isGone) return { done: "gone" };
     const operation = kv.atomic();
     // Read after the row of the organisation, which a removal writes: it is seen, or this commit fails.

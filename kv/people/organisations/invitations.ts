@@ -21,7 +21,13 @@ import {
   organisationOf,
 } from "../../engine/schema/keys.ts";
 import type { KeyValueStore } from "../../engine/store/key_value_store.ts";
-import { type Account, accountName, getAccount, writeAccount } from "../accounts/accounts.ts";
+import {
+  type Account,
+  accountName,
+  getAccount,
+  hasOnlyBooks,
+  writeAccount,
+} from "../accounts/accounts.ts";
 import { addMember, type Joined } from "./members.ts";
 import { addAct, type Done } from "../audit/account_activity.ts";
 import { readMembership } from "./organisations.ts";
@@ -119,7 +125,7 @@ export async function listInvitationsFor(
     const { value } = await kv.get<Invitation>(invitationKey(organisationId, email));
     const organisation = await getAccount(kv, organisationId);
     if (value === null || nowMs >= value.expiresAtMs) continue;
-    if (organisation === undefined || organisation.deletedAtMs !== undefined) continue;
+    if (organisation === undefined || hasOnlyBooks(organisation)) continue;
     received.push({ ...value, organisation });
   }
   return received;
@@ -159,7 +165,7 @@ export async function acceptInvitation(
       invitationKey(organisationId, email),
     ]);
     const isGone = row.value === null || nowMs >= row.value.expiresAtMs || entry.value === null ||
-      entry.value.deletedAtMs !== undefined || entry.value.blockedAtMs !== undefined;
+      hasOnlyBooks(entry.value) || entry.value.blockedAtMs !== undefined;
     if (isGone) return { done: "gone" };
     const operation = kv.atomic().check(row).delete(row.key)
       .delete(invitationForKey(email, organisationId));

@@ -38,6 +38,7 @@ import {
   type Account,
   accountName,
   getAccount,
+  hasOnlyBooks,
   mailReaderOf,
   type OrganisationFacts,
   writeAccount,
@@ -67,8 +68,8 @@ export function organisationFacts(account: Account): OrganisationFacts {
 }
 
 /** Whether nobody can act for an organisation. */
-function isClosed({ deletedAtMs, blockedAtMs }: Account): boolean {
-  return deletedAtMs !== undefined || blockedAtMs !== undefined;
+function isClosed(account: Account): boolean {
+  return hasOnlyBooks(account) || account.blockedAtMs !== undefined;
 }
 
 /** Reads the role of a person in an organisation; `undefined`: not a member, or nobody can act for it. */
@@ -142,7 +143,9 @@ export async function ensureOrganisation(
   return await writeAccount<AccountId | undefined>(async () => {
     const entry = await kv.get<Account>(accountKey(personId));
     const person = entry.value;
-    if (person === null || isClosed(person)) return { done: undefined };
+    const isGone = person === null || person.deletedAtMs !== undefined ||
+      person.blockedAtMs !== undefined;
+    if (isGone) return { done: undefined };
     const acting = await actingFor(kv, person, session);
     if (acting !== undefined) return { done: acting.account.id };
     const operation = kv.atomic().check(entry).set(entry.key, person);
@@ -223,7 +226,7 @@ export async function renameOrganisation(
 ): Promise<Account | undefined> {
   return await writeAccount<Account | undefined>(async () => {
     const entry = await kv.get<Account>(accountKey(organisationId));
-    if (entry.value === null || entry.value.deletedAtMs !== undefined) return { done: undefined };
+    if (entry.value === null || hasOnlyBooks(entry.value)) return { done: undefined };
     const account: Account = {
       ...entry.value,
       organisation: { ...organisationFacts(entry.value), name },
@@ -309,16 +312,16 @@ export async function handOver(
 }
 
 /**
- * Whether an organisation can be closed by its owner: it was made apart from a person, has no other member, and its
- * owner has another one to act for.
+ * Whether an organisation can be closed by its owner: it is not the owner's own account, has no other member, and its
+ * owner has another one to act for. One that was handed over may have begun as the account of a person, who goes on.
  */
 export async function closingProblem(
   kv: KeyValueStore,
   organisation: Account,
   owner: Account,
-): Promise<"of_a_person" | "has_members" | "last_one" | undefined> {
+): Promise<"own_account" | "has_members" | "last_one" | undefined> {
   const { memberCount } = organisationFacts(organisation);
-  if (organisation.id === owner.id || organisation.email !== undefined) return "of_a_person";
+  if (organisation.id === owner.id) return "own_account";
   if (memberCount > 1) return "has_members";
   return (await listMemberships(kv, owner)).length > 1 ? undefined : "last_one";
 }

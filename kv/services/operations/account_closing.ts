@@ -10,7 +10,7 @@ import type { KeyValueStore } from "../../engine/store/key_value_store.ts";
 import { listAccountInvoices } from "../../money/invoices/invoices.ts";
 import { listTopupOrders, orderStatus } from "../../money/payments/topups.ts";
 import type { WalletEngine } from "../../money/wallet/mod.ts";
-import { forgetPerson } from "../../people/accounts/account_deletion.ts";
+import { endOrganisation, forgetPerson } from "../../people/accounts/account_deletion.ts";
 import { closeSessionsOf, forgetPlaces } from "../../people/accounts/sessions.ts";
 import { forgetApiKeys } from "../../people/api_keys/api_key_changes.ts";
 import { forgetActivity } from "../../people/audit/account_activity.ts";
@@ -92,14 +92,13 @@ export async function closeAccount(
   await closeSessionsOf(kv, accountId);
   await forgetPlaces(kv, accountId);
   if (isOfOthers) return;
-  await forgetThings(kv, accountId, accountId, nowMs);
+  await forgetRest(kv, { id: accountId, ownerId: accountId }, nowMs);
 }
 
-/** Deletes what an organisation had beside its bookkeeping. */
-async function forgetThings(
+/** Deletes what is no bookkeeping of an organisation that has ended. */
+async function forgetRest(
   kv: KeyValueStore,
-  id: AccountId,
-  ownerId: AccountId,
+  { id, ownerId }: { readonly id: AccountId; readonly ownerId: AccountId },
   nowMs: number,
 ): Promise<void> {
   await forgetManagementKeys(kv, id);
@@ -109,14 +108,14 @@ async function forgetThings(
 }
 
 /**
- * Closes an organisation that was made apart from a person, and of which only the owner is left. Bookkeeping stays, as
- * for an account.
+ * Closes an organisation of which only the owner is left. Bookkeeping stays, as for an account. Where it began as the
+ * account of a person who has handed it over, the person goes on.
  */
 export async function closeOrganisation(
   kv: KeyValueStore,
-  { id, ownerId }: { readonly id: AccountId; readonly ownerId: AccountId },
+  closing: { readonly id: AccountId; readonly ownerId: AccountId },
   { nowMs, givenUpMicroVnd }: { readonly nowMs: number; readonly givenUpMicroVnd: bigint },
 ): Promise<void> {
-  await forgetPerson(kv, id, nowMs, givenUpMicroVnd, true);
-  await forgetThings(kv, id, ownerId, nowMs);
+  await endOrganisation(kv, closing.id, { nowMs, givenUpMicroVnd });
+  await forgetRest(kv, closing, nowMs);
 }

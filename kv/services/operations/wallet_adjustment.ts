@@ -1,7 +1,7 @@
 /** Corrects wallets for operators. There is no "set balance", only movements with a reason. */
 import { invariant } from "../../../core/lib/base/assert.ts";
 import type { AccountId } from "../../../core/lib/ids/ids.ts";
-import { type Account, mailReaderOf } from "../../people/accounts/accounts.ts";
+import { type Account, hasOnlyBooks, mailReaderOf } from "../../people/accounts/accounts.ts";
 import { addMail } from "../../engine/outbox/outbox.ts";
 import type { BalanceOf } from "../../money/payments/bank_assignment.ts";
 import { compareAndSet } from "../../engine/store/cas.ts";
@@ -117,7 +117,7 @@ async function tryToAdjust(
   // A repeated form does not count towards the limit again, nor is it checked against it.
   if (earlier.value !== null) return attemptOf(await move(kv, adjustment, context, () => {}));
   if (account.value === null) return { done: { ok: false, why: "target" } };
-  if (amountMicroVnd > 0n && account.value.deletedAtMs !== undefined) {
+  if (amountMicroVnd > 0n && hasOnlyBooks(account.value)) {
     return { done: { ok: false, why: "target" } };
   }
   if (!isAsSeen(seen, { amountMicroVnd, account: account.value })) {

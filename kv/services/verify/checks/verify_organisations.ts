@@ -29,6 +29,9 @@ async function wrongsOf(kv: KeyValueStore, id: AccountId): Promise<string[] | un
   if (before.value === null) return [];
   const { ownerId, memberCount } = organisationFacts(before.value);
   const members = await Array.fromAsync(kv.list<MemberRow>({ prefix: membersPrefix(id) }));
+  if (before.value.organisation?.closedAtMs !== undefined) {
+    return members.length === 0 ? [] : [`${members.length} members, but it was deleted`];
+  }
   const wrongs: string[] = [];
   if (members.length + 1 !== memberCount) {
     wrongs.push(`${members.length + 1} members, but ${memberCount} are counted`);

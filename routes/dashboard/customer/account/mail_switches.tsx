@@ -13,7 +13,7 @@ import {
   switchOffPath,
 } from "../../../../core/people/mail/switch_off.ts";
 import {
-  hasOwnLog,
+  isOwnersAccount,
   switchMailOff,
   updateAccount,
   wantsMail,
@@ -92,7 +92,7 @@ export async function saveMailSwitches(c: Context<DashboardEnv>, deps: Dashboard
   const done = { act: "mails_changed", ...doneBy(c, deps.clock.nowMs()) } as const;
   await updateAccount(deps.kv, signedIn.person.id, {
     mailsOff: off.length === 0 ? undefined : off,
-  }, hasOwnLog(signedIn.person) ? done : undefined);
+  }, isOwnersAccount(signedIn.person) ? done : undefined);
   return c.redirect("/account?done=mails", 303);
 }
 

@@ -360,11 +360,13 @@ function DeletionCard({ visitor, signedIn, errors, balanceMicroVnd }: PartProps 
 }) {
   const { locale } = visitor;
   const t = organisationTexts[locale];
+  const { email } = signedIn.account;
   const failed = errors.deletion !== undefined || errors.giveUp !== undefined;
   return (
     <details class="card" open={failed}>
       <summary>{t.deletion}</summary>
       <p>{t.deletionText}</p>
+      {email !== undefined && <p>{t.deletionOfFounder(email)}</p>}
       <PostForm visitor={visitor} action="/organisation/delete">
         <TextField
           name="deletion"

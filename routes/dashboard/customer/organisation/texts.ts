@@ -72,12 +72,14 @@ export const organisationTexts = defineTexts({
     deletion: "Delete the organisation",
     deletionText:
       "Keys, teams, webhooks, budgets and the activity are deleted. Ledger, receipts and invoices are kept: the law on bookkeeping asks for them.",
+    deletionOfFounder: (founder: string) =>
+      `It began as the account of ${founder}, who keeps that account and signs in as before, without this wallet.`,
     deletionButton: "Delete the organisation",
     giveUp: (amount: string) => `Give up ${amount}, which is left in the wallet`,
     giveUpMissing: "Have the money paid back first, or tick that you give it up.",
     stillRuns: "Calls, videos, top-up orders or invoices of the organisation are still open.",
     closingProblems: {
-      of_a_person: "This organisation began as a person's account. Write to the support.",
+      own_account: "This organisation is your account. Delete it on the page Account.",
       has_members: "Remove the other members first.",
       last_one: "It is your only organisation. Make another one first, or delete your account.",
     },
@@ -201,12 +203,14 @@ export const organisationTexts = defineTexts({
     deletion: "Xoá tổ chức",
     deletionText:
       "Khoá, nhóm, webhook, ngân sách và nhật ký bị xoá. Sổ cái, biên nhận và hoá đơn được giữ lại theo luật kế toán.",
+    deletionOfFounder: (founder: string) =>
+      `Tổ chức này bắt đầu từ tài khoản của ${founder}. Người này vẫn giữ tài khoản và đăng nhập như trước, nhưng không còn ví này.`,
     deletionButton: "Xoá tổ chức",
     giveUp: (amount: string) => `Từ bỏ ${amount} còn lại trong ví`,
     giveUpMissing: "Hãy yêu cầu hoàn tiền trước, hoặc đánh dấu từ bỏ số tiền này.",
     stillRuns: "Tổ chức còn lượt gọi, video, đơn nạp hoặc hoá đơn chưa kết thúc.",
     closingProblems: {
-      of_a_person: "Tổ chức này bắt đầu từ tài khoản của một người. Hãy liên hệ hỗ trợ.",
+      own_account: "Tổ chức này là tài khoản của bạn. Hãy xoá ở trang Tài khoản.",
       has_members: "Hãy xoá các thành viên khác trước.",
       last_one: "Đây là tổ chức duy nhất của bạn. Hãy tạo tổ chức khác trước, hoặc xoá tài khoản.",
     },

@@ -6,7 +6,7 @@ import { formatMoney } from "../../../../core/billing/money/display.ts";
 import { ActivityTable } from "../../../dashboard/customer/activity/activity_table.tsx";
 import { activityTexts } from "../../../dashboard/customer/activity/activity_texts.ts";
 import { parseId } from "../../../../core/lib/ids/ids.ts";
-import { type Account, getAccount } from "../../../../kv/people/accounts/accounts.ts";
+import { type Account, getAccount, hasOnlyBooks } from "../../../../kv/people/accounts/accounts.ts";
 import { Badge, Card, chartAssets, Notice } from "../../../dashboard/components/mod.ts";
 import type { Locale } from "../../../dashboard/text/i18n.ts";
 import { StatementTable } from "../../../dashboard/customer/wallet/wallet_statement.tsx";
@@ -41,6 +41,7 @@ export async function accountOf(
 export function AccountState({ account, locale }: { account: Account; locale: Locale }) {
   const t = accountTexts[locale].states;
   if (account.deletedAtMs !== undefined) return <Badge tone="neutral">{t.deleted}</Badge>;
+  if (hasOnlyBooks(account)) return <Badge tone="neutral">{t.organisationDeleted}</Badge>;
   return account.blockedAtMs === undefined
     ? <Badge tone="good">{t.open}</Badge>
     : <Badge tone="bad">{t.blocked}</Badge>;

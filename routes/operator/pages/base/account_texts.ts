@@ -130,7 +130,12 @@ export const accountTexts = defineTexts({
     lastCall: "Last call",
     balance: "Balance",
     state: "State",
-    states: { open: "Open", blocked: "Blocked", deleted: "Deleted" },
+    states: {
+      open: "Open",
+      blocked: "Blocked",
+      deleted: "Deleted",
+      organisationDeleted: "Organisation deleted",
+    },
     block: "Block",
     unblock: "Unblock",
     adjustText: (limit: string) =>
@@ -178,7 +183,12 @@ export const accountTexts = defineTexts({
     lastCall: "Lượt gọi cuối",
     balance: "Số dư",
     state: "Trạng thái",
-    states: { open: "Đang mở", blocked: "Bị chặn", deleted: "Đã xoá" },
+    states: {
+      open: "Đang mở",
+      blocked: "Bị chặn",
+      deleted: "Đã xoá",
+      organisationDeleted: "Đã xoá tổ chức",
+    },
     block: "Chặn",
     unblock: "Bỏ chặn",
     adjustText: (limit) =>

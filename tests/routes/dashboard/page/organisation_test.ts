@@ -1,7 +1,13 @@
 import { assert, assertEquals, assertStringIncludes } from "../../../support/assert.ts";
-import { getAccount } from "../../../../kv/people/accounts/accounts.ts";
-import { listApiKeys } from "../../../../kv/people/api_keys/api_keys.ts";
+import {
+  findAccountByEmail,
+  getAccount,
+  hasOnlyBooks,
+  mailReaderOf,
+} from "../../../../kv/people/accounts/accounts.ts";
 import { acceptInvitation, invite } from "../../../../kv/people/organisations/invitations.ts";
+import { closeAccount } from "../../../../kv/services/operations/account_closing.ts";
+import { listApiKeys } from "../../../../kv/people/api_keys/api_keys.ts";
 import { handOver, listMemberships } from "../../../../kv/people/organisations/organisations.ts";
 import { verifyStore } from "../../../../kv/services/verify/verify_books.ts";
 import { topUp } from "../../../support/worlds/money_world.ts";
@@ -195,6 +201,89 @@ Deno.test("an organisation is deleted by its name, when it is empty, and money i
   assertEquals((await getAccount(kv, id))?.deletedAtMs, world.time.nowMs());
   assertEquals((await listMemberships(kv, ann)).map(({ account }) => account.id), [ann.id]);
   await world.wallet.close();
+  assertEquals((await verifyStore(kv)).problems, []);
+});
+
+Deno.test("an organisation that began as a person's account is deleted, and the person goes on", async () => {
+  await using world = await openDashboardWorld();
+  const { kv } = world;
+  const nowMs = world.time.nowMs();
+  const { account: ann, browser: anns } = await world.signIn("ann@example.com");
+  const { account: bob, browser } = await world.signIn("bob@example.com");
+  const { id } = ann;
+  await topUp(kv, id, 1_500_000n);
+  await anns.submit(await anns.get("/keys/new"), "/keys", { name: "nightly-batch" });
+  await anns.submit(await anns.get("/organisation"), "/organisation/name", { name: "Acme" });
+  await anns.submit(await anns.get("/organisation"), "/organisation/teams", { teamName: "Search" });
+  const invitation = {
+    email: "bob@example.com",
+    role: "admin",
+    inviter: "x",
+    locale: "en",
+  } as const;
+  await invite(kv, id, { ...invitation, nowMs });
+  assertEquals(await acceptInvitation(kv, id, bob, { nowMs }), "joined");
+  assertEquals(await handOver(kv, id, { from: ann, to: bob.id, nowMs }), "done");
+  await actFor(browser, ann);
+  const send = async () =>
+    await browser.submit(await browser.get("/organisation"), "/organisation/delete", {
+      deletion: "Acme",
+      giveUp: "1.5",
+    });
+  assertStringIncludes((await send()).text, "Remove the other members first.");
+  await browser.submit(await browser.get("/organisation"), "/organisation/members/remove", {
+    person: id,
+  });
+  assertStringIncludes(
+    (await browser.get("/organisation")).text,
+    "It began as the account of ann@example.com, who keeps that account",
+  );
+  assertEquals((await send()).headers.get("location"), "/organisations");
+
+  // Bob has his own; Ann signs in as before, with the new organisation that she got when she was removed.
+  assertEquals((await listMemberships(kv, bob)).map(({ account }) => account.id), [bob.id]);
+  const again = world.browser();
+  const signedIn = await again.submit(await again.get("/sign-in"), "/sign-in", {
+    email: "ann@example.com",
+    password: testPassword,
+  });
+  assertEquals(signedIn.status, 303);
+  assert(!(await again.get("/keys")).text.includes("nightly-batch"));
+  const now = await getAccount(kv, id);
+  assert(now !== undefined);
+  assertEquals([now.email, now.deletedAtMs, now.givenUpMicroVnd], [
+    "ann@example.com",
+    undefined,
+    1_500_000n,
+  ]);
+  const [own, ...more] = await listMemberships(kv, now);
+  assert(own !== undefined && own.account.id !== id && own.role === "owner");
+  assertEquals(more, []);
+  assertEquals((await listApiKeys(kv, id)).map(({ name, hash }) => [name, hash !== ""]), [[
+    "",
+    true,
+  ]]);
+  const left = await Array.fromAsync(kv.list({ prefix: [] }));
+  for (const kind of ["team", "removed_member", "activity", "member", "invitation"]) {
+    assertEquals(left.filter(({ key }) => key[0] === kind && key[1] === id).length, 0, kind);
+  }
+  // Nothing goes into a wallet that nobody can use.
+  assertEquals(hasOnlyBooks(now), true);
+  assertEquals(mailReaderOf(now, "topup_credited"), undefined);
+  assertEquals(mailReaderOf(now, "new_browser")?.to, "ann@example.com");
+
+  // Then Ann goes, too.
+  await world.wallet.close();
+  assertEquals((await verifyStore(kv)).problems, []);
+  await closeAccount(kv, id, { nowMs, givenUpMicroVnd: 0n, isOfOthers: true });
+  const gone = await getAccount(kv, id);
+  assertEquals([gone?.email, gone?.deletedAtMs, gone?.givenUpMicroVnd, gone?.organisation], [
+    undefined,
+    nowMs,
+    1_500_000n,
+    undefined,
+  ]);
+  assertEquals(await findAccountByEmail(kv, "ann@example.com"), undefined);
   assertEquals((await verifyStore(kv)).problems, []);
 });
 
