@@ -177,7 +177,7 @@ async function removeOne(call: ManagementCall<unknown>): Promise<JsonObject> {
   const member = await memberOf(call, id);
   refuseOwner(member);
   const { deps, account, by, nowMs } = call;
-  await removeMember(deps.kv, account.id, member.personId, { revokesKeys: true, by, nowMs });
+  await removeMember(deps.kv, account.id, member.personId, { by, nowMs });
   await deps.control.refresh();
   return gone(member.personId);
 }

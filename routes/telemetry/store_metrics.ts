@@ -13,6 +13,7 @@ import {
   readBooksState,
   verificationScopes,
 } from "../../kv/services/verify/last_verification.ts";
+import { remainsQueue } from "../../kv/people/deletion/remains.ts";
 import { webhookDeliveries } from "../../kv/people/webhooks/deliveries.ts";
 import { webhookEvents } from "../../kv/people/webhooks/events.ts";
 import { videoPolls } from "../../kv/services/videos/mod.ts";
@@ -36,6 +37,7 @@ const watchedQueues = [
   videoPolls.name,
   webhookEvents.name,
   webhookDeliveries.name,
+  remainsQueue.name,
 ] as const;
 
 async function readStore(kv: KeyValueStore, clock: Clock): Promise<StoreState> {

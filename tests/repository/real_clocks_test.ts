@@ -68,11 +68,13 @@ const processSuites: Readonly<Record<string, string>> = {
   "tests/chaos/kill_test.ts":
     "sends a second signal, which counts as one with the first if at once",
   "tests/chaos/money_kill_test.ts": process,
+  "tests/chaos/organisations_kill_test.ts": "spreads the acts of people over a kill",
   "tests/chaos/postgres_failover_test.ts": traffic,
   "tests/chaos/reservations_kill_test.ts": process,
   "tests/chaos/restore_kill_test.ts": process,
   "tests/chaos/rolling_restart_test.ts": traffic,
   "tests/chaos/several_instances_test.ts": traffic,
+  "tests/chaos/webhooks_kill_test.ts": "spreads kills over deliveries, and counts what arrives",
   "tests/chaos/upstreams_test.ts": "is a provider that takes its time",
   "tests/clients/answer_memory_test.ts": "is a client that reads slowly",
   "tests/clients/media_memory_test.ts": "polls until a video has ended",

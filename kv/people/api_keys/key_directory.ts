@@ -8,7 +8,8 @@ import type { AccountRateLimits } from "../../../core/limits/rate_limits.ts";
 import { hashApiKey, isWellFormedApiKey } from "../../../core/people/api_keys/api_key.ts";
 import type { Budget } from "../../../core/limits/budgets.ts";
 import { listBudgets } from "../accounts/budgets.ts";
-import { getAccount } from "../accounts/accounts.ts";
+import { accountKey, memberKey } from "../../engine/schema/keys.ts";
+import { type Account, getAccount } from "../accounts/accounts.ts";
 import { type ApiKeyRecord, findApiKeyByHash, getApiKey, isUsableSecret } from "./api_keys.ts";
 import type { Control } from "../../engine/control/control.ts";
 import type { KeyValueStore } from "../../engine/store/key_value_store.ts";
@@ -66,6 +67,22 @@ export interface KeyDirectory {
 }
 
 /**
+ * Whether the member who made a key still is one. So the commit that removes a member ends the keys, however many there
+ * are; that they are revoked follows. Keys that name nobody are of the organisation.
+ */
+async function isMadeByMember(
+  kv: KeyValueStore,
+  { accountId, memberId }: ApiKeyRecord,
+): Promise<boolean> {
+  if (memberId === undefined) return true;
+  const [account, member] = await kv.getMany<[Account, unknown]>([
+    accountKey(accountId),
+    memberKey(accountId, memberId),
+  ]);
+  return member.value !== null || (account.value?.organisation?.ownerId ?? accountId) === memberId;
+}
+
+/**
  * Opens the directory. A revocation takes effect at once on this instance (after
  * `control.refresh()`) and within `controlStaleMs` on all others. If the store does not answer that
  * long, the cache is not used.
@@ -89,11 +106,12 @@ export function openKeyDirectory(kv: KeyValueStore, control: Control, clock: Clo
     const secretHash = await hashApiKey(secret);
     const key = await findApiKeyByHash(kv, secretHash);
     if (key === undefined) return undefined;
-    const [account, budgets] = await Promise.all([
+    const [account, budgets, isOfMember] = await Promise.all([
       getAccount(kv, key.accountId),
       listBudgets(kv, key.accountId),
+      isMadeByMember(kv, key),
     ]);
-    if (account === undefined || account.blockedAtMs !== undefined) {
+    if (account === undefined || account.blockedAtMs !== undefined || !isOfMember) {
       if (refused !== undefined) refused.refusedKey = { accountId: key.accountId, keyId: key.id };
       return undefined;
     }
@@ -125,6 +143,7 @@ export function openKeyDirectory(kv: KeyValueStore, control: Control, clock: Clo
         getAccount(kv, accountId),
       ]);
       if (key === undefined || account === undefined) return undefined;
+      if (!await isMadeByMember(kv, key)) return undefined;
       return account.blockedAtMs === undefined ? usable({ ...principal, key }) : undefined;
     },
     lookup(secret, refused) {

@@ -22,6 +22,7 @@ import {
   mailReaderOf,
   writeAccount,
 } from "../accounts/accounts.ts";
+import { addRemains, type QueuedRemains, type Remains } from "../deletion/remains.ts";
 import { addAct, type Doer, type Done } from "../audit/account_activity.ts";
 import { addWebhookEvent } from "../webhooks/events.ts";
 import { revokeApiKey } from "../api_keys/api_key_changes.ts";
@@ -142,29 +143,34 @@ export async function changeRole(
   });
 }
 
-/** Revokes the API keys and the management keys that a member has made: whoever made them has seen their secrets. */
-async function revokeKeysOf(
+/**
+ * Revokes the API keys and the management keys that a former member has made: whoever made them has seen their secrets.
+ *
+ * @param when.madeUntilMs keys that were made later stay; absent: none does
+ */
+export async function revokeKeysOf(
   kv: KeyValueStore,
   organisationId: AccountId,
   personId: AccountId,
-  done: Done,
+  { madeUntilMs = Infinity, ...done }: Done & { readonly madeUntilMs?: number },
 ): Promise<void> {
   for (const key of await listApiKeys(kv, organisationId)) {
-    if (keyMember(key) === personId && key.revokedAtMs === undefined) {
+    const isTheirs = keyMember(key) === personId && key.createdAtMs <= madeUntilMs;
+    if (isTheirs && key.revokedAtMs === undefined) {
       await revokeApiKey(kv, organisationId, key.id, done.nowMs);
     }
   }
-  for (const { id, memberId } of await listManagementKeys(kv, organisationId)) {
-    if (memberId === personId) await revokeManagementKey(kv, organisationId, id, done);
+  for (const { id, memberId, createdAtMs } of await listManagementKeys(kv, organisationId)) {
+    if (memberId !== personId || createdAtMs > madeUntilMs) continue;
+    await revokeManagementKey(kv, organisationId, id, done);
   }
 }
 
 /**
  * Removes a member. Their sessions act for the organisation no longer from the next request on, and calls with their
- * keys are refused within two seconds. Who has no other organisation gets a new one, without members and money. Who was
- * removed by others does not join by the provider of the organisation again.
+ * keys are refused within two seconds, since these call for a member only; they are revoked, then. Who has no other organisation gets a new one,
+ * without members and money. Who was removed by others does not join by the provider of the organisation again.
  *
- * @param options.revokesKeys whether the keys that the member has made end, too
  * @param options.isDeleted the person is about to be deleted, and needs no organisation any more
  * @returns `false` if there is no such member, or the member is the owner
  */
@@ -172,21 +178,19 @@ export async function removeMember(
   kv: KeyValueStore,
   organisationId: AccountId,
   personId: AccountId,
-  { revokesKeys, isDeleted, ...done }: Done & {
-    readonly revokesKeys: boolean;
-    readonly isDeleted?: true;
-  },
+  { isDeleted, ...done }: Done & { readonly isDeleted?: true },
 ): Promise<boolean> {
   const { nowMs, by } = done;
   const hasLeft = isDeleted === true || (by?.kind === "person" && by.accountId === personId);
-  const isRemoved = await writeAccount<boolean>(async () => {
+  const removed = await writeAccount<QueuedRemains | undefined>(async () => {
     const [entry, row, person] = await kv.getMany<[Account, MemberRow, Account]>([
       accountKey(organisationId),
       memberKey(organisationId, personId),
       accountKey(personId),
     ]);
-    if (entry.value === null || row.value === null || person.value === null) return { done: false };
-    if (revokesKeys) await revokeKeysOf(kv, organisationId, personId, done);
+    if (entry.value === null || row.value === null || person.value === null) {
+      return { done: undefined };
+    }
     const facts = organisationFacts(entry.value);
     invariant(facts.memberCount > 1, "A member beside the owner is counted");
     const operation = bumpKeysEpoch(kv.atomic()).check(entry).check(row)
@@ -207,9 +211,12 @@ export async function removeMember(
       const name = person.value.email ?? person.value.id;
       addOrganisation(operation, { owner: person.value, name, nowMs });
     }
-    return (await operation.commit()).ok ? { done: true } : "again";
+    const remains: Remains = { of: "member", organisationId, personId, atMs: nowMs };
+    const queued = addRemains(operation, remains);
+    return (await operation.commit()).ok ? { done: queued } : "again";
   });
-  // A key that was made between the two steps.
-  if (isRemoved && revokesKeys) await revokeKeysOf(kv, organisationId, personId, done);
-  return isRemoved;
+  if (removed === undefined) return false;
+  await revokeKeysOf(kv, organisationId, personId, done);
+  await removed.finish(kv);
+  return true;
 }

@@ -5,7 +5,7 @@
  */
 import type { Receipt } from "../../../core/billing/usage/receipt.ts";
 import { invariant } from "../../../core/lib/base/assert.ts";
-import type { AccountId, ApiKeyId } from "../../../core/lib/ids/ids.ts";
+import type { AccountId } from "../../../core/lib/ids/ids.ts";
 import type { Clock } from "../../../core/lib/time/clock.ts";
 import { minuteMs } from "../../../core/lib/time/durations.ts";
 import { shiftDay, vietnamDay } from "../../../core/lib/time/vietnam_time.ts";

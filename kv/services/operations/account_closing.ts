@@ -10,10 +10,17 @@ import type { KeyValueStore } from "../../engine/store/key_value_store.ts";
 import { listAccountInvoices } from "../../money/invoices/invoices.ts";
 import { listTopupOrders, orderStatus } from "../../money/payments/topups.ts";
 import type { WalletEngine } from "../../money/wallet/mod.ts";
-import { endOrganisation, forgetPerson } from "../../people/accounts/account_deletion.ts";
+import type { OutboxWork } from "../../engine/outbox/outbox_worker.ts";
+import {
+  endOrganisation,
+  forgetPerson,
+  forgetWebhookTries,
+} from "../../people/deletion/account_deletion.ts";
+import { type QueuedRemains, type Remains, remainsQueue } from "../../people/deletion/remains.ts";
 import { closeSessionsOf, forgetPlaces } from "../../people/accounts/sessions.ts";
 import { forgetApiKeys } from "../../people/api_keys/api_key_changes.ts";
 import { forgetActivity } from "../../people/audit/account_activity.ts";
+import { revokeKeysOf } from "../../people/organisations/members.ts";
 import { forgetOrganisation } from "../../people/organisations/organisations.ts";
 import { forgetManagementKeys } from "../../people/management_keys/management_keys.ts";
 import { listVideos } from "../videos/mod.ts";
@@ -73,38 +80,17 @@ export async function readClosingState(
 }
 
 /**
- * Deletes the person, and what is not bookkeeping. The order leaves no working credential behind if the process crashes
- * in between.
+ * Deletes the person, and what is not bookkeeping. The first commit leaves no working credential behind; what follows it
+ * is done by a worker if the process is killed in between.
  *
- * @param closing.isOfOthers whether the organisation with this id was handed over: it goes on without the person
  * @param closing.givenUpMicroVnd what was in the wallet, which its owner gives up; noted in the row of the account
  */
 export async function closeAccount(
   kv: KeyValueStore,
-  accountId: AccountId,
-  { nowMs, givenUpMicroVnd, isOfOthers = false }: {
-    readonly nowMs: number;
-    readonly givenUpMicroVnd: bigint;
-    readonly isOfOthers?: boolean;
-  },
+  personId: AccountId,
+  { nowMs, givenUpMicroVnd }: { readonly nowMs: number; readonly givenUpMicroVnd: bigint },
 ): Promise<void> {
-  await forgetPerson(kv, accountId, nowMs, givenUpMicroVnd);
-  await closeSessionsOf(kv, accountId);
-  await forgetPlaces(kv, accountId);
-  if (isOfOthers) return;
-  await forgetRest(kv, { id: accountId, ownerId: accountId }, nowMs);
-}
-
-/** Deletes what is no bookkeeping of an organisation that has ended. */
-async function forgetRest(
-  kv: KeyValueStore,
-  { id, ownerId }: { readonly id: AccountId; readonly ownerId: AccountId },
-  nowMs: number,
-): Promise<void> {
-  await forgetManagementKeys(kv, id);
-  await forgetApiKeys(kv, id, nowMs);
-  await forgetOrganisation(kv, id, ownerId);
-  await forgetActivity(kv, id);
+  await finish(kv, await forgetPerson(kv, personId, nowMs, givenUpMicroVnd));
 }
 
 /**
@@ -113,9 +99,66 @@ async function forgetRest(
  */
 export async function closeOrganisation(
   kv: KeyValueStore,
-  closing: { readonly id: AccountId; readonly ownerId: AccountId },
+  organisationId: AccountId,
   { nowMs, givenUpMicroVnd }: { readonly nowMs: number; readonly givenUpMicroVnd: bigint },
 ): Promise<void> {
-  await endOrganisation(kv, closing.id, { nowMs, givenUpMicroVnd });
-  await forgetRest(kv, closing, nowMs);
+  await finish(kv, await endOrganisation(kv, organisationId, { nowMs, givenUpMicroVnd }));
+}
+
+/** Does what an act has queued, which nobody else does then. */
+async function finish(kv: KeyValueStore, queued: QueuedRemains | undefined): Promise<void> {
+  if (queued === undefined) return;
+  await finishRemains(kv, queued.remains);
+  await queued.finish(kv);
+}
+
+/** Does what is left of an act; what was done before is not done again. */
+async function finishRemains(kv: KeyValueStore, remains: Remains): Promise<void> {
+  const { atMs } = remains;
+  switch (remains.of) {
+    case "member": {
+      // Who has joined again meanwhile has keys of later.
+      const { organisationId, personId } = remains;
+      return await revokeKeysOf(kv, organisationId, personId, { nowMs: atMs, madeUntilMs: atMs });
+    }
+    case "organisation": {
+      const { organisationId, ownerId } = remains;
+      return await forgetRest(kv, { id: organisationId, ownerId }, atMs);
+    }
+    case "person": {
+      const { personId, keepsOrganisation } = remains;
+      await closeSessionsOf(kv, personId);
+      await forgetPlaces(kv, personId);
+      if (keepsOrganisation) return;
+      return await forgetRest(kv, { id: personId, ownerId: personId }, atMs);
+    }
+  }
+}
+
+/** Deletes what is no bookkeeping of an organisation that has ended. */
+async function forgetRest(
+  kv: KeyValueStore,
+  { id, ownerId }: { readonly id: AccountId; readonly ownerId: AccountId },
+  nowMs: number,
+): Promise<void> {
+  await forgetWebhookTries(kv, id);
+  await forgetManagementKeys(kv, id);
+  await forgetApiKeys(kv, id, nowMs);
+  await forgetOrganisation(kv, id, ownerId);
+  await forgetActivity(kv, id);
+}
+
+/** Acts whose rest one process does at the same time. */
+const lanes = 2;
+
+/** The consumer of the queue of what is left to do. */
+export function remainsWork(kv: KeyValueStore): OutboxWork<Remains> {
+  return {
+    queue: remainsQueue,
+    lanes,
+    async handle({ payload }) {
+      await finishRemains(kv, payload);
+      return "done";
+    },
+  };
 }

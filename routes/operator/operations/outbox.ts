@@ -11,6 +11,7 @@ import {
 } from "../../../kv/engine/outbox/outbox_dead_letters.ts";
 import { incidentQueue } from "../../../kv/people/operators/announcements.ts";
 import { addAuditLine, type OperatorAct } from "../../../kv/people/audit/operator_audit.ts";
+import { remainsQueue } from "../../../kv/people/deletion/remains.ts";
 import { webhookDeliveries } from "../../../kv/people/webhooks/deliveries.ts";
 import { webhookEvents } from "../../../kv/people/webhooks/events.ts";
 import { videoPolls } from "../../../kv/services/videos/mod.ts";
@@ -23,6 +24,7 @@ const outboxQueues: readonly OutboxQueue<unknown>[] = [
   videoPolls,
   webhookEvents,
   webhookDeliveries,
+  remainsQueue,
 ];
 
 /** Dead letters of each queue in the list; reviving or deleting some makes room for the rest. */

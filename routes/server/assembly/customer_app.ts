@@ -19,6 +19,7 @@ import {
 } from "../jobs/mails.ts";
 import { resolveTxtWithDeno } from "../../upstream/deno_connect.ts";
 import { openMoneyIn } from "../jobs/money_in.ts";
+import { startRemainsWorker } from "../jobs/remains.ts";
 import { startWebhookWorker } from "../jobs/webhooks.ts";
 
 /** The parts that HTTP and the jobs share. */
@@ -95,6 +96,10 @@ export function openCustomerApp(gateway: Gateway, options: CustomerAppOptions): 
       companyDomainJob(gateway, resolveTxtWithDeno, hintMail),
       ...creditWork.jobs,
     ],
-    startWorkers: () => [startMailWorker(gateway, options), startWebhookWorker(gateway, options)],
+    startWorkers: () => [
+      startMailWorker(gateway, options),
+      startWebhookWorker(gateway, options),
+      startRemainsWorker(gateway),
+    ],
   };
 }

@@ -153,7 +153,7 @@ async function removeSomebody(world: TwoInstances, organisationId: AccountId): P
   const invitation = { email, role: "viewer", inviter: "Zoe", locale: "en", nowMs } as const;
   await invite(kv, organisationId, invitation);
   await acceptInvitation(kv, organisationId, account, { nowMs });
-  assert(await removeMember(kv, organisationId, account.id, { revokesKeys: true, nowMs }));
+  assert(await removeMember(kv, organisationId, account.id, { nowMs }));
   return account.id;
 }
 

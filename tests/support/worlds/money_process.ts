@@ -5,6 +5,7 @@ import { openSession } from "../../../kv/people/accounts/sessions.ts";
 import type { AccountId, ApiKeyId } from "../../../core/lib/ids/ids.ts";
 import { checkTopups } from "../../../kv/money/payments/topup_checks.ts";
 import { createTopupOrder, type TopupOrder } from "../../../kv/money/payments/topups.ts";
+import { outboxRowKey, outboxRowOf } from "../../../kv/engine/schema/keys.ts";
 import { callAdminSocket } from "../../../routes/operator/cli/socket.ts";
 import { operationPaths } from "../../../routes/operator/operations/contract/paths.ts";
 import { verifyStore } from "../../../kv/services/verify/verify_books.ts";
@@ -181,6 +182,17 @@ export function noticeOfOrder({ code, askedMicroVnd }: TopupOrder, i: number): T
 export async function assertSoundBooks(kv: KeyValueStore): Promise<void> {
   assertEquals((await verifyStore(kv)).problems, []);
   assertEquals((await checkTopups(kv, Date.now())).problems, []);
+}
+
+/** Lets the time pass for which rows of the outbox are claimed or wait: what a killed process had begun is due. */
+export async function passClaims(kv: KeyValueStore): Promise<void> {
+  for await (const { key, value } of kv.list<unknown>({ prefix: ["outbox"] })) {
+    const [, queue] = key;
+    const { dueAtMs, id } = outboxRowOf(key);
+    const nowMs = Date.now();
+    if (dueAtMs <= nowMs) continue;
+    await kv.atomic().delete(key).set(outboxRowKey(String(queue), nowMs, id), value).commit();
+  }
 }
 
 /**

@@ -115,9 +115,9 @@ async function deleteAccount(c: Context<DashboardEnv>, deps: DashboardDeps) {
     return await accountPage(c, deps, { errors: { giveUp: t.giveUpMissing } });
   }
   for (const { account: { id } } of others) {
-    await removeMember(deps.kv, id, account.id, { revokesKeys: true, isDeleted: true, nowMs });
+    await removeMember(deps.kv, id, account.id, { isDeleted: true, nowMs });
   }
-  await closeAccount(deps.kv, account.id, { nowMs, givenUpMicroVnd, isOfOthers: !isOwn });
+  await closeAccount(deps.kv, account.id, { nowMs, givenUpMicroVnd });
   await deps.control.refresh();
   createCookies(deps.baseUrl).remove(c, "session");
   return c.redirect("/goodbye", 303);

@@ -104,7 +104,6 @@ const remove: FormAct = async (c, { kv, clock, control }, t) => {
   const { account } = c.get("signedIn");
   const isRemoved = personId !== undefined &&
     await removeMember(kv, account.id, personId, {
-      revokesKeys: true,
       ...doneBy(c, clock.nowMs()),
     });
   await control.refresh();
@@ -175,8 +174,7 @@ async function deleteOrganisation(
   if (givenUpMicroVnd > 0n && form.text("giveUp") !== formatVnd(givenUpMicroVnd)) {
     return await organisationPage(c, deps, { errors: { giveUp: t.giveUpMissing } });
   }
-  const closing = { id: account.id, ownerId: person.id };
-  await closeOrganisation(kv, closing, { nowMs, givenUpMicroVnd });
+  await closeOrganisation(kv, account.id, { nowMs, givenUpMicroVnd });
   await control.refresh();
   return c.redirect("/organisations", 303);
 }

@@ -286,7 +286,7 @@ async function leave(c: Context<DashboardEnv>, deps: DashboardDeps): Promise<Res
   const { person } = c.get("signedIn");
   if (id !== undefined) {
     const done = doneBy(c, deps.clock.nowMs());
-    await removeMember(deps.kv, id, person.id, { revokesKeys: true, ...done });
+    await removeMember(deps.kv, id, person.id, { ...done });
   }
   await deps.control.refresh();
   return c.redirect("/organisations", 303);

@@ -1,7 +1,7 @@
 import { assert, assertEquals } from "../../../support/assert.ts";
 import { fromVnd } from "../../../../core/billing/money/micro_vnd.ts";
 import { newId } from "../../../../core/lib/ids/ids.ts";
-import { forgetPerson } from "../../../../kv/people/accounts/account_deletion.ts";
+import { forgetPerson } from "../../../../kv/people/deletion/account_deletion.ts";
 import { setBlocked } from "../../../../kv/people/accounts/accounts.ts";
 import {
   approveCampaign,

@@ -1,6 +1,6 @@
 import { assertEquals } from "../../../support/assert.ts";
 import { fromVnd } from "../../../../core/billing/money/micro_vnd.ts";
-import { forgetPerson } from "../../../../kv/people/accounts/account_deletion.ts";
+import { forgetPerson } from "../../../../kv/people/deletion/account_deletion.ts";
 import { type Account, createAccount } from "../../../../kv/people/accounts/accounts.ts";
 import {
   grantSignupCredit,

@@ -6,7 +6,7 @@ import * as fc from "../../../support/property.ts";
 import { assert, assertEquals } from "../../../support/assert.ts";
 import type { BankNotice } from "../../../../core/trade/bank/bank_notice.ts";
 import { fromVnd } from "../../../../core/billing/money/micro_vnd.ts";
-import { forgetPerson } from "../../../../kv/people/accounts/account_deletion.ts";
+import { forgetPerson } from "../../../../kv/people/deletion/account_deletion.ts";
 import { listUnmatched } from "../../../../kv/money/payments/bank_notices.ts";
 import { checkTopups } from "../../../../kv/money/payments/topup_checks.ts";
 import { getTopupOrder } from "../../../../kv/money/payments/topups.ts";

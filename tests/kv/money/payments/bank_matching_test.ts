@@ -6,7 +6,7 @@ import {
 } from "../../../../kv/money/payments/bank_notices.ts";
 import { assertEquals } from "../../../support/assert.ts";
 import { fromVnd } from "../../../../core/billing/money/micro_vnd.ts";
-import { forgetPerson } from "../../../../kv/people/accounts/account_deletion.ts";
+import { forgetPerson } from "../../../../kv/people/deletion/account_deletion.ts";
 import {
   cancelTopupOrder,
   getTopupOrder,

@@ -1,7 +1,7 @@
 import { assert, assertEquals } from "../../../support/assert.ts";
 import type { AccountId } from "../../../../core/lib/ids/ids.ts";
 import { fromVnd } from "../../../../core/billing/money/micro_vnd.ts";
-import { forgetPerson } from "../../../../kv/people/accounts/account_deletion.ts";
+import { forgetPerson } from "../../../../kv/people/deletion/account_deletion.ts";
 import {
   decideApproval,
   listApprovals,

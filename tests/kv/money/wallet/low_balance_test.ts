@@ -1,5 +1,5 @@
 import { assertEquals } from "../../../support/assert.ts";
-import { forgetPerson } from "../../../../kv/people/accounts/account_deletion.ts";
+import { forgetPerson } from "../../../../kv/people/deletion/account_deletion.ts";
 import { createAccount, updateAccount } from "../../../../kv/people/accounts/accounts.ts";
 import { warnOfLowBalances } from "../../../../kv/money/wallet/low_balance.ts";
 import { mailQueue } from "../../../../kv/engine/outbox/outbox.ts";

@@ -7,7 +7,7 @@ import {
   maxNoteChars,
   maxNotes,
 } from "../../../../kv/people/accounts/account_notes.ts";
-import { forgetPerson } from "../../../../kv/people/accounts/account_deletion.ts";
+import { forgetPerson } from "../../../../kv/people/deletion/account_deletion.ts";
 import { createAccount } from "../../../../kv/people/accounts/accounts.ts";
 import {
   listSentMails,

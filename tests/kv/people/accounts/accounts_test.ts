@@ -8,7 +8,7 @@ import {
   getPasswordHash,
   setPasswordHash,
 } from "../../../../kv/people/accounts/account_credentials.ts";
-import { forgetPerson } from "../../../../kv/people/accounts/account_deletion.ts";
+import { forgetPerson } from "../../../../kv/people/deletion/account_deletion.ts";
 import {
   createAccount,
   findAccountByEmail,

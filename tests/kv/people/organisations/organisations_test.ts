@@ -117,8 +117,8 @@ Deno.test("simultaneous joins, roles and removals leave the count of members rig
   await Promise.all(
     people.slice(0, 4).flatMap((one) => [
       changeRole(kv, ann.id, one.id, "admin", { nowMs }),
-      removeMember(kv, ann.id, one.id, { revokesKeys: true, nowMs }),
-      removeMember(kv, ann.id, one.id, { revokesKeys: true, nowMs }),
+      removeMember(kv, ann.id, one.id, { nowMs }),
+      removeMember(kv, ann.id, one.id, { nowMs }),
     ]),
   );
   const after = await fresh(kv, ann);
@@ -139,7 +139,7 @@ Deno.test("who is removed acts for it no more, and the keys they made end; other
   };
   const [bobs, anns] = [await key(bob.id), await key(ann.id)];
   assertEquals((await readMembership(kv, ann.id, bob.id))?.role, "developer");
-  assert(await removeMember(kv, ann.id, bob.id, { revokesKeys: true, nowMs }));
+  assert(await removeMember(kv, ann.id, bob.id, { nowMs }));
   assertEquals(await readMembership(kv, ann.id, bob.id), undefined);
   assertEquals((await actingFor(kv, bob, { organisationId: ann.id }))?.account.id, bob.id);
   assertEquals((await getApiKey(kv, ann.id, bobs))?.revokedAtMs, nowMs);
@@ -173,7 +173,7 @@ Deno.test("when the founder leaves, the keys without a name end, and those of pr
   });
   await join(kv, ann, bob, "admin");
   assertEquals(await handOver(kv, ann.id, { from: ann, to: bob.id, nowMs }), "done");
-  assert(await removeMember(kv, ann.id, ann.id, { revokesKeys: true, nowMs }));
+  assert(await removeMember(kv, ann.id, ann.id, { nowMs }));
   const left = await Promise.all(keys.map((id) => getApiKey(kv, ann.id, id)));
   assertEquals(
     left.filter((key) => key?.revokedAtMs === undefined).map((key) => key?.name),
@@ -199,12 +199,12 @@ Deno.test("ownership moves with the wallet; whoever hands over stays, and can be
   assertEquals(roles, [["bob@example.com", "owner"], ["ann@example.com", "admin"]]);
   assertEquals((await actingFor(kv, acme, {}))?.role, "admin", "the founder acts as an admin");
   // The founder's only organisation: afterwards there is a new one, without money and members.
-  assert(await removeMember(kv, ann.id, ann.id, { revokesKeys: true, nowMs }));
+  assert(await removeMember(kv, ann.id, ann.id, { nowMs }));
   const left = await actingFor(kv, await fresh(kv, ann), {});
   assertEquals(left?.role, "owner");
   assert(left?.account.id !== ann.id);
   assertEquals(await readMembership(kv, ann.id, ann.id), undefined);
-  assertEquals(await removeMember(kv, ann.id, bob.id, { revokesKeys: true, nowMs }), false);
+  assertEquals(await removeMember(kv, ann.id, bob.id, { nowMs }), false);
 });
 
 Deno.test("a person owns a bounded number of organisations, also at the same moment", async () => {
@@ -260,7 +260,7 @@ Deno.test("the list of removed people is bounded, and forgets the oldest", async
   }
   const oldest = (await listRemovedMembers(kv, ann.id)).at(-1);
   const later = nowMs + maxRemovedMembers;
-  assert(await removeMember(kv, ann.id, bob.id, { revokesKeys: true, nowMs: later }));
+  assert(await removeMember(kv, ann.id, bob.id, { nowMs: later }));
   const removed = await listRemovedMembers(kv, ann.id);
   assertEquals([removed.length, removed[0]?.email], [maxRemovedMembers, "bob@example.com"]);
   assert(!removed.some(({ personId }) => personId === oldest?.personId));

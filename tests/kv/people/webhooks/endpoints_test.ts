@@ -3,7 +3,7 @@ import { faultyKv, StoreFault } from "../../../support/stores/faulty_kv.ts";
 import type { KeyValueStore } from "../../../../kv/engine/store/key_value_store.ts";
 import { findActivity } from "../../../../kv/people/audit/account_activity.ts";
 import { exportRecords } from "../../../../kv/services/verify/export.ts";
-import { forgetPerson } from "../../../../kv/people/accounts/account_deletion.ts";
+import { closeAccount } from "../../../../kv/services/operations/account_closing.ts";
 import { sendTest } from "../../../../kv/people/webhooks/deliveries.ts";
 import {
   addEndpoint,
@@ -111,7 +111,7 @@ Deno.test("a person who is forgotten leaves no endpoint and no log", async () =>
   const { endpoint } = await world.endpoint(receiver.url);
   await sendTest(kv, account.id, endpoint.id, "member.joined", time.nowMs());
   await world.run();
-  await forgetPerson(kv, account.id, time.nowMs());
+  await closeAccount(kv, account.id, { nowMs: time.nowMs(), givenUpMicroVnd: 0n });
   assertEquals(await rowsAbout(kv), []);
 });
 

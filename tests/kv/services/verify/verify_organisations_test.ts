@@ -34,7 +34,7 @@ Deno.test("an organisation that members join, leave and inherit is right", async
   const { acme, ann, bob, eve } = await openOrganisation(kv);
   await changeRole(kv, acme.id, bob.id, "admin", { nowMs });
   await handOver(kv, acme.id, { from: ann, to: bob.id, nowMs });
-  await removeMember(kv, acme.id, eve.id, { revokesKeys: true, nowMs });
+  await removeMember(kv, acme.id, eve.id, { nowMs });
   assertEquals(await problemsOf(kv), []);
 });
 

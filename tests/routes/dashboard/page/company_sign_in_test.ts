@@ -16,7 +16,7 @@ import {
   changeEmail,
   setPasswordHash,
 } from "../../../../kv/people/accounts/account_credentials.ts";
-import { forgetPerson } from "../../../../kv/people/accounts/account_deletion.ts";
+import { forgetPerson } from "../../../../kv/people/deletion/account_deletion.ts";
 import { findAccountByEmail, getAccount } from "../../../../kv/people/accounts/accounts.ts";
 import {
   findCompanySignIn,
@@ -455,7 +455,7 @@ Deno.test("who belongs to nothing else can still sign in, and is told why the or
   await invite(world.kv, person.id, { ...inviting, nowMs });
   assertEquals(await acceptInvitation(world.kv, person.id, owner.person, { nowMs }), "joined");
   await handOver(world.kv, person.id, { from: person, to: owner.person.id, nowMs });
-  await removeMember(world.kv, person.id, person.id, { revokesKeys: true, nowMs });
+  await removeMember(world.kv, person.id, person.id, { nowMs });
   await require(owner.browser);
   assertStringIncludes((await browser.get("/organisation")).text, "Acme");
   const password = "a few unrelated words";

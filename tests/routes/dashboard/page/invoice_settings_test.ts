@@ -1,6 +1,6 @@
 /** Tax code and invoice mail are set in the account and fill the form of every request. */
 import { assert, assertEquals, assertStringIncludes } from "../../../support/assert.ts";
-import { forgetPerson } from "../../../../kv/people/accounts/account_deletion.ts";
+import { forgetPerson } from "../../../../kv/people/deletion/account_deletion.ts";
 import {
   getInvoiceSettings,
   listAccountInvoices,

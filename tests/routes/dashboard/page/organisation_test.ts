@@ -94,7 +94,7 @@ for (const [who, end] of Object.entries(lastOrganisationEnds)) {
     const { kv } = world;
     const { ann, browser, other, nowMs } = await withTwoOrganisations(world);
     await end(
-      () => removeMember(kv, ann.id, ann.id, { revokesKeys: true, nowMs }),
+      () => removeMember(kv, ann.id, ann.id, { nowMs }),
       () => block(kv, other.id),
     );
     for (const path of ["/organisation", "/keys"]) {
@@ -275,7 +275,7 @@ Deno.test("an organisation that began as a person's account is deleted, and the 
   // Then Ann goes, too.
   await world.wallet.close();
   assertEquals((await verifyStore(kv)).problems, []);
-  await closeAccount(kv, id, { nowMs, givenUpMicroVnd: 0n, isOfOthers: true });
+  await closeAccount(kv, id, { nowMs, givenUpMicroVnd: 0n });
   const gone = await getAccount(kv, id);
   assertEquals([gone?.email, gone?.deletedAtMs, gone?.givenUpMicroVnd, gone?.organisation], [
     undefined,

@@ -14,7 +14,7 @@ import {
   type OperatorAct,
   operatorProgram,
 } from "../../../../kv/people/audit/operator_audit.ts";
-import { forgetPerson } from "../../../../kv/people/accounts/account_deletion.ts";
+import { forgetPerson } from "../../../../kv/people/deletion/account_deletion.ts";
 import { makeCampaign } from "../../../../kv/money/credits/campaigns.ts";
 import { credit } from "../../../../kv/money/ledger/ledger.ts";
 import { refundOperationId } from "../../../../kv/money/ledger/refunds.ts";

@@ -1,6 +1,11 @@
 /**
  * Deletes accounts: the person, the organisation with the same id, or both. The id stays, which ledger rows and receipts
  * name.
+ *
+ * - Folder `kv/people/deletion/`: the end of people and organisations, and what is left to do after it.
+ * - In: ids of accounts, what their owners give up.
+ * - Out: rows that are gone, a queued rest for the worker.
+ * - Never: moves money, or deletes bookkeeping.
  */
 import { invariant } from "../../../core/lib/base/assert.ts";
 import { defined } from "../../../core/lib/base/defined.ts";
@@ -31,8 +36,9 @@ import {
 } from "../../engine/schema/keys.ts";
 import { deleteRows } from "../../engine/store/delete_rows.ts";
 import type { AtomicWrite, KeyValueStore } from "../../engine/store/key_value_store.ts";
-import { type Account, hasOnlyBooks, isOwnersAccount, writeAccount } from "./accounts.ts";
-import { addEndOfFactors } from "./second_factor.ts";
+import { type Account, hasOnlyBooks, isOwnersAccount, writeAccount } from "../accounts/accounts.ts";
+import { addRemains, type QueuedRemains, type Remains } from "./remains.ts";
+import { addEndOfFactors } from "../accounts/second_factor.ts";
 
 /** What stays of an account whose person and organisation are gone. */
 function onlyId(
@@ -131,18 +137,28 @@ async function addEndOfPerson(
   }
 }
 
-/** Ends an account but for what stays. */
+/** What stays of an account that ends, and what is left to do then. */
+interface Plan {
+  readonly staying: Staying;
+  readonly remains: Remains;
+}
+
+/**
+ * Ends an account but for what stays.
+ *
+ * @returns what the commit has queued; absent: the account ended before
+ */
 async function forget(
   kv: KeyValueStore,
   accountId: AccountId,
   end: End,
-  stayingOf: (account: Account) => Staying,
-): Promise<void> {
-  const isEnded = await writeAccount<boolean>(async () => {
+  planOf: (account: Account) => Plan,
+): Promise<QueuedRemains | undefined> {
+  return await writeAccount<QueuedRemains | undefined>(async () => {
     const entry = await kv.get<Account>(accountKey(accountId));
     const account = entry.value;
-    if (account === null || account.deletedAtMs !== undefined) return { done: true };
-    const staying = stayingOf(account);
+    if (account === null || account.deletedAtMs !== undefined) return { done: undefined };
+    const { staying, remains } = planOf(account);
     const operation = bumpKeysEpoch(kv.atomic()).check(entry);
     // What was given up before stays in the books, and is told where they are read.
     const { givenUpMicroVnd = end.givenUpMicroVnd } = account;
@@ -155,10 +171,13 @@ async function forget(
     if (staying === undefined) {
       operation.delete(accountMailsKey(accountId)).delete(accountNotesKey(accountId));
     }
-    return (await operation.commit()).ok ? { done: staying !== "organisation" } : "again";
+    const queued = addRemains(operation, remains);
+    return (await operation.commit()).ok ? { done: queued } : "again";
   });
-  if (!isEnded) return;
-  // More rows than one commit takes. Without the endpoints no try adds to them.
+}
+
+/** Deletes the log of the webhooks of an account without endpoints, to which no try adds any more. */
+export async function forgetWebhookTries(kv: KeyValueStore, accountId: AccountId): Promise<void> {
   await deleteRows(kv, { prefix: webhookStatesPrefix(accountId) });
   await deleteRows(kv, { prefix: accountWebhookTriesPrefix(accountId) });
 }
@@ -170,36 +189,43 @@ async function forget(
  * handed over goes on without the person.
  *
  * @param givenUpMicroVnd what its owner gives up; it stays in the wallet
+ * @returns what the commit has queued; absent: the account ended before
  */
 export async function forgetPerson(
   kv: KeyValueStore,
   accountId: AccountId,
   nowMs: number,
   givenUpMicroVnd = 0n,
-): Promise<void> {
-  await forget(
-    kv,
-    accountId,
-    { nowMs, givenUpMicroVnd },
-    (account) => isOwnersAccount(account) || hasOnlyBooks(account) ? undefined : "organisation",
-  );
+): Promise<QueuedRemains | undefined> {
+  return await forget(kv, accountId, { nowMs, givenUpMicroVnd }, (account) => {
+    const keepsOrganisation = !isOwnersAccount(account) && !hasOnlyBooks(account);
+    return {
+      staying: keepsOrganisation ? "organisation" : undefined,
+      remains: { of: "person", personId: accountId, keepsOrganisation, atMs: nowMs },
+    };
+  });
 }
 
 /**
  * Removes what an organisation has, of which only the owner is left, and keeps its id. A person with the same id, who has
  * handed it over, goes on.
  *
+ * @returns what the commit has queued; absent: it ended before
  * @throws {GatewayError} `overloaded` if a member has joined meanwhile
  */
 export async function endOrganisation(
   kv: KeyValueStore,
   organisationId: AccountId,
   end: End,
-): Promise<void> {
-  await forget(kv, organisationId, end, ({ organisation, email, identities = [] }) => {
+): Promise<QueuedRemains | undefined> {
+  return await forget(kv, organisationId, end, ({ organisation, email, identities = [] }) => {
     if ((organisation?.memberCount ?? 1) > 1) {
       throw new GatewayError("overloaded", "A member has just joined the organisation");
     }
-    return email !== undefined || identities.length > 0 ? "person" : undefined;
+    const ownerId = organisation?.ownerId ?? organisationId;
+    return {
+      staying: email !== undefined || identities.length > 0 ? "person" : undefined,
+      remains: { of: "organisation", organisationId, ownerId, atMs: end.nowMs },
+    };
   });
 }

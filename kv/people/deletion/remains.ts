@@ -1,0 +1,55 @@
+/**
+ * Queues what is left to do once an act took effect that has more rows than one commit takes: a member was removed, an
+ * organisation or a person deleted. The commit of the act queues it; whoever acts does it at once and takes it off the
+ * queue; a worker does it for a process that was killed meanwhile.
+ */
+import { z } from "zod";
+import type { AccountId } from "../../../core/lib/ids/ids.ts";
+import { minuteMs } from "../../../core/lib/time/durations.ts";
+import { outboxRowKey } from "../../engine/schema/keys.ts";
+import { addToOutbox, type OutboxQueue } from "../../engine/outbox/outbox.ts";
+import type { AtomicWrite, KeyValueStore } from "../../engine/store/key_value_store.ts";
+
+const accountId = z.custom<AccountId>((id) => typeof id === "string" && id.startsWith("acc_"));
+
+const remains = z.discriminatedUnion("of", [
+  /** The keys that a removed member has made, which no longer call. */
+  z.object({ of: z.literal("member"), organisationId: accountId, personId: accountId }),
+  z.object({ of: z.literal("organisation"), organisationId: accountId, ownerId: accountId }),
+  /** `keepsOrganisation`: the organisation with the id of the person was handed over, and goes on. */
+  z.object({ of: z.literal("person"), personId: accountId, keepsOrganisation: z.boolean() }),
+]).and(z.object({ atMs: z.number() }));
+
+/** What is left to do, and since when. */
+export type Remains = z.infer<typeof remains>;
+
+/** Milliseconds after which a worker does it: whoever acted has done it by then, or was killed. */
+const leftAloneMs = minuteMs;
+
+/** The queue of what is left to do. */
+export const remainsQueue: OutboxQueue<Remains> = {
+  name: "remains",
+  parse: (stored) => remains.parse(stored),
+  claimMs: 5 * minuteMs,
+  maxAttempts: 20,
+  backoffMs: [5_000, minuteMs, 10 * minuteMs],
+};
+
+/** What was queued. */
+export interface QueuedRemains {
+  readonly remains: Remains;
+  /** Takes it off the queue: it was done. */
+  readonly finish: (kv: KeyValueStore) => Promise<void>;
+}
+
+/** Adds what is left to do to the commit of its act. */
+export function addRemains(operation: AtomicWrite, payload: Remains): QueuedRemains {
+  const { atMs: nowMs } = payload;
+  const id = crypto.randomUUID();
+  const dueAtMs = nowMs + leftAloneMs;
+  addToOutbox(operation, remainsQueue, { id, payload, nowMs, dueAtMs });
+  return {
+    remains: payload,
+    finish: (kv) => kv.delete(outboxRowKey(remainsQueue.name, dueAtMs, id)),
+  };
+}
