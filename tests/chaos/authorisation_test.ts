@@ -89,6 +89,12 @@ const stores: Readonly<Record<string, () => Promise<OpenedStore>>> = {
   }),
 };
 
+for (const [name, program] of Object.entries({ denokv, PostgreSQL: postgres })) {
+  if (program !== undefined) continue;
+  const says = `${name} is not installed here: two instances on it are not tested`;
+  Deno.test({ name: says, ignore: true, fn() {} });
+}
+
 // Paths, filled with what the organisation has.
 
 /** Fills the parameters of a path, which stand as `:id` or `{id}`. */
