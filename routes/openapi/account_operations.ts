@@ -15,7 +15,9 @@ import { exportFormNames, exportForms } from "../usage_api/usage_export.ts";
 import { statementFileKinds } from "../usage_api/statements/statement_files.ts";
 import { statementFormats, statementLanguages } from "../usage_api/statements.ts";
 import { rowLimitSchema } from "../http/query.ts";
+import { grains } from "../usage_api/period.ts";
 import { maxUsageDays } from "../usage_api/range.ts";
+import { metrics } from "../usage_api/series.ts";
 
 function jsonAnswer(description: string, schema: string): OperationAnswer {
   return { description, content: { "application/json": ref(schema) } };
@@ -171,6 +173,35 @@ export function accountOperations(): readonly Operation[] {
         schema: { type: "string", pattern: groupingPattern, default: "day" },
       }],
       answers: [jsonAnswer("The sums.", "Usage")],
+      errors: [...readErrors, "invalid_request"],
+    },
+    {
+      ...ofAccount,
+      id: "getUsageSeries",
+      path: "/v1/usage/series",
+      summary: "Usage over time",
+      description:
+        `The figures of a chart: a value for each hour, day or month, in parts. At most ${maxUsageDays} days at once, by ` +
+        "hour of a week at most; tags have no figures by hour.",
+      parameters: [...days, ...filters, {
+        name: "metric",
+        in: "query",
+        description:
+          "What is counted; `first` and `duration` are the median and the 95th percentile in milliseconds.",
+        schema: { type: "string", enum: [...metrics], default: "cost" },
+      }, {
+        name: "group_by",
+        in: "query",
+        description:
+          "What a part is: a model, key, member or team, or a value of a tag such as `tag:team`.",
+        schema: { type: "string", default: "model" },
+      }, {
+        name: "interval",
+        in: "query",
+        description: "What a value is of; by default what suits the days.",
+        schema: { type: "string", enum: [...grains] },
+      }],
+      answers: [jsonAnswer("The figures.", "UsageSeries")],
       errors: [...readErrors, "invalid_request"],
     },
     {

@@ -12,6 +12,7 @@ import {
   signedDayListFields,
   statementProofFields,
 } from "../usage_api/proofs.ts";
+import { seriesFields } from "../usage_api/series.ts";
 import { receiptFields } from "../usage_api/receipt_json.ts";
 import { statementFields, statementListFields } from "../usage_api/statements/statement_json.ts";
 import { balanceFields, receiptListFields, usageFields } from "../usage_api/usage_api.ts";
@@ -26,6 +27,7 @@ export const accountSchemas: JsonObject = {
   GeminiModelList: objectSchema("A page of chat models.", geminiModelListFields),
   Status: objectSchema("How each model does.", statusFields),
   Usage: objectSchema("Sums of calls.", usageFields),
+  UsageSeries: objectSchema("Figures of calls over time.", seriesFields),
   Receipt: objectSchema("What a call used and cost.", receiptFields),
   ReceiptList: objectSchema("A page of receipts.", receiptListFields),
   RefusedCall: objectSchema(

@@ -6,7 +6,15 @@ import {
 } from "../../core/lib/time/vietnam_time.ts";
 import type { DayRange } from "../../kv/money/receipts/day_sums.ts";
 import { hourSumsDays } from "../../kv/money/receipts/hour_sums.ts";
-import { boundedRange, dayRange, daysBetween, shiftDay } from "./range.ts";
+import {
+  boundedRange,
+  dayRange,
+  daysBetween,
+  maxUsageDays,
+  requireRange,
+  shiftDay,
+} from "./range.ts";
+import { wrongParameter } from "../http/query.ts";
 import { dayMs, hourMs } from "../../core/lib/time/durations.ts";
 
 /** Periods that one click chooses. */
@@ -14,8 +22,10 @@ export const presets = ["1h", "24h", "7d", "30d", "month"] as const;
 
 export type Preset = typeof presets[number];
 
-/** What one bar of a chart stands for. */
-export type Grain = "hour" | "day" | "month";
+/** What one bar of a chart can stand for. */
+export const grains = ["hour", "day", "month"] as const;
+
+export type Grain = typeof grains[number];
 
 /** A period. Its days contain it; its moments are exact. */
 export interface Period {
@@ -100,6 +110,29 @@ export function readPeriod(
     grains,
     cut,
   };
+}
+
+/**
+ * Reads the period of an API query: `from`, `to` and `interval`, by default the last 30 days.
+ *
+ * @param inDays the figures know no hours
+ * @throws {GatewayError} if the days are wrong or too many, or have no such interval
+ */
+export function requirePeriod(query: URLSearchParams, nowMs: number, inDays: boolean): Period {
+  const { fromDay, toDay } = requireRange(query, vietnamDay(nowMs));
+  const asked = query.get("interval") ?? undefined;
+  const found = readPeriod({ from: fromDay, to: toDay, grain: asked }, nowMs);
+  if (found.cut) throw wrongParameter("from", `at most ${maxUsageDays} days at once`);
+  // A chart of one day has hours only; a program may ask for its sum.
+  const period = inDays || asked === "day" ? inWholeDays(found) : found;
+  if (asked === undefined || period.grain === asked) return period;
+  throw wrongParameter("interval", `must be one of ${period.grains.join(", ")} for these days`);
+}
+
+/** Whether a period is made of whole days. */
+export function isWholeDays({ range, fromMs, untilMs }: Period): boolean {
+  return fromMs === vietnamDayStartMs(range.fromDay) &&
+    untilMs === vietnamDayStartMs(shiftDay(range.toDay, 1));
 }
 
 /** Returns the whole days of a period, for figures that know no hours. */

@@ -1,6 +1,17 @@
 /** Builds the figures of a chart: bars of a period, stacked by model, key, member, team, tag or kind of error, for one account or for all. */
 import { type CallTag, isTagKey } from "../../core/billing/usage/call_tags.ts";
 import type { AccountId } from "../../core/lib/ids/ids.ts";
+import { fieldsJson } from "../../core/lib/json/fields.ts";
+import type { JsonObject } from "../../core/lib/json/json.ts";
+import {
+  always,
+  constant,
+  type DescribedField,
+  listField,
+  listOf,
+  text,
+} from "../../core/lib/json/schemas.ts";
+import type { Clock } from "../../core/lib/time/clock.ts";
 import { LogHistogram } from "../../core/lib/base/log_histogram.ts";
 import { vietnamDayStartMs } from "../../core/lib/time/vietnam_time.ts";
 import { readRefusedHours } from "../../kv/services/calls/refused_hours.ts";
@@ -12,19 +23,28 @@ import {
   type UsageRow,
 } from "../../kv/money/ledger/usage.ts";
 import type { KeyValueStore } from "../../kv/engine/store/key_value_store.ts";
+import { wrongParameter } from "../http/query.ts";
 import {
   asksForFailures,
   type ErrorFilter,
   fitsCell,
   fitsErrorKind,
 } from "./search/call_filter.ts";
-import { daysBetween, shiftDay } from "./range.ts";
-import { type Bucket, bucketsOf, type Period } from "./period.ts";
+import { type Answer, keyAskedFor, tagAskedFor } from "./calls.ts";
+import { daysBetween } from "./range.ts";
+import {
+  type Bucket,
+  bucketsOf,
+  grains,
+  isWholeDays,
+  type Period,
+  requirePeriod,
+} from "./period.ts";
 import { billedTokens, isKeyGroup, type KeyGroup, readKeyGroups, totalUsage } from "./summary.ts";
 import { hourMs } from "../../core/lib/time/durations.ts";
 
 /** What a chart may show. */
-const metrics = ["cost", "calls", "tokens", "errors", "first", "duration"] as const;
+export const metrics = ["cost", "calls", "tokens", "errors", "first", "duration"] as const;
 
 export type Metric = typeof metrics[number];
 
@@ -393,37 +413,73 @@ export async function readTotals(
   return { calls, failedCalls, tokens, costMicroVnd, refundedMicroVnd: 0n };
 }
 
-function isWholeDays({ range, fromMs, untilMs }: Period): boolean {
-  return fromMs === vietnamDayStartMs(range.fromDay) &&
-    untilMs === vietnamDayStartMs(shiftDay(range.toDay, 1));
-}
-
 /** Adds up the parts of each bar. */
 export function totalsOf({ buckets, stacks }: Series): number[] {
   return buckets.map((_, at) => stacks.reduce((sum, { values }) => sum + values[at]!, 0));
 }
 
-/** Whether a figure says that there were no calls. */
-function isEmpty({ stacks }: Series, at: number): boolean {
-  return stacks.every(({ values }) => values[at]! <= 0);
+// `GET /v1/usage/series`: the figures of the chart of the usage page, for programs.
+
+/** The figures of a period. */
+interface PeriodSeries extends Series {
+  readonly period: Period;
+  readonly groupBy: StackBy;
 }
 
-/**
- * Cuts empty bars off both ends, but leaves a few, so that one bar alone is not taken for the whole period.
- *
- * @returns the rest, and how many bars were cut off its begin
- */
-export function withoutEmptyEdges(
-  series: Series,
-  least: number,
-): { readonly series: Series; readonly cutBars: number } {
-  let [first, end] = [0, series.buckets.length];
-  while (end - first > least && isEmpty(series, first)) first++;
-  while (end - first > least && isEmpty(series, end - 1)) end--;
-  const stacks = series.stacks.map(({ name, values }) => ({
-    name,
-    values: values.slice(first, end),
-  }));
-  const cut = { ...series, buckets: series.buckets.slice(first, end), stacks };
-  return { series: cut, cutBars: first };
+const day: JsonObject = { type: "string", format: "date" };
+
+const isTime = (metric: Metric) => metric === "first" || metric === "duration";
+
+/** The fields of a part of the bars. */
+const stackFields: readonly DescribedField<Stack & { readonly metric: Metric }>[] = [
+  // A model, the id of a key, member or team, the value of a tag, a kind of error, `p50` or `p95`; empty: all others.
+  always("of", text, ({ name }) => name),
+  // In the order of the bars; of times, null where there was no call.
+  always(
+    "values",
+    { type: "array", items: { type: ["number", "null"] } },
+    ({ values, metric }) => values.map((value) => isTime(metric) && value < 0 ? null : value),
+  ),
+];
+
+/** The fields of a series. */
+export const seriesFields: readonly DescribedField<PeriodSeries>[] = [
+  constant("object", "usage_series"),
+  always("from", day, ({ period }) => period.range.fromDay),
+  always("to", day, ({ period }) => period.range.toDay),
+  constant("time_zone", "+07:00"),
+  always("metric", { type: "string", enum: [...metrics] }, ({ metric }) => metric),
+  always("group_by", text, ({ groupBy }) => groupBy),
+  always("interval", { type: "string", enum: [...grains] }, ({ period }) => period.grain),
+  // Each bar by its begin: a month, a day or an hour in Vietnam time.
+  always("bars", listOf(text), ({ buckets }) => buckets.map(({ id }) => id)),
+  listField(
+    "data",
+    "A part of the bars, the largest first. Costs are numbers in VND, after refunds; exact sums are in `/v1/usage`.",
+    stackFields,
+    ({ stacks, metric }) => stacks.map((stack) => ({ ...stack, metric })),
+  ),
+];
+
+/** Answers with the figures of a period by hour, day or month. */
+export function usageSeriesAnswer(
+  { kv, clock }: { readonly kv: KeyValueStore; readonly clock: Pick<Clock, "nowMs"> },
+): Answer {
+  return async (c, reader) => {
+    const by = parseStackBy(c.req.query("group_by") ?? "model");
+    if (by === undefined) {
+      throw wrongParameter("group_by", "must be model, key, member, team, or a tag like tag:team");
+    }
+    const tag = tagAskedFor(c);
+    const known = metricsOf({ tag });
+    const metric = known.find((name) => name === (c.req.query("metric") ?? "cost"));
+    if (metric === undefined) throw wrongParameter("metric", `must be one of ${known.join(", ")}`);
+    const hasTags = tag !== undefined || stackedTag(by) !== undefined;
+    const period = requirePeriod(new URL(c.req.url).searchParams, clock.nowMs(), hasTags);
+    const keyId = keyAskedFor(c, reader);
+    const { accountId } = reader;
+    const model = c.req.query("model");
+    const series = await readSeries(kv, { accountId, period, metric, by, keyId, model, tag });
+    return fieldsJson(seriesFields, { ...series, period, groupBy: by });
+  };
 }

@@ -280,6 +280,11 @@ interface Reading {
 /** What is read, by the path as OpenAPI writes it. */
 export const readings: Readonly<Record<string, Reading>> = {
   "/v1/usage": { act: "view_usage", answer: usageAnswer },
+  "/v1/usage/series": {
+    act: "view_usage",
+    answer: (deps) =>
+      loadedLater(async () => (await import("./series.ts")).usageSeriesAnswer(deps)),
+  },
   "/v1/usage/export": {
     act: "view_usage",
     answer: (deps) =>

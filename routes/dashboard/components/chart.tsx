@@ -219,3 +219,28 @@ export function DayChart({ bars, label, locale }: {
   };
   return <SeriesChart series={series} grain="day" label={label} locale={locale} />;
 }
+
+/** Whether a figure says that there were no calls. */
+function isEmpty({ stacks }: Series, at: number): boolean {
+  return stacks.every(({ values }) => values[at]! <= 0);
+}
+
+/**
+ * Cuts empty bars off both ends, but leaves a few, so that one bar alone is not taken for the whole period.
+ *
+ * @returns the rest, and how many bars were cut off its begin
+ */
+export function withoutEmptyEdges(
+  series: Series,
+  least: number,
+): { readonly series: Series; readonly cutBars: number } {
+  let [first, end] = [0, series.buckets.length];
+  while (end - first > least && isEmpty(series, first)) first++;
+  while (end - first > least && isEmpty(series, end - 1)) end--;
+  const stacks = series.stacks.map(({ name, values }) => ({
+    name,
+    values: values.slice(first, end),
+  }));
+  const cut = { ...series, buckets: series.buckets.slice(first, end), stacks };
+  return { series: cut, cutBars: first };
+}

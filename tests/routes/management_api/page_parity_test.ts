@@ -51,7 +51,7 @@ const counterparts: Readonly<Record<PageAction, Counterpart>> = {
   "POST /keys/:id/show": none("confirmed_in_browser"),
   "POST /keys/:id/rotate": by("rotateKey"),
   "POST /keys/:id/revoke": by("revokeKey"),
-  "GET /usage": by("getUsage", "listCalls"),
+  "GET /usage": by("getUsage", "getUsageSeries", "listCalls"),
   "GET /usage/live": by("listCalls"),
   "GET /usage/export.csv": by("exportUsage"),
   "GET /usage/export.json": by("exportUsage"),

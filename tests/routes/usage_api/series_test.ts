@@ -9,6 +9,7 @@ import type { ApiKeyRecord } from "../../../kv/people/api_keys/api_keys.ts";
 import type { KeyValueStore } from "../../../kv/engine/store/key_value_store.ts";
 import { readUsage } from "../../../kv/money/ledger/usage.ts";
 import { errorRate, readHealth } from "../../../routes/usage_api/summary.ts";
+import { withoutEmptyEdges } from "../../../routes/dashboard/components/mod.ts";
 import { readPeriod } from "../../../routes/usage_api/period.ts";
 import {
   type Metric,
@@ -17,7 +18,6 @@ import {
   readTotals,
   type SeriesQuery,
   totalsOf,
-  withoutEmptyEdges,
 } from "../../../routes/usage_api/series.ts";
 import { assert, assertEquals } from "../../support/assert.ts";
 import { ManualTime } from "../../support/manual_time.ts";

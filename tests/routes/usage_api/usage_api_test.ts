@@ -418,3 +418,33 @@ Deno.test("an export has each receipt of the period once, in every form, also as
     2,
   );
 });
+
+Deno.test("usage over time has a value for each day or hour, in parts, as the usage page draws it", async () => {
+  await using world = await openWorld();
+  const customer = await world.customer();
+  const nowMs = world.time.nowMs();
+  await call(world.wallet, customer, nowMs);
+  await call(world.wallet, customer, nowMs, "image-1");
+  await call(world.wallet, customer, nowMs - 86_400_000);
+  const ask = (query: string) => world.get(`/v1/usage/series${query}`, customer.secret);
+  const { body } = await ask("?from=2026-11-18&to=2026-11-20&interval=day");
+  assertEquals(body.bars, ["2026-11-18", "2026-11-19", "2026-11-20"]);
+  assertEquals(
+    body.data.map((part: { of: string; values: number[] }) => [part.of, part.values]),
+    [["premium-1", [0, 1.245, 1.245]], ["image-1", [0, 0, 1.245]]],
+  );
+  const keys = await ask("?metric=calls&group_by=key&interval=day&from=2026-11-20");
+  assertEquals(keys.body.data, [{ of: customer.keyId, values: [2] }]);
+  const wrong = [
+    ["?metric=colour", "metric"],
+    ["?group_by=planet", "group_by"],
+    ["?from=2026-11-01&to=2026-11-20&interval=hour", "interval"],
+    ["?from=2026-11-19&group_by=tag:team&interval=hour", "interval"],
+    ["?from=2026-01-01", "from"],
+    ["?tag=team:a&metric=errors", "metric"],
+  ] as const;
+  for (const [query, param] of wrong) {
+    const { status, body } = await ask(query);
+    assertEquals([status, body.error.param], [400, param], query);
+  }
+});

@@ -16,6 +16,7 @@ import {
   SeriesChart,
   Stat,
   Stats,
+  withoutEmptyEdges,
 } from "../../components/mod.ts";
 import type { DashboardDeps } from "../../page/deps.ts";
 import { formatCount, formatMoneyShort } from "../../text/format.ts";
@@ -47,7 +48,6 @@ import {
   type StackBy,
   stackedTag,
   totalsOf,
-  withoutEmptyEdges,
 } from "../../../usage_api/series.ts";
 
 import { isKeyGroup } from "../../../usage_api/summary.ts";
