@@ -154,6 +154,22 @@ function Answers({ document, operation, locale }: OperationProps) {
   );
 }
 
+/** The keys that an operation takes. */
+function keysOf({ security }: JsonObject): "api" | "management" | "either" | "none" {
+  if (!Array.isArray(security)) return "api";
+  const schemes = security.filter(isJsonObject).flatMap((scheme) => Object.keys(scheme));
+  if (!schemes.includes("managementKey")) return schemes.length === 0 ? "none" : "api";
+  return schemes.length === 1 ? "management" : "either";
+}
+
+/** The placeholders of keys in examples. */
+const keyPlaceholders = {
+  api: "YOUR_KEY",
+  either: "YOUR_KEY",
+  management: "YOUR_MANAGEMENT_KEY",
+  none: undefined,
+} as const;
+
 /**
  * Writes a call of an operation for a shell.
  *
@@ -165,16 +181,18 @@ function Answers({ document, operation, locale }: OperationProps) {
  * ```
  */
 export function curlOf({ method, path, operation }: ReferenceOperation, server: string): string {
-  const { parameters, requestBody, security } = operation;
+  const { parameters, requestBody } = operation;
   const own = Array.isArray(parameters) ? parameters.filter(isJsonObject) : [];
   const filled = own.reduce(
     (text, parameter) =>
       text.replace(`{${textOf(parameter["name"])}}`, textOf(parameter["example"]) || "ID"),
     path,
   );
-  const word = method === "delete" ? "curl -X DELETE" : "curl";
+  const isUsual = method === (isJsonObject(requestBody) ? "post" : "get");
+  const word = isUsual ? "curl" : `curl -X ${method.toUpperCase()}`;
   const lines = [`${word} ${server}${filled}`];
-  if (!Array.isArray(security)) lines.push('-H "authorization: Bearer YOUR_KEY"');
+  const key = keyPlaceholders[keysOf(operation)];
+  if (key !== undefined) lines.push(`-H "authorization: Bearer ${key}"`);
   const [type, media] = isJsonObject(requestBody) ? firstContent(requestBody) ?? [] : [];
   const example = media?.["example"];
   if (isJsonObject(example)) {
@@ -203,8 +221,7 @@ export function OperationView(props: OperationProps) {
         <span class={`method ${method}`}>{method.toUpperCase()}</span> <code>{path}</code>
       </p>
       <p>
-        <Marked text={textOf(operation["description"])} />{" "}
-        {Array.isArray(operation["security"]) && t.noKey}
+        <Marked text={textOf(operation["description"])} /> {t.keys[keysOf(operation)]}
       </p>
       <div class="snippet">
         <CodeBlock

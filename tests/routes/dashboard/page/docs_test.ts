@@ -56,3 +56,23 @@ Deno.test("an unknown page of the documentation is a 404", async () => {
     assertEquals((await world.browser().get(path)).status, 404, path);
   }
 });
+
+Deno.test("the reference says which key an operation takes, in words and in its example", async () => {
+  await using world = await openDashboardWorld();
+  const browser = world.browser();
+  const said: readonly (readonly [string, string, string])[] = [
+    ["organisation/createTopup", "Takes a management key", "Bearer YOUR_MANAGEMENT_KEY"],
+    ["organisation/cancelTopup", "Takes a management key", "curl -X POST"],
+    ["account/getUsage", "Takes an API key, or a management key", "Bearer YOUR_KEY"],
+  ];
+  for (const [path, words, example] of said) {
+    const { text } = await browser.get(`/docs/api/${path}`);
+    assertStringIncludes(text, words, path);
+    assertStringIncludes(text.replaceAll(/<[^>]+>/g, ""), example, path);
+    assert(!text.includes("No key is needed"), path);
+  }
+  assertStringIncludes(
+    (await browser.get("/docs/api/models/getStatus")).text,
+    "No key is needed",
+  );
+});
