@@ -4,6 +4,7 @@ import { parseId } from "../../../../core/lib/ids/ids.ts";
 import { parseOrderCode } from "../../../../core/trade/bank/order_code.ts";
 import {
   type Account,
+  accountName,
   findAccountByEmail,
   getAccount,
 } from "../../../../kv/people/accounts/accounts.ts";
@@ -103,9 +104,9 @@ function CustomerTable({ customers, charged, locale }: {
           head: t.customer,
           kind: "long",
           sortable: true,
-          cell: ({ account: { id, email } }) => (
-            <a href={`/operator/accounts/${id}`}>
-              <Person address={email ?? id} />
+          cell: ({ account }) => (
+            <a href={`/operator/accounts/${account.id}`}>
+              <Person address={accountName(account)} />
             </a>
           ),
         },

@@ -6,7 +6,12 @@ import { formatMoney } from "../../../../core/billing/money/display.ts";
 import { ActivityTable } from "../../../dashboard/customer/activity/activity_table.tsx";
 import { activityTexts } from "../../../dashboard/customer/activity/activity_texts.ts";
 import { parseId } from "../../../../core/lib/ids/ids.ts";
-import { type Account, getAccount, hasOnlyBooks } from "../../../../kv/people/accounts/accounts.ts";
+import {
+  type Account,
+  accountName,
+  getAccount,
+  hasOnlyBooks,
+} from "../../../../kv/people/accounts/accounts.ts";
 import { Badge, Card, chartAssets, Notice } from "../../../dashboard/components/mod.ts";
 import type { Locale } from "../../../dashboard/text/i18n.ts";
 import { StatementTable } from "../../../dashboard/customer/wallet/wallet_statement.tsx";
@@ -62,7 +67,7 @@ export async function accountPage(
   return await renderOperatorPage(
     c,
     {
-      title: account.email ?? account.id,
+      title: accountName(account),
       actions: <AccountState account={account} locale={locale} />,
       ...chartAssets,
       ...typedNote !== undefined && { status: 400 as const },

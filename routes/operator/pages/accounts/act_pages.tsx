@@ -1,5 +1,5 @@
 /** The pages of acts on an account: what the act does, and the form that does it. */
-import type { Account } from "../../../../kv/people/accounts/accounts.ts";
+import { type Account, accountName } from "../../../../kv/people/accounts/accounts.ts";
 import {
   Card,
   FormIdField,
@@ -39,7 +39,7 @@ export async function accountActPage(
 ) {
   const visitor = c.get("visitor");
   const t = customerTexts[visitor.locale];
-  const who = account.email ?? account.id;
+  const who = accountName(account);
   const path = `/operator/accounts/${account.id}`;
   const titles = {
     adjust: t.adjust,

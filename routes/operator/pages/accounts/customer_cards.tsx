@@ -268,9 +268,10 @@ export function RatesCard({ view: { limits }, locale }: CardProps) {
   );
 }
 
-/** What is known of the person. */
+/** What is known of the person, and of the organisation. */
 export function FactsCard({ account, locale }: CardProps) {
   const t = customerTexts[locale];
+  const { organisation } = account;
   const issuers = (account.identities ?? []).map(({ issuer }) => issuer.replace("https://", ""));
   return (
     <Card title={t.facts}>
@@ -278,7 +279,20 @@ export function FactsCard({ account, locale }: CardProps) {
         <Fact name={t.since}>
           <Time atMs={account.createdAtMs} locale={locale} dateOnly />
         </Fact>
-        <Fact name={t.signsIn}>{[t.byMail, ...issuers].join(", ")}</Fact>
+        {account.email !== undefined && <Fact name={t.address}>{account.email}</Fact>}
+        {account.email !== undefined && (
+          <Fact name={t.signsIn}>{[t.byMail, ...issuers].join(", ")}</Fact>
+        )}
+        {organisation !== undefined && organisation.closedAtMs === undefined && (
+          <>
+            <Fact name={t.owner}>
+              <a href={`/operator/accounts/${organisation.ownerId}`}>
+                {organisation.mailTo ?? organisation.ownerId}
+              </a>
+            </Fact>
+            <Fact name={t.members}>{organisation.memberCount}</Fact>
+          </>
+        )}
         {account.locale !== undefined && (
           <Fact name={t.language}>{localeNames[account.locale]}</Fact>
         )}

@@ -2,13 +2,13 @@
 import type { Child } from "hono/jsx";
 import { type AccountId, parseId } from "../../../../core/lib/ids/ids.ts";
 import { bankSources, isEventId } from "../../../../core/trade/bank/bank_notice.ts";
-import { type Account, getAccount } from "../../../../kv/people/accounts/accounts.ts";
+import { type Account, accountName, getAccount } from "../../../../kv/people/accounts/accounts.ts";
 import type { KeyValueStore } from "../../../../kv/engine/store/key_value_store.ts";
 import type { Locale } from "../../../dashboard/text/i18n.ts";
 import { noticePath } from "./notice_views.tsx";
 import { withAmounts } from "./problem_lines.tsx";
 
-/** Addresses of accounts by their ids; those of deleted accounts are absent. */
+/** Names of accounts by their ids; those of accounts that do not exist are absent. */
 export type AccountNames = ReadonlyMap<AccountId, string>;
 
 /** Ids that are looked up for one page: a page of lines names one or two each. */
@@ -16,7 +16,7 @@ const maxNames = 200;
 
 const idForm = /\b(?:acc|inv|apr|cmp|req)_[0-9a-z]+/g;
 
-/** Reads the addresses of some accounts. */
+/** Reads the names of some accounts. */
 export async function namesOf(
   kv: KeyValueStore,
   ids: Iterable<AccountId>,
@@ -24,7 +24,12 @@ export async function namesOf(
   const wanted = [...new Set(ids)].slice(0, maxNames);
   const accounts = await Promise.all(wanted.map((id) => getAccount(kv, id)));
   const known = accounts.filter((account): account is Account => account !== undefined);
-  return new Map(known.flatMap(({ id, email }) => email === undefined ? [] : [[id, email]]));
+  return new Map(known.map((account) => [account.id, accountName(account)]));
+}
+
+/** What pages call an account of which an id is known: the organisation, else the address, else the id. */
+export function nameOfAccount(account: Account | undefined, id: string): string {
+  return account === undefined ? id : accountName(account);
 }
 
 /** Finds the accounts that texts name. */
@@ -39,7 +44,7 @@ export function Person({ address }: { address: string }) {
   return <span class="person" title={address}>{address}</span>;
 }
 
-/** The link to a customer, by address; by id, if there is none. */
+/** The link to a customer, by the name of the organisation or the address; by id, if there is none. */
 export function CustomerLink({ id, names }: { id: AccountId; names: AccountNames }) {
   return (
     <a href={`/operator/accounts/${id}`}>

@@ -1,4 +1,5 @@
 /** `/operator/calls/:id`: all data of one call of any customer. */
+import { nameOfAccount } from "../base/linked_text.tsx";
 import { parseId } from "../../../../core/lib/ids/ids.ts";
 import { getAccount } from "../../../../kv/people/accounts/accounts.ts";
 import { getApiKey } from "../../../../kv/people/api_keys/api_keys.ts";
@@ -85,7 +86,7 @@ export async function callPage(c: OperatorContext, { kv }: OperatorDeps) {
     <>
       <dl class="facts">
         <Fact name={accountTexts[locale].customer}>
-          <a href={`/operator/accounts/${accountId}`}>{account?.email ?? accountId}</a>
+          <a href={`/operator/accounts/${accountId}`}>{nameOfAccount(account, accountId)}</a>
         </Fact>
         {call.kind === "receipt" && call.receipt.route !== undefined && (
           <Fact name={t.route}>{call.receipt.route}</Fact>

@@ -1,4 +1,5 @@
 /** Parts of the pages about campaigns: the list, the figures, the terms. */
+import { type AccountNames, CustomerLink } from "../base/linked_text.tsx";
 import {
   type Campaign,
   type CampaignRefusal,
@@ -167,7 +168,11 @@ export function TermsCard({ campaign, locale }: { campaign: Campaign; locale: Lo
 }
 
 /** The newest grants, with what became of each. */
-export function GrantList({ figures, locale }: { figures: CampaignFigures; locale: Locale }) {
+export function GrantList({ figures, names, locale }: {
+  figures: CampaignFigures;
+  names: AccountNames;
+  locale: Locale;
+}) {
   const t = campaignTexts[locale];
   return (
     <Card title={t.newest}>
@@ -187,11 +192,8 @@ export function GrantList({ figures, locale }: { figures: CampaignFigures; local
           },
           {
             head: t.account,
-            cell: ({ grant: { accountId } }) => (
-              <a href={`/operator/accounts/${accountId}`}>
-                <code>{accountId}</code>
-              </a>
-            ),
+            kind: "long",
+            cell: ({ grant: { accountId } }) => <CustomerLink id={accountId} names={names} />,
           },
           {
             head: t.given,

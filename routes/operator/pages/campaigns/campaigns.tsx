@@ -6,6 +6,7 @@
  * - Out: HTML, voucher codes as CSV, campaigns with their audit lines.
  * - Never: gives credit itself, or shows a code twice.
  */
+import { namesOf } from "../base/linked_text.tsx";
 import { Hono } from "hono";
 import { type Campaign, campaignKinds, maxGiven } from "../../../../core/trade/credits/campaign.ts";
 import {
@@ -252,6 +253,7 @@ async function campaignPage(
   const visitor = c.get("visitor");
   const { locale } = visitor;
   const figures = await readCampaignFigures(deps.kv, campaign, balanceIn(deps));
+  const names = await namesOf(deps.kv, figures.newest.map(({ grant }) => grant.accountId));
   const { problem, isWrongCount = false } = options;
   const nowMs = deps.clock.nowMs();
   return await renderOperatorPage(
@@ -279,7 +281,7 @@ async function campaignPage(
         <CodesCard campaign={campaign} visitor={visitor} isWrong={isWrongCount} />
       )}
       <TermsCard campaign={campaign} locale={locale} />
-      <GrantList figures={figures} locale={locale} />
+      <GrantList figures={figures} names={names} locale={locale} />
     </>,
   );
 }

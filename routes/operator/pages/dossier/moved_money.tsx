@@ -1,4 +1,5 @@
 /** Shows the money that an operator's act moves: from, to, memo, order, balance before and after, evidence. */
+import { nameOfAccount } from "../base/linked_text.tsx";
 import type { Child } from "hono/jsx";
 import type { BankNotice } from "../../../../core/trade/bank/bank_notice.ts";
 import { type Account, getAccount } from "../../../../kv/people/accounts/accounts.ts";
@@ -46,7 +47,7 @@ function fromText(
   { amountMicroVnd, account, accountId, notice, event }: ShownMoney,
   locale: Locale,
 ) {
-  if (amountMicroVnd < 0n) return account?.email ?? accountId;
+  if (amountMicroVnd < 0n) return nameOfAccount(account, accountId);
   if (notice === undefined) return accountTexts[locale].byCorrection;
   const { payer } = event ?? {};
   const parts = [payer?.name, payer?.account, payer?.bank].filter(Boolean);
@@ -55,7 +56,7 @@ function fromText(
 
 function toText({ amountMicroVnd, account, accountId }: ShownMoney, locale: Locale) {
   if (amountMicroVnd < 0n) return accountTexts[locale].takenTo;
-  return account?.email ?? accountId;
+  return nameOfAccount(account, accountId);
 }
 
 function orderText({ orderCode, order }: ShownMoney, locale: Locale) {

@@ -1,4 +1,5 @@
 /** The part of the page of today about calls: how they fare, top models and customers, and the last errors. */
+import { nameOfAccount } from "../base/linked_text.tsx";
 import { type Account, getAccount } from "../../../../kv/people/accounts/accounts.ts";
 import type { LogHistogram } from "../../../../core/lib/base/log_histogram.ts";
 import type { HourSum } from "../../../../kv/money/receipts/hour_sums.ts";
@@ -153,7 +154,9 @@ export function TrafficCards({ traffic, locale }: { traffic: Traffic; locale: Lo
           <ul class="ranking">
             {customers.map(([account, accountId, sum]) => (
               <li>
-                <a href={`/operator/calls?account=${accountId}`}>{account?.email ?? accountId}</a>
+                <a href={`/operator/calls?account=${accountId}`}>
+                  {nameOfAccount(account, accountId)}
+                </a>
                 <Money microVnd={sum.costMicroVnd} locale={locale} />
               </li>
             ))}
@@ -177,7 +180,7 @@ function ErrorLine({ account, call, locale }: {
       <a href={`/operator/calls/${call.requestId}`}>
         <code>{errorOf(call) ?? String(status)}</code>
       </a>
-      <span class="muted cut">{account?.email ?? callerOf(call).accountId}</span>
+      <span class="muted cut">{nameOfAccount(account, callerOf(call).accountId)}</span>
       <Time atMs={atMs} locale={locale} relative />
     </li>
   );

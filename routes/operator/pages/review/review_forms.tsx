@@ -1,4 +1,5 @@
 /** The forms of a notice: suggested orders, any order or account, and decisions that move no money. */
+import { nameOfAccount } from "../base/linked_text.tsx";
 import type { Child } from "hono/jsx";
 import type { BankNoticeRow } from "../../../../kv/money/payments/bank_notices.ts";
 import { mayReturn } from "../../../../kv/money/payments/bank_intake.ts";
@@ -114,7 +115,7 @@ export function LikelyCard(
             head: t.customer,
             cell: ({ order, account }) => (
               <a href={`/operator/accounts/${order.accountId}`}>
-                {account?.email ?? order.accountId}
+                {nameOfAccount(account, order.accountId)}
               </a>
             ),
           },

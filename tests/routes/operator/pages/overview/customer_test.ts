@@ -1,9 +1,11 @@
 /** A customer's page: what is wrong for them, what they were told, what operators wrote, and acts with their consequences. */
 import { fromVnd } from "../../../../../core/billing/money/micro_vnd.ts";
+import { newId } from "../../../../../core/lib/ids/ids.ts";
 import { newMasterKey, readMasterKeys } from "../../../../../core/people/api_keys/seal.ts";
 import { listNotes } from "../../../../../kv/people/accounts/account_notes.ts";
 import { getAccount } from "../../../../../kv/people/accounts/accounts.ts";
 import { noteSentMail } from "../../../../../kv/people/accounts/sent_mails.ts";
+import { createOrganisation } from "../../../../../kv/people/organisations/organisations.ts";
 import { listSessions } from "../../../../../kv/people/accounts/sessions.ts";
 import { createApiKey } from "../../../../../kv/people/api_keys/api_key_changes.ts";
 import {
@@ -49,6 +51,28 @@ Deno.test("the page says what is wrong: keys with limits and use, errors in word
     // Acts stand last.
     for (const title of ["API keys", "Last errors", "Statement, last 90 days", "Notes"]) {
       assert(text.indexOf(`<h2>${title}`) < text.indexOf("<h2>Acts</h2>"), title);
+    }
+  }));
+
+Deno.test("an organisation is shown by its name, with its owner and the number of its members", () =>
+  operatorWorld(async ({ world, operator }) => {
+    const ann = await world.customer("ann");
+    const acme = await createOrganisation(world.kv, ann.id, { name: "Acme", nowMs: world.nowMs });
+    assert(acme !== "too_many");
+    const staff = await operator("staff");
+    const { text } = await staff.get(`/operator/accounts/${acme.id}`);
+    assertMatch(text, /<h1 id="page-title">Acme<\/h1>/);
+    assertMatch(card(text, "Facts"), /Owner\s+ann@example\.com\s+Members\s+1/);
+    assertStringIncludes(text, `href="/operator/accounts/${ann.id}"`);
+    await topUp(world.kv, acme.id, fromVnd(70_000));
+    await refuse(world.kv, {
+      accountId: acme.id,
+      keyId: newId("apiKey", world.nowMs),
+      atMs: world.nowMs - 5_000,
+    });
+    for (const path of ["/operator/accounts", "/operator/calls?status=error"]) {
+      const listed = plain((await staff.get(path)).text);
+      assert(/\bAcme\b/.test(listed), path);
     }
   }));
 
