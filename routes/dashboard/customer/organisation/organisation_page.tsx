@@ -14,6 +14,9 @@ import {
   listRemovedMembers,
   type RemovedMember,
 } from "../../../../kv/people/organisations/removed_members.ts";
+import { getCompanyOpenId } from "../../../../kv/people/organisations/company_sign_in.ts";
+import type { KeyValueStore } from "../../../../kv/engine/store/key_value_store.ts";
+import type { AccountId } from "../../../../core/lib/ids/ids.ts";
 import { listTeams, type Team } from "../../../../kv/people/organisations/teams.ts";
 import {
   Card,
@@ -73,7 +76,7 @@ export async function organisationPage(
     listInvitations(kv, account.id, clock.nowMs()),
     listTeams(kv, account.id),
     wallet.balance(account.id),
-    changesMembers ? listRemovedMembers(kv, account.id) : [],
+    changesMembers ? removedOf(kv, account.id) : [],
   ]);
   const hasCompanySignIn = companySignIn !== undefined;
   const failed = state.errors !== undefined || state.problem !== undefined;
@@ -116,6 +119,11 @@ export async function organisationPage(
       )}
     </>,
   );
+}
+
+/** Who was removed, where that matters: they would come back by the provider of the organisation. */
+async function removedOf(kv: KeyValueStore, id: AccountId): Promise<readonly RemovedMember[]> {
+  return await getCompanyOpenId(kv, id) === undefined ? [] : await listRemovedMembers(kv, id);
 }
 
 function nameOf({ email, personId }: Pick<Member, "email" | "personId">): string {

@@ -249,7 +249,7 @@ export const organisationTexts = defineTexts({
     switchTo: "Chuyển sang",
     switchOne: (name: string) => `Chuyển sang ${name}`,
     leave: "Rời đi",
-    leaveOne: (name: string) => `Rời ${name}`,
+    leaveOne: (name: string) => `Rời đi khỏi ${name}`,
     leaveSure: (name: string) => `Rời ${name}? Các khoá bạn đã tạo ở đó bị thu hồi.`,
     manage: "Thành viên và nhóm",
     received: "Lời mời cho bạn",
