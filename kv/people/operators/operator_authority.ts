@@ -101,9 +101,15 @@ export function isSamePerson(
     (other.email !== undefined && mailboxOf(operator.email) === mailboxOf(other.email));
 }
 
-/** Whether an account belongs to an operator: the same account, or the same mailbox behind another address. */
+/**
+ * Whether an account belongs to an operator: the same account, or the same mailbox behind another address, or an
+ * organisation that the operator owns.
+ */
 export function isOwnAccount(operator: Operator, account: Account): boolean {
-  return isSamePerson(operator, { accountId: account.id, email: account.email });
+  const { id, email, organisation } = account;
+  return isSamePerson(operator, { accountId: id, email }) ||
+    (organisation !== undefined &&
+      isSamePerson(operator, { accountId: organisation.ownerId, email: organisation.mailTo }));
 }
 
 const windowMs = dayMs;

@@ -13,7 +13,7 @@ import {
 } from "../../../../kv/services/operations/approvals.ts";
 import { readDossier } from "../../../../kv/services/operations/dossier.ts";
 import type { Operator } from "../../../../kv/people/audit/operator_audit.ts";
-import { isSamePerson } from "../../../../kv/people/operators/operator_authority.ts";
+import { isOwnAccount, isSamePerson } from "../../../../kv/people/operators/operator_authority.ts";
 import { followCredited } from "../../../../kv/money/credits/credited_transfers.ts";
 import {
   Badge,
@@ -94,9 +94,8 @@ function hindrance(
   me: Operator,
 ): "self" | "beneficiary" | undefined {
   if (isSamePerson(me, requestedBy)) return "self";
-  if (money === undefined) return undefined;
-  const whose = { accountId: money.accountId, email: money.account?.email };
-  return isSamePerson(me, whose) ? "beneficiary" : undefined;
+  if (money?.account === undefined) return undefined;
+  return isOwnAccount(me, money.account) ? "beneficiary" : undefined;
 }
 
 function WaitingCard({ approval, money, me, locale }: ShownApproval & {

@@ -2,6 +2,7 @@ import { assert, assertEquals } from "../../../support/assert.ts";
 import { fromVnd } from "../../../../core/billing/money/micro_vnd.ts";
 import { forgetPerson } from "../../../../kv/people/deletion/account_deletion.ts";
 import { createAccount } from "../../../../kv/people/accounts/accounts.ts";
+import { createOrganisation } from "../../../../kv/people/organisations/organisations.ts";
 import {
   decideApproval,
   listApprovals,
@@ -72,6 +73,26 @@ Deno.test("the sum is of any 24 hours, per operator, account and direction", asy
   assert((await adjust(3_000_000, at(24.5))).ok, "the first has left the window");
   assertEquals(await adjust(1, at(24.6)), { ok: false, why: "limit" });
   assertEquals(await world.balanceVnd(ann.id), 8_000_000);
+});
+
+Deno.test("nobody moves money of an organisation that they own, also behind another address", async () => {
+  using kv = await Deno.openKv(":memory:");
+  const { world, adjust, context } = await authorityWorld(kv);
+  const { operator: staff, nowMs } = context;
+  const owner = { id: staff.accountId, createdAtMs: nowMs, email: staff.email };
+  const alias = await createAccount(kv, { nowMs, email: "staff+private@example.com" });
+  const ann = await world.customer("another");
+  for (
+    const [person, why] of [[owner, "beneficiary"], [alias, "beneficiary"], [
+      ann,
+      undefined,
+    ]] as const
+  ) {
+    const made = await createOrganisation(kv, person.id, { name: "Acme", nowMs });
+    assert(made !== "too_many");
+    const result = await adjust(1_000, { to: made.id });
+    assertEquals(result.ok ? undefined : result.why, why, person.email);
+  }
 });
 
 Deno.test("many small acts are one sum in a row of bounded size", async () => {
