@@ -79,7 +79,7 @@ async function seedCompany(seeded: SeededDashboard): Promise<Account> {
   }
   const removed = await make("removed.person@acme.example");
   await joinAs(kv, lan, removed, nowMs);
-  await removeMember(kv, lan.id, removed.id, { revokesKeys: true, nowMs });
+  await removeMember(kv, lan.id, removed.id, { nowMs });
   assertEquals(await requireCompanySignIn(kv, lan.id, true, { nowMs }), "changed");
   const boss = await make("boss@globex.example");
   const globex = await createOrganisation(kv, boss.id, { name: "Globex", nowMs });

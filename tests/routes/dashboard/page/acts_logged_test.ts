@@ -148,7 +148,20 @@ const operations: Readonly<Record<string, Logged>> = {
   changeWebhook: "webhooks_changed",
   rotateWebhookSecret: "webhooks_changed",
   testWebhook: sendsOnly,
+  resendWebhookDelivery: sendsOnly,
   deleteWebhook: "webhooks_changed",
+  addDomain: "company_domain_changed",
+  verifyDomain: "company_domain_changed",
+  removeDomain: "company_domain_changed",
+  changeCompanySignIn: "company_sign_in_changed",
+  createTopup: "topup_order_made",
+  cancelTopup: "topup_order_cancelled",
+  redeemVoucher: "voucher_redeemed",
+  changeLowBalanceWarning: "low_balance_mark_changed",
+  changeRequiredTags: "required_tags_changed",
+  requestInvoice: "invoice_requested",
+  changeBillingDetails: "invoice_details_changed",
+  revokeManagementKey: "management_key_revoked",
 };
 
 function actsOf(logged: Logged): readonly ActivityAct[] {
