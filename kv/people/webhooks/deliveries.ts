@@ -28,7 +28,12 @@ import { finishClaim, type OutboxClaim, postponeClaim } from "../../engine/outbo
 import { compareAndSet } from "../../engine/store/cas.ts";
 import type { AtomicWrite, KeyValueStore } from "../../engine/store/key_value_store.ts";
 import { type Account, mailReaderOf } from "../accounts/accounts.ts";
-import { type WebhookEndpoint, type WebhookRow, withEndpoint } from "./endpoints.ts";
+import {
+  addEndpointLine,
+  type WebhookEndpoint,
+  type WebhookRow,
+  withEndpoint,
+} from "./endpoints.ts";
 
 /** Tries of one endpoint that the log keeps; the next one replaces the oldest. */
 export const maxWebhookTryRows = 100;
@@ -137,7 +142,10 @@ function followFailure(
   }
   if (switchedOff === undefined || !endpoint.isOn) return;
   const off = { ...endpoint, isOn: false, switchedOff: { why: switchedOff, atMs: nowMs } };
-  operation.set(webhookEndpointsKey(claim.payload.accountId), withEndpoint(row, off));
+  const { accountId } = claim.payload;
+  operation.set(webhookEndpointsKey(accountId), withEndpoint(row, off));
+  const done = { by: { kind: "gateway" }, nowMs } as const;
+  addEndpointLine(operation, accountId, done, { before: endpoint, after: off });
   const reader = account === null ? undefined : mailReaderOf(account, "webhook_switched_off");
   if (reader === undefined) return;
   const job = {

@@ -118,20 +118,16 @@ async function changeRow<Result>(
   return outcome === "conflict" ? { ok: false, reason: "conflict" } : outcome.done;
 }
 
-/** Adds the line of a change to its commit, if somebody of the account makes it. The line has no secret. */
-function addLine(
+/** Adds the line of a change to its commit, if it is known who makes it. The line has no secret. */
+export function addEndpointLine(
   operation: AtomicWrite,
   accountId: AccountId,
   done: Done,
   change: Partial<Record<"before" | "after", WebhookEndpoint>>,
 ): void {
-  const shown = ({ url, name, kinds, isOn, graceUntilMs }: Partial<WebhookEndpoint> = {}) => ({
-    url,
-    name,
-    kinds,
-    isOn,
-    formerSecretUntilAtMs: graceUntilMs,
-  });
+  const shown = (
+    { url, name, kinds, isOn, graceUntilMs, switchedOff }: Partial<WebhookEndpoint> = {},
+  ) => ({ url, name, kinds, isOn, formerSecretUntilAtMs: graceUntilMs, why: switchedOff?.why });
   addAct(operation, accountId, "webhooks_changed", done, {
     ...defined({ subject: (change.after ?? change.before)?.id }),
     before: shown(change.before),
@@ -168,7 +164,7 @@ export async function addEndpoint(
       return { ok: false, reason: "sent" };
     }
     if (row.endpoints.length >= maxWebhookEndpoints) return { ok: false, reason: "full" };
-    addLine(operation, accountId, { by, nowMs }, { after: endpoint });
+    addEndpointLine(operation, accountId, { by, nowMs }, { after: endpoint });
     return {
       ok: true,
       row: {
@@ -201,7 +197,7 @@ export async function editEndpoint(
       }),
       ...(isSwitched && change.isOn === true && { onSinceMs: nowMs }),
     };
-    addLine(operation, accountId, { by, nowMs }, { before: former, after: endpoint });
+    addEndpointLine(operation, accountId, { by, nowMs }, { before: former, after: endpoint });
     return { ok: true, row: withEndpoint(row, endpoint), done: endpoint };
   });
 }
@@ -223,7 +219,7 @@ export async function rotateEndpointSecret(
     if (secrets.formId === formId) return { ok: false, reason: "sent" };
     const untilMs = nowMs + secretGraceMs;
     const endpoint = { ...former, graceUntilMs: untilMs };
-    addLine(operation, accountId, { by, nowMs }, { before: former, after: endpoint });
+    addEndpointLine(operation, accountId, { by, nowMs }, { before: former, after: endpoint });
     const rotated = { sealed, formId, previous: { sealed: secrets.sealed, untilMs } };
     return {
       ok: true,
@@ -247,7 +243,7 @@ export async function deleteEndpoint(
     const endpoint = row.endpoints.find(({ id }) => id === endpointId);
     if (endpoint === undefined) return { ok: false, reason: "missing" };
     const endpoints = row.endpoints.filter((one) => one !== endpoint);
-    if (done !== undefined) addLine(operation, accountId, done, { before: endpoint });
+    if (done !== undefined) addEndpointLine(operation, accountId, done, { before: endpoint });
     const { [endpointId]: _, ...secrets } = row.secrets;
     operation.delete(webhookStateKey(accountId, endpointId));
     return { ok: true, row: { endpoints, secrets }, done: null };

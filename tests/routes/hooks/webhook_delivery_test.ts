@@ -1,3 +1,4 @@
+import { findActivity } from "../../../kv/people/audit/account_activity.ts";
 import { assert, assertEquals, assertThrows } from "../../support/assert.ts";
 import { dayMs, minuteMs } from "../../../core/lib/time/durations.ts";
 import {
@@ -460,6 +461,13 @@ Deno.test("status 410 ends an endpoint at once", async () => {
   const { isOn, switchedOff } = (await getEndpoint(world.kv, world.account.id, endpoint.id))!;
   assertEquals([isOn, switchedOff?.why], [false, "gone"]);
   assertEquals((await mailsOf(world)).length, 1);
+  const { lines: [line] } = await findActivity(world.kv, world.account.id, { count: 1 });
+  assertEquals([line?.act, line?.by.kind, line?.subject], [
+    "webhooks_changed",
+    "gateway",
+    endpoint.id,
+  ]);
+  assertEquals(line?.after, { isOn: "false", why: "gone" });
   assertEquals(await nextDueAtMs(world.kv, webhookDeliveries), undefined);
 });
 
