@@ -19,8 +19,8 @@ import { type Account, accountName, mailReaderOf } from "../accounts/accounts.ts
 import { addAct } from "../audit/account_activity.ts";
 import { type CompanyDomain, domainAttempts, stateOf } from "./company_sign_in.ts";
 
-/** Milliseconds after a check before which another instance makes none: less than the period of the job that checks. */
-const leastPauseMs = 3 * hourMs;
+/** Milliseconds between two checks of a domain, whichever instance makes them: a grace period has many of them. */
+const checkEveryMs = 6 * hourMs;
 
 /** Names that are resolved at the same time, each for some seconds at most. */
 const namesAtOnce = 16;
@@ -106,7 +106,7 @@ async function checkOne(
   const { kv, nowMs, resolveTxt } = world;
   const { value } = await kv.get<CompanyDomain>(companyDomainKey(organisationId, domain));
   const checkedAtMs = value?.checkedAtMs ?? value?.verifiedAtMs;
-  const isDue = checkedAtMs !== undefined && nowMs >= checkedAtMs + leastPauseMs;
+  const isDue = checkedAtMs !== undefined && nowMs >= checkedAtMs + checkEveryMs;
   if (!isDue) return false;
   // A resolver that fails says nothing of the domain.
   const texts = await resolveTxt(verificationRecordOf(domain, "").name).catch(() => undefined);

@@ -89,8 +89,8 @@ export function startMailWorker(gateway: Gateway, options: MailOptions): Backgro
   };
 }
 
-/** Milliseconds between two checks of the domains of organisations: a few days have several before the grace ends. */
-const companyDomainsEveryMs = 6 * hourMs;
+/** Milliseconds between two searches for domains to check: less than their period, for processes that live a day. */
+const companyDomainsEveryMs = hourMs;
 
 /** Milliseconds between two looks at the budgets of all accounts. */
 const budgetsEveryMs = 60_000;
@@ -109,7 +109,7 @@ export function budgetJob({ kv, clock, limits }: Gateway, hintMail: () => void):
 
 /** Checks the records of verified domains again; what it does is loaded when its time has come. */
 export function companyDomainJob(
-  { kv, clock }: Gateway,
+  { kv, clock }: Pick<Gateway, "kv" | "clock">,
   resolveTxt: (name: string) => Promise<readonly string[]>,
   hintMail: () => void,
 ): Job {
