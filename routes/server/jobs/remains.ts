@@ -1,44 +1,36 @@
 /** Does what is left of acts whose process was killed: see `kv/people/deletion/remains.ts`. */
 import { errorName } from "../../../core/lib/base/assert.ts";
-import {
-  type OutboxWorld,
-  runDue,
-  startOutboxWorker,
-} from "../../../kv/engine/outbox/outbox_worker.ts";
-import { remainsQueue } from "../../../kv/people/deletion/remains.ts";
+import { minuteMs } from "../../../core/lib/time/durations.ts";
+import { type OutboxWorld, runDue } from "../../../kv/engine/outbox/outbox_worker.ts";
 import { remainsWork } from "../../../kv/services/operations/account_closing.ts";
 import type { BackgroundWorker } from "../../api/gateway/access_watch.ts";
 import type { Gateway } from "../../api/gateway/gateway.ts";
 
-/** Milliseconds between two runs of cron. */
-const lookEveryMs = 60_000;
+/** Milliseconds between two looks: there is something only after a process has died, and an idle store is left alone. */
+const lookEveryMs = 5 * minuteMs;
 
-/** Starts the worker. */
-export function startRemainsWorker({ kv, clock, random, log, media }: Gateway): BackgroundWorker {
+/** Looks at the start, since the process before may have died, and then at intervals. */
+export function startRemainsWorker({ kv, clock, random, log }: Gateway): BackgroundWorker {
   const world: OutboxWorld = {
     kv,
     clock,
     random,
-    isTold: media.wakeUp.isTold,
     onFailure: ({ queue, id, attempt, fate, error }) =>
       log.event("error", "the rest of a deletion failed", {
         ...{ queue, id, attempt, fate, error: errorName(error) },
       }),
   };
-  const work = remainsWork(kv);
-  const worker = startOutboxWorker(world, work);
-  const remove = media.wakeUp.add(remainsQueue.name, worker);
+  const stopping = new AbortController();
+  const run = () => runDue(world, remainsWork(kv), stopping.signal);
+  // Where the store does not answer, the next look makes up for it.
+  const first = run().catch(() => {});
   return {
-    nudge: () => worker.nudge(),
-    sweep: {
-      name: "rest of deletions",
-      everyMs: lookEveryMs,
-      run: () => runDue(world, work),
-      withoutTimer: true,
-    },
+    // Whoever acts does it at once, so that nothing of it is urgent.
+    nudge: () => {},
+    sweep: { name: "rest of deletions", everyMs: lookEveryMs, run },
     async stop() {
-      remove();
-      await worker.stop();
+      stopping.abort();
+      await first;
     },
   };
 }
