@@ -18,7 +18,7 @@ import {
 import { recheckDomains } from "../../kv/people/organisations/domain_checks.ts";
 import { acceptInvitation, invite } from "../../kv/people/organisations/invitations.ts";
 import { removeMember } from "../../kv/people/organisations/members.ts";
-import { createOrganisation } from "../../kv/people/organisations/organisations.ts";
+import { createOrganisation, handOver } from "../../kv/people/organisations/organisations.ts";
 import { browserTest } from "../support/browser/chromium.ts";
 import { type Look, openWindow, problemsOf } from "../support/browser/page_soundness.ts";
 import { openSeededDashboard, type SeededDashboard } from "../support/worlds/seeded_dashboard.ts";
@@ -66,7 +66,9 @@ async function joinAs(
 }
 
 /** The seeded person's organisation with its sign-in, two members and one who was removed; and one that keeps them out. */
-async function seedCompany(seeded: SeededDashboard): Promise<Account> {
+async function seedCompany(
+  seeded: SeededDashboard,
+): Promise<{ readonly globex: Account; readonly inherited: Account }> {
   const { kv } = seeded.world;
   const nowMs = seeded.world.time.nowMs();
   const lan = await findAccountByEmail(kv, "lan.nguyen@example.com");
@@ -95,7 +97,12 @@ async function seedCompany(seeded: SeededDashboard): Promise<Account> {
   await addCompanyDomain(kv, id, "globex.example", { nowMs });
   await verifyDomain(kv, id, "globex.example", { isPublished: () => true, nowMs });
   assertEquals(await requireCompanySignIn(kv, id, true, { nowMs }), "changed");
-  return globex;
+  // An account whose person has handed it over, and left.
+  const founder = await make("the.founder@old-acme.example");
+  await joinAs(kv, founder, lan, nowMs);
+  assertEquals(await handOver(kv, founder.id, { from: founder, to: lan.id, nowMs }), "done");
+  await removeMember(kv, founder.id, founder.id, { revokesKeys: true, nowMs });
+  return { globex, inherited: founder };
 }
 
 for (const look of looks) {
@@ -103,7 +110,7 @@ for (const look of looks) {
     `an organisation requires its provider: ${look.locale}, ${look.theme}, ${look.width} px`,
     async (browser) => {
       await using seeded = await openSeededDashboard();
-      const globex = await seedCompany(seeded);
+      const { globex, inherited } = await seedCompany(seeded);
       const { address } = seeded;
       const context = await openWindow(browser, look, address, seeded.sessionToken);
       const page = await context.newPage();
@@ -137,6 +144,14 @@ for (const look of looks) {
       );
       await page.goto(`${address}/activity`);
       await shot("activity");
+      await page.locator(".account-menu summary").click();
+      await page.locator(`.switcher button[value="${inherited.id}"]`).click();
+      await page.locator(".notice.warning").waitFor({ state: "detached" });
+      await page.goto(`${address}/organisation`);
+      await page.locator("details", { has: page.locator('[name="deletion"]') }).locator("summary")
+        .click();
+      assert(await page.getByText("the.founder@old-acme.example").count() > 0);
+      await shot("deletion");
       await context.close();
     },
   );
