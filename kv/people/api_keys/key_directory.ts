@@ -9,7 +9,7 @@ import { hashApiKey, isWellFormedApiKey } from "../../../core/people/api_keys/ap
 import type { Budget } from "../../../core/limits/budgets.ts";
 import { listBudgets } from "../accounts/budgets.ts";
 import { accountKey, memberKey } from "../../engine/schema/keys.ts";
-import { type Account, getAccount } from "../accounts/accounts.ts";
+import { type Account, hasOnlyBooks } from "../accounts/accounts.ts";
 import { type ApiKeyRecord, findApiKeyByHash, getApiKey, isUsableSecret } from "./api_keys.ts";
 import type { Control } from "../../engine/control/control.ts";
 import type { KeyValueStore } from "../../engine/store/key_value_store.ts";
@@ -67,19 +67,24 @@ export interface KeyDirectory {
 }
 
 /**
- * Whether the member who made a key still is one. So the commit that removes a member ends the keys, however many there
- * are; that they are revoked follows. Keys that name nobody are of the organisation.
+ * Reads the account of a key, if the key may call: its organisation goes on, and the member who made it still is one. So
+ * the commit that removes a member or ends an organisation ends the keys, however many there are; that they are revoked
+ * follows. A key that names nobody calls for the organisation.
  */
-async function isMadeByMember(
+async function readCallingAccount(
   kv: KeyValueStore,
-  { accountId, memberId }: ApiKeyRecord,
-): Promise<boolean> {
-  if (memberId === undefined) return true;
-  const [account, member] = await kv.getMany<[Account, unknown]>([
+  { accountId, memberId }: Pick<ApiKeyRecord, "accountId" | "memberId">,
+): Promise<Account | undefined> {
+  const [{ value: account }, member] = await kv.getMany<[Account, unknown]>([
     accountKey(accountId),
-    memberKey(accountId, memberId),
+    memberKey(accountId, memberId ?? accountId),
   ]);
-  return member.value !== null || (account.value?.organisation?.ownerId ?? accountId) === memberId;
+  if (account === null || account.blockedAtMs !== undefined || hasOnlyBooks(account)) {
+    return undefined;
+  }
+  const ownerId = account.organisation?.ownerId ?? accountId;
+  const isMembers = memberId === undefined || memberId === ownerId || member.versionstamp !== null;
+  return isMembers ? account : undefined;
 }
 
 /**
@@ -106,12 +111,11 @@ export function openKeyDirectory(kv: KeyValueStore, control: Control, clock: Clo
     const secretHash = await hashApiKey(secret);
     const key = await findApiKeyByHash(kv, secretHash);
     if (key === undefined) return undefined;
-    const [account, budgets, isOfMember] = await Promise.all([
-      getAccount(kv, key.accountId),
+    const [account, budgets] = await Promise.all([
+      readCallingAccount(kv, key),
       listBudgets(kv, key.accountId),
-      isMadeByMember(kv, key),
     ]);
-    if (account === undefined || account.blockedAtMs !== undefined || !isOfMember) {
+    if (account === undefined) {
       if (refused !== undefined) refused.refusedKey = { accountId: key.accountId, keyId: key.id };
       return undefined;
     }
@@ -140,11 +144,10 @@ export function openKeyDirectory(kv: KeyValueStore, control: Control, clock: Clo
       const { accountId, key: { id } } = principal;
       const [key, account] = await Promise.all([
         getApiKey(kv, accountId, id),
-        getAccount(kv, accountId),
+        readCallingAccount(kv, principal.key),
       ]);
       if (key === undefined || account === undefined) return undefined;
-      if (!await isMadeByMember(kv, key)) return undefined;
-      return account.blockedAtMs === undefined ? usable({ ...principal, key }) : undefined;
+      return usable({ ...principal, key });
     },
     lookup(secret, refused) {
       const epoch = control.freshKeysEpoch();

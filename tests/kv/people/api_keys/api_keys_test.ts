@@ -2,7 +2,8 @@ import { assert, assertEquals } from "../../../support/assert.ts";
 import { type AccountId, newId } from "../../../../core/lib/ids/ids.ts";
 import { hashApiKey, newApiKey } from "../../../../core/people/api_keys/api_key.ts";
 import { newMasterKey, readMasterKeys } from "../../../../core/people/api_keys/seal.ts";
-import { createAccount } from "../../../../kv/people/accounts/accounts.ts";
+import { endOrganisation } from "../../../../kv/people/deletion/account_deletion.ts";
+import { createAccount, getAccount } from "../../../../kv/people/accounts/accounts.ts";
 import {
   activeKeysPerMember,
   createApiKey,
@@ -17,7 +18,7 @@ import {
   revealApiKey,
 } from "../../../../kv/people/api_keys/api_keys.ts";
 import { controlStaleMs, openControl } from "../../../../kv/engine/control/control.ts";
-import { apiKeyKey } from "../../../../kv/engine/schema/keys.ts";
+import { accountKey, apiKeyKey } from "../../../../kv/engine/schema/keys.ts";
 import { openKeyDirectory } from "../../../../kv/people/api_keys/key_directory.ts";
 import { block } from "../../../support/worlds/blocked_account.ts";
 import type { KeyValueStore } from "../../../../kv/engine/store/key_value_store.ts";
@@ -173,6 +174,31 @@ Deno.test("keys of a blocked account are refused within the same bound", async (
     await block(kv, account.id);
     await control.refresh();
     assertEquals(await directory.lookup(secret), undefined);
+  } finally {
+    control.close();
+  }
+});
+
+Deno.test("keys of an organisation that ended are refused before they are deleted, while its founder goes on", async () => {
+  using kv = await Deno.openKv(":memory:");
+  const clock = new TestClock();
+  const control = await openControl(kv, clock);
+  try {
+    const directory = openKeyDirectory(kv, control, clock);
+    const nowMs = clock.nowMs();
+    const ann = await createAccount(kv, { nowMs, email: "ann@example.com" });
+    const { secret } = await make(kv, ann.id);
+    const principal = await directory.lookup(secret);
+    assert(principal !== undefined);
+    // Handed over: the owner is somebody else.
+    const organisation = { name: "Acme", ownerId: newId("account", nowMs), memberCount: 1 };
+    await kv.set(accountKey(ann.id), { ...ann, organisation });
+    await endOrganisation(kv, ann.id, { nowMs, givenUpMicroVnd: 0n });
+    await control.refresh();
+    assertEquals(await directory.lookup(secret), undefined);
+    assertEquals(await directory.reread(principal), undefined);
+    const person = await getAccount(kv, ann.id);
+    assertEquals([person?.email, person?.blockedAtMs], ["ann@example.com", undefined]);
   } finally {
     control.close();
   }
