@@ -101,7 +101,7 @@ async function seedCompany(
   const founder = await make("the.founder@old-acme.example");
   await joinAs(kv, founder, lan, nowMs);
   assertEquals(await handOver(kv, founder.id, { from: founder, to: lan.id, nowMs }), "done");
-  await removeMember(kv, founder.id, founder.id, { revokesKeys: true, nowMs });
+  await removeMember(kv, founder.id, founder.id, { nowMs });
   return { globex, inherited: founder };
 }
 
