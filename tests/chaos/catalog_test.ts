@@ -60,8 +60,13 @@ Deno.test("a price that one worker was told comes into force on all", {
       return costs.every((cost) => cost === String(vnd));
     }, `all workers charge ${vnd}`);
   }
-  const changed = gateway.lines.filter((line) => line.includes('"catalogue changed"'));
-  assertEquals(changed.length, 3 * 2, "owner and two workers, two changes");
+  // Threads write their lines after they charge.
+  const changed = () => gateway.lines.filter((line) => line.includes('"catalogue changed"'));
+  await until(
+    () => changed().length >= 3 * 2,
+    "a line of the owner and two workers for each change",
+  );
+  assertEquals(changed().length, 3 * 2);
 });
 
 /** Sends a change and kills the process meanwhile; the answer, if it came. */
