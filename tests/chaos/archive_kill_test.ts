@@ -15,6 +15,7 @@ import { listAllReceipts, listReceipts } from "../../kv/money/receipts/receipts.
 import { type ArchivedStore, withArchive } from "../../kv/services/archive/open_archive.ts";
 import { root } from "../repository/source_files.ts";
 import { testEnvironment } from "../support/gateways/gateway_in_process.ts";
+import { sleep } from "../../core/lib/time/sleep.ts";
 import { runRandom } from "../support/random.ts";
 import { until } from "../support/until.ts";
 import { postgresPrograms, startPostgres } from "../support/servers/postgres_server.ts";
@@ -33,16 +34,11 @@ const killsWanted = 10;
 const maxCopies = 8;
 /** Starts of the command on one copy. */
 const maxStarts = 100;
-/** Milliseconds from the first start to its kill, and those within which each kill comes. */
-const firstKillMs = 250;
-const killSpreadMs = 200;
-/**
- * How much later the next kill comes after one before the work began, which changed nothing: much until the first came
- * amid the work, then little; and how much earlier after a run that ended before its kill.
- */
-const searchFactor = 1.3;
-const laterFactor = 1.08;
-const earlierFactor = 0.9;
+/** Milliseconds from the moment when the work is seen to have begun, within which the first kill comes. */
+const firstSpreadMs = 100;
+/** By what that becomes less after a run that ended before its kill, and more after a kill before anything was moved. */
+const earlierFactor = 0.7;
+const laterFactor = 1.3;
 
 /** What was seeded, and what every reader has to see of it, the latest first. */
 interface Seed {
@@ -120,6 +116,8 @@ interface Copy extends AsyncDisposable {
   readonly address: string;
   /** How far it is; nobody has to see what was seeded. */
   progress(): Promise<Progress>;
+  /** A text that changes as the command writes, for who looks from outside. */
+  traces(): Promise<string>;
   /** Looks at the store as its readers see it, and fails if they do not see all that was seeded. */
   look(): Promise<void>;
 }
@@ -147,16 +145,39 @@ async function runAdmin(seed: Seed, copy: Copy, ...args: string[]) {
   return JSON.parse(decoder.decode(stdout));
 }
 
-/** Starts `admin archive` and kills it after some time; whether it was still alive. */
+/**
+ * Starts `admin archive` and kills it once its work is seen to have begun, however long the machine takes to start it.
+ *
+ * @param afterMs from then to the kill
+ * @returns whether it was still alive
+ */
 async function killArchiving(seed: Seed, copy: Copy, afterMs: number): Promise<boolean> {
+  const before = await copy.traces();
   const child = adminCommand(seed, copy, "archive").spawn();
-  const timer = setTimeout(() => child.kill("SIGKILL"), afterMs);
-  const { code, signal, stdout, stderr } = await child.output();
-  clearTimeout(timer);
+  let isOver = false;
+  const ending = child.output().finally(() => isOver = true);
+  while (!isOver && await copy.traces() === before) await sleep(1);
+  await Promise.race([ending, sleep(afterMs)]);
+  try {
+    child.kill("SIGKILL");
+  } catch {
+    // It has already ended.
+  }
+  const { code, signal, stdout, stderr } = await ending;
   if (signal === "SIGKILL") return true;
   const decoder = new TextDecoder();
   assertEquals(code, 0, decoder.decode(stdout) + decoder.decode(stderr));
   return false;
+}
+
+function isChanged(before: Progress, after: Progress): boolean {
+  return after.hours !== before.hours || after.pages !== before.pages;
+}
+
+/** What a database in a file leaves on the disk when it is written. Only the process that has it open may read it. */
+async function tracesOf(path: string): Promise<string> {
+  const files = [path, `${path}-wal`].map((one) => Deno.stat(one).catch(() => undefined));
+  return (await Promise.all(files)).map((file) => `${file?.size} ${file?.mtime?.getTime()}`).join();
 }
 
 async function assertWhole(store: ArchivedStore, seed: Seed): Promise<void> {
@@ -177,23 +198,18 @@ async function progressOf(
 
 /** When the next kill comes, as the last ones were too early or too late. */
 class KillTimes {
-  #delayMs = firstKillMs;
-  #isFound = false;
+  #spreadMs = firstSpreadMs;
 
   next(): number {
-    return this.#delayMs + runRandom() * killSpreadMs;
+    return runRandom() * this.#spreadMs;
   }
 
   wasVain(): void {
-    this.#delayMs *= this.#isFound ? laterFactor : searchFactor;
-  }
-
-  wasAmid(): void {
-    this.#isFound = true;
+    this.#spreadMs *= laterFactor;
   }
 
   wasLate(): void {
-    this.#delayMs *= earlierFactor;
+    this.#spreadMs *= earlierFactor;
   }
 }
 
@@ -212,18 +228,15 @@ async function killedOn(
   for (let starts = 0; amid < wanted && starts < maxStarts; starts++) {
     const isKilled = await killArchiving(seed, copy, times.next());
     const after = await copy.progress();
-    const isChanged = after.hours !== before.hours || after.pages !== before.pages;
+    const isVain = !isChanged(before, after);
     before = after;
-    if (isChanged) await copy.look();
-    if (!isKilled) {
+    if (!isVain) await copy.look();
+    if (!isKilled || after.pages === 0) {
       times.wasLate();
       break;
     }
-    if (!isChanged) times.wasVain();
-    else if (after.pages > 0) {
-      times.wasAmid();
-      amid++;
-    }
+    if (isVain) times.wasVain();
+    else amid++;
   }
   return amid;
 }
@@ -263,6 +276,7 @@ Deno.test(
             using store = await openWhole({ kind: "file", path });
             return await progressOf(store, seed);
           },
+          traces: () => tracesOf(`${path}.archive`),
           async look() {
             using store = await openWhole({ kind: "file", path });
             await assertWhole(store, seed);
@@ -289,6 +303,7 @@ async function readBeside(url: string, seed: Seed): Promise<Copy> {
   return {
     address: url,
     progress: () => progressOf(store, seed),
+    traces: async () => JSON.stringify(await progressOf(store, seed)),
     async look() {
       const before = looks;
       // The second look from now has begun after now.
