@@ -81,8 +81,8 @@ export interface KeyOwner {
 }
 
 /**
- * Returns the member whose key it is; `undefined`: the organisation's own. Keys from before there were members name
- * nobody, and belong to the founder, whose id the organisation has.
+ * Returns the member whose key it is; `undefined`: the organisation's own. A key from before there were members has no
+ * `memberId` and belongs to the founder, whose id the organisation has.
  */
 export function keyMember(
   { accountId, memberId, madeByProgram }: Omit<KeyOwner, "teamId">,

@@ -103,7 +103,7 @@ export function may(role: Role, act: Act): boolean {
   return reachOf(role, act) !== "no";
 }
 
-/** Whether a member may do an act on something that `makerId` made; without a maker it is nobody's own. */
+/** Whether a member may do an act on something that `makerId` made; without a maker it is no member's own. */
 export function mayOn<Id extends string>(
   member: { readonly role: Role; readonly personId: Id },
   act: Act,

@@ -19,7 +19,7 @@ import { defined } from "../../../core/lib/base/defined.ts";
 import type { AccountId, CampaignId, VoucherId } from "../../../core/lib/ids/ids.ts";
 import type { MailKind } from "../../../core/people/mail/mail.ts";
 import { addMail } from "../../engine/outbox/outbox.ts";
-import { type Account, hasOnlyBooks, mailReaderOf } from "../../people/accounts/accounts.ts";
+import { type Account, isClosed, mailReaderOf } from "../../people/accounts/accounts.ts";
 import { credit, type GivenKind, type LedgerEntry } from "../ledger/ledger.ts";
 import {
   accountKey,
@@ -228,9 +228,7 @@ function refusalOf(
   { campaign, account }: { readonly campaign: Campaign | null; readonly account: Account | null },
 ): GiveRefusal | undefined {
   if (campaign === null) return "unknown";
-  if (account === null || hasOnlyBooks(account) || account.blockedAtMs !== undefined) {
-    return "account";
-  }
+  if (account === null || isClosed(account)) return "account";
   const amountMicroVnd = amountOf(campaign);
   if (amountMicroVnd <= 0n) return "amount";
   const holder = { accountId, email: account.email };

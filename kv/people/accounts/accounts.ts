@@ -126,11 +126,18 @@ export function accountName({ organisation, email, id }: Account): string {
   return name ?? email ?? id;
 }
 
-/** Whether nothing but the books is left of an account as an organisation: nobody can spend what would come in. */
+/** Whether only the books are left of an account as an organisation, so that money would come in without an owner. */
 export function hasOnlyBooks(
   { deletedAtMs, organisation }: Pick<Account, "deletedAtMs" | "organisation">,
 ): boolean {
   return deletedAtMs !== undefined || organisation?.closedAtMs !== undefined;
+}
+
+/** Whether nobody can act for an account as an organisation: it has ended, or is blocked. */
+export function isClosed(
+  account: Pick<Account, "blockedAtMs" | "deletedAtMs" | "organisation">,
+): boolean {
+  return account.blockedAtMs !== undefined || hasOnlyBooks(account);
 }
 
 /** Whether an account is one thing, a person with an organisation: it was not handed over to somebody else. */

@@ -39,7 +39,7 @@ export async function logsOf(
 /**
  * Prepares the lines of an act of a person, to be added to the commit of the act.
  *
- * @param done absent: nobody is to be named, and there are no lines
+ * @param done absent: the act has no lines
  */
 export async function personLines(
   kv: KeyValueStore,

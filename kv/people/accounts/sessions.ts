@@ -77,8 +77,8 @@ export interface NewBrowser {
 }
 
 /**
- * Adds the lines and the mail about a browser that the account has not used before. Its first browser is no news, nor is the first
- * one after its places were forgotten: the change of the password has a mail of its own.
+ * Adds the lines and the mail about a browser that the account has not used before. Its first browser is no news, nor is
+ * the first one after its places were forgotten: the change of the password has a mail of its own.
  */
 async function noteNewBrowser(
   kv: KeyValueStore,
@@ -185,7 +185,7 @@ export async function openSession(
   const { accountId, nowMs, method, address, device, actingId = accountId } = input;
   const { value: account } = await kv.get<Account>(accountKey(accountId));
   const own = account === null || isOwnersAccount(account) ? [accountId] : [];
-  const logs = [...new Set(actingId === accountId ? own : [...own, actingId])];
+  const logs = actingId === accountId ? own : [...own, actingId];
   const session: Session = {
     id: newSecretToken().slice(0, 16),
     accountId: input.accountId,

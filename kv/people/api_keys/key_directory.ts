@@ -9,7 +9,7 @@ import { hashApiKey, isWellFormedApiKey } from "../../../core/people/api_keys/ap
 import type { Budget } from "../../../core/limits/budgets.ts";
 import { listBudgets } from "../accounts/budgets.ts";
 import { accountKey, memberKey } from "../../engine/schema/keys.ts";
-import { type Account, hasOnlyBooks } from "../accounts/accounts.ts";
+import { type Account, isClosed } from "../accounts/accounts.ts";
 import { type ApiKeyRecord, findApiKeyByHash, getApiKey, isUsableSecret } from "./api_keys.ts";
 import type { Control } from "../../engine/control/control.ts";
 import type { KeyValueStore } from "../../engine/store/key_value_store.ts";
@@ -69,7 +69,7 @@ export interface KeyDirectory {
 /**
  * Reads the account of a key, if the key may call: its organisation goes on, and the member who made it still is one. So
  * the commit that removes a member or ends an organisation ends the keys, however many there are; that they are revoked
- * follows. A key that names nobody calls for the organisation.
+ * follows. A key without a member calls for the organisation itself.
  */
 async function readCallingAccount(
   kv: KeyValueStore,
@@ -79,9 +79,7 @@ async function readCallingAccount(
     accountKey(accountId),
     memberKey(accountId, memberId ?? accountId),
   ]);
-  if (account === null || account.blockedAtMs !== undefined || hasOnlyBooks(account)) {
-    return undefined;
-  }
+  if (account === null || isClosed(account)) return undefined;
   const ownerId = account.organisation?.ownerId ?? accountId;
   const isMembers = memberId === undefined || memberId === ownerId || member.versionstamp !== null;
   return isMembers ? account : undefined;

@@ -40,10 +40,17 @@ import { type Account, hasOnlyBooks, isOwnersAccount, writeAccount } from "../ac
 import { addRemains, type QueuedRemains, type Remains } from "./remains.ts";
 import { addEndOfFactors } from "../accounts/second_factor.ts";
 
+/** The end of an account, or of a half of it. */
+interface End {
+  readonly nowMs: number;
+  /** What its owner gives up; it stays in the wallet. */
+  readonly givenUpMicroVnd: bigint;
+}
+
 /** What stays of an account whose person and organisation are gone. */
 function onlyId(
   { id, createdAtMs, blockedAtMs }: Account,
-  { nowMs, givenUpMicroVnd }: { readonly nowMs: number; readonly givenUpMicroVnd: bigint },
+  { nowMs, givenUpMicroVnd }: End,
 ): Account {
   return {
     ...(givenUpMicroVnd > 0n && { givenUpMicroVnd }),
@@ -80,7 +87,7 @@ function withoutPerson({ email: _, identities: _of, mailsOff: _off, ...rest }: A
 /** What stays of an account whose organisation its owner has deleted, while the person with its id goes on. */
 function onlyPerson(
   account: Account,
-  { nowMs, givenUpMicroVnd }: { readonly nowMs: number; readonly givenUpMicroVnd: bigint },
+  { nowMs, givenUpMicroVnd }: End,
 ): Account {
   const { id, createdAtMs, email, locale, identities, mailsOff } = account;
   const { blockedAtMs, blockedReason, organisation } = account;
@@ -97,13 +104,6 @@ function onlyPerson(
 
 /** What stays of an account beside its books: the organisation of somebody else, or a person. */
 type Staying = "organisation" | "person" | undefined;
-
-/** The end of an account, or of a half of it. */
-interface End {
-  readonly nowMs: number;
-  /** What its owner gives up; it stays in the wallet. */
-  readonly givenUpMicroVnd: bigint;
-}
 
 /** Adds the end of what an organisation has to a commit. */
 async function addEndOfOrganisation(

@@ -19,7 +19,7 @@ import {
 import type { KeyValueStore } from "../../engine/store/key_value_store.ts";
 import { dayMs } from "../../../core/lib/time/durations.ts";
 import { addAct, type Done } from "../audit/account_activity.ts";
-import { type Account, getAccount, hasOnlyBooks, writeAccount } from "../accounts/accounts.ts";
+import { type Account, getAccount, isClosed, writeAccount } from "../accounts/accounts.ts";
 
 /** Most active management keys of an organisation: a program each. */
 export const maxManagementKeys = 20;
@@ -140,9 +140,8 @@ export async function findManagementKey(
     kv.get<ManagementKey>(managementKeyKey(value.organisationId, value.id)),
     getAccount(kv, value.organisationId),
   ]);
-  const isOpen = account !== undefined && !hasOnlyBooks(account) &&
-    account.blockedAtMs === undefined;
-  if (entry.value === null || entry.value.revokedAtMs !== undefined || !isOpen) return undefined;
+  if (entry.value === null || entry.value.revokedAtMs !== undefined) return undefined;
+  if (account === undefined || isClosed(account)) return undefined;
   return { key: entry.value, account };
 }
 

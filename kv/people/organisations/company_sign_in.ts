@@ -15,7 +15,7 @@ import {
 } from "../../engine/schema/keys.ts";
 import { compareAndSet } from "../../engine/store/cas.ts";
 import type { AtomicWrite, KeyValueStore } from "../../engine/store/key_value_store.ts";
-import { type Account, hasOnlyBooks, writeAccount } from "../accounts/accounts.ts";
+import { type Account, hasOnlyBooks, isClosed, writeAccount } from "../accounts/accounts.ts";
 import { addAct, type Done } from "../audit/account_activity.ts";
 import { addMember, type Joined } from "./members.ts";
 import { wasRemoved } from "./removed_members.ts";
@@ -53,7 +53,7 @@ export function stateOf(
 }
 
 /** Adds the line of a change of a domain to its commit. */
-function addDomainLine(
+export function addDomainLine(
   operation: AtomicWrite,
   organisationId: AccountId,
   done: Done,
@@ -273,8 +273,7 @@ export async function findCompanySignIn(
     accountKey(organisationId),
     companyOpenIdKey(organisationId),
   ]);
-  const isOpen = account.value !== null && !hasOnlyBooks(account.value) &&
-    account.value.blockedAtMs === undefined;
+  const isOpen = account.value !== null && !isClosed(account.value);
   return isOpen && openId.value !== null ? { organisationId, openId: openId.value } : undefined;
 }
 

@@ -16,8 +16,8 @@ import {
 import { compareAndSet } from "../../engine/store/cas.ts";
 import type { AtomicWrite, KeyValueStore } from "../../engine/store/key_value_store.ts";
 import { type Account, accountName, mailReaderOf } from "../accounts/accounts.ts";
-import { addAct } from "../audit/account_activity.ts";
-import { type CompanyDomain, domainAttempts, stateOf } from "./company_sign_in.ts";
+import type { Done } from "../audit/account_activity.ts";
+import { addDomainLine, type CompanyDomain, domainAttempts, stateOf } from "./company_sign_in.ts";
 
 /** Milliseconds between two checks of a domain, whichever instance makes them: a grace period has many of them. */
 const checkEveryMs = 6 * hourMs;
@@ -44,16 +44,12 @@ function addNews(
     readonly nowMs: number;
   },
 ): boolean {
-  const [was, is] = [stateOf(before), stateOf(after)];
-  addAct(operation, account.id, "company_domain_changed", { by: { kind: "gateway" }, nowMs }, {
-    subject: domain,
-    before: { state: was },
-    after: { state: is },
-  });
+  const done: Done = { by: { kind: "gateway" }, nowMs };
+  addDomainLine(operation, account.id, done, { domain, before, after });
   const reader = mailReaderOf(account, "company_domain_missing");
   if (reader === undefined) return false;
   const names = { organisation: accountName(account), domain };
-  const untilMs = is === "record missing" ? nowMs + domainGraceMs : undefined;
+  const untilMs = stateOf(after) === "record missing" ? nowMs + domainGraceMs : undefined;
   addMail(operation, { kind: "company_domain_missing", ...reader, ...names, untilMs }, { nowMs });
   return true;
 }

@@ -26,6 +26,7 @@ import {
   accountName,
   getAccount,
   hasOnlyBooks,
+  isClosed,
   writeAccount,
 } from "../accounts/accounts.ts";
 import { addMember, type Joined } from "./members.ts";
@@ -165,7 +166,7 @@ export async function acceptInvitation(
       invitationKey(organisationId, email),
     ]);
     const isGone = row.value === null || nowMs >= row.value.expiresAtMs || entry.value === null ||
-      hasOnlyBooks(entry.value) || entry.value.blockedAtMs !== undefined;
+      isClosed(entry.value);
     if (isGone) return { done: "gone" };
     const operation = kv.atomic().check(row).delete(row.key)
       .delete(invitationForKey(email, organisationId));

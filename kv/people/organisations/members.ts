@@ -167,9 +167,10 @@ export async function revokeKeysOf(
 }
 
 /**
- * Removes a member. Their sessions act for the organisation no longer from the next request on, and calls with their
- * keys are refused within two seconds, since these call for a member only; they are revoked, then. Who has no other organisation gets a new one,
- * without members and money. Who was removed by others does not join by the provider of the organisation again.
+ * Removes a member. Their sessions act for the organisation no longer from the next request on. Calls with their keys,
+ * which call for a member only, are refused within two seconds; the keys are revoked afterwards. Who has no other
+ * organisation gets a new one, without members and money. Who was removed by others does not join by the provider of the
+ * organisation again.
  *
  * @param options.isDeleted the person is about to be deleted, and needs no organisation any more
  * @returns `false` if there is no such member, or the member is the owner

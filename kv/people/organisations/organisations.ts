@@ -39,6 +39,7 @@ import {
   accountName,
   getAccount,
   hasOnlyBooks,
+  isClosed,
   mailReaderOf,
   type OrganisationFacts,
   writeAccount,
@@ -65,11 +66,6 @@ export interface Membership {
 export function organisationFacts(account: Account): OrganisationFacts {
   return account.organisation ??
     { name: accountName(account), ownerId: account.id, memberCount: 1 };
-}
-
-/** Whether nobody can act for an organisation. */
-function isClosed(account: Account): boolean {
-  return hasOnlyBooks(account) || account.blockedAtMs !== undefined;
 }
 
 /** Reads the role of a person in an organisation; `undefined`: not a member, or nobody can act for it. */
