@@ -11,6 +11,11 @@ import type {
 /** Headers that carry nothing but a key, as the libraries of two vendors send it. */
 const keyHeaders = ["x-api-key", "x-goog-api-key"] as const;
 
+/** Returns the token of an `Authorization: Bearer` header (RFC 6750, section 2.1). */
+export function bearerOf(authorization: string): string | undefined {
+  return /^bearer +(\S+)$/i.exec(authorization)?.[1];
+}
+
 /** All credentials of a request, in the order of their headers. A header that was sent twice has commas. */
 function credentialsOf(headers: HttpRequest["headers"]): string[] {
   const found: string[] = [];
@@ -21,7 +26,7 @@ function credentialsOf(headers: HttpRequest["headers"]): string[] {
     }
   }
   for (const value of headers.get("authorization")?.split(",") ?? []) {
-    const key = /^bearer +(\S+)$/i.exec(value.trim())?.[1];
+    const key = bearerOf(value.trim());
     if (key !== undefined) found.push(key);
   }
   return found;

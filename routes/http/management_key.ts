@@ -15,6 +15,7 @@ import {
   findManagementKey,
   type ManagementKey,
 } from "../../kv/people/management_keys/management_keys.ts";
+import { bearerOf } from "./authenticate.ts";
 import { readMembership } from "../../kv/people/organisations/organisations.ts";
 
 /** Requests of a management key: a program that looks once a second has room for its changes. */
@@ -37,13 +38,13 @@ export interface ManagementRequest {
   readonly nowMs: number;
 }
 
-function bearerOf(headers: Headers): string | undefined {
-  return /^bearer +(\S+)$/i.exec(headers.get("authorization") ?? "")?.[1];
+function secretOf(headers: Headers): string | undefined {
+  return bearerOf(headers.get("authorization") ?? "");
 }
 
 /** Whether a request names a management key: where both kinds of keys are taken, its form tells them apart. */
 export function hasManagementKey(headers: Headers): boolean {
-  return bearerOf(headers)?.startsWith("mk-") === true;
+  return secretOf(headers)?.startsWith("mk-") === true;
 }
 
 /**
@@ -56,7 +57,7 @@ export async function authoriseManagement(
   kv: KeyValueStore,
   { headers, clientAddress, act, nowMs }: ManagementRequest,
 ): Promise<ManagementCaller> {
-  const secret = bearerOf(headers);
+  const secret = secretOf(headers);
   if (secret === undefined || !isWellFormedApiKey(secret, "mk")) {
     throw new GatewayError(
       "invalid_api_key",

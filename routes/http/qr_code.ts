@@ -63,10 +63,12 @@ export function qrPng(text: string): Uint8Array<ArrayBuffer> {
   ]);
 }
 
-/**
- * Renders a text as SVG: error correction M, a border of four modules. Always black on white: banking apps do not read
- * inverted codes.
- */
+/** Renders a text as SVG with error correction M. Always black on white: banking apps do not read inverted codes. */
 export function renderQr(text: string): string {
-  return renderSVG(text, { ecc: "M", border: 4, blackColor: "#000", whiteColor: "#fff" });
+  return renderSVG(text, {
+    ecc: "M",
+    border: borderModules,
+    blackColor: "#000",
+    whiteColor: "#fff",
+  });
 }

@@ -10,6 +10,7 @@ import {
   constant,
   dateTime,
   type DescribedField,
+  isoTime,
   listOf,
   text,
 } from "../../core/lib/json/schemas.ts";
@@ -101,7 +102,7 @@ const budgetFields: readonly DescribedField<Budget>[] = [
   always("window", { type: "string", enum: [...budgetWindows] }, ({ window }) => window),
   always("amount_vnd", text, ({ amountMicroVnd }) => formatVnd(amountMicroVnd)),
   always("at_limit", { type: "string", enum: [...budgetEnds] }, ({ atLimit }) => atLimit),
-  always("created_at", dateTime, ({ createdAtMs }) => new Date(createdAtMs).toISOString()),
+  always("created_at", dateTime, ({ createdAtMs }) => isoTime(createdAtMs)),
 ];
 
 const budgetShape: AnswerShape = {

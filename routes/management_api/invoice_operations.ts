@@ -10,6 +10,7 @@ import {
   count,
   dateTime,
   type DescribedField,
+  isoTime,
   listField,
   listOf,
   objectField,
@@ -49,8 +50,6 @@ import {
   type ManagementOperation,
   withBody,
 } from "./operation.ts";
-
-const iso = (atMs: number) => new Date(atMs).toISOString();
 
 const buyerTypes = ["company", "person"] as const;
 
@@ -101,8 +100,8 @@ const invoiceFields: readonly DescribedField<Invoice>[] = [
   optional("month", text, ({ basis }) => basis.kind === "month" ? basis.month : undefined),
   objectField("buyer", "The buyer as printed.", buyerFields, ({ buyer }: Invoice) => buyer),
   always("note", text, ({ note }) => note),
-  always("requested_at", dateTime, ({ requestedAtMs }) => iso(requestedAtMs)),
-  always("changed_at", dateTime, ({ changedAtMs }) => iso(changedAtMs)),
+  always("requested_at", dateTime, ({ requestedAtMs }) => isoTime(requestedAtMs)),
+  always("changed_at", dateTime, ({ changedAtMs }) => isoTime(changedAtMs)),
   optional("issued_on", { type: "string", format: "date" }, ({ issued }) => issued?.date),
   optional("authority_code", text, ({ issued }) => issued?.authorityCode),
   optional("lookup_code", text, ({ issued }) => issued?.lookupCode),

@@ -11,6 +11,7 @@ import {
   constant,
   dateTime,
   type DescribedField,
+  isoTime,
   listOf,
   optional,
   text,
@@ -99,10 +100,6 @@ interface ShownKey {
   readonly secret?: string;
 }
 
-function iso(atMs: number | undefined): string | undefined {
-  return atMs === undefined ? undefined : new Date(atMs).toISOString();
-}
-
 function limitsJson(record: ApiKeyRecord): JsonObject {
   const periods = periodLimitNames.flatMap((name): [string, number][] => {
     const limit = record[limitTable[name].stored];
@@ -127,9 +124,17 @@ const keyFields: readonly DescribedField<ShownKey>[] = [
     if (record.revokedAtMs !== undefined) return "revoked";
     return isActive(record, nowMs) ? "active" : "expired";
   }),
-  always("created_at", dateTime, ({ record }) => new Date(record.createdAtMs).toISOString()),
-  optional("revoked_at", dateTime, ({ record }) => iso(record.revokedAtMs)),
-  optional("expires_at", dateTime, ({ record }) => iso(record.expiresAtMs)),
+  always("created_at", dateTime, ({ record }) => isoTime(record.createdAtMs)),
+  optional(
+    "revoked_at",
+    dateTime,
+    ({ record }) => record.revokedAtMs && isoTime(record.revokedAtMs),
+  ),
+  optional(
+    "expires_at",
+    dateTime,
+    ({ record }) => record.expiresAtMs && isoTime(record.expiresAtMs),
+  ),
   optional("team_id", text, ({ record }) => record.teamId),
   optional("member_id", text, ({ record }) => keyMember(record)),
   optional("allowed_models", listOf(text), ({ record }) => record.allowedModels?.slice()),

@@ -10,6 +10,7 @@ import {
   constant,
   dateTime,
   type DescribedField,
+  isoTime,
   optional,
   text,
 } from "../../core/lib/json/schemas.ts";
@@ -22,8 +23,6 @@ import {
 import { listing } from "./lists.ts";
 import { type AnswerShape, goneFields, goneShape, type ManagementOperation } from "./operation.ts";
 
-const iso = (atMs: number) => new Date(atMs).toISOString();
-
 const keyFields: readonly DescribedField<ManagementKey>[] = [
   constant("object", "management_key"),
   always("id", text, ({ id }) => id),
@@ -32,8 +31,8 @@ const keyFields: readonly DescribedField<ManagementKey>[] = [
   always("masked", text, ({ masked }) => masked),
   // The member who made it.
   always("member_id", text, ({ memberId }) => memberId),
-  always("created_at", dateTime, ({ createdAtMs }) => iso(createdAtMs)),
-  optional("revoked_at", dateTime, ({ revokedAtMs }) => revokedAtMs && iso(revokedAtMs)),
+  always("created_at", dateTime, ({ createdAtMs }) => isoTime(createdAtMs)),
+  optional("revoked_at", dateTime, ({ revokedAtMs }) => revokedAtMs && isoTime(revokedAtMs)),
 ];
 
 const keyShape: AnswerShape = {

@@ -10,6 +10,7 @@ import {
   count,
   dateTime,
   type DescribedField,
+  isoTime,
   optional,
   text,
 } from "../../core/lib/json/schemas.ts";
@@ -68,8 +69,6 @@ const roleBody = z.strictObject({ role: z.enum(givenRoles) });
 const invitationBody = z.strictObject({ email: z.string().max(254), role: z.enum(givenRoles) });
 
 const roleSchema: JsonObject = { type: "string", enum: [...roles] };
-const iso = (atMs: number) => new Date(atMs).toISOString();
-
 const organisationFields: readonly DescribedField<Account>[] = [
   constant("object", "organisation"),
   always("id", text, ({ id }) => id),
@@ -78,7 +77,7 @@ const organisationFields: readonly DescribedField<Account>[] = [
   always("owner_id", text, (account) => organisationFacts(account).ownerId),
   // Whoever signs in sets up a second factor before anything else; switched in a browser.
   always("second_factor_required", { type: "boolean" }, requiresSecondFactor),
-  always("created_at", dateTime, ({ createdAtMs }) => iso(createdAtMs)),
+  always("created_at", dateTime, ({ createdAtMs }) => isoTime(createdAtMs)),
 ];
 
 const memberFields: readonly DescribedField<Member>[] = [
@@ -86,7 +85,7 @@ const memberFields: readonly DescribedField<Member>[] = [
   always("id", text, ({ personId }) => personId),
   optional("email", text, ({ email }) => email),
   always("role", roleSchema, ({ role }) => role),
-  optional("joined_at", dateTime, ({ joinedAtMs }) => joinedAtMs && iso(joinedAtMs)),
+  optional("joined_at", dateTime, ({ joinedAtMs }) => joinedAtMs && isoTime(joinedAtMs)),
 ];
 
 const invitationFields: readonly DescribedField<Invitation>[] = [
@@ -94,22 +93,22 @@ const invitationFields: readonly DescribedField<Invitation>[] = [
   always("email", text, ({ email }) => email),
   always("role", roleSchema, ({ role }) => role),
   always("inviter", text, ({ inviter }) => inviter),
-  always("created_at", dateTime, ({ createdAtMs }) => iso(createdAtMs)),
-  always("expires_at", dateTime, ({ expiresAtMs }) => iso(expiresAtMs)),
+  always("created_at", dateTime, ({ createdAtMs }) => isoTime(createdAtMs)),
+  always("expires_at", dateTime, ({ expiresAtMs }) => isoTime(expiresAtMs)),
 ];
 
 const removedFields: readonly DescribedField<RemovedMember>[] = [
   constant("object", "removed_member"),
   always("id", text, ({ personId }) => personId),
   optional("email", text, ({ email }) => email),
-  always("removed_at", dateTime, ({ removedAtMs }) => iso(removedAtMs)),
+  always("removed_at", dateTime, ({ removedAtMs }) => isoTime(removedAtMs)),
 ];
 
 const teamFields: readonly DescribedField<Team>[] = [
   constant("object", "team"),
   always("id", text, ({ id }) => id),
   always("name", text, ({ name }) => name),
-  always("created_at", dateTime, ({ createdAtMs }) => iso(createdAtMs)),
+  always("created_at", dateTime, ({ createdAtMs }) => isoTime(createdAtMs)),
 ];
 
 const shapes = {

@@ -12,6 +12,7 @@ import {
   constant,
   dateTime,
   type DescribedField,
+  isoTime,
   nullableField,
   objectField,
   optional,
@@ -50,8 +51,6 @@ import {
   type ManagementOperation,
   withBody,
 } from "./operation.ts";
-
-const iso = (atMs: number) => new Date(atMs).toISOString();
 
 /** How the people of an organisation sign in. */
 interface SignIn {
@@ -177,10 +176,10 @@ const domainFields: readonly DescribedField<CompanyDomain>[] = [
     recordFields,
     ({ domain, token }: CompanyDomain) => verificationRecordOf(domain, token),
   ),
-  always("added_at", dateTime, ({ addedAtMs }) => iso(addedAtMs)),
-  optional("verified_at", dateTime, ({ verifiedAtMs }) => verifiedAtMs && iso(verifiedAtMs)),
+  always("added_at", dateTime, ({ addedAtMs }) => isoTime(addedAtMs)),
+  optional("verified_at", dateTime, ({ verifiedAtMs }) => verifiedAtMs && isoTime(verifiedAtMs)),
   // Since when the record of a verified domain is away.
-  optional("missing_since", dateTime, (row) => row.missingSinceMs && iso(row.missingSinceMs)),
+  optional("missing_since", dateTime, (row) => row.missingSinceMs && isoTime(row.missingSinceMs)),
 ];
 
 const domainShape: AnswerShape = {

@@ -9,6 +9,7 @@ import {
   constant,
   dateTime,
   type DescribedField,
+  isoTime,
   listField,
   listOf,
   objectSchema,
@@ -40,8 +41,6 @@ import {
   type ManagementOperation,
   withBody,
 } from "./operation.ts";
-
-const iso = (atMs: number) => new Date(atMs).toISOString();
 
 /** An order as it is answered. */
 interface ShownTopup {
@@ -86,7 +85,7 @@ const transferFields: readonly DescribedField<TopupOrder>[] = [
 
 const paymentFields: readonly DescribedField<TopupPayment>[] = [
   always("amount_vnd", vnd, ({ amountMicroVnd }) => formatVnd(amountMicroVnd)),
-  always("credited_at", dateTime, ({ creditedAtMs }) => iso(creditedAtMs)),
+  always("credited_at", dateTime, ({ creditedAtMs }) => isoTime(creditedAtMs)),
 ];
 
 const topupFields: readonly DescribedField<ShownTopup>[] = [
@@ -101,13 +100,13 @@ const topupFields: readonly DescribedField<ShownTopup>[] = [
   always("received_vnd", vnd, ({ order }) => formatVnd(order.receivedMicroVnd)),
   // What an invoice can be requested for.
   always("uninvoiced_vnd", vnd, ({ uninvoicedMicroVnd }) => formatVnd(uninvoicedMicroVnd)),
-  always("created_at", dateTime, ({ order }) => iso(order.createdAtMs)),
-  always("expires_at", dateTime, ({ order }) => iso(order.expiresAtMs)),
-  optional("paid_at", dateTime, ({ order }) => order.paidAtMs && iso(order.paidAtMs)),
+  always("created_at", dateTime, ({ order }) => isoTime(order.createdAtMs)),
+  always("expires_at", dateTime, ({ order }) => isoTime(order.expiresAtMs)),
+  optional("paid_at", dateTime, ({ order }) => order.paidAtMs && isoTime(order.paidAtMs)),
   optional(
     "cancelled_at",
     dateTime,
-    ({ order }) => order.cancelledAtMs && iso(order.cancelledAtMs),
+    ({ order }) => order.cancelledAtMs && isoTime(order.cancelledAtMs),
   ),
   optionalField(
     "transfer",

@@ -10,6 +10,7 @@ import {
   constant,
   dateTime,
   type DescribedField,
+  isoTime,
   listField,
   optional,
   text,
@@ -31,8 +32,6 @@ import { requireRange } from "../usage_api/range.ts";
 import { periodFields } from "../usage_api/statements/statement_json.ts";
 import { type ManagementOperation, withBody } from "./operation.ts";
 
-const iso = (atMs: number) => new Date(atMs).toISOString();
-
 /** The wallet, as its page shows it. */
 interface ShownBalance {
   readonly totalMicroVnd: bigint;
@@ -44,8 +43,8 @@ const grantFields: readonly DescribedField<BookGrant>[] = [
   always("name", text, ({ name }) => name),
   always("left_vnd", vnd, ({ leftMicroVnd }) => formatVnd(leftMicroVnd)),
   always("given_vnd", vnd, ({ amountMicroVnd }) => formatVnd(amountMicroVnd)),
-  always("given_at", dateTime, ({ givenAtMs }) => iso(givenAtMs)),
-  optional("expires_at", dateTime, ({ expiresAtMs }) => expiresAtMs && iso(expiresAtMs)),
+  always("given_at", dateTime, ({ givenAtMs }) => isoTime(givenAtMs)),
+  optional("expires_at", dateTime, ({ expiresAtMs }) => expiresAtMs && isoTime(expiresAtMs)),
 ];
 
 const balanceFields: readonly DescribedField<ShownBalance>[] = [
@@ -92,11 +91,11 @@ const creditFields: readonly DescribedField<Redeemed>[] = [
   constant("object", "credit"),
   always("ledger_id", text, ({ entry }) => entry.ledgerId),
   always("amount_vnd", vnd, ({ entry }) => formatVnd(entry.amountMicroVnd)),
-  always("redeemed_at", dateTime, ({ entry }) => iso(entry.atMs)),
+  always("redeemed_at", dateTime, ({ entry }) => isoTime(entry.atMs)),
   optional(
     "expires_at",
     dateTime,
-    ({ entry: { grant } }) => grant?.expiresAtMs && iso(grant.expiresAtMs),
+    ({ entry: { grant } }) => grant?.expiresAtMs && isoTime(grant.expiresAtMs),
   ),
   // The code had been redeemed before, and nothing moved now.
   always("is_repeated", { type: "boolean" }, ({ isRepeated }) => isRepeated),

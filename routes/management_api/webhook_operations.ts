@@ -9,6 +9,7 @@ import {
   count,
   dateTime,
   type DescribedField,
+  isoTime,
   listOf,
   optional,
   text,
@@ -68,7 +69,7 @@ const endpointFields: readonly DescribedField<ShownEndpoint>[] = [
   always("name", text, ({ endpoint }) => endpoint.name),
   always("kinds", listOf(text), ({ endpoint }) => endpoint.kinds.slice()),
   always("is_on", { type: "boolean" }, ({ endpoint }) => endpoint.isOn),
-  always("created_at", dateTime, ({ endpoint }) => new Date(endpoint.createdAtMs).toISOString()),
+  always("created_at", dateTime, ({ endpoint }) => isoTime(endpoint.createdAtMs)),
   // In the answer that makes it only.
   optional("secret", text, ({ secret }) => secret),
 ];
@@ -92,12 +93,12 @@ const listedTryFields: readonly DescribedField<WebhookTry>[] = [
   always("type", text, ({ type }) => type),
   // 1 for the first try of its delivery.
   always("attempt", count, ({ attempt }) => attempt),
-  always("at", dateTime, ({ atMs }) => new Date(atMs).toISOString()),
+  always("at", dateTime, ({ atMs }) => isoTime(atMs)),
   always("duration_ms", { type: "number" }, ({ durationMs }) => durationMs),
   always("outcome", { type: "string", enum: ["delivered", "failed"] }, (one) => one.outcome.kind),
   optional("status", { type: "integer" }, ({ outcome }) => outcome.status),
   optional("reason", text, ({ outcome }) => outcome.kind === "failed" ? outcome.reason : undefined),
-  optional("next_at", dateTime, ({ nextAtMs }) => nextAtMs && new Date(nextAtMs).toISOString()),
+  optional("next_at", dateTime, ({ nextAtMs }) => nextAtMs && isoTime(nextAtMs)),
 ];
 
 const tryFields: readonly DescribedField<WebhookTry>[] = [

@@ -180,6 +180,12 @@ export const maybeText: JsonObject = { type: ["string", "null"] };
 export const count: JsonObject = { type: "integer", minimum: 0 };
 /** A time in ISO 8601. */
 export const dateTime: JsonObject = { type: "string", format: "date-time" };
+
+/** Writes a moment as a {@linkcode dateTime}. */
+export function isoTime(atMs: number): string {
+  return new Date(atMs).toISOString();
+}
+
 /** An amount of money. */
 export const vnd: JsonObject = {
   type: "string",

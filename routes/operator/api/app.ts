@@ -12,6 +12,7 @@ import { GatewayError } from "../../../core/lib/errors/errors.ts";
 import { loadedOnce } from "../../../core/lib/base/assert.ts";
 import { newId } from "../../../core/lib/ids/ids.ts";
 import { operatorProgram } from "../../../kv/people/audit/operator_audit.ts";
+import { bearerOf } from "../../http/authenticate.ts";
 import { errorResponse } from "../../http/error_response.ts";
 import { readRequestBody } from "../../http/body/request_body.ts";
 import type { Gateway } from "../../api/gateway/gateway.ts";
@@ -29,7 +30,7 @@ export function requireOperatorKey(
   { config, clock }: Pick<Gateway, "config" | "clock">,
 ): (context: Context, next: Next) => Promise<Response | undefined> {
   return async (context, next) => {
-    const sent = /^bearer +(\S+)$/i.exec(context.req.header("authorization") ?? "")?.[1];
+    const sent = bearerOf(context.req.header("authorization") ?? "");
     if (config.operatorKey === undefined || sent === undefined) return context.notFound();
     if (!await sameSecret(sent, config.operatorKey)) {
       const error = new GatewayError("invalid_api_key", "The operator key is wrong");
