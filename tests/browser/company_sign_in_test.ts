@@ -1,4 +1,5 @@
 /** The sign-in of an organisation in a real browser: a provider is refused, a domain waits for its record. */
+import { joinAs } from "../support/worlds/company_world.ts";
 import { assert, assertEquals } from "../support/assert.ts";
 import { dayMs } from "../../core/lib/time/durations.ts";
 import { verificationRecordOf } from "../../core/people/organisations/domain.ts";
@@ -16,7 +17,6 @@ import {
   verifyDomain,
 } from "../../kv/people/organisations/company_sign_in.ts";
 import { recheckDomains } from "../../kv/people/organisations/domain_checks.ts";
-import { acceptInvitation, invite } from "../../kv/people/organisations/invitations.ts";
 import { removeMember } from "../../kv/people/organisations/members.ts";
 import { createOrganisation, handOver } from "../../kv/people/organisations/organisations.ts";
 import { browserTest } from "../support/browser/chromium.ts";
@@ -53,18 +53,6 @@ async function setUp(kv: KeyValueStore, { id }: Account, nowMs: number): Promise
   });
 }
 
-async function joinAs(
-  kv: KeyValueStore,
-  organisation: Account,
-  person: Account,
-  nowMs: number,
-): Promise<void> {
-  const { email = "" } = person;
-  const invitation = { email, role: "developer", inviter: "lan", locale: "en", nowMs } as const;
-  await invite(kv, organisation.id, invitation);
-  assertEquals(await acceptInvitation(kv, organisation.id, person, { nowMs }), "joined");
-}
-
 /** The seeded person's organisation with its sign-in, two members and one who was removed; and one that keeps them out. */
 async function seedCompany(
   seeded: SeededDashboard,
@@ -77,16 +65,16 @@ async function seedCompany(
   await setUp(kv, lan, nowMs);
   for (const email of ["minh@acme.example", "a.consultant.from.elsewhere@consulting.example"]) {
     const person = await make(email);
-    await joinAs(kv, lan, person, nowMs);
+    await joinAs(kv, lan.id, person, { role: "developer", nowMs });
   }
   const removed = await make("removed.person@acme.example");
-  await joinAs(kv, lan, removed, nowMs);
+  await joinAs(kv, lan.id, removed, { role: "developer", nowMs });
   await removeMember(kv, lan.id, removed.id, { nowMs });
   assertEquals(await requireCompanySignIn(kv, lan.id, true, { nowMs }), "changed");
   const boss = await make("boss@globex.example");
   const globex = await createOrganisation(kv, boss.id, { name: "Globex", nowMs });
   assert(globex !== "too_many");
-  await joinAs(kv, globex, lan, nowMs);
+  await joinAs(kv, globex.id, lan, { role: "developer", nowMs });
   const { id } = globex;
   await setCompanyOpenId(kv, id, {
     issuer: "https://login.globex.example",
@@ -99,7 +87,7 @@ async function seedCompany(
   assertEquals(await requireCompanySignIn(kv, id, true, { nowMs }), "changed");
   // An account whose person has handed it over, and left.
   const founder = await make("the.founder@old-acme.example");
-  await joinAs(kv, founder, lan, nowMs);
+  await joinAs(kv, founder.id, lan, { role: "developer", nowMs });
   assertEquals(await handOver(kv, founder.id, { from: founder, to: lan.id, nowMs }), "done");
   await removeMember(kv, founder.id, founder.id, { nowMs });
   return { globex, inherited: founder };

@@ -1,4 +1,5 @@
 /** The usage API with management keys: every path by every role, of the own organisation, with lines in its log. */
+import { joinAs } from "../../support/worlds/company_world.ts";
 import { assert, assertEquals } from "../../support/assert.ts";
 import { may } from "../../../core/people/organisations/acts.ts";
 import { newApiKey } from "../../../core/people/api_keys/api_key.ts";
@@ -13,7 +14,6 @@ import {
   managementRoles,
   revokeManagementKey,
 } from "../../../kv/people/management_keys/management_keys.ts";
-import { acceptInvitation, invite } from "../../../kv/people/organisations/invitations.ts";
 import { changeRole } from "../../../kv/people/organisations/members.ts";
 import { createUsageApi, readings } from "../../../routes/usage_api/usage_api.ts";
 import { ManualTime } from "../../support/manual_time.ts";
@@ -98,11 +98,8 @@ Deno.test("a management key reads no more than the member may who made it", asyn
   await using world = await openWorld();
   const { kv, nowMs } = world;
   const acme = await world.organisation("owner@acme.example");
-  const email = "bob@example.com";
-  const invitation = { email, role: "admin", inviter: "acme", locale: "en", nowMs } as const;
-  assertEquals(await invite(kv, acme.id, invitation), "invited");
-  const bob = await createAccount(kv, { nowMs, email });
-  assertEquals(await acceptInvitation(kv, acme.id, bob, { nowMs }), "joined");
+  const bob = await createAccount(kv, { nowMs, email: "bob@example.com" });
+  await joinAs(kv, acme.id, bob, { role: "admin", nowMs });
   const { secret } = await world.keyOf(acme, "admin", bob.id);
   assertEquals((await world.get("/v1/activity", secret)).status, 200);
   assert(await changeRole(kv, acme.id, bob.id, "viewer", { nowMs }));

@@ -1,6 +1,8 @@
 /** An organisation with a member of each role, each signed in and acting for it. */
-import { assert } from "../assert.ts";
-import { givenRoles, type Role } from "../../../core/people/organisations/acts.ts";
+import { assert, assertEquals } from "../assert.ts";
+import type { AccountId } from "../../../core/lib/ids/ids.ts";
+import type { KeyValueStore } from "../../../kv/engine/store/key_value_store.ts";
+import type { GivenRole, Role } from "../../../core/people/organisations/acts.ts";
 import { type Account, getAccount } from "../../../kv/people/accounts/accounts.ts";
 import { acceptInvitation, invite } from "../../../kv/people/organisations/invitations.ts";
 import { createOrganisation } from "../../../kv/people/organisations/organisations.ts";
@@ -26,6 +28,18 @@ export async function actFor(browser: TestBrowser, organisation: Account): Promi
   assert(done.headers.get("location") === "/", "not a member");
 }
 
+/** Lets a person join an organisation through an invitation, without pages. */
+export async function joinAs(
+  kv: KeyValueStore,
+  organisationId: AccountId,
+  person: Account,
+  { role, nowMs }: { readonly role: GivenRole; readonly nowMs: number },
+): Promise<void> {
+  const { email = "" } = person;
+  await invite(kv, organisationId, { email, role, inviter: "owner", locale: "en", nowMs });
+  assertEquals(await acceptInvitation(kv, organisationId, person, { nowMs }), "joined");
+}
+
 /** Makes an organisation with five members, without pages, and signs them in. */
 export async function openCompany(
   world: Pick<DashboardWorld, "kv" | "time" | "signIn">,
@@ -36,18 +50,9 @@ export async function openCompany(
   const { account: owner, browser } = await world.signIn(`owner@${slug}.example`);
   const made = await createOrganisation(kv, owner.id, { name, nowMs: time.nowMs() });
   assert(made !== "too_many");
-  const join = async (role: typeof givenRoles[number]): Promise<CompanyMember> => {
-    const email = `${role}@${slug}.example`;
-    const { account: person, browser } = await world.signIn(email);
-    const nowMs = time.nowMs();
-    await invite(kv, made.id, {
-      email,
-      role,
-      inviter: `owner@${slug}.example`,
-      locale: "en",
-      nowMs,
-    });
-    assert(await acceptInvitation(kv, made.id, person, { nowMs }) === "joined");
+  const join = async (role: GivenRole): Promise<CompanyMember> => {
+    const { account: person, browser } = await world.signIn(`${role}@${slug}.example`);
+    await joinAs(kv, made.id, person, { role, nowMs: time.nowMs() });
     await actFor(browser, made);
     return { person, browser };
   };

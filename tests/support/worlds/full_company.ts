@@ -14,13 +14,12 @@ import {
   listManagementKeys,
   type ManagementRole,
 } from "../../../kv/people/management_keys/management_keys.ts";
-import { acceptInvitation, invite } from "../../../kv/people/organisations/invitations.ts";
 import { removeMember } from "../../../kv/people/organisations/members.ts";
 import { createTeam } from "../../../kv/people/organisations/teams.ts";
 import { recordTry, webhookDeliveries } from "../../../kv/people/webhooks/deliveries.ts";
 import { listEndpoints } from "../../../kv/people/webhooks/endpoints.ts";
 import type { LoadedPage, TestBrowser } from "../browser/test_browser.ts";
-import { type Company, openCompany } from "./company_world.ts";
+import { type Company, joinAs, openCompany } from "./company_world.ts";
 import { askForInvoice, paidOrder } from "./invoice_requests.ts";
 import { operator, topupWorld } from "./topup_world.ts";
 import { publicUrl, type TwoInstances } from "./two_instances.ts";
@@ -148,11 +147,8 @@ async function fillForms(owner: TestBrowser, invited: string): Promise<void> {
 async function removeSomebody(world: TwoInstances, organisationId: AccountId): Promise<AccountId> {
   const { kv, time } = world;
   const nowMs = time.nowMs();
-  const email = "former@zirkonia.example";
-  const { account } = await signUp(world, email);
-  const invitation = { email, role: "viewer", inviter: "Zoe", locale: "en", nowMs } as const;
-  await invite(kv, organisationId, invitation);
-  await acceptInvitation(kv, organisationId, account, { nowMs });
+  const { account } = await signUp(world, "former@zirkonia.example");
+  await joinAs(kv, organisationId, account, { role: "viewer", nowMs });
   assert(await removeMember(kv, organisationId, account.id, { nowMs }));
   return account.id;
 }

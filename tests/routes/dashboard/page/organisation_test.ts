@@ -5,7 +5,6 @@ import {
   hasOnlyBooks,
   mailReaderOf,
 } from "../../../../kv/people/accounts/accounts.ts";
-import { acceptInvitation, invite } from "../../../../kv/people/organisations/invitations.ts";
 import { closeAccount } from "../../../../kv/services/operations/account_closing.ts";
 import { listApiKeys } from "../../../../kv/people/api_keys/api_keys.ts";
 import { handOver, listMemberships } from "../../../../kv/people/organisations/organisations.ts";
@@ -13,7 +12,7 @@ import { verifyStore } from "../../../../kv/services/verify/verify_books.ts";
 import { topUp } from "../../../support/worlds/money_world.ts";
 import { listMembers, removeMember } from "../../../../kv/people/organisations/members.ts";
 import { block } from "../../../support/worlds/blocked_account.ts";
-import { actFor, openCompany } from "../../../support/worlds/company_world.ts";
+import { actFor, joinAs, openCompany } from "../../../support/worlds/company_world.ts";
 import {
   type DashboardWorld,
   openDashboardWorld,
@@ -63,11 +62,8 @@ async function withTwoOrganisations(world: DashboardWorld) {
   const { account: ann, browser } = await world.signIn("ann@example.com");
   const { account: bob } = await world.signIn("bob@example.com");
   const nowMs = time.nowMs();
-  const invitation = { inviter: "x", role: "developer", locale: "en", nowMs } as const;
-  for (const [organisation, person] of [[ann, bob], [other, ann]] as const) {
-    await invite(kv, organisation.id, { ...invitation, email: person.email ?? "" });
-    assertEquals(await acceptInvitation(kv, organisation.id, person, { nowMs }), "joined");
-  }
+  await joinAs(kv, ann.id, bob, { role: "developer", nowMs });
+  await joinAs(kv, other.id, ann, { role: "developer", nowMs });
   assertEquals(await handOver(kv, ann.id, { from: ann, to: bob.id, nowMs }), "done");
   return { ann, browser, other, nowMs };
 }
@@ -215,14 +211,7 @@ Deno.test("an organisation that began as a person's account is deleted, and the 
   await anns.submit(await anns.get("/keys/new"), "/keys", { name: "nightly-batch" });
   await anns.submit(await anns.get("/organisation"), "/organisation/name", { name: "Acme" });
   await anns.submit(await anns.get("/organisation"), "/organisation/teams", { teamName: "Search" });
-  const invitation = {
-    email: "bob@example.com",
-    role: "admin",
-    inviter: "x",
-    locale: "en",
-  } as const;
-  await invite(kv, id, { ...invitation, nowMs });
-  assertEquals(await acceptInvitation(kv, id, bob, { nowMs }), "joined");
+  await joinAs(kv, id, bob, { role: "admin", nowMs });
   assertEquals(await handOver(kv, id, { from: ann, to: bob.id, nowMs }), "done");
   await actFor(browser, ann);
   const send = async () =>

@@ -1,8 +1,8 @@
+import { joinAs } from "../../../support/worlds/company_world.ts";
 import { assert, assertEquals, assertStringIncludes } from "../../../support/assert.ts";
 import { livePath } from "../../../support/browser/live_log.ts";
 import type { AccountId, ApiKeyId, RequestId } from "../../../../core/lib/ids/ids.ts";
 import { createApiKey } from "../../../../kv/people/api_keys/api_key_changes.ts";
-import { acceptInvitation, invite } from "../../../../kv/people/organisations/invitations.ts";
 import { createTeam } from "../../../../kv/people/organisations/teams.ts";
 import { refundCall } from "../../../../kv/money/ledger/refunds.ts";
 import {
@@ -77,14 +77,7 @@ Deno.test("the chart is stacked by member and team where an organisation has sev
   assertEquals((await chips("key")).found, [], "alone and without teams");
   const nowMs = world.time.nowMs();
   const { account: bob } = await world.signIn("bob@example.com");
-  await invite(world.kv, account.id, {
-    email: "bob@example.com",
-    role: "viewer",
-    inviter: "ann",
-    locale: "en",
-    nowMs,
-  });
-  assertEquals(await acceptInvitation(world.kv, account.id, bob, { nowMs }), "joined");
+  await joinAs(world.kv, account.id, bob, { role: "viewer", nowMs });
   await createTeam(world.kv, account.id, { name: "Search", nowMs });
   const byMember = await chips("member");
   assertEquals(byMember.found, ["By member", "By team"]);
