@@ -290,8 +290,11 @@ export async function partWithDeveloper(company: MonthCompany): Promise<Page> {
     await confirm(page, /done=removed/);
   } else {
     const own = await visit(company, "developer", "/organisations");
-    await own.locator('main form[action="/organisations/leave"] button').first().click();
+    const leave = own.locator('main form[action="/organisations/leave"]');
+    await leave.locator("button").first().click();
     await confirm(own, /\/organisations(\?|$)/);
+    // The page that comes has the same address; the one that goes has the form.
+    await leave.waitFor({ state: "detached" });
     await page.reload();
   }
   for (const path of ["/keys", "/organisations", "/usage", "/wallet"]) {
