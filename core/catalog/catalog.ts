@@ -27,6 +27,7 @@ import {
 } from "./entries/model.ts";
 import type { BillableFeature } from "../wire/contract/features.ts";
 import type { RouteCapabilities } from "../wire/contract/contract.ts";
+import { modelFacts } from "./presets/model_facts.ts";
 import { presetOf } from "./presets/presets.ts";
 import type { Preset } from "./presets/preset.ts";
 import { catalogProblems, kindOfStyle } from "./problems.ts";
@@ -183,6 +184,7 @@ function buildRoutes(entry: ModelEntry, providers: Providers, currencies: Curren
       allow: new Set(route.allow ?? pricedFeatures(entry)),
       capabilities: {
         ...factsOf(preset, style),
+        ...modelFacts(style, upstreamModel),
         ...(isVertex(provider) && style === "gemini" ? { mixed_tools: "plain" } : {}),
         ...(route.capabilities ?? route.facts),
       },

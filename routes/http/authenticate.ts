@@ -1,4 +1,4 @@
-/** Finds the caller of a request by the API key in one of three headers. */
+/** Finds the caller of a request by the API key in one of four headers. */
 import { GatewayError } from "../../core/lib/errors/errors.ts";
 import { isAddressAllowed, isWellFormedApiKey } from "../../core/people/api_keys/api_key.ts";
 import type { HttpRequest } from "./body/http_request.ts";
@@ -8,8 +8,8 @@ import type {
   RefusedCaller,
 } from "../../kv/people/api_keys/key_directory.ts";
 
-/** Headers that carry nothing but a key, as the libraries of two vendors send it. */
-const keyHeaders = ["x-api-key", "x-goog-api-key"] as const;
+/** Headers that carry nothing but a key, as the libraries of three vendors send it. */
+export const keyHeaders = ["x-api-key", "x-goog-api-key", "api-key"] as const;
 
 /** Returns the token of an `Authorization: Bearer` header (RFC 6750, section 2.1). */
 export function bearerOf(authorization: string): string | undefined {

@@ -47,6 +47,12 @@ const securitySchemes: JsonObject = {
     name: "x-goog-api-key",
     description: "As Gemini clients send it.",
   },
+  azureKey: {
+    type: "apiKey",
+    in: "header",
+    name: "api-key",
+    description: "As clients of Azure send it.",
+  },
   managementKey: {
     type: "http",
     scheme: "bearer",
@@ -55,7 +61,7 @@ const securitySchemes: JsonObject = {
 };
 
 /** The schemes of an API key. */
-const apiKeySchemes: readonly string[] = ["bearer", "apiKey", "googleKey"];
+const apiKeySchemes: readonly string[] = ["bearer", "apiKey", "googleKey", "azureKey"];
 
 /** The schemes of the keys that an operation takes. */
 function schemesOf({ isPublic, managementKey }: Operation): readonly string[] {

@@ -80,8 +80,17 @@ export interface GeminiPath {
   readonly inArray: boolean;
 }
 
+/** Members of the path that a body may not have as well. */
+const wrongBesidePath: readonly (readonly [string, (value: Json | undefined) => boolean])[] = [
+  ["model", (value) => value !== undefined && value !== null && typeof value !== "string"],
+  ["stream", (value) => value !== undefined],
+];
+
 /**
  * Adds the members of the path to the value of a body; its bytes stay as they are, for a provider of the same style.
+ *
+ * Libraries that build requests from the vendor's own schema write the model into the body too; the one in the path
+ * counts, as at the vendor.
  *
  * @throws {GatewayError} `invalid_request` for a field that belongs in the path, or is there in both forms of its name
  *
@@ -97,8 +106,8 @@ export interface GeminiPath {
  * ```
  */
 export function geminiBody(sent: JsonBody, { model, stream }: GeminiPath): JsonBody {
-  for (const param of ["model", "stream"]) {
-    if (sent.value[param] === undefined) continue;
+  for (const [param, isWrong] of wrongBesidePath) {
+    if (!isWrong(sent.value[param])) continue;
     throw new GatewayError("invalid_request", `${param}: belongs in the path`, { param });
   }
   const value = withReferenceNames(sent.value);

@@ -89,8 +89,11 @@ function nativeBody(
       include_usage: true,
     };
   }
-  if (cloud === undefined) return withFields(call.body, changes);
-  return withoutFields(call.body, [...cloud.removed, ...leftOut], { ...changes, ...cloud.added });
+  // The Gemini style has it in the path, and a customer's name of it means nothing to the provider.
+  const misplaced = style === "gemini" && call.body.fields.has("model") ? ["model"] : [];
+  if (cloud === undefined && misplaced.length === 0) return withFields(call.body, changes);
+  const removed = [...cloud?.removed ?? [], ...misplaced];
+  return withoutFields(call.body, [...removed, ...leftOut], { ...changes, ...cloud?.added });
 }
 
 /** Takes the line of Claude Code's accounting out of the instructions for a vendor that does not read it. */

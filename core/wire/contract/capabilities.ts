@@ -43,6 +43,17 @@ export const routeCapabilitiesSchema = z.strictObject({
   /** Messages: how thinking is asked for. Gemini: by level (`adaptive`, Gemini 3 and later) or by budget. */
   thinking: z.enum(["none", "budget", "adaptive"]),
   /**
+   * Fewest and most tokens of a budget for thinking. Absent: Gemini decides by itself above what all of its models
+   * take; the others are bounded by the limit of output.
+   */
+  thinking_budget_min: z.int().min(0),
+  thinking_budget_max: z.int().positive(),
+  /**
+   * How thinking is switched off: in the usual way of the style, at Messages by `between_tools`, or not at all (`no`):
+   * the model then gets the lowest budget or effort.
+   */
+  thinking_off: z.enum(["disabled", "between_tools", "no"]),
+  /**
    * Converse: the model's own field that asks for reasoning. `reasoningConfig`: Nova 2; `reasoning_effort`: gpt-oss;
    * `thinking`: Claude, in the form that `thinking` says.
    */
@@ -141,15 +152,18 @@ export const routeCapabilitiesSchema = z.strictObject({
 /** The capabilities that an operator wrote for a route. */
 export type RouteCapabilities = Readonly<z.infer<typeof routeCapabilitiesSchema>>;
 
-/** The route capabilities, each with a value; `max_output` is apart. */
+/** Figures of a model, which have no default. */
+type Figure = "max_output" | "thinking_budget_min" | "thinking_budget_max";
+
+/** The route capabilities, each with a value; figures are apart. */
 type Filled = {
-  readonly [Name in Exclude<keyof RouteCapabilities, "max_output">]-?: ReadonlyValue<
+  readonly [Name in Exclude<keyof RouteCapabilities, Figure>]-?: ReadonlyValue<
     NonNullable<RouteCapabilities[Name]>
   >;
 };
 type ReadonlyValue<Value> = Value extends readonly (infer Item)[] ? readonly Item[] : Value;
 /** Capabilities of a route, with the style's defaults where the operator wrote none. */
-export type ResolvedCapabilities = Filled & { readonly max_output?: number | undefined };
+export type ResolvedCapabilities = Filled & Pick<RouteCapabilities, Figure>;
 
 const common = {
   max_tokens_field: "max_completion_tokens",
@@ -158,6 +172,7 @@ const common = {
   sampling: "full",
   temp_top_p_exclusive: false,
   thinking: "adaptive",
+  thinking_off: "disabled",
   reasoning_field: "none",
   efforts: ["low", "medium", "high"],
   thinking_switch: "none",

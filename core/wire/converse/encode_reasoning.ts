@@ -9,7 +9,7 @@ import type { ResolvedCapabilities } from "../contract/capabilities.ts";
 import type { ConversionOptions } from "../contract/contract.ts";
 import type { Conversation, Effort, ReasoningRequest } from "../conversation/mod.ts";
 import {
-  budgetOf,
+  carriedBudget,
   effortOf,
   leastBudgetTokens,
   nearestEffort,
@@ -59,7 +59,7 @@ export function encodeReasoning(
       break;
     }
     case "thinking": {
-      const thinking = encodeThinking(conversation, reasoning, capabilities, options);
+      const thinking = encodeThinking(conversation, reasoning, capabilities, options, warnings);
       if (thinking !== undefined) return thinking;
       break;
     }
@@ -80,12 +80,18 @@ const hidden: ReadonlySet<string> = new Set(["omitted", "none"]);
 function encodeThinking(
   { toolChoice, maxTokens }: Pick<Conversation, "toolChoice" | "maxTokens">,
   reasoning: ReasoningRequest,
-  { thinking, efforts }: ResolvedCapabilities,
+  capabilities: ResolvedCapabilities,
   { maxOutputTokens }: ConversionOptions,
+  warnings: Warnings,
 ): EncodedReasoning | undefined {
+  const { thinking, thinking_off: off, efforts } = capabilities;
   const wanted = effortOf(reasoning);
   const { display } = reasoning;
-  if (wanted === "none") return { more: { thinking: { type: "disabled" } } };
+  if (wanted === "none" && off !== "no") return { more: { thinking: { type: off } } };
+  if (wanted === "none") {
+    warnOfReasoning(reasoning, warnings);
+    return { ...defined({ effort: nearestEffort(wanted, efforts) }), thinks: true };
+  }
   const isForced = toolChoice?.type === "required" || toolChoice?.type === "tool";
   if (thinking === "none" || isForced) return undefined;
   if (thinking === "adaptive") {
@@ -96,7 +102,7 @@ function encodeThinking(
     return { more: { thinking: adaptive }, ...defined({ effort }), thinks: true };
   }
   const budget = Math.min(
-    reasoning.budgetTokens ?? budgetOf(wanted ?? "medium"),
+    carriedBudget(reasoning, wanted ?? "medium", capabilities, warnings),
     (maxTokens ?? maxOutputTokens) - 1,
   );
   if (budget < leastBudgetTokens) return undefined;

@@ -25,9 +25,39 @@ const budgets = {
 /** The smallest budget in tokens that Messages vendors accept. */
 export const leastBudgetTokens = 1_024;
 
-/** Returns the budget of a level, in tokens. */
-export function budgetOf(effort: Exclude<Effort, "none">): number {
-  return budgets[effort];
+/** Returns the budget of a level in tokens, as far as the model takes it. */
+export function budgetOf(
+  effort: Exclude<Effort, "none">,
+  bounds: BudgetBounds = {},
+): number {
+  return bounded(budgets[effort], bounds);
+}
+
+type BudgetBounds = Pick<ResolvedCapabilities, "thinking_budget_min" | "thinking_budget_max">;
+
+function bounded(
+  budget: number,
+  { thinking_budget_min: min = 0, thinking_budget_max: max = Infinity }: BudgetBounds,
+): number {
+  return Math.max(min, Math.min(budget, max));
+}
+
+/**
+ * Returns the budget of a request in tokens, as far as the model takes it; warns where the client named another.
+ *
+ * @param wanted the level, for a client that named no budget
+ */
+export function carriedBudget(
+  reasoning: ReasoningRequest,
+  wanted: Exclude<Effort, "none">,
+  capabilities: ResolvedCapabilities,
+  warnings: Warnings,
+): number {
+  const { budgetTokens: named } = reasoning;
+  if (named === undefined) return budgetOf(wanted, capabilities);
+  const carried = bounded(named, capabilities);
+  if (carried !== named) warnOfReasoning(reasoning, warnings);
+  return carried;
 }
 
 /**

@@ -24,7 +24,9 @@ export function readHostedToolRequest(
 ): HostedToolRequest | undefined {
   if (/^web_search(?:_|$)/.test(kind)) return readSearch(tool, path);
   if (kind === "openrouter:web_search") return readRoutedSearch(tool, path);
-  if (/^web_fetch_\d/.test(kind)) return { tool: "web_fetch", others: [] };
+  if (/^web_fetch_\d/.test(kind)) {
+    return { tool: "web_fetch", others: unread(tool, path, new Set()) };
+  }
   if (/^code_execution_\d/.test(kind)) {
     return { tool: "code_execution", others: unread(tool, path, new Set(["type", "name"])) };
   }

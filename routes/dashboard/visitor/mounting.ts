@@ -4,6 +4,7 @@
  */
 import type { Hono } from "hono";
 import { loadedOnce } from "../../../core/lib/base/assert.ts";
+import { keyHeaders } from "../../http/authenticate.ts";
 import { pathOf } from "../../http/query.ts";
 import { segmentAt } from "../page/navigation.ts";
 import { servedPaths } from "../page/page.ts";
@@ -14,7 +15,7 @@ import { servedPaths } from "../page/page.ts";
  * for, so there the request must accept HTML.
  */
 function mayBePageRequest({ headers, url }: Request): boolean {
-  if (headers.has("authorization") || headers.has("x-api-key")) return false;
+  if (["authorization", ...keyHeaders].some((name) => headers.has(name))) return false;
   const root = segmentAt(pathOf(url), 0);
   return root === "models" ? readsHtml(headers) : root !== "v1";
 }

@@ -133,7 +133,7 @@ const thinkingFits: Check = (request) => {
     return "`top_p` must be greater than or equal to 0.95 or unset when thinking is enabled.";
   }
   if (request.top_k !== undefined) return "`top_k` must be unset when thinking is enabled.";
-  if (thinking.type === "adaptive") return undefined;
+  if (thinking.type !== "enabled") return undefined;
   if (thinking.budget_tokens >= request.max_tokens) {
     return "`max_tokens` must be greater than `thinking.budget_tokens`.";
   }

@@ -98,6 +98,7 @@ const thinking = z.discriminatedUnion("type", [
   }),
   z.strictObject({ type: z.literal("disabled") }),
   z.strictObject({ type: z.literal("adaptive"), display }),
+  z.strictObject({ type: z.literal("between_tools"), display }),
 ]);
 
 const outputConfig = z.strictObject({

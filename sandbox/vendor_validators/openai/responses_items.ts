@@ -155,6 +155,8 @@ const typedItem = z.discriminatedUnion("type", [
       "tool_search_output",
       "additional_tools",
       "compaction",
+      "compaction_trigger",
+      "configuration_update",
     ]),
   }),
 ]);

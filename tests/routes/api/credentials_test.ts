@@ -4,7 +4,7 @@ import { assert, assertEquals } from "../../support/assert.ts";
 import { openTestGateway } from "../../support/gateways/gateway_in_process.ts";
 import { mockProvider } from "./gateway/media_world.ts";
 
-const places = ["authorization", "x-api-key", "x-goog-api-key", "?key="] as const;
+const places = ["authorization", "x-api-key", "x-goog-api-key", "api-key", "?key="] as const;
 type Place = typeof places[number];
 
 const foreignKeys = [

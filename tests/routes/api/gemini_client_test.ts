@@ -164,6 +164,18 @@ Deno.test("the key may be in either header or the query, which reaches no log an
   }
 });
 
+Deno.test("a model in the body is allowed, means nothing, and reaches no provider", async () => {
+  await using world = await openWorld();
+  for (const model of ["gem", "models/gem", "models/other"]) {
+    const body = { model, contents: [{ role: "user", parts: [{ text: "Hi" }] }] };
+    const answer = await world.ask("/v1beta/models/gem:generateContent", body);
+    assertEquals((await answer.json()).modelVersion, "gem");
+    const sent = world.seen.at(-1)!;
+    assert(sent.path.includes(":generateContent"));
+    assertEquals(JSON.parse(new TextDecoder().decode(sent.body)), { contents: body.contents });
+  }
+});
+
 Deno.test("errors have the vendor's shape", async () => {
   await using world = await openWorld();
   const errorOf = async (path: string, body: object) => {
@@ -180,7 +192,7 @@ Deno.test("errors have the vendor's shape", async () => {
     "NOT_FOUND",
   ]);
   assertEquals(await errorOf("/v1beta/files", {}), [404, "NOT_FOUND", "NOT_FOUND"]);
-  const long = { contents: "hi", model: "other" };
+  const long = { contents: "hi", stream: true };
   assertEquals(await errorOf(call, long), [400, "INVALID_ARGUMENT", "INVALID_REQUEST"]);
 });
 

@@ -9,16 +9,18 @@ import type { JsonObject } from "../../../lib/json/json.ts";
 import type { ConversionOptions } from "../../contract/contract.ts";
 import type {
   Conversation,
+  Effort,
   FunctionTool,
   HostedToolRequest,
   OutputFormat,
+  ReasoningRequest,
   ToolChoice,
 } from "../../conversation/mod.ts";
 import { resolveCapabilities, type ResolvedCapabilities } from "../../contract/capabilities.ts";
 import { placeAutomaticMark, refuse, warnOfMark } from "../../fields/fields.ts";
 import { writeChoices, writeLogprobs } from "../../fields/common_fields.ts";
 import {
-  budgetOf,
+  carriedBudget,
   effortOf,
   encodeOutputFormat,
   nearestEffort,
@@ -329,10 +331,7 @@ function encodeThinking(
   const shows = wanted !== "none" && !(display !== undefined && hidden.has(display.word));
   const thinking: JsonObject = shows ? { includeThoughts: true } : {};
   if (capabilities.thinking === "budget") {
-    if (wanted === "none") thinking.thinkingBudget = 0;
-    else if (reasoning.budgetTokens !== undefined || wanted !== undefined) {
-      thinking.thinkingBudget = reasoning.budgetTokens ?? budgetOf(wanted ?? "medium");
-    } else thinking.thinkingBudget = dynamicBudget;
+    thinking.thinkingBudget = geminiBudget(reasoning, wanted, capabilities, warnings);
   } else if (wanted !== undefined) {
     const level = nearestEffort(wanted, capabilities.efforts);
     warnOfLoweredThinking(reasoning, level, warnings);
@@ -344,6 +343,28 @@ function encodeThinking(
 
 /** The budget with which the model decides for itself. */
 const dynamicBudget = -1;
+
+/** The largest budget that every model takes (https://ai.google.dev/gemini-api/docs/thinking). */
+const maxCommonBudgetTokens = 24_576;
+
+function geminiBudget(
+  reasoning: ReasoningRequest,
+  wanted: Effort | undefined,
+  capabilities: ResolvedCapabilities,
+  warnings: Warnings,
+): number {
+  const { thinking_budget_min: min = 0, thinking_budget_max: max } = capabilities;
+  if (wanted === "none") {
+    if (capabilities.thinking_off !== "no") return 0;
+    warnOfReasoning(reasoning, warnings);
+    return min;
+  }
+  if (wanted === undefined) return dynamicBudget;
+  const budget = carriedBudget(reasoning, wanted, capabilities, warnings);
+  if (max !== undefined || budget <= maxCommonBudgetTokens) return budget;
+  if (reasoning.budgetTokens !== undefined) warnOfReasoning(reasoning, warnings);
+  return dynamicBudget;
+}
 
 /** Fields that Chat servers have under another name. */
 const configNames: ReadonlyMap<string, string> = new Map([

@@ -13,6 +13,7 @@ import type {
   ToolCallBlock,
   ToolResultBlock,
   ToolResultContent,
+  Turn,
 } from "../../conversation/mod.ts";
 import {
   invalid,
@@ -107,9 +108,45 @@ function decodeBlock(block: JsonObject, path: string): Block {
       return decodeToolUse(block, path);
     case "tool_result":
       return decodeToolResult(block, path);
+    case "compaction":
+      return decodeCompaction(block, path);
     default:
       return decodePlain(block, path);
   }
+}
+
+/** Reads the summary of all earlier turns. The vendor writes `null` where it could not make one. */
+function decodeCompaction(block: JsonObject, path: string): ForeignBlock {
+  const { content } = block;
+  const parts = Array.isArray(content) ? content : [content];
+  const texts = parts.map((part) => isJsonObject(part) ? part.text : part)
+    .filter((text) => typeof text === "string");
+  const summary = texts.join("\n\n").trim();
+  const foreign = decodeForeign("compaction", block, path);
+  if (summary === "") return foreign;
+  return { ...foreign, text: `Summary of the conversation so far:\n\n${summary}` };
+}
+
+/**
+ * Returns the turns that the vendor reads of a compacted conversation: the last summary, as a turn of the user, and
+ * what follows it.
+ */
+export function sinceCompaction(turns: readonly Turn[]): readonly Turn[] {
+  const at = turns.findLastIndex(({ blocks }) => blocks.some(isSummary));
+  const turn = turns[at];
+  if (turn === undefined) return turns;
+  const inside = turn.blocks.findLastIndex(isSummary);
+  const summary = turn.blocks.slice(inside, inside + 1);
+  const rest = turn.blocks.slice(inside + 1);
+  return [
+    { ...turn, role: "user", blocks: summary },
+    ...(rest.length === 0 ? [] : [{ ...turn, blocks: rest }]),
+    ...turns.slice(at + 1),
+  ];
+}
+
+function isSummary(block: Block): boolean {
+  return block.type === "foreign" && block.kind === "compaction" && block.text !== undefined;
 }
 
 /** Reads a block that both messages and tool results may contain. */

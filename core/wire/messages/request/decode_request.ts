@@ -50,7 +50,7 @@ import {
   warnUnread,
 } from "../../fields/field_table.ts";
 import { withoutBillingLine } from "./billing_line.ts";
-import { decodeCache, decodeContent, decodeText } from "./decode_blocks.ts";
+import { decodeCache, decodeContent, decodeText, sinceCompaction } from "./decode_blocks.ts";
 import { decodeToolChoice, decodeTools } from "./decode_tools.ts";
 import { isAppliedChange, type LoadedTools, loadedTools } from "./loaded_tools.ts";
 import { defined } from "../../../lib/base/defined.ts";
@@ -205,11 +205,12 @@ export function decodeMessagesRequest(body: JsonObject): Conversation {
   const servers = optionalList(body, "mcp_servers", "mcp_servers") ?? [];
   const loaded = loadedTools(body);
   const tools = decodeTools(loaded.tools, servers);
+  warnOfBetweenTools(body, tools, warnings);
   return {
     from: "messages",
     model: requiredString(body, "model", "model"),
     system: decodeSystem(body.system),
-    turns: decodeTurns(body, loaded),
+    turns: sinceCompaction(decodeTurns(body, loaded)),
     tools,
     ...decodeToolChoice(body),
     maxTokens,
@@ -305,6 +306,8 @@ function decodeReasoning(body: JsonObject): ReasoningRequest | undefined {
       return { mode: "off", ...shared };
     case "adaptive":
       return { mode: "adaptive", ...shared };
+    case "between_tools":
+      return { mode: "off", ...shared };
     case "enabled":
       return {
         mode: "on",
@@ -313,8 +316,18 @@ function decodeReasoning(body: JsonObject): ReasoningRequest | undefined {
         ...shared,
       };
     default:
-      return invalid("thinking.type", "must be one of enabled, disabled, adaptive");
+      return invalid("thinking.type", "must be one of enabled, disabled, adaptive, between_tools");
   }
+}
+
+/** Other vendors cannot keep thinking to the places between calls, and switch it off. */
+function warnOfBetweenTools(
+  { thinking }: JsonObject,
+  tools: readonly Tool[],
+  warnings: Warnings,
+): void {
+  if (!isJsonObject(thinking) || thinking.type !== "between_tools") return;
+  if (tools.length > 0 || typeof thinking.display === "string") warnings.add("thinking");
 }
 
 function decodeFormat(body: JsonObject, warnings: Warnings): OutputFormat | undefined {

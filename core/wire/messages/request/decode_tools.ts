@@ -188,7 +188,7 @@ function asFunction(known: ClientTool, tool: JsonObject, path: string): Tool {
 }
 
 /** Types of tools whose schema only the vendor knows, but which the caller runs. */
-const clientRun = /^(?:computer|computer_toolset)_\d{8}$/;
+const clientRun = /^(?:computer|computer_toolset|browser_toolset)_\d{8}$/;
 
 function decodeHosted(kind: string, tool: JsonObject, path: string): HostedTool {
   const name = optionalString(tool, "name", `${path}.name`);

@@ -7,9 +7,9 @@ import {
   type Outline,
   type OutlineObject,
 } from "../../../lib/json/json.ts";
-import type { Conversation } from "../../conversation/mod.ts";
+import type { Conversation, ReasoningRequest } from "../../conversation/mod.ts";
 import {
-  budgetOf,
+  carriedBudget,
   effortOf,
   leastBudgetTokens,
   nearestEffort,
@@ -169,10 +169,7 @@ export function encodeThinking(
   const requested = conversation.reasoning;
   if (requested === undefined) return false;
   const wanted = effortOf(requested);
-  if (wanted === "none") {
-    if (capabilities.thinking !== "none") body.thinking = { type: "disabled" };
-    return false;
-  }
+  if (wanted === "none") return encodeThinkingOff(requested, capabilities, warnings, body);
   if (capabilities.thinking === "none") {
     warnOfReasoning(requested, warnings);
     return false;
@@ -188,7 +185,7 @@ export function encodeThinking(
   const forced = conversation.toolChoice?.type === "required" ||
     conversation.toolChoice?.type === "tool";
   const budget = Math.min(
-    requested.budgetTokens ?? budgetOf(wanted ?? "medium"),
+    carriedBudget(requested, wanted ?? "medium", capabilities, warnings),
     maxTokens - 1,
   );
   // The vendor refuses thinking beside a forced tool, budgets that are too small to think in, and a tool loop whose
@@ -207,6 +204,24 @@ export function encodeThinking(
     budget_tokens: budget,
     ...(hides ? { display: hidden } : {}),
   };
+  return true;
+}
+
+/** Switches thinking off, or writes the lowest effort of a model that always thinks; returns whether it will. */
+function encodeThinkingOff(
+  requested: ReasoningRequest,
+  { thinking, thinking_off: form, efforts }: ResolvedCapabilities,
+  warnings: Warnings,
+  body: JsonObject,
+): boolean {
+  if (thinking === "none") return false;
+  if (form !== "no") {
+    body.thinking = { type: form };
+    return false;
+  }
+  const effort = nearestEffort("none", efforts);
+  if (effort !== undefined) body.output_config = { effort };
+  warnOfReasoning(requested, warnings);
   return true;
 }
 

@@ -11,6 +11,7 @@ import type {
   Block,
   CacheMark,
   DocumentBlock,
+  Effort,
   ImageBlock,
   ReasoningBlock,
   TextBlock,
@@ -21,11 +22,13 @@ import type {
 import {
   invalid,
   oneOf,
+  optionalObject,
   optionalString,
   refuse,
   requiredObject,
   requiredString,
 } from "../../fields/fields.ts";
+import { readEffort } from "../../fields/common_fields.ts";
 import { readItemProof } from "../items/output_items.ts";
 import { readHostedItem } from "../items/hosted_items.ts";
 import { isClientSearch, keysOf, listed } from "./decode_tools.ts";
@@ -99,6 +102,25 @@ function decodeFile(part: JsonObject, path: string): ImageBlock | DocumentBlock 
   return fileBlock(data, { path, dataPath: `${path}.file_data`, title });
 }
 
+/** The type of an item that changes the effort from its place on, without a change of the prefix that is cached. */
+const configurationUpdate = "configuration_update";
+
+/** Returns the effort that the last such item sets, with its path; `undefined` without one. */
+export function updatedEffort(
+  input: Json | undefined,
+): { readonly effort: Effort; readonly effortPath: string } | undefined {
+  if (!Array.isArray(input)) return undefined;
+  for (let i = input.length - 1; i >= 0; i--) {
+    const item = input[i];
+    if (!isJsonObject(item) || item["type"] !== configurationUpdate) continue;
+    const reasoning = optionalObject(item, "reasoning", `input.${i}.reasoning`) ?? {};
+    const effortPath = `input.${i}.reasoning.effort`;
+    const effort = readEffort(optionalString(reasoning, "effort", effortPath), effortPath);
+    if (effort !== undefined) return { effort, effortPath };
+  }
+  return undefined;
+}
+
 /** The input items of a Responses request, as turns. */
 export interface DecodedInput {
   /** Instructions before the first other item, in order. */
@@ -119,8 +141,8 @@ export function decodeInput(input: Json | undefined, nameOf: NameOf): DecodedInp
   const turns: Turn[] = [];
   input.forEach((value, i) => {
     const item = requiredObject(value, `input.${i}`);
-    // Its tools stand among the others.
-    if (item["type"] === "additional_tools") return;
+    // Its tools stand among the others, its effort in the request.
+    if (item["type"] === "additional_tools" || item["type"] === configurationUpdate) return;
     const turn = decodeItem(item, `input.${i}`, nameOf);
     if (turn.role === "system" && turns.length === 0) {
       system.push(...turn.blocks.filter((block) => block.type === "text"));

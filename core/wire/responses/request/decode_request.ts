@@ -37,7 +37,7 @@ import {
 import { statelessAdvice } from "../../fields/stateless_advice.ts";
 import { Warnings } from "../../contract/warnings.ts";
 import { extraOf, extrasOf, warnUnread } from "../../fields/field_table.ts";
-import { decodeInput } from "./decode_items.ts";
+import { decodeInput, updatedEffort } from "./decode_items.ts";
 import { decodeResponsesTools, offeredTools } from "./decode_tools.ts";
 import {
   encryptedReasoning,
@@ -172,10 +172,13 @@ function decodeInclude(
 }
 
 function decodeReasoning(body: JsonObject, encrypted: boolean): ReasoningRequest | undefined {
-  const reasoning = optionalObject(body, "reasoning", "reasoning");
+  const updated = updatedEffort(body["input"]);
+  const reasoning = optionalObject(body, "reasoning", "reasoning") ??
+    (updated === undefined ? undefined : {});
   if (reasoning === undefined) return undefined;
   const path = "reasoning.effort";
-  const effort = readEffort(optionalString(reasoning, "effort", path), path);
+  const effort = updated?.effort ??
+    readEffort(optionalString(reasoning, "effort", path), path);
   const display = {
     ...readDisplay(reasoning, "generate_summary", "reasoning"),
     ...readDisplay(reasoning, "summary", "reasoning"),
@@ -185,6 +188,7 @@ function decodeReasoning(body: JsonObject, encrypted: boolean): ReasoningRequest
     ...defined({ effort }),
     ...display,
     ...(encrypted ? { encrypted } : {}),
+    ...defined({ effortPath: updated?.effortPath }),
     path: "reasoning",
   };
 }

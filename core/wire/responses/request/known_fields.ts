@@ -122,6 +122,7 @@ const item = byKind("type", {
   tool_search_output: object({ ...stored, call_id: read, execution: read, tools: loadedTools }),
   additional_tools: object({ ...stored, role: silent, tools: loadedTools }),
   reasoning: object({ ...stored, summary: read, content: read, encrypted_content: read }),
+  configuration_update: object({ ...stored, reasoning: object({ effort: read }) }),
 }, "message");
 
 const namedTool = object({ type: read, name: read, namespace: read });

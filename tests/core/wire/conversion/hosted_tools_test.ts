@@ -227,6 +227,31 @@ Deno.test("what the route does not allow is left out by name, or refused, as whe
   assertEquals([both.body["tools"], both.dropped], [[{ type: "web_search" }], ["tools.0"]]);
 });
 
+Deno.test("the limits of a fetching tool are named where the vendor's own has none", () => {
+  const limits = {
+    allowed_domains: ["example.com"],
+    blocked_domains: ["example.org"],
+    max_uses: 2,
+    max_content_tokens: 1_000,
+    citations: { enabled: true },
+  };
+  const fetching = { type: "web_fetch_20250910", name: "web_fetch", ...limits };
+  const { body, dropped } = sent("messages", "gemini", { tools: [fetching] });
+  assertEquals(body["tools"], [{ urlContext: {} }]);
+  assertEquals(dropped, Object.keys(limits).map((name) => `tools.0.${name}`));
+});
+
+Deno.test("a toolset that the caller runs is refused, not left out as if the vendor ran it", () => {
+  const f = { name: "f", input_schema: { type: "object" } };
+  for (const type of ["browser_toolset_20260801", "computer_toolset_20260801"]) {
+    const tools = [{ type }, f];
+    for (const to of ["chat", "responses", "gemini", "converse"] as const) {
+      const { code, param } = refusal("messages", to, asked("messages", { tools }));
+      assertEquals([code, param], ["conversion_refused", "tools.0"]);
+    }
+  }
+});
+
 Deno.test("a function that bears the name of a hosted tool keeps it", () => {
   const f = { type: "function", name: "web_search", parameters: { type: "object" } };
   const { body, dropped } = sent("responses", "messages", { tools: [{ type: "web_search" }, f] });

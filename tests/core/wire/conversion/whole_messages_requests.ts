@@ -261,6 +261,7 @@ export const wholeMessagesRequests: readonly JsonObject[] = [
     thinking: { type: "disabled" },
   },
   { ...messagesBase, tools: [{ name: "f", input_schema: schema }], tool_choice: { type: "none" } },
+  { ...messagesBase, thinking: { type: "between_tools", display: "omitted" } },
   { ...messagesBase, tool_choice: { type: "any" } },
   { ...messagesBase, container: "c" },
   ...["image", "document"].map((type): JsonObject => ({
