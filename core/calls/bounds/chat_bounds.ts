@@ -18,7 +18,7 @@ import {
   worstCaseCost,
 } from "../../billing/price.ts";
 import type { AppliedPrice } from "../../billing/usage/receipt.ts";
-import { estimateOutputTokens, roughPromptTokens } from "../../billing/tokens/rough_estimate.ts";
+import { roughPromptTokens } from "../../billing/tokens/rough_estimate.ts";
 import type { ChatRequest } from "../request/chat_request.ts";
 import { hostedToolsAskedFor } from "../request/billable_features.ts";
 import { type InputBound, inputBound } from "./input_bound.ts";
@@ -101,10 +101,7 @@ export function chatBounds(
     outputTokens,
     wantedOutputTokens: wantedOutputTokens(request, model),
     input,
-    // The prompts of completions may be lists of tokens, which their bytes count better.
-    estimatedInputTokens: outline["prompt"] === undefined
-      ? roughPromptTokens(outline)
-      : estimateOutputTokens(bytes.length),
+    estimatedInputTokens: roughPromptTokens(outline),
     hostedTools,
     tools,
     tier,

@@ -15,8 +15,11 @@ const minus = 0x2d;
 const zero = 0x30;
 const nine = 0x39;
 
-/** Bytes that end a number list or disqualify it. */
-const searched = ["]", '"', "[", "{"] as const;
+/**
+ * Characters that end a number list or disqualify it. Each literal that is no number (`null`, `true`, `NaN`) has one of
+ * the letters.
+ */
+const searched = ["]", '"', "[", "{", "n", "N", "t", "f"] as const;
 
 /**
  * Searches JSON bytes for the ends of lists of numbers. A text is searched with the machine's vector instructions,
@@ -107,6 +110,9 @@ export function jsonKey(name: string): JsonKey {
   return encoder.encode(name);
 }
 
+/** Digits of a number that a double holds exactly. */
+const maxExactDigits = 15;
+
 /** Bytes from which lists of numbers are looked for, to skip them as a whole: more than an answer in words has. */
 const manyBytes = 32 * 1024;
 
@@ -179,6 +185,11 @@ export class JsonCursor {
     return this.first === 0x22;
   }
 
+  get isNumber(): boolean {
+    const { first } = this;
+    return first === minus || (first >= zero && first <= nine);
+  }
+
   /** Enters an object. Returns `false`, and does nothing, if the value is something else. */
   enterObject(): boolean {
     if (this.first !== 0x7b) return false;
@@ -234,6 +245,44 @@ export class JsonCursor {
     if (first === 0x22) this.#string();
     else if (first === 0x7b || first === 0x5b) this.#container();
     else this.#literal();
+  }
+
+  /** Skips the value; returns whether it is a list of numbers, and of nothing else, that is not empty. */
+  skipNumbers(): boolean {
+    const from = this.at;
+    if (!this.enterArray()) {
+      this.skip();
+      return false;
+    }
+    if (this.#end - from >= manyBytes) {
+      const close = (this.#lists ??= new NumberLists(this.#bytes, this.#end)).endOf(from);
+      if (close !== -1) {
+        this.at = close + 1;
+        return true;
+      }
+    }
+    let count = 0;
+    let isNumbers = true;
+    while (this.nextElement()) {
+      isNumbers &&= this.isNumber;
+      this.skip();
+      count++;
+    }
+    return isNumbers && count > 0;
+  }
+
+  /** Skips the value; returns it if it is a whole number of at most 15 digits, else `undefined`. */
+  takeWholeNumber(): number | undefined {
+    const from = this.at;
+    this.skip();
+    if (this.at === from || this.at - from > maxExactDigits) return undefined;
+    let number = 0;
+    for (let at = from; at < this.at; at++) {
+      const byte = this.#bytes[at]!;
+      if (byte < zero || byte > nine) return undefined;
+      number = number * 10 + byte - zero;
+    }
+    return number;
   }
 
   /** Skips the value; returns its length as UTF-8 text if it is a string, else 0. */

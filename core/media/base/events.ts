@@ -1,4 +1,5 @@
 /** What streams of pictures and of speech have in common. */
+import type { Span } from "../../calls/body/json_body.ts";
 import type { StreamPipe, StreamReading } from "../../wire/contract/contract.ts";
 import {
   type FrameFate,
@@ -7,9 +8,9 @@ import {
   type StreamMeter,
 } from "../../wire/stream/reading.ts";
 import { readProviderError } from "../../wire/errors/provider_error.ts";
-import { errorBody, type GatewayError } from "../../lib/errors/errors.ts";
+import { errorBody, GatewayError } from "../../lib/errors/errors.ts";
 import { FrameEdits, type SseFrame } from "../../lib/sse/frame.ts";
-import { JsonCursor, jsonKey } from "../../lib/json/json_cursor.ts";
+import { JsonCursor, type JsonKey, jsonKey } from "../../lib/json/json_cursor.ts";
 import { encodeSseEvent } from "../../lib/sse/writer.ts";
 import { stringifyExactly } from "../../lib/runtime/mod.ts";
 
@@ -19,6 +20,13 @@ const errorKey = jsonKey("error");
 /** Encodes an error event of a media stream. */
 export function mediaErrorEvent(error: GatewayError, requestId: string): Uint8Array {
   return encodeSseEvent(stringifyExactly(errorBody(error, "chat", requestId)), "error");
+}
+
+/** An event that is not an error, as far as meters read it. */
+export interface MediaEvent {
+  readonly type: string;
+  /** Bytes of the members that hold output; `undefined` if none of them is a text. */
+  readonly contentBytes: number | undefined;
 }
 
 /**
@@ -32,36 +40,77 @@ export abstract class MediaMeter implements StreamMeter {
   readonly reading: StreamReading = newStreamReading();
   readonly edits = new FrameEdits();
   readonly #cursor = new JsonCursor();
+  readonly #contentKeys: readonly JsonKey[];
+  /** The place of the value of `error` in the payload of an event that is one. */
+  protected errorPlace: Span = { start: 0, end: 0 };
+
+  /** @param contents the members of events that hold output: text, base64 or an address */
+  constructor(contents: readonly string[]) {
+    this.#contentKeys = contents.map(jsonKey);
+  }
 
   read(frame: SseFrame): FrameFate {
     if (frame.dataLines === 0 || frame.payloadIs("[DONE]")) return "pass";
-    const type = this.#typeOf(frame);
-    const error = this.#member(frame, errorKey);
-    if (type !== "error" && (error === undefined || error === null)) return this.readEvent(type);
-    this.reading.state = "error";
-    this.reading.error = readProviderError(frameJson(frame));
-    return "drop";
+    let named = "";
+    let contentBytes: number | undefined;
+    let hasError = false;
+    const cursor = this.#cursor;
+    cursor.reset(frame.payload, frame.payloadStart, frame.payloadEnd);
+    const isObject = cursor.enterObject();
+    while (isObject && cursor.nextMember()) {
+      if (cursor.keyIs(typeKey) && cursor.isString) named = String(cursor.takeValue());
+      else if (this.#contentKeys.some((key) => cursor.keyIs(key))) {
+        const { isString } = cursor;
+        const length = cursor.takeTextLength();
+        if (isString) contentBytes = (contentBytes ?? 0) + length;
+      } else {
+        const isError = cursor.keyIs(errorKey) && !cursor.isNull;
+        const start = cursor.at;
+        cursor.skip();
+        if (isError) {
+          hasError = true;
+          this.errorPlace = { start, end: cursor.at };
+        }
+      }
+    }
+    const type = frame.event === "" ? named : frame.event;
+    if (hasError || type === "error") return this.readError(type, frame);
+    return this.readEvent({ type, contentBytes });
   }
 
   /** Reads an event that is not an error. */
-  protected abstract readEvent(type: string): FrameFate;
+  protected abstract readEvent(event: MediaEvent): FrameFate;
 
-  #typeOf(frame: SseFrame): string {
-    if (frame.event !== "") return frame.event;
-    const type = this.#member(frame, typeKey);
-    return typeof type === "string" ? type : "";
+  /** Reads an error, which ends the stream. */
+  protected readError(_type: string, frame: SseFrame): FrameFate {
+    return this.failWith(readProviderError(frameJson(frame)));
   }
 
-  #member(frame: SseFrame, key: Uint8Array): unknown {
-    const cursor = this.#cursor;
-    cursor.reset(frame.payload, frame.payloadStart, frame.payloadEnd);
-    if (!cursor.enterObject()) return undefined;
-    while (cursor.nextMember()) {
-      if (cursor.keyIs(key)) return cursor.takeValue();
-      cursor.skip();
-    }
-    return undefined;
+  /** Ends the stream by its last event: a failure if it had no output. */
+  protected end(missing: string): FrameFate {
+    if (!this.reading.sawOutput) return this.failWith(noOutput(missing));
+    this.reading.state = "completed";
+    return "last";
   }
+
+  protected failWith(error: GatewayError): FrameFate {
+    this.reading.state = "error";
+    this.reading.error = error;
+    return "drop";
+  }
+}
+
+/** The error of a route whose answer has nothing in it. */
+export function noOutput(missing: string): GatewayError {
+  return new GatewayError("upstream_unreachable", `The provider of this model sent no ${missing}`);
+}
+
+/** Events that servers of any style send to keep a connection open; they are no output. */
+const keepAliveTypes: ReadonlySet<string> = new Set(["", "ping", "keepalive", "keep_alive"]);
+
+/** Whether an event of a type that is not known here may be output: clients may know it. */
+export function mayBeOutput({ type }: MediaEvent): boolean {
+  return !keepAliveTypes.has(type);
 }
 
 // A stream of events that the gateway writes from a whole answer.

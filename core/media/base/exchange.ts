@@ -16,7 +16,7 @@ import {
   stopError,
 } from "../../calls/attempts/route_attempt.ts";
 import type { RouteAccess } from "../../calls/exchange/chat_call.ts";
-import type { GrowingCounter } from "../../net/transport/read_whole.ts";
+import { type GrowingCounter, maxErrorBodyBytes } from "../../net/transport/read_whole.ts";
 import type { Route } from "../../catalog/catalog.ts";
 import type {
   UpstreamExchange,
@@ -24,10 +24,11 @@ import type {
   UpstreamResponse,
 } from "../../net/transport/transport.ts";
 import { decodeProviderError } from "../../wire/convert/provider_errors.ts";
-import type { GatewayError } from "../../lib/errors/errors.ts";
+import { readProviderError } from "../../wire/errors/provider_error.ts";
+import { GatewayError } from "../../lib/errors/errors.ts";
 import { defined } from "../../lib/base/defined.ts";
 import { tryParseExactly } from "../../lib/json/exact_json.ts";
-import type { Json } from "../../lib/json/json.ts";
+import { isJsonObject, type Json } from "../../lib/json/json.ts";
 import type { ByteParts } from "../../lib/bytes/byte_parts.ts";
 import type { ByteCounter } from "../../lib/bytes/byte_budget.ts";
 import type { MediaType } from "../../net/remote/guarded_fetch.ts";
@@ -54,6 +55,23 @@ export function decodeMediaRefusal(
   waitSeconds: number | undefined,
 ): GatewayError {
   return decodeProviderError("chat", status, text, defined({ retryAfterSeconds: waitSeconds }));
+}
+
+/**
+ * Returns the error of a success status whose body is no answer: the error that the body holds in any vendor's form, or
+ * that there is no answer.
+ *
+ * @param missing what the client asked for and did not get, after "sent"
+ */
+export function readNoResult(bytes: Uint8Array, missing: string): GatewayError {
+  // An answer that is large and yet none is not searched for an error.
+  const body = bytes.length <= maxErrorBodyBytes ? parseJson(bytes) : undefined;
+  if (isJsonObject(body)) {
+    const said = readProviderError(body);
+    const namesError = body["error"] !== undefined && body["error"] !== null;
+    if (namesError || said.code !== "upstream_unreachable") return said;
+  }
+  return new GatewayError("upstream_unreachable", `The provider of this model sent ${missing}`);
 }
 
 // Request bodies for media providers, and what building one may need.

@@ -3,6 +3,9 @@ import { estimateOutputTokens } from "../../billing/tokens/rough_estimate.ts";
 import { costOfTokens, costOfUnits, worstCaseCost } from "../../billing/price.ts";
 import type { AppliedPrice } from "../../billing/usage/receipt.ts";
 import { noTokens, type TokenUsage } from "../../billing/tokens/token_bounds.ts";
+import { isToken } from "../../calls/body/request_field.ts";
+import type { Json } from "../../lib/json/json.ts";
+import { textBytes } from "../../wire/stream/reading.ts";
 
 /**
  * Tokens that a provider adds to one text at most: marks of begin and end, and the instruction that some models have
@@ -18,6 +21,27 @@ export interface CountedInput {
   readonly textBytes: number;
   /** Tokens that the caller sent as numbers. */
   readonly tokens: number;
+}
+
+/** Counts one input; `undefined` if it is neither a text nor a list of tokens. */
+export function countOne(value: Json | undefined): CountedInput | undefined {
+  if (typeof value === "string") return { inputs: 1, textBytes: textBytes(value), tokens: 0 };
+  if (!Array.isArray(value) || value.length === 0 || !value.every(isToken)) return undefined;
+  return { inputs: 1, textBytes: 0, tokens: value.length };
+}
+
+/** Adds up two counts. */
+export function addCounts(one: CountedInput, other: CountedInput): CountedInput {
+  return {
+    inputs: one.inputs + other.inputs,
+    textBytes: one.textBytes + other.textBytes,
+    tokens: one.tokens + other.tokens,
+  };
+}
+
+/** Returns the gateway's own count of the tokens, for a provider that reports none. */
+export function estimatedTokens({ textBytes, tokens }: CountedInput): number {
+  return Math.max(1, estimateOutputTokens(textBytes) + tokens);
 }
 
 /** The charge for the input of a call. */
@@ -61,9 +85,7 @@ export function chargeForInput(
   reported: number | undefined,
 ): InputCharge {
   const isPossible = reported !== undefined && reported > 0 && reported <= maxInputTokens(input);
-  const counted = isPossible
-    ? reported
-    : Math.max(1, estimateOutputTokens(input.textBytes) + input.tokens);
+  const counted = isPossible ? reported : estimatedTokens(input);
   const usage = ofInput(counted);
   const estimated = !isPossible;
   if (price.unit !== "token") {

@@ -4,12 +4,10 @@ import type { JsonBody, Span } from "../../calls/body/json_body.ts";
 import { providerRequest } from "../../calls/exchange/provider_request.ts";
 import { readWhole, uncountedBodyBytes } from "../../net/transport/read_whole.ts";
 import type { RouteStyle } from "../../catalog/catalog.ts";
-import { GatewayError } from "../../lib/errors/errors.ts";
 import { type ByteParts, joined, withFewPieces } from "../../lib/bytes/byte_parts.ts";
 import { singleWriteBytes } from "../../net/http1/limits.ts";
 import { JsonCursor, type JsonKey, jsonKey, JsonScanError } from "../../lib/json/json_cursor.ts";
-import { readProviderError } from "../../wire/errors/provider_error.ts";
-import { type MediaExchange, type MediaWork, parseJson } from "./exchange.ts";
+import { type MediaExchange, type MediaWork, readNoResult } from "./exchange.ts";
 import type { Json, JsonObject } from "../../lib/json/json.ts";
 
 // Reads JSON answers that hold one list of results, without building the values of the list.
@@ -25,9 +23,33 @@ const usageKey = jsonKey("usage");
 const metaKey = jsonKey("meta");
 const modelKey = jsonKey("model");
 
+/** A member of a result that decides whether a client can read it. */
+export interface ResultMember {
+  /** The names that vendors have for it. */
+  readonly keys: readonly JsonKey[];
+  /** A result without this member, or with `null` in its place, is none. */
+  readonly isRequired: boolean;
+  /** Moves the cursor behind the value; returns whether a client can read it. */
+  readonly read: (cursor: JsonCursor) => boolean;
+}
+
+/** The declared shape of the results of one answer. Its readers may remember what earlier results had. */
+export type ResultShape = readonly ResultMember[];
+
+/** A reader of places in the input: each is below `inputs`, and none occurs twice. */
+export function readPlaces(inputs: number): ResultMember["read"] {
+  const seen = new Set<number>();
+  return (cursor) => {
+    const place = cursor.takeWholeNumber();
+    if (place === undefined || place >= inputs || seen.has(place)) return false;
+    seen.add(place);
+    return true;
+  };
+}
+
 /** The parts of an answer that decide whether it is delivered, and the charge. */
 export interface ListAnswer {
-  /** Objects in the list; `undefined` if there is no list, or something else than objects in it. */
+  /** Results in the list; `undefined` if there is no list, or something in it is no result. */
   readonly items: number | undefined;
   readonly usage: Json | undefined;
   readonly meta: Json | undefined;
@@ -43,15 +65,17 @@ export interface ListAnswer {
  * @param list the names that the list may have
  * @example
  * ```ts
- * import { jsonKey } from "../../lib/json/json_cursor.ts";
+ * import { type JsonCursor, jsonKey } from "../../lib/json/json_cursor.ts";
  * import { readListAnswer } from "./json_call.ts";
  * const bytes = new TextEncoder().encode('{"data":[{"embedding":[1]},{"embedding":[2]}],"model":"m"}');
- * if (readListAnswer(bytes, [jsonKey("data")])?.items !== 2) throw new Error("wrong count");
+ * const vector = { keys: [jsonKey("embedding")], isRequired: true, read: (at: JsonCursor) => at.skipNumbers() };
+ * if (readListAnswer(bytes, [jsonKey("data")], [vector])?.items !== 2) throw new Error("wrong count");
  * ```
  */
 export function readListAnswer(
   bytes: Uint8Array,
   list: readonly JsonKey[],
+  shape: ResultShape,
 ): ListAnswer | undefined {
   const cursor = new JsonCursor();
   try {
@@ -63,7 +87,7 @@ export function readListAnswer(
     let model: Span | undefined;
     let hasError = false;
     while (cursor.nextMember()) {
-      if (list.some((key) => cursor.keyIs(key))) items = countObjects(cursor);
+      if (list.some((key) => cursor.keyIs(key))) items = countResults(cursor, shape);
       else if (cursor.keyIs(usageKey)) usage = cursor.takeValue();
       else if (cursor.keyIs(metaKey)) meta = cursor.takeValue();
       else {
@@ -81,7 +105,7 @@ export function readListAnswer(
   }
 }
 
-function countObjects(cursor: JsonCursor): number | undefined {
+function countResults(cursor: JsonCursor, shape: ResultShape): number | undefined {
   if (!cursor.enterArray()) {
     cursor.skip();
     return undefined;
@@ -89,11 +113,39 @@ function countObjects(cursor: JsonCursor): number | undefined {
   let items = 0;
   let isStrange = false;
   while (cursor.nextElement()) {
-    isStrange ||= cursor.first !== 0x7b;
-    cursor.skip();
+    if (!matches(cursor, shape)) isStrange = true;
     items++;
   }
   return isStrange ? undefined : items;
+}
+
+/** Moves the cursor behind a value; returns whether it is an object of the shape. */
+function matches(cursor: JsonCursor, shape: ResultShape): boolean {
+  if (!cursor.enterObject()) {
+    cursor.skip();
+    return false;
+  }
+  let isReadable = true;
+  const missing = new Set(shape.filter(({ isRequired }) => isRequired));
+  while (cursor.nextMember()) {
+    const member = shape.find(({ keys }) => keys.some((key) => cursor.keyIs(key)));
+    if (member === undefined || cursor.isNull) cursor.skip();
+    else if (member.read(cursor)) missing.delete(member);
+    else isReadable = false;
+  }
+  return isReadable && missing.size === 0;
+}
+
+/** Whether bytes are a JSON object of the shape. */
+export function hasShape(bytes: Uint8Array, shape: ResultShape): boolean {
+  const cursor = new JsonCursor();
+  try {
+    cursor.reset(bytes, 0, bytes.length);
+    return matches(cursor, shape);
+  } catch (error) {
+    if (error instanceof JsonScanError) return false;
+    throw error;
+  }
 }
 
 /** What all requests of these endpoints have. */
@@ -110,6 +162,8 @@ export interface JsonCall {
   /** Names that the list of results may have. */
   readonly list: readonly JsonKey[];
   readonly maxAnswerBytes: number;
+  /** Creates the shape of the results of one answer. */
+  readonly shape: () => ResultShape;
   /** Whether the list can be the answer to this request; if not, the next route is tried. */
   readonly accepts: (items: number) => boolean;
 }
@@ -146,13 +200,9 @@ export function jsonWork(call: JsonCall): MediaWork<JsonAnswer> {
 async function receive(call: JsonCall, asked: MediaExchange): Promise<JsonAnswer> {
   const response = await asked.answered();
   const bytes = await readWhole(response, call.maxAnswerBytes, asked.counter);
-  const reading = readListAnswer(bytes, call.list);
-  if (reading?.hasError === true) throw readProviderError(parseJson(bytes));
-  if (reading?.items === undefined || !call.accepts(reading.items)) {
-    throw new GatewayError(
-      "upstream_unreachable",
-      "The provider of this model sent no answer to this request",
-    );
+  const reading = readListAnswer(bytes, call.list, call.shape());
+  if (reading?.items === undefined || reading.hasError || !call.accepts(reading.items)) {
+    throw readNoResult(bytes, "no answer to this request");
   }
   const { model } = call.request;
   return { ...reading, bytes: withModel(bytes, reading.model, model) };

@@ -9,19 +9,23 @@ import {
   type Written,
   writtenSchema,
 } from "../../lib/json/schemas.ts";
-import { isEventStream, type StartedStream, startStream } from "../../calls/attempts/attempt.ts";
+import {
+  isEventStream,
+  type StartedStream,
+  startStream,
+  wholeAsStream,
+} from "../../calls/attempts/attempt.ts";
 import { withFields } from "../../calls/body/changed_body.ts";
 import { providerRequest } from "../../calls/exchange/provider_request.ts";
 import { readWhole } from "../../net/transport/read_whole.ts";
 import type { Route } from "../../catalog/catalog.ts";
 import { defined } from "../../lib/base/defined.ts";
-import { GatewayError } from "../../lib/errors/errors.ts";
 import { isJsonObject, type Json, type JsonObject } from "../../lib/json/json.ts";
 import { readChatAnswer } from "../../wire/chat/answer/answer_reading.ts";
 import { createChatNativePipe } from "../../wire/chat/stream/meter.ts";
 import type { AnswerReading } from "../../wire/contract/contract.ts";
 import { ClientModel } from "../../wire/stream/client_model.ts";
-import { type MediaExchange, type MediaWork, parseJson } from "../base/exchange.ts";
+import { type MediaExchange, type MediaWork, parseJson, readNoResult } from "../base/exchange.ts";
 import { refuseField } from "../../calls/body/fields.ts";
 import type { CompletionRequest } from "./request.ts";
 import type { JsonBody } from "../../calls/body/json_body.ts";
@@ -212,6 +216,23 @@ export class CompletionSource implements ByteSource {
   }
 }
 
+/** Reads a whole answer like one of the Chat style, whose choices have their text in a message. */
+function readCompletionAnswer(body: JsonObject): AnswerReading {
+  const { choices } = body;
+  if (!Array.isArray(choices)) return readChatAnswer(body);
+  const messages = choices.map((choice) =>
+    isJsonObject(choice)
+      ? { ...choice, message: { role: "assistant", content: choice["text"] ?? null } }
+      : choice
+  );
+  return readChatAnswer({ ...body, choices: messages });
+}
+
+/** Writes a whole answer as a stream: events have the members of whole answers. */
+function completionFrames(body: JsonObject): Uint8Array {
+  return encoder.encode(sseEventText(stringifyExactly(body)) + sseEventText("[DONE]"));
+}
+
 /** The answer of a route: whole, or a stream that has begun. */
 export type CompletionResult =
   | { readonly kind: "answer"; readonly bytes: Uint8Array; readonly reading: AnswerReading }
@@ -267,10 +288,10 @@ async function receiveStream(
   asked: MediaExchange,
 ): Promise<CompletionResult> {
   const { exchange, route } = asked;
-  const response = await asked.answered();
-  if (!isEventStream(response)) {
-    throw new GatewayError("upstream_unreachable", "The provider of this model sent no stream");
-  }
+  const answer = await asked.answered();
+  const response = isEventStream(answer)
+    ? answer
+    : await wholeAsStream(answer, { asStream: completionFrames, readAnswer: readCompletionAnswer });
   const pipe = createChatNativePipe({
     clientModel: request.bounds.model,
     upstreamModel: route.upstreamModel,
@@ -290,11 +311,9 @@ async function receiveAnswer(
   const response = await asked.answered();
   const bytes = await readWhole(response, maxAnswerBytes, asked.counter);
   const value = parseJson(bytes);
-  const reading = isJsonObject(value) ? readChatAnswer(value) : undefined;
-  if (reading?.error !== undefined) throw reading.error;
-  if (reading === undefined || !isJsonObject(value) || !Array.isArray(value["choices"])) {
-    throw new GatewayError("upstream_unreachable", "The provider of this model sent no completion");
-  }
+  if (!isJsonObject(value)) throw readNoResult(bytes, "no completion");
+  const reading = readCompletionAnswer(value);
+  if (reading.error !== undefined) throw reading.error;
   return {
     kind: "answer",
     bytes: ClientModel.of(request.bounds.model).inAnswer(bytes),

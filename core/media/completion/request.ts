@@ -13,11 +13,12 @@ import type { ChatRequest } from "../../calls/request/chat_request.ts";
 import { refuseMergedFields } from "../../calls/body/decisive_fields.ts";
 import { type JsonBody, parseJsonBody } from "../../calls/body/json_body.ts";
 import { isJsonObject, type Json } from "../../lib/json/json.ts";
+import { textBytes } from "../../wire/stream/reading.ts";
+import { addCounts, type CountedInput, countOne } from "../base/input_charge.ts";
 import { maxChoices } from "../../wire/contract/limits.ts";
 import { booleanField, fieldsOfJson, jsonField, refuseField } from "../../calls/body/fields.ts";
 import {
   eventsFlag,
-  isToken,
   listSchema,
   modelName,
   type RequestField,
@@ -31,30 +32,37 @@ const maxPrompts = 128;
 /** A request that was read and checked. */
 export interface CompletionRequest {
   readonly body: JsonBody;
+  /** What the model reads: the prompts, and the text after the gap. */
+  readonly input: CountedInput;
   /** What bounds the call, in the terms of chat calls. */
   readonly bounds: ChatRequest;
 }
 
-function isPrompt(value: Json | undefined): boolean {
-  return typeof value === "string" || (Array.isArray(value) && value.every(isToken));
-}
-
-function countPrompts(prompt: Json | undefined): number {
+function countPrompts(prompt: Json | undefined): CountedInput {
   if (prompt === undefined || prompt === null) refuseField("prompt", "is required");
-  if (isPrompt(prompt)) return 1;
-  if (!Array.isArray(prompt) || !prompt.every(isPrompt)) {
+  const single = countPrompt(prompt);
+  if (single !== undefined) return single;
+  const counts = Array.isArray(prompt) ? prompt.map(countPrompt) : [undefined];
+  if (counts.length > maxPrompts) {
+    refuseField("prompt", `at most ${maxPrompts} prompts, ${counts.length} were sent`);
+  }
+  return counts.reduce<CountedInput>((sum, one) => {
+    if (one !== undefined) return addCounts(sum, one);
     refuseField(
       "prompt",
       "must be a string, a list of strings, a list of tokens, or a list of such lists",
     );
-  }
-  if (prompt.length > maxPrompts) {
-    refuseField("prompt", `at most ${maxPrompts} prompts, ${prompt.length} were sent`);
-  }
-  return prompt.length;
+  }, nothing);
 }
 
-const prompt: RequestField<number> = {
+const nothing: CountedInput = { inputs: 0, textBytes: 0, tokens: 0 };
+
+/** Counts one prompt; an empty list of tokens is one, too. */
+function countPrompt(value: Json | undefined): CountedInput | undefined {
+  return Array.isArray(value) && value.length === 0 ? { ...nothing, inputs: 1 } : countOne(value);
+}
+
+const prompt: RequestField<CountedInput> = {
   name: "prompt",
   isRequired: true,
   schema: {
@@ -100,6 +108,7 @@ export function readCompletionRequest(bytes: Uint8Array): CompletionRequest {
   const fields = fieldsOfJson(body.value);
   const model = modelName.read(fields);
   const prompts = prompt.read(fields);
+  const { suffix } = body.value;
   const answers = Math.max(choices.read(fields) ?? 1, bestOf.read(fields) ?? 1);
   if (booleanField(fields, "echo") === true) {
     refuseField("echo", "is not supported; put the prompt before the answer yourself");
@@ -107,12 +116,13 @@ export function readCompletionRequest(bytes: Uint8Array): CompletionRequest {
   const options = body.value["stream_options"];
   return {
     body,
+    input: { ...prompts, textBytes: prompts.textBytes + textBytes(suffix) },
     bounds: {
       style: "chat",
       model,
       stream: eventsFlag.read(fields),
       maxTokens: maxTokens.read(fields),
-      choices: prompts * answers,
+      choices: prompts.inputs * answers,
       wantsUsage: isJsonObject(options) && options["include_usage"] === true,
     },
   };

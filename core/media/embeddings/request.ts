@@ -4,31 +4,32 @@
  * - Folder `core/media/embeddings/`: embedding calls: requests, and how they are called.
  * - In: a JSON body.
  * - Out: a checked request with the count of its input, and its work on a route.
- * - Never: parses a vector.
+ * - Never: builds the numbers of a vector.
  */
 import { type DescribedMember, listOf, text, writtenSchema } from "../../lib/json/schemas.ts";
 import { refuseMergedFields } from "../../calls/body/decisive_fields.ts";
 import { parseJsonBody } from "../../calls/body/json_body.ts";
 import { isJsonObject, type Json, type JsonObject } from "../../lib/json/json.ts";
-import { readCount, textBytes } from "../../wire/stream/reading.ts";
+import { readCount } from "../../wire/stream/reading.ts";
 import { fieldsOfJson, jsonField, refuseField } from "../../calls/body/fields.ts";
 import {
-  isToken,
   listSchema,
   modelName,
   type RequestField,
   tokensSchema,
   wholeNumber,
 } from "../../calls/body/request_field.ts";
-import type { CountedInput } from "../base/input_charge.ts";
+import { addCounts, type CountedInput, countOne } from "../base/input_charge.ts";
 import {
   type JsonAnswer,
   type JsonRequest,
   jsonWork,
   type ListAnswer,
+  readPlaces,
   reportedUsageSchema,
+  type ResultShape,
 } from "../base/json_call.ts";
-import { jsonKey } from "../../lib/json/json_cursor.ts";
+import { type JsonCursor, jsonKey } from "../../lib/json/json_cursor.ts";
 import type { MediaWork } from "../base/exchange.ts";
 
 /** Inputs of one call: the largest bound of any provider. */
@@ -37,13 +38,6 @@ const maxEmbeddingInputs = 2_048;
 /** An embedding request that was read and checked. */
 export interface EmbeddingRequest extends JsonRequest {
   readonly input: CountedInput;
-}
-
-/** Counts one input; `undefined` if it is neither a text nor a list of tokens. */
-function countOne(value: Json | undefined): CountedInput | undefined {
-  if (typeof value === "string") return { inputs: 1, textBytes: textBytes(value), tokens: 0 };
-  if (!Array.isArray(value) || value.length === 0 || !value.every(isToken)) return undefined;
-  return { inputs: 1, textBytes: 0, tokens: value.length };
 }
 
 function countInput(input: Json | undefined): CountedInput {
@@ -70,11 +64,7 @@ function countInput(input: Json | undefined): CountedInput {
         "must be a string or a list of tokens (whole numbers of 0 or more)",
       );
     }
-    sum = {
-      inputs: sum.inputs + 1,
-      textBytes: sum.textBytes + one.textBytes,
-      tokens: sum.tokens + one.tokens,
-    };
+    sum = addCounts(sum, one);
   }
   return sum;
 }
@@ -135,6 +125,24 @@ export function readEmbeddingRequest(bytes: Uint8Array): EmbeddingRequest {
 const maxEmbeddingAnswerBytes = 64 * 1024 * 1024;
 
 const vectors = [jsonKey("data")];
+const vectorKeys = [jsonKey("embedding")];
+const placeKeys = [jsonKey("index")];
+
+/** Characters of the shortest base64 text of a vector: one number of one byte, with its padding. */
+const leastBase64Chars = 4;
+
+/** Reads a vector: numbers, or their base64 text. */
+function readVector(cursor: JsonCursor): boolean {
+  return cursor.isString ? cursor.takeTextLength() >= leastBase64Chars : cursor.skipNumbers();
+}
+
+/** A vector for each input. An answer whose vectors cannot be told apart would be stored for the wrong texts. */
+function vectorShape(inputs: number): ResultShape {
+  return [
+    { keys: vectorKeys, isRequired: true, read: readVector },
+    { keys: placeKeys, isRequired: false, read: readPlaces(inputs) },
+  ];
+}
 
 const vectorMembers = {
   object: text,
@@ -157,6 +165,7 @@ export function embeddingWork(request: EmbeddingRequest): MediaWork<JsonAnswer> 
     style: "embeddings",
     list: vectors,
     maxAnswerBytes: maxEmbeddingAnswerBytes,
+    shape: () => vectorShape(request.input.inputs),
     accepts: (items) => items === request.input.inputs,
   });
 }

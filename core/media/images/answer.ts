@@ -5,12 +5,22 @@ import { JsonCursor, jsonKey, JsonScanError } from "../../lib/json/json_cursor.t
 import { joined } from "../../lib/bytes/byte_parts.ts";
 import type { StartedStream } from "../../calls/attempts/attempt.ts";
 import type { Json, JsonObject } from "../../lib/json/json.ts";
-import { mediaErrorEvent, MediaMeter, WrittenPipe } from "../base/events.ts";
+import {
+  mediaErrorEvent,
+  type MediaEvent,
+  MediaMeter,
+  noOutput,
+  WrittenPipe,
+} from "../base/events.ts";
+import { vendorErrorMembers } from "../../wire/errors/errors.ts";
+import { readProviderError } from "../../wire/errors/provider_error.ts";
+import type { GatewayError } from "../../lib/errors/errors.ts";
+import type { SseFrame } from "../../lib/sse/frame.ts";
 import { stringifyExactly } from "../../lib/runtime/mod.ts";
 import type { ImageRequest } from "./request.ts";
 import { BytePipe } from "../../wire/stream/byte_pipe.ts";
 import type { StreamPipe } from "../../wire/contract/contract.ts";
-import type { FrameFate } from "../../wire/stream/reading.ts";
+import { type FrameFate, frameJson } from "../../wire/stream/reading.ts";
 
 const pictureMembers = { b64_json: text, url: text, revised_prompt: text };
 
@@ -35,8 +45,8 @@ export interface ImageAnswerReading {
   /** The images that exist: elements of `data` with a non-empty `b64_json` or `url`. */
   readonly images: number;
   /**
-   * Whether `data` is a list of pictures, or an empty one. Any other form may contain pictures that
-   * were not counted, and delivering them would make them free.
+   * Whether `data` is a list with a picture. Any other form may contain pictures that were not
+   * counted, and delivering them would make them free.
    */
   readonly isUsable: boolean;
   /** Whether the body of a 200 is in fact an error object. */
@@ -79,10 +89,8 @@ type FoundImages = Pick<ImageAnswerReading, "images" | "isUsable">;
 
 function findImages(cursor: JsonCursor): FoundImages {
   let images = 0;
-  let elements = 0;
   let isStrange = false;
   while (cursor.nextElement()) {
-    elements++;
     if (cursor.enterObject()) {
       if (isImage(cursor)) images++;
     } else {
@@ -90,7 +98,7 @@ function findImages(cursor: JsonCursor): FoundImages {
       cursor.skip();
     }
   }
-  return { images, isUsable: !isStrange && (images > 0 || elements === 0) };
+  return { images, isUsable: !isStrange && images > 0 };
 }
 
 /** The place of a picture's object, braces included. */
@@ -136,6 +144,7 @@ function isImage(cursor: JsonCursor): boolean {
 // Pipes streamed images: bytes pass unchanged, previews and finished images are counted.
 
 const nothing = new Uint8Array(0);
+const encoder = new TextEncoder();
 
 interface ImageStreamCounts {
   /** Images that arrived completely. */
@@ -150,13 +159,25 @@ export interface ImagePipe {
   readonly counts: () => ImageStreamCounts;
 }
 
+/** The endings of the types of events that hold no finished picture. */
+const previewEnding = ".partial_image";
+const failureEnding = ".partial_failed";
+/** Ends one picture, or the stream where the pictures came before it. */
+const completedEnding = ".completed";
+
+/**
+ * Counts pictures by what events hold, not by their types: vendors end each picture with an event `completed`, or send
+ * each in one of its own and end the stream with `completed`.
+ */
 class ImageMeter extends MediaMeter {
   readonly #expected: number;
   finished = 0;
   #previewOpen = false;
+  /** Why a picture is missing, where the provider said so. */
+  #reported: GatewayError | undefined;
 
   constructor(expected: number) {
-    super();
+    super(["b64_json", "url"]);
     this.#expected = expected;
   }
 
@@ -164,20 +185,32 @@ class ImageMeter extends MediaMeter {
     return this.finished + (this.#previewOpen ? 1 : 0);
   }
 
-  protected override readEvent(type: string): FrameFate {
-    if (type.endsWith(".partial_image")) {
-      this.reading.sawOutput = true;
-      this.#previewOpen = true;
-    } else if (type.endsWith(".completed")) {
-      this.reading.sawOutput = true;
-      this.#previewOpen = false;
-      this.finished++;
-      if (this.finished >= this.#expected) {
-        this.reading.state = "completed";
-        return "last";
-      }
-    }
+  protected override readEvent({ type, contentBytes = 0 }: MediaEvent): FrameFate {
+    const isCompleted = type.endsWith(completedEnding);
+    if (contentBytes === 0) return isCompleted ? this.#end() : "pass";
+    this.reading.sawOutput = true;
+    this.#previewOpen = type.endsWith(previewEnding);
+    if (this.#previewOpen) return "pass";
+    this.finished++;
+    return isCompleted && this.finished >= this.#expected ? this.#end() : "pass";
+  }
+
+  /** One picture that could not be made does not end the stream of the others. */
+  protected override readError(type: string, frame: SseFrame): FrameFate {
+    if (!type.endsWith(failureEnding)) return super.readError(type, frame);
+    const body = frameJson(frame);
+    this.#reported = readProviderError(body);
+    const { start, end } = this.errorPlace;
+    const members = { ...vendorErrorMembers(body), message: this.#reported.message };
+    this.edits.replace(frame, start, end, encoder.encode(stringifyExactly(members)));
     return "pass";
+  }
+
+  /** Ends a stream without a finished picture as a failure, whatever previews came before. */
+  #end(): FrameFate {
+    if (this.finished === 0) return this.failWith(this.#reported ?? noOutput("picture"));
+    this.reading.state = "completed";
+    return "last";
   }
 }
 
@@ -203,8 +236,6 @@ export function createImagePipe(expected: number, requestId: string): ImagePipe 
 //
 // Some providers ignore `stream`: the pictures are made and paid for, so the client gets them as
 // events, one for each picture.
-
-const encoder = new TextEncoder();
 
 const createdKey = jsonKey("created");
 const usageKey = jsonKey("usage");

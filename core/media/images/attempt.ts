@@ -10,9 +10,8 @@
 import { isEventStream, type StartedStream, startStream } from "../../calls/attempts/attempt.ts";
 import { providerRequest } from "../../calls/exchange/provider_request.ts";
 import { readWhole } from "../../net/transport/read_whole.ts";
-import { readProviderError } from "../../wire/errors/provider_error.ts";
 import { GatewayError } from "../../lib/errors/errors.ts";
-import { type MediaExchange, type MediaWork, parseJson } from "../base/exchange.ts";
+import { type MediaExchange, type MediaWork, readNoResult } from "../base/exchange.ts";
 import { answerAsStream, createImagePipe, type ImagePipe, readImageAnswer } from "./answer.ts";
 import type { ImageRequest } from "./request.ts";
 import { imageUpstreamBody } from "./upstream_body.ts";
@@ -82,12 +81,6 @@ async function receiveAnswer(asked: MediaExchange): Promise<ImageResult> {
 /** @throws {GatewayError} when the bytes are no image answer */
 function imagesOf(bytes: Uint8Array): number {
   const reading = readImageAnswer(bytes);
-  if (reading?.hasError === true) throw readProviderError(parseJson(bytes));
-  if (reading?.isUsable !== true) {
-    throw new GatewayError(
-      "upstream_unreachable",
-      "The provider of this model sent no list of pictures",
-    );
-  }
+  if (reading?.isUsable !== true || reading.hasError) throw readNoResult(bytes, "no picture");
   return reading.images;
 }

@@ -11,11 +11,16 @@ import { type DescribedMember, listOf, text, writtenSchema } from "../../lib/jso
 import { refuseMergedFields } from "../../calls/body/decisive_fields.ts";
 import { parseJsonBody } from "../../calls/body/json_body.ts";
 import { isJsonObject, type Json, type JsonObject } from "../../lib/json/json.ts";
-import { jsonKey } from "../../lib/json/json_cursor.ts";
+import { type JsonCursor, jsonKey } from "../../lib/json/json_cursor.ts";
 import type { MediaWork } from "../base/exchange.ts";
 import { fieldsOfJson, refuseField } from "../../calls/body/fields.ts";
 import { listSchema, modelName } from "../../calls/body/request_field.ts";
-import { type JsonAnswer, type JsonRequest, jsonWork } from "../base/json_call.ts";
+import {
+  type JsonAnswer,
+  type JsonRequest,
+  jsonWork,
+  type ResultShape,
+} from "../base/json_call.ts";
 
 /** Inputs of one call. Vendors take fewer; a call has one price. */
 const maxModerationInputs = 1_024;
@@ -28,9 +33,15 @@ function isInput(value: Json | undefined): boolean {
   return isJsonObject(value) && (value["type"] === "text" || value["type"] === "image_url");
 }
 
-function checkInput(input: Json | undefined): void {
+/** The results that an answer may have: one for each text; parts may be classified together. */
+interface ResultBounds {
+  readonly min: number;
+  readonly max: number;
+}
+
+function readInput(input: Json | undefined): ResultBounds {
   if (input === undefined || input === null) refuseField("input", "is required");
-  if (typeof input === "string") return;
+  if (typeof input === "string") return { min: 1, max: 1 };
   if (!Array.isArray(input)) {
     refuseField("input", "must be a string, or a list of texts and pictures");
   }
@@ -42,6 +53,13 @@ function checkInput(input: Json | undefined): void {
   if (strange >= 0) {
     refuseField(`input.${strange}`, "must be a string, or a part of type text or image_url");
   }
+  const hasParts = input.some((value) => typeof value !== "string");
+  return { min: hasParts ? 1 : input.length, max: input.length };
+}
+
+/** A request that was read and checked. */
+export interface ModerationRequest extends JsonRequest {
+  readonly results: ResultBounds;
 }
 
 const part: JsonObject = {
@@ -85,18 +103,39 @@ export const moderationFields: readonly DescribedMember[] = [
 export function readModerationRequest(
   bytes: Uint8Array,
   defaultModel: string | undefined,
-): JsonRequest {
+): ModerationRequest {
   const body = parseJsonBody(bytes);
   refuseMergedFields(body.value);
   const named = body.value["model"];
   const model = (named === undefined || named === null ? defaultModel : undefined) ??
     modelName.read(fieldsOfJson(body.value));
-  const { input } = body.value;
-  checkInput(input);
-  return { model, body };
+  return { model, body, results: readInput(body.value["input"]) };
 }
 
 const lists = [jsonKey("results")];
+
+function readFlag(cursor: JsonCursor): boolean {
+  // The first letters of `true` and `false`.
+  const isBoolean = cursor.first === 0x74 || cursor.first === 0x66;
+  cursor.skip();
+  return isBoolean;
+}
+
+function readObject(cursor: JsonCursor): boolean {
+  const isObject = cursor.first === 0x7b;
+  cursor.skip();
+  return isObject;
+}
+
+/** A verdict. Without `flagged` a client would take everything for harmless. */
+const verdictShape: ResultShape = [
+  { keys: [jsonKey("flagged")], isRequired: true, read: readFlag },
+  {
+    keys: [jsonKey("categories"), jsonKey("category_scores")],
+    isRequired: false,
+    read: readObject,
+  },
+];
 
 const resultMembers = {
   flagged: { type: "boolean" },
@@ -113,12 +152,13 @@ export const moderationAnswerSchema: JsonObject = writtenSchema("A result for ea
 }, ["results"]);
 
 /** Describes a call for its routes. */
-export function moderationWork(request: JsonRequest): MediaWork<JsonAnswer> {
+export function moderationWork(request: ModerationRequest): MediaWork<JsonAnswer> {
   return jsonWork({
     request,
     style: "moderations",
     list: lists,
     maxAnswerBytes: maxModerationAnswerBytes,
-    accepts: (items) => items > 0,
+    shape: () => verdictShape,
+    accepts: (items) => items >= request.results.min && items <= request.results.max,
   });
 }

@@ -29,11 +29,13 @@ import {
   type JsonRequest,
   jsonWork,
   type ListAnswer,
+  readPlaces,
   reportedUsageSchema,
+  type ResultShape,
 } from "../base/json_call.ts";
 import { costOfUnits } from "../../billing/price.ts";
 import type { AppliedPrice } from "../../billing/usage/receipt.ts";
-import { jsonKey } from "../../lib/json/json_cursor.ts";
+import { type JsonCursor, jsonKey } from "../../lib/json/json_cursor.ts";
 import type { MediaWork } from "../base/exchange.ts";
 
 /** Documents of one call: the largest bound of any provider. */
@@ -169,6 +171,21 @@ const maxRerankAnswerBytes = 32 * 1024 * 1024;
 
 /** The list is named differently by vendors. */
 const lists = [jsonKey("results"), jsonKey("data")];
+const placeKeys = [jsonKey("index")];
+const scoreKeys = [jsonKey("relevance_score"), jsonKey("score")];
+
+/** A place in the documents that were sent, and a number by which they are ordered. */
+function rankShape(documents: number): ResultShape {
+  const readScore = (cursor: JsonCursor) => {
+    const { isNumber } = cursor;
+    cursor.skip();
+    return isNumber;
+  };
+  return [
+    { keys: placeKeys, isRequired: true, read: readPlaces(documents) },
+    { keys: scoreKeys, isRequired: true, read: readScore },
+  ];
+}
 
 const rankMembers = {
   index: { type: "integer" },
@@ -192,6 +209,7 @@ export function rerankWork(request: RerankRequest): MediaWork<JsonAnswer> {
     style: "rerank",
     list: lists,
     maxAnswerBytes: maxRerankAnswerBytes,
+    shape: () => rankShape(request.documents),
     accepts: (items) => items > 0 && items <= request.documents,
   });
 }

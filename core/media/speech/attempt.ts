@@ -11,9 +11,9 @@ import { isEventStream, type StartedStream, startStream } from "../../calls/atte
 import { withFields } from "../../calls/body/changed_body.ts";
 import { providerRequest } from "../../calls/exchange/provider_request.ts";
 import { maxErrorBodyBytes, readWhole } from "../../net/transport/read_whole.ts";
-import { readProviderError } from "../../wire/errors/provider_error.ts";
-import { GatewayError } from "../../lib/errors/errors.ts";
-import { type MediaExchange, type MediaWork, parseJson } from "../base/exchange.ts";
+import type { GatewayError } from "../../lib/errors/errors.ts";
+import { joined } from "../../lib/bytes/byte_parts.ts";
+import { type MediaExchange, type MediaWork, readNoResult } from "../base/exchange.ts";
 import type {
   ByteReader,
   UpstreamExchange,
@@ -23,7 +23,13 @@ import { encodeBase64 } from "../../lib/runtime/mod.ts";
 import { BytePipe } from "../../wire/stream/byte_pipe.ts";
 import type { StreamPipe } from "../../wire/contract/contract.ts";
 import { type FrameFate, newStreamReading } from "../../wire/stream/reading.ts";
-import { mediaErrorEvent, MediaMeter } from "../base/events.ts";
+import {
+  mayBeOutput,
+  mediaErrorEvent,
+  type MediaEvent,
+  MediaMeter,
+  noOutput,
+} from "../base/events.ts";
 import { encodeSseEvent } from "../../lib/sse/writer.ts";
 import { refuseMergedFields } from "../../calls/body/decisive_fields.ts";
 import { type JsonBody, parseJsonBody } from "../../calls/body/json_body.ts";
@@ -36,12 +42,16 @@ import { modelName, requiredText } from "../../calls/body/request_field.ts";
 const nothing = new Uint8Array(0);
 
 class SpeechMeter extends MediaMeter {
-  protected override readEvent(type: string): FrameFate {
-    if (type === "speech.audio.done") {
-      this.reading.state = "completed";
-      return "last";
-    }
-    this.reading.sawOutput = true;
+  constructor() {
+    super(["audio"]);
+  }
+
+  protected override readEvent(event: MediaEvent): FrameFate {
+    if (event.type === "speech.audio.done") return this.end("audio");
+    const hasAudio = event.type === "speech.audio.delta"
+      ? (event.contentBytes ?? 0) > 0
+      : mayBeOutput(event);
+    if (hasAudio) this.reading.sawOutput = true;
     return "pass";
   }
 }
@@ -155,7 +165,7 @@ interface StartedAudio {
  * that the provider chose.
  */
 const audioTypes =
-  /^(?:audio\/[a-z0-9.+-]+|(?:application|binary)\/octet-stream|application\/ogg|text\/event-stream)\s*(?:;|$)/i;
+  /^(?:audio\/[a-z0-9.+-]+|(?:application|binary)\/octet-stream|application\/ogg)\s*(?:;|$)/i;
 
 /** Describes a speech call for its routes. */
 export function speechWork(request: SpeechRequest, requestId: string): MediaWork<SpeechResult> {
@@ -185,8 +195,36 @@ export function speechWork(request: SpeechRequest, requestId: string): MediaWork
 async function audioTypeOf(response: UpstreamResponse): Promise<string> {
   const contentType = response.header("content-type")?.trim() || "audio/mpeg";
   if (audioTypes.test(contentType)) return contentType;
-  const bytes = await readWhole(response, maxErrorBodyBytes);
-  throw readProviderError(parseJson(bytes));
+  throw readNoResult(await readWhole(response, maxErrorBodyBytes), "no audio");
+}
+
+/** Bytes by which text is told from audio: samples of 16 bits are not printable for as long. */
+const leastTextBytes = 16;
+
+/** The first characters of JSON, of events and of pages, all printable. */
+const beginsAsText = /^\s*(?:\{\s*["}]|\[\s*[\]{"]|data:|event:|<[!?a-z])[\x20-\x7e\s]*$/i;
+
+/** Whether the beginning of a body is an error in text, whatever its type says. */
+function isTextual(beginning: Uint8Array): boolean {
+  if (beginning.length < leastTextBytes && beginning[0] !== 0x7b) return false;
+  return beginsAsText.test(new TextDecoder("latin1").decode(beginning.subarray(0, 64)));
+}
+
+/**
+ * Reads the body up to its first bytes.
+ *
+ * @throws {GatewayError} for a body that is empty, or text
+ */
+async function firstAudio(response: UpstreamResponse): Promise<Uint8Array> {
+  for (;;) {
+    const chunk = await response.body.read();
+    if (chunk === null) throw noOutput("audio");
+    if (chunk.length === 0) continue;
+    const beginning = chunk.slice();
+    if (!isTextual(beginning)) return beginning;
+    const rest = await readWhole(response, maxErrorBodyBytes);
+    throw readNoResult(joined([beginning, rest]), "no audio");
+  }
 }
 
 async function receiveEvents(
@@ -199,19 +237,15 @@ async function receiveEvents(
     return { kind: "events", started };
   }
   await audioTypeOf(response);
-  const started = await startStream(exchange, response, new AudioAsEvents(requestId));
-  return { kind: "events", started };
+  const pipe = new AudioAsEvents(requestId);
+  const preamble = pipe.push(await firstAudio(response));
+  const started = { kind: "stream", exchange, body: response.body, pipe, preamble } as const;
+  return { kind: "events", started: { ...started, bodyEnded: false } };
 }
 
 async function receiveAudio({ exchange, answered }: MediaExchange): Promise<StartedAudio> {
   const response = await answered();
   const contentType = await audioTypeOf(response);
-  for (;;) {
-    const chunk = await response.body.read();
-    if (chunk === null) {
-      throw new GatewayError("upstream_unreachable", "The provider of this model sent no audio");
-    }
-    if (chunk.length === 0) continue;
-    return { kind: "audio", exchange, body: response.body, firstChunk: chunk.slice(), contentType };
-  }
+  const firstChunk = await firstAudio(response);
+  return { kind: "audio", exchange, body: response.body, firstChunk, contentType };
 }

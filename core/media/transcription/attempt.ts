@@ -13,9 +13,9 @@ import { readWhole } from "../../net/transport/read_whole.ts";
 import { GatewayError } from "../../lib/errors/errors.ts";
 import { isJsonObject, type Json, type JsonObject } from "../../lib/json/json.ts";
 import type { UpstreamResponse } from "../../net/transport/transport.ts";
-import { readProviderError } from "../../wire/errors/provider_error.ts";
-import { type MediaExchange, type MediaWork, parseJson } from "../base/exchange.ts";
-import { readListAnswer, reportedUsageSchema } from "../base/json_call.ts";
+import { type MediaExchange, type MediaWork, parseJson, readNoResult } from "../base/exchange.ts";
+import { hasShape, reportedUsageSchema, type ResultShape } from "../base/json_call.ts";
+import { type JsonCursor, jsonKey } from "../../lib/json/json_cursor.ts";
 import { type FormPart, replaceField } from "../../calls/body/multipart.ts";
 import { defined } from "../../lib/base/defined.ts";
 import { stringifyExactly } from "../../lib/runtime/mod.ts";
@@ -23,10 +23,16 @@ import { encodeSseEvent } from "../../lib/sse/writer.ts";
 import type { StreamPipe } from "../../wire/contract/contract.ts";
 import { BytePipe } from "../../wire/stream/byte_pipe.ts";
 import type { FrameFate } from "../../wire/stream/reading.ts";
-import { mediaErrorEvent, MediaMeter, WrittenPipe } from "../base/events.ts";
+import {
+  mayBeOutput,
+  mediaErrorEvent,
+  type MediaEvent,
+  MediaMeter,
+  WrittenPipe,
+} from "../base/events.ts";
 import { audioSeconds } from "../audio/measure.ts";
 import { type MediaBody, readMediaBody } from "../../calls/body/body.ts";
-import { fieldsOfForm, refuseField } from "../../calls/body/fields.ts";
+import { fieldsOfForm, refuseField, textField } from "../../calls/body/fields.ts";
 import { eventsFlag, modelName } from "../../calls/body/request_field.ts";
 
 /** The schema of an answer in JSON, which is the provider's. */
@@ -40,14 +46,27 @@ export const transcriptSchema: JsonObject = writtenSchema(
 
 const nothing = new Uint8Array(0);
 
+/** Events with a text. */
+const textEvents: ReadonlySet<string> = new Set([
+  "transcript.text.delta",
+  "transcript.text.segment",
+  "transcript.text.done",
+]);
+
 class TranscriptMeter extends MediaMeter {
-  protected override readEvent(type: string): FrameFate {
-    if (type === "transcript.text.done") {
-      this.reading.state = "completed";
-      return "last";
-    }
-    this.reading.sawOutput = true;
-    return "pass";
+  constructor() {
+    super(["delta", "text"]);
+  }
+
+  protected override readEvent(event: MediaEvent): FrameFate {
+    const { type, contentBytes } = event;
+    const isEnd = type === "transcript.text.done";
+    // The whole text of silence is empty.
+    const hasText = textEvents.has(type)
+      ? contentBytes !== undefined && (isEnd || contentBytes > 0)
+      : mayBeOutput(event);
+    if (hasText) this.reading.sawOutput = true;
+    return isEnd ? this.end("transcript") : "pass";
   }
 }
 
@@ -93,10 +112,15 @@ export interface TranscriptionRequest {
   readonly task: TranscriptionTask;
   readonly model: string;
   readonly stream: boolean;
+  /** Whether the text is asked for as a member of a JSON object, as it is by default. */
+  readonly asJson: boolean;
   /** Seconds that are billed: of the audio, to the nearest, at least 1. */
   readonly seconds: number;
   readonly body: MediaBody & { readonly kind: "form" };
 }
+
+/** The formats that are JSON objects with the whole text in `text`. */
+const jsonFormats: ReadonlySet<string> = new Set(["json", "verbose_json", "diarized_json"]);
 
 /** Fields by which some providers take audio that is somewhere else, so that its length is not known here. */
 const remoteFields: ReadonlySet<string> = new Set([
@@ -172,7 +196,8 @@ export function readTranscriptionRequest(
   const model = modelName.read(fields);
   const stream = eventsFlag.read(fields);
   const seconds = Math.max(1, Math.round(audioSeconds(file, "file")));
-  return { task, model, stream, seconds, body };
+  const format = textField(fields, "response_format") ?? "json";
+  return { task, model, stream, asJson: jsonFormats.has(format), seconds, body };
 }
 
 /** Bytes of a whole answer: nine hours with the time of each word have some 20 MB. */
@@ -180,7 +205,7 @@ const maxTranscriptBytes = 32 * 1024 * 1024;
 
 /** The types of answers: JSON, or text with times or without. Nothing that a browser would run. */
 const transcriptTypes =
-  /^(?:application\/(?:json|x-subrip|octet-stream)|text\/(?:plain|vtt|srt|x-srt|event-stream))\s*(?:;|$)/i;
+  /^(?:application\/(?:json|x-subrip|octet-stream)|text\/(?:plain|vtt|srt|x-srt))\s*(?:;|$)/i;
 
 /** The answer of a route: whole, or a stream that has begun. */
 export type TranscriptionResult =
@@ -216,31 +241,59 @@ export function transcriptionWork(
         return { ...outgoing, headers: [...headers, ["accept", "*/*"]] };
       });
     },
-    receive: (asked) => stream ? receiveEvents(asked, requestId) : receiveAnswer(asked),
+    receive: async (asked) =>
+      stream
+        ? await receiveEvents(asked, request, requestId)
+        : await readTranscript(await asked.answered(), asked, request),
   };
 }
 
-/** @throws {GatewayError} for an answer that is no text, or an error object */
+const isText = (cursor: JsonCursor) => {
+  const { isString } = cursor;
+  cursor.skip();
+  return isString;
+};
+
+const isList = (cursor: JsonCursor) => {
+  const isArray = cursor.first === 0x5b;
+  cursor.skip();
+  return isArray;
+};
+
+/** A transcript in JSON. Its text is empty where nothing is said. */
+const transcriptMembers: ResultShape = [
+  { keys: [jsonKey("text")], isRequired: true, read: isText },
+  { keys: [jsonKey("segments"), jsonKey("words")], isRequired: false, read: isList },
+];
+
+/** The first bytes of JSON objects, after white space. */
+const beginsAsObject = /^\s*\{/;
+
+/**
+ * Reads a whole transcript. Plain text from a server that knows no other format becomes the JSON that was asked for.
+ *
+ * @throws {GatewayError} for an answer without a text, or an error object
+ */
 async function readTranscript(
   response: UpstreamResponse,
   { counter }: MediaExchange,
+  { asJson }: TranscriptionRequest,
 ): Promise<TranscriptionResult & { readonly kind: "answer" }> {
   const contentType = response.header("content-type")?.trim() || "text/plain; charset=utf-8";
   const bytes = await readWhole(response, maxTranscriptBytes, counter);
-  const isError = readListAnswer(bytes, [])?.hasError === true;
-  if (isError) throw readProviderError(parseJson(bytes));
-  if (!transcriptTypes.test(contentType)) {
-    throw new GatewayError("upstream_unreachable", "The provider of this model sent no transcript");
-  }
-  return { kind: "answer", bytes, contentType };
-}
-
-async function receiveAnswer(asked: MediaExchange): Promise<TranscriptionResult> {
-  return await readTranscript(await asked.answered(), asked);
+  const isObject = beginsAsObject.test(new TextDecoder().decode(bytes.subarray(0, 64)));
+  const hasText = isObject ? hasShape(bytes, transcriptMembers) : bytes.length > 0;
+  if (!hasText || !transcriptTypes.test(contentType)) throw readNoResult(bytes, "no transcript");
+  if (isObject || !asJson) return { kind: "answer", bytes, contentType };
+  const text = new TextDecoder().decode(bytes).trim();
+  if (text === "" || !contentType.startsWith("text/")) throw readNoResult(bytes, "no transcript");
+  const written = new TextEncoder().encode(stringifyExactly({ text }));
+  return { kind: "answer", bytes: written, contentType: "application/json" };
 }
 
 async function receiveEvents(
   asked: MediaExchange,
+  request: TranscriptionRequest,
   requestId: string,
 ): Promise<TranscriptionResult> {
   const { exchange } = asked;
@@ -249,12 +302,11 @@ async function receiveEvents(
     const pipe = createTranscriptPipe(requestId);
     return { kind: "events", started: await startStream(exchange, response, pipe) };
   }
-  const { bytes } = await readTranscript(response, asked);
+  const { bytes } = await readTranscript(response, asked, request);
   const value = parseJson(bytes);
-  const text = isJsonObject(value) ? value["text"] : new TextDecoder().decode(bytes);
-  if (typeof text !== "string") {
-    throw new GatewayError("upstream_unreachable", "The provider of this model sent no transcript");
-  }
+  const text = isJsonObject(value) && typeof value["text"] === "string"
+    ? value["text"]
+    : new TextDecoder().decode(bytes);
   const usage = isJsonObject(value) ? value["usage"] : undefined;
   const written = transcriptAsEvents(text, usage, requestId);
   return {

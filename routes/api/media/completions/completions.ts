@@ -36,6 +36,7 @@ import {
   type CompletionRequest,
   readCompletionRequest,
 } from "../../../../core/media/completion/request.ts";
+import { estimatedTokens } from "../../../../core/media/base/input_charge.ts";
 import { chooseModel, refuseFreeChoices } from "../../call/admission.ts";
 import type { CallCharge } from "../../call/call_settlement.ts";
 import { type CallStart, startCall } from "../../call/terms.ts";
@@ -186,8 +187,12 @@ interface AskedCompletion {
 
 /** Quotes the most that a completion can be. Beginnings of prompts are remembered for chats only. */
 function quoteOf({ request, model, price }: AskedCompletion): QuotedChat {
-  const { bounds: asked, body } = request;
-  const bounds = { ...chatBounds(asked, body, model, price), prefixes: undefined };
+  const { bounds: asked, body, input } = request;
+  const bounds = {
+    ...chatBounds(asked, body, model, price),
+    estimatedInputTokens: estimatedTokens(input),
+    prefixes: undefined,
+  };
   return { model, request: { choices: asked.choices }, price, bounds };
 }
 

@@ -78,9 +78,8 @@ async function deliverAnswer(
   found: FoundImages,
   { bytes, images }: WholeResult,
 ): Promise<Reply> {
-  const outcome = images === 0 ? "empty" : "completed";
   const counts = { finished: images, begun: images };
-  const receipt = await settleImages(endOf(delivery, found), outcome, counts);
+  const receipt = await settleImages(endOf(delivery, found), "completed", counts);
   const { headers, bufferedAnswer, gateway } = delivery.call;
   return wholeAnswer(
     bytes,

@@ -33,7 +33,7 @@ Deno.test("the charge is for the images that arrived, at most for the requested 
   await using provider = mockProvider(() => answer());
   await using world = await openMediaWorld({ providers: { p1: provider.port }, models: [model()] });
   let balance = 1_000_000;
-  const cases: [number, number, number][] = [[1, 1, 1], [4, 4, 4], [4, 2, 2], [2, 5, 2], [3, 0, 0]];
+  const cases: [number, number, number][] = [[1, 1, 1], [4, 4, 4], [4, 2, 2], [2, 5, 2]];
   for (const [asked, came, charged] of cases) {
     answer = () => pictures(came);
     const response = await world.post("/v1/images/generations", {
@@ -48,7 +48,7 @@ Deno.test("the charge is for the images that arrived, at most for the requested 
     balance -= charged * 1000;
     assertEquals(await world.balanceVnd(), balance, message);
     const receipt = await world.receiptOf(response);
-    assertEquals([receipt?.units, receipt?.outcome], [charged, came === 0 ? "empty" : "completed"]);
+    assertEquals([receipt?.units, receipt?.outcome], [charged, "completed"]);
   }
 });
 
