@@ -190,6 +190,12 @@ export class JsonCursor {
     return first === minus || (first >= zero && first <= nine);
   }
 
+  /** Whether nothing but white space follows. */
+  get isAtEnd(): boolean {
+    this.#space();
+    return this.at >= this.#end;
+  }
+
   /** Enters an object. Returns `false`, and does nothing, if the value is something else. */
   enterObject(): boolean {
     if (this.first !== 0x7b) return false;

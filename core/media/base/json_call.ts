@@ -98,7 +98,7 @@ export function readListAnswer(
         if (isModel) model = { start, end: cursor.at };
       }
     }
-    return { items, usage, meta, hasError, model };
+    return cursor.isAtEnd ? { items, usage, meta, hasError, model } : undefined;
   } catch (error) {
     if (error instanceof JsonScanError) return undefined;
     throw error;
@@ -141,7 +141,7 @@ export function hasShape(bytes: Uint8Array, shape: ResultShape): boolean {
   const cursor = new JsonCursor();
   try {
     cursor.reset(bytes, 0, bytes.length);
-    return matches(cursor, shape);
+    return matches(cursor, shape) && cursor.isAtEnd;
   } catch (error) {
     if (error instanceof JsonScanError) return false;
     throw error;

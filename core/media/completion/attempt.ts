@@ -23,6 +23,7 @@ import { defined } from "../../lib/base/defined.ts";
 import { isJsonObject, type Json, type JsonObject } from "../../lib/json/json.ts";
 import { readChatAnswer } from "../../wire/chat/answer/answer_reading.ts";
 import { createChatNativePipe } from "../../wire/chat/stream/meter.ts";
+import { readNoAnswer } from "../../wire/errors/provider_error.ts";
 import type { AnswerReading } from "../../wire/contract/contract.ts";
 import { ClientModel } from "../../wire/stream/client_model.ts";
 import { type MediaExchange, type MediaWork, parseJson, readNoResult } from "../base/exchange.ts";
@@ -219,13 +220,14 @@ export class CompletionSource implements ByteSource {
 /** Reads a whole answer like one of the Chat style, whose choices have their text in a message. */
 function readCompletionAnswer(body: JsonObject): AnswerReading {
   const { choices } = body;
-  if (!Array.isArray(choices)) return readChatAnswer(body);
-  const messages = choices.map((choice) =>
-    isJsonObject(choice)
-      ? { ...choice, message: { role: "assistant", content: choice["text"] ?? null } }
-      : choice
-  );
-  return readChatAnswer({ ...body, choices: messages });
+  const messages = (Array.isArray(choices) ? choices : []).flatMap((choice) => {
+    if (!isJsonObject(choice)) return [];
+    const { text, message: _, ...rest } = choice;
+    return typeof text === "string" ? [{ ...rest, message: { content: text } }] : [];
+  });
+  const reading = readChatAnswer({ ...body, choices: messages });
+  const isAnswer = messages.length > 0 || reading.error !== undefined;
+  return isAnswer ? reading : { ...reading, error: readNoAnswer(body) };
 }
 
 /** Writes a whole answer as a stream: events have the members of whole answers. */

@@ -78,7 +78,7 @@ export function readImageAnswer(bytes: Uint8Array): ImageAnswerReading | undefin
         cursor.skip();
       }
     }
-    return { ...found, hasError };
+    return cursor.isAtEnd ? { ...found, hasError } : undefined;
   } catch (error) {
     if (error instanceof JsonScanError) return undefined;
     throw error;

@@ -54,9 +54,16 @@ function readState(adapter: VideoAdapter, answer: Json): VideoState {
   const word = readPointer(answer, adapter.poll.state);
   const key = typeof word === "string" ? word.toLowerCase() : "";
   // An unknown state counts as running: the deadline ends a task that never does.
-  return Object.hasOwn(adapter.poll.states, key)
-    ? adapter.poll.states[key] ?? "in_progress"
-    : "in_progress";
+  const state = Object.hasOwn(adapter.poll.states, key) ? adapter.poll.states[key] : undefined;
+  // So does a video that is done and nowhere: its address comes later, or the task is refunded.
+  if (state === "completed" && !hasFile(adapter, answer)) return "in_progress";
+  return state ?? "in_progress";
+}
+
+function hasFile({ content }: VideoAdapter, answer: Json): boolean {
+  if (!("url" in content)) return true;
+  const address = readPointer(answer, content.url);
+  return typeof address === "string" && address !== "";
 }
 
 function readError(adapter: VideoAdapter, answer: Json): VideoError | undefined {
