@@ -4,8 +4,8 @@
  *
  * It combines the parts of this folder: {@linkcode HealthTable} (breakers, speed, stuck routes), {@linkcode
  * ProviderAccess} (credentials), {@linkcode CustomerLimits} (rate limits of single customers), {@linkcode Hedging} and
- * {@linkcode RecentCalls} (the public status). Clock and random numbers are injected, so tests and simulations decide
- * them.
+ * {@linkcode UsualTimes} (when a second route starts), {@linkcode RecentCalls} (the public status). Clock and random
+ * numbers are injected, so tests and simulations decide them.
  *
  * - Folder `core/routing/`: the order of routes: affinity, hedging, credentials, timeouts, and what threads tell each
  *   other of it.
@@ -25,11 +25,12 @@ import { type Choice, formerFirst, orderRoutes } from "./choose.ts";
 import { CustomerLimits } from "./contract/customer_limits.ts";
 import { FalseReports } from "./health/false_reports.ts";
 import { HealthTable, routeReports } from "./health_table.ts";
-import { Hedging } from "./timeouts.ts";
+import { Hedging, probeHedgeMs } from "./timeouts.ts";
 import { ProviderAccess, type ProviderAccessOptions } from "./provider_access.ts";
 import { RecentCalls } from "./health/recent_calls.ts";
 import type { HealthSample, RouteHealth } from "./health/route_health.ts";
 import type {
+  CallLoad,
   ModelStatus,
   Operation,
   RouteEvent,
@@ -42,6 +43,7 @@ import type {
   WantedToken,
 } from "./contract/router.ts";
 import { StateExchange } from "./state_exchange.ts";
+import { UsualTimes } from "./usual_times.ts";
 
 /** What the router needs of the running gateway. */
 export interface LiveRouterOptions extends ProviderAccessOptions {
@@ -82,6 +84,7 @@ export class LiveRouter implements Router, RouterOfThreads {
   readonly #access: ProviderAccess;
   readonly #health = new HealthTable();
   readonly #hedging = new Hedging();
+  readonly #usualTimes = new UsualTimes();
   readonly #customerLimits = new CustomerLimits((route, customer, isUrgent) =>
     this.#exchange?.customerChanged(route, customer, isUrgent)
   );
@@ -121,6 +124,7 @@ export class LiveRouter implements Router, RouterOfThreads {
     this.#health.keepOnly(routes);
     this.#customerLimits.keepOnly(routes);
     this.#hedging.keepOnly(modelIds);
+    this.#usualTimes.keepOnly(routes, modelIds);
     for (const route of this.#falseReports.keys()) {
       if (!routes.has(route)) this.#falseReports.delete(route);
     }
@@ -168,12 +172,14 @@ export class LiveRouter implements Router, RouterOfThreads {
         soonest = { route, health };
       }
     }
-    if (open.length === 0 && stuck.length === 0) {
-      // All rest. One last attempt is better than a certain refusal, unless the provider itself asked for the pause.
-      return soonest === undefined || soonest.health.pauseWasAsked ? [] : [soonest.route];
-    }
     const order = { style: wanted.style, region, random };
     const ordered = [...orderRoutes(open, order), ...orderRoutes(stuck, order)];
+    // One last attempt is better than a certain refusal, unless the provider itself asked for the pause; and a second
+    // route than none beside one that may hang.
+    const takesLast = ordered.length === 0 || wanted.operation !== "chat_stream";
+    if (takesLast && soonest !== undefined && !soonest.health.pauseWasAsked) {
+      ordered.push(soonest.route);
+    }
     const overdue = this.#overdueProbe(ordered, wanted, nowMs);
     if (overdue !== undefined) return [overdue, ...ordered.filter((route) => route !== overdue)];
     if (wanted.former === undefined || ordered.length < 2) return ordered;
@@ -224,6 +230,7 @@ export class LiveRouter implements Router, RouterOfThreads {
     operation: Operation,
     result: AttemptResult,
     customer?: string,
+    load?: CallLoad,
   ): void {
     const { clock, random } = this.#options;
     const health = this.#health.of(route, operation);
@@ -233,8 +240,9 @@ export class LiveRouter implements Router, RouterOfThreads {
       case "stopped":
         return health.forget(startedMs);
       case "beaten":
+        if (load !== undefined) this.#usualTimes.beaten(route, load, result.ms);
         // Counted as if it had answered now. Without it, the p95 would fall with every hedge, and hedges would multiply.
-        this.#hedging.measured(model, result.ms);
+        else this.#hedging.measured(model, result.ms);
         return this.#announce(
           route,
           operation,
@@ -254,7 +262,8 @@ export class LiveRouter implements Router, RouterOfThreads {
         return this.#announce(route, operation, changed);
       }
       case "ok": {
-        if (operation === "chat_stream") this.#hedging.measured(model, result.ms);
+        if (load !== undefined) this.#usualTimes.answered(model, route, load, result.ms);
+        else if (operation === "chat_stream") this.#hedging.measured(model, result.ms);
         this.#customerLimits.worked(route, customer, nowMs);
         const sample = { ok: true, firstOutputMs: result.ms } as const;
         const changed = health.end(sample, nowMs, random(), startedMs);
@@ -342,6 +351,24 @@ export class LiveRouter implements Router, RouterOfThreads {
   hedge(model: Model, operation: Operation, first: Route | undefined): Hedge | undefined {
     if (first === undefined || operation !== "chat_stream") return undefined;
     return this.#hedging.hedge(model, this.#health.of(first, operation), this.#options.clock);
+  }
+
+  slowAfterMs(model: Model, route: Route, load: CallLoad): number {
+    const usualMs = this.#usualTimes.slowAfterMs(model, route, load);
+    if (!this.#isInTrouble(route, load.operation)) return usualMs;
+    const { usualFirstOutputMs = 0 } = this.#health.of(route, load.operation);
+    return Math.min(usualMs, Math.max(probeHedgeMs, 2 * usualFirstOutputMs));
+  }
+
+  mayHedge(model: Model, route: Route, load: CallLoad, waitedMs: number): boolean {
+    return this.#isInTrouble(route, load.operation) ||
+      this.#usualTimes.takeHedge(model, route, load, waitedMs);
+  }
+
+  /** Whether a route is out of use for its failures, or being probed. */
+  #isInTrouble(route: Route, operation: Operation): boolean {
+    return this.#health.of(route, operation).availability(this.#options.clock.monotonicMs()) !==
+      "yes";
   }
 
   retryAfterSeconds(model: Model, operation: Operation, customer?: string): number | undefined {

@@ -95,7 +95,7 @@ export function noRouteError(
  * seconds, uploads of pictures included; with too short a time a slow provider makes a video that nobody asks
  * for.
  */
-export const videoSubmitMs = 60_000;
+const videoSubmitMs = 60_000;
 
 /**
  * Time to wait for what commits a call to a route: the first picture of a stream, a whole answer, the first bytes of

@@ -214,20 +214,22 @@ function parsed(bytes: Uint8Array, isExact = true): Omit<ProviderAnswer, "bytes"
  * Waits for the whole answer.
  *
  * @param bounds `maxBytes`: a longer answer fails. `counter`: counts the bytes of a large answer; its owner releases
- * them
+ * them. `onSign`: called for the status of a success
  * @throws {GatewayError | UpstreamFailure} when this route gave no usable answer
  */
 export async function attemptAnswer(
   handlers: AttemptHandlers,
   time: AttemptTime,
-  { maxBytes = maxAnswerBytes, counter }: {
+  { maxBytes = maxAnswerBytes, counter, onSign }: {
     readonly maxBytes?: number | undefined;
     readonly counter?: GrowingCounter | undefined;
+    readonly onSign?: () => void;
   } = {},
 ): Promise<WholeAnswer> {
   // Not by `answered` and `readWhole` alone: each function that is awaited costs a call as much as reading a header.
   const response = decompressed(await handlers.exchange.response);
   if (!isSuccess(response, handlers, time)) throw await refusal(response, handlers, time);
+  onSign?.();
   const bytes = arrivedWhole(response, maxBytes) ?? await readWhole(response, maxBytes, counter);
   const answer = parsed(bytes, handlers.isNative !== true);
   if (answer === undefined) {

@@ -50,6 +50,9 @@ export interface Hedge {
 /** Attempts that run at once for one call: the operator pays for all of them, one answers. */
 const attemptsAtOnce = 2;
 
+/** Milliseconds after which a slow attempt is looked at again that could not get a second one beside it. */
+const hedgeAgainMs = 500;
+
 /** Silent attempts that one call gives up: the model may have been reasoning, which the operator pays for. */
 const maxGivenUp = 2;
 
@@ -133,6 +136,7 @@ class AttemptLoop<Begun extends BegunAttempt, Result> {
   readonly #ended: EndedAttempt<Begun, Result>[] = [];
   #givenUp = 0;
   #hedgeTimer: Deadline | undefined;
+  #hedgeAgain: Deadline | undefined;
   readonly #onTurn: (() => void) | undefined;
   #wake: (() => void) | undefined;
 
@@ -195,7 +199,9 @@ class AttemptLoop<Begun extends BegunAttempt, Result> {
   #hedge(): void {
     if (this.#input.control.stopped !== undefined || !this.#hasNext) return;
     if (this.#running.length < attemptsAtOnce) {
-      if (this.#running.at(-1)?.isSlow) this.#start();
+      const last = this.#running.at(-1);
+      if (last?.takeHedge()) this.#start();
+      else if (last?.isSlow) this.#hedgeLater();
       return;
     }
     const silent = this.#running.find((routeAttempt) => routeAttempt.isSilent);
@@ -205,6 +211,11 @@ class AttemptLoop<Begun extends BegunAttempt, Result> {
     this.#leaving.push(silent);
     silent.giveUp();
     this.#start();
+  }
+
+  #hedgeLater(): void {
+    this.#hedgeAgain ??= this.#input.deadlines.create(() => this.#hedge());
+    this.#hedgeAgain.arm(hedgeAgainMs);
   }
 
   get #hasNext(): boolean {
@@ -265,6 +276,7 @@ class AttemptLoop<Begun extends BegunAttempt, Result> {
         ? await this.#nextEnd()
         : { routeAttempt: alone, outcome: await alone.outcome };
       this.#hedgeTimer?.disarm();
+      this.#hedgeAgain?.disarm();
       this.#note(routeAttempt);
       if (outcome.ok || !this.#shouldContinue(outcome)) {
         if (this.#running.length + this.#leaving.length > 1) {

@@ -87,6 +87,15 @@ export interface BegunAttempt {
   readonly mayRepeat?: () => boolean;
 }
 
+/** An attempt that is slow, as far as it decides whether another one may start beside it. */
+export interface SlowAttempt {
+  readonly route: Route;
+  /** Since its request was sent. */
+  readonly waitedMs: number;
+  /** Bytes arrived that are not output yet. */
+  readonly hasSigned: boolean;
+}
+
 /** What a call does for its attempts: it begins them, reads their first output, and hears of their end. */
 export interface AttemptHost<Begun extends BegunAttempt, Result> {
   /**
@@ -107,6 +116,11 @@ export interface AttemptHost<Begun extends BegunAttempt, Result> {
   timeoutMs(route: Route): number | undefined;
   /** Time after which the next route starts beside this one; `undefined` where no two routes may run at once. */
   slowAfterMs(route: Route): number | undefined;
+  /**
+   * Whether the next route may start now beside a slow one, which takes what that costs from a budget; asked again after
+   * a while if not. Absent: always.
+   */
+  mayHedge?(slow: SlowAttempt): boolean;
   /** Called once for each attempt, with the monotonic time at which it ended; e.g. to track the health of routes. */
   report(route: Route, result: AttemptResult, endedMs: number): void;
   /** Receives exceptions that are defects. The attempt counts as failed; its route is not blamed. */
@@ -194,6 +208,15 @@ export class RouteAttempt<Begun extends BegunAttempt, Result> {
   /** Whether it is without output for so long that the next route should start beside it. */
   get isSlow(): boolean {
     return this.#pace !== "in_time";
+  }
+
+  /** Whether the next route may start beside it now; if so, that is paid for. */
+  takeHedge(): boolean {
+    if (!this.isSlow) return false;
+    const { host, clock } = this.#input;
+    const { route } = this;
+    const waitedMs = clock.monotonicMs() - this.#startedMs;
+    return host.mayHedge?.({ route, waitedMs, hasSigned: this.#hasSigned }) ?? true;
   }
 
   /** Whether it is slow, and without a byte for {@linkcode roomAfterSilenceMs}. */

@@ -39,7 +39,7 @@ export class AnswerBudget {
       deadlines,
       bounds,
       waitMs: answerWaitMs,
-      // At most one per call: a call asks one route at a time for a whole answer.
+      // At most two per call: a call asks one route for a whole answer, and a second one if the first is slow.
       maxWaiting: Infinity,
       refusal: tooMany,
       overdraws: true,

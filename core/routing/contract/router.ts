@@ -77,6 +77,15 @@ export interface FormerRoute {
   readonly midTurn: boolean;
 }
 
+/** What a call asks of a route, as far as its duration depends on it. */
+export interface CallLoad {
+  readonly operation: Operation;
+  /** The answer comes as a stream. */
+  readonly stream: boolean;
+  /** Tokens, bytes, seconds or pictures: comparable among calls of one operation. */
+  readonly size: number;
+}
+
 /** A call for which routes are requested. */
 export interface RouteQuery {
   readonly style: RouteStyle;
@@ -104,6 +113,8 @@ export interface Router {
   /**
    * Learns from an attempt. A caller's own mistake never counts against a route, nor does a rate limit that a single
    * customer met: then only that `customer` rests.
+   *
+   * @param load of a call for which the router says when it is slow: see {@linkcode Router.slowAfterMs}
    */
   report(
     model: Model,
@@ -111,6 +122,7 @@ export interface Router {
     operation: Operation,
     result: AttemptResult,
     customer?: string,
+    load?: CallLoad,
   ): void;
   /**
    * Learns what a caller finally got, over all routes: an answer, or an error. Errors that the caller caused, and
@@ -124,10 +136,16 @@ export interface Router {
   /**
    * Returns when a second route should start beside `first`, the one that is tried first. A probe always gets a
    * second route beside it, so that no client pays for probes, and so do calls on a route that turns out to be stuck.
-   * Only for chat streams: a provider completes a whole answer, a picture or a video even if the result is ignored,
-   * and charges the operator.
+   * Only for chat streams; other calls have {@linkcode Router.slowAfterMs} and {@linkcode Router.mayHedge}.
    */
   hedge(model: Model, operation: Operation, first: Route | undefined): Hedge | undefined;
+  /** Milliseconds after which a route is slow with this load, by what such calls usually take; not for chat streams. */
+  slowAfterMs(model: Model, route: Route, load: CallLoad): number;
+  /**
+   * Returns whether the next route may start now beside a slow one. A provider completes a whole answer or a picture
+   * even if the result is ignored, and charges the operator, so each takes from a budget; a route in trouble does not.
+   */
+  mayHedge(model: Model, route: Route, load: CallLoad, waitedMs: number): boolean;
   /** Returns the seconds until a route of the model may work again for `customer`. */
   retryAfterSeconds(model: Model, operation: Operation, customer?: string): number | undefined;
   reports(): RouteReport[];

@@ -6,14 +6,18 @@ import {
   type WholeAnswer,
 } from "../../../core/calls/attempts/attempt.ts";
 import { runAttempts } from "../../../core/calls/attempts/attempt_loop.ts";
-import type { AttemptHost, AttemptResult } from "../../../core/calls/attempts/route_attempt.ts";
+import type {
+  AttemptHost,
+  AttemptResult,
+  SlowAttempt,
+} from "../../../core/calls/attempts/route_attempt.ts";
 import type { ChatCall, ChatExchange } from "../../../core/calls/exchange/chat_call.ts";
 import { startChatExchange } from "../../../core/calls/exchange/chat_exchange.ts";
 import { localChatRefusal } from "../../../core/calls/exchange/local_refusal.ts";
 import { type ChatRequest, continuesTurn } from "../../../core/calls/request/chat_request.ts";
 import type { Route } from "../../../core/catalog/catalog.ts";
 import { type GatewayError, wireStatus } from "../../../core/lib/errors/errors.ts";
-import type { Operation } from "../../../core/routing/contract/router.ts";
+import type { CallLoad, Operation } from "../../../core/routing/contract/router.ts";
 import { answerTimeoutMs, ownFirstOutputMs, slowAfterMs } from "../../../core/routing/timeouts.ts";
 import type { Terms } from "../call/terms.ts";
 import { reportResult } from "../call/route_result.ts";
@@ -48,10 +52,15 @@ export function localError(
 class ChatAttempts implements AttemptHost<ChatExchange, StartedStream | WholeAnswer> {
   readonly #delivery: Delivery;
   readonly operation: Operation;
+  /** Absent for a stream, and where no second route could start. */
+  readonly #load: CallLoad | undefined;
 
   constructor(delivery: Delivery) {
+    const { call: { request, model }, settlement } = delivery;
     this.#delivery = delivery;
-    this.operation = operationOf(delivery.call.request);
+    this.operation = operationOf(request);
+    if (request.stream || model.routes.length < 2) return;
+    this.#load = { operation: this.operation, stream: false, size: settlement.expectedSize };
   }
 
   start(route: Route, onSentAgain: () => void): ChatExchange | Promise<ChatExchange> {
@@ -77,6 +86,7 @@ class ChatAttempts implements AttemptHost<ChatExchange, StartedStream | WholeAns
       : attemptAnswer(begun, gateway, {
         maxBytes: settlement.maxBytesOfAnswer,
         counter: bufferedAnswer,
+        ...(call.searcher !== undefined && { onSign }),
       });
   }
 
@@ -88,8 +98,18 @@ class ChatAttempts implements AttemptHost<ChatExchange, StartedStream | WholeAns
   }
 
   slowAfterMs(route: Route): number | undefined {
-    const { call: { request, model }, settlement: { terms: { catalog } } } = this.#delivery;
-    return request.stream ? slowAfterMs(catalog, model, route) : undefined;
+    const { gateway: { router }, call: { model, searcher }, settlement } = this.#delivery;
+    return this.#load === undefined || searcher !== undefined
+      ? slowAfterMs(settlement.terms.catalog, model, route)
+      : router.slowAfterMs(model, route, this.#load);
+  }
+
+  mayHedge({ route, waitedMs, hasSigned }: SlowAttempt): boolean {
+    const { gateway: { router }, call: { model, searcher } } = this.#delivery;
+    if (this.#load === undefined) return true;
+    // Searches are calls of their own: a second attempt that searches as well would be charged for them again.
+    if (searcher !== undefined) return !hasSigned;
+    return router.mayHedge(model, route, this.#load, waitedMs);
   }
 
   report(route: Route, result: AttemptResult, endedMs: number): void {
@@ -101,6 +121,7 @@ class ChatAttempts implements AttemptHost<ChatExchange, StartedStream | WholeAns
       this.operation,
       result,
       settlement.terms.principal.accountId,
+      this.#load,
     );
   }
 

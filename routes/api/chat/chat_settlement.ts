@@ -35,6 +35,7 @@ import { type ErrorCode, GatewayError } from "../../../core/lib/errors/errors.ts
 import type { TokenUsage } from "../../../core/billing/tokens/token_bounds.ts";
 import type { StreamEndCode } from "../../../core/billing/usage/call_failure.ts";
 import type { AmountBound, CallMoney, MoneyExtension } from "../call/call_money.ts";
+import { expectedOutput } from "../call/rate_limits.ts";
 import type { RoundPayer } from "../../../core/calls/web_search/search_rounds.ts";
 
 // Bounds a stream by its wallet: extends the reservation as output arrives, and ends the stream when the money is
@@ -48,6 +49,9 @@ const leastStepTokens = 1_024;
 const maxStepTokens = 32_768;
 /** Share of the reserved output at which the reservation is extended, so that the stream need not wait. */
 const askAt = 0.75;
+
+/** Tokens of a prompt that a provider reads in the time in which it writes one. */
+const promptTokensPerToken = 64;
 
 /** How a stream is told what it has used up. */
 const cutTexts: Readonly<
@@ -193,6 +197,14 @@ export class ChatSettlement {
   /** Logs an exception that the code does not expect. */
   get onBug(): (error: unknown) => void {
     return this.#call.onBug;
+  }
+
+  /** What the duration of a whole answer depends on: its tokens, and those of the prompt as far as they count. */
+  get expectedSize(): number {
+    const { principal, model } = this.terms;
+    const { outputTokens, estimatedInputTokens } = this.#input.bounds;
+    return expectedOutput(this.#gateway, principal, model, outputTokens) +
+      estimatedInputTokens / promptTokensPerToken;
   }
 
   /**

@@ -66,6 +66,7 @@ export async function serveJsonEndpoint<Request extends JsonRequest>(
       style: endpoint.style,
       operation: endpoint.operation,
       stream: false,
+      size: body.length,
       price,
       reserved: endpoint.maxMicroVnd(price, request),
       ...(price.unit === "token" && {

@@ -21,7 +21,11 @@ import {
   type AttemptLoopResult,
   runAttempts,
 } from "../../../../core/calls/attempts/attempt_loop.ts";
-import type { AttemptHost, AttemptResult } from "../../../../core/calls/attempts/route_attempt.ts";
+import type {
+  AttemptHost,
+  AttemptResult,
+  SlowAttempt,
+} from "../../../../core/calls/attempts/route_attempt.ts";
 import type { FetchedUrl } from "../../../../core/net/remote/fetched_urls.ts";
 import { localRefusal } from "../../../../core/calls/exchange/local_refusal.ts";
 import type { Route, RouteStyle } from "../../../../core/catalog/catalog.ts";
@@ -36,7 +40,7 @@ import {
   withoutFetching,
 } from "../../../../core/media/base/exchange.ts";
 import { answerTimeoutMs } from "../../../../core/routing/timeouts.ts";
-import type { Operation } from "../../../../core/routing/contract/router.ts";
+import type { CallLoad, Operation } from "../../../../core/routing/contract/router.ts";
 import type { AppliedPrice } from "../../../../core/billing/usage/receipt.ts";
 import { rangeOf, type ReservationRange } from "../../../../core/billing/reservation_range.ts";
 import type { Principal } from "../../../../kv/people/api_keys/key_directory.ts";
@@ -59,6 +63,8 @@ export interface MediaRequest {
   readonly style: Exclude<RouteStyle, ProviderStyle>;
   readonly operation: Operation;
   readonly stream: boolean;
+  /** What the duration of the call depends on: see {@linkcode CallLoad}. */
+  readonly size: number;
   readonly price: AppliedPrice;
   /** What is reserved: the most that the call can cost, unless it can begin with less. */
   readonly reserved: bigint | ReservationRange;
@@ -80,7 +86,7 @@ const noTokens: ExpectedTokens = { input: 0, output: 0 };
 export interface MediaCall<Value = unknown> {
   readonly gateway: Gateway;
   readonly incoming: Incoming;
-  readonly operation: Operation;
+  readonly load: CallLoad;
   readonly work: MediaWork<Value>;
   readonly control: RunningCall;
   readonly settlement: CallSettlement;
@@ -175,14 +181,14 @@ async function beginSettlement<Value>(
 function mediaCallOf<Value>(
   gateway: Gateway,
   incoming: Incoming,
-  { chosen, operation, price, principal: { accountId }, dropped = [] }: MediaRequest,
+  { chosen, operation, stream, size, price, principal: { accountId }, dropped = [] }: MediaRequest,
   { work, settlement }: Pick<MediaCall<Value>, "work" | "settlement">,
 ): MediaCall<Value> {
   const { model, mappedFrom } = chosen;
   return {
     gateway,
     incoming,
-    operation,
+    load: { operation, stream, size },
     work,
     control: settlement.funds.running,
     settlement,
@@ -213,8 +219,9 @@ class MediaAttempts<Value> implements AttemptHost<MediaExchange, Value> {
   }
 
   start(route: Route): Promise<MediaExchange> {
-    const { gateway, operation, work, control, fetched, bufferedAnswer } = this.#call;
-    fetched.release(); // for the route before
+    const { gateway, load: { operation }, work, control, fetched, bufferedAnswer } = this.#call;
+    // For the route before, unless it is still being asked.
+    if (this.#asked.size === 0) fetched.release();
     return startMediaExchange(work, {
       route,
       tools: this.#tools,
@@ -237,17 +244,22 @@ class MediaAttempts<Value> implements AttemptHost<MediaExchange, Value> {
     return answerTimeoutMs(catalog, model, route, stream);
   }
 
-  /** No two routes work on one media call: both would be paid in full. */
-  slowAfterMs(): undefined {
-    return undefined;
+  slowAfterMs(route: Route): number {
+    const { gateway: { router }, load, settlement: { terms: { model } } } = this.#call;
+    return router.slowAfterMs(model, route, load);
+  }
+
+  mayHedge({ route, waitedMs }: SlowAttempt): boolean {
+    const { gateway: { router }, load, settlement: { terms: { model } } } = this.#call;
+    return router.mayHedge(model, route, load, waitedMs);
   }
 
   report(route: Route, result: AttemptResult, endedMs: number): void {
-    const { gateway: { router }, operation, settlement } = this.#call;
+    const { gateway: { router }, load, settlement } = this.#call;
     settlement.tried(route, result, endedMs);
     if (!this.#asked.delete(route)) return;
     const { model, principal: { accountId } } = settlement.terms;
-    router.report(model, route, operation, result, accountId);
+    router.report(model, route, load.operation, result, accountId, load);
   }
 
   onBug(error: unknown): void {
@@ -262,7 +274,7 @@ class MediaAttempts<Value> implements AttemptHost<MediaExchange, Value> {
 async function tryRoutes<Value>(
   call: MediaCall<Value>,
 ): Promise<AttemptLoopResult<MediaExchange, Value>> {
-  const { gateway, incoming, operation, control, settlement: { terms } } = call;
+  const { gateway, incoming, load: { operation }, control, settlement: { terms } } = call;
   const { model, principal: { accountId: customer }, stream } = terms;
   if (stream) control.watchClient(incoming.request.signal);
   const candidates = candidatesOf(gateway, terms, operation);

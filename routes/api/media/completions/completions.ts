@@ -242,6 +242,10 @@ async function serveNative(
     usualTokens: gateway.expectations.usualTokens(model, principal.key.id),
     leastTokens: leastOutputTokens(asked, request.body.outline),
   });
+  const expectedTokens = {
+    input: bounds.estimatedInputTokens,
+    output: expectedOutput(gateway, principal, model, bounds.outputTokens),
+  };
   return await serveMediaCall(
     gateway,
     incoming,
@@ -252,12 +256,10 @@ async function serveNative(
       style: "completions",
       operation: "completion",
       stream: asked.stream,
+      size: expectedTokens.output,
       price,
       reserved: initial.range,
-      expectedTokens: {
-        input: bounds.estimatedInputTokens,
-        output: expectedOutput(gateway, principal, model, bounds.outputTokens),
-      },
+      expectedTokens,
       fields: request.body.outline,
       urls: fetchedUrls(request.body.outline),
     },

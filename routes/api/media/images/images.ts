@@ -191,6 +191,7 @@ export async function serveImages(
       style: "images",
       operation: "image",
       stream: request.stream,
+      size: request.count,
       price,
       reserved: costOfUnits(price, units),
       images: units,

@@ -91,6 +91,7 @@ export async function serveSpeech(gateway: Gateway, incoming: Incoming): Promise
       style: "speech",
       operation: "speech",
       stream: request.events,
+      size: body.length,
       price,
       reserved: costOfUnits(price, 1),
       fields: request.body.outline,

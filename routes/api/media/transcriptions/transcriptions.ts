@@ -87,6 +87,7 @@ export async function serveTranscription(
       style: "transcriptions",
       operation: "transcription",
       stream: request.stream,
+      size: seconds,
       price,
       reserved: costOfUnits(price, units),
       fields: taggedFields(request.body),

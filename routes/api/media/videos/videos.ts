@@ -237,6 +237,7 @@ async function carryOut(
       style: "videos",
       operation: "video",
       stream: false,
+      size: 1,
       price,
       reserved: costOfUnits(price, 1),
       dropped: droppedFields(request),

@@ -1,7 +1,6 @@
 import { assert, assertEquals } from "../../../../support/assert.ts";
 import { Deadlines } from "../../../../../core/lib/time/deadlines.ts";
 import { attemptsPerRoute } from "../../../../../core/calls/attempts/attempt_loop.ts";
-import { videoSubmitMs } from "../../../../../core/routing/timeouts.ts";
 import { ManualTime } from "../../../../support/manual_time.ts";
 import { nextTurn } from "../../../../support/turns.ts";
 import {
@@ -134,25 +133,6 @@ Deno.test("when every provider hangs the answer is 504, and costs nothing", asyn
   const error = await errorOf(await outlasting(world, last, calling));
   assertEquals([error.status, error.type], [504, "timeout_error"]);
   assertEquals(await world.balanceVnd(), 1_000_000);
-});
-
-Deno.test("a video that is not accepted goes to the next route after a minute, whatever is configured", async () => {
-  const time = new ManualTime();
-  await using hung = hungProvider();
-  await using second = mockProvider(good);
-  await using world = await openMediaWorld({
-    providers: { p1: hung.port, p2: second.port },
-    models: models(),
-    deadlines: new Deadlines({ clock: time, timer: time }),
-  });
-  const calling = world.post(...calls["a video"]!);
-  await hung.reached;
-  time.advance(videoSubmitMs - 1_000);
-  assertEquals(second.seen.length, 0);
-  time.advance(2_000);
-  const response = await calling;
-  assertEquals(response.status, 200, await response.text());
-  assertEquals(second.seen.length, 1);
 });
 
 Deno.test("the client's own picture may take longer than the provider", async () => {
