@@ -6,7 +6,7 @@ import { systemClock } from "../core/lib/time/clock.ts";
 import { Deadlines } from "../core/lib/time/deadlines.ts";
 import { createHttp1Transport } from "../core/net/http1/transport.ts";
 import type { UpstreamExchange, UpstreamRequest } from "../core/net/transport/transport.ts";
-import { denoConnect } from "../routes/upstream/deno_connect.ts";
+import { denoConnect } from "../routes/process/deno_connect.ts";
 import { EventMeter } from "./event_meter.ts";
 import type { LoadJob, LoadResult } from "./load_job.ts";
 import { embeddedInputs } from "./mock_answers.ts";

@@ -7,7 +7,7 @@ import { systemClock } from "../core/lib/time/clock.ts";
 import { Deadlines } from "../core/lib/time/deadlines.ts";
 import { createHttp1Transport } from "../core/net/http1/transport.ts";
 import type { ByteReader } from "../core/net/transport/transport.ts";
-import { denoConnect } from "../routes/upstream/deno_connect.ts";
+import { denoConnect } from "../routes/process/deno_connect.ts";
 import { print } from "./print.ts";
 
 const upstream = `http://127.0.0.1:${Deno.args[0]}`;

@@ -14,7 +14,7 @@ import type { UpstreamBodyTools } from "../../../core/media/base/exchange.ts";
 import { createHttp1Transport } from "../../../core/net/http1/transport.ts";
 import type { Connect } from "../../../core/net/transport/connection.ts";
 import { createWakeUp, type WakeUp } from "../../../kv/engine/outbox/outbox_worker.ts";
-import { guardedConnect, resolveWithDeno } from "../../upstream/deno_connect.ts";
+import { guardedConnect, resolveWithDeno } from "../../process/deno_connect.ts";
 
 /** The services of media calls. */
 export interface MediaServices {

@@ -17,7 +17,7 @@ import {
   type MailOptions,
   startMailWorker,
 } from "../jobs/mails.ts";
-import { resolveTxtWithDeno } from "../../upstream/deno_connect.ts";
+import { resolveTxtWithDeno } from "../../process/deno_connect.ts";
 import { openMoneyIn } from "../jobs/money_in.ts";
 import { startRemainsWorker } from "../jobs/remains.ts";
 import { startWebhookWorker } from "../jobs/webhooks.ts";

@@ -6,7 +6,7 @@ import { isLoopbackUrl } from "../../../core/net/addresses/local_address.ts";
 import { type RouteTestTarget, testRoute } from "../../api/chat/route_test_call.ts";
 import type { Gateway } from "../../api/gateway/gateway.ts";
 import { createGuardedFetch } from "../../auth/guarded_fetch.ts";
-import { resolveTxtWithDeno } from "../../upstream/deno_connect.ts";
+import { resolveTxtWithDeno } from "../../process/deno_connect.ts";
 import { createOpenIdClient } from "../../auth/openid.ts";
 import { createPasswordHasher } from "../../auth/password_hash.ts";
 import {

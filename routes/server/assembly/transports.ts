@@ -12,7 +12,7 @@ import { maxCallMs } from "../../../core/lib/base/limits.ts";
 import { createFetchTransport } from "../../../core/net/fetch/fetch_transport.ts";
 import { createHttp1Transport } from "../../../core/net/http1/transport.ts";
 import type { Transport } from "../../../core/net/transport/transport.ts";
-import { denoConnect } from "../../upstream/deno_connect.ts";
+import { denoConnect } from "../../process/deno_connect.ts";
 import { parseDestination } from "../../../core/net/http1/request_head.ts";
 import { NetworkDistance } from "../../../core/routing/choose.ts";
 import type { Connect } from "../../../core/net/transport/connection.ts";

@@ -14,7 +14,7 @@ import { passOnWork, webhookEvents } from "../../../kv/people/webhooks/events.ts
 import type { BackgroundWorker } from "../../api/gateway/access_watch.ts";
 import type { Gateway } from "../../api/gateway/gateway.ts";
 import { deliveryWork } from "../../hooks/webhook_delivery.ts";
-import { denoConnect } from "../../upstream/deno_connect.ts";
+import { denoConnect } from "../../process/deno_connect.ts";
 
 /** Milliseconds between two runs of cron that send what is due. */
 const sendEveryMs = 60_000;

@@ -29,7 +29,7 @@ import {
 } from "../../../kv/people/webhooks/endpoints.ts";
 import { addWebhookEvent, webhookEvents } from "../../../kv/people/webhooks/events.ts";
 import { deliveryWork, webhookTryTotalMs } from "../../../routes/hooks/webhook_delivery.ts";
-import { guardedConnect } from "../../../routes/upstream/deno_connect.ts";
+import { guardedConnect } from "../../../routes/process/deno_connect.ts";
 import { newMasterKey, readMasterKeys } from "../../../core/people/api_keys/seal.ts";
 import {
   newFormId,

@@ -16,7 +16,7 @@ import {
 } from "../../../kv/people/webhooks/endpoints.ts";
 import { passOnWork } from "../../../kv/people/webhooks/events.ts";
 import { deliveryWork, type DeliveryWorld } from "../../../routes/hooks/webhook_delivery.ts";
-import { denoConnect } from "../../../routes/upstream/deno_connect.ts";
+import { denoConnect } from "../../../routes/process/deno_connect.ts";
 import { ManualTime } from "../manual_time.ts";
 
 /** A request as the receiver got it. */

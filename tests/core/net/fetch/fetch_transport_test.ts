@@ -5,7 +5,7 @@ import { Deadlines } from "../../../../core/lib/time/deadlines.ts";
 import { createFetchTransport } from "../../../../core/net/fetch/fetch_transport.ts";
 import { createHttp1Transport } from "../../../../core/net/http1/transport.ts";
 import type { Transport } from "../../../../core/net/transport/transport.ts";
-import { denoConnect } from "../../../../routes/upstream/deno_connect.ts";
+import { denoConnect } from "../../../../routes/process/deno_connect.ts";
 import { concat, splitAt } from "../http1/bytes.ts";
 import { failureCode } from "../http1/fake_connection.ts";
 import { call, readWhole } from "../http1/read_whole.ts";

@@ -6,7 +6,7 @@ import {
   createHttp1Transport,
   type Http1TransportOptions,
 } from "../../../../core/net/http1/transport.ts";
-import { denoConnect } from "../../../../routes/upstream/deno_connect.ts";
+import { denoConnect } from "../../../../routes/process/deno_connect.ts";
 import { RawPeer, type Script } from "../transport/raw_peer.ts";
 import { failureCode } from "./fake_connection.ts";
 import { call, readWhole } from "./read_whole.ts";

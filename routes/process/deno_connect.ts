@@ -1,10 +1,6 @@
 /**
  * Opens TCP and TLS connections with Deno, for the HTTP/1.1 driver in `core/net/http1`.
- *
- * - Folder `routes/upstream/`: sockets and name servers of Deno for the drivers in `core/`.
- * - In: where to connect.
- * - Out: a `Connection`, addresses of a name.
- * - Never: decides which addresses are public: `core/net/remote/` does.
+ * Which addresses are public is decided in `core/net/remote/`.
  */
 import type { Connect, Connection } from "../../core/net/transport/connection.ts";
 import { UpstreamFailure } from "../../core/net/transport/transport.ts";

@@ -2,7 +2,7 @@ import { assertEquals } from "../../support/assert.ts";
 import { systemClock } from "../../../core/lib/time/clock.ts";
 import { Deadlines } from "../../../core/lib/time/deadlines.ts";
 import { createHttp1Transport } from "../../../core/net/http1/transport.ts";
-import { denoConnect, type DenoConnectOptions } from "../../../routes/upstream/deno_connect.ts";
+import { denoConnect, type DenoConnectOptions } from "../../../routes/process/deno_connect.ts";
 import { failureCode } from "../../core/net/http1/fake_connection.ts";
 import { call } from "../../core/net/http1/read_whole.ts";
 import { RawPeer, type Script } from "../../core/net/transport/raw_peer.ts";
@@ -95,7 +95,7 @@ Deno.test("denoConnect: a handshake that hangs ends with the time to connect, or
 /** Connects until it cannot, and prints why. */
 const connectUntilTheEnd = (port: number) => `
   const { denoConnect } = await import(${
-  JSON.stringify(import.meta.resolve("../../../routes/upstream/deno_connect.ts"))
+  JSON.stringify(import.meta.resolve("../../../routes/process/deno_connect.ts"))
 });
   const connect = denoConnect();
   const target = { hostname: "127.0.0.1", port: ${port}, tls: false };
