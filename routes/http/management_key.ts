@@ -6,7 +6,7 @@ import { GatewayError } from "../../core/lib/errors/errors.ts";
 import { minuteMs } from "../../core/lib/time/durations.ts";
 import { deviceName } from "../../core/people/accounts/session_rules.ts";
 import { isWellFormedApiKey } from "../../core/people/api_keys/api_key.ts";
-import { type Act, may } from "../../core/people/organisations/acts.ts";
+import { type Act, may, type Role } from "../../core/people/organisations/acts.ts";
 import type { KeyValueStore } from "../../kv/engine/store/key_value_store.ts";
 import type { Account } from "../../kv/people/accounts/accounts.ts";
 import { countTry } from "../../kv/people/accounts/rate_limits.ts";
@@ -26,6 +26,8 @@ export interface ManagementCaller {
   /** The organisation. */
   readonly account: Account;
   readonly key: ManagementKey;
+  /** The roles that have to allow what the program does: the key's, and now that of the member who made it. */
+  readonly roles: readonly [Role, Role];
   /** The program, for the activity log. */
   readonly by: Extract<Doer, { kind: "management_key" }>;
 }
@@ -87,5 +89,9 @@ export async function authoriseManagement(
   }
   const address = clientAddress ?? "127.0.0.1";
   const browser = deviceName(headers.get("user-agent") ?? undefined);
-  return { ...found, by: { kind: "management_key", keyId, address, browser } };
+  return {
+    ...found,
+    roles: [role, maker.role],
+    by: { kind: "management_key", keyId, address, browser },
+  };
 }

@@ -43,9 +43,11 @@ import {
   listApiKeys,
 } from "../../kv/people/api_keys/api_keys.ts";
 import { listTeams } from "../../kv/people/organisations/teams.ts";
+import { mayAct } from "../acts/operation.ts";
 import { wrongParameter } from "../http/query.ts";
 import { listing } from "./lists.ts";
 import {
+  actingOf,
   type AnswerShape,
   type ManagementCall,
   type ManagementOperation,
@@ -224,6 +226,13 @@ async function keyOf({ deps: { kv }, account, param }: ManagementCall<unknown>) 
   return record;
 }
 
+/** Finds the key that is to be changed; some roles change only the keys that they have made. */
+async function changeableKeyOf(call: ManagementCall<unknown>): Promise<ApiKeyRecord> {
+  const record = await keyOf(call);
+  if (mayAct(actingOf(call), "change_keys", keyMember(record))) return record;
+  throw new GatewayError("permission_denied", "The role allows this on own keys only");
+}
+
 function shown(call: ManagementCall<unknown>, record: ApiKeyRecord, secret?: string): JsonObject {
   return fieldsJson(keyFields, { record, nowMs: call.nowMs, ...defined({ secret }) });
 }
@@ -233,7 +242,10 @@ async function create(call: ManagementCall<z.infer<typeof newKeyBody>>): Promise
   const made = await createApiKey(deps.kv, deps.masterKeys, account.id, {
     ...await optionsOf(call, call.body),
     nowMs,
-    madeByProgram: true,
+    // Who may change only their own keys makes keys that are theirs, and end with their membership.
+    ...(mayAct(actingOf(call), "change_keys", undefined)
+      ? { madeByProgram: true as const }
+      : { memberId: call.key.memberId }),
     keysPerMember: deps.keysPerMember,
     doneBy: call.by,
     notify: mailReaderOf(account, "key_changed"),
@@ -257,7 +269,7 @@ async function create(call: ManagementCall<z.infer<typeof newKeyBody>>): Promise
 
 async function change(call: ManagementCall<Settings>): Promise<JsonObject> {
   const { deps, account, by, nowMs } = call;
-  const record = await keyOf(call);
+  const record = await changeableKeyOf(call);
   if (record.revokedAtMs !== undefined) throw wrongParameter("id", "the key is revoked");
   const options = await optionsOf(call, call.body, record);
   const changed = await updateApiKey(deps.kv, account.id, record.id, options, {
@@ -270,7 +282,7 @@ async function change(call: ManagementCall<Settings>): Promise<JsonObject> {
 
 async function rotate(call: ManagementCall<z.infer<typeof rotationBody>>): Promise<JsonObject> {
   const { deps, account, nowMs, formId, body } = call;
-  const { id } = await keyOf(call);
+  const { id } = await changeableKeyOf(call);
   const rotated = await rotateApiKey(deps.kv, deps.masterKeys, account.id, id, {
     nowMs,
     graceMs: body.grace_hours * hourMs,
@@ -286,7 +298,7 @@ async function rotate(call: ManagementCall<z.infer<typeof rotationBody>>): Promi
 
 async function revoke(call: ManagementCall<unknown>): Promise<JsonObject> {
   const { deps, account, by, nowMs } = call;
-  const { id } = await keyOf(call);
+  const { id } = await changeableKeyOf(call);
   const notify = mailReaderOf(account, "key_changed");
   const revoked = await revokeApiKey(deps.kv, account.id, id, nowMs, { notify, doneBy: by });
   deps.hintMail();

@@ -1,7 +1,19 @@
 /** What an operation of the management API is. */
-import type { z } from "zod";
-import type { JsonObject } from "../../core/lib/json/json.ts";
-import type { ErrorCode } from "../../core/lib/errors/errors.ts";
+import { z } from "zod";
+import { defined } from "../../core/lib/base/defined.ts";
+import { isJsonObject, type Json, type JsonObject } from "../../core/lib/json/json.ts";
+import { type ErrorCode, GatewayError } from "../../core/lib/errors/errors.ts";
+import { accountName } from "../../kv/people/accounts/accounts.ts";
+import {
+  type Acting,
+  type CommonRefusal,
+  type Operation,
+  perform,
+  refusalError,
+  type RefusalRow,
+  type Refused,
+} from "../acts/operation.ts";
+import type { ActName } from "../acts/spending.ts";
 import { always, constant, type DescribedField, text } from "../../core/lib/json/schemas.ts";
 import type { MasterKeys } from "../../core/people/api_keys/seal.ts";
 import type { Act } from "../../core/people/organisations/acts.ts";
@@ -82,7 +94,7 @@ export interface JsonOperation extends NamedOperation {
   readonly isList?: true;
   /** What a row of a list is. */
   readonly row?: AnswerShape;
-  readonly body?: { readonly schema: z.ZodType; readonly example: JsonObject };
+  readonly body?: { readonly describe: () => JsonObject; readonly example: JsonObject };
   readonly run: (call: ManagementCall<unknown>) => Promise<JsonObject>;
 }
 
@@ -109,6 +121,17 @@ export const goneShape: AnswerShape = {
   fields: goneFields,
 };
 
+/** Describes what a schema reads, for the OpenAPI document. */
+function described(schema: z.ZodType): JsonObject {
+  const { $schema: _, ...written }: Record<string, unknown> = z.toJSONSchema(schema, {
+    io: "input",
+    unrepresentable: "any",
+  });
+  const plain: unknown = JSON.parse(JSON.stringify(written));
+  if (!isJsonObject(plain)) throw new TypeError("a body is an object");
+  return plain;
+}
+
 /** Declares an operation with a body: what it runs on has passed its schema. */
 export function withBody<Body>(
   operation: Omit<JsonOperation, "run" | "body"> & {
@@ -116,6 +139,114 @@ export function withBody<Body>(
     readonly run: (call: ManagementCall<Body>) => Promise<JsonObject>;
   },
 ): JsonOperation {
-  const { run, body } = operation;
-  return { ...operation, run: (call) => run({ ...call, body: body.schema.parse(call.body) }) };
+  const { run, body: { schema, example } } = operation;
+  return {
+    ...operation,
+    body: { describe: () => described(schema), example },
+    run: (call) => run({ ...call, body: schema.parse(call.body) }),
+  };
+}
+
+// Acts of customers as operations of this API.
+
+/** How this API writes the members of an act's input. */
+function snakeName(name: string): string {
+  return name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
+}
+
+function camelName(name: string): string {
+  return name.replace(/_([a-z])/g, (_, letter: string) => letter.toUpperCase());
+}
+
+/** Renames the members of objects, also those within others. */
+function renamed(value: Json | undefined, nameOf: (name: string) => string): Json {
+  if (Array.isArray(value)) return value.map((one) => renamed(one, nameOf));
+  if (!isJsonObject(value)) return value ?? null;
+  return Object.fromEntries(
+    Object.entries(value).map(([name, one]) => [nameOf(name), renamed(one, nameOf)]),
+  );
+}
+
+/** Renames the members that a schema names. */
+function describedAsSent(schema: JsonObject, without: readonly string[]): JsonObject {
+  const { properties, required, ...rest } = schema;
+  const members = Object.entries(isJsonObject(properties) ? properties : {})
+    .filter(([name]) => !without.includes(name))
+    .map(([name, one]) => [
+      snakeName(name),
+      isJsonObject(one) ? describedAsSent(one, []) : one ?? null,
+    ]);
+  const needed = Array.isArray(required)
+    ? required.map(String).filter((name) => !without.includes(name)).map(snakeName)
+    : [];
+  return {
+    ...rest,
+    ...(properties !== undefined && { properties: Object.fromEntries(members) }),
+    ...(needed.length > 0 && { required: needed }),
+  };
+}
+
+/** Whoever calls, as acts take it. */
+export function actingOf(call: ManagementCall<unknown>): Acting {
+  const { account, key, roles, by, nowMs, formId } = call;
+  return {
+    account,
+    personId: key.memberId,
+    roles,
+    by,
+    actorName: accountName(account),
+    address: by.address,
+    locale: account.locale ?? "vi",
+    nowMs,
+    ...defined({ formId }),
+  };
+}
+
+/** Declares an act of customers as an operation: the members of its input come from the path and from the body. */
+export function actOperation<
+  Name extends ActName,
+  Input extends z.ZodType,
+  Body,
+  Why extends string,
+>(
+  { operation, example, json, ...named }:
+    & Omit<JsonOperation, "id" | "act" | "errors" | "body" | "run">
+    & {
+      readonly operation: Operation<Name, Input, Body, Why>;
+      /** A body, of operations that take one. */
+      readonly example?: JsonObject;
+      readonly json: (body: Body, call: ManagementCall<unknown>) => JsonObject;
+    },
+): JsonOperation {
+  const inPath = [...named.path.matchAll(/\{(\w+)\}/g)].map(([, name = ""]) => name);
+  const { name: id, act, input, refusals } = operation;
+  const rows: readonly RefusalRow[] = Object.values(refusals);
+  return {
+    ...named,
+    id,
+    act,
+    errors: ["invalid_request", "permission_denied", ...rows.map(({ code }) => code)],
+    ...(example !== undefined &&
+      { body: { describe: () => describedAsSent(described(input), inPath), example } }),
+    async run(call) {
+      const body = renamed(isJsonObject(call.body) ? call.body : {}, camelName);
+      const fromPath = Object.fromEntries(inPath.map((name) => [name, call.param(name)]));
+      const sent = { ...(isJsonObject(body) ? body : {}), ...fromPath };
+      const outcome = await perform(call.deps, actingOf(call), operation, sent);
+      if (!outcome.ok) throw refusalOf(outcome, refusals, inPath);
+      return json(outcome.body, call);
+    },
+  };
+}
+
+/** What is wrong with a part of the path names nothing. */
+function refusalOf<Why extends string>(
+  refusal: Refused<Why> | CommonRefusal,
+  refusals: Readonly<Record<Why, RefusalRow>>,
+  inPath: readonly string[],
+): GatewayError {
+  const isPathWrong = "common" in refusal && refusal.common === "input" &&
+    refusal.issues.some(({ field }) => inPath.includes(field));
+  if (isPathWrong) return new GatewayError("not_found", "There is nothing by this name");
+  return refusalError(refusals, refusal, snakeName);
 }

@@ -1,7 +1,4 @@
 /** Operations on the organisation itself: its name, members, invitations and teams. */
-import { z } from "zod";
-import { GatewayError } from "../../core/lib/errors/errors.ts";
-import { type AccountId, parseId } from "../../core/lib/ids/ids.ts";
 import { fieldsJson } from "../../core/lib/json/fields.ts";
 import type { JsonObject } from "../../core/lib/json/json.ts";
 import {
@@ -14,59 +11,38 @@ import {
   optional,
   text,
 } from "../../core/lib/json/schemas.ts";
-import { normaliseEmail } from "../../core/people/accounts/email_address.ts";
-import { givenRoles, type Role, roles } from "../../core/people/organisations/acts.ts";
-import { parseName } from "../../core/people/organisations/organisation.ts";
+import { roles } from "../../core/people/organisations/acts.ts";
 import {
   type Account,
   accountName,
   requiresSecondFactor,
 } from "../../kv/people/accounts/accounts.ts";
-import {
-  endInvitation,
-  type Invitation,
-  invite,
-  listInvitations,
-} from "../../kv/people/organisations/invitations.ts";
-import {
-  changeRole,
-  listMembers,
-  type Member,
-  removeMember,
-} from "../../kv/people/organisations/members.ts";
-import {
-  organisationFacts,
-  renameOrganisation,
-} from "../../kv/people/organisations/organisations.ts";
+import { type Invitation, listInvitations } from "../../kv/people/organisations/invitations.ts";
+import { listMembers, type Member } from "../../kv/people/organisations/members.ts";
+import { organisationFacts } from "../../kv/people/organisations/organisations.ts";
 import {
   listRemovedMembers,
-  readmitMember,
   type RemovedMember,
 } from "../../kv/people/organisations/removed_members.ts";
+import { listTeams, type Team } from "../../kv/people/organisations/teams.ts";
 import {
-  createTeam,
-  deleteTeam,
-  listTeams,
-  type Team,
-} from "../../kv/people/organisations/teams.ts";
-import { countTry } from "../../kv/people/accounts/rate_limits.ts";
-import { rateRules } from "../auth/sign_in_budgets.ts";
-import { wrongParameter } from "../http/query.ts";
+  invitation,
+  readmission,
+  removal,
+  renaming,
+  roleChange,
+  teamCreation,
+  teamDeletion,
+  withdrawal,
+} from "../acts/people.ts";
 import { listing } from "./lists.ts";
 import {
+  actOperation,
   type AnswerShape,
   goneFields,
   goneShape,
-  type ManagementCall,
   type ManagementOperation,
-  withBody,
 } from "./operation.ts";
-
-const maxTextChars = 200;
-
-const nameBody = z.strictObject({ name: z.string().max(maxTextChars) });
-const roleBody = z.strictObject({ role: z.enum(givenRoles) });
-const invitationBody = z.strictObject({ email: z.string().max(254), role: z.enum(givenRoles) });
 
 const roleSchema: JsonObject = { type: "string", enum: [...roles] };
 const organisationFields: readonly DescribedField<Account>[] = [
@@ -133,96 +109,6 @@ const shapes = {
 
 const gone = (id: string) => fieldsJson(goneFields, { id });
 
-function missing(what: string): GatewayError {
-  return new GatewayError("not_found", `There is no such ${what}`);
-}
-
-async function rename(
-  { deps, account, by, nowMs, body }: ManagementCall<z.infer<typeof nameBody>>,
-) {
-  const name = parseName(body.name);
-  if (name === undefined) throw wrongParameter("name", "must have 1 to 60 visible characters");
-  return fieldsJson(
-    organisationFields,
-    await renameOrganisation(deps.kv, account.id, name, { by, nowMs }) ?? account,
-  );
-}
-
-async function memberOf(call: ManagementCall<unknown>, id: AccountId | undefined): Promise<Member> {
-  const members = await listMembers(call.deps.kv, call.account);
-  const member = members.find(({ personId }) => personId === id);
-  if (member === undefined) throw missing("member");
-  return member;
-}
-
-/** The role of an owner is handed over on the pages, by the owner. */
-function refuseOwner({ role }: { readonly role: Role }): void {
-  if (role === "owner") {
-    throw new GatewayError("permission_denied", "The owner hands the organisation over first");
-  }
-}
-
-async function giveRole(call: ManagementCall<z.infer<typeof roleBody>>): Promise<JsonObject> {
-  const id = parseId("account", call.param("id"));
-  refuseOwner(await memberOf(call, id));
-  const isChanged = id !== undefined &&
-    await changeRole(call.deps.kv, call.account.id, id, call.body.role, call);
-  if (!isChanged) throw missing("member");
-  return fieldsJson(memberFields, await memberOf(call, id));
-}
-
-async function removeOne(call: ManagementCall<unknown>): Promise<JsonObject> {
-  const id = parseId("account", call.param("id"));
-  const member = await memberOf(call, id);
-  refuseOwner(member);
-  const { deps, account, by, nowMs } = call;
-  await removeMember(deps.kv, account.id, member.personId, { by, nowMs });
-  await deps.control.refresh();
-  return gone(member.personId);
-}
-
-async function inviteOne(
-  { deps, account, key, by, nowMs, body }: ManagementCall<z.infer<typeof invitationBody>>,
-): Promise<JsonObject> {
-  const email = normaliseEmail(body.email);
-  if (email === undefined) throw wrongParameter("email", "is no email address");
-  const tries = await countTry(deps.kv, rateRules.mailToNewAddress, email, nowMs);
-  if (!tries.allowed) {
-    const { retryAfterSeconds } = tries;
-    const message = "Too many mails to this address in an hour";
-    throw new GatewayError("rate_limit_reached", message, { retryAfterSeconds });
-  }
-  const { role } = body;
-  const locale = account.locale ?? "vi";
-  const inviter = accountName(account);
-  const result = await invite(deps.kv, account.id, {
-    email,
-    role,
-    inviter,
-    locale,
-    by,
-    nowMs,
-  });
-  if (result === "member") throw wrongParameter("email", "belongs to a member");
-  if (result === "too_many") throw wrongParameter("email", "too many invitations are open");
-  deps.hintMail();
-  const open = await listInvitations(deps.kv, key.organisationId, nowMs);
-  const made = open.find((one) => one.email === email);
-  if (made === undefined) throw missing("invitation");
-  return fieldsJson(invitationFields, made);
-}
-
-async function addTeam(
-  { deps, account, by, nowMs, body }: ManagementCall<z.infer<typeof nameBody>>,
-): Promise<JsonObject> {
-  const name = parseName(body.name);
-  if (name === undefined) throw wrongParameter("name", "must have 1 to 60 visible characters");
-  const team = await createTeam(deps.kv, account.id, { name, by, nowMs });
-  if (team === "taken") throw wrongParameter("name", "another team has it");
-  if (team === "too_many") throw wrongParameter("name", "there are as many teams as there can be");
-  return fieldsJson(teamFields, team);
-}
-
 const organisationPath = "/v1/organisation";
 
 const organisationItself: readonly ManagementOperation[] = [
@@ -237,17 +123,15 @@ const organisationItself: readonly ManagementOperation[] = [
     errors: [],
     run: ({ account }) => Promise.resolve(fieldsJson(organisationFields, account)),
   },
-  withBody({
-    id: "renameOrganisation",
+  actOperation({
+    operation: renaming,
     method: "patch",
     path: organisationPath,
     summary: "Rename the organisation",
     description: "Changes what pages and mails call it.",
-    act: "change_organisation",
     answer: shapes.organisation,
-    errors: ["invalid_request", "overloaded"],
-    body: { schema: nameBody, example: { name: "Acme" } },
-    run: rename,
+    example: { name: "Acme" },
+    json: (account) => fieldsJson(organisationFields, account),
   }),
 ];
 
@@ -263,30 +147,26 @@ const memberOperations: readonly ManagementOperation[] = [
     idOf: ({ personId }) => personId,
     json: (member) => fieldsJson(memberFields, member),
   }),
-  withBody({
-    id: "changeMember",
+  actOperation({
+    operation: roleChange,
     method: "patch",
     path: `${organisationPath}/members/{id}`,
     summary: "Change the role of a member",
     description: "Works from the member's next request on.",
-    act: "change_members",
     answer: shapes.member,
-    errors: ["invalid_request", "not_found", "overloaded"],
-    body: { schema: roleBody, example: { role: "billing" } },
-    run: giveRole,
+    example: { role: "billing" },
+    json: (member) => fieldsJson(memberFields, member),
   }),
-  {
-    id: "removeMember",
+  actOperation({
+    operation: removal,
     method: "delete",
     path: `${organisationPath}/members/{id}`,
     summary: "Remove a member",
     description:
       "Pages refuse the person from the next request on, and the API keys and management keys that the person has made are revoked.",
-    act: "change_members",
     answer: goneShape,
-    errors: ["not_found", "overloaded"],
-    run: removeOne,
-  },
+    json: ({ personId }) => gone(personId),
+  }),
   listing({
     id: "listRemovedMembers",
     path: `${organisationPath}/removed-members`,
@@ -298,26 +178,16 @@ const memberOperations: readonly ManagementOperation[] = [
     idOf: ({ personId }) => personId,
     json: (removed) => fieldsJson(removedFields, removed),
   }),
-  {
-    id: "readmitMember",
+  actOperation({
+    operation: readmission,
     method: "delete",
     path: `${organisationPath}/removed-members/{id}`,
     summary: "Let a removed person back in",
     description:
       "The person joins again at the next sign-in at the company's provider. Answers with what the list said.",
-    act: "change_members",
     answer: shapes.removed,
-    errors: ["not_found"],
-    run: async ({ deps, account, by, nowMs, param }) => {
-      const id = parseId("account", param("id"));
-      const listed = await listRemovedMembers(deps.kv, account.id);
-      const removed = listed.find(({ personId }) => personId === id);
-      const isBack = removed !== undefined &&
-        await readmitMember(deps.kv, account.id, removed.personId, { by, nowMs });
-      if (!isBack) throw missing("removed person");
-      return fieldsJson(removedFields, removed);
-    },
-  },
+    json: (removed) => fieldsJson(removedFields, removed),
+  }),
 ];
 
 const invitationOperations: readonly ManagementOperation[] = [
@@ -332,32 +202,26 @@ const invitationOperations: readonly ManagementOperation[] = [
     idOf: ({ email }) => email,
     json: (invitation) => fieldsJson(invitationFields, invitation),
   }),
-  withBody({
-    id: "createInvitation",
+  actOperation({
+    operation: invitation,
     method: "post",
     path: `${organisationPath}/invitations`,
     summary: "Invite a person",
-    description: "Sends a mail; the person answers after signing in with the address.",
-    act: "change_members",
+    description:
+      "Sends a mail; the person answers after signing in with the address. The invitation ends with the right of the member whose key made it.",
     answer: shapes.invitation,
-    errors: ["invalid_request", "overloaded"],
-    body: { schema: invitationBody, example: { email: "an@example.com", role: "developer" } },
-    run: inviteOne,
+    example: { email: "an@example.com", role: "developer" },
+    json: (made) => fieldsJson(invitationFields, made),
   }),
-  {
-    id: "withdrawInvitation",
+  actOperation({
+    operation: withdrawal,
     method: "delete",
     path: `${organisationPath}/invitations/{id}`,
     summary: "Withdraw an invitation",
-    description: "By its address. Withdrawing it again changes nothing.",
-    act: "change_members",
+    description: "By its address.",
     answer: goneShape,
-    errors: [],
-    run: async ({ deps, account, by, nowMs, param }) => {
-      await endInvitation(deps.kv, account.id, param("id"), { by, nowMs });
-      return gone(param("id"));
-    },
-  },
+    json: gone,
+  }),
 ];
 
 const teamOperations: readonly ManagementOperation[] = [
@@ -372,34 +236,25 @@ const teamOperations: readonly ManagementOperation[] = [
     idOf: ({ id }) => id,
     json: (team) => fieldsJson(teamFields, team),
   }),
-  withBody({
-    id: "createTeam",
+  actOperation({
+    operation: teamCreation,
     method: "post",
     path: `${organisationPath}/teams`,
     summary: "Add a team",
     description: "Keys name their team by its id.",
-    act: "change_members",
     answer: shapes.team,
-    errors: ["invalid_request", "overloaded"],
-    body: { schema: nameBody, example: { name: "Search" } },
-    run: addTeam,
+    example: { name: "Search" },
+    json: (team) => fieldsJson(teamFields, team),
   }),
-  {
-    id: "deleteTeam",
+  actOperation({
+    operation: teamDeletion,
     method: "delete",
     path: `${organisationPath}/teams/{id}`,
     summary: "Delete a team",
     description: "Its keys go on working, without a team.",
-    act: "change_members",
     answer: goneShape,
-    errors: ["not_found"],
-    run: async ({ deps, account, by, nowMs, param }) => {
-      const id = parseId("team", param("id"));
-      const isGone = id !== undefined && await deleteTeam(deps.kv, account.id, id, { by, nowMs });
-      if (!isGone) throw missing("team");
-      return gone(id);
-    },
-  },
+    json: gone,
+  }),
 ];
 
 /** The operations. */

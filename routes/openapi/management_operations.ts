@@ -1,7 +1,6 @@
 /** The management API in the document: made of the table of its operations. */
-import { z } from "zod";
 import type { ErrorCode } from "../../core/lib/errors/errors.ts";
-import { isJsonObject, type JsonObject } from "../../core/lib/json/json.ts";
+import type { JsonObject } from "../../core/lib/json/json.ts";
 import { objectSchema, ref } from "../../core/lib/json/schemas.ts";
 import { requestHeaders } from "../http/own_headers.ts";
 import { rowLimitSchema } from "../http/query.ts";
@@ -48,15 +47,6 @@ const idempotency: Parameter = {
   schema: { type: "string", minLength: 1, maxLength: 255 },
 };
 
-function bodySchema(schema: z.ZodType): JsonObject {
-  const { $schema: _, ...written }: Record<string, unknown> = z.toJSONSchema(schema, {
-    io: "input",
-  });
-  const plain: unknown = JSON.parse(JSON.stringify(written));
-  if (!isJsonObject(plain)) throw new TypeError("a body is an object");
-  return plain;
-}
-
 /** What an operation answers: JSON or a file. */
 function answersOf(operation: ManagementOperation): Operation["answers"] {
   if ("file" in operation) {
@@ -97,7 +87,7 @@ function operationOf(operation: ManagementOperation): Operation {
       ...(isChange ? [idempotency] : []),
     ],
     ...(body !== undefined &&
-      { body: { schema: bodySchema(body.schema), example: body.example } }),
+      { body: { schema: body.describe(), example: body.example } }),
     answers: answersOf(operation),
     errorStyle: "chat",
     errors: [

@@ -76,7 +76,14 @@ async function seedCompany(
   await createTeam(kv, id, { name: "Team", nowMs });
   if (act !== "delete") {
     const email = other.email ?? "";
-    await invite(kv, id, { email, role: "developer", inviter: "o", locale: "en", nowMs });
+    await invite(kv, id, {
+      email,
+      role: "developer",
+      inviter: "o",
+      restsOn: { personId: owner.id },
+      locale: "en",
+      nowMs,
+    });
   }
   if (act === "remove" || act === "hand_over") await acceptInvitation(kv, id, other, { nowMs });
   const memberId = act === "remove" ? other.id : owner.id;

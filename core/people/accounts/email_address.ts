@@ -58,8 +58,8 @@ export function returnPath(next: string | undefined, fallback: string): string {
   return url.pathname + url.search;
 }
 
-/** The longest address that can be delivered to (RFC 5321, section 4.5.3.1.3 less the brackets). */
-const longestAddressChars = 254;
+/** Most characters of an address that can be delivered to (RFC 5321, section 4.5.3.1.3 less the brackets). */
+export const maxEmailChars = 254;
 const longestLocalPartChars = 64;
 
 /**
@@ -88,7 +88,7 @@ const domainLabel = /^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/;
  */
 export function normaliseEmail(text: string): string | undefined {
   const email = text.normalize("NFKC").trim().toLowerCase();
-  if (email.length > longestAddressChars) return undefined;
+  if (email.length > maxEmailChars) return undefined;
   const at = email.lastIndexOf("@");
   if (at < 1 || at > longestLocalPartChars) return undefined;
   if (!localPart.test(email.slice(0, at))) return undefined;

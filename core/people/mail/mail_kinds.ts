@@ -7,6 +7,7 @@ import { formatDecimal, formatMoneyShort } from "../../billing/money/display.ts"
 import { vietnamDay, vietnamOffsetMs } from "../../lib/time/vietnam_time.ts";
 import type { BudgetWindow } from "../../limits/budgets.ts";
 import { parseUrl } from "../../lib/runtime/mod.ts";
+import { normaliseEmail } from "../accounts/email_address.ts";
 import type { MailJob, MailKind } from "./mail.ts";
 
 /** The parts of a mail before it is laid out. */
@@ -865,8 +866,40 @@ function write<Kind extends MailKind>(
   return entry[job.locale](job, url, support);
 }
 
+/** Members of jobs whose text customers write. */
+const nameMembers: ReadonlySet<string> = new Set([
+  "organisation",
+  "inviter",
+  "member",
+  "from",
+  "keyName",
+  "budgetName",
+]);
+
+/** Parts of advertisements: addresses of pages, amounts of money and shares, numbers of telephones. */
+const advertising =
+  /:\/\/|\bwww\.|\p{L}\.\p{L}{2,}|[$€£¥₫%]\s*\d|\d[\s.,]*(?:[$€£¥₫%]|vnđ|vnd|usd|eur|k|tr|triệu|đồng|đ)(?!\p{L})|(?:\d[\s.-]?){8,}/iu;
+
+/** What stands for such a name. */
+const unnamed = { en: "(name withheld)", vi: "(tên không hiển thị)" } as const;
+
+/** Whether a name reads like an advertisement. Addresses of persons are names, too. */
+function advertises(name: string): boolean {
+  return normaliseEmail(name) !== name && advertising.test(name);
+}
+
+/** The job without names that read like advertisements. */
+function withPlainNames<Kind extends MailKind>(job: Job<Kind>): Job<Kind> {
+  const plain = Object.entries(job).map(([member, value]) => {
+    const isName = typeof value === "string" && nameMembers.has(member);
+    return [member, isName && advertises(value) ? unnamed[job.locale] : value];
+  });
+  return Object.fromEntries(plain);
+}
+
 /**
- * Renders the mail of a job in its language.
+ * Renders the mail of a job in its language. Names that customers choose and that read like advertisements stand in no
+ * subject, and nowhere in an invitation, whose reader never asked for mails.
  *
  * @param url the target of its link, token included
  * @param support the support contact, if one is set
@@ -877,5 +910,8 @@ export function renderMail<Kind extends MailKind>(
   support?: string,
 ): RenderedMail {
   const entry: MailEntry<Kind> = table[job.kind as Kind];
-  return write(entry, job, url, support);
+  const plain = write(entry, withPlainNames(job), url, support);
+  return job.kind === "invitation"
+    ? plain
+    : { ...write(entry, job, url, support), subject: plain.subject };
 }

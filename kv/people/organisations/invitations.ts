@@ -3,8 +3,8 @@
  * finds them after signing in, so there is no token that could leak.
  */
 import type { Locale } from "../../../core/lib/base/locale.ts";
-import type { AccountId } from "../../../core/lib/ids/ids.ts";
-import type { GivenRole } from "../../../core/people/organisations/acts.ts";
+import type { AccountId, ManagementKeyId } from "../../../core/lib/ids/ids.ts";
+import { type GivenRole, may } from "../../../core/people/organisations/acts.ts";
 import {
   invitationMs,
   maxMemberships,
@@ -18,6 +18,7 @@ import {
   invitationKey,
   invitationsForPrefix,
   invitationsPrefix,
+  managementKeyKey,
   organisationOf,
 } from "../../engine/schema/keys.ts";
 import type { KeyValueStore } from "../../engine/store/key_value_store.ts";
@@ -29,6 +30,7 @@ import {
   isClosed,
   writeAccount,
 } from "../accounts/accounts.ts";
+import type { ManagementKey } from "../management_keys/management_keys.ts";
 import { addMember, type Joined } from "./members.ts";
 import { addAct, type Done } from "../audit/account_activity.ts";
 import { readMembership } from "./organisations.ts";
@@ -37,10 +39,18 @@ import { readMembership } from "./organisations.ts";
 export interface Invitation {
   readonly email: string;
   readonly role: GivenRole;
-  /** The address of the member who invites. */
+  /** What the mail calls the member who invites. */
   readonly inviter: string;
+  /** By whose right it was made; absent on those of older versions. */
+  readonly restsOn?: InvitationRight;
   readonly createdAtMs: number;
   readonly expiresAtMs: number;
+}
+
+/** The member whose right an invitation rests on, and the management key that used it. The invitation ends with it. */
+export interface InvitationRight {
+  readonly personId: AccountId;
+  readonly keyId?: ManagementKeyId;
 }
 
 /** An invitation with the organisation that it is for. */
@@ -52,7 +62,7 @@ export interface ReceivedInvitation extends Invitation {
  * Invites an address, and mails it. A second invitation replaces the first one.
  *
  * @param invitation.locale of the mail: the inviter's
- * @returns `member` if the address belongs to a member
+ * @returns the invitation; `member` if the address belongs to a member
  */
 export async function invite(
   kv: KeyValueStore,
@@ -61,11 +71,12 @@ export async function invite(
     readonly email: string;
     readonly role: GivenRole;
     readonly inviter: string;
+    readonly restsOn: InvitationRight;
     readonly locale: Locale;
   } & Done,
-): Promise<"invited" | "member" | "too_many"> {
-  const { email, role, inviter, locale, nowMs, by } = invitation;
-  return await writeAccount<"invited" | "member" | "too_many">(async () => {
+): Promise<Invitation | "member" | "too_many"> {
+  const { email, role, inviter, restsOn, locale, nowMs, by } = invitation;
+  return await writeAccount<Invitation | "member" | "too_many">(async () => {
     const [entry, known, waiting] = await kv.getMany<[Account, AccountId, Invitation]>([
       accountKey(organisationId),
       accountByEmailKey(email),
@@ -82,6 +93,7 @@ export async function invite(
       email,
       role,
       inviter,
+      restsOn,
       createdAtMs: nowMs,
       expiresAtMs: nowMs + invitationMs,
     };
@@ -94,7 +106,7 @@ export async function invite(
     addAct(operation, organisationId, "member_invited", { by, nowMs }, { after: { email, role } });
     const organisation = accountName(entry.value);
     addMail(operation, { kind: "invitation", to: email, locale, organisation, inviter }, { nowMs });
-    return (await operation.commit()).ok ? { done: "invited" } : "again";
+    return (await operation.commit()).ok ? { done: row } : "again";
   });
 }
 
@@ -110,7 +122,26 @@ export async function listInvitations(
       limit: 2 * maxOpenInvitations,
     }),
   );
-  return rows.map(({ value }) => value).filter(({ expiresAtMs }) => nowMs < expiresAtMs);
+  const open: Invitation[] = [];
+  for (const { value } of rows) {
+    if (nowMs < value.expiresAtMs && await isRightful(kv, organisationId, value)) open.push(value);
+  }
+  return open;
+}
+
+/** Whether whoever invited may still invite: a member who was removed or demoted leaves no way in. */
+async function isRightful(
+  kv: KeyValueStore,
+  organisationId: AccountId,
+  { restsOn }: Invitation,
+): Promise<boolean> {
+  if (restsOn === undefined) return true;
+  const { personId, keyId } = restsOn;
+  const inviter = await readMembership(kv, organisationId, personId);
+  if (inviter === undefined || !may(inviter.role, "change_members")) return false;
+  if (keyId === undefined) return true;
+  const { value: key } = await kv.get<ManagementKey>(managementKeyKey(organisationId, keyId));
+  return key !== null && key.revokedAtMs === undefined && may(key.role, "change_members");
 }
 
 /** Lists the invitations for an address. */
@@ -127,24 +158,27 @@ export async function listInvitationsFor(
     const organisation = await getAccount(kv, organisationId);
     if (value === null || nowMs >= value.expiresAtMs) continue;
     if (organisation === undefined || hasOnlyBooks(organisation)) continue;
+    if (!await isRightful(kv, organisationId, value)) continue;
     received.push({ ...value, organisation });
   }
   return received;
 }
 
-/** Ends an invitation: its organisation has withdrawn it, or the invited person declines. */
+/** Ends an invitation: its organisation has withdrawn it, or the invited person declines. `false`: there is none. */
 export async function endInvitation(
   kv: KeyValueStore,
   organisationId: AccountId,
   email: string,
   done: Done,
-): Promise<void> {
+): Promise<boolean> {
   const entry = await kv.get<Invitation>(invitationKey(organisationId, email));
-  if (entry.value === null) return;
-  const operation = kv.atomic().delete(entry.key).delete(invitationForKey(email, organisationId));
+  if (entry.value === null) return false;
+  const operation = kv.atomic().check(entry).delete(entry.key).delete(
+    invitationForKey(email, organisationId),
+  );
   const { role } = entry.value;
   addAct(operation, organisationId, "invitation_withdrawn", done, { before: { email, role } });
-  await operation.commit();
+  return (await operation.commit()).ok;
 }
 
 /**
@@ -167,7 +201,7 @@ export async function acceptInvitation(
     ]);
     const isGone = row.value === null || nowMs >= row.value.expiresAtMs || entry.value === null ||
       isClosed(entry.value);
-    if (isGone) return { done: "gone" };
+    if (isGone || !await isRightful(kv, organisationId, row.value)) return { done: "gone" };
     const operation = kv.atomic().check(row).delete(row.key)
       .delete(invitationForKey(email, organisationId));
     const { role } = row.value;

@@ -5,7 +5,10 @@ import type { KeyValueStore } from "../../../kv/engine/store/key_value_store.ts"
 import type { GivenRole, Role } from "../../../core/people/organisations/acts.ts";
 import { type Account, getAccount } from "../../../kv/people/accounts/accounts.ts";
 import { acceptInvitation, invite } from "../../../kv/people/organisations/invitations.ts";
-import { createOrganisation } from "../../../kv/people/organisations/organisations.ts";
+import {
+  createOrganisation,
+  organisationFacts,
+} from "../../../kv/people/organisations/organisations.ts";
 import type { TestBrowser } from "../browser/test_browser.ts";
 import type { DashboardWorld } from "./dashboard_world.ts";
 
@@ -36,7 +39,11 @@ export async function joinAs(
   { role, nowMs }: { readonly role: GivenRole; readonly nowMs: number },
 ): Promise<void> {
   const { email = "" } = person;
-  await invite(kv, organisationId, { email, role, inviter: "owner", locale: "en", nowMs });
+  const organisation = await getAccount(kv, organisationId);
+  assert(organisation !== undefined, "there is no such organisation");
+  const restsOn = { personId: organisationFacts(organisation).ownerId };
+  const invitation = { email, role, inviter: "owner", restsOn, locale: "en", nowMs } as const;
+  await invite(kv, organisationId, invitation);
   assertEquals(await acceptInvitation(kv, organisationId, person, { nowMs }), "joined");
 }
 

@@ -8,32 +8,32 @@
  * - Never: decides by a role what is allowed.
  */
 import { type Context, Hono } from "hono";
-import { parseId } from "../../../../core/lib/ids/ids.ts";
-import { normaliseEmail } from "../../../../core/people/accounts/email_address.ts";
-import { parseGivenRole } from "../../../../core/people/organisations/acts.ts";
-import { parseName } from "../../../../core/people/organisations/organisation.ts";
+import type { z } from "zod";
 import { accountName } from "../../../../kv/people/accounts/accounts.ts";
-import { countTry } from "../../../../kv/people/accounts/rate_limits.ts";
-import { endInvitation, invite } from "../../../../kv/people/organisations/invitations.ts";
-import { changeRole, removeMember } from "../../../../kv/people/organisations/members.ts";
-import { readmitMember } from "../../../../kv/people/organisations/removed_members.ts";
-import {
-  closingProblem,
-  handOver,
-  renameOrganisation,
-} from "../../../../kv/people/organisations/organisations.ts";
+import { closingProblem } from "../../../../kv/people/organisations/organisations.ts";
 import { formatVnd } from "../../../../core/billing/money/micro_vnd.ts";
 import {
   closeOrganisation,
   readClosingState,
 } from "../../../../kv/services/operations/account_closing.ts";
-import { createTeam, deleteTeam } from "../../../../kv/people/organisations/teams.ts";
-import { rateRules } from "../../../auth/sign_in_budgets.ts";
+import { type Operation, perform } from "../../../acts/operation.ts";
+import {
+  handOver,
+  invitation,
+  readmission,
+  removal,
+  renaming,
+  roleChange,
+  teamCreation,
+  teamDeletion,
+  withdrawal,
+} from "../../../acts/people.ts";
+import type { ActName } from "../../../acts/spending.ts";
 import type { DashboardDeps } from "../../page/deps.ts";
-import { readForm } from "../../page/form_data.ts";
+import { type PostedForm, readForm } from "../../page/form_data.ts";
 import type { PageDeclaration } from "../../page/page.ts";
 import type { DashboardEnv } from "../../page/visitor.ts";
-import { doneBy } from "../../visitor/doer.ts";
+import { actingOf } from "../../visitor/acting.ts";
 import { requireAccount } from "../../visitor/identify.ts";
 import { createManagementKeyPages } from "./management_keys_page.tsx";
 import { organisationPage, type OrganisationState } from "./organisation_page.tsx";
@@ -54,101 +54,108 @@ type FormAct = (
   t: Texts,
 ) => Promise<Outcome>;
 
-const rename: FormAct = async (c, { kv, clock }, t) => {
-  const name = parseName((await readForm(c)).text("name"));
-  if (name === undefined) return { errors: { name: t.nameInvalid } };
-  await renameOrganisation(kv, c.get("signedIn").account.id, name, doneBy(c, clock.nowMs()));
-  return "named";
-};
+/** How a form shows what came of an act. */
+interface FormWords<Why extends string> {
+  readonly done: Done;
+  readonly refusals: Readonly<Record<Why, OrganisationState>>;
+  /** What a wrong field means, by its name in the input; a field that people do not type says that it is gone. */
+  readonly fields?: Readonly<Record<string, OrganisationState>>;
+}
 
-const inviteMember: FormAct = async (c, { kv, clock, hintMail }, t) => {
-  const { account, person } = c.get("signedIn");
-  const form = await readForm(c);
-  const email = normaliseEmail(form.text("email"));
-  const role = parseGivenRole(form.text("role"));
-  if (email === undefined) return { errors: { email: t.emailInvalid } };
-  if (role === undefined) return { problem: t.roleInvalid };
-  const nowMs = clock.nowMs();
-  const tries = await countTry(kv, rateRules.mailToNewAddress, email, nowMs);
-  if (!tries.allowed) return { errors: { email: t.tooMany(tries.retryAfterSeconds) } };
-  const { locale } = c.get("visitor");
-  const inviter = person.email ?? person.id;
-  const done = doneBy(c, nowMs);
-  const result = await invite(kv, account.id, { email, role, inviter, locale, ...done });
-  if (result === "member") return { errors: { email: t.isMember } };
-  if (result === "too_many") return { problem: t.tooManyInvitations };
-  hintMail();
-  return "invited";
-};
+/** Reads a form, performs the act, and says what came of it. */
+function act<Name extends ActName, Input extends z.ZodType, Body, Why extends string>(
+  operation: Operation<Name, Input, Body, Why>,
+  inputOf: (form: PostedForm) => Readonly<Record<string, string>>,
+  wordsOf: (t: Texts) => FormWords<Why>,
+): FormAct {
+  return async (c, deps, t) => {
+    const sent = inputOf(await readForm(c));
+    const outcome = await perform(deps, actingOf(c, deps.clock.nowMs()), operation, sent);
+    const { done, refusals, fields = {} } = wordsOf(t);
+    if (outcome.ok) return done;
+    if ("why" in outcome) return refusals[outcome.why];
+    switch (outcome.common) {
+      case "input":
+        return fields[outcome.issues[0]?.field ?? ""] ?? { problem: t.notMember };
+      case "spent":
+        return { problem: t.tooMany(outcome.retryAfterSeconds) };
+      case "not_allowed":
+        return { problem: t.notMember };
+    }
+  };
+}
 
-const withdraw: FormAct = async (c, { kv, clock }) => {
-  const email = (await readForm(c)).text("email");
-  const done = doneBy(c, clock.nowMs());
-  await endInvitation(kv, c.get("signedIn").account.id, email, done);
-  return "withdrawn";
-};
+const rename = act(renaming, (form) => ({ name: form.text("name") }), (t) => ({
+  done: "named",
+  refusals: { closed: { problem: t.gone } },
+  fields: { name: { errors: { name: t.nameInvalid } } },
+}));
 
-const giveRole: FormAct = async (c, { kv, clock }, t) => {
-  const form = await readForm(c);
-  const personId = parseId("account", form.text("person"));
-  const role = parseGivenRole(form.text("role"));
-  if (role === undefined) return { problem: t.roleInvalid };
-  const { account } = c.get("signedIn");
-  const isChanged = personId !== undefined &&
-    await changeRole(kv, account.id, personId, role, doneBy(c, clock.nowMs()));
-  return isChanged ? "role" : { problem: t.notMember };
-};
+const inviteMember = act(
+  invitation,
+  (form) => ({ email: form.text("email"), role: form.text("role") }),
+  (t) => ({
+    done: "invited",
+    refusals: {
+      member: { errors: { email: t.isMember } },
+      too_many: { problem: t.tooManyInvitations },
+    },
+    fields: {
+      email: { errors: { email: t.emailInvalid } },
+      role: { problem: t.roleInvalid },
+    },
+  }),
+);
 
-const remove: FormAct = async (c, { kv, clock, control }, t) => {
-  const personId = parseId("account", (await readForm(c)).text("person"));
-  const { account } = c.get("signedIn");
-  const isRemoved = personId !== undefined &&
-    await removeMember(kv, account.id, personId, {
-      ...doneBy(c, clock.nowMs()),
-    });
-  await control.refresh();
-  return isRemoved ? "removed" : { problem: t.notMember };
-};
+const withdraw = act(withdrawal, (form) => ({ id: form.text("email") }), (t) => ({
+  done: "withdrawn",
+  refusals: { missing: { problem: t.gone } },
+  fields: { id: { problem: t.gone } },
+}));
 
-const readmit: FormAct = async (c, { kv, clock }, t) => {
-  const personId = parseId("account", (await readForm(c)).text("person"));
-  const { account } = c.get("signedIn");
-  const isReadmitted = personId !== undefined &&
-    await readmitMember(kv, account.id, personId, doneBy(c, clock.nowMs()));
-  return isReadmitted ? "readmitted" : { problem: t.notRemoved };
-};
+const giveRole = act(
+  roleChange,
+  (form) => ({ id: form.text("person"), role: form.text("role") }),
+  (t) => ({
+    done: "role",
+    refusals: { missing: { problem: t.notMember }, owner: { problem: t.notMember } },
+    fields: { role: { problem: t.roleInvalid } },
+  }),
+);
 
-const addTeam: FormAct = async (c, { kv, clock }, t) => {
-  const name = parseName((await readForm(c)).text("teamName"));
-  if (name === undefined) return { errors: { team: t.nameInvalid } };
-  const { account } = c.get("signedIn");
-  const team = await createTeam(kv, account.id, { name, ...doneBy(c, clock.nowMs()) });
-  if (team === "taken") return { errors: { team: t.teamTaken } };
-  return team === "too_many" ? { problem: t.tooManyTeams } : "team";
-};
+const remove = act(removal, (form) => ({ id: form.text("person") }), (t) => ({
+  done: "removed",
+  refusals: { missing: { problem: t.notMember }, owner: { problem: t.notMember } },
+}));
 
-const removeTeam: FormAct = async (c, { kv, clock }) => {
-  const teamId = parseId("team", (await readForm(c)).text("team"));
-  const { account } = c.get("signedIn");
-  if (teamId !== undefined) await deleteTeam(kv, account.id, teamId, doneBy(c, clock.nowMs()));
-  return "teamGone";
-};
+const readmit = act(readmission, (form) => ({ id: form.text("person") }), (t) => ({
+  done: "readmitted",
+  refusals: { missing: { problem: t.notRemoved } },
+  fields: { id: { problem: t.notRemoved } },
+}));
 
-const handOverOwnership: FormAct = async (c, { kv, clock, hintMail }, t) => {
-  const { account, person } = c.get("signedIn");
-  const form = await readForm(c);
-  if (form.text("confirmation") !== accountName(account)) {
-    return { errors: { confirmation: t.confirmationWrong } };
-  }
-  const to = parseId("account", form.text("newOwner"));
-  const nowMs = clock.nowMs();
-  const result = to === undefined
-    ? "not_member"
-    : await handOver(kv, account.id, { from: person, to, ...doneBy(c, nowMs) });
-  if (result === "not_member") return { problem: t.notMember };
-  if (result === "too_many") return { problem: t.ownsTooMany };
-  hintMail();
-  return "handed";
+const addTeam = act(teamCreation, (form) => ({ name: form.text("teamName") }), (t) => ({
+  done: "team",
+  refusals: { taken: { errors: { team: t.teamTaken } }, too_many: { problem: t.tooManyTeams } },
+  fields: { name: { errors: { team: t.nameInvalid } } },
+}));
+
+const removeTeam = act(teamDeletion, (form) => ({ id: form.text("team") }), (t) => ({
+  done: "teamGone",
+  refusals: { missing: { problem: t.teamGone } },
+  fields: { id: { problem: t.teamGone } },
+}));
+
+const handOverForm = act(handOver, (form) => ({ to: form.text("newOwner") }), (t) => ({
+  done: "handed",
+  refusals: { missing: { problem: t.notMember }, too_many: { problem: t.ownsTooMany } },
+}));
+
+const handOverOwnership: FormAct = async (c, deps, t) => {
+  const typed = (await readForm(c)).text("confirmation");
+  return typed === accountName(c.get("signedIn").account)
+    ? await handOverForm(c, deps, t)
+    : { errors: { confirmation: t.confirmationWrong } };
 };
 
 /** Closes the organisation, if nothing of it still runs, and its owner has given up what is in the wallet, as shown. */
@@ -179,16 +186,10 @@ async function deleteOrganisation(
   return c.redirect("/organisations", 303);
 }
 
-/** Runs a form, counted with the other changes of the person, and shows the organisation with its outcome. */
-function onForm(deps: DashboardDeps, act: FormAct) {
+/** Runs a form, and shows the organisation with its outcome. */
+function onForm(deps: DashboardDeps, formAct: FormAct) {
   return async (c: Context<DashboardEnv>): Promise<Response> => {
-    const t = organisationTexts[c.get("visitor").locale];
-    const { person } = c.get("signedIn");
-    const rule = rateRules.changesByAccount;
-    const tries = await countTry(deps.kv, rule, person.id, deps.clock.nowMs());
-    const outcome: Outcome = tries.allowed
-      ? await act(c, deps, t)
-      : { problem: t.tooMany(tries.retryAfterSeconds) };
+    const outcome = await formAct(c, deps, organisationTexts[c.get("visitor").locale]);
     return typeof outcome === "string"
       ? c.redirect(`/organisation?done=${outcome}`, 303)
       : await organisationPage(c, deps, outcome);

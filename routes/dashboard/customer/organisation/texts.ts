@@ -87,6 +87,7 @@ export const organisationTexts = defineTexts({
     tooManyInvitations: "Too many invitations are open. Withdraw some, or wait until they end.",
     tooManyTeams: "There are as many teams as there can be.",
     teamTaken: "There is a team of this name.",
+    teamGone: "There is no such team any more.",
     notMember: "This person is no longer a member.",
     ownsTooMany: "This person owns as many organisations as one can.",
     tooMany: (seconds: number) =>
@@ -218,6 +219,7 @@ export const organisationTexts = defineTexts({
     tooManyInvitations: "Có quá nhiều lời mời đang chờ. Hãy rút bớt hoặc đợi chúng hết hạn.",
     tooManyTeams: "Đã đủ số nhóm tối đa.",
     teamTaken: "Đã có nhóm tên này.",
+    teamGone: "Nhóm này không còn nữa.",
     notMember: "Người này không còn là thành viên.",
     ownsTooMany: "Người này đã sở hữu đủ số tổ chức tối đa.",
     tooMany: (seconds: number) =>

@@ -206,3 +206,32 @@ Deno.test("docs/accounts.md has a row for each kind of mail, as the table of the
     }),
   );
 });
+
+const advertisements = [
+  "Buy now at shop.example.com",
+  "https://spam.example",
+  "www.spam.example",
+  "Earn 5.000.000đ a day",
+  "Win $ 500",
+  "Giảm 50 %",
+  "Vay nhanh 20tr",
+  "Call 0909 123 456",
+];
+const names = ["Acme", "Công ty TNHH Ánh Dương 2", "R&D (Q4)", "owner@example.com", "3M Việt Nam"];
+
+Deno.test("names that read like advertisements stand in no subject, and nowhere in an invitation", () => {
+  const members = ["organisation", "inviter", "member", "from", "keyName", "budgetName"];
+  for (const job of jobs()) {
+    const present = members.filter((member) => member in job);
+    for (const name of [...advertisements, ...names]) {
+      const named = { ...job, ...Object.fromEntries(present.map((member) => [member, name])) };
+      const mail = renderMail(mailJobSchema.parse(named), "https://gw.example/x");
+      const isShown = mail.subject.includes(name);
+      if (advertisements.includes(name)) {
+        assert(!isShown, `${job.kind}: ${mail.subject}`);
+        const whole = mail.paragraphs.join("\n");
+        assert(job.kind !== "invitation" || !whole.includes(name), whole);
+      } else if (job.kind === "invitation") assert(isShown, mail.subject);
+    }
+  }
+});

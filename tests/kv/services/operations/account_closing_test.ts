@@ -72,7 +72,7 @@ Deno.test("with an account its teams, invitations and management keys are delete
   const { id } = await world.customer("ann");
   await createTeam(kv, id, { name: "Search of Ann", nowMs });
   const to = { email: "bob@example.com", role: "viewer", inviter: "ann", locale: "en" } as const;
-  await invite(kv, id, { ...to, nowMs });
+  await invite(kv, id, { ...to, restsOn: { personId: id }, nowMs });
   const made = await createManagementKey(kv, id, {
     name: "Terraform of Ann",
     role: "admin",

@@ -20,7 +20,7 @@ async function openOrganisation(kv: KeyValueStore) {
   if (acme === "too_many") throw new Error(acme);
   for (const { id, email = "" } of [bob, eve]) {
     const invitation = { email, role: "developer", inviter: "ann", locale: "en", nowMs } as const;
-    await invite(kv, acme.id, invitation);
+    await invite(kv, acme.id, { ...invitation, restsOn: { personId: ann.id } });
     await acceptInvitation(kv, acme.id, { id, email, createdAtMs: nowMs }, { nowMs });
   }
   return { acme, ann, bob, eve };

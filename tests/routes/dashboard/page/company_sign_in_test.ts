@@ -452,7 +452,7 @@ Deno.test("who belongs to nothing else can still sign in, and is told why the or
     inviter: "x",
     locale: "en",
   } as const;
-  await invite(world.kv, person.id, { ...inviting, nowMs });
+  await invite(world.kv, person.id, { ...inviting, restsOn: { personId: person.id }, nowMs });
   assertEquals(await acceptInvitation(world.kv, person.id, owner.person, { nowMs }), "joined");
   await handOver(world.kv, person.id, { from: person, to: owner.person.id, nowMs });
   await removeMember(world.kv, person.id, person.id, { nowMs });
@@ -516,7 +516,11 @@ Deno.test("who was removed stays out, also with a new account, until an admin or
   const back = await findAccountByEmail(world.kv, dan.email);
   assert(back !== undefined);
   const invitation = { email: dan.email, role: "billing", inviter: "x", locale: "en" } as const;
-  await invite(world.kv, account.id, { ...invitation, nowMs });
+  await invite(world.kv, account.id, {
+    ...invitation,
+    restsOn: { personId: owner.person.id },
+    nowMs,
+  });
   assertEquals((await signIn(company, dan)).back.status, 422, "an invitation has to be accepted");
   assertEquals(await acceptInvitation(world.kv, account.id, back, { nowMs }), "joined");
   assertEquals((await signIn(company, dan)).back.status, 303);

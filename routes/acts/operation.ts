@@ -1,0 +1,210 @@
+/**
+ * What customers do, each act once: pages, the management API and tests run the same operation and differ only in how
+ * they read its input and show its outcome.
+ *
+ * - Folder `routes/acts/`: the acts of customers as operations: input, rights, cost to others, refusals.
+ * - In: who acts for which organisation, and what a form or a program wrote.
+ * - Out: what was done, or why not, as data.
+ * - Never: writes HTML or JSON for a client, or decides by a role itself (`core/people/organisations/acts.ts`).
+ */
+import { z } from "zod";
+import type { Locale } from "../../core/lib/base/locale.ts";
+import { type ErrorCode, GatewayError } from "../../core/lib/errors/errors.ts";
+import type { AccountId } from "../../core/lib/ids/ids.ts";
+import { type Act, may, mayOn, type Role } from "../../core/people/organisations/acts.ts";
+import type { Control } from "../../kv/engine/control/control.ts";
+import type { KeyValueStore } from "../../kv/engine/store/key_value_store.ts";
+import type { Account } from "../../kv/people/accounts/accounts.ts";
+import type { Doer } from "../../kv/people/audit/account_activity.ts";
+import { type ActName, actSpendings, countSpending } from "./spending.ts";
+
+/** What operations need of the gateway. */
+export interface ActDeps {
+  readonly kv: KeyValueStore;
+  readonly control: Pick<Control, "refresh">;
+  /** Wakes what sends mails. */
+  readonly hintMail: () => void;
+}
+
+/** Who acts for an organisation, now. */
+export interface Acting {
+  readonly account: Account;
+  /** The person, or the member who made the management key. */
+  readonly personId: AccountId;
+  /**
+   * The roles by which they act, each of which has to allow the act: the person's, and for a program that of its key as
+   * well.
+   */
+  readonly roles: readonly Role[];
+  readonly by: Doer;
+  /** What mails about the act call the person who does it. */
+  readonly actorName: string;
+  /** The network address of the request. */
+  readonly address: string;
+  /** The language of mails about the act. */
+  readonly locale: Locale;
+  readonly nowMs: number;
+  /** The same for every try to send one form or request, so that it is carried out once. */
+  readonly formId?: string;
+}
+
+/** Whether all roles allow an act, at least on what the member has made. */
+function mayAtAll({ roles }: Pick<Acting, "roles">, act: Act): boolean {
+  return roles.every((role) => may(role, act));
+}
+
+/** Whether an act is allowed on something that `makerId` made; without a maker it is no member's own. */
+export function mayAct(
+  { roles, personId }: Pick<Acting, "roles" | "personId">,
+  act: Act,
+  makerId: AccountId | undefined,
+): boolean {
+  return roles.every((role) => mayOn({ role, personId }, act, makerId));
+}
+
+/** How programs are told why nothing was done. */
+export interface RefusalRow {
+  readonly code: ErrorCode;
+  /** The member of the input at fault. */
+  readonly field?: string;
+  readonly message: string;
+}
+
+/** Why nothing was done. */
+export interface Refused<Why extends string> {
+  readonly ok: false;
+  readonly why: Why;
+}
+
+/** What an operation did, or why not. */
+export type Result<Body, Why extends string> =
+  | { readonly ok: true; readonly body: Body }
+  | Refused<
+    Why
+  >;
+
+/** An act of customers. */
+export interface Operation<
+  Name extends ActName,
+  Input extends z.ZodType,
+  Body,
+  Why extends string,
+> {
+  readonly name: Name;
+  /** The row of the table of roles and acts. */
+  readonly act: Act;
+  /** Reads what a form or a program wrote. Programs write its members in `snake_case`. */
+  readonly input: Input;
+  /** The reasons why it may not be done, beside those of every operation. */
+  readonly refusals: Readonly<Record<Why, RefusalRow>>;
+  readonly run: (
+    deps: ActDeps,
+    acting: Acting,
+    input: z.output<Input>,
+  ) => Promise<Result<Body, Why>>;
+  /** The address that gets a mail, of acts that send one to an address that somebody typed. */
+  readonly mailTo?: (input: z.output<Input>) => string;
+}
+
+type Spends<Name extends ActName, What> = What extends (typeof actSpendings)[Name][number] ? true
+  : false;
+
+/** Declares an operation. One that spends mails does not compile without the address that gets them. */
+export function operation<
+  Name extends ActName,
+  Input extends z.ZodType,
+  Body,
+  Why extends string = never,
+>(
+  declared:
+    & Operation<Name, Input, Body, Why>
+    & (Spends<Name, "mail"> extends true
+      ? Required<Pick<Operation<Name, Input, Body, Why>, "mailTo">>
+      : { readonly mailTo?: never }),
+): Operation<Name, Input, Body, Why> {
+  return declared;
+}
+
+export function done<Body>(body: Body): { readonly ok: true; readonly body: Body } {
+  return { ok: true, body };
+}
+
+export function refused<Why extends string>(why: Why): Refused<Why> {
+  return { ok: false, why };
+}
+
+/** Why no operation would do it, whichever it is. */
+export type CommonRefusal =
+  | { readonly ok: false; readonly common: "not_allowed" }
+  | { readonly ok: false; readonly common: "spent"; readonly retryAfterSeconds: number }
+  | { readonly ok: false; readonly common: "input"; readonly issues: readonly InputIssue[] };
+
+/** A member of the input that is wrong. */
+export interface InputIssue {
+  /** Its path, with dots. */
+  readonly field: string;
+  readonly message: string;
+}
+
+/** What came of a performed operation. */
+export type Outcome<Body, Why extends string> = Result<Body, Why> | CommonRefusal;
+
+/**
+ * Performs an act: reads its input, checks who may do it, counts what it spends, and runs it. This is the one way to run
+ * an operation.
+ */
+export async function perform<
+  Name extends ActName,
+  Input extends z.ZodType,
+  Body,
+  Why extends string,
+>(
+  deps: ActDeps,
+  acting: Acting,
+  { name, act, input, run, mailTo }: Operation<Name, Input, Body, Why>,
+  sent: unknown,
+): Promise<Outcome<Body, Why>> {
+  if (!mayAtAll(acting, act)) return { ok: false, common: "not_allowed" };
+  const read = input.safeParse(sent);
+  if (!read.success) {
+    const issues = read.error.issues.map(({ path, message }) => ({
+      field: path.join("."),
+      message,
+    }));
+    return { ok: false, common: "input", issues };
+  }
+  const spender = { ...acting, accountId: acting.account.id };
+  const verdict = await countSpending(deps.kv, name, spender, mailTo?.(read.data));
+  if (!verdict.allowed) {
+    return { ok: false, common: "spent", retryAfterSeconds: verdict.retryAfterSeconds };
+  }
+  return await run(deps, acting, read.data);
+}
+
+/** Turns a refusal into the error that programs get. `fieldName` is how the program writes a member. */
+export function refusalError<Why extends string>(
+  refusals: Readonly<Record<Why, RefusalRow>>,
+  refusal: Refused<Why> | CommonRefusal,
+  fieldName: (field: string) => string,
+): GatewayError {
+  const wrong = (code: ErrorCode, message: string, field = "") =>
+    field === ""
+      ? new GatewayError(code, message)
+      : new GatewayError(code, `${fieldName(field)}: ${message}`, { param: fieldName(field) });
+  if ("why" in refusal) {
+    const { code, message, field } = refusals[refusal.why];
+    return wrong(code, message, field);
+  }
+  switch (refusal.common) {
+    case "input": {
+      const [issue] = refusal.issues;
+      return wrong("invalid_request", issue?.message ?? "is wrong", issue?.field);
+    }
+    case "spent":
+      return new GatewayError("rate_limit_reached", "Too many such acts for now", {
+        retryAfterSeconds: refusal.retryAfterSeconds,
+      });
+    case "not_allowed":
+      return new GatewayError("permission_denied", "The role does not allow this");
+  }
+}

@@ -1,0 +1,105 @@
+/**
+ * What acts cost others, and how much of it somebody may spend: changes wake all instances and make rows, mails reach
+ * somebody's mailbox, deliveries and look-ups somebody's server. An act that is not in the table does not compile.
+ */
+import { addressBlock } from "../../core/net/addresses/ip_address.ts";
+import { dayMs, hourMs } from "../../core/lib/time/durations.ts";
+import type { AccountId } from "../../core/lib/ids/ids.ts";
+import { countTry, type RateRule, type RateVerdict } from "../../kv/people/accounts/rate_limits.ts";
+import type { KeyValueStore } from "../../kv/engine/store/key_value_store.ts";
+
+/** What an act spends, at most one of each. */
+export type Spending =
+  /** Writes rows that all instances read. */
+  | "change"
+  /** Mails an address that somebody typed. */
+  | "mail"
+  /** Sends a webhook at once. */
+  | "delivery"
+  /** Asks a server that somebody named: a name server, an OpenID provider. */
+  | "lookup";
+
+/** By whom spending is counted; `target` is the address that gets a mail. */
+type Dimension = "target" | "person" | "account" | "network" | "installation";
+
+/**
+ * The bounds of each kind of spending. A person has the same bounds on pages and with management keys. An organisation
+ * has more, since its members share it; the bounds of the installation are above what all customers need together and
+ * below what a mail service blocks a sender for.
+ */
+const bounds: Readonly<Record<Spending, Partial<Readonly<Record<Dimension, RateRule>>>>> = {
+  change: {
+    person: { name: "changes_account", count: 240, windowMs: hourMs },
+    account: { name: "changes_organisation", count: 960, windowMs: hourMs },
+  },
+  mail: {
+    target: { name: "mail_email", count: 5, windowMs: hourMs },
+    person: { name: "mails_person", count: 30, windowMs: hourMs },
+    account: { name: "mails_organisation", count: 100, windowMs: dayMs },
+    network: { name: "mails_network", count: 60, windowMs: hourMs },
+    installation: { name: "mails_all", count: 2_000, windowMs: hourMs },
+  },
+  delivery: {
+    account: { name: "webhook_sends_account", count: 60, windowMs: hourMs },
+    network: { name: "webhook_sends_network", count: 120, windowMs: hourMs },
+  },
+  lookup: {
+    account: { name: "lookups_organisation", count: 60, windowMs: hourMs },
+    network: { name: "lookups_network", count: 120, windowMs: hourMs },
+    installation: { name: "lookups_all", count: 2_000, windowMs: hourMs },
+  },
+};
+
+/** The acts of customers, with what each spends. */
+export const actSpendings = {
+  renameOrganisation: ["change"],
+  changeMember: ["change"],
+  removeMember: ["change"],
+  readmitMember: ["change"],
+  createInvitation: ["change", "mail"],
+  withdrawInvitation: ["change"],
+  createTeam: ["change"],
+  deleteTeam: ["change"],
+  handOver: ["change"],
+} as const satisfies Readonly<Record<string, readonly Spending[]>>;
+
+/** The name of an act of customers: the `operationId` of its operation of the management API, if it has one. */
+export type ActName = keyof typeof actSpendings;
+
+/** Who spends. */
+export interface Spender {
+  readonly personId: AccountId;
+  readonly accountId: AccountId;
+  /** The network address of the request. */
+  readonly address: string;
+  readonly nowMs: number;
+}
+
+/**
+ * Counts what an act spends; the first bound that is reached refuses it.
+ *
+ * @param target the address that gets a mail
+ */
+export async function countSpending(
+  kv: KeyValueStore,
+  act: ActName,
+  { personId, accountId, address, nowMs }: Spender,
+  target: string | undefined,
+): Promise<RateVerdict> {
+  const subjects: Readonly<Record<Dimension, string | undefined>> = {
+    target,
+    person: personId,
+    account: accountId,
+    network: addressBlock(address),
+    installation: "all",
+  };
+  for (const spending of actSpendings[act]) {
+    for (const [dimension, rule] of Object.entries(bounds[spending])) {
+      const subject = subjects[dimension as Dimension];
+      if (subject === undefined) continue;
+      const verdict = await countTry(kv, rule, subject, nowMs);
+      if (!verdict.allowed) return verdict;
+    }
+  }
+  return { allowed: true };
+}
