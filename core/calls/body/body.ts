@@ -54,7 +54,7 @@ export function fieldsOfBody(body: MediaBody): MediaFields {
  * @throws {GatewayError} as {@linkcode fetchedUrls}
  */
 export function urlsOfBody(body: MediaBody): readonly FetchedUrl[] {
-  if (body.kind === "json") return fetchedUrls(body.json.outline);
+  if (body.kind === "json") return fetchedUrls(body.json.outline, new Set(), true);
   const texts = body.parts.filter(({ fileName }) => fileName === undefined);
-  return texts.flatMap((part) => fetchedUrls({ [part.name]: partText(part) }));
+  return texts.flatMap((part) => fetchedUrls({ [part.name]: partText(part) }, new Set(), true));
 }

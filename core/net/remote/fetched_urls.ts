@@ -4,13 +4,15 @@
  * through a provider that fetches.
  *
  * Every string is looked at, whatever its member is called, since providers have members and spellings of their own.
- * Left out is only what is text by its exact place: prompts, arguments and results of functions, schemas, and what is
- * shown or passed on without being fetched.
+ * Left out is only what is text by its exact place: prompts, arguments and results of functions, schemas of functions
+ * and of formats, and what is shown or passed on without being fetched.
  */
 import { GatewayError } from "../../lib/errors/errors.ts";
 import { isText } from "../../lib/json/outline.ts";
 import { isJsonObject, type Outline, type OutlineObject } from "../../lib/json/json.ts";
 import type { LongText } from "../../lib/json/scan/long_text.ts";
+import { decodeBase64 } from "../../lib/runtime/mod.ts";
+import { sniffBytes, sniffMediaType } from "./guarded_fetch.ts";
 import { mayBeUrl, readNamedUrl } from "./named_url.ts";
 
 /** A URL of a request. */
@@ -40,14 +42,50 @@ const labels: ReadonlySet<string> = new Set([
   "logit_bias",
 ]);
 
-/** Members below the request that are arguments, results, schemas, or only shown, with everything in them. */
-const unfetchedMembers: ReadonlySet<string> = new Set([
+/**
+ * Fields of a request whose parts are texts and names where their members are called so. A field that is not among them
+ * is one of a provider's own, in which every text may be an address.
+ */
+const textFields: ReadonlySet<string> = new Set([
+  ...["messages", "input", "contents", "system", "systemInstruction", "system_instruction"],
+  ...["instructions", "prediction", "prompt", "tools", "functions", "documents"],
+]);
+
+/** Fields of a request that hold the conversation. */
+const conversations: ReadonlySet<string> = new Set(["messages", "input", "contents"]);
+
+/** Members in a conversation that are arguments, results, or only shown, with everything in them. */
+const shownMembers: ReadonlySet<string> = new Set([
   ...["arguments", "args", "response", "input_examples", "action", "operation", "env"],
-  ...["parameters", "parametersJsonSchema", "parameters_json_schema", "input_schema"],
-  ...["schema", "json_schema", "responseSchema", "response_schema"],
-  ...["responseJsonSchema", "response_json_schema"],
   ...["citations", "annotations", "attributes"],
 ]);
+
+/** What directly holds declarations of functions: in a list, or as its value. */
+const declarations: ReadonlySet<string> = new Set([
+  ...["tools", "functions", "function", "functionDeclarations", "function_declarations"],
+  "definition",
+]);
+
+/** Types of tools that the client runs. */
+const ownTypes: ReadonlySet<unknown> = new Set([undefined, null, "function", "custom"]);
+
+/** Members of such a declaration that are schemas or examples. */
+const declaredMembers: ReadonlySet<string> = new Set([
+  ...["parameters", "parametersJsonSchema", "parameters_json_schema", "input_schema"],
+  ...["response", "responseJsonSchema", "response_json_schema", "input_examples"],
+]);
+
+/** Fields of a request that hold the format of the answer, and the members that are its schema. */
+const formats: ReadonlySet<string> = new Set([
+  ...["response_format", "text", "output_config", "output_format"],
+  ...["generationConfig", "generation_config"],
+]);
+const formatMembers: ReadonlySet<string> = new Set([
+  ...["schema", "json_schema", "responseSchema", "response_schema"],
+  ...["responseJsonSchema", "response_json_schema"],
+]);
+
+const none: ReadonlySet<string> = new Set();
 
 /** Members that are not fetched in objects of one type. */
 const unfetchedOfTypes: Readonly<Record<string, string>> = {
@@ -67,6 +105,7 @@ const urlName = /(?:url|uri)s?$/i;
  * Finds the URLs that a provider may fetch.
  *
  * @param texts further members of the request that are text, where an endpoint has them
+ * @param takesPictures a member that holds a URL may hold the base64 of a picture itself
  * @throws {GatewayError} `invalid_request` naming the place of a URL that cannot lead to a public server
  *
  * @example
@@ -88,8 +127,9 @@ const urlName = /(?:url|uri)s?$/i;
 export function fetchedUrls(
   body: OutlineObject,
   texts: ReadonlySet<string> = new Set(),
+  takesPictures = false,
 ): readonly FetchedUrl[] {
-  const walk = new Walk();
+  const walk = new Walk(takesPictures);
   for (const name in body) {
     const isLabel = labels.has(name) || texts.has(name);
     if (!isLabel) walk.member(name, body[name]);
@@ -102,6 +142,11 @@ class Walk {
   readonly found: FetchedUrl[] = [];
   /** The members above, for the path of a URL. */
   readonly #path: (string | number)[] = [];
+  readonly #takesPictures: boolean;
+
+  constructor(takesPictures: boolean) {
+    this.#takesPictures = takesPictures;
+  }
 
   member(name: string, value: Outline | undefined): void {
     this.#path.push(name);
@@ -112,7 +157,7 @@ class Walk {
   /** @param name the member that holds the value, or the list that it is in */
   #value(value: Outline | undefined, name: string): void {
     if (isText(value)) {
-      if (!textMembers.has(name)) this.#string(value, name);
+      if (!textMembers.has(name) || !this.#holdsTexts(name)) this.#string(value, name);
     } else if (Array.isArray(value)) this.#list(value, name);
     else if (isJsonObject(value)) this.#object(value);
   }
@@ -130,9 +175,28 @@ class Walk {
     const unfetched = typeof type === "string" && Object.hasOwn(unfetchedOfTypes, type)
       ? unfetchedOfTypes[type]
       : undefined;
+    const skipped = this.#skipped(type);
     for (const name in object) {
-      if (name !== unfetched && !unfetchedMembers.has(name)) this.member(name, object[name]);
+      if (name !== unfetched && !skipped.has(name)) this.member(name, object[name]);
     }
+  }
+
+  /** The field of the request that the present place is in. */
+  get #field(): string {
+    return String(this.#path[0]);
+  }
+
+  /** Whether a member that is called like a text is one: it is the field itself, or within one of texts. */
+  #holdsTexts(name: string): boolean {
+    return this.#field === name || textFields.has(this.#field);
+  }
+
+  /** The members of the object at the present place that are not looked at. */
+  #skipped(type: Outline | undefined): ReadonlySet<string> {
+    if (formats.has(this.#field)) return formatMembers;
+    const holder = this.#path.findLast((step) => typeof step === "string");
+    if (declarations.has(String(holder)) && ownTypes.has(type)) return declaredMembers;
+    return conversations.has(this.#field) ? shownMembers : none;
   }
 
   /** The part or item of a conversation as a whole, as other errors name it; elsewhere the member. */
@@ -144,14 +208,25 @@ class Walk {
   }
 
   #string(value: string | LongText, name: string): void {
-    if (typeof value !== "string" && !mayBeUrl(value.head())) return;
+    const isUrl = urlName.test(name) && !(this.#takesPictures && isPicture(value));
+    if (typeof value !== "string" && !isUrl && !mayBeUrl(value.head())) return;
     const text = typeof value === "string" ? value : value.text();
-    const url = readNamedUrl(text, urlName.test(name));
+    const url = readNamedUrl(text, isUrl);
     if (url === undefined) return;
     const path = this.#place();
     if (typeof url === "string") throw refusedUrl(path, url);
     this.found.push({ url, path });
   }
+}
+
+/** Four base64 characters make three bytes. */
+const sniffChars = Math.ceil(sniffBytes / 3) * 4;
+
+/** Whether a text begins as the base64 of a picture does. */
+function isPicture(value: string | LongText): boolean {
+  const head = typeof value === "string" ? value : value.head();
+  const bytes = decodeBase64(head.slice(0, sniffChars).replace(/=+$/, ""));
+  return bytes !== undefined && sniffMediaType(bytes) !== undefined;
 }
 
 /** Most different hosts of one call: each may need a DNS lookup. */

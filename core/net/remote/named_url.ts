@@ -67,7 +67,7 @@ export function mayBeUrl(head: string): boolean {
  * Reads a text that a provider may fetch: a URL to a public server, why it is refused, or `undefined` for what is no URL
  * or leads to no server.
  *
- * @param isUrl the text is in a member that holds a URL: unknown schemes are refused
+ * @param isUrl the text is in a member that holds a URL: texts without a scheme, and unknown ones, are refused
  * @example
  * ```ts
  * import { readNamedUrl } from "./named_url.ts";
@@ -80,7 +80,11 @@ export function mayBeUrl(head: string): boolean {
 export function readNamedUrl(text: string, isUrl: boolean): URL | RemoteUrlProblem | undefined {
   const begins = beginningOfUrl(text);
   const named = scheme.exec(begins)?.[0].toLowerCase();
-  if (named === undefined) return slashes.test(begins) ? readHost(text, isUrl) : undefined;
+  if (named === undefined) {
+    if (slashes.test(begins)) return readHost(text, isUrl);
+    // A path, a bare address or a character that is not seen: what the provider makes of it is not known.
+    return isUrl && begins !== "" ? "must begin with http:// or https://" : undefined;
+  }
   if (named === "http" || named === "https") {
     // Parsers disagree about the host of `http://a\@b`.
     if (text.includes("\\") && text.includes("@")) return "is not a URL";

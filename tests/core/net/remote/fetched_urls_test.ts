@@ -94,6 +94,17 @@ const places: Readonly<Record<string, (url: string) => object>> = {
   "gemini instruction": (url) => ({
     systemInstruction: { parts: [{ fileData: { fileUri: url } }] },
   }),
+  "azure data source": (url) => ({
+    data_sources: [{ type: "azure_search", parameters: { endpoint: url } }],
+  }),
+  "azure data source, deeper": (url) => ({
+    data_sources: [{ parameters: { response: { schema: { args: [{ query: url }] } } } }],
+  }),
+  "search with parameters": (url) => ({
+    tools: [{ type: "openrouter:web_search", parameters: { engine: url } }],
+  }),
+  "chat part with parameters": (url) => asked([{ type: "unheard_of", parameters: { page: url } }]),
+  "merged body": (url) => ({ extra_body: { input: [url], title: { name: url } } }),
   "gemini tool": (url) => ({ tools: [{ retrieval: { externalApi: { endpoint: url } } }] }),
 };
 
@@ -127,6 +138,34 @@ Deno.test("each spelling of an internal URL is refused in each place, in outline
     }
   }
   assertEquals(passed, []);
+});
+
+/** Texts without a scheme: each server makes something else of them. */
+const schemeless = [
+  "/etc/passwd",
+  "../../etc/passwd",
+  "169.254.169.254/latest",
+  "10.0.0.1:8080",
+  "localhost/a",
+  "[::1]/a",
+  "<http://169.254.169.254/>",
+  '"http://10.0.0.1/"',
+  "\u200bhttp://10.0.0.1/",
+  "\u2060http://10.0.0.1/",
+  "iVBORw0KGgo=",
+];
+
+Deno.test("a member that holds a URL holds no text without a scheme, however long", () => {
+  const urlPlaces = ["chat image", "chat plain image", "responses file", "gemini file"];
+  for (const place of [...urlPlaces, "responses tool server", "messages MCP server"]) {
+    for (const text of schemeless) {
+      for (const one of [text, text + "a".repeat(5_000)]) {
+        for (const body of [places[place]!(one), { ...places[place]!(one), user: padding }]) {
+          assertEquals(codeOf(body), "invalid_request", `${place} ${text}`);
+        }
+      }
+    }
+  }
 });
 
 Deno.test("white space without end before an internal URL, or within its scheme, hides nothing", () => {
