@@ -93,6 +93,8 @@ export const routeCapabilitiesSchema = z.strictObject({
    */
   tool_id: z.enum(["any", "max40", "alnum9", "word", "word64"]),
   tool_name_max: z.int().min(16).max(256),
+  /** The first character of a tool's name: any legal one, or no digit and no hyphen (Gemini). */
+  tool_name_start: z.enum(["any", "letter"]),
   /** Images: by URL or data, only as data, or not at all. */
   images: z.enum(["url", "base64", "none"]),
   /** Chat and Gemini: the model gives several answers per call (`n`, `candidateCount`). */
@@ -186,6 +188,7 @@ const common = {
   custom_tools: false,
   tool_id: "any",
   tool_name_max: 64,
+  tool_name_start: "any",
   images: "url",
   choices: true,
   audio: true,
@@ -240,6 +243,7 @@ const defaults: Readonly<Record<ProviderStyle, ResolvedCapabilities>> = {
     images: "base64",
     strict_tools: false,
     parallel_flag: false,
+    tool_name_start: "letter",
     stop_max: 5,
     reasoning_signer: "google",
   },

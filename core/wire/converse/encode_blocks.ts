@@ -187,7 +187,7 @@ export class BlockWriter {
     if (block.citations === true) this.#warnings.add(`${path}.citations`);
     switch (source.kind) {
       case "text":
-        return [{ text: documentHeading(block) + source.text }];
+        return withText(documentHeading(block) + source.text);
       case "blocks":
         return [
           ...heading(block),
@@ -256,8 +256,12 @@ export class BlockWriter {
 const noOutput = "(no output)";
 
 function heading(block: DocumentBlock): JsonObject[] {
-  const text = documentHeading(block).trimEnd();
-  return text === "" ? [] : [{ text }];
+  return withText(documentHeading(block).trimEnd());
+}
+
+/** A text, unless it is blank, which the vendor refuses. */
+function withText(text: string): JsonObject[] {
+  return text.trim() === "" ? [] : [{ text }];
 }
 
 // Writes system texts and turns as Converse messages.

@@ -24,7 +24,7 @@ import { carryExtras, samplingPath, stopPath } from "../fields/field_table.ts";
 import { warnOfTier } from "../content/citations.ts";
 import { formatInWords, type SchemaFormat } from "../fields/output_format.ts";
 import type { EncodedRequest } from "../stream/dialect.ts";
-import { answerTool, withAnswerTool } from "../tools/answer_tool.ts";
+import { answerTool, isToolSchema, withAnswerTool } from "../tools/answer_tool.ts";
 import { allowsStrictMessages, messagesFormatSchema } from "../tools/schemas/json_schema.ts";
 import { Warnings } from "../contract/warnings.ts";
 import { BlockWriter, encodeSystem, encodeTurns } from "./encode_blocks.ts";
@@ -272,7 +272,7 @@ function encodeFormat(
   if (output.type === "json_schema" && capabilities.structured === "format") {
     return { conversation, format: encodeSchema(output), memory: {} };
   }
-  if (output.type === "json_schema" && capabilities.structured === "tool") {
+  if (isToolSchema(output) && capabilities.structured === "tool") {
     const { schema, description } = output;
     const described = description === undefined ? schema : { description, ...schema };
     return {

@@ -24,6 +24,7 @@ import type {
 import type { Answer, AnswerBlock, Choice, Conversation } from "../conversation/mod.ts";
 import { dataUrl } from "../content/citations.ts";
 import { withLostNotes } from "../fields/field_table.ts";
+import { refuse } from "../fields/fields.ts";
 import { pictureRefusal, withoutPictures } from "../fields/pictures.ts";
 import { dialectOf, providerDialectOf } from "./dialects.ts";
 import { withFetchedDocuments } from "./document_urls.ts";
@@ -32,6 +33,7 @@ import { Warnings } from "../contract/warnings.ts";
 import { echoOf } from "../responses/request/decode_request.ts";
 import { splitThinking } from "./think_tags.ts";
 import { withSearchOfSources } from "../tools/hosted_calls.ts";
+import { checkedConversation } from "../tools/request_checks.ts";
 import { prepareTools } from "../tools/tool_preparation.ts";
 import { defined } from "../../lib/base/defined.ts";
 
@@ -86,7 +88,7 @@ export function readConversation(
   body: JsonObject,
   { documents }: Pick<ConversionOptions, "documents">,
 ): Conversation {
-  const decoded = dialectOf(from).decodeRequest(body);
+  const decoded = checkedConversation(dialectOf(from).decodeRequest(body));
   return documents === undefined ? decoded : withFetchedDocuments(decoded, documents);
 }
 
@@ -104,6 +106,7 @@ export function writeConversation(
   const capabilities = resolveCapabilities(to, options.capabilities);
   const prepared = prepareTools(normalized, capabilities);
   const encoded = providerDialectOf(to).encodeRequest(prepared.conversation, options);
+  refuseEmpty(conversation, encoded.body);
   const warnings = new Warnings([...prepared.conversation.warnings, ...encoded.warnings]);
   const { legacyFunctions, groupedTools, searchTool, choices } = conversation;
   const memory: ConversionMemory = {
@@ -114,6 +117,15 @@ export function writeConversation(
     ...encoded.memory,
   };
   return { body: encoded.body, dropped: warnings.list(), memory, betas: encoded.betas ?? [] };
+}
+
+/** Refuses a conversation of which nothing could be carried: there would be nothing to answer. */
+function refuseEmpty({ turns }: Conversation, body: JsonObject): void {
+  for (const list of ["messages", "input", "contents"]) {
+    const written = body[list];
+    if (!Array.isArray(written) || written.length > 0) continue;
+    refuse(turns[0]?.path ?? list, "nothing of the conversation can be carried to this model");
+  }
 }
 
 /** Whether the client asked for a web search in a style whose answers show searches with their results. */

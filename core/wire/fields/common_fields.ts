@@ -141,9 +141,10 @@ export function writeEndUserAndTier(
   if (serviceTier === undefined) return;
   const isShared = from !== "messages" && from !== "gemini" &&
     capabilities.shared_fields.includes(field);
-  if (isShared || capabilities.extra_fields.includes(field)) {
-    body[field] = knownTier(serviceTier.tier) ?? serviceTier.tier;
-  } else warnOfTier(serviceTier, warnings);
+  const takes = isShared || capabilities.extra_fields.includes(field);
+  const tier = takes ? knownTier(serviceTier.tier) : undefined;
+  if (tier === undefined) warnOfTier(serviceTier, warnings);
+  else body[field] = tier;
 }
 
 /** The field of a Chat request that says in which forms the model answers. */

@@ -54,7 +54,8 @@ export function requireDocuments(path: string, capabilities: ResolvedCapabilitie
 
 /** Chat and Responses: returns the name of a file, which both require, or a default. */
 export function documentFileName({ title }: DocumentBlock, mediaType: string): string {
-  return title ?? (mediaType === "application/pdf" ? "document.pdf" : "document");
+  if (title !== undefined && title !== "") return title;
+  return mediaType === "application/pdf" ? "document.pdf" : "document";
 }
 
 /** Returns title and context of a document as text, for styles that carry only its text; empty if it has neither. */

@@ -2,7 +2,7 @@
  * The table of a style's request fields: which of them its decoder reads, and what becomes of the others. Each style has
  * one table; the decoder, the warnings and the vendor validators are derived from it.
  */
-import { isJsonObject, type Json, type JsonObject } from "../../lib/json/json.ts";
+import { isExactNumber, isJsonObject, type Json, type JsonObject } from "../../lib/json/json.ts";
 import { defined } from "../../lib/base/defined.ts";
 import type { Style } from "../contract/contract.ts";
 import type {
@@ -14,9 +14,40 @@ import type {
 } from "../conversation/mod.ts";
 import type { Warnings } from "../contract/warnings.ts";
 import type { ResolvedCapabilities } from "../contract/capabilities.ts";
-import { refuse } from "./fields.ts";
+import { invalid, refuse } from "./fields.ts";
 
 // Carries what only some styles have: fields without a place in the conversation, and foreign blocks.
+
+const isText = (value: Json) => typeof value === "string";
+const oneOfWords = (...words: readonly Json[]) => (value: Json) => words.includes(value);
+const isPenalty = (value: Json) => typeof value === "number" && Math.abs(value) <= 2;
+const isMap = (fits: (value: Json) => boolean) => (value: Json) =>
+  isJsonObject(value) && Object.values(value).every((one) => one !== undefined && fits(one));
+
+/** The values of the fields that Chat and Responses, and servers of their forms, share. */
+const sharedForms: ReadonlyMap<string, (value: Json) => boolean> = new Map([
+  ["verbosity", oneOfWords("low", "medium", "high")],
+  ["prompt_cache_key", isText],
+  ["prompt_cache_retention", oneOfWords("in_memory", "in-memory", "24h")],
+  ["prompt_cache_options", isCacheOptions],
+  ["safety_identifier", isText],
+  ["user", isText],
+  ["metadata", isMap(isText)],
+  ["moderation", isJsonObject],
+  ["logit_bias", isMap((bias) => typeof bias === "number" && Math.abs(bias) <= 100)],
+  ["seed", (value) => isExactNumber(value) || Number.isInteger(value)],
+  ["presence_penalty", isPenalty],
+  ["frequency_penalty", isPenalty],
+]);
+
+function isCacheOptions(value: Json): boolean {
+  const words: Readonly<Record<string, readonly Json[]>> = {
+    mode: ["implicit", "explicit"],
+    ttl: ["30m"],
+  };
+  return isJsonObject(value) &&
+    Object.entries(value).every(([name, one]) => words[name]?.includes(one ?? null) === true);
+}
 
 /**
  * Carries the fields that the route takes by name; ignores, names or refuses the others as they are marked.
@@ -32,6 +63,8 @@ export function carryExtras(
   const known: readonly string[] = [...capabilities.shared_fields, ...capabilities.extra_fields];
   for (const extra of conversation.extras) {
     if (extra.name !== undefined && known.includes(extra.name)) {
+      const isWrong = sharedForms.get(extra.name)?.(extra.value) === false;
+      if (isWrong) invalid(extra.path, "has a value that no vendor of the field takes");
       body[extra.name] = extra.value;
     } else if (extra.otherwise === "refuse") {
       refuse(extra.path, "cannot be carried to this model");

@@ -28,6 +28,7 @@ export interface Markable {
 export class CacheMarkCounter {
   readonly #warnings: Warnings;
   #taken = 0;
+  #hasShort = false;
 
   /** How many marks have gone out. */
   get taken(): number {
@@ -40,7 +41,8 @@ export class CacheMarkCounter {
 
   /**
    * Returns the mark of a block or tool if the route takes it. Warns if the route has no marks or the request has the
-   * most allowed.
+   * most allowed. Marks are taken in the vendor's order of caching: one that lasts an hour may not follow a shorter one,
+   * and is shortened.
    */
   take(part: Markable, routeHasMarks: boolean): CacheMark | undefined {
     if (part.cache === undefined) return undefined;
@@ -49,6 +51,12 @@ export class CacheMarkCounter {
       return undefined;
     }
     this.#taken++;
+    const { ttl, ...short } = part.cache;
+    if (ttl !== "1h") this.#hasShort = true;
+    else if (this.#hasShort) {
+      this.#warnings.add(`${short.path}.ttl`);
+      return short;
+    }
     return part.cache;
   }
 }

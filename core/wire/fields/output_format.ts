@@ -1,7 +1,13 @@
 /** Writes the requested format of an answer: as a field of the style, or as an instruction. */
 import type { JsonObject } from "../../lib/json/json.ts";
 import { stringifyExactly } from "../../lib/runtime/mod.ts";
-import type { Effort, OutputFormat, ReasoningRequest, TextBlock } from "../conversation/mod.ts";
+import type {
+  Conversation,
+  Effort,
+  OutputFormat,
+  ReasoningRequest,
+  TextBlock,
+} from "../conversation/mod.ts";
 import type { ResolvedCapabilities } from "../contract/capabilities.ts";
 import type { Warnings } from "../contract/warnings.ts";
 import { refuse } from "./fields.ts";
@@ -190,6 +196,22 @@ export function encodeOutputFormat(
     field: { type: "json_object" },
     instructions: isEnough ? [] : [formatInWords(output)],
   };
+}
+
+/** Whether the conversation mentions JSON, which the vendor of Chat and Responses requires for `json_object`. */
+export function mentionsJson({ system, turns }: Pick<Conversation, "system" | "turns">): boolean {
+  const says = (text: string): boolean => /json/i.test(text);
+  return system.some((block) => says(block.text)) ||
+    turns.some(({ blocks }) => blocks.some((block) => block.type === "text" && says(block.text)));
+}
+
+/** Characters of the name of a format, which Chat and Responses require. */
+const formatNameChars = 64;
+
+/** Returns the name of a format as Chat and Responses take it. */
+export function formatName(name: string | undefined): string {
+  const legal = (name ?? "").replace(/[^a-zA-Z0-9_-]/g, "_").slice(0, formatNameChars);
+  return legal === "" ? "output" : legal;
 }
 
 /** Writes the requested format as an instruction, for a route without a field for it. */

@@ -13,12 +13,15 @@ import type {
   AnswerBlock,
   Choice,
   Conversation,
+  OutputFormat,
   StreamEvent,
   ToolChoice,
   ToolInput,
 } from "../conversation/mod.ts";
 import type { EventSink } from "../stream/dialect.ts";
 import type { JsonObject } from "../../lib/json/json.ts";
+import type { SchemaFormat } from "../fields/output_format.ts";
+import { hasObjectRoot } from "./schemas/json_schema.ts";
 import type { ResolvedCapabilities } from "../contract/capabilities.ts";
 import type { Warnings } from "../contract/warnings.ts";
 
@@ -26,6 +29,11 @@ import type { Warnings } from "../contract/warnings.ts";
 
 /** Name of the tool whose arguments are the structured answer. */
 export const answerTool = "structured_answer";
+
+/** Whether the arguments of a tool can be the answer: they are an object. */
+export function isToolSchema(output: OutputFormat): output is SchemaFormat {
+  return output.type === "json_schema" && hasObjectRoot(output.schema);
+}
 
 /**
  * Adds a tool whose arguments are the answer. The model must call it, or any tool if the client has tools of its own;
@@ -49,7 +57,7 @@ export function withAnswerTool(
     path,
     name: answerTool,
     description: "Give your final answer by calling this tool.",
-    schema,
+    schema: { type: "object", ...schema },
   };
   return {
     ...conversation,

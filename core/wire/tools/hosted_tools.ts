@@ -72,7 +72,12 @@ function readSearch(tool: JsonObject, path: string): WebSearchRequest {
   const { filters, user_location: location, max_uses: maxUses, search_context_size: size } = tool;
   const at = (key: string) => `${path}.${key}`;
   const within = isJsonObject(filters) ? filters : {};
-  const filtered = unread(within, at("filters"), new Set(["allowed_domains", "blocked_domains"]));
+  const filtered = isJsonObject(filters)
+    ? [
+      ...unread(within, at("filters"), new Set(["allowed_domains", "blocked_domains"])),
+      ...misshapen(within, at("filters"), domainLists),
+    ]
+    : [];
   const allowedDomains = words(tool.allowed_domains, at("allowed_domains")) ??
     words(within.allowed_domains, at("filters.allowed_domains"));
   const blockedDomains = words(tool.blocked_domains, at("blocked_domains")) ??
@@ -87,6 +92,7 @@ function readSearch(tool: JsonObject, path: string): WebSearchRequest {
       : {}),
     others: [
       ...unread(tool, path, searchMembers),
+      ...misshapen(tool, path, searchShapes),
       ...filtered,
       ...unreadLocation(location, at("user_location")),
     ],
@@ -113,6 +119,56 @@ function words(value: Json | undefined, path: string): Told<readonly string[]> |
   return { value: value.filter((word) => typeof word === "string"), path };
 }
 
+/** Whether a value is what a member holds; what is not is named, since nothing of it is carried. */
+type Shape = (value: Json) => boolean;
+
+function isName(value: Json | undefined): value is string {
+  return typeof value === "string" && value !== "";
+}
+
+const isText: Shape = (value) => typeof value === "string";
+const isSwitch: Shape = (value) => typeof value === "boolean";
+const isObject: Shape = (value) => isJsonObject(value);
+const areTexts: Shape = (value) => Array.isArray(value) && value.every(isText);
+
+/** Paths of the members whose values have another shape. */
+function misshapen(
+  holder: JsonObject,
+  path: string,
+  shapes: Readonly<Record<string, Shape>>,
+): string[] {
+  return Object.entries(shapes).flatMap(([key, fits]) => {
+    const value = holder[key];
+    return value === undefined || value === null || fits(value) ? [] : [`${path}.${key}`];
+  });
+}
+
+const domainLists = { allowed_domains: areTexts, blocked_domains: areTexts };
+const searchShapes = {
+  ...domainLists,
+  filters: isObject,
+  user_location: isObject,
+  max_uses: (value: Json) => typeof value === "number",
+  search_context_size: isText,
+};
+const placeShapes = { city: isText, region: isText, country: isText, timezone: isText };
+const locationShapes = {
+  ...placeShapes,
+  approximate: isObject,
+  type: (value: Json) => value === "approximate",
+};
+const mcpShapes = {
+  authorization: isText,
+  allowed_tools: (value: Json) => areTexts(value) || isJsonObject(value),
+};
+const serverShapes = {
+  type: (value: Json) => value === "url",
+  authorization_token: isText,
+  tool_configuration: isObject,
+};
+const toolListShapes = { allowed_tools: areTexts, enabled: isSwitch };
+const toolsetShapes = { default_config: isObject, configs: isObject };
+
 const placeWords: ReadonlySet<string> = new Set(["city", "region", "country", "timezone"]);
 
 /** Reads the user's location: Chat has its fields one level deeper, under the name of their kind. */
@@ -130,16 +186,26 @@ function unreadLocation(value: Json | undefined, path: string): string[] {
   if (!isJsonObject(value)) return [];
   const { approximate } = value;
   const inner = isJsonObject(approximate)
-    ? unread(approximate, `${path}.approximate`, placeWords)
+    ? [
+      ...unread(approximate, `${path}.approximate`, placeWords),
+      ...misshapen(approximate, `${path}.approximate`, placeShapes),
+    ]
     : [];
-  return [...unread(value, path, new Set([...placeWords, "approximate"])), ...inner];
+  return [
+    ...unread(value, path, new Set([...placeWords, "approximate"])),
+    ...misshapen(value, path, locationShapes),
+    ...inner,
+  ];
 }
 
 /** Reads code execution. The client's own container is not carried: no other provider has its files. */
 function readInterpreter(tool: JsonObject, path: string): HostedToolRequest {
   const { container } = tool;
   const own = isJsonObject(container)
-    ? unread(container, `${path}.container`, new Set())
+    ? [
+      ...unread(container, `${path}.container`, new Set()),
+      ...misshapen(container, `${path}.container`, { type: (value) => value === "auto" }),
+    ]
     : typeof container === "string"
     ? [`${path}.container`]
     : [];
@@ -161,9 +227,7 @@ const mcpMembers = new Set([
  */
 function readMcp(tool: JsonObject, path: string): McpRequest | undefined {
   const { server_label: server, server_url: url, authorization, require_approval } = tool;
-  if (typeof server !== "string" || typeof url !== "string" || require_approval !== "never") {
-    return undefined;
-  }
+  if (!isName(server) || !isName(url) || require_approval !== "never") return undefined;
   const { allowed_tools } = tool;
   const allowed = isJsonObject(allowed_tools) ? allowed_tools.tool_names : allowed_tools;
   const allowedTools = words(allowed, "")?.value;
@@ -175,8 +239,12 @@ function readMcp(tool: JsonObject, path: string): McpRequest | undefined {
     ...defined({ allowedTools }),
     others: [
       ...unread(tool, path, mcpMembers),
+      ...misshapen(tool, path, mcpShapes),
       ...(isJsonObject(allowed_tools)
-        ? unread(allowed_tools, `${path}.allowed_tools`, new Set(["tool_names"]))
+        ? [
+          ...unread(allowed_tools, `${path}.allowed_tools`, new Set(["tool_names"])),
+          ...misshapen(allowed_tools, `${path}.allowed_tools`, { tool_names: areTexts }),
+        ]
         : []),
     ],
   };
@@ -204,7 +272,7 @@ function readMcpServer(
   tools: readonly Json[],
 ): McpRequest | undefined {
   const { name, url, authorization_token: token } = server;
-  if (typeof name !== "string" || typeof url !== "string") return undefined;
+  if (!isName(name) || !isName(url)) return undefined;
   const settings = isJsonObject(server.tool_configuration) ? server.tool_configuration : {};
   const at = tools.findIndex((tool) =>
     isJsonObject(tool) && tool.type === "mcp_toolset" && tool.mcp_server_name === name
@@ -221,6 +289,8 @@ function readMcpServer(
     ...defined({ allowedTools }),
     others: [
       ...unread(server, path, serverMembers),
+      ...misshapen(server, path, serverShapes),
+      ...misshapen(settings, `${path}.tool_configuration`, toolListShapes),
       ...unread(settings, `${path}.tool_configuration`, new Set(["allowed_tools", "enabled"])),
       ...offered.others,
     ],
@@ -245,8 +315,16 @@ function toolsOffered(toolset: JsonObject, path: string): Offered | undefined {
   );
   const others = [
     ...unread(toolset, path, toolsetMembers),
+    ...misshapen(toolset, path, toolsetShapes),
+    ...Object.entries(configs).flatMap(([name, config]) =>
+      isJsonObject(config) ? [] : [`${path}.configs.${name}`]
+    ),
     ...unread(preset, `${path}.default_config`, switches),
-    ...entries.flatMap(({ name, config }) => unread(config, `${path}.configs.${name}`, switches)),
+    ...misshapen(preset, `${path}.default_config`, { enabled: isSwitch }),
+    ...entries.flatMap(({ name, config }) => [
+      ...unread(config, `${path}.configs.${name}`, switches),
+      ...misshapen(config, `${path}.configs.${name}`, { enabled: isSwitch }),
+    ]),
   ];
   if (preset.enabled === false) {
     const names = entries.flatMap(({ name, config }) => config.enabled === true ? [name] : []);

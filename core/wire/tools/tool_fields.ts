@@ -12,7 +12,7 @@ import type {
   ToolInput,
 } from "../conversation/mod.ts";
 import type { ResolvedCapabilities } from "../contract/capabilities.ts";
-import { refuse } from "../fields/fields.ts";
+import { oneOf, optionalString, refuse } from "../fields/fields.ts";
 import type { Warnings } from "../contract/warnings.ts";
 import { tryParseExactly } from "../../lib/json/exact_json.ts";
 import type { JsonCount } from "../../lib/errors/json_bounds.ts";
@@ -96,6 +96,26 @@ function wholeMembers(text: string): JsonObject | undefined {
 export function argumentsText(call: ToolCallBlock): string {
   if (call.input.kind === "object") return stringifyExactly(call.input.value);
   return call.input.text.trim() === "" ? "{}" : call.input.text;
+}
+
+/**
+ * Writes the arguments of a call of the history as a string. What is no JSON object is wrapped in one and named: servers
+ * parse the arguments for the template of the prompt.
+ *
+ * @throws {GatewayError} as {@linkcode argumentsObject}
+ */
+export function historyArguments(
+  call: ToolCallBlock,
+  count: JsonCount,
+  warnings: Warnings,
+): string {
+  const { input, path } = call;
+  if (input.kind !== "json_text" || input.text.trim() === "") return argumentsText(call);
+  const read = argumentsObject(input, count);
+  if (!read.exact) warnings.add(path);
+  return read.exact && input.text.trimStart().startsWith("{")
+    ? input.text
+    : stringifyExactly(read.input);
 }
 
 /**
@@ -223,6 +243,15 @@ export function warnOfRequested(
   warnings: Warnings,
 ): void {
   for (const one of told) if (one !== undefined) warnings.add(one.path);
+}
+
+/**
+ * Chat and Responses: reads whether one of the allowed tools must be called.
+ *
+ * @throws {GatewayError} `invalid_request` for another word than the two
+ */
+export function readAllowedMode(choice: JsonObject, path: string): "auto" | "required" {
+  return oneOf(optionalString(choice, "mode", path) ?? "auto", ["auto", "required"], path);
 }
 
 /** Chat and Responses: reads a choice given as a string; some vendors write `any` for `required`. */

@@ -85,11 +85,15 @@ export function wordId(id: string): string {
  * if (!/^a_b_c_[0-9a-f]{8}$/.test(toolNameFor("a.b/c", 64))) throw new Error("not shortened");
  * ```
  */
-export function toolNameFor(name: string, maxChars: number): string {
-  if (name.length <= maxChars && /^[a-zA-Z0-9_-]+$/.test(name)) return name;
-  return `${name.slice(0, maxChars - 9).replace(/[^a-zA-Z0-9_-]/g, "_")}_${
-    hashHex(name).slice(0, 8)
-  }`;
+export function toolNameFor(
+  name: string,
+  maxChars: number,
+  start: ResolvedCapabilities["tool_name_start"] = "any",
+): string {
+  const begins = start === "any" || /^[a-zA-Z_]/.test(name);
+  if (begins && name.length <= maxChars && /^[a-zA-Z0-9_-]+$/.test(name)) return name;
+  const kept = `${begins ? "" : "_"}${name}`.slice(0, maxChars - 9);
+  return `${kept.replace(/[^a-zA-Z0-9_-]/g, "_")}_${hashHex(name).slice(0, 8)}`;
 }
 
 /** A conversation whose tools fit the route, and the memory of the changes. */
@@ -124,7 +128,11 @@ class Preparation {
   run(conversation: Conversation): PreparedTools {
     const allowed = allowedNames(conversation.toolChoice);
     const tools = conversation.tools
-      .filter((tool) => allowed === undefined || allowed.has(nameOf(tool)))
+      .filter((tool) => {
+        const isAllowed = allowed === undefined || allowed.has(nameOf(tool));
+        if (!isAllowed && tool.type === "hosted") this.#warnings.add(tool.path);
+        return isAllowed;
+      })
       .map((tool) => this.#tool(tool));
     const { toolChoice, parallelTools, ...rest } = conversation;
     if (tools.length === 0) warnOfIdleChoice(toolChoice, this.#warnings);
@@ -156,7 +164,8 @@ class Preparation {
   }
 
   #name(name: string): string {
-    return toolNameFor(name, this.#capabilities.tool_name_max);
+    const { tool_name_max, tool_name_start } = this.#capabilities;
+    return toolNameFor(name, tool_name_max, tool_name_start);
   }
 
   #tool(tool: Tool): Tool {

@@ -73,11 +73,24 @@ const callId = z.string().min(1, "empty string").max(
   "string too long. Expected a string with maximum length 40",
 );
 
+/** Whether a text is a JSON object: servers parse the arguments of earlier calls for the template of the prompt. */
+function isJsonText(text: string): boolean {
+  try {
+    const value: unknown = JSON.parse(text);
+    return typeof value === "object" && value !== null && !Array.isArray(value);
+  } catch {
+    return false;
+  }
+}
+
+/** Arguments of a function call. */
+export const callArguments = z.string().refine(isJsonText, "expected arguments in valid JSON");
+
 const toolCall = z.discriminatedUnion("type", [
   z.strictObject({
     id: callId,
     type: z.literal("function"),
-    function: z.strictObject({ name: functionName, arguments: z.string() }),
+    function: z.strictObject({ name: functionName, arguments: callArguments }),
   }),
   z.strictObject({
     id: callId,
@@ -96,7 +109,7 @@ const assistantMessage = z.strictObject({
   tool_calls: parts(toolCall).optional(),
   audio: z.strictObject({ id: z.string() }).nullable().optional(),
   name: participantName,
-  function_call: z.strictObject({ name: functionName, arguments: z.string() })
+  function_call: z.strictObject({ name: functionName, arguments: callArguments })
     .nullable().optional(),
   // Not in the vendor's request schema, but a reply sent back as it came is accepted.
   annotations: z.array(z.looseObject({})).optional(),

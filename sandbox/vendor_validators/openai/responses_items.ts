@@ -1,6 +1,6 @@
 /** Schemas of input items of a Responses request, as the vendor accepts them. */
 import { z } from "zod";
-import { fileData, functionName, imageAddress } from "./chat_messages.ts";
+import { callArguments, fileData, functionName, imageAddress } from "./chat_messages.ts";
 
 /** The id of an item, whose prefix the vendor checks. */
 function itemId(prefix: string) {
@@ -103,7 +103,7 @@ const typedItem = z.discriminatedUnion("type", [
     id: itemId("fc"),
     call_id: callId,
     name: functionName,
-    arguments: z.string(),
+    arguments: callArguments,
     status,
     namespace: z.string().optional(),
   }),

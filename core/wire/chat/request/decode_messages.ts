@@ -4,6 +4,7 @@
  * See docs/internals/WIRE_FORMATS.md#chat-messages.
  */
 import { isJsonObject, type Json, type JsonObject } from "../../../lib/json/json.ts";
+import { stringifyExactly } from "../../../lib/runtime/mod.ts";
 import {
   fileBlock,
   instructionTexts,
@@ -23,6 +24,7 @@ import type {
 } from "../../conversation/mod.ts";
 import {
   invalid,
+  oneOf,
   optionalList,
   optionalString,
   refuse,
@@ -285,7 +287,10 @@ function decodeSaid(content: Json | undefined, path: string, isTold: boolean): B
 
 function decodeCall(call: JsonObject, path: string): ToolCallBlock {
   const id = optionalString(call, "id", `${path}.id`) ?? "";
-  if (call.type !== "custom") {
+  const type = optionalString(call, "type", `${path}.type`) ?? "function";
+  // Zero values, as some servers hand them out.
+  if (type !== "") oneOf(type, ["function", "custom"], `${path}.type`);
+  if (type !== "custom") {
     return decodeFunction(id, requiredObject(call.function, `${path}.function`), path);
   }
   const custom = requiredObject(call.custom, `${path}.custom`);
@@ -309,8 +314,13 @@ function decodeFunction(id: string, call: JsonObject, path: string): ToolCallBlo
   // Some servers hand out an object, and clients send it back.
   const input = isJsonObject(args)
     ? { kind: "object" as const, value: args }
-    : { kind: "json_text" as const, text: typeof args === "string" ? args : "" };
+    : { kind: "json_text" as const, text: argumentText(args) };
   return { type: "tool_call", path, id, name, input };
+}
+
+function argumentText(args: Json | undefined): string {
+  if (typeof args === "string") return args;
+  return args === undefined || args === null ? "" : stringifyExactly(args);
 }
 
 /**

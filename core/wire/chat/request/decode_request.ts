@@ -109,12 +109,13 @@ function readReasoning(body: JsonObject, warnings: Warnings): ReasoningRequest |
   );
   const budgetTokens = optionalCount(reasoning, "max_tokens", `${path}.max_tokens`, 1);
   const says = effort !== undefined || budgetTokens !== undefined;
-  if (says && reasoning.enabled === false) warnings.add(`${path}.enabled`);
+  const enabled = optionalBoolean(reasoning, "enabled", `${path}.enabled`);
+  if (says && enabled === false) warnings.add(`${path}.enabled`);
   const mode = budgetTokens !== undefined
     ? "on"
-    : reasoning.enabled === true
+    : enabled === true
     ? "adaptive"
-    : reasoning.enabled === false && !says
+    : enabled === false && !says
     ? "off"
     : undefined;
   return {
@@ -157,10 +158,10 @@ const isFalse = (value: Json) => value === false;
 /** The two members for cache marks that clients send: the vendor's, and that of other gateways. */
 const marks = {
   cache_control: object({
-    type: read,
+    type: unread((value) => value === "ephemeral"),
     ttl: unread((value) => value === "5m" || value === "1h"),
   }),
-  prompt_cache_breakpoint: object({ mode: read }),
+  prompt_cache_breakpoint: object({ mode: unread((value) => value === "explicit") }),
 };
 
 const documentUrl = { type: read, document_name: read, ...marks };

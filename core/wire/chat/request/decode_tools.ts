@@ -12,7 +12,7 @@ import {
 } from "../../fields/fields.ts";
 import { readHostedToolRequest } from "../../tools/hosted_tools.ts";
 import type { Warnings } from "../../contract/warnings.ts";
-import { readChoiceWord, searchField } from "../../tools/tool_fields.ts";
+import { readAllowedMode, readChoiceWord, searchField } from "../../tools/tool_fields.ts";
 import { decodeChatMark } from "./decode_messages.ts";
 import { defined } from "../../../lib/base/defined.ts";
 
@@ -109,7 +109,9 @@ function decodeCustom(tool: JsonObject, path: string): Tool {
 
 /** Reads the grammar, which Chat nests one level deeper than the conversation. */
 function flatFormat(format: JsonObject): JsonObject {
-  return isJsonObject(format.grammar) ? { type: "grammar", ...format.grammar } : format;
+  const { type = "grammar", grammar } = format;
+  if (!isJsonObject(grammar)) return format;
+  return { type, ...defined({ syntax: grammar.syntax, definition: grammar.definition }) };
 }
 
 const path = "tool_choice";
@@ -148,7 +150,11 @@ function decodeAllowed(choice: JsonObject): ToolChoice {
     const tool = requiredObject(value, toolPath);
     return decodeNamed(tool, toolPath) ?? requiredString(tool, "type", `${toolPath}.type`);
   });
-  return { type: allowed.mode === "required" ? "required" : "auto", allowed: names, path };
+  return {
+    type: readAllowedMode(allowed, `${path}.allowed_tools.mode`),
+    allowed: names,
+    path,
+  };
 }
 
 function decodeFunctionChoice(choice: Json | undefined): { readonly toolChoice?: ToolChoice } {

@@ -4,6 +4,7 @@
  * See docs/internals/WIRE_FORMATS.md#chat-messages.
  */
 import { isJsonObject, type Json, type JsonObject } from "../../../lib/json/json.ts";
+import { JsonCount } from "../../../lib/errors/json_bounds.ts";
 import type {
   Block,
   Conversation,
@@ -28,7 +29,7 @@ import type { ResolvedCapabilities } from "../../contract/capabilities.ts";
 import { renderHostedCall } from "../../tools/hosted_calls.ts";
 import type { Warnings } from "../../contract/warnings.ts";
 import { requirePrefill, withInstructions } from "../../fields/output_format.ts";
-import { argumentsText } from "../../tools/tool_fields.ts";
+import { historyArguments } from "../../tools/tool_fields.ts";
 import { replayReasoning, thoughtSignatures } from "../answer/reasoning_details.ts";
 import { writeInputAudio } from "../../fields/audio.ts";
 import { writeDataUrl } from "../../content/citations.ts";
@@ -55,6 +56,14 @@ export interface MediaPart extends JsonObject {
 }
 /** A content part of a Chat message. */
 export type Part = TextPart | MediaPart;
+
+/** How closely the model looks at a picture; `original` is a word of Responses. */
+const details: ReadonlyMap<string, string> = new Map([
+  ["auto", "auto"],
+  ["low", "low"],
+  ["high", "high"],
+  ["original", "high"],
+]);
 
 /** Writes the parts of one request. */
 class PartWriter {
@@ -116,7 +125,7 @@ class PartWriter {
   }
 
   #image(block: ImageBlock): MediaPart {
-    const { detail } = block;
+    const detail = details.get(block.detail ?? "");
     const url = imageUrl(block, this.#capabilities);
     return {
       type: "image_url",
@@ -204,6 +213,8 @@ class MessageWriter {
   readonly #capabilities: ResolvedCapabilities;
   readonly #warnings: Warnings;
   readonly #parts: PartWriter;
+  /** Counts the parsed arguments of calls. */
+  readonly #count = new JsonCount();
 
   constructor(capabilities: ResolvedCapabilities, warnings: Warnings) {
     this.#capabilities = capabilities;
@@ -303,9 +314,20 @@ class MessageWriter {
     const message: JsonObject = { role: "assistant", content: text === "" ? empty : text };
     if (replayed !== undefined) message[replayed.field] = replayed.value;
     if (calls.length > 0) {
-      message.tool_calls = calls.map((call) => encodeCall(call, signatures.get(call)));
+      message.tool_calls = calls.map((call) => this.#call(call, signatures.get(call)));
     }
     return [message];
+  }
+
+  /** Writes a call of the history. `extra` is what the route's vendor attached to it. */
+  #call(call: ToolCallBlock, extra: Json | undefined): JsonObject {
+    const { id, name, input } = call;
+    const more = extra === undefined ? {} : { extra_content: extra };
+    if (input.kind === "text") {
+      return { id, type: "custom", custom: { name, input: input.text }, ...more };
+    }
+    const given = historyArguments(call, this.#count, this.#warnings);
+    return { id, type: "function", function: { name, arguments: given }, ...more };
   }
 
   /** Joins the texts of an assistant message into one string: many servers refuse parts there. */
@@ -328,19 +350,4 @@ function attachmentName(part: MediaPart): string {
   if (part.type === "input_audio") return "sound";
   const name = isJsonObject(part.file) ? part.file.filename : undefined;
   return typeof name === "string" ? `file ${name}` : "file";
-}
-
-/** Writes a call of the history. `extra` is what the route's vendor attached to it. */
-function encodeCall(call: ToolCallBlock, extra: Json | undefined): JsonObject {
-  const more = extra === undefined ? {} : { extra_content: extra };
-  if (call.input.kind === "text") {
-    const custom = { name: call.name, input: call.input.text };
-    return { id: call.id, type: "custom", custom, ...more };
-  }
-  return {
-    id: call.id,
-    type: "function",
-    function: { name: call.name, arguments: argumentsText(call) },
-    ...more,
-  };
 }

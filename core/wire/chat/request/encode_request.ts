@@ -27,7 +27,9 @@ import type { EncodedRequest } from "../../stream/dialect.ts";
 import {
   effortOf,
   encodeOutputFormat,
+  formatName,
   levelOf,
+  mentionsJson,
   nearestEffort,
   type SchemaFormat,
   warnOfLoweredThinking,
@@ -199,7 +201,7 @@ export function encodeChatRequest(
   const body: JsonObject = { model: options.upstreamModel };
   const format = encodeOutputFormat(conversation.output, capabilities, warnings, {
     encodeSchema: (output) => encodeSchema(output, conversation.from, warnings),
-    modeIsEnough: () => true,
+    modeIsEnough: () => mentionsJson(conversation),
   });
   body.messages = encodeChatMessages(conversation, capabilities, warnings, format.instructions);
   const cap = Math.min(capabilities.max_output ?? Infinity, options.maxOutputTokens);
@@ -337,7 +339,7 @@ function encodeSchema(
     warnings.add(strictPath({ path, ...defined({ strictPath: at }) }));
   }
   const json_schema = {
-    name: name ?? "output",
+    name: formatName(name),
     ...defined({ description }),
     schema,
     ...(isSaid ? { strict: enforced } : {}),

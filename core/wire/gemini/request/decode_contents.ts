@@ -16,6 +16,7 @@ import { fileBlock } from "../../fields/content_parts.ts";
 import {
   invalid,
   optionalList,
+  optionalObject,
   optionalString,
   refuse,
   requiredObject,
@@ -120,6 +121,10 @@ function decodeModel(parts: readonly PlacedPart[]): Block[] {
   const blocks: Block[] = [];
   for (const { part, at } of parts) {
     if (addHostedResult(blocks, part, at)) continue;
+    if (isJsonObject(part.functionCall)) {
+      requiredString(part.functionCall, "name", `${at}.functionCall.name`);
+      optionalObject(part.functionCall, "args", `${at}.functionCall.args`);
+    }
     const read = readModelPart(part, at, google);
     if (read === undefined) blocks.push(...otherParts(part, at).map((block) => told(block, part)));
     else for (const block of read) addModelBlock(blocks, block);

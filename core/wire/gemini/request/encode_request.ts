@@ -295,7 +295,8 @@ function encodeSampling(
     else if (topP !== 1) warnings.add(samplingPath(conversation, "top_p"));
   }
   if (topK !== undefined) {
-    if (!isFixed) config.topK = topK;
+    // The vendor counts from 1.
+    if (!isFixed && topK > 0) config.topK = topK;
     else warnings.add(samplingPath(conversation, "top_k"));
   }
   if (stop === undefined || stop.length === 0) return;

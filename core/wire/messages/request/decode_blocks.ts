@@ -18,10 +18,12 @@ import type {
 import {
   invalid,
   optionalBoolean,
+  optionalList,
   optionalString,
   requiredObject,
   requiredString,
 } from "../../fields/fields.ts";
+import type { Warnings } from "../../contract/warnings.ts";
 import { sealPrefix, unsealProof } from "../../fields/reasoning_seal.ts";
 import { HostedCallReader, isForeignHosted } from "../answer/hosted_calls.ts";
 import { defined } from "../../../lib/base/defined.ts";
@@ -129,13 +131,16 @@ function decodeCompaction(block: JsonObject, path: string): ForeignBlock {
 
 /**
  * Returns the turns that the vendor reads of a compacted conversation: the last summary, as a turn of the user, and
- * what follows it.
+ * what follows it. Warns of the others.
  */
-export function sinceCompaction(turns: readonly Turn[]): readonly Turn[] {
+export function sinceCompaction(turns: readonly Turn[], warnings: Warnings): readonly Turn[] {
   const at = turns.findLastIndex(({ blocks }) => blocks.some(isSummary));
   const turn = turns[at];
   if (turn === undefined) return turns;
   const inside = turn.blocks.findLastIndex(isSummary);
+  for (const { path } of [...turns.slice(0, at), ...turn.blocks.slice(0, inside)]) {
+    warnings.add(path);
+  }
   const summary = turn.blocks.slice(inside, inside + 1);
   const rest = turn.blocks.slice(inside + 1);
   return [
@@ -189,7 +194,8 @@ export function decodeCache(block: JsonObject, path: string): { readonly cache?:
   const mark = block.cache_control;
   if (mark === undefined || mark === null) return {};
   const markPath = path === "" ? "cache_control" : `${path}.cache_control`;
-  const { ttl } = requiredObject(mark, markPath);
+  const { type = "ephemeral", ttl } = requiredObject(mark, markPath);
+  if (type !== "ephemeral") invalid(`${markPath}.type`, "must be ephemeral");
   if (ttl === undefined || ttl === null) return { cache: { path: markPath } };
   if (ttl !== "5m" && ttl !== "1h") invalid(`${markPath}.ttl`, "must be 5m or 1h");
   return { cache: { path: markPath, ttl } };
@@ -263,7 +269,7 @@ function decodeDocumentSource(source: JsonObject, path: string): DocumentBlock["
 }
 
 function decodeSearchResult(block: JsonObject, path: string): SearchResultBlock {
-  const content = Array.isArray(block.content) ? block.content : [];
+  const content = optionalList(block, "content", `${path}.content`) ?? [];
   return {
     type: "search_result",
     path,
@@ -271,7 +277,9 @@ function decodeSearchResult(block: JsonObject, path: string): SearchResultBlock 
     title: requiredString(block, "title", `${path}.title`),
     texts: content.map((part, i) => {
       const partPath = `${path}.content.${i}`;
-      return requiredString(requiredObject(part, partPath), "text", `${partPath}.text`);
+      const given = requiredObject(part, partPath);
+      if ((given.type ?? "text") !== "text") invalid(`${partPath}.type`, "must be text");
+      return requiredString(given, "text", `${partPath}.text`);
     }),
     ...decodeCitations(block),
     ...decodeCache(block, path),

@@ -206,11 +206,12 @@ export function decodeMessagesRequest(body: JsonObject): Conversation {
   const loaded = loadedTools(body);
   const tools = decodeTools(loaded.tools, servers);
   warnOfBetweenTools(body, tools, warnings);
+  const turns = sinceCompaction(decodeTurns(body, loaded), warnings);
   return {
     from: "messages",
     model: requiredString(body, "model", "model"),
     system: decodeSystem(body.system),
-    turns: sinceCompaction(decodeTurns(body, loaded)),
+    turns,
     tools,
     ...decodeToolChoice(body),
     maxTokens,
@@ -233,7 +234,9 @@ function decodeSystem(system: Json | undefined): TextBlock[] {
   }
   if (!Array.isArray(system)) invalid("system", "must be a string or a list of text blocks");
   return withText(system.map((value, i) => {
-    const block = decodeText(requiredObject(value, `system.${i}`), `system.${i}`);
+    const given = requiredObject(value, `system.${i}`);
+    if ((given.type ?? "text") !== "text") invalid(`system.${i}.type`, "must be text");
+    const block = decodeText(given, `system.${i}`);
     return { ...block, text: withoutBillingLine(block.text) };
   }));
 }

@@ -14,7 +14,7 @@ import type { FieldOfNoEncoder } from "../../fields/member_fates.ts";
 import { carryExtras } from "../../fields/field_table.ts";
 import { systemAsUser, warnOfTier } from "../../content/citations.ts";
 import { resolveCapabilities, type ResolvedCapabilities } from "../../contract/capabilities.ts";
-import { answerTool, withAnswerTool } from "../../tools/answer_tool.ts";
+import { answerTool, isToolSchema, withAnswerTool } from "../../tools/answer_tool.ts";
 import { messagesFormatSchema } from "../../tools/schemas/json_schema.ts";
 import { Warnings } from "../../contract/warnings.ts";
 import { formatInWords, requirePrefill } from "../../fields/output_format.ts";
@@ -318,7 +318,7 @@ function encodeFormat(
     const format = { type: "json_schema", schema: messagesFormatSchema(output.schema) };
     return { conversation, format, memory: {} };
   }
-  if (output.type === "json_schema" && capabilities.structured === "tool") {
+  if (isToolSchema(output) && capabilities.structured === "tool") {
     return {
       conversation: withAnswerTool(conversation, output.schema, capabilities, warnings),
       memory: { answerTool },

@@ -1,6 +1,7 @@
 /** Writes tools and tool choice as Messages fields. */
 import { noneLeft } from "../../../lib/base/assert.ts";
-import type { JsonObject } from "../../../lib/json/json.ts";
+import { isJsonObject, type Json, type JsonObject } from "../../../lib/json/json.ts";
+import { stringifyExactly } from "../../../lib/runtime/mod.ts";
 import type { ConversionOptions } from "../../contract/contract.ts";
 import type {
   Conversation,
@@ -51,8 +52,8 @@ function encodeHostedTools(
   // Names are fixed, and the vendor refuses two tools with one name.
   const has = ({ tool }: HostedToolRequest) => tool === "mcp" || !names.has(tool);
   const carried = carriedHosted(conversation, options, warnings, has);
-  const servers = carried.flatMap(({ requested }) =>
-    requested.tool === "mcp" ? [writeServer(requested)] : []
+  const servers = carried.flatMap(({ requested, path }) =>
+    requested.tool === "mcp" ? [writeServer(requested, path)] : []
   );
   if (servers.length > 0) body.mcp_servers = servers;
   return {
@@ -105,7 +106,8 @@ function writeSearch(requested: WebSearchRequest, warnings: Warnings): JsonObjec
   };
 }
 
-function writeServer({ server, url, authorization }: McpRequest): JsonObject {
+function writeServer({ server, url, authorization }: McpRequest, path: string): JsonObject {
+  if (!/^https:\/\//i.test(url)) refuse(path, "this model calls MCP servers only by https URLs");
   return {
     type: "url",
     name: server,
@@ -132,7 +134,7 @@ export function encodeMessagesTools(
 ): readonly string[] {
   const tools: JsonObject[] = [];
   for (const tool of conversation.tools) {
-    if (tool.type !== "hosted") tools.push(encodeTool(tool, capabilities, writer));
+    if (tool.type !== "hosted") tools.push(encodeTool(tool, capabilities, writer, warnings));
   }
   const hosted = encodeHostedTools(conversation, options, warnings, body);
   tools.push(...hosted.tools);
@@ -156,9 +158,12 @@ function encodeTool(
   tool: Exclude<Tool, HostedTool>,
   capabilities: ResolvedCapabilities,
   writer: BlockWriter,
+  warnings: Warnings,
 ): JsonObject {
   const schema = tool.type === "function" ? tool.schema : undefined;
-  const inputSchema = schema ?? { type: "object", properties: {} };
+  const given = schema ?? { type: "object", properties: {} };
+  const inputSchema = withLegalNames(given);
+  if (inputSchema !== given) warnings.add(tool.path);
   // A schema that the vendor's grammar cannot express still works: it is only not enforced.
   const strict = tool.type === "function" && tool.strict === true && capabilities.strict_tools &&
     allowsStrictMessages(inputSchema);
@@ -168,6 +173,29 @@ function encodeTool(
     input_schema: inputSchema,
     ...(strict ? { strict } : {}),
     ...writer.mark(tool),
+  };
+}
+
+/** Names of arguments that the vendor takes; it refuses the request for any other. */
+const argumentName = /^[a-zA-Z0-9_.-]{1,64}$/;
+
+/** Moves arguments whose names the vendor refuses into the description, from which the model can still write them. */
+function withLegalNames(schema: JsonObject): JsonObject {
+  const { properties, required, additionalProperties, description, ...rest } = schema;
+  if (!isJsonObject(properties)) return schema;
+  const odd = Object.entries(properties).filter(([name]) => !argumentName.test(name));
+  if (odd.length === 0) return schema;
+  const isLegal = (name: Json) => typeof name === "string" && argumentName.test(name);
+  const told = odd.map(([name, one]) => `${name}: ${stringifyExactly(one ?? null)}`);
+  const before = typeof description === "string" && description !== "" ? [description] : [];
+  return {
+    ...rest,
+    properties: Object.fromEntries(Object.entries(properties).filter(([name]) => isLegal(name))),
+    ...(Array.isArray(required) ? { required: required.filter(isLegal) } : {}),
+    ...(additionalProperties === undefined || additionalProperties === false
+      ? {}
+      : { additionalProperties }),
+    description: [...before, `Further arguments: ${told.join(", ")}`].join("\n"),
   };
 }
 

@@ -77,7 +77,7 @@ function decodeMark(part: JsonObject, path: string): { readonly cache?: CacheMar
 function decodeImage(part: JsonObject, path: string): ImageBlock {
   const url = optionalString(part, "image_url", `${path}.image_url`);
   const detail = optionalString(part, "detail", `${path}.detail`);
-  const shared = { type: "image" as const, path, ...defined({ detail }) };
+  const shared = { type: "image" as const, path, ...(detail && { detail }) };
   if (url === undefined) {
     const id = requiredString(part, "file_id", `${path}.image_url`);
     return { ...shared, source: { kind: "file", style: "responses", id } };

@@ -11,7 +11,7 @@ import {
   requiredObject,
   requiredString,
 } from "../../fields/fields.ts";
-import { readChoiceWord } from "../../tools/tool_fields.ts";
+import { readAllowedMode, readChoiceWord } from "../../tools/tool_fields.ts";
 import { readHostedToolRequest } from "../../tools/hosted_tools.ts";
 import {
   keyText,
@@ -240,10 +240,17 @@ function decodeChoice(
   return { toolChoice: { type: "tool", name: decodeNamed(choice, nameOf, path), path } };
 }
 
+/** Types of tools that have a name. */
+const namedTypes: readonly string[] = ["function", "custom", "namespace", "mcp"];
+
 /** Reads the tool that an entry names: by name and group, or by its kind. */
 function decodeNamed(entry: JsonObject, nameOf: NameOf, entryPath: string): string {
   const name = optionalString(entry, "name", `${entryPath}.name`);
+  const type = optionalString(entry, "type", `${entryPath}.type`);
   if (name === undefined) return requiredString(entry, "type", `${entryPath}.type`);
+  if (type !== undefined && !namedTypes.includes(type)) {
+    invalid(`${entryPath}.type`, `must be one of ${namedTypes.join(", ")} beside a name`);
+  }
   const group = optionalString(entry, "namespace", `${entryPath}.namespace`);
   return nameOf({ ...defined({ group }), name });
 }
@@ -260,5 +267,5 @@ function decodeAllowed(
     if (entry["type"] !== "namespace") return [name];
     return [...groups].flatMap(([flat, { group }]) => group === name ? [flat] : []);
   });
-  return { type: choice["mode"] === "required" ? "required" : "auto", allowed, path };
+  return { type: readAllowedMode(choice, `${path}.mode`), allowed, path };
 }

@@ -1,6 +1,6 @@
 /** Writes the turns of a conversation as Responses input items. */
 import type { JsonObject } from "../../../lib/json/json.ts";
-import { stringifyExactly } from "../../../lib/runtime/mod.ts";
+import { JsonCount } from "../../../lib/errors/json_bounds.ts";
 import type {
   Block,
   Conversation,
@@ -20,6 +20,7 @@ import type { Warnings } from "../../contract/warnings.ts";
 import { requirePrefill, withInstructions } from "../../fields/output_format.ts";
 import { hashHex } from "../../../lib/hash/short_hash.ts";
 import { replayedItem } from "../items/hosted_items.ts";
+import { historyArguments } from "../../tools/tool_fields.ts";
 import { replayItem } from "../items/output_items.ts";
 import { refuseAudio } from "../../fields/audio.ts";
 import { writeDataUrl } from "../../content/citations.ts";
@@ -38,6 +39,9 @@ import {
 export interface InputPart extends JsonObject {
   type: "input_text" | "input_image" | "input_file";
 }
+
+/** How closely the model looks at a picture. */
+const details: ReadonlySet<string> = new Set(["auto", "low", "high", "original"]);
 
 /** Writes the parts of one request. */
 class InputPartWriter {
@@ -98,7 +102,8 @@ class InputPartWriter {
     const image_url = imageUrl(block, this.#capabilities);
     // The vendor refuses breakpoints on images.
     warnOfMark(block, this.#warnings);
-    return { type: "input_image", image_url, detail: block.detail ?? "auto" };
+    const { detail = "auto" } = block;
+    return { type: "input_image", image_url, detail: details.has(detail) ? detail : "auto" };
   }
 
   #document(block: DocumentBlock): InputPart[] {
@@ -184,6 +189,8 @@ class ItemWriter {
   readonly #capabilities: ResolvedCapabilities;
   readonly #warnings: Warnings;
   readonly #parts: InputPartWriter;
+  /** Counts the parsed arguments of calls. */
+  readonly #count = new JsonCount();
 
   constructor(capabilities: ResolvedCapabilities, warnings: Warnings) {
     this.#capabilities = capabilities;
@@ -264,7 +271,7 @@ class ItemWriter {
         items.push(...this.#reasoning(block));
       } else if (block.type === "tool_call") {
         flushText();
-        items.push(encodeCall(block));
+        items.push(this.#call(block));
       } else if (block.type === "hosted_call") {
         const item = replayedItem(block);
         if (item === undefined) text += renderHostedCall(block, this.#warnings);
@@ -282,6 +289,16 @@ class ItemWriter {
     return items;
   }
 
+  /** Writes a call without its item id: with it the vendor requires the reasoning item that belonged to it. */
+  #call(call: ToolCallBlock): JsonObject {
+    const shared = { call_id: callIdFor(call.id), name: call.name };
+    if (call.input.kind === "text") {
+      return { type: "custom_tool_call", ...shared, input: call.input.text };
+    }
+    const given = historyArguments(call, this.#count, this.#warnings);
+    return { type: "function_call", ...shared, arguments: given };
+  }
+
   #reasoning(block: ReasoningBlock): JsonObject[] {
     const item = replayItem(block, this.#capabilities);
     return item === undefined ? [] : [item];
@@ -293,16 +310,6 @@ class ItemWriter {
     this.#warnings.add(block.path);
     return "";
   }
-}
-
-/** Writes a call without its item id: with it the vendor requires the reasoning item that belonged to it. */
-function encodeCall(call: ToolCallBlock): JsonObject {
-  const shared = { call_id: callIdFor(call.id), name: call.name };
-  if (call.input.kind === "text") {
-    return { type: "custom_tool_call", ...shared, input: call.input.text };
-  }
-  const text = call.input.kind === "object" ? stringifyExactly(call.input.value) : call.input.text;
-  return { type: "function_call", ...shared, arguments: text.trim() === "" ? "{}" : text };
 }
 
 /** Maps a call id by a pure function, so that call and output agree in every request. */

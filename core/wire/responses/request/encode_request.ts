@@ -18,7 +18,9 @@ import type { Conversation } from "../../conversation/mod.ts";
 import type { EncodedRequest } from "../../stream/dialect.ts";
 import {
   encodeOutputFormat,
+  formatName,
   levelOf,
+  mentionsJson,
   nearestEffort,
   type SchemaFormat,
   warnOfLoweredThinking,
@@ -189,20 +191,11 @@ function encodeSchema(
   }
   return {
     type: "json_schema",
-    name: name ?? "output",
+    name: formatName(name),
     ...defined({ description }),
     schema,
     ...(isSaid ? { strict: enforced } : {}),
   };
-}
-
-/** Whether the conversation mentions JSON, which the vendor requires for `json_object`. */
-function mentionsJson(conversation: Pick<Conversation, "system" | "turns">): boolean {
-  const says = (text: string): boolean => /json/i.test(text);
-  return conversation.system.some((block) => says(block.text)) ||
-    conversation.turns.some((turn) =>
-      turn.blocks.some((block) => block.type === "text" && says(block.text))
-    );
 }
 
 /** Carries the extras. `verbosity`, which is at the top in Chat, goes into `text`. */

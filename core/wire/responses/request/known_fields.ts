@@ -38,7 +38,7 @@ export function isMet(entry: Json): boolean {
 
 const isFalse = (value: Json) => value === false;
 
-const prompt_cache_breakpoint = object({ mode: read });
+const prompt_cache_breakpoint = object({ mode: unread((value) => value === "explicit") });
 
 const text = object({
   type: read,

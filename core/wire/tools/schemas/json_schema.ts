@@ -24,15 +24,18 @@ function everySchema(
   return children(schema).every((child) => everySchema(child, visit, depth + 1));
 }
 
-const schemaMaps = [
+/** Keywords that hold schemas by name. */
+export const schemaMaps = [
   "properties",
   "$defs",
   "definitions",
   "patternProperties",
   "dependentSchemas",
 ] as const;
-const schemaLists = ["anyOf", "oneOf", "allOf", "prefixItems"] as const;
-const schemaValues = [
+/** Keywords that hold a list of schemas. */
+export const schemaLists = ["anyOf", "oneOf", "allOf", "prefixItems"] as const;
+/** Keywords whose value is a schema. */
+export const schemaValues = [
   "items",
   "not",
   "additionalProperties",
