@@ -12,7 +12,7 @@ import {
   type UpstreamRequest,
   type UpstreamResponse,
 } from "../net/transport/transport.ts";
-import { bedrockError, readCloudError } from "./cloud_errors.ts";
+import { plainException, readException } from "./cloud_errors.ts";
 import { type Authorizer, CredentialFailure } from "./credentials/authorizer.ts";
 import {
   type EventFrame,
@@ -58,7 +58,7 @@ function eventOf({ headers, payload }: EventFrame): Uint8Array | undefined {
   if (headers.get(":message-type") !== "event") {
     const type = headers.get(":exception-type") ?? headers.get(":error-code") ?? "";
     const said = parsed(text)?.["message"] ?? headers.get(":error-message");
-    const { body } = bedrockError(500, type, typeof said === "string" ? said : "");
+    const body = plainException(type, typeof said === "string" ? said : "");
     return encodeSseEvent(JSON.stringify(body), "error");
   }
   const kind = headers.get(":event-type") ?? "";
@@ -179,8 +179,8 @@ class CloudExchange implements UpstreamExchange {
     const { cloud } = this.#options;
     const response = decompressed(received);
     if (cloud === undefined) return response;
-    if (response.status >= 400) return await this.#refusal(cloud, response);
     if (cloud.name !== "bedrock") return response;
+    if (response.status >= 400) return await this.#refusal(response);
     if (isEventStream(response)) {
       return {
         ...headOf(response, "text/event-stream"),
@@ -191,16 +191,16 @@ class CloudExchange implements UpstreamExchange {
     return await plainCount(response);
   }
 
-  async #refusal(cloud: Cloud, response: UpstreamResponse): Promise<UpstreamResponse> {
+  async #refusal(response: UpstreamResponse): Promise<UpstreamResponse> {
     const deadline = this.#options.deadlines.create(() => this.#inner?.cancel());
     deadline.arm(refusalBodyMs);
     const bytes = await readBeginning(response.body, maxErrorBodyBytes);
     deadline.disarm();
     const text = new TextDecoder().decode(bytes);
-    const error = readCloudError(cloud, response.status, text, (name) => response.header(name));
+    const error = readException(text, (name) => response.header(name));
     if (error === undefined) return { ...headOf(response), body: bodyOf(bytes) };
-    const plain = new TextEncoder().encode(JSON.stringify(error.body));
-    return { ...headOf(response, "application/json"), status: error.status, body: bodyOf(plain) };
+    const plain = new TextEncoder().encode(JSON.stringify(error));
+    return { ...headOf(response, "application/json"), body: bodyOf(plain) };
   }
 }
 

@@ -15,7 +15,7 @@
  * - Never: sends a request to a provider, or reads the store.
  */
 import { type Hedge, isRouteFault } from "../calls/attempts/attempt_loop.ts";
-import { OperatorRefusal } from "../wire/errors/errors.ts";
+import { OperatorRefusal } from "../wire/errors/provider_error.ts";
 import type { RouteAccess } from "../calls/exchange/chat_call.ts";
 import type { AttemptResult } from "../calls/attempts/route_attempt.ts";
 import type { Catalog, Model, Route } from "../catalog/catalog.ts";
@@ -68,7 +68,7 @@ export interface LiveRouterOptions extends ProviderAccessOptions {
  * routes out for everybody.
  */
 function harmsHealth(error: GatewayError): boolean {
-  return isRouteFault(error) && error.isRoutesFault && error.code !== "internal_error";
+  return isRouteFault(error) && error.marks !== "nothing" && error.code !== "internal_error";
 }
 
 /** Shown to operators as the reason why a route rests. */
@@ -151,7 +151,8 @@ export class LiveRouter implements Router, RouterOfThreads {
   #ordered(model: Model, wanted: RouteQuery, nowMs: number): readonly Route[] {
     const { region, random, connectMsOf } = this.#options;
     const open: Choice[] = [];
-    const stuck: Choice[] = [];
+    // Routes that hang, or refused this customer.
+    const last: Choice[] = [];
     let soonest: { route: Route; health: RouteHealth } | undefined;
     for (const route of model.routes) {
       if (!this.#isInService(route)) continue;
@@ -166,14 +167,15 @@ export class LiveRouter implements Router, RouterOfThreads {
           connectMs: region === undefined ? undefined : connectMsOf?.(route.provider),
         };
         // A due probe may go to a stuck route: the breaker decides about probes.
-        const hangs = availability === "yes" && health.isStuck(nowMs);
-        (hangs ? stuck : open).push(choice);
+        const waits = availability === "yes" && (health.isStuck(nowMs) ||
+          this.#customerLimits.isDisputed(route, wanted.customer, nowMs));
+        (waits ? last : open).push(choice);
       } else if (soonest === undefined || health.nextProbeMs < soonest.health.nextProbeMs) {
         soonest = { route, health };
       }
     }
     const order = { style: wanted.style, region, random };
-    const ordered = [...orderRoutes(open, order), ...orderRoutes(stuck, order)];
+    const ordered = [...orderRoutes(open, order), ...orderRoutes(last, order)];
     // One last attempt is better than a certain refusal, unless the provider itself asked for the pause; and a second
     // route than none beside one that may hang.
     const takesLast = ordered.length === 0 || wanted.operation !== "chat_stream";
@@ -215,10 +217,15 @@ export class LiveRouter implements Router, RouterOfThreads {
     return this.#access.of(route, pinned);
   }
 
-  /** Whether a failure is a rate limit that only its own customer met, as far as is known. */
-  #isCustomersOwnLimit(route: Route, error: GatewayError, customer: string | undefined): boolean {
-    if (customer === undefined || error.code !== "rate_limit_exceeded") return false;
+  /**
+   * Whether a failure is a rate limit, or a refusal that a request may have caused, that only its own customer met, as
+   * far as is known.
+   */
+  #isCustomersOwn(route: Route, error: GatewayError, customer: string | undefined): boolean {
+    if (customer === undefined) return false;
     const nowMs = this.#options.clock.monotonicMs();
+    if (error.marks === "several") return this.#customerLimits.disputed(route, customer, nowMs);
+    if (error.code !== "rate_limit_exceeded") return false;
     // With another key left, the limit is that key's: neither the customer nor the route rests.
     if (this.#access.hasFreshKey(route, nowMs)) return true;
     return this.#customerLimits.refused(route, customer, error, nowMs);
@@ -253,7 +260,7 @@ export class LiveRouter implements Router, RouterOfThreads {
           this.#options.onRefusal?.(route.provider, result.error.providerStatus);
         }
         if (
-          !harmsHealth(result.error) || this.#isCustomersOwnLimit(route, result.error, customer)
+          !harmsHealth(result.error) || this.#isCustomersOwn(route, result.error, customer)
         ) {
           return health.forget(startedMs);
         }

@@ -4,6 +4,7 @@ import type { RouteAccess } from "../calls/exchange/chat_call.ts";
 import type { ProviderAuth } from "../catalog/entries/cloud_schema.ts";
 import type { Catalog, Route } from "../catalog/catalog.ts";
 import type { Clock } from "../lib/time/clock.ts";
+import type { Mark } from "../lib/errors/errors.ts";
 import type { Transport } from "../net/transport/transport.ts";
 import { cloudTransport } from "../clouds/cloud_transport.ts";
 import {
@@ -35,8 +36,10 @@ export interface ProviderAccessOptions {
 /** Called with a key, by its place, of which something was learned; urgent if it begins to rest. */
 type OnChange = (provider: string, at: number, isUrgent: boolean) => void;
 
-/** Statuses by which a provider refuses a credential. */
-const keyRefusals: ReadonlySet<number> = new Set([401, 403]);
+/** What a status alone says of the credential. */
+function markOf(status: number): Mark {
+  return status === 401 ? "credential" : status === 429 ? "rate" : "nothing";
+}
 
 /** A provider of the catalogue in force, or of one before it that calls still use. */
 interface ReachedProvider {
@@ -124,13 +127,13 @@ export class ProviderAccess {
         if (failure.isRefusal) credentials.refused(secret, nowMs, failure.reason);
         else credentials.limited(secret, nowMs, undefined, failure.reason);
       }),
-      onStatus(status, retryAfterSeconds) {
+      onStatus(status, retryAfterSeconds, marks = markOf(status)) {
         if (secret === undefined) return;
         const nowMs = clock.monotonicMs();
-        if (keyRefusals.has(status)) {
+        if (marks === "credential") {
           refused = true;
           credentials.refused(secret, nowMs, `status ${status}`);
-        } else if (status === 429) {
+        } else if (marks === "rate") {
           refused = true;
           const retryAfterMs = retryAfterSeconds === undefined
             ? undefined

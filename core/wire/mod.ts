@@ -56,7 +56,7 @@ export { readAnswer } from "./convert/answer_reading.ts";
 export { convertAnswer, convertRequest, type RequestConversion } from "./convert/convert.ts";
 export { type ConvertedStream, convertStream } from "./convert/convert_stream.ts";
 export { createConvertingPipe } from "./convert/converting_pipe.ts";
-export type { ProviderErrorOptions } from "./errors/errors.ts";
+export type { ProviderErrorOptions } from "./errors/provider_error.ts";
 export { decodeProviderError } from "./convert/provider_errors.ts";
 export {
   resolveCapabilities,

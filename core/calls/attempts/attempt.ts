@@ -3,7 +3,7 @@ import { decodeUtf8, joined } from "../../lib/bytes/byte_parts.ts";
 import type { Clock } from "../../lib/time/clock.ts";
 import type { Deadlines } from "../../lib/time/deadlines.ts";
 import type { AnswerReading, StreamPipe } from "../../wire/contract/contract.ts";
-import { GatewayError } from "../../lib/errors/errors.ts";
+import { GatewayError, type Mark } from "../../lib/errors/errors.ts";
 import { parseExactly } from "../../lib/json/exact_json.ts";
 import { isJsonObject, type Json, type JsonObject } from "../../lib/json/json.ts";
 import { maxAnswerBytes, maxSseEventBytes } from "../../wire/contract/limits.ts";
@@ -23,6 +23,7 @@ import {
   readWhole,
 } from "../../net/transport/read_whole.ts";
 import { retryAfterSeconds } from "../../net/transport/retry_after.ts";
+import { waitUntilSeconds } from "../../wire/errors/body_wait.ts";
 import { defined } from "../../lib/base/defined.ts";
 
 /**
@@ -73,8 +74,15 @@ export interface AttemptHandlers {
     body: string,
     waitSeconds: number | undefined,
   ) => GatewayError;
-  /** Called with the status as soon as it arrives, e.g. to let a refused credential rest. */
-  readonly onStatus?: (status: number, retryAfterSeconds: number | undefined) => void;
+  /**
+   * Called with the status of a success as soon as it arrives, and with that of a refusal once its body shows what
+   * rests because of it, e.g. the credential.
+   */
+  readonly onStatus?: (
+    status: number,
+    retryAfterSeconds: number | undefined,
+    marks?: Mark,
+  ) => void;
   /** Whether, after a failure, the same route may be tried again with another credential. */
   readonly mayRepeat?: () => boolean;
 }
@@ -165,8 +173,12 @@ async function refusal(
   const bytes = await readBeginning(response.body, maxErrorBodyBytes);
   deadline.disarm();
   const text = new TextDecoder().decode(bytes);
-  const waitSeconds = retryAfterSeconds(response.header, time.clock);
-  return handlers.decodeError(response.status, text, waitSeconds);
+  const { status, header } = response;
+  const waitSeconds = retryAfterSeconds(header, time.clock) ??
+    waitUntilSeconds(text, time.clock.nowMs());
+  const error = handlers.decodeError(status, text, waitSeconds);
+  handlers.onStatus?.(status, error.retryAfterSeconds, error.marks);
+  return error;
 }
 
 /**
@@ -179,7 +191,7 @@ export async function answered(
   time: AttemptTime,
 ): Promise<UpstreamResponse> {
   const response = decompressed(await handlers.exchange.response);
-  if (!isSuccess(response, handlers, time)) throw await refusal(response, handlers, time);
+  if (!isSuccess(response, handlers)) throw await refusal(response, handlers, time);
   return response;
 }
 
@@ -191,11 +203,10 @@ export async function answered(
 function isSuccess(
   response: UpstreamResponse,
   { onStatus }: HeadHandlers,
-  time: AttemptTime,
 ): boolean {
   const { status } = response;
-  onStatus?.(status, status >= 400 ? retryAfterSeconds(response.header, time.clock) : undefined);
   if (status < 200 || status > 299) return false;
+  onStatus?.(status, undefined);
   if (codingOf(response) !== undefined) throw failed("sent a compressed answer");
   return true;
 }
@@ -228,7 +239,7 @@ export async function attemptAnswer(
 ): Promise<WholeAnswer> {
   // Not by `answered` and `readWhole` alone: each function that is awaited costs a call as much as reading a header.
   const response = decompressed(await handlers.exchange.response);
-  if (!isSuccess(response, handlers, time)) throw await refusal(response, handlers, time);
+  if (!isSuccess(response, handlers)) throw await refusal(response, handlers, time);
   onSign?.();
   const bytes = arrivedWhole(response, maxBytes) ?? await readWhole(response, maxBytes, counter);
   const answer = parsed(bytes, handlers.isNative !== true);

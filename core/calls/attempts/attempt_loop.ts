@@ -83,6 +83,11 @@ export function isRouteFault(error: GatewayError): boolean {
   return routeFaults.has(error.code);
 }
 
+/** Whether the route lacks what the request asks for: another may have it, and this one serves other calls. */
+function isLacking(error: GatewayError): boolean {
+  return error.marks === "ability";
+}
+
 /** Chooses the more informative of two failures for the client: a rate limit over an outage. */
 function moreInformative(former: GatewayError | undefined, error: GatewayError): GatewayError {
   if (former === undefined || former.code !== "rate_limit_exceeded") return error;
@@ -125,7 +130,7 @@ class AttemptLoop<Begun extends BegunAttempt, Result> {
   #attemptsOnRoute: Map<Route, number> | undefined;
   #started = 0;
   #bestError: GatewayError | undefined;
-  /** The error of a route that cannot carry this request. Used only if no route can. */
+  /** The error of a route that cannot carry or do this request. Used only if no route can. */
   #unsuited: GatewayError | undefined;
   /** Attempts that may still answer, in the order in which they began. */
   readonly #running: RouteAttempt<Begun, Result>[] = [];
@@ -164,7 +169,8 @@ class AttemptLoop<Begun extends BegunAttempt, Result> {
 
   /** Whether the call continues after this failure. */
   #shouldContinue({ error, unsuited }: FailedAttempt): boolean {
-    return this.#input.control.stopped === undefined && (unsuited || isRouteFault(error));
+    return this.#input.control.stopped === undefined &&
+      (unsuited || isRouteFault(error) || isLacking(error));
   }
 
   /** Records a failure after which the call continues. */
@@ -176,7 +182,8 @@ class AttemptLoop<Begun extends BegunAttempt, Result> {
     if (unsuited) {
       this.#unsuited ??= error;
       this.#started--; // no provider was asked
-    } else this.#bestError = moreInformative(this.#bestError, error);
+    } else if (isLacking(error)) this.#unsuited ??= error;
+    else this.#bestError = moreInformative(this.#bestError, error);
   }
 
   /** Starts the next route, beside the attempts that run. Returns whether there was one. */

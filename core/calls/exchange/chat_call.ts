@@ -1,4 +1,5 @@
 /** A chat call on its way to one route, and what its exchange with the provider offers. */
+import type { Mark } from "../../lib/errors/errors.ts";
 import type { Model } from "../../catalog/catalog.ts";
 import type { ProviderEntry } from "../../catalog/schema.ts";
 import type { FetchedDocuments } from "../../wire/contract/fetched_documents.ts";
@@ -39,7 +40,11 @@ export interface RouteAccess {
   readonly secret: string | undefined;
   readonly transport: Transport;
   /** See {@linkcode AttemptHandlers.onStatus}. */
-  readonly onStatus: (status: number, retryAfterSeconds: number | undefined) => void;
+  readonly onStatus: (
+    status: number,
+    retryAfterSeconds: number | undefined,
+    marks?: Mark,
+  ) => void;
   /** See {@linkcode AttemptHandlers.mayRepeat}. */
   readonly mayRepeat: () => boolean;
 }

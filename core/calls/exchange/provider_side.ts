@@ -11,7 +11,7 @@ import type {
 } from "../../wire/contract/contract.ts";
 import { collectAnswer } from "../../wire/convert/collected_answer.ts";
 import { sortBetas, type SortedBetas } from "../../wire/billable_features/asked_for.ts";
-import type { ProviderErrorOptions } from "../../wire/errors/errors.ts";
+import type { ProviderErrorOptions } from "../../wire/errors/provider_error.ts";
 import { GatewayError } from "../../lib/errors/errors.ts";
 import { stringifyExactly } from "../../lib/runtime/mod.ts";
 import type { WholeAnswer } from "../attempts/attempt.ts";

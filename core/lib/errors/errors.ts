@@ -206,6 +206,19 @@ export type RefusalFigures =
     readonly retryAfterSeconds?: number;
   };
 
+/**
+ * What rests after an error of a route. Only what is about the route may mark it: one caller could take it from all
+ * others.
+ *
+ * - `nothing`: the request itself may have caused it.
+ * - `ability`: the same, and another route is tried although the code is one of the caller: the route lacks what the
+ *   request asks for.
+ * - `several`: a refusal that a request may have caused: the route rests once several customers met it.
+ * - `rate`: the customer rests first, and the key.
+ * - `credential`: the key, and the route.
+ */
+export type Mark = "nothing" | "ability" | "several" | "rate" | "route" | "credential";
+
 /** What an error carries besides its code and message. */
 export interface GatewayErrorOptions extends ErrorOptions {
   /** The request field at fault, e.g. `messages.0.content`. */
@@ -223,11 +236,8 @@ export interface GatewayErrorOptions extends ErrorOptions {
   readonly retry?: boolean;
   /** Members of the provider's error object, free of secrets, where the caller speaks the provider's style. */
   readonly vendorMembers?: JsonObject;
-  /**
-   * Set to `false` if the request itself may have caused the error: another route may succeed, but no
-   * route is marked, because one caller could take it from all others.
-   */
-  readonly isRoutesFault?: boolean;
+  /** What rests after it; `route` if absent. */
+  readonly marks?: Mark;
   /** For pages. */
   readonly figures?: RefusalFigures;
 }
@@ -252,7 +262,7 @@ export class GatewayError extends Error {
   readonly status: number;
   readonly retry: boolean;
   readonly vendorMembers: JsonObject | undefined;
-  readonly isRoutesFault: boolean;
+  readonly marks: Mark;
   readonly figures: RefusalFigures | undefined;
 
   constructor(code: ErrorCode, message: string, options: GatewayErrorOptions = {}) {
@@ -266,19 +276,19 @@ export class GatewayError extends Error {
     this.retryAfterSeconds = options.retryAfterSeconds ??
       (this.retry ? row.retryAfterSeconds : undefined);
     this.vendorMembers = options.vendorMembers;
-    this.isRoutesFault = options.isRoutesFault ?? true;
+    this.marks = options.marks ?? "route";
     this.figures = options.figures;
   }
 
   /** Copies the error with another message, or with members of the provider's error object. */
   reworded(message: string, vendorMembers = this.vendorMembers): GatewayError {
     const { code, cause, param, providerCode, retryAfterSeconds, status, retry } = this;
-    const { isRoutesFault, figures } = this;
+    const { marks, figures } = this;
     return new GatewayError(code, message, {
       cause,
       status,
       retry,
-      isRoutesFault,
+      marks,
       ...defined({ param, providerCode, retryAfterSeconds, vendorMembers, figures }),
     });
   }

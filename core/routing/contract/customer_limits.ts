@@ -49,6 +49,20 @@ export class CustomerLimits {
     return !isEvidence;
   }
 
+  /**
+   * Counts a refusal that the customer's own request may have caused; returns whether, as far as is known, only this
+   * customer meets it on the route.
+   */
+  disputed(route: Route, customer: string, nowMs: number): boolean {
+    return !this.#of(route).disputed(customer, nowMs);
+  }
+
+  /** Whether a call of the customer should try other routes first: see {@linkcode CustomerLimits.disputed}. */
+  isDisputed(route: Route, customer: string | undefined, nowMs: number): boolean {
+    return customer !== undefined &&
+      (this.#limited.get(route)?.isDisputed(customer, nowMs) ?? false);
+  }
+
   /** A call worked on a route. */
   worked(route: Route, customer: string | undefined, nowMs: number): void {
     const wasLimited = this.#limited.get(route)?.worked(customer, nowMs) ?? false;

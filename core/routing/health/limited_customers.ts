@@ -177,6 +177,8 @@ export interface SharedLimit {
 const customersOfEvidence = 2;
 /** Milliseconds after a refusal for which served calls are counted: longer than any pace lasts. */
 const countedMs = 120_000;
+/** Milliseconds for which a refusal that a request may have caused counts: in a minute, calls of a healthy route work. */
+const disputedMs = 60_000;
 /** First rest of a customer; doubled with each further refusal, up to what the provider asked for. */
 const firstRestMs = 1_000;
 
@@ -195,6 +197,8 @@ const firstRestMs = 1_000;
 export class LimitedCustomers {
   readonly #customers = new Map<string, Limited>();
   readonly #load = new RecentLoad();
+  /** When each customer last met a refusal that its request may have caused. */
+  readonly #disputedAt = new Map<string, number>();
   /** Of customers who used up what the provider allows. */
   readonly #paces = new Map<string, Pace>();
   /** Calls that this thread served and has not published. */
@@ -242,14 +246,41 @@ export class LimitedCustomers {
     return evidence >= customersOfEvidence;
   }
 
+  /**
+   * A call was refused for a reason that its own request may have been: the customer prefers other routes for a while.
+   *
+   * @returns whether so many customers met it since a call last worked that the route should rest for all
+   */
+  disputed(customer: string, nowMs: number): boolean {
+    this.#disputedAt.delete(customer);
+    this.#disputedAt.set(customer, nowMs);
+    const [oldest] = this.#disputedAt.keys();
+    if (oldest !== undefined && this.#disputedAt.size > maxCustomers) {
+      this.#disputedAt.delete(oldest);
+    }
+    let evidence = 0;
+    for (const atMs of this.#disputedAt.values()) {
+      if (atMs > this.#workedAtMs && nowMs - atMs < disputedMs) evidence++;
+    }
+    return evidence >= customersOfEvidence;
+  }
+
+  /** Whether a call of `customer` should try other routes first. */
+  isDisputed(customer: string, nowMs: number): boolean {
+    const atMs = this.#disputedAt.get(customer);
+    if (atMs === undefined || nowMs - atMs < disputedMs) return atMs !== undefined;
+    this.#disputedAt.delete(customer);
+    return false;
+  }
+
   /** A call of `customer` worked, so the route limits not everyone. Returns whether the customer was limited. */
   worked(customer: string | undefined, nowMs: number): boolean {
     if (customer !== undefined && nowMs - this.#refusedAtMs < countedMs) {
       this.#load.note(customer, nowMs);
       addTo(this.#unpublished, customer, 1);
     }
-    if (this.#customers.size === 0) return false;
     this.#workedAtMs = nowMs;
+    if (this.#customers.size === 0) return false;
     return customer !== undefined && this.#customers.delete(customer);
   }
 

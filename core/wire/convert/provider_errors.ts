@@ -1,7 +1,8 @@
 /** Reads error answers of providers, also those that come with a success. */
 import type { GatewayError } from "../../lib/errors/errors.ts";
 import type { ProviderStyle } from "../contract/contract.ts";
-import { decodeErrorAnswer, type ProviderErrorOptions } from "../errors/errors.ts";
+import { decodeErrorAnswer } from "../errors/errors.ts";
+import type { ProviderErrorOptions } from "../errors/provider_error.ts";
 import { readAnswer } from "./answer_reading.ts";
 
 /**

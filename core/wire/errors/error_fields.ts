@@ -1,10 +1,12 @@
 /**
  * Reads the members of a provider's error of any shape, with its text cleaned for the client.
  *
- * Known shapes are a nested `error`, flat members, `detail` (a text, or a list of faults from validating servers), text,
- * and the envelopes of aggregators around any of these.
+ * Known shapes are those of `core/wire/errors/table/row.ts`: a nested `error`, flat members, lists of errors, `detail` (a
+ * text, an object, or a list of faults from validating servers), text, and the envelopes of aggregators around any of
+ * these.
  */
 import { isJsonObject, type Json, type JsonObject } from "../../lib/json/json.ts";
+import { masked } from "./masking.ts";
 
 /**
  * Characters of a provider's error text that are passed on: a sentence or two. Some providers put whole
@@ -20,6 +22,14 @@ export interface ErrorFields {
   readonly message: string;
   /** The wrong field of the request, as the provider's style names it. */
   readonly param: string | undefined;
+  /** Codes, types and reasons in lower case, the innermost first. A number has `#` and the member that it stands in. */
+  readonly words: readonly string[];
+  /** The text as the provider wrote it, cut, without the path of the fault. Not for clients. */
+  readonly said: string;
+  /** An HTTP status that the body names, as streams and successes have it. */
+  readonly status: number | undefined;
+  /** Tokens of the prompt and of the window that members of the error tell. */
+  readonly counts: { readonly used: number; readonly most: number } | undefined;
 }
 
 /** Levels of envelopes that are opened: an aggregator may have called another. */
@@ -30,13 +40,17 @@ export function readErrorFields(body: Json | undefined, envelopes = maxEnvelopes
   const outer = outerFields(body);
   const inner = envelopes === 0 ? undefined : envelopedError(body);
   if (inner === undefined) return outer;
-  const { type, code, message, param } = readErrorFields(inner, envelopes - 1);
+  const fields = readErrorFields(inner, envelopes - 1);
   // The vendor's own words come before those of the aggregator; what it leaves out does not.
   return {
-    type: type || outer.type,
-    code: code || outer.code,
-    message: message || outer.message,
-    param: param ?? outer.param,
+    type: fields.type || outer.type,
+    code: fields.code || outer.code,
+    message: fields.message || outer.message,
+    param: fields.param ?? outer.param,
+    words: [...fields.words, ...outer.words],
+    said: fields.said || outer.said,
+    status: fields.status ?? outer.status,
+    counts: fields.counts ?? outer.counts,
   };
 }
 
@@ -66,64 +80,201 @@ function parsedObject(text: string): JsonObject | undefined {
   }
 }
 
-function outerFields(body: Json | undefined): ErrorFields {
-  if (typeof body === "string") return fieldsOf({}, body);
-  if (!isJsonObject(body)) return fieldsOf({}, undefined);
-  const nested = body["error"];
-  if (isJsonObject(nested)) {
-    return fieldsOf(nested, nested["message"] ?? nested["error"]);
+/** Names of the member with the text, in the order in which they are looked at. */
+const textMembers = [
+  "message",
+  "Message",
+  "msg",
+  "error_msg",
+  "err_msg",
+  "status_msg",
+  "detail",
+  "error",
+  "error_message",
+  "title",
+] as const;
+
+/** Names of members with a code, a type or a reason. */
+const wordMembers = [
+  "code",
+  "Code",
+  "error_code",
+  "err_code",
+  "status_code",
+  "type",
+  "error_type",
+  "__type",
+  "status",
+  "reason",
+  "name",
+  "category",
+] as const;
+
+/** Members that hold the error itself: an object, or a list of which the first counts. */
+const holders = ["error", "Error", "errors", "Response", "detail", "message", "base_resp"] as const;
+
+/** Levels of {@linkcode holders} within each other. */
+const maxHolders = 3;
+
+/** Returns the objects that hold an error, the innermost last, and the name of the member that it stands in. */
+function errorObjects(body: JsonObject): { object: JsonObject; member: string }[] {
+  const found = [{ object: body, member: "" }];
+  let object = body;
+  for (let level = 0; level < maxHolders; level++) {
+    const inner = holders.map((name) => [name, firstOf(object[name])] as const)
+      .find(([, value]) => isJsonObject(value));
+    if (inner === undefined || !isJsonObject(inner[1])) break;
+    object = inner[1];
+    found.push({ object, member: inner[0] });
   }
-  if (typeof nested === "string" && nested !== "") return fieldsOf(body, nested);
-  return fieldsOf(body, body["message"] ?? body["detail"] ?? body["msg"]);
+  return found;
 }
 
-function fieldsOf(object: JsonObject, said: Json | undefined): ErrorFields {
-  const fault = Array.isArray(said) ? said[0] : said;
-  const { text, path } = isJsonObject(fault) ? faultOf(fault) : { text: fault, path: "" };
-  const message = typeof text === "string" ? publicMessage(text) : "";
-  const param = object["param"] ?? path;
+function firstOf(value: Json | undefined): Json | undefined {
+  return Array.isArray(value) ? value[0] : value;
+}
+
+const nothing: ErrorFields = {
+  type: "",
+  code: "",
+  message: "",
+  param: undefined,
+  words: [],
+  said: "",
+  status: undefined,
+  counts: undefined,
+};
+
+function outerFields(body: Json | undefined): ErrorFields {
+  if (typeof body === "string") {
+    return { ...nothing, said: plainText(body), message: publicMessage(body) };
+  }
+  if (!isJsonObject(body)) return nothing;
+  const objects = errorObjects(body);
+  // What stands further in says more.
+  objects.reverse();
+  const [{ object: inner }] = [objects[0] ?? { object: body }];
+  const said = textOf(objects.map(({ object }) => object));
+  const path = pathOf(inner);
+  const { words, status } = wordsOf(objects);
+  const param =
+    objects.map(({ object }) => object["param"]).find((name) => typeof name === "string") ??
+      path;
+  const message = publicMessage(said);
   return {
     // Google writes the name of the status where others write a type.
-    type: word(object["type"]) || word(object["status"]),
-    code: word(object["code"]),
+    type: firstWord(objects, "type") || firstWord(objects, "status"),
+    code: firstWord(objects, "code"),
     message: path === "" || message === "" ? message : `${path}: ${message}`,
     param: typeof param === "string" && param !== "" && param.length <= paramChars
       ? param
       : undefined,
+    words,
+    said: plainText(said),
+    status,
+    counts: countsOf(inner),
   };
+}
+
+function textOf(objects: readonly JsonObject[]): string {
+  for (const object of objects) {
+    for (const name of textMembers) {
+      const value = firstOf(object[name]);
+      if (typeof value === "string" && value !== "") return value;
+    }
+    const listed = firstOf(object["errors"]);
+    if (typeof listed === "string") return listed;
+  }
+  return "";
 }
 
 /** Most characters of a field's name that are passed on. */
 const paramChars = 256;
 
-/** One fault of a list, as validating servers write it: `{"loc":["body","messages",0],"msg":"field required"}`. */
-function faultOf(fault: JsonObject): { readonly text: Json | undefined; readonly path: string } {
-  const { loc } = fault;
+/** The place of a fault of a list, as validating servers write it: `{"loc":["body","messages",0],"msg":"field required"}`. */
+function pathOf({ loc }: JsonObject): string {
   const steps = Array.isArray(loc) ? loc.slice(loc[0] === "body" ? 1 : 0) : [];
   const path = publicMessage(steps.join("."));
-  return {
-    text: fault["msg"] ?? fault["message"],
-    path: path.length <= paramChars ? path : "",
-  };
+  return path.length <= paramChars ? path : "";
 }
 
-function word(value: Json | undefined): string {
-  if (typeof value === "number") return String(value);
-  return typeof value === "string" ? value.toLowerCase() : "";
+/** llama.cpp tells the counts beside a text without numbers. */
+function countsOf(error: JsonObject): ErrorFields["counts"] {
+  const { n_prompt_tokens: used, n_ctx: most } = error;
+  return typeof used === "number" && typeof most === "number" ? { used, most } : undefined;
 }
+
+/** Most characters of a word; some vendors write a sentence as their code. */
+const wordChars = 100;
+
+function firstWord(objects: readonly { object: JsonObject }[], name: string): string {
+  for (const { object } of objects) {
+    const value = object[name];
+    if (typeof value === "number") return String(value);
+    if (typeof value === "string" && value !== "") return value.toLowerCase();
+  }
+  return "";
+}
+
+/** Collects all codes, types and reasons. */
+function wordsOf(
+  objects: readonly { object: JsonObject; member: string }[],
+): { readonly words: string[]; readonly status: number | undefined } {
+  const words: string[] = [];
+  let status: number | undefined;
+  for (const { object, member } of objects) {
+    for (const name of wordMembers) {
+      const value = object[name];
+      const number = typeof value === "number" || typeof value === "string" ? Number(value) : NaN;
+      if (number >= 400 && number < 600) status ??= number;
+      else if (typeof value === "number") words.push(numbered(name, member, value));
+      else if (typeof value === "string" && value !== "") words.push(wordOf(value));
+    }
+    words.push(...reasonsOf(object));
+  }
+  return { words, status };
+}
+
+function wordOf(value: string): string {
+  return (value.split("#").at(-1) ?? "").slice(0, wordChars).toLowerCase();
+}
+
+/** Numbers mean something else at each vendor; the member that they stand in tells some of them apart. */
+function numbered(name: string, member: string, value: number): string {
+  const place = member === "base_resp" || member === "errors"
+    ? member
+    : name === "code"
+    ? ""
+    : name;
+  return `${place}#${value}`;
+}
+
+/** The reasons of Google's `ErrorInfo`, the code that Anthropic puts into `details`, and Azure's inner error. */
+function reasonsOf({ details, innererror, metadata }: JsonObject): string[] {
+  const listed = Array.isArray(details) ? details.slice(0, maxDetails) : [details];
+  return [...listed, innererror, metadata].flatMap((detail) =>
+    isJsonObject(detail)
+      ? [detail["reason"], detail["error_code"], detail["code"], detail["error_type"]]
+        .filter((reason) => typeof reason === "string").map(wordOf)
+      : []
+  );
+}
+
+/** Details of an error that are looked at; vendors send up to four. */
+const maxDetails = 16;
 
 const control = /[\p{Cc}&&\p{ASCII}]+/gv;
-const secret = /\b(?:sk|key|pk|gsk|xai|org|proj)[-_](?=[\w-]*\d)[\w-]{6,}|\bBearer\s+\S+/g;
-const url = /\b[a-z][a-z0-9+.-]{0,20}:\/\/\S+/gi;
-const host =
-  /\b[\w-]+(?:\.[\w-]+)*\.(?:com|net|org|io|ai|dev|app|cloud|co|cn|vn|eu|us|internal|local|svc)\b(?::\d+)?\S*/gi;
-const address = /\b\d{1,3}(?:\.\d{1,3}){3}(?::\d+)?\b/g;
+
+/** Cuts a text to what is read of it, on one line. */
+function plainText(text: string): string {
+  return text.slice(0, 2 * maxErrorMessageChars).replace(control, " ").trim();
+}
 
 /**
  * Cleans a provider's error text for the client.
  *
- * It is cut to {@linkcode maxErrorMessageChars}, without control characters, URLs, host names,
- * addresses and anything that resembles a key or an organisation.
+ * It is cut to {@linkcode maxErrorMessageChars}, without control characters, URLs, host names, addresses and anything
+ * that identifies the operator or resembles a key.
  *
  * @example
  * ```ts
@@ -133,8 +284,6 @@ const address = /\b\d{1,3}(?:\.\d{1,3}){3}(?::\d+)?\b/g;
  * ```
  */
 export function publicMessage(text: string): string {
-  const cut = text.slice(0, 2 * maxErrorMessageChars).replace(control, " ");
-  const clean = cut.replace(url, "[removed]").replace(host, "[removed]")
-    .replace(address, "[removed]").replace(secret, "[removed]").trim();
+  const clean = masked(plainText(text)).trim();
   return clean.length > maxErrorMessageChars ? `${clean.slice(0, maxErrorMessageChars)}…` : clean;
 }

@@ -1,5 +1,5 @@
 /**
- * Classifies a provider's error answer: by HTTP status first, then by what the body says.
+ * Reads a provider's error answer: what the table of errors says of its codes and texts, then the HTTP status.
  *
  * Used for converted and for native routes. See docs/internals/WIRE_FORMATS.md#errors.
  *
@@ -9,16 +9,14 @@
  * - Out: a `GatewayError`, and the fields that clients of the same style may see.
  * - Never: reveals the operator's account or credentials.
  */
-import { type ErrorCode, GatewayError } from "../../lib/errors/errors.ts";
+import { GatewayError } from "../../lib/errors/errors.ts";
 import { isJsonObject, type Json, type JsonObject } from "../../lib/json/json.ts";
-import { concernsAccount } from "./account_errors.ts";
-import { type ErrorFields, publicMessage, readErrorFields } from "./error_fields.ts";
+import { publicMessage } from "./error_fields.ts";
 import {
-  ownWords,
-  providerCode,
+  errorOf,
+  OperatorRefusal,
+  type ProviderErrorOptions,
   readProviderError,
-  waitOf,
-  windowError,
 } from "./provider_error.ts";
 
 // Selects the members of a provider's error for clients that speak its style: codes and details that their libraries
@@ -78,28 +76,6 @@ export function vendorErrorMembers(body: Json | undefined): JsonObject | undefin
   return typeof error === "string" || Object.keys(members).length === 0 ? undefined : members;
 }
 
-/** Properties of a call on which reading a provider's error depends. */
-export interface ProviderErrorOptions {
-  /** The time of the provider's `retry-after`. */
-  readonly retryAfterSeconds?: number;
-  /**
-   * The client speaks the route's style, so the field that the provider names is a field of the client's request.
-   */
-  readonly native?: boolean;
-}
-
-/** Codes by status, whatever the body. Other 4xx are errors of the caller, everything else is an outage. */
-const codeOfStatus: ReadonlyMap<number, ErrorCode> = new Map<number, ErrorCode>([
-  [404, "not_found"],
-  [408, "upstream_timeout"],
-  [409, "overloaded"],
-  [413, "request_too_large"],
-  [429, "rate_limit_exceeded"],
-  [503, "service_unavailable"],
-  [504, "upstream_timeout"],
-  [529, "overloaded"],
-]);
-
 /** Reads an error answer; `errorIn` finds the error in the body of a success. */
 export function decodeErrorAnswer(
   errorIn: (body: JsonObject) => GatewayError | undefined,
@@ -109,11 +85,27 @@ export function decodeErrorAnswer(
 ): GatewayError {
   const body = parse(bodyText);
   if (status < 400) return ofSuccess(errorIn, status, body, options);
-  const error = refusal(status, body, options);
+  const error = errorOf(body, { ...options, status });
   // If the gateway's status differs, the provider's details would contradict it.
   return options.native === true && error.status === status
     ? withVendorMembers(error, body)
     : error;
+}
+
+/** Reads a success with an error in it: only the body shows its kind. */
+function ofSuccess(
+  errorIn: (body: JsonObject) => GatewayError | undefined,
+  status: number,
+  body: Json | undefined,
+  { retryAfterSeconds }: ProviderErrorOptions,
+): GatewayError {
+  const said = isJsonObject(body) ? errorIn(body) : undefined;
+  if (said === undefined) return new OperatorRefusal(status, { marks: "route" });
+  if (!said.retry || said instanceof OperatorRefusal || retryAfterSeconds === undefined) {
+    return said;
+  }
+  const { code, message, marks } = said;
+  return new GatewayError(code, message, { marks, retryAfterSeconds });
 }
 
 /**
@@ -140,136 +132,14 @@ function withVendorMembers(error: GatewayError, body: Json | undefined): Gateway
   return members === undefined ? error : error.reworded(error.message, members);
 }
 
-/** Advice to the operator in a rate limit: a customer would take the plan or the balance for his own. */
-const accountTalk = /\b(?:billing|recharge|balance|payment|your (?:current )?(?:plan|quota))\b/i;
-
-function refusal(
-  status: number,
-  body: Json | undefined,
-  options: ProviderErrorOptions,
-): GatewayError {
-  const said = readProviderError(body);
-  const fields = readErrorFields(body);
-  if (isOurs(status, said, fields, body)) return new OperatorRefusal(status);
-  if (mayBeTooLong(status)) {
-    const isCap = said.code === "invalid_request" &&
-      windowError(fields.message, false) !== undefined;
-    // The provider's own words for clients of its style, which may know them.
-    const text = isCap && options.native === true ? fields.message : said.message;
-    if (isCap || said.code === "context_length_exceeded") {
-      return new GatewayError(said.code, text, field(fields, options));
-    }
-  }
-  if (status < 500 && said.code === "content_policy_violation") return said;
-  const code = codeOf(status, said, fields, body);
-  // The provider sent no text, or none that may be shown: use the text for the status.
-  const isPrivate = said.code === "upstream_unreachable" && said.message !== fields.message;
-  const isOperators = code === "rate_limit_exceeded" && accountTalk.test(fields.message);
-  const hasText = !isPrivate && !isOperators && fields.message !== "" &&
-    code !== "model_not_found";
-  const message = hasText ? fields.message : ownWords[code] ?? said.message;
-  return new GatewayError(code, message, {
-    cause: `status ${status}`,
-    ...(code === "invalid_request" && status !== 400 && status < 500 ? { status } : {}),
-    ...(status < 500 ? { ...field(fields, options), ...providerCode(code, fields) } : {}),
-    ...waitOf(code, body, fields, options.retryAfterSeconds),
-  });
-}
-
-function codeOf(
-  status: number,
-  said: GatewayError,
-  fields: ErrorFields,
-  body: Json | undefined,
-): ErrorCode {
-  if (status === 404 && isAboutModel(fields, body)) return "model_not_found";
-  const known = codeOfStatus.get(status);
-  if (known !== undefined) return known;
-  // Some servers report overload with a 400 or an unusual status.
-  if (said.code === "overloaded" || said.code === "rate_limit_exceeded") return said.code;
-  return status < 500 ? "invalid_request" : "upstream_unreachable";
-}
-
-/** Reads a 200 with an error: only the body shows its kind. */
-function ofSuccess(
-  errorIn: (body: JsonObject) => GatewayError | undefined,
-  status: number,
-  body: Json | undefined,
-  options: ProviderErrorOptions,
-): GatewayError {
-  const said = isJsonObject(body) ? errorIn(body) : undefined;
-  if (said === undefined) return new OperatorRefusal(status);
-  if (said.code === "context_length_exceeded") return said;
-  const { code, message } = said;
-  return new GatewayError(
-    code,
-    message,
-    waitOf(code, body, readErrorFields(body), options.retryAfterSeconds),
-  );
-}
-
-/** A refusal for the key, the rights or the credit of the operator. Clients read that it is our fault, not why. */
-export class OperatorRefusal extends GatewayError {
-  /** The status of the provider's answer. */
-  readonly providerStatus: number;
-
-  constructor(providerStatus: number) {
-    const message = "The provider of this model refused the call for reasons on our side";
-    super("upstream_unreachable", message, { cause: `status ${providerStatus}` });
-    this.providerStatus = providerStatus;
-  }
-}
-
-/** Whether an error is between operator and provider, so that the caller cannot correct it. */
-function isOurs(
-  status: number,
-  said: GatewayError,
-  fields: ErrorFields,
-  body: Json | undefined,
-): boolean {
-  if (status === 401 || status === 402 || status === 407) return true;
-  if (status === 403) return said.code !== "content_policy_violation";
-  return status < 500 && status !== 404 && concernsAccount(fields, body);
-}
-
-/** What providers write first of a model that they do not have: its name follows, or comes before. */
-const aboutModel =
-  /^(?:the )?(?:requested |specified )?(?:models?\b|publisher model\b|deployment\b)|^no (?:allowed |available )?(?:endpoints|providers|models?)\b|^(?:unknown|invalid|unsupported|no such) model\b/i;
-
-/** Codes and types of a model that the provider does not have, in lower case. */
-const modelCodes: ReadonlySet<string> = new Set([
-  "model_not_found",
-  "modelnotfound",
-  "deploymentnotfound",
-]);
-
-/** Whether a 404 is about the model: its code, its field or the beginning of its text says so, or it cannot be read. */
-function isAboutModel(
-  { code, type, param, message }: ErrorFields,
-  body: Json | undefined,
-): boolean {
-  return body === undefined || modelCodes.has(code) || modelCodes.has(type) ||
-    param === "model" || aboutModel.test(message);
-}
-
-/** Whether a status can report a request beyond the context window. */
-function mayBeTooLong(status: number): boolean {
-  return status === 400 || status === 413 || status === 422;
-}
-
 /** Parses the body; `undefined` if it is not JSON: empty, cut, or a page of a proxy. */
 function parse(text: string): Json | undefined {
   try {
     const value: Json = JSON.parse(text);
-    return isJsonObject(value) || typeof value === "string" ? value : undefined;
+    // Google sends the error of a stream as a list.
+    const body = Array.isArray(value) ? value[0] : value;
+    return isJsonObject(body) || typeof body === "string" ? body : undefined;
   } catch {
     return undefined;
   }
-}
-
-function field(
-  { param }: ErrorFields,
-  options: ProviderErrorOptions,
-): { readonly param?: string } {
-  return options.native === true && param !== undefined ? { param } : {};
 }

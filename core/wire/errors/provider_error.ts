@@ -1,218 +1,40 @@
-import { type ErrorCode, GatewayError } from "../../lib/errors/errors.ts";
+/** Turns what a provider says of a failure into an error of the gateway, by the kind that the table gives it. */
+import { type ErrorCode, GatewayError, type GatewayErrorOptions } from "../../lib/errors/errors.ts";
 import { defined } from "../../lib/base/defined.ts";
 import type { Json, JsonObject } from "../../lib/json/json.ts";
-import { concernsAccount } from "./account_errors.ts";
 import { bodyWaitSeconds } from "./body_wait.ts";
-import { type ErrorFields, readErrorFields } from "./error_fields.ts";
+import { classify, type Verdict } from "./classify.ts";
+import { type ErrorFields, publicMessage, readErrorFields } from "./error_fields.ts";
+import { type Consequence, consequences } from "./kinds.ts";
 
-// Requests beyond a model's context window: how providers report them, and the wording that clients get.
-//
-// Agent clients compact their conversation when they read `prompt is too long: N tokens > M maximum`, and some compute
-// from N and M how much to cut. They lower `max_tokens` when they read that input and `max_tokens` together exceed the
-// limit. Errors quote what the client sent, so that only what a text begins with, in a wording of a known vendor, tells
-// which of the two it is.
+/** Properties of a call on which reading a provider's error depends. */
+export interface ProviderErrorOptions {
+  /** The time of the provider's `retry-after`. */
+  readonly retryAfterSeconds?: number;
+  /**
+   * The client speaks the route's style, so the field that the provider names is a field of the client's request.
+   */
+  readonly native?: boolean;
+}
 
-/** A count of tokens as providers write it, at most 12 digits. */
-const count = String.raw`\d[\d,]{0,14}`;
-const used = `(?<used>${count})`;
-const cap = `(?<cap>${count})`;
-const most = `(?<most>${count})`;
+/** A refusal for the key, the rights or the credit of the operator. Clients read that it is our fault, not why. */
+export class OperatorRefusal extends GatewayError {
+  /** The status of the provider's answer. */
+  readonly providerStatus: number;
 
-/** What libraries and vendors write before their texts: `litellm.BadRequestError: OpenAIException - `, `<400> …: `. */
-const lead =
-  /^(?:<\d{3}>\s*)?(?:[A-Za-z_][\w.]*(?:Error|Exception|InvalidParameter)\w*\s*(?::|-)\s*|Invalid request: |Request [\w-]{1,64}: |Input validation error: |invalid params, |The model returned the following errors: )*/;
-
-/** Begins a pattern at the beginning of a text. */
-const begins = (form: string) => new RegExp(`^(?:the |your )?${form}`, "i");
-
-/** Wordings with both numbers, each with a vendor or server that uses it. */
-const promptForms: readonly RegExp[] = [
-  // Anthropic, also behind other hosts.
-  `prompt is too long: ${used} tokens > ${most} maximum`,
-  // OpenAI, Azure, DeepSeek, vLLM, OpenRouter.
-  `(?:this (?:model|endpoint)'s |model's )?maximum context length (?:is|of) ${most} tokens.{0,60}?(?:resulted in|requested(?: about| a total of)?) ${used} tokens`,
-  `(?:input tokens )?exceed the configured limit of ${most} tokens.{0,40}?resulted in ${used} tokens`,
-  // vLLM.
-  `You passed ${used} input tokens.{0,200}?maximum input length of ${most} tokens`,
-  `(?:decoder )?prompt \\(length ${used}\\) is longer than the maximum model length of ${most}`,
-  // SGLang.
-  `requested token count exceeds the model's maximum context length of ${most} tokens\\. You requested a total of ${used} tokens`,
-  `input \\(${used} tokens\\) is longer than the model's context length \\(${most} tokens\\)`,
-  // Gemini.
-  `input token count \\(${used}\\) exceeds the maximum number of tokens allowed \\(${most}\\)`,
-  `unable to submit request because the input token count is ${used} but model only supports up to ${most}`,
-  // Mistral.
-  `prompt contains ${used} tokens.{0,60}?too large for model with ${most} maximum context length`,
-  // xAI.
-  `(?:this model's )?maximum prompt length is ${most} but the request contains ${used} tokens`,
-  // Fireworks.
-  `prompt is too long: ${used}, model maximum context length: ${most}`,
-  // Cerebras.
-  `please reduce the length of the messages or completion\\. Current length is ${used} while limit is ${most}`,
-  // GitHub Copilot.
-  `prompt token count of ${used} exceeds the limit of ${most}`,
-  // Moonshot.
-  `request exceeded model token limit: ${most} \\(requested: ${used}\\)`,
-  // llama.cpp.
-  `request \\(${used} tokens\\) exceeds the available context size \\(${most} tokens\\)`,
-  // Text Generation Inference, Together.
-  `\`inputs\` must have less than ${most} tokens\\. Given: ${used}`,
-].map(begins);
-
-/**
- * Wordings that tell the prompt from the cap on output, whose sum is beyond the window. The prompt alone may fit.
- */
-const sumForms: readonly RegExp[] = [
-  // OpenAI, DeepSeek, vLLM, OpenRouter.
-  `(?:this (?:model|endpoint)'s )?maximum context length is ${most} tokens.{0,120}?\\(${used} (?:in the messages|of text input|in your prompt)[^)]{0,120}?${cap} (?:in|for) the (?:completion|output)\\)`,
-  // SGLang.
-  `requested token count exceeds the model's maximum context length of ${most} tokens.{0,60}?${used} tokens from the input messages and ${cap} tokens for the completion`,
-  // vLLM.
-  `(?:['"\`]?max_tokens['"\`]? or )?['"\`]?max_(?:completion_)?tokens['"\`]? is too large: ${cap}\\. This model's maximum context length is ${most} tokens and your request has ${used} input tokens`,
-  `You passed ${used} input tokens and requested ${cap} output tokens.{0,60}?context length is only ${most} tokens`,
-  // Text Generation Inference.
-  `\`inputs\` tokens \\+ \`max_new_tokens\` must be <= ${most}\\. Given: ${used} \`inputs\` tokens and ${cap}`,
-  // Anthropic.
-  `input length and \`max_tokens\` exceed context limit: ${used} \\+ ${cap} > ${most}`,
-].map(begins);
-
-/** The same without numbers, where the cap is the fault. */
-const capWords = begins(
-  String
-    .raw`(?:['"\x60]?max_tokens['"\x60]? or )?['"\x60]?max_(?:completion_|output_)?tokens['"\x60]?:? `,
-);
-
-/** Wordings without both numbers. */
-const promptWords = begins(
-  `(?:prompt is too long|prompt exceeds max length|input is too long|input exceeds the context window|` +
-    `context (?:window|length) exceed|(?:this (?:model|endpoint)'s )?maximum (?:context|prompt) length|` +
-    `range of input length should be|input token count|input tokens exceed|too many input tokens|` +
-    `request \\(?${count} tokens\\)? exceeds|requested token count exceeds|exceeded model token limit|` +
-    `please reduce the length of the messages)`,
-);
-
-/** What a text says of a request beyond the window. */
-export type WindowExcess =
-  /** The prompt alone is too long, in the one wording that clients get. */
-  | { readonly kind: "prompt"; readonly text: string }
-  /** The prompt fits, but not together with the cap on output. */
-  | { readonly kind: "cap"; readonly text: string };
-
-/**
- * Reads the text of a request beyond the window. Without numbers of a known wording the provider's text follows unchanged.
- *
- * @param isCoded whether the error's code says so already, so that any text is one of a window
- *
- * @example
- * ```ts
- * import { readWindowExcess } from "./provider_error.ts";
- * const long = "This model's maximum prompt length is 131072 but the request contains 140000 tokens.";
- * if (readWindowExcess(long, false)?.text !== "prompt is too long: 140000 tokens > 131072 maximum") throw new Error();
- * const quoted = "Invalid schema for 'x': missing 'context length'";
- * if (readWindowExcess(quoted, false) !== undefined) throw new Error("a quoted name decided");
- * ```
- */
-export function readWindowExcess(message: string, isCoded: boolean): WindowExcess | undefined {
-  const text = message.replace(lead, "");
-  for (const form of sumForms) {
-    const groups = form.exec(text)?.groups;
-    if (groups === undefined) continue;
-    const [prompt, output, window] = [groups["used"], groups["cap"], groups["most"]].map(countOf);
-    if (prompt === undefined || output === undefined || window === undefined) continue;
-    return prompt > window ? tooLong(prompt, window) : {
-      kind: "cap",
-      text: `input length and \`max_tokens\` exceed context limit: ${prompt} + ${output} > ` +
-        `${window}, decrease input length or \`max_tokens\` and try again`,
-    };
+  constructor(providerStatus: number, options: Pick<GatewayErrorOptions, "marks"> = {}) {
+    const message = "The provider of this model refused the call for reasons on our side";
+    super("upstream_unreachable", message, { cause: `status ${providerStatus}`, ...options });
+    this.providerStatus = providerStatus;
   }
-  for (const form of promptForms) {
-    const groups = form.exec(text)?.groups;
-    if (groups === undefined) continue;
-    const [prompt, window] = [groups["used"], groups["most"]].map(countOf);
-    if (prompt !== undefined && window !== undefined && prompt > window) {
-      return tooLong(prompt, window);
-    }
-  }
-  if (capWords.test(text)) return undefined;
-  if (!isCoded && !promptWords.test(text)) return undefined;
-  const isWorded = /^(?:the |your )?prompt is too long/i.test(message);
-  return { kind: "prompt", text: isWorded ? message : `prompt is too long: ${message}` };
 }
-
-function tooLong(prompt: number, window: number): WindowExcess {
-  return { kind: "prompt", text: `prompt is too long: ${prompt} tokens > ${window} maximum` };
-}
-
-function countOf(digits: string | undefined): number | undefined {
-  return digits === undefined ? undefined : Number(digits.replaceAll(",", ""));
-}
-
-/** Providers' names of errors (`code`, `type` or HTTP status), by the gateway's code. */
-const words: readonly (readonly [ErrorCode, readonly string[]])[] = [
-  ["overloaded", [
-    "overloaded_error",
-    "overloaded",
-    "server_is_overloaded",
-    "over_capacity",
-    "engine_overloaded_error",
-    "529",
-  ]],
-  ["service_unavailable", ["service_unavailable_error", "service_unavailable", "503"]],
-  ["rate_limit_exceeded", [
-    "rate_limit_error",
-    "rate_limit_exceeded",
-    "rate_limit_reached_error",
-    "too_many_requests",
-    "resource_exhausted",
-    "slow_down",
-    "requests",
-    "tokens",
-    "429",
-  ]],
-  ["upstream_timeout", ["timeout_error", "timeout", "request_timeout", "408", "504"]],
-  ["context_length_exceeded", [
-    "context_length_exceeded",
-    "context_window_exceeded",
-    "exceed_context_size_error",
-    "model_max_prompt_tokens_exceeded",
-    "1261",
-  ]],
-  ["content_policy_violation", [
-    "content_policy_violation",
-    "content_filter",
-    "content_filtered",
-    "moderation_blocked",
-  ]],
-  ["request_too_large", ["request_too_large", "413"]],
-  ["invalid_request", [
-    "invalid_request_error",
-    "invalid_request",
-    "invalid_prompt",
-    "bad_request",
-    "400",
-    "422",
-  ]],
-];
-
-const codeOfWord: ReadonlyMap<string, ErrorCode> = new Map(
-  words.flatMap(([code, names]) => names.map((name) => [name, code] as const)),
-);
-
-/** Codes, types and statuses of errors that the caller cannot correct, without details for him. */
-const privateWords: ReadonlySet<string> = new Set([
-  "not_found_error",
-  "model_not_found",
-  "401",
-  "402",
-  "403",
-  "404",
-]);
 
 const generic = "The provider could not finish this answer";
 
 /** Texts for the client if the provider sent none that may be shown. */
-export const ownWords: Partial<Record<ErrorCode, string>> = {
+const ownWords: Partial<Record<ErrorCode, string>> = {
   invalid_request: "The provider of this model refused the request",
+  content_policy_violation: "A filter of this model's provider refused the content",
   not_found: "The provider of this model does not have what the request refers to",
   model_not_found: "The provider does not know this model",
   request_too_large: "The request is too large for this model",
@@ -223,14 +45,93 @@ export const ownWords: Partial<Record<ErrorCode, string>> = {
   upstream_unreachable: "The provider of this model failed",
 };
 
+/** Advice to the operator in a rate limit: a customer would take the plan or the balance for his own. */
+const accountTalk =
+  /\b(?:billing|recharge|balance|payment|trial|tier|upgrade|your (?:current )?(?:plan|quota)|your account)\b/i;
+
+/** What is known of a failure besides its body. */
+interface Circumstances extends ProviderErrorOptions {
+  /** The status of a refusal; absent for an error within a stream or a success. */
+  readonly status?: number;
+}
+
+/** Makes the error of a body of any shape. */
+export function errorOf(body: Json | undefined, circumstances: Circumstances): GatewayError {
+  const { status, native = false } = circumstances;
+  const fields = readErrorFields(body);
+  const verdict = classify(status, fields);
+  const consequence: Consequence = consequences[verdict.kind];
+  const { code, marks } = consequence;
+  // The client named a model that exists: within a stream there is no other route to say so of.
+  if (consequence.alarms || (verdict.kind === "model" && status === undefined)) {
+    return new OperatorRefusal(status ?? 200, { marks });
+  }
+  const isCallers = status === undefined || status < 500;
+  return new GatewayError(code, wordsFor(consequence, verdict, fields, circumstances), {
+    marks,
+    ...(status === undefined ? {} : { cause: `status ${status}` }),
+    ...(keepsStatus(code, status) ? { status } : {}),
+    ...(native && isCallers ? defined({ param: fields.param }) : {}),
+    ...(isCallers ? providerCode(code, fields) : {}),
+    ...defined({ retry: consequence.retry }),
+    ...waitOf(consequence, body, fields, circumstances.retryAfterSeconds),
+  });
+}
+
+/** A provider's own 4xx for the caller's request is kept. */
+function keepsStatus(code: ErrorCode, status: number | undefined): status is number {
+  return code === "invalid_request" && status !== undefined && status > 400 && status < 500 &&
+    status !== 401 && status !== 402 && status !== 403 && status !== 404 && status !== 429;
+}
+
+function wordsFor(
+  { code, words }: Consequence,
+  verdict: Verdict,
+  fields: ErrorFields,
+  { native = false, status }: Circumstances,
+): string {
+  const own = ownWords[code] ?? generic;
+  const { lacks } = verdict;
+  if (lacks !== undefined) return `This model does not support ${publicMessage(lacks).trim()}`;
+  if (words === "window") return windowWords(verdict, fields, native) ?? own;
+  if (words === "gateway") {
+    return verdict.kind === "beyond_rate"
+      ? "The request is larger than what the provider of this model takes within a minute"
+      : own;
+  }
+  if (code === "rate_limit_exceeded" && accountTalk.test(fields.said)) return own;
+  const silent = status === undefined && verdict.kind === "broken" ? generic : own;
+  return fields.message || silent;
+}
+
+/** The words by which agents shorten their conversation, or lower their limit on output. */
+function windowWords(
+  { kind, counts }: Verdict,
+  { message }: ErrorFields,
+  native: boolean,
+): string | undefined {
+  if (kind === "cap") {
+    // The provider's own words for clients of its style, which may know them.
+    if (counts?.cap === undefined || native) return message || undefined;
+    return `input length and \`max_tokens\` exceed context limit: ${counts.used} + ${counts.cap} > ` +
+      `${counts.most}, decrease input length or \`max_tokens\` and try again`;
+  }
+  if (counts !== undefined) {
+    return `prompt is too long: ${counts.used} tokens > ${counts.most} maximum`;
+  }
+  const isWorded = /^(?:the |your )?prompt is too long/i.test(message);
+  return message === "" || isWorded
+    ? message || "prompt is too long"
+    : `prompt is too long: ${message}`;
+}
+
 /**
- * Turns a provider's error of any shape into a `GatewayError`. `body` is the whole JSON of an error answer or of an error
- * event; known shapes are a nested `error`, flat members, `detail` (a text, or a list of faults from validating servers),
- * and text.
+ * Turns an error within a stream, or within a success, into a `GatewayError`. `body` is the whole JSON of the event or of
+ * the answer.
  *
- * The message is passed on only from the provider's own error field and without addresses or keys; errors of the
- * operator's own account (its key, its quota) become `upstream_unreachable` with a generic text. A prompt that is too
- * long gets the one text that agents recognize, in whole answers and in streams.
+ * The message is passed on only from the provider's own error field, without what identifies the operator; errors of the
+ * operator's own account become `upstream_unreachable` with a generic text. A prompt that is too long gets the one text
+ * that agents recognize, in whole answers and in streams.
  *
  * @example
  * ```ts
@@ -240,32 +141,7 @@ export const ownWords: Partial<Record<ErrorCode, string>> = {
  * ```
  */
 export function readProviderError(body: Json | undefined): GatewayError {
-  const fields = readErrorFields(body);
-  if (concernsAccount(fields, body)) return new GatewayError("upstream_unreachable", generic);
-  for (const name of [fields.code, fields.type]) {
-    if (privateWords.has(name)) return new GatewayError("upstream_unreachable", generic);
-    const code = codeOfWord.get(name);
-    if (code === undefined) continue;
-    const message = fields.message || (ownWords[code] ?? generic);
-    const isCoded = code === "context_length_exceeded";
-    const excess = isCoded || code === "invalid_request"
-      ? windowError(message, isCoded)
-      : undefined;
-    return excess ?? new GatewayError(isCoded ? "invalid_request" : code, message, {
-      ...providerCode(code, fields),
-      ...waitOf(code, body, fields),
-    });
-  }
-  return windowError(fields.message, false) ??
-    new GatewayError("upstream_unreachable", fields.message || generic);
-}
-
-/** The error of a request beyond the context window, if its code or its text reports one. */
-export function windowError(message: string, isCoded: boolean): GatewayError | undefined {
-  const excess = readWindowExcess(message, isCoded);
-  if (excess === undefined) return undefined;
-  const code = excess.kind === "prompt" ? "context_length_exceeded" : "invalid_request";
-  return new GatewayError(code, excess.text);
+  return errorOf(body, {});
 }
 
 /** Codes for which a caller may wait. */
@@ -280,14 +156,14 @@ const waitHelps: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
  *
  * @param headerSeconds the time of `retry-after`
  */
-export function waitOf(
-  code: ErrorCode,
+function waitOf(
+  { code, retry }: Consequence,
   body: Json | undefined,
-  { message }: ErrorFields,
-  headerSeconds?: number,
+  { said }: ErrorFields,
+  headerSeconds: number | undefined,
 ): { readonly retryAfterSeconds?: number } {
-  if (!waitHelps.has(code)) return {};
-  return defined({ retryAfterSeconds: headerSeconds ?? bodyWaitSeconds(body, message) });
+  if (!waitHelps.has(code) || retry === false) return {};
+  return defined({ retryAfterSeconds: headerSeconds ?? bodyWaitSeconds(body, said) });
 }
 
 /**
@@ -296,9 +172,8 @@ export function waitOf(
  */
 export function readNoAnswer(body: JsonObject): GatewayError {
   const said = readProviderError(body);
-  return said.code === "upstream_unreachable"
-    ? new GatewayError("upstream_unreachable", "The provider of this model sent no answer")
-    : said;
+  if (said.code !== "upstream_unreachable" || said instanceof OperatorRefusal) return said;
+  return new GatewayError("upstream_unreachable", "The provider of this model sent no answer");
 }
 
 /** Most characters of a provider's code that are passed on. */
@@ -308,7 +183,7 @@ const codeChars = 64;
  * Returns the provider's code if it is more specific than the gateway's, as an object to spread. Chat and Responses
  * clients read the codes of one vendor; a code is a word, never a sentence or a number.
  */
-export function providerCode(
+function providerCode(
   code: ErrorCode,
   { code: word }: ErrorFields,
 ): { readonly providerCode?: string } {

@@ -169,6 +169,6 @@ export function stopFailure(
   if (!isFailure) return undefined;
   const text = `The provider did not finish this answer (${nameOf(reasons[0])})`;
   return new GatewayError("upstream_unreachable", text, {
-    isRoutesFault: found.includes("failure"),
+    marks: found.includes("failure") ? "route" : "nothing",
   });
 }

@@ -350,7 +350,7 @@ const errors: readonly (readonly [PresetName, number, object, string])[] = [
       },
       request_id: "1",
     },
-    "invalid_request",
+    "content_policy_violation",
   ],
   [
     "cloudflare",
@@ -380,7 +380,7 @@ const errors: readonly (readonly [PresetName, number, object, string])[] = [
     "siliconflow",
     503,
     { code: 50505, message: "Model service overloaded. Please try again later.", data: null },
-    "service_unavailable",
+    "overloaded",
   ],
   [
     "ollama",

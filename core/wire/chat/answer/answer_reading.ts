@@ -20,40 +20,21 @@ import { partsWithin } from "../../../billing/usage/media_parts.ts";
 import { readParts } from "../../stream/media_parts.ts";
 
 /**
- * Errors that come with status 200 in `base_resp`, by their number: https://platform.minimax.io/docs/api-reference/errorcode
- * Other numbers are outages.
- */
-const words: ReadonlyMap<Json | undefined, string> = new Map<Json | undefined, string>([
-  [1001, "timeout"],
-  [1002, "rate_limit_exceeded"],
-  [1004, "invalid_api_key"],
-  [1008, "insufficient_quota"],
-  [1026, "content_filter"],
-  [1027, "content_filter"],
-  [1039, "rate_limit_exceeded"],
-  [1041, "rate_limit_exceeded"],
-  [2013, "invalid_request_error"],
-  [2045, "rate_limit_exceeded"],
-  [2049, "invalid_api_key"],
-  [2056, "insufficient_quota"],
-]);
-
-/**
- * Reads the error of an answer without choices; `undefined` if it has none.
+ * Finds the error of MiniMax in an answer without choices; `undefined` if it has none.
  *
  * @example
  * ```ts
  * import { readBaseResp } from "./answer_reading.ts";
- * const error = readBaseResp({ choices: null, base_resp: { status_code: 1002, status_msg: "rate limit" } });
- * if (error?.code !== "rate_limit_exceeded") throw new Error(JSON.stringify(error));
+ * const base_resp = { status_code: 1002, status_msg: "rate limit" };
+ * if (readBaseResp({ choices: null, base_resp })?.["base_resp"] !== base_resp) throw new Error("not found");
+ * if (readBaseResp({ choices: null, base_resp: { status_code: 0 } }) !== undefined) throw new Error("no error");
  * ```
  */
 export function readBaseResp(body: JsonObject): JsonObject | undefined {
   const { base_resp: said, choices } = body;
   if (!isJsonObject(said) || (Array.isArray(choices) && choices.length > 0)) return undefined;
-  const { status_code: number, status_msg: message } = said;
-  if (typeof number !== "number" || number === 0) return undefined;
-  return { code: words.get(number) ?? "server_error", message: message ?? "" };
+  const { status_code: number } = said;
+  return typeof number === "number" && number !== 0 ? { base_resp: said } : undefined;
 }
 
 // Tells from a Chat answer whether its provider searched: few servers of this style count their searches.

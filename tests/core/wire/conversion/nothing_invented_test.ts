@@ -276,11 +276,16 @@ Deno.test("numbers of a prompt that is too long come from known wordings only", 
     assertEquals(told(message), `prompt is too long: ${used} tokens > ${most} maximum`);
   }
   const numberless = [
-    "Request 4f2b9981-77aa-4c01-9b1e-2f0c55d8e913: input exceeds the context window",
+    "Request failed: input exceeds the context window",
     "invalid params, context window exceeds limit (2013)",
     "Your input exceeds the context window of gpt-5.4-2026-03-05",
   ];
   for (const message of numberless) assertEquals(told(message), `prompt is too long: ${message}`);
+  const id = "4f2b9981-77aa-4c01-9b1e-2f0c55d8e913";
+  assertEquals(
+    told(`Request ${id}: input exceeds the context window`),
+    "prompt is too long: Request [removed]: input exceeds the context window",
+  );
 });
 
 Deno.test("a cap on output that does not fit is not a prompt that is too long", () => {

@@ -144,8 +144,8 @@ Deno.test("with several choices, an answer of which one is good is used", () => 
 });
 
 Deno.test("only failures of the provider itself are the route's, not those of what the model wrote", () => {
-  for (const [reason, isRoutesFault] of [["network_error", true], ["NO_IMAGE", false]] as const) {
+  for (const [reason, marks] of [["network_error", "route"], ["NO_IMAGE", "nothing"]] as const) {
     const whole = wholeAnswer("chat", { text: "Half", reason });
-    assertEquals(readAnswer("chat", whole).error?.isRoutesFault, isRoutesFault, reason);
+    assertEquals(readAnswer("chat", whole).error?.marks, marks, reason);
   }
 });

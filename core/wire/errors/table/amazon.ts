@@ -1,0 +1,112 @@
+/** Errors of Amazon Bedrock: exceptions with a name, in answers and within streams. */
+import { coded, type VendorErrors, weak, worded } from "./row.ts";
+
+const key = /^.{0,200}?(?:api key|bearer token|security token|authentication failed|signature)/i;
+
+const model =
+  /^(?:.{0,120}?(?:model identifier is invalid|on-demand throughput|not authorized to invoke|access to the model|not supported (?:in|for) (?:this|your)|unsupported (?:country|region)|end of its life|action doesn.t support the model|unsupported for streaming)|operation not allowed)/i;
+
+/** Amazon Bedrock. */
+export const bedrock: VendorErrors = {
+  vendor: "Amazon Bedrock",
+  shape: "anthropic",
+  source:
+    "https://docs.aws.amazon.com/bedrock/latest/userguide/troubleshooting-api-error-codes.html",
+  rows: [
+    coded("rate", 429, "throttlingexception", "Too many tokens, please wait before trying again."),
+    coded("rate", 429, "toomanyrequestsexception", "Too many requests"),
+    coded("rate", 400, "servicequotaexceededexception", "Your request exceeds the service quota"),
+    coded("unavailable", 429, "modelnotreadyexception", "The model is not ready for inference"),
+    coded("unavailable", 503, "serviceunavailableexception", "The service is unavailable"),
+    coded("timeout", 408, "modeltimeoutexception", "The model took too long to answer"),
+    coded("broken", 424, "modelerrorexception", "The model failed while processing the request"),
+    coded("broken", 424, "modelstreamerrorexception", "The model failed within the stream"),
+    coded("broken", 500, "internalserverexception", "The system has an unexpected error"),
+    coded("broken", 500, "internalfailure", "The system has an unexpected error"),
+    coded("model", 404, "resourcenotfoundexception", "Could not resolve the foundation model"),
+    coded(
+      "account",
+      403,
+      "accessdeniedexception",
+      "Authentication failed: Please make sure your API Key is valid.",
+      { form: key },
+    ),
+    coded(
+      "access",
+      403,
+      "accessdeniedexception",
+      "You don't have access to the model with the specified model ID.",
+      { source: "https://github.com/strands-agents/harness-sdk/issues/38" },
+    ),
+    ...[
+      "unrecognizedclientexception",
+      "invalidsignatureexception",
+      "signaturedoesnotmatch",
+      "expiredtokenexception",
+      "expiredtoken",
+      "invalidclienttokenid",
+      "incompletesignature",
+      "incompletesignatureexception",
+      "missingauthenticationtoken",
+      "missingauthenticationtokenexception",
+      "requestexpired",
+      "optinrequired",
+    ].map((code) =>
+      coded("account", 403, code, "The security token included in the request is invalid.")
+    ),
+    coded(
+      "access",
+      400,
+      "validationexception",
+      "Invocation of model ID x with on-demand throughput isn't supported. Retry your request with the ID or ARN of an inference profile.",
+      { form: model, source: "https://github.com/anthropics/claude-code/issues/1466" },
+    ),
+    coded(
+      "ability",
+      400,
+      "validationexception",
+      "This model doesn't support tool use in streaming mode.",
+      {
+        form: /^This model doesn.t support (?:the )?(?<lacks>[\w ]{1,60})/i,
+      },
+    ),
+    coded(
+      "cap",
+      400,
+      "validationexception",
+      "The maximum tokens you requested exceeds the model limit of 4096.",
+      {
+        form: /^The maximum tokens you requested exceeds? the model limit/i,
+        source: "https://github.com/RooCodeInc/Roo-Code/issues/248",
+      },
+    ),
+    coded(
+      "prompt",
+      400,
+      "validationexception",
+      "Input is too long for requested model.",
+      {
+        form: /^Input is too long for requested model/i,
+        source: "https://github.com/earendil-works/pi/blob/main/packages/ai/src/utils/overflow.ts",
+      },
+    ),
+    coded(
+      "content",
+      400,
+      "validationexception",
+      "This request has been blocked by our content filters.",
+      { form: /^This request has been blocked by our content filters/i },
+    ),
+    weak("request", 400, "validationexception", "max_tokens: must be at least 1"),
+    worded(
+      "access",
+      403,
+      /^Model access is denied due to/i,
+      "Model access is denied due to IAM user or service role is not authorized to perform the required AWS Marketplace actions",
+      {
+        source:
+          "https://github.com/ministryofjustice/modernisation-platform-environments/pull/18323",
+      },
+    ),
+  ],
+};
