@@ -2,13 +2,14 @@
 import { isJsonObject, type Json, type JsonObject } from "../lib/json/json.ts";
 
 /**
- * Writes an exception as an error of which every style's reader knows the shape.
+ * Writes an exception as an error of which every style's reader knows the shape. Its name stands where clients of the
+ * style do not get it.
  *
  * @param name e.g. `ThrottlingException`, perhaps with a namespace before it and an address behind it
  */
 export function plainException(name: string, message: string): JsonObject {
-  const type = name.split("#").at(-1)?.split(":")[0] ?? "";
-  return { type: "error", error: { type, message } };
+  const status = name.split("#").at(-1)?.split(":")[0] ?? "";
+  return { type: "error", error: { status, message } };
 }
 
 /**
@@ -22,7 +23,7 @@ export function plainException(name: string, message: string): JsonObject {
  * import { readException } from "./cloud_errors.ts";
  * const name = (header: string) => header === "x-amzn-errortype" ? "ThrottlingException:http://a" : undefined;
  * const text = JSON.stringify(readException('{"message":"Slow down"}', name));
- * if (text !== '{"type":"error","error":{"type":"ThrottlingException","message":"Slow down"}}') throw new Error(text);
+ * if (text !== '{"type":"error","error":{"status":"ThrottlingException","message":"Slow down"}}') throw new Error(text);
  * ```
  */
 export function readException(

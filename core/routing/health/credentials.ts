@@ -99,7 +99,7 @@ export class Credentials {
     return this.#credentials.length;
   }
 
-  /** The provider refused this key (401, 403): it rests with exponential backoff. */
+  /** The provider refused this key: it rests with exponential backoff. */
   refused(secret: string, nowMs: number, reason: string): void {
     const credential = this.#find(secret);
     if (credential === undefined) return;

@@ -1,6 +1,6 @@
 /** Finds out whose matter an error is: codes and vendors' own texts first, then the status. */
 import type { ErrorFields } from "./error_fields.ts";
-import { type ErrorKind, statusKind } from "./kinds.ts";
+import { type ErrorKind, statusKind } from "./table/kinds.ts";
 import type { ErrorRow } from "./table/row.ts";
 import { formRows, rowsOfCode } from "./table/table.ts";
 import { looseWindow, type WindowCounts, windowOf } from "./window_counts.ts";

@@ -5,7 +5,7 @@ import type { Json, JsonObject } from "../../lib/json/json.ts";
 import { bodyWaitSeconds } from "./body_wait.ts";
 import { classify, type Verdict } from "./classify.ts";
 import { type ErrorFields, publicMessage, readErrorFields } from "./error_fields.ts";
-import { type Consequence, consequences } from "./kinds.ts";
+import { type Consequence, consequences } from "./table/kinds.ts";
 
 /** Properties of a call on which reading a provider's error depends. */
 export interface ProviderErrorOptions {

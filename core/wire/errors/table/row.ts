@@ -4,10 +4,10 @@
  * - Folder `core/wire/errors/table/`: errors of providers, by vendor, each with its meaning, an example and its source.
  * - In: vendors' documentation and public reports.
  * - Out: rows, found by code or by the beginning of the text.
- * - Never: decides by words that can quote the client; what follows from a meaning is in `core/wire/errors/kinds.ts`.
+ * - Never: decides by words that can quote the client; what follows from a meaning is in `core/wire/errors/table/kinds.ts`.
  */
 import type { JsonObject } from "../../../lib/json/json.ts";
-import type { ErrorKind } from "../kinds.ts";
+import type { ErrorKind } from "./kinds.ts";
 
 /** The form of a vendor's error bodies. */
 export type BodyShape =

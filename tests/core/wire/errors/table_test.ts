@@ -2,7 +2,7 @@
 import { assert, assertEquals } from "../../../support/assert.ts";
 import { decodeProviderError } from "../../../../core/wire/convert/provider_errors.ts";
 import { readProviderError } from "../../../../core/wire/errors/provider_error.ts";
-import { consequences, type ErrorKind } from "../../../../core/wire/errors/kinds.ts";
+import { consequences, type ErrorKind } from "../../../../core/wire/errors/table/kinds.ts";
 import { classify } from "../../../../core/wire/errors/classify.ts";
 import { readErrorFields } from "../../../../core/wire/errors/error_fields.ts";
 import { OperatorRefusal } from "../../../../core/wire/errors/provider_error.ts";

@@ -192,8 +192,8 @@ Deno.test("a clock that is wrong by an hour is corrected by the cloud's date, on
 
 Deno.test("a revoked key and a text that is none rest, and are shown nowhere", async () => {
   const cases = [
-    ["AKIDREVOKED00000000:some/Secret", "status 401"],
-    [`${awsKey.accessKeyId}:other/Secret`, "status 401"],
+    ["AKIDREVOKED00000000:some/Secret", "status 403"],
+    [`${awsKey.accessKeyId}:other/Secret`, "status 403"],
     ["no-key-at-all", "not_an_aws_key"],
   ] as const;
   for (const [wrong, reason] of cases) {

@@ -83,7 +83,7 @@ Deno.test(
   async () => {
     const away: Unruly = async (conversation) =>
       void await conversation.say(
-        plain('{"error":{"message":"Busy","type":"overloaded_error"}}', { status: 503 }),
+        plain('{"error":{"message":"Busy","type":"api_error"}}', { status: 503 }),
       );
     await using world = await UnrulyWorld.open({ providers: { a: away } });
     for (const style of styles) {

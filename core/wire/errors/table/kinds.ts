@@ -2,7 +2,7 @@
  * The kinds of errors, and what follows from each: the client's code, whose words the client gets, what rests, and
  * whether the operator hears of it.
  */
-import type { ErrorCode, Mark } from "../../lib/errors/errors.ts";
+import type { ErrorCode, Mark } from "../../../lib/errors/errors.ts";
 
 /** What follows from a kind of error. Whether another route is tried follows from the code, and from `ability`. */
 export interface Consequence {
