@@ -13,6 +13,12 @@ export const maxOwnedOrganisations = 10;
 /** Most people who are known to have been removed from an organisation: twice its members; the oldest is forgotten. */
 export const maxRemovedMembers = 2 * maxMembers;
 
+/**
+ * Milliseconds for which a former member decides about no money of the organisation as an operator: a quarter of a year,
+ * so that no one leaves just to approve.
+ */
+export const formerMemberMs = 90 * dayMs;
+
 /** Most invitations of an organisation that wait for an answer; each one sends a mail. */
 export const maxOpenInvitations = 100;
 

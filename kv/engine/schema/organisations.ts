@@ -11,7 +11,7 @@ export function memberKey(organisationId: AccountId, personId: AccountId): Store
   return ["member", organisationId, personId];
 }
 
-/** Returns the person of a row of members, or of those who were removed. */
+/** Returns the person of a row of members, of those who were removed, or of those who were members lately. */
 export function memberOf(key: Deno.KvKey): AccountId {
   return String(key[2]) as AccountId;
 }
@@ -23,6 +23,15 @@ export function removedMembersPrefix(organisationId: AccountId): StoreKey {
 /** Key of a person who was removed from an organisation. */
 export function removedMemberKey(organisationId: AccountId, personId: AccountId): StoreKey {
   return ["removed_member", organisationId, personId];
+}
+
+export function formerMembersPrefix(organisationId: AccountId): StoreKey {
+  return ["former_member", organisationId];
+}
+
+/** Key of a person who was a member of an organisation lately. */
+export function formerMemberKey(organisationId: AccountId, personId: AccountId): StoreKey {
+  return ["former_member", organisationId, personId];
 }
 
 export function membershipsPrefix(personId: AccountId): StoreKey {

@@ -48,6 +48,7 @@ export const rowKinds = [
   "control",
   "dropped",
   "failed_of",
+  "former_member",
   "grant",
   "grant_book",
   "grant_count",

@@ -19,7 +19,8 @@ import {
 } from "../../people/audit/operator_audit.ts";
 import type { Account } from "../../people/accounts/accounts.ts";
 import { addApprovalMails } from "../../people/operators/approval_mails.ts";
-import { authorizePromise, isSamePerson } from "../../people/operators/operator_authority.ts";
+import { authorizePromise } from "../../people/operators/operator_authority.ts";
+import { isSamePerson } from "../../people/operators/beneficiaries.ts";
 import { campaignKey, campaignsPrefix } from "../../engine/schema/keys.ts";
 import { commitFresh, compareAndSet } from "../../engine/store/cas.ts";
 import type { AtomicWrite, KeyValueStore } from "../../engine/store/key_value_store.ts";
@@ -86,7 +87,7 @@ export async function makeCampaign(
       .set(campaignKey(id), campaign);
     attach?.(operation);
     if (attach === undefined) {
-      addApprovalMails(operation, {
+      await addApprovalMails(kv, operation, {
         id,
         requestedBy: operator,
         amountMicroVnd: promisedMicroVnd,
@@ -152,8 +153,8 @@ export async function pauseCampaign(
   });
 }
 
-/** Whether the author of a campaign may be the same person as the holder of an account. */
-export function isAuthor(
+/** Whether the author of a campaign may be the same person as somebody with an account. */
+function isAuthor(
   author: CampaignAuthor,
   account: { readonly accountId: string; readonly email?: string | undefined },
 ): boolean {

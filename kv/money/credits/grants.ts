@@ -31,7 +31,8 @@ import {
 } from "../../engine/schema/keys.ts";
 import { compareAndSet } from "../../engine/store/cas.ts";
 import type { AtomicWrite, KeyValueStore } from "../../engine/store/key_value_store.ts";
-import { isAuthor } from "./campaigns.ts";
+import type { Operator } from "../../people/audit/operator_audit.ts";
+import { isAmong, readBeneficiaries } from "../../people/operators/beneficiaries.ts";
 import { type Grant, grantBook, readPots } from "../balances/grant_book.ts";
 import { listBatchRows } from "../../engine/store/read_ahead.ts";
 
@@ -189,7 +190,7 @@ async function tryToGive(kv: KeyValueStore, request: GiveRequest): Promise<Attem
   }
   const own = await request.prepare?.();
   if (typeof own === "string") return refused(own);
-  const why = refusalOf(request, { campaign: campaign.value, account: account.value });
+  const why = await refusalOf(kv, request, { campaign: campaign.value, account: account.value });
   if (why !== undefined) return refused(why);
   if (campaign.value === null) return refused("unknown");
   const given = count.value ?? 0;
@@ -223,18 +224,34 @@ async function tryToGive(kv: KeyValueStore, request: GiveRequest): Promise<Attem
   }
 }
 
-function refusalOf(
-  { nowMs, causedAtMs = nowMs, accountId, amountOf }: GiveRequest,
+async function refusalOf(
+  kv: KeyValueStore,
+  { nowMs, causedAtMs = nowMs, amountOf }: GiveRequest,
   { campaign, account }: { readonly campaign: Campaign | null; readonly account: Account | null },
-): GiveRefusal | undefined {
+): Promise<GiveRefusal | undefined> {
   if (campaign === null) return "unknown";
   if (account === null || isClosed(account)) return "account";
   const amountMicroVnd = amountOf(campaign);
   if (amountMicroVnd <= 0n) return "amount";
-  const holder = { accountId, email: account.email };
-  const { createdBy, approvedBy = createdBy } = campaign;
-  if (isAuthor(createdBy, holder) || isAuthor(approvedBy, holder)) return "author";
+  if (await isGiver(kv, campaign, account)) return "author";
   return campaignRefusal(campaign, amountMicroVnd, causedAtMs);
+}
+
+/** Whether one of the operators behind a campaign may profit from an account. */
+async function isGiver(
+  kv: KeyValueStore,
+  { createdBy, approvedBy }: Campaign,
+  account: Account,
+): Promise<boolean> {
+  const givers = [createdBy, approvedBy].flatMap((author): Operator[] => {
+    const { accountId, email = "" } = author ?? {};
+    return accountId === undefined ? [] : [{ accountId, email }];
+  });
+  // The command line gives to everybody.
+  if (givers.length === 0) return false;
+  const beneficiaries = await readBeneficiaries(kv, account);
+  const profits = await Promise.all(givers.map((giver) => isAmong(kv, giver, beneficiaries)));
+  return profits.includes(true);
 }
 
 /** The mails about kinds of gifts; a sign-up is greeted by a page. */

@@ -4,7 +4,7 @@ import { addMail } from "../../engine/outbox/outbox.ts";
 import type { AtomicWrite, KeyValueStore } from "../../engine/store/key_value_store.ts";
 import { type Account, findAccountByEmail, mailReaderOf } from "../accounts/accounts.ts";
 import type { Actor } from "../audit/operator_audit.ts";
-import { isOwnAccount, isSamePerson } from "./operator_authority.ts";
+import { type Beneficiaries, isAmong, isSamePerson } from "./beneficiaries.ts";
 
 /** Most mails about one request; a team of operators is smaller. */
 const maxApproverMails = 20;
@@ -28,22 +28,23 @@ export interface WaitingRequest extends
   /** Names the request among all mails. */
   readonly id: string;
   readonly requestedBy: Actor;
-  /** The account that the act is about, whose owner may not approve it. */
-  readonly beneficiary?: Account;
+  /** Who may profit from the act, and so may not approve it. */
+  readonly beneficiaries?: Beneficiaries;
 }
 
-/** Queues a mail to each operator who may approve a request: not its author, nor the owner of the account. */
-export function addApprovalMails(
+/** Queues a mail to each operator who may approve a request: not its author, nor who may profit from it. */
+export async function addApprovalMails(
+  kv: KeyValueStore,
   operation: AtomicWrite,
-  { id, requestedBy, beneficiary, ...about }: WaitingRequest,
+  { id, requestedBy, beneficiaries = [], ...about }: WaitingRequest,
   { approvers, nowMs }: { readonly approvers: readonly Account[]; readonly nowMs: number },
-): void {
+): Promise<void> {
   for (const account of approvers.slice(0, maxApproverMails)) {
     const reader = mailReaderOf(account, "approval_waiting");
     if (reader === undefined || account.blockedAtMs !== undefined) continue;
     const approver = { accountId: account.id, email: reader.to };
     if ("accountId" in requestedBy && isSamePerson(approver, requestedBy)) continue;
-    if (beneficiary !== undefined && isOwnAccount(approver, beneficiary)) continue;
+    if (await isAmong(kv, approver, beneficiaries)) continue;
     const job = { kind: "approval_waiting", ...reader, ...about } as const;
     const mail = { nowMs, id: `approval:${id}:${account.id}` };
     addMail(operation, { ...job, requestedBy: requestedBy.email }, mail);

@@ -1,5 +1,5 @@
 /**
- * Decides whether an operator may move money: never for an account of their own, and alone only up
+ * Decides whether an operator may move money: never of an organisation of their own, and alone only up
  * to a sum per operator, account and direction within 24 hours. The commit that moves the money
  * checks and rewrites the row with that sum, so two simultaneous acts cannot both pass under a
  * limit that allows only one.
@@ -12,6 +12,7 @@
 import { mailboxOf } from "../../../core/people/accounts/email_address.ts";
 import type { Account } from "../accounts/accounts.ts";
 import { operatorMovedKey, operatorPromisedKey } from "../../engine/schema/keys.ts";
+import { isAmong, readBeneficiaries } from "./beneficiaries.ts";
 import type { MovedMoney, Operator } from "../audit/operator_audit.ts";
 import type { AtomicWrite, KeyValueStore } from "../../engine/store/key_value_store.ts";
 import { hashBase62 } from "../../../core/lib/hash/short_hash.ts";
@@ -87,30 +88,10 @@ export type Authority =
     readonly attach: (operation: AtomicWrite, moved: MovedMoney) => void;
   };
 
-/** `beneficiary`: the account is the operator's own. `limit`: a second operator must approve. */
+/** `beneficiary`: the operator may profit from the account. `limit`: a second operator must approve. */
 export type AuthorityResult =
   | { readonly ok: true; readonly attach: (operation: AtomicWrite) => void }
   | { readonly ok: false; readonly why: "beneficiary" | "limit" };
-
-/** Whether two operators, or an operator and a customer, may be the same person. */
-export function isSamePerson(
-  operator: Operator,
-  other: { readonly accountId: string; readonly email?: string | undefined },
-): boolean {
-  return operator.accountId === other.accountId ||
-    (other.email !== undefined && mailboxOf(operator.email) === mailboxOf(other.email));
-}
-
-/**
- * Whether an account belongs to an operator: the same account, or the same mailbox behind another address, or an
- * organisation that the operator owns.
- */
-export function isOwnAccount(operator: Operator, account: Account): boolean {
-  const { id, email, organisation } = account;
-  return isSamePerson(operator, { accountId: id, email }) ||
-    (organisation !== undefined &&
-      isSamePerson(operator, { accountId: organisation.ownerId, email: organisation.mailTo }));
-}
 
 const windowMs = dayMs;
 /**
@@ -149,12 +130,11 @@ export async function authorize(
   wanted: WantedMovement,
 ): Promise<AuthorityResult> {
   const { operator, account } = wanted;
-  if (isOwnAccount(operator, account)) return { ok: false, why: "beneficiary" };
-  if (authority.kind === "approved") {
-    return isOwnAccount(authority.requestedBy, account)
-      ? { ok: false, why: "beneficiary" }
-      : { ok: true, attach: () => {} };
-  }
+  const beneficiaries = await readBeneficiaries(kv, account);
+  const deciders = authority.kind === "approved" ? [operator, authority.requestedBy] : [operator];
+  const profits = await Promise.all(deciders.map((one) => isAmong(kv, one, beneficiaries)));
+  if (profits.includes(true)) return { ok: false, why: "beneficiary" };
+  if (authority.kind === "approved") return { ok: true, attach: () => {} };
   const key = operatorMovedKey(mailboxOf(operator.email), account.id);
   const attach = await withinLimit(kv, key, { ...wanted, limitMicroVnd: authority.limitMicroVnd });
   return attach === undefined ? { ok: false, why: "limit" } : { ok: true, attach };

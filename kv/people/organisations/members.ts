@@ -35,6 +35,7 @@ import {
   type MembershipRow,
   organisationFacts,
 } from "./organisations.ts";
+import { addFormerMember } from "./former_members.ts";
 import { addReadmission, addRemoval } from "./removed_members.ts";
 
 /** A member, the owner included. */
@@ -45,6 +46,19 @@ export interface Member {
   readonly joinedAtMs?: number;
   /** Absent: an account without an address. */
   readonly email?: string | undefined;
+}
+
+/** Lists the accounts of the members of an organisation, the owner first. */
+export async function listMemberIds(
+  kv: KeyValueStore,
+  organisation: Account,
+): Promise<AccountId[]> {
+  const selector = { prefix: membersPrefix(organisation.id) };
+  const others = kv.list<MemberRow>(selector, { limit: maxMembers });
+  return [
+    organisationFacts(organisation).ownerId,
+    ...await Array.fromAsync(others, ({ key }) => memberOf(key)),
+  ];
 }
 
 /** Lists the members of an organisation: the owner, then the others in the order of their accounts. */
@@ -205,6 +219,7 @@ export async function removeMember(
       subject: personId,
       before: { email: person.value.email, role: row.value.role },
     });
+    addFormerMember(operation, organisationId, person.value);
     if (!hasLeft) await addRemoval(kv, operation, organisationId, person.value, nowMs);
     const left = (await listMemberships(kv, person.value))
       .filter(({ account }) => account.id !== organisationId);

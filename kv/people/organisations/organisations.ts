@@ -22,6 +22,7 @@ import {
 import { addMail } from "../../engine/outbox/outbox.ts";
 import {
   accountKey,
+  formerMembersPrefix,
   invitationsPrefix,
   memberKey,
   membershipKey,
@@ -331,6 +332,7 @@ export async function forgetOrganisation(
   await kv.delete(membershipKey(ownerId, id));
   await deleteRows(kv, { prefix: teamsPrefix(id) });
   await deleteRows(kv, { prefix: removedMembersPrefix(id) });
+  await deleteRows(kv, { prefix: formerMembersPrefix(id) });
   // The index rows by address expire with the invitations.
   await deleteRows(kv, { prefix: invitationsPrefix(id) });
 }

@@ -28,7 +28,7 @@ import {
   ledgerOperationKey,
 } from "../../engine/schema/keys.ts";
 import { addAuditLine, type MovedMoney, type Operator } from "../../people/audit/operator_audit.ts";
-import { isOwnAccount, isSamePerson } from "../../people/operators/operator_authority.ts";
+import { isAmong, isSamePerson, readBeneficiaries } from "../../people/operators/beneficiaries.ts";
 import { type Adjustment, adjustmentOperationId, adjustWallet } from "./wallet_adjustment.ts";
 import type { AtomicWrite, KeyValueStore } from "../../engine/store/key_value_store.ts";
 import { commitFresh } from "../../engine/store/cas.ts";
@@ -84,7 +84,8 @@ export async function requestApproval(
   const { operator, nowMs, formId } = context;
   const found = await moneyOfAct(kv, act, context.balanceOf);
   if (found === undefined) return { ok: false, why: "target" };
-  if (isOwnAccount(operator, found.account)) return { ok: false, why: "beneficiary" };
+  const beneficiaries = await readBeneficiaries(kv, found.account);
+  if (await isAmong(kv, operator, beneficiaries)) return { ok: false, why: "beneficiary" };
   const { money } = found;
   const id = newId("approval", nowMs);
   const approval: Approval = {
@@ -112,13 +113,13 @@ export async function requestApproval(
     atMs: nowMs,
     money,
   });
-  addApprovalMails(operation, {
+  await addApprovalMails(kv, operation, {
     id,
     approvalId: id,
     requestedBy: operator,
     amountMicroVnd: act.amountMicroVnd,
     reason: act.reason,
-    beneficiary: found.account,
+    beneficiaries,
   }, { approvers: context.approvers ?? [], nowMs });
   if (await commitFresh(kv, operation, approvalKey(id))) return { ok: true, approval };
   invariant(formId !== undefined, "a fresh approval id is free");

@@ -13,12 +13,8 @@ import { type BalanceOf, findTarget } from "../../money/payments/bank_assignment
 import { listTopupOrders, orderStatus, type TopupOrder } from "../../money/payments/topups.ts";
 import { accountKey, ledgerPrefix } from "../../engine/schema/keys.ts";
 import type { KeyValueStore } from "../../engine/store/key_value_store.ts";
-import {
-  type ActFacts,
-  isOwnAccount,
-  isSamePerson,
-  markOf,
-} from "../../people/operators/operator_authority.ts";
+import { type ActFacts, markOf } from "../../people/operators/operator_authority.ts";
+import { isAmong, isSamePerson, readBeneficiaries } from "../../people/operators/beneficiaries.ts";
 import { type Approval, listApprovals, type PendingAct } from "./approvals.ts";
 import {
   type AuditLine,
@@ -203,7 +199,7 @@ export async function readDossier(
     ).slice(0, linesShown),
     mark: markOf(facts),
   };
-  return { ...dossier, warnings: warningsOf(dossier, context) };
+  return { ...dossier, warnings: await warningsOf(kv, dossier, context) };
 }
 
 type Unwarned = Omit<Dossier, "warnings">;
@@ -211,11 +207,9 @@ type Unwarned = Omit<Dossier, "warnings">;
 /** The tests of a dossier, in the order in which they are shown. */
 const checks: readonly (readonly [
   DossierWarning,
-  (dossier: Unwarned, context: DossierContext) => boolean,
+  (dossier: Unwarned, context: DossierContext & { readonly isOwn: boolean }) => boolean,
 ])[] = [
-  ["own_account", ({ account }, { operator, approval }) =>
-    isOwnAccount(operator, account) ||
-    (approval !== undefined && isOwnAccount(approval.requestedBy, account))],
+  ["own_account", (_, { isOwn }) => isOwn],
   [
     "same_operator",
     (_, { operator, approval }) =>
@@ -255,6 +249,15 @@ const checks: readonly (readonly [
   ["below_zero", ({ money }) => money.amountMicroVnd < 0n && money.balanceAfterMicroVnd < 0n],
 ];
 
-function warningsOf(dossier: Unwarned, context: DossierContext): DossierWarning[] {
-  return checks.filter(([, applies]) => applies(dossier, context)).map(([warning]) => warning);
+async function warningsOf(
+  kv: KeyValueStore,
+  dossier: Unwarned,
+  context: DossierContext,
+): Promise<DossierWarning[]> {
+  const { operator, approval } = context;
+  const beneficiaries = await readBeneficiaries(kv, dossier.account);
+  const isOwn = await isAmong(kv, operator, beneficiaries) ||
+    (approval !== undefined && await isAmong(kv, approval.requestedBy, beneficiaries));
+  return checks.filter(([, applies]) => applies(dossier, { ...context, isOwn }))
+    .map(([warning]) => warning);
 }

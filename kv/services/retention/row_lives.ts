@@ -1,6 +1,6 @@
 /** Says of each kind of row how long it lives, so that none grows for ever without a reason. */
 import type { RetentionKindName } from "../../../core/config/retention.ts";
-import { invitationMs } from "../../../core/people/organisations/organisation.ts";
+import { formerMemberMs, invitationMs } from "../../../core/people/organisations/organisation.ts";
 import { sessionAbsoluteMs } from "../../../core/people/accounts/session_rules.ts";
 import { hourMs, minuteMs } from "../../../core/lib/time/durations.ts";
 import type { RowKind } from "../../engine/schema/keys.ts";
@@ -100,6 +100,7 @@ export const rowLives: Readonly<Record<RowKind, RowLife>> = {
   control: replaced("the setting"),
   dropped: seals,
   failed_of: dropped("receipts"),
+  former_member: expires(formerMemberMs),
   grant: credits,
   grant_book: credits,
   grant_count: credits,

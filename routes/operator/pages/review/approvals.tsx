@@ -13,7 +13,8 @@ import {
 } from "../../../../kv/services/operations/approvals.ts";
 import { readDossier } from "../../../../kv/services/operations/dossier.ts";
 import type { Operator } from "../../../../kv/people/audit/operator_audit.ts";
-import { isOwnAccount, isSamePerson } from "../../../../kv/people/operators/operator_authority.ts";
+import { isBeneficiary, isSamePerson } from "../../../../kv/people/operators/beneficiaries.ts";
+import type { KeyValueStore } from "../../../../kv/engine/store/key_value_store.ts";
 import { followCredited } from "../../../../kv/money/credits/credited_transfers.ts";
 import {
   Badge,
@@ -63,9 +64,12 @@ async function approvalsPage(c: OperatorContext, deps: OperatorDeps, problem?: s
   const t = accountTexts[visitor.locale];
   const approvals = await listApprovals(deps.kv, shownApprovals);
   const shown = await Promise.all(approvals.map((approval) => showApproval(deps, approval)));
-  const waiting = shown.filter(({ approval }) => approval.state === "pending");
-  const decided = shown.filter(({ approval }) => approval.state !== "pending");
   const me = operatorOf(c);
+  const waiting = await Promise.all(
+    shown.filter(({ approval }) => approval.state === "pending")
+      .map(async (one) => ({ ...one, hindrance: await findHindrance(deps.kv, one, me) })),
+  );
+  const decided = shown.filter(({ approval }) => approval.state !== "pending");
   return await renderOperatorPage(
     c,
     { lead: t.approvalsLead, problem },
@@ -76,9 +80,7 @@ async function approvalsPage(c: OperatorContext, deps: OperatorDeps, problem?: s
           <NothingHere of="approvals" locale={visitor.locale} />
         </Card>
       )}
-      {waiting.map((one) => (
-        <WaitingCard key={one.approval.id} {...one} me={me} locale={visitor.locale} />
-      ))}
+      {waiting.map((one) => <WaitingCard key={one.approval.id} {...one} locale={visitor.locale} />)}
       {decided.length > 0 && (
         <Card title={t.decided}>
           <DecidedTable rows={decided} locale={visitor.locale} />
@@ -88,29 +90,32 @@ async function approvalsPage(c: OperatorContext, deps: OperatorDeps, problem?: s
   );
 }
 
-/** Explains why this operator may not approve; `undefined` if they may. */
-function hindrance(
+/** Why an operator may not approve. */
+type Hindrance = "self" | "beneficiary";
+
+/** Finds why this operator may not approve; `undefined` if they may. */
+async function findHindrance(
+  kv: KeyValueStore,
   { approval: { requestedBy }, money }: ShownApproval,
   me: Operator,
-): "self" | "beneficiary" | undefined {
+): Promise<Hindrance | undefined> {
   if (isSamePerson(me, requestedBy)) return "self";
   if (money?.account === undefined) return undefined;
-  return isOwnAccount(me, money.account) ? "beneficiary" : undefined;
+  return await isBeneficiary(kv, me, money.account) ? "beneficiary" : undefined;
 }
 
-function WaitingCard({ approval, money, me, locale }: ShownApproval & {
-  me: Operator;
+function WaitingCard({ approval, money, hindrance, locale }: ShownApproval & {
+  hindrance: Hindrance | undefined;
   locale: Locale;
 }) {
   const t = accountTexts[locale];
-  const hindered = hindrance({ approval, money }, me);
   return (
     <Card
       title={<SubjectLink approval={approval} locale={locale} />}
       actions={<Badge tone="busy">{t.approvalStates.pending}</Badge>}
     >
       <ApprovalFacts approval={approval} money={money} locale={locale} />
-      {hindered !== undefined && <p class="muted">{t.cannotDecide[hindered]}</p>}
+      {hindrance !== undefined && <p class="muted">{t.cannotDecide[hindrance]}</p>}
       <p>
         <a href={`/operator/approvals/${approval.id}`}>{dossierTexts[locale].open}</a>
       </p>
@@ -206,6 +211,7 @@ async function approvalPage(c: OperatorContext, deps: OperatorDeps, problem?: st
     })
     : undefined;
   const shown = await showApproval(deps, approval);
+  const hindrance = await findHindrance(deps.kv, shown, me);
   const t = dossierTexts[locale];
   return await renderOperatorPage(
     c,
@@ -224,7 +230,7 @@ async function approvalPage(c: OperatorContext, deps: OperatorDeps, problem?: st
         <Card title={<SubjectLink approval={approval} locale={locale} />}>
           <ApprovalFacts {...shown} locale={locale} />
           {approval.state === "pending" && (
-            <Verdicts approval={approval} money={shown.money} me={me} visitor={visitor} />
+            <Verdicts approval={approval} hindrance={hindrance} visitor={visitor} />
           )}
         </Card>
       )
@@ -237,9 +243,8 @@ async function approvalPage(c: OperatorContext, deps: OperatorDeps, problem?: st
         >
           <Verdicts
             approval={approval}
-            money={shown.money}
             mark={dossier.mark}
-            me={me}
+            hindrance={hindrance}
             visitor={visitor}
           />
         </DossierView>
@@ -248,21 +253,20 @@ async function approvalPage(c: OperatorContext, deps: OperatorDeps, problem?: st
 }
 
 /** The forms that decide. Approving is bound to the mark of the facts that are shown. */
-function Verdicts({ approval, money, mark, me, visitor }: ShownApproval & {
+function Verdicts({ approval, mark, hindrance, visitor }: Pick<ShownApproval, "approval"> & {
   /** Absent if the target is gone: then there is nothing to approve. */
   mark?: string;
-  me: Operator;
+  hindrance: Hindrance | undefined;
   visitor: Visitor;
 }) {
   const t = accountTexts[visitor.locale];
   const path = `/operator/approvals/${approval.id}`;
-  const hindered = hindrance({ approval, money }, me);
   const amount = formatMoney(approval.act.amountMicroVnd, visitor.locale);
   return (
     <>
-      {hindered !== undefined && <p class="muted">{t.cannotDecide[hindered]}</p>}
+      {hindrance !== undefined && <p class="muted">{t.cannotDecide[hindrance]}</p>}
       <div class="actions">
-        {hindered === undefined && mark !== undefined && (
+        {hindrance === undefined && mark !== undefined && (
           <PostForm visitor={visitor} action={`${path}/approve`}>
             <input type="hidden" name={seenField} value={mark} />
             <SubmitButton>{dossierTexts[visitor.locale].approve(amount)}</SubmitButton>

@@ -1,8 +1,21 @@
 import { assert, assertEquals } from "../../../support/assert.ts";
 import { fromVnd } from "../../../../core/billing/money/micro_vnd.ts";
 import { forgetPerson } from "../../../../kv/people/deletion/account_deletion.ts";
-import { createAccount } from "../../../../kv/people/accounts/accounts.ts";
-import { createOrganisation } from "../../../../kv/people/organisations/organisations.ts";
+import {
+  type Account,
+  createAccount,
+  getAccount,
+} from "../../../../kv/people/accounts/accounts.ts";
+import { defined } from "../../../../core/lib/base/defined.ts";
+import type { GivenRole } from "../../../../core/people/organisations/acts.ts";
+import { accountKey } from "../../../../kv/engine/schema/keys.ts";
+import { removeMember } from "../../../../kv/people/organisations/members.ts";
+import {
+  createOrganisation,
+  handOver,
+  organisationFacts,
+} from "../../../../kv/people/organisations/organisations.ts";
+import { joinAs } from "../../../support/worlds/company_world.ts";
 import {
   decideApproval,
   listApprovals,
@@ -254,4 +267,110 @@ Deno.test("the log names account, order, notice, who asked, and the balance befo
     }],
   ]);
   assertEquals((await listApprovals(kv, 9))[0]?.money?.balanceAfterMicroVnd, fromVnd(201_000));
+});
+
+type MemberWorld = Awaited<ReturnType<typeof authorityWorld>>;
+
+/** An operator who is connected with an organisation in some way, and the organisation. */
+interface Connected {
+  readonly kv: KeyValueStore;
+  readonly made: MemberWorld;
+  readonly organisation: Account;
+  readonly person: Account;
+}
+
+const joins = (role: GivenRole) => async ({ kv, made, organisation, person }: Connected) =>
+  await joinAs(kv, organisation.id, person, { role, nowMs: made.context.nowMs });
+
+const by = ({ id, email }: Account) =>
+  ({ kind: "person", accountId: id, address: "", browser: "", ...defined({ email }) }) as const;
+
+/** Ways in which an operator may profit from the money of an organisation. */
+const connections: Readonly<Record<string, (connected: Connected) => Promise<unknown>>> = {
+  viewer: joins("viewer"),
+  developer: joins("developer"),
+  billing: joins("billing"),
+  admin: joins("admin"),
+  "an owner who handed over and stayed": async ({ kv, made, organisation, person }) => {
+    const { nowMs } = made.context;
+    await joinAs(kv, organisation.id, person, { role: "admin", nowMs });
+    const ann = await getAccount(kv, organisationFacts(organisation).ownerId);
+    assert(ann !== undefined);
+    await handOver(kv, organisation.id, { from: ann, to: person.id, nowMs });
+    await handOver(kv, organisation.id, { from: person, to: ann.id, nowMs });
+  },
+  "who was removed": async (connected) => {
+    const { kv, made: { context: { nowMs } }, organisation, person } = connected;
+    await joins("viewer")(connected);
+    await removeMember(kv, organisation.id, person.id, { nowMs });
+  },
+  "who left": async (connected) => {
+    const { kv, made: { context: { nowMs } }, organisation, person } = connected;
+    await joins("admin")(connected);
+    await removeMember(kv, organisation.id, person.id, { nowMs, by: by(person) });
+  },
+  "who is a member with another address of the same mailbox": async (connected) => {
+    const email = connected.person.email?.replace("@", "+private@") ?? "";
+    const other = await createAccount(connected.kv, { nowMs: 0, email });
+    await joins("viewer")({ ...connected, person: other });
+  },
+  "who is a member with another account of the same sign-in identity": async (connected) => {
+    const { kv, person } = connected;
+    const other = await createAccount(kv, { nowMs: 0, email: "private@example.net" });
+    const identities = [{ issuer: "https://id.example", subject: "7" }];
+    await kv.set(accountKey(person.id), { ...person, identities });
+    await kv.set(accountKey(other.id), { ...other, identities });
+    await joins("viewer")({ ...connected, person: { ...other, identities } });
+  },
+};
+
+for (const [connection, connect] of Object.entries(connections)) {
+  Deno.test(`no operator credits, requests or approves money of an organisation as: ${connection}`, async () => {
+    using kv = await Deno.openKv(":memory:");
+    const made = await authorityWorld(kv);
+    const { world, ann, context } = made;
+    const { nowMs } = context;
+    const acme = await createOrganisation(kv, ann.id, { name: "Acme", nowMs });
+    assert(acme !== "too_many");
+    const person = await createAccount(kv, { nowMs, email: "clerk@example.com" });
+    const clerk = { accountId: person.id, email: "clerk@example.com" };
+    const others = [await operator(world, "second"), await operator(world, "third")];
+    const act = {
+      kind: "adjust",
+      accountId: acme.id,
+      amountMicroVnd: fromVnd(7_000_000),
+      reason: "r",
+    } as const;
+    const refused = { ok: false, why: "beneficiary" } as const;
+    const asked = await requestApproval(kv, act, { ...context, operator: others[0]! });
+    assert(asked.ok);
+    await connect({ kv, made, organisation: acme, person });
+    assertEquals(await made.adjust(1, { to: acme.id, operator: clerk }), refused);
+    assertEquals(await requestApproval(kv, act, { ...context, operator: clerk }), refused);
+    const { id } = asked.approval;
+    assertEquals(await decideApproval(kv, id, "approve", { ...context, operator: clerk }), refused);
+    assertEquals(await world.balanceVnd(acme.id), 0);
+    const decided = await decideApproval(kv, id, "approve", { ...context, operator: others[1]! });
+    assert(decided.ok, "others may");
+    assertEquals(await world.balanceVnd(acme.id), 7_000_000);
+  });
+}
+
+Deno.test("a request of an operator who joined the organisation afterwards is not carried out", async () => {
+  using kv = await Deno.openKv(":memory:");
+  const made = await authorityWorld(kv);
+  const { world, ann, context } = made;
+  const { nowMs } = context;
+  const acme = await createOrganisation(kv, ann.id, { name: "Acme", nowMs });
+  assert(acme !== "too_many");
+  const person = await createAccount(kv, { nowMs, email: "clerk@example.com" });
+  const clerk = { accountId: person.id, email: "clerk@example.com" };
+  const amountMicroVnd = fromVnd(7_000_000);
+  const act = { kind: "adjust", accountId: acme.id, amountMicroVnd, reason: "r" } as const;
+  const asked = await requestApproval(kv, act, { ...context, operator: clerk });
+  assert(asked.ok);
+  await joins("viewer")({ kv, made, organisation: acme, person });
+  const second = { ...context, operator: await operator(world, "second") };
+  const decided = await decideApproval(kv, asked.approval.id, "approve", second);
+  assertEquals(decided, { ok: false, why: "beneficiary" });
 });
