@@ -73,7 +73,9 @@ const typesByStatus: Readonly<Record<number, string>> = {
 
 function typeOf(code: string, status: number): string {
   if (Object.hasOwn(errorTable, code)) return errorTable[code as ErrorCode].type;
-  return typesByStatus[status] ?? (status >= 500 ? "api_error" : "invalid_request_error");
+  // The status of a stream is that of its head, which was a success.
+  const isCallers = status >= 400 && status < 500;
+  return typesByStatus[status] ?? (isCallers ? "invalid_request_error" : "api_error");
 }
 
 /**

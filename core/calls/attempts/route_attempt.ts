@@ -310,8 +310,13 @@ export class RouteAttempt<Begun extends BegunAttempt, Result> {
     const unsuited = this.#begun === undefined;
     const { stopped } = this.#input.control;
     if (stopped !== undefined) {
-      this.#finish("stopped", (ms) => ({ kind: "stopped", ms }));
-      return { ok: false, route, error: stopError(stopped), mayRepeat: false, unsuited };
+      const error = stopError(stopped);
+      // The code of the answer, by which the receipt tells it; the others are no matter of a route.
+      this.#finish(stopped === "call_timeout" ? error.code : "stopped", (ms) => ({
+        kind: "stopped",
+        ms,
+      }));
+      return { ok: false, route, error, mayRepeat: false, unsuited };
     }
     if (this.#beaten) {
       const silentMs = this.#input.clock.monotonicMs() - this.#lastSignMs;

@@ -30,7 +30,8 @@ export function classify(status: number | undefined, fields: ErrorFields): Verdi
   const known = status ?? fields.status;
   const found = byCode(known, fields, text, false) ?? byForm(known, text);
   if (found !== undefined) return found;
-  const window = mayBeTooLong(known) ? looseWindow(text) : undefined;
+  const mayBeWindow = mayBeTooLong(known) && !fieldPath.test(text);
+  const window = mayBeWindow ? looseWindow(text) : undefined;
   if (window !== undefined) return windowVerdict("prompt", undefined, window.counts);
   if (known === 404) return verdict(isAboutModel(fields) ? "model" : "missing");
   if (known !== undefined) return verdict(statusKind(known));
@@ -74,8 +75,12 @@ function byCode(
   return undefined;
 }
 
+/** A text that begins with the path of a field goes on with names and values of the client. */
+const fieldPath =
+  /^(?:metadata|messages|tools|tool_choice|input|system|contents|response_format|instructions|prompt|stop|user|body|json|\$)(?:\.|\[)/i;
+
 function byForm(status: number | undefined, text: string): Verdict | undefined {
-  if (text === "") return undefined;
+  if (text === "" || fieldPath.test(text)) return undefined;
   for (const row of formRows) {
     if (!fits(row, status)) continue;
     const match = row.form?.exec(text);

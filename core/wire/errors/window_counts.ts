@@ -45,8 +45,8 @@ const windowWords =
 const capName =
   /^.{0,12}?\bmax(?:imum)?[_ ](?:completion[_ ]|output[_ ]|new[_ ])?tokens\b|^(?:the )?(?:requested )?(?:max(?:imum)? )?(?:output|completion) tokens\b/i;
 
-/** Quoted words may be the client's. */
-const quotation = /(['"`])(?=[^'"`]{0,200}\s)[^'"`]{1,200}\1/g;
+/** Where quoted words begin, which may be the client's; a quoted name is none. */
+const quotation = /(?<!\w)['"`](?!\w{1,40}['"`])/;
 
 const number = String.raw`\d[\d,]{0,14}`;
 const inputCount = new RegExp(
@@ -71,10 +71,11 @@ export function looseWindow(
   text: string,
 ): { readonly counts: WindowCounts | undefined } | undefined {
   if (capName.test(text)) return undefined;
-  const own = text.replaceAll(quotation, "");
+  const quotedAt = text.search(quotation);
+  const own = quotedAt === -1 ? text : text.slice(0, quotedAt);
   if (!aboutWindow.test(own) || !windowWords.test(own)) return undefined;
   const [used, cap, most] = [inputCount, outputCount, limitCount]
-    .map((form) => countOf(form.exec(text)?.[1]));
+    .map((form) => countOf(form.exec(own)?.[1]));
   if (used === undefined || most === undefined) return { counts: undefined };
   if (used > most) return { counts: { used, most } };
   // Numbers by which it fits are read wrongly, unless the cap explains them.

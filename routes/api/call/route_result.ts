@@ -116,7 +116,8 @@ function clientError({ router }: Gateway, call: RoutedCall, error: GatewayError)
   const { model, operation, customer, candidates, control } = call;
   if (control.stopped !== undefined) return error;
   if (candidates === 0) return noRouteError(router, model, operation, customer);
-  if (error.code !== "rate_limit_exceeded" || error.retryAfterSeconds !== undefined) return error;
+  const waits = error.code === "rate_limit_exceeded" && error.retry;
+  if (!waits || error.retryAfterSeconds !== undefined) return error;
   const retryAfterSeconds = router.retryAfterSeconds(model, operation, customer);
   return retryAfterSeconds === undefined
     ? error

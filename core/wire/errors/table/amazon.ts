@@ -1,10 +1,11 @@
 /** Errors of Amazon Bedrock: exceptions with a name, in answers and within streams. */
 import { coded, type VendorErrors, weak, worded } from "./row.ts";
 
-const key = /^.{0,200}?(?:api key|bearer token|security token|authentication failed|signature)/i;
+const key =
+  /^[^'"`:]{0,200}?(?:api key|bearer token|security token|authentication failed|signature)/i;
 
 const model =
-  /^(?:.{0,120}?(?:model identifier is invalid|on-demand throughput|not authorized to invoke|access to the model|not supported (?:in|for) (?:this|your)|unsupported (?:country|region)|end of its life|action doesn.t support the model|unsupported for streaming)|operation not allowed)/i;
+  /^(?:[^'"`]{0,160}?(?:model identifier is invalid|on-demand throughput|not authorized to invoke|access to the model|not supported (?:in|for) (?:this|your)|unsupported (?:country|region)|end of its life|action doesn.t support the model|unsupported for streaming)|operation not allowed)/i;
 
 /** Amazon Bedrock. */
 export const bedrock: VendorErrors = {

@@ -163,14 +163,14 @@ export const vertex: VendorErrors = {
     worded(
       "access",
       400,
-      /^.{0,200}?not allowed to use Publisher Model/i,
+      /^(?:Project|Organization|Consumer|User) \S{1,120} is not allowed to use Publisher Model/i,
       "Project `123456789012` is not allowed to use Publisher Model `projects/acme/locations/global/publishers/x/models/y`",
       { more: { status: "FAILED_PRECONDITION" } },
     ),
     worded(
       "access",
       400,
-      /^.{0,160}?(?:is not servable in region|not supported in (?:the|this) region)/i,
+      /^(?:Publisher |The |Requested )?model \S{1,200} is (?:not servable in region|not supported in (?:the|this) region)/i,
       "Publisher Model `projects/acme/models/claude-x` is not servable in region us-central1.",
       {
         more: { status: "FAILED_PRECONDITION" },

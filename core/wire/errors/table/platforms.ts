@@ -10,7 +10,7 @@ export const openrouter: VendorErrors = {
     worded(
       "content",
       403,
-      /^[\w./:-]{1,100} requires moderation on /i,
+      /^[\w-]{1,40}\/[\w.:-]{1,80} requires moderation on /i,
       'x/y requires moderation on Vendor. Your input was flagged for "sexual". No credits were charged.',
       {
         more: { metadata: { reasons: ["sexual"], flagged_input: "…", provider_name: "Vendor" } },
@@ -96,7 +96,7 @@ export const openrouter: VendorErrors = {
     worded(
       "model",
       400,
-      /^[\w./:~-]{1,100} is not a valid model ID/i,
+      /^[\w~-]{1,40}(?:\/[\w.:-]{1,80})? is not a valid model ID/i,
       "x/y is not a valid model ID",
     ),
     worded("rate", 429, /^Rate limit exceeded: /i, "Rate limit exceeded: free-models-per-min.", {
@@ -105,7 +105,7 @@ export const openrouter: VendorErrors = {
     worded(
       "rate",
       429,
-      /^[\w./:-]{1,100} is temporarily rate-limited upstream/i,
+      /^[\w-]{1,40}\/[\w.:-]{1,80} is temporarily rate-limited upstream/i,
       "x/y:free is temporarily rate-limited upstream. Please retry shortly.",
       {
         more: { metadata: { provider_name: "Vendor" } },

@@ -368,7 +368,10 @@ for (const reason of ["client_gone", "call_timeout", "shutdown"] as const) {
     const expected = { client_gone: 408, call_timeout: 504, shutdown: 503 }[reason];
     assertEquals(errorOf(found).status, expected);
     assert(world.of("a").wasCancelled);
-    assertEquals(outcomes(found), ["a stopped"]);
+    // The receipt tells a call that took too long by the code of its answer.
+    assertEquals(outcomes(found), [
+      reason === "call_timeout" ? "a upstream_timeout" : "a stopped",
+    ]);
     assertEquals(world.reports.map(({ result: { kind } }) => kind), ["stopped"]);
     assertEquals(world.tries.length, 1, "no further route is begun");
     assertEquals(world.deadlines.armedCount, 0);

