@@ -149,6 +149,11 @@ const httpProvider = z.strictObject({
     "Forwards URLs of pictures and files without resolving their names. For gateways " +
       "without name servers: the provider itself must refuse names of private addresses.",
   ),
+  organization: z.string().min(1).max(128).refine(isOneLine, oneLineForm).optional().describe(
+    "The organisation (and region) at the vendor to which all keys of this provider belong; providers with the same " +
+      "name are one. What one key has sealed (encrypted reasoning, signatures), the others can read, so that a " +
+      "conversation may move between them. Default: each key is an account of its own.",
+  ),
   currency: providerCurrency,
 }).transform((written, context) => {
   const { provider, problems } = expandProvider(written);

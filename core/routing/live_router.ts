@@ -31,6 +31,7 @@ import { RecentCalls } from "./health/recent_calls.ts";
 import type { HealthSample, RouteHealth } from "./health/route_health.ts";
 import type {
   CallLoad,
+  KeyPreference,
   ModelStatus,
   Operation,
   RouteEvent,
@@ -208,13 +209,13 @@ export class LiveRouter implements Router, RouterOfThreads {
     });
   }
 
-  begin(route: Route, operation: Operation): RouteAccess {
+  begin(route: Route, operation: Operation, preferred?: KeyPreference): RouteAccess {
     this.#health.of(route, operation).begin(this.#options.clock.monotonicMs());
-    return this.access(route);
+    return this.#access.of(route, { preferred });
   }
 
   access(route: Route, pinned?: string): RouteAccess {
-    return this.#access.of(route, pinned);
+    return this.#access.of(route, { pinned });
   }
 
   /**

@@ -16,7 +16,13 @@ import { createAuthorizer } from "../clouds/credentials/create_authorizer.ts";
 import type { ProviderEntry } from "../catalog/schema.ts";
 import type { Deadlines } from "../lib/time/deadlines.ts";
 import { Credentials, type SharedCredential } from "./health/credentials.ts";
-import type { CredentialCounts, TokenAnswer, WantedToken } from "./contract/router.ts";
+import { hashHex } from "../lib/hash/short_hash.ts";
+import type {
+  CredentialCounts,
+  KeyPreference,
+  TokenAnswer,
+  WantedToken,
+} from "./contract/router.ts";
 
 /** What access to providers is built from. */
 export interface ProviderAccessOptions {
@@ -54,6 +60,31 @@ interface ReachedProvider {
 
 function isSameList(one: readonly string[], other: readonly string[]): boolean {
   return one.length === other.length && one.every((text, i) => text === other[i]);
+}
+
+/**
+ * The account of a key at its vendor: keys of one organisation read what each of them has sealed. A key alone is an
+ * account of its own, as far as is known.
+ */
+function accountOf({ name, entry }: ReachedProvider, mark: string | undefined): string {
+  return entry.kind === "http" && entry.organization !== undefined
+    ? `organization ${entry.organization}`
+    : `${name} ${mark ?? ""}`;
+}
+
+/**
+ * Ranks the keys of a provider for a conversation: those of the account that has answered it, and among equal ones the
+ * highest hash of conversation and key, so that all instances choose the same (rendezvous hashing).
+ */
+function rankingOf(
+  provider: ReachedProvider,
+  { account, conversation }: KeyPreference,
+): ((mark: string) => string) | undefined {
+  if (provider.secrets.length < 2 || conversation === undefined && account === undefined) {
+    return undefined;
+  }
+  const isOwn = (mark: string) => accountOf(provider, mark) === account;
+  return (mark) => `${isOwn(mark) ? 1 : 0}${hashHex(`${conversation} ${mark}`)}`;
 }
 
 /** Hands out the credentials of all providers, and learns from the statuses they get. */
@@ -108,18 +139,26 @@ export class ProviderAccess {
   /**
    * Takes a credential for one attempt.
    *
-   * @param pinned the secret to use, where only the one that began a task will do
+   * @param options `pinned`: the secret to use, where only the one that began a task will do
    */
-  of(route: Route, pinned?: string): RouteAccess {
+  of(
+    route: Route,
+    { pinned, preferred }: {
+      readonly pinned?: string | undefined;
+      readonly preferred?: KeyPreference | undefined;
+    } = {},
+  ): RouteAccess {
     const { clock } = this.#options;
     const provider = this.#of(route);
     invariant(provider !== undefined, () => `No provider ${route.provider}`);
     const { entry, credentials } = provider;
-    const secret = pinned ?? credentials.take(clock.monotonicMs());
+    const secret = pinned ??
+      credentials.take(clock.monotonicMs(), preferred && rankingOf(provider, preferred));
     let refused = false;
     return {
       provider: entry,
       secret,
+      account: accountOf(provider, credentials.markOf(secret)),
       transport: this.#transport(provider, secret, (failure) => {
         refused = true;
         const nowMs = clock.monotonicMs();

@@ -85,6 +85,8 @@ export interface AttemptHandlers {
   ) => void;
   /** Whether, after a failure, the same route may be tried again with another credential. */
   readonly mayRepeat?: () => boolean;
+  /** Whether, after any failure, the same route is tried again with a request that it will understand. */
+  readonly repeats?: () => boolean;
 }
 
 /** The handlers that judge the head of an answer. */

@@ -168,9 +168,9 @@ class AttemptLoop<Begun extends BegunAttempt, Result> {
   }
 
   /** Whether the call continues after this failure. */
-  #shouldContinue({ error, unsuited }: FailedAttempt): boolean {
+  #shouldContinue({ error, unsuited, repeats = false }: FailedAttempt): boolean {
     return this.#input.control.stopped === undefined &&
-      (unsuited || isRouteFault(error) || isLacking(error));
+      (unsuited || repeats || isRouteFault(error) || isLacking(error));
   }
 
   /** Records a failure after which the call continues. */

@@ -85,6 +85,8 @@ export interface BegunAttempt {
   readonly exchange: Pick<UpstreamExchange, "cancel">;
   /** Whether, after a failure, the same route may be tried again with another credential. */
   readonly mayRepeat?: () => boolean;
+  /** Whether, after any failure, the same route is tried again with a request that it will understand. */
+  readonly repeats?: () => boolean;
 }
 
 /** An attempt that is slow, as far as it decides whether another one may start beside it. */
@@ -142,6 +144,8 @@ export interface FailedAttempt {
   readonly error: GatewayError;
   /** Whether the same route may be tried again, with another credential. */
   readonly mayRepeat: boolean;
+  /** The same route is tried again, whatever the error. */
+  readonly repeats?: boolean;
   /** The route cannot carry this request: nothing was sent to it. */
   readonly unsuited: boolean;
 }
@@ -328,7 +332,8 @@ export class RouteAttempt<Begun extends BegunAttempt, Result> {
     if (error === undefined) return this.#bug(failure);
     this.#finish(error.code, (ms) => ({ kind: "failed", ms, error }));
     const mayRepeat = this.#begun?.mayRepeat?.() ?? false;
-    return { ok: false, route, error, mayRepeat, unsuited };
+    const repeats = this.#begun?.repeats?.() ?? false;
+    return { ok: false, route, error, mayRepeat: mayRepeat || repeats, repeats, unsuited };
   }
 
   #bug(cause: unknown): FailedAttempt {

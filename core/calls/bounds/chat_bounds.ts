@@ -72,12 +72,15 @@ export function withinOutput(bounds: ChatBounds, outputTokens: number): ChatBoun
 /**
  * Computes the bounds of a request. Everything that needs the prompt is computed here, so that a stream need not keep
  * the prompt in memory for its settlement.
+ *
+ * @param hasSeveralKeys whether a provider of the model has several keys, of which a conversation keeps one
  */
 export function chatBounds(
   request: ChatRequest,
   body: JsonBody,
   model: Model,
   price: AppliedPrice,
+  hasSeveralKeys = false,
 ): ChatBounds {
   const { outline, bytes } = body;
   const { maxOutputTokens, contextWindow } = model;
@@ -108,7 +111,7 @@ export function chatBounds(
     reservedPrice: reserved,
     toolFeesMicroVnd,
     prefixes: (price.unit === "token" && (request.stream || hasCachePrice(price))) ||
-        model.routes.length > 1
+        model.routes.length > 1 || hasSeveralKeys
       ? promptPrefixes(model.id, request.style, outline)
       : undefined,
     costMicroVnd:

@@ -38,6 +38,8 @@ export interface ChatCall {
 export interface RouteAccess {
   readonly provider: ProviderEntry;
   readonly secret: string | undefined;
+  /** The account at the provider: what it seals, no other can read. */
+  readonly account?: string;
   readonly transport: Transport;
   /** See {@linkcode AttemptHandlers.onStatus}. */
   readonly onStatus: (

@@ -40,6 +40,8 @@ export interface PromptPrefixes {
   readonly messages: readonly PrefixMark[];
   /** At the same messages as `messages`; absent at instructions. */
   readonly conversation: readonly (ConversationMark | undefined)[];
+  /** Of the model, the style and what stays of the first turn, which all turns of a conversation have in common. */
+  readonly opening?: number | undefined;
   /** After the last message; absent for a prompt longer than {@linkcode hashedChars}. */
   readonly whole: PrefixMark | undefined;
 }
@@ -325,9 +327,12 @@ export function promptPrefixes(model: string, style: Style, body: OutlineObject)
   const own = new PrefixHash();
   own.chars = hash.chars;
   let instructs = true;
+  let opening: number | undefined;
   for (const message of Array.isArray(list) ? list : [list]) {
     own.restart();
-    if (!add(own, message ?? null, 0)) return { head, messages, conversation, whole: undefined };
+    if (!add(own, message ?? null, 0)) {
+      return { head, messages, conversation, opening, whole: undefined };
+    }
     hash.fold(own);
     const mark = { hash: hash.hash, chars: own.chars };
     instructs &&= isInstruction(message);
@@ -337,7 +342,9 @@ export function promptPrefixes(model: string, style: Style, body: OutlineObject)
       conversation.shift();
     }
     messages.push(mark);
-    conversation.push(instructs ? undefined : turns.add(message ?? null, own));
+    const turn = instructs ? undefined : turns.add(message ?? null, own);
+    opening ??= turn?.turns;
+    conversation.push(turn);
   }
-  return { head, messages, conversation, whole: messages.at(-1) };
+  return { head, messages, conversation, opening, whole: messages.at(-1) };
 }

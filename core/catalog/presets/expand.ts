@@ -23,6 +23,7 @@ export interface WrittenProvider extends FilledPlaces {
     readonly idleMs?: number | undefined;
   };
   readonly unresolvedNames: boolean;
+  readonly organization?: string | undefined;
   readonly currency?: string | undefined;
 }
 
@@ -46,6 +47,8 @@ export interface HttpProvider {
     readonly idleMs?: number;
   };
   readonly unresolvedNames: boolean;
+  /** The organisation of all its keys; absent: each key is an account of its own. */
+  readonly organization?: string;
   /** The code of the currency of its invoices; absent: VND. */
   readonly currency?: string;
 }
@@ -105,7 +108,7 @@ export function expandProvider(
       ...defined({ firstOutputMs, idleMs: idleMs ?? preset?.timeouts?.idleMs }),
     },
     unresolvedNames: written.unresolvedNames,
-    ...defined({ currency: written.currency }),
+    ...defined({ organization: written.organization, currency: written.currency }),
   };
   return { provider, problems: problemsOf(written, provider, preset) };
 }

@@ -86,6 +86,14 @@ export interface CallLoad {
   readonly size: number;
 }
 
+/** Which key of a provider a call should have, if it does not rest. */
+export interface KeyPreference {
+  /** The account that can read what it has sealed in the conversation. */
+  readonly account?: string | undefined;
+  /** What all turns of a conversation have in common: the same key for each of them, in every instance. */
+  readonly conversation?: string | undefined;
+}
+
 /** A call for which routes are requested. */
 export interface RouteQuery {
   readonly style: RouteStyle;
@@ -103,7 +111,7 @@ export interface Router {
    * Begins an attempt: returns how to reach the route now, with a credential that is not resting. Each begin is
    * followed by one {@linkcode Router.report}.
    */
-  begin(route: Route, operation: Operation): RouteAccess;
+  begin(route: Route, operation: Operation, preferred?: KeyPreference): RouteAccess;
   /**
    * Returns how to reach a route outside of attempts (token counting, polling), without effect on its health.
    *

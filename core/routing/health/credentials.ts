@@ -52,8 +52,14 @@ export class Credentials {
     }));
   }
 
-  /** The next key that is not resting; if all rest, the one that rests least. `undefined`: the provider has none. */
-  take(nowMs: number): string | undefined {
+  /**
+   * The next key that is not resting; if all rest, the one that rests least. `undefined`: the provider has none.
+   *
+   * @param rankOf the highest of the keys that do not rest is used instead of the next, by its mark
+   */
+  take(nowMs: number, rankOf?: (mark: string) => string): string | undefined {
+    const ranked = rankOf && this.#highest(nowMs, rankOf);
+    if (ranked !== undefined) return ranked;
     const count = this.#credentials.length;
     let soonest: Credential | undefined;
     for (let i = 0; i < count; i++) {
@@ -67,6 +73,16 @@ export class Credentials {
       }
     }
     return soonest?.secret;
+  }
+
+  #highest(nowMs: number, rankOf: (mark: string) => string): string | undefined {
+    let highest: { secret: string; rank: string } | undefined;
+    for (const { secret, mark, restUntilMs } of this.#credentials) {
+      if (restUntilMs > nowMs) continue;
+      const rank = rankOf(mark);
+      if (highest === undefined || rank > highest.rank) highest = { secret, rank };
+    }
+    return highest?.secret;
   }
 
   /** Whether a key is left that does not rest. */
@@ -143,6 +159,11 @@ export class Credentials {
   secretAt(at: number, mark: string): string | undefined {
     const credential = this.#credentials[at];
     return credential?.mark === mark ? credential.secret : undefined;
+  }
+
+  /** The mark of a secret; `undefined` if it is none of them. */
+  markOf(secret: string | undefined): string | undefined {
+    return secret === undefined ? undefined : this.#find(secret)?.mark;
   }
 
   /** The mark of the secret at a place. */

@@ -25,7 +25,7 @@ import { readChatRequest, readCompactRequest } from "../../../core/calls/request
 import { geminiBody, type GeminiPath } from "../../../core/calls/exchange/gemini_body.ts";
 import { isLate } from "../../../core/calls/stream/early_stream.ts";
 import { RemoteDocuments } from "../../../core/calls/request/remote_documents.ts";
-import type { Model } from "../../../core/catalog/catalog.ts";
+import type { Catalog, Model } from "../../../core/catalog/catalog.ts";
 import type { Style } from "../../../core/wire/contract/contract.ts";
 import { GatewayError } from "../../../core/lib/errors/errors.ts";
 import type { AmountBound } from "../call/call_money.ts";
@@ -108,7 +108,7 @@ function checkChat(
   const urls = fetchedUrls(body.outline);
   refuseFreeChoices(model, request, body.outline);
   const price = applyPrice(model.price);
-  const bounds = chatBounds(request, body, model, price);
+  const bounds = chatBounds(request, body, model, price, hasSeveralKeys(model, catalog));
   const call: ChatCall = {
     request,
     body,
@@ -134,6 +134,14 @@ function checkChat(
     tags: isNested === true ? given : callTags(incoming.request, principal, style, sent.outline),
   };
   return { terms, call, bounds, urls, searchModel };
+}
+
+/** Whether a provider of the model has several keys. */
+function hasSeveralKeys({ routes }: Model, { providers }: Catalog): boolean {
+  return routes.some(({ provider }) => {
+    const entry = providers[provider];
+    return entry?.kind === "http" && entry.apiKeyEnv.length + entry.apiKeyVault.length > 1;
+  });
 }
 
 /** @throws {GatewayError} `not_found` if no provider of the model compacts conversations */

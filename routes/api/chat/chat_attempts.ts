@@ -14,7 +14,7 @@ import type {
 import type { ChatCall, ChatExchange } from "../../../core/calls/exchange/chat_call.ts";
 import { startChatExchange } from "../../../core/calls/exchange/chat_exchange.ts";
 import { localChatRefusal } from "../../../core/calls/exchange/local_refusal.ts";
-import { type ChatRequest, continuesTurn } from "../../../core/calls/request/chat_request.ts";
+import type { ChatRequest } from "../../../core/calls/request/chat_request.ts";
 import type { Route } from "../../../core/catalog/catalog.ts";
 import { type GatewayError, wireStatus } from "../../../core/lib/errors/errors.ts";
 import type { CallLoad, Operation } from "../../../core/routing/contract/router.ts";
@@ -24,6 +24,7 @@ import { reportResult } from "../call/route_result.ts";
 import type { Gateway } from "../gateway/gateway.ts";
 import { vetUrls } from "../gateway/vetted_urls.ts";
 import type { Delivery, Found } from "./chat_delivery.ts";
+import { ConversationAccounts } from "./conversation_accounts.ts";
 
 function operationOf({ stream }: Pick<ChatRequest, "stream">): Operation {
   return stream ? "chat_stream" : "chat";
@@ -52,6 +53,9 @@ export function localError(
 class ChatAttempts implements AttemptHost<ChatExchange, StartedStream | WholeAnswer> {
   readonly #delivery: Delivery;
   readonly operation: Operation;
+  readonly #conversation: ConversationAccounts;
+  /** The accounts of the latest attempts. */
+  readonly #accounts = new Map<Route, string>();
   /** Absent for a stream, and where no second route could start. */
   readonly #load: CallLoad | undefined;
 
@@ -59,15 +63,26 @@ class ChatAttempts implements AttemptHost<ChatExchange, StartedStream | WholeAns
     const { call: { request, model }, settlement } = delivery;
     this.#delivery = delivery;
     this.operation = operationOf(request);
+    this.#conversation = new ConversationAccounts(
+      delivery.gateway,
+      delivery.call,
+      settlement.formerAnswer(),
+      settlement.conversation,
+    );
     if (request.stream || model.routes.length < 2) return;
     this.#load = { operation: this.operation, stream: false, size: settlement.expectedSize };
   }
 
   start(route: Route, onSentAgain: () => void): ChatExchange | Promise<ChatExchange> {
-    const { gateway, call, urls, documents, dropped } = this.#delivery;
-    const access = { ...gateway.router.begin(route, this.operation), onSentAgain };
+    const { gateway, urls, documents, dropped } = this.#delivery;
+    const conversation = this.#conversation;
+    const { preferred } = conversation;
+    const access = { ...gateway.router.begin(route, this.operation, preferred), onSentAgain };
+    const { account = "" } = access;
+    this.#accounts.set(route, account);
+    const call = conversation.callFor(account);
     const begin = (given: ChatCall) => {
-      const begun = startChatExchange(given, route, access);
+      const begun = conversation.watched(startChatExchange(given, route, access), account);
       for (const field of begun.dropped) dropped.add(field);
       return begun;
     };
@@ -77,6 +92,23 @@ class ChatAttempts implements AttemptHost<ChatExchange, StartedStream | WholeAns
     return Promise.all([fetching, vetting]).then(([fetched]) =>
       begin(fetched === undefined ? call : { ...call, documents: fetched })
     );
+  }
+
+  /** Routes in the order to try. */
+  candidates(): readonly Route[] {
+    const { gateway, call: { model, request }, settlement } = this.#delivery;
+    const wanted = {
+      style: request.style,
+      operation: this.operation,
+      former: this.#conversation.formerRoute,
+      customer: settlement.terms.principal.accountId,
+    };
+    return servingRoutes(gateway.router.candidates(model, wanted), request);
+  }
+
+  /** The account at the provider of a route that was tried. */
+  accountOf(route: Route): string {
+    return this.#accounts.get(route) ?? "";
   }
 
   firstOutput(begun: ChatExchange, onSign: () => void): Promise<StartedStream | WholeAnswer> {
@@ -130,14 +162,6 @@ class ChatAttempts implements AttemptHost<ChatExchange, StartedStream | WholeAns
   }
 }
 
-/** Where the call went the last time, for a vendor's cache of prompts. */
-function formerRoute({ call: { request, body }, settlement }: Delivery) {
-  const routeId = settlement.formerRoute();
-  return routeId === undefined
-    ? undefined
-    : { routeId, midTurn: continuesTurn(request.style, body.outline) };
-}
-
 /**
  * Tries the routes until one produces output.
  *
@@ -154,11 +178,7 @@ export async function findRoute(
   const host = new ChatAttempts(delivery);
   const { operation } = host;
   const customer = settlement.terms.principal.accountId;
-  const former = formerRoute(delivery);
-  const candidates = servingRoutes(
-    router.candidates(model, { style: request.style, operation, former, customer }),
-    request,
-  );
+  const candidates = host.candidates();
   const loop = await runAttempts<ChatExchange, StartedStream | WholeAnswer>({
     candidates,
     hedge: router.hedge(model, operation, candidates[0]),
@@ -171,7 +191,7 @@ export async function findRoute(
   const routed = { model, operation, customer, candidates: candidates.length, control } as const;
   const found = reportResult(gateway, routed, loop);
   if (found.ok) {
-    settlement.noteRoute(found.route);
+    settlement.noteRoute(found.route, host.accountOf(found.route));
     return found;
   }
   const { error } = found;

@@ -27,6 +27,7 @@ import { maxPerOutputToken, worstCaseCost } from "../../../core/billing/price.ts
 import type { AppliedPrice, Attempt, Receipt } from "../../../core/billing/usage/receipt.ts";
 import type { CallCharge, CallEnd, CallSettlement } from "../call/call_settlement.ts";
 import { defined } from "../../../core/lib/base/defined.ts";
+import type { AnsweredBy } from "../../../core/routing/route_affinity.ts";
 import type { Terms } from "../call/terms.ts";
 import type { Gateway } from "../gateway/gateway.ts";
 import type { StreamBound, StreamCut } from "../../../core/calls/stream/stream_bounds.ts";
@@ -244,24 +245,30 @@ export class ChatSettlement {
       bounds.hostedTools.some((tool) => route?.allow.has(tool) === true);
   }
 
-  /** Finds the route that answered this conversation last, if it is remembered. */
-  formerRoute(): string | undefined {
-    const { principal, model } = this.terms;
+  /** Finds who answered this conversation last, if it is remembered. */
+  formerAnswer(): AnsweredBy | undefined {
+    const { principal } = this.terms;
     const { prefixes } = this.#input.bounds;
-    if (prefixes === undefined || model.routes.length < 2) return undefined;
+    if (prefixes === undefined) return undefined;
     const { routeAffinity, clock } = this.#gateway;
     return routeAffinity.find(principal.key.id, prefixes, clock.monotonicMs());
   }
 
-  /** Remembers the route that answers this conversation now, and that its provider has read the prompt. */
-  noteRoute(route: Route): void {
-    const { principal, model } = this.terms;
+  /** What all turns of the conversation have in common; `undefined` where that is not known. */
+  get conversation(): string | undefined {
+    const opening = this.#input.bounds.prefixes?.opening;
+    return opening === undefined ? undefined : `${this.terms.principal.key.id} ${opening}`;
+  }
+
+  /** Remembers who answers this conversation now, and that the provider has read the prompt. */
+  noteRoute(route: Route, account: string): void {
+    const { principal } = this.terms;
     const { prefixes, estimatedInputTokens } = this.#input.bounds;
     if (prefixes === undefined) return;
     const { routeAffinity, seenPrompts, clock } = this.#gateway;
     const keyId = principal.key.id;
     const nowMs = clock.monotonicMs();
-    if (model.routes.length > 1) routeAffinity.note(keyId, prefixes, route.id, nowMs);
+    routeAffinity.note(keyId, prefixes, { routeId: route.id, account }, nowMs);
     this.#correction = seenPrompts.find(keyId, prefixes, nowMs);
     if (cachesAll(route)) {
       this.#wasSent = seenPrompts.noteSent(keyId, prefixes, estimatedInputTokens, nowMs);

@@ -14,6 +14,8 @@ const changing: Readonly<Record<string, (request: number) => string>> = {
   "version and uptime": (n) => `agent v1.0.${n}, up ${n * 997} s`,
 };
 
+const by = (routeId: string) => ({ routeId, account: "a" });
+
 const rules = `Edit the files of the user.\n${"Be careful with every one of them. ".repeat(200)}`;
 
 /** A tool loop of a style: instructions and the opening, then the answers and results that each step adds. */
@@ -102,12 +104,12 @@ Deno.test("a tool loop stays on its route while the first lines change, in every
             `${place === "instructions" ? "" : line(n)}\nAlpha becomes beta.`,
             n,
           );
-        affinity.note("k", prefixes(style, body(0)), "first", 0);
+        affinity.note("k", prefixes(style, body(0)), by("first"), 0);
         for (let n = 1; n <= 4; n++) {
           const prompt = prefixes(style, body(n));
           const story = `${style}, ${what} in ${place}, step ${n}`;
-          assertEquals(affinity.find("k", prompt, 0), "first", story);
-          affinity.note("k", prompt, "first", 0);
+          assertEquals(affinity.find("k", prompt, 0)?.routeId, "first", story);
+          affinity.note("k", prompt, by("first"), 0);
         }
       }
     }
@@ -120,11 +122,11 @@ Deno.test("an opening whose words change is left behind: the last turns are reco
     const weather = ["sun", "rain", "snow", "wind", "fog"];
     const body = (n: number) =>
       loops[style].request("Steady.", `Now ${weather[n]}.\nAlpha becomes beta.`, n);
-    affinity.note("k", prefixes(style, body(1)), "first", 0);
+    affinity.note("k", prefixes(style, body(1)), by("first"), 0);
     for (let n = 2; n <= 4; n++) {
       const prompt = prefixes(style, body(n));
-      assertEquals(affinity.find("k", prompt, 0), "first", `${style}, step ${n}`);
-      affinity.note("k", prompt, "first", 0);
+      assertEquals(affinity.find("k", prompt, 0)?.routeId, "first", `${style}, step ${n}`);
+      affinity.note("k", prompt, by("first"), 0);
     }
   }
 });
@@ -134,10 +136,10 @@ Deno.test("the whole prompt decides before its turns, and other openings, keys a
     const affinity = new RouteAffinity();
     const body = (instructions: string, opening: string, steps: number) =>
       loops[style].request(instructions, opening, steps);
-    affinity.note("k", prefixes(style, body("One agent.", "Alpha becomes beta.", 0)), "one", 0);
-    affinity.note("k", prefixes(style, body("Another.", "Alpha becomes beta.", 0)), "two", 0);
+    affinity.note("k", prefixes(style, body("One agent.", "Alpha becomes beta.", 0)), by("one"), 0);
+    affinity.note("k", prefixes(style, body("Another.", "Alpha becomes beta.", 0)), by("two"), 0);
     const next = prefixes(style, body("One agent.", "Alpha becomes beta.", 1));
-    assertEquals(affinity.find("k", next, 0), "one", style);
+    assertEquals(affinity.find("k", next, 0)?.routeId, "one", style);
     const foreign = body("One agent.", "Gamma becomes delta.", 1);
     assertEquals(affinity.find("k", prefixes(style, foreign), 0), undefined, style);
     assertEquals(affinity.find("other", next, 0), undefined);
@@ -169,7 +171,7 @@ Deno.test("the billing line is no part of a prompt that providers cache, as bloc
 Deno.test("the table of routes is bounded", () => {
   const affinity = new RouteAffinity();
   const prompt = prefixes("chat", loops.chat.request("Be brief.", "Hello", 1));
-  for (let i = 0; i < 20_010; i++) affinity.note(`k${i}`, prompt, "r", 0);
+  for (let i = 0; i < 20_010; i++) affinity.note(`k${i}`, prompt, by("r"), 0);
   assertEquals(affinity.size, 60_000);
 });
 

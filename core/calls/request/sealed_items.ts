@@ -1,0 +1,173 @@
+/**
+ * Finds the items of a history that only the account can read that made them, and leaves them out for another: encrypted
+ * reasoning, signatures of thinking, and thought signatures.
+ */
+import type { Style } from "../../wire/contract/contract.ts";
+import { unsealedMark } from "../../wire/fields/reasoning_seal.ts";
+import { skippedSignature, unsignedCall } from "../../wire/gemini/answer/thought_signatures.ts";
+import { joined } from "../../lib/bytes/byte_parts.ts";
+import { hashHex } from "../../lib/hash/short_hash.ts";
+import {
+  isJsonObject,
+  type Json,
+  type JsonObject,
+  type Outline,
+  type OutlineObject,
+} from "../../lib/json/json.ts";
+import { LongText } from "../../lib/json/scan/long_text.ts";
+import { withFields } from "../body/changed_body.ts";
+import { type JsonBody, parseJsonBody } from "../body/json_body.ts";
+
+/** Where a style has its sealed items. */
+interface SealPlaces {
+  /** The field that holds the turns. */
+  readonly turns: string;
+  /** Lists within a turn whose members may be sealed; none: the turn itself. */
+  readonly lists: readonly string[];
+  /** Texts of which a body with sealed items holds one. */
+  readonly signs: readonly string[];
+  readonly sealOf: (part: OutlineObject) => Outline | undefined;
+  /** The part without its seal, in a form that each route leaves out or replaces; `undefined`: without the part. */
+  readonly opened: (part: JsonObject) => JsonObject | undefined;
+  /** How `x-gateway-conversion` names what is left out. */
+  readonly name: string;
+}
+
+function googleOf(part: OutlineObject): Outline | undefined {
+  const extra = part["extra_content"];
+  return isJsonObject(extra) ? extra["google"] : undefined;
+}
+
+const places: Readonly<Record<Style, SealPlaces>> = {
+  messages: {
+    turns: "messages",
+    lists: ["content"],
+    signs: ['"signature"', "redacted_thinking"],
+    sealOf: (part) =>
+      part["type"] === "thinking"
+        ? part["signature"]
+        : part["type"] === "redacted_thinking"
+        ? part["data"]
+        : undefined,
+    opened: ({ thinking = "" }) => ({ type: "thinking", thinking, signature: unsealedMark }),
+    name: "messages.signature",
+  },
+  responses: {
+    turns: "input",
+    lists: [],
+    signs: ['"encrypted_content"'],
+    sealOf: (part) => part["type"] === "reasoning" ? part["encrypted_content"] : undefined,
+    opened: (part) => ({ ...part, encrypted_content: unsealedMark }),
+    name: "input.encrypted_content",
+  },
+  gemini: {
+    turns: "contents",
+    lists: ["parts"],
+    signs: ["thoughtSignature", "thought_signature"],
+    sealOf: (part) => part["thoughtSignature"] ?? part["thought_signature"],
+    opened: ({ thought_signature: _, ...part }) => ({ ...part, thoughtSignature: unsignedCall }),
+    name: "contents.thoughtSignature",
+  },
+  chat: {
+    turns: "messages",
+    lists: ["reasoning_details", "tool_calls"],
+    signs: ["reasoning_details", "thought_signature"],
+    sealOf: (part) => {
+      const google = googleOf(part);
+      return isJsonObject(google) ? google["thought_signature"] : part["signature"] ?? part["data"];
+    },
+    opened: ({ extra_content, ...part }) => {
+      if (extra_content !== undefined) {
+        return { ...part, extra_content: { google: { thought_signature: skippedSignature } } };
+      }
+      return part["data"] === undefined ? { ...part, signature: unsealedMark } : undefined;
+    },
+    name: "messages.reasoning_details",
+  },
+};
+
+/** Values that no account made. */
+const unsealed: ReadonlySet<string> = new Set(["", unsealedMark, skippedSignature, unsignedCall]);
+
+/**
+ * UTF-16 units at both ends of a sealed text that are hashed: what is encrypted or signed differs in each of its parts,
+ * and texts of megabytes may be sealed.
+ */
+const hashedEnd = 128;
+
+const decoder = new TextDecoder("latin1");
+
+/** A short hash of a sealed text, the same whether it is decoded or not: such texts have no escapes. */
+function markOf(seal: Outline | undefined): string | undefined {
+  if (typeof seal === "string") {
+    if (unsealed.has(seal)) return undefined;
+    return hashHex(`${seal.length} ${seal.slice(0, hashedEnd)} ${seal.slice(-hashedEnd)}`);
+  }
+  if (!(seal instanceof LongText)) return undefined;
+  const { literal } = seal;
+  const first = decoder.decode(literal.subarray(0, hashedEnd));
+  return hashHex(`${literal.length} ${first} ${decoder.decode(literal.subarray(-hashedEnd))}`);
+}
+
+/**
+ * Lists the sealed items of a request by short hashes of their contents, oldest first.
+ *
+ * @example
+ * ```ts
+ * import { parseJsonBody } from "../body/json_body.ts";
+ * import { sealsOf, withoutSeals } from "./sealed_items.ts";
+ * const input = [{ type: "reasoning", id: "rs_1", summary: [], encrypted_content: "gAAAAB" }];
+ * const body = parseJsonBody(new TextEncoder().encode(JSON.stringify({ input })));
+ * const [seal] = sealsOf("responses", body);
+ * const other = withoutSeals("responses", body, (mark) => mark === seal);
+ * if (sealsOf("responses", other.body).length !== 0) throw new Error("still sealed");
+ * ```
+ */
+export function sealsOf(style: Style, body: JsonBody): readonly string[] {
+  const { turns, lists, signs, sealOf } = places[style];
+  if (!signs.some((sign) => body.mayHold(sign))) return [];
+  const marks: string[] = [];
+  const look = (part: Outline) => {
+    const mark = isJsonObject(part) ? markOf(sealOf(part)) : undefined;
+    if (mark !== undefined) marks.push(mark);
+  };
+  const list = body.outline[turns];
+  for (const turn of Array.isArray(list) ? list : []) {
+    if (lists.length === 0) look(turn);
+    for (const name of lists) {
+      const parts = isJsonObject(turn) ? turn[name] : undefined;
+      if (Array.isArray(parts)) parts.forEach(look);
+    }
+  }
+  return marks;
+}
+
+/**
+ * Takes the seals out of a body that an account cannot read: what a route then does with the item is what it does with
+ * reasoning that no vendor has signed.
+ */
+export function withoutSeals(
+  style: Style,
+  body: JsonBody,
+  isForeign: (mark: string) => boolean,
+): { readonly body: JsonBody; readonly name: string } {
+  const { turns, lists, sealOf, opened, name } = places[style];
+  const list = body.value[turns];
+  const open = (part: Json): Json[] => {
+    const mark = isJsonObject(part) ? markOf(sealOf(part)) : undefined;
+    if (!isJsonObject(part) || mark === undefined || !isForeign(mark)) return [part];
+    const left = opened(part);
+    return left === undefined ? [] : [left];
+  };
+  const changed = (Array.isArray(list) ? list : []).flatMap((turn): Json[] => {
+    if (lists.length === 0) return open(turn);
+    if (!isJsonObject(turn)) return [turn];
+    const own: JsonObject = {};
+    for (const of of lists) {
+      const parts = turn[of];
+      if (Array.isArray(parts)) own[of] = parts.flatMap(open);
+    }
+    return [{ ...turn, ...own }];
+  });
+  return { body: parseJsonBody(joined(withFields(body, { [turns]: changed }))), name };
+}
