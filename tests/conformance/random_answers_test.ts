@@ -34,6 +34,7 @@ const counted: fc.Arbitrary<Answer> = arbitraryAnswer.map((answer) => ({
 function inChatForm(answer: Answer): Answer {
   const order = ["reasoning", "text", "tool_call"];
   const blocks = answer.blocks.toSorted((a, b) => order.indexOf(a.type) - order.indexOf(b.type))
+    .filter((block) => block.type !== "reasoning" || block.text !== "")
     .filter((block, i) => block.type !== "reasoning" || i === 0);
   return { ...answer, blocks };
 }

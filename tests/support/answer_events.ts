@@ -65,9 +65,14 @@ const usage: fc.Arbitrary<TokenUsage> = fc.record({
   reasoning: fc.nat(100),
 }, { noNullPrototype: true });
 
-/** A whole answer; calls have ids of their own, and the stop reason fits the blocks. */
+/** Whether a block is anything that a client can read. */
+function isPart(block: AnswerBlock): boolean {
+  return block.type !== "reasoning" || block.text !== "";
+}
+
+/** A whole answer of at least one part; calls have ids of their own, and the stop reason fits the blocks. */
 export const arbitraryAnswer: fc.Arbitrary<Answer> = fc.record({
-  blocks: fc.array(fc.oneof(...blocks), { maxLength: 8 }),
+  blocks: fc.array(fc.oneof(...blocks), { maxLength: 8 }).filter((all) => all.some(isPart)),
   usage: fc.option(usage, { nil: undefined }),
   cut: fc.boolean(),
 }, { noNullPrototype: true }).map(({ blocks, usage, cut }) => {
@@ -117,6 +122,13 @@ function eventsOf(block: AnswerBlock, number: number, cuts: readonly number[]): 
         type: "block_end",
         block: number,
       }];
+    case "sound": {
+      const { mediaType, data } = block;
+      return [{ type: "sound", block: number, mediaType, data }, {
+        type: "block_end",
+        block: number,
+      }];
+    }
     case "foreign":
       return [{ type: "foreign", block: number, kind: block.kind }, {
         type: "block_end",
@@ -227,6 +239,7 @@ function addToBlock(
   }
   if ("json" in event) block.text += JSON.parse(event.json);
   if (event.type === "picture") block.text = event.url;
+  if (event.type === "sound") block.text += event.data;
   if (event.type === "reasoning_proof") block["proof"] = event.proof;
   if (event.type === "hosted_call") Object.assign(block, { id: event.id, call: event.call });
   if (event.type === "citation") {
@@ -265,6 +278,8 @@ export function toldAnswer(answer: Answer): ToldAnswer {
         return [{ type: "hosted_call", text: "", id: block.id, call: block.call }];
       case "picture":
         return [{ type: "picture", text: block.url }];
+      case "sound":
+        return [{ type: "sound", text: block.data }];
       case "foreign":
         return [];
     }

@@ -4,6 +4,7 @@ import type { Clock } from "../../lib/time/clock.ts";
 import type { Deadlines } from "../../lib/time/deadlines.ts";
 import type { AnswerReading, StreamPipe } from "../../wire/contract/contract.ts";
 import { GatewayError, type Mark } from "../../lib/errors/errors.ts";
+import { streamFailure } from "../../wire/stream/answer_gate.ts";
 import { parseExactly } from "../../lib/json/exact_json.ts";
 import { isJsonObject, type Json, type JsonObject } from "../../lib/json/json.ts";
 import { maxAnswerBytes, maxSseEventBytes } from "../../wire/contract/limits.ts";
@@ -68,6 +69,8 @@ export interface AttemptHandlers {
    * one.
    */
   readonly fromStream?: (bytes: Uint8Array) => Omit<WholeAnswer, "kind">;
+  /** Names what of a stream without readable output its client might know; absent where the pipe knows it. */
+  readonly unknownInStream?: (bytes: Uint8Array) => string | undefined;
   /** Converts a refusal of the provider to an error of ours; `waitSeconds` is its `retry-after`. */
   readonly decodeError: (
     status: number,
@@ -304,9 +307,11 @@ export async function attemptStream(
     sliceBytes: firstSliceBytes,
     onSign,
   });
-  const { sawOutput, stopReason } = pipe.reading;
-  // A regular end without a word of why, and without output, is no answer: some servers send their errors so.
-  if (!sawOutput && stopReason === undefined) throw failed("sent no answer");
+  if (!pipe.reading.sawOutput) {
+    const all = joined([started.preamble, pipe.heldBack ?? new Uint8Array(0)]);
+    const failure = streamFailure(pipe.reading, handlers.unknownInStream?.(all));
+    if (failure !== undefined) throw failure;
+  }
   return started;
 }
 

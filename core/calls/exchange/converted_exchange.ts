@@ -1,17 +1,16 @@
 /** A chat call on a route of another style: request, answer and stream are converted. */
 import type { ByteParts } from "../../lib/bytes/byte_parts.ts";
 import type { Route } from "../../catalog/catalog.ts";
-import { readAnswer } from "../../wire/convert/answer_reading.ts";
+import { readShapedAnswer } from "../../wire/convert/answer_reading.ts";
+import type { ReadableAnswer } from "../../wire/convert/lost_parts.ts";
 import { inClientTerms } from "../../wire/stream/client_model.ts";
 import type {
-  AnswerReading,
   ConversionOptions,
   ConvertedRequest,
   ProviderStyle,
 } from "../../wire/contract/contract.ts";
-import { withoutPictures } from "../../wire/fields/pictures.ts";
 import { answerFrames } from "../../wire/stream/answer_frames.ts";
-import { convertAnswer, convertRequest } from "../../wire/convert/convert.ts";
+import { convertRequest, decodeAnswer, encodeAnswer } from "../../wire/convert/convert.ts";
 import { createConvertingPipe } from "../../wire/convert/converting_pipe.ts";
 import type { SortedBetas } from "../../wire/billable_features/asked_for.ts";
 import { decodeProviderError } from "../../wire/convert/provider_errors.ts";
@@ -53,12 +52,6 @@ export function chatStyle(route: Route): ProviderStyle {
   throw new GatewayError("internal_error", "A chat model has a route of another kind");
 }
 
-/** Takes the tokens of pictures out of what a client pays who does not get them. */
-function withoutLostPictures(reading: AnswerReading): AnswerReading {
-  const { usage } = reading;
-  return usage === undefined ? reading : { ...reading, usage: withoutPictures(usage) };
-}
-
 /** Adds the betas that a converted body needs. */
 function withBetas({ kept, dropped }: SortedBetas, needed: readonly string[]): SortedBetas {
   if (needed.length === 0) return { kept, dropped };
@@ -81,15 +74,25 @@ export function startConverted(
   const { dropped, ...sent } = outgoing(call, route, style, access, converted.request);
   refuseDropping(call, dropped);
   const context = pipeContext(call, route);
+  const onLost = (lost: string) => {
+    if (!dropped.includes(lost)) dropped.push(lost);
+    refuseDropping(call, [lost]);
+  };
+  const decoded = (answer: JsonObject) => decodeAnswer(style, clientStyle, answer, memory, onLost);
+  // What was read of an answer is written, if it is the same one.
+  let last: { readonly value: JsonObject; readonly readable: ReadableAnswer } | undefined;
   return {
     exchange: open(call, route, style, access, sent),
-    createPipe: () => createConvertingPipe(style, clientStyle, context, memory),
-    readAnswer: (answer) => {
-      const reading = clientReading(readAnswer(style, answer), context);
-      return clientStyle === "messages" ? withoutLostPictures(reading) : reading;
+    createPipe: () => createConvertingPipe(style, clientStyle, context, memory, onLost),
+    readAnswer: (value) => {
+      const reading = clientReading(readShapedAnswer(style, value), context);
+      if (reading.error !== undefined) return reading;
+      const readable = decoded(value);
+      last = { value, readable };
+      return readable.charged(reading);
     },
     asStream: (body) => encoder.encode(answerFrames(style, body)),
-    fromStream: (bytes) => collected(style, clientStyle, bytes, context, memory),
+    fromStream: (bytes) => collected({ style, clientStyle, context, memory, onLost }, bytes),
     decodeError: (status, text, waitSeconds) =>
       inClientTerms(
         decodeProviderError(style, status, text, errorOptions(waitSeconds, false)),
@@ -97,15 +100,10 @@ export function startConverted(
       ),
     onStatus: access.onStatus,
     mayRepeat: access.mayRepeat,
-    toClient: (answer) =>
-      encoder.encode(
-        stringifyExactly(
-          convertAnswer(style, clientStyle, answer.value, context, memory, (lost) => {
-            dropped.push(lost);
-            refuseDropping(call, [lost]);
-          }),
-        ),
-      ),
+    toClient: ({ value }) => {
+      const { answer } = last?.value === value ? last.readable : decoded(value);
+      return encoder.encode(stringifyExactly(encodeAnswer(clientStyle, answer, context, memory)));
+    },
     dropped,
   };
 }

@@ -7,6 +7,7 @@ import { parseExactly } from "../../lib/json/exact_json.ts";
 import { ClientModel, inClientTerms, modelKey } from "../../wire/stream/client_model.ts";
 import type { RouteCapabilities, Style } from "../../wire/contract/contract.ts";
 import { answerFrames } from "../../wire/stream/answer_frames.ts";
+import { unknownInStream } from "../../wire/stream/answer_gate.ts";
 import { resolveCapabilities } from "../../wire/contract/capabilities.ts";
 import { decodeProviderError } from "../../wire/convert/provider_errors.ts";
 import { billingLineStart, withoutBillingLines } from "../../wire/messages/request/billing_line.ts";
@@ -153,7 +154,14 @@ export function startNative(
     readAnswer: (body) => clientReading(readAnswer(style, body), context),
     isNative: true,
     asStream: (body) => encoder.encode(answerFrames(style, body)),
-    fromStream: (bytes) => collected(style, style, bytes, context, { choices: request.choices }),
+    fromStream: (bytes) =>
+      collected({
+        style,
+        clientStyle: style,
+        context,
+        memory: { choices: request.choices },
+      }, bytes),
+    unknownInStream: (bytes) => unknownInStream(style, bytes),
     decodeError: (status, body, waitSeconds) =>
       inClientTerms(
         decodeProviderError(style, status, body, errorOptions(waitSeconds, true)),

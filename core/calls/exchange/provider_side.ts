@@ -53,13 +53,16 @@ export function clientReading(reading: AnswerReading, context: PipeContext): Ans
 
 /** Collects a stream to the whole answer that the client asked for. */
 export function collected(
-  style: ProviderStyle,
-  clientStyle: Style,
+  { style, clientStyle, context, memory, onLost }: {
+    readonly style: ProviderStyle;
+    readonly clientStyle: Style;
+    readonly context: PipeContext;
+    readonly memory: ConversionMemory;
+    readonly onLost?: (what: string) => void;
+  },
   bytes: Uint8Array,
-  context: PipeContext,
-  memory: ConversionMemory,
 ): Omit<WholeAnswer, "kind"> {
-  const { body, reading } = collectAnswer(style, clientStyle, bytes, context, memory);
+  const { body, reading } = collectAnswer(style, clientStyle, bytes, context, memory, onLost);
   return { clientBytes: encoder.encode(stringifyExactly(body)), reading };
 }
 

@@ -82,7 +82,7 @@ export function createEventPipe(
     // The client pays for the search, so the call stays on its route, however long the search takes.
     reading.sawOutput ||= searches;
   });
-  const pipe = pipeFrom(decoder, encoder, { context, memory });
+  const pipe = pipeFrom(decoder, encoder, { clientStyle, context, memory });
   return pipe;
 }
 

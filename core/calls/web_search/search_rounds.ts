@@ -509,8 +509,8 @@ function addUses(a: ToolUses, b: ToolUses = noToolUses): ToolUses {
 function writtenBlocks(round: Round, results: readonly ToolResultBlock[]): Block[] {
   const ids = results.map(({ callId }) => callId);
   return round.collector.answer().blocks.flatMap((block): Block[] => {
-    // Pictures cannot be sent back as the model's own.
-    if (block.type === "picture") return [];
+    // Media cannot be sent back as the model's own.
+    if (block.type === "picture" || block.type === "sound") return [];
     return block.type === "tool_call" ? [{ ...block, id: ids.shift() ?? block.id }] : [block];
   });
 }

@@ -26,10 +26,15 @@ export function sseEventText(data: string, event?: string): string {
   return `event: ${event}\ndata: ${data}\n\n`;
 }
 
-/** Encodes a comment line, which clients ignore; it keeps a silent connection alive. */
-export function encodeSseComment(text: string): Uint8Array {
+/** Writes a comment line, which clients ignore. */
+export function sseComment(text: string): string {
   invariant(!/[\r\n]/.test(text), "a comment is one line");
-  return encoder.encode(`: ${text}\n\n`);
+  return `: ${text}\n\n`;
+}
+
+/** Encodes a comment line; it keeps a silent connection alive. */
+export function encodeSseComment(text: string): Uint8Array {
+  return encoder.encode(sseComment(text));
 }
 
 /** The comment sent during silence where a style has no event for that. */

@@ -50,6 +50,8 @@ export interface StreamReading {
   state: "open" | "completed" | "error";
   /** The error event as an error of the gateway, when `state` is `error`. */
   error: GatewayError | undefined;
+  /** Content came that the client does not get: the failure of the answer if it gets nothing else. */
+  lost?: GatewayError;
   /**
    * The upstream's stop reason in its own style, e.g. `end_turn`, `tool_calls`. With several choices it is set once all
    * that began have stopped. No content of the answer follows it.
@@ -79,6 +81,8 @@ export interface StreamPipe {
    * until any pipe is used again. Absent where a pipe has no use for it.
    */
   pushLent?(bytes: Uint8Array): Uint8Array;
+  /** What was read and not returned yet, since it may be the end; absent if nothing. */
+  readonly heldBack?: Uint8Array;
   /**
    * The upstream body ended or `reading.state` left `open`. Returns the bytes that close the client's stream:
    * the held terminal event, or the client style's error event when the stream reported an error or was cut.
@@ -174,6 +178,8 @@ export interface ConversionMemory {
   readonly choices?: number;
   /** Responses: members of the request that the answer repeats. */
   readonly echo?: JsonObject;
+  /** Chat: the client asked for sound. */
+  readonly wantsSound?: true;
   /** The signer of the reasoning of the route that answered. */
   readonly reasoningSigner?: string;
   /** Gemini: the request offers no tool that finds sources, so no block of its answer has to wait for them. */

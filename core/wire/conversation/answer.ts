@@ -47,6 +47,7 @@ export type AnswerBlock =
   | ToolCallBlock
   | HostedCallBlock
   | PictureBlock
+  | SoundBlock
   | ForeignBlock;
 
 /** A picture that the model made. */
@@ -54,6 +55,15 @@ export interface PictureBlock extends Placed {
   readonly type: "picture";
   /** A data URL, or the address of the picture. */
   readonly url: string;
+}
+
+/** Sound that the model made. */
+export interface SoundBlock extends Placed {
+  readonly type: "sound";
+  /** As the provider names it, with parameters such as the rate of samples. */
+  readonly mediaType: string;
+  /** Plain base64. */
+  readonly data: string;
 }
 
 /** Text of an answer, with its sources. */
@@ -160,6 +170,13 @@ export type StreamEvent =
   }
   /** A whole picture, as a data URL or an address. */
   | { readonly type: "picture"; readonly block: number; readonly url: string }
+  /** Sound, or the next piece of it: each can be decoded by itself. */
+  | {
+    readonly type: "sound";
+    readonly block: number;
+    readonly mediaType: string;
+    readonly data: string;
+  }
   /** A block that only the upstream's style has. */
   | {
     readonly type: "foreign";

@@ -11,7 +11,8 @@ import type { Answer, AnswerBlock, Citation, ReasoningProof, Stop } from "../con
 import { writeDataUrl } from "../content/citations.ts";
 import { stringifyExactly } from "../../lib/runtime/mod.ts";
 import type { ReportedUsage } from "../../billing/tokens/token_bounds.ts";
-import { readNoAnswer, readProviderError } from "../errors/provider_error.ts";
+import { readProviderError } from "../errors/provider_error.ts";
+import { answerFailure } from "../stream/answer_gate.ts";
 import { pictureOutputBytes } from "../fields/pictures.ts";
 import {
   absurdReport,
@@ -22,7 +23,7 @@ import {
   textBytes,
   type UsageReport,
 } from "../stream/reading.ts";
-import { isRefusal, readStop, stopFailure } from "../fields/stop_words.ts";
+import { isRefusal, readStop } from "../fields/stop_words.ts";
 
 // Reads `usage` of an answer or of the `metadata` event.
 //
@@ -86,19 +87,21 @@ export function readConverseAnswer(body: JsonObject): AnswerReading {
   let outputBytes = 0;
   for (const block of blocksOf(body)) {
     outputBytes += bytesOf(block);
-    isOutput ||= block["text"] === undefined || block["text"] !== "";
+    isOutput ||= block["text"] === undefined
+      ? Object.keys(block).length > 0
+      : typeof block["text"] === "string" && block["text"] !== "";
   }
-  const isAnswer = isJsonObject(body["output"]) && (isOutput || typeof reason === "string");
   return {
     ...counts,
     empty: !isOutput,
     outputBytes,
     serviceTier: isJsonObject(tier) && typeof tier["type"] === "string" ? tier["type"] : undefined,
     stopReason: typeof reason === "string" ? reason : undefined,
-    error: isJsonObject(body["error"])
-      ? readProviderError(body)
-      : stopFailure([reason], isOutput) ??
-        (isAnswer ? undefined : readNoAnswer(body)),
+    error: isJsonObject(body["error"]) ? readProviderError(body) : answerFailure("converse", body, {
+      reasons: [reason],
+      hasOutput: isOutput,
+      usage: counts.usage,
+    }),
   };
 }
 
@@ -192,6 +195,11 @@ function decodeBlock(block: JsonObject, path: string, signer: string): AnswerBlo
   }
   const { format, data } = readImage(block.image);
   if (data !== "") return [{ type: "picture", path, url: pictureUrl(format, data) }];
+  const sound = readImage(block.audio);
+  if (sound.data !== "") {
+    const mediaType = `audio/${sound.format ?? "wav"}`;
+    return [{ type: "sound", path, mediaType, data: sound.data }];
+  }
   const kind = Object.keys(block)[0] ?? "empty";
   const otherwise = isLostKind(kind) ? "warn" : "ignore";
   return [{ type: "foreign", path, style: "converse", kind, raw: block, otherwise }];
@@ -210,7 +218,7 @@ export function isLostKind(kind: string): boolean {
   return !withoutContent.has(kind);
 }
 
-/** Reads what a picture, or a part of one, tells: its format, and its data in base64. */
+/** Reads what a picture or sound, or a part of one, tells: its format, and its data in base64. */
 export function readImage(
   image: Json | undefined,
 ): { readonly format?: string; readonly data: string } {

@@ -5,13 +5,16 @@
  */
 import { GatewayError } from "../../lib/errors/errors.ts";
 import { isJsonObject, type Json, type JsonObject } from "../../lib/json/json.ts";
-import { decodeBase64, encodeBase64, stringifyExactly } from "../../lib/runtime/mod.ts";
+import { stringifyExactly } from "../../lib/runtime/mod.ts";
+import { joinedBase64 } from "../content/base64.ts";
 import { defined } from "../../lib/base/defined.ts";
 import { bufferedBlockBytes, maxToolCallsPerAnswer } from "../contract/limits.ts";
 import type { ConversionMemory } from "../contract/contract.ts";
 import { readProviderError } from "../errors/provider_error.ts";
 import type { EventSink, StreamDecoder } from "../stream/dialect.ts";
-import { eventJson } from "../stream/reading.ts";
+import { UnknownNames } from "../stream/answer_shape.ts";
+import { shapedEvent } from "../stream/answer_shapes.ts";
+import { eventJson, eventObject } from "../stream/reading.ts";
 import {
   bedrock,
   isLostKind,
@@ -41,6 +44,7 @@ interface OpenBlock {
  * stream. A body that ends after `messageStop` is whole too.
  */
 export class ConverseStreamDecoder implements StreamDecoder {
+  readonly unknown = new UnknownNames();
   readonly #signer: string;
   /** Open blocks by the vendor's index. */
   readonly #open = new Map<number, OpenBlock>();
@@ -65,7 +69,9 @@ export class ConverseStreamDecoder implements StreamDecoder {
       this.#finished = true;
       return emit({ type: "error", error: readProviderError(payload) });
     }
-    if (isJsonObject(payload)) this.#event(event, payload);
+    const given = eventObject(payload);
+    if (given === undefined) return;
+    this.#event(event, shapedEvent("converse", event, given, this.unknown));
   }
 
   bodyEnd(emit: EventSink): void {
@@ -241,24 +247,6 @@ export class ConverseStreamDecoder implements StreamDecoder {
 function became(open: OpenBlock, kind: "text" | "reasoning" | "picture"): boolean {
   if (open.kind === "none") open.kind = kind;
   return open.kind === kind;
-}
-
-/** Joins pieces of base64, of which each may have its own padding; empty if they are none. */
-function joinedBase64(pieces: readonly string[]): string {
-  const joined = pieces.join("");
-  if (pieces.slice(0, -1).every((piece) => piece.length % 4 === 0 && !piece.endsWith("="))) {
-    return joined;
-  }
-  const decoded = pieces.map(decodeBase64);
-  const parts = decoded.filter((part) => part !== undefined);
-  if (parts.length < decoded.length) return "";
-  const bytes = new Uint8Array(parts.reduce((sum, { length }) => sum + length, 0));
-  let at = 0;
-  for (const part of parts) {
-    bytes.set(part, at);
-    at += part.length;
-  }
-  return encodeBase64(bytes);
 }
 
 function indexOf({ contentBlockIndex }: Readonly<Record<string, Json | undefined>>): number {

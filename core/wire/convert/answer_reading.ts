@@ -1,4 +1,6 @@
 import type { JsonObject } from "../../lib/json/json.ts";
+import { UnknownNames } from "../stream/answer_shape.ts";
+import { shapedAnswer } from "../stream/answer_shapes.ts";
 import { readChatAnswer } from "../chat/answer/answer_reading.ts";
 import type { AnswerReading, ProviderStyle } from "../contract/contract.ts";
 import { readConverseAnswer } from "../converse/decode_answer.ts";
@@ -34,4 +36,13 @@ export function readAnswer(style: ProviderStyle, body: JsonObject): AnswerReadin
     case "converse":
       return readConverseAnswer(body);
   }
+}
+
+/**
+ * Reads a whole answer that is to be converted: in the form of its style, as its decoder sees it.
+ *
+ * @throws {GatewayError} `upstream_unreachable` where content has a wrong type
+ */
+export function readShapedAnswer(style: ProviderStyle, body: JsonObject): AnswerReading {
+  return readAnswer(style, shapedAnswer(style, body, new UnknownNames()));
 }

@@ -20,12 +20,13 @@ import type {
   Moderation,
   PictureBlock,
   ReasoningBlock,
+  SoundBlock,
   Stop,
   StreamEvent,
 } from "../conversation/mod.ts";
 import type { TokenUsage } from "../../billing/tokens/token_bounds.ts";
 import type { Writable } from "../../lib/base/assert.ts";
-import { pipeFrom } from "./converting_pipe.ts";
+import { type PipedCall, pipeFrom } from "./converting_pipe.ts";
 import { dialectOf, providerDialectOf } from "./dialects.ts";
 import type { StreamDecoder, StreamEncoder } from "../stream/dialect.ts";
 
@@ -56,23 +57,21 @@ export function collectAnswer(
   bytes: Uint8Array,
   context: PipeContext,
   memory: ConversionMemory,
+  onLost?: (what: string) => void,
 ): CollectedAnswer {
   const decoder = providerDialectOf(upstreamStyle).createStreamDecoder(memory);
-  return collectFrom(decoder, bytes, { clientStyle, context, memory });
+  return collectFrom(decoder, bytes, { clientStyle, context, memory, onLost });
 }
 
 /** Collects what a decoder reads. See {@linkcode collectAnswer}. */
 export function collectFrom(
   decoder: StreamDecoder,
   bytes: Uint8Array,
-  { clientStyle, context, memory }: {
-    readonly clientStyle: Style;
-    readonly context: PipeContext;
-    readonly memory: ConversionMemory;
-  },
+  call: PipedCall,
 ): CollectedAnswer {
+  const { clientStyle, context, memory } = call;
   const collector = new AnswerCollector();
-  const pipe = pipeFrom(decoder, collector, { context, memory });
+  const pipe = pipeFrom(decoder, collector, call);
   pipe.push(bytes);
   pipe.end();
   const { reading } = pipe;
@@ -81,9 +80,6 @@ export function collectFrom(
   if (reading.state !== "completed") {
     throw collector.error ??
       new GatewayError("upstream_unreachable", "The provider's answer broke off");
-  }
-  if (!sawOutput && stopReason === undefined) {
-    throw new GatewayError("upstream_unreachable", "The provider sent no answer");
   }
   return {
     body: dialectOf(clientStyle).encodeAnswer(collector.answer(), context, memory),
@@ -105,6 +101,7 @@ type CollectedBlock =
   | Writable<ReasoningBlock>
   | HostedCallBlock
   | PictureBlock
+  | SoundBlock
   | OpenCall;
 
 /** A call whose arguments are still coming. */
@@ -216,6 +213,11 @@ export class AnswerCollector implements StreamEncoder {
       case "picture":
         this.#blocks.set(event.block, { type: "picture", path: "", url: event.url });
         return;
+      case "sound": {
+        const { block, mediaType, data } = event;
+        this.#blocks.set(block, { type: "sound", path: "", mediaType, data });
+        return;
+      }
       case "usage":
         this.#usage = event.usage;
         return;

@@ -21,11 +21,11 @@ import type {
   ProviderStyle,
   Style,
 } from "../contract/contract.ts";
-import type { Answer, AnswerBlock, Choice, Conversation } from "../conversation/mod.ts";
-import { dataUrl } from "../content/citations.ts";
-import { withLostNotes } from "../fields/field_table.ts";
+import type { Answer, Choice, Conversation } from "../conversation/mod.ts";
+import { type ReadableAnswer, readableAnswer } from "./lost_parts.ts";
+import { UnknownNames } from "../stream/answer_shape.ts";
+import { shapedAnswer } from "../stream/answer_shapes.ts";
 import { refuse } from "../fields/fields.ts";
-import { pictureRefusal, withoutPictures } from "../fields/pictures.ts";
 import { dialectOf, providerDialectOf } from "./dialects.ts";
 import { withFetchedDocuments } from "./document_urls.ts";
 import { resolveCapabilities } from "../contract/capabilities.ts";
@@ -134,9 +134,12 @@ function readsSearches({ from, tools }: Conversation): boolean {
     tools.some((tool) => tool.type === "hosted" && tool.requested?.tool === "web_search");
 }
 
-/** What the answer to a request repeats of it. */
+/** What the answer to a request repeats of it, or has only if it was asked for. */
 export function echoMemory(from: Style, body: JsonObject): ConversionMemory {
-  return from === "responses" ? { echo: echoOf(body) } : {};
+  if (from === "responses") return { echo: echoOf(body) };
+  const { modalities } = body;
+  const wantsSound = from === "chat" && Array.isArray(modalities) && modalities.includes("audio");
+  return wantsSound ? { wantsSound: true } : {};
 }
 
 /**
@@ -147,6 +150,7 @@ export function echoMemory(from: Style, body: JsonObject): ConversionMemory {
  * @param onLost called with what the client's style has no place for
  *
  * @throws {GatewayError} the provider's error if its 200 holds one; `upstream_unreachable` if the body is not an answer
+ * that the client can read; `conversion_refused` if it is nothing but media for which the client's style has no place
  *
  * @example
  * ```ts
@@ -167,33 +171,43 @@ export function convertAnswer(
   memory: ConversionMemory,
   onLost: (what: string) => void = () => {},
 ): JsonObject {
-  const decoded = providerDialectOf(upstreamStyle).decodeAnswer(body, memory);
+  const { answer } = decodeAnswer(upstreamStyle, clientStyle, body, memory, onLost);
+  return encodeAnswer(clientStyle, answer, context, memory);
+}
+
+/** Writes an answer for a client. */
+export function encodeAnswer(
+  clientStyle: Style,
+  answer: Answer,
+  context: PipeContext,
+  memory: ConversionMemory,
+): JsonObject {
+  return dialectOf(clientStyle).encodeAnswer(answer, context, memory);
+}
+
+/** Reads a whole answer for the clients of a style, as {@linkcode convertAnswer} does, and what of its usage is charged. */
+export function decodeAnswer(
+  upstreamStyle: ProviderStyle,
+  clientStyle: Style,
+  body: JsonObject,
+  memory: ConversionMemory,
+  onLost: (what: string) => void,
+): ReadableAnswer {
+  const names = new UnknownNames();
+  const shaped = shapedAnswer(upstreamStyle, body, names);
+  const decoded = providerDialectOf(upstreamStyle).decodeAnswer(shaped, memory);
   const { thinkTags, sourcesAsSearch } = memory;
   const restore = (choice: Choice): Choice => {
     const split = thinkTags === undefined ? choice : splitThinking(choice, thinkTags);
-    const restored = restoreAnswer(withLostNotes(split, onLost), memory);
+    const restored = restoreAnswer(split, memory);
     if (sourcesAsSearch !== true) return restored;
     return { ...restored, blocks: withSearchOfSources(restored.blocks) };
   };
   const others = decoded.others?.map(restore);
   const restored: Answer = { ...decoded, ...restore(decoded), ...defined({ others }) };
-  const told = clientStyle === "messages" ? withPictureNotes(restored, onLost) : restored;
-  return dialectOf(clientStyle).encodeAnswer(told, context, memory);
-}
-
-/**
- * Names the pictures of an answer for a Messages client, whose style has none.
- *
- * @throws {GatewayError} `conversion_refused` if the answer is nothing else
- */
-function withPictureNotes(answer: Answer, onLost: (what: string) => void): Answer {
-  const isLost = (block: AnswerBlock) =>
-    block.type === "picture" && dataUrl(block.url) !== undefined;
-  if (!answer.blocks.some(isLost)) return answer;
-  const isOutput = (block: AnswerBlock) =>
-    !isLost(block) && block.type !== "foreign" && (block.type !== "reasoning" || block.text !== "");
-  if (!answer.blocks.some(isOutput)) throw pictureRefusal();
-  onLost("answer.image");
-  const { usage } = answer;
-  return { ...answer, ...defined({ usage: usage && withoutPictures(usage) }) };
+  const unknown = names.take();
+  const client = { style: clientStyle, wantsSound: memory.wantsSound === true };
+  const readable = readableAnswer(restored, client, { onLost, unknown: unknown[0] });
+  for (const name of unknown) onLost(`answer.${name}`);
+  return readable;
 }

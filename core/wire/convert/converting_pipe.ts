@@ -24,9 +24,10 @@ import { enterText, newStreamReading } from "../stream/reading.ts";
 import { stopFailure } from "../fields/stop_words.ts";
 import { joinReports } from "../stream/usage_reports.ts";
 import { stringifyExactly } from "../../lib/runtime/mod.ts";
-import { dataUrl } from "../content/citations.ts";
-import { lostNote } from "../fields/field_table.ts";
-import { pictureOutputBytes, pictureRefusal, withoutPictures } from "../fields/pictures.ts";
+import { pictureOutputBytes, withoutMedia } from "../fields/pictures.ts";
+import { type AnswerClient, loneFailure, type LostPart, lostPart } from "./lost_parts.ts";
+import { clientPlaces, streamFailure, unknownFailure } from "../stream/answer_gate.ts";
+import { sseComment } from "../../lib/sse/writer.ts";
 import { searchOfSourcesSink } from "../tools/hosted_calls.ts";
 import { joiningSink } from "./surrogate_pairs.ts";
 import { thinkingSink } from "./think_tags.ts";
@@ -35,6 +36,20 @@ import { RepeatedFrame } from "../../lib/sse/repeated_frame.ts";
 
 // Converts frames that differ from the one before in a text only: the text moves from the bytes around it to the bytes that
 // the client's style has around it, without being decoded.
+
+/** Events that a client reads something of. */
+const isOutput: ReadonlySet<StreamEvent["type"]> = new Set<StreamEvent["type"]>([
+  "text",
+  "refusal",
+  "reasoning",
+  "call",
+  "hosted_call",
+  "picture",
+  "sound",
+]);
+
+/** Most names of one stream that are told with its end. */
+const maxLostNames = 16;
 
 const encoder = new TextEncoder();
 const nothing = new Uint8Array(0);
@@ -123,17 +138,27 @@ export function createConvertingPipe(
   clientStyle: Style,
   context: PipeContext,
   memory: ConversionMemory,
+  onLost?: (what: string) => void,
 ): StreamPipe {
   const encoder = dialectOf(clientStyle).createStreamEncoder(context, memory);
   const decoder = providerDialectOf(upstreamStyle).createStreamDecoder(memory);
-  return pipeFrom(decoder, encoder, { memory, context });
+  return pipeFrom(decoder, encoder, { clientStyle, memory, context, onLost });
+}
+
+/** The call whose answer a pipe brings. */
+export interface PipedCall {
+  readonly clientStyle: Style;
+  readonly memory: ConversionMemory;
+  readonly context: PipeContext;
+  /** Gets the name of each part that the client's style has no place for; what it throws ends the stream. */
+  readonly onLost?: ((what: string) => void) | undefined;
 }
 
 /** Creates a pipe from any decoder to any encoder. */
 export function pipeFrom(
   decoder: StreamDecoder,
   encoder: StreamEncoder,
-  call: { readonly memory: ConversionMemory; readonly context: PipeContext },
+  call: PipedCall,
 ): StreamPipe {
   return new ConvertingPipe(decoder, encoder, call);
 }
@@ -149,6 +174,17 @@ class ConvertingPipe implements StreamPipe {
   /** The sink behind the steps that join characters, separate thinking and restore tools. */
   readonly #write: EventSink;
   readonly #memory: ConversionMemory;
+  readonly #clientStyle: Style;
+  readonly #client: AnswerClient;
+  readonly #onLost: ((what: string) => void) | undefined;
+  /** Notes of lost parts that wait until the client gets anything of the answer. */
+  #heldNotes: { readonly choice: number; readonly block: number; readonly note: string }[] = [];
+  /** Whether media was lost, whose tokens are not charged. */
+  #lostMedia = false;
+  #lostSound = false;
+  /** Names that the client gets with the end: what events had beside the shape of their style. */
+  readonly #lostNames = new Set<string>();
+  #stop: Extract<StreamEvent, { readonly type: "stop" }> | undefined;
   /** The same sinks of further choices, by their index. */
   readonly #others = new Map<number, EventSink>();
   /** Absent unless the client asked for several choices. */
@@ -168,9 +204,12 @@ class ConvertingPipe implements StreamPipe {
   constructor(
     decoder: StreamDecoder,
     encoder: StreamEncoder,
-    { memory, context }: { readonly memory: ConversionMemory; readonly context: PipeContext },
+    { clientStyle, memory, context, onLost }: PipedCall,
   ) {
     this.#context = context;
+    this.#clientStyle = clientStyle;
+    this.#client = { style: clientStyle, wantsSound: memory.wantsSound === true };
+    this.#onLost = onLost;
     this.#decoder = decoder;
     this.#encoder = encoder;
     this.#memory = memory;
@@ -267,6 +306,7 @@ class ConvertingPipe implements StreamPipe {
 
   /** Ends all choices, the first one last: with it goes what they have in common. */
   #writeEnd(): void {
+    if (this.#lostNames.size > 0) this.#writeLostNames();
     for (const sink of this.#others.values()) sink({ type: "end" });
     this.#write({ type: "end" });
   }
@@ -316,6 +356,8 @@ class ConvertingPipe implements StreamPipe {
     const written = this.#out.length;
     this.#decoder.frame(frame.event || undefined, data, this.#onEvent);
     this.reading.toolUses = this.#decoder.toolUses;
+    const unknown = this.#decoder.unknown?.take();
+    if (unknown !== undefined && unknown.length > 0) this.#nameUnknown(unknown);
     const event = this.#lastEvent;
     this.#lastEvent = undefined;
     if (this.#eventCount === 1 && event !== undefined) {
@@ -341,6 +383,9 @@ class ConvertingPipe implements StreamPipe {
   #takeOf(choice: number, event: StreamEvent): void {
     const { reading } = this;
     if (this.#ends !== undefined && "block" in event) this.#note(choice, undefined);
+    const lost = lostPart(event, this.#client);
+    if (lost !== undefined && "block" in event) return this.#lose(choice, event.block, lost);
+    if (this.#heldNotes.length > 0 && isOutput.has(event.type)) this.#writeHeldNotes();
     switch (event.type) {
       case "text":
       case "refusal":
@@ -350,29 +395,26 @@ class ConvertingPipe implements StreamPipe {
         this.#measure(literalBytes(event.json), event.type !== "reasoning");
         break;
       case "picture":
-        if (this.#encoder.hasPictures === false && !reading.sawOutput && dataUrl(event.url)) {
-          return this.#take({ type: "error", error: pictureRefusal() });
-        }
+      case "sound":
         reading.sawOutput = true;
-        this.#measure(this.#encoder.hasPictures === false ? 0 : pictureOutputBytes, true);
+        this.#measure(pictureOutputBytes, true);
         break;
       case "call":
-      case "hosted_call":
         reading.sawOutput = true;
         break;
-      case "foreign": {
-        if (event.isLost !== true) break;
-        reading.sawOutput = true;
-        const json = stringifyExactly(lostNote(event.kind));
-        return this.#sinkOf(choice)({ type: "text", block: event.block, json });
-      }
+      case "hosted_call":
+        if (clientPlaces[this.#clientStyle].hosted_call === "read") reading.sawOutput = true;
+        break;
       case "reasoning_proof":
-        reading.sawOutput = true;
-        if (event.proof.kind === "redacted") reading.outputBytes += event.proof.data.length;
+        // A signature is for the provider: an answer of signatures alone says nothing.
+        if (event.proof.kind === "redacted") {
+          reading.sawOutput = true;
+          reading.outputBytes += event.proof.data.length;
+        }
         break;
       case "usage": {
-        const reported = this.#encoder.hasPictures === false
-          ? withoutPictures(event.usage)
+        const reported = this.#lostMedia
+          ? withoutMedia(event.usage, { bytes: reading.answerBytes })
           : event.usage;
         const usage = joinReports(reading.usage, reported);
         reading.usage = usage;
@@ -388,13 +430,15 @@ class ConvertingPipe implements StreamPipe {
           if (failure !== undefined) return this.#take({ type: "error", error: failure });
         }
         this.#note(choice, event.raw);
+        if (choice === 0) this.#stop = event;
         if (event.serviceTier !== undefined) reading.serviceTier = event.serviceTier;
         // A refusal without any block is output too.
         if (event.stop.reason === "refusal") reading.sawOutput = true;
         break;
       case "end": {
         // With several choices, an answer of which one is good is used.
-        const failure = stopFailure(this.#ends?.reasons ?? [], reading.sawOutput);
+        const failure = stopFailure(this.#ends?.reasons ?? [], reading.sawOutput) ??
+          (reading.sawOutput ? undefined : streamFailure(reading));
         if (failure !== undefined) return this.#take({ type: "error", error: failure });
         // Kept for `end()`, so that the caller can settle before the client sees the answer complete.
         reading.state = "completed";
@@ -406,6 +450,53 @@ class ConvertingPipe implements StreamPipe {
         return;
     }
     this.#sinkOf(choice)(event);
+  }
+
+  /** Puts a note in the place of a part that the client does not get, once it gets anything. */
+  #lose(choice: number, block: number, lost: LostPart): void {
+    const { reading } = this;
+    // Sound comes in many pieces.
+    if (lost.kind === "audio" && this.#lostSound) return;
+    this.#lostSound ||= lost.kind === "audio";
+    this.#onLost?.(`answer.${lost.kind}`);
+    reading.lost ??= loneFailure(lost, this.#clientStyle);
+    this.#lostMedia ||= lost.isMedia;
+    this.#heldNotes.push({ choice, block, note: lost.note });
+    if (reading.sawOutput) this.#writeHeldNotes();
+  }
+
+  #writeHeldNotes(): void {
+    const held = this.#heldNotes;
+    this.#heldNotes = [];
+    for (const { choice, block, note } of held) {
+      const sink = this.#sinkOf(choice);
+      sink({ type: "text", block, json: stringifyExactly(note) });
+      sink({ type: "block_end", block });
+    }
+  }
+
+  /** Names what was lost since the header was sent: in a comment, or where the style explains its end. */
+  #writeLostNames(): void {
+    const names = [...this.#lostNames].map((name) => `answer.${name}`).join(",");
+    if (this.#clientStyle !== "gemini") {
+      this.#out += sseComment(`x-gateway-conversion: dropped=${names}`);
+      return;
+    }
+    // Libraries of Gemini read any line without data as JSON.
+    const told = this.#stop;
+    if (told === undefined) return;
+    const explanation = told.stop.explanation ?? `Left out: ${names}`;
+    this.#write({ ...told, stop: { ...told.stop, explanation } });
+  }
+
+  /** Names what events had beside the shape of their style. */
+  #nameUnknown(names: readonly string[]): void {
+    for (const name of names) {
+      if (this.#lostNames.size >= maxLostNames || this.#lostNames.has(name)) continue;
+      this.#lostNames.add(name);
+      this.#onLost?.(`answer.${name}`);
+      this.reading.lost ??= unknownFailure(name);
+    }
   }
 
   /** Enters that a choice began, or why it stopped. */

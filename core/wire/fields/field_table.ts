@@ -5,13 +5,7 @@
 import { isExactNumber, isJsonObject, type Json, type JsonObject } from "../../lib/json/json.ts";
 import { defined } from "../../lib/base/defined.ts";
 import type { Style } from "../contract/contract.ts";
-import type {
-  AnswerBlock,
-  Choice,
-  Conversation,
-  Extra,
-  ForeignBlock,
-} from "../conversation/mod.ts";
+import type { Conversation, Extra, ForeignBlock } from "../conversation/mod.ts";
 import type { Warnings } from "../contract/warnings.ts";
 import type { ResolvedCapabilities } from "../contract/capabilities.ts";
 import { invalid, refuse } from "./fields.ts";
@@ -89,30 +83,6 @@ export function renderForeign(block: ForeignBlock, warnings: Warnings): string |
   }
   if (block.otherwise === "warn") warnings.add(block.path);
   return undefined;
-}
-
-/** Kinds of blocks that are named; a provider may write anything. */
-const plainKind = /^\w{1,40}$/;
-
-/** Returns the text in place of content of an answer that no style but the provider's has. */
-export function lostNote(kind: string): string {
-  return `[${plainName(kind)} left out: this API has no place for it]`;
-}
-
-function plainName(kind: string): string {
-  return plainKind.test(kind) ? kind : "content";
-}
-
-/** Names content that no style but the provider's has in its place in the answer; `onLost` gets its path. */
-export function withLostNotes(choice: Choice, onLost: (what: string) => void): Choice {
-  const isLost = (block: AnswerBlock) => block.type === "foreign" && block.otherwise === "warn";
-  if (!choice.blocks.some(isLost)) return choice;
-  const blocks = choice.blocks.map((block): AnswerBlock => {
-    if (block.type !== "foreign" || !isLost(block)) return block;
-    onLost(`answer.${plainName(block.kind)}`);
-    return { type: "text", path: block.path, text: lostNote(block.kind) };
-  });
-  return { ...choice, blocks };
 }
 
 /** The client's name for its list of stop sequences. */

@@ -1,7 +1,9 @@
-/** Pictures in answers: how they are read, counted and named where the client's style has no place for them. */
+/** Pictures and sound in answers: how they are read, counted and named where the client's style has no place for them. */
 import { GatewayError } from "../../lib/errors/errors.ts";
 import { isJsonObject, type Json, type JsonObject } from "../../lib/json/json.ts";
+import { estimateOutputTokens } from "../../billing/tokens/rough_estimate.ts";
 import type { ReportedUsage, TokenUsage } from "../../billing/tokens/token_bounds.ts";
+import type { Style } from "../contract/contract.ts";
 import { defined } from "../../lib/base/defined.ts";
 import { dataUrl, writeDataUrl } from "../content/citations.ts";
 
@@ -42,35 +44,63 @@ export function pictureNote(url: string): string {
     : `[${read.mediaType} left out: this API has no pictures in answers]`;
 }
 
-/** The error of an answer that is nothing but pictures, for a client whose style has none. */
-export function pictureRefusal(): GatewayError {
+const apiNames: Readonly<Record<Style, string>> = {
+  chat: "Chat Completions API",
+  messages: "Messages API",
+  responses: "Responses API",
+  gemini: "Gemini API",
+};
+
+/** The error of an answer that is nothing but media which the client's style has no place for; it costs nothing. */
+export function mediaRefusal(kind: string, style: Style): GatewayError {
+  const what = kind === "image" ? "a picture" : kind === "audio" ? "sound" : kind;
+  const elsewhere = kind === "image"
+    ? "; call the model at /v1/chat/completions, /v1/responses or the Gemini API"
+    : kind === "audio"
+    ? "; call the model at /v1/chat/completions or the Gemini API"
+    : "";
   return new GatewayError(
     "conversion_refused",
-    "The model answered with a picture, which the Messages API cannot carry; call the model at " +
-      "/v1/chat/completions, /v1/responses or the Gemini API",
+    `The model answered with ${what}, which the ${apiNames[style]} cannot carry${elsewhere}`,
   );
 }
 
+/** What an answer has beside the media that its client does not get. */
+export interface RestOfAnswer {
+  /** Bytes of its text and calls. */
+  readonly bytes: number;
+}
+
 /**
- * Returns usage without the tokens of pictures, which a client whose style has no place for them does not get.
+ * Returns usage without the tokens of pictures and sound, which a client whose style has no place for them does not get.
+ * Where the provider does not tell them apart, the text alone is counted.
  *
  * @example
  * ```ts
- * import { withoutPictures } from "./pictures.ts";
+ * import { withoutMedia } from "./pictures.ts";
  * const usage = { input: 20, cacheRead: 0, cacheWrite: 0, output: 1_125, outputImage: 1_120, reasoning: 0 };
- * if (withoutPictures(usage).output !== 5) throw new Error("a picture is paid that never came");
+ * if (withoutMedia(usage, { bytes: 20 }).output !== 5) throw new Error("a picture is paid that never came");
+ * const { outputImage: _, ...untold } = usage;
+ * if (withoutMedia(untold, { bytes: 20 }).output > 10) throw new Error("the same without details");
  * ```
  */
-export function withoutPictures(usage: ReportedUsage): ReportedUsage {
+export function withoutMedia(usage: ReportedUsage, rest: RestOfAnswer): ReportedUsage {
   const { said } = usage;
-  const { outputImage: _, ...rest } = usage;
+  const { outputImage: _, outputAudio: __, ...others } = usage;
   return {
-    ...rest,
-    ...withoutTheirTokens(usage),
-    ...defined({ said: said && withoutTheirTokens(said) }),
+    ...others,
+    ...withoutTheirTokens(usage, rest),
+    ...defined({ said: said && withoutTheirTokens(said, rest) }),
   };
 }
 
-function withoutTheirTokens({ outputImage = 0, ...usage }: TokenUsage): TokenUsage {
-  return { ...usage, output: Math.max(usage.output - outputImage, 0) };
+function withoutTheirTokens(
+  { outputImage = 0, outputAudio = 0, ...usage }: TokenUsage,
+  { bytes }: RestOfAnswer,
+): TokenUsage {
+  const media = outputImage + outputAudio;
+  const output = media > 0
+    ? Math.max(usage.output - media, 0)
+    : Math.min(usage.output, usage.reasoning + estimateOutputTokens(bytes));
+  return { ...usage, output };
 }

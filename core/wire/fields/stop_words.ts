@@ -118,6 +118,35 @@ export function isRefusal(reason: Json | undefined): boolean {
 }
 
 /**
+ * How a reason ends an answer without content. `explained`: it says why there is none. `plain`: it is the regular end.
+ * `none`: it does not explain that. What waits for calls has some.
+ */
+export type Ending = "explained" | "plain" | "none";
+
+const endings: Readonly<Record<Meaning | "unknown", Ending>> = {
+  end: "plain",
+  length: "explained",
+  stop_sequence: "explained",
+  tool_calls: "none",
+  pause: "explained",
+  refusal: "explained",
+  failure: "none",
+  unusable: "none",
+  unknown: "none",
+};
+
+/** How a reason ends an answer that has no content. */
+export function endingOf(reason: Json | undefined): Ending {
+  const meaning = meaningOf(reason);
+  return meaning === undefined ? "none" : endings[meaning];
+}
+
+/** The same for a reason in the typed form. */
+export function endingOfStop(reason: StopReason): Ending {
+  return endings[reason];
+}
+
+/**
  * Reads a reason. Whether the answer waits for results of calls depends on whether it has calls, whatever the server
  * sent. No reason at all means the plain end; an unknown one, or that of a failure, keeps its name.
  *

@@ -54,6 +54,10 @@ export class BytePipe implements StreamPipe {
     this.reading = meter.reading;
   }
 
+  get heldBack(): Uint8Array {
+    return this.#last;
+  }
+
   push(bytes: Uint8Array): Uint8Array {
     this.#split(bytes);
     return this.#ranges.take(bytes);

@@ -22,7 +22,9 @@ export function indexedChoices(
 ): (readonly [index: number, choice: JsonObject])[] {
   const isIndexed = choices.some(({ index }) => isIndex(index));
   return choices.flatMap((choice, place) => {
-    const index = choice["index"] ?? (isIndexed ? 0 : place);
+    const given = choice["index"] ?? (isIndexed ? 0 : place);
+    // Where one was asked for, what is no number is no other.
+    const index = count === 1 && !isIndex(given) ? 0 : given;
     return isIndex(index) && index < count ? [[index, choice] as const] : [];
   });
 }

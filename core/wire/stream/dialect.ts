@@ -21,6 +21,7 @@ import type {
   Style,
 } from "../contract/contract.ts";
 import type { Answer, Conversation, StreamEvent } from "../conversation/mod.ts";
+import type { UnknownNames } from "./answer_shape.ts";
 
 /** The provider's side of a wire style: requests to a provider, and its answers. */
 export interface ProviderDialect {
@@ -91,6 +92,8 @@ export type EventSink = (event: StreamEvent) => void;
 export interface StreamDecoder {
   /** How often the provider ran its tools so far; `undefined` if nothing tells. */
   readonly toolUses?: ToolUses | undefined;
+  /** Names of what the events so far have beside the shape of the style. */
+  readonly unknown?: UnknownNames;
   /**
    * Takes one SSE event: the value of its `event:` line if it had one, and its data.
    *
@@ -117,8 +120,6 @@ export interface StreamEncoder {
    * @throws {GatewayError} `upstream_unreachable` if the bound on buffered tool calls is exceeded
    */
   encode(event: StreamEvent): string;
-  /** `false`: answers of the style have no pictures, and their tokens are not charged. */
-  readonly hasPictures?: boolean;
   /**
    * What would be written around the text of another event of this kind in this block, if that depends on nothing else.
    * Absent in encoders that write each event in another way.

@@ -1,5 +1,5 @@
 import { maxReportedTokens } from "../../billing/tokens/limits.ts";
-import type { Json } from "../../lib/json/json.ts";
+import { isJsonObject, type Json, type JsonObject } from "../../lib/json/json.ts";
 import type { ReportedUsage, TokenUsage } from "../../billing/tokens/token_bounds.ts";
 import type { FrameEdits, SseFrame } from "../../lib/sse/frame.ts";
 import type { StreamReading } from "../contract/contract.ts";
@@ -31,6 +31,18 @@ export function eventJson(event: string | undefined, data: string): Json {
       cause,
     });
   }
+}
+
+/**
+ * Requires that an event of a stream is an object; `undefined` for the nothing that some servers send to keep the
+ * connection alive.
+ *
+ * @throws {GatewayError} `upstream_unreachable` for any other value
+ */
+export function eventObject(value: Json): JsonObject | undefined {
+  if (isJsonObject(value)) return value;
+  if (value === null || value === "") return undefined;
+  throw new GatewayError("upstream_unreachable", "The provider's stream cannot be read");
 }
 
 /**

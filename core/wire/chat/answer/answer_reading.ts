@@ -3,9 +3,9 @@ import { isJsonObject, type Json, type JsonObject } from "../../../lib/json/json
 import { stringifyExactly } from "../../../lib/runtime/mod.ts";
 import type { ReportedUsage, TokenUsage } from "../../../billing/tokens/token_bounds.ts";
 import type { AnswerReading } from "../../contract/contract.ts";
-import { readNoAnswer, readProviderError } from "../../errors/provider_error.ts";
+import { readProviderError } from "../../errors/provider_error.ts";
+import { answerFailure } from "../../stream/answer_gate.ts";
 import { pictureOutputBytes } from "../../fields/pictures.ts";
-import { stopFailure } from "../../fields/stop_words.ts";
 import {
   absurdReport,
   enterReport,
@@ -221,7 +221,6 @@ export function readChatAnswer(body: JsonObject): AnswerReading {
   const reasons = Array.isArray(choices)
     ? choices.map((choice) => isJsonObject(choice) ? choice["finish_reason"] : undefined)
     : [];
-  const isAnswer = !empty || stopReason !== undefined;
   return {
     ...counts,
     toolUses: toolUses.uses,
@@ -230,7 +229,7 @@ export function readChatAnswer(body: JsonObject): AnswerReading {
     outputBytes,
     stopReason,
     error: failed === undefined
-      ? stopFailure(reasons, !empty) ?? (isAnswer ? undefined : readNoAnswer(body))
+      ? answerFailure("chat", body, { reasons, hasOutput: !empty, usage: counts.usage })
       : readProviderError(failed),
   };
 }
@@ -249,28 +248,33 @@ function readChatMessage(message: JsonObject): { isOutput: boolean; bytes: numbe
     chatTextBytes(message["content"]) + textBytes(message["refusal"]);
   const { images } = message;
   if (Array.isArray(images)) bytes += images.length * pictureOutputBytes;
-  let isOutput = bytes > 0;
+  let isOutput = bytes > 0 || hasUnknownPart(message["content"]);
+  // Calls that no tool can answer are none.
   for (const name of ["tool_calls", "function_call", "audio"]) {
     const calls = readChatCalls(message[name]);
-    if (calls.count > 0) isOutput = true;
+    if (name === "audio" ? calls.count > 0 : calls.isNamed) isOutput = true;
     bytes += calls.bytes;
   }
   return { isOutput, bytes };
 }
 
 /** Measures `tool_calls`, a legacy `function_call` or `audio`: how many there are and the bytes of their arguments. */
-export function readChatCalls(value: Json | undefined): { count: number; bytes: number } {
+export function readChatCalls(
+  value: Json | undefined,
+): { readonly count: number; readonly isNamed: boolean; readonly bytes: number } {
   let count = 0;
+  let isNamed = false;
   let bytes = 0;
   for (const call of Array.isArray(value) ? value : [value]) {
     if (!isJsonObject(call) || isZeroCall(call)) continue;
     count++;
     const body = call["function"] ?? call["custom"] ?? call;
     if (!isJsonObject(body)) continue;
+    isNamed ||= typeof body["name"] === "string" && body["name"] !== "";
     bytes += argumentBytes(body["arguments"]) + textBytes(body["input"]) +
       textBytes(body["transcript"]);
   }
-  return { count, bytes };
+  return { count, isNamed, bytes };
 }
 
 /**
@@ -283,10 +287,40 @@ export function isZeroCall(call: JsonObject): boolean {
     !body["input"];
 }
 
+/** Types of parts that are read, or say nothing of their own. */
+const knownParts: ReadonlySet<string> = new Set([
+  "",
+  "text",
+  "output_text",
+  "refusal",
+  "thinking",
+  "image_url",
+  // Sources of the text, at Mistral.
+  "reference",
+]);
+
+/** Whether content has a part of a type that only its client may know. */
+export function hasUnknownPart(content: Json | undefined): boolean {
+  return Array.isArray(content) &&
+    content.some((part) =>
+      isJsonObject(part) && typeof part["type"] === "string" && !knownParts.has(part["type"])
+    );
+}
+
+/** The kind of a part that is not read; `undefined` for all others. */
+export function unknownPart({ type }: JsonObject): string | undefined {
+  if (type === undefined || type === null) return "part";
+  return typeof type === "string" && knownParts.has(type) ? undefined : String(type);
+}
+
 /** Counts the text bytes of `content`: a string, or parts, which may be nested. */
 export function chatTextBytes(content: Json | undefined): number {
   if (Array.isArray(content)) {
-    return content.reduce<number>((sum, part) => sum + chatTextBytes(part), 0);
+    // A bare text in place of a part is nothing that a client reads.
+    return content.reduce<number>(
+      (sum, part) => sum + (typeof part === "string" ? 0 : chatTextBytes(part)),
+      0,
+    );
   }
   if (!isJsonObject(content)) return textBytes(content);
   return textBytes(content["text"]) + textBytes(content["refusal"]) +

@@ -10,6 +10,7 @@
  * - Never: reads or writes a request, or imports the folder of another style.
  */
 import { GatewayError } from "../../../lib/errors/errors.ts";
+import { stringifyExactly } from "../../../lib/runtime/mod.ts";
 import { idText, isJsonObject, type Json, type JsonObject } from "../../../lib/json/json.ts";
 import type { ConversionMemory } from "../../contract/contract.ts";
 import type {
@@ -23,9 +24,10 @@ import type {
   ToolInput,
 } from "../../conversation/mod.ts";
 import { readImagePart } from "../../fields/pictures.ts";
+import { mediaTypeOfSound } from "../../fields/sound.ts";
 import { readModeration } from "../../content/citations.ts";
 import { wholeChoices } from "../../stream/choices.ts";
-import { readChatAnswer, readTier } from "./answer_reading.ts";
+import { readChatAnswer, readTier, unknownPart } from "./answer_reading.ts";
 import { readDetail, readThoughtSignature } from "./reasoning_details.ts";
 import { citeTexts, readAnnotations, readListedSources, unplacedSources } from "./sources.ts";
 import { defined } from "../../../lib/base/defined.ts";
@@ -105,6 +107,7 @@ function decodeChoice(
     ...(refusal === ""
       ? []
       : [{ type: "text" as const, path: "refusal", text: refusal, refusal: true as const }]),
+    ...decodeSound(message),
     ...decodePictures(message),
     ...calls,
   ];
@@ -153,10 +156,38 @@ function decodeContent(message: JsonObject, sources: readonly Citation[]): Answe
     if (typeof part.text === "string" && part.text !== "") {
       blocks.push({ type: "text", path: "content", text: part.text });
     }
+    if (typeof part.refusal === "string" && part.refusal !== "") {
+      blocks.push({ type: "text", path: "content", text: part.refusal, refusal: true });
+    }
+    const kind = unknownPart(part);
+    if (kind === undefined) continue;
+    blocks.push({
+      type: "foreign",
+      style: "chat",
+      path: "content",
+      kind,
+      raw: part,
+      otherwise: "warn",
+    });
   }
   if (sources.length === 0) return blocks;
   const cited = citeTexts(blocks.filter((block) => block.type === "text"), sources).values();
   return blocks.map((block) => block.type === "text" ? cited.next().value ?? block : block);
+}
+
+/** Reads sound, before which comes what is said in it unless the content says it. */
+function decodeSound({ audio, content }: JsonObject): AnswerBlock[] {
+  if (!isJsonObject(audio)) return [];
+  const { data, transcript } = audio;
+  const isSaid = content !== undefined && content !== null && content !== "";
+  return [
+    ...typeof transcript === "string" && transcript !== "" && !isSaid
+      ? [{ type: "text" as const, path: "audio.transcript", text: transcript }]
+      : [],
+    ...typeof data === "string" && data !== ""
+      ? [{ type: "sound" as const, path: "audio", mediaType: mediaTypeOfSound(data), data }]
+      : [],
+  ];
 }
 
 /** Reads the pictures of a message or a delta: in `images`, as aggregators send them, or as parts of the content. */
@@ -227,9 +258,21 @@ export function readCallId(id: Json | undefined): string {
   return idText(id) ?? "";
 }
 
+/** The text of arguments that are a text, or a list. */
+function textOf(value: Json | undefined): string {
+  if (typeof value === "string") return value;
+  return Array.isArray(value) && value.length > 0 ? stringifyExactly(value) : "";
+}
+
+/** Whether a call is of a free-text tool. Some servers send an empty `custom` beside each function. */
+export function isCustomCall({ custom, function: called }: JsonObject): boolean {
+  if (!isJsonObject(custom)) return false;
+  return !isJsonObject(called) || (Boolean(custom.name || custom.input) && !called.name);
+}
+
 /** Reads a call; `undefined` without a name, since no tool can answer it. */
 function decodeCall(call: JsonObject, id: string): AnswerBlock | undefined {
-  const isCustom = call.type === "custom" && isJsonObject(call.custom);
+  const isCustom = isCustomCall(call);
   const holder = isCustom ? call.custom : call.function;
   const inner = isJsonObject(holder) ? holder : {};
   const { name } = inner;
@@ -237,6 +280,6 @@ function decodeCall(call: JsonObject, id: string): AnswerBlock | undefined {
   const text = isCustom ? inner.input : inner.arguments;
   const input: ToolInput = isJsonObject(text)
     ? { kind: "object", value: text }
-    : { kind: isCustom ? "text" : "json_text", text: typeof text === "string" ? text : "" };
+    : { kind: isCustom ? "text" : "json_text", text: textOf(text) };
   return { type: "tool_call", path: "tool_calls", id, name, input };
 }

@@ -26,6 +26,8 @@ import type {
 import { chatModeration, knownTier } from "../../content/citations.ts";
 import { writeAnnotation } from "./sources.ts";
 import { imagePart } from "../../fields/pictures.ts";
+import { formatOfSound } from "../../fields/sound.ts";
+import { joinedBase64 } from "../../content/base64.ts";
 import { argumentsText } from "../../tools/tool_fields.ts";
 import { writeFinishReason } from "./decode_answer.ts";
 import { detailFor } from "./reasoning_details.ts";
@@ -37,6 +39,7 @@ const messageMembers = {
   refusal: maybeText,
   annotations: { ...listOf({ type: "object" }), description: "Sources of the text." },
   images: { ...listOf({ type: "object" }), description: "Pictures that the model made." },
+  audio: { type: "object", description: "Sound that the model made." },
   reasoning_content: maybeText,
   reasoning_details: listOf({ type: "object" }),
   function_call: orNull({ type: "object" }),
@@ -121,6 +124,7 @@ function encodeMessage(answer: Choice, context: PipeContext, legacy: boolean): M
     refusal: refusal ?? null,
     annotations: encodeAnnotations(said),
     ...encodePictures(answer.blocks),
+    ...encodeSound(answer, context),
     ...encodeReasoning(answer.blocks.filter((block) => block.type === "reasoning")),
     ...encodeCalls(answer.blocks.filter((block) => block.type === "tool_call"), context, legacy),
   };
@@ -131,6 +135,29 @@ function encodePictures(blocks: readonly AnswerBlock[]): Message {
   return pictures.length === 0
     ? {}
     : { images: pictures.map((block, index) => imagePart(block.url, index)) };
+}
+
+function encodeSound({ blocks, index }: Choice, context: PipeContext): Message {
+  const sounds = blocks.filter((block) => block.type === "sound");
+  return sounds.length === 0 ? {} : { audio: audioOf(sounds, context, index) };
+}
+
+/**
+ * Writes sound as the vendor does. The client cannot name it in its next request, since nothing of it is kept: so it has
+ * expired when it comes.
+ */
+export function audioOf(
+  sounds: readonly { readonly mediaType: string; readonly data: string }[],
+  context: PipeContext,
+  index = 0,
+): JsonObject {
+  return {
+    id: `${answerId("audio_", context.requestId)}_${index}`,
+    data: joinedBase64(sounds.map(({ data }) => data)),
+    format: formatOfSound(sounds[0]?.mediaType ?? ""),
+    transcript: "",
+    expires_at: context.nowSeconds,
+  };
 }
 
 /** Writes web sources with their ranges in the text. */

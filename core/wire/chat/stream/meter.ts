@@ -22,6 +22,7 @@ import { stopFailure } from "../../fields/stop_words.ts";
 import {
   chatTextBytes,
   hasSources,
+  hasUnknownPart,
   readChatCalls,
   readChatUsage,
   writeChatUsage,
@@ -334,7 +335,9 @@ class ChatMeter implements StreamMeter {
   /** Content that a few servers send as parts. */
   #parts(): number {
     if (!this.#cursor.isNull) this.text.sawMore();
-    return chatTextBytes(this.#cursor.takeValue());
+    const content = this.#cursor.takeValue();
+    if (hasUnknownPart(content)) this.reading.sawOutput = true;
+    return chatTextBytes(content);
   }
 
   /** Reads a frame that is not a chunk: an error in another shape, or something that passes to the client. */

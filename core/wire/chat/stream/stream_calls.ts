@@ -10,7 +10,7 @@ import type { EventSink } from "../../stream/dialect.ts";
 import { JsonProgress, literalLength } from "../../../lib/json/json_literal.ts";
 import { stringifyExactly } from "../../../lib/runtime/mod.ts";
 import { isZeroCall } from "../answer/answer_reading.ts";
-import { readCallId } from "../answer/decode_answer.ts";
+import { isCustomCall, readCallId } from "../answer/decode_answer.ts";
 import { readThoughtSignature } from "../answer/reasoning_details.ts";
 import { citationChars } from "../../content/citations.ts";
 import type { Citation } from "../../conversation/mod.ts";
@@ -150,6 +150,8 @@ interface Said {
 export interface StreamCallsInput {
   readonly emit: EventSink;
   readonly takeBlock: () => number;
+  /** Called for arguments of a call that never got a name. */
+  readonly onNameless: () => void;
   /** Names of the tools that the upstream was offered, if that is known. */
   readonly toolNames: ReadonlySet<string>;
 }
@@ -162,6 +164,7 @@ export interface StreamCallsInput {
 export class StreamCalls {
   readonly #emit: EventSink;
   readonly #takeBlock: () => number;
+  readonly #onNameless: () => void;
   readonly #toolNames: ReadonlySet<string>;
   /** The current call of each key. */
   readonly #calls = new Map<string, Call>();
@@ -174,7 +177,8 @@ export class StreamCalls {
   #current: Call | undefined;
   #lastPiece: string | undefined;
 
-  constructor({ emit, takeBlock, toolNames }: StreamCallsInput) {
+  constructor({ emit, takeBlock, onNameless, toolNames }: StreamCallsInput) {
+    this.#onNameless = onNameless;
     this.#emit = emit;
     this.#takeBlock = takeBlock;
     this.#toolNames = toolNames;
@@ -235,7 +239,7 @@ export class StreamCalls {
   }
 
   #delta(delta: JsonObject, place: Place): void {
-    const isCustom = isJsonObject(delta.custom);
+    const isCustom = isCustomCall(delta);
     const holder = isCustom ? delta.custom : delta.function;
     const inner = isJsonObject(holder) ? holder : {};
     const id = readCallId(delta.id);
@@ -253,13 +257,19 @@ export class StreamCalls {
     this.#lastPiece = isPiece ? text : undefined;
     this.#current = call;
     if (typeof text === "string") this.#arguments(call, text);
-    else if (isJsonObject(text)) this.#arguments(call, stringifyExactly(text));
+    else if (isJsonObject(text) || (Array.isArray(text) && text.length > 0)) {
+      this.#arguments(call, stringifyExactly(text));
+    }
   }
 
   /** Returns the call that a delta continues. */
   #find(key: string, said: Said): Call | undefined {
     const call = this.#calls.get(key);
-    if (key.startsWith("i")) return call;
+    if (key.startsWith("i")) {
+      // A piece of a call under an index that no call has continues the one before.
+      const isPiece = call === undefined && said.id === "" && said.name === "" && said.alone;
+      return isPiece && this.#current?.ended === false ? this.#current : call;
+    }
     if (said.id !== "") {
       // The id of a call that began without one.
       return call ?? (said.name === "" && this.#current?.id === "" ? this.#current : undefined);
@@ -374,7 +384,10 @@ export class StreamCalls {
   #end(call: Call): void {
     if (call.ended) return;
     call.ended = true;
-    if (!call.told) return;
+    if (!call.told) {
+      if (call.early !== "") this.#onNameless();
+      return;
+    }
     if (call.text === "placeholder") this.#emitText(call, "{}");
     this.#emit({ type: "block_end", block: call.block });
   }

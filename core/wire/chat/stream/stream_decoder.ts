@@ -13,18 +13,27 @@ import { isJsonObject, type Json, type JsonObject } from "../../../lib/json/json
 import { maxRefusalChars } from "../../contract/limits.ts";
 import type { ConversionMemory } from "../../contract/contract.ts";
 import type { EventSink, RepeatableText, StreamDecoder } from "../../stream/dialect.ts";
-import { eventJson, type UsageReport } from "../../stream/reading.ts";
+import { UnknownNames } from "../../stream/answer_shape.ts";
+import { shapedEvent } from "../../stream/answer_shapes.ts";
+import { eventJson, eventObject, type UsageReport } from "../../stream/reading.ts";
 import { stringifyExactly } from "../../../lib/runtime/mod.ts";
 import type { Moderation } from "../../conversation/mod.ts";
 import { readModeration } from "../../content/citations.ts";
 import { readProviderError } from "../../errors/provider_error.ts";
-import { hasSources, isZeroCall, readChatUsage, readTier } from "../answer/answer_reading.ts";
+import {
+  hasSources,
+  isZeroCall,
+  readChatUsage,
+  readTier,
+  unknownPart,
+} from "../answer/answer_reading.ts";
 import {
   picturesOf,
   readFinishReason,
   textLogprobs,
   thinkingText,
 } from "../answer/decode_answer.ts";
+import { mediaTypeOfSound } from "../../fields/sound.ts";
 import { indexedChoices } from "../../stream/choices.ts";
 import { readDetail } from "../answer/reasoning_details.ts";
 import { StreamCalls, StreamSources } from "./stream_calls.ts";
@@ -116,6 +125,7 @@ type TextKind = "text" | "refusal" | "reasoning";
 
 /** Reads a Chat stream. */
 export class ChatStreamDecoder implements StreamDecoder {
+  readonly unknown = new UnknownNames();
   readonly #signer: string;
   readonly #toolNames: ReadonlySet<string>;
   readonly #shape = new ChunkShape();
@@ -133,6 +143,8 @@ export class ChatStreamDecoder implements StreamDecoder {
   #finished = false;
   #finish: string | undefined;
   #refusal = "";
+  /** The type of the sound, by its beginning. */
+  #soundType: string | undefined;
   #tier: { readonly serviceTier?: string } = {};
   #moderation: { readonly moderation?: Moderation } = {};
   /** Log probabilities of the text of the chunk that is being read, as JSON text. */
@@ -161,7 +173,11 @@ export class ChatStreamDecoder implements StreamDecoder {
     if (event === "error" || isError(chunk)) {
       return this.#fail(chunk);
     }
-    if (isJsonObject(chunk)) this.#chunk(chunk, data);
+    const given = eventObject(chunk);
+    if (given === undefined) return;
+    const shaped = shapedEvent("chat", undefined, given, this.unknown);
+    // What had to be put into form is no example for the chunks that follow.
+    this.#chunk(shaped, shaped === chunk ? data : undefined);
   }
 
   get repeatableText(): RepeatableText | undefined {
@@ -237,7 +253,7 @@ export class ChatStreamDecoder implements StreamDecoder {
     });
   }
 
-  #chunk(chunk: JsonObject, data: string): void {
+  #chunk(chunk: JsonObject, data: string | undefined): void {
     // The learnt shape depends on the state before this chunk.
     this.#shape.forget();
     if (!this.#started) {
@@ -255,7 +271,8 @@ export class ChatStreamDecoder implements StreamDecoder {
       // Aggregators report here that the provider of the answer failed.
       if (isJsonObject(choice.error)) return this.#fail(choice);
       const delta = decoder.#take(choice);
-      if (delta !== undefined && decoder === this && choices.length === 1) {
+      const isExample = data !== undefined && decoder === this && choices.length === 1;
+      if (delta !== undefined && isExample) {
         this.#shape.learn({ chunk, choice, delta }, data, this.#calls?.lastPiece);
       }
       decoder.#finishReason(choice.finish_reason);
@@ -296,6 +313,7 @@ export class ChatStreamDecoder implements StreamDecoder {
       this.#refusal = (this.#refusal + delta.refusal).slice(0, maxRefusalChars);
       this.#string("refusal", delta.refusal);
     }
+    this.#sound(delta.audio);
     for (const url of picturesOf(delta)) {
       this.#closeText();
       this.#calls?.settle();
@@ -315,10 +333,24 @@ export class ChatStreamDecoder implements StreamDecoder {
     if (this.#open?.kind === "text") this.#sources.cite(this.#open.block, this.#emit);
   }
 
+  /** Takes a piece of sound, and what is said in it. */
+  #sound(audio: Json | undefined): void {
+    if (!isJsonObject(audio)) return;
+    const { transcript, data } = audio;
+    if (typeof transcript === "string") this.#string("text", transcript);
+    if (typeof data !== "string" || data === "") return;
+    this.#soundType ??= mediaTypeOfSound(data);
+    this.#closeText();
+    const block = this.#blocks++;
+    this.#emit({ type: "sound", block, mediaType: this.#soundType, data });
+    this.#emit({ type: "block_end", block });
+  }
+
   #callsOf(): StreamCalls {
     return this.#calls ??= new StreamCalls({
       emit: (event) => this.#emit(event),
       takeBlock: () => this.#blocks++,
+      onNameless: () => this.unknown.add("tool_calls"),
       toolNames: this.#toolNames,
     });
   }
@@ -355,6 +387,12 @@ export class ChatStreamDecoder implements StreamDecoder {
       if (!isJsonObject(part)) continue;
       this.#string("reasoning", thinkingText(part));
       if (typeof part.text === "string") this.#string("text", part.text);
+      if (typeof part.refusal === "string") this.#string("refusal", part.refusal);
+      const kind = unknownPart(part);
+      if (kind === undefined) continue;
+      this.#closeText();
+      this.#emit({ type: "foreign", block: this.#blocks, kind, isLost: true });
+      this.#emit({ type: "block_end", block: this.#blocks++ });
     }
   }
 

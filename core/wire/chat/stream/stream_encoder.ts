@@ -4,6 +4,7 @@
  * See docs/internals/WIRE_FORMATS.md#chat-stream and docs/conversion.md#streams.
  */
 import { imagePart } from "../../fields/pictures.ts";
+import { audioOf } from "../answer/encode_answer.ts";
 import { errorBody } from "../../../lib/errors/errors.ts";
 import type { JsonObject } from "../../../lib/json/json.ts";
 import { stringifyExactly } from "../../../lib/runtime/mod.ts";
@@ -96,6 +97,10 @@ export class ChatStreamEncoder implements StreamEncoder {
         return this.#proof(event);
       case "picture":
         return this.#chunk(stringifyExactly({ images: [imagePart(event.url, this.#pictures++)] }));
+      case "sound":
+        return this.#chunk(
+          stringifyExactly({ audio: audioOf([event], this.#context, this.#index) }),
+        );
       case "citation":
         this.#annotations.cite(event.block, event.citation);
         return "";

@@ -7,7 +7,8 @@ import type {
   TokenUsage,
 } from "../../../billing/tokens/token_bounds.ts";
 import type { AnswerReading } from "../../contract/contract.ts";
-import { readNoAnswer, readProviderError } from "../../errors/provider_error.ts";
+import { readProviderError } from "../../errors/provider_error.ts";
+import { answerFailure } from "../../stream/answer_gate.ts";
 import { pictureOutputBytes } from "../../fields/pictures.ts";
 import {
   absurdReport,
@@ -18,7 +19,7 @@ import {
   textBytes,
   type UsageReport,
 } from "../../stream/reading.ts";
-import { isRefusal, readStop, stopFailure } from "../../fields/stop_words.ts";
+import { isRefusal, readStop } from "../../fields/stop_words.ts";
 import { ToolUseCount } from "../../tools/tool_uses.ts";
 import { maxRefusalChars } from "../../contract/limits.ts";
 import type { Stop, StopReason } from "../../conversation/mod.ts";
@@ -27,6 +28,30 @@ import { partsWithin } from "../../../billing/usage/media_parts.ts";
 // Reads and writes finish reasons of Gemini.
 //
 // See docs/internals/WIRE_FORMATS.md#gemini-answer and docs/conversion.md#answers.
+
+/**
+ * Finish reasons by number, as the vendor's libraries write enums. Of those after 5 its two services have different ones
+ * under a number: only which are filters is the same.
+ *
+ * https://github.com/googleapis/googleapis/blob/master/google/cloud/aiplatform/v1/content.proto
+ */
+const numbered: readonly string[] = [
+  "FINISH_REASON_UNSPECIFIED",
+  "STOP",
+  "MAX_TOKENS",
+  "SAFETY",
+  "RECITATION",
+  "OTHER",
+  "BLOCKLIST",
+  "PROHIBITED_CONTENT",
+  "SPII",
+];
+
+/** The finish reason of a candidate as a word; `undefined` if it has none. */
+export function finishReasonOf({ finishReason: reason }: JsonObject): string | undefined {
+  if (typeof reason === "number") return numbered[reason] ?? `finish_reason_${reason}`;
+  return typeof reason === "string" && reason !== "" ? reason : undefined;
+}
 
 /** Reads a finish reason; a refusal has the vendor's message, or the name of the filter, as its explanation. */
 export function readGeminiStop(
@@ -262,8 +287,8 @@ export function readGeminiAnswer(body: JsonObject): AnswerReading {
   let isOutput = blocked !== undefined;
   let outputBytes = 0;
   for (const candidate of candidatesOf(body)) {
-    const reason = candidate["finishReason"];
-    if (typeof reason === "string") stopReason ??= reason;
+    const reason = finishReasonOf(candidate);
+    stopReason ??= reason;
     reasons.push(reason);
     const read = readParts(candidate["content"]);
     countCandidateUses(toolUses, candidate);
@@ -277,8 +302,11 @@ export function readGeminiAnswer(body: JsonObject): AnswerReading {
     empty: !isOutput,
     outputBytes,
     stopReason,
-    error: isJsonObject(body["error"]) ? readProviderError(body) : stopFailure(reasons, isOutput) ??
-      (isOutput || stopReason !== undefined ? undefined : readNoAnswer(body)),
+    error: isJsonObject(body["error"]) ? readProviderError(body) : answerFailure("gemini", body, {
+      reasons,
+      hasOutput: isOutput,
+      usage: counts.usage,
+    }),
   };
 }
 

@@ -12,6 +12,7 @@
 import { GatewayError } from "../../../lib/errors/errors.ts";
 import { idText, isJsonObject, type Json, type JsonObject } from "../../../lib/json/json.ts";
 import { defined } from "../../../lib/base/defined.ts";
+import { stringifyExactly } from "../../../lib/runtime/mod.ts";
 import type { ConversionMemory } from "../../contract/contract.ts";
 import type {
   Answer,
@@ -25,6 +26,7 @@ import { wholeChoices } from "../../stream/choices.ts";
 import {
   blockedStop,
   candidatesOf,
+  finishReasonOf,
   partsOf,
   readGeminiAnswer,
   readGeminiStop,
@@ -71,7 +73,9 @@ export function readModelPart(
       path,
       id: idText(call.id) ?? "",
       name,
-      input: { kind: "object", value: isJsonObject(args) ? args : {} },
+      input: typeof args === "string" || Array.isArray(args)
+        ? { kind: "json_text", text: typeof args === "string" ? args : stringifyExactly(args) }
+        : { kind: "object", value: isJsonObject(args) ? args : {} },
     }];
   }
   // A picture, code and what else a part may hold is read elsewhere; its signature has no meaning without it.
@@ -203,11 +207,10 @@ export function decodeGeminiAnswer(body: JsonObject, memory: ConversionMemory): 
 function decodeCandidate(candidate: JsonObject, index: number, memory: ConversionMemory): Choice {
   const blocks = decodeBlocks(candidate, index, memory);
   const hasCalls = blocks.some((block) => block.type === "tool_call");
-  const { finishReason: reason, finishMessage } = candidate;
   return {
     ...(index === 0 ? {} : { index }),
     blocks,
-    stop: readGeminiStop(typeof reason === "string" ? reason : undefined, finishMessage, hasCalls),
+    stop: readGeminiStop(finishReasonOf(candidate), candidate.finishMessage, hasCalls),
   };
 }
 

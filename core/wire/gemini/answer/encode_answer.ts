@@ -124,6 +124,9 @@ function encodeParts(blocks: readonly AnswerBlock[], context: PipeContext): Part
       case "picture":
         parts.push(picturePart(block.url));
         break;
+      case "sound":
+        parts.push(soundPart(block));
+        break;
       case "foreign":
     }
   }
@@ -142,6 +145,13 @@ export function picturePart(url: string): Part {
   return read === undefined
     ? { fileData: { fileUri: url, mimeType: "image/png" } }
     : { inlineData: { mimeType: read.mediaType, data: read.data } };
+}
+
+/** Writes sound as data. */
+export function soundPart(
+  { mediaType: mimeType, data }: { readonly mediaType: string; readonly data: string },
+): Part {
+  return { inlineData: { mimeType, data } };
 }
 
 /** Writes code that the provider ran, with its output. The style has no parts for other hosted tools. */

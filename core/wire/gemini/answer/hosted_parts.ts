@@ -8,6 +8,7 @@ import { defined } from "../../../lib/base/defined.ts";
 import { isJsonObject, type Json, type JsonObject } from "../../../lib/json/json.ts";
 import type { AnswerBlock, Block, HostedCall, HostedCallBlock } from "../../conversation/mod.ts";
 import { readInlinePicture } from "../../fields/pictures.ts";
+import { readInlineSound } from "../../fields/sound.ts";
 
 /** Reads a part that is neither text nor a function's call; what no other style has is kept as foreign. */
 export function otherParts(part: JsonObject, path: string): AnswerBlock[] {
@@ -20,11 +21,27 @@ export function otherParts(part: JsonObject, path: string): AnswerBlock[] {
   // Pictures among the thoughts are drafts of the one that follows.
   const picture = part.thought === true ? undefined : readInlinePicture(part.inlineData);
   if (picture !== undefined) return [{ type: "picture", path, url: picture }];
+  const sound = part.thought === true ? undefined : readInlineSound(part.inlineData);
+  if (sound !== undefined) return [{ type: "sound", path, ...sound }];
   const media = part.thought === true ? undefined : mediaOf(part);
-  const kind = media ?? Object.keys(part)[0] ?? "part";
-  const otherwise = media === undefined ? "ignore" : "warn";
+  const kind = media ?? Object.keys(part).find((name) => !besides.has(name)) ?? "thought";
+  const isDraft = part.thought === true && mediaOf(part) !== undefined;
+  const isQuiet = isDraft || besides.has(kind) || ranInside.has(kind);
+  const otherwise = isQuiet ? "ignore" : "warn";
   return [{ type: "foreign", style: "gemini", path, kind, raw: part, otherwise }];
 }
+
+/** Members of a part that say nothing by themselves. */
+const besides: ReadonlySet<string> = new Set(["text", "thought", "thoughtSignature"]);
+
+/** Parts of tools that the vendor ran, whose results are in the text. */
+const ranInside: ReadonlySet<string> = new Set([
+  "executableCode",
+  "codeExecutionResult",
+  "toolCall",
+  "toolResponse",
+  "functionResponse",
+]);
 
 /** The name of the member with sound, a film or a file, if the part has any. */
 function mediaOf({ inlineData, fileData }: JsonObject): string | undefined {

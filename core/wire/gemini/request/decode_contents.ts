@@ -132,10 +132,10 @@ function decodeModel(parts: readonly PlacedPart[]): Block[] {
   return blocks;
 }
 
-/** What the history tells of a part that only this style has is named, and so is a picture: no vendor takes one back. */
+/** What the history tells of a part that only this style has is named, and so is media: no vendor takes it back. */
 function told(block: AnswerBlock, raw: JsonObject): Block {
   if (block.type === "foreign") return { ...block, otherwise: "warn" };
-  if (block.type !== "picture") return block;
+  if (block.type !== "picture" && block.type !== "sound") return block;
   const { path } = block;
   return { type: "foreign", style: "gemini", kind: "inlineData", raw, path, otherwise: "warn" };
 }

@@ -16,6 +16,7 @@ import { ChoiceEnds, indexedChoices } from "../../stream/choices.ts";
 import {
   candidatesOf,
   countCandidateUses,
+  finishReasonOf,
   readBlockedPrompt,
   readGeminiTier,
   readGeminiUsage,
@@ -98,7 +99,7 @@ class GeminiMeter implements StreamMeter {
   /** The finish reasons that decide: with several candidates, an answer of which one is good is used. */
   #reasons(chunk: JsonObject): readonly (Json | undefined)[] {
     const ends = this.#ends;
-    if (!ends.areSeveral) return candidatesOf(chunk).map((candidate) => candidate["finishReason"]);
+    if (!ends.areSeveral) return candidatesOf(chunk).map(finishReasonOf);
     return ends.reason === undefined ? [] : ends.reasons;
   }
 
@@ -120,9 +121,8 @@ class GeminiMeter implements StreamMeter {
       countCandidateUses(this.#toolUses, candidate);
       reading.outputBytes += bytes;
       reading.answerBytes += answerBytes;
-      const reason = candidate["finishReason"];
-      reading.sawOutput ||= isOutput || isRefusal(reason);
-      const ended = typeof reason === "string" && reason !== "" ? reason : undefined;
+      const ended = finishReasonOf(candidate);
+      reading.sawOutput ||= isOutput || isRefusal(ended);
       this.#ends.note(indexes.get(candidate) ?? unknownIndex, ended);
       isLast ||= ended !== undefined;
     }

@@ -23,13 +23,16 @@ import type {
   Stop,
 } from "../../conversation/mod.ts";
 import type { EventSink, StreamDecoder } from "../../stream/dialect.ts";
-import { eventJson } from "../../stream/reading.ts";
+import { UnknownNames } from "../../stream/answer_shape.ts";
+import { shapedEvent } from "../../stream/answer_shapes.ts";
+import { eventJson, eventObject } from "../../stream/reading.ts";
 import { readProviderError } from "../../errors/provider_error.ts";
 import { indexedChoices } from "../../stream/choices.ts";
 import {
   blockedStop,
   candidatesOf,
   countCandidateUses,
+  finishReasonOf,
   partsOf,
   readGeminiStop,
   readGeminiUsage,
@@ -44,6 +47,7 @@ import { ToolUseCount } from "../../tools/tool_uses.ts";
  * Reads a Gemini stream. The style has no last event: a stream is complete if its body ends after a finish reason.
  */
 export class GeminiStreamDecoder implements StreamDecoder {
+  readonly unknown = new UnknownNames();
   readonly #toolUses: ToolUseCount;
   readonly #memory: ConversionMemory;
   /** Decoders of further candidates, by their index. */
@@ -96,7 +100,8 @@ export class GeminiStreamDecoder implements StreamDecoder {
       this.#finished = true;
       return emit({ type: "error", error: readProviderError(chunk) });
     }
-    if (isJsonObject(chunk)) this.#chunk(chunk);
+    const given = eventObject(chunk);
+    if (given !== undefined) this.#chunk(shapedEvent("gemini", undefined, given, this.unknown));
   }
 
   bodyEnd(emit: EventSink): void {
@@ -161,18 +166,20 @@ export class GeminiStreamDecoder implements StreamDecoder {
     for (const part of partsOf(candidate.content)) this.#part(part);
     const citations = readSources(candidate);
     if (citations.length > 0) this.#citations = citations;
-    const { finishReason, finishMessage } = candidate;
-    if (typeof finishReason !== "string" || finishReason === "") return;
+    const finishReason = finishReasonOf(candidate);
+    if (finishReason === undefined) return;
     this.#finish = finishReason;
-    this.#stop = readGeminiStop(finishReason, finishMessage, this.#calls > 0);
+    this.#stop = readGeminiStop(finishReason, candidate.finishMessage, this.#calls > 0);
     this.#tellStop();
   }
 
   #tellStop(): void {
     if (this.#stop === undefined) return;
+    // A call may follow the reason.
+    const isCall = this.#stop.reason === "end" && this.#calls > 0;
     this.#emit({
       type: "stop",
-      stop: this.#stop,
+      stop: isCall ? { ...this.#stop, reason: "tool_calls" } : this.#stop,
       ...(this.#finish === undefined ? {} : { raw: this.#finish }),
     });
   }
@@ -225,6 +232,13 @@ export class GeminiStreamDecoder implements StreamDecoder {
         this.#endCitable();
         this.#emit({ type: "picture", block: this.#blocks, url: block.url });
         return this.#emit({ type: "block_end", block: this.#blocks++ });
+      case "sound": {
+        this.#closeText();
+        this.#endCitable();
+        const { mediaType, data } = block;
+        this.#emit({ type: "sound", block: this.#blocks, mediaType, data });
+        return this.#emit({ type: "block_end", block: this.#blocks++ });
+      }
       case "foreign":
         this.#closeText();
         this.#emit({

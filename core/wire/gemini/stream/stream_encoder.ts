@@ -15,11 +15,19 @@ import { bufferedBlockBytes, streamCitationChars } from "../../contract/limits.t
 import type { StreamEncoder } from "../../stream/dialect.ts";
 import { type BlockEvent, BlockSequencer } from "../../stream/sequencer.ts";
 import { answerArguments } from "../../tools/tool_fields.ts";
-import { answerFrame, hostedParts, picturePart } from "../answer/encode_answer.ts";
+import { answerFrame, hostedParts, picturePart, soundPart } from "../answer/encode_answer.ts";
 import { writeGrounding } from "../answer/decode_answer.ts";
 import { writeLogprobs } from "../answer/logprobs.ts";
 import { PartSignatures } from "../answer/thought_signatures.ts";
 import { writeGeminiStop, writeGeminiUsage } from "../answer/answer_reading.ts";
+
+/** A call that is being assembled; its arguments are joined literals without quotes. */
+interface OpenCall {
+  readonly id: string;
+  readonly name: string;
+  readonly kind: "text" | "json_text";
+  json: string;
+}
 
 /** Writes a Gemini stream. A call goes out whole, as at the vendor. */
 export class GeminiStreamEncoder implements StreamEncoder {
@@ -35,8 +43,7 @@ export class GeminiStreamEncoder implements StreamEncoder {
   readonly #tail: string;
   /** The end of the chunks up to the candidate's last member. */
   readonly #contentTail: string;
-  /** The call that is being assembled; its arguments are joined literals without quotes. */
-  #call: { readonly id: string; readonly name: string; json: string } | undefined;
+  #call: OpenCall | undefined;
   #isThought = false;
   #citations: Citation[] = [];
   #citedChars = 0;
@@ -125,7 +132,12 @@ export class GeminiStreamEncoder implements StreamEncoder {
         this.#parts(this.#signatures.release());
         return this.#signatures.keep(event.proof, this.#isThought);
       case "call":
-        this.#call = { id: this.#ids.next(event.id), name: event.name, json: "" };
+        this.#call = {
+          id: this.#ids.next(event.id),
+          name: event.name,
+          kind: event.custom === true ? "text" : "json_text",
+          json: "",
+        };
         return;
       case "arguments":
         return this.#arguments(event.json);
@@ -136,6 +148,8 @@ export class GeminiStreamEncoder implements StreamEncoder {
         return;
       case "picture":
         return this.#parts([...this.#signatures.release(), picturePart(event.url)]);
+      case "sound":
+        return this.#parts([...this.#signatures.release(), soundPart(event)]);
       case "block_end":
         this.#isThought = false;
         return this.#endCall();
@@ -157,7 +171,7 @@ export class GeminiStreamEncoder implements StreamEncoder {
     if (call === undefined) return;
     this.#call = undefined;
     const text: string = JSON.parse(`"${call.json}"`);
-    const args = answerArguments({ kind: "json_text", text });
+    const args = answerArguments({ kind: call.kind, text });
     this.#parts(this.#signatures.call({ id: call.id, name: call.name, args }));
   }
 

@@ -13,8 +13,9 @@ import {
   type TokenUsage,
 } from "../../../billing/tokens/token_bounds.ts";
 import type { AnswerReading } from "../../contract/contract.ts";
-import { readNoAnswer, readProviderError } from "../../errors/provider_error.ts";
-import { isRefusal, readStop, stopFailure } from "../../fields/stop_words.ts";
+import { readProviderError } from "../../errors/provider_error.ts";
+import { isRefusal, readStop } from "../../fields/stop_words.ts";
+import { answerFailure } from "../../stream/answer_gate.ts";
 import {
   absurdReport,
   enterReport,
@@ -293,10 +294,8 @@ export function readMessagesAnswer(body: JsonObject): AnswerReading {
     const bytes = blockBytes(block);
     countBlockUse(toolUses, block);
     outputBytes += bytes;
-    const mayBeEmpty = block["type"] === "text" || block["type"] === "thinking";
-    if (bytes > 0 || !mayBeEmpty) empty = false;
+    if (bytes > 0 || isPartByItself(block)) empty = false;
   }
-  const isAnswer = Array.isArray(content) && (!empty || typeof stopReason === "string");
   const isError = body["type"] === "error" || isJsonObject(body["error"]) ||
     (typeof body["error"] === "string" && body["error"] !== "");
   return {
@@ -306,9 +305,20 @@ export function readMessagesAnswer(body: JsonObject): AnswerReading {
     empty,
     outputBytes,
     stopReason: typeof stopReason === "string" ? stopReason : undefined,
-    error: isError ? readProviderError(body) : stopFailure([stopReason], !empty) ??
-      (isAnswer ? undefined : readNoAnswer(body)),
+    error: isError ? readProviderError(body) : answerFailure("messages", body, {
+      reasons: [stopReason],
+      hasOutput: !empty && Array.isArray(content),
+      usage: counts.usage,
+    }),
   };
+}
+
+/** Whether a block is a part of an answer without any text: a call, or one of a type that the client may know. */
+function isPartByItself({ type, name }: JsonObject): boolean {
+  if (typeof type !== "string" || type === "" || type === "text" || type === "thinking") {
+    return false;
+  }
+  return type !== "tool_use" || (typeof name === "string" && name !== "");
 }
 
 function tierOf(usage: Json | undefined): string | undefined {

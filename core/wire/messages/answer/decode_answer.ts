@@ -11,8 +11,9 @@
  */
 import { GatewayError } from "../../../lib/errors/errors.ts";
 import { isJsonObject, type Json, type JsonObject } from "../../../lib/json/json.ts";
+import { stringifyExactly } from "../../../lib/runtime/mod.ts";
 import type { ConversionMemory } from "../../contract/contract.ts";
-import type { Answer, AnswerBlock, Citation } from "../../conversation/mod.ts";
+import type { Answer, AnswerBlock, Citation, ToolInput } from "../../conversation/mod.ts";
 import { readMessagesAnswer, readMessagesStop } from "./answer_reading.ts";
 import { readCitations } from "./cited_text.ts";
 import { HostedCallReader } from "./hosted_calls.ts";
@@ -81,19 +82,30 @@ function decodeBlock(block: JsonObject, path: string, signer: string): AnswerBlo
         path,
         id: typeof id === "string" ? id : "",
         name,
-        input: { kind: "object", value: isJsonObject(block.input) ? block.input : {} },
+        input: readInput(block.input),
       };
-    default:
-      // Other hosted tools ran inside the call and must not look like the caller's tools.
-      return {
-        type: "foreign",
-        style: "messages",
-        path,
-        kind: typeof type === "string" ? type : "unknown",
-        raw: block,
-        otherwise: "ignore",
-      };
+    default: {
+      const kind = typeof type === "string" && type !== "" ? type : "unknown";
+      const otherwise = ranInside(kind) ? "ignore" : "warn";
+      return { type: "foreign", style: "messages", path, kind, raw: block, otherwise };
+    }
   }
+}
+
+/**
+ * Whether a block is of the provider's own work, of which the text has what came. Calls of other hosted tools must not look
+ * like those of the caller's.
+ */
+export function ranInside(kind: string): boolean {
+  return kind === "server_tool_use" || kind === "mcp_tool_use" || kind === "compaction" ||
+    kind === "fallback" || kind.endsWith("_tool_result");
+}
+
+/** Reads the input of a call: an object, or the text of one, as a few servers send. */
+function readInput(input: Json | undefined): ToolInput {
+  if (isJsonObject(input)) return { kind: "object", value: input };
+  const text = typeof input === "string" ? input : input ? stringifyExactly(input) : "";
+  return { kind: "json_text", text };
 }
 
 function decodeCitations(

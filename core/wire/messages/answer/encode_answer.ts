@@ -112,6 +112,8 @@ function encodeBlock(
       };
     case "picture":
       return { type: "text", text: pictureNote(block.url) };
+    // Named before, or what it led to is in the text.
+    case "sound":
     case "foreign":
       return undefined;
   }

@@ -14,7 +14,7 @@ import { GatewayError } from "../../../lib/errors/errors.ts";
 import { bufferedBlockBytes, maxToolCallsPerAnswer } from "../../contract/limits.ts";
 import type { ConversionMemory } from "../../contract/contract.ts";
 import type { EventSink, RepeatableText, StreamDecoder } from "../../stream/dialect.ts";
-import { eventJson, type UsageReport } from "../../stream/reading.ts";
+import { eventJson, eventObject, type UsageReport } from "../../stream/reading.ts";
 import { FrameTemplate } from "../../../lib/json/json_literal.ts";
 import { stringifyExactly } from "../../../lib/runtime/mod.ts";
 import { readProviderError } from "../../errors/provider_error.ts";
@@ -30,7 +30,9 @@ import { countReportedUses, ToolUseCount } from "../../tools/tool_uses.ts";
 import type { HostedCall } from "../../conversation/mod.ts";
 import { answerArguments } from "../../tools/tool_fields.ts";
 import { hostedResultId, ranBy, readHostedUse, withHostedResult } from "../answer/hosted_calls.ts";
-import { neutralTier } from "../answer/decode_answer.ts";
+import { neutralTier, ranInside } from "../answer/decode_answer.ts";
+import { UnknownNames } from "../../stream/answer_shape.ts";
+import { isKnownEvent, shapedEvent } from "../../stream/answer_shapes.ts";
 
 // Reads hosted calls of one Messages stream: a call waits for its result, which is another block.
 
@@ -150,9 +152,16 @@ interface OpenBlock {
   /** Whether the block is of another kind: its deltas are not arguments of the caller's tools. */
   readonly foreign: boolean;
   /** Input that came complete with the start; the vendor sends `{}` there and the pieces later. */
-  readonly wholeInput: JsonObject | undefined;
+  readonly wholeInput: string | undefined;
   sawInput: boolean;
   signature: string;
+}
+
+/** The text of an input that came with the start of its block; `undefined` for the empty one of the vendor. */
+function textOfInput(input: Json | undefined): string | undefined {
+  if (typeof input === "string") return input === "" ? undefined : input;
+  const isEmpty = typeof input !== "object" || input === null || Object.keys(input).length === 0;
+  return isEmpty ? undefined : stringifyExactly(input);
 }
 
 type DeltaKind = "text" | "reasoning" | "arguments";
@@ -160,6 +169,7 @@ const members = { text: "text", reasoning: "thinking", arguments: "partial_json"
 
 /** Reads a Messages stream. */
 export class MessagesStreamDecoder implements StreamDecoder {
+  readonly unknown = new UnknownNames();
   readonly #signer: string;
   readonly #template = new FrameTemplate();
   /** The kind and block of the template's text; `undefined` until a shape is learnt. */
@@ -201,7 +211,10 @@ export class MessagesStreamDecoder implements StreamDecoder {
       this.#finished = true;
       return emit({ type: "error", error: readProviderError(value) });
     }
-    if (isJsonObject(value)) this.#event(type, value, data);
+    const given = eventObject(value);
+    if (given === undefined) return;
+    const name = isKnownEvent("messages", event) ? event : type;
+    this.#event(name, shapedEvent("messages", name, given, this.unknown), data);
   }
 
   get repeatableText(): RepeatableText | undefined {
@@ -265,11 +278,18 @@ export class MessagesStreamDecoder implements StreamDecoder {
     this.#report(report);
   }
 
+  /** Begins an answer whose first event the server left out. */
+  #start(): void {
+    if (!this.#started) this.#emit({ type: "start" });
+    this.#started = true;
+  }
+
   #messageDelta(value: JsonObject): void {
     this.#report(this.#totals.next(value.usage));
     countReportedUses(this.#toolUses, value.usage);
     const delta = isJsonObject(value.delta) ? value.delta : {};
     if (typeof delta.stop_reason === "string") {
+      this.#start();
       this.#totals.stop(delta, this.#hasCalls, this.#emit);
     }
   }
@@ -298,6 +318,7 @@ export class MessagesStreamDecoder implements StreamDecoder {
     if (this.#open.size >= maxToolCallsPerAnswer) {
       throw new GatewayError("upstream_unreachable", "The model makes too many tool calls at once");
     }
+    this.#start();
     const block = this.#blocks++;
     const { type, text, thinking, id, name, data, input } = start;
     // No tool can answer a call without a name.
@@ -307,7 +328,7 @@ export class MessagesStreamDecoder implements StreamDecoder {
       block,
       isCall,
       foreign: !known,
-      wholeInput: isJsonObject(input) && Object.keys(input).length > 0 ? input : undefined,
+      wholeInput: textOfInput(input),
       sawInput: false,
       signature: typeof start.signature === "string" ? start.signature : "",
     };
@@ -320,7 +341,9 @@ export class MessagesStreamDecoder implements StreamDecoder {
     else {
       countBlockUse(this.#toolUses, start);
       if (!this.#hosted.begin(block, start, this.#emit)) {
-        this.#emit({ type: "foreign", block, kind: typeof type === "string" ? type : "unknown" });
+        const kind = typeof type === "string" && type !== "" ? type : "unknown";
+        const lost = ranInside(kind) ? {} : { isLost: true as const };
+        this.#emit({ type: "foreign", block, kind, ...lost });
       }
     }
     return open;
@@ -351,7 +374,10 @@ export class MessagesStreamDecoder implements StreamDecoder {
     const delta = isJsonObject(value.delta) ? value.delta : {};
     const index = this.#indexOf(value);
     const open = this.#open.get(index) ?? this.#unannounced(index, delta);
-    if (open === undefined) return;
+    if (open === undefined) {
+      if (typeof delta.type === "string") this.unknown.add(delta.type);
+      return;
+    }
     if (open.foreign) return this.#hosted.input(open.block, delta);
     switch (delta.type) {
       case "text_delta":
@@ -373,8 +399,15 @@ export class MessagesStreamDecoder implements StreamDecoder {
     }
   }
 
-  /** Begins a block for text without one, or whose block ended when another began. */
+  /**
+   * Begins a block for text without one, or whose block ended when another began. Arguments are of the one call that is
+   * open, whatever their index.
+   */
   #unannounced(index: number, { type }: JsonObject): OpenBlock | undefined {
+    if (type === "input_json_delta") {
+      const calls = [...this.#open.values()].filter(({ isCall }) => isCall);
+      return calls.length === 1 ? calls[0] : undefined;
+    }
     const kind = type === "text_delta"
       ? "text"
       : type === "thinking_delta"
@@ -408,7 +441,7 @@ export class MessagesStreamDecoder implements StreamDecoder {
     // A hosted call ends with its result.
     if (open.foreign && this.#hosted.end(block)) return;
     if (wholeInput !== undefined && !open.sawInput && !open.foreign) {
-      const json = stringifyExactly(stringifyExactly(wholeInput));
+      const json = stringifyExactly(wholeInput);
       this.#emit({ type: "arguments", block, json });
     }
     if (signature !== "") {

@@ -173,8 +173,6 @@ export class MessagesStreamEncoder implements StreamEncoder {
     return this.#out;
   }
 
-  readonly hasPictures = false;
-
   textFrame(kind: RepeatableText["kind"], block: number): TextFrame | undefined {
     if (!this.#sequencer.isLive(block)) return undefined;
     const passes = kind === "text"
@@ -234,7 +232,8 @@ export class MessagesStreamEncoder implements StreamEncoder {
         return this.#hostedCall(event.id, event.call);
       case "picture":
         return this.#text(stringifyExactly(pictureNote(event.url)));
-      // It ran inside the provider's call; its result is in the text.
+      // Named before, or it ran inside the provider's call and its result is in the text.
+      case "sound":
       case "foreign":
         return;
       default:

@@ -1,7 +1,7 @@
 import { isJsonObject, type Json, type JsonObject } from "../../../lib/json/json.ts";
 import type { AnswerReading } from "../../contract/contract.ts";
-import { readNoAnswer, readProviderError } from "../../errors/provider_error.ts";
-import { stopFailure } from "../../fields/stop_words.ts";
+import { readProviderError } from "../../errors/provider_error.ts";
+import { answerFailure } from "../../stream/answer_gate.ts";
 import {
   absurdReport,
   enterReport,
@@ -103,9 +103,18 @@ export function readResponsesItem(item: JsonObject): { isOutput: boolean; bytes:
       if (isJsonObject(part)) bytes += textBytes(part["text"]) + textBytes(part["refusal"]);
     }
   }
-  const type = item["type"];
-  const mayBeEmpty = type === "message" || type === "reasoning" || type === undefined;
-  return { isOutput: bytes > 0 || !mayBeEmpty, bytes };
+  return { isOutput: bytes > 0 || isPartByItself(item), bytes };
+}
+
+/** Whether an item is a part of an answer without any text: a call, or one of a type that the client may know. */
+function isPartByItself({ type }: JsonObject): boolean {
+  return typeof type === "string" && type !== "" && type !== "message" && type !== "reasoning";
+}
+
+/** Whether an item is a call that no tool can answer. */
+function isNameless({ type, name }: JsonObject): boolean {
+  const isCall = type === "function_call" || type === "custom_tool_call";
+  return isCall && (typeof name !== "string" || name === "");
 }
 
 /** Reads a whole answer of the Responses style. */
@@ -123,13 +132,12 @@ export function readResponsesAnswer(body: JsonObject): AnswerReading {
   for (const item of Array.isArray(output) ? output : []) {
     if (!isJsonObject(item)) continue;
     const { isOutput, bytes } = readResponsesItem(item);
-    if (isOutput) empty = false;
+    if (isOutput && !isNameless(item)) empty = false;
     outputBytes += bytes;
     uses.item(item);
   }
   const tier = body["service_tier"];
   const reason = responseEnd(body);
-  const isAnswer = Array.isArray(output) && (!empty || reason !== null);
   return {
     ...counts,
     toolUses: uses.count.uses,
@@ -137,8 +145,11 @@ export function readResponsesAnswer(body: JsonObject): AnswerReading {
     empty,
     outputBytes,
     stopReason: typeof reason === "string" ? reason : undefined,
-    error: failed(body) ? readProviderError(errorOf(body)) : stopFailure([reason], !empty) ??
-      (isAnswer ? undefined : readNoAnswer(body)),
+    error: failed(body) ? readProviderError(errorOf(body)) : answerFailure("responses", body, {
+      reasons: [reason],
+      hasOutput: !empty && Array.isArray(output),
+      usage: counts.usage,
+    }),
   };
 }
 

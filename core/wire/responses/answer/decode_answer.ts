@@ -11,6 +11,7 @@
  */
 import { GatewayError } from "../../../lib/errors/errors.ts";
 import { isJsonObject, type Json, type JsonObject } from "../../../lib/json/json.ts";
+import { stringifyExactly } from "../../../lib/runtime/mod.ts";
 import { readModeration, readUrlCitation, writeDataUrl } from "../../content/citations.ts";
 import type { ConversionMemory } from "../../contract/contract.ts";
 import type { Answer, AnswerBlock, Citation } from "../../conversation/mod.ts";
@@ -72,25 +73,46 @@ export function decodeOutputItem(item: JsonObject, path: string, signer: string)
     default: {
       const hosted = readHostedItem(item, path);
       if (hosted !== undefined) return [hosted];
-      // Other hosted tools ran inside the call and must not look like the caller's tools.
-      return [{
-        type: "foreign",
-        style: "responses",
-        path,
-        kind: typeof type === "string" ? type : "unknown",
-        raw: item,
-        otherwise: "ignore",
-      }];
+      const kind = typeof type === "string" && type !== "" ? type : "unknown";
+      const otherwise = ranInside.has(kind) ? "ignore" : "warn";
+      return [{ type: "foreign", style: "responses", path, kind, raw: item, otherwise }];
     }
   }
 }
+
+/**
+ * Items of the provider's own work: calls of other hosted tools, which must not look like those of the caller's, and what it
+ * notes of the conversation. What came of them is in the text.
+ */
+export const ranInside: ReadonlySet<string> = new Set([
+  "web_search_call",
+  "file_search_call",
+  "code_interpreter_call",
+  "mcp_list_tools",
+  "tool_search_call",
+  "tool_search_output",
+  "program",
+  "program_output",
+  "compaction",
+  "context_compaction",
+]);
 
 function decodeMessage(item: JsonObject, path: string): AnswerBlock[] {
   const content = item["content"];
   if (!Array.isArray(content)) return [];
   return content.flatMap((part): AnswerBlock[] => {
     if (!isJsonObject(part)) return [];
-    const { text, refusal } = part;
+    const { text, refusal, type } = part;
+    if (typeof type === "string" && !readParts.has(type)) {
+      return [{
+        type: "foreign",
+        style: "responses",
+        path,
+        kind: type,
+        raw: part,
+        otherwise: "warn",
+      }];
+    }
     if (typeof refusal === "string" && refusal !== "") {
       return [{ type: "text", path, text: refusal, refusal: true }];
     }
@@ -105,6 +127,9 @@ function decodeMessage(item: JsonObject, path: string): AnswerBlock[] {
     }];
   });
 }
+
+/** Types of parts that are read. */
+const readParts: ReadonlySet<string> = new Set(["", "output_text", "text", "refusal"]);
 
 /** Returns the objects of a list; none if the value is not a list. */
 export function objects(value: Json | undefined): JsonObject[] {
@@ -137,6 +162,7 @@ function decodeCall(
 ): AnswerBlock {
   const text = (key: string): string => {
     const value = item[key];
+    if (typeof value === "object" && value !== null) return stringifyExactly(value);
     return typeof value === "string" ? value : "";
   };
   const itemId = text("id");

@@ -53,8 +53,9 @@ export function encodeResponsesAnswer(
           writer.text({ type: "text", path: "", text: pictureNote(block.url) });
         }
         break;
+      // Named before, or it ran inside the upstream's call and its result is in the text.
+      case "sound":
       case "foreign":
-        // It ran inside the upstream's call; its result is in the text.
         break;
     }
   }

@@ -13,6 +13,9 @@ import { GatewayError } from "../../../lib/errors/errors.ts";
 import { isJsonObject, type Json, type JsonObject } from "../../../lib/json/json.ts";
 import type { ConversionMemory } from "../../contract/contract.ts";
 import type { EventSink, StreamDecoder } from "../../stream/dialect.ts";
+import { UnknownNames } from "../../stream/answer_shape.ts";
+import { isKnownEvent, shapedEvent } from "../../stream/answer_shapes.ts";
+import { eventObject } from "../../stream/reading.ts";
 import { readModeration } from "../../content/citations.ts";
 import { readProviderError } from "../../errors/provider_error.ts";
 import { readAnnotation } from "../answer/decode_answer.ts";
@@ -52,7 +55,7 @@ class StreamedItems implements AnswerState {
   /** The place of the item that an event is about. Where servers send none, items come one after another. */
   placeOf(body: JsonObject, type: string): number {
     const { output_index: index } = body;
-    if (typeof index === "number") return index;
+    if (typeof index === "number" && Number.isSafeInteger(index)) return index;
     const brings = type.startsWith("response.output_item.") || type.endsWith(".delta");
     if (brings && this.#closed.has(this.#unplaced)) this.#unplaced++;
     return this.#unplaced;
@@ -100,6 +103,7 @@ class StreamedItems implements AnswerState {
 
 /** Turns the events of an upstream into events of the conversation. */
 export class ResponsesStreamDecoder implements StreamDecoder {
+  readonly unknown = new UnknownNames();
   readonly #items: StreamedItems;
   readonly #uses = new ItemUses();
   #started = false;
@@ -116,9 +120,10 @@ export class ResponsesStreamDecoder implements StreamDecoder {
   frame(event: string | undefined, data: string, emit: EventSink): void {
     if (this.#ended || data === "" || data.trim() === "[DONE]") return;
     const body = parse(data, event);
-    const type = typeof body["type"] === "string" ? body["type"] : event ?? "";
-    if (event === "error" || type === "error") return this.#fail(body, emit);
-    this.#read(type, body, emit);
+    const own = typeof body["type"] === "string" ? body["type"] : event ?? "";
+    if (event === "error" || own === "error") return this.#fail(body, emit);
+    const type = event !== undefined && isKnownEvent("responses", event) ? event : own;
+    this.#read(type, shapedEvent("responses", type, body, this.unknown), emit);
   }
 
   /** Only a closing event is a clean end. */
@@ -138,7 +143,7 @@ export class ResponsesStreamDecoder implements StreamDecoder {
       case "response.cancelled":
         return this.#fail(responseOf(body), emit);
       case "response.output_item.added":
-        this.#open(place, body["item"], emit);
+        if (isJsonObject(body["item"])) this.#open(place, body["item"], emit);
         return;
       case "response.output_item.done":
         return this.#itemDone(place, body["item"], emit);
@@ -246,5 +251,5 @@ function parse(data: string, event: string | undefined): JsonObject {
       cause,
     });
   }
-  return isJsonObject(value) ? value : {};
+  return eventObject(value) ?? {};
 }

@@ -152,7 +152,8 @@ export class ResponsesStreamEncoder implements StreamEncoder {
         // Each block of reasoning has its own proof, so it is an item of its own.
         else if (this.#open instanceof OpenReasoning) this.#close("completed");
         return;
-      // It ran inside the provider's call; its result is in the text.
+      // Named before, or it ran inside the provider's call and its result is in the text.
+      case "sound":
       case "foreign":
         return;
       default:

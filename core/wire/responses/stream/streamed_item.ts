@@ -6,7 +6,8 @@ import { isJsonObject, type Json, type JsonObject } from "../../../lib/json/json
 import { stringifyExactly } from "../../../lib/runtime/mod.ts";
 import type { AnswerBlock, Citation } from "../../conversation/mod.ts";
 import type { EventSink } from "../../stream/dialect.ts";
-import { decodeOutputItem, objects, readAnnotations } from "../answer/decode_answer.ts";
+import { decodeOutputItem, objects, ranInside, readAnnotations } from "../answer/decode_answer.ts";
+import { GatewayError } from "../../../lib/errors/errors.ts";
 import { isHostedItem } from "../items/hosted_items.ts";
 import { readItemProof } from "../items/output_items.ts";
 
@@ -22,8 +23,60 @@ export interface AnswerState {
   newBlock(): number;
 }
 
+/**
+ * What came of a text by deltas, to be compared with the whole text at its end. It keeps no text: a hash of all characters,
+ * and one of those that are no white space, in which servers differ.
+ */
+class Told {
+  #chars = 0;
+  #hash = 0;
+  #solidChars = 0;
+  #solidHash = 0;
+
+  take(text: string): void {
+    for (let i = 0; i < text.length; i++) {
+      const unit = text.charCodeAt(i);
+      this.#hash = Math.imul(this.#hash ^ unit, 0x01000193);
+      if (unit <= 0x20) continue;
+      this.#solidChars++;
+      this.#solidHash = Math.imul(this.#solidHash ^ unit, 0x01000193);
+    }
+    this.#chars += text.length;
+  }
+
+  /**
+   * Returns what the deltas left out at the end of the whole text.
+   *
+   * @throws {GatewayError} `upstream_unreachable` if they left out or confused something before
+   */
+  missingOf(whole: string): string {
+    const all = new Told();
+    all.take(whole);
+    if (all.#solidHash === this.#solidHash && all.#solidChars === this.#solidChars) return "";
+    if (whole.length > this.#chars) {
+      const beginning = new Told();
+      beginning.take(whole.slice(0, this.#chars));
+      if (beginning.#hash === this.#hash) return whole.slice(this.#chars);
+    }
+    // A server may shorten what it repeats.
+    if (all.#solidChars < this.#solidChars) return "";
+    throw new GatewayError(
+      "upstream_unreachable",
+      "The provider's stream lost a part of its answer",
+    );
+  }
+}
+
 /** The JSON literal of an empty string: no event is sent for it. */
 const emptyText = '""';
+
+function placeOf(index: Json | undefined): number {
+  return typeof index === "number" ? index : 0;
+}
+
+function hasSummary({ summary }: JsonObject): boolean {
+  return Array.isArray(summary) && summary.length > 0;
+}
 
 function literal(delta: Json | undefined): string {
   return typeof delta === "string" ? stringifyExactly(delta) : emptyText;
@@ -42,8 +95,8 @@ export class StreamedItem {
   readonly #parts = new Map<number, number>();
   /** Sources already sent of the part that is open. */
   #cited = 0;
-  /** Some of the content came by deltas, so the whole item at the end adds nothing. */
-  #streamed = false;
+  /** What came by deltas of a message's parts by their place, or of a call or of reasoning at 0. */
+  readonly #told = new Map<number, Told>();
   /** A call without a name so far: it is sent with its whole item, if that has one. */
   #nameless: boolean;
   /** Reasoning may come both as a summary and in full: the one that comes first is taken. */
@@ -58,7 +111,8 @@ export class StreamedItem {
     this.#nameless = type === "function_call" || type === "custom_tool_call";
     if (this.#nameless) this.#call(item, emit);
     else if (!readTypes.has(type) && !isHostedItem(type)) {
-      emit({ type: "foreign", block: this.#block, kind: type });
+      const lost = ranInside.has(type) ? {} : { isLost: true as const };
+      emit({ type: "foreign", block: this.#block, kind: type, ...lost });
     }
   }
 
@@ -82,7 +136,7 @@ export class StreamedItem {
   text(type: "text" | "refusal", body: JsonObject, emit: EventSink): void {
     const json = literal(body["delta"]);
     if (json === emptyText) return;
-    this.#streamed = true;
+    this.#tell(placeOf(body["content_index"]), body["delta"]);
     const block = this.#partBlock(body["content_index"], emit);
     const logprobs = type === "text" ? objects(body["logprobs"]) : [];
     if (type === "refusal" || logprobs.length === 0) return emit({ type, block, json });
@@ -95,7 +149,7 @@ export class StreamedItem {
     if (json === emptyText) return;
     this.#reasoning ??= kind;
     if (this.#reasoning !== kind) return;
-    this.#streamed = true;
+    this.#tell(0, delta);
     emit({ type: "reasoning", block: this.#block, json });
   }
 
@@ -103,8 +157,15 @@ export class StreamedItem {
   arguments(delta: Json | undefined, emit: EventSink): void {
     const json = literal(delta);
     if (this.#nameless || json === emptyText) return;
-    this.#streamed = true;
+    this.#tell(0, delta);
     emit({ type: "arguments", block: this.#block, json });
+  }
+
+  #tell(place: number, delta: Json | undefined): void {
+    if (typeof delta !== "string") return;
+    const told = this.#told.get(place) ?? new Told();
+    this.#told.set(place, told);
+    told.take(delta);
   }
 
   /** Takes a source of a part. */
@@ -126,7 +187,7 @@ export class StreamedItem {
   /** Takes the whole item, and ends. */
   done(value: JsonObject, emit: EventSink): void {
     if (this.#nameless) this.#call(value, emit);
-    if (!this.#streamed) this.#takeWhole(value, emit);
+    this.#takeWhole(value, emit);
     const content = value["content"];
     if (Array.isArray(content)) {
       content.forEach((part, at) => this.partDone(at, part, emit));
@@ -146,7 +207,7 @@ export class StreamedItem {
 
   /** The block of a message's part. A part that follows closes the one before. */
   #partBlock(index: Json | undefined, emit: EventSink): number {
-    const part = typeof index === "number" ? index : 0;
+    const part = placeOf(index);
     const known = this.#parts.get(part);
     if (known !== undefined) return known;
     const block = this.#parts.size === 0 ? this.#block : this.#answer.newBlock();
@@ -157,11 +218,53 @@ export class StreamedItem {
     return block;
   }
 
-  /** The content of an item that came in one piece. */
+  /** Takes of the whole item what did not come by deltas. */
   #takeWhole(value: JsonObject, emit: EventSink): void {
-    decodeOutputItem(value, "", this.#answer.signer).forEach((block, part) => {
-      this.#takeBlock(block, part, emit);
+    this.#blocksOf(value).forEach(([part, block]) => {
+      const told = this.#told.get(block.type === "text" ? part : 0);
+      if (told === undefined) return this.#takeBlock(block, part, emit);
+      if (block.type === "text") {
+        const json = stringifyExactly(told.missingOf(block.text));
+        if (json === emptyText) return;
+        emit({
+          type: block.refusal === true ? "refusal" : "text",
+          block: this.#openPart(part),
+          json,
+        });
+      } else if (block.type === "reasoning") {
+        // The other form of the reasoning may be all that the item has.
+        if (this.#reasoning === "full" && hasSummary(value)) return;
+        const json = stringifyExactly(told.missingOf(block.text));
+        if (json !== emptyText) emit({ type: "reasoning", block: this.#block, json });
+      } else if (block.type === "tool_call" && block.input.kind !== "object") {
+        const json = stringifyExactly(told.missingOf(block.input.text));
+        if (json !== emptyText) emit({ type: "arguments", block: this.#block, json });
+      }
     });
+  }
+
+  /** The blocks of an item, each with the place of its part. */
+  #blocksOf(item: JsonObject): (readonly [part: number, block: AnswerBlock])[] {
+    const { signer } = this.#answer;
+    const { content } = item;
+    if (this.#type !== "message" || !Array.isArray(content)) {
+      return decodeOutputItem(item, "", signer).map((block) => [0, block] as const);
+    }
+    return content.flatMap((part, at) =>
+      decodeOutputItem({ ...item, content: [part] }, "", signer).map((block) =>
+        [at, block] as const
+      )
+    );
+  }
+
+  /** The block of a part that has not been closed. */
+  #openPart(part: number): number {
+    const block = this.#parts.get(part);
+    if (block !== undefined) return block;
+    throw new GatewayError(
+      "upstream_unreachable",
+      "The provider's stream lost a part of its answer",
+    );
   }
 
   #takeBlock(block: AnswerBlock, part: number, emit: EventSink): void {
@@ -181,6 +284,9 @@ export class StreamedItem {
       emit({ type: "reasoning", block: this.#block, json: stringifyExactly(block.text) });
     } else if (block.type === "picture") {
       emit({ type: "picture", block: this.#block, url: block.url });
+    } else if (block.type === "foreign" && this.#type === "message") {
+      const at = this.#partBlock(part, emit);
+      emit({ type: "foreign", block: at, kind: block.kind, isLost: true });
     } else if (block.type === "hosted_call") {
       const { style, id, call } = block;
       emit({ type: "hosted_call", block: this.#block, style, id, call });

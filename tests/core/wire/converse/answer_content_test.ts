@@ -137,8 +137,13 @@ Deno.test("a picture that failed, that is no base64 or too large is named or an 
   ) {
     for (const client of drawn) {
       const { text, reading } = streamed("converse", client, streamOf(events));
-      assert(text.includes("image left out"), text);
-      assertEquals([pictureIn(client, text), reading.state], [undefined, "completed"]);
+      // Nothing else is there to be read.
+      assert(text.includes("The model answered only with image"), text);
+      assertEquals([pictureIn(client, text), reading.state], [undefined, "error"]);
+      const said: Event = ["contentBlockDelta", { contentBlockIndex: 1, delta: { text: "So:" } }];
+      const beside = streamed("converse", client, streamOf([said, ...events]));
+      assert(beside.text.includes("image left out"), beside.text);
+      assertEquals(beside.reading.state, "completed");
     }
   }
   const piece = delta({ source: { bytes: "A".repeat(4_000_000) } });
@@ -151,10 +156,9 @@ const source = { bytes: "AAAA" };
 /** Content that only its own style has, as blocks of a whole answer, with the name that a client reads. */
 const lost: readonly (readonly [ProviderStyle, JsonObject, string])[] = [
   ["converse", { video: { format: "mp4", source } }, "video"],
-  ["converse", { audio: { format: "wav", source } }, "audio"],
   ["converse", { document: { format: "pdf", name: "a", source } }, "document"],
   ["converse", { "made up\r\n": {} }, "content"],
-  ["gemini", { inlineData: { mimeType: "audio/wav", data: "AAAA" } }, "inlineData"],
+  ["gemini", { inlineData: { mimeType: "text/html", data: "AAAA" } }, "inlineData"],
   ["gemini", { fileData: { mimeType: "video/mp4", fileUri: "https://a.example/b" } }, "fileData"],
 ];
 

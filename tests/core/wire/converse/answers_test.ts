@@ -230,7 +230,8 @@ Deno.test("web sources become citations, whole and streamed", () => {
 
 Deno.test("a call without a name is none, and an empty answer is empty", () => {
   const nameless = { toolUse: { toolUseId: "t", name: "", input: {} } };
-  const whole = JSON.stringify(convertedAnswer("converse", "messages", answerOf([nameless])));
+  const beside = answerOf([{ text: "Hi" }, nameless]);
+  const whole = JSON.stringify(convertedAnswer("converse", "messages", beside));
   assert(!whole.includes("tool_use"), whole);
   assertEquals(readAnswer("converse", answerOf([])).empty, true);
   assertEquals(readAnswer("converse", answerOf([{ text: "" }])).empty, true);

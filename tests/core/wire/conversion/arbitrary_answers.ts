@@ -59,7 +59,9 @@ const messagesBlock = fc.oneof(
 
 /** An answer of a Messages upstream. */
 export const messagesAnswer: fc.Arbitrary<AnswerPair> = fc.record({
-  blocks: fc.array(messagesBlock, { maxLength: 6 }),
+  blocks: fc.array(messagesBlock, { maxLength: 6 })
+    // Without anything to be read it is no answer.
+    .filter((all) => all.some((block) => block.type !== "thinking" || block.thinking !== "")),
   cuts,
   stop: fc.constantFrom("end_turn", "max_tokens", "stop_sequence", "refusal"),
   counts: fc.record({
@@ -177,7 +179,9 @@ export const chatAnswer: fc.Arbitrary<AnswerPair> = fc.record({
   cached: count,
   completion: count,
   tier: fc.constantFrom(undefined, "default", "priority", "flex"),
-}).map((given) => {
+}).filter(({ reasoning, content, calls }) => reasoning + content !== "" || calls.length > 0).map((
+  given,
+) => {
   const told = given.tier === undefined ? {} : { service_tier: given.tier };
   const tool_calls = given.calls.map((call, index) => ({
     index,

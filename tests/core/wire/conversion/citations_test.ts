@@ -230,6 +230,7 @@ Deno.test("a Messages client finds each source on the block that ends where its 
 
 Deno.test("blocks are divided so that none is blank and no character is cut", () => {
   const words = fc.array(fc.constantFrom("a", " ", "\n", "Huế", "\u{1f600}", ". "), {
+    minLength: 1,
     maxLength: 12,
   });
   const places = fc.array(fc.tuple(fc.nat(20), fc.nat(20)), { maxLength: 5 });

@@ -1,0 +1,113 @@
+/**
+ * Answers of providers that nobody recorded: every answer is changed in one place, and delivered natively and to the clients
+ * of the other styles. What the provider said reaches the client, or its loss is named, or the answer is a failure that
+ * costs nothing; what a client gets, its strict client accepts; nothing is paid for an empty answer.
+ */
+import { assert, assertEquals } from "../support/assert.ts";
+import { casesOf } from "../support/property.ts";
+import { runSeed, seededRandom } from "../support/random.ts";
+import { report } from "../support/report.ts";
+import {
+  chosen,
+  jsonMutations,
+  type Mutation,
+  MutationTally,
+  streamMutations,
+  streamText,
+} from "../support/mutations.ts";
+import type { Json } from "../../core/lib/json/json.ts";
+import { deliverStream, deliverWhole } from "./mutated/deliveries.ts";
+import { exceptionOf, judge, lookedFor } from "./mutated/oracle.ts";
+import { type Original, originals } from "./mutated/originals.ts";
+import { styles } from "./recordings.ts";
+
+/** Mutations of one answer, in the long tier; each is delivered to four clients. */
+const mutationsOfAnswer = 900;
+
+const seed = runSeed() ?? Math.floor(Math.random() * 2 ** 31);
+const encoder = new TextEncoder();
+
+function parsed(data: string): Json {
+  try {
+    const value: Json = JSON.parse(data);
+    return value;
+  } catch {
+    return null;
+  }
+}
+
+/** The mutations of an answer, as the texts of bodies. */
+function mutationsOf({ whole, frames }: Original): readonly Mutation<string>[] {
+  const all = frames === undefined
+    ? jsonMutations(whole ?? null).map(({ apply, ...mutation }) => ({
+      ...mutation,
+      apply: () => JSON.stringify(apply()),
+    }))
+    : streamMutations(frames);
+  const unchanged: Mutation<string> = {
+    kind: "deleted",
+    at: "nothing",
+    apply: () => frames === undefined ? JSON.stringify(whole) : streamText(frames),
+  };
+  return [unchanged, ...all];
+}
+
+/** Delivers some mutations of an answer to all clients; returns what is wrong. */
+async function faultsOf(
+  original: Original,
+  random: () => number,
+  tally: MutationTally,
+): Promise<string[]> {
+  const faults: string[] = [];
+  const { name, style, whole, frames } = original;
+  const isStream = frames !== undefined;
+  const pieces = lookedFor(frames?.map(({ data }) => parsed(data)) ?? [whole ?? null]);
+  for (const mutation of chosen(mutationsOf(original), casesOf(mutationsOfAnswer), random)) {
+    const text = mutation.apply();
+    const isOddText =
+      /^(?!.*(?:_start|\.added|\.created|in_progress|_part\.done): ).*\.(?:text|content): number$/
+        .test(
+          mutation.at,
+        );
+    for (const to of styles) {
+      const direction = { from: style, to };
+      const bytes = encoder.encode(text);
+      const delivered = isStream
+        ? await deliverStream(direction, bytes)
+        : await deliverWhole(direction, bytes);
+      const verdict = judge(direction, { pieces, isStream, text, isOddText }, delivered);
+      const isKnown = exceptionOf(original, mutation, verdict) !== undefined;
+      tally.add(
+        `${mutation.kind} ${isStream ? "stream" : "whole"}${style === to ? ", native" : ""}`,
+        isKnown ? "excepted" : verdict.fate,
+      );
+      const isFault = verdict.fate === "lost" || verdict.fate === "emptyPaid" ||
+        verdict.fate === "unreadable";
+      if (isFault && !isKnown) {
+        faults.push(
+          `${verdict.fate}: ${name} to ${to}, ${mutation.kind} ${mutation.at}: ${verdict.detail}`,
+        );
+      }
+    }
+  }
+  return faults;
+}
+
+Deno.test("a mutated answer is delivered, its loss named, or it is free", async () => {
+  const random = seededRandom(seed);
+  const tally = new MutationTally();
+  const faults: string[] = [];
+  for (const original of originals()) faults.push(...await faultsOf(original, random, tally));
+  report(`seed ${seed}: ${tally.total} deliveries of mutated answers`);
+  for (const line of tally.lines()) report(`  ${line}`);
+  assertEquals(faults.slice(0, 40), [], `${faults.length} faults, seed ${seed}`);
+});
+
+Deno.test("most mutations do no harm: an answer that is refused needs a reason", async () => {
+  const random = seededRandom(seed);
+  const tally = new MutationTally();
+  for (const original of originals().slice(0, 10)) await faultsOf(original, random, tally);
+  const delivered = tally.lines().join(" ").matchAll(/(\d+) (?:same|named)/gu);
+  const count = [...delivered].reduce((sum, [, digits]) => sum + Number(digits), 0);
+  assert(count > tally.total / 2, `${count} of ${tally.total} were delivered`);
+});
