@@ -1,5 +1,5 @@
 /** Finds out whose matter an error is: codes and vendors' own texts first, then the status. */
-import type { ErrorFields } from "./error_fields.ts";
+import { type ErrorFields, withoutLead } from "./error_fields.ts";
 import { type ErrorKind, statusKind } from "./table/kinds.ts";
 import type { ErrorRow } from "./table/row.ts";
 import { formRows, rowsOfCode } from "./table/table.ts";
@@ -16,17 +16,13 @@ export interface Verdict {
   readonly lacks: string | undefined;
 }
 
-/** What libraries and vendors write before their texts: `litellm.BadRequestError: OpenAIException - `, `<400> …: `. */
-const lead =
-  /^(?:<\d{3}>\s*)?(?:[Ee]rror(?: code)?: (?:\d{3} ?-? ?)?|[A-Za-z_][\w.]{0,60}(?:Error|Exception|InvalidParameter)\w{0,20}\s?(?::|-)\s?|Invalid request: |Request [\w-]{1,64}: |Input validation error: |invalid params, |The model returned the following errors: |Error from provider(?: \([\w ./-]{1,40}\))?: |Upstream error from [\w ./-]{1,40}: |Provider returned error: ){0,4}/;
-
 /**
  * Classifies an error.
  *
  * @param status of the answer; `undefined` for an error within a stream or a success
  */
 export function classify(status: number | undefined, fields: ErrorFields): Verdict {
-  const text = fields.said.replace(lead, "");
+  const text = withoutLead(fields.said);
   const known = status ?? fields.status;
   const found = byCode(known, fields, text, false) ?? byForm(known, text);
   if (found !== undefined) return found;

@@ -67,7 +67,16 @@ function envelopedError(body: Json | undefined): Json | undefined {
   const raw = isJsonObject(metadata) ? metadata["raw"] : undefined;
   if (isJsonObject(raw)) return raw;
   if (typeof raw === "string" && raw !== "") return parsedObject(raw) ?? raw;
-  return typeof message === "string" ? parsedObject(message) : undefined;
+  return typeof message === "string" ? parsedObject(withoutLead(message)) : undefined;
+}
+
+/** What libraries and vendors write before their texts: `litellm.BadRequestError: OpenAIException - `, `<400> …: `. */
+const lead =
+  /^(?:<\d{3}>\s*)?(?:[Ee]rror(?: code)?: (?:\d{3} ?-? ?)?|[A-Za-z_][\w.]{0,60}(?:Error|Exception|InvalidParameter)\w{0,20}\s?(?::|-)\s?|Invalid request: |Request [\w-]{1,64}: |Input validation error: |invalid params, |The model returned the following errors: |Error from provider(?: \([\w ./-]{1,40}\))?: |Upstream error from [\w ./-]{1,40}: |Provider returned error: |type \w{1,60}, code \w{1,60}, message ){0,4}/;
+
+/** Returns a text without what libraries write before it. */
+export function withoutLead(text: string): string {
+  return text.replace(lead, "");
 }
 
 function parsedObject(text: string): JsonObject | undefined {

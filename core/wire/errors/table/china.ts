@@ -109,6 +109,8 @@ export const zai: VendorErrors = {
     coded("broken", 500, "1230", "API call process error"),
     coded("broken", 500, "1234", "Network error, error id: 20250101abcdef, please contact support"),
     coded("prompt", 400, "1261", "Prompt exceeds max length"),
+    coded("content", 400, "1300", "The call was blocked by a policy"),
+    coded("account", 429, "1120", "Unable to access your account, please try again later"),
     coded(
       "content",
       400,
@@ -160,6 +162,10 @@ export const minimax: VendorErrors = {
     coded("request", 200, "base_resp#1042", "invisible character ratio limit"),
     coded("request", 200, "base_resp#1043", "The asr similarity check failed"),
     coded("request", 200, "base_resp#1044", "clone prompt similarity check failed"),
+    coded("prompt", 200, "base_resp#2013", "invalid params, context window exceeds limit", {
+      form: /^context window exceeds limit/i,
+      source: "https://github.com/earendil-works/pi/blob/main/packages/ai/src/utils/overflow.ts",
+    }),
     coded("request", 200, "base_resp#2013", "invalid params"),
     coded("request", 200, "base_resp#20132", "invalid samples or voice_id"),
     coded("request", 200, "base_resp#2037", "voice duration too short"),

@@ -137,7 +137,7 @@ export const gemini: VendorErrors = {
     worded(
       "ability",
       400,
-      /^(?<lacks>Function calling|Audio input modality|Image input modality|Video input modality|Developer instruction|JSON mode|Thinking|Code execution|Search Grounding|Penalty|Logprobs) is not (?:enabled|supported) for/i,
+      /^(?<lacks>Function calling(?: mode `?\w{1,12}`?)?|Audio input modality|Image input modality|Video input modality|Developer instruction|JSON mode|Thinking|Code execution|Search Grounding|Penalty|Logprobs) is not (?:enabled|supported) for/i,
       "Function calling is not enabled for models/gemma-x",
       {
         more: { status: "INVALID_ARGUMENT" },

@@ -80,6 +80,7 @@ const kindOfStatus: ReadonlyMap<number, ErrorKind> = new Map<number, ErrorKind>(
   [425, "rate"],
   [426, "access"],
   [429, "rate"],
+  [434, "access"],
   [451, "access"],
   [498, "capacity"],
   [499, "broken"],

@@ -27,7 +27,7 @@ export const xai: VendorErrors = {
     worded(
       "account",
       403,
-      /^Your (?:newly created )?team (?:.{1,80} )?(?:doesn't have any credits|has either used all available credits|has used all)/i,
+      /^Your (?:newly created )?teams? (?:.{1,80} )?(?:doesn't have any credits|has either used all available credits|has used all)/i,
       "Your newly created team doesn't have any credits yet. You can purchase credits on the console.",
       {
         more: { code: "The caller does not have permission to execute the specified operation" },
@@ -57,6 +57,17 @@ export const xai: VendorErrors = {
       /^The model [\w.-]{1,80} does not exist or your team/i,
       "The model grok-x does not exist or your team 8f3c1d2e-0000-4000-8000-123456789abc does not have access to it.",
       { more: { code: "Some requested entity was not found" } },
+    ),
+    coded(
+      "account",
+      429,
+      "some resource has been exhausted",
+      "Your team 8f3c1d2e-0000-4000-8000-123456789abc has either used all available credits or reached its monthly spending limit.",
+      {
+        form: /^Your team \S{1,80} has either used all available credits/i,
+        more: { code: "Some resource has been exhausted" },
+        source: "https://github.com/continuedev/continue/issues/10373",
+      },
     ),
     coded(
       "rate",

@@ -203,6 +203,13 @@ export const openai: VendorErrors = {
     weak("request", 400, "invalid_request_error", "Invalid value for 'temperature'"),
     weak("request", 400, "invalid_request", "The request is malformed"),
     weak("request", 400, "bad_request", "The request is malformed"),
+    worded(
+      "access",
+      400,
+      /^Invalid service_tier argument: The requested service tier is not allowed for this project/i,
+      "Invalid service_tier argument: The requested service tier is not allowed for this project.",
+      { source: "https://www.developersdigest.tech/errors/api/openai-api" },
+    ),
     coded("timeout", 408, "request_timeout", "Request timed out"),
     coded("timeout", 504, "timeout", "Request timed out"),
   ],

@@ -96,7 +96,7 @@ export const openrouter: VendorErrors = {
     worded(
       "model",
       400,
-      /^[\w~-]{1,40}(?:\/[\w.:-]{1,80})? is not a valid model ID/i,
+      /^[\w~][\w.~-]{0,60}(?:[/:][\w.:-]{1,80})? is not a valid model ID/i,
       "x/y is not a valid model ID",
     ),
     worded("rate", 429, /^Rate limit exceeded: /i, "Rate limit exceeded: free-models-per-min.", {

@@ -49,6 +49,8 @@ export interface ErrorRow {
   readonly status: number;
   /** In lower case: a code, a type or a reason. A number has `#` and the member that it stands in. */
   readonly code?: string;
+  /** The form of further codes that mean the same, for families. */
+  readonly codes?: RegExp;
   /** The beginning of the text. Groups: `used`, `more`, `cap` and `most` count tokens; `lacks` is an ability. */
   readonly form?: RegExp;
   /** Only with this status. */

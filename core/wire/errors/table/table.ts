@@ -3,6 +3,7 @@ import { bedrock } from "./amazon.ts";
 import { anthropic } from "./anthropic.ts";
 import * as china from "./china.ts";
 import * as chineseClouds from "./chinese_clouds.ts";
+import { families } from "./families.ts";
 import * as google from "./google.ts";
 import * as hosts from "./hosts.ts";
 import * as labs from "./labs.ts";
@@ -26,6 +27,7 @@ export const vendors: readonly VendorErrors[] = [
   ...Object.values(chineseClouds),
   ...Object.values(servers),
   ...Object.values(media),
+  families,
 ];
 
 const rows = vendors.flatMap((vendor) => vendor.rows);
@@ -38,11 +40,11 @@ for (const row of [...rows.filter(({ form }) => form), ...rows.filter(({ form })
   else known.push(row);
 }
 
-const none: readonly ErrorRow[] = [];
+const byCodes = rows.filter(({ codes }) => codes !== undefined);
 
-/** The rows of a code, those with a text first. */
+/** The rows of a code, those with a text first; of a code that no vendor's rows have, those of its family. */
 export function rowsOfCode(code: string): readonly ErrorRow[] {
-  return byCode.get(code) ?? none;
+  return byCode.get(code) ?? byCodes.filter(({ codes }) => codes?.test(code));
 }
 
 /** The rows that a text alone decides. */

@@ -1,0 +1,19 @@
+/** How well the table reads errors that it was not made for. */
+import { assert, assertEquals } from "../../../support/assert.ts";
+import { classify } from "../../../../core/wire/errors/classify.ts";
+import { readErrorFields } from "../../../../core/wire/errors/error_fields.ts";
+import { publicErrors } from "./public_errors.ts";
+
+/** What a person judged otherwise: a text in the member for a field's name, and a code that only words explain. */
+const otherwise = ["cap, read as request", "account, read as rate"];
+
+Deno.test("errors from public reports are read as a person reads them", () => {
+  const wrong: string[] = [];
+  for (const [kind, status, body, source] of publicErrors) {
+    assert(URL.canParse(source), source);
+    const found: string = classify(status, readErrorFields(body)).kind;
+    if (found !== kind) wrong.push(`${kind}, read as ${found}`);
+  }
+  assert(publicErrors.length >= 100);
+  assertEquals(wrong, otherwise);
+});
