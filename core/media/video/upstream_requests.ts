@@ -15,7 +15,12 @@ import { GatewayError } from "../../lib/errors/errors.ts";
 import type { VideoRequest } from "./request.ts";
 import { readPointer, videoSubmitBody } from "./submit_body.ts";
 import { publicMessage } from "../../wire/errors/error_fields.ts";
-import { idText, type Json } from "../../lib/json/json.ts";
+import {
+  OperatorRefusal,
+  readNoAnswer,
+  readProviderError,
+} from "../../wire/errors/provider_error.ts";
+import { idText, isJsonObject, type Json } from "../../lib/json/json.ts";
 import type { VideoError, VideoSighting, VideoState } from "./task.ts";
 import { dayMs } from "../../lib/time/durations.ts";
 
@@ -66,18 +71,29 @@ function hasFile({ content }: VideoAdapter, answer: Json): boolean {
   return typeof address === "string" && address !== "";
 }
 
-function readError(adapter: VideoAdapter, answer: Json): VideoError | undefined {
-  const { errorCode, errorMessage } = adapter.poll;
-  const code = errorCode === undefined ? undefined : readPointer(answer, errorCode);
-  const message = errorMessage === undefined ? undefined : readPointer(answer, errorMessage);
-  const cleanCode = typeof code === "string" && /^[A-Za-z0-9_.-]{1,64}$/.test(code)
-    ? code
-    : undefined;
-  const cleanMessage = typeof message === "string" ? publicMessage(message) : "";
-  if (cleanCode === undefined && cleanMessage === "") return undefined;
+/** What a provider says of the failure of a task, where its adapter finds it. */
+function saidOf(
+  { poll: { errorCode, errorMessage } }: VideoAdapter,
+  answer: Json,
+): { readonly code: Json | undefined; readonly message: Json | undefined } {
   return {
-    code: cleanCode ?? "generation_failed",
-    message: cleanMessage || "The provider could not make this video.",
+    code: errorCode === undefined ? undefined : readPointer(answer, errorCode),
+    message: errorMessage === undefined ? undefined : readPointer(answer, errorMessage),
+  };
+}
+
+function readError(adapter: VideoAdapter, answer: Json): VideoError | undefined {
+  const { code, message } = saidOf(adapter, answer);
+  const isCode = typeof code === "string" && /^[A-Za-z0-9_.-]{1,64}$/.test(code) &&
+    publicMessage(code) === code;
+  const cleanMessage = typeof message === "string" ? publicMessage(message) : "";
+  if (!isCode && cleanMessage === "") return undefined;
+  const general = { code: "generation_failed", message: "The provider could not make this video." };
+  // An account without balance is no matter of the client's.
+  if (readProviderError({ error: { code, message } }) instanceof OperatorRefusal) return general;
+  return {
+    code: isCode ? code : general.code,
+    message: cleanMessage || general.message,
   };
 }
 
@@ -203,16 +219,25 @@ export function videoWork(request: VideoRequest): MediaWork<string> {
   };
 }
 
+/** Whether an error says more than that there was one. */
+function isKnown(error: GatewayError): boolean {
+  return error.code !== "upstream_unreachable" || error instanceof OperatorRefusal;
+}
+
 async function receiveTask({ route, answered }: MediaExchange): Promise<string> {
   const adapter = videoAdapterOf(route.capabilities);
   const response = await answered();
   const answer = parseJson(await readWhole(response, maxVideoAnswerBytes));
   const upstreamId = answer === undefined ? undefined : readUpstreamId(adapter, answer);
   if (answer === undefined || upstreamId === undefined) {
+    const said = isJsonObject(answer) ? readNoAnswer(answer) : undefined;
+    if (said !== undefined && isKnown(said)) throw said;
     throw new GatewayError("upstream_unreachable", "The provider of this model named no task");
   }
   const { state, error } = readSighting(adapter, answer, 0);
   if (state === "failed" || state === "cancelled") {
+    const said = readProviderError({ error: { ...saidOf(adapter, answer) } });
+    if (isKnown(said)) throw said;
     // Accepted and refused in one answer: equivalent to a 400, and nothing is charged.
     throw new GatewayError(
       "content_policy_violation",
