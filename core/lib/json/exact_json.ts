@@ -7,6 +7,7 @@
  * rounds them, too.
  */
 import { type ExactNumber, isJsonObject, type Json, type JsonObject } from "./json.ts";
+import { checkJsonDepth } from "./depth.ts";
 import { JsonScanner, token } from "./json_scanner.ts";
 import { encodeHex, exactNumber } from "../runtime/mod.ts";
 import { maxExactNumbers, maxJsonDepth } from "./scan/limits.ts";
@@ -27,8 +28,8 @@ interface Place {
  * Most texts have no such number; they cost one additional scan. In the others the numbers become strings with a random
  * mark, which are replaced after parsing. A reviver would be simpler, but takes seconds for a large body.
  *
- * @throws {SyntaxError} if the text is not JSON, has more such numbers than `maxExactNumbers`, or has one and is
- * nested deeper than `maxJsonDepth`
+ * @throws {SyntaxError} if the text is not JSON, has more such numbers than `maxExactNumbers`, or is nested deeper than
+ * `maxJsonDepth` and long, or has one
  *
  * @example
  * ```ts
@@ -39,6 +40,7 @@ interface Place {
  * ```
  */
 export function parseExactly(text: string): Json {
+  checkJsonDepth(text);
   const value: Json = JSON.parse(text);
   const places = changedNumbers(text);
   return places.length === 0 ? value : reparsed(text, places);

@@ -1,3 +1,4 @@
+import { checkJsonDepth } from "./depth.ts";
 import type { Json } from "./json.ts";
 
 // Finds the ends of long lists of numbers without looking at each byte.
@@ -312,7 +313,9 @@ export class JsonCursor {
 
   #parsed(from: number, to: number): Json {
     try {
-      const value: Json = JSON.parse(decoder.decode(this.#bytes.subarray(from, to)));
+      const text = decoder.decode(this.#bytes.subarray(from, to));
+      checkJsonDepth(text);
+      const value: Json = JSON.parse(text);
       return value;
     } catch (cause) {
       throw new JsonScanError("Not JSON", { cause });

@@ -3,6 +3,7 @@ import { GatewayError } from "../../lib/errors/errors.ts";
 import { maxSseEventBytes } from "../contract/limits.ts";
 import { ByteRanges } from "../../lib/bytes/byte_ranges.ts";
 import type { SseFrame } from "../../lib/sse/frame.ts";
+import { checkJsonDepth } from "../../lib/json/depth.ts";
 import { JsonScanError } from "../../lib/json/json_cursor.ts";
 import { SseFrameTooLargeError, SseSplitter } from "../../lib/sse/splitter.ts";
 import { RepeatedFrame } from "../../lib/sse/repeated_frame.ts";
@@ -234,7 +235,9 @@ export class BytePipe implements StreamPipe {
       return nothing;
     }
     try {
-      JSON.parse(frame.payloadIs("[DONE]") ? "null" : frame.bareObject ?? frame.data);
+      const text = frame.payloadIs("[DONE]") ? "null" : frame.bareObject ?? frame.data;
+      checkJsonDepth(text);
+      JSON.parse(text);
     } catch {
       return nothing;
     }

@@ -30,6 +30,7 @@ import type { ResolvedCapabilities } from "../contract/capabilities.ts";
 import { hasObjectRoot, schemaInObject } from "./schemas/json_schema.ts";
 import { Warnings } from "../contract/warnings.ts";
 import { warnOfIdleChoice } from "./tool_fields.ts";
+import { modelId, spelledId } from "../fields/answer_ids.ts";
 import { defined } from "../../lib/base/defined.ts";
 import { hashBase62, hashHex } from "../../lib/hash/short_hash.ts";
 
@@ -49,7 +50,8 @@ import { hashBase62, hashHex } from "../../lib/hash/short_hash.ts";
  * if (toolIdFor("word", "get_x:0") === toolIdFor("word", "get_x_0")) throw new Error("two calls became one");
  * ```
  */
-export function toolIdFor(rule: ResolvedCapabilities["tool_id"], id: string): string {
+export function toolIdFor(rule: ResolvedCapabilities["tool_id"], given: string): string {
+  const id = modelId(given);
   switch (rule) {
     case "any":
       return id;
@@ -62,6 +64,12 @@ export function toolIdFor(rule: ResolvedCapabilities["tool_id"], id: string): st
     case "word64":
       return wordId(id.length <= 64 ? id : `${id.slice(0, 31)}_${hashHex(id)}`);
   }
+}
+
+/** The same for a Messages client, in a form that is restored when the client sends it back. */
+export function clientWordId(id: string): string {
+  if (id === "" || /^[a-zA-Z0-9_-]+$/.test(id)) return wordId(id);
+  return spelledId(id) ?? wordId(id);
 }
 
 /** Maps an id to `^[a-zA-Z0-9_-]+$`, as Messages takes it. A changed id ends in a hash of the original, to stay unique. */

@@ -16,7 +16,7 @@ import type {
 } from "../../conversation/mod.ts";
 import { sealProof } from "../../fields/reasoning_seal.ts";
 import { answerArguments } from "../../tools/tool_fields.ts";
-import { wordId } from "../../tools/tool_preparation.ts";
+import { clientWordId } from "../../tools/tool_preparation.ts";
 import { divideAtSources, writeCitation } from "./cited_text.ts";
 import { hostedBlockMembers, hostedUse, writeHostedCall } from "./hosted_calls.ts";
 import {
@@ -61,7 +61,7 @@ export function encodeMessagesAnswer(
   answer: Answer,
   context: PipeContext,
 ): Written<typeof messageMembers> {
-  const ids = new CallIds(context.requestId, "toolu_", wordId);
+  const ids = new CallIds(context.requestId, "toolu_", clientWordId);
   const refusal = answer.blocks
     .map((block) => block.type === "text" && block.refusal === true ? block.text : "").join("");
   const stop = refusal === "" ? answer.stop : {

@@ -20,7 +20,7 @@ import type {
 } from "../../conversation/mod.ts";
 import type { RepeatableText, StreamEncoder, TextFrame } from "../../stream/dialect.ts";
 import { type BlockEvent, BlockSequencer } from "../../stream/sequencer.ts";
-import { wordId } from "../../tools/tool_preparation.ts";
+import { clientWordId } from "../../tools/tool_preparation.ts";
 import { CitedText, writeCitation } from "../answer/cited_text.ts";
 import { thinkingSignature } from "../answer/encode_answer.ts";
 import { hostedUse, writeHostedCall } from "../answer/hosted_calls.ts";
@@ -133,7 +133,7 @@ export class MessagesStreamEncoder implements StreamEncoder {
 
   constructor(context: PipeContext) {
     this.#context = context;
-    this.#ids = new CallIds(context.requestId, "toolu_", wordId);
+    this.#ids = new CallIds(context.requestId, "toolu_", clientWordId);
     this.#sequencer = new BlockSequencer((event) => this.#write(event));
   }
 

@@ -10,6 +10,7 @@
  */
 import type { ToolUses } from "../../../billing/usage/hosted_tools.ts";
 import { GatewayError } from "../../../lib/errors/errors.ts";
+import { checkJsonDepth } from "../../../lib/json/depth.ts";
 import { isJsonObject, type Json, type JsonObject } from "../../../lib/json/json.ts";
 import type { ConversionMemory } from "../../contract/contract.ts";
 import type { EventSink, StreamDecoder } from "../../stream/dialect.ts";
@@ -243,6 +244,7 @@ function responseOf(body: JsonObject): JsonObject {
 function parse(data: string, event: string | undefined): JsonObject {
   let value: Json;
   try {
+    checkJsonDepth(data);
     value = JSON.parse(data);
   } catch (cause) {
     // An error may come as plain text.
