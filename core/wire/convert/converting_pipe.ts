@@ -44,8 +44,6 @@ const isOutput: ReadonlySet<StreamEvent["type"]> = new Set<StreamEvent["type"]>(
   "reasoning",
   "call",
   "hosted_call",
-  "picture",
-  "sound",
 ]);
 
 /** Most names of one stream that are told with its end. */
@@ -383,8 +381,6 @@ class ConvertingPipe implements StreamPipe {
   #takeOf(choice: number, event: StreamEvent): void {
     const { reading } = this;
     if (this.#ends !== undefined && "block" in event) this.#note(choice, undefined);
-    const lost = lostPart(event, this.#client);
-    if (lost !== undefined && "block" in event) return this.#lose(choice, event.block, lost);
     if (this.#heldNotes.length > 0 && isOutput.has(event.type)) this.#writeHeldNotes();
     switch (event.type) {
       case "text":
@@ -395,10 +391,19 @@ class ConvertingPipe implements StreamPipe {
         this.#measure(literalBytes(event.json), event.type !== "reasoning");
         break;
       case "picture":
-      case "sound":
+      case "sound": {
+        const lost = lostPart(event, this.#client);
+        if (lost !== undefined) return this.#lose(choice, event.block, lost);
+        if (this.#heldNotes.length > 0) this.#writeHeldNotes();
         reading.sawOutput = true;
         this.#measure(pictureOutputBytes, true);
         break;
+      }
+      case "foreign": {
+        const lost = lostPart(event, this.#client);
+        if (lost !== undefined) return this.#lose(choice, event.block, lost);
+        break;
+      }
       case "call":
         reading.sawOutput = true;
         break;

@@ -54,14 +54,18 @@ const apiNames: Readonly<Record<Style, string>> = {
 /** The error of an answer that is nothing but media which the client's style has no place for; it costs nothing. */
 export function mediaRefusal(kind: string, style: Style): GatewayError {
   const what = kind === "image" ? "a picture" : kind === "audio" ? "sound" : kind;
-  const elsewhere = kind === "image"
-    ? "; call the model at /v1/chat/completions, /v1/responses or the Gemini API"
-    : kind === "audio"
-    ? "; call the model at /v1/chat/completions or the Gemini API"
-    : "";
+  const places = kind === "image"
+    ? "/v1/chat/completions, /v1/responses or the Gemini API"
+    : style === "chat"
+    ? "the Gemini API"
+    : "/v1/chat/completions or the Gemini API";
+  const elsewhere = kind === "image" || kind === "audio" ? `; call the model at ${places}` : "";
+  const why = kind === "audio" && style === "chat"
+    ? "this request did not ask for"
+    : `the ${apiNames[style]} cannot carry`;
   return new GatewayError(
     "conversion_refused",
-    `The model answered with ${what}, which the ${apiNames[style]} cannot carry${elsewhere}`,
+    `The model answered with ${what}, which ${why}${elsewhere}`,
   );
 }
 

@@ -78,10 +78,10 @@ export class UnknownNames {
 
 const nothing: readonly string[] = [];
 
-function unreadable(path: string): GatewayError {
+function unreadable(at: string): GatewayError {
   return new GatewayError(
     "upstream_unreachable",
-    `The provider of this model sent an answer that cannot be read (${path})`,
+    `The provider of this model sent an answer that cannot be read (${at})`,
   );
 }
 
@@ -102,21 +102,19 @@ function unreadable(path: string): GatewayError {
  *   shaped(shape, { text: 7 }, "message", names);
  *   throw new Error("a number is no text");
  * } catch (error) {
- *   if (!String(error).includes("message.text")) throw error;
+ *   if (!String(error).includes("(text)")) throw error;
  * }
  * ```
  */
-export function shaped(shape: Shape, value: Json, path: string, names: UnknownNames): Json {
+export function shaped(shape: Shape, value: Json, at: string, names: UnknownNames): Json {
   if (value === null || shape === "any" || isNothing(value)) return value;
   if (typeof shape === "string") {
-    if (!isOfKind[shape](value)) throw unreadable(path);
+    if (!isOfKind[shape](value)) throw unreadable(at);
     return value;
   }
-  if ("list" in shape) return shapedList(shape, value, path, names);
-  if (!isJsonObject(value)) throw unreadable(path);
-  return "types" in shape
-    ? shapedTyped(shape, value, path, names)
-    : shapedObject(shape, value, path, names);
+  if ("list" in shape) return shapedList(shape, value, at, names);
+  if (!isJsonObject(value)) throw unreadable(at);
+  return "types" in shape ? shapedTyped(shape, value, names) : shapedObject(shape, value, names);
 }
 
 const isOfKind: Readonly<
@@ -138,7 +136,7 @@ function isNothing(value: Json): boolean {
 function shapedList(
   shape: ListShape | TextOrShape,
   value: Json,
-  path: string,
+  at: string,
   names: UnknownNames,
 ): Json {
   if ("text" in shape && typeof value === "string") return value;
@@ -147,7 +145,7 @@ function shapedList(
   let changed: Json[] | undefined = list === value ? undefined : [...list];
   for (let i = 0; i < list.length; i++) {
     const one = list[i] ?? null;
-    const read = shaped(shape.list, asPart(shape.list, one), `${path}.${i}`, names);
+    const read = shaped(shape.list, asPart(shape.list, one), at, names);
     if (read !== one) (changed ??= [...list])[i] = read;
   }
   return changed ?? list;
@@ -166,7 +164,6 @@ function asPart(shape: Shape, value: Json): Json {
 function shapedObject(
   { members, besides, isKeyed, isCall }: ObjectShape,
   value: JsonObject,
-  path: string,
   names: UnknownNames,
 ): JsonObject {
   let changed: JsonObject | undefined;
@@ -177,7 +174,7 @@ function shapedObject(
     const shape = Object.hasOwn(members, name) ? members[name] : undefined;
     if (shape !== undefined) {
       isKnown = true;
-      const read = shaped(shape, member, `${path}.${name}`, names);
+      const read = shaped(shape, member, name, names);
       if (read !== member) (changed ??= { ...value })[name] = read;
     } else if (besides !== undefined && !besides.has(name) && holds(member)) {
       (unknown ??= []).push(name);
@@ -202,7 +199,6 @@ function holds(value: Json): boolean {
 function shapedTyped(
   shape: TypedShape,
   value: JsonObject,
-  path: string,
   names: UnknownNames,
 ): JsonObject {
   const { types, untyped, isClosed } = shape;
@@ -210,7 +206,7 @@ function shapedTyped(
   if (typeof type === "string" && type !== "") {
     const known = Object.hasOwn(types, type) ? types[type] : undefined;
     if (known === undefined && isClosed === true) names.add(type);
-    return known === undefined ? value : shapedObject(known, value, path, names);
+    return known === undefined ? value : shapedObject(known, value, names);
   }
   const member = Object.keys(untyped).find((name) => holds(value[name] ?? null));
   const inferred = member === undefined ? undefined : untyped[member];
@@ -218,5 +214,5 @@ function shapedTyped(
     if (!isNothing(value)) names.add("part");
     return value;
   }
-  return shapedTyped(shape, { ...value, type: inferred }, path, names);
+  return shapedTyped(shape, { ...value, type: inferred }, names);
 }
