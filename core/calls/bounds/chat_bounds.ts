@@ -49,6 +49,8 @@ export interface ChatBounds {
    * which the provider may have the prompt in its cache, at a price of its own.
    */
   readonly prefixes?: PromptPrefixes | undefined;
+  /** The conversation may come to another account at a provider: there are several routes or keys. */
+  readonly mayMove: boolean;
   /** The tier of service that the request asks for. */
   readonly tier: string;
   /** The price at which money is reserved: with the highest factor of a tier that the call may get. */
@@ -100,6 +102,7 @@ export function chatBounds(
     contextWindow,
     hostedTools: hostedTools.length,
   });
+  const mayMove = model.routes.length > 1 || hasSeveralKeys;
   return {
     outputTokens,
     wantedOutputTokens: wantedOutputTokens(request, model),
@@ -110,8 +113,9 @@ export function chatBounds(
     tier,
     reservedPrice: reserved,
     toolFeesMicroVnd,
+    mayMove,
     prefixes: (price.unit === "token" && (request.stream || hasCachePrice(price))) ||
-        model.routes.length > 1 || hasSeveralKeys
+        mayMove
       ? promptPrefixes(model.id, request.style, outline)
       : undefined,
     costMicroVnd:

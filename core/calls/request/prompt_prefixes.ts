@@ -40,7 +40,7 @@ export interface PromptPrefixes {
   readonly messages: readonly PrefixMark[];
   /** At the same messages as `messages`; absent at instructions. */
   readonly conversation: readonly (ConversationMark | undefined)[];
-  /** Of the model, the style and what stays of the first turn, which all turns of a conversation have in common. */
+  /** Of the first turn alone, which all turns of a conversation have in common. */
   readonly opening?: number | undefined;
   /** After the last message; absent for a prompt longer than {@linkcode hashedChars}. */
   readonly whole: PrefixMark | undefined;
@@ -342,9 +342,8 @@ export function promptPrefixes(model: string, style: Style, body: OutlineObject)
       conversation.shift();
     }
     messages.push(mark);
-    const turn = instructs ? undefined : turns.add(message ?? null, own);
-    opening ??= turn?.turns;
-    conversation.push(turn);
+    if (!instructs) opening ??= own.hash;
+    conversation.push(instructs ? undefined : turns.add(message ?? null, own));
   }
   return { head, messages, conversation, opening, whole: messages.at(-1) };
 }

@@ -248,8 +248,8 @@ export class ChatSettlement {
   /** Finds who answered this conversation last, if it is remembered. */
   formerAnswer(): AnsweredBy | undefined {
     const { principal } = this.terms;
-    const { prefixes } = this.#input.bounds;
-    if (prefixes === undefined) return undefined;
+    const { prefixes, mayMove } = this.#input.bounds;
+    if (prefixes === undefined || !mayMove) return undefined;
     const { routeAffinity, clock } = this.#gateway;
     return routeAffinity.find(principal.key.id, prefixes, clock.monotonicMs());
   }
@@ -263,12 +263,12 @@ export class ChatSettlement {
   /** Remembers who answers this conversation now, and that the provider has read the prompt. */
   noteRoute(route: Route, account: string): void {
     const { principal } = this.terms;
-    const { prefixes, estimatedInputTokens } = this.#input.bounds;
+    const { prefixes, mayMove, estimatedInputTokens } = this.#input.bounds;
     if (prefixes === undefined) return;
     const { routeAffinity, seenPrompts, clock } = this.#gateway;
     const keyId = principal.key.id;
     const nowMs = clock.monotonicMs();
-    routeAffinity.note(keyId, prefixes, { routeId: route.id, account }, nowMs);
+    if (mayMove) routeAffinity.note(keyId, prefixes, { routeId: route.id, account }, nowMs);
     this.#correction = seenPrompts.find(keyId, prefixes, nowMs);
     if (cachesAll(route)) {
       this.#wasSent = seenPrompts.noteSent(keyId, prefixes, estimatedInputTokens, nowMs);

@@ -579,3 +579,26 @@ Deno.test("a breaker that is never probed closes after a while, and one failure 
   fail("b");
   assertEquals(router.reports()[1]?.operations[operation]?.state, "open");
 });
+
+Deno.test("a conversation has one key in every instance; keys that rest are left, and its own account comes first", () => {
+  const instances = [newRouter({ keys: 3 }), newRouter({ keys: 3 })];
+  const accessIn = (at: number, preferred: { conversation: string; account?: string }) => {
+    const { router, route } = instances[at]!;
+    return router.begin(route("a"), operation, preferred);
+  };
+  const chosen = Array.from({ length: 60 }, (_, n) => {
+    const conversation = `key ${n}`;
+    const first = accessIn(0, { conversation });
+    assertEquals(accessIn(0, { conversation }).secret, first.secret, "keys do not rotate");
+    assertEquals(accessIn(1, { conversation }).secret, first.secret, "without a memory");
+    return first;
+  });
+  const secrets = new Set(chosen.map(({ secret }) => secret));
+  assertEquals(secrets.size, 3, "conversations are spread over the keys");
+  const [first] = chosen;
+  const other = chosen.find(({ account }) => account !== first!.account)!;
+  const moved = { conversation: "key 0", account: other.account! };
+  assertEquals(accessIn(0, moved).secret, other.secret);
+  accessIn(0, moved).onStatus(401, undefined);
+  assertEquals(accessIn(0, moved).secret === other.secret, false, "it rests");
+});
