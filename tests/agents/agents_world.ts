@@ -86,6 +86,7 @@ export class AgentsWorld implements AsyncDisposable {
       env: {
         GATEWAY_CONFIG: `${folder}/gateway.json`,
         VENDOR_KEY: "vendor-secret",
+        VENDOR_KEY_2: "vendor-secret-2",
       },
     });
     const email = "agent@example.com";
@@ -233,7 +234,7 @@ function configuration(scenes: ReadonlyMap<string, OpenScene>) {
       providers[provider] = {
         kind: "http",
         baseUrl: `${upstream.address}/${name}`,
-        apiKeyEnv: "VENDOR_KEY",
+        apiKeyEnv: ["VENDOR_KEY", "VENDOR_KEY_2"],
       };
       return { provider, model: vendorModel, style, priority };
     }),

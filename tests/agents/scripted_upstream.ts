@@ -4,7 +4,9 @@
  */
 import type { Style } from "../../core/wire/contract/contract.ts";
 import { validateRequest } from "../../sandbox/vendor_validators/validators.ts";
+import { tryParseExactly } from "../../core/lib/json/exact_json.ts";
 import { isJsonObject, type Json, type JsonObject } from "../../core/lib/json/json.ts";
+import { hashHex } from "../../core/lib/hash/short_hash.ts";
 import { chatEvents, chatOverload, readChat, withoutReasoning } from "./chat_script.ts";
 import { geminiEvents, geminiOverload, geminiProofRefusal, readGemini } from "./gemini_script.ts";
 import {
@@ -95,6 +97,27 @@ const paths: readonly (readonly [end: RegExp, style: Style])[] = [
   [/\/models\/(?<model>.+):(?<operation>generateContent|streamGenerateContent)$/, "gemini"],
 ];
 
+// Each route and key is an account of its own: what one has sealed, the others refuse.
+
+/** Members that hold something sealed. */
+const sealed = /"(encrypted_content|signature|thoughtSignature|thought_signature)":"([^"]+)"/g;
+/** The beginning of what an account seals: characters of base64, a multiple of four. */
+const accountMark = /Acct[0-9a-f]{8}/g;
+
+function markOf(provider: string, headers: Headers): string {
+  const key = headers.get("x-api-key") ?? headers.get("x-goog-api-key") ??
+    headers.get("authorization") ?? "";
+  return `Acct${hashHex(`${provider} ${key}`).slice(0, 8)}`;
+}
+
+/** What vendors of each style say of a seal that another account made. */
+const foreignSeal: Readonly<Record<Style, string>> = {
+  messages: "messages: Invalid `signature` in `thinking` block",
+  chat: "Thought signature is not valid",
+  responses: "The encrypted content could not be verified",
+  gemini: "Thought signature is not valid",
+};
+
 /** Returns the style of a path, and what it says of a request: the model and the choice of streaming. */
 function endpointOf(
   path: string,
@@ -138,13 +161,16 @@ export class ScriptedUpstream implements AsyncDisposable {
   async #answer(request: Request): Promise<Response> {
     const { pathname } = new URL(request.url);
     const endpoint = endpointOf(pathname);
-    const body: Json = await request.json().catch(() => null);
+    const provider = pathname.split("/")[1] ?? "";
+    const mark = markOf(provider, request.headers);
+    const text = await request.text();
+    const isForeign = text.match(accountMark)?.some((found) => found !== mark) ?? false;
+    const body: Json = tryParseExactly(text.replaceAll(mark, "")) ?? null;
     if (endpoint === undefined || !isJsonObject(body)) {
       return refusal(404, `no endpoint ${pathname}`);
     }
     const { style, members } = endpoint;
     const read = readers[style]({ ...body, ...members });
-    const provider = pathname.split("/")[1] ?? "";
     const seen: Seen = {
       style,
       provider,
@@ -156,7 +182,9 @@ export class ScriptedUpstream implements AsyncDisposable {
     const earlier = this.loop.filter(({ step }) => step === seen.step).length;
     this.seen.push(seen);
     const betas = request.headers.get("anthropic-beta")?.split(",") ?? [];
-    const wrong = this.#refusalOf(seen, betas.map((beta) => beta.trim()));
+    const wrong = isForeign
+      ? foreignSeal[style]
+      : this.#refusalOf(seen, betas.map((beta) => beta.trim()));
     if (wrong !== undefined) {
       seen.refusal = wrong;
       return refusal(400, wrong);
@@ -174,12 +202,15 @@ export class ScriptedUpstream implements AsyncDisposable {
       style === "responses";
     if (isKept) seen.turn = { ...turn, thinking: "" };
     const events = [...writers[style](read, seen.turn ?? turn)];
+    const marked = (value: Json): Json =>
+      JSON.parse(JSON.stringify(value).replaceAll(sealed, `"$1":"${mark}$2"`));
     if (!read.stream) {
       if (trouble.kind === "silence") await this.#wait(trouble.silentMs);
       seen.outcome = "completed";
-      return Response.json(wholes[style](events));
+      return Response.json(marked(wholes[style](events)));
     }
-    const stream = ReadableStream.from(this.#say(seen, events, trouble));
+    const own = events.map(({ value, ...event }) => ({ ...event, value: marked(value) }));
+    const stream = ReadableStream.from(this.#say(seen, own, trouble));
     return new Response(stream.pipeThrough(new TextEncoderStream()), {
       headers: { "content-type": "text/event-stream" },
     });

@@ -207,6 +207,19 @@ function addMembers(hash: PrefixHash, value: OutlineObject, depth: number): bool
   return true;
 }
 
+/** Members of a text block that say no more than its text. */
+const plainMembers: ReadonlySet<string> = new Set(["type", "text", "cache_control"]);
+
+/** A message whose content is one text, in one form: clients write it as a list where they mark it for the cache. */
+function plainMessage(message: Outline): Outline {
+  if (!isJsonObject(message)) return message;
+  const { content } = message;
+  const [only, ...others] = Array.isArray(content) ? content : [];
+  if (!isJsonObject(only) || others.length > 0 || only["type"] !== "text") return message;
+  if (!Object.keys(only).every((name) => plainMembers.has(name))) return message;
+  return { ...message, content: only["text"] ?? "" };
+}
+
 function isInstruction(message: Outline | undefined): boolean {
   return isJsonObject(message) &&
     (message["role"] === "system" || message["role"] === "developer");
@@ -328,9 +341,10 @@ export function promptPrefixes(model: string, style: Style, body: OutlineObject)
   own.chars = hash.chars;
   let instructs = true;
   let opening: number | undefined;
-  for (const message of Array.isArray(list) ? list : [list]) {
+  for (const sent of Array.isArray(list) ? list : [list]) {
+    const message = plainMessage(sent ?? null);
     own.restart();
-    if (!add(own, message ?? null, 0)) {
+    if (!add(own, message, 0)) {
       return { head, messages, conversation, opening, whole: undefined };
     }
     hash.fold(own);
@@ -343,7 +357,7 @@ export function promptPrefixes(model: string, style: Style, body: OutlineObject)
     }
     messages.push(mark);
     if (!instructs) opening ??= own.hash;
-    conversation.push(instructs ? undefined : turns.add(message ?? null, own));
+    conversation.push(instructs ? undefined : turns.add(message, own));
   }
   return { head, messages, conversation, opening, whole: messages.at(-1) };
 }

@@ -17,6 +17,7 @@ import {
 import { LongText } from "../../lib/json/scan/long_text.ts";
 import { withFields } from "../body/changed_body.ts";
 import { type JsonBody, parseJsonBody } from "../body/json_body.ts";
+import { withValue } from "../body/outlined_body.ts";
 
 /** Where a style has its sealed items. */
 interface SealPlaces {
@@ -169,5 +170,9 @@ export function withoutSeals(
     }
     return [{ ...turn, ...own }];
   });
-  return { body: parseJsonBody(joined(withFields(body, { [turns]: changed }))), name };
+  const changes = { [turns]: changed };
+  const parsed = parseJsonBody(joined(withFields(body, changes)));
+  // Bodies may have members that are not in their bytes, such as the model that a path names.
+  const { mentionsBase64 } = body;
+  return { body: { ...withValue(parsed, { ...body.value, ...changes }), mentionsBase64 }, name };
 }

@@ -1,6 +1,6 @@
 /** By what a conversation is recognised when the beginning of its prompt changes with every request. */
 import { promptPrefixes } from "../../../core/calls/request/prompt_prefixes.ts";
-import type { JsonObject } from "../../../core/lib/json/json.ts";
+import type { Json, JsonObject } from "../../../core/lib/json/json.ts";
 import { RouteAffinity } from "../../../core/routing/route_affinity.ts";
 import type { Style } from "../../../core/wire/contract/contract.ts";
 import { assert, assertEquals } from "../../support/assert.ts";
@@ -189,4 +189,17 @@ Deno.test("threads find the same hashes, so that what one of them tells is found
   worker.terminate();
   URL.revokeObjectURL(url);
   assertEquals(found, prefixes("messages", body));
+});
+
+Deno.test("a message is the same with its text in a list, as clients write it where they mark it for the cache", () => {
+  const affinity = new RouteAffinity();
+  const said = { role: "user", content: "Alpha becomes beta." };
+  const rule = (content: Json) => ({ role: "system", content });
+  const block = { type: "text", text: rules, cache_control: { type: "ephemeral" } };
+  affinity.note("k", prefixes("messages", { messages: [said, rule([block])] }), by("first"), 0);
+  const answer = { role: "assistant", content: [{ type: "text", text: "Done" }] };
+  const next = prefixes("messages", { messages: [said, rule(rules), answer, said] });
+  assertEquals(affinity.find("k", next, 0)?.routeId, "first");
+  const other = prefixes("messages", { messages: [said, rule(`${rules}!`), answer, said] });
+  assertEquals(affinity.find("k", other, 0), undefined);
 });
