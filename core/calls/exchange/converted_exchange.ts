@@ -4,9 +4,11 @@ import type { Route } from "../../catalog/catalog.ts";
 import { readShapedAnswer } from "../../wire/convert/answer_reading.ts";
 import type { ReadableAnswer } from "../../wire/convert/lost_parts.ts";
 import { inClientTerms } from "../../wire/stream/client_model.ts";
+import { roughPromptTokens } from "../../billing/tokens/rough_estimate.ts";
 import type {
   ConversionOptions,
   ConvertedRequest,
+  PipeContext,
   ProviderStyle,
 } from "../../wire/contract/contract.ts";
 import { answerFrames } from "../../wire/stream/answer_frames.ts";
@@ -73,7 +75,10 @@ export function startConverted(
   const { memory } = converted.request;
   const { dropped, ...sent } = outgoing(call, route, style, access, converted.request);
   refuseDropping(call, dropped);
-  const context = pipeContext(call, route);
+  const context: PipeContext = {
+    ...pipeContext(call, route),
+    ...(clientStyle === "gemini" && { countedInput: roughPromptTokens(call.body.outline) }),
+  };
   const onLost = (lost: string) => {
     if (!dropped.includes(lost)) dropped.push(lost);
     refuseDropping(call, [lost]);

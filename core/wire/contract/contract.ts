@@ -113,6 +113,8 @@ export interface PipeContext {
   readonly clientWantsUsage: boolean;
   /** Seconds since 1970, for `created` fields that the gateway writes. */
   readonly nowSeconds: number;
+  /** Gemini clients: the gateway's own count of the prompt, for answers whose provider reports none. */
+  readonly countedInput?: number;
 }
 
 /** Usage, emptiness and error of a whole (not streamed) answer, read in the upstream's own style. */

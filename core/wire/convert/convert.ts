@@ -22,7 +22,9 @@ import type {
   Style,
 } from "../contract/contract.ts";
 import type { Answer, Choice, Conversation } from "../conversation/mod.ts";
-import { type ReadableAnswer, readableAnswer } from "./lost_parts.ts";
+import { bytesOfAnswer, type ReadableAnswer, readableAnswer } from "./lost_parts.ts";
+import { estimateOutputTokens } from "../../billing/tokens/rough_estimate.ts";
+import { noTokens } from "../../billing/tokens/token_bounds.ts";
 import { UnknownNames } from "../stream/answer_shape.ts";
 import { shapedAnswer } from "../stream/answer_shapes.ts";
 import { refuse } from "../fields/fields.ts";
@@ -182,7 +184,14 @@ export function encodeAnswer(
   context: PipeContext,
   memory: ConversionMemory,
 ): JsonObject {
-  return dialectOf(clientStyle).encodeAnswer(answer, context, memory);
+  return dialectOf(clientStyle).encodeAnswer(withCount(answer, context), context, memory);
+}
+
+/** Adds the gateway's own count to an answer without a report, for clients that rely on one. */
+function withCount(answer: Answer, { countedInput }: PipeContext): Answer {
+  if (countedInput === undefined || answer.usage !== undefined) return answer;
+  const output = estimateOutputTokens(bytesOfAnswer(answer));
+  return { ...answer, usage: { ...noTokens, input: countedInput, output } };
 }
 
 /** Reads a whole answer for the clients of a style, as {@linkcode convertAnswer} does, and what of its usage is charged. */

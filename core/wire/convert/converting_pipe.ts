@@ -1,7 +1,8 @@
 /** Converts a stream from one style to another, and reads its usage and state on the way. */
 import { GatewayError } from "../../lib/errors/errors.ts";
 import { maxSseEventBytes } from "../contract/limits.ts";
-import type { TokenUsage } from "../../billing/tokens/token_bounds.ts";
+import { noTokens, type TokenUsage } from "../../billing/tokens/token_bounds.ts";
+import { estimateOutputTokens } from "../../billing/tokens/rough_estimate.ts";
 import { ByteRanges, encoded, encodedLent } from "../../lib/bytes/byte_ranges.ts";
 import type { SseFrame } from "../../lib/sse/frame.ts";
 import { type KnownFrames, SseFrameTooLargeError, SseSplitter } from "../../lib/sse/splitter.ts";
@@ -305,6 +306,11 @@ class ConvertingPipe implements StreamPipe {
   /** Ends all choices, the first one last: with it goes what they have in common. */
   #writeEnd(): void {
     if (this.#lostNames.size > 0) this.#writeLostNames();
+    const { countedInput } = this.#context;
+    if (countedInput !== undefined && this.reading.usage === undefined) {
+      const output = estimateOutputTokens(this.reading.outputBytes);
+      this.#write({ type: "usage", usage: { ...noTokens, input: countedInput, output } });
+    }
     for (const sink of this.#others.values()) sink({ type: "end" });
     this.#write({ type: "end" });
   }

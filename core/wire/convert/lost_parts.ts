@@ -84,6 +84,12 @@ function bytesOf(block: AnswerBlock): number {
   return block.type === "tool_call" ? textBytes(argumentsText(block)) : 0;
 }
 
+/** The bytes of the texts and calls of all choices. */
+export function bytesOfAnswer(answer: Answer): number {
+  const blocks = [answer, ...answer.others ?? []].flatMap((choice) => choice.blocks);
+  return blocks.reduce((sum, block) => sum + bytesOf(block), 0);
+}
+
 /** An answer as a client can read it. */
 export interface ReadableAnswer {
   readonly answer: Answer;
@@ -135,8 +141,7 @@ export function readableAnswer(
   }
   for (const { kind } of lost) onLost(`answer.${kind}`);
   if (!lost.some(({ isMedia }) => isMedia)) return { answer, charged: (reading) => reading };
-  const blocks = choices.flatMap((choice) => choice.blocks);
-  const bytes = blocks.reduce((sum, block) => sum + bytesOf(block), 0);
+  const bytes = bytesOfAnswer(given);
   const { usage } = answer;
   return {
     answer: usage === undefined ? answer : { ...answer, usage: withoutMedia(usage, { bytes }) },

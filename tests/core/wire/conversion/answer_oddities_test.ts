@@ -3,6 +3,7 @@ import { assert, assertEquals, assertThrows } from "../../../support/assert.ts";
 import { GatewayError } from "../../../../core/lib/errors/errors.ts";
 import type { Json, JsonObject } from "../../../../core/lib/json/json.ts";
 import { convertAnswer, decodeAnswer } from "../../../../core/wire/convert/convert.ts";
+import { createConvertingPipe } from "../../../../core/wire/convert/converting_pipe.ts";
 import { readAnswer } from "../../../../core/wire/convert/answer_reading.ts";
 import { answerFrames } from "../../../../core/wire/stream/answer_frames.ts";
 import { unknownInStream } from "../../../../core/wire/stream/answer_gate.ts";
@@ -233,4 +234,20 @@ Deno.test("log probabilities of Chat and Responses answers reach Gemini clients"
   }
   const { text } = streamed("chat", "gemini", answerFrames("chat", chat));
   assert(text.includes(told), text);
+});
+
+Deno.test("Gemini clients get the gateway's own count where the provider reports none", () => {
+  const counted = { ...context, countedInput: 12 };
+  for (const style of ["chat", "messages", "responses"] as const) {
+    const body = wholeAnswer(style, { text: "Hello there", usage: {} });
+    const told =
+      '"usageMetadata":{"promptTokenCount":12,"candidatesTokenCount":3,"totalTokenCount":15}';
+    const whole = JSON.stringify(convertAnswer(style, "gemini", body, counted, {}));
+    assert(whole.includes(told), whole);
+    const pipe = createConvertingPipe(style, "gemini", counted, {});
+    const frames = new TextEncoder().encode(answerFrames(style, body));
+    const text = new TextDecoder().decode(pipe.push(frames)) + new TextDecoder().decode(pipe.end());
+    assert(text.includes(told), text);
+    assertEquals(pipe.reading.usage, undefined);
+  }
 });
