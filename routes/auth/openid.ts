@@ -194,6 +194,14 @@ async function userInfo(
   return await oauth.processUserInfoResponse(server, client, idToken.sub, response);
 }
 
+/**
+ * Whether an address is written in one way only. Another account may be behind a form that only becomes the same address,
+ * such as letters of full width: the provider tells both apart, and proves nothing for the other one.
+ */
+function isNormalForm(email: unknown): email is string {
+  return typeof email === "string" && email.normalize("NFKC").trim() === email;
+}
+
 /** Creates a client. It contacts the provider at the first sign-in, not before. */
 export function createOpenIdClient(
   settings: OpenIdSettings,
@@ -210,7 +218,7 @@ export function createOpenIdClient(
       return {
         issuer: idToken.iss,
         subject: idToken.sub,
-        verifiedEmail: person["email_verified"] === true && typeof person["email"] === "string"
+        verifiedEmail: person["email_verified"] === true && isNormalForm(person["email"])
           ? person["email"]
           : undefined,
       };

@@ -2,6 +2,7 @@
  * Stores how people of an organisation sign in: its OpenID provider, and its verified domains. People
  * with an address of such a domain join when they come from the provider.
  */
+import { invariant } from "../../../core/lib/base/assert.ts";
 import { newSecretToken } from "../../../core/people/accounts/secret_token.ts";
 import type { AccountId } from "../../../core/lib/ids/ids.ts";
 import type { GivenRole } from "../../../core/people/organisations/acts.ts";
@@ -27,6 +28,14 @@ export interface CompanyOpenId {
   readonly sealedSecret: string;
   /** What people are who join by their domain. */
   readonly role: GivenRole;
+}
+
+/** Whether a secret that is stored for one client may be used for another: only where both are the same. */
+export function isSameClient(
+  one: Pick<CompanyOpenId, "issuer" | "clientId">,
+  other: Pick<CompanyOpenId, "issuer" | "clientId">,
+): boolean {
+  return one.issuer === other.issuer && one.clientId === other.clientId;
 }
 
 /** The row of a domain. */
@@ -98,6 +107,9 @@ export async function setCompanyOpenId(
       companyOpenIdKey(organisationId),
     ]);
     if (entry.value === null || hasOnlyBooks(entry.value)) return { done: undefined };
+    if (openId !== undefined && former.value?.sealedSecret === openId.sealedSecret) {
+      invariant(isSameClient(former.value, openId), "A stored secret stays with its client");
+    }
     const { companySignInRequired: _, ...free } = entry.value;
     const operation = kv.atomic().check(entry).check(former)
       .set(entry.key, openId === undefined ? free : entry.value);

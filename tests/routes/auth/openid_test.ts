@@ -92,6 +92,22 @@ openIdTest(
   },
 );
 
+openIdTest("an address that only becomes another one is no proof of it", async () => {
+  await using all = await openWorld();
+  const { account } = await all.world.signIn("ann@corp.test");
+  const forms = [
+    "ann@\uff43orp.test",
+    "\uff41nn@corp.test",
+    "ann@corp.test\u00a0",
+    "ann@\u212aorp.test",
+  ];
+  for (const email of forms) {
+    all.issuer.person = { subject: "7", email, verified: true };
+    assertEquals((await signIn(all, all.world.browser())).answer.status, 422, email);
+  }
+  assertEquals((await getAccount(all.world.kv, account.id))?.identities, undefined);
+});
+
 openIdTest("the way back works once, and only in the browser that left", async () => {
   await using all = await openWorld();
   const browser = all.world.browser();

@@ -18,6 +18,7 @@ import {
   type CompanyDomain,
   type CompanyOpenId,
   getCompanyOpenId,
+  isSameClient,
   listCompanyDomains,
   lookUpDomain,
   removeCompanyDomain,
@@ -380,7 +381,10 @@ const saveProvider: FormAct = async (c, deps, t) => {
   if ((secret === "" && stored === undefined) || secret.length > maxClientSecretChars) {
     return refuse({ clientSecret: t.secretInvalid });
   }
-  const sealedSecret = secret === "" && stored !== undefined
+  const isKept = secret === "" && stored !== undefined;
+  // A secret goes to nobody but the provider for which it was entered.
+  if (isKept && !isSameClient(stored, typed)) return refuse({ clientSecret: t.secretAgain });
+  const sealedSecret = isKept
     ? stored.sealedSecret
     : await sealClientSecret(deps.masterKeys, id, secret);
   const openId: CompanyOpenId = { ...typed, role, sealedSecret };

@@ -329,6 +329,25 @@ Deno.test("what is refused of a provider", async () => {
   assertEquals(await getCompanyOpenId(world.kv, account.id), undefined);
 });
 
+Deno.test("a stored secret goes to no other issuer or client: it is asked for again", async () => {
+  await using company = await openWorld();
+  const { idp, world, company: { account } } = company;
+  assertEquals((await saveProvider(company)).status, 303);
+  const before = await getCompanyOpenId(world.kv, account.id);
+  const others = [
+    { issuer: `${idp.issuer}/`, clientSecret: "" },
+    { issuer: "https://evil.example", clientSecret: "" },
+    { clientId: "another", clientSecret: "" },
+  ];
+  for (const fields of others) {
+    const refused = await saveProvider(company, fields);
+    assertEquals(refused.status, 422, JSON.stringify(fields));
+    assertStringIncludes(refused.text, "Enter the secret again");
+    assertEquals(await getCompanyOpenId(world.kv, account.id), before);
+  }
+  assertEquals((await saveProvider(company, { clientSecret: "", role: "billing" })).status, 303);
+});
+
 Deno.test("only who may change the organisation sees the page, a moment after signing in", async () => {
   await using company = await openWorld();
   const { world, company: { members } } = company;
