@@ -14,8 +14,8 @@ const looks: readonly Look[] = [
 ];
 
 const words = {
-  en: { right: "The proof is right.", path: "The path does not lead to the signed root" },
-  vi: { right: "Bằng chứng đúng.", path: "Đường dẫn không tới gốc đã ký" },
+  en: { right: "The proof is right:", path: "The path does not lead to the signed root" },
+  vi: { right: "Bằng chứng đúng:", path: "Đường dẫn không tới gốc đã ký" },
 } as const;
 
 const folder = new URL("../../screenshots/", import.meta.url);
@@ -59,7 +59,7 @@ for (const look of looks) {
         await page.locator("[data-proof-form] button").click();
         await page.locator("#proof-result").getByText(text).waitFor();
       };
-      const { proof } = found;
+      const proof = { object: "receipt.proof", ...found.proof };
       await check(proof, words[look.locale].right);
       assertEquals(await problemsOf(page, "proofs"), []);
       await page.screenshot({ path: new URL(`proofs-${name}`, folder).pathname, fullPage: true });

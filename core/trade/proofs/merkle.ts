@@ -8,7 +8,6 @@
  * - Never: reads a store or a key of the operator.
  */
 import { invariant } from "../../lib/base/assert.ts";
-import { sha256 } from "../../lib/hash/sha256.ts";
 
 /** Computes SHA-256 synchronously: a tree has millions of hashes, and core has only an asynchronous function. */
 export type Hash = (bytes: Uint8Array) => Uint8Array;
@@ -105,38 +104,4 @@ export class ChunkedTree {
     this.#close();
     return { size, chunks: this.#roots, root: rootOf(this.#hash, this.#roots) };
   }
-}
-
-/**
- * Computes the root to which a path leads, as RFC 9162, section 2.1.3.2, does; `undefined` if the path cannot be one of
- * a tree of that size.
- */
-export async function rootByPath(
-  { leaf, index, size, path }: {
-    readonly leaf: string;
-    readonly index: number;
-    readonly size: number;
-    readonly path: readonly Uint8Array[];
-  },
-): Promise<Uint8Array | undefined> {
-  if (!Number.isSafeInteger(index) || !Number.isSafeInteger(size) || index < 0 || index >= size) {
-    return undefined;
-  }
-  let [at, last] = [index, size - 1];
-  let root = await sha256(leafBytes(leaf));
-  for (const node of path) {
-    if (last === 0) return undefined;
-    if (at % 2 === 1 || at === last) {
-      root = await sha256(nodeBytes(node, root));
-      while (at % 2 === 0 && at !== 0) {
-        at = Math.floor(at / 2);
-        last = Math.floor(last / 2);
-      }
-    } else {
-      root = await sha256(nodeBytes(root, node));
-    }
-    at = Math.floor(at / 2);
-    last = Math.floor(last / 2);
-  }
-  return last === 0 ? root : undefined;
 }

@@ -11,12 +11,8 @@ import { encodeHex } from "../../../core/lib/runtime/mod.ts";
 import type { AccountId } from "../../../core/lib/ids/ids.ts";
 import type { TimeSlices } from "../../../core/lib/time/time_slices.ts";
 import type { MasterKeys } from "../../../core/people/api_keys/seal.ts";
-import {
-  checkDay,
-  type KeySet,
-  signedDaySchema,
-  type WrongProof,
-} from "../../../core/trade/proofs/check_proof.ts";
+import { checkDay, type WrongDay } from "../../../core/trade/proofs/check_document.js";
+import type { KeySet } from "../../../core/trade/proofs/check_proof.ts";
 import { leafHash, leavesPerChunk, rootOf } from "../../../core/trade/proofs/merkle.ts";
 import {
   balanceLeaf,
@@ -74,16 +70,20 @@ export interface ProofsOptions {
   readonly slices?: TimeSlices | undefined;
 }
 
-const wrongDays: Readonly<Record<WrongProof, string>> = {
+const wrongDays: Readonly<Record<WrongDay, string>> = {
+  form: "is no signed day",
   unknown_key: "is signed with a key that is not stored",
   signature: "has a wrong signature",
   statement: "is of no known form",
-  no_tree: "has no tree",
-  path: "has no path",
 };
 
 const headSchema = z.object({ day: z.string(), digest: z.string() });
-const rowSchema = signedDaySchema.extend({ digest: z.string() });
+const rowSchema = z.object({
+  statement: z.string(),
+  key: z.string(),
+  signature: z.string(),
+  digest: z.string(),
+});
 
 /** Verifies all signed days. */
 export async function verifyProofs(
@@ -183,7 +183,7 @@ class ProofsCheck {
   async #statement(day: string, row: z.infer<typeof rowSchema>): Promise<DayStatement | undefined> {
     const check = await checkDay(row, this.#with.keys);
     if (!check.ok) this.#problem(`the signed day ${day} ${wrongDays[check.why]}`);
-    const statement = check.ok ? check.statement : readStatement(row.statement);
+    const statement = readStatement(row.statement);
     if (statement !== undefined && statement.day !== day) {
       this.#problem(`the signed day ${statement.day} is stored as ${day}`);
       return undefined;

@@ -34,6 +34,7 @@ import playgroundCss from "./styles/playground.css" with { type: "text" };
 import logScript from "./scripts/log.js" with { type: "text" };
 import passkeyScript from "./scripts/passkey.js" with { type: "text" };
 import proofScript from "./scripts/proof.js" with { type: "text" };
+import proofCheckScript from "../../../core/trade/proofs/check_document.js" with { type: "text" };
 import connectScript from "./scripts/connect.js" with { type: "text" };
 import componentsCss from "./styles/components.css" with { type: "text" };
 import darkThemeCss from "./styles/dark_theme.css" with { type: "text" };
@@ -104,6 +105,7 @@ const sources = {
   "connect.js": { type: script, text: connectScript },
   "passkey.js": { type: script, text: passkeyScript },
   "proof.js": { type: script, text: proofScript },
+  "proof_check.js": { type: script, text: proofCheckScript },
   "playground.js": { type: script, text: playgroundScript },
   "playground.css": { type: css, text: playgroundCss },
   "operator.css": { type: css, text: operatorCss },

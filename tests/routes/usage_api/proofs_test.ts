@@ -78,11 +78,15 @@ Deno.test("the owner of a call gets a proof that the command finds right, nobody
   assertEquals([proof.status, JSON.parse(proof.text).object], [200, "receipt.proof"]);
   const checked = await checkProofFiles(proof.text, keys);
   assert(checked.ok, checked.lines.join());
-  assertMatch(checked.lines.join(), /^right: signed by https:\/\/gw\.example for \d{4}-/);
+  assertMatch(
+    checked.lines.join(),
+    /^right: receipt "req_[^"]+" of "acc_[^"]+": ".+; signed by "https:\/\/gw\.example" for \d{4}-/,
+  );
   const changed = proof.text.replace("0.0001", "0.0009");
   assertEquals((await checkProofFiles(changed, keys)).ok, false);
   assertEquals((await checkProofFiles(proof.text, '{"keys":[]}')).ok, false);
-  assertEquals((await checkProofFiles("[]", keys)).lines, ["the first file is no proof"]);
+  assertEquals((await checkProofFiles("[", keys)).lines, ["the first file is no proof"]);
+  assertEquals((await checkProofFiles("[]", keys)).lines, ["wrong: form"]);
   assertEquals((await checkProofFiles(proof.text, "x")).lines, ["the second file has no keys"]);
   assertEquals((await world.get(path, world.otherSecret)).status, 404);
   assertEquals((await world.get(path)).status, 401);

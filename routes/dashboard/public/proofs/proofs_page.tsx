@@ -7,7 +7,7 @@
  * - Never: gets the proof that a visitor checks.
  */
 import { type Context, Hono } from "hono";
-import type { WrongProof } from "../../../../core/trade/proofs/check_proof.ts";
+import type { WrongProof } from "../../../../core/trade/proofs/check_document.js";
 import { shiftDay } from "../../../../core/lib/time/vietnam_time.ts";
 import {
   Card,
@@ -17,6 +17,7 @@ import {
   SubmitButton,
   TextField,
 } from "../../components/mod.ts";
+import { assetPath } from "../../assets/assets.ts";
 import { renderPage } from "../../frame/layout.tsx";
 import type { DashboardDeps } from "../../page/deps.ts";
 import type { PageDeclaration } from "../../page/page.ts";
@@ -35,15 +36,16 @@ const keyRows = 4;
 
 interface CheckWords extends Readonly<Record<WrongProof, string>> {
   readonly right: string;
-  readonly nothing: string;
-  readonly unreadable: string;
 }
 
 const words = defineTexts<CheckWords>({
   en: {
-    right: "The proof is right. Signed by",
+    right: "The proof is right:",
     nothing: "There is nothing to check in it.",
-    unreadable: "This is no proof, or these are no keys.",
+    form: "This is no proof, or these are no keys.",
+    leaf: "It does not prove what it is said to prove: the signed entry is of another kind.",
+    place: "It is of another day than it claims.",
+    mixed: "Its parts are of different accounts or services.",
     unknown_key: "The proof names a key that is not among these.",
     signature: "The signature of the day is wrong.",
     statement: "The signed text is of no known form.",
@@ -52,9 +54,12 @@ const words = defineTexts<CheckWords>({
       "The path does not lead to the signed root: the receipt or the balance is not the one that was signed.",
   },
   vi: {
-    right: "Bằng chứng đúng. Người ký:",
+    right: "Bằng chứng đúng:",
     nothing: "Không có gì để kiểm tra.",
-    unreadable: "Đây không phải bằng chứng, hoặc khoá không đúng dạng.",
+    form: "Đây không phải bằng chứng, hoặc khoá không đúng dạng.",
+    leaf: "Mục được ký thuộc loại khác, không chứng minh điều được nêu.",
+    place: "Bằng chứng thuộc ngày khác với ngày được nêu.",
+    mixed: "Các phần thuộc về tài khoản hoặc dịch vụ khác nhau.",
     unknown_key: "Bằng chứng nêu một khoá không có trong danh sách này.",
     signature: "Chữ ký của ngày không đúng.",
     statement: "Văn bản được ký không đúng dạng.",
@@ -114,7 +119,11 @@ function CheckForm({ keys, baseUrl, locale }: { keys: string; baseUrl: string; l
   return (
     <Card title={t.check} id="check">
       <p class="muted">{t.checkLead}</p>
-      <form data-proof-form data-words={JSON.stringify(words[locale])}>
+      <form
+        data-proof-form
+        data-words={JSON.stringify(words[locale])}
+        data-checker={assetPath("proof_check.js")}
+      >
         <TextField name="proof" label={t.proof} rows={proofRows} required />
         <TextField name="keys" label={t.keys} rows={keyRows} value={keys} required />
         <SubmitButton>{t.button}</SubmitButton>

@@ -1,5 +1,6 @@
 /** Signed days as pages show them: each with its roots, its key, and whether the signature is right. */
-import { checkDay, type KeySet } from "../../../../core/trade/proofs/check_proof.ts";
+import { checkDay } from "../../../../core/trade/proofs/check_document.js";
+import type { KeySet } from "../../../../core/trade/proofs/check_proof.ts";
 import { readStatement } from "../../../../core/trade/proofs/signed_day.ts";
 import type { KeyValueStore } from "../../../../kv/engine/store/key_value_store.ts";
 import { readKeySet } from "../../../../kv/services/proofs/proof_keys.ts";

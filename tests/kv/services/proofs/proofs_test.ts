@@ -1,10 +1,10 @@
 /** Signed days: every receipt and balance is proved by them, and whatever is changed afterwards is found. */
 import {
   checkDay,
-  checkInclusion,
-  type Inclusion,
+  checkDocument,
   type WrongProof,
-} from "../../../../core/trade/proofs/check_proof.ts";
+} from "../../../../core/trade/proofs/check_document.js";
+import type { Inclusion, KeySet } from "../../../../core/trade/proofs/check_proof.ts";
 import { formatVnd } from "../../../../core/billing/money/micro_vnd.ts";
 import { readStatement } from "../../../../core/trade/proofs/signed_day.ts";
 import { newMasterKey, readMasterKeys } from "../../../../core/people/api_keys/seal.ts";
@@ -26,6 +26,9 @@ async function receiptsOf(world: BooksWorld) {
   return await Array.fromAsync(receiptsInOrder(world.kv, range));
 }
 
+const checkReceipt = (proof: Inclusion, keys: KeySet) =>
+  checkDocument({ object: "receipt.proof", ...proof }, keys);
+
 function proved(found: Awaited<ReturnType<typeof proveReceipt>>): Inclusion {
   assert(found.ok, found.ok ? "" : found.why);
   return found.proof;
@@ -43,9 +46,10 @@ Deno.test("each receipt of a signed day has a proof that holds; later calls have
       continue;
     }
     const proof = proved(found);
-    const check = await checkInclusion(proof, keys);
+    const check = await checkReceipt(proof, keys);
     assert(check.ok);
-    assertEquals([check.statement.origin, check.statement.receipts.size], [origin, 4]);
+    assertEquals(check.facts.map((fact) => fact.origin), [origin]);
+    assertEquals(readStatement(proof.day.statement)?.receipts.size, 4);
     const leaf = JSON.parse(proof.leaf);
     assertEquals(leaf.slice(0, 3), ["gateway receipt v1", requestId, accountId]);
     assertEquals(leaf.at(-1), formatVnd(costMicroVnd));
@@ -61,7 +65,8 @@ Deno.test("what an account has at the end of each day is proved", async () => {
   for (const [at, day] of days.entries()) {
     for (const accountId of [world.ann, world.bob]) {
       const proof = proved(await proveBalance(world.kv, accountId, day));
-      assert((await checkInclusion(proof, keys)).ok);
+      const document = { object: "statement.proof", month: day.slice(0, 7), closing: proof };
+      assert((await checkDocument(document, keys)).ok);
       const left = 10_000 - 30 * (at + 1);
       assertEquals(JSON.parse(proof.leaf), [
         "gateway balance v1",
@@ -101,13 +106,13 @@ Deno.test("a proof that anybody changed does not hold", async () => {
     ["path", { ...proof, index: proof.index + 1 }],
     ["path", { ...proof, path: proof.path.slice(1) }],
     ["path", { ...proof, path: [...proof.path, "0".repeat(64)] }],
-    ["path", { ...proof, tree: "balances" }],
+    ["form", { ...proof, tree: "balances" }],
     ["signature", { ...proof, day: other }],
     ["signature", { ...proof, day: { ...proof.day, signature: "AAAA" } }],
     ["unknown_key", { ...proof, day: { ...proof.day, key: "0000" } }],
   ];
   for (const [why, wrong] of changed) {
-    assertEquals(await checkInclusion(wrong, keys), { ok: false, why }, JSON.stringify(wrong));
+    assertEquals(await checkReceipt(wrong, keys), { ok: false, why }, JSON.stringify(wrong));
   }
 });
 
@@ -145,7 +150,7 @@ Deno.test("a new key signs from then on, and old proofs hold", async () => {
   assertEquals((await sign(world)).signedNow.length, 1);
   const keys = await readKeySet(world.kv);
   assertEquals(keys.keys.length, 2);
-  assert((await checkInclusion(before, keys)).ok);
+  assert((await checkReceipt(before, keys)).ok);
   const [last] = await listSignedDays(world.kv, { limit: 1 });
   assert(last !== undefined && last.key !== before.day.key);
   assert((await checkDay(last, keys)).ok);
