@@ -49,8 +49,10 @@ function exportsOf(text: string): Exported[] {
 
 /** What a file uses of others, as `path#name`; `path#*` for a whole module. */
 function usesOf(file: string, text: string): string[] {
+  // The types of a JavaScript file, and so the names that it exports, are in the file beside it.
   const target = (specifier: string) =>
-    new URL(specifier, new URL(file, root)).href.slice(root.href.length);
+    new URL(specifier, new URL(file, root)).href.slice(root.href.length)
+      .replace(/\.js$/, ".d.ts");
   const some = [...text.matchAll(importList)].flatMap(([, , inside = "", specifier = ""]) =>
     names(inside, "declared").map((name) => `${target(specifier)}#${name}`)
   );
