@@ -72,7 +72,7 @@ const decisions: Readonly<Record<RowKind, Exported | StayingReason>> = {
   checkpoint: whole,
   checkpoint_balances: "repeated",
   checkpoint_head: "repeated",
-  former_member: "passing",
+  former_member: whole,
   invitation: whole,
   invitation_for: "repeated",
   kept_balances: whole,
