@@ -10,9 +10,16 @@ import { answerFrames } from "../../wire/stream/answer_frames.ts";
 import { unknownInStream } from "../../wire/stream/answer_gate.ts";
 import { resolveCapabilities } from "../../wire/contract/capabilities.ts";
 import { decodeProviderError } from "../../wire/convert/provider_errors.ts";
+import {
+  type NativeForm,
+  nativeForm,
+  needsNativeForm,
+} from "../../wire/chat/request/native_form.ts";
+import { dottedIdStart, withNativeIds } from "../../wire/messages/request/native_ids.ts";
+import { spelledMark } from "../../wire/fields/answer_ids.ts";
 import { billingLineStart, withoutBillingLines } from "../../wire/messages/request/billing_line.ts";
 import { createNativePipe } from "../../wire/convert/dialects.ts";
-import { isJsonObject, type JsonObject } from "../../lib/json/json.ts";
+import { isJsonObject, type Json, type JsonObject } from "../../lib/json/json.ts";
 import { wholeOf } from "../../lib/json/outline.ts";
 import { jsonKey } from "../../lib/json/json_cursor.ts";
 import { stringifyExactly } from "../../lib/runtime/mod.ts";
@@ -108,6 +115,29 @@ function withoutBilling(
   return defined({ system: withoutBillingLines(body.value["system"]) });
 }
 
+/**
+ * Returns the messages in the form that the route is known to take; `undefined` if they have it.
+ *
+ * @param written the messages as other changes left them
+ */
+function inRouteForm(
+  style: Style,
+  body: JsonBody,
+  capabilities: RouteCapabilities,
+  written: Json | undefined,
+): NativeForm | undefined {
+  if (style === "chat") {
+    if (!needsNativeForm(written ?? body.outline["messages"], capabilities)) return undefined;
+    const messages = written ?? body.value["messages"];
+    return Array.isArray(messages) ? nativeForm(messages, capabilities) : undefined;
+  }
+  if (style !== "messages") return undefined;
+  if (!body.mayHold(dottedIdStart) && !body.mayHold(spelledMark)) return undefined;
+  const messages = written ?? body.value["messages"];
+  const form = Array.isArray(messages) ? withNativeIds(messages, capabilities) : undefined;
+  return form === undefined || form.changed.length === 0 ? undefined : form;
+}
+
 /** Starts a call on a route of the client's own style. */
 export function startNative(
   call: ChatCall,
@@ -124,12 +154,16 @@ export function startNative(
     ? unchangedStore
     : withoutStore(style, call.body.outline, route.capabilities);
   const effortless = withoutIdleEffort(style, call.body.outline, route.capabilities);
-  const replaced = {
-    ...withoutForeignReasoning(style, call.body, route.capabilities),
+  const reasoned = withoutForeignReasoning(style, call.body, route.capabilities);
+  const form = inRouteForm(style, call.body, route.capabilities, reasoned["messages"]);
+  const replaced: JsonObject = {
+    ...reasoned,
     ...withoutBilling(style, call.body, route.capabilities),
+    ...(form === undefined ? {} : { messages: [...form.messages] }),
   };
   const dropped = [
     ...call.dropped ?? [],
+    ...form?.changed ?? [],
     ...leftOut,
     ...unstored.dropped,
     ...effortless.dropped,

@@ -111,6 +111,7 @@ export const asianPresets = {
     facts: {
       chat: {
         ...reasoningChat,
+        text_parts: false,
         structured: "json_object",
         efforts: ["low", "high", "max"],
         thinking_switch: "thinking",

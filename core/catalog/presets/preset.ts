@@ -62,6 +62,8 @@ export interface Preset {
  */
 export const compatibleChat: RouteCapabilities = {
   max_tokens_field: "max_tokens",
+  // The bound of 40 characters is that of one vendor: vLLM's own ids have 46.
+  tool_id: "any",
   shared_fields: [],
 };
 
@@ -76,4 +78,5 @@ export const compatibleMessages: RouteCapabilities = {
   thinking: "budget",
   efforts: [],
   billing_line: false,
+  tool_id: "any",
 };

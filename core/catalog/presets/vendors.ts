@@ -148,6 +148,7 @@ export const vendorPresets = {
     title: "OpenAI",
     baseUrl: "https://api.openai.com",
     styles: ["responses", "chat", "images", "speech", "embeddings", "transcriptions"],
+    facts: { chat: { reasoning_replay: "none" } },
     countTokens: true,
     compactResponses: true,
     source: "https://platform.openai.com/docs/api-reference",
@@ -181,7 +182,9 @@ export const vendorPresets = {
     title: "Mistral AI",
     baseUrl: "https://api.mistral.ai",
     styles: ["chat"],
-    facts: { chat: { ...compatibleChat, tool_id: "alnum9", prefill: "prefix" } },
+    facts: {
+      chat: { ...compatibleChat, tool_id: "alnum9", prefill: "prefix", reasoning_replay: "none" },
+    },
     source: "https://docs.mistral.ai/api",
     note: "Tool call ids have nine characters; usage comes with the finish reason.",
   },
@@ -196,7 +199,13 @@ export const vendorPresets = {
     title: "Groq",
     baseUrl: "https://api.groq.com/openai",
     styles: ["chat", "responses"],
-    facts: { chat: { shared_fields: ["service_tier", "user"] } },
+    facts: {
+      chat: {
+        shared_fields: ["service_tier", "user"],
+        text_parts: false,
+        reasoning_replay: "none",
+      },
+    },
     source: "https://console.groq.com/docs/openai",
     note: "Usage of streams also in `x_groq`.",
   },
@@ -204,7 +213,7 @@ export const vendorPresets = {
     title: "Cerebras",
     baseUrl: "https://api.cerebras.ai",
     styles: ["chat"],
-    facts: { chat: { shared_fields: ["prompt_cache_key", "user"] } },
+    facts: { chat: { shared_fields: ["prompt_cache_key", "user"], reasoning_replay: "none" } },
     source: "https://inference-docs.cerebras.ai/resources/openai",
   },
   sambanova: {

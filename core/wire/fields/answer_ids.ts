@@ -5,7 +5,7 @@
 import { hashHex } from "../../lib/hash/short_hash.ts";
 
 /** Begins ids that a client of a narrow style got in place of the model's own. */
-const spelledMark = "ugwid_";
+export const spelledMark = "ugwid_";
 
 /** Longer ids are hashed: no model writes any. */
 const maxSpelledChars = 128;
