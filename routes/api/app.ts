@@ -154,6 +154,14 @@ const chatPaths: ReadonlyMap<string, Style> = new Map([
   ["/v1/responses", "responses"],
 ]);
 
+/** The beginning of a path whose client has the version in its base address and adds it once more. */
+const doubledVersion = "/v1/v1/";
+
+/** Returns the path of the endpoint that is meant. */
+function meantPath(path: string): string {
+  return path.startsWith(doubledVersion) ? path.slice("/v1".length) : path;
+}
+
 /** Whether a page in a browser sent the request: only browsers send the page's origin. */
 function comesFromPage(request: Pick<HttpRequest, "headers">): boolean {
   return request.headers.has("origin");
@@ -169,7 +177,7 @@ export function serveHotPath(
   connection: Connection,
 ): Promise<Reply | Response> | undefined {
   if (request.method !== "POST") return undefined;
-  const path = pathOf(request.url);
+  const path = meantPath(pathOf(request.url));
   const style = chatPaths.get(path);
   const call = style === undefined ? geminiCallAt(path, request.url) : undefined;
   if ((style === undefined && call === undefined) || comesFromPage(request)) return undefined;
@@ -230,6 +238,12 @@ export function createApi(gateway: Gateway): Hono<{ Bindings: ConnectionBindings
     app.on(method, path, handle(serve));
     methods.set(path, [...methods.get(path) ?? [], method]);
   }
+  app.all(`${doubledVersion}*`, (context, next) => {
+    const { raw, path } = context.req;
+    if (servedPathOf(meantPath(path)) === undefined) return next();
+    const url = raw.url.replace(doubledVersion, "/v1/");
+    return app.fetch(new Request(url, raw), context.env);
+  });
   for (const [path, allowed] of methods) {
     app.all(path, (context) => {
       const wantsSocket = context.req.header("upgrade")?.toLowerCase() === "websocket";

@@ -1,5 +1,6 @@
 /** Paths with `.` and `..`: a 404 in the style of the path as it was sent, or of its client, and never another path. */
 import { assertEquals, assertStringIncludes } from "../../support/assert.ts";
+import { unknownPathMessage } from "../../../routes/api/unknown_path.ts";
 import { serveGateway } from "../../support/gateways/served_gateway.ts";
 
 const spellings = ["..", ".", "%2e%2e", "%2E.", "..%2f..", "..%5c", "%2e"];
@@ -59,4 +60,29 @@ Deno.test("a path with dot segments is a 404 in the caller's style, which says w
     assertStringIncludes(head, "HTTP/1.1 404 ");
     assertStringIncludes(body, "There is no such page");
   });
+});
+
+Deno.test("what only vendors offer is a 404 that says why", () => {
+  const reasons: readonly (readonly [string, readonly string[]])[] = [
+    ["send the contents with the call", [
+      ...["files", "files/file_1", "uploads", "containers", "vector_stores", "skills"],
+    ]],
+    ["send the calls one by one", ["batches", "messages/batches", "batches/b_1/cancel"]],
+    ["send the whole conversation", [
+      ...["conversations", "threads", "assistants", "responses/resp_1", "chat/completions/c_1"],
+    ]],
+    ["run the loop of the agent yourself", [
+      ...["agents", "sessions", "sessions/s_1/events", "environments", "interactions"],
+    ]],
+    ["which all customers share", ["evals", "fine_tuning/jobs", "graders/run"]],
+    ["needs a WebSocket", ["realtime", "realtime/sessions"]],
+  ];
+  for (const [reason, paths] of reasons) {
+    for (const path of paths.flatMap((one) => [`/v1/${one}`, `/v1/v1/${one}`])) {
+      assertStringIncludes(unknownPathMessage(path, ["/v1/messages"]), reason, path);
+    }
+  }
+  for (const path of ["interactions", "agents/a_1", "batches"]) {
+    assertStringIncludes(unknownPathMessage(`/v1beta/${path}`, []), "call", path);
+  }
 });

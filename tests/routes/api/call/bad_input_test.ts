@@ -433,18 +433,21 @@ Deno.test("wrong paths are 404 before a key is required, wrong methods are 405",
   for (
     const path of [
       "/messages",
-      "/v1/v1/messages",
       "/chat/completions",
       "/v1/chat",
       "/v2/messages",
-      "/v1/v1/models",
+      "/v1/v1/v1/messages",
     ]
   ) {
     const { status, body } = await send("POST", path);
     assertEquals([status, body.type, body.error.type], [404, "error", "not_found_error"], path);
   }
   assert((await send("POST", "/messages")).body.error.message.includes("/v1/messages"));
-  assert((await send("POST", "/v1/v1/messages")).body.error.message.includes("/v1"));
+  // A base address that ends in the version too.
+  assertEquals((await send("POST", "/v1/v1/messages?beta=true")).status, 401);
+  assertEquals((await send("POST", "/v1/v1/messages/count_tokens")).status, 401);
+  assertEquals((await send("GET", "/v1/v1/models")).status, 401);
+  assertEquals((await send("GET", "/v1/v1/messages")).allow, "POST");
   for (
     const [path, meant] of [
       ["/v1/chat/completions/chat/completions", "/v1/chat/completions"],
