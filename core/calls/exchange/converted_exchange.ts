@@ -13,6 +13,12 @@ import type {
 } from "../../wire/contract/contract.ts";
 import { answerFrames } from "../../wire/stream/answer_frames.ts";
 import { convertRequest, decodeAnswer, encodeAnswer } from "../../wire/convert/convert.ts";
+import {
+  asksForCompaction,
+  compactedAnswer,
+  compactionRequest,
+} from "../../wire/convert/compaction.ts";
+import { createNativePipe } from "../../wire/convert/dialects.ts";
 import { createConvertingPipe } from "../../wire/convert/converting_pipe.ts";
 import type { SortedBetas } from "../../wire/billable_features/asked_for.ts";
 import { decodeProviderError } from "../../wire/convert/provider_errors.ts";
@@ -69,6 +75,9 @@ export function startConverted(
 ): ChatExchange {
   const clientStyle = call.request.style;
   refuseLosing(call, route);
+  if (asksForCompaction(clientStyle, call.body.outline)) {
+    return startCompacting(call, route, style, access);
+  }
   const options = conversionOptions(call, route);
   const converted = convertRequest(clientStyle, style, limitedBody(call), options);
   if (!converted.ok) throw converted.error;
@@ -109,6 +118,56 @@ export function startConverted(
       const { answer } = last?.value === value ? last.readable : decoded(value);
       return encoder.encode(stringifyExactly(encodeAnswer(clientStyle, answer, context, memory)));
     },
+    dropped,
+  };
+}
+
+/**
+ * Starts a call that compacts the conversation on a route whose vendor has no such request: the model is asked for a
+ * summary, always as a whole, and the client gets what its own vendor would send, in the form that it asked for.
+ */
+function startCompacting(
+  call: ChatCall,
+  route: Route,
+  style: ProviderStyle,
+  access: ChatRouteAccess,
+): ChatExchange {
+  const { request } = call;
+  const options = conversionOptions(call, route);
+  const asked = compactionRequest(request.style, limitedBody(call));
+  const converted = convertRequest(request.style, style, asked, options);
+  if (!converted.ok) throw converted.error;
+  const { memory } = converted.request;
+  const { dropped, ...sent } = outgoing(call, route, style, access, converted.request);
+  refuseDropping(call, dropped);
+  const context = pipeContext(call, route);
+  const whole = { ...call, request: { ...request, stream: false } };
+  const decoded = (answer: JsonObject) =>
+    decodeAnswer(style, request.style, answer, memory, (lost) => dropped.push(lost));
+  const compacted = (value: JsonObject) => {
+    const { answer } = decoded(value);
+    return compactedAnswer(request.style, encodeAnswer(request.style, answer, context, memory));
+  };
+  const written = (answer: JsonObject) => encoder.encode(stringifyExactly(answer));
+  return {
+    exchange: open(whole, route, style, access, sent),
+    createPipe: () => createNativePipe(request.style, { ...context, injectedUsage: false }),
+    readAnswer: (answer) => {
+      const reading = clientReading(readShapedAnswer(style, answer), context);
+      return reading.error === undefined ? decoded(answer).charged(reading) : reading;
+    },
+    asStream: (answer) => encoder.encode(answerFrames(request.style, compacted(answer))),
+    fromStream: () => {
+      throw new GatewayError("upstream_unreachable", "The provider sent events for a whole answer");
+    },
+    decodeError: (status, text, waitSeconds) =>
+      inClientTerms(
+        decodeProviderError(style, status, text, errorOptions(waitSeconds, false)),
+        context,
+      ),
+    onStatus: access.onStatus,
+    mayRepeat: access.mayRepeat,
+    toClient: (answer) => written(compacted(answer.value)),
     dropped,
   };
 }

@@ -8,7 +8,7 @@
  */
 import { GatewayError } from "../../lib/errors/errors.ts";
 import { parseExactly } from "../../lib/json/exact_json.ts";
-import { isJsonObject, type JsonObject } from "../../lib/json/json.ts";
+import { isJsonObject, type Json, type JsonObject } from "../../lib/json/json.ts";
 import { JsonCount } from "../../lib/errors/json_bounds.ts";
 import { decodeBase64Url, encodeBase64Url, stringifyExactly } from "../../lib/runtime/mod.ts";
 import type { ReasoningProof } from "../conversation/mod.ts";
@@ -30,6 +30,35 @@ export const sealPrefix = "ugw1.";
  * Messages vendor did not find.
  */
 export const unsealedMark = `${sealPrefix}0`;
+
+/** The beginning of a text of the gateway's own where the style has encrypted content: a summary, which any model reads. */
+const sealedTextPrefix = `${sealPrefix}t.`;
+
+/** Writes a text as encrypted content, so that the client sends it back unchanged. */
+export function writeSealedText(text: string): string {
+  return sealedTextPrefix + encodeBase64Url(new TextEncoder().encode(text));
+}
+
+/**
+ * Reads such a text; `undefined` for what the gateway did not write.
+ *
+ * @example
+ * ```ts
+ * import { readSealedText, writeSealedText } from "./reasoning_seal.ts";
+ * if (readSealedText(writeSealedText("Tóm tắt")) !== "Tóm tắt") throw new Error("lost");
+ * if (readSealedText("gAAAAAB") !== undefined) throw new Error("not ours");
+ * ```
+ */
+export function readSealedText(content: Json | undefined): string | undefined {
+  if (typeof content !== "string" || !content.startsWith(sealedTextPrefix)) return undefined;
+  const bytes = decodeBase64Url(content.slice(sealedTextPrefix.length));
+  return bytes === undefined ? undefined : new TextDecoder().decode(bytes);
+}
+
+/** How a summary is told to a model that reads it as text. */
+export function toldSummary(summary: string): string {
+  return `Summary of the conversation so far:\n\n${summary}`;
+}
 
 /**
  * Writes a proof as a `signature`. A signature of a Messages vendor is used unchanged.

@@ -24,7 +24,7 @@ import {
   requiredString,
 } from "../../fields/fields.ts";
 import type { Warnings } from "../../contract/warnings.ts";
-import { sealPrefix, unsealProof } from "../../fields/reasoning_seal.ts";
+import { sealPrefix, toldSummary, unsealProof } from "../../fields/reasoning_seal.ts";
 import { HostedCallReader, isForeignHosted } from "../answer/hosted_calls.ts";
 import { defined } from "../../../lib/base/defined.ts";
 
@@ -48,12 +48,13 @@ export function withoutForeignBlocks(body: JsonObject): JsonObject | undefined {
       continue;
     }
     const rest = content.filter((block) => !isForeign(block)).map(withOwnSources);
-    if (rest.length === content.length && rest.every((block, i) => block === content[i])) {
+    const isOwn = rest.length === content.length && rest.every((block, i) => block === content[i]);
+    if (isOwn && !content.some(isOwnSummary)) {
       kept.push(message);
       continue;
     }
     changed = true;
-    if (rest.length > 0) kept.push({ ...message, content: rest });
+    if (rest.length > 0) kept.push(...withSummaryApart(message, rest, content.some(isOwnSummary)));
   }
   return changed ? { ...body, messages: kept } : undefined;
 }
@@ -66,6 +67,23 @@ function isForeign(block: Json): boolean {
   if (!isJsonObject(block)) return false;
   if (block["type"] === "thinking") return isSealed(block["signature"]);
   return block["type"] !== "tool_result" && block["type"] !== "tool_use" && isForeignHosted(block);
+}
+
+/** Whether a block is a summary that this gateway had written, which the vendor would refuse. */
+function isOwnSummary(block: Json | undefined): boolean {
+  return isJsonObject(block) && block["type"] === "compaction" && isSealed(block["signature"]);
+}
+
+/** Puts a summary that this gateway had written into a message of the user, as text before the rest. */
+function withSummaryApart(message: JsonObject, content: Json[], hasSummary: boolean): Json[] {
+  if (!hasSummary) return [{ ...message, content }];
+  const rest = content.filter((block) => !isOwnSummary(block));
+  const texts = content.filter(isOwnSummary).map((block): Json => {
+    const summary = isJsonObject(block) ? block["content"] : undefined;
+    return { type: "text", text: toldSummary(typeof summary === "string" ? summary : "") };
+  });
+  const told: Json = { ...message, role: "user", content: texts };
+  return rest.length === 0 ? [told] : [told, { ...message, content: rest }];
 }
 
 function withOwnSources(block: Json): Json {
@@ -126,7 +144,7 @@ function decodeCompaction(block: JsonObject, path: string): ForeignBlock {
   const summary = texts.join("\n\n").trim();
   const foreign = decodeForeign("compaction", block, path);
   if (summary === "") return foreign;
-  return { ...foreign, text: `Summary of the conversation so far:\n\n${summary}` };
+  return { ...foreign, text: toldSummary(summary) };
 }
 
 /**

@@ -13,7 +13,13 @@ import { dataUrl, placeOf, writeUrlCitation } from "../../content/citations.ts";
 import type { PipeContext } from "../../contract/contract.ts";
 import type { Citation, ReasoningBlock, ReasoningProof } from "../../conversation/mod.ts";
 import { hostedIdMark } from "../../tools/hosted_calls.ts";
-import { sealPrefix, sealProof, unsealProof } from "../../fields/reasoning_seal.ts";
+import {
+  readSealedText,
+  sealPrefix,
+  sealProof,
+  toldSummary,
+  unsealProof,
+} from "../../fields/reasoning_seal.ts";
 import { answerArguments } from "../../tools/tool_fields.ts";
 import type { ResolvedCapabilities } from "../../contract/capabilities.ts";
 import { hashHex } from "../../../lib/hash/short_hash.ts";
@@ -106,8 +112,20 @@ export function summaryParts(summary: readonly string[]): JsonObject[] {
  */
 export function withoutSealedReasoning(body: JsonObject): JsonObject | undefined {
   const input = body["input"];
-  if (!Array.isArray(input) || !input.some(isSealed)) return undefined;
-  return { ...body, input: input.filter((item) => !isSealed(item)) };
+  if (!Array.isArray(input)) return undefined;
+  if (!input.some((item) => isSealed(item) || ownSummary(item) !== undefined)) return undefined;
+  const kept = input.filter((item) => !isSealed(item)).map((item): Json => {
+    const summary = ownSummary(item);
+    return summary === undefined ? item : { role: "user", content: toldSummary(summary) };
+  });
+  return { ...body, input: kept };
+}
+
+/** The summary of a conversation that this gateway compacted, which the vendor could not read. */
+function ownSummary(item: Json): string | undefined {
+  return isJsonObject(item) && item["type"] === "compaction"
+    ? readSealedText(item["encrypted_content"])
+    : undefined;
 }
 
 function isSealed(item: Json): boolean {

@@ -29,6 +29,7 @@ import {
   requiredString,
 } from "../../fields/fields.ts";
 import { readEffort } from "../../fields/common_fields.ts";
+import { readSealedText, toldSummary } from "../../fields/reasoning_seal.ts";
 import { readItemProof } from "../items/output_items.ts";
 import { readHostedItem } from "../items/hosted_items.ts";
 import { isClientSearch, keysOf, listed } from "./decode_tools.ts";
@@ -177,8 +178,13 @@ function decodeItem(item: JsonObject, path: string, nameOf: NameOf): Turn {
     case "compaction":
     // Other names of it in the histories of Codex.
     case "compaction_summary":
-    case "context_compaction":
+    case "context_compaction": {
+      const summary = readSealedText(item["encrypted_content"]);
+      if (summary !== undefined) {
+        return said("user", path, { type: "text", path, text: toldSummary(summary) });
+      }
       return refuse(path, "a compacted conversation can only be read by its own provider");
+    }
   }
   return said("assistant", path, decodeForeign(type, item, path));
 }
