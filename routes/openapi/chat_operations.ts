@@ -149,7 +149,7 @@ export function chatOperations(models: ExampleModels): readonly Operation[] {
       summary: "Compact a conversation",
       description:
         "Replaces a long conversation by items that mean the same to its model, where a provider of " +
-        "the model offers this; for other models it is a 404. Billed like a call of `/v1/responses`. " +
+        "the model offers this; for others the gateway asks the model. Billed like a call of `/v1/responses`. " +
         "Send all items of `output` as the beginning of the next `input`.",
       body: {
         schema: ref("ResponsesRequest"),

@@ -13,7 +13,7 @@ import { ItemTap, type ItemVisitor, visitItems } from "./item_tap.ts";
 import { defined } from "../../lib/base/defined.ts";
 import type { ChatCall, ChatExchange, ChatRouteAccess } from "./chat_call.ts";
 import { startNative } from "./native_exchange.ts";
-import { chatStyle, startConverted } from "./converted_exchange.ts";
+import { chatStyle, compactsHere, startCompacting, startConverted } from "./converted_exchange.ts";
 import { startSearching } from "./searching_exchange.ts";
 
 /**
@@ -31,6 +31,8 @@ export function startChatExchange(
   const { searcher } = call;
   const exchange = searcher !== undefined
     ? startSearching(call, route, style, access, searcher)
+    : compactsHere(call, route, style)
+    ? startCompacting(call, route, style, access)
     : style === call.request.style
     ? startNative(call, route, call.request.style, access)
     : startConverted(call, route, style, access);

@@ -12,10 +12,17 @@ import type {
   ProviderStyle,
 } from "../../wire/contract/contract.ts";
 import { answerFrames } from "../../wire/stream/answer_frames.ts";
-import { convertRequest, decodeAnswer, encodeAnswer } from "../../wire/convert/convert.ts";
+import {
+  convertRequest,
+  decodeAnswer,
+  encodeAnswer,
+  readConversation,
+  writeConversation,
+} from "../../wire/convert/convert.ts";
 import {
   asksForCompaction,
   compactedAnswer,
+  compactedConversation,
   compactionRequest,
 } from "../../wire/convert/compaction.ts";
 import { createNativePipe } from "../../wire/convert/dialects.ts";
@@ -75,9 +82,6 @@ export function startConverted(
 ): ChatExchange {
   const clientStyle = call.request.style;
   refuseLosing(call, route);
-  if (asksForCompaction(clientStyle, call.body.outline)) {
-    return startCompacting(call, route, style, access);
-  }
   const options = conversionOptions(call, route);
   const converted = convertRequest(clientStyle, style, limitedBody(call), options);
   if (!converted.ok) throw converted.error;
@@ -122,23 +126,34 @@ export function startConverted(
   };
 }
 
+/** Whether a call compacts the conversation on a route whose vendor has no such request. */
+export function compactsHere(
+  { request, body }: ChatCall,
+  route: Route,
+  style: ProviderStyle,
+): boolean {
+  if (request.compacts === true) return route.compactsResponses !== true;
+  return style !== request.style && asksForCompaction(request.style, body.outline);
+}
+
 /**
  * Starts a call that compacts the conversation on a route whose vendor has no such request: the model is asked for a
  * summary, always as a whole, and the client gets what its own vendor would send, in the form that it asked for.
  */
-function startCompacting(
+export function startCompacting(
   call: ChatCall,
   route: Route,
   style: ProviderStyle,
   access: ChatRouteAccess,
 ): ChatExchange {
-  const { request } = call;
+  const { compacts, ...request } = call.request;
+  refuseLosing(call, route);
   const options = conversionOptions(call, route);
   const asked = compactionRequest(request.style, limitedBody(call));
-  const converted = convertRequest(request.style, style, asked, options);
-  if (!converted.ok) throw converted.error;
-  const { memory } = converted.request;
-  const { dropped, ...sent } = outgoing(call, route, style, access, converted.request);
+  const conversation = readConversation(request.style, asked, options);
+  const converted = writeConversation(conversation, style, options);
+  const { memory } = converted;
+  const { dropped, ...sent } = outgoing(call, route, style, access, converted);
   refuseDropping(call, dropped);
   const context = pipeContext(call, route);
   const whole = { ...call, request: { ...request, stream: false } };
@@ -146,7 +161,10 @@ function startCompacting(
     decodeAnswer(style, request.style, answer, memory, (lost) => dropped.push(lost));
   const compacted = (value: JsonObject) => {
     const { answer } = decoded(value);
-    return compactedAnswer(request.style, encodeAnswer(request.style, answer, context, memory));
+    const written = encodeAnswer(request.style, answer, context, memory);
+    return compacts === true
+      ? compactedConversation(asked, written)
+      : compactedAnswer(request.style, written);
   };
   const written = (answer: JsonObject) => encoder.encode(stringifyExactly(answer));
   return {

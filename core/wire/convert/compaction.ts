@@ -68,7 +68,10 @@ export function compactionRequest(style: Style, body: JsonObject): JsonObject {
   const items = listOf(body["input"]).filter((item) =>
     !isJsonObject(item) || item["type"] !== trigger
   );
-  return { ...rest, input: [...items, { role: "user", content: instruction }] };
+  const given: readonly Json[] = typeof body["input"] === "string"
+    ? [{ role: "user", content: body["input"] }]
+    : items;
+  return { ...rest, input: [...given, { role: "user", content: instruction }] };
 }
 
 function listOf(value: Json | undefined): readonly Json[] {
@@ -95,6 +98,41 @@ export function compactedAnswer(style: Style, answer: JsonObject): JsonObject {
   const id = `cmp_${String(answer["id"] ?? "").replace(/^resp_/, "")}`;
   const item = { type: "compaction", id, encrypted_content: writeSealedText(summary) };
   return { ...answer, output: [item] };
+}
+
+/**
+ * Turns such an answer into what `/v1/responses/compact` gives: the messages of the user, and the compacted rest.
+ *
+ * @param asked the request for the summary, whose last item asks for it
+ * @throws {GatewayError} as {@linkcode compactedAnswer}
+ */
+export function compactedConversation(asked: JsonObject, answer: JsonObject): JsonObject {
+  const { id = null, created_at = null, usage = null, output } = compactedAnswer(
+    "responses",
+    answer,
+  );
+  const said = listOf(asked["input"]).slice(0, -1).filter((item) =>
+    isJsonObject(item) && item["role"] === "user"
+  );
+  return {
+    id,
+    object: "response.compaction",
+    created_at,
+    output: [...said.map(asMessage), ...listOf(output)],
+    usage,
+  };
+}
+
+/** A message of the input as an item of an output: with its type, and parts instead of a text. */
+function asMessage(item: Json): Json {
+  if (!isJsonObject(item)) return item;
+  const { content } = item;
+  return {
+    type: "message",
+    status: "completed",
+    ...item,
+    content: typeof content === "string" ? [{ type: "input_text", text: content }] : content ?? [],
+  };
 }
 
 function messagesText({ content, stop_reason: reason }: JsonObject): string {

@@ -27,7 +27,6 @@ import { isLate } from "../../../core/calls/stream/early_stream.ts";
 import { RemoteDocuments } from "../../../core/calls/request/remote_documents.ts";
 import type { Catalog, Model } from "../../../core/catalog/catalog.ts";
 import type { Style } from "../../../core/wire/contract/contract.ts";
-import { GatewayError } from "../../../core/lib/errors/errors.ts";
 import type { AmountBound } from "../call/call_money.ts";
 import { chooseModel, refuseFreeChoices, refuseUnseenImages } from "../call/admission.ts";
 import { findRoute, localError } from "./chat_attempts.ts";
@@ -103,7 +102,6 @@ function checkChat(
     ? { chosen: byName }
     : chooseSearch(byName, named);
   const { model } = incoming.chosen = chosen;
-  if (compacts === true) refuseUncompacted(model);
   refuseUnseenImages(model, body.outline);
   const urls = fetchedUrls(body.outline);
   refuseFreeChoices(model, request, body.outline);
@@ -142,16 +140,6 @@ function hasSeveralKeys({ routes }: Model, { providers }: Catalog): boolean {
     const entry = providers[provider];
     return entry?.kind === "http" && entry.apiKeyEnv.length + entry.apiKeyVault.length > 1;
   });
-}
-
-/** @throws {GatewayError} `not_found` if no provider of the model compacts conversations */
-function refuseUncompacted({ routes }: Model): void {
-  if (routes.some((route) => route.compactsResponses)) return;
-  throw new GatewayError(
-    "not_found",
-    "No provider of this model compacts conversations (a compacted one is sealed by its vendor); let the client " +
-      "summarise the conversation with a call of its own",
-  );
 }
 
 // Fetches items that a Responses request refers to from the threads that keep them.

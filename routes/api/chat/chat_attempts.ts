@@ -30,12 +30,14 @@ function operationOf({ stream }: Pick<ChatRequest, "stream">): Operation {
   return stream ? "chat_stream" : "chat";
 }
 
-/** The routes that can serve a request. */
+/** The routes that serve a request: a conversation is compacted by its own vendor where one of them can. */
 function servingRoutes(
   routes: readonly Route[],
   { compacts }: Pick<ChatRequest, "compacts">,
 ): readonly Route[] {
-  return compacts === true ? routes.filter((route) => route.compactsResponses) : routes;
+  if (compacts !== true) return routes;
+  const own = routes.filter((route) => route.compactsResponses);
+  return own.length > 0 ? own : routes;
 }
 
 /** Finds the error of a request that every route would refuse before anything is sent. */

@@ -1,10 +1,11 @@
-/** POST /v1/responses/compact: passed to the providers that have it, metered and billed; a true 404 for other models. */
+/** POST /v1/responses/compact: passed to the providers that have it, metered and billed; a summary for other models. */
 import type { JsonObject } from "../../../core/lib/json/json.ts";
 import { fromVnd } from "../../../core/billing/money/micro_vnd.ts";
 import { listReceipts } from "../../../kv/money/receipts/receipts.ts";
 import { verifyStore } from "../../../kv/services/verify/verify_books.ts";
 import { assert, assertEquals, assertStringIncludes } from "../../support/assert.ts";
 import { openTestGateway } from "../../support/gateways/gateway_in_process.ts";
+import { wholeAnswer } from "../../core/wire/conversion/provider_answers.ts";
 import { mockProvider } from "./gateway/media_world.ts";
 
 const sealed = {
@@ -93,6 +94,14 @@ async function openWorld({ balanceVnd = 100_000, debtVnd = 0 } = {}) {
       );
       return { status: response.status, headers: response.headers, body: await response.json() };
     },
+    goOn: async (body: JsonObject) =>
+      await (await gateway.fetch(
+        new Request("http://gateway.example/v1/responses", {
+          method: "POST",
+          headers: { "x-api-key": key, "content-type": "application/json" },
+          body: JSON.stringify(body),
+        }),
+      )).body?.cancel(),
     receipts: async () => (await listReceipts(gateway.kv, accountId, { limit: 10 })).receipts,
     problems: async () => (await verifyStore(gateway.kv)).problems,
     async [Symbol.asyncDispose]() {
@@ -123,13 +132,30 @@ for (const model of ["compacts", "second"]) {
   });
 }
 
-for (const model of ["responses-only", "chat-only", "messages-only"]) {
-  Deno.test(`where no provider compacts, the 404 says so, at no cost: ${model}`, async () => {
+const summary = "Build a page: done.";
+const summaries: Readonly<Record<string, () => Response>> = {
+  "responses-only": () => Response.json(wholeAnswer("responses", { text: summary })),
+  "chat-only": () => Response.json(wholeAnswer("chat", { text: summary })),
+  "messages-only": () => Response.json(wholeAnswer("messages", { text: summary })),
+};
+
+for (const [model, answer] of Object.entries(summaries)) {
+  Deno.test(`where no provider compacts, the gateway asks for a summary, which is billed: ${model}`, async () => {
     await using world = await openWorld();
+    world.vendor.answer = answer;
     const { status, body } = await world.ask({ model, ...prompt });
-    assertEquals([status, body.error.code], [404, "not_found"]);
-    assertStringIncludes(body.error.message, "No provider of this model compacts conversations");
-    assertEquals([world.seen.length, (await world.receipts()).length], [0, 0]);
+    assertEquals([status, body.object], [200, "response.compaction"]);
+    assertEquals(body.output.map(({ type }: { type: string }) => type), ["message", "compaction"]);
+    assertEquals(body.output[0].content, [{ type: "input_text", text: "Build a page" }]);
+    const { path, body: bytes } = world.seen[0]!;
+    assert(!path.endsWith("/compact"), path);
+    assertStringIncludes(new TextDecoder().decode(bytes), "Write a summary of the conversation");
+    const [receipt] = await world.receipts();
+    assertEquals([receipt?.outcome, receipt?.usage?.output], ["completed", 5]);
+    const next = { model, input: [...body.output, { role: "user", content: "Go on" }] };
+    await world.goOn(next);
+    assertStringIncludes(new TextDecoder().decode(world.seen.at(-1)!.body), summary);
+    assertEquals(await world.problems(), []);
   });
 }
 
