@@ -137,8 +137,8 @@ export function compactsHere(
 }
 
 /**
- * Starts a call that compacts the conversation on a route whose vendor has no such request: the model is asked for a
- * summary, always as a whole, and the client gets what its own vendor would send, in the form that it asked for.
+ * Starts a call that compacts the conversation on a route whose vendor has no such request. The model is asked for a
+ * summary, always as a whole; the client gets what its own vendor would send, in the form that it asked for.
  */
 export function startCompacting(
   call: ChatCall,

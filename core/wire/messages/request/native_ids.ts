@@ -12,8 +12,8 @@ import { toolIdFor } from "../../tools/tool_preparation.ts";
 export const dottedIdStart = '"functions.';
 
 /**
- * Returns the messages with ids as the route takes them, and the paths of those that changed: legal ones at the vendor,
- * and the model's own at a server that takes any.
+ * Returns the messages with ids as the route takes them, and the paths of those that changed. They are legal ones at
+ * the vendor, and the model's own at a server that takes any.
  *
  * @example
  * ```ts
