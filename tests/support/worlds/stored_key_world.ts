@@ -38,8 +38,8 @@ export interface StoredKeyWorld extends AsyncDisposable {
   readonly port: number;
   /** Asks the operator's API. */
   operate(method: string, path: string, body?: unknown, base?: number): Promise<Answered>;
-  /** Calls the model at one of the instances. */
-  call(at?: TestGateway): Promise<Answered>;
+  /** Calls the model at one of the instances; each text begins another conversation. */
+  call(at?: TestGateway, text?: string): Promise<Answered>;
   /** What the polls of an instance do within two seconds. */
   poll(at?: TestGateway): Promise<void>;
 }
@@ -105,14 +105,14 @@ export async function openStoredKeyWorld(
       });
       return await answered(await gateway.fetch(request));
     },
-    async call(at = gateway) {
+    async call(at = gateway, text = "Hi") {
       const request = new Request("http://gateway/v1/chat/completions", {
         method: "POST",
         headers: { authorization: `Bearer ${key}`, "content-type": "application/json" },
         body: JSON.stringify({
           model: "talk",
           max_tokens: 9,
-          messages: [{ role: "user", content: "Hi" }],
+          messages: [{ role: "user", content: text }],
         }),
       });
       return await answered(await at.fetch(request));
