@@ -30,7 +30,8 @@ const resets: readonly (readonly [reset: string, remaining: string])[] = [
 /**
  * Reads how long a provider asks not to be called, in whole seconds up to {@linkcode
  * maxRetryAfterSeconds}. It is in `retry-after` as seconds or as a date (RFC 9110 section 10.2.3),
- * in `retry-after-ms`, or the longest of the limits of which nothing is left (`x-ratelimit-reset-tokens: 1m20s`).
+ * in `retry-after-ms`, or the longest of the limits of which nothing is left (`x-ratelimit-reset-tokens: 1m20s`, or
+ * `ratelimit`, draft-ietf-httpapi-ratelimit-headers).
  *
  * A date is measured against the answer's own `date`, so that clocks need not agree. Without that header our clock is
  * used, and a date in its past is ignored.
@@ -69,6 +70,22 @@ function resetSeconds(header: HeaderOf, clock: Clock): number | undefined {
     if (text === undefined || Number(header(remaining)) !== 0) continue;
     const seconds = secondsUntil(text, clock.nowMs()) ?? durationSeconds(text);
     if (seconds !== undefined) longest = Math.max(longest ?? 0, bounded(seconds));
+  }
+  return longest ?? listedSeconds(header("ratelimit"));
+}
+
+/** What a limit of the header `ratelimit` has left, and the seconds to its end, by the draft's later and earlier form. */
+const listedLimit =
+  /\b(?:r|remaining)\s*=\s*(\d{1,12})\s*[;,]\s*(?:[a-z]{1,12}\s*=\s*[^;,]{1,40}[;,]\s*){0,3}(?:t|reset)\s*=\s*(\d{1,9})/gi;
+
+/** Characters of `ratelimit` that are read: some limits, by name. */
+const maxListChars = 500;
+
+/** The longest wait of the limits in `ratelimit: "api";r=0;t=55` of which nothing is left. */
+function listedSeconds(value: string | undefined): number | undefined {
+  let longest: number | undefined;
+  for (const [, left, seconds] of (value ?? "").slice(0, maxListChars).matchAll(listedLimit)) {
+    if (Number(left) === 0) longest = Math.max(longest ?? 0, bounded(Number(seconds)));
   }
   return longest;
 }

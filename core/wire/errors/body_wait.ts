@@ -63,10 +63,10 @@ function textTime(value: Json | undefined, unitSeconds: number): number | undefi
 
 /** The objects in which a body tells a time: the error, its metadata, and headers that are repeated there. */
 function timeObjects(body: Json | undefined): JsonObject[] {
-  const error = isJsonObject(body) && isJsonObject(body["error"]) ? body["error"] : body;
-  if (!isJsonObject(error)) return [];
+  if (!isJsonObject(body)) return [];
+  const error = isJsonObject(body["error"]) ? body["error"] : body;
   const { metadata, details, parameters } = error;
-  return [error, metadata, details, parameters].filter(isJsonObject);
+  return [error, metadata, details, parameters, body].filter(isJsonObject);
 }
 
 /**

@@ -3,7 +3,7 @@ import { type ErrorFields, withoutLead } from "./error_fields.ts";
 import { type ErrorKind, statusKind } from "./table/kinds.ts";
 import type { ErrorRow } from "./table/row.ts";
 import { formRows, rowsOfCode } from "./table/table.ts";
-import { looseWindow, type WindowCounts, windowOf } from "./window_counts.ts";
+import { loneCounts, looseWindow, type WindowCounts, windowOf } from "./window_counts.ts";
 
 /** What an error means. */
 export interface Verdict {
@@ -65,7 +65,8 @@ function byCode(
       if (counted !== undefined) return windowVerdict("prompt", row, counted);
       const worded = byForm(status, text);
       const isWindow = worded?.kind === "prompt" || worded?.kind === "cap";
-      return isWindow ? worded : windowVerdict("prompt", row, looseWindow(text)?.counts);
+      if (isWindow) return worded;
+      return windowVerdict("prompt", row, looseWindow(text)?.counts ?? loneCounts(text));
     }
   }
   return undefined;
@@ -82,10 +83,13 @@ function byForm(status: number | undefined, text: string): Verdict | undefined {
     const match = row.form?.exec(text);
     if (match === null || match === undefined) continue;
     if (row.kind !== "prompt" && row.kind !== "cap") return verdict(row.kind, row, match.groups);
+    // More tokens than a minute has are no prompt beyond the window.
+    if (status === 429) continue;
     const counts = windowOf(match.groups);
     // The numbers of a text that fits are no reason: the next form may explain it.
     if (counts !== undefined && counts.cap === undefined && counts.used <= counts.most) continue;
-    return windowVerdict(row.kind, row, counts);
+    const isSilent = counts === undefined && row.kind === "prompt";
+    return windowVerdict(row.kind, row, isSilent ? loneCounts(text) : counts);
   }
   return undefined;
 }

@@ -72,7 +72,7 @@ function envelopedError(body: Json | undefined): Json | undefined {
 
 /** What libraries and vendors write before their texts: `litellm.BadRequestError: OpenAIException - `, `<400> …: `. */
 const lead =
-  /^(?:<\d{3}>\s*)?(?:[Ee]rror(?: code)?: (?:\d{3} ?-? ?)?|[A-Za-z_][\w.]{0,60}(?:Error|Exception|InvalidParameter)\w{0,20}\s?(?::|-)\s?|Invalid request: |Request [\w-]{1,64}: |Input validation error: |invalid params, |The model returned the following errors: |Error from provider(?: \([\w ./-]{1,40}\))?: |Upstream error from [\w ./-]{1,40}: |Provider returned error: |type \w{1,60}, code \w{1,60}, message ){0,4}/;
+  /^(?:<\d{3}>\s*)?(?:[Ee]rror(?: code)?: (?:\d{3} ?-? ?)?|[A-Za-z_][\w.]{0,60}(?:Error|Exception|InvalidParameter)\w{0,20}\s?(?::|-)\s?|Invalid request: |Request [\w-]{1,64}: |Input validation error: |Invalid input argument for Model: |invalid params, |The model returned the following errors: |Error from provider(?: \([\w ./-]{1,40}\))?: |Upstream error from [\w ./-]{1,40}: |Provider returned error: |type \w{1,60}, code \w{1,60}, message ){0,4}/;
 
 /** Returns a text without what libraries write before it. */
 export function withoutLead(text: string): string {

@@ -99,6 +99,21 @@ export const bedrock: VendorErrors = {
       { form: /^This request has been blocked by our content filters/i },
     ),
     weak("request", 400, "validationexception", "max_tokens: must be at least 1"),
+    // Servers in front of it leave the name of the exception out.
+    worded(
+      "rate",
+      429,
+      /^Too many (?:tokens|requests)(?: per \w{1,10})?, please wait before trying again/i,
+      "Too many tokens per day, please wait before trying again.",
+      { source: "https://github.com/anthropics/claude-code/issues/1466" },
+    ),
+    worded(
+      "access",
+      400,
+      /^(?:Operation not allowed\.?$|Invocation of model ID \S{1,200} with on-demand throughput|Your account is not authorized to invoke this API operation|data retention mode \S{1,40} is not available for this model)/i,
+      "Operation not allowed",
+      { source: "https://github.com/langgenius/dify/issues/7488" },
+    ),
     worded(
       "access",
       403,

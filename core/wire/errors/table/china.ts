@@ -1,5 +1,5 @@
 /** Errors of Chinese vendors that have no codes of a cloud: Moonshot, Z.AI, MiniMax, StepFun, SiliconFlow, Baichuan, 01.AI. */
-import { coded, counting, plain, type VendorErrors, worded } from "./row.ts";
+import { coded, counting, plain, type VendorErrors, weak, worded } from "./row.ts";
 
 /** Moonshot (Kimi). */
 export const moonshot: VendorErrors = {
@@ -215,7 +215,7 @@ export const siliconflow: VendorErrors = {
         source: "https://github.com/chatboxai/chatbox/issues/2060",
       },
     ),
-    coded("request", 400, "#20015", "The parameter is invalid. Please check again."),
+    weak("request", 400, "#20015", "The parameter is invalid. Please check again."),
     coded(
       "cap",
       400,

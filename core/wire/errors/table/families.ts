@@ -52,7 +52,7 @@ export const families: VendorErrors = {
       "blocked_by_safety",
       "The content was refused",
       family(
-        /content_?(?:policy|filter|moderat|violation)|moderation|(?:^|[._])safety|sensitive_?content|risk_?detection|nsfw|illegal_?(?:prompt|content|detected)/,
+        /content_?(?:policy|filter|moderat|violation)|moderation|(?:^|[._])safety|sensitive_?(?:content|word)|risk_?detection|nsfw|illegal_?(?:prompt|content|detected)/,
       ),
     ),
     coded(
@@ -103,6 +103,13 @@ export const families: VendorErrors = {
         source:
           "https://support.huaweicloud.com/intl/en-us/usermanual-maas-modelarts/maas-modelarts-0080.html",
       },
+    ),
+    worded(
+      "content",
+      400,
+      /^(?:sorry, )?(?:the |your |this )?(?:\w{1,12} )?(?:request|input|prompt|content|text|image|message|output|response|generation)s?\b[^'"`:]{0,60}?(?:\b(?:flagged (?:by|as|for|because)|moderated)\b|\b(?:blocked|rejected|refused|filtered|violat\w{1,5})\b[^'"`:]{0,60}?\b(?:safety|moderation|(?:usage|content) polic(?:y|ies)|usage guidelines|content filter|high risk)|\bcontains?\b[^'"`:]{0,30}?\b(?:sensitive|prohibited|inappropriate|unsafe|harmful) (?:words?|content|information|material)\b)/i,
+      "Request Moderated",
+      { source: "https://docs.bfl.ai/integration_guidelines" },
     ),
     worded(
       "account",

@@ -60,7 +60,7 @@ export const gemini: VendorErrors = {
     worded(
       "access",
       400,
-      /^User location is not supported/i,
+      /^(?:User location is not supported|Gemini API free tier is not available in your country)/i,
       "User location is not supported for the API use.",
       {
         more: { status: "FAILED_PRECONDITION" },

@@ -158,7 +158,7 @@ export const openai: VendorErrors = {
       400,
       counting(
         String
-          .raw`(?:this (?:model|endpoint)'s |model's )?maximum context length (?:is|of) {most} tokens.{0,60}?(?:resulted in|requested(?: about| a total of)?) {used} tokens(?!.{0,20}\()`,
+          .raw`(?:this (?:model|endpoint)'s |model's )?maximum context length (?:is|of) {most} tokens.{0,60}?(?:resulted in|requested(?: about| a total of)?) {used} tokens(?!.{0,20}\([^)]{0,120}(?:completion|output))`,
       ),
       "This model's maximum context length is 8192 tokens. However, your messages resulted in 9001 tokens.",
     ),

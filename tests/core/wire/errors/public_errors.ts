@@ -920,4 +920,91 @@ export const publicErrors: readonly PublicError[] = [
         "input length and `max_tokens` exceed context limit: 86888 + 119866 > 204648, decrease input length or `max_tokens` and try again",
     },
   }, gh("stackblitz/bolt.new/issues/7422")],
+  // Wordings of Bedrock, as servers in front of it repeat them.
+  [
+    "rate",
+    429,
+    { message: "Too many tokens per day, please wait before trying again." },
+    gh(
+      "Ivy-Interactive/Ivy-Tendril/issues/1756",
+    ),
+  ],
+  ["rate", 429, {
+    error: {
+      message:
+        'litellm.RateLimitError: BedrockException - {"message":"Too many tokens, please wait before trying again."}',
+      type: "throttling_error",
+      code: "429",
+    },
+  }, gh("anthropics/claude-code/issues/236")],
+  [
+    "rate",
+    undefined,
+    { message: "Too many requests, please wait before trying again." },
+    gh(
+      "BerriAI/litellm/issues/589",
+    ),
+  ],
+  ["access", 400, { message: "Operation not allowed" }, gh("kirodotdev/Kiro/issues/11191")],
+  [
+    "access",
+    400,
+    { message: "Your account is not authorized to invoke this API operation." },
+    gh(
+      "aws-samples/amazon-bedrock-audio-summarizer/issues/3",
+    ),
+  ],
+  [
+    "access",
+    400,
+    google(
+      400,
+      "Gemini API free tier is not available in your country. Please enable billing on your project in Google AI Studio.",
+      "FAILED_PRECONDITION",
+    ),
+    "https://ai.google.dev/gemini-api/docs/troubleshooting",
+  ],
+  ["content", 403, {
+    error: {
+      message: "sensitive words detected",
+      type: "security_violation",
+      code: "sensitive_word_detected",
+    },
+  }, gh("14790897/MiqroForge-Desktop/pull/1027")],
+  ["content", 400, oai("Content Exists Risk"), gh("NousResearch/hermes-agent/pull/115233")],
+  ["content", 422, { detail: "Request Moderated" }, "https://docs.bfl.ai/integration_guidelines"],
+  [
+    "content",
+    451,
+    { code: 20015, message: "The content contains sensitive words" },
+    gh(
+      "14790897/MiqroForge-Desktop/pull/1027",
+    ),
+  ],
+  ["prompt", 422, { detail: "Prompt has too many tokens: 300000 (max 262144)" }, overflow],
+];
+
+/** Texts about a prompt beyond the window, each with its two numbers in words of its own. */
+export const countedPrompts: readonly (readonly [text: string, used: number, most: number])[] = [
+  ["Prompt too long: 32799 tokens exceeds max context window of 32768 tokens", 32799, 32768],
+  [
+    "This model's maximum context length is 8192 tokens. However, your messages resulted in 9001 tokens (8000 in the messages, 1001 in the functions). Please reduce the length of the messages or functions.",
+    9001,
+    8192,
+  ],
+  [
+    "too many tokens: total number of tokens in the prompt cannot exceed 128000 - received 139326. Try using a shorter prompt, or enable prompt truncating.",
+    139326,
+    128000,
+  ],
+  [
+    "Invalid input argument for Model: the number of input tokens 9000 cannot exceed the total tokens limit 8192 for this model",
+    9000,
+    8192,
+  ],
+  ["Prompt length 9000 exceeds context window 8192", 9000, 8192],
+  ["Prompt length 40000 is greater than max_seq_len 32768", 40000, 32768],
+  ["requested input length 40000 exceeds maximum input length 32767", 40000, 32767],
+  ["Input length 40,000 exceeds maximum allowed token length 32,768", 40000, 32768],
+  ["Prompt has too many tokens: 300000 (max 262144)", 300000, 262144],
 ];

@@ -31,6 +31,10 @@ const byHeader:
     }, 40],
     [{ "x-ratelimit-remaining": "0", "x-ratelimit-reset": String(at(40).getTime()) }, 40],
     [{ "ratelimit-remaining": "0", "ratelimit-reset": "12" }, 12],
+    [{ "ratelimit": '"api";r=0;t=55' }, 55],
+    [{ "ratelimit": '"api";r=3;t=55, "tokens";r=0;t=20' }, 20],
+    [{ "ratelimit": "limit=100, remaining=0, reset=9" }, 9],
+    [{ "ratelimit": '"api";r=3;t=55' }, undefined],
     [{
       "anthropic-ratelimit-input-tokens-remaining": "0",
       "anthropic-ratelimit-input-tokens-reset": at(25).toISOString(),
@@ -60,6 +64,7 @@ const byBody: readonly (readonly [body: Json, seconds: number | undefined])[] = 
   [{ error: { retry_after: 4 } }, 4],
   [{ error: { retry_after: "4.5" } }, 5],
   [{ retryAfter: 6 }, 6],
+  [{ error: { message: "slow" }, retry_after: 7 }, 7],
   [{ error: { retry_after_ms: 1500 } }, 2],
   [{ error: { type: "usage_limit_reached", resets_in_seconds: 90 } }, 90],
   [{ error: "Model x is currently loading", estimated_time: 20.5 }, 21],
