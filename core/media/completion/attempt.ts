@@ -23,6 +23,7 @@ import { defined } from "../../lib/base/defined.ts";
 import { isJsonObject, type Json, type JsonObject } from "../../lib/json/json.ts";
 import { readChatAnswer } from "../../wire/chat/answer/answer_reading.ts";
 import { createChatNativePipe } from "../../wire/chat/stream/meter.ts";
+import { streamFailure } from "../../wire/stream/answer_gate.ts";
 import { readNoAnswer } from "../../wire/errors/provider_error.ts";
 import type { AnswerReading } from "../../wire/contract/contract.ts";
 import { ClientModel } from "../../wire/stream/client_model.ts";
@@ -303,7 +304,12 @@ async function receiveStream(
     injectedUsage: injectsUsage(request, route),
     readsText: true,
   });
-  return { kind: "stream", started: await startStream(exchange, response, pipe) };
+  const started = await startStream(exchange, response, pipe);
+  if (!pipe.reading.sawOutput) {
+    const failure = streamFailure(pipe.reading);
+    if (failure !== undefined) throw failure;
+  }
+  return { kind: "stream", started };
 }
 
 async function receiveAnswer(

@@ -205,13 +205,7 @@ export function readChatAnswer(body: JsonObject): AnswerReading {
     if (typeof reason === "string" && reason !== "") stopReason ??= reason;
     // Azure leaves the message out when its filter stopped the answer.
     const message = choice["message"];
-    if (!isJsonObject(message)) {
-      // Older completions have their text in the choice itself.
-      const textLength = textBytes(choice["text"]);
-      if (textLength > 0) empty = false;
-      outputBytes += textLength;
-      continue;
-    }
+    if (!isJsonObject(message)) continue;
     const { isOutput, bytes } = readChatMessage(message);
     if (hasSources(message["annotations"])) toolUses.reported("web_search", 1);
     if (isOutput) empty = false;
@@ -245,7 +239,7 @@ export function readTier(tier: Json | undefined): { readonly serviceTier?: strin
 function readChatMessage(message: JsonObject): { isOutput: boolean; bytes: number } {
   // Some send the same reasoning under both names.
   let bytes = Math.max(textBytes(message["reasoning_content"]), textBytes(message["reasoning"])) +
-    chatTextBytes(message["content"]) + textBytes(message["refusal"]);
+    contentBytes(message["content"]) + textBytes(message["refusal"]);
   const { images } = message;
   if (Array.isArray(images)) bytes += images.length * pictureOutputBytes;
   let isOutput = bytes > 0 || hasUnknownPart(message["content"]);
@@ -313,8 +307,13 @@ export function unknownPart({ type }: JsonObject): string | undefined {
   return typeof type === "string" && knownParts.has(type) ? undefined : String(type);
 }
 
-/** Counts the text bytes of `content`: a string, or parts, which may be nested. */
-export function chatTextBytes(content: Json | undefined): number {
+/** Counts the text bytes of the content of a message: a lone part without a list is nothing that a client reads. */
+export function contentBytes(content: Json | undefined): number {
+  return isJsonObject(content) ? 0 : chatTextBytes(content);
+}
+
+/** Counts the text bytes of a string, or of parts, which may be nested. */
+function chatTextBytes(content: Json | undefined): number {
   if (Array.isArray(content)) {
     // A bare text in place of a part is nothing that a client reads.
     return content.reduce<number>(

@@ -20,7 +20,7 @@ import { nativeStreamError } from "../../errors/errors.ts";
 import { pictureOutputBytes } from "../../fields/pictures.ts";
 import { stopFailure } from "../../fields/stop_words.ts";
 import {
-  chatTextBytes,
+  contentBytes,
   hasSources,
   hasUnknownPart,
   readChatCalls,
@@ -337,7 +337,7 @@ class ChatMeter implements StreamMeter {
     if (!this.#cursor.isNull) this.text.sawMore();
     const content = this.#cursor.takeValue();
     if (hasUnknownPart(content)) this.reading.sawOutput = true;
-    return chatTextBytes(content);
+    return contentBytes(content);
   }
 
   /** Reads a frame that is not a chunk: an error in another shape, or something that passes to the client. */

@@ -88,6 +88,10 @@ Deno.test("a message that is missing, empty or a text in another place is no ans
     const body = { ...wholeAnswer("chat", { text: "" }), choices: [choice] };
     assert(readAnswer("chat", body).error !== undefined, JSON.stringify(message));
     const older = { ...body, choices: [{ index: 0, text: "Hi", finish_reason: "stop" }] };
+    const lone = { type: "text", text: "Hi" };
+    for (const native of [older, withContent("chat", lone)]) {
+      assert(readAnswer("chat", native).error !== undefined, JSON.stringify(native));
+    }
     for (const to of others("chat")) {
       assertThrows(() => convertAnswer("chat", to, body, context, {}), GatewayError);
       assertThrows(() => convertAnswer("chat", to, older, context, {}), GatewayError, "text");

@@ -265,3 +265,28 @@ Deno.test("a completion on a wallet below its worst case gets the limit that is 
   assert(tokens > 100 && tokens < 300, named);
   assertEquals(provider.seen[0]!.json()["max_tokens"], tokens);
 });
+
+Deno.test("a stream of nothing is no completion, unless its few tokens are those of an end", async () => {
+  let events: readonly string[] = [];
+  await using first = mockProvider(() => sse(...events));
+  await using second = mockProvider(() => sse(chunk("b = 2", "stop"), "[DONE]"));
+  await using world = await openMediaWorld({
+    providers: { p1: first.port, p2: second.port },
+    models: models("completion", "p1", "p2"),
+  });
+  const usageOf = (completion_tokens: number) =>
+    JSON.stringify({ choices: [], usage: { prompt_tokens: 5, completion_tokens } });
+  const streams: readonly (readonly [events: readonly string[], seconds: number])[] = [
+    [["[DONE]"], 1],
+    [[chunk("", "stop"), "[DONE]"], 1],
+    [[chunk("", "stop"), usageOf(9), "[DONE]"], 1],
+    [[chunk("", "stop"), usageOf(1), "[DONE]"], 0],
+  ];
+  for (const [given, seconds] of streams) {
+    events = given;
+    second.seen.length = 0;
+    const request = { model: "write-t", prompt: "a = 1", stream: true, max_tokens: 20 };
+    const text = await (await world.post("/v1/completions", request)).text();
+    assertEquals([second.seen.length, text.includes("b = 2")], [seconds, seconds === 1], text);
+  }
+});
