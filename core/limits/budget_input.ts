@@ -2,7 +2,8 @@
 import { z } from "zod";
 import { isTagKey, isTagValue } from "../billing/usage/call_tags.ts";
 import { type ApiKeyId, parseId } from "../lib/ids/ids.ts";
-import { budgetEnds, budgetWindows } from "./budgets.ts";
+import { isOneLine, oneLineForm } from "../lib/base/plain_text.ts";
+import { budgetEnds, type BudgetSubject, budgetWindows } from "./budgets.ts";
 
 /** Most characters of the name of a budget. */
 const maxNameChars = 60;
@@ -17,27 +18,46 @@ const keyId = z.custom<ApiKeyId>(
 );
 const id = z.string().min(1).max(maxIdChars);
 
-/** The schema of a {@linkcode BudgetInput}. */
+/** What a budget is of, as forms and programs write it. */
+const subject = z.discriminatedUnion("kind", [
+  z.strictObject({ kind: z.literal("account") }),
+  z.strictObject({ kind: z.literal("key"), keyId }),
+  z.strictObject({ kind: z.literal("model"), model: id }),
+  z.strictObject({
+    kind: z.literal("tag"),
+    key: z.string().refine(isTagKey, "must be the key of a tag, such as team"),
+    value: z.string().refine(isTagValue, "must be the value of a tag"),
+  }),
+  z.strictObject({ kind: z.literal("member"), memberId: id }),
+  z.strictObject({ kind: z.literal("team"), teamId: id }),
+]).transform((written): BudgetSubject => {
+  if (written.kind !== "tag") return written;
+  const { kind, key, value } = written;
+  return { kind, tag: { key, value } };
+});
+
+const name = z.string().trim().min(1).max(maxNameChars).refine(isOneLine, oneLineForm);
+const window = z.enum(budgetWindows);
+const amountVnd = z.int().min(1).max(maxVnd);
+const atLimit = z.enum(budgetEnds);
+
+/** What is written of a new budget. */
 export const budgetInputSchema = z.strictObject({
-  name: z.string().trim().min(1).max(maxNameChars),
-  subject: z.discriminatedUnion("kind", [
-    z.strictObject({ kind: z.literal("account") }),
-    z.strictObject({ kind: z.literal("key"), keyId }),
-    z.strictObject({ kind: z.literal("model"), model: id }),
-    z.strictObject({
-      kind: z.literal("tag"),
-      tag: z.strictObject({
-        key: z.string().refine(isTagKey),
-        value: z.string().refine(isTagValue),
-      }),
-    }),
-    z.strictObject({ kind: z.literal("member"), memberId: id }),
-    z.strictObject({ kind: z.literal("team"), teamId: id }),
-  ]),
-  window: z.enum(budgetWindows),
-  amountVnd: z.int().min(1).max(maxVnd),
-  atLimit: z.enum(budgetEnds),
+  name,
+  subject,
+  window,
+  amountVnd,
+  atLimit: atLimit.default("refuse"),
+});
+
+/** What is written of a budget that is changed: what is left out stays as it is. */
+export const budgetChangeSchema = z.strictObject({
+  name: name.exactOptional(),
+  subject: subject.exactOptional(),
+  window: window.exactOptional(),
+  amountVnd: amountVnd.exactOptional(),
+  atLimit: atLimit.exactOptional(),
 });
 
 /** What a budget shall be. */
-export type BudgetInput = z.infer<typeof budgetInputSchema>;
+export type BudgetInput = z.output<typeof budgetInputSchema>;

@@ -9,6 +9,7 @@
  */
 import { z } from "zod";
 import type { Locale } from "../../core/lib/base/locale.ts";
+import type { Catalog } from "../../core/catalog/catalog.ts";
 import { type ErrorCode, GatewayError } from "../../core/lib/errors/errors.ts";
 import type { AccountId } from "../../core/lib/ids/ids.ts";
 import { type Act, may, mayOn, type Role } from "../../core/people/organisations/acts.ts";
@@ -22,6 +23,7 @@ import { type ActName, actSpendings, countSpending } from "./spending.ts";
 export interface ActDeps {
   readonly kv: KeyValueStore;
   readonly control: Pick<Control, "refresh">;
+  readonly catalog: Pick<Catalog, "find">;
   /** Wakes what sends mails. */
   readonly hintMail: () => void;
 }

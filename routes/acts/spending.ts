@@ -61,6 +61,10 @@ export const actSpendings = {
   createTeam: ["change"],
   deleteTeam: ["change"],
   handOver: ["change"],
+  createBudget: ["change"],
+  changeBudget: ["change"],
+  deleteBudget: ["change"],
+  changeRequiredTags: ["change"],
 } as const satisfies Readonly<Record<string, readonly Spending[]>>;
 
 /** The name of an act of customers: the `operationId` of its operation of the management API, if it has one. */

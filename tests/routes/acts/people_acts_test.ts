@@ -25,6 +25,7 @@ type World = Awaited<ReturnType<typeof openManagementWorld>>;
 const depsOf = ({ kv }: World) => ({
   kv,
   control: { refresh: () => Promise.resolve() },
+  catalog: { find: () => undefined },
   hintMail: () => {},
 });
 

@@ -9,7 +9,6 @@ import {
   type BudgetSubject,
   budgetWindows,
 } from "../../../../core/limits/budgets.ts";
-import { type BudgetInput, budgetInputSchema } from "../../../../core/limits/budget_input.ts";
 import { SelectField, TextField } from "../../components/mod.ts";
 import type { Member } from "../../../../kv/people/organisations/members.ts";
 import type { Team } from "../../../../kv/people/organisations/teams.ts";
@@ -97,14 +96,10 @@ export function valuesOf(
   };
 }
 
-/** Reads a posted form. */
-export function parseBudget(
+/** Reads a posted form: what was typed, and what it says as the acts on budgets take it. */
+export function readBudget(
   form: PostedForm,
-  locale: Locale,
-):
-  | { readonly ok: true; readonly input: BudgetInput }
-  | { readonly ok: false; readonly values: BudgetValues; readonly errors: BudgetErrors } {
-  const t = budgetTexts[locale];
+): { readonly values: BudgetValues; readonly sent: Readonly<Record<string, unknown>> } {
   const values: BudgetValues = {
     name: form.text("name"),
     of: form.text("of"),
@@ -114,22 +109,30 @@ export function parseBudget(
     atLimit: form.text("atLimit"),
   };
   const amountMicroVnd = parseTypedVnd(values.amount);
-  const read = budgetInputSchema.safeParse({
+  const subject = subjectOf(values);
+  const sent = {
     name: values.name,
-    subject: subjectOf(values),
+    subject: subject?.kind === "tag" ? { kind: "tag", ...subject.tag } : subject,
     window: values.window,
-    amountVnd: amountMicroVnd === undefined ? undefined : Number(amountMicroVnd / microVndPerVnd),
+    amountVnd: amountMicroVnd === undefined ? null : Number(amountMicroVnd / microVndPerVnd),
     atLimit: values.atLimit,
-  });
-  if (read.success) return { ok: true, input: read.data };
-  const wrong = new Set(read.error.issues.map(({ path: [field] }) => field));
-  const errors: BudgetErrors = {
+  };
+  return { values, sent };
+}
+
+/** Says what is wrong with a form, by the members of the input that are. */
+export function budgetErrors(
+  values: BudgetValues,
+  wrong: ReadonlySet<string>,
+  locale: Locale,
+): BudgetErrors {
+  const t = budgetTexts[locale];
+  return {
     ...(wrong.has("name") && { name: t.nameWrong }),
     ...(wrong.has("amountVnd") && { amount: t.amountWrong }),
     ...(wrong.has("subject") &&
       (values.of === "tag" ? { tag: t.tagWrong } : { of: t.subjectWrong })),
   };
-  return { ok: false, values, errors };
 }
 
 /** What a budget can be of. */

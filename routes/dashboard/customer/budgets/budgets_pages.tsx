@@ -7,18 +7,16 @@
  * - Never: moves money, or admits or refuses a call.
  */
 import { type Context, Hono } from "hono";
-import { GatewayError } from "../../../../core/lib/errors/errors.ts";
 import { type Budget, maxBudgets } from "../../../../core/limits/budgets.ts";
-import {
-  addBudget,
-  editBudget,
-  listBudgets,
-  removeBudget,
-} from "../../../../kv/people/accounts/budgets.ts";
-import { countTry } from "../../../../kv/people/accounts/rate_limits.ts";
-import { areRequiredTags, setRequiredTags } from "../../../../kv/people/accounts/required_tags.ts";
+import { listBudgets } from "../../../../kv/people/accounts/budgets.ts";
 import { listApiKeys } from "../../../../kv/people/api_keys/api_keys.ts";
-import { rateRules } from "../../../auth/sign_in_budgets.ts";
+import {
+  budgetChange,
+  budgetCreation,
+  budgetDeletion,
+  requiredTagsChange,
+} from "../../../acts/budgets.ts";
+import { type CommonRefusal, perform, type Refused } from "../../../acts/operation.ts";
 import {
   Card,
   Empty,
@@ -36,14 +34,15 @@ import type { PageDeclaration } from "../../page/page.ts";
 import type { DashboardEnv } from "../../page/visitor.ts";
 import { listMembers } from "../../../../kv/people/organisations/members.ts";
 import { listTeams } from "../../../../kv/people/organisations/teams.ts";
-import { doneBy } from "../../visitor/doer.ts";
+import { actingOf } from "../../visitor/acting.ts";
 import { requireAccount } from "../../visitor/identify.ts";
 import {
   type BudgetErrors,
+  budgetErrors,
   BudgetFields,
   type BudgetValues,
   emptyBudget,
-  parseBudget,
+  readBudget,
   valuesOf,
 } from "./budget_form.tsx";
 import { budgetTexts } from "./budget_texts.ts";
@@ -211,85 +210,101 @@ async function formPage(
   );
 }
 
-type Act = (c: PageContext, deps: DashboardDeps) => Promise<Response>;
-
-/** Runs an act that changes something, if the account has not changed too much of late. */
-function changing(deps: DashboardDeps, act: Act) {
-  return async (c: PageContext): Promise<Response> => {
-    const { locale } = c.get("visitor");
-    const { account } = c.get("signedIn");
-    const rule = rateRules.changesByAccount;
-    const tries = await countTry(deps.kv, rule, account.id, deps.clock.nowMs());
-    if (!tries.allowed) {
-      return await listPage(c, deps, {
-        problem: budgetTexts[locale].tooMany(tries.retryAfterSeconds),
-      });
+/** Why a form did nothing, as its page says it: the fields at fault, or a problem of all. */
+function refusedForm(
+  c: PageContext,
+  outcome: Refused<"subject" | "full" | "closed" | "missing"> | CommonRefusal,
+  values: BudgetValues,
+): FormState | "missing" {
+  const { locale } = c.get("visitor");
+  const t = budgetTexts[locale];
+  const errors = (fields: readonly string[]) => budgetErrors(values, new Set(fields), locale);
+  if ("why" in outcome) {
+    switch (outcome.why) {
+      case "subject":
+        return { values, errors: errors(["subject"]) };
+      case "full":
+        return { values, problem: t.full(maxBudgets) };
+      case "missing":
+      case "closed":
+        return "missing";
     }
-    const response = await act(c, deps);
-    await deps.control.refresh();
-    return response;
-  };
+  }
+  switch (outcome.common) {
+    case "input":
+      return {
+        values,
+        errors: errors(outcome.issues.map(({ field }) => field.split(".")[0] ?? "")),
+      };
+    case "spent":
+      return { values, problem: t.tooMany(outcome.retryAfterSeconds) };
+    case "not_allowed":
+      return "missing";
+  }
 }
 
-const makeBudget: Act = async (c, deps) => {
-  const { locale } = c.get("visitor");
-  const form = parseBudget(await readForm(c), locale);
-  if (!form.ok) return await formPage(c, deps, undefined, form);
-  const accountId = c.get("signedIn").account.id;
-  try {
-    await addBudget(deps.kv, accountId, form.input, doneBy(c, deps.clock.nowMs()));
-  } catch (error) {
-    if (!(error instanceof GatewayError) || error.code !== "invalid_request") throw error;
-    return await listPage(c, deps, { problem: budgetTexts[locale].full(maxBudgets) });
-  }
-  return c.redirect("/budgets", 303);
-};
+async function makeBudget(c: PageContext, deps: DashboardDeps): Promise<Response> {
+  const { values, sent } = readBudget(await readForm(c));
+  const outcome = await perform(deps, actingOf(c, deps.clock.nowMs()), budgetCreation, sent);
+  if (outcome.ok) return c.redirect("/budgets", 303);
+  const state = refusedForm(c, outcome, values);
+  return state === "missing" ? await notFoundPage(c) : await formPage(c, deps, undefined, state);
+}
 
 async function budgetOf(c: PageContext, { kv }: DashboardDeps): Promise<Budget | undefined> {
   const budgets = await listBudgets(kv, c.get("signedIn").account.id);
   return budgets.find(({ id }) => id === c.req.param("id"));
 }
 
-const changeBudget: Act = async (c, deps) => {
+async function changeBudget(c: PageContext, deps: DashboardDeps): Promise<Response> {
   const budget = await budgetOf(c, deps);
   if (budget === undefined) return await notFoundPage(c);
-  const form = parseBudget(await readForm(c), c.get("visitor").locale);
-  if (!form.ok) return await formPage(c, deps, budget, form);
-  const done = doneBy(c, deps.clock.nowMs());
-  await editBudget(deps.kv, c.get("signedIn").account.id, budget.id, form.input, done);
-  return c.redirect("/budgets", 303);
-};
+  const { values, sent } = readBudget(await readForm(c));
+  const acting = actingOf(c, deps.clock.nowMs());
+  const outcome = await perform(deps, acting, budgetChange, { id: budget.id, ...sent });
+  if (outcome.ok) return c.redirect("/budgets", 303);
+  const state = refusedForm(c, outcome, values);
+  return state === "missing" ? await notFoundPage(c) : await formPage(c, deps, budget, state);
+}
 
-const deleteBudget: Act = async (c, deps) => {
-  const done = doneBy(c, deps.clock.nowMs());
-  await removeBudget(deps.kv, c.get("signedIn").account.id, c.req.param("id") ?? "", done);
-  return c.redirect("/budgets", 303);
-};
-
-const requireTags: Act = async (c, deps) => {
-  const typed = (await readForm(c)).text("tags");
-  const keys = typed.split(/[\s,]+/).filter((key) => key !== "");
-  if (!areRequiredTags(keys)) {
-    return await listPage(c, deps, { wrongTags: typed.slice(0, 500) });
+async function deleteBudget(c: PageContext, deps: DashboardDeps): Promise<Response> {
+  const sent = { id: c.req.param("id") };
+  const outcome = await perform(deps, actingOf(c, deps.clock.nowMs()), budgetDeletion, sent);
+  if (!outcome.ok && "common" in outcome && outcome.common === "spent") {
+    const problem = budgetTexts[c.get("visitor").locale].tooMany(outcome.retryAfterSeconds);
+    return await listPage(c, deps, { problem });
   }
-  const done = doneBy(c, deps.clock.nowMs());
-  await setRequiredTags(deps.kv, c.get("signedIn").account.id, keys, done);
-  return c.redirect("/budgets#tags", 303);
-};
+  // One that is gone already is what the form wanted.
+  return c.redirect("/budgets", 303);
+}
+
+async function requireTags(c: PageContext, deps: DashboardDeps): Promise<Response> {
+  const typed = (await readForm(c)).text("tags");
+  const tags = typed.split(/[\s,]+/).filter((key) => key !== "");
+  const outcome = await perform(deps, actingOf(c, deps.clock.nowMs()), requiredTagsChange, {
+    tags,
+  });
+  if (outcome.ok) return c.redirect("/budgets#tags", 303);
+  if ("common" in outcome && outcome.common === "spent") {
+    const problem = budgetTexts[c.get("visitor").locale].tooMany(outcome.retryAfterSeconds);
+    return await listPage(c, deps, { problem });
+  }
+  return await listPage(c, deps, { wrongTags: typed.slice(0, 500) });
+}
 
 function createBudgetPages(deps: DashboardDeps): Hono<DashboardEnv> {
   return new Hono<DashboardEnv>()
     .use("/budgets/*", requireAccount)
     .get("/budgets", (c) => listPage(c, deps))
-    .post("/budgets", changing(deps, makeBudget))
+    .post("/budgets", (c) => makeBudget(c, deps))
     .get("/budgets/new", (c) => formPage(c, deps, undefined))
-    .post("/budgets/tags", changing(deps, requireTags))
+    .post("/budgets/tags", (c) => requireTags(c, deps))
     .get("/budgets/:id", async (c) => {
       const budget = await budgetOf(c, deps);
       return budget === undefined ? await notFoundPage(c) : await formPage(c, deps, budget);
     })
-    .post("/budgets/:id", changing(deps, changeBudget))
-    .post("/budgets/:id/remove", changing(deps, deleteBudget));
+    .post("/budgets/:id", (c) => changeBudget(c, deps))
+    .post("/budgets/:id/remove", (c) => deleteBudget(c, deps));
 }
 
 export const budgetPages: PageDeclaration<DashboardDeps> = {
