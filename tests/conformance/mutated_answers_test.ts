@@ -65,7 +65,7 @@ async function faultsOf(
   for (const mutation of chosen(mutationsOf(original), casesOf(mutationsOfAnswer), random)) {
     const text = mutation.apply();
     const isOddText =
-      /^(?!.*(?:_start|\.added|\.created|in_progress|_part\.done): ).*\.(?:text|content): number$/
+      /^(?!.*(?:_start|\.added|\.created|in_progress|_part\.done): |.*response\.text: ).*\.(?:text|content): number$/
         .test(
           mutation.at,
         );

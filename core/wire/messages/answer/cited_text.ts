@@ -26,7 +26,7 @@ export function readCitation(value: Json | undefined): Citation | undefined {
     : type === "search_result_location" && isWebAddress(value.source)
     ? value.source
     : undefined;
-  if (typeof url !== "string") return undefined;
+  if (typeof url !== "string" || url === "") return undefined;
   return {
     url,
     title: typeof title === "string" ? title : "",

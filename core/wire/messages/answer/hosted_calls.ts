@@ -67,7 +67,7 @@ export function withHostedResult(call: HostedCall, { content, is_error }: JsonOb
 }
 
 function readSource({ url, title }: JsonObject): WebSource[] {
-  if (typeof url !== "string") return [];
+  if (typeof url !== "string" || url === "") return [];
   return [{ url, ...(typeof title === "string" && title !== "" ? { title } : {}) }];
 }
 
