@@ -236,8 +236,8 @@ const defaults: Readonly<Record<ProviderStyle, ResolvedCapabilities>> = {
   },
   gemini: {
     ...common,
-    // Fields of other vendors.
-    shared_fields: [],
+    // The others are fields of other vendors.
+    shared_fields: ["logprobs"],
     extra_fields: ["seed", "presence_penalty", "frequency_penalty"],
     // Addresses of the public web are taken by newer models only.
     images: "base64",
