@@ -12,13 +12,13 @@ import {
   maxEndpointUrlChars,
   parseEndpointUrl,
 } from "../../core/people/webhooks/endpoint_url.ts";
-import type { FailingStreak } from "../../core/people/webhooks/retries.ts";
 import { webhookKinds } from "../../core/people/webhooks/events.ts";
 import { countTry, type RateRule } from "../../kv/people/accounts/rate_limits.ts";
 import {
+  type EndpointCondition,
   getTry,
   listTries,
-  readStreaks,
+  readConditions,
   sendAgain,
   sendTest,
   type WebhookTry,
@@ -146,10 +146,9 @@ function resultOf<Body>(
   return changed.ok ? { ok: true, body: changed.done } : refused(changed.reason);
 }
 
-/** An endpoint, and since when it only fails, if it does. */
-export interface ListedWebhook {
+/** An endpoint, and how it fares. */
+export interface ListedWebhook extends EndpointCondition {
   readonly endpoint: WebhookEndpoint;
-  readonly streak: FailingStreak | undefined;
 }
 
 /** Lists the endpoints of an account, oldest first. */
@@ -157,18 +156,18 @@ export const listWebhooks = operation({
   input: z.strictObject({}),
   async run({ kv }, { accountId }): Promise<Result<readonly ListedWebhook[]>> {
     const endpoints = await listEndpoints(kv, accountId);
-    const streaks = await readStreaks(kv, accountId, endpoints);
-    const body = endpoints.map((endpoint, at) => ({ endpoint, streak: streaks[at] }));
-    return { ok: true, body };
+    return { ok: true, body: await readConditions(kv, accountId, endpoints) };
   },
 });
 
-/** Reads one endpoint. */
+/** Reads one endpoint, and how it fares. */
 export const readWebhook = operation({
   input: z.strictObject({ endpoint: endpointId }),
-  async run({ kv }, { accountId }, { endpoint }): Promise<Result<WebhookEndpoint>> {
+  async run({ kv }, { accountId }, { endpoint }): Promise<Result<ListedWebhook>> {
     const found = await getEndpoint(kv, accountId, endpoint);
-    return found === undefined ? refused("missing") : { ok: true, body: found };
+    if (found === undefined) return refused("missing");
+    const [listed] = await readConditions(kv, accountId, [found]);
+    return listed === undefined ? refused("missing") : { ok: true, body: listed };
   },
 });
 
@@ -241,6 +240,7 @@ export const testWebhook = operation({
     const tooMany = await countAct(deps, rateRules.webhookSendsByAccount, act);
     if (tooMany !== undefined) return tooMany;
     const eventId = await sendTest(kv, accountId, endpoint, kind, nowMs);
+    if (eventId === "conflict") return refused("conflict");
     hintDelivery();
     return { ok: true, body: { eventId } };
   },
@@ -288,7 +288,8 @@ export const resendWebhook = operation({
     if (found === undefined) return refused("forgotten");
     const tooMany = await countAct(deps, rateRules.webhookSendsByAccount, act);
     if (tooMany !== undefined) return tooMany;
-    await sendAgain(kv, accountId, endpoint, found, nowMs);
+    const sent = await sendAgain(kv, accountId, endpoint, found, nowMs);
+    if (sent === "conflict") return refused(sent);
     hintDelivery();
     return { ok: true, body: { eventId: found.eventId } };
   },

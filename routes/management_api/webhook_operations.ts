@@ -15,7 +15,7 @@ import {
   text,
 } from "../../core/lib/json/schemas.ts";
 import { webhookKinds } from "../../core/people/webhooks/events.ts";
-import type { WebhookTry } from "../../kv/people/webhooks/deliveries.ts";
+import type { EndpointCondition, WebhookTry } from "../../kv/people/webhooks/deliveries.ts";
 import type { WebhookEndpoint } from "../../kv/people/webhooks/endpoints.ts";
 import {
   addWebhook,
@@ -56,8 +56,8 @@ const changeBody = z.strictObject({
 });
 const testBody = z.strictObject({ kind: z.enum(webhookKinds) });
 
-/** An endpoint with the secret that was just made. */
-interface ShownEndpoint {
+/** An endpoint with how it fares, or with the secret that was just made. */
+interface ShownEndpoint extends Partial<EndpointCondition> {
   readonly endpoint: WebhookEndpoint;
   readonly secret?: string;
 }
@@ -70,6 +70,11 @@ const endpointFields: readonly DescribedField<ShownEndpoint>[] = [
   always("kinds", listOf(text), ({ endpoint }) => endpoint.kinds.slice()),
   always("is_on", { type: "boolean" }, ({ endpoint }) => endpoint.isOn),
   always("created_at", dateTime, ({ endpoint }) => isoTime(endpoint.createdAtMs)),
+  // In answers that read it: events that wait, and the last ones that were dropped because too many waited.
+  optional("waiting", count, ({ waiting }) => waiting),
+  optional("dropped", count, ({ dropped }) => dropped?.count),
+  optional("dropped_since", dateTime, ({ dropped }) => dropped && isoTime(dropped.sinceMs)),
+  optional("dropped_last_at", dateTime, ({ dropped }) => dropped && isoTime(dropped.lastAtMs)),
   // In the answer that makes it only.
   optional("secret", text, ({ secret }) => secret),
 ];
@@ -177,7 +182,7 @@ export const webhookOperations: readonly ManagementOperation[] = [
     item: endpointShape,
     rows: (call) => act(call, listWebhooks, {}),
     idOf: ({ endpoint }) => endpoint.id,
-    json: ({ endpoint }) => fieldsJson(endpointFields, { endpoint }),
+    json: (one) => fieldsJson(endpointFields, one),
   }),
   withBody({
     id: "createWebhook",
@@ -201,8 +206,8 @@ export const webhookOperations: readonly ManagementOperation[] = [
     answer: endpointShape,
     errors: ["invalid_request", "not_found"],
     run: async (call) => {
-      const endpoint = await act(call, readWebhook, { endpoint: call.param("id") });
-      return fieldsJson(endpointFields, { endpoint });
+      const one = await act(call, readWebhook, { endpoint: call.param("id") });
+      return fieldsJson(endpointFields, one);
     },
   },
   withBody({

@@ -14,7 +14,7 @@ import {
   verificationScopes,
 } from "../../kv/services/verify/last_verification.ts";
 import { remainsQueue } from "../../kv/people/deletion/remains.ts";
-import { webhookDeliveries } from "../../kv/people/webhooks/deliveries.ts";
+import { webhookDeliveries, webhookTurns } from "../../kv/people/webhooks/endpoint_queues.ts";
 import { webhookEvents } from "../../kv/people/webhooks/events.ts";
 import { videoPolls } from "../../kv/services/videos/mod.ts";
 import { KeptReading } from "./kept_reading.ts";
@@ -37,6 +37,8 @@ const watchedQueues = [
   videoPolls.name,
   webhookEvents.name,
   webhookDeliveries.name,
+  webhookTurns.quick.name,
+  webhookTurns.slow.name,
   remainsQueue.name,
 ] as const;
 

@@ -52,6 +52,48 @@ export const maxFailingMs = 5 * dayMs;
 /** Failed tries in a row that an endpoint needs besides, so that one lost event in a quiet week does not end it. */
 export const minFailingTries = 10;
 
+/** Milliseconds from which a try is slow: far more than a receiver needs that writes an event down and answers. */
+export const slowTryMs = 2_000;
+
+/** Milliseconds for which an endpoint counts as slow after a slow try, so that one which hangs now and then is not quick in between. */
+const slowForMs = 10 * minuteMs;
+
+/** Whether an endpoint has answered at once of late. Quick ones get several deliveries at the same time, slow ones one. */
+export type Pace = "quick" | "slow";
+
+/** The tries of an endpoint, as far as its pace depends on them. */
+export interface PacedTries {
+  /** Tries so far. */
+  readonly tries: number;
+  /** When the last slow try ended, until a quick one follows {@linkcode slowForMs} later. */
+  readonly slowAtMs?: number;
+}
+
+/** Returns the pace of an endpoint. One that was never tried has not shown that it is quick. */
+export function paceOf({ tries, slowAtMs }: PacedTries): Pace {
+  return tries === 0 || slowAtMs !== undefined ? "slow" : "quick";
+}
+
+/**
+ * Returns when an endpoint was slow last, after one more try.
+ *
+ * @example
+ * ```ts
+ * import { slowAtAfter } from "./retries.ts";
+ * const hung = slowAtAfter({}, { endedAtMs: 15_000, durationMs: 15_000 });
+ * if (hung !== 15_000) throw new Error();
+ * if (slowAtAfter({ slowAtMs: hung }, { endedAtMs: 20_000, durationMs: 90 }) !== hung) throw new Error();
+ * if (slowAtAfter({ slowAtMs: hung }, { endedAtMs: 700_000, durationMs: 90 }) !== undefined) throw new Error();
+ * ```
+ */
+export function slowAtAfter(
+  { slowAtMs }: Pick<PacedTries, "slowAtMs">,
+  { endedAtMs, durationMs }: { readonly endedAtMs: number; readonly durationMs: number },
+): number | undefined {
+  if (durationMs >= slowTryMs) return endedAtMs;
+  return slowAtMs !== undefined && endedAtMs < slowAtMs + slowForMs ? slowAtMs : undefined;
+}
+
 /** The failures of an endpoint since its last success. */
 export interface FailingStreak {
   readonly sinceMs: number;

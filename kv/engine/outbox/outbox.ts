@@ -26,6 +26,8 @@ import { hourMs } from "../../../core/lib/time/durations.ts";
 export interface OutboxQueue<Payload> {
   /** Part of the store key: never rename a queue that has rows. */
   readonly name: string;
+  /** The queue under whose name its dead letters are kept; absent: its own. One queue of many, such as an endpoint's, has it. */
+  readonly deadLettersOf?: string;
   /**
    * Validates a stored payload. Throws on another shape, which makes the row a dead letter. The
    * `parse` of a Zod schema fits.

@@ -33,7 +33,7 @@ export function bury<Payload>(
     attempts: dead.row.attempts,
     reason: dead.reason,
   };
-  return operation.set(outboxDeadKey(queue.name, dead.id), letter);
+  return operation.set(outboxDeadKey(queue.deadLettersOf ?? queue.name, dead.id), letter);
 }
 
 /** Whether a row has the form of a dead letter. */

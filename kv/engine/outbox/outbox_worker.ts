@@ -149,9 +149,7 @@ export async function runDue<Payload>(
       });
       for (const claim of claims) {
         handled++;
-        const run: Promise<void> = handleClaim(world, work, claim)
-          .finally(() => inFlight.delete(run));
-        inFlight.add(run);
+        start(inFlight, () => handleClaim(world, work, claim));
       }
       if (claims.length > 0) continue;
       if (inFlight.size === 0) break;
@@ -163,11 +161,24 @@ export async function runDue<Payload>(
   return handled;
 }
 
+/** Starts a handler, and removes it from those in flight when it ends. */
+function start(
+  inFlight: Set<Promise<void>>,
+  handle: () => Promise<void>,
+  onEnd?: () => void,
+): void {
+  const run: Promise<void> = handle().finally(() => {
+    inFlight.delete(run);
+    onEnd?.();
+  });
+  inFlight.add(run);
+}
+
 /**
  * Handles one claim. Never rejects: a row whose outcome could not be written becomes due again when
  * its claim ends.
  */
-async function handleClaim<Payload>(
+export async function handleClaim<Payload>(
   world: OutboxWorld,
   work: OutboxWork<Payload>,
   claim: OutboxClaim<Payload>,
@@ -221,8 +232,9 @@ const timerSleep: Sleep = (ms, signal) =>
   });
 
 /**
- * Starts a worker: it handles what is due, then sleeps until the next row is due, a nudge arrives,
- * or {@linkcode outboxIdleMs} have passed (rows written by other processes are seen then).
+ * Starts a worker: it handles what is due, as far as it has free lanes, then sleeps until the next row is due, a handler
+ * ends, a nudge arrives, or {@linkcode outboxIdleMs} have passed (rows written by other processes are seen then). A
+ * handler that waits holds up its lane and nothing else.
  */
 export function startOutboxWorker<Payload>(
   world: OutboxWorld,
@@ -231,26 +243,36 @@ export function startOutboxWorker<Payload>(
 ): OutboxWorker {
   const idleMs = world.isTold === true ? toldIdleMs : outboxIdleMs;
   const stopping = new AbortController();
+  const inFlight = new Set<Promise<void>>();
   let nap = new AbortController();
+
+  /** Claims what is due until no lane is free; returns how long to sleep afterwards. */
+  const claimFree = async (): Promise<number> => {
+    while (!stopping.signal.aborted && inFlight.size < work.lanes) {
+      // A queue with nothing due costs one read.
+      const dueAtMs = await nextDueAtMs(world.kv, work.queue);
+      if (dueAtMs === undefined) return idleMs;
+      const nowMs = world.clock.nowMs();
+      if (dueAtMs > nowMs) return Math.min(idleMs, dueAtMs - nowMs);
+      const count = work.lanes - inFlight.size;
+      const claims = await claimDue(world.kv, work.queue, { nowMs, count });
+      for (const claim of claims) {
+        start(inFlight, () => handleClaim(world, work, claim), () => nap.abort());
+      }
+      // Other workers have taken what is due.
+      if (claims.length === 0) return 0;
+    }
+    return idleMs;
+  };
 
   const loop = async () => {
     while (!stopping.signal.aborted) {
-      // A nudge during the run must not be lost, so the sleep afterwards uses the controller that
-      // it aborts.
+      // A nudge, or the end of a handler, during the claims must not be lost, so the sleep afterwards uses the controller
+      // that it aborts.
       nap = new AbortController();
-      let pauseMs = idleMs;
-      const untilNext = async () => {
-        const dueAtMs = await nextDueAtMs(world.kv, work.queue);
-        return dueAtMs === undefined ? idleMs : dueAtMs - world.clock.nowMs();
-      };
+      let pauseMs: number;
       try {
-        // A queue with nothing due costs one read.
-        let nextMs = await untilNext();
-        if (nextMs <= 0) {
-          await runDue(world, work, stopping.signal);
-          nextMs = await untilNext();
-        }
-        pauseMs = Math.min(pauseMs, Math.max(nextMs, 0));
+        pauseMs = await claimFree();
       } catch (error) {
         // The store failed. The rows are safe; try again after the pause.
         pauseMs = storeRetryMs;
@@ -259,6 +281,7 @@ export function startOutboxWorker<Payload>(
       }
       if (!stopping.signal.aborted) await sleep(pauseMs, nap.signal);
     }
+    await Promise.all(inFlight);
   };
   const ended = loop();
 

@@ -1,11 +1,9 @@
 /** Queues deliveries of webhooks, one for each event and endpoint, and keeps the log of their tries. */
-import { z } from "zod";
 import type { AccountId, WebhookEndpointId, WebhookEventId } from "../../../core/lib/ids/ids.ts";
 import { defined } from "../../../core/lib/base/defined.ts";
-import { dayMs, minuteMs } from "../../../core/lib/time/durations.ts";
+import { dayMs } from "../../../core/lib/time/durations.ts";
 import {
   exampleEvent,
-  maxWebhookBodyBytes,
   webhookBody,
   type WebhookKind,
 } from "../../../core/people/webhooks/events.ts";
@@ -13,6 +11,7 @@ import {
   type AfterFailure,
   afterFailure,
   type FailingStreak,
+  slowAtAfter,
   type WebhookOutcome,
 } from "../../../core/people/webhooks/retries.ts";
 import { newId } from "../../../core/lib/ids/ids.ts";
@@ -23,7 +22,7 @@ import {
   webhookTriesPrefix,
   webhookTryKey,
 } from "../../engine/schema/keys.ts";
-import { addMail, addToOutbox, type OutboxQueue } from "../../engine/outbox/outbox.ts";
+import { addMail } from "../../engine/outbox/outbox.ts";
 import { finishClaim, type OutboxClaim, postponeClaim } from "../../engine/outbox/outbox_claims.ts";
 import { compareAndSet } from "../../engine/store/cas.ts";
 import type { AtomicWrite, KeyValueStore } from "../../engine/store/key_value_store.ts";
@@ -34,6 +33,15 @@ import {
   type WebhookRow,
   withEndpoint,
 } from "./endpoints.ts";
+import {
+  commitDeliveries,
+  type DroppedEvents,
+  endpointQueue,
+  readEndpointStates,
+  type WebhookDelivery,
+  type WebhookState,
+  withoutDelivery,
+} from "./endpoint_queues.ts";
 
 /** Tries of one endpoint that the log keeps; the next one replaces the oldest. */
 export const maxWebhookTryRows = 100;
@@ -43,58 +51,6 @@ export const webhookTryMs = 30 * dayMs;
 
 /** Attempts of the commit that ends a try: the owner, and other tries of the endpoint, compete. */
 const recordAttempts = 12;
-
-/** Why a delivery is made. `again` and `test` are asked for by a person, and made also while the endpoint is off. */
-const deliveryCauses = ["event", "again", "test"] as const;
-
-const accountId = z.custom<AccountId>((id) => typeof id === "string" && id.startsWith("acc_"));
-const endpointId = z.custom<WebhookEndpointId>((id) =>
-  typeof id === "string" && id.startsWith("whe_")
-);
-const eventId = z.custom<WebhookEventId>((id) => typeof id === "string" && id.startsWith("evt_"));
-
-const delivery = z.object({
-  accountId,
-  endpointId,
-  eventId,
-  /** The kind of the event. */
-  type: z.string(),
-  cause: z.enum(deliveryCauses),
-  /** As it is signed and sent. */
-  body: z.string().max(maxWebhookBodyBytes),
-  /** Tries that have ended. */
-  tries: z.int().min(0),
-});
-
-/** A delivery that waits for its next try. */
-export type WebhookDelivery = z.infer<typeof delivery>;
-
-/** The queue of deliveries. The schedule of tries is in its payload: a claim that is lost with its process counts for nothing. */
-export const webhookDeliveries: OutboxQueue<WebhookDelivery> = {
-  name: "webhook_deliveries",
-  parse: (stored) => delivery.parse(stored),
-  claimMs: minuteMs,
-  maxAttempts: 8,
-  backoffMs: [5_000, 30_000, 2 * minuteMs, 10 * minuteMs],
-};
-
-/** Adds a delivery to the commit of its cause. */
-export function addDelivery(
-  operation: Pick<AtomicWrite, "set">,
-  payload: Omit<WebhookDelivery, "tries">,
-  nowMs: number,
-): void {
-  const { cause, eventId, endpointId } = payload;
-  const id = `${eventId}:${endpointId}${cause === "event" ? "" : `:${crypto.randomUUID()}`}`;
-  addToOutbox(operation, webhookDeliveries, { id, payload: { ...payload, tries: 0 }, nowMs });
-}
-
-/** How an endpoint fares. */
-export interface WebhookState {
-  /** Tries so far, which number those of the log. */
-  readonly tries: number;
-  readonly streak?: FailingStreak;
-}
 
 /** One try, as the log keeps it. */
 export interface WebhookTry extends Omit<WebhookDelivery, "tries" | "accountId" | "endpointId"> {
@@ -135,10 +91,11 @@ function followFailure(
     readonly nowMs: number;
   },
 ): void {
-  if (nextAtMs === undefined) finishClaim(operation, webhookDeliveries, claim);
+  const queue = endpointQueue(claim.payload);
+  if (nextAtMs === undefined) finishClaim(operation, queue, claim);
   else {
     const payload = { ...claim.payload, tries: claim.payload.tries + 1 };
-    postponeClaim(operation, webhookDeliveries, claim, { dueAtMs: nextAtMs, payload });
+    postponeClaim(operation, queue, claim, { dueAtMs: nextAtMs, payload });
   }
   if (switchedOff === undefined || !endpoint.isOn) return;
   const off = { ...endpoint, isOn: false, switchedOff: { why: switchedOff, atMs: nowMs } };
@@ -170,6 +127,21 @@ function afterTry(
   return isOnce ? { ...after, switchedOff: undefined } : after;
 }
 
+function stateAfter(
+  former: WebhookState | null,
+  { number, kept, ended: { atMs, durationMs }, isLast }: {
+    readonly number: number;
+    readonly kept: FailingStreak | undefined;
+    readonly ended: EndedTry;
+    readonly isLast: boolean;
+  },
+): WebhookState {
+  const { streak: _, slowAtMs, ...rest } = former ?? { tries: 0 };
+  const slowAt = slowAtAfter(defined({ slowAtMs }), { endedAtMs: atMs + durationMs, durationMs });
+  const state = { ...rest, tries: number, ...defined({ streak: kept, slowAtMs: slowAt }) };
+  return isLast ? withoutDelivery(state) : state;
+}
+
 /**
  * Ends a try: its row of the log, the state of the endpoint, and the next try or the end of the delivery are one commit.
  *
@@ -191,7 +163,7 @@ export async function recordTry(
     const operation = kv.atomic();
     const endpoint = entry.value?.endpoints.find(({ id }) => id === endpointId);
     if (entry.value === null || endpoint === undefined) {
-      finishClaim(operation, webhookDeliveries, claim);
+      finishClaim(operation, endpointQueue(claim.payload), claim);
       return (await operation.commit()).ok ? { done: "recorded" } : "again";
     }
     const number = (state.value?.tries ?? 0) + 1;
@@ -208,11 +180,14 @@ export async function recordTry(
     };
     const kept = told.cause === "test" ? streak : after?.streak;
     operation.check(entry, state)
-      .set(state.key, { tries: number, ...defined({ streak: kept }) } satisfies WebhookState)
+      .set(
+        state.key,
+        stateAfter(state.value, { number, kept, ended, isLast: row.nextAtMs === undefined }),
+      )
       .set(webhookTryKey(accountId, endpointId, number % maxWebhookTryRows), row, {
         expireIn: webhookTryMs,
       });
-    if (after === undefined) finishClaim(operation, webhookDeliveries, claim);
+    if (after === undefined) finishClaim(operation, endpointQueue(claim.payload), claim);
     else {
       const facts = { endpoint, row: entry.value, account: account.value, nowMs };
       followFailure(operation, claim, after, facts);
@@ -223,16 +198,28 @@ export async function recordTry(
   return outcome === "conflict" ? "lost" : outcome.done;
 }
 
-/** Reads the failures in a row of each endpoint that has some, in the order of the endpoints. */
-export async function readStreaks(
+/** How an endpoint fares, as its owner sees it. */
+export interface EndpointCondition {
+  /** Its failures in a row; absent: there are none. */
+  readonly streak: FailingStreak | undefined;
+  /** Events that wait for it, those that wait for their next try included. */
+  readonly waiting: number;
+  /** The last events that were dropped because too many waited; absent: none ever was. */
+  readonly dropped: DroppedEvents | undefined;
+}
+
+/** Reads how each endpoint fares, in the order of the endpoints. */
+export async function readConditions(
   kv: KeyValueStore,
   accountId: AccountId,
   endpoints: readonly WebhookEndpoint[],
-): Promise<readonly (FailingStreak | undefined)[]> {
-  // As many keys as one read takes: an account has no more endpoints.
-  const keys = endpoints.map(({ id }) => webhookStateKey(accountId, id));
-  const states = keys.length === 0 ? [] : await kv.getMany<WebhookState[]>(keys);
-  return endpoints.map((endpoint, at) => streakOf(states[at]?.value ?? {}, endpoint));
+): Promise<readonly (EndpointCondition & { readonly endpoint: WebhookEndpoint })[]> {
+  const states = await readEndpointStates(kv, accountId, endpoints);
+  return endpoints.map((endpoint, at) => {
+    const state = states[at] ?? {};
+    const { queue, dropped }: Partial<WebhookState> = state;
+    return { endpoint, streak: streakOf(state, endpoint), waiting: queue?.waiting ?? 0, dropped };
+  });
 }
 
 /** Lists the tries of an endpoint, newest first: at most `count`, those before a number. */
@@ -270,10 +257,9 @@ export async function sendAgain(
   endpointId: WebhookEndpointId,
   { eventId, type, body }: Pick<WebhookTry, "eventId" | "type" | "body">,
   nowMs: number,
-): Promise<void> {
-  const operation = kv.atomic();
-  addDelivery(operation, { accountId, endpointId, eventId, type, body, cause: "again" }, nowMs);
-  await operation.commit();
+): Promise<"committed" | "conflict"> {
+  const again = { accountId, endpointId, eventId, type, body, cause: "again", tries: 0 } as const;
+  return await commitDeliveries(kv, [again], { nowMs });
 }
 
 /** Queues the example of a kind of event, marked as a test. It is tried once. */
@@ -283,11 +269,9 @@ export async function sendTest(
   endpointId: WebhookEndpointId,
   type: WebhookKind,
   nowMs: number,
-): Promise<WebhookEventId> {
+): Promise<WebhookEventId | "conflict"> {
   const eventId = newId("webhookEvent", nowMs);
   const body = webhookBody(exampleEvent(type), { atMs: nowMs, isTest: true });
-  const operation = kv.atomic();
-  addDelivery(operation, { accountId, endpointId, eventId, type, body, cause: "test" }, nowMs);
-  await operation.commit();
-  return eventId;
+  const test = { accountId, endpointId, eventId, type, body, cause: "test", tries: 0 } as const;
+  return await commitDeliveries(kv, [test], { nowMs }) === "conflict" ? "conflict" : eventId;
 }

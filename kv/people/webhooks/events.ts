@@ -23,7 +23,7 @@ import { addToOutbox, type OutboxQueue } from "../../engine/outbox/outbox.ts";
 import { finishClaim, type OutboxClaim, postponeClaim } from "../../engine/outbox/outbox_claims.ts";
 import type { OutboxWork, OutboxWorld } from "../../engine/outbox/outbox_worker.ts";
 import type { AtomicWrite, KeyValueStore } from "../../engine/store/key_value_store.ts";
-import { addDelivery } from "./deliveries.ts";
+import { commitDeliveries, type WebhookDelivery } from "./endpoint_queues.ts";
 import type { WebhookRow } from "./endpoints.ts";
 
 /**
@@ -109,21 +109,20 @@ function addEvent(operation: Pick<AtomicWrite, "set">, facts: Omit<WaitingEvent,
   addToOutbox(operation, webhookEvents, { id: eventId, payload: { eventId, ...facts }, nowMs });
 }
 
-/** Adds the deliveries of an event to the endpoints of one account that want it. */
-function addDeliveries(
-  operation: AtomicWrite,
+/** Returns the deliveries of an event to the endpoints of one account that want it. */
+function deliveriesOf(
   accountId: AccountId,
   { endpoints }: WebhookRow,
   { eventId, event, atMs }: WaitingEvent,
-  nowMs: number,
-): void {
-  for (const { id, isOn, kinds, createdAtMs } of endpoints) {
+): WebhookDelivery[] {
+  const body = webhookBody(event, { atMs });
+  const told = { eventId, type: event.type, body, cause: "event", tries: 0 } as const;
+  return endpoints
     // What was before an endpoint is no news for it, however late it is passed on.
-    if (!isOn || createdAtMs > atMs || !kinds.includes(event.type)) continue;
-    const body = webhookBody(event, { atMs });
-    const told = { eventId, type: event.type, body, cause: "event" } as const;
-    addDelivery(operation, { accountId, endpointId: id, ...told }, nowMs);
-  }
+    .filter(({ isOn, kinds, createdAtMs }) =>
+      isOn && createdAtMs <= atMs && kinds.includes(event.type)
+    )
+    .map(({ id }) => ({ accountId, endpointId: id, ...told }));
 }
 
 async function passOn(
@@ -132,26 +131,27 @@ async function passOn(
 ): Promise<"settled"> {
   const waiting = claim.payload;
   const nowMs = clock.nowMs();
-  const operation = kv.atomic();
-  if (waiting.accountId !== undefined) {
-    const { value } = await kv.get<WebhookRow>(webhookEndpointsKey(waiting.accountId));
-    if (value !== null) addDeliveries(operation, waiting.accountId, value, waiting, nowMs);
-    finishClaim(operation, webhookEvents, claim);
-  } else {
-    const part = await partOf(kv, waiting.after);
-    for (const { accountId, row } of part) {
-      addDeliveries(operation, accountId, row, waiting, nowMs);
-    }
-    const last = part.at(-1);
-    if (last === undefined || part.length < accountsPerCommit) {
-      finishClaim(operation, webhookEvents, claim);
-    } else {
-      const payload = { ...waiting, after: last.accountId };
+  const part = waiting.accountId === undefined
+    ? await partOf(kv, waiting.after)
+    : await rowOf(kv, waiting.accountId);
+  const deliveries = part.flatMap(({ accountId, row }) => deliveriesOf(accountId, row, waiting));
+  const after = waiting.accountId === undefined
+    ? part[accountsPerCommit - 1]?.accountId
+    : undefined;
+  const outcome = await commitDeliveries(kv, deliveries, { nowMs }, (operation) => {
+    if (after === undefined) finishClaim(operation, webhookEvents, claim);
+    else {
+      const payload = { ...waiting, after };
       postponeClaim(operation, webhookEvents, claim, { dueAtMs: nowMs, payload });
     }
-  }
-  await operation.commit();
+  });
+  if (outcome === "conflict") throw new Error("the states of the endpoints keep changing");
   return "settled";
+}
+
+async function rowOf(kv: KeyValueStore, accountId: AccountId) {
+  const { value } = await kv.get<WebhookRow>(webhookEndpointsKey(accountId));
+  return value === null ? [] : [{ accountId, row: value }];
 }
 
 async function partOf(kv: KeyValueStore, after: AccountId | undefined) {
@@ -168,14 +168,14 @@ async function partOf(kv: KeyValueStore, after: AccountId | undefined) {
 /** The consumer of {@linkcode webhookEvents}. */
 export function passOnWork(
   world: Pick<OutboxWorld, "kv" | "clock">,
-  hintDelivery: () => void,
+  hintTurns: () => void,
 ): OutboxWork<WaitingEvent> {
   return {
     queue: webhookEvents,
     lanes,
     async handle(claim) {
       const outcome = await passOn(world, claim);
-      hintDelivery();
+      hintTurns();
       return outcome;
     },
   };

@@ -12,7 +12,7 @@ import {
 import { incidentQueue } from "../../../kv/people/operators/announcements.ts";
 import { addAuditLine, type OperatorAct } from "../../../kv/people/audit/operator_audit.ts";
 import { remainsQueue } from "../../../kv/people/deletion/remains.ts";
-import { webhookDeliveries } from "../../../kv/people/webhooks/deliveries.ts";
+import { webhookDeliveries } from "../../../kv/people/webhooks/endpoint_queues.ts";
 import { webhookEvents } from "../../../kv/people/webhooks/events.ts";
 import { videoPolls } from "../../../kv/services/videos/mod.ts";
 import { operation, type OperationAct, type Refused, refused } from "./contract/operation.ts";

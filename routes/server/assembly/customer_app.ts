@@ -1,6 +1,6 @@
 /** The customer's side of a running gateway: pages, usage API, bank notices, mails, webhooks, and the jobs behind them. */
 import { allowsLocalEndpoints } from "../../../core/people/webhooks/endpoint_url.ts";
-import { webhookDeliveries } from "../../../kv/people/webhooks/deliveries.ts";
+import { webhookDeliveries } from "../../../kv/people/webhooks/endpoint_queues.ts";
 import type { Hono } from "hono";
 import { mailQueue } from "../../../kv/engine/outbox/outbox.ts";
 import type { BackgroundWorker } from "../../api/gateway/access_watch.ts";

@@ -5,15 +5,16 @@ import type { MasterKeys } from "../../../core/people/api_keys/seal.ts";
 import { allowsLocalEndpoints } from "../../../core/people/webhooks/endpoint_url.ts";
 import { mailQueue } from "../../../kv/engine/outbox/outbox.ts";
 import {
+  type OutboxWorker,
   type OutboxWorld,
   runDue,
   startOutboxWorker,
 } from "../../../kv/engine/outbox/outbox_worker.ts";
-import { webhookDeliveries } from "../../../kv/people/webhooks/deliveries.ts";
+import { moveWork, webhookDeliveries } from "../../../kv/people/webhooks/endpoint_queues.ts";
 import { passOnWork, webhookEvents } from "../../../kv/people/webhooks/events.ts";
 import type { BackgroundWorker } from "../../api/gateway/access_watch.ts";
 import type { Gateway } from "../../api/gateway/gateway.ts";
-import { deliveryWork } from "../../hooks/webhook_delivery.ts";
+import { deliveryWorks } from "../../hooks/webhook_delivery.ts";
 import { denoConnect } from "../../process/deno_connect.ts";
 
 /** Milliseconds between two runs of cron that send what is due. */
@@ -37,45 +38,54 @@ export function startWebhookWorker(
   const localTransport = allowsLocalEndpoints(config, baseUrl)
     ? createHttp1Transport({ connect: denoConnect(), deadlines, idleConnectionsPerOrigin: 0 })
     : undefined;
-  const deliveries = deliveryWork({
-    kv,
-    clock,
+  const { wakeUp } = media;
+  const deliveryWorkers: OutboxWorker[] = [];
+  const hintTurns = () => {
+    for (const worker of deliveryWorkers) worker.nudge();
+  };
+  const works = deliveryWorks({
+    ...world,
     deadlines,
     masterKeys,
-    random,
     transport: media.remote.transport,
     localTransport,
-    hintMail: () => media.wakeUp.nudge(mailQueue.name),
+    hintMail: () => wakeUp.nudge(mailQueue.name),
+    hintTurns,
     signal: stopping.signal,
   });
-  const deliveryWorker = startOutboxWorker(world, deliveries);
-  const events = passOnWork(world, () => deliveryWorker.nudge());
+  const moves = moveWork(world, hintTurns);
+  const events = passOnWork(world, hintTurns);
   const eventWorker = startOutboxWorker(world, events);
-  const { wakeUp } = media;
+  deliveryWorkers.push(
+    startOutboxWorker(world, moves),
+    startOutboxWorker(world, works.quick),
+    startOutboxWorker(world, works.slow),
+  );
   const removals = [
     wakeUp.add(webhookEvents.name, eventWorker),
-    wakeUp.add(webhookDeliveries.name, deliveryWorker),
+    ...deliveryWorkers.map((worker) => wakeUp.add(webhookDeliveries.name, worker)),
     // Most events are in commits with mails, at which their acts hint.
     wakeUp.add(mailQueue.name, eventWorker),
   ];
   return {
     nudge: () => {
       eventWorker.nudge();
-      deliveryWorker.nudge();
+      hintTurns();
     },
     sweep: {
       name: "send webhooks",
       everyMs: sendEveryMs,
       async run() {
         await runDue(world, events);
-        await runDue(world, deliveries);
+        await runDue(world, moves);
+        await Promise.all([runDue(world, works.quick), runDue(world, works.slow)]);
       },
       withoutTimer: true,
     },
     async stop() {
       for (const remove of removals) remove();
       stopping.abort();
-      await Promise.all([eventWorker.stop(), deliveryWorker.stop()]);
+      await Promise.all([eventWorker, ...deliveryWorkers].map((worker) => worker.stop()));
       localTransport?.close();
     },
   };

@@ -1,8 +1,8 @@
 /** The log of a webhook by the management API, and management keys among themselves. */
+import { claimDeliveries } from "../../support/worlds/webhook_world.ts";
 import { assertEquals } from "../../support/assert.ts";
-import { claimDue } from "../../../kv/engine/outbox/outbox_claims.ts";
 import { findActivity } from "../../../kv/people/audit/account_activity.ts";
-import { recordTry, webhookDeliveries } from "../../../kv/people/webhooks/deliveries.ts";
+import { recordTry } from "../../../kv/people/webhooks/deliveries.ts";
 import { createAccount } from "../../../kv/people/accounts/accounts.ts";
 import { openManagementWorld } from "../../support/worlds/management_world.ts";
 
@@ -11,7 +11,7 @@ type World = Awaited<ReturnType<typeof openManagementWorld>>;
 /** Delivers what waits, as an endpoint that answers 500 would see it. */
 async function deliver({ kv, time }: World): Promise<number> {
   const atMs = time.nowMs();
-  const claims = await claimDue(kv, webhookDeliveries, { nowMs: atMs, count: 32 });
+  const claims = await claimDeliveries(kv, { nowMs: atMs, count: 32 });
   const outcome = { kind: "failed", reason: "status", status: 500 } as const;
   for (const claim of claims) {
     await recordTry(kv, claim, { outcome, atMs, durationMs: 12, random: 0 });

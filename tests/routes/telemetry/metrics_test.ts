@@ -150,7 +150,7 @@ Deno.test("scrapes read the store at most once a minute, and never wait long for
     const series = 'gateway_outbox_rows{queue="mail"}';
     reads = 0;
     for (let scrape = 0; scrape < 20; scrape++) assertEquals(await scraped(gateway, series), 0);
-    assertEquals(reads, 13);
+    assertEquals(reads, 17);
     await gateway.advance(minuteMs);
     fault = "before";
     assertEquals(await scraped(gateway, series), 0, "what was read before");

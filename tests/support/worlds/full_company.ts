@@ -1,10 +1,10 @@
 /** An organisation with five members that has one of everything, made by forms at one instance of a gateway. */
+import { claimDeliveries } from "./webhook_world.ts";
 import { addCompanyDomain } from "../../../kv/people/organisations/company_sign_in.ts";
 import { assert } from "../assert.ts";
 import { maskApiKey } from "../../../core/people/api_keys/api_key.ts";
 import type { AccountId } from "../../../core/lib/ids/ids.ts";
 import type { JsonObject } from "../../../core/lib/json/json.ts";
-import { claimDue } from "../../../kv/engine/outbox/outbox_claims.ts";
 import { attachInvoiceFile } from "../../../kv/money/invoices/invoice_files.ts";
 import { type Account, createAccount } from "../../../kv/people/accounts/accounts.ts";
 import { listBudgets } from "../../../kv/people/accounts/budgets.ts";
@@ -16,7 +16,7 @@ import {
 } from "../../../kv/people/management_keys/management_keys.ts";
 import { removeMember } from "../../../kv/people/organisations/members.ts";
 import { createTeam } from "../../../kv/people/organisations/teams.ts";
-import { recordTry, webhookDeliveries } from "../../../kv/people/webhooks/deliveries.ts";
+import { recordTry } from "../../../kv/people/webhooks/deliveries.ts";
 import { listEndpoints } from "../../../kv/people/webhooks/endpoints.ts";
 import type { LoadedPage, TestBrowser } from "../browser/test_browser.ts";
 import { type Company, joinAs, openCompany } from "./company_world.ts";
@@ -72,7 +72,7 @@ async function makeWebhook({ kv, time }: TwoInstances, owner: TestBrowser, id: A
   assert(endpoint !== undefined);
   const path = `/webhooks/${endpoint.id}`;
   await owner.submit(await owner.get(path), `${path}/test`);
-  const [claim] = await claimDue(kv, webhookDeliveries, { nowMs: time.nowMs(), count: 1 });
+  const [claim] = await claimDeliveries(kv, { nowMs: time.nowMs(), count: 1 });
   assert(claim !== undefined, "a delivery waits");
   const outcome = { kind: "failed", reason: "status", status: 500 } as const;
   const atMs = time.nowMs();

@@ -1,13 +1,13 @@
 /** A dashboard behind a real socket, with a customer who has a history, for tests of how pages look. */
 
+import { claimDeliveries } from "./webhook_world.ts";
 import { parseTags } from "../../../core/billing/usage/call_tags.ts";
 import type { BudgetInput } from "../../../core/limits/budget_input.ts";
 import { addBudget } from "../../../kv/people/accounts/budgets.ts";
 import { type AccountId, type ApiKeyId, newId } from "../../../core/lib/ids/ids.ts";
 import { exampleEvent, webhookBody, webhookKinds } from "../../../core/people/webhooks/events.ts";
 import type { WebhookOutcome } from "../../../core/people/webhooks/retries.ts";
-import { claimDue } from "../../../kv/engine/outbox/outbox_claims.ts";
-import { recordTry, sendAgain, webhookDeliveries } from "../../../kv/people/webhooks/deliveries.ts";
+import { recordTry, sendAgain } from "../../../kv/people/webhooks/deliveries.ts";
 import { addEndpoint, editEndpoint } from "../../../kv/people/webhooks/endpoints.ts";
 import { fromVnd } from "../../../core/billing/money/micro_vnd.ts";
 import { readTopupSettings, type TopupSettings } from "../../../core/trade/settings/settings.ts";
@@ -179,7 +179,7 @@ async function makeWebhooks(world: DashboardWorld, accountId: AccountId): Promis
     const event = { eventId: newId("webhookEvent", atMs), type: kind };
     const body = webhookBody(exampleEvent(kind), { atMs });
     await sendAgain(kv, accountId, endpoint.id, { ...event, body }, ended.atMs);
-    const [claim] = await claimDue(kv, webhookDeliveries, { nowMs: ended.atMs, count: 1 });
+    const [claim] = await claimDeliveries(kv, { nowMs: ended.atMs, count: 1 });
     if (claim === undefined) throw new Error("nothing to deliver");
     await recordTry(kv, claim, ended);
   }

@@ -6,6 +6,9 @@ import type { Connect } from "../../../core/net/transport/connection.ts";
 import type { WebhookEndpointId } from "../../../core/lib/ids/ids.ts";
 import { newMasterKey, readMasterKeys } from "../../../core/people/api_keys/seal.ts";
 import { webhookKinds } from "../../../core/people/webhooks/events.ts";
+import { nextDueAtMs, type OutboxQueue } from "../../../kv/engine/outbox/outbox.ts";
+import { claimDue, type OutboxClaim } from "../../../kv/engine/outbox/outbox_claims.ts";
+import type { KeyValueStore } from "../../../kv/engine/store/key_value_store.ts";
 import { type OutboxWorld, runDue } from "../../../kv/engine/outbox/outbox_worker.ts";
 import { type Account, createAccount } from "../../../kv/people/accounts/accounts.ts";
 import { listTries, type WebhookTry } from "../../../kv/people/webhooks/deliveries.ts";
@@ -14,8 +17,14 @@ import {
   type EndpointOptions,
   type NewWebhookSecret,
 } from "../../../kv/people/webhooks/endpoints.ts";
+import {
+  moveWork,
+  webhookDeliveries,
+  type WebhookDelivery,
+  webhookTurns,
+} from "../../../kv/people/webhooks/endpoint_queues.ts";
 import { passOnWork } from "../../../kv/people/webhooks/events.ts";
-import { deliveryWork, type DeliveryWorld } from "../../../routes/hooks/webhook_delivery.ts";
+import { deliveryWorks, type DeliveryWorld } from "../../../routes/hooks/webhook_delivery.ts";
 import { denoConnect } from "../../../routes/process/deno_connect.ts";
 import { ManualTime } from "../manual_time.ts";
 
@@ -69,6 +78,25 @@ export function verified(
   }
 }
 
+/** Lists the queues of endpoints in which something waits. */
+async function waitingQueues(kv: KeyValueStore): Promise<OutboxQueue<WebhookDelivery>[]> {
+  const names = new Set<string>();
+  for await (const { key } of kv.list({ prefix: ["outbox"] })) names.add(String(key[1]));
+  return [...names].filter((name) => name.startsWith(`${webhookDeliveries.name}/`)).map((name) => ({
+    ...webhookDeliveries,
+    name,
+  }));
+}
+
+/** Claims the deliveries that are due, of all endpoints, at most `count` of each. */
+export async function claimDeliveries(
+  kv: KeyValueStore,
+  due: { readonly nowMs: number; readonly count: number },
+): Promise<OutboxClaim<WebhookDelivery>[]> {
+  const queues = await waitingQueues(kv);
+  return (await Promise.all(queues.map((queue) => claimDue(kv, queue, due)))).flat();
+}
+
 let forms = 0;
 
 /** A new id of a form. */
@@ -93,17 +121,29 @@ export async function openWebhookWorld(options: { readonly connect?: Connect } =
     onFailure: ({ error }) => failures.push(error),
   };
   const world: DeliveryWorld = {
-    kv,
-    clock: time,
+    ...outbox,
     deadlines,
     masterKeys,
-    random: () => 0,
     transport: transports[0]!,
     localTransport: transports[1]!,
     hintMail: () => {},
+    hintTurns: () => {},
   };
   const events = passOnWork(outbox, () => {});
-  const deliveries = deliveryWork(world);
+  const moves = moveWork(outbox, () => {});
+  /** Moves and delivers what is due; returns how many turns endpoints had. */
+  const deliver = async (by: DeliveryWorld = world): Promise<number> => {
+    const { quick, slow } = deliveryWorks(by);
+    let turns = 0;
+    for (;;) {
+      await runDue(by, moves);
+      const more = (await Promise.all([runDue(by, quick), runDue(by, slow)])).reduce((a, b) =>
+        a + b
+      );
+      if (more === 0) return turns;
+      turns += more;
+    }
+  };
   const newAccount = (email: string) =>
     createAccount(kv, { nowMs: time.nowMs(), email, locale: "en" });
   const account = await newAccount("ann@example.com");
@@ -115,7 +155,7 @@ export async function openWebhookWorld(options: { readonly connect?: Connect } =
     outbox,
     world,
     events,
-    deliveries,
+    deliver,
     /** Errors of workers. */
     failures,
     newAccount,
@@ -134,10 +174,16 @@ export async function openWebhookWorld(options: { readonly connect?: Connect } =
       if (!added.ok) throw new Error(added.reason);
       return added.done;
     },
-    /** Passes on and delivers what is due; returns how many tries and pauses there were. */
+    /** Reads when the next endpoint has its turn. */
+    async nextTurnAtMs(): Promise<number | undefined> {
+      const turns = [webhookTurns.quick, webhookTurns.slow].map((queue) => nextDueAtMs(kv, queue));
+      const dueAtMs = (await Promise.all(turns)).filter((ms) => ms !== undefined);
+      return dueAtMs.length === 0 ? undefined : Math.min(...dueAtMs);
+    },
+    /** Passes on and delivers what is due; returns how many turns endpoints had. */
     async run(): Promise<number> {
       await runDue(outbox, events);
-      return await runDue(outbox, deliveries);
+      return await deliver();
     },
     async tries(id: WebhookEndpointId, owner = account): Promise<readonly WebhookTry[]> {
       return (await listTries(kv, owner.id, id, { count: 1_000 })).tries;

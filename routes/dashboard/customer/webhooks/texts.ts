@@ -25,6 +25,9 @@ export const webhookTexts = defineTexts({
     off: "Off",
     failing: "Failing",
     since: "since",
+    queueFull: "Full",
+    waiting: (count: string, most: string) => `Events that wait: ${count} of at most ${most}`,
+    dropped: (count: string) => `Events that were dropped because too many waited: ${count}`,
     switchedOff: {
       failing: "Switched off: every try failed for five days",
       gone: "Switched off: it answered 410, which asks for no more events",
@@ -137,6 +140,9 @@ export const webhookTexts = defineTexts({
     off: "Đang tắt",
     failing: "Đang lỗi",
     since: "từ",
+    queueFull: "Đầy",
+    waiting: (count, most) => `Sự kiện đang chờ: ${count}, tối đa ${most}`,
+    dropped: (count) => `Sự kiện bị bỏ vì quá nhiều sự kiện đang chờ: ${count}`,
     switchedOff: {
       failing: "Đã bị tắt: mọi lần gửi trong năm ngày đều thất bại",
       gone: "Đã bị tắt: máy chủ trả về 410, nghĩa là không muốn nhận thêm",

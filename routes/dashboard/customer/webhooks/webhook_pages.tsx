@@ -64,6 +64,7 @@ import {
   EndpointList,
   endpointName,
   EndpointState,
+  QueueNotice,
   TryLog,
   TryView,
   VerifyCard,
@@ -311,6 +312,7 @@ async function detailPage(
   const log = await listWebhookTries.run(depsOf(deps), act, input);
   const page = log.ok ? log.body : { tries: [], hasMore: false };
   const isRefused = state.form !== undefined || state.problem !== undefined;
+  const read = await readWebhook.run(depsOf(deps), act, { endpoint: endpoint.id });
   const part = { visitor, endpoint };
   const { switchedOff } = endpoint;
   return await renderPage(
@@ -333,6 +335,7 @@ async function detailPage(
           {t.switchedOff[switchedOff.why]} (<Time atMs={switchedOff.atMs} locale={locale} />)
         </Notice>
       )}
+      {read.ok && <QueueNotice {...read.body} locale={locale} />}
       <TryLog endpoint={endpoint} page={page} isNewest={before === undefined} locale={locale} />
       <SendTest {...part} />
       <Settings {...part} form={state.form} />
@@ -441,7 +444,7 @@ function onEndpoint(deps: DashboardDeps, action: EndpointAction) {
   return async (c: PageContext) => {
     const id = parseId("webhookEndpoint", c.req.param("id") ?? "");
     const found = id && await readWebhook.run(depsOf(deps), actOf(c, deps), { endpoint: id });
-    return found?.ok === true ? await action(c, deps, found.body) : await notFoundPage(c);
+    return found?.ok === true ? await action(c, deps, found.body.endpoint) : await notFoundPage(c);
   };
 }
 

@@ -4,6 +4,7 @@ import { vietnamDayStartMs } from "../../../../core/lib/time/vietnam_time.ts";
 import type { WebhookEndpoint } from "../../../../kv/people/webhooks/endpoints.ts";
 import { maxWebhookEndpoints } from "../../../../kv/people/webhooks/endpoints.ts";
 import type { WebhookTry } from "../../../../kv/people/webhooks/deliveries.ts";
+import { maxWaitingDeliveries } from "../../../../kv/people/webhooks/endpoint_queues.ts";
 import type { ListedWebhook, WebhookTryPage } from "../../../hooks/webhook_operations.ts";
 import {
   Badge,
@@ -12,6 +13,7 @@ import {
   DataTable,
   Empty,
   Fact,
+  Notice,
   Pager,
   PostForm,
   SubmitButton,
@@ -39,8 +41,13 @@ export function EndpointState({ endpoint, locale }: {
 }
 
 /** The state of an endpoint in the list, with since when it only fails. */
-function ListedState({ endpoint, streak, locale }: ListedWebhook & { readonly locale: Locale }) {
+function ListedState(
+  { endpoint, streak, waiting, locale }: ListedWebhook & { readonly locale: Locale },
+) {
   const t = webhookTexts[locale];
+  if (endpoint.isOn && waiting >= maxWaitingDeliveries) {
+    return <Badge tone="bad">{t.queueFull}</Badge>;
+  }
   if (!endpoint.isOn || streak === undefined) {
     return <EndpointState endpoint={endpoint} locale={locale} />;
   }
@@ -52,6 +59,33 @@ function ListedState({ endpoint, streak, locale }: ListedWebhook & { readonly lo
           {t.since} <Time atMs={streak.sinceMs} locale={locale} relative />
         </small>
       </div>
+    </>
+  );
+}
+
+/** Says how many events wait, and which were dropped, if any. */
+export function QueueNotice(
+  { waiting, dropped, locale }: Pick<ListedWebhook, "waiting" | "dropped"> & {
+    readonly locale: Locale;
+  },
+) {
+  const t = webhookTexts[locale];
+  return (
+    <>
+      {waiting > 0 && (
+        <p class="muted">
+          {t.waiting(formatCount(waiting, locale), formatCount(maxWaitingDeliveries, locale))}
+        </p>
+      )}
+      {dropped !== undefined && (
+        <Notice tone="warning">
+          {t.dropped(formatCount(dropped.count, locale))} (<Time
+            atMs={dropped.sinceMs}
+            locale={locale}
+          />{" "}
+          – <Time atMs={dropped.lastAtMs} locale={locale} />)
+        </Notice>
+      )}
     </>
   );
 }

@@ -12,7 +12,6 @@ import {
   publishAnnouncement,
   updateAnnouncement,
 } from "../../../../kv/people/operators/announcements.ts";
-import { webhookDeliveries } from "../../../../kv/people/webhooks/deliveries.ts";
 import { webhookEvents } from "../../../../kv/people/webhooks/events.ts";
 import { followCredited } from "../../../../kv/money/credits/credited_transfers.ts";
 import { moveInvoice } from "../../../../kv/money/invoices/invoices.ts";
@@ -26,7 +25,7 @@ import {
   paidOrder,
 } from "../../../support/worlds/invoice_requests.ts";
 import { notice, topupWorld } from "../../../support/worlds/topup_world.ts";
-import { openWebhookWorld } from "../../../support/worlds/webhook_world.ts";
+import { claimDeliveries, openWebhookWorld } from "../../../support/worlds/webhook_world.ts";
 import { faultyKv } from "../../../support/stores/faulty_kv.ts";
 import {
   chargedTask,
@@ -168,7 +167,7 @@ Deno.test("begin and end of an incident reach every account that wants them, eac
   await runDue(world.outbox, world.events);
   const sent: [string, string, string][] = [];
   for (;;) {
-    const claims = await claimDue(kv, webhookDeliveries, { nowMs: time.nowMs(), count: 32 });
+    const claims = await claimDeliveries(kv, { nowMs: time.nowMs(), count: 32 });
     if (claims.length === 0) break;
     for (const { payload: { endpointId, type, body } } of claims) {
       sent.push([endpointId, type, JSON.parse(body).data.text]);

@@ -1,3 +1,5 @@
+import { webhookDeliveries } from "../../../../kv/people/webhooks/endpoint_queues.ts";
+import { claimDeliveries } from "../../../support/worlds/webhook_world.ts";
 import {
   assert,
   assertEquals,
@@ -5,8 +7,7 @@ import {
   assertStringIncludes,
 } from "../../../support/assert.ts";
 import { webhookKinds } from "../../../../core/people/webhooks/events.ts";
-import { claimDue } from "../../../../kv/engine/outbox/outbox_claims.ts";
-import { recordTry, webhookDeliveries } from "../../../../kv/people/webhooks/deliveries.ts";
+import { recordTry } from "../../../../kv/people/webhooks/deliveries.ts";
 import { listEndpoints } from "../../../../kv/people/webhooks/endpoints.ts";
 import {
   formsOf,
@@ -39,7 +40,7 @@ async function withEndpoint(world: DashboardWorld) {
 
 /** Ends the try that waits as if the receiver had answered 500. */
 async function failTry({ kv, time }: DashboardWorld): Promise<void> {
-  const [claim] = await claimDue(kv, webhookDeliveries, { nowMs: time.nowMs(), count: 1 });
+  const [claim] = await claimDeliveries(kv, { nowMs: time.nowMs(), count: 1 });
   assert(claim !== undefined, "a delivery waits");
   const outcome = { kind: "failed", reason: "status", status: 500 } as const;
   await recordTry(kv, claim, { outcome, atMs: time.nowMs(), durationMs: 1_234, random: 0 });
@@ -141,7 +142,7 @@ Deno.test("a test is sent, its try shown with its body, and sent again with the 
   assertMatch(shown, /evt_[a-z0-9]+/);
   assertEquals((await browser.submit(one, `${path}/deliveries/1/again`)).status, 303);
   const nowMs = world.time.nowMs();
-  const [claim] = await claimDue(world.kv, webhookDeliveries, { nowMs, count: 8 });
+  const [claim] = await claimDeliveries(world.kv, { nowMs, count: 8 });
   assertStringIncludes(shown, claim!.payload.eventId);
   assertEquals(claim!.payload.cause, "again");
   world.time.advance(webhookDeliveries.claimMs);
