@@ -8,6 +8,7 @@ import { newId } from "../../../core/lib/ids/ids.ts";
 import { type Transport, UpstreamFailure } from "../../../core/net/transport/transport.ts";
 import { slowTryMs } from "../../../core/people/webhooks/retries.ts";
 import { runDue, type Sleep, startOutboxWorker } from "../../../kv/engine/outbox/outbox_worker.ts";
+import { exampleEvent } from "../../../core/people/webhooks/events.ts";
 import { addToOutbox } from "../../../kv/engine/outbox/outbox.ts";
 import { webhookStateKey } from "../../../kv/engine/schema/keys.ts";
 import { findActivity } from "../../../kv/people/audit/account_activity.ts";
@@ -22,7 +23,11 @@ import {
   type WebhookDelivery,
   type WebhookState,
 } from "../../../kv/people/webhooks/endpoint_queues.ts";
-import { addWebhookEvent, passOnWork } from "../../../kv/people/webhooks/events.ts";
+import {
+  addServiceEvent,
+  addWebhookEvent,
+  passOnWork,
+} from "../../../kv/people/webhooks/events.ts";
 import { deliveryWorks, webhookTryTotalMs } from "../../../routes/hooks/webhook_delivery.ts";
 import { casesOf } from "../../support/property.ts";
 import { countedKv, settledDown } from "../../support/stores/counted_kv.ts";
@@ -318,4 +323,34 @@ Deno.test("a new event is not held up by one that waits for its next try", async
   await report(world, account.id, "2");
   assertEquals(await world.run(), 1);
   assertEquals(receiver.received.length, 2);
+});
+
+Deno.test("an event for all reaches accounts with ten endpoints each, whose turns are all later", async () => {
+  using world = await openWebhookWorld();
+  const { kv, time } = world;
+  const accounts = 9;
+  const names: EndpointName[] = [];
+  for (let account = 0; account < accounts; account++) {
+    const owner = await world.newAccount(`full${account}@example.com`);
+    for (let i = 0; i < 10; i++) {
+      const { endpoint } = await world.endpoint(quickUrl, { owner });
+      names.push({ accountId: owner.id, endpointId: endpoint.id });
+    }
+  }
+  const laterMs = time.nowMs() + 60_000;
+  for (const name of names) {
+    await commitDeliveries(kv, [deliveryTo(name, laterMs)], { nowMs: laterMs });
+  }
+  const operation = kv.atomic();
+  const incident = exampleEvent("incident.opened");
+  assert(incident.type === "incident.opened");
+  addServiceEvent(operation, incident, time.nowMs());
+  await operation.commit();
+  await runDue(world.outbox, world.events);
+  assertEquals(world.failures, []);
+  assertEquals(await world.nextTurnAtMs(), time.nowMs());
+  for (const { accountId, endpointId } of names) {
+    const [state] = await readEndpointStates(kv, accountId, [{ id: endpointId }]);
+    assertEquals([state?.queue?.waiting, state?.queue?.turn.dueAtMs], [2, time.nowMs()]);
+  }
 });
