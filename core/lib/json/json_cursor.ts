@@ -304,6 +304,15 @@ export class JsonCursor {
     return escapes === 0 ? length : unescapedLength(this.#bytes, from, this.at - 1);
   }
 
+  /** Skips the value; returns the first characters of a string as they are written, or nothing of anything else. */
+  takeBeginning(chars: number): string {
+    const { isString } = this;
+    const from = this.at + 1;
+    this.skip();
+    const end = Math.min(from + chars, this.at - 1);
+    return isString ? decoder.decode(this.#bytes.subarray(from, end)) : "";
+  }
+
   /** Skips the value and parses it. */
   takeValue(): Json {
     const from = this.at;

@@ -9,6 +9,7 @@
 import { type DescribedMember, listOf, text, writtenSchema } from "../../lib/json/schemas.ts";
 import { refuseMergedFields } from "../../calls/body/decisive_fields.ts";
 import { parseJsonBody } from "../../calls/body/json_body.ts";
+import { decodeBase64 } from "../../lib/runtime/mod.ts";
 import { isJsonObject, type Json, type JsonObject } from "../../lib/json/json.ts";
 import { readCount } from "../../wire/stream/reading.ts";
 import { fieldsOfJson, jsonField, refuseField } from "../../calls/body/fields.ts";
@@ -131,9 +132,22 @@ const placeKeys = [jsonKey("index")];
 /** Characters of the shortest base64 text of a vector: one number of one byte, with its padding. */
 const leastBase64Chars = 4;
 
+/** Characters of base64 of the first three numbers of a vector. */
+const firstNumbersChars = 16;
+
+/** Whether the first three numbers of 32 bits are none: a server that failed writes nothing else. */
+function areNoNumbers(base64: string): boolean {
+  const bytes = base64.length < firstNumbersChars ? undefined : decodeBase64(base64);
+  if (bytes === undefined) return false;
+  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
+  return [0, 4, 8].every((at) => Number.isNaN(view.getFloat32(at, true)));
+}
+
 /** Reads a vector: numbers, or their base64 text. */
 function readVector(cursor: JsonCursor): boolean {
-  return cursor.isString ? cursor.takeTextLength() >= leastBase64Chars : cursor.skipNumbers();
+  if (!cursor.isString) return cursor.skipNumbers();
+  const beginning = cursor.takeBeginning(firstNumbersChars);
+  return beginning.length >= leastBase64Chars && !areNoNumbers(beginning);
 }
 
 /** A vector for each input. An answer whose vectors cannot be told apart would be stored for the wrong texts. */

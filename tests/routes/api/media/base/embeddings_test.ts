@@ -102,6 +102,8 @@ Deno.test("a price per call charges once, whatever is reported", async () => {
   assertEquals(await world.balanceVnd(), 1_000_000 - 20);
 });
 
+const noNumbers = new Uint8Array(new Float32Array(4).fill(NaN).buffer).toBase64();
+
 Deno.test("another route is tried for anything that is no answer, and only the last failure is free", async () => {
   const faults = [
     () => new Response("x", { status: 503 }),
@@ -110,6 +112,8 @@ Deno.test("another route is tried for anything that is no answer, and only the l
     () => Response.json({ data: [1, 2], usage: { prompt_tokens: 3 } }),
     () => new Response("<html>", { headers: { "content-type": "text/html" } }),
     () => Response.json({ object: "list" }),
+    // Numbers of 32 bits that are none, in base64.
+    () => Response.json({ data: [0, 1].map((index) => ({ index, embedding: noNumbers })) }),
   ];
   let fault = faults[0]!;
   await using first = mockProvider(() => fault());
