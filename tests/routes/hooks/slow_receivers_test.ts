@@ -8,6 +8,7 @@ import { newId } from "../../../core/lib/ids/ids.ts";
 import { type Transport, UpstreamFailure } from "../../../core/net/transport/transport.ts";
 import { slowTryMs } from "../../../core/people/webhooks/retries.ts";
 import { runDue, type Sleep, startOutboxWorker } from "../../../kv/engine/outbox/outbox_worker.ts";
+import { claimDue } from "../../../kv/engine/outbox/outbox_claims.ts";
 import { exampleEvent } from "../../../core/people/webhooks/events.ts";
 import { addToOutbox } from "../../../kv/engine/outbox/outbox.ts";
 import { webhookStateKey } from "../../../kv/engine/schema/keys.ts";
@@ -18,10 +19,12 @@ import {
   type EndpointName,
   maxWaitingDeliveries,
   moveWork,
+  passTurnOn,
   readEndpointStates,
   webhookDeliveries,
   type WebhookDelivery,
   type WebhookState,
+  webhookTurns,
 } from "../../../kv/people/webhooks/endpoint_queues.ts";
 import {
   addServiceEvent,
@@ -353,4 +356,25 @@ Deno.test("an event for all reaches accounts with ten endpoints each, whose turn
     const [state] = await readEndpointStates(kv, accountId, [{ id: endpointId }]);
     assertEquals([state?.queue?.waiting, state?.queue?.turn.dueAtMs], [2, time.nowMs()]);
   }
+});
+
+Deno.test("an endpoint with much that is long due passes its turn on to one whose event is new", async () => {
+  using world = await openWebhookWorld();
+  const { kv, time } = world;
+  const [much, little] = await makeAccounts(world, { count: 2, url: quickUrl, tries: 5 });
+  for (let i = 0; i < 9; i++) {
+    await commitDeliveries(kv, [deliveryTo(much!, time.nowMs())], { nowMs: time.nowMs() });
+  }
+  time.advance(1_000);
+  await commitDeliveries(kv, [deliveryTo(little!, time.nowMs())], { nowMs: time.nowMs() });
+  time.advance(1_000);
+  const served: string[] = [];
+  for (let turn = 0; turn < 3; turn++) {
+    const nowMs = time.nowMs();
+    const [claim] = await claimDue(kv, webhookTurns.quick, { nowMs, count: 1 });
+    served.push(claim!.payload.endpointId);
+    await passTurnOn(kv, { pace: "quick", claim: claim!, nowMs });
+    time.advance(1);
+  }
+  assertEquals(served, [much!.endpointId, little!.endpointId, much!.endpointId]);
 });
