@@ -1,6 +1,29 @@
 const nothing = new Uint8Array(0);
 const decoder = new TextDecoder();
 
+/** Bytes of the longest name of an event that is kept; those of all styles are shorter. */
+const maxKeptNameBytes = 64;
+
+/** Names that are kept, a power of two: the styles have some forty. */
+const keptNames = 128;
+
+/**
+ * The last names, by a hash of their bytes: streams repeat the same few, and a call of the decoder costs more than all other
+ * work on a name.
+ */
+const names: string[] = Array.from({ length: keptNames }, () => "");
+
+function nameAt(bytes: Uint8Array, start: number, end: number): string {
+  const length = end - start;
+  if (length > maxKeptNameBytes) return decoder.decode(bytes.subarray(start, end));
+  let hash = length;
+  for (let at = start; at < end; at++) hash = (hash * 31 + bytes[at]!) | 0;
+  const slot = hash & (keptNames - 1);
+  const kept = names[slot]!;
+  if (kept.length === length && isTextAt(bytes, start, kept)) return kept;
+  return names[slot] = decoder.decode(bytes.subarray(start, end));
+}
+
 /**
  * One event of an event stream (WHATWG HTML, "Server-sent events"): a range of bytes, and where in it the fields are.
  *
@@ -22,8 +45,6 @@ export class SseFrame {
   #eventEnd = 0;
   /** Where each of several `data` lines begins: in the payload, and in `bytes`. */
   #lines: { readonly payloadAt: number; readonly bytesAt: number }[] = [];
-  /** The name returned last: a stream repeats the same few names. */
-  #lastEvent = "";
 
   /** Points the frame at `bytes[start, end)` and finds its fields. */
   set(bytes: Uint8Array, start: number, end: number, mayHaveCr: boolean): void {
@@ -51,16 +72,8 @@ export class SseFrame {
 
   /** Name of the event; empty when the frame has no `event` field. */
   get event(): string {
-    const length = this.#eventEnd - this.#eventStart;
-    if (length === 0) return "";
-    let i = 0;
-    if (length === this.#lastEvent.length) {
-      while (i < length && this.bytes[this.#eventStart + i] === this.#lastEvent.charCodeAt(i)) i++;
-    }
-    if (i < length) {
-      this.#lastEvent = decoder.decode(this.bytes.subarray(this.#eventStart, this.#eventEnd));
-    }
-    return this.#lastEvent;
+    const start = this.#eventStart;
+    return start === this.#eventEnd ? "" : nameAt(this.bytes, start, this.#eventEnd);
   }
 
   /** The data of the event, decoded; several `data` lines are joined by a line feed. */
@@ -96,11 +109,7 @@ export class SseFrame {
     let to = this.payloadEnd;
     while (from < to && this.payload[from]! <= 0x20) from++;
     while (to > from && this.payload[to - 1]! <= 0x20) to--;
-    if (to - from !== text.length) return false;
-    for (let i = 0; i < text.length; i++) {
-      if (this.payload[from + i] !== text.charCodeAt(i)) return false;
-    }
-    return true;
+    return to - from === text.length && isTextAt(this.payload, from, text);
   }
 
   #field(from: number, to: number): void {
@@ -131,6 +140,14 @@ export class SseFrame {
     this.payloadStart = 0;
     this.payloadEnd = joined.length;
   }
+}
+
+/** Whether an ASCII text is at a place. */
+function isTextAt(bytes: Uint8Array, at: number, text: string): boolean {
+  for (let i = 0; i < text.length; i++) {
+    if (bytes[at + i] !== text.charCodeAt(i)) return false;
+  }
+  return true;
 }
 
 function endOfLine(bytes: Uint8Array, from: number, end: number): number {

@@ -182,7 +182,7 @@ class ConvertingPipe implements StreamPipe {
   #lostMedia = false;
   #lostSound = false;
   /** Names that the client gets with the end: what events had beside the shape of their style. */
-  readonly #lostNames = new Set<string>();
+  #lostNames: Set<string> | undefined;
   #stop: Extract<StreamEvent, { readonly type: "stop" }> | undefined;
   /** The same sinks of further choices, by their index. */
   readonly #others = new Map<number, EventSink>();
@@ -305,7 +305,7 @@ class ConvertingPipe implements StreamPipe {
 
   /** Ends all choices, the first one last: with it goes what they have in common. */
   #writeEnd(): void {
-    if (this.#lostNames.size > 0) this.#writeLostNames();
+    if (this.#lostNames !== undefined) this.#writeLostNames(this.#lostNames);
     const { countedInput } = this.#context;
     if (countedInput !== undefined && this.reading.usage === undefined) {
       const output = estimateOutputTokens(this.reading.outputBytes);
@@ -487,8 +487,8 @@ class ConvertingPipe implements StreamPipe {
   }
 
   /** Names what was lost since the header was sent: in a comment, or where the style explains its end. */
-  #writeLostNames(): void {
-    const names = [...this.#lostNames].map((name) => `answer.${name}`).join(",");
+  #writeLostNames(lost: ReadonlySet<string>): void {
+    const names = [...lost].map((name) => `answer.${name}`).join(",");
     if (this.#clientStyle !== "gemini") {
       this.#out += sseComment(`x-gateway-conversion: dropped=${names}`);
       return;
@@ -502,9 +502,10 @@ class ConvertingPipe implements StreamPipe {
 
   /** Names what events had beside the shape of their style. */
   #nameUnknown(names: readonly string[]): void {
+    const lost = this.#lostNames ??= new Set();
     for (const name of names) {
-      if (this.#lostNames.size >= maxLostNames || this.#lostNames.has(name)) continue;
-      this.#lostNames.add(name);
+      if (lost.size >= maxLostNames || lost.has(name)) continue;
+      lost.add(name);
       this.#onLost?.(`answer.${name}`);
       this.reading.lost ??= unknownFailure(name);
     }

@@ -4,10 +4,10 @@
  */
 import { isJsonObject, type JsonObject } from "../../lib/json/json.ts";
 import type { ProviderStyle } from "../contract/contract.ts";
-import { type Shape, shaped, type UnknownNames } from "./answer_shape.ts";
+import { type Fit, fitOf, type Shape, shaped, type UnknownNames } from "./answer_shape.ts";
 
 /** A whole answer, and the events of its streams by their type. */
-interface StyleShapes {
+export interface StyleShapes {
   /** Of events without a type: members of which each has at least one. */
   readonly eventMembers?: readonly string[];
   readonly whole: Shape;
@@ -313,7 +313,7 @@ const converseEvents: Readonly<Record<string, Shape>> = {
 };
 
 /** The shape of each style. */
-const answerShapes: Readonly<Record<ProviderStyle, StyleShapes>> = {
+export const answerShapes: Readonly<Record<ProviderStyle, StyleShapes>> = {
   chat: {
     whole: chatAnswer(true),
     events: { every: chatAnswer(false) },
@@ -345,6 +345,35 @@ const answerShapes: Readonly<Record<ProviderStyle, StyleShapes>> = {
   },
 };
 
+/** A shape, and whether a value has it already. */
+interface Form {
+  readonly shape: Shape;
+  readonly fits: Fit;
+}
+
+interface StyleForms {
+  readonly whole: Form;
+  readonly events: ReadonlyMap<string, Form>;
+  /** The form of all events of a style without types. */
+  readonly every: Form | undefined;
+  readonly eventMembers: readonly string[] | undefined;
+}
+
+const formOf = (shape: Shape): Form => ({ shape, fits: fitOf(shape) });
+
+const formsOf = ({ whole, events, eventMembers }: StyleShapes): StyleForms => {
+  const forms = new Map(Object.entries(events).map(([type, shape]) => [type, formOf(shape)]));
+  return { whole: formOf(whole), events: forms, every: forms.get("every"), eventMembers };
+};
+
+const answerForms: Readonly<Record<ProviderStyle, StyleForms>> = {
+  chat: formsOf(answerShapes.chat),
+  messages: formsOf(answerShapes.messages),
+  responses: formsOf(answerShapes.responses),
+  gemini: formsOf(answerShapes.gemini),
+  converse: formsOf(answerShapes.converse),
+};
+
 /**
  * Returns a whole answer in the form of its style; see {@linkcode shaped}.
  *
@@ -355,13 +384,28 @@ export function shapedAnswer(
   body: JsonObject,
   unknown: UnknownNames,
 ): JsonObject {
-  const value = shaped(answerShapes[style].whole, body, "answer", unknown);
-  return isJsonObject(value) ? value : body;
+  return read(answerForms[style].whole, body, "answer", unknown);
+}
+
+function read(
+  { shape, fits }: Form,
+  value: JsonObject,
+  at: string,
+  unknown: UnknownNames,
+): JsonObject {
+  if (fits(value)) return value;
+  const read = shaped(shape, value, at, unknown);
+  return isJsonObject(read) ? read : value;
 }
 
 /** Whether events of a style have this type. */
 export function isKnownEvent(style: ProviderStyle, type: string | undefined): boolean {
-  return type !== undefined && Object.hasOwn(answerShapes[style].events, type);
+  return type !== undefined && answerForms[style].events.has(type);
+}
+
+function hasNone(event: JsonObject, names: readonly string[]): boolean {
+  for (const name of names) if (event[name] !== undefined) return false;
+  return true;
 }
 
 /**
@@ -377,15 +421,11 @@ export function shapedEvent(
   event: JsonObject,
   unknown: UnknownNames,
 ): JsonObject {
-  const { events, eventMembers } = answerShapes[style];
-  if (eventMembers?.every((name) => event[name] === undefined) === true) unknown.add("event");
-  const key = Object.hasOwn(events, "every") ? "every" : type ?? "";
-  const shape = Object.hasOwn(events, key) ? events[key] : undefined;
+  const { events, every, eventMembers } = answerForms[style];
+  if (eventMembers !== undefined && hasNone(event, eventMembers)) unknown.add("event");
+  const form = every ?? events.get(type ?? "");
+  if (form !== undefined) return read(form, event, type ?? "event", unknown);
   // Whatever else a Responses server tells, its `done` events have all content.
-  if (shape === undefined && !(style === "responses" && key.startsWith("response."))) {
-    unknown.add(key);
-  }
-  if (shape === undefined) return event;
-  const value = shaped(shape, event, type ?? "event", unknown);
-  return isJsonObject(value) ? value : event;
+  if (style !== "responses" || type?.startsWith("response.") !== true) unknown.add(type ?? "");
+  return event;
 }

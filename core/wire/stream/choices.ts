@@ -20,13 +20,20 @@ export function indexedChoices(
   choices: readonly JsonObject[],
   count: number,
 ): (readonly [index: number, choice: JsonObject])[] {
-  const isIndexed = choices.some(({ index }) => isIndex(index));
-  return choices.flatMap((choice, place) => {
-    const given = choice["index"] ?? (isIndexed ? 0 : place);
+  const found: (readonly [index: number, choice: JsonObject])[] = [];
+  // It runs for each chunk of a stream: nearly all have one choice, which has its index.
+  for (let place = 0; place < choices.length; place++) {
+    const choice = choices[place]!;
+    const given = choice["index"] ?? (place > 0 && choices.some(hasIndex) ? 0 : place);
     // Where one was asked for, what is no number is no other.
     const index = count === 1 && !isIndex(given) ? 0 : given;
-    return isIndex(index) && index < count ? [[index, choice] as const] : [];
-  });
+    if (isIndex(index) && index < count) found.push([index, choice]);
+  }
+  return found;
+}
+
+function hasIndex({ index }: JsonObject): boolean {
+  return isIndex(index);
 }
 
 /**

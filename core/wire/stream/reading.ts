@@ -53,8 +53,9 @@ export function eventObject(value: Json): JsonObject | undefined {
  */
 export function frameJson(frame: SseFrame): Json {
   try {
-    checkJsonDepth(frame.data);
-    const value: Json = JSON.parse(frame.data);
+    const { data } = frame;
+    checkJsonDepth(data);
+    const value: Json = JSON.parse(data);
     return value;
   } catch (cause) {
     if (frame.event === "error") return frame.data;

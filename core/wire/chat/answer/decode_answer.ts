@@ -190,8 +190,11 @@ function decodeSound({ audio, content }: JsonObject): AnswerBlock[] {
   ];
 }
 
+const noPictures: readonly string[] = [];
+
 /** Reads the pictures of a message or a delta: in `images`, as aggregators send them, or as parts of the content. */
-export function picturesOf({ images, content }: JsonObject): string[] {
+export function picturesOf({ images, content }: JsonObject): readonly string[] {
+  if (!Array.isArray(images) && !Array.isArray(content)) return noPictures;
   return [images, content].flatMap((list) => Array.isArray(list) ? list : [])
     .flatMap((part) => readImagePart(part) ?? []);
 }

@@ -263,11 +263,13 @@ export class ChatStreamDecoder implements StreamDecoder {
     if (holds(chunk.service_tier)) this.#tier = readTier(chunk.service_tier);
     if (holds(chunk.moderation)) this.#moderation = readModeration(chunk.moderation);
     const choices = Array.isArray(chunk.choices) ? chunk.choices.filter(isJsonObject) : [];
-    const indexed = indexedChoices(choices, this.#memory.choices ?? 1)
-      .map(([index, choice]) => ({ choice, decoder: this.#choiceOf(index) }));
+    const indexed = indexedChoices(choices, this.#memory.choices ?? 1);
+    for (const [index] of indexed) this.#choiceOf(index);
     // The lists beside the choices are of all of them.
-    for (const decoder of [this, ...this.#others.values()]) decoder.#sources.list(chunk);
-    for (const { choice, decoder } of indexed) {
+    this.#sources.list(chunk);
+    for (const other of this.#others.values()) other.#sources.list(chunk);
+    for (const [index, choice] of indexed) {
+      const decoder = this.#choiceOf(index);
       // Aggregators report here that the provider of the answer failed.
       if (isJsonObject(choice.error)) return this.#fail(choice);
       const delta = decoder.#take(choice);

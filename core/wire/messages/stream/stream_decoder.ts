@@ -213,7 +213,7 @@ export class MessagesStreamDecoder implements StreamDecoder {
     }
     const given = eventObject(value);
     if (given === undefined) return;
-    const name = isKnownEvent("messages", event) ? event : type;
+    const name = event === type || isKnownEvent("messages", event) ? event : type;
     this.#event(name, shapedEvent("messages", name, given, this.unknown), data);
   }
 

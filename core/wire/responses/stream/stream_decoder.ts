@@ -123,7 +123,8 @@ export class ResponsesStreamDecoder implements StreamDecoder {
     const body = parse(data, event);
     const own = typeof body["type"] === "string" ? body["type"] : event ?? "";
     if (event === "error" || own === "error") return this.#fail(body, emit);
-    const type = event !== undefined && isKnownEvent("responses", event) ? event : own;
+    const isNamed = event !== undefined && (event === own || isKnownEvent("responses", event));
+    const type = isNamed ? event : own;
     this.#read(type, shapedEvent("responses", type, body, this.unknown), emit);
   }
 

@@ -34,14 +34,31 @@ class Told {
   #solidHash = 0;
 
   take(text: string): void {
+    let hash = this.#hash;
+    let solidHash = this.#solidHash;
+    let solidChars = this.#solidChars;
     for (let i = 0; i < text.length; i++) {
       const unit = text.charCodeAt(i);
-      this.#hash = Math.imul(this.#hash ^ unit, 0x01000193);
+      hash = Math.imul(hash ^ unit, 0x01000193);
       if (unit <= 0x20) continue;
-      this.#solidChars++;
-      this.#solidHash = Math.imul(this.#solidHash ^ unit, 0x01000193);
+      solidChars++;
+      solidHash = Math.imul(solidHash ^ unit, 0x01000193);
     }
+    this.#hash = hash;
+    this.#solidHash = solidHash;
+    this.#solidChars = solidChars;
     this.#chars += text.length;
+  }
+
+  /** Whether the deltas brought the whole text. */
+  isAllOf(whole: string): boolean {
+    const all = new Told();
+    all.take(whole);
+    return this.#isSolidlyAs(all);
+  }
+
+  #isSolidlyAs(other: Told): boolean {
+    return other.#solidHash === this.#solidHash && other.#solidChars === this.#solidChars;
   }
 
   /**
@@ -52,7 +69,7 @@ class Told {
   missingOf(whole: string): string {
     const all = new Told();
     all.take(whole);
-    if (all.#solidHash === this.#solidHash && all.#solidChars === this.#solidChars) return "";
+    if (this.#isSolidlyAs(all)) return "";
     if (whole.length > this.#chars) {
       const beginning = new Told();
       beginning.take(whole.slice(0, this.#chars));
@@ -72,6 +89,12 @@ const emptyText = '""';
 
 function placeOf(index: Json | undefined): number {
   return typeof index === "number" ? index : 0;
+}
+
+/** The text of a part of one of the two usual types. */
+function textOfPart({ type, text, refusal }: JsonObject): Json | undefined {
+  if (type === "refusal") return refusal;
+  return type === "output_text" && !refusal ? text : undefined;
 }
 
 function hasSummary({ summary }: JsonObject): boolean {
@@ -163,8 +186,8 @@ export class StreamedItem {
 
   #tell(place: number, delta: Json | undefined): void {
     if (typeof delta !== "string") return;
-    const told = this.#told.get(place) ?? new Told();
-    this.#told.set(place, told);
+    let told = this.#told.get(place);
+    if (told === undefined) this.#told.set(place, told = new Told());
     told.take(delta);
   }
 
@@ -220,6 +243,7 @@ export class StreamedItem {
 
   /** Takes of the whole item what did not come by deltas. */
   #takeWhole(value: JsonObject, emit: EventSink): void {
+    if (this.#isTold(value)) return;
     this.#blocksOf(value).forEach(([part, block]) => {
       const told = this.#told.get(block.type === "text" ? part : 0);
       if (told === undefined) return this.#takeBlock(block, part, emit);
@@ -241,6 +265,22 @@ export class StreamedItem {
         if (json !== emptyText) emit({ type: "arguments", block: this.#block, json });
       }
     });
+  }
+
+  /** Whether all of a message or call plainly came by deltas, as nearly always. */
+  #isTold({ type, content, arguments: json, input }: JsonObject): boolean {
+    if (this.#told.size === 0 || type !== this.#type) return false;
+    if (type === "message") {
+      return Array.isArray(content) &&
+        content.every((part, at) => isJsonObject(part) && this.#isToldAt(at, textOfPart(part)));
+    }
+    if (type === "function_call") return this.#isToldAt(0, json);
+    return type === "custom_tool_call" && this.#isToldAt(0, input);
+  }
+
+  #isToldAt(place: number, text: Json | undefined): boolean {
+    return typeof text === "string" && text !== "" &&
+      this.#told.get(place)?.isAllOf(text) === true;
   }
 
   /** The blocks of an item, each with the place of its part. */
