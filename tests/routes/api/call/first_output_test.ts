@@ -52,6 +52,7 @@ Deno.test("the first output of a call is that of the attempt that was first, tho
       messages: [{ role: "user", content: "hello" }],
     }),
     bounds: {
+      mayMove: false,
       estimatedInputTokens: 2,
       outputTokens: 10,
       wantedOutputTokens: 10,
