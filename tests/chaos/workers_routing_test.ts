@@ -96,6 +96,7 @@ async function openWorld(
     }),
   );
   const { key } = await gateway.customer(1_000_000);
+  let conversations = 0;
   const connect = async (): Promise<Connection> => {
     const client = Deno.createHttpClient({ poolMaxIdlePerHost: 1 });
     const call = async () => {
@@ -106,7 +107,8 @@ async function openWorld(
         body: JSON.stringify({
           model: "low-cost-01",
           max_tokens: 20,
-          messages: [{ role: "user", content: "hello" }],
+          // The first turn of a conversation decides which key is asked first.
+          messages: [{ role: "user", content: `hello ${conversations++}` }],
         }),
       });
       const { id } = await response.json();
