@@ -92,9 +92,11 @@ export function startConverted(
     ...pipeContext(call, route),
     ...(clientStyle === "gemini" && { countedInput: roughPromptTokens(call.body.outline) }),
   };
+  // An open stream keeps what its closures name: the call would bring the body of the request with it.
+  const { strict } = call;
   const onLost = (lost: string) => {
     if (!dropped.includes(lost)) dropped.push(lost);
-    refuseDropping(call, [lost]);
+    refuseDropping({ strict }, [lost]);
   };
   const decoded = (answer: JsonObject) => decodeAnswer(style, clientStyle, answer, memory, onLost);
   // What was read of an answer is written, if it is the same one.

@@ -77,8 +77,11 @@ export function betasFor(call: ChatCall, route: Route, style: ProviderStyle): So
  *
  * @throws {GatewayError} `conversion_refused`, naming the fields
  */
-export function refuseDropping(call: ChatCall, dropped: readonly string[]): void {
-  if (!call.strict || dropped.length === 0) return;
+export function refuseDropping(
+  { strict }: Pick<ChatCall, "strict">,
+  dropped: readonly string[],
+): void {
+  if (!strict || dropped.length === 0) return;
   throw new GatewayError(
     "conversion_refused",
     `This model cannot carry: ${dropped.join(", ")}. Leave x-gateway-strict out to drop them`,
