@@ -15,7 +15,13 @@
  * - Out: claimed rows for a handler, one worker at a time.
  * - Never: gives a row to a second worker before the claim of the first has ended.
  */
-import { outboxDeadPrefix, outboxQueuePrefix, outboxRowKey, outboxRowOf } from "../schema/keys.ts";
+import {
+  outboxDeadPrefix,
+  outboxQueuePrefix,
+  outboxQueuesSelector,
+  outboxRowKey,
+  outboxRowOf,
+} from "../schema/keys.ts";
 import type { AtomicWrite, KeyValueStore } from "../store/key_value_store.ts";
 import { z } from "zod";
 import { isMailKind } from "../../../core/people/mail/mail_kinds.ts";
@@ -105,6 +111,13 @@ export async function nextDueAtMs<Payload>(
   const rows = kv.list({ prefix: outboxQueuePrefix(queue.name) }, { limit: 1 });
   for await (const { key } of rows) return outboxRowOf(key).dueAtMs;
   return undefined;
+}
+
+/** Whether any queue whose name begins with a text has a row, due or not: one reading for all of them. */
+export async function hasRows(kv: KeyValueStore, beginning: string): Promise<boolean> {
+  const rows = kv.list(outboxQueuesSelector(beginning), { limit: 1 });
+  for await (const _ of rows) return true;
+  return false;
 }
 
 /** Rows that are counted at most: five readings of a store, and far more than ever wait where all is well. */

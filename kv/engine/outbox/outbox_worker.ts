@@ -4,7 +4,8 @@
  */
 import { errorName } from "../../../core/lib/base/assert.ts";
 import type { Clock } from "../../../core/lib/time/clock.ts";
-import { nextDueAtMs, type OutboxQueue } from "./outbox.ts";
+import { minuteMs } from "../../../core/lib/time/durations.ts";
+import { hasRows, nextDueAtMs, type OutboxQueue } from "./outbox.ts";
 import { claimDue, finishClaim, type OutboxClaim, retryClaim } from "./outbox_claims.ts";
 import type { KeyValueStore } from "../store/key_value_store.ts";
 
@@ -83,6 +84,13 @@ const outboxIdleMs = 15_000;
 /** The same where notices of other processes wake the worker: it finds what a lost notice said. */
 const toldIdleMs = 60_000;
 
+/** The same for a worker that a watch wakes: the watch looks for it. */
+const watchedIdleMs = 10 * minuteMs;
+
+function idleMsOf({ isTold = false }: Pick<OutboxWorld, "isTold">): number {
+  return isTold ? toldIdleMs : outboxIdleMs;
+}
+
 /** Milliseconds before a worker looks again after its store has failed. */
 const storeRetryMs = 1_000;
 
@@ -118,6 +126,8 @@ export interface OutboxWorld {
   readonly onFailure?: (failure: OutboxFailure) => void;
   /** Whether notices of other processes wake the worker. */
   readonly isTold?: boolean;
+  /** Whether a watch wakes the worker: see {@linkcode startOutboxWatch}. */
+  readonly isWatched?: boolean;
 }
 
 /** A failed attempt. */
@@ -241,7 +251,7 @@ export function startOutboxWorker<Payload>(
   work: OutboxWork<Payload>,
   sleep: Sleep = timerSleep,
 ): OutboxWorker {
-  const idleMs = world.isTold === true ? toldIdleMs : outboxIdleMs;
+  const idleMs = world.isWatched === true ? watchedIdleMs : idleMsOf(world);
   const stopping = new AbortController();
   const inFlight = new Set<Promise<void>>();
   let nap = new AbortController();
@@ -292,5 +302,36 @@ export function startOutboxWorker<Payload>(
       nap.abort();
       return ended;
     },
+  };
+}
+
+/**
+ * Watches several queues that are mostly empty in place of their workers: one reading looks for rows of all of them, as
+ * often as a worker would look for its own, and wakes the workers if there are some.
+ *
+ * @param queues what the names of the queues begin with
+ * @returns a function that ends the watch
+ */
+export function startOutboxWatch(
+  world: OutboxWorld,
+  queues: string,
+  workers: readonly Nudged[],
+  sleep: Sleep = timerSleep,
+): () => Promise<void> {
+  const stopping = new AbortController();
+  const { signal } = stopping;
+  const loop = async () => {
+    for (;;) {
+      await sleep(idleMsOf(world), signal);
+      if (signal.aborted) return;
+      // The workers meet the failure of a store as well, and report it.
+      const isNeeded = await hasRows(world.kv, queues).catch(() => true);
+      if (isNeeded) { for (const worker of workers) worker.nudge(); }
+    }
+  };
+  const ended = loop();
+  return () => {
+    stopping.abort();
+    return ended;
   };
 }

@@ -138,6 +138,11 @@ export function outboxDueSelector(queue: string, nowMs: number): Deno.KvListSele
   return { prefix: outboxQueuePrefix(queue), end: ["outbox", queue, Math.floor(nowMs) + 1] };
 }
 
+/** Selects the rows of all queues whose names, in ASCII, begin with a text. */
+export function outboxQueuesSelector(beginning: string): Deno.KvListSelector {
+  return { start: ["outbox", beginning], end: ["outbox", `${beginning}\uffff`] };
+}
+
 /** Returns the due time and id of a waiting row. */
 export function outboxRowOf(key: Deno.KvKey): { readonly dueAtMs: number; readonly id: string } {
   return { dueAtMs: Number(key[2]), id: String(key[3]) };

@@ -8,6 +8,7 @@ import {
   type OutboxWorker,
   type OutboxWorld,
   runDue,
+  startOutboxWatch,
   startOutboxWorker,
 } from "../../../kv/engine/outbox/outbox_worker.ts";
 import { moveWork, webhookDeliveries } from "../../../kv/people/webhooks/endpoint_queues.ts";
@@ -20,6 +21,9 @@ import { denoConnect } from "../../process/deno_connect.ts";
 /** Milliseconds between two runs of cron that send what is due. */
 const sendEveryMs = 60_000;
 
+/** What the names of all queues of webhooks begin with. */
+const webhookQueues = "webhook_";
+
 /** Starts the workers that pass events on to endpoints and deliver them. */
 export function startWebhookWorker(
   gateway: Gateway,
@@ -31,6 +35,7 @@ export function startWebhookWorker(
     clock,
     random,
     isTold: media.wakeUp.isTold,
+    isWatched: true,
     onFailure: ({ queue, id, attempt, fate, error }) =>
       log.event("warn", "webhook failed", { queue, id, attempt, fate, error: errorName(error) }),
   };
@@ -61,6 +66,8 @@ export function startWebhookWorker(
     startOutboxWorker(world, works.quick),
     startOutboxWorker(world, works.slow),
   );
+  const workers = [eventWorker, ...deliveryWorkers];
+  const endWatch = startOutboxWatch(world, webhookQueues, workers);
   const removals = [
     wakeUp.add(webhookEvents.name, eventWorker),
     ...deliveryWorkers.map((worker) => wakeUp.add(webhookDeliveries.name, worker)),
@@ -69,8 +76,7 @@ export function startWebhookWorker(
   ];
   return {
     nudge: () => {
-      eventWorker.nudge();
-      hintTurns();
+      for (const worker of workers) worker.nudge();
     },
     sweep: {
       name: "send webhooks",
@@ -85,7 +91,7 @@ export function startWebhookWorker(
     async stop() {
       for (const remove of removals) remove();
       stopping.abort();
-      await Promise.all([eventWorker, ...deliveryWorkers].map((worker) => worker.stop()));
+      await Promise.all([endWatch(), ...workers.map((worker) => worker.stop())]);
       localTransport?.close();
     },
   };

@@ -7,6 +7,7 @@ import {
   type OutboxWorld,
   runDue,
   type Sleep,
+  startOutboxWatch,
   startOutboxWorker,
 } from "../../../../kv/engine/outbox/outbox_worker.ts";
 import { faultyKv } from "../../../support/stores/faulty_kv.ts";
@@ -197,4 +198,40 @@ Deno.test("a worker survives a store that fails for a while", async () => {
   await slept;
   assertEquals(handled, 1);
   await worker.stop();
+});
+
+Deno.test("a watch reads once for all its queues, and wakes their workers for a row or a broken store", async () => {
+  using kv = await Deno.openKv(":memory:");
+  let broken = false;
+  let reads = 0;
+  const here = world(faultyKv(kv, () => {
+    reads++;
+    return broken ? "before" : "none";
+  }));
+  const naps = controlledSleep();
+  let nudges = 0;
+  const workers = [{ nudge: () => nudges++ }, { nudge: () => nudges++ }];
+  let slept = naps.nextSleep();
+  const endWatch = startOutboxWatch(here, "job", workers, naps.sleep);
+  await slept;
+  const look = async () => {
+    slept = naps.nextSleep();
+    naps.wake();
+    await slept;
+  };
+  const other = kv.atomic();
+  addToOutbox(other, { ...jobs, name: "mail" }, { id: "1", payload: 1, nowMs: 0 });
+  await other.commit();
+  await look();
+  assertEquals([naps.asked, reads, nudges], [[15_000, 15_000], 1, 0]);
+
+  broken = true;
+  await look();
+  assertEquals(nudges, 2, "the workers report what is wrong with the store");
+  broken = false;
+
+  await fill(kv, 1);
+  await look();
+  assertEquals(nudges, 4);
+  await endWatch();
 });
