@@ -87,7 +87,7 @@ export async function makeCampaign(
       .set(campaignKey(id), campaign);
     attach?.(operation);
     if (attach === undefined) {
-      await addApprovalMails(kv, operation, {
+      addApprovalMails(operation, {
         id,
         requestedBy: operator,
         amountMicroVnd: promisedMicroVnd,

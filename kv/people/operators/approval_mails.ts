@@ -4,7 +4,7 @@ import { addMail } from "../../engine/outbox/outbox.ts";
 import type { AtomicWrite, KeyValueStore } from "../../engine/store/key_value_store.ts";
 import { type Account, findAccountByEmail, mailReaderOf } from "../accounts/accounts.ts";
 import type { Actor } from "../audit/operator_audit.ts";
-import { type Beneficiaries, isAmong, isSamePerson } from "./beneficiaries.ts";
+import { type Beneficiaries, isOneOf, isSamePerson } from "./beneficiaries.ts";
 
 /** Most mails about one request; a team of operators is smaller. */
 const maxApproverMails = 20;
@@ -33,18 +33,17 @@ export interface WaitingRequest extends
 }
 
 /** Queues a mail to each operator who may approve a request: not its author, nor who may profit from it. */
-export async function addApprovalMails(
-  kv: KeyValueStore,
+export function addApprovalMails(
   operation: AtomicWrite,
   { id, requestedBy, beneficiaries = [], ...about }: WaitingRequest,
   { approvers, nowMs }: { readonly approvers: readonly Account[]; readonly nowMs: number },
-): Promise<void> {
+): void {
   for (const account of approvers.slice(0, maxApproverMails)) {
     const reader = mailReaderOf(account, "approval_waiting");
     if (reader === undefined || account.blockedAtMs !== undefined) continue;
     const approver = { accountId: account.id, email: reader.to };
     if ("accountId" in requestedBy && isSamePerson(approver, requestedBy)) continue;
-    if (await isAmong(kv, approver, beneficiaries)) continue;
+    if (isOneOf(beneficiaries, approver, account.identities)) continue;
     const job = { kind: "approval_waiting", ...reader, ...about } as const;
     const mail = { nowMs, id: `approval:${id}:${account.id}` };
     addMail(operation, { ...job, requestedBy: requestedBy.email }, mail);

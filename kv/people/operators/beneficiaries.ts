@@ -51,13 +51,12 @@ export async function readBeneficiaries(
   return [...members, ...former, reader];
 }
 
-/** Whether an operator may be one of them. */
-export async function isAmong(
-  kv: KeyValueStore,
-  operator: Operator,
+/** Whether an operator, whose account has these identities, may be one of them. */
+export function isOneOf(
   beneficiaries: Beneficiaries,
-): Promise<boolean> {
-  const { identities = [] } = await readPerson(kv, operator.accountId);
+  operator: Operator,
+  identities: readonly Identity[] = [],
+): boolean {
   return beneficiaries.some((one) =>
     isSamePerson(operator, one) ||
     one.identities?.some(({ issuer, subject }) =>
@@ -66,11 +65,21 @@ export async function isAmong(
   );
 }
 
-/** Whether an operator may profit from an account. */
-export async function isBeneficiary(
+/** Whether one of some operators may be one of them. */
+export async function isAnyAmong(
   kv: KeyValueStore,
-  operator: Operator,
+  operators: readonly Operator[],
+  beneficiaries: Beneficiaries,
+): Promise<boolean> {
+  const people = await Promise.all(operators.map(({ accountId }) => readPerson(kv, accountId)));
+  return operators.some((operator, at) => isOneOf(beneficiaries, operator, people[at]?.identities));
+}
+
+/** Whether one of some operators may profit from an account. */
+export async function mayProfit(
+  kv: KeyValueStore,
+  operators: readonly Operator[],
   account: Account,
 ): Promise<boolean> {
-  return await isAmong(kv, operator, await readBeneficiaries(kv, account));
+  return await isAnyAmong(kv, operators, await readBeneficiaries(kv, account));
 }

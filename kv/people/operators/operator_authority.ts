@@ -12,7 +12,7 @@
 import { mailboxOf } from "../../../core/people/accounts/email_address.ts";
 import type { Account } from "../accounts/accounts.ts";
 import { operatorMovedKey, operatorPromisedKey } from "../../engine/schema/keys.ts";
-import { isAmong, readBeneficiaries } from "./beneficiaries.ts";
+import { mayProfit } from "./beneficiaries.ts";
 import type { MovedMoney, Operator } from "../audit/operator_audit.ts";
 import type { AtomicWrite, KeyValueStore } from "../../engine/store/key_value_store.ts";
 import { hashBase62 } from "../../../core/lib/hash/short_hash.ts";
@@ -130,10 +130,8 @@ export async function authorize(
   wanted: WantedMovement,
 ): Promise<AuthorityResult> {
   const { operator, account } = wanted;
-  const beneficiaries = await readBeneficiaries(kv, account);
   const deciders = authority.kind === "approved" ? [operator, authority.requestedBy] : [operator];
-  const profits = await Promise.all(deciders.map((one) => isAmong(kv, one, beneficiaries)));
-  if (profits.includes(true)) return { ok: false, why: "beneficiary" };
+  if (await mayProfit(kv, deciders, account)) return { ok: false, why: "beneficiary" };
   if (authority.kind === "approved") return { ok: true, attach: () => {} };
   const key = operatorMovedKey(mailboxOf(operator.email), account.id);
   const attach = await withinLimit(kv, key, { ...wanted, limitMicroVnd: authority.limitMicroVnd });

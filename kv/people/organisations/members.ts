@@ -48,27 +48,31 @@ export interface Member {
   readonly email?: string | undefined;
 }
 
+/** The owner, then the others in the order of their accounts, without reading these. */
+async function listWithoutAddresses(
+  kv: KeyValueStore,
+  organisation: Account,
+): Promise<Omit<Member, "email">[]> {
+  const { ownerId } = organisationFacts(organisation);
+  const selector = { prefix: membersPrefix(organisation.id) };
+  const others = kv.list<MemberRow>(selector, { limit: maxMembers });
+  return [
+    { personId: ownerId, role: "owner" },
+    ...await Array.fromAsync(others, ({ key, value }) => ({ personId: memberOf(key), ...value })),
+  ];
+}
+
 /** Lists the accounts of the members of an organisation, the owner first. */
 export async function listMemberIds(
   kv: KeyValueStore,
   organisation: Account,
 ): Promise<AccountId[]> {
-  const selector = { prefix: membersPrefix(organisation.id) };
-  const others = kv.list<MemberRow>(selector, { limit: maxMembers });
-  return [
-    organisationFacts(organisation).ownerId,
-    ...await Array.fromAsync(others, ({ key }) => memberOf(key)),
-  ];
+  return (await listWithoutAddresses(kv, organisation)).map(({ personId }) => personId);
 }
 
 /** Lists the members of an organisation: the owner, then the others in the order of their accounts. */
 export async function listMembers(kv: KeyValueStore, organisation: Account): Promise<Member[]> {
-  const { ownerId } = organisationFacts(organisation);
-  const selector = { prefix: membersPrefix(organisation.id) };
-  const members: Member[] = [{ personId: ownerId, role: "owner" }];
-  for await (const { key, value } of kv.list<MemberRow>(selector, { limit: maxMembers })) {
-    members.push({ personId: memberOf(key), ...value });
-  }
+  const members = await listWithoutAddresses(kv, organisation);
   const people = await Promise.all(members.map(({ personId }) => getAccount(kv, personId)));
   return members.map((member, at) => ({ ...member, email: people[at]?.email }));
 }

@@ -28,7 +28,11 @@ import {
   ledgerOperationKey,
 } from "../../engine/schema/keys.ts";
 import { addAuditLine, type MovedMoney, type Operator } from "../../people/audit/operator_audit.ts";
-import { isAmong, isSamePerson, readBeneficiaries } from "../../people/operators/beneficiaries.ts";
+import {
+  isAnyAmong,
+  isSamePerson,
+  readBeneficiaries,
+} from "../../people/operators/beneficiaries.ts";
 import { type Adjustment, adjustmentOperationId, adjustWallet } from "./wallet_adjustment.ts";
 import type { AtomicWrite, KeyValueStore } from "../../engine/store/key_value_store.ts";
 import { commitFresh } from "../../engine/store/cas.ts";
@@ -85,7 +89,7 @@ export async function requestApproval(
   const found = await moneyOfAct(kv, act, context.balanceOf);
   if (found === undefined) return { ok: false, why: "target" };
   const beneficiaries = await readBeneficiaries(kv, found.account);
-  if (await isAmong(kv, operator, beneficiaries)) return { ok: false, why: "beneficiary" };
+  if (await isAnyAmong(kv, [operator], beneficiaries)) return { ok: false, why: "beneficiary" };
   const { money } = found;
   const id = newId("approval", nowMs);
   const approval: Approval = {
@@ -113,7 +117,7 @@ export async function requestApproval(
     atMs: nowMs,
     money,
   });
-  await addApprovalMails(kv, operation, {
+  addApprovalMails(operation, {
     id,
     approvalId: id,
     requestedBy: operator,

@@ -14,7 +14,7 @@ import { listTopupOrders, orderStatus, type TopupOrder } from "../../money/payme
 import { accountKey, ledgerPrefix } from "../../engine/schema/keys.ts";
 import type { KeyValueStore } from "../../engine/store/key_value_store.ts";
 import { type ActFacts, markOf } from "../../people/operators/operator_authority.ts";
-import { isAmong, isSamePerson, readBeneficiaries } from "../../people/operators/beneficiaries.ts";
+import { isSamePerson, mayProfit } from "../../people/operators/beneficiaries.ts";
 import { type Approval, listApprovals, type PendingAct } from "./approvals.ts";
 import {
   type AuditLine,
@@ -255,9 +255,8 @@ async function warningsOf(
   context: DossierContext,
 ): Promise<DossierWarning[]> {
   const { operator, approval } = context;
-  const beneficiaries = await readBeneficiaries(kv, dossier.account);
-  const isOwn = await isAmong(kv, operator, beneficiaries) ||
-    (approval !== undefined && await isAmong(kv, approval.requestedBy, beneficiaries));
+  const deciders = approval === undefined ? [operator] : [operator, approval.requestedBy];
+  const isOwn = await mayProfit(kv, deciders, dossier.account);
   return checks.filter(([, applies]) => applies(dossier, { ...context, isOwn }))
     .map(([warning]) => warning);
 }

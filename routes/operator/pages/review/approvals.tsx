@@ -13,7 +13,7 @@ import {
 } from "../../../../kv/services/operations/approvals.ts";
 import { readDossier } from "../../../../kv/services/operations/dossier.ts";
 import type { Operator } from "../../../../kv/people/audit/operator_audit.ts";
-import { isBeneficiary, isSamePerson } from "../../../../kv/people/operators/beneficiaries.ts";
+import { isSamePerson, mayProfit } from "../../../../kv/people/operators/beneficiaries.ts";
 import type { KeyValueStore } from "../../../../kv/engine/store/key_value_store.ts";
 import { followCredited } from "../../../../kv/money/credits/credited_transfers.ts";
 import {
@@ -101,7 +101,7 @@ async function findHindrance(
 ): Promise<Hindrance | undefined> {
   if (isSamePerson(me, requestedBy)) return "self";
   if (money?.account === undefined) return undefined;
-  return await isBeneficiary(kv, me, money.account) ? "beneficiary" : undefined;
+  return await mayProfit(kv, [me], money.account) ? "beneficiary" : undefined;
 }
 
 function WaitingCard({ approval, money, hindrance, locale }: ShownApproval & {
