@@ -6,8 +6,8 @@ import type { AnswerReading, StreamPipe } from "../../wire/contract/contract.ts"
 import { GatewayError, type Mark } from "../../lib/errors/errors.ts";
 import { streamFailure } from "../../wire/stream/answer_gate.ts";
 import { parseExactly } from "../../lib/json/exact_json.ts";
-import { checkJsonDepth } from "../../lib/json/depth.ts";
-import { isJsonObject, type Json, type JsonObject } from "../../lib/json/json.ts";
+import { parseWithinDepth } from "../../lib/json/depth.ts";
+import { isJsonObject, type JsonObject } from "../../lib/json/json.ts";
 import { maxAnswerBytes, maxSseEventBytes } from "../../wire/contract/limits.ts";
 import { bodyOf } from "../../net/transport/given_body.ts";
 import {
@@ -220,8 +220,7 @@ function isSuccess(
 function parsed(bytes: Uint8Array, isExact = true): Omit<ProviderAnswer, "bytes"> | undefined {
   try {
     const text = decodeUtf8(bytes);
-    if (!isExact) checkJsonDepth(text);
-    const value: Json = isExact ? parseExactly(text) : JSON.parse(text);
+    const value = isExact ? parseExactly(text) : parseWithinDepth(text);
     return isJsonObject(value) ? { text, value } : undefined;
   } catch {
     return undefined;

@@ -1,3 +1,4 @@
+import type { Json } from "./json.ts";
 import { JsonScanner, token } from "./json_scanner.ts";
 import { maxJsonDepth } from "./scan/limits.ts";
 
@@ -35,4 +36,15 @@ export function checkJsonDepth(text: string): void {
       throw new SyntaxError(`Nested deeper than ${maxJsonDepth} levels`);
     }
   }
+}
+
+/**
+ * Parses JSON from a provider whose numbers need not be exact; see {@linkcode checkJsonDepth}.
+ *
+ * @throws {SyntaxError} if the text is not JSON, or too deep
+ */
+export function parseWithinDepth(text: string): Json {
+  checkJsonDepth(text);
+  const value: Json = JSON.parse(text);
+  return value;
 }

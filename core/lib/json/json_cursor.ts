@@ -1,4 +1,4 @@
-import { checkJsonDepth } from "./depth.ts";
+import { parseWithinDepth } from "./depth.ts";
 import type { Json } from "./json.ts";
 
 // Finds the ends of long lists of numbers without looking at each byte.
@@ -322,10 +322,7 @@ export class JsonCursor {
 
   #parsed(from: number, to: number): Json {
     try {
-      const text = decoder.decode(this.#bytes.subarray(from, to));
-      checkJsonDepth(text);
-      const value: Json = JSON.parse(text);
-      return value;
+      return parseWithinDepth(decoder.decode(this.#bytes.subarray(from, to)));
     } catch (cause) {
       throw new JsonScanError("Not JSON", { cause });
     }

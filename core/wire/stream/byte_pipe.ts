@@ -3,7 +3,7 @@ import { GatewayError } from "../../lib/errors/errors.ts";
 import { maxSseEventBytes } from "../contract/limits.ts";
 import { ByteRanges } from "../../lib/bytes/byte_ranges.ts";
 import type { SseFrame } from "../../lib/sse/frame.ts";
-import { checkJsonDepth } from "../../lib/json/depth.ts";
+import { parseWithinDepth } from "../../lib/json/depth.ts";
 import { JsonScanError } from "../../lib/json/json_cursor.ts";
 import { SseFrameTooLargeError, SseSplitter } from "../../lib/sse/splitter.ts";
 import { RepeatedFrame } from "../../lib/sse/repeated_frame.ts";
@@ -235,9 +235,7 @@ export class BytePipe implements StreamPipe {
       return nothing;
     }
     try {
-      const text = frame.payloadIs("[DONE]") ? "null" : frame.bareObject ?? frame.data;
-      checkJsonDepth(text);
-      JSON.parse(text);
+      parseWithinDepth(frame.payloadIs("[DONE]") ? "null" : frame.bareObject ?? frame.data);
     } catch {
       return nothing;
     }

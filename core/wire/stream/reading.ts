@@ -5,7 +5,7 @@ import type { FrameEdits, SseFrame } from "../../lib/sse/frame.ts";
 import type { StreamReading } from "../contract/contract.ts";
 import { joinReports } from "./usage_reports.ts";
 import { GatewayError } from "../../lib/errors/errors.ts";
-import { checkJsonDepth } from "../../lib/json/depth.ts";
+import { parseWithinDepth } from "../../lib/json/depth.ts";
 import { parseExactly } from "../../lib/json/exact_json.ts";
 import { JsonScanError } from "../../lib/json/json_cursor.ts";
 
@@ -53,10 +53,7 @@ export function eventObject(value: Json): JsonObject | undefined {
  */
 export function frameJson(frame: SseFrame): Json {
   try {
-    const { data } = frame;
-    checkJsonDepth(data);
-    const value: Json = JSON.parse(data);
-    return value;
+    return parseWithinDepth(frame.data);
   } catch (cause) {
     if (frame.event === "error") return frame.data;
     throw new JsonScanError("Not JSON", { cause });

@@ -1,6 +1,6 @@
 import type { GatewayError } from "../../../lib/errors/errors.ts";
 import { FrameEdits, type SseFrame } from "../../../lib/sse/frame.ts";
-import { checkJsonDepth } from "../../../lib/json/depth.ts";
+import { parseWithinDepth } from "../../../lib/json/depth.ts";
 import { JsonCursor, jsonKey, JsonScanError } from "../../../lib/json/json_cursor.ts";
 import { isJsonObject, type Json, type JsonObject } from "../../../lib/json/json.ts";
 import { ClientModel, inClientTerms } from "../../stream/client_model.ts";
@@ -37,9 +37,7 @@ import { streamError } from "./stream_encoder.ts";
 
 function parsed(text: string): Json {
   try {
-    checkJsonDepth(text);
-    const value: Json = JSON.parse(text);
-    return value;
+    return parseWithinDepth(text);
   } catch {
     return null;
   }

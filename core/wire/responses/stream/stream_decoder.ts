@@ -10,7 +10,7 @@
  */
 import type { ToolUses } from "../../../billing/usage/hosted_tools.ts";
 import { GatewayError } from "../../../lib/errors/errors.ts";
-import { checkJsonDepth } from "../../../lib/json/depth.ts";
+import { parseWithinDepth } from "../../../lib/json/depth.ts";
 import { isJsonObject, type Json, type JsonObject } from "../../../lib/json/json.ts";
 import type { ConversionMemory } from "../../contract/contract.ts";
 import type { EventSink, StreamDecoder } from "../../stream/dialect.ts";
@@ -245,8 +245,7 @@ function responseOf(body: JsonObject): JsonObject {
 function parse(data: string, event: string | undefined): JsonObject {
   let value: Json;
   try {
-    checkJsonDepth(data);
-    value = JSON.parse(data);
+    value = parseWithinDepth(data);
   } catch (cause) {
     // An error may come as plain text.
     if (event === "error") return { error: data };
