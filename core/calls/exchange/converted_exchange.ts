@@ -1,11 +1,11 @@
 /** A chat call on a route of another style: request, answer and stream are converted. */
 import type { ByteParts } from "../../lib/bytes/byte_parts.ts";
 import type { Route } from "../../catalog/catalog.ts";
-import { readShapedAnswer } from "../../wire/convert/answer_reading.ts";
+import { readAnswer, shapeAnswer, type ShapedAnswer } from "../../wire/convert/answer_reading.ts";
 import type { ReadableAnswer } from "../../wire/convert/lost_parts.ts";
-import { inClientTerms } from "../../wire/stream/client_model.ts";
 import { roughPromptTokens } from "../../billing/tokens/rough_estimate.ts";
 import type {
+  AnswerReading,
   ConversionOptions,
   ConvertedRequest,
   PipeContext,
@@ -28,7 +28,6 @@ import {
 import { createNativePipe } from "../../wire/convert/dialects.ts";
 import { createConvertingPipe } from "../../wire/convert/converting_pipe.ts";
 import type { SortedBetas } from "../../wire/billable_features/asked_for.ts";
-import { decodeProviderError } from "../../wire/convert/provider_errors.ts";
 import { GatewayError } from "../../lib/errors/errors.ts";
 import { takesHostedTools } from "../../wire/tools/tool_fields.ts";
 import type { JsonObject } from "../../lib/json/json.ts";
@@ -43,14 +42,15 @@ import { loweredLimit } from "./lowered_limit.ts";
 import { defined } from "../../lib/base/defined.ts";
 import type { ChatCall, ChatExchange, ChatRouteAccess } from "./chat_call.ts";
 import {
+  type AnswerWay,
   betasFor,
   clientReading,
   cloudChanges,
   collected,
   encoder,
-  errorOptions,
   open,
   pipeContext,
+  refusalReader,
   refuseDropping,
 } from "./provider_side.ts";
 
@@ -92,39 +92,64 @@ export function startConverted(
     ...pipeContext(call, route),
     ...(clientStyle === "gemini" && { countedInput: roughPromptTokens(call.body.outline) }),
   };
-  // An open stream keeps what its closures name: the call would bring the body of the request with it.
-  const { strict } = call;
-  const onLost = (lost: string) => {
-    if (!dropped.includes(lost)) dropped.push(lost);
-    refuseDropping({ strict }, [lost]);
-  };
-  const decoded = (answer: JsonObject) => decodeAnswer(style, clientStyle, answer, memory, onLost);
-  // What was read of an answer is written, if it is the same one.
-  let last: { readonly value: JsonObject; readonly readable: ReadableAnswer } | undefined;
+  const onLost = lossTeller(call, dropped);
+  const way = { style, clientStyle, context, memory, onLost };
+  const answers = wholeAnswers(way);
   return {
     exchange: open(call, route, style, access, sent),
     createPipe: () => createConvertingPipe(style, clientStyle, context, memory, onLost),
-    readAnswer: (value) => {
-      const reading = clientReading(readShapedAnswer(style, value), context);
+    readAnswer: answers.read,
+    asStream: (body) => encoder.encode(answerFrames(style, body)),
+    fromStream: (bytes) => collected(way, bytes),
+    decodeError: refusalReader(style, context, false),
+    onStatus: access.onStatus,
+    mayRepeat: access.mayRepeat,
+    toClient: ({ value }) => encoder.encode(stringifyExactly(answers.written(value))),
+    dropped,
+  };
+}
+
+/**
+ * Names what the client does not get, or refuses it. An open stream keeps what its closures name: the call would bring the
+ * body of the request with it.
+ */
+function lossTeller(
+  { strict }: Pick<ChatCall, "strict">,
+  dropped: string[],
+): (lost: string) => void {
+  return (lost) => {
+    if (!dropped.includes(lost)) dropped.push(lost);
+    refuseDropping({ strict }, [lost]);
+  };
+}
+
+/** Whole answers of one exchange: each is decoded once, to be charged and to be written. */
+interface WholeAnswers {
+  /** Reads what is charged of an answer, or why it is none. */
+  readonly read: (value: JsonObject) => AnswerReading;
+  /** Writes an answer in the client's style. */
+  readonly written: (value: JsonObject) => JsonObject;
+}
+
+function wholeAnswers(
+  { style, clientStyle, context, memory, onLost }: Required<AnswerWay>,
+): WholeAnswers {
+  const decoded = (shaped: ShapedAnswer) =>
+    decodeAnswer(style, clientStyle, shaped, memory, onLost);
+  let last: { readonly value: JsonObject; readonly readable: ReadableAnswer } | undefined;
+  return {
+    read: (value) => {
+      const shaped = shapeAnswer(style, value);
+      const reading = clientReading(readAnswer(style, shaped.body), context);
       if (reading.error !== undefined) return reading;
-      const readable = decoded(value);
+      const readable = decoded(shaped);
       last = { value, readable };
       return readable.charged(reading);
     },
-    asStream: (body) => encoder.encode(answerFrames(style, body)),
-    fromStream: (bytes) => collected({ style, clientStyle, context, memory, onLost }, bytes),
-    decodeError: (status, text, waitSeconds) =>
-      inClientTerms(
-        decodeProviderError(style, status, text, errorOptions(waitSeconds, false)),
-        context,
-      ),
-    onStatus: access.onStatus,
-    mayRepeat: access.mayRepeat,
-    toClient: ({ value }) => {
-      const { answer } = last?.value === value ? last.readable : decoded(value);
-      return encoder.encode(stringifyExactly(encodeAnswer(clientStyle, answer, context, memory)));
+    written: (value) => {
+      const { answer } = last?.value === value ? last.readable : decoded(shapeAnswer(style, value));
+      return encodeAnswer(clientStyle, answer, context, memory);
     },
-    dropped,
   };
 }
 
@@ -159,35 +184,26 @@ export function startCompacting(
   refuseDropping(call, dropped);
   const context = pipeContext(call, route);
   const whole = { ...call, request: { ...request, stream: false } };
-  const decoded = (answer: JsonObject) =>
-    decodeAnswer(style, request.style, answer, memory, (lost) => dropped.push(lost));
+  const onLost = lossTeller(call, dropped);
+  const answers = wholeAnswers({ style, clientStyle: request.style, context, memory, onLost });
   const compacted = (value: JsonObject) => {
-    const { answer } = decoded(value);
-    const written = encodeAnswer(request.style, answer, context, memory);
+    const written = answers.written(value);
     return compacts === true
       ? compactedConversation(asked, written)
       : compactedAnswer(request.style, written);
   };
-  const written = (answer: JsonObject) => encoder.encode(stringifyExactly(answer));
   return {
     exchange: open(whole, route, style, access, sent),
     createPipe: () => createNativePipe(request.style, { ...context, injectedUsage: false }),
-    readAnswer: (answer) => {
-      const reading = clientReading(readShapedAnswer(style, answer), context);
-      return reading.error === undefined ? decoded(answer).charged(reading) : reading;
-    },
+    readAnswer: answers.read,
     asStream: (answer) => encoder.encode(answerFrames(request.style, compacted(answer))),
     fromStream: () => {
       throw new GatewayError("upstream_unreachable", "The provider sent events for a whole answer");
     },
-    decodeError: (status, text, waitSeconds) =>
-      inClientTerms(
-        decodeProviderError(style, status, text, errorOptions(waitSeconds, false)),
-        context,
-      ),
+    decodeError: refusalReader(style, context, false),
     onStatus: access.onStatus,
     mayRepeat: access.mayRepeat,
-    toClient: (answer) => written(compacted(answer.value)),
+    toClient: ({ value }) => encoder.encode(stringifyExactly(compacted(value))),
     dropped,
   };
 }

@@ -4,12 +4,11 @@ import type { Route } from "../../catalog/catalog.ts";
 import { readAnswer } from "../../wire/convert/answer_reading.ts";
 import { needsCallRepair, withTextArguments } from "../../wire/chat/answer/call_repair.ts";
 import { parseExactly } from "../../lib/json/exact_json.ts";
-import { ClientModel, inClientTerms, modelKey } from "../../wire/stream/client_model.ts";
+import { ClientModel, modelKey } from "../../wire/stream/client_model.ts";
 import type { RouteCapabilities, Style } from "../../wire/contract/contract.ts";
 import { answerFrames } from "../../wire/stream/answer_frames.ts";
 import { unknownInStream } from "../../wire/stream/answer_gate.ts";
 import { resolveCapabilities } from "../../wire/contract/capabilities.ts";
-import { decodeProviderError } from "../../wire/convert/provider_errors.ts";
 import {
   type NativeForm,
   nativeForm,
@@ -41,9 +40,9 @@ import {
   cloudChanges,
   collected,
   encoder,
-  errorOptions,
   open,
   pipeContext,
+  refusalReader,
   refuseDropping,
 } from "./provider_side.ts";
 
@@ -196,11 +195,7 @@ export function startNative(
         memory: { choices: request.choices },
       }, bytes),
     unknownInStream: (bytes) => unknownInStream(style, bytes),
-    decodeError: (status, body, waitSeconds) =>
-      inClientTerms(
-        decodeProviderError(style, status, body, errorOptions(waitSeconds, true)),
-        context,
-      ),
+    decodeError: refusalReader(style, context, true),
     onStatus: access.onStatus,
     mayRepeat: access.mayRepeat,
     toClient: (given) => {

@@ -11,10 +11,10 @@ import type {
 } from "../../wire/contract/contract.ts";
 import { collectAnswer } from "../../wire/convert/collected_answer.ts";
 import { sortBetas, type SortedBetas } from "../../wire/billable_features/asked_for.ts";
-import type { ProviderErrorOptions } from "../../wire/errors/provider_error.ts";
+import { decodeProviderError } from "../../wire/convert/provider_errors.ts";
 import { GatewayError } from "../../lib/errors/errors.ts";
 import { stringifyExactly } from "../../lib/runtime/mod.ts";
-import type { WholeAnswer } from "../attempts/attempt.ts";
+import type { AttemptHandlers, WholeAnswer } from "../attempts/attempt.ts";
 import { type CloudBodyChanges, cloudBodyChanges } from "../../clouds/request_form.ts";
 import { providerRequest } from "./provider_request.ts";
 import { defined } from "../../lib/base/defined.ts";
@@ -37,12 +37,16 @@ export function pipeContext(call: ChatCall, route: Route): PipeContext {
   };
 }
 
-/** How a provider's refusal is read: in the words of the client's own style (`native`) or of another one. */
-export function errorOptions(
-  waitSeconds: number | undefined,
+/** Reads refusals of a provider: in the words of the client's own style (`native`) or of another one. */
+export function refusalReader(
+  style: ProviderStyle,
+  context: PipeContext,
   native: boolean,
-): ProviderErrorOptions {
-  return { native, ...defined({ retryAfterSeconds: waitSeconds }) };
+): AttemptHandlers["decodeError"] {
+  return (status, text, waitSeconds) => {
+    const options = { native, ...defined({ retryAfterSeconds: waitSeconds }) };
+    return inClientTerms(decodeProviderError(style, status, text, options), context);
+  };
 }
 
 /** Puts the client's name of the model into the error of a reading, if there is one. */
@@ -51,15 +55,18 @@ export function clientReading(reading: AnswerReading, context: PipeContext): Ans
   return error === undefined ? reading : { ...reading, error: inClientTerms(error, context) };
 }
 
+/** How answers of a provider become those of the client. */
+export interface AnswerWay {
+  readonly style: ProviderStyle;
+  readonly clientStyle: Style;
+  readonly context: PipeContext;
+  readonly memory: ConversionMemory;
+  readonly onLost?: (what: string) => void;
+}
+
 /** Collects a stream to the whole answer that the client asked for. */
 export function collected(
-  { style, clientStyle, context, memory, onLost }: {
-    readonly style: ProviderStyle;
-    readonly clientStyle: Style;
-    readonly context: PipeContext;
-    readonly memory: ConversionMemory;
-    readonly onLost?: (what: string) => void;
-  },
+  { style, clientStyle, context, memory, onLost }: AnswerWay,
   bytes: Uint8Array,
 ): Omit<WholeAnswer, "kind"> {
   const { body, reading } = collectAnswer(style, clientStyle, bytes, context, memory, onLost);

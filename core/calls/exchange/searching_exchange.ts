@@ -1,7 +1,6 @@
 /** A chat call whose model has the gateway search the web, in rounds. */
 import type { Route } from "../../catalog/catalog.ts";
 import { readAnswer } from "../../wire/convert/answer_reading.ts";
-import { inClientTerms } from "../../wire/stream/client_model.ts";
 import type {
   ConversionMemory,
   ConvertedRequest,
@@ -13,7 +12,6 @@ import { answerFrames } from "../../wire/stream/answer_frames.ts";
 import { echoMemory, readConversation, writeConversation } from "../../wire/convert/convert.ts";
 import { collectEvents, createEventPipe } from "../web_search/event_stream.ts";
 import { offerSearch } from "../web_search/search_function.ts";
-import { decodeProviderError } from "../../wire/convert/provider_errors.ts";
 import { GatewayError } from "../../lib/errors/errors.ts";
 import { invariant } from "../../lib/base/assert.ts";
 import { stringifyExactly } from "../../lib/runtime/mod.ts";
@@ -23,9 +21,9 @@ import type { ChatCall, ChatExchange, ChatRouteAccess } from "./chat_call.ts";
 import {
   clientReading,
   encoder,
-  errorOptions,
   open,
   pipeContext,
+  refusalReader,
   refuseDropping,
 } from "./provider_side.ts";
 import { conversionOptions, limitedBody, outgoing, refuseLosing } from "./converted_exchange.ts";
@@ -89,11 +87,7 @@ export function startSearching(
     handlers: {
       readAnswer: (answer) => clientReading(readAnswer(style, answer), context),
       asStream: (body) => encoder.encode(answerFrames(style, body)),
-      decodeError: (status, text, waitSeconds) =>
-        inClientTerms(
-          decodeProviderError(style, status, text, errorOptions(waitSeconds, false)),
-          context,
-        ),
+      decodeError: refusalReader(style, context, false),
       onStatus: access.onStatus,
     },
   });

@@ -38,11 +38,20 @@ export function readAnswer(style: ProviderStyle, body: JsonObject): AnswerReadin
   }
 }
 
+/** A whole answer in the form of its style, as its decoder sees it. */
+export interface ShapedAnswer {
+  readonly body: JsonObject;
+  /** Names of what it has beside that form. */
+  readonly unknown: readonly string[];
+}
+
 /**
- * Reads a whole answer that is to be converted: in the form of its style, as its decoder sees it.
+ * Brings a whole answer that is to be converted into the form of its style.
  *
  * @throws {GatewayError} `upstream_unreachable` where content has a wrong type
  */
-export function readShapedAnswer(style: ProviderStyle, body: JsonObject): AnswerReading {
-  return readAnswer(style, shapedAnswer(style, body, new UnknownNames()));
+export function shapeAnswer(style: ProviderStyle, body: JsonObject): ShapedAnswer {
+  const names = new UnknownNames();
+  const shaped = shapedAnswer(style, body, names);
+  return { body: shaped, unknown: names.take() };
 }

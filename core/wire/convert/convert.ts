@@ -25,8 +25,7 @@ import type { Answer, Choice, Conversation } from "../conversation/mod.ts";
 import { bytesOfAnswer, type ReadableAnswer, readableAnswer } from "./lost_parts.ts";
 import { estimateOutputTokens } from "../../billing/tokens/rough_estimate.ts";
 import { noTokens } from "../../billing/tokens/token_bounds.ts";
-import { UnknownNames } from "../stream/answer_shape.ts";
-import { shapedAnswer } from "../stream/answer_shapes.ts";
+import { shapeAnswer, type ShapedAnswer } from "./answer_reading.ts";
 import { refuse } from "../fields/fields.ts";
 import { dialectOf, providerDialectOf } from "./dialects.ts";
 import { withFetchedDocuments } from "./document_urls.ts";
@@ -173,7 +172,8 @@ export function convertAnswer(
   memory: ConversionMemory,
   onLost: (what: string) => void = () => {},
 ): JsonObject {
-  const { answer } = decodeAnswer(upstreamStyle, clientStyle, body, memory, onLost);
+  const shaped = shapeAnswer(upstreamStyle, body);
+  const { answer } = decodeAnswer(upstreamStyle, clientStyle, shaped, memory, onLost);
   return encodeAnswer(clientStyle, answer, context, memory);
 }
 
@@ -198,13 +198,11 @@ function withCount(answer: Answer, { countedInput }: PipeContext): Answer {
 export function decodeAnswer(
   upstreamStyle: ProviderStyle,
   clientStyle: Style,
-  body: JsonObject,
+  { body, unknown }: ShapedAnswer,
   memory: ConversionMemory,
   onLost: (what: string) => void,
 ): ReadableAnswer {
-  const names = new UnknownNames();
-  const shaped = shapedAnswer(upstreamStyle, body, names);
-  const decoded = providerDialectOf(upstreamStyle).decodeAnswer(shaped, memory);
+  const decoded = providerDialectOf(upstreamStyle).decodeAnswer(body, memory);
   const { thinkTags, sourcesAsSearch } = memory;
   const restore = (choice: Choice): Choice => {
     const split = thinkTags === undefined ? choice : splitThinking(choice, thinkTags);
@@ -214,7 +212,6 @@ export function decodeAnswer(
   };
   const others = decoded.others?.map(restore);
   const restored: Answer = { ...decoded, ...restore(decoded), ...defined({ others }) };
-  const unknown = names.take();
   const client = { style: clientStyle, wantsSound: memory.wantsSound === true };
   const readable = readableAnswer(restored, client, { onLost, unknown: unknown[0] });
   for (const name of unknown) onLost(`answer.${name}`);

@@ -4,7 +4,7 @@ import { GatewayError } from "../../../../core/lib/errors/errors.ts";
 import type { Json, JsonObject } from "../../../../core/lib/json/json.ts";
 import { convertAnswer, decodeAnswer } from "../../../../core/wire/convert/convert.ts";
 import { createConvertingPipe } from "../../../../core/wire/convert/converting_pipe.ts";
-import { readAnswer } from "../../../../core/wire/convert/answer_reading.ts";
+import { readAnswer, shapeAnswer } from "../../../../core/wire/convert/answer_reading.ts";
 import { answerFrames } from "../../../../core/wire/stream/answer_frames.ts";
 import { unknownInStream } from "../../../../core/wire/stream/answer_gate.ts";
 import { checkJsonDepth } from "../../../../core/lib/json/depth.ts";
@@ -43,7 +43,13 @@ Deno.test("sound and pictures that are left out are not charged, with or without
   for (const [part, name] of [[sound, "audio"], [picture, "image"]] as const) {
     const body = geminiAnswer([{ text: "Here:" }, part]);
     const named: string[] = [];
-    const { charged } = decodeAnswer("gemini", "messages", body, {}, (what) => named.push(what));
+    const { charged } = decodeAnswer(
+      "gemini",
+      "messages",
+      shapeAnswer("gemini", body),
+      {},
+      (what) => named.push(what),
+    );
     const { usage, outputBytes } = charged(readAnswer("gemini", body));
     assert(usage !== undefined && usage.output < 40 && usage.input === 20, JSON.stringify(usage));
     assert(outputBytes < 100);
