@@ -25,7 +25,7 @@ const maxSeals = 100_000;
 /** The beginning of the id of a sealed item. */
 const sealId = "seal ";
 /** The maker of a sealed item that was refused: no account reads it. */
-const nobody: AnsweredBy = { routeId: "", account: "" };
+export const nobody: AnsweredBy = { routeId: "", account: "" };
 
 /** Entries that are remembered, up to three for each prompt: about 6 MB. */
 const maxEntries = 60_000;

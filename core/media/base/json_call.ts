@@ -36,6 +36,15 @@ export interface ResultMember {
 /** The declared shape of the results of one answer. Its readers may remember what earlier results had. */
 export type ResultShape = readonly ResultMember[];
 
+/** A reader of values that a client can read where the cursor, at their beginning, says so. */
+export function readWhere(isReadable: (cursor: JsonCursor) => boolean): ResultMember["read"] {
+  return (cursor) => {
+    const found = isReadable(cursor);
+    cursor.skip();
+    return found;
+  };
+}
+
 /** A reader of places in the input: each is below `inputs`, and none occurs twice. */
 export function readPlaces(inputs: number): ResultMember["read"] {
   const seen = new Set<number>();

@@ -11,7 +11,7 @@ import { type DescribedMember, listOf, text, writtenSchema } from "../../lib/jso
 import { refuseMergedFields } from "../../calls/body/decisive_fields.ts";
 import { parseJsonBody } from "../../calls/body/json_body.ts";
 import { isJsonObject, type Json, type JsonObject } from "../../lib/json/json.ts";
-import { type JsonCursor, jsonKey } from "../../lib/json/json_cursor.ts";
+import { jsonKey } from "../../lib/json/json_cursor.ts";
 import type { MediaWork } from "../base/exchange.ts";
 import { fieldsOfJson, refuseField } from "../../calls/body/fields.ts";
 import { listSchema, modelName } from "../../calls/body/request_field.ts";
@@ -19,6 +19,7 @@ import {
   type JsonAnswer,
   type JsonRequest,
   jsonWork,
+  readWhere,
   type ResultShape,
 } from "../base/json_call.ts";
 
@@ -114,18 +115,10 @@ export function readModerationRequest(
 
 const lists = [jsonKey("results")];
 
-function readFlag(cursor: JsonCursor): boolean {
-  // The first letters of `true` and `false`.
-  const isBoolean = cursor.first === 0x74 || cursor.first === 0x66;
-  cursor.skip();
-  return isBoolean;
-}
-
-function readObject(cursor: JsonCursor): boolean {
-  const isObject = cursor.first === 0x7b;
-  cursor.skip();
-  return isObject;
-}
+/** The first letters of `true` and `false`. */
+const readFlag = readWhere(({ first }) => first === 0x74 || first === 0x66);
+/** An object begins with a brace. */
+const readObject = readWhere(({ first }) => first === 0x7b);
 
 /** A verdict. Without `flagged` a client would take everything for harmless. */
 const verdictShape: ResultShape = [

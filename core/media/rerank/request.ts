@@ -30,12 +30,13 @@ import {
   jsonWork,
   type ListAnswer,
   readPlaces,
+  readWhere,
   reportedUsageSchema,
   type ResultShape,
 } from "../base/json_call.ts";
 import { costOfUnits } from "../../billing/price.ts";
 import type { AppliedPrice } from "../../billing/usage/receipt.ts";
-import { type JsonCursor, jsonKey } from "../../lib/json/json_cursor.ts";
+import { jsonKey } from "../../lib/json/json_cursor.ts";
 import type { MediaWork } from "../base/exchange.ts";
 
 /** Documents of one call: the largest bound of any provider. */
@@ -174,13 +175,10 @@ const lists = [jsonKey("results"), jsonKey("data")];
 const placeKeys = [jsonKey("index")];
 const scoreKeys = [jsonKey("relevance_score"), jsonKey("score")];
 
+const readScore = readWhere(({ isNumber }) => isNumber);
+
 /** A place in the documents that were sent, and a number by which they are ordered. */
 function rankShape(documents: number): ResultShape {
-  const readScore = (cursor: JsonCursor) => {
-    const { isNumber } = cursor;
-    cursor.skip();
-    return isNumber;
-  };
   return [
     { keys: placeKeys, isRequired: true, read: readPlaces(documents) },
     { keys: scoreKeys, isRequired: true, read: readScore },

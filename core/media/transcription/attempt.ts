@@ -14,8 +14,8 @@ import { GatewayError } from "../../lib/errors/errors.ts";
 import { isJsonObject, type Json, type JsonObject } from "../../lib/json/json.ts";
 import type { UpstreamResponse } from "../../net/transport/transport.ts";
 import { type MediaExchange, type MediaWork, parseJson, readNoResult } from "../base/exchange.ts";
-import { hasShape, reportedUsageSchema, type ResultShape } from "../base/json_call.ts";
-import { type JsonCursor, jsonKey } from "../../lib/json/json_cursor.ts";
+import { hasShape, readWhere, reportedUsageSchema, type ResultShape } from "../base/json_call.ts";
+import { jsonKey } from "../../lib/json/json_cursor.ts";
 import { type FormPart, replaceField } from "../../calls/body/multipart.ts";
 import { defined } from "../../lib/base/defined.ts";
 import { stringifyExactly } from "../../lib/runtime/mod.ts";
@@ -248,22 +248,14 @@ export function transcriptionWork(
   };
 }
 
-const isText = (cursor: JsonCursor) => {
-  const { isString } = cursor;
-  cursor.skip();
-  return isString;
-};
-
-const isList = (cursor: JsonCursor) => {
-  const isArray = cursor.first === 0x5b;
-  cursor.skip();
-  return isArray;
-};
+const readText = readWhere(({ isString }) => isString);
+/** A list begins with a bracket. */
+const readList = readWhere(({ first }) => first === 0x5b);
 
 /** A transcript in JSON. Its text is empty where nothing is said. */
 const transcriptMembers: ResultShape = [
-  { keys: [jsonKey("text")], isRequired: true, read: isText },
-  { keys: [jsonKey("segments"), jsonKey("words")], isRequired: false, read: isList },
+  { keys: [jsonKey("text")], isRequired: true, read: readText },
+  { keys: [jsonKey("segments"), jsonKey("words")], isRequired: false, read: readList },
 ];
 
 /** The first bytes of JSON objects, after white space. */

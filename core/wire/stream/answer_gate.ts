@@ -24,44 +24,20 @@ import { frameJson } from "./reading.ts";
  */
 type Place = "read" | "beside" | "named";
 
+/** What is the same at the clients of all styles. */
+const everywhere = {
+  text: "read",
+  reasoning: "read",
+  tool_call: "read",
+  foreign: "named",
+} as const;
+
 /** What the clients of each style can read. */
 export const clientPlaces: Readonly<Record<Style, Readonly<Record<AnswerBlock["type"], Place>>>> = {
-  chat: {
-    text: "read",
-    reasoning: "read",
-    tool_call: "read",
-    hosted_call: "beside",
-    picture: "read",
-    sound: "read",
-    foreign: "named",
-  },
-  messages: {
-    text: "read",
-    reasoning: "read",
-    tool_call: "read",
-    hosted_call: "read",
-    picture: "named",
-    sound: "named",
-    foreign: "named",
-  },
-  responses: {
-    text: "read",
-    reasoning: "read",
-    tool_call: "read",
-    hosted_call: "read",
-    picture: "read",
-    sound: "named",
-    foreign: "named",
-  },
-  gemini: {
-    text: "read",
-    reasoning: "read",
-    tool_call: "read",
-    hosted_call: "beside",
-    picture: "read",
-    sound: "read",
-    foreign: "named",
-  },
+  chat: { ...everywhere, hosted_call: "beside", picture: "read", sound: "read" },
+  messages: { ...everywhere, hosted_call: "read", picture: "named", sound: "named" },
+  responses: { ...everywhere, hosted_call: "read", picture: "read", sound: "named" },
+  gemini: { ...everywhere, hosted_call: "beside", picture: "read", sound: "read" },
 };
 
 /** An answer of which its client can read nothing. */

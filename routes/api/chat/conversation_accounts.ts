@@ -7,11 +7,8 @@ import type { ChatCall, ChatExchange } from "../../../core/calls/exchange/chat_c
 import { continuesTurn } from "../../../core/calls/request/chat_request.ts";
 import { sealsOf, withoutSeals } from "../../../core/calls/request/sealed_items.ts";
 import type { FormerRoute, KeyPreference } from "../../../core/routing/contract/router.ts";
-import type { AnsweredBy } from "../../../core/routing/route_affinity.ts";
+import { type AnsweredBy, nobody } from "../../../core/routing/route_affinity.ts";
 import type { Gateway } from "../gateway/gateway.ts";
-
-/** Who made a sealed item that its own account refused, or one of which nothing is known. */
-const nobody: AnsweredBy = { routeId: "", account: "" };
 
 /** The accounts behind the sealed items of one call. */
 export class ConversationAccounts {
@@ -47,7 +44,7 @@ export class ConversationAccounts {
   #lastOwner(): AnsweredBy | undefined {
     const last = this.#seals.findLast((seal) => this.#ownerOf(seal) !== undefined);
     const owner = last === undefined ? undefined : this.#ownerOf(last);
-    return owner === undefined || owner.account === nobody.account ? undefined : owner;
+    return owner?.account === nobody.account ? undefined : owner;
   }
 
   /** The route that answered last; a conversation in which it has sealed something stays there between turns, too. */

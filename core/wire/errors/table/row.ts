@@ -133,5 +133,5 @@ export function weak(
   says: string,
   more: More = {},
 ): ErrorRow {
-  return { kind, status, code, says, isWeak: true, ...more };
+  return coded(kind, status, code, says, { isWeak: true, ...more });
 }
