@@ -1,11 +1,12 @@
 /**
  * What acts cost others, and how much of it somebody may spend: changes wake all instances and make rows, mails reach
- * somebody's mailbox, deliveries and look-ups somebody's server. An act that is not in the table does not compile.
+ * somebody's mailbox. An act that is not in the table does not compile.
  */
 import { addressBlock } from "../../core/net/addresses/ip_address.ts";
 import { dayMs, hourMs } from "../../core/lib/time/durations.ts";
 import type { AccountId } from "../../core/lib/ids/ids.ts";
 import { countTry, type RateRule, type RateVerdict } from "../../kv/people/accounts/rate_limits.ts";
+import { rateRules } from "../auth/sign_in_budgets.ts";
 import type { KeyValueStore } from "../../kv/engine/store/key_value_store.ts";
 
 /** What an act spends, at most one of each. */
@@ -13,11 +14,7 @@ export type Spending =
   /** Writes rows that all instances read. */
   | "change"
   /** Mails an address that somebody typed. */
-  | "mail"
-  /** Sends a webhook at once. */
-  | "delivery"
-  /** Asks a server that somebody named: a name server, an OpenID provider. */
-  | "lookup";
+  | "mail";
 
 /** By whom spending is counted; `target` is the address that gets a mail. */
 type Dimension = "target" | "person" | "account" | "network" | "installation";
@@ -33,20 +30,11 @@ const bounds: Readonly<Record<Spending, Partial<Readonly<Record<Dimension, RateR
     account: { name: "changes_organisation", count: 960, windowMs: hourMs },
   },
   mail: {
-    target: { name: "mail_email", count: 5, windowMs: hourMs },
+    target: rateRules.mailToNewAddress,
     person: { name: "mails_person", count: 30, windowMs: hourMs },
     account: { name: "mails_organisation", count: 100, windowMs: dayMs },
     network: { name: "mails_network", count: 60, windowMs: hourMs },
     installation: { name: "mails_all", count: 2_000, windowMs: hourMs },
-  },
-  delivery: {
-    account: { name: "webhook_sends_account", count: 60, windowMs: hourMs },
-    network: { name: "webhook_sends_network", count: 120, windowMs: hourMs },
-  },
-  lookup: {
-    account: { name: "lookups_organisation", count: 60, windowMs: hourMs },
-    network: { name: "lookups_network", count: 120, windowMs: hourMs },
-    installation: { name: "lookups_all", count: 2_000, windowMs: hourMs },
   },
 };
 
