@@ -80,7 +80,7 @@ function hasOtherReasoning(
  * import { nativeForm } from "./native_form.ts";
  * const content = [{ type: "text", text: "a" }, { type: "text", text: "b" }];
  * const { messages, changed } = nativeForm([{ role: "user", content }], { text_parts: false });
- * if (JSON.stringify(messages) !== '[{"role":"user","content":"a\\\\n\\\\nb"}]') throw new Error(JSON.stringify(messages));
+ * if (JSON.stringify(messages) !== '[{"role":"user","content":"a\\n\\nb"}]') throw new Error(JSON.stringify(messages));
  * if (changed.join() !== "messages.0.content") throw new Error(changed.join());
  * ```
  */
