@@ -42,6 +42,7 @@ import { readLogprobs } from "../answer/logprobs.ts";
 import { readModelPart, readSources } from "../answer/decode_answer.ts";
 import { google, provesThought } from "../answer/thought_signatures.ts";
 import { ToolUseCount } from "../../tools/tool_uses.ts";
+import { PartialCalls } from "./partial_calls.ts";
 
 /**
  * Reads a Gemini stream. The style has no last event: a stream is complete if its body ends after a finish reason.
@@ -56,6 +57,7 @@ export class GeminiStreamDecoder implements StreamDecoder {
   readonly #signer: string;
   #blocks = 0;
   #calls = 0;
+  readonly #partialCalls = new PartialCalls();
   /** The text or thought that further pieces continue. */
   #open: { readonly kind: "text" | "reasoning"; readonly block: number } | undefined;
   /** Hosted calls whose results, or those of calls before them, have not come yet. */
@@ -163,11 +165,12 @@ export class GeminiStreamDecoder implements StreamDecoder {
     countCandidateUses(this.#toolUses, candidate);
     const logprobs = readLogprobs(candidate.logprobsResult);
     this.#logprobs = logprobs.length === 0 ? undefined : stringifyExactly(logprobs);
-    for (const part of partsOf(candidate.content)) this.#part(part);
+    for (const part of partsOf(candidate.content)) this.#parts(this.#partialCalls.take(part));
     const citations = readSources(candidate);
     if (citations.length > 0) this.#citations = citations;
     const finishReason = finishReasonOf(candidate);
     if (finishReason === undefined) return;
+    this.#parts(this.#partialCalls.end());
     this.#finish = finishReason;
     this.#stop = readGeminiStop(finishReason, candidate.finishMessage, this.#calls > 0);
     this.#tellStop();
@@ -182,6 +185,10 @@ export class GeminiStreamDecoder implements StreamDecoder {
       stop: isCall ? { ...this.#stop, reason: "tool_calls" } : this.#stop,
       ...(this.#finish === undefined ? {} : { raw: this.#finish }),
     });
+  }
+
+  #parts(parts: readonly JsonObject[]): void {
+    for (const part of parts) this.#part(part);
   }
 
   #part(part: JsonObject): void {
