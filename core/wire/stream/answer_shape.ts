@@ -80,7 +80,8 @@ export class UnknownNames {
 
 const nothing: readonly string[] = [];
 
-function unreadable(at: string): GatewayError {
+/** The failure of an answer whose content at a place of the format nothing can be made of. */
+export function unreadable(at: string): GatewayError {
   return new GatewayError(
     "upstream_unreachable",
     `The provider of this model sent an answer that cannot be read (${at})`,

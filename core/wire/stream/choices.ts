@@ -4,10 +4,13 @@
  */
 import type { Json, JsonObject } from "../../lib/json/json.ts";
 import { maxChoices } from "../contract/limits.ts";
+import { unreadable } from "./answer_shape.ts";
 
 /**
  * Returns the choices of an answer or of a chunk with their indexes. Choices beyond the number that was asked for are left
  * out. A missing index is 0, as in JSON that omits zeros, or the place where no choice has an index.
+ *
+ * @throws {GatewayError} `upstream_unreachable` for an index that no choice has, where several were asked for
  *
  * @example
  * ```ts
@@ -25,9 +28,10 @@ export function indexedChoices(
   for (let place = 0; place < choices.length; place++) {
     const choice = choices[place]!;
     const given = choice["index"] ?? (place > 0 && choices.some(hasIndex) ? 0 : place);
-    // Where one was asked for, what is no number is no other.
+    // Where one was asked for, what is no index is that of no other.
     const index = count === 1 && !isIndex(given) ? 0 : given;
-    if (isIndex(index) && index < count) found.push([index, choice]);
+    if (!isIndex(index)) throw unreadable("index");
+    if (index < count) found.push([index, choice]);
   }
   return found;
 }
@@ -54,7 +58,7 @@ export function wholeChoices(
 }
 
 function isIndex(index: Json | undefined): index is number {
-  return typeof index === "number" && Number.isSafeInteger(index) && index >= 0;
+  return typeof index === "number" && Number.isInteger(index) && index >= 0 && index < maxChoices;
 }
 
 /**

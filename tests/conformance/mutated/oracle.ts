@@ -155,10 +155,6 @@ const exceptions: readonly Exception[] = [
     at:
       /^instead event \d+ (?:response\.output_text\.delta|content_block_delta|: .*(?:content|text)): (?:delta|delta\.text): word$/u,
   },
-  {
-    because: "a place that is no place: what it belongs to cannot be told",
-    at: /ndex/u,
-  },
 ];
 
 /** Why a fault is accepted; `undefined` if it is not. */

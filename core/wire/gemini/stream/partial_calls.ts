@@ -4,10 +4,10 @@
  *
  * https://docs.cloud.google.com/vertex-ai/generative-ai/docs/multimodal/function-calling#streaming-fc
  */
-import { GatewayError } from "../../../lib/errors/errors.ts";
 import { maxJsonDepth } from "../../../lib/json/scan/limits.ts";
 import { isJsonObject, type Json, type JsonObject } from "../../../lib/json/json.ts";
 import { maxSseEventBytes } from "../../contract/limits.ts";
+import { unreadable } from "../../stream/answer_shape.ts";
 
 /** A step of a path: the name of a member or the place in a list. */
 type Step = string | number;
@@ -17,13 +17,6 @@ type Place = Map<Step, Place | Json>;
 
 /** The steps of a JSONPath (RFC 9535) that names one value: `.name`, `['name']`, `["name"]`, `[0]`. */
 const pathStep = /\.([^.[\]'"\s]+)|\[(\d{1,6})\]|\['((?:[^'\\]|\\.)*)'\]|\["((?:[^"\\]|\\.)*)"\]/uy;
-
-function unreadable(at: string): GatewayError {
-  return new GatewayError(
-    "upstream_unreachable",
-    `The provider of this model sent an answer that cannot be read (${at})`,
-  );
-}
 
 function stepsOf(path: Json | undefined): readonly Step[] {
   if (typeof path !== "string" || !path.startsWith("$")) throw unreadable("jsonPath");

@@ -30,6 +30,9 @@ import { maxToolCallsPerAnswer } from "../../contract/limits.ts";
 // The output items of a Responses stream that is being read, by their place in the answer. Items may come with or
 // without their `added` event, and with or without a place.
 
+/** The last place of an item that is taken for one: far above the items of any answer. */
+const maxItemPlace = 65_535;
+
 /** Reads the output items of a Responses stream, by their place in the answer. */
 class StreamedItems implements AnswerState {
   readonly signer: string;
@@ -53,12 +56,16 @@ class StreamedItems implements AnswerState {
     return this.#nextBlock++;
   }
 
-  /** The place of the item that an event is about. Where servers send none, items come one after another. */
+  /**
+   * The place of the item that an event is about. Where servers send none, or one that no answer has, items come one after
+   * another.
+   */
   placeOf(body: JsonObject, type: string): number {
     const { output_index: index } = body;
-    if (typeof index === "number" && Number.isSafeInteger(index)) return index;
+    const isPlace = typeof index === "number" && Number.isInteger(index) && index >= 0;
+    if (isPlace && index <= maxItemPlace) return index;
     const brings = type.startsWith("response.output_item.") || type.endsWith(".delta");
-    if (brings && this.#closed.has(this.#unplaced)) this.#unplaced++;
+    while (brings && this.#closed.has(this.#unplaced)) this.#unplaced++;
     return this.#unplaced;
   }
 

@@ -242,16 +242,25 @@ Deno.test("whole answers keep every choice, with calls, ends, log probabilities 
   }
 });
 
-Deno.test("choices beyond those asked for, and indexes that are none, are left out", () => {
+Deno.test("choices beyond those asked for are left out; an index that is none is a failure", () => {
   for (const [from, to] of directions) {
     const [first, second] = three;
     assert(first !== undefined && second !== undefined);
-    const odd = [{ ...first, index: 7 }, { ...first, index: -1 }, { ...first, index: 0.5 }];
-    const told = [...odd, second, first];
+    const told = [{ ...first, index: 7 }, second, first];
     const body = convertedAnswer(from, to, wholeOf(from, told), memory);
     assertEquals(readOf(to, body), expected(to, [first, second]));
     const { text } = streamed(from, to, framesOf(from, inTurns(told)), { memory });
     assertEquals(readOf(to, gathered(to, text, 16)), expected(to, [first, second]));
+    for (const index of [-1, 0.5, 2 ** 40]) {
+      const odd = [second, { ...first, index }];
+      assertThrows(
+        () => convertedAnswer(from, to, wholeOf(from, odd), memory),
+        GatewayError,
+        "(index)",
+      );
+      const { text: told, reading } = streamed(from, to, framesOf(from, inTurns(odd)), { memory });
+      assert(reading.state !== "completed" && told.includes("(index)"), told);
+    }
   }
 });
 
