@@ -19,7 +19,7 @@ import type { Account } from "../../kv/people/accounts/accounts.ts";
 import type { Doer } from "../../kv/people/audit/account_activity.ts";
 import { type ActName, actSpendings, countSpending } from "./spending.ts";
 
-/** What operations need of the gateway. */
+/** What most operations need of the gateway; the others name what they need besides. */
 export interface ActDeps {
   readonly kv: KeyValueStore;
   readonly control: Pick<Control, "refresh">;
@@ -81,9 +81,10 @@ export interface Refused<Why extends string> {
 /** What an operation did, or why not. */
 export type Result<Body, Why extends string> =
   | { readonly ok: true; readonly body: Body }
-  | Refused<
-    Why
-  >;
+  | Refused<Why>;
+
+/** What counting what an act spends needs of the gateway. */
+type SpendDeps = Pick<ActDeps, "kv">;
 
 /** An act of customers. */
 export interface Operation<
@@ -91,6 +92,7 @@ export interface Operation<
   Input extends z.ZodType,
   Body,
   Why extends string,
+  Deps extends SpendDeps = ActDeps,
 > {
   readonly name: Name;
   /** The row of the table of roles and acts. */
@@ -100,7 +102,7 @@ export interface Operation<
   /** The reasons why it may not be done, beside those of every operation. */
   readonly refusals: Readonly<Record<Why, RefusalRow>>;
   readonly run: (
-    deps: ActDeps,
+    deps: Deps,
     acting: Acting,
     input: z.output<Input>,
   ) => Promise<Result<Body, Why>>;
@@ -117,13 +119,14 @@ export function operation<
   Input extends z.ZodType,
   Body,
   Why extends string = never,
+  Deps extends SpendDeps = ActDeps,
 >(
   declared:
-    & Operation<Name, Input, Body, Why>
+    & Operation<Name, Input, Body, Why, Deps>
     & (Spends<Name, "mail"> extends true
       ? Required<Pick<Operation<Name, Input, Body, Why>, "mailTo">>
       : { readonly mailTo?: never }),
-): Operation<Name, Input, Body, Why> {
+): Operation<Name, Input, Body, Why, Deps> {
   return declared;
 }
 
@@ -148,6 +151,17 @@ export interface InputIssue {
   readonly message: string;
 }
 
+/** What is wrong with a member that no input has. */
+export const unknownMember = "is not known";
+
+/** Says what a schema found wrong, each member by its own path. */
+function issuesOf(issue: z.core.$ZodIssue): InputIssue[] {
+  const { path, message } = issue;
+  return issue.code === "unrecognized_keys"
+    ? issue.keys.map((key) => ({ field: [...path, key].join("."), message: unknownMember }))
+    : [{ field: path.join("."), message }];
+}
+
 /** What came of a performed operation. */
 export type Outcome<Body, Why extends string> = Result<Body, Why> | CommonRefusal;
 
@@ -160,20 +174,17 @@ export async function perform<
   Input extends z.ZodType,
   Body,
   Why extends string,
+  Deps extends SpendDeps,
 >(
-  deps: ActDeps,
+  deps: Deps,
   acting: Acting,
-  { name, act, input, run, mailTo }: Operation<Name, Input, Body, Why>,
+  { name, act, input, run, mailTo }: Operation<Name, Input, Body, Why, Deps>,
   sent: unknown,
 ): Promise<Outcome<Body, Why>> {
   if (!mayAtAll(acting, act)) return { ok: false, common: "not_allowed" };
   const read = input.safeParse(sent);
   if (!read.success) {
-    const issues = read.error.issues.map(({ path, message }) => ({
-      field: path.join("."),
-      message,
-    }));
-    return { ok: false, common: "input", issues };
+    return { ok: false, common: "input", issues: read.error.issues.flatMap(issuesOf) };
   }
   const spender = { ...acting, accountId: acting.account.id };
   const verdict = await countSpending(deps.kv, name, spender, mailTo?.(read.data));

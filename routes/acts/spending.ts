@@ -1,6 +1,6 @@
 /**
  * What acts cost others, and how much of it somebody may spend: changes wake all instances and make rows, mails reach
- * somebody's mailbox. An act that is not in the table does not compile.
+ * somebody's mailbox, deliveries are requests to somebody's server. An act that is not in the table does not compile.
  */
 import { addressBlock } from "../../core/net/addresses/ip_address.ts";
 import { dayMs, hourMs } from "../../core/lib/time/durations.ts";
@@ -14,7 +14,9 @@ export type Spending =
   /** Writes rows that all instances read. */
   | "change"
   /** Mails an address that somebody typed. */
-  | "mail";
+  | "mail"
+  /** Sends a webhook to an address that somebody typed. */
+  | "delivery";
 
 /** By whom spending is counted; `target` is the address that gets a mail. */
 type Dimension = "target" | "person" | "account" | "network" | "installation";
@@ -36,6 +38,11 @@ const bounds: Readonly<Record<Spending, Partial<Readonly<Record<Dimension, RateR
     network: { name: "mails_network", count: 60, windowMs: hourMs },
     installation: { name: "mails_all", count: 2_000, windowMs: hourMs },
   },
+  delivery: {
+    person: { name: "webhook_sends_account", count: 60, windowMs: hourMs },
+    account: { name: "webhook_sends_organisation", count: 240, windowMs: hourMs },
+    installation: { name: "webhook_sends_all", count: 10_000, windowMs: hourMs },
+  },
 };
 
 /** The acts of customers, with what each spends. */
@@ -53,6 +60,12 @@ export const actSpendings = {
   changeBudget: ["change"],
   deleteBudget: ["change"],
   changeRequiredTags: ["change"],
+  createWebhook: ["change"],
+  changeWebhook: ["change"],
+  rotateWebhookSecret: ["change"],
+  deleteWebhook: ["change"],
+  testWebhook: ["delivery"],
+  resendWebhookDelivery: ["delivery"],
 } as const satisfies Readonly<Record<string, readonly Spending[]>>;
 
 /** The name of an act of customers: the `operationId` of its operation of the management API, if it has one. */

@@ -73,8 +73,6 @@ export const rateRules = {
   passkeyByAddress: { name: "passkey_address", count: 60, windowMs: 15 * minuteMs },
   /** Changes that write several rows, such as new keys. */
   changesByAccount: { name: "changes_account", count: 120, windowMs: hourMs },
-  /** Webhooks that a person has sent again or as a test: each is a request to the server of somebody. */
-  webhookSendsByAccount: { name: "webhook_sends_account", count: 60, windowMs: hourMs },
 } as const satisfies Record<string, RateRule>;
 
 /** Counts a request by the caller's IP address; IPv6 addresses count by their /64. */

@@ -12,6 +12,7 @@ import {
   refusalError,
   type RefusalRow,
   type Refused,
+  unknownMember,
 } from "../acts/operation.ts";
 import type { ActName } from "../acts/spending.ts";
 import { always, constant, type DescribedField, text } from "../../core/lib/json/schemas.ts";
@@ -22,12 +23,13 @@ import type { Clock } from "../../core/lib/time/clock.ts";
 import type { Catalog } from "../../core/catalog/catalog.ts";
 import type { Control } from "../../kv/engine/control/control.ts";
 import type { WalletEngine } from "../../kv/money/wallet/mod.ts";
-import type { WebhookDeps } from "../hooks/webhook_operations.ts";
+import type { WebhookDeps } from "../acts/webhooks.ts";
 import type { KeyValueStore } from "../../kv/engine/store/key_value_store.ts";
 import type { SpendGranted } from "../../core/trade/credits/pots.ts";
 import type { TopupSettings } from "../../core/trade/settings/settings.ts";
 import type { DescribedMember } from "../../core/lib/json/schemas.ts";
 import type { ManagementCaller } from "../http/management_key.ts";
+import { wrongParameter } from "../http/query.ts";
 
 /** What the management API needs of the gateway. */
 export interface ManagementDeps {
@@ -49,7 +51,7 @@ export interface ManagementDeps {
   /** Reads the texts of the TXT records of a name; rejects if the resolver does not say what there is. */
   readonly resolveTxt: (name: string) => Promise<readonly string[]>;
   /** What webhooks may reach, and the hint that one waits. */
-  readonly webhooks: Pick<WebhookDeps, "isLocalAllowed" | "hintDelivery">;
+  readonly webhooks: WebhookDeps;
   /** Wakes what sends mails. */
   readonly hintMail: () => void;
 }
@@ -158,32 +160,42 @@ function camelName(name: string): string {
   return name.replace(/_([a-z])/g, (_, letter: string) => letter.toUpperCase());
 }
 
-/** Renames the members of objects, also those within others. */
-function renamed(value: Json | undefined, nameOf: (name: string) => string): Json {
-  if (Array.isArray(value)) return value.map((one) => renamed(one, nameOf));
+/**
+ * Renames the members of a body, also those within others, as acts call them.
+ *
+ * @throws {GatewayError} for a member that this API would write otherwise: each has one name
+ */
+function camelMembers(value: Json | undefined): Json {
+  if (Array.isArray(value)) return value.map(camelMembers);
   if (!isJsonObject(value)) return value ?? null;
   return Object.fromEntries(
-    Object.entries(value).map(([name, one]) => [nameOf(name), renamed(one, nameOf)]),
+    Object.entries(value).map(([name, one]) => {
+      const member = camelName(name);
+      if (snakeName(member) !== name) throw wrongParameter(name, unknownMember);
+      return [member, camelMembers(one)];
+    }),
   );
 }
 
-/** Renames the members that a schema names. */
-function describedAsSent(schema: JsonObject, without: readonly string[]): JsonObject {
+/** Renames the members that a schema names, also those of schemas within it. */
+function describedAsSent(schema: JsonObject, without: readonly string[] = []): JsonObject {
   const { properties, required, ...rest } = schema;
   const members = Object.entries(isJsonObject(properties) ? properties : {})
     .filter(([name]) => !without.includes(name))
-    .map(([name, one]) => [
-      snakeName(name),
-      isJsonObject(one) ? describedAsSent(one, []) : one ?? null,
-    ]);
+    .map(([name, one]) => [snakeName(name), innerAsSent(one)]);
   const needed = Array.isArray(required)
     ? required.map(String).filter((name) => !without.includes(name)).map(snakeName)
     : [];
   return {
-    ...rest,
+    ...Object.fromEntries(Object.entries(rest).map(([name, one]) => [name, innerAsSent(one)])),
     ...(properties !== undefined && { properties: Object.fromEntries(members) }),
     ...(needed.length > 0 && { required: needed }),
   };
+}
+
+function innerAsSent(value: Json | undefined): Json {
+  if (Array.isArray(value)) return value.map(innerAsSent);
+  return isJsonObject(value) ? describedAsSent(value) : value ?? null;
 }
 
 /** Whoever calls, as acts take it. */
@@ -212,7 +224,7 @@ export function actOperation<
   { operation, example, json, ...named }:
     & Omit<JsonOperation, "id" | "act" | "errors" | "body" | "run">
     & {
-      readonly operation: Operation<Name, Input, Body, Why>;
+      readonly operation: Operation<Name, Input, Body, Why, ManagementDeps>;
       /** A body, of operations that take one. */
       readonly example?: JsonObject;
       readonly json: (body: Body, call: ManagementCall<unknown>) => JsonObject;
@@ -229,7 +241,7 @@ export function actOperation<
     ...(example !== undefined &&
       { body: { describe: () => describedAsSent(described(input), inPath), example } }),
     async run(call) {
-      const body = renamed(isJsonObject(call.body) ? call.body : {}, camelName);
+      const body = camelMembers(isJsonObject(call.body) ? call.body : {});
       const fromPath = Object.fromEntries(inPath.map((name) => [name, call.param(name)]));
       const sent = { ...(isJsonObject(body) ? body : {}), ...fromPath };
       const outcome = await perform(call.deps, actingOf(call), operation, sent);

@@ -1,8 +1,8 @@
-/** Operations on the webhooks of an organisation, over those that the pages call. */
-import { z } from "zod";
+/** Operations on the webhooks of an organisation. */
 import { GatewayError } from "../../core/lib/errors/errors.ts";
 import { fieldsJson } from "../../core/lib/json/fields.ts";
 import type { JsonObject } from "../../core/lib/json/json.ts";
+import { parseId } from "../../core/lib/ids/ids.ts";
 import {
   always,
   constant,
@@ -14,47 +14,36 @@ import {
   optional,
   text,
 } from "../../core/lib/json/schemas.ts";
-import { webhookKinds } from "../../core/people/webhooks/events.ts";
-import type { EndpointCondition, WebhookTry } from "../../kv/people/webhooks/deliveries.ts";
-import type { WebhookEndpoint } from "../../kv/people/webhooks/endpoints.ts";
 import {
-  addWebhook,
-  deleteWebhook,
-  editWebhook,
-  listWebhooks,
-  listWebhookTries,
-  readWebhook,
-  readWebhookTry,
-  resendWebhook,
-  rotateWebhookSecret,
-  testWebhook,
-  type WebhookAct,
-  type WebhookOperation,
-} from "../hooks/webhook_operations.ts";
+  type EndpointCondition,
+  getTry,
+  listTries,
+  readConditions,
+  type WebhookTry,
+} from "../../kv/people/webhooks/deliveries.ts";
+import {
+  getEndpoint,
+  listEndpoints,
+  type WebhookEndpoint,
+} from "../../kv/people/webhooks/endpoints.ts";
+import {
+  tryNumber,
+  webhookChange,
+  webhookCreation,
+  webhookDeletion,
+  webhookResending,
+  webhookRotation,
+  webhookTest,
+} from "../acts/webhooks.ts";
 import { listing, pagedListing } from "./lists.ts";
 import {
+  actOperation,
   type AnswerShape,
   goneFields,
   goneShape,
   type ManagementCall,
   type ManagementOperation,
-  withBody,
 } from "./operation.ts";
-
-const maxTextChars = 2_000;
-const kinds = z.array(z.enum(webhookKinds)).min(1);
-const newBody = z.strictObject({
-  url: z.string().max(maxTextChars),
-  name: z.string().max(maxTextChars).default(""),
-  kinds,
-});
-const changeBody = z.strictObject({
-  url: z.string().max(maxTextChars).optional(),
-  name: z.string().max(maxTextChars).optional(),
-  kinds: kinds.optional(),
-  is_on: z.boolean().optional(),
-});
-const testBody = z.strictObject({ kind: z.enum(webhookKinds) });
 
 /** An endpoint with how it fares, or with the secret that was just made. */
 interface ShownEndpoint extends Partial<EndpointCondition> {
@@ -85,10 +74,16 @@ const endpointShape: AnswerShape = {
   fields: endpointFields,
 };
 
-const eventFields: readonly DescribedField<{ readonly eventId: string }>[] = [
+const eventFields: readonly DescribedField<string>[] = [
   constant("object", "webhook_event"),
-  always("event_id", text, ({ eventId }) => eventId),
+  always("event_id", text, (eventId) => eventId),
 ];
+
+const eventShape: AnswerShape = {
+  name: "WebhookTest",
+  description: "An event on its way.",
+  fields: eventFields,
+};
 
 const listedTryFields: readonly DescribedField<WebhookTry>[] = [
   constant("object", "webhook_delivery"),
@@ -118,50 +113,14 @@ const tryShape: AnswerShape = {
   fields: tryFields,
 };
 
-/** The number of a try in a path; 0 for any other text: no try has it. */
-function numberOf(text: string): number {
-  return /^[1-9]\d{0,14}$/.test(text) ? Number(text) : 0;
-}
-
-/** The try that the path names. */
-function tryOf({ param }: ManagementCall<unknown>) {
-  const number = numberOf(param("number"));
-  if (number === 0) throw new GatewayError("not_found", "The log has no such try");
-  return { endpoint: param("id"), number };
-}
-
-/** Runs an operation of the pages; what it refuses becomes the error. */
-async function act<Input extends z.ZodType, Body>(
-  { deps, account, by, nowMs }: ManagementCall<unknown>,
-  { input, run }: WebhookOperation<Input, Body>,
-  sent: unknown,
-): Promise<Body> {
-  const who: WebhookAct = { accountId: account.id, by, nowMs };
-  const { kv, masterKeys, webhooks } = deps;
-  const result = await run({ kv, masterKeys, ...webhooks }, who, input.parse(sent));
-  if (!result.ok) throw result.error;
-  return result.body;
-}
-
-/** The same for each try of a request; without an idempotency key each request is another one. */
-const formOf = ({ formId }: ManagementCall<unknown>) => formId ?? crypto.randomUUID();
-
-async function create(call: ManagementCall<z.infer<typeof newBody>>): Promise<JsonObject> {
-  const made = await act(call, addWebhook, { ...call.body, formId: formOf(call) });
-  return fieldsJson(endpointFields, made);
-}
-
-async function change(call: ManagementCall<z.infer<typeof changeBody>>): Promise<JsonObject> {
-  const { is_on: isOn, ...rest } = call.body;
-  const sent = { endpoint: call.param("id"), ...rest, ...(isOn !== undefined && { isOn }) };
-  const endpoint = await act(call, editWebhook, sent);
-  return fieldsJson(endpointFields, { endpoint });
-}
-
-async function rotate(call: ManagementCall<unknown>): Promise<JsonObject> {
-  const sent = { endpoint: call.param("id"), formId: formOf(call) };
-  const made = await act(call, rotateWebhookSecret, sent);
-  return fieldsJson(endpointFields, made);
+/** The endpoint that the path names. */
+async function endpointOf(
+  { deps: { kv }, account, param }: ManagementCall<unknown>,
+): Promise<WebhookEndpoint> {
+  const id = parseId("webhookEndpoint", param("id"));
+  const endpoint = id && await getEndpoint(kv, account.id, id);
+  if (endpoint === undefined) throw new GatewayError("not_found", "There is no such endpoint");
+  return endpoint;
 }
 
 const webhooksPath = "/v1/organisation/webhooks";
@@ -180,21 +139,20 @@ export const webhookOperations: readonly ManagementOperation[] = [
     description: "The endpoints that get webhooks, oldest first.",
     act: "change_webhooks",
     item: endpointShape,
-    rows: (call) => act(call, listWebhooks, {}),
+    rows: async ({ deps: { kv }, account }) =>
+      await readConditions(kv, account.id, await listEndpoints(kv, account.id)),
     idOf: ({ endpoint }) => endpoint.id,
     json: (one) => fieldsJson(endpointFields, one),
   }),
-  withBody({
-    id: "createWebhook",
+  actOperation({
+    operation: webhookCreation,
     method: "post",
     path: webhooksPath,
     summary: "Add a webhook",
     description: "The answer has the signing secret; no later one does.",
-    act: "change_webhooks",
     answer: endpointShape,
-    errors: ["invalid_request", "overloaded"],
-    body: { schema: newBody, example },
-    run: create,
+    example,
+    json: (made) => fieldsJson(endpointFields, made),
   }),
   {
     id: "getWebhook",
@@ -204,49 +162,41 @@ export const webhookOperations: readonly ManagementOperation[] = [
     description: "An endpoint by its id.",
     act: "change_webhooks",
     answer: endpointShape,
-    errors: ["invalid_request", "not_found"],
-    run: async (call) => {
-      const one = await act(call, readWebhook, { endpoint: call.param("id") });
-      return fieldsJson(endpointFields, one);
+    errors: ["not_found"],
+    async run(call) {
+      const endpoint = await endpointOf(call);
+      const [condition] = await readConditions(call.deps.kv, call.account.id, [endpoint]);
+      return fieldsJson(endpointFields, { endpoint, ...condition });
     },
   },
-  withBody({
-    id: "changeWebhook",
+  actOperation({
+    operation: webhookChange,
     method: "patch",
     path: `${webhooksPath}/{id}`,
     summary: "Change a webhook",
     description: "What is left out stays as it is.",
-    act: "change_webhooks",
     answer: endpointShape,
-    errors: ["invalid_request", "not_found", "overloaded"],
-    body: { schema: changeBody, example: { is_on: false } },
-    run: change,
+    example: { is_on: false },
+    json: (endpoint) => fieldsJson(endpointFields, { endpoint }),
   }),
-  {
-    id: "rotateWebhookSecret",
+  actOperation({
+    operation: webhookRotation,
     method: "post",
     path: `${webhooksPath}/{id}/rotate`,
     summary: "Give a webhook a new secret",
     description: "The former secret signs, too, for a day.",
-    act: "change_webhooks",
     answer: endpointShape,
-    errors: ["invalid_request", "not_found", "overloaded"],
-    run: rotate,
-  },
-  withBody({
-    id: "testWebhook",
+    json: (made) => fieldsJson(endpointFields, made),
+  }),
+  actOperation({
+    operation: webhookTest,
     method: "post",
     path: `${webhooksPath}/{id}/test`,
     summary: "Send a test event",
     description: "Sends the example of a kind, whatever kinds the endpoint gets.",
-    act: "change_webhooks",
-    answer: { name: "WebhookTest", description: "An event on its way.", fields: eventFields },
-    errors: ["invalid_request", "not_found"],
-    body: { schema: testBody, example: { kind: "topup.credited" } },
-    run: async (call) => {
-      const sent = { endpoint: call.param("id"), kind: call.body.kind };
-      return fieldsJson(eventFields, await act(call, testWebhook, sent));
-    },
+    answer: eventShape,
+    example: { kind: "topup.credited" },
+    json: (eventId) => fieldsJson(eventFields, eventId),
   }),
   pagedListing({
     id: "listWebhookDeliveries",
@@ -257,10 +207,10 @@ export const webhookOperations: readonly ManagementOperation[] = [
     item: tryShape,
     errors: ["not_found"],
     async page(call, { count, after }) {
-      const before = after === undefined ? undefined : numberOf(after);
-      if (before === 0) return [];
-      const log = await act(call, listWebhookTries, { endpoint: call.param("id"), before, count });
-      return log.tries;
+      const { id } = await endpointOf(call);
+      const before = tryNumber.safeParse(after).data;
+      if (after !== undefined && before === undefined) return [];
+      return (await listTries(call.deps.kv, call.account.id, id, { before, count })).tries;
     },
     idOf: ({ number }) => String(number),
     json: (one) => fieldsJson(listedTryFields, one),
@@ -273,32 +223,31 @@ export const webhookOperations: readonly ManagementOperation[] = [
     description: "A try by its number.",
     act: "change_webhooks",
     answer: tryShape,
-    errors: ["invalid_request", "not_found"],
-    run: async (call) => fieldsJson(tryFields, await act(call, readWebhookTry, tryOf(call))),
+    errors: ["not_found"],
+    async run(call) {
+      const { id } = await endpointOf(call);
+      const number = tryNumber.safeParse(call.param("number")).data;
+      const one = number && await getTry(call.deps.kv, call.account.id, id, number);
+      if (!one) throw new GatewayError("not_found", "The log has no such try any more");
+      return fieldsJson(tryFields, one);
+    },
   },
-  {
-    id: "resendWebhookDelivery",
+  actOperation({
+    operation: webhookResending,
     method: "post",
     path: `${webhooksPath}/{id}/deliveries/{number}/again`,
     summary: "Send an event again",
     description: "With the same id and body, once.",
-    act: "change_webhooks",
-    answer: { name: "WebhookTest", description: "An event on its way.", fields: eventFields },
-    errors: ["invalid_request", "not_found"],
-    run: async (call) => fieldsJson(eventFields, await act(call, resendWebhook, tryOf(call))),
-  },
-  {
-    id: "deleteWebhook",
+    answer: eventShape,
+    json: (eventId) => fieldsJson(eventFields, eventId),
+  }),
+  actOperation({
+    operation: webhookDeletion,
     method: "delete",
     path: `${webhooksPath}/{id}`,
     summary: "Delete a webhook",
     description: "Its log is deleted, too.",
-    act: "change_webhooks",
     answer: goneShape,
-    errors: ["invalid_request", "not_found", "overloaded"],
-    run: async (call) => {
-      await act(call, deleteWebhook, { endpoint: call.param("id") });
-      return fieldsJson(goneFields, { id: call.param("id") });
-    },
-  },
+    json: (id) => fieldsJson(goneFields, { id }),
+  }),
 ];

@@ -208,12 +208,17 @@ export interface EndpointCondition {
   readonly dropped: DroppedEvents | undefined;
 }
 
+/** An endpoint, and how it fares. */
+export interface ListedWebhook extends EndpointCondition {
+  readonly endpoint: WebhookEndpoint;
+}
+
 /** Reads how each endpoint fares, in the order of the endpoints. */
 export async function readConditions(
   kv: KeyValueStore,
   accountId: AccountId,
   endpoints: readonly WebhookEndpoint[],
-): Promise<readonly (EndpointCondition & { readonly endpoint: WebhookEndpoint })[]> {
+): Promise<readonly ListedWebhook[]> {
   const states = await readEndpointStates(kv, accountId, endpoints);
   return endpoints.map((endpoint, at) => {
     const state = states[at] ?? {};
@@ -222,13 +227,19 @@ export async function readConditions(
   });
 }
 
+/** A page of the log of an endpoint. */
+export interface TryPage {
+  readonly tries: readonly WebhookTry[];
+  readonly hasMore: boolean;
+}
+
 /** Lists the tries of an endpoint, newest first: at most `count`, those before a number. */
 export async function listTries(
   kv: KeyValueStore,
   accountId: AccountId,
   endpointId: WebhookEndpointId,
   { count, before = Infinity }: { readonly count: number; readonly before?: number | undefined },
-): Promise<{ readonly tries: readonly WebhookTry[]; readonly hasMore: boolean }> {
+): Promise<TryPage> {
   const rows = kv.list<WebhookTry>({ prefix: webhookTriesPrefix(accountId, endpointId) }, {
     limit: maxWebhookTryRows,
   });

@@ -4,7 +4,7 @@ import type { TopupSettings } from "../../../core/trade/settings/settings.ts";
 import type { Control } from "../../../kv/engine/control/control.ts";
 import type { WalletEngine } from "../../../kv/money/wallet/mod.ts";
 import type { KeyLimitBook } from "../../../kv/services/limits/limit_book.ts";
-import type { WebhookDeps } from "../../hooks/webhook_operations.ts";
+import type { WebhookDeps } from "../../acts/webhooks.ts";
 import type { RateView } from "./rate_view.ts";
 import type { SignInDeps } from "./sign_in_deps.ts";
 
@@ -32,7 +32,7 @@ export interface DashboardDeps extends SignInDeps {
   /** What is spent of budgets. */
   readonly budgets: Pick<KeyLimitBook, "budgetUse">;
   /** What webhooks may reach, and the hint that one waits. */
-  readonly webhooks: Pick<WebhookDeps, "isLocalAllowed" | "hintDelivery">;
+  readonly webhooks: WebhookDeps;
   /** The gateway's own API, for the playground. Its calls are handled like calls from outside. */
   readonly dispatch: Dispatch;
 }

@@ -1,8 +1,12 @@
 /** The form of an endpoint: its fields, what was typed, and what is wrong with it. */
 import { webhookKinds, webhookKindSays } from "../../../../core/people/webhooks/events.ts";
 import { maxEndpointUrlChars } from "../../../../core/people/webhooks/endpoint_url.ts";
-import type { WebhookEndpoint } from "../../../../kv/people/webhooks/endpoints.ts";
-import { maxEndpointNameChars, type WebhookRefusal } from "../../../hooks/webhook_operations.ts";
+import {
+  maxWebhookEndpoints,
+  type WebhookEndpoint,
+} from "../../../../kv/people/webhooks/endpoints.ts";
+import type { CommonRefusal, Refused } from "../../../acts/operation.ts";
+import { maxEndpointNameChars, type WebhookRefusal } from "../../../acts/webhooks.ts";
 import { CheckboxField, TextField } from "../../components/mod.ts";
 import type { PostedForm } from "../../page/form_data.ts";
 import type { Locale } from "../../text/i18n.ts";
@@ -31,26 +35,50 @@ export function postedEndpoint(posted: PostedForm): EndpointFormValues {
   return { url: posted.text("url"), name: posted.text("name"), kinds: posted.all("kinds") };
 }
 
-/** Says in the reader's language what a schema found wrong. */
-export function formErrors(
-  issues: readonly { readonly path: readonly PropertyKey[] }[],
-  locale: Locale,
-): EndpointFormErrors {
-  const t = webhookTexts[locale];
-  const words: Readonly<Record<keyof EndpointFormValues, string>> = {
-    url: t.urlProblems["is not a URL"],
-    name: t.nameWrong,
-    kinds: t.kindsWrong,
-  };
-  const wrong = new Set(issues.map(({ path: [field] }) => field));
-  return Object.fromEntries(Object.entries(words).filter(([field]) => wrong.has(field)));
+/** Why a form did nothing, as its page says it: at the fields at fault, or of all. */
+export interface RefusedForm {
+  readonly errors: EndpointFormErrors;
+  readonly problem?: string;
 }
 
-/** Says why an operation refused the address; `undefined` if it refused something else. */
-export function urlError(why: WebhookRefusal, locale: Locale): EndpointFormErrors | undefined {
-  return typeof why !== "string" && "url" in why
-    ? { url: webhookTexts[locale].urlProblems[why.url] }
-    : undefined;
+/** Says in the reader's language why nothing was done. */
+export function refusedForm(
+  outcome: Refused<WebhookRefusal> | CommonRefusal,
+  locale: Locale,
+): RefusedForm {
+  const t = webhookTexts[locale];
+  if ("why" in outcome) {
+    switch (outcome.why) {
+      case "full":
+        return { errors: {}, problem: t.full(maxWebhookEndpoints) };
+      case "sent":
+        return { errors: {}, problem: t.sentBefore };
+      case "forgotten":
+        return { errors: {}, problem: t.forgotten };
+      case "missing":
+      case "conflict":
+        return { errors: {}, problem: t.busy };
+      default:
+        return { errors: { url: t.urlProblems[outcome.why] } };
+    }
+  }
+  switch (outcome.common) {
+    case "spent":
+      return { errors: {}, problem: t.tooMany(outcome.retryAfterSeconds) };
+    case "not_allowed":
+      return { errors: {}, problem: t.busy };
+    case "input": {
+      const words: Readonly<Record<keyof EndpointFormValues, string>> = {
+        url: t.urlProblems["is not a URL"],
+        name: t.nameWrong,
+        kinds: t.kindsWrong,
+      };
+      const wrong = new Set(outcome.issues.map(({ field }) => field.split(".")[0]));
+      return {
+        errors: Object.fromEntries(Object.entries(words).filter(([field]) => wrong.has(field))),
+      };
+    }
+  }
 }
 
 /** The fields. */

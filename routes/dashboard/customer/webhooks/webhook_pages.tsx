@@ -3,32 +3,32 @@
  *
  * - Folder `routes/dashboard/customer/webhooks/`: the pages of webhooks.
  * - In: forms of a signed-in customer.
- * - Out: HTML, and acts of `routes/hooks/webhook_operations.ts`.
- * - Never: reads or writes a row itself, or shows a secret a second time.
+ * - Out: HTML, and acts of `routes/acts/webhooks.ts`.
+ * - Never: changes a row itself, or shows a secret a second time.
  */
 import { type Context, Hono } from "hono";
+import type { z } from "zod";
 import { parseId } from "../../../../core/lib/ids/ids.ts";
 import { webhookKinds } from "../../../../core/people/webhooks/events.ts";
+import { getTry, listTries, readConditions } from "../../../../kv/people/webhooks/deliveries.ts";
 import {
-  maxWebhookEndpoints,
+  getEndpoint,
+  listEndpoints,
   type NewWebhookSecret,
   type WebhookEndpoint,
 } from "../../../../kv/people/webhooks/endpoints.ts";
+import { type Operation, perform } from "../../../acts/operation.ts";
+import type { ActName } from "../../../acts/spending.ts";
 import {
-  addWebhook,
-  deleteWebhook,
-  editWebhook,
-  listWebhooks,
-  listWebhookTries,
-  readWebhook,
-  readWebhookTry,
-  resendWebhook,
-  rotateWebhookSecret,
-  testWebhook,
-  type WebhookAct,
-  type WebhookDeps,
+  tryNumber,
+  webhookChange,
+  webhookCreation,
+  webhookDeletion,
   type WebhookRefusal,
-} from "../../../hooks/webhook_operations.ts";
+  webhookResending,
+  webhookRotation,
+  webhookTest,
+} from "../../../acts/webhooks.ts";
 import {
   Card,
   CopyButton,
@@ -43,22 +43,20 @@ import {
 import { notFoundPage } from "../../frame/error_pages.tsx";
 import { renderPage } from "../../frame/layout.tsx";
 import type { DashboardDeps } from "../../page/deps.ts";
-import { readForm } from "../../page/form_data.ts";
+import { type PostedForm, readForm } from "../../page/form_data.ts";
 import type { PageDeclaration } from "../../page/page.ts";
 import type { DashboardEnv, Visitor } from "../../page/visitor.ts";
-import { doneBy } from "../../visitor/doer.ts";
+import { actingOf } from "../../visitor/acting.ts";
 import { requireAccount } from "../../visitor/identify.ts";
-import type { Locale } from "../../text/i18n.ts";
 import { webhookTexts } from "./texts.ts";
 import {
   emptyEndpointForm,
   EndpointFields,
-  type EndpointFormErrors,
   endpointFormOf,
   type EndpointFormValues,
-  formErrors,
   postedEndpoint,
-  urlError,
+  type RefusedForm,
+  refusedForm,
 } from "./webhook_form.tsx";
 import {
   EndpointList,
@@ -72,43 +70,19 @@ import {
 
 type PageContext = Context<DashboardEnv>;
 
-function depsOf({ kv, masterKeys, webhooks }: DashboardDeps): WebhookDeps {
-  return { kv, masterKeys, ...webhooks };
-}
+/** Tries on one page of the log. */
+const triesPerPage = 25;
 
-function actOf(c: PageContext, { clock }: DashboardDeps): WebhookAct {
-  return { accountId: c.get("signedIn").account.id, ...doneBy(c, clock.nowMs()) };
-}
-
-/** Says why nothing was done, but for what a field says. */
-function refusalWords(why: WebhookRefusal, locale: Locale): string {
-  const t = webhookTexts[locale];
-  if (typeof why !== "string") {
-    return "url" in why ? t.urlProblems[why.url] : t.tooMany(why.retryAfterSeconds);
-  }
-  switch (why) {
-    case "full":
-      return t.full(maxWebhookEndpoints);
-    case "sent":
-      return t.sentBefore;
-    case "forgotten":
-      return t.forgotten;
-    case "missing":
-    case "conflict":
-      return t.busy;
-  }
-}
-
-async function listPage(c: PageContext, deps: DashboardDeps, problem?: string) {
+async function listPage(c: PageContext, deps: DashboardDeps) {
   const { locale } = c.get("visitor");
   const t = webhookTexts[locale];
-  const listed = await listWebhooks.run(depsOf(deps), actOf(c, deps), {});
+  const { id } = c.get("signedIn").account;
+  const listed = await readConditions(deps.kv, id, await listEndpoints(deps.kv, id));
   return await renderPage(
     c,
     {
       title: t.title,
       lead: t.lead,
-      status: problem === undefined ? 200 : 422,
       styles: ["public.css"],
       actions: (
         <a class="button" href="/webhooks/new">
@@ -117,27 +91,24 @@ async function listPage(c: PageContext, deps: DashboardDeps, problem?: string) {
       ),
     },
     <>
-      {problem !== undefined && <Notice tone="danger">{problem}</Notice>}
-      <EndpointList listed={listed.ok ? listed.body : []} locale={locale} />
+      <EndpointList listed={listed} locale={locale} />
       <VerifyCard locale={locale} />
     </>,
   );
 }
 
-interface NewEndpointState {
+interface FormState extends RefusedForm {
   readonly values: EndpointFormValues;
-  readonly errors: EndpointFormErrors;
-  readonly problem?: string;
 }
 
-function newPage(c: PageContext, state?: NewEndpointState) {
+function newPage(c: PageContext, state?: FormState) {
   const visitor = c.get("visitor");
   const t = webhookTexts[visitor.locale];
   return renderPage(
     c,
     { title: t.newTitle, status: state === undefined ? 200 : 422 },
     <Card>
-      {state?.problem !== undefined && <Notice tone="warning">{state.problem}</Notice>}
+      {state?.problem !== undefined && <Notice tone="danger">{state.problem}</Notice>}
       <PostForm visitor={visitor} action="/webhooks">
         <FormIdField />
         <EndpointFields
@@ -176,30 +147,19 @@ function secretPage(c: PageContext, { endpoint, secret }: NewWebhookSecret) {
 }
 
 async function createEndpoint(c: PageContext, deps: DashboardDeps) {
-  const { locale } = c.get("visitor");
-  const posted = await readForm(c);
-  const values = postedEndpoint(posted);
-  const formId = posted.formId();
-  const t = webhookTexts[locale];
-  if (formId === undefined) return await newPage(c, { values, errors: {}, problem: t.formStale });
-  const input = addWebhook.input.safeParse({ ...values, formId });
-  if (!input.success) {
-    return await newPage(c, { values, errors: formErrors(input.error.issues, locale) });
-  }
-  const added = await addWebhook.run(depsOf(deps), actOf(c, deps), input.data);
-  if (added.ok) return await secretPage(c, added.body);
-  const errors = urlError(added.why, locale);
-  return errors === undefined
-    ? await listPage(c, deps, refusalWords(added.why, locale))
-    : await newPage(c, { values, errors });
+  const form = await readForm(c);
+  const values = postedEndpoint(form);
+  const acting = actingOf(c, deps.clock.nowMs(), form);
+  const added = await perform(deps, acting, webhookCreation, values);
+  return added.ok
+    ? await secretPage(c, added.body)
+    : await newPage(c, { values, ...refusedForm(added, c.get("visitor").locale) });
 }
 
 /** The outcome of the act before the page is shown. */
-interface DetailState {
-  readonly form?:
-    | { readonly values: EndpointFormValues; readonly errors: EndpointFormErrors }
-    | undefined;
-  readonly problem?: string;
+interface DetailState extends Partial<RefusedForm> {
+  /** What was typed into the settings, if it was refused. */
+  readonly values?: EndpointFormValues;
   readonly isSaved?: boolean;
 }
 
@@ -208,14 +168,16 @@ interface PartProps {
   readonly endpoint: WebhookEndpoint;
 }
 
-function Settings({ visitor, endpoint, form }: PartProps & Pick<DetailState, "form">) {
+function Settings(
+  { visitor, endpoint, values, errors = {} }: PartProps & Pick<DetailState, "values" | "errors">,
+) {
   const t = webhookTexts[visitor.locale];
   return (
     <Card title={t.settings}>
       <PostForm visitor={visitor} action={`/webhooks/${endpoint.id}`}>
         <EndpointFields
-          values={form?.values ?? endpointFormOf(endpoint)}
-          errors={form?.errors ?? {}}
+          values={values ?? endpointFormOf(endpoint)}
+          errors={errors}
           locale={visitor.locale}
         />
         <SubmitButton>{t.save}</SubmitButton>
@@ -305,14 +267,11 @@ async function detailPage(
   const visitor = c.get("visitor");
   const { locale } = visitor;
   const t = webhookTexts[locale];
-  const asked = Number(c.req.query("before"));
-  const before = Number.isSafeInteger(asked) && asked > 0 ? asked : undefined;
-  const act = actOf(c, deps);
-  const input = listWebhookTries.input.parse({ endpoint: endpoint.id, before });
-  const log = await listWebhookTries.run(depsOf(deps), act, input);
-  const page = log.ok ? log.body : { tries: [], hasMore: false };
-  const isRefused = state.form !== undefined || state.problem !== undefined;
-  const read = await readWebhook.run(depsOf(deps), act, { endpoint: endpoint.id });
+  const { kv, clock } = deps;
+  const { id } = c.get("signedIn").account;
+  const before = tryNumber.safeParse(c.req.query("before")).data;
+  const page = await listTries(kv, id, endpoint.id, { count: triesPerPage, before });
+  const [condition] = await readConditions(kv, id, [endpoint]);
   const part = { visitor, endpoint };
   const { switchedOff } = endpoint;
   return await renderPage(
@@ -324,7 +283,7 @@ async function detailPage(
           {endpoint.url} <EndpointState endpoint={endpoint} locale={locale} />
         </>
       ),
-      status: isRefused ? 422 : 200,
+      status: state.errors === undefined ? 200 : 422,
     },
     <>
       {state.problem !== undefined && <Notice tone="danger">{state.problem}</Notice>}
@@ -335,13 +294,13 @@ async function detailPage(
           {t.switchedOff[switchedOff.why]} (<Time atMs={switchedOff.atMs} locale={locale} />)
         </Notice>
       )}
-      {read.ok && <QueueNotice {...read.body} locale={locale} />}
+      {condition !== undefined && <QueueNotice {...condition} locale={locale} />}
       <TryLog endpoint={endpoint} page={page} isNewest={before === undefined} locale={locale} />
       <SendTest {...part} />
-      <Settings {...part} form={state.form} />
+      <Settings {...part} {...state} />
       <div class="columns">
         <Switch {...part} />
-        <Rotate {...part} nowMs={act.nowMs} />
+        <Rotate {...part} nowMs={clock.nowMs()} />
       </div>
       <Remove {...part} />
       <p>
@@ -357,94 +316,81 @@ type EndpointAction = (
   endpoint: WebhookEndpoint,
 ) => Response | Promise<Response>;
 
-const saveEndpoint: EndpointAction = async (c, deps, endpoint) => {
-  const { locale } = c.get("visitor");
-  const values = postedEndpoint(await readForm(c));
-  const input = editWebhook.input.safeParse({ ...values, endpoint: endpoint.id });
-  if (!input.success) {
-    const errors = formErrors(input.error.issues, locale);
-    return await detailPage(c, deps, endpoint, { form: { values, errors } });
-  }
-  const edited = await editWebhook.run(depsOf(deps), actOf(c, deps), input.data);
-  if (edited.ok) return await detailPage(c, deps, edited.body, { isSaved: true });
-  const errors = urlError(edited.why, locale);
-  return errors === undefined
-    ? await detailPage(c, deps, endpoint, { problem: refusalWords(edited.why, locale) })
-    : await detailPage(c, deps, endpoint, { form: { values, errors } });
-};
-
-const switchEndpoint: EndpointAction = async (c, deps, endpoint) => {
-  const isOn = (await readForm(c)).text("on") === "yes";
-  const input = { endpoint: endpoint.id, isOn };
-  const edited = await editWebhook.run(depsOf(deps), actOf(c, deps), input);
-  if (edited.ok) return c.redirect(`/webhooks/${endpoint.id}`, 303);
-  const problem = refusalWords(edited.why, c.get("visitor").locale);
-  return await detailPage(c, deps, endpoint, { problem });
-};
-
-const rotateSecret: EndpointAction = async (c, deps, endpoint) => {
-  const { locale } = c.get("visitor");
-  const formId = (await readForm(c)).formId();
-  if (formId === undefined) {
-    return await detailPage(c, deps, endpoint, { problem: webhookTexts[locale].formStale });
-  }
-  const input = { endpoint: endpoint.id, formId };
-  const rotated = await rotateWebhookSecret.run(depsOf(deps), actOf(c, deps), input);
-  return rotated.ok
-    ? await secretPage(c, rotated.body)
-    : await detailPage(c, deps, endpoint, { problem: refusalWords(rotated.why, locale) });
-};
-
-const removeEndpoint: EndpointAction = async (c, deps, endpoint) => {
-  const input = { endpoint: endpoint.id };
-  const deleted = await deleteWebhook.run(depsOf(deps), actOf(c, deps), input);
-  if (deleted.ok) return c.redirect("/webhooks", 303);
-  return await listPage(c, deps, refusalWords(deleted.why, c.get("visitor").locale));
-};
-
-const sendTestEvent: EndpointAction = async (c, deps, endpoint) => {
-  const kind = (await readForm(c)).text("kind");
-  const input = testWebhook.input.safeParse({ endpoint: endpoint.id, kind });
-  if (!input.success) return c.redirect(`/webhooks/${endpoint.id}`, 303);
-  const sent = await testWebhook.run(depsOf(deps), actOf(c, deps), input.data);
-  if (sent.ok) return c.redirect(`/webhooks/${endpoint.id}?done=queued`, 303);
-  const problem = refusalWords(sent.why, c.get("visitor").locale);
-  return await detailPage(c, deps, endpoint, { problem });
-};
-
-/** Reads the number of a try from the path. */
-function numberOf(c: PageContext): number {
-  const text = c.req.param("number") ?? "";
-  return /^[1-9]\d{0,14}$/.test(text) ? Number(text) : 0;
+/** Declares a form that shows the endpoint again if its act is refused. */
+function formAct<
+  Name extends ActName,
+  Input extends z.ZodType,
+  Body,
+  Why extends WebhookRefusal,
+>(
+  operation: Operation<Name, Input, Body, Why, DashboardDeps>,
+  sentOf: (form: PostedForm, c: PageContext) => Readonly<Record<string, unknown>>,
+  show: (c: PageContext, path: string, body: Body) => Response | Promise<Response>,
+): EndpointAction {
+  return async (c, deps, endpoint) => {
+    const form = await readForm(c);
+    const sent = { ...sentOf(form, c), id: endpoint.id };
+    const outcome = await perform(deps, actingOf(c, deps.clock.nowMs(), form), operation, sent);
+    return outcome.ok
+      ? await show(c, `/webhooks/${endpoint.id}`, outcome.body)
+      : await detailPage(c, deps, endpoint, refusedForm(outcome, c.get("visitor").locale));
+  };
 }
 
-const showTry: EndpointAction = async (c, deps, endpoint) => {
-  const input = { endpoint: endpoint.id, number: numberOf(c) };
-  const found = await readWebhookTry.run(depsOf(deps), actOf(c, deps), input);
-  if (!found.ok) return await notFoundPage(c);
+const saveEndpoint: EndpointAction = async (c, deps, endpoint) => {
+  const values = postedEndpoint(await readForm(c));
+  const sent = { ...values, id: endpoint.id };
+  const edited = await perform(deps, actingOf(c, deps.clock.nowMs()), webhookChange, sent);
+  return edited.ok
+    ? await detailPage(c, deps, edited.body, { isSaved: true })
+    : await detailPage(c, deps, endpoint, {
+      values,
+      ...refusedForm(edited, c.get("visitor").locale),
+    });
+};
+
+const switchEndpoint = formAct(
+  webhookChange,
+  (form) => ({ isOn: form.text("on") === "yes" }),
+  (c, path) => c.redirect(path, 303),
+);
+
+const rotateSecret = formAct(webhookRotation, () => ({}), (c, _, made) => secretPage(c, made));
+
+const removeEndpoint = formAct(webhookDeletion, () => ({}), (c) => c.redirect("/webhooks", 303));
+
+const sendTestEvent = formAct(
+  webhookTest,
+  (form) => ({ kind: form.text("kind") }),
+  (c, path) => c.redirect(`${path}?done=queued`, 303),
+);
+
+const sendTryAgain = formAct(
+  webhookResending,
+  (_, c) => ({ number: c.req.param("number") }),
+  (c, path) => c.redirect(`${path}?done=queued`, 303),
+);
+
+const showTry: EndpointAction = async (c, { kv }, endpoint) => {
+  const number = tryNumber.safeParse(c.req.param("number")).data;
+  const { id } = c.get("signedIn").account;
+  const one = number === undefined ? undefined : await getTry(kv, id, endpoint.id, number);
+  if (one === undefined) return await notFoundPage(c);
   const visitor = c.get("visitor");
   const t = webhookTexts[visitor.locale];
   return await renderPage(
     c,
-    { title: t.tryTitle, lead: <code>{found.body.type}</code> },
-    <TryView endpoint={endpoint} one={found.body} visitor={visitor} />,
+    { title: t.tryTitle, lead: <code>{one.type}</code> },
+    <TryView endpoint={endpoint} one={one} visitor={visitor} />,
   );
-};
-
-const sendTryAgain: EndpointAction = async (c, deps, endpoint) => {
-  const input = { endpoint: endpoint.id, number: numberOf(c) };
-  const sent = await resendWebhook.run(depsOf(deps), actOf(c, deps), input);
-  if (sent.ok) return c.redirect(`/webhooks/${endpoint.id}?done=queued`, 303);
-  const problem = refusalWords(sent.why, c.get("visitor").locale);
-  return await detailPage(c, deps, endpoint, { problem });
 };
 
 /** Runs an act on an endpoint of the signed-in account; those of others do not exist for it. */
 function onEndpoint(deps: DashboardDeps, action: EndpointAction) {
   return async (c: PageContext) => {
     const id = parseId("webhookEndpoint", c.req.param("id") ?? "");
-    const found = id && await readWebhook.run(depsOf(deps), actOf(c, deps), { endpoint: id });
-    return found?.ok === true ? await action(c, deps, found.body.endpoint) : await notFoundPage(c);
+    const found = id && await getEndpoint(deps.kv, c.get("signedIn").account.id, id);
+    return found === undefined ? await notFoundPage(c) : await action(c, deps, found);
   };
 }
 

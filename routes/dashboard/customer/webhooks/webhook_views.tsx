@@ -3,9 +3,12 @@ import { exampleEvent, webhookBody } from "../../../../core/people/webhooks/even
 import { vietnamDayStartMs } from "../../../../core/lib/time/vietnam_time.ts";
 import type { WebhookEndpoint } from "../../../../kv/people/webhooks/endpoints.ts";
 import { maxWebhookEndpoints } from "../../../../kv/people/webhooks/endpoints.ts";
-import type { WebhookTry } from "../../../../kv/people/webhooks/deliveries.ts";
+import type {
+  ListedWebhook,
+  TryPage,
+  WebhookTry,
+} from "../../../../kv/people/webhooks/deliveries.ts";
 import { maxWaitingDeliveries } from "../../../../kv/people/webhooks/endpoint_queues.ts";
-import type { ListedWebhook, WebhookTryPage } from "../../../hooks/webhook_operations.ts";
 import {
   Badge,
   Card,
@@ -166,7 +169,7 @@ function outcomeWords({ outcome }: WebhookTry, locale: Locale): string {
 /** The log of an endpoint, a page of it. */
 export function TryLog({ endpoint, page, isNewest, locale }: {
   readonly endpoint: WebhookEndpoint;
-  readonly page: WebhookTryPage;
+  readonly page: TryPage;
   readonly isNewest: boolean;
   readonly locale: Locale;
 }) {
