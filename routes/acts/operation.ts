@@ -8,6 +8,7 @@
  * - Never: writes HTML or JSON for a client, or decides by a role itself (`core/people/organisations/acts.ts`).
  */
 import { z } from "zod";
+import { defined } from "../../core/lib/base/defined.ts";
 import type { Locale } from "../../core/lib/base/locale.ts";
 import type { Catalog } from "../../core/catalog/catalog.ts";
 import { type ErrorCode, GatewayError } from "../../core/lib/errors/errors.ts";
@@ -73,9 +74,17 @@ export interface RefusalRow {
 }
 
 /** Why nothing was done. */
-export interface Refused<Why extends string> {
+export interface Refused<Why extends string> extends RefusalDetails {
   readonly ok: false;
   readonly why: Why;
+}
+
+/** What a refusal says beside its reason. */
+export interface RefusalDetails {
+  /** The members of the input at fault, where the reason alone does not say it. */
+  readonly issues?: readonly InputIssue[];
+  /** When the act becomes possible, if that is known. */
+  readonly startsAtMs?: number;
 }
 
 /** What an operation did, or why not. */
@@ -134,8 +143,11 @@ export function done<Body>(body: Body): { readonly ok: true; readonly body: Body
   return { ok: true, body };
 }
 
-export function refused<Why extends string>(why: Why): Refused<Why> {
-  return { ok: false, why };
+export function refused<Why extends string>(
+  why: Why,
+  { issues, startsAtMs }: RefusalDetails = {},
+): Refused<Why> {
+  return { ok: false, why, ...defined({ issues, startsAtMs }) };
 }
 
 /** Why no operation would do it, whichever it is. */
@@ -206,7 +218,8 @@ export function refusalError<Why extends string>(
       : new GatewayError(code, `${fieldName(field)}: ${message}`, { param: fieldName(field) });
   if ("why" in refusal) {
     const { code, message, field } = refusals[refusal.why];
-    return wrong(code, message, field);
+    const [issue] = refusal.issues ?? [];
+    return wrong(code, issue?.message ?? message, issue?.field ?? field);
   }
   switch (refusal.common) {
     case "input": {

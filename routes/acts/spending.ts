@@ -13,6 +13,8 @@ import type { KeyValueStore } from "../../kv/engine/store/key_value_store.ts";
 export type Spending =
   /** Writes rows that all instances read. */
   | "change"
+  /** Orders a top-up: cheap, but a flood of orders would hide the real ones from staff. */
+  | "order"
   /** Mails an address that somebody typed. */
   | "mail"
   /** Sends a webhook to an address that somebody typed. */
@@ -31,6 +33,7 @@ const bounds: Readonly<Record<Spending, Partial<Readonly<Record<Dimension, RateR
     person: { name: "changes_account", count: 240, windowMs: hourMs },
     account: { name: "changes_organisation", count: 960, windowMs: hourMs },
   },
+  order: { account: { name: "topup_order", count: 30, windowMs: hourMs } },
   mail: {
     target: rateRules.mailToNewAddress,
     person: { name: "mails_person", count: 30, windowMs: hourMs },
@@ -60,6 +63,13 @@ export const actSpendings = {
   changeBudget: ["change"],
   deleteBudget: ["change"],
   changeRequiredTags: ["change"],
+  createTopup: ["order"],
+  cancelTopup: ["change"],
+  // Wrong codes have bounds of their own in `kv/money/credits/vouchers.ts`.
+  redeemVoucher: ["change"],
+  changeLowBalanceWarning: ["change"],
+  changeBillingDetails: ["change"],
+  requestInvoice: ["change"],
   createWebhook: ["change"],
   changeWebhook: ["change"],
   rotateWebhookSecret: ["change"],

@@ -227,7 +227,10 @@ export function actOperation<
       readonly operation: Operation<Name, Input, Body, Why, ManagementDeps>;
       /** A body, of operations that take one. */
       readonly example?: JsonObject;
-      readonly json: (body: Body, call: ManagementCall<unknown>) => JsonObject;
+      readonly json: (
+        body: Body,
+        call: ManagementCall<unknown>,
+      ) => JsonObject | Promise<JsonObject>;
     },
 ): JsonOperation {
   const inPath = [...named.path.matchAll(/\{(\w+)\}/g)].map(([, name = ""]) => name);
@@ -246,7 +249,7 @@ export function actOperation<
       const sent = { ...(isJsonObject(body) ? body : {}), ...fromPath };
       const outcome = await perform(call.deps, actingOf(call), operation, sent);
       if (!outcome.ok) throw refusalOf(outcome, refusals, inPath);
-      return json(outcome.body, call);
+      return await json(outcome.body, call);
     },
   };
 }

@@ -1,6 +1,5 @@
 /** Operations on top-ups by bank transfer: ordered, read with what the transfer has to say, cancelled. */
-import { z } from "zod";
-import { formatVnd, fromVnd, microVndPerVnd } from "../../core/billing/money/micro_vnd.ts";
+import { formatVnd, microVndPerVnd } from "../../core/billing/money/micro_vnd.ts";
 import { GatewayError } from "../../core/lib/errors/errors.ts";
 import { fieldsJson } from "../../core/lib/json/fields.ts";
 import type { JsonObject } from "../../core/lib/json/json.ts";
@@ -19,27 +18,23 @@ import {
   vnd,
 } from "../../core/lib/json/schemas.ts";
 import { type BankApp, bankApps, orderVietQr } from "../../core/trade/bank/receiving_account.ts";
-import { topupMaxMicroVnd, topupMinMicroVnd } from "../../core/trade/settings/settings.ts";
 import { openInvoicePart } from "../../kv/money/invoices/invoiced_orders.ts";
 import {
-  cancelTopupOrder,
   listTopupOrders,
   listTopupPayments,
   orderStatus,
-  orderTopup,
   readOwnOrder,
   type TopupOrder,
   type TopupPayment,
-  type TopupRefusal,
 } from "../../kv/money/payments/topups.ts";
+import { topupCancellation, topupOrdering } from "../acts/money.ts";
 import { qrPng } from "../http/qr_code.ts";
-import { wrongParameter } from "../http/query.ts";
 import { pagedListing } from "./lists.ts";
 import {
+  actOperation,
   type AnswerShape,
   type ManagementCall,
   type ManagementOperation,
-  withBody,
 } from "./operation.ts";
 
 /** An order as it is answered. */
@@ -145,42 +140,6 @@ async function orderOf({ deps, account, param }: ManagementCall<unknown>): Promi
   return order;
 }
 
-const topupBounds = `must be a whole number from ${formatVnd(topupMinMicroVnd)} to ${
-  formatVnd(topupMaxMicroVnd)
-}`;
-
-const topupRefusals: Readonly<Record<TopupRefusal, () => GatewayError>> = {
-  amount: () => wrongParameter("amount_vnd", topupBounds),
-  too_many: () =>
-    new GatewayError("invalid_request", "Too many top-ups are pending: pay or cancel one"),
-  off: () => new GatewayError("not_found", "Top-ups by bank transfer are not offered here"),
-  too_fast: () =>
-    new GatewayError("rate_limit_reached", "Too many top-ups were ordered in an hour"),
-};
-
-const topupBody = z.strictObject({ amount_vnd: z.int().min(1) });
-
-async function createTopup(call: ManagementCall<z.infer<typeof topupBody>>): Promise<JsonObject> {
-  const { deps, account, by, nowMs, body, formId } = call;
-  const made = await orderTopup(deps.kv, deps.topup.receivingAccounts, {
-    accountId: account.id,
-    amountMicroVnd: fromVnd(body.amount_vnd),
-    nowMs,
-    formId,
-    doneBy: by,
-  });
-  if (!made.ok) throw topupRefusals[made.why]();
-  return await topupJson(call, made.order);
-}
-
-async function cancelTopup(call: ManagementCall<unknown>): Promise<JsonObject> {
-  const { deps, account, by: doneBy, nowMs } = call;
-  const order = await orderOf(call);
-  const { code } = order;
-  const who = { accountId: account.id, nowMs, doneBy };
-  return await topupJson(call, await cancelTopupOrder(deps.kv, { code, ...who }) ?? order);
-}
-
 const topupsPath = "/v1/organisation/topups";
 
 /** The operations. */
@@ -202,19 +161,17 @@ export const topupOperations: readonly ManagementOperation[] = [
     idOf: ({ order }) => order.code,
     json: (shown) => fieldsJson(topupFields, shown),
   }),
-  withBody({
-    id: "createTopup",
+  actOperation({
+    operation: topupOrdering,
     method: "post",
     path: topupsPath,
     summary: "Order a top-up",
     description:
       "In whole VND. The answer says what the transfer has to look like, also as the content of a VietQR code; the " +
       "wallet is credited when it arrives.",
-    act: "top_up",
     answer: topupShape,
-    errors: ["invalid_request", "not_found"],
-    body: { schema: topupBody, example: { amount_vnd: 2_000_000 } },
-    run: createTopup,
+    example: { amount_vnd: 2_000_000 },
+    json: (order, call) => topupJson(call, order),
   }),
   {
     id: "getTopup",
@@ -241,16 +198,14 @@ export const topupOperations: readonly ManagementOperation[] = [
       return new Response(picture, { headers: { "content-type": "image/png" } });
     },
   },
-  {
-    id: "cancelTopup",
+  actOperation({
+    operation: topupCancellation,
     method: "post",
     path: `${topupsPath}/{id}/cancel`,
     summary: "Cancel a top-up",
     description:
       "Money that still arrives under it waits for the operator. Cancelling it again, or one that is paid, changes nothing.",
-    act: "top_up",
     answer: topupShape,
-    errors: ["not_found"],
-    run: cancelTopup,
-  },
+    json: (order, call) => topupJson(call, order),
+  }),
 ];

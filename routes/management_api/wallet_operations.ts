@@ -1,7 +1,5 @@
 /** Operations on the wallet of an organisation: its balance, vouchers, the warning of a low one, the statement. */
-import { z } from "zod";
-import { formatVnd, fromVnd } from "../../core/billing/money/micro_vnd.ts";
-import { GatewayError } from "../../core/lib/errors/errors.ts";
+import { formatVnd } from "../../core/billing/money/micro_vnd.ts";
 import type { AccountId } from "../../core/lib/ids/ids.ts";
 import { fieldsJson } from "../../core/lib/json/fields.ts";
 import type { JsonObject } from "../../core/lib/json/json.ts";
@@ -18,19 +16,13 @@ import {
 } from "../../core/lib/json/schemas.ts";
 import { vietnamDay } from "../../core/lib/time/vietnam_time.ts";
 import type { Pots } from "../../core/trade/credits/pots.ts";
-import { voucherCodeChars } from "../../core/trade/credits/campaign.ts";
 import { type BookGrant, readPots } from "../../kv/money/balances/grant_book.ts";
-import {
-  redeemVoucher,
-  type RedemptionRefusal,
-  type RedemptionResult,
-} from "../../kv/money/credits/vouchers.ts";
+import type { RedemptionResult } from "../../kv/money/credits/vouchers.ts";
 import { readMatchingStatement } from "../../kv/money/ledger/statement.ts";
-import { maxLowBalanceVnd, setLowBalanceMark } from "../../kv/people/accounts/low_balance_mark.ts";
-import { wrongParameter } from "../http/query.ts";
+import { lowBalanceChange, voucherRedemption } from "../acts/money.ts";
 import { requireRange } from "../usage_api/range.ts";
 import { periodFields } from "../usage_api/statements/statement_json.ts";
-import { type ManagementOperation, withBody } from "./operation.ts";
+import { actOperation, type ManagementOperation } from "./operation.ts";
 
 /** The wallet, as its page shows it. */
 interface ShownBalance {
@@ -83,8 +75,6 @@ const balanceOperation: ManagementOperation = {
   },
 };
 
-const voucherBody = z.strictObject({ code: z.string().min(1).max(2 * voucherCodeChars) });
-
 type Redeemed = Extract<RedemptionResult, { ok: true }>;
 
 const creditFields: readonly DescribedField<Redeemed>[] = [
@@ -101,62 +91,16 @@ const creditFields: readonly DescribedField<Redeemed>[] = [
   always("is_repeated", { type: "boolean" }, ({ isRepeated }) => isRepeated),
 ];
 
-/** What is said of refused codes; the campaign is the operator's, so no refusal says more of it than pages do. */
-const voucherRefusals: Readonly<Record<RedemptionRefusal, string>> = {
-  typo: "is no voucher code",
-  unknown: "there is no such voucher code",
-  used: "was used already",
-  not_yet: "is not valid yet",
-  over: "has expired",
-  budget: "the credit of the offer is used up",
-  paused: "the offer is paused",
-  approval: "the offer has not begun yet",
-  limit: "the organisation has had its share of the offer",
-  too_many: "the organisation has too much unspent credit",
-  too_fast: "too many wrong codes in an hour",
-  author: "whoever makes an offer cannot use it",
-  account: "the organisation cannot be given credit",
-  amount: "gives nothing",
-  mailbox: "the offer is for new accounts",
-  network: "the offer is for new accounts",
-  busy: "many use the offer right now; try again",
-};
-
-function voucherError(why: RedemptionRefusal): GatewayError {
-  const message = `code: ${voucherRefusals[why]}`;
-  if (why === "too_fast") return new GatewayError("rate_limit_reached", message);
-  if (why === "busy") return new GatewayError("overloaded", message);
-  return wrongParameter("code", voucherRefusals[why]);
-}
-
-const voucherOperation = withBody({
-  id: "redeemVoucher",
+const voucherOperation = actOperation({
+  operation: voucherRedemption,
   method: "post",
   path: "/v1/organisation/vouchers",
   summary: "Redeem a voucher",
   description: "Credits the wallet, once for each code.",
-  act: "top_up",
   answer: { name: "RedeemedCredit", description: "Credit of a voucher.", fields: creditFields },
-  errors: ["invalid_request", "overloaded"],
-  body: { schema: voucherBody, example: { code: "ABCD-EFGH-JKLM-NPQR" } },
-  async run({ deps, account, by, nowMs, body: { code } }) {
-    const { kv, spendGranted } = deps;
-    const what = {
-      accountId: account.id,
-      code,
-      clientAddress: by.address,
-      nowMs,
-      spendGranted,
-      by,
-    };
-    const result = await redeemVoucher(kv, what);
-    if (!result.ok) throw voucherError(result.why);
-    deps.hintMail();
-    return fieldsJson(creditFields, result);
-  },
+  example: { code: "ABCD-EFGH-JKLM-NPQR" },
+  json: (redeemed) => fieldsJson(creditFields, redeemed),
 });
-
-const markBody = z.strictObject({ amount_vnd: z.int().min(1).max(maxLowBalanceVnd).nullable() });
 
 const markFields: readonly DescribedField<bigint | undefined>[] = [
   constant("object", "low_balance_warning"),
@@ -188,20 +132,14 @@ const warningOperations: readonly ManagementOperation[] = [
     errors: [],
     run: ({ account }) => Promise.resolve(fieldsJson(markFields, account.lowBalanceMicroVnd)),
   },
-  withBody({
+  actOperation({
     ...warning,
-    id: "changeLowBalanceWarning",
+    operation: lowBalanceChange,
     method: "patch",
     summary: "Change the warning of a low balance",
     description: "In whole VND; `null` ends the warnings.",
-    act: "top_up",
-    errors: ["invalid_request", "overloaded"],
-    body: { schema: markBody, example: { amount_vnd: 500_000 } },
-    async run({ deps, account, by, nowMs, body }) {
-      const mark = fromVnd(body.amount_vnd ?? 0);
-      const changed = await setLowBalanceMark(deps.kv, account.id, mark, { by, nowMs });
-      return fieldsJson(markFields, changed?.lowBalanceMicroVnd);
-    },
+    example: { amount_vnd: 500_000 },
+    json: ({ lowBalanceMicroVnd }) => fieldsJson(markFields, lowBalanceMicroVnd),
   }),
 ];
 

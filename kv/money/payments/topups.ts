@@ -26,7 +26,6 @@ import {
   topupPaymentsPrefix,
 } from "../../engine/schema/keys.ts";
 import type { AtomicWrite, KeyValueStore } from "../../engine/store/key_value_store.ts";
-import { countTry, type RateRule } from "../../people/accounts/rate_limits.ts";
 import { addActivity, type Doer } from "../../people/audit/account_activity.ts";
 import { hourMs } from "../../../core/lib/time/durations.ts";
 
@@ -111,24 +110,13 @@ export type NewTopupResult =
    */
   | { readonly ok: false; readonly why: "amount" | "too_many" };
 
-/** An order is cheap, but a flood of them would hide the real ones from staff. */
-const orderRule: RateRule = { name: "topup_order", count: 30, windowMs: hourMs };
-
-/** Why a customer gets no order, beside what {@linkcode NewTopupResult} says. `off`: nothing receives transfers. */
-export type TopupRefusal = Extract<NewTopupResult, { ok: false }>["why"] | "off" | "too_fast";
-
-/** Creates an order as a customer asks for it, on the first of the receiving accounts. */
+/** Creates an order as a customer asks for it, on the first of the receiving accounts. `off`: there is none. */
 export async function orderTopup(
   kv: KeyValueStore,
   [to]: readonly ReceivingAccount[],
   asked: Omit<NewTopupOrder, "to" | "randomBytes">,
-): Promise<
-  | { readonly ok: true; readonly order: TopupOrder }
-  | { readonly ok: false; readonly why: TopupRefusal }
-> {
+): Promise<NewTopupResult | { readonly ok: false; readonly why: "off" }> {
   if (to === undefined) return { ok: false, why: "off" };
-  const { allowed } = await countTry(kv, orderRule, asked.accountId, asked.nowMs);
-  if (!allowed) return { ok: false, why: "too_fast" };
   const randomBytes = (into: Uint8Array<ArrayBuffer>) => void crypto.getRandomValues(into);
   return await createTopupOrder(kv, { ...asked, to, randomBytes });
 }

@@ -1,5 +1,4 @@
 /** Sets the balance below which the owner of an account is warned by a mail. */
-import { fromVnd, microVndPerVnd } from "../../../core/billing/money/micro_vnd.ts";
 import type { AccountId } from "../../../core/lib/ids/ids.ts";
 import type { KeyValueStore } from "../../engine/store/key_value_store.ts";
 import type { Done } from "../audit/account_activity.ts";
@@ -8,14 +7,8 @@ import { type Account, updateAccount } from "./accounts.ts";
 /** VND of the largest mark: above every balance that is topped up by transfer. */
 export const maxLowBalanceVnd = 1_000_000_000;
 
-/** Whether an amount can be a mark: whole đồng; none is no warning. */
-export function isLowBalanceMark(microVnd: bigint): boolean {
-  return microVnd >= 0n && microVnd % microVndPerVnd === 0n &&
-    microVnd <= fromVnd(maxLowBalanceVnd);
-}
-
 /**
- * Sets the mark; 0 ends the warnings. A new mark may cause a new warning.
+ * Sets the mark, in whole đồng; 0 ends the warnings. A new mark may cause a new warning.
  *
  * @returns the changed account; `undefined` if it does not exist
  */

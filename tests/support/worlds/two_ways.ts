@@ -64,7 +64,12 @@ export async function openTwoWays(options: DashboardWorldOptions = {}) {
         .flatMap(([name, value]) => name === "csrf" ? [value] : []);
       const { status, text } = forms.some((form) => form.action === action)
         ? await browser.submit(page, action, fields)
-        : await browser.post(action, { csrf });
+        : await browser.post(action, [
+          ["csrf", csrf],
+          ...Object.entries(fields).flatMap(([name, values]) =>
+            [values].flat().map((value): [string, string] => [name, value])
+          ),
+        ]);
       if (status < 400) return "done";
       if (text.includes("Too many")) return "spent";
       return [...text.matchAll(/class="field-error" id="([\w-]+)-error"/g)]
@@ -92,10 +97,22 @@ export async function openTwoWays(options: DashboardWorldOptions = {}) {
   };
 }
 
-/** Whether both ways refused the same, or did it: a page names all fields at fault, a program hears of the first. */
-export function cameSame(page: Came, program: Came): boolean {
+/**
+ * Whether both ways did an act, or refused it for the same member: a page names all fields at fault, a program hears of
+ * the first.
+ *
+ * @param names the fields of the form, by the names of the program's members; without one it is the same in camel case
+ */
+export function cameSame(
+  page: Came,
+  program: Came,
+  names: Readonly<Record<string, string>> = {},
+): boolean {
   if (typeof page === "string" || typeof program === "string") return page === program;
-  const [field] = program;
-  const [top] = field?.split(".") ?? [];
-  return top === undefined ? page.length === 0 : page.includes(top);
+  const [member] = program;
+  if (member === undefined) return page.length === 0;
+  const fields = member.split(".").map((part) =>
+    names[part] ?? part.replace(/_([a-z])/g, (_, letter: string) => letter.toUpperCase())
+  );
+  return fields.some((field) => page.includes(field));
 }

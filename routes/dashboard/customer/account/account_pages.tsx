@@ -8,6 +8,7 @@
  * - Never: shows a password or its hash.
  */
 import { type Context, Hono } from "hono";
+import { defined } from "../../../../core/lib/base/defined.ts";
 import { GatewayError } from "../../../../core/lib/errors/errors.ts";
 import { readSettingsForm } from "../../../../core/trade/invoices/invoice.ts";
 import { getPasswordHash } from "../../../../kv/people/accounts/account_credentials.ts";
@@ -16,16 +17,18 @@ import {
   closeAccount,
   readClosingState,
 } from "../../../../kv/services/operations/account_closing.ts";
-import { setInvoiceSettings } from "../../../../kv/money/invoices/invoices.ts";
 import { closeSessionById, closeSessionsOf } from "../../../../kv/people/accounts/sessions.ts";
+import { billingChange } from "../../../acts/money.ts";
+import { perform } from "../../../acts/operation.ts";
 import { Card } from "../../components/mod.ts";
 import { createCookies } from "../../visitor/cookies.ts";
 import type { DashboardDeps } from "../../page/deps.ts";
 import { notFoundPage } from "../../frame/error_pages.tsx";
 import { type PostedForm, readForm } from "../../page/form_data.ts";
+import { actingOf } from "../../visitor/acting.ts";
 import { doneBy, personDoer } from "../../visitor/doer.ts";
 import { requireAccount } from "../../visitor/identify.ts";
-import { postedBuyer } from "../invoices/invoices_form.tsx";
+import { postedBuyer, refusedFields, sentBuyer } from "../invoices/invoices_form.tsx";
 import { renderPage } from "../../frame/layout.tsx";
 import type { DashboardEnv } from "../../page/visitor.ts";
 import { removeMember } from "../../../../kv/people/organisations/members.ts";
@@ -64,15 +67,17 @@ function showAccount(c: Context<DashboardEnv>, deps: DashboardDeps) {
 async function saveInvoiceDetails(c: Context<DashboardEnv>, deps: DashboardDeps) {
   if (!deps.offers.invoices) return await notFoundPage(c);
   const form = postedBuyer(await readForm(c));
-  const read = readSettingsForm(form);
-  if (!read.ok) return await accountPage(c, deps, { invoice: { form, problems: read.problems } });
-  const { account } = c.get("signedIn");
-  if (
-    !await setInvoiceSettings(deps.kv, account.id, read.settings, doneBy(c, deps.clock.nowMs()))
-  ) {
+  const acting = actingOf(c, deps.clock.nowMs());
+  const saved = await perform(deps, acting, billingChange, sentBuyer(form));
+  if (saved.ok) return c.redirect("/account?done=invoice", 303);
+  if ("why" in saved && saved.why === "busy") {
     throw new GatewayError("overloaded", "The account has just changed");
   }
-  return c.redirect("/account?done=invoice", 303);
+  const problems = refusedFields(saved, readSettingsForm(form));
+  const problem = "common" in saved && saved.common === "spent"
+    ? accountTexts[c.get("visitor").locale].tooMany(saved.retryAfterSeconds)
+    : undefined;
+  return await accountPage(c, deps, { invoice: { form, problems, ...defined({ problem }) } });
 }
 
 /** Whether the form is from the owner of the account: it names the address, and the password if there is one. */

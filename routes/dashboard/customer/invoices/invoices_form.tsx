@@ -2,9 +2,12 @@
 import {
   type BuyerForm,
   type BuyerProblem,
+  type BuyerResult,
   maxNoteChars,
+  type SettingsResult,
 } from "../../../../core/trade/invoices/invoice.ts";
 import type { TopupOrder } from "../../../../kv/money/payments/topups.ts";
+import type { CommonRefusal, Refused } from "../../../acts/operation.ts";
 import {
   Card,
   CheckboxField,
@@ -29,6 +32,28 @@ export function postedBuyer(form: PostedForm): BuyerForm {
     phone: form.text("phone"),
     confirmed: form.text("confirmed") === "yes",
   };
+}
+
+/** The buyer of a form as acts read it: a form has every field, so that nothing is taken from what is known. */
+export function sentBuyer({ confirmed, ...typed }: BuyerForm) {
+  return { ...typed, taxCodeConfirmed: confirmed };
+}
+
+const fields = ["taxCode", "legalName", "address", "email", "phone"] as const;
+
+/**
+ * The fields of a buyer for which an act was refused.
+ *
+ * @param read what the form says by its own rules
+ */
+export function refusedFields(
+  outcome: Refused<string> | CommonRefusal,
+  read: BuyerResult | SettingsResult,
+): readonly BuyerProblem[] {
+  if ("why" in outcome) return outcome.why === "buyer" && !read.ok ? read.problems : [];
+  if (outcome.common !== "input") return [];
+  const wrong = new Set(outcome.issues.map(({ field }) => field.split(".").at(-1)));
+  return fields.filter((field) => wrong.has(field)).map((field) => ({ field, what: "form" }));
 }
 
 function wordsFor(problem: BuyerProblem, locale: Locale): string {
@@ -57,11 +82,12 @@ function errorAt(field: BuyerProblem["field"], { problems, locale }: BuyerProps)
 }
 
 /** The form that requests an invoice for an order. */
-export function InvoiceForm({ visitor, order, note, ...buyer }: {
+export function InvoiceForm({ visitor, order, note, isNoteWrong, ...buyer }: {
   visitor: Visitor;
   order: TopupOrder;
   form: BuyerForm;
   note: string;
+  isNoteWrong: boolean;
   problems: readonly BuyerProblem[];
 }) {
   const { locale } = visitor;
@@ -71,7 +97,14 @@ export function InvoiceForm({ visitor, order, note, ...buyer }: {
       <PostForm visitor={visitor} action="/invoices">
         <input type="hidden" name="order" value={order.code} />
         <BuyerFields {...buyer} locale={locale} />
-        <TextField name="note" label={t.note} value={note} maxlength={maxNoteChars} rows={2} />
+        <TextField
+          name="note"
+          label={t.note}
+          value={note}
+          maxlength={maxNoteChars}
+          rows={2}
+          error={isNoteWrong ? t.badForm : undefined}
+        />
         <p class="muted">{t.frozen}</p>
         <SubmitButton>{t.send}</SubmitButton>
       </PostForm>

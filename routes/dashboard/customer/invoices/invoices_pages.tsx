@@ -8,16 +8,15 @@
  * - Never: moves money.
  */
 import { type Context, Hono } from "hono";
+import { defined } from "../../../../core/lib/base/defined.ts";
 import {
   type BuyerForm,
   buyerFormOf,
   type BuyerProblem,
   type Invoice,
-  maxNoteChars,
   readBuyerForm,
 } from "../../../../core/trade/invoices/invoice.ts";
 import type { TopupSettings } from "../../../../core/trade/settings/settings.ts";
-import { vatRateAt } from "../../../../core/trade/invoices/vat.ts";
 import {
   listUninvoicedOrders,
   openInvoicePart,
@@ -26,17 +25,18 @@ import {
   getInvoice,
   listAccountInvoices,
   readOwnInvoice,
-  requestInvoice,
   usualBuyer,
 } from "../../../../kv/money/invoices/invoices.ts";
 import { readOwnOrder, type TopupOrder } from "../../../../kv/money/payments/topups.ts";
+import { invoiceRequest } from "../../../acts/money.ts";
+import { perform } from "../../../acts/operation.ts";
 import { AskSupport, Card, Notice, PostForm, SubmitButton } from "../../components/mod.ts";
 import type { PageDeps } from "../../page/page_deps.ts";
 import { notFoundPage } from "../../frame/error_pages.tsx";
 import { readForm } from "../../page/form_data.ts";
 import { formatMoney } from "../../text/format.ts";
 import { requireAccount } from "../../visitor/identify.ts";
-import { InvoiceForm, postedBuyer } from "./invoices_form.tsx";
+import { InvoiceForm, postedBuyer, refusedFields, sentBuyer } from "./invoices_form.tsx";
 import { invoiceTexts } from "./invoices_texts.ts";
 import {
   fileResponse,
@@ -52,7 +52,8 @@ import type { PageDeclaration } from "../../page/page.ts";
 import { readMailToken } from "../../../../kv/people/accounts/tokens.ts";
 import { countTryByAddress, rateRules } from "../../../auth/sign_in_budgets.ts";
 import { TokenField } from "../sign_in/mail_request.tsx";
-import { clientAddress, personDoer } from "../../visitor/doer.ts";
+import { actingOf } from "../../visitor/acting.ts";
+import { clientAddress } from "../../visitor/doer.ts";
 import { signInTexts } from "../sign_in/texts.ts";
 
 // `/invoices/shared`: the page behind the link of an invoice mail. The buyer's accountant has no account, so the mailed
@@ -213,12 +214,12 @@ async function formPage(
     readonly form: BuyerForm;
     readonly note?: string;
     readonly problems?: readonly BuyerProblem[];
+    readonly isNoteWrong?: boolean;
     readonly refused?: string;
   },
 ) {
   const visitor = c.get("visitor");
   const t = invoiceTexts[visitor.locale];
-  const failed = state.refused !== undefined || (state.problems?.length ?? 0) > 0;
   const open = await openInvoicePart(deps.kv, order);
   const amount = formatMoney(open?.amountMicroVnd ?? order.receivedMicroVnd, visitor.locale);
   return await renderPage(
@@ -226,7 +227,7 @@ async function formPage(
     {
       title: t.newTitle,
       lead: t.newLead(order.code, amount),
-      status: failed ? 400 : 200,
+      status: state.problems === undefined ? 200 : 400,
     },
     <>
       {state.refused !== undefined && <Notice tone="danger">{state.refused}</Notice>}
@@ -235,6 +236,7 @@ async function formPage(
         order={order}
         form={state.form}
         note={state.note ?? ""}
+        isNoteWrong={state.isNoteWrong === true}
         problems={state.problems ?? []}
       />
     </>,
@@ -244,26 +246,24 @@ async function formPage(
 async function sendRequest(c: PageContext, deps: InvoiceDeps) {
   const posted = await readForm(c);
   const order = await ownPaidOrder(c, deps, posted.text("order"));
-  const nowMs = deps.clock.nowMs();
-  const rate = vatRateAt(deps.topup.vatRates, nowMs);
-  if (order === undefined || rate === undefined) return await notFoundPage(c);
+  if (order === undefined) return await notFoundPage(c);
   const form = postedBuyer(posted);
-  const note = posted.text("note").slice(0, maxNoteChars);
-  const read = readBuyerForm(form);
-  if (!read.ok) return await formPage(c, deps, order, { form, note, problems: read.problems });
-  const made = await requestInvoice(deps.kv, {
-    accountId: order.accountId,
-    codes: [order.code],
-    buyer: read.buyer,
-    note,
-    rate,
-    itemName: deps.topup.invoiceItemName,
-    nowMs,
-    doneBy: personDoer(c),
-  });
-  if (made.ok) return c.redirect(`/invoices/${made.invoice.id}`, 303);
-  const refused = invoiceTexts[c.get("visitor").locale].refused[made.why];
-  return await formPage(c, deps, order, { form, note, refused });
+  const note = posted.text("note");
+  const sent = { topups: [order.code], buyer: sentBuyer(form), note };
+  const made = await perform(deps, actingOf(c, deps.clock.nowMs()), invoiceRequest, sent);
+  if (made.ok) return c.redirect(`/invoices/${made.body.id}`, 303);
+  const problems = refusedFields(made, readBuyerForm(form));
+  const t = invoiceTexts[c.get("visitor").locale];
+  if ("why" in made) {
+    const { why } = made;
+    if (why === "off" || why === "rate") return await notFoundPage(c);
+    const refused = why === "buyer" ? undefined : t.refused[why];
+    return await formPage(c, deps, order, { form, note, problems, ...defined({ refused }) });
+  }
+  const isNoteWrong = made.common === "input" && made.issues.some(({ field }) => field === "note");
+  const refused = made.common === "spent" ? t.tooMany(made.retryAfterSeconds) : undefined;
+  const state = { form, note, problems, isNoteWrong, ...defined({ refused }) };
+  return await formPage(c, deps, order, state);
 }
 
 /** Finds the invoice of the path, if it belongs to the visitor. */

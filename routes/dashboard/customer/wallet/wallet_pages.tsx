@@ -13,21 +13,21 @@ import { topupMaxMicroVnd, topupMinMicroVnd } from "../../../../core/trade/setti
 import { orderVietQr } from "../../../../core/trade/bank/receiving_account.ts";
 import { parseTypedAmount } from "../../../../core/billing/money/read_amount.ts";
 import { vietnamDay } from "../../../../core/lib/time/vietnam_time.ts";
-import {
-  isLowBalanceMark,
-  setLowBalanceMark,
-} from "../../../../kv/people/accounts/low_balance_mark.ts";
 import { readPots } from "../../../../kv/money/balances/grant_book.ts";
-import { redeemVoucher } from "../../../../kv/money/credits/vouchers.ts";
 import { lastLines, readStatement } from "../../../../kv/money/ledger/statement.ts";
 import {
-  cancelTopupOrder,
   listTopupOrders,
   listTopupPayments,
-  orderTopup,
   readOwnOrder,
   type TopupOrder,
 } from "../../../../kv/money/payments/topups.ts";
+import {
+  lowBalanceChange,
+  topupCancellation,
+  topupOrdering,
+  voucherRedemption,
+} from "../../../acts/money.ts";
+import { perform } from "../../../acts/operation.ts";
 import { Card, Notice, PostForm, SubmitButton, TextField } from "../../components/mod.ts";
 import { notFoundPage } from "../../frame/error_pages.tsx";
 import { readForm } from "../../page/form_data.ts";
@@ -37,7 +37,7 @@ import { requireAccount } from "../../visitor/identify.ts";
 import { orderMark, OrderPanel, type OrderView } from "./wallet_order.tsx";
 import { renderPage } from "../../frame/layout.tsx";
 import type { DashboardEnv } from "../../page/visitor.ts";
-import { clientAddress, doneBy, personDoer } from "../../visitor/doer.ts";
+import { actingOf } from "../../visitor/acting.ts";
 import {
   CreditCard,
   ExpiryNotice,
@@ -63,6 +63,8 @@ async function walletPage(
   c: PageContext,
   deps: WalletDeps,
   message?: {
+    /** Why nothing was done, if no field is at fault. */
+    readonly problem?: string;
     readonly amountError?: string;
     readonly markError?: string;
     readonly saved?: boolean;
@@ -84,24 +86,25 @@ async function walletPage(
     readStatement(deps.kv, account.id, { fromDay: `${today.slice(0, 7)}-01`, toDay: today }),
   ]);
   const mark = account.lowBalanceMicroVnd;
-  const failed = message?.amountError !== undefined || message?.markError !== undefined ||
-    message?.voucher !== undefined;
+  const { problem, amountError, markError, voucher } = message ?? {};
+  const failed = [problem, amountError, markError, voucher].some((one) => one !== undefined);
   return await renderPage(
     c,
     { title: t.title, lead: t.lead, status: failed ? 400 : 200 },
     <>
+      {problem !== undefined && <Notice tone="danger">{problem}</Notice>}
       {message?.saved === true && <Notice tone="success">{t.saved}</Notice>}
       {message?.redeemed !== undefined && <Notice tone="success">{message.redeemed}</Notice>}
       <ExpiryNotice pots={pots} nowMs={nowMs} locale={visitor.locale} />
       <WalletFigures balance={balance} pots={pots} locale={visitor.locale} />
       {deps.topup.receivingAccounts.length === 0
         ? <NoTopUp visitor={visitor} email={account.email ?? account.id} />
-        : <TopUpCard visitor={visitor} error={message?.amountError} />}
+        : <TopUpCard visitor={visitor} error={amountError} />}
       <CreditCard
         pots={pots}
         visitor={visitor}
-        code={message?.voucher?.code}
-        error={message?.voucher?.error}
+        code={voucher?.code}
+        error={voucher?.error}
       />
       <Card title={t.orders}>
         <OrderTable orders={orders} nowMs={nowMs} locale={visitor.locale} />
@@ -117,7 +120,7 @@ async function walletPage(
             label={t.warnField}
             inputmode="numeric"
             value={mark === undefined ? "" : formatVnd(mark)}
-            error={message?.markError}
+            error={markError}
           />
           <SubmitButton tone="plain">{t.save}</SubmitButton>
         </PostForm>
@@ -126,31 +129,30 @@ async function walletPage(
   );
 }
 
+/** Reads an amount in whole VND as typed; null for everything else. */
+function typedVnd(text: string): number | null {
+  const microVnd = parseTypedAmount(text);
+  return microVnd === undefined || microVnd % microVndPerVnd !== 0n
+    ? null
+    : Number(microVnd / microVndPerVnd);
+}
+
 async function makeOrder(c: PageContext, deps: WalletDeps) {
   const { locale } = c.get("visitor");
-  const { account } = c.get("signedIn");
   const t = walletTexts[locale];
-  const badAmount = t.badAmount(
-    formatMoney(topupMinMicroVnd, locale),
-    formatMoney(topupMaxMicroVnd, locale),
-  );
   const form = await readForm(c);
-  const amountMicroVnd = parseTypedAmount(form.text("amount"));
-  if (amountMicroVnd === undefined) return await walletPage(c, deps, { amountError: badAmount });
-  const made = await orderTopup(deps.kv, deps.topup.receivingAccounts, {
-    accountId: account.id,
-    amountMicroVnd,
-    nowMs: deps.clock.nowMs(),
-    formId: form.formId(),
-    doneBy: personDoer(c),
-  });
-  if (made.ok) return c.redirect(`/wallet/orders/${made.order.code}`, 303);
-  const refusals = { amount: badAmount, too_many: t.tooMany, too_fast: t.tooFast };
-  return await walletPage(
-    c,
-    deps,
-    made.why === "off" ? undefined : { amountError: refusals[made.why] },
-  );
+  const sent = { amountVnd: typedVnd(form.text("amount")) };
+  const made = await perform(deps, actingOf(c, deps.clock.nowMs(), form), topupOrdering, sent);
+  if (made.ok) return c.redirect(`/wallet/orders/${made.body.code}`, 303);
+  if ("why" in made && made.why === "off") return await walletPage(c, deps);
+  if ("why" in made && made.why === "too_many") {
+    return await walletPage(c, deps, { amountError: t.tooMany });
+  }
+  const bounds = [formatMoney(topupMinMicroVnd, locale), formatMoney(topupMaxMicroVnd, locale)];
+  const amountError = "common" in made && made.common === "spent"
+    ? t.tooFast
+    : t.badAmount(bounds[0] ?? "", bounds[1] ?? "");
+  return await walletPage(c, deps, { amountError });
 }
 
 /** Finds the order of the path, if it belongs to the visitor; those of others do not exist for it. */
@@ -207,58 +209,53 @@ async function orderPicture(c: PageContext, deps: WalletDeps) {
 }
 
 async function cancelOrder(c: PageContext, deps: WalletDeps) {
-  const order = await ownOrder(c, deps);
-  if (order === undefined) return await notFoundPage(c);
-  const { code, accountId } = order;
-  await cancelTopupOrder(deps.kv, {
-    code,
-    accountId,
-    nowMs: deps.clock.nowMs(),
-    doneBy: personDoer(c),
-  });
-  return c.redirect(`/wallet/orders/${code}`, 303);
+  const sent = { id: c.req.param("code") };
+  const outcome = await perform(deps, actingOf(c, deps.clock.nowMs()), topupCancellation, sent);
+  if (outcome.ok) return c.redirect(`/wallet/orders/${outcome.body.code}`, 303);
+  if (!("common" in outcome && outcome.common === "spent")) return await notFoundPage(c);
+  const t = walletTexts[c.get("visitor").locale];
+  return await walletPage(c, deps, { problem: t.tooManyChanges(outcome.retryAfterSeconds) });
 }
 
 async function setLowBalance(c: PageContext, deps: WalletDeps) {
   const t = walletTexts[c.get("visitor").locale];
   const typed = (await readForm(c)).text("mark");
-  const mark = typed === "" ? 0n : parseTypedAmount(typed);
-  if (mark === undefined || !isLowBalanceMark(mark)) {
-    return await walletPage(c, deps, { markError: t.badMark });
+  // An empty field ends the warnings; what cannot be read is no amount.
+  const sent = { amountVnd: typed === "" ? null : typedVnd(typed) ?? NaN };
+  const changed = await perform(deps, actingOf(c, deps.clock.nowMs()), lowBalanceChange, sent);
+  if (changed.ok) {
+    c.set("signedIn", { ...c.get("signedIn"), account: changed.body });
+    return await walletPage(c, deps, { saved: true });
   }
-  const { account } = c.get("signedIn");
-  const done = doneBy(c, deps.clock.nowMs());
-  const changed = await setLowBalanceMark(deps.kv, account.id, mark, done);
-  if (changed !== undefined) c.set("signedIn", { ...c.get("signedIn"), account: changed });
-  return await walletPage(c, deps, { saved: true });
+  return await walletPage(
+    c,
+    deps,
+    "common" in changed && changed.common === "spent"
+      ? { problem: t.tooManyChanges(changed.retryAfterSeconds) }
+      : { markError: t.badMark },
+  );
 }
 
 /** Redeems a voucher code. */
 async function redeem(c: PageContext, deps: WalletDeps) {
   const { locale } = c.get("visitor");
-  const { account } = c.get("signedIn");
   const t = creditTexts[locale];
-  const code = (await readForm(c)).text("code").slice(0, 2 * voucherCodeChars);
-  const result = await redeemVoucher(deps.kv, {
-    accountId: account.id,
-    code,
-    clientAddress: clientAddress(c),
-    nowMs: deps.clock.nowMs(),
-    spendGranted: deps.spendGranted ?? "first",
-    by: personDoer(c),
-  });
-  if (result.ok) deps.hintMail();
+  const sent = { code: (await readForm(c)).text("code") };
+  const result = await perform(deps, actingOf(c, deps.clock.nowMs()), voucherRedemption, sent);
   if (!result.ok) {
-    const { why, startsAtMs } = result;
+    const { startsAtMs, why } = "why" in result
+      ? result
+      : { startsAtMs: undefined, why: result.common === "spent" ? "too_fast" : "typo" } as const;
     const error = startsAtMs === undefined
       ? t.refusals[why]
       : t.validFrom(formatDateTime(startsAtMs, locale));
+    const code = sent.code.slice(0, 2 * voucherCodeChars);
     return await walletPage(c, deps, { voucher: { code, error } });
   }
-  const { amountMicroVnd, grant, atMs } = result.entry;
+  const { entry: { amountMicroVnd, grant, atMs }, isRepeated } = result.body;
   const amount = formatMoney(amountMicroVnd, locale);
   // Also what is sent again because the answer was lost: an error would suggest that the credit is lost, too.
-  if (result.isRepeated) {
+  if (isRepeated) {
     const redeemed = t.repeated(amount, formatDateTime(atMs, locale));
     return await walletPage(c, deps, { redeemed });
   }
