@@ -47,6 +47,8 @@ export interface Acting {
   /** The language of mails about the act. */
   readonly locale: Locale;
   readonly nowMs: number;
+  /** The organisation at whose provider the person has signed in; absent: another way, or a program. */
+  readonly companyId?: AccountId;
   /** The same for every try to send one form or request, so that it is carried out once. */
   readonly formId?: string;
 }

@@ -17,7 +17,7 @@ export type Spending =
   | "order"
   /** Mails an address that somebody typed. */
   | "mail"
-  /** Sends a webhook to an address that somebody typed. */
+  /** Sends a request to an address that somebody typed: a webhook, a look at a provider. */
   | "delivery";
 
 /** By whom spending is counted; `target` is the address that gets a mail. */
@@ -63,6 +63,14 @@ export const actSpendings = {
   changeBudget: ["change"],
   deleteBudget: ["change"],
   changeRequiredTags: ["change"],
+  connectCompanySignIn: ["change", "delivery"],
+  changeCompanySignIn: ["change"],
+  disconnectCompanySignIn: ["change"],
+  requireCompanySignIn: ["change"],
+  requireSecondFactor: ["change"],
+  addDomain: ["change"],
+  verifyDomain: ["change"],
+  removeDomain: ["change"],
   createTopup: ["order"],
   cancelTopup: ["change"],
   // Wrong codes have bounds of their own in `kv/money/credits/vouchers.ts`.

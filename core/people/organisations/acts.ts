@@ -20,11 +20,6 @@ export const givenRoles = ["admin", "developer", "billing", "viewer"] as const;
 /** A role that a member can be given. */
 export type GivenRole = typeof givenRoles[number];
 
-/** Reads a role that can be given; `undefined` for any other text. */
-export function parseGivenRole(text: string | undefined): GivenRole | undefined {
-  return givenRoles.find((role) => role === text);
-}
-
 /** `all`: on everything of the organisation. `own`: on what the member has made. `no`: not at all. */
 export type Reach = "all" | "own" | "no";
 

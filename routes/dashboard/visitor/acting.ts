@@ -1,7 +1,7 @@
-/** Says who acts on a page, as the acts of customers take it (`routes/acts/`). */
+/** Who acts on a page, as the acts of customers take it (`routes/acts/`), and what a page shows of a refusal. */
 import type { Context } from "hono";
 import { defined } from "../../../core/lib/base/defined.ts";
-import type { Acting } from "../../acts/operation.ts";
+import type { Acting, CommonRefusal, Refused } from "../../acts/operation.ts";
 import type { PostedForm } from "../page/form_data.ts";
 import type { DashboardEnv } from "../page/visitor.ts";
 import { clientAddress, doneBy } from "./doer.ts";
@@ -16,7 +16,7 @@ export function actingOf(
   nowMs: number,
   form?: Pick<PostedForm, "formId">,
 ): Acting {
-  const { account, person, role } = c.get("signedIn");
+  const { account, person, role, session } = c.get("signedIn");
   return {
     account,
     personId: person.id,
@@ -25,6 +25,32 @@ export function actingOf(
     address: clientAddress(c),
     locale: c.get("visitor").locale,
     ...doneBy(c, nowMs),
-    ...defined({ formId: form?.formId() }),
+    ...defined({ companyId: session.companyId, formId: form?.formId() }),
   };
+}
+
+/** What a page shows for each reason why an act was refused. */
+export interface RefusalViews<Why extends string, View> {
+  readonly refusals: Readonly<Record<Why, View>>;
+  /** By the member of the input that is wrong. */
+  readonly fields?: Readonly<Record<string, View>>;
+  readonly spent: (retryAfterSeconds: number) => View;
+  /** For what the page's own forms never send. */
+  readonly otherwise: View;
+}
+
+/** Chooses what a page shows for a refusal. */
+export function refusalView<Why extends string, View>(
+  refusal: Refused<Why> | CommonRefusal,
+  { refusals, fields = {}, spent, otherwise }: RefusalViews<Why, View>,
+): View {
+  if ("why" in refusal) return refusals[refusal.why];
+  switch (refusal.common) {
+    case "input":
+      return fields[refusal.issues[0]?.field ?? ""] ?? otherwise;
+    case "spent":
+      return spent(refusal.retryAfterSeconds);
+    case "not_allowed":
+      return otherwise;
+  }
 }

@@ -73,12 +73,9 @@ export interface AccountPageState {
     readonly obstacles?: readonly ClosingObstacle[];
   };
   /** The invoice details as posted, and what is wrong with them. */
-  readonly invoice?: {
-    readonly form: BuyerForm;
-    readonly problems: readonly BuyerProblem[];
-    /** Why they were not saved, if no field is at fault. */
-    readonly problem?: string;
-  };
+  readonly invoice?: { readonly form: BuyerForm; readonly problems: readonly BuyerProblem[] };
+  /** Why nothing was done, if no field is at fault. */
+  readonly problem?: string;
 }
 
 interface PartProps {
@@ -110,9 +107,7 @@ export async function accountPage(
     c,
     { title: t.title, status: failed ? 422 : 200 },
     <>
-      {state.invoice?.problem !== undefined && (
-        <Notice tone="danger">{state.invoice.problem}</Notice>
-      )}
+      {state.problem !== undefined && <Notice tone="danger">{state.problem}</Notice>}
       {state.notice !== undefined && <Notice tone="success">{state.notice}</Notice>}
       <Card>
         <dl class="facts">

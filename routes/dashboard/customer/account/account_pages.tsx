@@ -19,7 +19,8 @@ import {
 } from "../../../../kv/services/operations/account_closing.ts";
 import { closeSessionById, closeSessionsOf } from "../../../../kv/people/accounts/sessions.ts";
 import { billingChange } from "../../../acts/money.ts";
-import { perform } from "../../../acts/operation.ts";
+import { type CommonRefusal, perform, type Refused } from "../../../acts/operation.ts";
+import { secondFactorRequirement } from "../../../acts/sign_in.ts";
 import { Card } from "../../components/mod.ts";
 import { createCookies } from "../../visitor/cookies.ts";
 import type { DashboardDeps } from "../../page/deps.ts";
@@ -37,12 +38,12 @@ import {
   organisationFacts,
 } from "../../../../kv/people/organisations/organisations.ts";
 import { accountPage, type AccountPageState } from "./account_page.tsx";
-import { createConfirmPages, passwordRefusal } from "./confirm.tsx";
+import { createConfirmPages, passwordRefusal, requireFresh } from "./confirm.tsx";
 import { createCredentialPages } from "./credentials.tsx";
 import { accountDataFile } from "../../../usage_api/account_data.ts";
 import { formatVnd } from "../../../../core/billing/money/micro_vnd.ts";
 import { saveMailSwitches } from "./mail_switches.tsx";
-import { createRequirementForm } from "./requirement.tsx";
+import { requirementPath } from "./requirement.tsx";
 import { createSecurityPages } from "./security_page.tsx";
 import { accountTexts } from "./texts.ts";
 import type { PageDeclaration } from "../../page/page.ts";
@@ -64,6 +65,16 @@ function showAccount(c: Context<DashboardEnv>, deps: DashboardDeps) {
   return accountPage(c, deps, done === undefined ? {} : { notice: t[done[1]] });
 }
 
+/** Says that too much was done in an hour; undefined for any other refusal. */
+function spentWords(
+  c: Context<DashboardEnv>,
+  refusal: Refused<string> | CommonRefusal,
+): string | undefined {
+  return "common" in refusal && refusal.common === "spent"
+    ? accountTexts[c.get("visitor").locale].tooMany(refusal.retryAfterSeconds)
+    : undefined;
+}
+
 async function saveInvoiceDetails(c: Context<DashboardEnv>, deps: DashboardDeps) {
   if (!deps.offers.invoices) return await notFoundPage(c);
   const form = postedBuyer(await readForm(c));
@@ -74,10 +85,22 @@ async function saveInvoiceDetails(c: Context<DashboardEnv>, deps: DashboardDeps)
     throw new GatewayError("overloaded", "The account has just changed");
   }
   const problems = refusedFields(saved, readSettingsForm(form));
-  const problem = "common" in saved && saved.common === "spent"
-    ? accountTexts[c.get("visitor").locale].tooMany(saved.retryAfterSeconds)
-    : undefined;
-  return await accountPage(c, deps, { invoice: { form, problems, ...defined({ problem }) } });
+  const problem = spentWords(c, saved);
+  return await accountPage(c, deps, { invoice: { form, problems }, ...defined({ problem }) });
+}
+
+/** Requires a second factor of everybody, or no longer. */
+async function switchRequirement(c: Context<DashboardEnv>, deps: DashboardDeps) {
+  const isRequired = (await readForm(c)).text("required") === "yes";
+  const acting = actingOf(c, deps.clock.nowMs());
+  const changed = await perform(deps, acting, secondFactorRequirement, { isRequired });
+  if (changed.ok) {
+    return c.redirect(`/account?done=${isRequired ? "required" : "not-required"}`, 303);
+  }
+  const problem = spentWords(c, changed);
+  return problem === undefined
+    ? await notFoundPage(c)
+    : await accountPage(c, deps, { errors: {}, problem });
 }
 
 /** Whether the form is from the owner of the account: it names the address, and the password if there is one. */
@@ -154,7 +177,6 @@ function createAccountPages(deps: DashboardDeps): Hono<DashboardEnv> {
     .route("/", createCredentialPages(deps))
     .route("/", createConfirmPages(deps))
     .route("/", createSecurityPages(deps))
-    .route("/", createRequirementForm(deps))
     .get("/account", (c) => showAccount(c, deps))
     .post("/account/sessions/sign-out", async (c) => {
       const id = (await readForm(c)).text("session");
@@ -168,6 +190,7 @@ function createAccountPages(deps: DashboardDeps): Hono<DashboardEnv> {
       await closeSessionsOf(deps.kv, person.id, session.id, done);
       return c.redirect("/account", 303);
     })
+    .post(requirementPath, requireFresh(deps, "/account"), (c) => switchRequirement(c, deps))
     .post("/account/invoice", (c) => saveInvoiceDetails(c, deps))
     .post("/account/mails", (c) => saveMailSwitches(c, deps))
     .get("/account/data.ndjson", (c) => downloadData(c, deps))

@@ -33,7 +33,7 @@ import type { DashboardDeps } from "../../page/deps.ts";
 import { type PostedForm, readForm } from "../../page/form_data.ts";
 import type { PageDeclaration } from "../../page/page.ts";
 import type { DashboardEnv } from "../../page/visitor.ts";
-import { actingOf } from "../../visitor/acting.ts";
+import { actingOf, refusalView, type RefusalViews } from "../../visitor/acting.ts";
 import { requireAccount } from "../../visitor/identify.ts";
 import { createManagementKeyPages } from "./management_keys_page.tsx";
 import { organisationPage, type OrganisationState } from "./organisation_page.tsx";
@@ -54,12 +54,10 @@ type FormAct = (
   t: Texts,
 ) => Promise<Outcome>;
 
-/** How a form shows what came of an act. */
-interface FormWords<Why extends string> {
+/** How a form shows what came of an act; a field that people do not type says that it is gone. */
+interface FormWords<Why extends string>
+  extends Omit<RefusalViews<Why, OrganisationState>, "spent" | "otherwise"> {
   readonly done: Done;
-  readonly refusals: Readonly<Record<Why, OrganisationState>>;
-  /** What a wrong field means, by its name in the input; a field that people do not type says that it is gone. */
-  readonly fields?: Readonly<Record<string, OrganisationState>>;
 }
 
 /** Reads a form, performs the act, and says what came of it. */
@@ -71,17 +69,12 @@ function act<Name extends ActName, Input extends z.ZodType, Body, Why extends st
   return async (c, deps, t) => {
     const sent = inputOf(await readForm(c));
     const outcome = await perform(deps, actingOf(c, deps.clock.nowMs()), operation, sent);
-    const { done, refusals, fields = {} } = wordsOf(t);
-    if (outcome.ok) return done;
-    if ("why" in outcome) return refusals[outcome.why];
-    switch (outcome.common) {
-      case "input":
-        return fields[outcome.issues[0]?.field ?? ""] ?? { problem: t.notMember };
-      case "spent":
-        return { problem: t.tooMany(outcome.retryAfterSeconds) };
-      case "not_allowed":
-        return { problem: t.notMember };
-    }
+    const { done, ...words } = wordsOf(t);
+    return outcome.ok ? done : refusalView(outcome, {
+      ...words,
+      spent: (seconds) => ({ problem: t.tooMany(seconds) }),
+      otherwise: { problem: t.notMember },
+    });
   };
 }
 

@@ -1,38 +1,34 @@
 /** `/organisation/sign-in`: the OpenID provider of an organisation and its domains. */
 import { type Context, Hono } from "hono";
+import type { z } from "zod";
 import { isFresh } from "../../../../core/people/accounts/session_rules.ts";
-import type { AccountId } from "../../../../core/lib/ids/ids.ts";
-import { newSecretToken } from "../../../../core/people/accounts/secret_token.ts";
-import { parseRemoteUrl } from "../../../../core/net/remote/remote_url.ts";
-import { givenRoles, parseGivenRole } from "../../../../core/people/organisations/acts.ts";
+import { givenRoles } from "../../../../core/people/organisations/acts.ts";
 import {
   domainGraceMs,
   domainOf,
-  parseDomain,
   verificationRecordOf,
 } from "../../../../core/people/organisations/domain.ts";
 import { listMembers, type Member } from "../../../../kv/people/organisations/members.ts";
-import { countTry } from "../../../../kv/people/accounts/rate_limits.ts";
 import {
-  addCompanyDomain,
   type CompanyDomain,
   type CompanyOpenId,
   getCompanyOpenId,
-  isSameClient,
   listCompanyDomains,
-  lookUpDomain,
-  removeCompanyDomain,
-  requireCompanySignIn,
-  setCompanyOpenId,
   stateOf,
 } from "../../../../kv/people/organisations/company_sign_in.ts";
+import { type Operation, perform } from "../../../acts/operation.ts";
 import {
-  companyClient,
-  maxClientSecretChars,
-  sealClientSecret,
-} from "../../../auth/company_openid.ts";
+  domainAddition,
+  domainRemoval,
+  domainVerification,
+  maxClientIdChars,
+  providerConnection,
+  providerRemoval,
+  providerRequirement,
+} from "../../../acts/sign_in.ts";
+import type { ActName } from "../../../acts/spending.ts";
+import { maxClientSecretChars } from "../../../auth/company_openid.ts";
 import { callbackPath } from "../../../auth/openid.ts";
-import { rateRules } from "../../../auth/sign_in_budgets.ts";
 import {
   Badge,
   Card,
@@ -47,20 +43,17 @@ import {
   Time,
 } from "../../components/mod.ts";
 import type { DashboardDeps } from "../../page/deps.ts";
-import { readForm } from "../../page/form_data.ts";
+import { type PostedForm, readForm } from "../../page/form_data.ts";
 import type { CompanySignInDeps } from "../../page/sign_in_deps.ts";
 import type { DashboardEnv, Visitor } from "../../page/visitor.ts";
 import { renderPage } from "../../frame/layout.tsx";
 import { roleNames } from "../../text/role_names.ts";
-import { doneBy } from "../../visitor/doer.ts";
+import { actingOf, refusalView, type RefusalViews } from "../../visitor/acting.ts";
 import { confirmAddress, requireFresh } from "../account/confirm.tsx";
 import { companySignInTexts } from "./sign_in_texts.ts";
 
 /** Where the page is. */
 export const companySignInPath = "/organisation/sign-in";
-
-/** Characters of a client id: far more than those of any provider. */
-const maxClientIdChars = 255;
 
 /** Members that the card names who cannot sign in at the provider. */
 const maxOutsidersNamed = 10;
@@ -345,152 +338,143 @@ function RequirementCard({ visitor, openId, domains, fresh, isRequired, outsider
   );
 }
 
-/** Reads an issuer: an https address without query and fragment. */
-function parseIssuer(typed: string): string | undefined {
-  const url = parseRemoteUrl(typed);
-  if (typeof url === "string" || url.protocol !== "https:") return undefined;
-  return url.search === "" && url.hash === "" ? typed : undefined;
-}
-
 /** What the forms need. */
-interface FormDeps
-  extends Pick<DashboardDeps, "kv" | "clock" | "baseUrl" | "masterKeys" | "report"> {
-  readonly companySignIn: CompanySignInDeps;
+type FormDeps =
+  & Pick<DashboardDeps, "kv" | "clock" | "baseUrl" | "masterKeys" | "report">
+  & CompanySignInDeps;
+
+/** What a form means, in the words of the page. */
+interface FormWords<Why extends string>
+  extends Omit<RefusalViews<Why, Outcome>, "spent" | "otherwise"> {
+  readonly done: keyof Texts["done"];
 }
 
-/** An act of a form; it has passed the table of roles and acts. */
-type FormAct = (c: Context<DashboardEnv>, deps: FormDeps, t: Texts) => Promise<Outcome>;
-
-const saveProvider: FormAct = async (c, deps, t) => {
-  const { id } = c.get("signedIn").account;
-  const posted = await readForm(c);
-  const typed = {
-    issuer: posted.text("issuer"),
-    clientId: posted.text("clientId"),
-    role: posted.text("role"),
-  };
-  const secret = posted.text("clientSecret");
-  const refuse = (errors: ProviderForm["errors"]) => ({ form: { ...typed, errors } });
-  const role = parseGivenRole(typed.role);
-  if (parseIssuer(typed.issuer) === undefined) return refuse({ issuer: t.issuerInvalid });
-  if (typed.clientId === "" || typed.clientId.length > maxClientIdChars) {
-    return refuse({ clientId: t.idInvalid });
-  }
-  if (role === undefined) return refuse({ role: t.roleInvalid });
-  const stored = await getCompanyOpenId(deps.kv, id);
-  if ((secret === "" && stored === undefined) || secret.length > maxClientSecretChars) {
-    return refuse({ clientSecret: t.secretInvalid });
-  }
-  const isKept = secret === "" && stored !== undefined;
-  // A secret goes to nobody but the provider for which it was entered.
-  if (isKept && !isSameClient(stored, typed)) return refuse({ clientSecret: t.secretAgain });
-  const sealedSecret = isKept
-    ? stored.sealedSecret
-    : await sealClientSecret(deps.masterKeys, id, secret);
-  const openId: CompanyOpenId = { ...typed, role, sealedSecret };
-  if (!await answers(deps, id, openId)) return refuse({ issuer: t.unreachable });
-  await setCompanyOpenId(deps.kv, id, openId, doneBy(c, deps.clock.nowMs()));
-  return "saved";
-};
-
-/** Whether a provider answers: its metadata say where people sign in. */
-async function answers(
-  { companySignIn: { fetch }, masterKeys, clock, baseUrl, report }: FormDeps,
-  id: AccountId,
-  openId: CompanyOpenId,
-): Promise<boolean> {
-  const client = await companyClient({ masterKeys, clock, fetch }, id, openId);
-  const [state, nonce, codeVerifier] = [newSecretToken(), newSecretToken(), newSecretToken()];
-  try {
-    await client?.begin({ state, nonce, codeVerifier }, baseUrl + callbackPath);
-    return client !== undefined;
-  } catch (error) {
-    report?.("openid", error);
-    return false;
-  }
-}
-
-const removeProvider: FormAct = async (c, { kv, clock }) => {
-  const done = doneBy(c, clock.nowMs());
-  await setCompanyOpenId(kv, c.get("signedIn").account.id, undefined, done);
-  return "removed";
-};
-
-/** Requires the provider of everybody, or no longer; who is not exempt has come from it, and so keeps a way in. */
-const switchRequirement: FormAct = async (c, { kv, clock }, t) => {
-  const { account, role, session } = c.get("signedIn");
-  const isRequired = (await readForm(c)).text("required") === "yes";
-  const keepsWay = role === "owner" || session.companyId === account.id;
-  if (isRequired && !keepsWay) return { problem: t.requirementFirstSelf };
-  const done = doneBy(c, clock.nowMs());
-  const result = await requireCompanySignIn(kv, account.id, isRequired, done);
-  if (result === "not_set_up") return { problem: t.requirementNotSetUp };
-  return isRequired ? "required" : "notRequired";
-};
-
-const addDomain: FormAct = async (c, { kv, clock }, t) => {
-  const domain = parseDomain((await readForm(c)).text("domain"));
-  if (domain === undefined) return { problem: t.domainInvalid };
-  const added = await addCompanyDomain(
-    kv,
-    c.get("signedIn").account.id,
-    domain,
-    doneBy(c, clock.nowMs()),
-  );
-  return added ? "added" : { problem: t.tooManyDomains };
-};
-
-const checkDomain: FormAct = async (c, { kv, clock, companySignIn }, t) => {
-  const domain = parseDomain((await readForm(c)).text("domain"));
-  if (domain === undefined) return { problem: t.domainInvalid };
-  const done = doneBy(c, clock.nowMs());
-  const { id } = c.get("signedIn").account;
-  const result = await lookUpDomain(kv, id, domain, { ...companySignIn, ...done });
-  return result === "verified" ? "verified" : { problem: t.verifications[result](domain) };
-};
-
-const dropDomain: FormAct = async (c, { kv, clock }, t) => {
-  const domain = parseDomain((await readForm(c)).text("domain"));
-  if (domain === undefined) return { problem: t.domainInvalid };
-  const done = doneBy(c, clock.nowMs());
-  await removeCompanyDomain(kv, c.get("signedIn").account.id, domain, done);
-  return "dropped";
-};
-
-/** Runs a form, counted with the other changes of the person, and shows the page with its outcome. */
-function onForm(deps: FormDeps, act: FormAct) {
+/** Registers a form: reads it, performs its act, and shows the page with what came of it. */
+function onForm<Name extends ActName, Input extends z.ZodType, Body, Why extends string>(
+  deps: FormDeps,
+  operation: Operation<Name, Input, Body, Why, FormDeps>,
+  sentOf: (form: PostedForm) => Readonly<Record<string, unknown>>,
+  wordsOf: (t: Texts, form: PostedForm) => FormWords<Why>,
+) {
   return async (c: Context<DashboardEnv>): Promise<Response> => {
     const t = companySignInTexts[c.get("visitor").locale];
-    const rule = rateRules.changesByAccount;
-    const nowMs = deps.clock.nowMs();
-    const tries = await countTry(deps.kv, rule, c.get("signedIn").person.id, nowMs);
-    if (!tries.allowed) {
-      return await signInPage(c, deps, { problem: t.tooMany(tries.retryAfterSeconds) });
-    }
-    const outcome = await act(c, deps, t);
+    const form = await readForm(c);
+    const acting = actingOf(c, deps.clock.nowMs());
+    const came = await perform(deps, acting, operation, sentOf(form));
+    const { done, ...words } = wordsOf(t, form);
+    const outcome = came.ok ? done : refusalView(came, {
+      ...words,
+      spent: (seconds): Outcome => ({ problem: t.tooMany(seconds) }),
+      otherwise: { problem: t.domainInvalid },
+    });
     return typeof outcome === "string"
       ? c.redirect(`${companySignInPath}?done=${outcome}`, 303)
       : await signInPage(c, deps, outcome);
   };
 }
 
+const typedProvider = (form: PostedForm) => ({
+  issuer: form.text("issuer"),
+  clientId: form.text("clientId"),
+  role: form.text("role"),
+});
+
+const saveProvider = (deps: FormDeps) =>
+  onForm(
+    deps,
+    providerConnection,
+    (form) => ({ ...typedProvider(form), clientSecret: form.text("clientSecret") }),
+    (t, form) => {
+      const wrong = (errors: ProviderForm["errors"]): Outcome => ({
+        form: { ...typedProvider(form), errors },
+      });
+      return {
+        done: "saved",
+        refusals: {
+          secret: wrong({ clientSecret: t.secretInvalid }),
+          secret_again: wrong({ clientSecret: t.secretAgain }),
+          unreachable: wrong({ issuer: t.unreachable }),
+        },
+        fields: {
+          issuer: wrong({ issuer: t.issuerInvalid }),
+          clientId: wrong({ clientId: t.idInvalid }),
+          clientSecret: wrong({ clientSecret: t.secretInvalid }),
+          role: wrong({ role: t.roleInvalid }),
+        },
+      };
+    },
+  );
+
+const switchRequirement = (deps: FormDeps) =>
+  onForm(
+    deps,
+    providerRequirement,
+    (form) => ({ isRequired: form.text("required") === "yes" }),
+    (t, form) => ({
+      done: form.text("required") === "yes" ? "required" : "notRequired",
+      refusals: {
+        first_self: { problem: t.requirementFirstSelf },
+        not_set_up: { problem: t.requirementNotSetUp },
+      },
+    }),
+  );
+
+const domainField = (form: PostedForm) => ({ id: form.text("domain") });
+
+const addDomain = (deps: FormDeps) =>
+  onForm(deps, domainAddition, (form) => ({ domain: form.text("domain") }), (t, form) => ({
+    done: "added",
+    refusals: {
+      too_many: { problem: t.tooManyDomains },
+      gone: { problem: t.verifications.gone(form.text("domain")) },
+    },
+  }));
+
+const checkDomain = (deps: FormDeps) =>
+  onForm(deps, domainVerification, domainField, (t, form) => {
+    const say = (why: keyof Texts["verifications"]): Outcome => ({
+      problem: t.verifications[why](form.text("domain")),
+    });
+    return {
+      done: "verified",
+      refusals: {
+        gone: say("gone"),
+        no_record: say("no_record"),
+        taken: say("taken"),
+        busy: say("busy"),
+      },
+    };
+  });
+
+const dropDomain = (deps: FormDeps) =>
+  onForm(deps, domainRemoval, domainField, (t, form) => ({
+    done: "dropped",
+    refusals: { gone: { problem: t.verifications.gone(form.text("domain")) } },
+  }));
+
 /** Registers the page and its forms; without the network for providers there is none. */
 export function createCompanySignInPages(deps: DashboardDeps): Hono<DashboardEnv> {
   const app = new Hono<DashboardEnv>();
   const { kv, clock, baseUrl, masterKeys, report, companySignIn } = deps;
   if (companySignIn === undefined) return app;
-  const world: FormDeps = { kv, clock, baseUrl, masterKeys, report, companySignIn };
+  const world: FormDeps = { kv, clock, baseUrl, masterKeys, report, ...companySignIn };
   const fresh = requireFresh(deps, companySignInPath);
+  const remove = onForm(
+    world,
+    providerRemoval,
+    () => ({}),
+    () => ({ done: "removed", refusals: {} }),
+  );
   return app
     .get(companySignInPath, (c) => {
       const { done } = companySignInTexts[c.get("visitor").locale];
       const notice = Object.entries(done).find(([name]) => name === c.req.query("done"))?.[1];
       return signInPage(c, deps, notice === undefined ? {} : { notice });
     })
-    .post(companySignInPath, fresh, onForm(world, saveProvider))
-    .post(`${companySignInPath}/require`, fresh, onForm(world, switchRequirement))
-    .post(`${companySignInPath}/remove`, fresh, onForm(world, removeProvider))
-    .post(`${companySignInPath}/domains`, fresh, onForm(world, addDomain))
-    .post(`${companySignInPath}/domains/verify`, fresh, onForm(world, checkDomain))
-    .post(`${companySignInPath}/domains/remove`, fresh, onForm(world, dropDomain));
+    .post(companySignInPath, fresh, saveProvider(world))
+    .post(`${companySignInPath}/require`, fresh, switchRequirement(world))
+    .post(`${companySignInPath}/remove`, fresh, remove)
+    .post(`${companySignInPath}/domains`, fresh, addDomain(world))
+    .post(`${companySignInPath}/domains/verify`, fresh, checkDomain(world))
+    .post(`${companySignInPath}/domains/remove`, fresh, dropDomain(world));
 }

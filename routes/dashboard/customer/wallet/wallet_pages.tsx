@@ -37,7 +37,7 @@ import { requireAccount } from "../../visitor/identify.ts";
 import { orderMark, OrderPanel, type OrderView } from "./wallet_order.tsx";
 import { renderPage } from "../../frame/layout.tsx";
 import type { DashboardEnv } from "../../page/visitor.ts";
-import { actingOf } from "../../visitor/acting.ts";
+import { actingOf, refusalView } from "../../visitor/acting.ts";
 import {
   CreditCard,
   ExpiryNotice,
@@ -59,20 +59,23 @@ type PageContext = Context<DashboardEnv>;
 
 const shownOrders = 20;
 
+/** What came of the act before the page is shown. */
+interface WalletMessage {
+  /** Why nothing was done, if no field is at fault. */
+  readonly problem?: string;
+  readonly amountError?: string;
+  readonly markError?: string;
+  readonly saved?: boolean;
+  /** What a voucher code gave, now or before. */
+  readonly redeemed?: string;
+  /** A voucher code that was refused, and why. */
+  readonly voucher?: { readonly code: string; readonly error: string };
+}
+
 async function walletPage(
   c: PageContext,
   deps: WalletDeps,
-  message?: {
-    /** Why nothing was done, if no field is at fault. */
-    readonly problem?: string;
-    readonly amountError?: string;
-    readonly markError?: string;
-    readonly saved?: boolean;
-    /** What a voucher code gave, now or before. */
-    readonly redeemed?: string;
-    /** A voucher code that was refused, and why. */
-    readonly voucher?: { readonly code: string; readonly error: string };
-  },
+  message: WalletMessage = {},
 ) {
   const visitor = c.get("visitor");
   const { account } = c.get("signedIn");
@@ -86,15 +89,15 @@ async function walletPage(
     readStatement(deps.kv, account.id, { fromDay: `${today.slice(0, 7)}-01`, toDay: today }),
   ]);
   const mark = account.lowBalanceMicroVnd;
-  const { problem, amountError, markError, voucher } = message ?? {};
+  const { problem, amountError, markError, voucher } = message;
   const failed = [problem, amountError, markError, voucher].some((one) => one !== undefined);
   return await renderPage(
     c,
     { title: t.title, lead: t.lead, status: failed ? 400 : 200 },
     <>
       {problem !== undefined && <Notice tone="danger">{problem}</Notice>}
-      {message?.saved === true && <Notice tone="success">{t.saved}</Notice>}
-      {message?.redeemed !== undefined && <Notice tone="success">{message.redeemed}</Notice>}
+      {message.saved === true && <Notice tone="success">{t.saved}</Notice>}
+      {message.redeemed !== undefined && <Notice tone="success">{message.redeemed}</Notice>}
       <ExpiryNotice pots={pots} nowMs={nowMs} locale={visitor.locale} />
       <WalletFigures balance={balance} pots={pots} locale={visitor.locale} />
       {deps.topup.receivingAccounts.length === 0
@@ -144,15 +147,14 @@ async function makeOrder(c: PageContext, deps: WalletDeps) {
   const sent = { amountVnd: typedVnd(form.text("amount")) };
   const made = await perform(deps, actingOf(c, deps.clock.nowMs(), form), topupOrdering, sent);
   if (made.ok) return c.redirect(`/wallet/orders/${made.body.code}`, 303);
-  if ("why" in made && made.why === "off") return await walletPage(c, deps);
-  if ("why" in made && made.why === "too_many") {
-    return await walletPage(c, deps, { amountError: t.tooMany });
-  }
-  const bounds = [formatMoney(topupMinMicroVnd, locale), formatMoney(topupMaxMicroVnd, locale)];
-  const amountError = "common" in made && made.common === "spent"
-    ? t.tooFast
-    : t.badAmount(bounds[0] ?? "", bounds[1] ?? "");
-  return await walletPage(c, deps, { amountError });
+  const [least, most] = [topupMinMicroVnd, topupMaxMicroVnd].map((one) => formatMoney(one, locale));
+  const wrong = { amountError: t.badAmount(least ?? "", most ?? "") };
+  const view = refusalView<"amount" | "too_many" | "off", WalletMessage>(made, {
+    refusals: { amount: wrong, too_many: { amountError: t.tooMany }, off: {} },
+    spent: () => ({ amountError: t.tooFast }),
+    otherwise: wrong,
+  });
+  return await walletPage(c, deps, view);
 }
 
 /** Finds the order of the path, if it belongs to the visitor; those of others do not exist for it. */
@@ -227,13 +229,12 @@ async function setLowBalance(c: PageContext, deps: WalletDeps) {
     c.set("signedIn", { ...c.get("signedIn"), account: changed.body });
     return await walletPage(c, deps, { saved: true });
   }
-  return await walletPage(
-    c,
-    deps,
-    "common" in changed && changed.common === "spent"
-      ? { problem: t.tooManyChanges(changed.retryAfterSeconds) }
-      : { markError: t.badMark },
-  );
+  const view = refusalView<"closed", WalletMessage>(changed, {
+    refusals: { closed: {} },
+    spent: (seconds) => ({ problem: t.tooManyChanges(seconds) }),
+    otherwise: { markError: t.badMark },
+  });
+  return await walletPage(c, deps, view);
 }
 
 /** Redeems a voucher code. */
