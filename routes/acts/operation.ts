@@ -18,6 +18,7 @@ import type { Control } from "../../kv/engine/control/control.ts";
 import type { KeyValueStore } from "../../kv/engine/store/key_value_store.ts";
 import type { Account } from "../../kv/people/accounts/accounts.ts";
 import type { Doer } from "../../kv/people/audit/account_activity.ts";
+import { type InputIssue, inputIssues } from "../http/input_issues.ts";
 import { type ActName, actSpendings, countSpending } from "./spending.ts";
 
 /** What most operations need of the gateway; the others name what they need besides. */
@@ -158,24 +159,6 @@ export type CommonRefusal =
   | { readonly ok: false; readonly common: "spent"; readonly retryAfterSeconds: number }
   | { readonly ok: false; readonly common: "input"; readonly issues: readonly InputIssue[] };
 
-/** A member of the input that is wrong. */
-export interface InputIssue {
-  /** Its path, with dots. */
-  readonly field: string;
-  readonly message: string;
-}
-
-/** What is wrong with a member that no input has. */
-export const unknownMember = "is not known";
-
-/** Says what a schema found wrong, each member by its own path. */
-function issuesOf(issue: z.core.$ZodIssue): InputIssue[] {
-  const { path, message } = issue;
-  return issue.code === "unrecognized_keys"
-    ? issue.keys.map((key) => ({ field: [...path, key].join("."), message: unknownMember }))
-    : [{ field: path.join("."), message }];
-}
-
 /** What came of a performed operation. */
 export type Outcome<Body, Why extends string> = Result<Body, Why> | CommonRefusal;
 
@@ -198,7 +181,7 @@ export async function perform<
   if (!mayAtAll(acting, act)) return { ok: false, common: "not_allowed" };
   const read = input.safeParse(sent);
   if (!read.success) {
-    return { ok: false, common: "input", issues: read.error.issues.flatMap(issuesOf) };
+    return { ok: false, common: "input", issues: inputIssues(read.error) };
   }
   const spender = { ...acting, accountId: acting.account.id };
   const verdict = await countSpending(deps.kv, name, spender, mailTo?.(read.data));

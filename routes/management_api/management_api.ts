@@ -22,8 +22,10 @@ import {
 } from "../../kv/people/management_keys/answers.ts";
 import { readRequestBody } from "../http/body/request_body.ts";
 import { errorResponse } from "../http/error_response.ts";
+import { inputIssues } from "../http/input_issues.ts";
 import { authoriseManagement } from "../http/management_key.ts";
 import { requestHeaders, withCommonHeaders } from "../http/own_headers.ts";
+import { wrongParameter } from "../http/query.ts";
 import type { ManagementCall, ManagementDeps, ManagementOperation } from "./operation.ts";
 import { managementOperations } from "./operations.ts";
 
@@ -55,12 +57,11 @@ async function readBody(
 }
 
 /** Turns what a schema found wrong into an error that names the member. */
-function schemaError({ issues: [issue] }: z.ZodError): GatewayError {
-  const param = issue?.path.join(".") ?? "";
-  const message = issue?.message ?? "is wrong";
-  return new GatewayError("invalid_request", param === "" ? message : `${param}: ${message}`, {
-    ...(param !== "" && { param }),
-  });
+function schemaError(error: z.ZodError): GatewayError {
+  const [{ field, message } = { field: "", message: "is wrong" }] = inputIssues(error);
+  return field === ""
+    ? new GatewayError("invalid_request", message)
+    : wrongParameter(field, message);
 }
 
 /** Reads the idempotency key of a request that makes something. */

@@ -12,7 +12,6 @@ import {
   refusalError,
   type RefusalRow,
   type Refused,
-  unknownMember,
 } from "../acts/operation.ts";
 import type { ActName } from "../acts/spending.ts";
 import { always, constant, type DescribedField, text } from "../../core/lib/json/schemas.ts";
@@ -29,6 +28,7 @@ import type { SpendGranted } from "../../core/trade/credits/pots.ts";
 import type { TopupSettings } from "../../core/trade/settings/settings.ts";
 import type { DescribedMember } from "../../core/lib/json/schemas.ts";
 import type { ManagementCaller } from "../http/management_key.ts";
+import { unknownMember } from "../http/input_issues.ts";
 import { wrongParameter } from "../http/query.ts";
 
 /** What the management API needs of the gateway. */

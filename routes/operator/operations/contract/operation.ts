@@ -27,6 +27,7 @@ import {
 } from "../../../api/chat/route_test_call.ts";
 import type { Gateway } from "../../../api/gateway/gateway.ts";
 import type { CallLog } from "../../../telemetry/call_log.ts";
+import { inputIssues } from "../../../http/input_issues.ts";
 import { type CatalogEditing, editingOf } from "./editing.ts";
 import type { OperationName } from "./paths.ts";
 
@@ -216,20 +217,15 @@ export function operation<In, Raw, Out, Result extends Done<Out> | Refusal>(
   };
 }
 
-function wrongInput({ issues }: z.ZodError): string {
-  return issues.map(({ path, message }) =>
-    path.length === 0 ? message : `${path.join(".")}: ${message}`
-  ).join("; ");
+function wrongInput(error: z.ZodError): string {
+  return inputIssues(error)
+    .map(({ field, message }) => field === "" ? message : `${field}: ${message}`).join("; ");
 }
 
 /** The fields that are wrong, or are none. */
-function wrongFields({ issues }: z.ZodError): readonly string[] {
-  const names = issues.flatMap((issue) => {
-    const [field] = issue.path;
-    if (field !== undefined) return [String(field)];
-    return issue.code === "unrecognized_keys" ? issue.keys : [];
-  });
-  return [...new Set(names)];
+function wrongFields(error: z.ZodError): readonly string[] {
+  const names = inputIssues(error).map(({ field }) => field.split(".")[0] ?? "");
+  return [...new Set(names)].filter((name) => name !== "");
 }
 
 /** Turns what an operation threw into the error that every surface shows. */
