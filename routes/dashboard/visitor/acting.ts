@@ -2,6 +2,7 @@
 import type { Context } from "hono";
 import { defined } from "../../../core/lib/base/defined.ts";
 import type { Acting, CommonRefusal, Refused } from "../../acts/operation.ts";
+import { defineTexts, type Locale } from "../text/i18n.ts";
 import type { PostedForm } from "../page/form_data.ts";
 import type { DashboardEnv } from "../page/visitor.ts";
 import { clientAddress, doneBy } from "./doer.ts";
@@ -29,12 +30,27 @@ export function actingOf(
   };
 }
 
+const spentTexts = defineTexts({
+  en: {
+    tooMany: (minutes: number) => `Too many changes. Wait ${minutes} minutes.`,
+  },
+  vi: {
+    tooMany: (minutes) => `Quá nhiều thay đổi. Hãy đợi ${minutes} phút.`,
+  },
+});
+
+/** Says that a person, or the organisation, has spent what it may for now. */
+export function spentWords(locale: Locale, retryAfterSeconds: number): string {
+  return spentTexts[locale].tooMany(Math.ceil(retryAfterSeconds / 60));
+}
+
 /** What a page shows for each reason why an act was refused. */
 export interface RefusalViews<Why extends string, View> {
   readonly refusals: Readonly<Record<Why, View>>;
   /** By the member of the input that is wrong. */
   readonly fields?: Readonly<Record<string, View>>;
-  readonly spent: (retryAfterSeconds: number) => View;
+  /** With the words of {@linkcode spentWords}. */
+  readonly spent: (words: string) => View;
   /** For what the page's own forms never send. */
   readonly otherwise: View;
 }
@@ -42,6 +58,7 @@ export interface RefusalViews<Why extends string, View> {
 /** Chooses what a page shows for a refusal. */
 export function refusalView<Why extends string, View>(
   refusal: Refused<Why> | CommonRefusal,
+  locale: Locale,
   { refusals, fields = {}, spent, otherwise }: RefusalViews<Why, View>,
 ): View {
   if ("why" in refusal) return refusals[refusal.why];
@@ -49,7 +66,7 @@ export function refusalView<Why extends string, View>(
     case "input":
       return fields[refusal.issues[0]?.field ?? ""] ?? otherwise;
     case "spent":
-      return spent(refusal.retryAfterSeconds);
+      return spent(spentWords(locale, refusal.retryAfterSeconds));
     case "not_allowed":
       return otherwise;
   }

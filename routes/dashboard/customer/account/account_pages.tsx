@@ -26,7 +26,7 @@ import { createCookies } from "../../visitor/cookies.ts";
 import type { DashboardDeps } from "../../page/deps.ts";
 import { notFoundPage } from "../../frame/error_pages.tsx";
 import { type PostedForm, readForm } from "../../page/form_data.ts";
-import { actingOf } from "../../visitor/acting.ts";
+import { actingOf, spentWords } from "../../visitor/acting.ts";
 import { doneBy, personDoer } from "../../visitor/doer.ts";
 import { requireAccount } from "../../visitor/identify.ts";
 import { postedBuyer, refusedFields, sentBuyer } from "../invoices/invoices_form.tsx";
@@ -66,12 +66,12 @@ function showAccount(c: Context<DashboardEnv>, deps: DashboardDeps) {
 }
 
 /** Says that too much was done in an hour; undefined for any other refusal. */
-function spentWords(
+function spentProblem(
   c: Context<DashboardEnv>,
   refusal: Refused<string> | CommonRefusal,
 ): string | undefined {
   return "common" in refusal && refusal.common === "spent"
-    ? accountTexts[c.get("visitor").locale].tooMany(refusal.retryAfterSeconds)
+    ? spentWords(c.get("visitor").locale, refusal.retryAfterSeconds)
     : undefined;
 }
 
@@ -85,7 +85,7 @@ async function saveInvoiceDetails(c: Context<DashboardEnv>, deps: DashboardDeps)
     throw new GatewayError("overloaded", "The account has just changed");
   }
   const problems = refusedFields(saved, readSettingsForm(form));
-  const problem = spentWords(c, saved);
+  const problem = spentProblem(c, saved);
   return await accountPage(c, deps, { invoice: { form, problems }, ...defined({ problem }) });
 }
 
@@ -97,7 +97,7 @@ async function switchRequirement(c: Context<DashboardEnv>, deps: DashboardDeps) 
   if (changed.ok) {
     return c.redirect(`/account?done=${isRequired ? "required" : "not-required"}`, 303);
   }
-  const problem = spentWords(c, changed);
+  const problem = spentProblem(c, changed);
   return problem === undefined
     ? await notFoundPage(c)
     : await accountPage(c, deps, { errors: {}, problem });

@@ -57,7 +57,6 @@ export const budgetTexts = defineTexts({
     tagWrong: "Enter a tag such as team=search.",
     subjectWrong: "Choose what the budget is of.",
     full: (most: number) => `There are ${most} budgets already. Delete one first.`,
-    tooMany: (seconds: number) => `Too many changes. Wait ${Math.ceil(seconds / 60)} minutes.`,
     near: (name: string, spent: string, amount: string) =>
       `The budget “${name}” is nearly used up: ${spent} of ${amount}.`,
     over: (name: string, spent: string, amount: string) =>
@@ -119,7 +118,6 @@ export const budgetTexts = defineTexts({
     tagWrong: "Hãy nhập một tag như team=search.",
     subjectWrong: "Hãy chọn ngân sách áp dụng cho gì.",
     full: (most) => `Đã có ${most} ngân sách. Hãy xoá bớt trước.`,
-    tooMany: (seconds) => `Quá nhiều thay đổi. Hãy đợi ${Math.ceil(seconds / 60)} phút.`,
     near: (name, spent, amount) => `Ngân sách “${name}” sắp hết: ${spent} trên ${amount}.`,
     over: (name, spent, amount) => `Ngân sách “${name}” đã hết: ${spent} trên ${amount}.`,
     open: "Mở ngân sách",

@@ -34,7 +34,7 @@ import type { PageDeclaration } from "../../page/page.ts";
 import type { DashboardEnv } from "../../page/visitor.ts";
 import { listMembers } from "../../../../kv/people/organisations/members.ts";
 import { listTeams } from "../../../../kv/people/organisations/teams.ts";
-import { actingOf } from "../../visitor/acting.ts";
+import { actingOf, spentWords } from "../../visitor/acting.ts";
 import { requireAccount } from "../../visitor/identify.ts";
 import {
   type BudgetErrors,
@@ -237,7 +237,7 @@ function refusedForm(
         errors: errors(outcome.issues.map(({ field }) => field.split(".")[0] ?? "")),
       };
     case "spent":
-      return { values, problem: t.tooMany(outcome.retryAfterSeconds) };
+      return { values, problem: spentWords(locale, outcome.retryAfterSeconds) };
     case "not_allowed":
       return "missing";
   }
@@ -271,7 +271,7 @@ async function deleteBudget(c: PageContext, deps: DashboardDeps): Promise<Respon
   const sent = { id: c.req.param("id") };
   const outcome = await perform(deps, actingOf(c, deps.clock.nowMs()), budgetDeletion, sent);
   if (!outcome.ok && "common" in outcome && outcome.common === "spent") {
-    const problem = budgetTexts[c.get("visitor").locale].tooMany(outcome.retryAfterSeconds);
+    const problem = spentWords(c.get("visitor").locale, outcome.retryAfterSeconds);
     return await listPage(c, deps, { problem });
   }
   // One that is gone already is what the form wanted.
@@ -286,7 +286,7 @@ async function requireTags(c: PageContext, deps: DashboardDeps): Promise<Respons
   });
   if (outcome.ok) return c.redirect("/budgets#tags", 303);
   if ("common" in outcome && outcome.common === "spent") {
-    const problem = budgetTexts[c.get("visitor").locale].tooMany(outcome.retryAfterSeconds);
+    const problem = spentWords(c.get("visitor").locale, outcome.retryAfterSeconds);
     return await listPage(c, deps, { problem });
   }
   return await listPage(c, deps, { wrongTags: typed.slice(0, 500) });

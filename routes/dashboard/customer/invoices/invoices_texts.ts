@@ -66,7 +66,6 @@ export const invoiceTexts = defineTexts({
       personal_id:
         "The first three digits are not the code of a province. If the id is correct nevertheless, confirm it below.",
     },
-    tooMany: (seconds: number) => `Too many changes. Wait ${Math.ceil(seconds / 60)} minutes.`,
     refused: {
       order: "This order cannot be invoiced.",
       taken: "Everything paid for this order already has an invoice.",
@@ -133,7 +132,6 @@ export const invoiceTexts = defineTexts({
       branch_number: "Số chi nhánh bắt đầu từ 001. Nếu mã vẫn đúng, hãy xác nhận bên dưới.",
       personal_id: "Ba số đầu không phải mã tỉnh. Nếu số vẫn đúng, hãy xác nhận bên dưới.",
     },
-    tooMany: (seconds) => `Quá nhiều thay đổi. Hãy đợi ${Math.ceil(seconds / 60)} phút.`,
     refused: {
       order: "Không thể xuất hoá đơn cho đơn nạp này.",
       taken: "Toàn bộ số tiền của đơn nạp này đã có hoá đơn.",

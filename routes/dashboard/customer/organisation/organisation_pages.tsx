@@ -70,9 +70,9 @@ function act<Name extends ActName, Input extends z.ZodType, Body, Why extends st
     const sent = inputOf(await readForm(c));
     const outcome = await perform(deps, actingOf(c, deps.clock.nowMs()), operation, sent);
     const { done, ...words } = wordsOf(t);
-    return outcome.ok ? done : refusalView(outcome, {
+    return outcome.ok ? done : refusalView(outcome, c.get("visitor").locale, {
       ...words,
-      spent: (seconds) => ({ problem: t.tooMany(seconds) }),
+      spent: (problem) => ({ problem }),
       otherwise: { problem: t.notMember },
     });
   };

@@ -362,9 +362,9 @@ function onForm<Name extends ActName, Input extends z.ZodType, Body, Why extends
     const acting = actingOf(c, deps.clock.nowMs());
     const came = await perform(deps, acting, operation, sentOf(form));
     const { done, ...words } = wordsOf(t, form);
-    const outcome = came.ok ? done : refusalView(came, {
+    const outcome = came.ok ? done : refusalView(came, c.get("visitor").locale, {
       ...words,
-      spent: (seconds): Outcome => ({ problem: t.tooMany(seconds) }),
+      spent: (problem): Outcome => ({ problem }),
       otherwise: { problem: t.domainInvalid },
     });
     return typeof outcome === "string"

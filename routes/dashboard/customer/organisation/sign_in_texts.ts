@@ -31,7 +31,6 @@ export const companySignInTexts = defineTexts({
     roleInvalid: "There is no such role.",
     unreachable:
       "No OpenID provider answers at this address: its /.well-known/openid-configuration cannot be read.",
-    tooMany: (seconds: number) => `Too many tries. Wait ${Math.ceil(seconds / 60)} minutes.`,
 
     requirement: "Only by your provider",
     requirementOn: "required",
@@ -117,7 +116,6 @@ export const companySignInTexts = defineTexts({
     roleInvalid: "Không có vai trò này.",
     unreachable:
       "Không có nhà cung cấp OpenID nào trả lời ở địa chỉ này: không đọc được /.well-known/openid-configuration.",
-    tooMany: (seconds) => `Quá nhiều lần thử. Hãy đợi ${Math.ceil(seconds / 60)} phút.`,
 
     requirement: "Chỉ qua nhà cung cấp của bạn",
     requirementOn: "bắt buộc",

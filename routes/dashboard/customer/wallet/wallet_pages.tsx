@@ -37,7 +37,7 @@ import { requireAccount } from "../../visitor/identify.ts";
 import { orderMark, OrderPanel, type OrderView } from "./wallet_order.tsx";
 import { renderPage } from "../../frame/layout.tsx";
 import type { DashboardEnv } from "../../page/visitor.ts";
-import { actingOf, refusalView } from "../../visitor/acting.ts";
+import { actingOf, refusalView, spentWords } from "../../visitor/acting.ts";
 import {
   CreditCard,
   ExpiryNotice,
@@ -149,7 +149,7 @@ async function makeOrder(c: PageContext, deps: WalletDeps) {
   if (made.ok) return c.redirect(`/wallet/orders/${made.body.code}`, 303);
   const [least, most] = [topupMinMicroVnd, topupMaxMicroVnd].map((one) => formatMoney(one, locale));
   const wrong = { amountError: t.badAmount(least ?? "", most ?? "") };
-  const view = refusalView<"amount" | "too_many" | "off", WalletMessage>(made, {
+  const view = refusalView<"amount" | "too_many" | "off", WalletMessage>(made, locale, {
     refusals: { amount: wrong, too_many: { amountError: t.tooMany }, off: {} },
     spent: () => ({ amountError: t.tooFast }),
     otherwise: wrong,
@@ -215,12 +215,13 @@ async function cancelOrder(c: PageContext, deps: WalletDeps) {
   const outcome = await perform(deps, actingOf(c, deps.clock.nowMs()), topupCancellation, sent);
   if (outcome.ok) return c.redirect(`/wallet/orders/${outcome.body.code}`, 303);
   if (!("common" in outcome && outcome.common === "spent")) return await notFoundPage(c);
-  const t = walletTexts[c.get("visitor").locale];
-  return await walletPage(c, deps, { problem: t.tooManyChanges(outcome.retryAfterSeconds) });
+  const problem = spentWords(c.get("visitor").locale, outcome.retryAfterSeconds);
+  return await walletPage(c, deps, { problem });
 }
 
 async function setLowBalance(c: PageContext, deps: WalletDeps) {
-  const t = walletTexts[c.get("visitor").locale];
+  const { locale } = c.get("visitor");
+  const t = walletTexts[locale];
   const typed = (await readForm(c)).text("mark");
   // An empty field ends the warnings; what cannot be read is no amount.
   const sent = { amountVnd: typed === "" ? null : typedVnd(typed) ?? NaN };
@@ -229,9 +230,9 @@ async function setLowBalance(c: PageContext, deps: WalletDeps) {
     c.set("signedIn", { ...c.get("signedIn"), account: changed.body });
     return await walletPage(c, deps, { saved: true });
   }
-  const view = refusalView<"closed", WalletMessage>(changed, {
+  const view = refusalView<"closed", WalletMessage>(changed, locale, {
     refusals: { closed: {} },
-    spent: (seconds) => ({ problem: t.tooManyChanges(seconds) }),
+    spent: (problem) => ({ problem }),
     otherwise: { markError: t.badMark },
   });
   return await walletPage(c, deps, view);

@@ -116,8 +116,6 @@ export const walletTexts = defineTexts({
       `The amount must be whole đồng, from ${least} to ${most}.`,
     tooMany: "You have ten open orders. Pay or cancel one of them first.",
     tooFast: "Too many orders in a short time. Try again later.",
-    tooManyChanges: (seconds: number) =>
-      `Too many changes. Wait ${Math.ceil(seconds / 60)} minutes.`,
     orders: "Top-up orders",
     noOrders: "No orders yet",
     noOrdersText: "Your first order appears here.",
@@ -219,7 +217,6 @@ export const walletTexts = defineTexts({
     badAmount: (least, most) => `Số tiền phải là số đồng nguyên, từ ${least} đến ${most}.`,
     tooMany: "Bạn đang có mười đơn nạp chưa thanh toán. Hãy thanh toán hoặc huỷ bớt.",
     tooFast: "Quá nhiều đơn nạp trong thời gian ngắn. Hãy thử lại sau.",
-    tooManyChanges: (seconds) => `Quá nhiều thay đổi. Hãy đợi ${Math.ceil(seconds / 60)} phút.`,
     orders: "Đơn nạp",
     noOrders: "Chưa có đơn nạp nào",
     noOrdersText: "Đơn nạp đầu tiên của bạn sẽ hiện ở đây.",

@@ -10,6 +10,7 @@ import { maxEndpointNameChars, type WebhookRefusal } from "../../../acts/webhook
 import { CheckboxField, TextField } from "../../components/mod.ts";
 import type { PostedForm } from "../../page/form_data.ts";
 import type { Locale } from "../../text/i18n.ts";
+import { spentWords } from "../../visitor/acting.ts";
 import { webhookTexts } from "./texts.ts";
 
 /** The fields as typed. */
@@ -64,7 +65,7 @@ export function refusedForm(
   }
   switch (outcome.common) {
     case "spent":
-      return { errors: {}, problem: t.tooMany(outcome.retryAfterSeconds) };
+      return { errors: {}, problem: spentWords(locale, outcome.retryAfterSeconds) };
     case "not_allowed":
       return { errors: {}, problem: t.busy };
     case "input": {
