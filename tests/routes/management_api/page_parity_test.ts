@@ -6,6 +6,7 @@ import { assert, assertEquals } from "../../support/assert.ts";
 import { type Act, may } from "../../../core/people/organisations/acts.ts";
 import { managementRoles } from "../../../kv/people/management_keys/management_keys.ts";
 import { type PageAction, pageActs } from "../../../routes/dashboard/page/page_acts.ts";
+import { type ActName, actSpendings } from "../../../routes/acts/spending.ts";
 import { managementOperations } from "../../../routes/management_api/operations.ts";
 import { accountOperations } from "../../../routes/openapi/account_operations.ts";
 import { readings } from "../../../routes/usage_api/usage_api.ts";
@@ -178,6 +179,21 @@ Deno.test("each operation needs what its page needs: no role does by a program w
     }
   }
   assertEquals(wrong, []);
+});
+
+/** Acts that no program does, and why. */
+const pagesOnly: Partial<Record<ActName, Reason>> = {
+  handOver: "owner_alone",
+  connectCompanySignIn: "confirmed_in_browser",
+  disconnectCompanySignIn: "confirmed_in_browser",
+  requireCompanySignIn: "confirmed_in_browser",
+  requireSecondFactor: "confirmed_in_browser",
+};
+
+Deno.test("each act of customers is an operation of the management API by its own name, or has a reason", () => {
+  const ids = new Set(managementOperations.map(({ id }) => id));
+  const others = Object.keys(actSpendings).filter((name) => !ids.has(name));
+  assertEquals(others.sort(), Object.keys(pagesOnly).sort());
 });
 
 /** Operations that no page is named by: parts of pages, to be read or changed by themselves. */
