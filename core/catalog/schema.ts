@@ -243,7 +243,8 @@ const debt = z.int().min(0).max(maxDebtVnd);
 const walletSchema = z.strictObject({
   outgrown: z.enum(["length", "error"]).default("length").describe(
     "How a stream ends once the wallet cannot pay for more: `length` with the style's own stop for length " +
-      "(`max_tokens`, `length`, `max_output_tokens`), `error` with an error event.",
+      "(`max_tokens`, `length`, `max_output_tokens`), `error` with an error event. Limits of keys and budgets " +
+      "always end streams with an error event.",
   ),
   debtVnd: z.strictObject({
     toppedUp: debt.default(2_000).describe("Accounts that have topped up."),

@@ -53,8 +53,9 @@ export class CallMoney {
   /** Set if the reservation is smaller than the largest amount. */
   readonly boundBy: AmountBound | undefined;
   readonly #wallet: WalletEngine;
-  /** Absent if no limit of the key binds the call, and once the call has ended. */
+  /** Absent if no limit of the key and no budget binds the call, and once the call has ended. */
   #booking: LimitedCall | undefined;
+  #bookedMicroVnd: bigint;
 
   constructor(
     wallet: WalletEngine,
@@ -66,30 +67,52 @@ export class CallMoney {
     this.reservation = reservation;
     this.boundBy = boundBy;
     this.#booking = booking;
+    this.#bookedMicroVnd = reservation.amountMicroVnd;
+  }
+
+  /** What is booked under the limits of the call; `undefined` if none binds it. */
+  get bookedMicroVnd(): bigint | undefined {
+    return this.#booking === undefined ? undefined : this.#bookedMicroVnd;
+  }
+
+  /** Reserves more of the wallet alone; see {@linkcode WalletEngine.extend}. */
+  extendReservation(amountMicroVnd: bigint, waitMs: number): Extension | Promise<Extension> {
+    return this.#wallet.extend(this.reservation, amountMicroVnd, waitMs);
+  }
+
+  /** Books more under the limits alone: all of an amount, or what is left. */
+  async extendBooking(amountMicroVnd: bigint): Promise<MoneyExtension> {
+    if (this.#booking === undefined) return { outcome: "exhausted" };
+    const grant = await this.#booking.extend(amountMicroVnd);
+    if (!grant.ok) return { ...grant, outcome: "limit" };
+    this.#bookedMicroVnd += grant.amountMicroVnd;
+    return { outcome: "granted", amountMicroVnd: grant.amountMicroVnd };
   }
 
   /** Reserves more; see {@linkcode WalletEngine.extend}. Synchronous where the wallet is and no limit binds the call. */
   extend(amountMicroVnd: bigint, waitMs: number): MoneyExtension | Promise<MoneyExtension> {
     return this.#booking === undefined
-      ? this.#wallet.extend(this.reservation, amountMicroVnd, waitMs)
-      : this.#extendBooked(this.#booking, amountMicroVnd, waitMs);
+      ? this.extendReservation(amountMicroVnd, waitMs)
+      : this.#extendBoth(this.#booking, amountMicroVnd, waitMs);
   }
 
   /** Asks the limits first, and gives them back what the wallet did not grant. */
-  async #extendBooked(
+  async #extendBoth(
     booking: LimitedCall,
     askedMicroVnd: bigint,
     waitMs: number,
   ): Promise<MoneyExtension> {
-    const grant = await booking.extend(askedMicroVnd);
-    if (!grant.ok) return { ...grant, outcome: "limit" };
+    const booked = await this.extendBooking(askedMicroVnd);
+    if (booked.outcome !== "granted") return booked;
     let gotMicroVnd = 0n;
     try {
-      const extension = await this.#wallet.extend(this.reservation, grant.amountMicroVnd, waitMs);
+      const extension = await this.extendReservation(booked.amountMicroVnd, waitMs);
       if (extension.outcome === "granted") gotMicroVnd = extension.amountMicroVnd;
       return extension;
     } finally {
-      booking.giveBack(grant.amountMicroVnd - gotMicroVnd);
+      const missingMicroVnd = booked.amountMicroVnd - gotMicroVnd;
+      this.#bookedMicroVnd -= missingMicroVnd;
+      booking.giveBack(missingMicroVnd);
     }
   }
 

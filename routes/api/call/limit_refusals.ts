@@ -126,6 +126,30 @@ export function limitError(refusal: LimitRefusal, model: Pick<Model, "id">): Gat
   return refusal.reason === "budget" ? budgetError(refusal) : keyLimitError(refusal, model);
 }
 
+/** The error with which a stream ends that has used up a limit of its key or a budget. */
+export function limitEndError(refusal: LimitRefusal): GatewayError {
+  if (refusal.reason === "budget") {
+    return new GatewayError(
+      "budget_exceeded",
+      `The budget "${refusal.budget.name}" is used up: the answer ends here. ${
+        resetOf(refusal.resetsAtMs)
+      }`,
+    );
+  }
+  const period = periodInWords[limitTable[refusal.limitName].window];
+  return new GatewayError(
+    "spending_limit_reached",
+    `The ${period} limit of this API key is reached: the answer ends here. ` +
+      "The owner of the key can change the limit",
+  );
+}
+
+function resetOf(resetsAtMs: number | undefined): string {
+  return resetsAtMs === undefined
+    ? "It does not reset: whoever manages budgets can raise it"
+    : `It resets at ${vietnamIsoTime(resetsAtMs).slice(0, 19)}+07:00`;
+}
+
 function budgetError(
   { budget: { name }, limit, used, needed, resetsAtMs, isHeld }: BudgetRefusal,
 ): GatewayError {
@@ -146,16 +170,13 @@ function budgetError(
       { retryAfterSeconds: reservationRetrySeconds, figures },
     );
   }
-  const reset = resetsAtMs === undefined
-    ? "It does not reset: whoever manages budgets can raise it"
-    : `It resets at ${vietnamIsoTime(resetsAtMs).slice(0, 19)}+07:00`;
   return new GatewayError(
     "budget_exceeded",
     `The budget "${name}" is ${formatVnd(limit)} VND; ${
       formatVnd(used)
     } VND are spent or held by calls in flight, and this call needs ${
       formatVnd(needed)
-    } VND to begin. ${reset}`,
+    } VND to begin. ${resetOf(resetsAtMs)}`,
     { figures },
   );
 }

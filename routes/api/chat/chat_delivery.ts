@@ -114,7 +114,7 @@ function meteredInput(
     idleMs: idleMs(settlement.terms.catalog, route),
     deadlines: gateway.deadlines,
     control,
-    bounds: [settlement.outputLimit(route, attempts), settlement.walletBound(paidTokens, route)],
+    bounds: [settlement.outputLimit(route, attempts), ...settlement.moneyBounds(paidTokens, route)],
     maxBytes: settlement.maxStreamBytes(route),
     settle: async (outcome, endCode) => {
       const { reading } = started.pipe;

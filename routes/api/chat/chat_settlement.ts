@@ -30,127 +30,14 @@ import { defined } from "../../../core/lib/base/defined.ts";
 import type { AnsweredBy } from "../../../core/routing/route_affinity.ts";
 import type { Terms } from "../call/terms.ts";
 import type { Gateway } from "../gateway/gateway.ts";
-import type { StreamBound, StreamCut } from "../../../core/calls/stream/stream_bounds.ts";
-import type { StreamReading } from "../../../core/wire/contract/contract.ts";
-import { type ErrorCode, GatewayError } from "../../../core/lib/errors/errors.ts";
-import type { TokenUsage } from "../../../core/billing/tokens/token_bounds.ts";
-import type { StreamEndCode } from "../../../core/billing/usage/call_failure.ts";
-import type { AmountBound, CallMoney, MoneyExtension } from "../call/call_money.ts";
+import type { StreamBound } from "../../../core/calls/stream/stream_bounds.ts";
+import type { CallMoney } from "../call/call_money.ts";
+import { moneyBounds, pauseMs } from "./money_bounds.ts";
 import { expectedOutput } from "../call/rate_limits.ts";
 import type { RoundPayer } from "../../../core/calls/web_search/search_rounds.ts";
 
-// Bounds a stream by its wallet: extends the reservation as output arrives, and ends the stream when the money is
-// used up.
-
-/** Milliseconds that a running call waits for money that other calls reserve, before it is ended. */
-const pauseMs = 5_000;
-/** Fewest tokens by which a reservation grows at a time, so that extensions are rare. */
-const leastStepTokens = 1_024;
-/** Most tokens by which a reservation grows at a time: what one stream may keep from other calls in advance. */
-const maxStepTokens = 32_768;
-/** Share of the reserved output at which the reservation is extended, so that the stream need not wait. */
-const askAt = 0.75;
-
 /** Tokens of a prompt that a provider reads in the time in which it writes one. */
 const promptTokensPerToken = 64;
-
-/** How a stream is told what it has used up. */
-const cutTexts: Readonly<
-  Record<AmountBound, readonly [code: StreamEndCode & ErrorCode, text: string]>
-> = {
-  balance: [
-    "insufficient_balance",
-    "The balance is used up: the answer ends here. Top up and continue with the same key",
-  ],
-  key_limit: [
-    "spending_limit_reached",
-    "The limit of this API key is reached: the answer ends here. The owner of the key can change the limit",
-  ],
-  budget: [
-    "budget_exceeded",
-    "A budget is used up: the answer ends here. Whoever manages budgets can raise it",
-  ],
-};
-
-/** What bounds a stream by its wallet. */
-export interface WalletBoundInput {
-  readonly money: CallMoney;
-  /** Output tokens that were reserved when the call began. */
-  readonly paidTokens: number;
-  /** The most that a token of output can cost; 0 where tokens are not paid. */
-  readonly tokenMicroVnd: bigint;
-  /** Most output tokens of the call: nothing is reserved beyond them. */
-  readonly maxTokens: number;
-  /** How a stream ends when its money is used up. */
-  readonly outgrown: StreamCut["as"];
-  /** Computes the usage that would be billed if the call ended now. */
-  readonly billed: (reading: StreamReading) => TokenUsage;
-}
-
-/**
- * Ends a stream when its reservation cannot grow further. A token has at least one byte, so bytes of output bound the
- * tokens that the provider will report for them.
- */
-class WalletBound implements StreamBound {
-  outputBytes = Infinity;
-  readonly #input: WalletBoundInput;
-  readonly #tokenMicroVnd: bigint;
-  #paidTokens: number;
-
-  constructor(input: WalletBoundInput) {
-    const { paidTokens, tokenMicroVnd } = input;
-    this.#input = input;
-    this.#paidTokens = paidTokens;
-    this.#tokenMicroVnd = tokenMicroVnd;
-    if (tokenMicroVnd > 0n) this.#askLater(0);
-  }
-
-  passed(reading: StreamReading): StreamCut | undefined | Promise<StreamCut | undefined> {
-    const { money, maxTokens } = this.#input;
-    const missing = reading.outputBytes - this.#paidTokens;
-    const step = Math.max(
-      Math.min(Math.max(this.#paidTokens, leastStepTokens), maxStepTokens),
-      missing,
-    );
-    const amount = BigInt(Math.min(step, maxTokens - this.#paidTokens)) * this.#tokenMicroVnd;
-    const extension = money.extend(amount, missing > 0 ? pauseMs : 0);
-    return extension instanceof Promise
-      ? extension.then((known) => this.#take(known, reading))
-      : this.#take(extension, reading);
-  }
-
-  #take(extension: MoneyExtension, reading: StreamReading): StreamCut | undefined {
-    if (extension.outcome === "unavailable") {
-      // The wallet could not be read. A short failure of the store must not end streams, so the stream continues.
-      this.outputBytes = reading.outputBytes + leastStepTokens;
-      return undefined;
-    }
-    if (extension.outcome === "granted") {
-      this.#paidTokens += Number(extension.amountMicroVnd / this.#tokenMicroVnd);
-    }
-    if (reading.outputBytes > this.#paidTokens && this.#paidTokens < this.#input.maxTokens) {
-      return this.#cut(extension.outcome === "limit" ? extension.reason : "balance", reading);
-    }
-    if (extension.outcome === "granted") this.#askLater(reading.outputBytes);
-    else this.outputBytes = this.#paidTokens;
-    return undefined;
-  }
-
-  #askLater(outputBytes: number): void {
-    if (this.#paidTokens >= this.#input.maxTokens) {
-      this.outputBytes = Infinity;
-      return;
-    }
-    const early = Math.floor(this.#paidTokens * askAt);
-    this.outputBytes = early > outputBytes ? early : this.#paidTokens;
-  }
-
-  #cut(bound: AmountBound, reading: StreamReading): StreamCut {
-    const [code, text] = cutTexts[bound];
-    const error = new GatewayError(code, text);
-    return { as: this.#input.outgrown, error, usage: this.#input.billed(reading) };
-  }
-}
 
 /** What pricing a chat call needs beside its terms. */
 export interface ChatSettlementInput {
@@ -361,17 +248,17 @@ export class ChatSettlement {
     };
   }
 
-  /** Makes the bound that ends the call's stream when the wallet cannot pay for more. */
-  walletBound(paidTokens: number, route: Route): WalletBound {
+  /** Makes the bounds that end the call's stream when the wallet, or a limit, pays for no more. */
+  moneyBounds(paidTokens: number, route: Route): StreamBound[] {
     const { bounds } = this.#input;
-    return new WalletBound({
+    return moneyBounds({
       money: this.#call.funds.money,
       paidTokens,
       tokenMicroVnd: maxPerOutputToken(bounds.reservedPrice, bounds.input.tokens),
       maxTokens: bounds.outputTokens,
       outgrown: this.terms.catalog.wallet.outgrown,
       billed: (reading) =>
-        this.#price({ outcome: "cut", status: 200, reading, route, attempts: [] }).usage,
+        this.#price({ outcome: "cut", status: 200, reading, route, attempts: [] }),
     });
   }
 
