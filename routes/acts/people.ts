@@ -91,6 +91,7 @@ export const roleChange = operation({
     if (member === undefined) return refused("missing");
     if (member.role === "owner") return refused("owner");
     const isChanged = await changeRole(deps.kv, acting.account.id, id, role, acting);
+    deps.hintMail();
     return isChanged ? done<Member>({ ...member, role }) : refused("missing");
   },
 });
@@ -107,6 +108,7 @@ export const removal = operation({
     if (member.role === "owner") return refused("owner");
     const { by, nowMs } = acting;
     const isRemoved = await removeMember(deps.kv, acting.account.id, id, { by, nowMs });
+    deps.hintMail();
     await deps.control.refresh();
     return isRemoved ? done(member) : refused("missing");
   },

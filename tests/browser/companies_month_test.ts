@@ -83,7 +83,8 @@ async function expectRefusal(company: MonthCompany): Promise<Page> {
 function told(company: MonthCompany): Readonly<Record<"mails" | "webhooks", readonly unknown[]>> {
   const percent = new RegExp(`(\\d+) %: ${budget.name}`);
   return {
-    mails: mailsWith(company, budget.name).map((text) => Number(percent.exec(text)?.[1])),
+    // The mail of a budget that is used up names no percentage.
+    mails: mailsWith(company, budget.name).map((text) => Number(percent.exec(text)?.[1] ?? 100)),
     webhooks: company.events.filter(({ type }) => type === "budget.reached")
       .map(({ data }) => isJsonObject(data) ? data["percent"] : undefined),
   };
@@ -214,10 +215,13 @@ function expectEvents({ events, receiver: { received } }: MonthCompany): void {
     ) => [type, length]),
   );
   assertEquals(counts, {
+    "budget.exhausted": 1,
     "budget.reached": 3,
     "key.created": 2,
     "key.revoked": 1,
     "member.joined": 2,
+    "member.removed": 1,
+    "member.role_changed": 2,
     "topup.credited": 1,
   });
   assertEquals(received.length, events.length);

@@ -177,9 +177,17 @@ async function assertNothingLeft(kv: KeyValueStore, { act, id, owner }: Company)
 }
 
 /** The events that an act causes, as a part of their bodies. */
-function eventsOf({ act, other }: Company, keyIds: readonly string[]): string[] {
-  if (act === "join") return [`"member.joined","${other.id}"`];
-  return act === "remove" ? keyIds.map((id) => `"key.revoked","${id}"`) : [];
+function eventsOf({ act, owner, other }: Company, keyIds: readonly string[]): string[] {
+  switch (act) {
+    case "join":
+      return [`"member.joined","${other.id}"`];
+    case "remove":
+      return [`"member.removed","${other.id}"`, ...keyIds.map((id) => `"key.revoked","${id}"`)];
+    case "hand_over":
+      return [owner, other].map(({ id }) => `"member.role_changed","${id}"`);
+    case "delete":
+      return [];
+  }
 }
 
 /** The ids with which each event arrived. */

@@ -190,6 +190,8 @@ export type RefusalFigures =
   }
   | {
     readonly kind: "budget";
+    /** Absent in rows of earlier versions. */
+    readonly id?: string;
     readonly name: string;
     readonly limitMicroVnd: bigint;
     /** Spent, or held by calls in flight. */

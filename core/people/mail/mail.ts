@@ -9,6 +9,7 @@
  */
 import { z } from "zod";
 import { budgetEnds, budgetWindows } from "../../limits/budgets.ts";
+import { givenRoles } from "../organisations/acts.ts";
 import type { AccountId, AnnouncementId, ApprovalId, InvoiceId } from "../../lib/ids/ids.ts";
 
 // A mail to be sent, in the form in which it waits in the outbox.
@@ -28,6 +29,7 @@ const invoiceId = z.custom<InvoiceId>((value) =>
 const approvalId = z.custom<ApprovalId>((value) =>
   typeof value === "string" && value.startsWith("apr_")
 );
+const givenRole = z.enum(givenRoles);
 const announcementId = z.custom<AnnouncementId>((value) =>
   typeof value === "string" && value.startsWith("ann_")
 );
@@ -156,6 +158,19 @@ export const mailJobSchema = z.discriminatedUnion("kind", [
     /** Absent: never. */
     resetsAtMs: z.number().optional(),
   }),
+  /** A budget is used up, or has refused a call. */
+  z.object({
+    ...everyJob,
+    kind: z.literal("budget_exhausted"),
+    budgetName: z.string(),
+    window: z.enum(budgetWindows),
+    amountMicroVnd: microVnd,
+    /** Spent, or held by calls that run. */
+    spentMicroVnd: microVnd,
+    atLimit: z.enum(budgetEnds),
+    /** Absent: never. */
+    resetsAtMs: z.number().optional(),
+  }),
   /** To an operator who may approve it. */
   z.object({
     ...everyJob,
@@ -179,6 +194,22 @@ export const mailJobSchema = z.discriminatedUnion("kind", [
     kind: z.literal("member_joined"),
     organisation: z.string(),
     member: z.string(),
+  }),
+  z.object({
+    ...everyJob,
+    kind: z.literal("member_role_changed"),
+    organisation: z.string(),
+    member: z.string(),
+    formerRole: givenRole,
+    role: givenRole,
+  }),
+  z.object({
+    ...everyJob,
+    kind: z.literal("member_removed"),
+    organisation: z.string(),
+    member: z.string(),
+    /** Without being removed by others. */
+    hasLeft: z.boolean(),
   }),
   /** The record of a verified domain is away, or the domain has lost its effect. */
   z.object({

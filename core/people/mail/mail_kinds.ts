@@ -7,6 +7,7 @@ import { formatDecimal, formatMoneyShort } from "../../billing/money/display.ts"
 import { vietnamDay, vietnamOffsetMs } from "../../lib/time/vietnam_time.ts";
 import type { BudgetWindow } from "../../limits/budgets.ts";
 import { parseUrl } from "../../lib/runtime/mod.ts";
+import type { GivenRole } from "../organisations/acts.ts";
 import { normaliseEmail } from "../accounts/email_address.ts";
 import type { MailJob, MailKind } from "./mail.ts";
 
@@ -84,16 +85,26 @@ const windowTexts: Readonly<Record<BudgetWindow, Readonly<Record<Locale, string>
   total: { en: "in total", vi: "tổng cộng" },
 };
 
+/** What a member is, as a part of a sentence. */
+const roleTexts: Readonly<Record<GivenRole, Readonly<Record<Locale, string>>>> = {
+  admin: { en: "an admin", vi: "quản trị viên" },
+  developer: { en: "a developer", vi: "lập trình viên" },
+  billing: { en: "in charge of billing", vi: "kế toán" },
+  viewer: { en: "a viewer", vi: "người xem" },
+};
+
 /** What happens when the budget is used up, and when its window ends. */
-function budgetEndText({ atLimit, percent, resetsAtMs, locale }: Job<"budget_reached">): string {
+function budgetEndText(
+  { atLimit, resetsAtMs, locale }: Job<"budget_reached" | "budget_exhausted">,
+  isOver: boolean,
+): string {
   const until = resetsAtMs === undefined ? undefined : minuteText(resetsAtMs, locale);
-  const isOver = percent >= 100;
   if (locale === "vi") {
     const reset = until === undefined ? "" : ` Kỳ mới bắt đầu lúc ${until} (giờ Việt Nam).`;
     const end = atLimit === "tell"
       ? "Các lượt gọi vẫn tiếp tục."
       : isOver
-      ? "Lượt gọi thuộc ngân sách này đang bị từ chối."
+      ? "Lượt gọi vượt ngân sách này bị từ chối."
       : "Khi dùng hết, lượt gọi thuộc ngân sách này bị từ chối.";
     return `${end}${reset}`;
   }
@@ -101,7 +112,7 @@ function budgetEndText({ atLimit, percent, resetsAtMs, locale }: Job<"budget_rea
   const end = atLimit === "tell"
     ? "Calls go on."
     : isOver
-    ? "Calls that count in it are refused."
+    ? "Calls beyond it are refused."
     : "When it is used up, calls that count in it are refused.";
   return `${end}${reset}`;
 }
@@ -611,7 +622,7 @@ const table: { readonly [Kind in MailKind]: MailEntry<Kind> } = {
         `${formatMoneyShort(job.spentMicroVnd, "en")} of the budget “${job.budgetName}” of ${
           formatMoneyShort(job.amountMicroVnd, "en")
         } ${windowTexts[job.window].en} are spent.`,
-        budgetEndText(job),
+        budgetEndText(job, job.percent >= 100),
       ],
       action: { label: "Open budgets", url },
     }),
@@ -621,7 +632,34 @@ const table: { readonly [Kind in MailKind]: MailEntry<Kind> } = {
         `Đã chi ${formatMoneyShort(job.spentMicroVnd, "vi")} của ngân sách “${job.budgetName}” ${
           formatMoneyShort(job.amountMicroVnd, "vi")
         } ${windowTexts[job.window].vi}.`,
-        budgetEndText(job),
+        budgetEndText(job, job.percent >= 100),
+      ],
+      action: { label: "Mở ngân sách", url },
+    }),
+  },
+  budget_exhausted: {
+    audience: "customer",
+    path: "/budgets",
+    name: { en: "Budget used up", vi: "Ngân sách đã dùng hết" },
+    en: (job, url) => ({
+      subject: `Budget used up: ${job.budgetName}`,
+      paragraphs: [
+        `${formatMoneyShort(job.spentMicroVnd, "en")} of the budget “${job.budgetName}” of ${
+          formatMoneyShort(job.amountMicroVnd, "en")
+        } ${windowTexts[job.window].en} are spent, or held by calls that run.`,
+        budgetEndText(job, true),
+      ],
+      action: { label: "Open budgets", url },
+    }),
+    vi: (job, url) => ({
+      subject: `Ngân sách đã dùng hết: ${job.budgetName}`,
+      paragraphs: [
+        `Đã chi hoặc tạm giữ cho các lượt gọi đang chạy ${
+          formatMoneyShort(job.spentMicroVnd, "vi")
+        } của ngân sách “${job.budgetName}” ${formatMoneyShort(job.amountMicroVnd, "vi")} ${
+          windowTexts[job.window].vi
+        }.`,
+        budgetEndText(job, true),
       ],
       action: { label: "Mở ngân sách", url },
     }),
@@ -713,6 +751,60 @@ const table: { readonly [Kind in MailKind]: MailEntry<Kind> } = {
     vi: ({ organisation, member }, url) => ({
       subject: `${member} đã vào ${organisation}`,
       paragraphs: [`${member} đã là thành viên của “${organisation}”.`],
+      action: { label: "Xem các thành viên", url },
+    }),
+  },
+  member_role_changed: {
+    audience: "customer",
+    path: "/organisation",
+    name: { en: "Role of a member changed", vi: "Đổi vai trò thành viên" },
+    en: ({ organisation, member, formerRole, role }, url) => ({
+      subject: `${member} has another role in ${organisation}`,
+      paragraphs: [
+        `${member} is now ${roleTexts[role].en} in “${organisation}”, and was ${
+          roleTexts[formerRole].en
+        } before.`,
+      ],
+      action: { label: "See the members", url },
+      note: "If you do not expect this, look at who did it in the activity of the organisation.",
+    }),
+    vi: ({ organisation, member, formerRole, role }, url) => ({
+      subject: `${member} có vai trò khác trong ${organisation}`,
+      paragraphs: [
+        `Vai trò của ${member} trong “${organisation}” đã đổi từ ${
+          roleTexts[formerRole].vi
+        } thành ${roleTexts[role].vi}.`,
+      ],
+      action: { label: "Xem các thành viên", url },
+      note: "Nếu bạn không biết việc này, hãy xem ai đã đổi trong nhật ký của tổ chức.",
+    }),
+  },
+  member_removed: {
+    audience: "customer",
+    path: "/organisation",
+    name: { en: "A member was removed or left", vi: "Thành viên bị xoá hoặc rời đi" },
+    en: ({ organisation, member, hasLeft }, url) => ({
+      subject: hasLeft
+        ? `${member} left ${organisation}`
+        : `${member} was removed from ${organisation}`,
+      paragraphs: [
+        hasLeft
+          ? `${member} has left “${organisation}”.`
+          : `${member} was removed from “${organisation}”.`,
+        "Keys that they made there are revoked.",
+      ],
+      action: { label: "See the members", url },
+    }),
+    vi: ({ organisation, member, hasLeft }, url) => ({
+      subject: hasLeft
+        ? `${member} đã rời ${organisation}`
+        : `${member} bị xoá khỏi ${organisation}`,
+      paragraphs: [
+        hasLeft
+          ? `${member} đã rời “${organisation}”.`
+          : `${member} đã bị xoá khỏi “${organisation}”.`,
+        "Các khoá do người này tạo ở đó đã bị thu hồi.",
+      ],
       action: { label: "Xem các thành viên", url },
     }),
   },

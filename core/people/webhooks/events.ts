@@ -9,7 +9,7 @@
  * - Never: has a prompt, an answer or a secret in an event; money is an exact decimal string in VND.
  */
 import { z } from "zod";
-import { budgetWindows } from "../../limits/budgets.ts";
+import { budgetEnds, budgetWindows } from "../../limits/budgets.ts";
 import type { Locale } from "../../lib/base/locale.ts";
 
 const vnd = z.string().regex(/^-?\d+(?:\.\d+)?$/);
@@ -72,6 +72,36 @@ const table = {
       budget_vnd: "5000000",
       window: "month",
       from_day: "2026-11-01",
+    },
+  }),
+  "budget.exhausted": kind("budget.exhausted", {
+    data: z.strictObject({
+      budget_id: z.string(),
+      name: line,
+      /** Spent, or held by calls that run. */
+      spent_vnd: vnd,
+      budget_vnd: vnd,
+      window: z.enum(budgetWindows),
+      /** The first day of the window, in Vietnam. */
+      from_day: z.iso.date(),
+      /** When it begins anew; absent: never. */
+      resets_at: time.optional(),
+      /** Whether calls beyond it are refused, or go on. */
+      at_limit: z.enum(budgetEnds),
+    }),
+    says: {
+      en: "A budget is used up, or has refused a call, for the first time in its window.",
+      vi: "Ngân sách đã dùng hết hoặc từ chối lượt gọi, lần đầu trong kỳ của nó.",
+    },
+    example: {
+      budget_id: "bud_example",
+      name: "Production",
+      spent_vnd: "5000000",
+      budget_vnd: "5000000",
+      window: "month",
+      from_day: "2026-11-01",
+      resets_at: "2026-11-30T17:00:00.000Z",
+      at_limit: "refuse",
     },
   }),
   "balance.low": kind("balance.low", {
@@ -155,6 +185,43 @@ const table = {
       vi: "Có người đã nhận lời mời và trở thành thành viên.",
     },
     example: { member_id: "acc_example", email: "ann@example.com", role: "developer" },
+  }),
+  "member.role_changed": kind("member.role_changed", {
+    data: z.strictObject({
+      member_id: z.string(),
+      email: z.string().max(254),
+      former_role: z.string(),
+      role: z.string(),
+    }),
+    says: {
+      en: "A member has another role; of a hand-over, both that change.",
+      vi: "Một thành viên có vai trò khác; khi chuyển quyền sở hữu, cả hai người đổi vai trò.",
+    },
+    example: {
+      member_id: "acc_example",
+      email: "ann@example.com",
+      former_role: "developer",
+      role: "admin",
+    },
+  }),
+  "member.removed": kind("member.removed", {
+    data: z.strictObject({
+      member_id: z.string(),
+      email: z.string().max(254),
+      role: z.string(),
+      /** Whether the member has left without being removed by others. */
+      has_left: z.boolean(),
+    }),
+    says: {
+      en: "Somebody is no longer a member: was removed, or has left.",
+      vi: "Có người không còn là thành viên: bị xoá hoặc tự rời đi.",
+    },
+    example: {
+      member_id: "acc_example",
+      email: "ann@example.com",
+      role: "developer",
+      has_left: false,
+    },
   }),
   "incident.opened": kind("incident.opened", {
     data: z.strictObject({ ...incident, started_at: time }),

@@ -30,6 +30,7 @@ import { listApiKeys } from "../api_keys/api_keys.ts";
 import { listManagementKeys, revokeManagementKey } from "../management_keys/management_keys.ts";
 import {
   addOrganisation,
+  addRoleChanged,
   listMemberships,
   type MemberRow,
   type MembershipRow,
@@ -129,6 +130,48 @@ export async function addMember(
   return "joined";
 }
 
+/** Adds the webhook and the mail of a changed role to the commit that changes it. */
+function announceRole(
+  operation: AtomicWrite,
+  organisation: Account,
+  changed: {
+    readonly person: Pick<Account, "id" | "email">;
+    readonly formerRole: GivenRole;
+    readonly role: GivenRole;
+  },
+  nowMs: number,
+): void {
+  addRoleChanged(operation, organisation.id, changed, nowMs);
+  const reader = mailReaderOf(organisation, "member_role_changed");
+  if (reader === undefined) return;
+  const { person, formerRole, role } = changed;
+  const names = { organisation: accountName(organisation), member: person.email ?? person.id };
+  const job = { kind: "member_role_changed", ...reader, ...names, formerRole, role } as const;
+  addMail(operation, job, { nowMs });
+}
+
+/** Adds the webhook and the mail of a member who is gone to the commit that removes them. */
+function announceRemoval(
+  operation: AtomicWrite,
+  organisation: Account,
+  { person, role, hasLeft }: {
+    readonly person: Account;
+    readonly role: GivenRole;
+    readonly hasLeft: boolean;
+  },
+  nowMs: number,
+): void {
+  const { id, email } = person;
+  addWebhookEvent(operation, organisation.id, {
+    type: "member.removed",
+    data: { member_id: id, email: email ?? "", role, has_left: hasLeft },
+  }, nowMs);
+  const reader = mailReaderOf(organisation, "member_removed");
+  if (reader === undefined) return;
+  const names = { organisation: accountName(organisation), member: email ?? id };
+  addMail(operation, { kind: "member_removed", ...reader, ...names, hasLeft }, { nowMs });
+}
+
 /**
  * Gives a member another role; works with the next request of the member.
  *
@@ -142,9 +185,10 @@ export async function changeRole(
   done: Done,
 ): Promise<boolean> {
   return await writeAccount<boolean>(async () => {
-    const [entry, row] = await kv.getMany<[Account, MemberRow]>([
+    const [entry, row, person] = await kv.getMany<[Account, MemberRow, Account]>([
       accountKey(organisationId),
       memberKey(organisationId, personId),
+      accountKey(personId),
     ]);
     if (entry.value === null || row.value === null) return { done: false };
     // The row of the organisation is written, so that who verifies it sees that something changed.
@@ -152,11 +196,16 @@ export async function changeRole(
       .set(entry.key, entry.value)
       .set(row.key, { ...row.value, role })
       .set(membershipKey(personId, organisationId), { role } satisfies MembershipRow);
+    const formerRole = row.value.role;
     addAct(operation, organisationId, "member_role_changed", done, {
       subject: personId,
-      before: { role: row.value.role },
+      before: { role: formerRole },
       after: { role },
     });
+    if (formerRole !== role) {
+      const changed = { person: person.value ?? { id: personId }, formerRole, role };
+      announceRole(operation, entry.value, changed, done.nowMs);
+    }
     return (await operation.commit()).ok ? { done: true } : "again";
   });
 }
@@ -223,6 +272,8 @@ export async function removeMember(
       subject: personId,
       before: { email: person.value.email, role: row.value.role },
     });
+    const gone = { person: person.value, role: row.value.role, hasLeft };
+    announceRemoval(operation, entry.value, gone, nowMs);
     addFormerMember(operation, organisationId, person.value);
     if (!hasLeft) await addRemoval(kv, operation, organisationId, person.value, nowMs);
     const left = (await listMemberships(kv, person.value))

@@ -34,6 +34,7 @@ import {
 import { deleteRows } from "../../engine/store/delete_rows.ts";
 import { commitFresh } from "../../engine/store/cas.ts";
 import { addAct, type Done } from "../audit/account_activity.ts";
+import { addWebhookEvent } from "../webhooks/events.ts";
 import type { AtomicWrite, KeyValueStore } from "../../engine/store/key_value_store.ts";
 import {
   type Account,
@@ -255,6 +256,23 @@ export async function followAddress(kv: KeyValueStore, personId: AccountId): Pro
   }
 }
 
+/** Adds the webhook of a role that changes to the commit that changes it. */
+export function addRoleChanged(
+  operation: AtomicWrite,
+  organisationId: AccountId,
+  { person: { id, email = "" }, formerRole, role }: {
+    readonly person: Pick<Account, "id" | "email">;
+    readonly formerRole: Role;
+    readonly role: Role;
+  },
+  nowMs: number,
+): void {
+  addWebhookEvent(operation, organisationId, {
+    type: "member.role_changed",
+    data: { member_id: id, email, former_role: formerRole, role },
+  }, nowMs);
+}
+
 /**
  * Makes a member the owner; the old owner stays as an admin. Wallet, keys and invoices stay with the organisation.
  *
@@ -299,6 +317,19 @@ export async function handOver(
       before: { owner: from.email },
       after: { owner: person.value.email },
     });
+    const formerRole = member.value.role;
+    addRoleChanged(
+      operation,
+      organisationId,
+      { person: person.value, formerRole, role: "owner" },
+      nowMs,
+    );
+    addRoleChanged(
+      operation,
+      organisationId,
+      { person: from, formerRole: "owner", role: "admin" },
+      nowMs,
+    );
     const reader = mailReaderOf(person.value, "ownership_received");
     if (reader !== undefined) {
       const names = { organisation: accountName(account), from: from.email ?? from.id };

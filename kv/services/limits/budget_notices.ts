@@ -10,6 +10,7 @@ import { minuteMs } from "../../../core/lib/time/durations.ts";
 import { defined } from "../../../core/lib/base/defined.ts";
 import {
   type Budget,
+  type BudgetDays,
   budgetDays,
   budgetEndMs,
   reachedPercent,
@@ -25,64 +26,199 @@ import { addMail } from "../../engine/outbox/outbox.ts";
 import type { AtomicWrite, KeyValueStore } from "../../engine/store/key_value_store.ts";
 import { latestIndexed } from "../../money/receipts/receipt_index.ts";
 import { type Account, mailReaderOf } from "../../people/accounts/accounts.ts";
+import { listBudgets } from "../../people/accounts/budgets.ts";
+import type { RefusedCall } from "../calls/refused_calls.ts";
 import type { KeyLimitBook } from "./limit_book.ts";
 
-/** A share of a budget that was reached. */
-export interface BudgetReached {
+/** What an account is told of a budget. */
+export interface BudgetNews {
   readonly account: Account;
   readonly budget: Budget;
-  readonly percent: WarningPercent;
   readonly spentMicroVnd: bigint;
-  /** The first day of the window. */
-  readonly fromDay: string;
-  /** When the window ends; `undefined`: never. */
-  readonly resetsAtMs: number | undefined;
+  /** The window in which it happened. */
+  readonly days: BudgetDays;
   readonly atMs: number;
 }
 
 /**
  * Adds everything by which an account hears of a reached budget to the commit that marks it as told. Each way of being
- * told is a row that the commit queues.
+ * told is a row that the commit queues. A budget that is used up has a mail of its own.
  */
-function announceBudgetReached(operation: AtomicWrite, reached: BudgetReached): void {
-  const { account, budget, percent, spentMicroVnd, fromDay, resetsAtMs, atMs } = reached;
-  const { id, name, window, amountMicroVnd, atLimit } = budget;
+function announceReached(
+  operation: AtomicWrite,
+  news: BudgetNews,
+  percent: WarningPercent,
+): void {
+  const { account, budget, days: { fromDay }, atMs } = news;
   addWebhookEvent(operation, account.id, {
     type: "budget.reached",
-    data: {
-      budget_id: id,
-      name,
-      percent,
-      spent_vnd: formatVnd(spentMicroVnd),
-      budget_vnd: formatVnd(amountMicroVnd),
-      window,
-      from_day: fromDay,
-    },
+    data: { ...factsOf(news), percent },
   }, atMs);
   const reader = mailReaderOf(account, "budget_reached");
+  if (percent === 100 || reader === undefined) return;
+  addMail(operation, { kind: "budget_reached", ...reader, ...mailFactsOf(news), percent }, {
+    nowMs: atMs,
+    id: `budget:${budget.id}:${fromDay}:${percent}:${budget.amountMicroVnd}`,
+  });
+}
+
+/** The same of a budget that is used up, or has refused a call. */
+function announceExhausted(operation: AtomicWrite, news: BudgetNews): void {
+  const { account, budget, days, atMs } = news;
+  const resetsAtMs = budgetEndMs(days);
+  addWebhookEvent(operation, account.id, {
+    type: "budget.exhausted",
+    data: {
+      ...factsOf(news),
+      at_limit: budget.atLimit,
+      ...(resetsAtMs !== undefined && { resets_at: new Date(resetsAtMs).toISOString() }),
+    },
+  }, atMs);
+  const reader = mailReaderOf(account, "budget_exhausted");
   if (reader === undefined) return;
-  addMail(operation, {
-    kind: "budget_reached",
-    ...reader,
+  addMail(operation, { kind: "budget_exhausted", ...reader, ...mailFactsOf(news) }, {
+    nowMs: atMs,
+    id: `budget:${budget.id}:${days.fromDay}:exhausted:${budget.amountMicroVnd}`,
+  });
+}
+
+/** What both webhooks have. */
+function factsOf({ budget, spentMicroVnd, days: { fromDay } }: BudgetNews) {
+  const { id, name, window, amountMicroVnd } = budget;
+  return {
+    budget_id: id,
+    name,
+    spent_vnd: formatVnd(spentMicroVnd),
+    budget_vnd: formatVnd(amountMicroVnd),
+    window,
+    from_day: fromDay,
+  };
+}
+
+/** What both mails have. */
+function mailFactsOf({ budget, spentMicroVnd, days }: BudgetNews) {
+  const { name, window, amountMicroVnd, atLimit } = budget;
+  const resetsAtMs = budgetEndMs(days);
+  return {
     budgetName: name,
     window,
-    percent,
     amountMicroVnd,
     spentMicroVnd,
     atLimit,
     ...defined({ resetsAtMs }),
-  }, { nowMs: atMs, id: `budget:${id}:${fromDay}:${percent}:${amountMicroVnd}` });
+  };
 }
 
-/** What was told of a budget: the largest share in a window. A changed amount begins anew. */
+/** What was told of a budget in a window. A changed amount begins anew. */
 interface BudgetMark {
   readonly fromDay: string;
+  /** The largest share; 0: none. */
   readonly percent: number;
   readonly amountMicroVnd: bigint;
+  /** That it is used up, or has refused a call. */
+  readonly isExhausted?: true;
 }
 
 /** The marks of the budgets of an account, by their ids. */
 type BudgetMarks = Readonly<Record<string, BudgetMark>>;
+
+/** A commit that tells news of the budgets of an account, and marks them as told. */
+class BudgetTelling {
+  readonly #account: Account;
+  readonly #operation: AtomicWrite;
+  readonly #key: Deno.KvKey;
+  readonly #marks: Record<string, BudgetMark> = {};
+  #told = 0;
+
+  private constructor(
+    operation: AtomicWrite,
+    account: Account,
+    marks: Deno.KvEntryMaybe<BudgetMarks>,
+  ) {
+    this.#operation = operation.check(marks);
+    this.#account = account;
+    this.#key = marks.key;
+    Object.assign(this.#marks, marks.value);
+  }
+
+  /** Returns nothing for an account that is blocked, or does not exist any more. */
+  static async begin(kv: KeyValueStore, accountId: AccountId): Promise<BudgetTelling | undefined> {
+    const [account, marks] = await kv.getMany<[Account, BudgetMarks]>([
+      accountKey(accountId),
+      budgetMarksKey(accountId),
+    ]);
+    if (account.value === null || account.value.blockedAtMs !== undefined) return undefined;
+    return new BudgetTelling(kv.atomic(), account.value, marks);
+  }
+
+  /** Tells of a share, and that the budget is exhausted, unless this was told already. */
+  add(
+    budget: Budget,
+    { percent, isExhausted, ...spent }: {
+      /** The largest share that is reached. */
+      readonly percent?: WarningPercent | undefined;
+      readonly isExhausted: boolean;
+      readonly spentMicroVnd: bigint;
+      readonly atMs: number;
+    },
+  ): void {
+    const days = budgetDays(budget, spent.atMs);
+    const { fromDay } = days;
+    const { amountMicroVnd } = budget;
+    const former = this.#marks[budget.id];
+    const mark = former?.amountMicroVnd === amountMicroVnd ? former : undefined;
+    // Days sort as texts; a window that is over is no news.
+    if (mark !== undefined && mark.fromDay > fromDay) return;
+    const told = mark?.fromDay === fromDay ? mark : undefined;
+    const news = { account: this.#account, budget, days, ...spent };
+    const isReached = percent !== undefined && percent > (told?.percent ?? 0);
+    const isUsedUp = isExhausted && told?.isExhausted !== true;
+    if (isReached) announceReached(this.#operation, news, percent);
+    if (isUsedUp) announceExhausted(this.#operation, news);
+    if (!isReached && !isUsedUp) return;
+    this.#told++;
+    this.#marks[budget.id] = {
+      fromDay,
+      percent: Math.max(percent ?? 0, told?.percent ?? 0),
+      amountMicroVnd,
+      ...((isExhausted || told?.isExhausted === true) && { isExhausted: true }),
+    };
+  }
+
+  /** @param budgets those whose marks stay */
+  async commit(budgets: readonly Budget[]): Promise<number> {
+    if (this.#told === 0) return 0;
+    const kept = Object.entries(this.#marks).filter(([id]) => budgets.some((one) => one.id === id));
+    const operation = this.#operation.set(this.#key, Object.fromEntries(kept));
+    // Another instance that looked at the same time has told the same.
+    return (await operation.commit()).ok ? this.#told : 0;
+  }
+}
+
+/**
+ * Tells that budgets are exhausted that have refused some of these calls. The refused calls are in the store by then, so
+ * no call waits for it; what is lost here follows the next call that is refused.
+ */
+export async function tellRefusingBudgets(
+  kv: KeyValueStore,
+  calls: readonly RefusedCall[],
+): Promise<void> {
+  for (const [accountId, some] of Map.groupBy(calls, ({ accountId }) => accountId)) {
+    const refusals = some.filter(({ code, figures }) =>
+      code === "budget_exceeded" && figures?.kind === "budget"
+    );
+    if (refusals.length === 0) continue;
+    const telling = await BudgetTelling.begin(kv, accountId);
+    const budgets = await listBudgets(kv, accountId);
+    for (const { figures, atMs } of refusals) {
+      if (figures?.kind !== "budget") continue;
+      const { id, limitMicroVnd, usedMicroVnd: spentMicroVnd } = figures;
+      const budget = budgets.find((one) => one.id === id && one.amountMicroVnd === limitMicroVnd);
+      if (budget !== undefined) telling?.add(budget, { isExhausted: true, spentMicroVnd, atMs });
+    }
+    await telling?.commit(budgets);
+  }
+}
 
 /** Milliseconds after which an account is looked at although no call of it was indexed. */
 const quietMs = 10 * minuteMs;
@@ -138,50 +274,16 @@ export class BudgetNotices {
   ): Promise<number> {
     const { kv, book } = this.#deps;
     const uses = await book.budgetUse(accountId, budgets, nowMs);
-    const [account, marks] = await kv.getMany<[Account, BudgetMarks]>([
-      accountKey(accountId),
-      budgetMarksKey(accountId),
-    ]);
-    if (account.value === null || account.value.blockedAtMs !== undefined) return 0;
-    const next: Record<string, BudgetMark> = {};
-    const operation = kv.atomic().check(marks);
-    let reached = 0;
+    const telling = await BudgetTelling.begin(kv, accountId);
     for (const [at, budget] of budgets.entries()) {
-      const mark = marks.value?.[budget.id];
-      if (mark !== undefined) next[budget.id] = mark;
       const { spentMicroVnd = 0n } = uses[at] ?? {};
-      const days = budgetDays(budget, nowMs);
       const percent = reachedPercent(budget, spentMicroVnd);
-      if (percent === undefined || isTold(mark, budget, days.fromDay, percent)) continue;
-      const { amountMicroVnd } = budget;
-      next[budget.id] = { fromDay: days.fromDay, percent, amountMicroVnd };
-      announceBudgetReached(operation, {
-        account: account.value,
-        budget,
-        percent,
-        spentMicroVnd,
-        fromDay: days.fromDay,
-        resetsAtMs: budgetEndMs(days),
-        atMs: nowMs,
-      });
-      reached++;
+      const isExhausted = percent === 100;
+      telling?.add(budget, { percent, isExhausted, spentMicroVnd, atMs: nowMs });
     }
-    if (reached === 0) return 0;
-    // Another instance that looked at the same time has told the same.
-    return (await operation.set(marks.key, next).commit()).ok ? reached : 0;
+    return await telling?.commit(budgets) ?? 0;
   }
 }
 
 /** Milliseconds by which ids may be ahead of this clock. */
 const aheadMs = 60 * minuteMs;
-
-function isTold(
-  mark: BudgetMark | undefined,
-  { amountMicroVnd }: Budget,
-  fromDay: string,
-  percent: number,
-): boolean {
-  return mark !== undefined && mark.amountMicroVnd === amountMicroVnd &&
-    // Days sort as texts; a window that is over is no news.
-    (mark.fromDay > fromDay || (mark.fromDay === fromDay && mark.percent >= percent));
-}

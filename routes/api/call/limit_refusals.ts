@@ -151,10 +151,11 @@ function resetOf(resetsAtMs: number | undefined): string {
 }
 
 function budgetError(
-  { budget: { name }, limit, used, needed, resetsAtMs, isHeld }: BudgetRefusal,
+  { budget: { id, name }, limit, used, needed, resetsAtMs, isHeld }: BudgetRefusal,
 ): GatewayError {
   const figures = {
     kind: "budget",
+    id,
     name,
     limitMicroVnd: limit,
     usedMicroVnd: used,

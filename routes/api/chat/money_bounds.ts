@@ -139,9 +139,11 @@ class LimitBound extends MoneyBound {
   ): StreamCut | number {
     const { money: { bookedMicroVnd = 0n }, billed, tokenMicroVnd } = this.stream;
     const { priceMicroVnd, usage } = billed(reading);
-    const tokensLeft = Number((bookedMicroVnd - priceMicroVnd) / tokenMicroVnd);
-    if (tokensLeft >= 1) {
-      return reading.outputBytes + Math.ceil(tokensLeft * bytesPerToken(reading, usage));
+    const leftMicroVnd = bookedMicroVnd - priceMicroVnd;
+    if (leftMicroVnd > 0n) {
+      // At least one, so that the limit is used up when the stream ends, and not nearly.
+      const tokens = Math.max(1, Number(leftMicroVnd / tokenMicroVnd));
+      return reading.outputBytes + Math.ceil(tokens * bytesPerToken(reading, usage));
     }
     // The limit had something left, which is booked by now: it is asked again after the next output.
     if (extension.outcome !== "limit") return reading.outputBytes;

@@ -35,7 +35,7 @@ Deno.test("every kind of event has a sentence in both languages and an example o
 
 Deno.test("docs/webhooks.md has a row for each kind, as the table of the code says it", async () => {
   const text = await Deno.readTextFile(new URL("docs/webhooks.md", root));
-  const rows = [...text.matchAll(/^\| `([a-z.]+)` +\| (.+?) +\|$/gm)].map((
+  const rows = [...text.matchAll(/^\| `([a-z._]+)` +\| (.+?) +\|$/gm)].map((
     [, kind, says],
   ) => [kind, says]);
   assertEquals(rows, webhookKinds.map((kind) => [kind, webhookKindSays(kind).en]));

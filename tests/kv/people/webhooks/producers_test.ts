@@ -3,11 +3,15 @@ import { assert, assertEquals } from "../../../support/assert.ts";
 import { newMasterKey, readMasterKeys } from "../../../../core/people/api_keys/seal.ts";
 import type { WebhookEvent, WebhookKind } from "../../../../core/people/webhooks/events.ts";
 import { runDue } from "../../../../kv/engine/outbox/outbox_worker.ts";
+import { mailQueue } from "../../../../kv/engine/outbox/outbox.ts";
 import { claimDue } from "../../../../kv/engine/outbox/outbox_claims.ts";
 import type { KeyValueStore } from "../../../../kv/engine/store/key_value_store.ts";
 import { createAccount, updateAccount } from "../../../../kv/people/accounts/accounts.ts";
 import { createApiKey, revokeApiKey } from "../../../../kv/people/api_keys/api_key_changes.ts";
 import { commandLine } from "../../../../kv/people/audit/operator_audit.ts";
+import { acceptInvitation, invite } from "../../../../kv/people/organisations/invitations.ts";
+import { changeRole, removeMember } from "../../../../kv/people/organisations/members.ts";
+import { handOver } from "../../../../kv/people/organisations/organisations.ts";
 import {
   publishAnnouncement,
   updateAnnouncement,
@@ -65,6 +69,116 @@ Deno.test("a commit that fails leaves no event, and one that is sent twice leave
     await createApiKey(kv, masterKeys, id, { name: "prod", nowMs: 1_000 }).catch(() => {});
     assertEquals((await taken(store)).length, count, fault);
   }
+});
+
+/** Takes all mails that wait, as kind, receiver and member. */
+async function mailed(kv: KeyValueStore): Promise<readonly string[]> {
+  const claims = await claimDue(kv, mailQueue, { nowMs: lateMs, count: 32 });
+  return claims.map(({ payload }) =>
+    `${payload.kind} ${payload.to} ${"member" in payload ? payload.member : ""}`.trim()
+  ).sort();
+}
+
+Deno.test("another role and a removal are events and mails of the organisation, once each, in their commit", async () => {
+  for (
+    const [fault, isThere] of [["before", false], ["after", true], ["repeated", true]] as const
+  ) {
+    using store = await Deno.openKv(":memory:");
+    const make = (email: string) => createAccount(store, { nowMs: 0, email, locale: "en" });
+    const [owner, bob, eve] = [
+      await make("owner@example.com"),
+      await make("bob@example.com"),
+      await make("eve@example.com"),
+    ];
+    for (const { email = "" } of [bob, eve]) {
+      await invite(store, owner.id, {
+        email,
+        role: "viewer",
+        inviter: "owner@example.com",
+        restsOn: { personId: owner.id },
+        locale: "en",
+        nowMs: 1,
+      });
+    }
+    for (const one of [bob, eve]) await acceptInvitation(store, owner.id, one, { nowMs: 2 });
+    await taken(store);
+    await mailed(store);
+    let hasFailed = false;
+    const kv = faultyKv(store, (call) => {
+      if (call !== "commit" || hasFailed) return "none";
+      hasFailed = true;
+      return fault;
+    });
+    const told = async (act: () => Promise<unknown>) => {
+      hasFailed = false;
+      await act().catch(() => {});
+      return [await taken(store), await mailed(store)];
+    };
+    const role = { former_role: "viewer", role: "admin" };
+    const changed = { member_id: bob.id, email: "bob@example.com", ...role };
+    assertEquals(
+      await told(() => changeRole(kv, owner.id, bob.id, "admin", { nowMs: 3 })),
+      isThere
+        ? [
+          [[owner.id, { type: "member.role_changed", data: changed }]],
+          ["member_role_changed owner@example.com bob@example.com"],
+        ]
+        : [[], []],
+      fault,
+    );
+    const now = isThere ? "admin" : "viewer";
+    await told(() => changeRole(kv, owner.id, bob.id, now, { nowMs: 4 })).then((again) =>
+      assertEquals(again, [[], []], "the same role is no news")
+    );
+    for (const [who, role, has_left] of [[bob, now, false], [eve, "viewer", true]] as const) {
+      const by = {
+        kind: "person",
+        accountId: eve.id,
+        address: "203.0.113.5",
+        browser: "",
+      } as const;
+      const gone = { member_id: who.id, email: who.email ?? "", role, has_left };
+      const done = has_left ? { nowMs: 5, by } : { nowMs: 5 };
+      assertEquals(
+        await told(() => removeMember(kv, owner.id, who.id, done)),
+        isThere
+          ? [
+            [[owner.id, { type: "member.removed", data: gone }]],
+            [`member_removed owner@example.com ${who.email}`],
+          ]
+          : [[], []],
+        fault,
+      );
+    }
+  }
+});
+
+Deno.test("a hand-over changes two roles, and the new owner has the mail", async () => {
+  using kv = await Deno.openKv(":memory:");
+  const owner = await createAccount(kv, { nowMs: 0, email: "owner@example.com", locale: "en" });
+  const bob = await createAccount(kv, { nowMs: 0, email: "bob@example.com", locale: "en" });
+  const { email = "" } = bob;
+  const restsOn = { personId: owner.id };
+  const asked = { email, role: "billing", inviter: "owner@example.com", restsOn } as const;
+  await invite(kv, owner.id, { ...asked, locale: "en", nowMs: 1 });
+  await acceptInvitation(kv, owner.id, bob, { nowMs: 2 });
+  await taken(kv);
+  await mailed(kv);
+  assertEquals(await handOver(kv, owner.id, { from: owner, to: bob.id, nowMs: 3 }), "done");
+  const changes = (await taken(kv)).map(([account, { type, data }]) => [account, type, data]);
+  const change = (member_id: string, email: string, former_role: string, role: string) => [
+    owner.id,
+    "member.role_changed",
+    { member_id, email, former_role, role },
+  ];
+  assertEquals(
+    new Set(changes),
+    new Set([
+      change(bob.id, email, "billing", "owner"),
+      change(owner.id, "owner@example.com", "owner", "admin"),
+    ]),
+  );
+  assertEquals(await mailed(kv), ["ownership_received bob@example.com"]);
 });
 
 Deno.test("a low balance is an event once for each fall, also for those who want no mail", async () => {

@@ -26,7 +26,14 @@ import { createAccount } from "../../../../kv/people/accounts/accounts.ts";
 import { changeBudgets } from "../../../../kv/people/accounts/budgets.ts";
 import { createApiKey } from "../../../../kv/people/api_keys/api_key_changes.ts";
 import type { ApiKeyRecord } from "../../../../kv/people/api_keys/api_keys.ts";
-import { BudgetNotices } from "../../../../kv/services/limits/budget_notices.ts";
+import {
+  BudgetNotices,
+  tellRefusingBudgets,
+} from "../../../../kv/services/limits/budget_notices.ts";
+import type { WebhookEvent } from "../../../../core/people/webhooks/events.ts";
+import { vietnamDay } from "../../../../core/lib/time/vietnam_time.ts";
+import { webhookEvents } from "../../../../kv/people/webhooks/events.ts";
+import { limitError } from "../../../../routes/api/call/limit_refusals.ts";
 import { type KeyLimitBook, openKeyLimitBook } from "../../../../kv/services/limits/limit_book.ts";
 import { verifyBooks, verifyStore } from "../../../../kv/services/verify/verify_books.ts";
 import { reserveMoney } from "../../../../routes/api/call/call_money.ts";
@@ -346,6 +353,7 @@ async function mailsOf(kv: KeyValueStore): Promise<string[]> {
   ) {
     const { kind, percent } = value.payload as { kind: string; percent?: number };
     if (kind === "budget_reached") mails.push(`${percent}`);
+    if (kind === "budget_exhausted") mails.push("100");
   }
   return mails.sort();
 }
@@ -391,6 +399,84 @@ Deno.test("each share is told once per window, by any number of instances and af
     await look();
     assertEquals(await mailsOf(kv), ["100", "50", "50", "80"]);
   });
+});
+
+/** The budgets that webhooks call exhausted, with the first day of the window. */
+async function exhaustions(kv: KeyValueStore): Promise<string[]> {
+  const events: string[] = [];
+  const rows = kv.list<{ payload: { event: WebhookEvent } }>({
+    prefix: ["outbox", webhookEvents.name],
+  });
+  for await (const { value: { payload: { event } } } of rows) {
+    if (event.type === "budget.exhausted") events.push(event.data.from_day);
+  }
+  return events.sort();
+}
+
+const happenings = fc.array(
+  fc.oneof(
+    fc.record({ kind: fc.constant("spend" as const), vnd: fc.integer({ min: 1, max: 120 }) }),
+    fc.constantFrom({ kind: "look" } as const, { kind: "next day" } as const),
+  ),
+  { minLength: 4, maxLength: 24 },
+);
+
+Deno.test("a budget is exhausted once per window: when it refuses for the first time, or all of it is spent", async () => {
+  await fc.assert(
+    fc.asyncProperty(happenings, fc.constantFrom("refuse", "tell"), async (steps, atLimit) => {
+      await inWorld(async (world) => {
+        const { kv, clock, keys: [key] } = world;
+        const budget = budgetOf({ atLimit, window: "day" });
+        await changeBudgets(kv, key.accountId, () => [budget]);
+        world.budgets.push(budget);
+        const expected: string[] = [];
+        let spentVnd = 0;
+        let isTold = false;
+        const expectTold = () => {
+          if (!isTold) expected.push(vietnamDay(clock.ms));
+          isTold = true;
+        };
+        for (const step of steps) {
+          if (step.kind === "next day") {
+            clock.ms += dayMs;
+            [spentVnd, isTold] = [0, false];
+          } else if (step.kind === "look") {
+            clock.ms += 6_000;
+            // Two instances at once.
+            const looks = [1, 2].map(() => new BudgetNotices({ kv, book: world.limits }));
+            await Promise.all(looks.map((notices) => notices.look(clock.ms)));
+            if (spentVnd >= 100) expectTold();
+          } else {
+            const money = await reserve(world, step.vnd);
+            if (money.ok) {
+              await money.settle(draft(world, step.vnd, {}));
+              spentVnd += step.vnd;
+              continue;
+            }
+            assert(money.reason === "budget");
+            const { code, figures, status, message } = limitError(money, { id: "m" });
+            assert(figures !== undefined);
+            const call = {
+              requestId: newId("request", clock.ms),
+              accountId: key.accountId,
+              keyId: key.id,
+              atMs: clock.ms,
+              latencyMs: 1,
+              ...{ code, figures, status, message },
+            };
+            await tellRefusingBudgets(kv, [call, call]);
+            expectTold();
+          }
+        }
+        assertEquals(await exhaustions(kv), expected);
+        assertEquals(
+          (await mailsOf(kv)).filter((share) => share === "100").length,
+          expected.length,
+        );
+      });
+    }),
+    { numRuns: 40 },
+  );
 });
 
 Deno.test("a process looks again only when calls were indexed or budgets changed, and after a while", async () => {
