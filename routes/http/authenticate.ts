@@ -53,18 +53,27 @@ function apiKeyOf(headers: HttpRequest["headers"]): string | undefined {
   return key ?? first;
 }
 
+/** The error of a key whose organisation an operator has blocked. */
+export function blockedError(kindOfKey: string): GatewayError {
+  return new GatewayError(
+    "organisation_blocked",
+    `The organisation of this ${kindOfKey} is blocked. Its owner can ask the support of this service why`,
+  );
+}
+
 function allowed(
   principal: Principal | undefined,
   clientAddress: string,
-  refused: RefusedCaller | undefined,
+  refused: RefusedCaller,
 ): Principal {
   if (principal === undefined) {
+    if (refused.isBlocked === true) throw blockedError("API key");
     throw new GatewayError("invalid_api_key", "The API key is wrong, revoked or expired");
   }
   const { allowedIps } = principal.key;
   if (allowedIps !== undefined && !isAddressAllowed(clientAddress, allowedIps)) {
     const { accountId, key: { id: keyId } } = principal;
-    if (refused !== undefined) refused.refusedKey = { accountId, keyId };
+    refused.refusedKey = { accountId, keyId };
     throw new GatewayError("permission_denied", "This API key may not be used from your address");
   }
   return principal;
@@ -75,13 +84,13 @@ function allowed(
  *
  * @param refused is told the key if it exists, but may not be used here and now
  * @throws {GatewayError} (or rejects with it) `invalid_api_key` without a valid key or with two, `permission_denied` from an
- * address that the owner did not allow
+ * address that the owner did not allow, `organisation_blocked`
  */
 export function authenticate(
   headers: HttpRequest["headers"],
   directory: KeyDirectory,
   clientAddress: string,
-  refused?: RefusedCaller,
+  refused: RefusedCaller = {},
 ): Principal | Promise<Principal> {
   const secret = apiKeyOf(headers);
   if (secret === undefined) {

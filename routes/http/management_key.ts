@@ -15,7 +15,7 @@ import {
   findManagementKey,
   type ManagementKey,
 } from "../../kv/people/management_keys/management_keys.ts";
-import { bearerOf } from "./authenticate.ts";
+import { bearerOf, blockedError } from "./authenticate.ts";
 import { readMembership } from "../../kv/people/organisations/organisations.ts";
 
 /** Requests of a management key: a program that looks once a second has room for its changes. */
@@ -53,7 +53,7 @@ export function hasManagementKey(headers: Headers): boolean {
  * Finds whose request it is, and whether it may do what it asks for: what the role of the key allows, as far as the
  * member who made the key may do it, too. Otherwise an admin who became a viewer would still be one with a key.
  *
- * @throws {GatewayError} `invalid_api_key`, `rate_limit_reached` or `permission_denied`
+ * @throws {GatewayError} `invalid_api_key`, `organisation_blocked`, `rate_limit_reached` or `permission_denied`
  */
 export async function authoriseManagement(
   kv: KeyValueStore,
@@ -70,6 +70,7 @@ export async function authoriseManagement(
   if (found === undefined) {
     throw new GatewayError("invalid_api_key", "The management key is wrong or revoked");
   }
+  if (found.account.blockedAtMs !== undefined) throw blockedError("management key");
   const tries = await countTry(kv, requestRule, found.key.id, nowMs);
   if (!tries.allowed) {
     throw new GatewayError("rate_limit_reached", "Too many requests with this management key", {

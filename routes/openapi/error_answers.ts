@@ -16,6 +16,7 @@ import type { AnswerStyle } from "./operation.ts";
 export const keyErrors = [
   "invalid_api_key",
   "permission_denied",
+  "organisation_blocked",
   "internal_error",
   "service_unavailable",
 ] as const satisfies readonly ErrorCode[];

@@ -110,6 +110,8 @@ export const errorTable = {
     responsesCode: "insufficient_quota",
   },
   permission_denied: { status: 403, type: "permission_error", retry: false },
+  /** An operator has blocked the organisation of the key. */
+  organisation_blocked: { status: 403, type: "permission_error", retry: false },
   not_found: { status: 404, type: "not_found_error", retry: false },
   model_not_found: { status: 404, type: "not_found_error", retry: false },
   method_not_allowed: { status: 405, type: "invalid_request_error", retry: false },

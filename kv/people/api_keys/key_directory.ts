@@ -9,7 +9,7 @@ import { hashApiKey, isWellFormedApiKey } from "../../../core/people/api_keys/ap
 import type { Budget } from "../../../core/limits/budgets.ts";
 import { listBudgets } from "../accounts/budgets.ts";
 import { accountKey, memberKey } from "../../engine/schema/keys.ts";
-import { type Account, isClosed } from "../accounts/accounts.ts";
+import { type Account, hasOnlyBooks } from "../accounts/accounts.ts";
 import { type ApiKeyRecord, findApiKeyByHash, getApiKey, isUsableSecret } from "./api_keys.ts";
 import type { Control } from "../../engine/control/control.ts";
 import type { KeyValueStore } from "../../engine/store/key_value_store.ts";
@@ -42,6 +42,8 @@ export interface KnownKey {
 export interface RefusedCaller {
   /** The key that was sent, if it exists but may not be used. */
   refusedKey?: KnownKey;
+  /** The key could be used if its organisation was not blocked. */
+  isBlocked?: true;
 }
 
 /** Finds callers by their API keys. */
@@ -50,7 +52,7 @@ export interface KeyDirectory {
    * Returns the caller behind a key, or `undefined` if the key is unknown, revoked or expired, or
    * its account is blocked. Synchronous on a cache hit.
    *
-   * @param refused is told the key if it exists, but may not be used
+   * @param refused is told the key if it exists, but may not be used, and whether only a block keeps it from calling
    */
   lookup(
     secret: string,
@@ -70,19 +72,22 @@ export interface KeyDirectory {
  * Reads the account of a key, if the key may call: its organisation goes on, and the member who made it still is one. So
  * the commit that removes a member or ends an organisation ends the keys, however many there are; that they are revoked
  * follows. A key without a member calls for the organisation itself.
+ *
+ * @returns `blocked`: only that keeps it from calling
  */
 async function readCallingAccount(
   kv: KeyValueStore,
   { accountId, memberId }: Pick<ApiKeyRecord, "accountId" | "memberId">,
-): Promise<Account | undefined> {
+): Promise<Account | "blocked" | undefined> {
   const [{ value: account }, member] = await kv.getMany<[Account, unknown]>([
     accountKey(accountId),
     memberKey(accountId, memberId ?? accountId),
   ]);
-  if (account === null || isClosed(account)) return undefined;
+  if (account === null || hasOnlyBooks(account)) return undefined;
   const ownerId = account.organisation?.ownerId ?? accountId;
   const isMembers = memberId === undefined || memberId === ownerId || member.versionstamp !== null;
-  return isMembers ? account : undefined;
+  if (!isMembers) return undefined;
+  return account.blockedAtMs === undefined ? account : "blocked";
 }
 
 /**
@@ -113,8 +118,11 @@ export function openKeyDirectory(kv: KeyValueStore, control: Control, clock: Clo
       readCallingAccount(kv, key),
       listBudgets(kv, key.accountId),
     ]);
-    if (account === undefined) {
-      if (refused !== undefined) refused.refusedKey = { accountId: key.accountId, keyId: key.id };
+    if (account === undefined || account === "blocked") {
+      if (refused === undefined) return undefined;
+      refused.refusedKey = { accountId: key.accountId, keyId: key.id };
+      const isUsable = isUsableSecret(key, secretHash, clock.nowMs());
+      if (account === "blocked" && isUsable) refused.isBlocked = true;
       return undefined;
     }
     const principal: Principal = {
@@ -144,7 +152,7 @@ export function openKeyDirectory(kv: KeyValueStore, control: Control, clock: Clo
         getApiKey(kv, accountId, id),
         readCallingAccount(kv, principal.key),
       ]);
-      if (key === undefined || account === undefined) return undefined;
+      if (key === undefined || account === undefined || account === "blocked") return undefined;
       return usable({ ...principal, key });
     },
     lookup(secret, refused) {

@@ -19,7 +19,7 @@ import {
 import type { KeyValueStore } from "../../engine/store/key_value_store.ts";
 import { dayMs } from "../../../core/lib/time/durations.ts";
 import { addAct, type Done } from "../audit/account_activity.ts";
-import { type Account, getAccount, isClosed, writeAccount } from "../accounts/accounts.ts";
+import { type Account, getAccount, hasOnlyBooks, writeAccount } from "../accounts/accounts.ts";
 
 /** Most active management keys of an organisation: a program each. */
 export const maxManagementKeys = 20;
@@ -129,7 +129,10 @@ export async function revokeManagementKey(
   });
 }
 
-/** Finds the organisation and role behind a secret; `undefined` if it is wrong or revoked, or the organisation is gone. */
+/**
+ * Finds the organisation and role behind a secret; `undefined` if it is wrong or revoked, or the organisation is gone. It
+ * may be blocked.
+ */
 export async function findManagementKey(
   kv: KeyValueStore,
   secret: string,
@@ -141,7 +144,7 @@ export async function findManagementKey(
     getAccount(kv, value.organisationId),
   ]);
   if (entry.value === null || entry.value.revokedAtMs !== undefined) return undefined;
-  if (account === undefined || isClosed(account)) return undefined;
+  if (account === undefined || hasOnlyBooks(account)) return undefined;
   return { key: entry.value, account };
 }
 

@@ -118,7 +118,7 @@ Deno.test("every refused call of a known key can be read by its id, as the clien
         messages: prompt,
       }],
       [401, revoked, "/v1/chat/completions", chat],
-      [401, blocked, "/v1/chat/completions", chat],
+      [403, blocked, "/v1/chat/completions", chat],
       [402, poor, "/v1/chat/completions", chat],
       [402, capped, "/v1/chat/completions", chat],
       [403, limited, "/v1/responses", { model: "premium-1", input: prompt }],
