@@ -17,6 +17,7 @@ import {
 } from "../../core/lib/json/schemas.ts";
 import type { Clock } from "../../core/lib/time/clock.ts";
 import { vietnamDay } from "../../core/lib/time/vietnam_time.ts";
+import { type Act, may, type Role } from "../../core/people/organisations/acts.ts";
 import type { RefusedCall } from "../../kv/services/calls/refused_calls.ts";
 import type { Receipt } from "../../core/billing/usage/receipt.ts";
 import { readReceipt } from "../../kv/money/receipts/receipts.ts";
@@ -27,6 +28,7 @@ import { type Call, callerOf, findCall, takeCalls } from "./search/call_scan.ts"
 import { rangeMs, requireRange } from "./range.ts";
 import { failureFields, receiptJson } from "./receipt_json.ts";
 import type { Context } from "hono";
+import { readMembership } from "../../kv/people/organisations/organisations.ts";
 import type { Doer } from "../../kv/people/audit/account_activity.ts";
 
 // What the answers of the usage API share: how they are called, and the parts of queries that several read.
@@ -43,6 +45,25 @@ export interface Reader {
   readonly onlyKeyId?: ApiKeyId;
   /** The program with a management key, for the activity log; absent: a caller with an API key. */
   readonly program?: Doer;
+  /** The roles that have to allow what the program reads. */
+  readonly roles?: readonly Role[];
+  /** The member who made the API key; absent: it is the organisation's own. */
+  readonly memberId?: AccountId;
+}
+
+/**
+ * Whether a reader may see what needs an act of its own beside the path: with a management key as its roles say, with an
+ * API key as the member who made it may now.
+ */
+export async function mayRead(
+  kv: KeyValueStore,
+  { accountId, roles, memberId }: Reader,
+  act: Act,
+): Promise<boolean> {
+  if (roles !== undefined) return roles.every((role) => may(role, act));
+  if (memberId === undefined) return true;
+  const maker = await readMembership(kv, accountId, memberId);
+  return maker !== undefined && may(maker.role, act);
 }
 
 /** Makes the body of an answer for a known reader, or the answer if that is a file. */

@@ -15,11 +15,12 @@ import {
   monthsOf,
   type MonthStatement,
   readMonthStatement,
+  withoutInvoices,
 } from "../../kv/money/statements/month_statement.ts";
 import { getAccount } from "../../kv/people/accounts/accounts.ts";
 import { writeActivity } from "../../kv/people/audit/account_activity.ts";
 import { counted, wrongParameter } from "../http/query.ts";
-import { type Answer, requireBalanceRight } from "./calls.ts";
+import { type Answer, mayRead, requireBalanceRight } from "./calls.ts";
 import { parseDay } from "./range.ts";
 import { statementDocument } from "./statements/statement_document.ts";
 import {
@@ -71,17 +72,19 @@ export async function listMonths(
 /**
  * Reads the statement of a month.
  *
+ * @param sees.invoices whether the reader may see invoices, and the details of their buyer
  * @throws {GatewayError} if the month has not begun, or has more movements than a statement holds
  */
 export async function requireStatement(
   { kv, clock, vatRates }: StatementDeps,
   accountId: AccountId,
   month: string,
+  sees: { readonly invoices: boolean },
 ): Promise<MonthStatement> {
   const nowMs = clock.nowMs();
   if (month > vietnamDay(nowMs).slice(0, 7)) throw wrongParameter("month", "has not begun");
   const statement = await readMonthStatement(kv, accountId, { month, nowMs, vatRates });
-  if (statement !== undefined) return statement;
+  if (statement !== undefined) return sees.invoices ? statement : withoutInvoices(statement);
   throw new GatewayError(
     "invalid_request",
     `The month has more than ${
@@ -146,7 +149,8 @@ export function statementAnswer(deps: StatementDeps): Answer {
     const language = c.req.query("language") ?? "vi";
     const locale = statementLanguages.find((one) => one === language);
     if (locale === undefined) throw wrongParameter("language", "must be vi or en");
-    const statement = await requireStatement(deps, reader.accountId, month);
+    const invoices = await mayRead(deps.kv, reader, "view_invoices");
+    const statement = await requireStatement(deps, reader.accountId, month, { invoices });
     if (kind === undefined) return fieldsJson(statementFields, statement);
     const { accountId, program: by } = reader;
     if (by !== undefined) {

@@ -11,6 +11,7 @@
 import { type Context, Hono } from "hono";
 import { loadedOnce } from "../../core/lib/base/assert.ts";
 import type { Clock } from "../../core/lib/time/clock.ts";
+import { defined } from "../../core/lib/base/defined.ts";
 import { GatewayError } from "../../core/lib/errors/errors.ts";
 import { newId } from "../../core/lib/ids/ids.ts";
 import { fieldsJson } from "../../core/lib/json/fields.ts";
@@ -330,11 +331,16 @@ async function readerOf(c: Context<Env>, deps: UsageApiDeps, act: Act): Promise<
   const clientAddress = c.env?.clientAddress ?? "127.0.0.1";
   if (hasManagementKey(headers)) {
     const request = { headers, clientAddress, act, nowMs: clock.nowMs() };
-    const { account, by } = await authoriseManagement(kv, request);
-    return { accountId: account.id, program: by };
+    const { account, by, roles } = await authoriseManagement(kv, request);
+    return { accountId: account.id, program: by, roles };
   }
   const { accountId, key } = await authenticate(headers, directory, clientAddress);
-  return { accountId, ...(key.readsOnlyOwnCalls === true && { onlyKeyId: key.id }) };
+  const { memberId } = key;
+  return {
+    accountId,
+    ...defined({ memberId }),
+    ...(key.readsOnlyOwnCalls === true && { onlyKeyId: key.id }),
+  };
 }
 
 /** Builds the JSON API of usage. Mount it at `/`. */

@@ -80,9 +80,16 @@ export interface MonthStatement extends Period {
   readonly byModel: readonly CallSum[];
   readonly byKey: readonly CallSum[];
   readonly topups: readonly TaxedTopup[];
-  /** Invoices that were requested in the month. */
-  readonly invoices: readonly Invoice[];
+  /** Invoices that were requested in the month; absent: its reader may not see invoices. */
+  readonly invoices?: readonly Invoice[];
   readonly closingMicroVnd: bigint;
+}
+
+/** Returns a statement as somebody may see it whose role keeps invoices, and the details of their buyer, from them. */
+export function withoutInvoices(
+  { invoices: _, holder: { accountId, email }, ...rest }: MonthStatement,
+): MonthStatement {
+  return { ...rest, holder: { accountId, ...defined({ email }) } };
 }
 
 /** Returns the first and the last day of a month. */

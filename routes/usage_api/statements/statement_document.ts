@@ -9,6 +9,7 @@
 import { microVndPerVnd } from "../../../core/billing/money/micro_vnd.ts";
 import type { Locale } from "../../../core/lib/base/locale.ts";
 import { vietnamDay, vietnamIsoTime } from "../../../core/lib/time/vietnam_time.ts";
+import type { Invoice } from "../../../core/trade/invoices/invoice.ts";
 import { formatVatRate, type VatSplit } from "../../../core/trade/invoices/vat.ts";
 import type { CallSum, MonthStatement } from "../../../kv/money/statements/month_statement.ts";
 import { ledgerReason } from "./ledger_reason.ts";
@@ -176,12 +177,12 @@ function topupVat({ topups }: MonthStatement, locale: Locale): StatementSection 
   };
 }
 
-function invoices(statement: MonthStatement, locale: Locale): StatementSection {
+function invoicesSection(invoices: readonly Invoice[], locale: Locale): StatementSection {
   const t = statementTexts[locale];
   return {
     name: "invoices",
     columns: ["day", "reference", "state", "vat_rate", ...taxSums],
-    rows: statement.invoices.map((invoice) => ({
+    rows: invoices.map((invoice) => ({
       day: invoice.issued?.date ?? vietnamDay(invoice.requestedAtMs),
       reference: invoice.issued === undefined
         ? invoice.id
@@ -211,7 +212,7 @@ export function statementDocument(
   },
 ): StatementDocument {
   const t = statementTexts[locale];
-  const { month, holder, fromDay, toDay, isOpen, byDay, byModel, byKey } = statement;
+  const { month, holder, fromDay, toDay, isOpen, byDay, byModel, byKey, invoices } = statement;
   const [year, number] = month.split("-");
   const facts: readonly (readonly [string, string | undefined])[] = [
     [t.facts.seller, seller],
@@ -236,7 +237,7 @@ export function statementDocument(
       calls("by_model", byModel, ({ of }) => ({ item: of }), locale),
       calls("by_key", byKey, ({ of, name }) => ({ item: name ?? of, reference: of }), locale),
       topupVat(statement, locale),
-      invoices(statement, locale),
+      ...(invoices === undefined ? [] : [invoicesSection(invoices, locale)]),
     ],
   };
 }

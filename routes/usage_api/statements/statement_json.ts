@@ -1,5 +1,6 @@
 /** The fields of a monthly statement in JSON, each with its schema in OpenAPI. Amounts are exact, in VND. */
 import { formatVnd, microVndPerVnd } from "../../../core/billing/money/micro_vnd.ts";
+import { fieldsJson } from "../../../core/lib/json/fields.ts";
 import type { JsonObject } from "../../../core/lib/json/json.ts";
 import {
   always,
@@ -8,8 +9,10 @@ import {
   dateTime,
   type DescribedField,
   listField,
+  listOf,
   maybeText,
   objectField,
+  objectSchema,
   optional,
   optionalField,
   text,
@@ -127,7 +130,12 @@ export const statementFields: readonly DescribedField<MonthStatement>[] = [
     ({ byKey }) => byKey,
   ),
   listField("topups", "The tax in what was paid in.", topupFields, ({ topups }) => topups),
-  listField("invoices", "An invoice.", invoiceFields, (statement) => statement.invoices),
+  // Absent for a key whose role, or whose maker, may not see invoices.
+  optional(
+    "invoices",
+    listOf(objectSchema("An invoice.", invoiceFields)),
+    ({ invoices }) => invoices?.map((invoice) => fieldsJson(invoiceFields, invoice)),
+  ),
 ];
 
 /** A month in the list. */

@@ -36,6 +36,7 @@ import { formatDate, formatDateTime, formatMoney } from "../../text/format.ts";
 import { requireAccount } from "../../visitor/identify.ts";
 import { orderMark, OrderPanel, type OrderView } from "./wallet_order.tsx";
 import { renderPage } from "../../frame/layout.tsx";
+import { mayVisit } from "../../page/page_acts.ts";
 import type { DashboardEnv } from "../../page/visitor.ts";
 import { actingOf, refusalView, spentWords } from "../../visitor/acting.ts";
 import {
@@ -162,7 +163,7 @@ async function ownOrder(c: PageContext, deps: WalletDeps): Promise<TopupOrder | 
   return await readOwnOrder(deps.kv, c.get("signedIn").account.id, c.req.param("code") ?? "");
 }
 
-async function viewOf(order: TopupOrder, deps: WalletDeps): Promise<OrderView> {
+async function viewOf(c: PageContext, order: TopupOrder, deps: WalletDeps): Promise<OrderView> {
   const [payments, balance] = await Promise.all([
     listTopupPayments(deps.kv, order.code),
     deps.wallet.balance(order.accountId),
@@ -172,7 +173,7 @@ async function viewOf(order: TopupOrder, deps: WalletDeps): Promise<OrderView> {
     payments,
     balanceMicroVnd: balance.totalMicroVnd,
     nowMs: deps.clock.nowMs(),
-    invoices: deps.topup.vatRates.length > 0,
+    invoices: deps.topup.vatRates.length > 0 && mayVisit(c.get("signedIn"), "/invoices/new"),
   };
 }
 
@@ -180,7 +181,7 @@ async function orderPage(c: PageContext, deps: WalletDeps) {
   const order = await ownOrder(c, deps);
   if (order === undefined) return await notFoundPage(c);
   const visitor = c.get("visitor");
-  const view = await viewOf(order, deps);
+  const view = await viewOf(c, order, deps);
   return await renderPage(
     c,
     { title: walletTexts[visitor.locale].order(order.code) },
@@ -196,7 +197,9 @@ async function orderPanel(c: PageContext, deps: WalletDeps) {
   const order = await ownOrder(c, deps);
   if (order === undefined) return c.body(null, 404);
   if (c.req.query("seen") === orderMark(order, deps.clock.nowMs())) return c.body(null, 204);
-  return await c.html(<OrderPanel view={await viewOf(order, deps)} visitor={c.get("visitor")} />);
+  return await c.html(
+    <OrderPanel view={await viewOf(c, order, deps)} visitor={c.get("visitor")} />,
+  );
 }
 
 /** Sends the QR code as a picture to keep: bank apps on the same phone read it from there. */

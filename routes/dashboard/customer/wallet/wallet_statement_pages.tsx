@@ -2,6 +2,7 @@
 import type { Context } from "hono";
 import { GatewayError } from "../../../../core/lib/errors/errors.ts";
 import type { AccountId } from "../../../../core/lib/ids/ids.ts";
+import { may } from "../../../../core/people/organisations/acts.ts";
 import { vietnamDay, vietnamDayStartMs } from "../../../../core/lib/time/vietnam_time.ts";
 import { readMatchingStatement } from "../../../../kv/money/ledger/statement.ts";
 import { writeActivity } from "../../../../kv/people/audit/account_activity.ts";
@@ -97,7 +98,7 @@ function MonthFiles({ months, locale }: { months: readonly string[]; locale: Loc
 /** Sends a file of a month (`2026-11.pdf`), or its proof (`2026-11.json`). */
 export async function monthDownload(c: PageContext, deps: WalletDeps) {
   const { locale } = c.get("visitor");
-  const { account } = c.get("signedIn");
+  const { account, role } = c.get("signedIn");
   const [name = "", extension] = (c.req.param("file") ?? "").split(".");
   const month = parseMonth(name);
   const kind = statementFileKindNames.find((one) => one === extension);
@@ -111,7 +112,8 @@ export async function monthDownload(c: PageContext, deps: WalletDeps) {
       });
     }
     const source = { ...deps, vatRates: deps.topup.vatRates, seller: deps.company };
-    const statement = await requireStatement(source, account.id, month);
+    const invoices = may(role, "view_invoices");
+    const statement = await requireStatement(source, account.id, month, { invoices });
     await writeActivity(deps.kv, {
       accountId: account.id,
       act: "statement_exported",
