@@ -3,6 +3,7 @@ import { z } from "zod";
 import { defined } from "../../core/lib/base/defined.ts";
 import { isOneLine, oneLineForm } from "../../core/lib/base/plain_text.ts";
 import { parseId, type WebhookEndpointId } from "../../core/lib/ids/ids.ts";
+import { isLoopbackUrl } from "../../core/net/addresses/local_address.ts";
 import type { MasterKeys } from "../../core/people/api_keys/seal.ts";
 import {
   type EndpointUrlProblem,
@@ -37,6 +38,8 @@ interface Deps {
 export interface WebhookDeps {
   /** Whether endpoints may be on this machine. */
   readonly isLocalAllowed: boolean;
+  /** Whether a host has an address that is not public, as far as name servers say now. */
+  readonly leadsInside: (host: string) => Promise<boolean>;
   /** Called after a delivery was added to the queue. */
   readonly hintDelivery: () => void;
 }
@@ -83,6 +86,18 @@ function formOf({ formId, by, nowMs }: Acting) {
   return { formId: formId ?? crypto.randomUUID(), by, nowMs };
 }
 
+/**
+ * Reads the address of an endpoint, or says what is wrong with it. One whose name leads inside a network would never get
+ * anything: every connection is checked, also for names that lead elsewhere later.
+ */
+async function readUrl(text: string, webhooks: WebhookDeps): Promise<URL | EndpointUrlProblem> {
+  const parsed = parseEndpointUrl(text, webhooks);
+  if (typeof parsed === "string") return parsed;
+  const isLocal = webhooks.isLocalAllowed && isLoopbackUrl(parsed.href);
+  const leadsInside = !isLocal && await webhooks.leadsInside(parsed.hostname);
+  return leadsInside ? "must point to a public address" : parsed;
+}
+
 /** Adds an endpoint, and gives its secret this once. */
 export const webhookCreation = operation({
   name: "createWebhook",
@@ -90,7 +105,7 @@ export const webhookCreation = operation({
   input: z.strictObject({ url, name: name.default(""), kinds }),
   refusals: { ...wrongUrls, ...notChanged },
   async run({ kv, masterKeys, webhooks }: Deps, acting, input) {
-    const parsed = parseEndpointUrl(input.url, webhooks);
+    const parsed = await readUrl(input.url, webhooks);
     if (typeof parsed === "string") return refused(parsed);
     const options = { ...input, url: parsed.href, ...formOf(acting) };
     const added = await addEndpoint(kv, masterKeys, acting.account.id, options);
@@ -111,7 +126,7 @@ export const webhookChange = operation({
   }),
   refusals: { ...wrongUrls, ...notChanged },
   async run({ kv, webhooks }: Deps, { account, by, nowMs }, { id, url, ...change }) {
-    const parsed = url === undefined ? undefined : parseEndpointUrl(url, webhooks);
+    const parsed = url === undefined ? undefined : await readUrl(url, webhooks);
     if (typeof parsed === "string") return refused(parsed);
     const edited = await editEndpoint(kv, account.id, id, {
       ...defined({ ...change, url: parsed?.href }),

@@ -1,9 +1,9 @@
 /**
- * Checks the names in URLs that a provider will fetch, by the rules of the guarded fetcher: every
- * address of a name must be public.
+ * Checks the names in URLs that customers give and that are fetched later, by a provider or by the gateway, by the rules
+ * of the guarded fetcher: every address of a name must be public.
  *
- * The provider resolves the name again later, so this stops names of private addresses, not a name
- * server that answers differently each time.
+ * The name is resolved again later, so this stops names of private addresses, not a name server that answers differently
+ * each time.
  */
 import type { Clock } from "../../lib/time/clock.ts";
 import type { Deadlines } from "../../lib/time/deadlines.ts";
@@ -18,8 +18,11 @@ const verdictMs = 60_000;
 /** Results that are kept: about 100 KB. */
 const maxVerdicts = 1_000;
 
+/** `unknown`: it has no address, or nobody could say which. */
+type Lead = "public" | "inside" | "unknown";
+
 interface Verdict {
-  readonly isPublic: Promise<boolean>;
+  readonly lead: Promise<Lead>;
   readonly untilMs: number;
 }
 
@@ -39,32 +42,44 @@ export class PublicNames {
   }
 
   /** Whether all addresses of a host (as `URL.hostname` gives it) are public. Never rejects. */
-  isPublic(host: string): Promise<boolean> {
+  async isPublic(host: string): Promise<boolean> {
+    return await this.#leadOf(host) === "public";
+  }
+
+  /** Whether a host has an address that is not public. Never rejects. */
+  async leadsInside(host: string): Promise<boolean> {
+    return await this.#leadOf(host) === "inside";
+  }
+
+  #leadOf(host: string): Promise<Lead> {
     const literal = host.startsWith("[") ? host.slice(1, -1) : host;
-    if (parseIpAddress(literal) !== undefined) return Promise.resolve(isPublicAddress(literal));
+    if (parseIpAddress(literal) !== undefined) {
+      return Promise.resolve(isPublicAddress(literal) ? "public" : "inside");
+    }
     const nowMs = this.#clock.monotonicMs();
     const known = this.#verdicts.get(host);
-    if (known !== undefined && known.untilMs > nowMs) return known.isPublic;
+    if (known !== undefined && known.untilMs > nowMs) return known.lead;
     this.#verdicts.delete(host);
-    const verdict = { isPublic: this.#lookUp(host), untilMs: nowMs + verdictMs };
+    const verdict = { lead: this.#lookUp(host), untilMs: nowMs + verdictMs };
     this.#verdicts.set(host, verdict);
     const oldest = this.#verdicts.keys().next();
     if (this.#verdicts.size > maxVerdicts && !oldest.done) this.#verdicts.delete(oldest.value);
-    return verdict.isPublic;
+    return verdict.lead;
   }
 
-  async #lookUp(host: string): Promise<boolean> {
+  async #lookUp(host: string): Promise<Lead> {
     const controller = new AbortController();
     const deadline = this.#deadlines.create(() => controller.abort());
     deadline.arm(resolveMs);
     try {
       const addresses = (await this.#resolve(host, controller.signal))
         .slice(0, maxResolvedAddresses);
-      return addresses.length > 0 && addresses.every(isPublicAddress);
+      if (addresses.length === 0) return "unknown";
+      return addresses.every(isPublicAddress) ? "public" : "inside";
     } catch {
       // A failure is not kept: the next call resolves the name again.
       this.#verdicts.delete(host);
-      return false;
+      return "unknown";
     } finally {
       deadline.disarm();
     }

@@ -49,6 +49,7 @@ export function openCustomerApp(gateway: Gateway, options: CustomerAppOptions): 
   });
   const webhooks = {
     isLocalAllowed: allowsLocalEndpoints(gateway.config, options.baseUrl),
+    leadsInside: (host: string) => media.names.leadsInside(host),
     hintDelivery: () => media.wakeUp.nudge(webhookDeliveries.name),
   };
   return {

@@ -57,6 +57,8 @@ export interface DashboardWorldOptions {
   /** Pages of others. */
   readonly more?: (deps: DashboardDeps) => MountedPage[];
   readonly topup?: TopupSettings;
+  /** Whether a host has a private address; default: none has. */
+  readonly leadsInside?: DashboardDeps["webhooks"]["leadsInside"];
   /** Other than that of a fresh install. */
   readonly catalog?: Catalog;
   readonly rates?: DashboardDeps["rates"];
@@ -111,7 +113,11 @@ export async function openDashboardWorld(
     topup: options.topup ?? topupSettings(),
     rates: options.rates,
     budgets: openKeyLimitBook({ kv, clock: time, kindOf: () => "chat" }),
-    webhooks: { isLocalAllowed: false, hintDelivery: () => {} },
+    webhooks: {
+      isLocalAllowed: false,
+      leadsInside: options.leadsInside ?? (() => Promise.resolve(false)),
+      hintDelivery: () => {},
+    },
     dispatch: options.dispatch ?? (() => Response.json({}, { status: 404 })),
   };
   const app = new Hono<{ Bindings: { clientAddress: string } }>();

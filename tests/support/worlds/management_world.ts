@@ -71,7 +71,11 @@ export async function openManagementWorld() {
     spendGranted: "first",
     baseUrl: "https://gateway.example.com",
     resolveTxt: (name) => Promise.resolve(records.get(name) ?? []),
-    webhooks: { isLocalAllowed: false, hintDelivery: () => {} },
+    webhooks: {
+      isLocalAllowed: false,
+      leadsInside: (host) => Promise.resolve(host.startsWith("inside.")),
+      hintDelivery: () => {},
+    },
     hintMail: () => {},
   });
   const owner = await createAccount(kv, { nowMs: time.nowMs(), email: "owner@acme.example" });
