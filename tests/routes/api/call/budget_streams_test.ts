@@ -369,6 +369,27 @@ for (const client of clientStyles) {
   }
 }
 
+for (const style of routeStyles) {
+  Deno.test(`${style}: up to its end a stream that a budget ends is the provider's, byte by byte`, async () => {
+    await using world = await openWorld();
+    const price = 8_300;
+    const pieces = piecesOf(languages.vietnamese, 7, 12_000);
+    const said = { bytesPerToken: undefined, reportsEach: false, pieces };
+    const asked = { client: style, route: style, price, leftTokens: 900, said };
+    const { text } = await world.ask({ ...asked, maxTokens: maxOutputTokens });
+    // The name of the model is the client's.
+    const sent = [...streams[style](said)].join("")
+      .replaceAll(/"(model|modelVersion)":"m"/g, `"$1":"${style}-${price}"`);
+    let same = 0;
+    while (same < text.length && text[same] === sent[same]) same++;
+    assertStringIncludes(text.slice(same), "is used up");
+    assert(same > 3_600, `the first ${same} of ${text.length}`);
+    // What differs is the error, which is two events in the Responses style.
+    const rest = text.slice(text.lastIndexOf("\n\n", same) + 2).trim().split("\n\n");
+    assertEquals(rest.length, style === "responses" ? 2 : 1);
+  });
+}
+
 Deno.test("a stream that fits what is left of a budget is whole, whatever its bytes could be", async () => {
   await using world = await openWorld();
   await fc.assert(
