@@ -2,11 +2,9 @@
 import { z } from "zod";
 import { isTagKey, isTagValue } from "../billing/usage/call_tags.ts";
 import { type ApiKeyId, parseId } from "../lib/ids/ids.ts";
-import { isOneLine, oneLineForm } from "../lib/base/plain_text.ts";
+import { nameOf } from "../lib/base/names.ts";
 import { budgetEnds, type BudgetSubject, budgetWindows } from "./budgets.ts";
 
-/** Most characters of the name of a budget. */
-const maxNameChars = 60;
 /** The largest amount in VND: beyond any wallet, and exact in a number. */
 const maxVnd = 1_000_000_000_000;
 /** Most characters of the id of a model, member or team. */
@@ -36,7 +34,7 @@ const subject = z.discriminatedUnion("kind", [
   return { kind, tag: { key, value } };
 });
 
-const name = z.string().trim().min(1).max(maxNameChars).refine(isOneLine, oneLineForm);
+const name = nameOf();
 const window = z.enum(budgetWindows);
 const amountVnd = z.int().min(1).max(maxVnd);
 const atLimit = z.enum(budgetEnds);

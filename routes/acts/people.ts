@@ -1,9 +1,9 @@
 /** Acts on an organisation and its people: name, members, invitations, teams. */
 import { z } from "zod";
+import { nameOf } from "../../core/lib/base/names.ts";
 import { type AccountId, parseId, type TeamId } from "../../core/lib/ids/ids.ts";
 import { maxEmailChars, normaliseEmail } from "../../core/people/accounts/email_address.ts";
 import { givenRoles } from "../../core/people/organisations/acts.ts";
-import { maxNameChars, parseName } from "../../core/people/organisations/organisation.ts";
 import { type Account, getAccount } from "../../kv/people/accounts/accounts.ts";
 import {
   endInvitation,
@@ -28,15 +28,7 @@ import {
 import { createTeam, deleteTeam, type Team } from "../../kv/people/organisations/teams.ts";
 import { type ActDeps, type Acting, done, operation, refused } from "./operation.ts";
 
-const name = z.string().transform((text, context) => {
-  const parsed = parseName(text);
-  if (parsed !== undefined) return parsed;
-  context.addIssue({
-    code: "custom",
-    message: `must have 1 to ${maxNameChars} visible characters`,
-  });
-  return z.NEVER;
-});
+const name = nameOf();
 
 /** Normalised where it enters, so that it is found again in any spelling. */
 const email = z.string().max(maxEmailChars).transform((text, context) => {

@@ -1,4 +1,4 @@
-/** The bounds of an organisation, and the form of its name. */
+/** The bounds of an organisation. */
 import { dayMs } from "../../lib/time/durations.ts";
 
 /** Most members of an organisation, the owner included: lists of them are read whole. */
@@ -27,13 +27,3 @@ export const invitationMs = 7 * dayMs;
 
 /** Most teams of an organisation. */
 export const maxTeams = 100;
-
-/** Most characters of the name of an organisation or a team. */
-export const maxNameChars = 60;
-
-/** Returns a name without surplus space; `undefined` if it is empty, too long or has control characters. */
-export function parseName(text: string): string | undefined {
-  const name = text.normalize("NFC").replace(/\s+/g, " ").trim();
-  const isName = name !== "" && [...name].length <= maxNameChars && !/\p{Cc}|\p{Cf}/u.test(name);
-  return isName ? name : undefined;
-}

@@ -2,6 +2,7 @@
 import { microVndPerVnd } from "../../../../core/billing/money/micro_vnd.ts";
 import { parseTypedVnd } from "../../../../core/billing/money/read_amount.ts";
 import { parseTag, tagText } from "../../../../core/billing/usage/call_tags.ts";
+import { maxNameChars } from "../../../../core/lib/base/names.ts";
 import { parseId } from "../../../../core/lib/ids/ids.ts";
 import {
   type Budget,
@@ -186,7 +187,7 @@ export function BudgetFields({ values, errors, choices, locale }: {
         label={t.name}
         value={values.name}
         required
-        maxlength={60}
+        maxlength={maxNameChars}
         autocomplete="off"
         hint={t.nameHint}
         error={errors.name}

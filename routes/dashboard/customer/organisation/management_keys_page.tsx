@@ -1,7 +1,7 @@
 /** `/organisation/management-keys`: keys of the management API, made, listed and revoked. */
 import { type Context, Hono } from "hono";
 import { parseId } from "../../../../core/lib/ids/ids.ts";
-import { maxNameChars, parseName } from "../../../../core/people/organisations/organisation.ts";
+import { maxNameChars, parseName } from "../../../../core/lib/base/names.ts";
 import { countTry } from "../../../../kv/people/accounts/rate_limits.ts";
 import {
   createManagementKey,

@@ -3,7 +3,7 @@ import type { Context } from "hono";
 import { givenRoles } from "../../../../core/people/organisations/acts.ts";
 import { formatMoney } from "../../../../core/billing/money/display.ts";
 import { formatVnd } from "../../../../core/billing/money/micro_vnd.ts";
-import { maxNameChars } from "../../../../core/people/organisations/organisation.ts";
+import { maxNameChars } from "../../../../core/lib/base/names.ts";
 import { accountName } from "../../../../kv/people/accounts/accounts.ts";
 import {
   type Invitation,

@@ -1,7 +1,7 @@
 /** `/organisations`: the organisations of a person: switched, made, joined, left. None of it needs a role. */
 import { type Context, Hono } from "hono";
 import { parseId } from "../../../../core/lib/ids/ids.ts";
-import { maxNameChars, parseName } from "../../../../core/people/organisations/organisation.ts";
+import { maxNameChars, parseName } from "../../../../core/lib/base/names.ts";
 import { accountName } from "../../../../kv/people/accounts/accounts.ts";
 import { countTry } from "../../../../kv/people/accounts/rate_limits.ts";
 import { setSessionOrganisation } from "../../../../kv/people/accounts/sessions.ts";

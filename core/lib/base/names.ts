@@ -1,0 +1,48 @@
+/** The names that people and programs give to what is theirs: keys, teams, organisations, budgets, webhooks. */
+import { z } from "zod";
+
+/** Most characters of a name, unless its thing has a bound of its own: a line of a list. */
+export const maxNameChars = 60;
+
+/** What makes an emoji of several characters, none of which is seen by itself. */
+const emojiJoints =
+  /(?<=[\p{Extended_Pictographic}\p{Emoji_Modifier}])\ufe0f?\u200d(?=\p{Extended_Pictographic})|(?<=\p{Extended_Pictographic})\ufe0f/gu;
+
+/**
+ * Control characters, halves of characters (which a store writes as one and the same), and whatever is not seen: with it
+ * two names look alike, or one turns the direction of the text around it.
+ */
+const unseen = /[\p{Cc}\p{Cf}\p{Cs}\p{Default_Ignorable_Code_Point}]/u;
+
+/**
+ * Returns a name in its normal form without surplus space; `undefined` if it is empty, too long or has characters that
+ * are not seen.
+ *
+ * @example
+ * ```ts
+ * import { parseName } from "./names.ts";
+ * if (parseName("  Máy   chủ 👩‍💻 ") !== "Máy chủ 👩‍💻") throw new Error("refused");
+ * for (const bad of [" ", "a\u0000b", "a\u202eb", "a\u200bb", "\ud83d", "x".repeat(61)]) {
+ *   if (parseName(bad) !== undefined) throw new Error(JSON.stringify(bad));
+ * }
+ * ```
+ */
+export function parseName(text: string, maxChars: number = maxNameChars): string | undefined {
+  const name = text.normalize("NFC").replace(/\s+/g, " ").trim();
+  const isName = name !== "" && [...name].length <= maxChars &&
+    !unseen.test(name.replace(emojiJoints, ""));
+  return isName ? name : undefined;
+}
+
+/** The schema of a name. */
+export function nameOf(maxChars: number = maxNameChars) {
+  return z.string().meta({ minLength: 1, maxLength: maxChars }).transform((text, context) => {
+    const name = parseName(text, maxChars);
+    if (name !== undefined) return name;
+    context.addIssue({
+      code: "custom",
+      message: `must have 1 to ${maxChars} visible characters`,
+    });
+    return z.NEVER;
+  });
+}
