@@ -30,7 +30,7 @@ type Dimension = "target" | "person" | "account" | "network" | "installation";
  */
 const bounds: Readonly<Record<Spending, Partial<Readonly<Record<Dimension, RateRule>>>>> = {
   change: {
-    person: { name: "changes_account", count: 240, windowMs: hourMs },
+    person: rateRules.changesByAccount,
     account: { name: "changes_organisation", count: 960, windowMs: hourMs },
   },
   order: { account: { name: "topup_order", count: 30, windowMs: hourMs } },

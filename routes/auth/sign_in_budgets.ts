@@ -71,8 +71,8 @@ export const rateRules = {
   codeTries: { name: "second_factor", count: 6, windowMs: 10 * minuteMs },
   /** Challenges for passkeys, each of which is a row. Nobody guesses a signature. */
   passkeyByAddress: { name: "passkey_address", count: 60, windowMs: 15 * minuteMs },
-  /** Changes that write several rows, such as new keys. */
-  changesByAccount: { name: "changes_account", count: 120, windowMs: hourMs },
+  /** Changes of a person, on pages and with management keys together: what they write, all instances read. */
+  changesByAccount: { name: "changes_account", count: 240, windowMs: hourMs },
 } as const satisfies Record<string, RateRule>;
 
 /** Counts a request by the caller's IP address; IPv6 addresses count by their /64. */
