@@ -23,7 +23,7 @@ import {
 import { readRequestBody } from "../http/body/request_body.ts";
 import { errorResponse } from "../http/error_response.ts";
 import { inputIssues } from "../http/input_issues.ts";
-import { authoriseManagement } from "../http/management_key.ts";
+import { authoriseManagement, type ManagementCaller } from "../http/management_key.ts";
 import { requestHeaders, withCommonHeaders } from "../http/own_headers.ts";
 import { wrongParameter } from "../http/query.ts";
 import type { ManagementCall, ManagementDeps, ManagementOperation } from "./operation.ts";
@@ -64,18 +64,21 @@ function schemaError(error: z.ZodError): GatewayError {
     : wrongParameter(field, message);
 }
 
-/** Reads the idempotency key of a request that makes something. */
+/**
+ * Reads the idempotency key of a request that makes something. It counts for one management key: the answer may have a
+ * secret, which is for nobody else.
+ */
 async function repeatableOf(
   c: Context<Env>,
-  organisationId: RepeatableRequest["organisationId"],
+  { account, key }: ManagementCaller,
   text: string,
 ): Promise<RepeatableRequest | undefined> {
   const sent = c.req.header(requestHeaders.idempotencyKey);
   if (sent === undefined || c.req.method === "GET") return undefined;
   requireIdempotencyKey(sent);
   return {
-    organisationId,
-    id: await sha256Hex(sent),
+    organisationId: account.id,
+    id: await sha256Hex(JSON.stringify([key.id, sent])),
     fingerprint: await sha256Hex(JSON.stringify([sent, c.req.method, c.req.path, text])),
   };
 }
@@ -129,7 +132,7 @@ async function answer(
     nowMs,
   });
   const { text, json: body } = await readBody(c, deps);
-  const repeatable = await repeatableOf(c, caller.account.id, text);
+  const repeatable = await repeatableOf(c, caller, text);
   const call: ManagementCall<unknown> = {
     ...caller,
     deps,

@@ -25,7 +25,7 @@ interface AnswerRow {
 /** A request with an idempotency key. */
 export interface RepeatableRequest {
   readonly organisationId: AccountId;
-  /** Hash of the idempotency key. */
+  /** Hash of the idempotency key, and of the management key that sent it. */
   readonly id: string;
   readonly fingerprint: string;
 }
