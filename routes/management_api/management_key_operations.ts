@@ -2,8 +2,6 @@
  * Operations on management keys: they are listed and revoked. They are made on the page only: a key that makes keys would
  * outlive its own revocation.
  */
-import { GatewayError } from "../../core/lib/errors/errors.ts";
-import { parseId } from "../../core/lib/ids/ids.ts";
 import { fieldsJson } from "../../core/lib/json/fields.ts";
 import {
   always,
@@ -18,10 +16,16 @@ import {
   listManagementKeys,
   type ManagementKey,
   managementRoles,
-  revokeManagementKey,
 } from "../../kv/people/management_keys/management_keys.ts";
+import { managementKeyRevocation } from "../acts/management_keys.ts";
 import { listing } from "./lists.ts";
-import { type AnswerShape, goneFields, goneShape, type ManagementOperation } from "./operation.ts";
+import {
+  actOperation,
+  type AnswerShape,
+  goneFields,
+  goneShape,
+  type ManagementOperation,
+} from "./operation.ts";
 
 const keyFields: readonly DescribedField<ManagementKey>[] = [
   constant("object", "management_key"),
@@ -56,23 +60,15 @@ export const managementKeyOperations: readonly ManagementOperation[] = [
     idOf: ({ id }) => id,
     json: (key) => fieldsJson(keyFields, key),
   }),
-  {
-    id: "revokeManagementKey",
+  actOperation({
+    operation: managementKeyRevocation,
     method: "delete",
     path: `${keysPath}/{id}`,
     summary: "Revoke a management key",
     description:
       "For good, from the next request on; a key may revoke itself. New ones are made on the page: a key that makes keys " +
       "would outlive its own revocation.",
-    act: "change_management_keys",
     answer: goneShape,
-    errors: ["not_found", "overloaded"],
-    async run({ deps, account, by, nowMs, param }) {
-      const id = parseId("managementKey", param("id"));
-      const isGone = id !== undefined &&
-        await revokeManagementKey(deps.kv, account.id, id, { by, nowMs });
-      if (!isGone) throw new GatewayError("not_found", "There is no such management key");
-      return fieldsJson(goneFields, { id });
-    },
-  },
+    json: (id) => fieldsJson(goneFields, { id }),
+  }),
 ];

@@ -152,7 +152,7 @@ export function withBody<Body>(
 // Acts of customers as operations of this API.
 
 /** How this API writes the members of an act's input. */
-function snakeName(name: string): string {
+export function snakeName(name: string): string {
   return name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
 }
 
@@ -199,7 +199,7 @@ function innerAsSent(value: Json | undefined): Json {
 }
 
 /** Whoever calls, as acts take it. */
-export function actingOf(call: ManagementCall<unknown>): Acting {
+function actingOf(call: ManagementCall<unknown>): Acting {
   const { account, key, roles, by, nowMs, formId } = call;
   return {
     account,
@@ -245,6 +245,8 @@ export function actOperation<
       { body: { describe: () => describedAsSent(described(input), inPath), example } }),
     async run(call) {
       const body = camelMembers(isJsonObject(call.body) ? call.body : {});
+      const twice = inPath.find((name) => isJsonObject(body) && Object.hasOwn(body, name));
+      if (twice !== undefined) throw wrongParameter(twice, unknownMember);
       const fromPath = Object.fromEntries(inPath.map((name) => [name, call.param(name)]));
       const sent = { ...(isJsonObject(body) ? body : {}), ...fromPath };
       const outcome = await perform(call.deps, actingOf(call), operation, sent);

@@ -113,6 +113,8 @@ export interface Account {
   readonly secondFactorRequired?: true;
   /** Only sessions from the provider of the organisation act for it, those of the owner excepted. */
   readonly companySignInRequired?: true;
+  /** Whoever may change an API key moves it between teams, too. Absent: those alone who change members. */
+  readonly makersMoveKeys?: true;
   /** Rate limits that an operator set in place of the defaults. */
   readonly rateLimits?: AccountRateLimits;
   /** Keys of tags without which its calls are refused. */

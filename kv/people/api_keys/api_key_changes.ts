@@ -110,12 +110,25 @@ async function claimForm(
   return undefined;
 }
 
-/** Returns the settings of a key, without anything of its secret. */
+/** Returns the settings of a key, without anything of its secret or its maker. */
 function settingsOf(record: ApiKeyRecord): ApiKeyOptions {
   const { id: _id, accountId: _account, createdAtMs: _made, masked: _masked, ...rest } = record;
+  const { memberId: _member, madeByProgram: _program, ...settings } = rest;
   const { hash: _hash, sealed: _sealed, previous: _previous, revokedAtMs: _revoked, ...options } =
-    rest;
+    settings;
   return options;
+}
+
+/** Writes settings so that equal ones are the same text. */
+function settingsText(options: ApiKeyOptions): string {
+  const members = Object.entries(options).filter(([, value]) => value !== undefined)
+    .sort(([one], [other]) => one < other ? -1 : 1);
+  return JSON.stringify(members, (_, value) => typeof value === "bigint" ? `${value}n` : value);
+}
+
+/** Whether a key has these settings and no others. */
+export function hasSettings(record: ApiKeyRecord, options: ApiKeyOptions): boolean {
+  return settingsText(settingsOf(record)) === settingsText(options);
 }
 
 /** Who makes or revokes a key: an operator for its owner, or somebody of the account. */
@@ -181,7 +194,7 @@ export async function createApiKey(
   options: ApiKeyOptions & {
     readonly nowMs: number;
     readonly formId?: string;
-    readonly by?: Actor;
+    readonly by?: Actor | undefined;
     readonly doneBy?: Doer | undefined;
     readonly memberId?: AccountId;
     readonly madeByProgram?: true;
@@ -326,15 +339,21 @@ export async function forgetApiKeys(
   }
 }
 
-/** Replaces the settings of a key: name, expiry, models, addresses, limits. */
+/**
+ * Changes the settings of a key: name, expiry, models, addresses, limits. Writes nothing if they are what they were.
+ *
+ * @param optionsOf returns the settings that it shall have; called again if others have changed the key meanwhile
+ */
 export async function updateApiKey(
   kv: KeyValueStore,
   accountId: AccountId,
   keyId: ApiKeyId,
-  options: ApiKeyOptions,
+  optionsOf: (record: ApiKeyRecord) => ApiKeyOptions,
   done?: { readonly doneBy: Doer; readonly nowMs: number },
 ): Promise<ApiKeyRecord | undefined> {
   return await changeApiKey(kv, accountId, keyId, (record, operation) => {
+    const options = optionsOf(record);
+    if (hasSettings(record, options)) return undefined;
     const {
       id,
       memberId,

@@ -50,6 +50,7 @@ export const activityActs = [
   "api_key_shown",
   "api_key_rotated",
   "api_key_revoked",
+  "key_rules_changed",
   "rate_limits_changed",
   "topup_order_made",
   "topup_order_cancelled",

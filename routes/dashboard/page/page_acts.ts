@@ -90,6 +90,7 @@ export const pageActs = {
   "POST /organisation/members/readmit": "change_members",
   "POST /organisation/teams": "change_members",
   "POST /organisation/teams/delete": "change_members",
+  "POST /organisation/key-rules": "change_organisation",
   "POST /organisation/hand-over": "hand_over",
   "POST /organisation/delete": "delete_organisation",
   "GET /organisation/management-keys": "change_management_keys",

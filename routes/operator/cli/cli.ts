@@ -254,6 +254,7 @@ async function runHere(
       retention: config.retention,
       clock,
       masterKeys: loaded.masterKeys,
+      keysPerMember: config.keysPerMember,
       origin: config.baseUrl ?? unnamedOrigin,
       control,
       wallet,

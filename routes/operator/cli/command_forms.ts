@@ -1,4 +1,5 @@
 /** The commands of `deno task admin`: syntax, help text, and request to the admin app of each. */
+import { maxNameChars } from "../../../core/lib/base/names.ts";
 import { maxNoteChars } from "../../../kv/people/accounts/account_notes.ts";
 import {
   type CampaignField,
@@ -6,12 +7,7 @@ import {
   campaignFields,
 } from "../../../core/trade/credits/campaign_form.ts";
 import { maxCatalogReasonChars } from "../../../kv/services/catalog/versions.ts";
-import {
-  maxKeyNameChars,
-  maxOperationIdChars,
-  minOperationIdChars,
-  minReasonChars,
-} from "./commands/accounts.ts";
+import { maxOperationIdChars, minOperationIdChars, minReasonChars } from "./commands/accounts.ts";
 import { maxReasonChars } from "../operations/contract/texts.ts";
 
 /** A request to the admin app. */
@@ -146,7 +142,7 @@ export const commandForms: readonly CommandForm[] = [
     words: ["key", "create"],
     operands: ["ACCOUNT"],
     options: [{ name: "name", value: "N" }],
-    about: `make an API key; it is printed once. N: 1 to ${maxKeyNameChars} characters`,
+    about: `make an API key; it is printed once. N: 1 to ${maxNameChars} characters`,
     request: ([account], body) => ({ method: "POST", path: accountPath(account, "keys"), body }),
   },
   {

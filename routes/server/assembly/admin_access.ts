@@ -32,6 +32,7 @@ export async function openAdmin(
         ...operationDepsOf(gateway),
         ...gateway,
         masterKeys,
+        keysPerMember: gateway.config.keysPerMember,
         origin: gateway.config.baseUrl ?? unnamedOrigin,
         snapshot: store.snapshot,
         parts: store.parts,

@@ -22,8 +22,9 @@ import { joinAs } from "../../support/worlds/company_world.ts";
 
 type World = Awaited<ReturnType<typeof openManagementWorld>>;
 
-const depsOf = ({ kv }: World) => ({
+const depsOf = ({ kv, masterKeys }: World) => ({
   kv,
+  masterKeys,
   control: { refresh: () => Promise.resolve() },
   catalog: { find: () => undefined },
   hintMail: () => {},

@@ -14,6 +14,7 @@ import {
   maxManagementKeys,
   revokeManagementKey,
 } from "../../../kv/people/management_keys/management_keys.ts";
+import type { JsonObject } from "../../../core/lib/json/json.ts";
 import { managementOperations } from "../../../routes/management_api/operations.ts";
 import { parseId } from "../../../core/lib/ids/ids.ts";
 import { openManagementWorld } from "../../support/worlds/management_world.ts";
@@ -145,6 +146,39 @@ Deno.test("a repeated request gets the same answer, with the secret; another one
   assertEquals((await send("d", "three")).status, 200);
   const kept = await Array.fromAsync(world.kv.list({ prefix: ["management_answer"] }));
   assert(kept.every(({ value }) => !JSON.stringify(value).includes(first.body.secret)));
+});
+
+Deno.test("an answer with a secret is repeated to the management key that asked, and to no other", async () => {
+  await using world = await openManagementWorld();
+  const { secret: other } = await world.secretOf("admin");
+  const send = (secret: string, path = "/keys", body: unknown = { name: "a" }) =>
+    world.send("POST", path, { secret, body, headers: { "idempotency-key": "one" } });
+  const first = await send(world.admin);
+  const second = await send(other);
+  assertEquals([first.status, second.status], [200, 200]);
+  assert(first.body.id !== second.body.id && first.body.secret !== second.body.secret);
+  assertEquals((await send(world.admin)).body, first.body);
+  assertEquals((await send(other)).body, second.body);
+});
+
+Deno.test("members have the names of this API, and errors name what was sent", async () => {
+  await using world = await openManagementWorld();
+  const made = await world.send("POST", "/keys", { body: { name: "a" } });
+  const wrong: readonly (readonly [string, string, JsonObject, string])[] = [
+    ["POST", "/keys", { name: "b", readsOnlyOwnCalls: true }, "readsOnlyOwnCalls"],
+    ["POST", "/keys", { name: "b", limits: { dailyLimitVnd: 5 } }, "dailyLimitVnd"],
+    ["POST", "/keys", { name: "b", limits: { per_century: 5 } }, "limits.per_century"],
+    ["POST", "/keys", { name: "b", limits: { daily_limit_vnd: 0 } }, "limits.daily_limit_vnd"],
+    ["POST", "/keys", { name: "b", constructor: 1, __proto_: 2 }, "constructor"],
+    ["PATCH", `/keys/${made.body.id}`, { id: made.body.id }, "id"],
+    ["PATCH", `/keys/${made.body.id}`, { allowed_ips: ["10.0.0.1", "x"] }, "allowed_ips.1"],
+    ["POST", `/keys/${made.body.id}/rotate`, { grace_hours: 1.5 }, "grace_hours"],
+  ];
+  for (const [method, path, body, param] of wrong) {
+    const { status, body: { error } } = await world.send(method, path, { body });
+    assertEquals([status, error.param], [400, param], JSON.stringify(body));
+  }
+  assertEquals((await listApiKeys(world.kv, world.owner.id)).length, 1);
 });
 
 Deno.test("pages of a list join without gaps or repeats", async () => {

@@ -22,13 +22,15 @@ import {
 import type { DashboardDeps } from "../../page/deps.ts";
 import { formatCount } from "../../text/format.ts";
 import { renderPage } from "../../frame/layout.tsx";
+import { mayAct } from "../../../acts/operation.ts";
+import { mayMoveKey } from "../../../acts/keys.ts";
+import { actingOf } from "../../visitor/acting.ts";
 import { shiftDay } from "../../../usage_api/range.ts";
 import { dayBars, totalUsage, usageSince } from "../../../usage_api/summary.ts";
 import type { DashboardEnv, Visitor } from "../../page/visitor.ts";
 import { LimitTable } from "../rate_limits/limit_table.tsx";
 import { type LimitInUse, limitsInUse, periodLimitsInUse } from "../../page/rate_view.ts";
 import { keyMember } from "../../../../core/limits/budgets.ts";
-import { mayOn } from "../../../../core/people/organisations/acts.ts";
 import { listTeams, type Team } from "../../../../kv/people/organisations/teams.ts";
 import { KeyFields, type KeyFormErrors, keyFormOf, type KeyFormValues } from "./key_form.tsx";
 import { KeyState } from "./key_list.tsx";
@@ -44,6 +46,8 @@ export interface KeyDetailState {
   readonly unreadable?: boolean;
   readonly form?: { readonly values: KeyFormValues; readonly errors: KeyFormErrors };
   readonly saved?: boolean;
+  /** Why nothing was done. */
+  readonly problem?: string;
 }
 
 /** Shows one key with the result of the last act. */
@@ -56,16 +60,18 @@ export async function keyDetailPage(
   const visitor = c.get("visitor");
   const { locale } = visitor;
   const t = keyTexts[locale];
-  const active = isActive(record, deps.clock.nowMs());
-  const refused = state.passwordError ?? state.form;
-  const { account, person, role } = c.get("signedIn");
+  const nowMs = deps.clock.nowMs();
+  const active = isActive(record, nowMs);
+  const refused = state.passwordError ?? state.form ?? state.problem;
+  const { account } = c.get("signedIn");
+  const acting = actingOf(c, nowMs);
   const [usage, rates, teams] = await Promise.all([
     loadUsage(deps, record),
     limitsInUse(deps.rates, { account, key: record }),
     listTeams(deps.kv, account.id),
   ]);
-  const canChange = active &&
-    mayOn({ role, personId: person.id }, "change_keys", keyMember(record));
+  const canChange = active && mayAct(acting, "change_keys", keyMember(record));
+  const canMove = mayMoveKey(acting, record);
   const limits = [...usage.limits, ...rates];
   const options = {
     title: record.name,
@@ -82,11 +88,19 @@ export async function keyDetailPage(
     options,
     <>
       {state.saved === true && <Notice tone="success">{t.saved}</Notice>}
+      {state.problem !== undefined && <Notice tone="danger">{state.problem}</Notice>}
       {canChange && <ShowKey visitor={visitor} record={record} state={state} />}
       <KeyUsage {...usage} locale={locale} />
       {active && <KeyLimits limits={limits} locale={locale} />}
       {canChange && (
-        <Settings visitor={visitor} deps={deps} record={record} state={state} teams={teams} />
+        <Settings
+          visitor={visitor}
+          deps={deps}
+          record={record}
+          state={state}
+          teams={teams}
+          canMove={canMove}
+        />
       )}
       {canChange && (
         <div class="columns">
@@ -200,22 +214,27 @@ function KeyLimits(
 }
 
 function Settings(
-  { visitor, deps, record, state, teams }: PartProps & {
+  { visitor, deps, record, state, teams, canMove }: PartProps & {
     deps: DashboardDeps;
     state: KeyDetailState;
     teams: readonly Team[];
+    canMove: boolean;
   },
 ) {
   const t = keyTexts[visitor.locale];
+  const team = teams.find(({ id }) => id === record.teamId);
   return (
     <Card title={t.settings} id="limits">
+      {!canMove && team !== undefined && (
+        <p class="muted">{t.team}: {team.name}. {t.teamByAdmins}</p>
+      )}
       <PostForm visitor={visitor} action={`/keys/${record.id}`}>
         <KeyFields
-          values={state.form?.values ?? keyFormOf(record)}
+          values={state.form?.values ?? keyFormOf(record, teams)}
           errors={state.form?.errors ?? {}}
           catalog={deps.catalog}
           models={record.allowedModels ?? []}
-          teams={teams}
+          teams={canMove ? teams : []}
           texts={t}
           today={vietnamDay(deps.clock.nowMs())}
           locale={visitor.locale}

@@ -1,32 +1,30 @@
-/** Validates the form of a key and converts it to the stored form. */
+/** The form of a key: its fields, and what a posted one says as the acts on keys take it. */
 import { recordOf } from "../../../../core/lib/base/record_of.ts";
 import type { Catalog } from "../../../../core/catalog/catalog.ts";
-import { isAddressRange } from "../../../../core/people/api_keys/api_key.ts";
-import { fromVnd, microVndPerVnd } from "../../../../core/billing/money/micro_vnd.ts";
-import { parseTypedVnd } from "../../../../core/billing/money/read_amount.ts";
+import { microVndPerVnd } from "../../../../core/billing/money/micro_vnd.ts";
+import { parseTypedCount, parseTypedVnd } from "../../../../core/billing/money/read_amount.ts";
+import { maxNameChars } from "../../../../core/lib/base/names.ts";
 import { vietnamDay, vietnamDayStartMs } from "../../../../core/lib/time/vietnam_time.ts";
 import type { ApiKeyOptions } from "../../../../kv/people/api_keys/api_keys.ts";
 import {
-  type LimitName,
   limitTable,
   periodKind,
   type PeriodLimitName,
   periodLimitNames,
   type PeriodLimits,
-  periodLimitsFrom,
-  type PeriodMeter,
   rateLimitsOf,
 } from "../../../../core/limits/limit_table.ts";
-import {
-  limitsAnything,
-  type RateLimits,
-  rateLimitsFrom,
-} from "../../../../core/limits/rate_limits.ts";
 import type { Team } from "../../../../kv/people/organisations/teams.ts";
-import { defined } from "../../../../core/lib/base/defined.ts";
 import type { PostedForm } from "../../page/form_data.ts";
-import { type Locale, parseTypedLimit } from "../../text/i18n.ts";
+import type { Locale } from "../../text/i18n.ts";
 import { parseDay, shiftDay } from "../../../usage_api/range.ts";
+import {
+  type KeyLimitName,
+  keyLimitNames,
+  limitMember,
+  maxAddressRanges,
+  maxLimitOf,
+} from "../../../acts/keys.ts";
 import type { KeyTexts } from "./texts.ts";
 import { SelectField, TextField } from "../../components/mod.ts";
 import { rateTexts } from "../rate_limits/limit_table.tsx";
@@ -34,10 +32,7 @@ import { rateTexts } from "../rate_limits/limit_table.tsx";
 /** The rate limits that can bind a key. */
 const keyRateNames = rateLimitsOf("key");
 
-/** The limits that the form has, in its order. */
-const keyLimitNames = [...periodLimitNames, ...keyRateNames];
-
-type KeyLimitTexts = Readonly<Record<(typeof keyLimitNames)[number], string>>;
+type KeyLimitTexts = Readonly<Record<KeyLimitName, string>>;
 
 /** The fields as text, to show the form again: each limit that can bind a key is one by its name. */
 export interface KeyFormValues extends KeyLimitTexts {
@@ -57,10 +52,6 @@ export type KeyReading = "account" | "own";
 /** The errors of a form, by field. */
 export type KeyFormErrors = Partial<Record<keyof KeyFormValues, string>>;
 
-export type KeyFormResult =
-  | { readonly ok: true; readonly options: ApiKeyOptions }
-  | { readonly ok: false; readonly values: KeyFormValues; readonly errors: KeyFormErrors };
-
 /** The form of a new key. */
 export const emptyKeyForm: KeyFormValues = {
   name: "",
@@ -72,32 +63,10 @@ export const emptyKeyForm: KeyFormValues = {
   reading: "",
 };
 
-const maxNameChars = 60;
-const maxRanges = 50;
-/** Above any wallet, and small enough for a safe integer. */
-const maxLimitMicroVnd = fromVnd(1_000_000_000_000);
-
-/** How amounts of a day or month are typed. */
-const periodFields: Record<PeriodMeter, {
-  /** What is stored for one. */
-  readonly perUnit: bigint;
-  readonly parse: (text: string) => bigint | undefined;
-  readonly wrong: (t: KeyTexts) => string;
-}> = {
-  money: { perUnit: microVndPerVnd, parse: parseTypedLimitVnd, wrong: (t) => t.amountWrong },
-  images: { perUnit: 1n, parse: parseTypedImages, wrong: (t) => t.rateWrong },
-};
-
-function parseTypedImages(text: string): bigint | undefined {
-  const limit = parseTypedLimit(text);
-  return limit === undefined ? undefined : BigInt(limit);
-}
-
 function typedPeriodLimit(record: PeriodLimits, name: PeriodLimitName): string {
   const limit = record[limitTable[name].stored];
-  return limit === undefined
-    ? ""
-    : (limit / periodFields[periodKind(name).meter].perUnit).toString();
+  if (limit === undefined) return "";
+  return (periodKind(name).meter === "money" ? limit / microVndPerVnd : limit).toString();
 }
 
 /** Returns the last moment of a day in Vietnam (UTC+7). */
@@ -109,11 +78,11 @@ function readingOf(text: string): KeyFormValues["reading"] {
   return text === "account" || text === "own" ? text : "";
 }
 
-/** Fills the form with the limits of a key. */
-export function keyFormOf(record: ApiKeyOptions): KeyFormValues {
+/** Fills the form with the settings of a key. A team that was deleted is none. */
+export function keyFormOf(record: ApiKeyOptions, teams: readonly Team[]): KeyFormValues {
   return {
     name: record.name,
-    team: record.teamId ?? "",
+    team: teams.find(({ id }) => id === record.teamId)?.id ?? "",
     expiry: record.expiresAtMs === undefined ? "" : vietnamDay(record.expiresAtMs - 1),
     ...recordOf(periodLimitNames, (limit) => typedPeriodLimit(record, limit)),
     ...recordOf(keyRateNames, (limit) => record.rateLimits?.[limit]?.toString() ?? ""),
@@ -123,108 +92,93 @@ export function keyFormOf(record: ApiKeyOptions): KeyFormValues {
   };
 }
 
-/** Whether two keys have the same form. */
-export function isSameKeyForm(one: ApiKeyOptions, other: ApiKeyOptions): boolean {
-  return JSON.stringify(keyFormOf(one)) === JSON.stringify(keyFormOf(other));
-}
-
-/** Parses a limit of money. */
-function parseTypedLimitVnd(text: string): bigint | undefined {
-  const amountMicroVnd = parseTypedVnd(text) ?? 0n;
-  return amountMicroVnd > 0n && amountMicroVnd < maxLimitMicroVnd ? amountMicroVnd : undefined;
-}
-
 /** Models of the key that are no longer in the catalogue: they still limit it, and may return. */
 function formerModels(models: readonly string[], catalog: Catalog): string[] {
   return models.filter((id) => catalog.find(id)?.id !== id);
 }
 
-/** What is typed into the fields of limits. */
-interface TypedLimits {
-  readonly rates: RateLimits;
-  readonly periods: PeriodLimits;
-  readonly errors: KeyFormErrors;
-}
-
-/** Reads the limits of a form; an empty field sets none. */
-function typedLimitsOf(values: KeyLimitTexts, t: KeyTexts): TypedLimits {
-  const errors: { -readonly [Name in LimitName]?: string } = {};
-  const rates = rateLimitsFrom(keyRateNames, (name) => {
-    const limit = parseTypedLimit(values[name]);
-    if (values[name] !== "" && limit === undefined) errors[name] = t.rateWrong;
-    return limit;
-  });
-  const periods = periodLimitsFrom((name) => {
-    const { parse, wrong } = periodFields[periodKind(name).meter];
-    const limit = parse(values[name]);
-    if (values[name] !== "" && limit === undefined) errors[name] = wrong(t);
-    return limit;
-  });
-  return { rates, periods, errors };
-}
-
-/** What the validation of a form depends on. */
-export interface KeyFormContext {
-  readonly texts: KeyTexts;
-  readonly catalog: Catalog;
-  readonly nowMs: number;
-  /** The models of the key now; absent for a new one. */
-  readonly models?: readonly string[] | undefined;
-  /** The teams of the organisation. */
-  readonly teams: readonly Team[];
-}
-
-/**
- * Validates the form and returns all problems at once.
- *
- * A key that is limited to models which all left the catalogue stays limited to them. No tick means every model, so
- * ticks of unknown models are an error and never a key without limits.
- */
-export function parseKeyForm(form: PostedForm, context: KeyFormContext): KeyFormResult {
-  const { texts: t, catalog, nowMs } = context;
-  const known = new Set(context.models);
-  const ticked = form.all("models");
-  const values: KeyFormValues = {
+/** Reads what was typed; a form without a field for teams leaves the team as it is. */
+export function readKeyForm(form: PostedForm, shown: KeyFormValues): KeyFormValues {
+  return {
     name: form.text("name"),
-    team: form.text("team"),
+    team: form.all("team")[0] ?? shown.team,
     expiry: form.text("expiry"),
     ...recordOf(keyLimitNames, (limit) => form.text(limit)),
     ips: form.text("ips"),
-    models: ticked.filter((id) => known.has(id) || catalog.find(id)?.id === id),
+    models: form.all("models"),
     reading: readingOf(form.text("reading")),
   };
-  const ranges = values.ips.split(/[\s,;]+/).filter((text) => text !== "");
-  const badRange = ranges.find((text) => !isAddressRange(text));
-  const day = parseDay(values.expiry);
-  const expiryOk = values.expiry === "" || (day !== undefined && endOfDayMs(day) > nowMs);
-  const typed = typedLimitsOf(values, t);
-  const errors: KeyFormErrors = {
-    ...typed.errors,
-    ...(values.name === "" && { name: t.nameMissing }),
-    ...([...values.name].length > maxNameChars && { name: t.nameLong }),
-    ...(!expiryOk && { expiry: t.expiryWrong }),
-    ...(ranges.length > maxRanges && { ips: t.ipMany }),
-    ...(badRange !== undefined && { ips: t.ipWrong(badRange.slice(0, 60)) }),
-    ...(ticked.length > 0 && values.models.length === 0 && { models: t.modelsGone }),
+}
+
+function rangesOf(ips: string): string[] {
+  return ips.split(/[\s,;]+/).filter((text) => text !== "");
+}
+
+/** Reads a limit; what cannot be read is sent as it is, and refused. */
+function sentLimit(name: KeyLimitName, text: string): number | string {
+  if (limitTable[name].meter !== "money") return parseTypedCount(text, maxLimitOf(name)) ?? text;
+  const amountMicroVnd = parseTypedVnd(text);
+  return amountMicroVnd === undefined ? text : Number(amountMicroVnd / microVndPerVnd);
+}
+
+function sentExpiry(text: string): string | null {
+  const day = parseDay(text);
+  if (day === undefined) return text === "" ? null : text;
+  return new Date(endOfDayMs(day)).toISOString();
+}
+
+/**
+ * Says what a form asks for: the fields that differ from those that were shown. An unchanged form changes nothing, also
+ * where it shows less than there is, such as the day of a moment.
+ */
+export function sentKeyForm(
+  values: KeyFormValues,
+  shown: KeyFormValues,
+): Readonly<Record<string, unknown>> {
+  const { name, team, expiry, ips, models, reading } = values;
+  const changed = (field: keyof KeyFormValues) => values[field] !== shown[field];
+  const listed = (some: readonly string[]) => some.length === 0 ? null : some;
+  const typed = keyLimitNames.filter((limit) => values[limit] !== "");
+  return {
+    ...(changed("name") && { name }),
+    ...(changed("team") && { teamId: team === "" ? null : team }),
+    ...(changed("expiry") && { expiresAt: sentExpiry(expiry) }),
+    ...(keyLimitNames.some(changed) && {
+      limits: Object.fromEntries(
+        typed.map((limit) => [limitMember(limit), sentLimit(limit, values[limit])]),
+      ),
+    }),
+    ...(changed("ips") && { allowedIps: listed(rangesOf(ips)) }),
+    ...(models.toSorted().join() !== shown.models.toSorted().join() &&
+      { allowedModels: listed(models) }),
+    ...(reading !== "" && changed("reading") && { readsOnlyOwnCalls: reading === "own" }),
   };
-  if (Object.keys(errors).length > 0) return { ok: false, values, errors };
-  const limits: Omit<ApiKeyOptions, "name"> = {
-    ...(day !== undefined && { expiresAtMs: endOfDayMs(day) }),
-    ...(values.models.length > 0 && { allowedModels: values.models }),
-    ...(ranges.length > 0 && { allowedIps: ranges }),
-    ...typed.periods,
-    ...(limitsAnything(typed.rates) && { rateLimits: typed.rates }),
+}
+
+/** Says what is wrong with a form, by the members of the input that are. */
+export function keyFormErrors(
+  values: KeyFormValues,
+  wrong: readonly string[],
+  t: KeyTexts,
+): KeyFormErrors {
+  const ranges = rangesOf(values.ips);
+  const range = wrong.find((member) => member.startsWith("allowedIps."))?.split(".")[1];
+  const ipWrong = range === undefined
+    ? t.ipMany(maxAddressRanges)
+    : t.ipWrong((ranges[Number(range)] ?? "").slice(0, 60));
+  const has = (name: string) => wrong.some((member) => member.split(".")[0] === name);
+  const wrongLimits = keyLimitNames.filter((name) => wrong.includes(`limits.${limitMember(name)}`));
+  return {
+    ...Object.fromEntries(wrongLimits.map((name) => [
+      name,
+      limitTable[name].meter === "money" ? t.amountWrong : t.rateWrong,
+    ])),
+    ...(has("name") && { name: values.name === "" ? t.nameMissing : t.nameWrong(maxNameChars) }),
+    ...(has("teamId") && { team: t.teamWrong }),
+    ...(has("expiresAt") && { expiry: t.expiryWrong }),
+    ...(has("allowedIps") && { ips: ipWrong }),
+    ...(has("allowedModels") && { models: t.modelsGone }),
   };
-  const isLimited = Object.keys(limits).length > 0;
-  const readsOnlyOwnCalls = values.reading === "own" || (values.reading === "" && isLimited);
-  const teamId = context.teams.find(({ id }) => id === values.team)?.id;
-  const options: ApiKeyOptions = {
-    name: values.name,
-    ...defined({ teamId }),
-    ...limits,
-    ...(readsOnlyOwnCalls && { readsOnlyOwnCalls }),
-  };
-  return { ok: true, options };
 }
 
 // The form fields of a key, new or existing.
@@ -235,7 +189,7 @@ interface KeyFieldsProps {
   readonly catalog: Catalog;
   /** The models to which the key is limited now. */
   readonly models: readonly string[];
-  /** The teams of the organisation; none: the form has no field for one. */
+  /** The teams to choose from; none: the form has no field for one. */
   readonly teams: readonly Team[];
   readonly texts: KeyTexts;
   readonly today: string;
@@ -257,7 +211,7 @@ export function KeyFields(
         label={t.name}
         value={values.name}
         required
-        maxlength={60}
+        maxlength={maxNameChars}
         autocomplete="off"
         hint={t.nameHint}
         error={errors.name}
@@ -267,6 +221,7 @@ export function KeyFields(
           name="team"
           label={t.team}
           value={values.team}
+          error={errors.team}
           options={[
             { value: "", label: t.noTeam },
             ...teams.map(({ id, name }) => ({ value: id, label: name })),

@@ -6,21 +6,16 @@
  * - Out: HTML, changed rows in `kv/people/api_keys/`.
  * - Never: moves money: it imports neither `kv/money/wallet/` nor `kv/money/ledger/`.
  */
-import { mailReaderOf } from "../../../../kv/people/accounts/accounts.ts";
+import type { InputIssue } from "../../../http/input_issues.ts";
 import { type Context, Hono } from "hono";
 import type { Catalog } from "../../../../core/catalog/catalog.ts";
 import { keyMember } from "../../../../core/limits/budgets.ts";
-import { mayOn } from "../../../../core/people/organisations/acts.ts";
 import { parseId } from "../../../../core/lib/ids/ids.ts";
 import { vietnamDay } from "../../../../core/lib/time/vietnam_time.ts";
 import { getPasswordHash } from "../../../../kv/people/accounts/account_credentials.ts";
 import {
-  createApiKey,
-  revealMadeByForm,
-  revokeApiKey,
-  rotateApiKey,
-  type SentBefore,
-  updateApiKey,
+  activeKeysPerMember,
+  maxActiveKeys,
 } from "../../../../kv/people/api_keys/api_key_changes.ts";
 import {
   type ApiKeyRecord,
@@ -31,6 +26,20 @@ import {
 import { listTeams } from "../../../../kv/people/organisations/teams.ts";
 import { writeActivity } from "../../../../kv/people/audit/account_activity.ts";
 import { countTry } from "../../../../kv/people/accounts/rate_limits.ts";
+import {
+  keyChange,
+  keyCreation,
+  keyRevocation,
+  keyRotation,
+  type KeyWithSecret,
+} from "../../../acts/keys.ts";
+import {
+  type CommonRefusal,
+  mayAct,
+  perform,
+  type Refused,
+  refused,
+} from "../../../acts/operation.ts";
 import { rateRules } from "../../../auth/sign_in_budgets.ts";
 import {
   Card,
@@ -44,6 +53,7 @@ import { RecipeList } from "../connect/connect.tsx";
 import type { DashboardDeps } from "../../page/deps.ts";
 import { notAllowedPage, notFoundPage } from "../../frame/error_pages.tsx";
 import { readForm } from "../../page/form_data.ts";
+import { actingOf } from "../../visitor/acting.ts";
 import { personDoer } from "../../visitor/doer.ts";
 import { requireAccount } from "../../visitor/identify.ts";
 import { renderPage } from "../../frame/layout.tsx";
@@ -51,17 +61,17 @@ import type { DashboardEnv } from "../../page/visitor.ts";
 import { keyDetailPage } from "./key_detail.tsx";
 import {
   emptyKeyForm,
-  isSameKeyForm,
   KeyFields,
   type KeyFormErrors,
+  keyFormErrors,
   keyFormOf,
   type KeyFormValues,
-  parseKeyForm,
+  readKeyForm,
+  sentKeyForm,
 } from "./key_form.tsx";
 import { keyListPage } from "./key_list.tsx";
 import { keyTexts } from "./texts.ts";
 import type { PageDeclaration } from "../../page/page.ts";
-import { hourMs } from "../../../../core/lib/time/durations.ts";
 
 type Page = Response | Promise<Response>;
 
@@ -144,58 +154,60 @@ function secretPage(
   );
 }
 
-/** A form that is sent again creates nothing and leads to the key that it created before. */
-async function madeBefore(
+/** Shows a secret that was made; a form that is sent again too late leads to the key that it made before. */
+async function madePage(
   c: Context<DashboardEnv>,
   deps: DashboardDeps,
-  { made }: SentBefore,
   title: string,
+  { record, secret }: KeyWithSecret,
 ): Promise<Response> {
-  const { account } = c.get("signedIn");
-  const nowMs = deps.clock.nowMs();
-  const shown = await revealMadeByForm(deps.kv, deps.masterKeys, account.id, made, nowMs);
-  if (shown === undefined) return c.redirect(`/keys/${made.keyId}`, 303);
-  return await secretPage(c, deps, { title, ...shown });
+  if (secret === undefined) return c.redirect(`/keys/${record.id}`, 303);
+  return await secretPage(c, deps, { title, record, secret });
+}
+
+/** The members of an input at fault. */
+function wrongMembers(issues: readonly InputIssue[]): readonly string[] {
+  return issues.map(({ field }) => field);
 }
 
 async function createKey(c: Context<DashboardEnv>, deps: DashboardDeps): Promise<Response> {
-  const { locale } = c.get("visitor");
-  const { account, person } = c.get("signedIn");
-  const t = keyTexts[locale];
-  const nowMs = deps.clock.nowMs();
-  const tries = await countTry(deps.kv, rateRules.changesByAccount, person.id, nowMs);
-  if (!tries.allowed) return await keyListPage(c, deps, t.tooMany(tries.retryAfterSeconds));
+  const t = keyTexts[c.get("visitor").locale];
   const posted = await readForm(c);
-  const teams = await listTeams(deps.kv, account.id);
-  const form = parseKeyForm(posted, { texts: t, catalog: deps.catalog, nowMs, teams });
-  if (!form.ok) return await newKeyPage(c, deps, form);
-  const values = keyFormOf(form.options);
+  const values = readKeyForm(posted, emptyKeyForm);
   const formId = posted.formId();
   if (formId === undefined) return await newKeyPage(c, deps, { values, problem: t.formStale });
-  const made = await createApiKey(deps.kv, deps.masterKeys, account.id, {
-    ...form.options,
-    nowMs,
-    formId,
-    memberId: person.id,
-    keysPerMember: deps.keysPerMember,
-    doneBy: personDoer(c),
-    notify: mailReaderOf(account, "key_changed"),
-  });
-  deps.hintMail();
-  if (made.ok) return await secretPage(c, deps, { title: t.createdTitle, ...made });
-  switch (made.reason) {
-    case "limit":
-      return await keyListPage(c, deps, t.full(made.limit));
-    case "conflict":
-      return await keyListPage(c, deps, t.busy);
-    case "sent": {
-      // A browser can go back and send the form with other fields: that is a request for another key.
-      const earlier = await getApiKey(deps.kv, account.id, made.made.keyId);
-      if (earlier === undefined || isSameKeyForm(earlier, form.options)) {
-        return await madeBefore(c, deps, made, t.createdTitle);
+  const acting = { ...actingOf(c, deps.clock.nowMs()), formId };
+  const sent = { name: values.name, ...sentKeyForm(values, emptyKeyForm) };
+  const outcome = await perform(deps, acting, keyCreation, sent);
+  if (outcome.ok) return await madePage(c, deps, t.createdTitle, outcome.body);
+  const wrong = (members: readonly string[]) =>
+    newKeyPage(c, deps, { values, errors: keyFormErrors(values, members, t) });
+  if ("why" in outcome) {
+    switch (outcome.why) {
+      case "past":
+      case "model":
+      case "team":
+        return await wrong([keyCreation.refusals[outcome.why].field ?? ""]);
+      case "full": {
+        const { keysPerMember = activeKeysPerMember } = deps;
+        return await keyListPage(c, deps, t.full(maxActiveKeys(acting.account, keysPerMember)));
       }
-      return await newKeyPage(c, deps, { values, problem: t.sentBefore(earlier.name) });
+      case "busy":
+        return await keyListPage(c, deps, t.busy);
+      // A browser can go back and send the form with other fields: that is a request for another key.
+      case "used":
+        return await newKeyPage(c, deps, { values, problem: t.sentBefore });
+      case "closed":
+        return await notFoundPage(c);
     }
+  }
+  switch (outcome.common) {
+    case "input":
+      return await wrong(wrongMembers(outcome.issues));
+    case "spent":
+      return await keyListPage(c, deps, t.tooMany(outcome.retryAfterSeconds));
+    case "not_allowed":
+      return await notAllowedPage(c);
   }
 }
 
@@ -209,6 +221,9 @@ const showKey: KeyAction = async (c, deps, record) => {
   const { person } = c.get("signedIn");
   const t = keyTexts[c.get("visitor").locale];
   const nowMs = deps.clock.nowMs();
+  const isAllowed = mayAct(actingOf(c, nowMs), "change_keys", keyMember(record));
+  if (!isAllowed) return await notAllowedPage(c);
+  if (!isActive(record, nowMs)) return c.redirect(`/keys/${record.id}`, 303);
   const tries = await countTry(deps.kv, rateRules.passwordByAccount, person.id, nowMs);
   if (!tries.allowed) {
     return await keyDetailPage(c, deps, record, {
@@ -231,90 +246,103 @@ const showKey: KeyAction = async (c, deps, record) => {
   return await keyDetailPage(c, deps, record, { unreadable: true });
 };
 
+/** Answers a refusal that is not about a field. */
+async function refusedPage(
+  c: Context<DashboardEnv>,
+  deps: DashboardDeps,
+  record: ApiKeyRecord,
+  outcome: Refused<"missing" | "not_own" | "ended"> | CommonRefusal,
+): Promise<Response> {
+  const t = keyTexts[c.get("visitor").locale];
+  switch ("why" in outcome ? outcome.why : outcome.common) {
+    case "missing":
+      return await notFoundPage(c);
+    case "not_own":
+    case "not_allowed":
+      return await notAllowedPage(c);
+    // The page says in which state the key is.
+    case "ended":
+    case "input":
+      return c.redirect(`/keys/${record.id}`, 303);
+    case "spent": {
+      const seconds = "retryAfterSeconds" in outcome ? outcome.retryAfterSeconds : 0;
+      return await keyDetailPage(c, deps, record, { problem: t.tooMany(seconds) });
+    }
+  }
+}
+
 const changeKey: KeyAction = async (c, deps, record) => {
-  const nowMs = deps.clock.nowMs();
-  const texts = keyTexts[c.get("visitor").locale];
-  const form = parseKeyForm(await readForm(c), {
-    texts,
-    catalog: deps.catalog,
-    nowMs,
-    models: record.allowedModels,
-    teams: await listTeams(deps.kv, record.accountId),
-  });
-  if (!form.ok) return await keyDetailPage(c, deps, record, { form });
-  const changed = await updateApiKey(deps.kv, record.accountId, record.id, form.options, {
-    doneBy: personDoer(c),
-    nowMs,
-  });
-  await deps.control.refresh();
-  return await keyDetailPage(c, deps, changed ?? record, { saved: true });
+  const t = keyTexts[c.get("visitor").locale];
+  const shown = keyFormOf(record, await listTeams(deps.kv, record.accountId));
+  const values = readKeyForm(await readForm(c), shown);
+  const acting = actingOf(c, deps.clock.nowMs());
+  const sent = { id: record.id, ...sentKeyForm(values, shown) };
+  const outcome = await perform(deps, acting, keyChange, sent);
+  if (outcome.ok) return await keyDetailPage(c, deps, outcome.body, { saved: true });
+  const wrong = (members: readonly string[]) => {
+    // The page of a key that has ended shows no form.
+    if (!isActive(record, acting.nowMs)) return refusedPage(c, deps, record, refused("ended"));
+    const form = { values, errors: keyFormErrors(values, members, t) };
+    return keyDetailPage(c, deps, record, { form });
+  };
+  if ("why" in outcome) {
+    switch (outcome.why) {
+      case "past":
+      case "model":
+      case "team":
+      case "move":
+        return await wrong([keyChange.refusals[outcome.why].field ?? ""]);
+      case "missing":
+      case "not_own":
+      case "ended":
+        return await refusedPage(c, deps, record, refused(outcome.why));
+    }
+  }
+  return outcome.common === "input"
+    ? await wrong(wrongMembers(outcome.issues))
+    : await refusedPage(c, deps, record, outcome);
 };
 
 const rotateKey: KeyAction = async (c, deps, record) => {
   const t = keyTexts[c.get("visitor").locale];
   const posted = await readForm(c);
-  const hours = posted.text("grace");
   const formId = posted.formId();
-  if (!Object.hasOwn(t.graces, hours) || formId === undefined) {
-    return await keyDetailPage(c, deps, record);
-  }
-  const rotated = await rotateApiKey(deps.kv, deps.masterKeys, record.accountId, record.id, {
-    nowMs: deps.clock.nowMs(),
-    graceMs: Number(hours) * hourMs,
-    formId,
-    doneBy: personDoer(c),
-    notify: mailReaderOf(c.get("signedIn").account, "key_changed"),
-  });
-  deps.hintMail();
-  await deps.control.refresh();
-  if (rotated === undefined) return await keyDetailPage(c, deps, record);
-  return rotated.ok
-    ? await secretPage(c, deps, { title: t.rotatedTitle, ...rotated })
-    : await madeBefore(c, deps, rotated, t.rotatedTitle);
+  if (formId === undefined) return await keyDetailPage(c, deps, record);
+  const acting = { ...actingOf(c, deps.clock.nowMs()), formId };
+  const sent = { id: record.id, graceHours: Number(posted.text("grace") || NaN) };
+  const outcome = await perform(deps, acting, keyRotation, sent);
+  return outcome.ok
+    ? await madePage(c, deps, t.rotatedTitle, outcome.body)
+    : await refusedPage(c, deps, record, outcome);
 };
 
 const revokeKey: KeyAction = async (c, deps, record) => {
-  await revokeApiKey(deps.kv, record.accountId, record.id, deps.clock.nowMs(), {
-    doneBy: personDoer(c),
-    notify: mailReaderOf(c.get("signedIn").account, "key_changed"),
-  });
-  deps.hintMail();
-  await deps.control.refresh();
-  return c.redirect("/keys", 303);
+  const acting = actingOf(c, deps.clock.nowMs());
+  const outcome = await perform(deps, acting, keyRevocation, { id: record.id });
+  return outcome.ok ? c.redirect("/keys", 303) : await refusedPage(c, deps, record, outcome);
 };
 
-/**
- * Runs an act on a key of the organisation; keys of others do not exist for it. Some roles change only the keys that
- * they have made.
- */
-function onKey(deps: DashboardDeps, action: KeyAction, options: { readonly active: boolean }) {
+/** Finds the key of the organisation that a path names; keys of others do not exist for it. */
+function onKey(deps: DashboardDeps, action: KeyAction) {
   return async (c: Context<DashboardEnv>) => {
-    const { account, person, role } = c.get("signedIn");
+    const { account } = c.get("signedIn");
     const keyId = parseId("apiKey", c.req.param("id") ?? "");
     const record = keyId === undefined ? undefined : await getApiKey(deps.kv, account.id, keyId);
-    if (record === undefined) return await notFoundPage(c);
-    const isAllowed = c.req.method === "GET" ||
-      mayOn({ role, personId: person.id }, "change_keys", keyMember(record));
-    if (!isAllowed) return await notAllowedPage(c);
-    if (options.active && !isActive(record, deps.clock.nowMs())) {
-      return c.redirect(`/keys/${record.id}`, 303);
-    }
-    return await action(c, deps, record);
+    return record === undefined ? await notFoundPage(c) : await action(c, deps, record);
   };
 }
 
 function createKeyPages(deps: DashboardDeps): Hono<DashboardEnv> {
-  const onActive = { active: true };
   return new Hono<DashboardEnv>()
     .use("/keys/*", requireAccount)
     .get("/keys", (c) => keyListPage(c, deps))
     .post("/keys", (c) => createKey(c, deps))
     .get("/keys/new", (c) => newKeyPage(c, deps))
-    .get("/keys/:id", onKey(deps, keyDetailPage, { active: false }))
-    .post("/keys/:id", onKey(deps, changeKey, onActive))
-    .post("/keys/:id/show", onKey(deps, showKey, onActive))
-    .post("/keys/:id/rotate", onKey(deps, rotateKey, onActive))
-    .post("/keys/:id/revoke", onKey(deps, revokeKey, onActive));
+    .get("/keys/:id", onKey(deps, keyDetailPage))
+    .post("/keys/:id", onKey(deps, changeKey))
+    .post("/keys/:id/show", onKey(deps, showKey))
+    .post("/keys/:id/rotate", onKey(deps, rotateKey))
+    .post("/keys/:id/revoke", onKey(deps, revokeKey));
 }
 
 export const keyPages: PageDeclaration<DashboardDeps> = {

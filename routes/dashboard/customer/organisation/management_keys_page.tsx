@@ -1,16 +1,13 @@
 /** `/organisation/management-keys`: keys of the management API, made, listed and revoked. */
 import { type Context, Hono } from "hono";
-import { parseId } from "../../../../core/lib/ids/ids.ts";
-import { maxNameChars, parseName } from "../../../../core/lib/base/names.ts";
-import { countTry } from "../../../../kv/people/accounts/rate_limits.ts";
+import { maxNameChars } from "../../../../core/lib/base/names.ts";
 import {
-  createManagementKey,
   listManagementKeys,
   type ManagementKey,
   managementRoles,
-  revokeManagementKey,
 } from "../../../../kv/people/management_keys/management_keys.ts";
-import { rateRules } from "../../../auth/sign_in_budgets.ts";
+import { managementKeyCreation, managementKeyRevocation } from "../../../acts/management_keys.ts";
+import { perform } from "../../../acts/operation.ts";
 import {
   Badge,
   Card,
@@ -24,11 +21,12 @@ import {
   TextField,
   Time,
 } from "../../components/mod.ts";
+import { notAllowedPage } from "../../frame/error_pages.tsx";
 import { renderPage } from "../../frame/layout.tsx";
 import type { DashboardDeps } from "../../page/deps.ts";
 import { readForm } from "../../page/form_data.ts";
 import type { DashboardEnv, Visitor } from "../../page/visitor.ts";
-import { doneBy } from "../../visitor/doer.ts";
+import { actingOf } from "../../visitor/acting.ts";
 import { roleNames } from "../../text/role_names.ts";
 import { organisationTexts } from "./texts.ts";
 
@@ -150,35 +148,39 @@ function KeyTable({ visitor, keys }: {
 
 async function makeKey(c: Context<DashboardEnv>, deps: DashboardDeps): Promise<Response> {
   const t = organisationTexts[c.get("visitor").locale];
-  const { account, person } = c.get("signedIn");
-  const nowMs = deps.clock.nowMs();
-  const tries = await countTry(deps.kv, rateRules.changesByAccount, person.id, nowMs);
-  if (!tries.allowed) {
-    return await keysPage(c, deps, { problem: t.tooMany(tries.retryAfterSeconds) });
-  }
   const form = await readForm(c);
-  const name = parseName(form.text("name"));
-  const role = managementRoles.find((one) => one === form.text("role"));
-  if (name === undefined) return await keysPage(c, deps, { nameError: t.nameInvalid });
-  if (role === undefined) return await keysPage(c, deps, { problem: t.roleInvalid });
-  const made = await createManagementKey(deps.kv, account.id, {
-    name,
-    role,
-    memberId: person.id,
-    ...doneBy(c, nowMs),
-  });
-  return made === "too_many"
-    ? await keysPage(c, deps, { problem: t.tooManyManagementKeys })
-    : await keysPage(c, deps, { secret: made.secret });
+  const sent = { name: form.text("name"), role: form.text("role") };
+  const acting = actingOf(c, deps.clock.nowMs());
+  const outcome = await perform(deps, acting, managementKeyCreation, sent);
+  if (outcome.ok) return await keysPage(c, deps, { secret: outcome.body.secret });
+  if ("why" in outcome) return await keysPage(c, deps, { problem: t.tooManyManagementKeys });
+  switch (outcome.common) {
+    case "input":
+      return await keysPage(
+        c,
+        deps,
+        outcome.issues[0]?.field === "name"
+          ? { nameError: t.nameInvalid }
+          : { problem: t.roleInvalid },
+      );
+    case "spent":
+      return await keysPage(c, deps, { problem: t.tooMany(outcome.retryAfterSeconds) });
+    case "not_allowed":
+      return await notAllowedPage(c);
+  }
 }
 
 async function revokeKey(c: Context<DashboardEnv>, deps: DashboardDeps): Promise<Response> {
   const t = organisationTexts[c.get("visitor").locale];
-  const id = parseId("managementKey", (await readForm(c)).text("key"));
-  const { account } = c.get("signedIn");
-  const done = doneBy(c, deps.clock.nowMs());
-  if (id !== undefined) await revokeManagementKey(deps.kv, account.id, id, done);
-  return await keysPage(c, deps, { notice: t.managementRevoked });
+  const sent = { id: (await readForm(c)).text("key") };
+  const acting = actingOf(c, deps.clock.nowMs());
+  const outcome = await perform(deps, acting, managementKeyRevocation, sent);
+  if (outcome.ok) return await keysPage(c, deps, { notice: t.managementRevoked });
+  return await keysPage(c, deps, {
+    problem: "common" in outcome && outcome.common === "spent"
+      ? t.tooMany(outcome.retryAfterSeconds)
+      : t.managementKeyGone,
+  });
 }
 
 /** Registers the pages of management keys. */

@@ -17,6 +17,7 @@ import {
 import { getCompanyOpenId } from "../../../../kv/people/organisations/company_sign_in.ts";
 import type { KeyValueStore } from "../../../../kv/engine/store/key_value_store.ts";
 import type { AccountId } from "../../../../core/lib/ids/ids.ts";
+import { keyMoverNames, keyMovers } from "../../../../kv/people/organisations/key_rules.ts";
 import { listTeams, type Team } from "../../../../kv/people/organisations/teams.ts";
 import {
   Card,
@@ -294,7 +295,7 @@ function Removed({ visitor, removed }: PartProps & {
   );
 }
 
-function Teams({ visitor, errors, teams, isManager }: PartProps & {
+function Teams({ visitor, signedIn, errors, teams, isManager }: PartProps & {
   readonly teams: readonly Team[];
   readonly isManager: boolean;
 }) {
@@ -338,6 +339,17 @@ function Teams({ visitor, errors, teams, isManager }: PartProps & {
             error={errors.team}
           />
           <SubmitButton tone="plain">{t.addTeam}</SubmitButton>
+        </PostForm>
+      )}
+      {mayVisit(signedIn, "/organisation/key-rules", "POST") && (
+        <PostForm visitor={visitor} action="/organisation/key-rules" class="inline-form">
+          <SelectField
+            name="movedBy"
+            label={t.keyMovers}
+            value={keyMovers(signedIn.account)}
+            options={keyMoverNames.map((value) => ({ value, label: t.keyMoverNames[value] }))}
+          />
+          <SubmitButton tone="plain">{t.save}</SubmitButton>
         </PostForm>
       )}
     </Card>

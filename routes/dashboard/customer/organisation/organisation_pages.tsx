@@ -16,6 +16,7 @@ import {
   closeOrganisation,
   readClosingState,
 } from "../../../../kv/services/operations/account_closing.ts";
+import { keyRulesChange } from "../../../acts/keys.ts";
 import { type Operation, perform } from "../../../acts/operation.ts";
 import {
   handOver,
@@ -139,6 +140,12 @@ const removeTeam = act(teamDeletion, (form) => ({ id: form.text("team") }), (t) 
   fields: { id: { problem: t.teamGone } },
 }));
 
+const changeKeyRules = act(
+  keyRulesChange,
+  (form) => ({ movedBy: form.text("movedBy") }),
+  (t) => ({ done: "keyRules", refusals: { closed: { problem: t.gone } } }),
+);
+
 const handOverForm = act(handOver, (form) => ({ to: form.text("newOwner") }), (t) => ({
   done: "handed",
   refusals: { missing: { problem: t.notMember }, too_many: { problem: t.ownsTooMany } },
@@ -207,6 +214,7 @@ function createOrganisationPages(deps: DashboardDeps): Hono<DashboardEnv> {
     .post("/organisation/members/readmit", onForm(deps, readmit))
     .post("/organisation/teams", onForm(deps, addTeam))
     .post("/organisation/teams/delete", onForm(deps, removeTeam))
+    .post("/organisation/key-rules", onForm(deps, changeKeyRules))
     .post("/organisation/hand-over", onForm(deps, handOverOwnership))
     .post("/organisation/delete", (c) => deleteOrganisation(c, deps))
     .route("/", createManagementKeyPages(deps))

@@ -4,11 +4,18 @@ import { z } from "zod";
 import { GatewayError } from "../../../../core/lib/errors/errors.ts";
 import { formatVnd, inVnd } from "../../../../core/billing/money/micro_vnd.ts";
 import { normaliseEmail } from "../../../../core/people/accounts/email_address.ts";
+import { createAccount } from "../../../../kv/people/accounts/accounts.ts";
+import { operatorDoer } from "../../../../kv/people/audit/account_activity.ts";
+import { organisationFacts } from "../../../../kv/people/organisations/organisations.ts";
+import { keyCreation, keyRevocation } from "../../../acts/keys.ts";
 import {
-  createAccount,
-  getAccount,
-  mailReaderOf,
-} from "../../../../kv/people/accounts/accounts.ts";
+  type ActDeps,
+  type Acting,
+  type Operation,
+  perform,
+  refusalError,
+} from "../../../acts/operation.ts";
+import type { ActName } from "../../../acts/spending.ts";
 import { isOwnOperationId } from "../../../../kv/money/ledger/ledger.ts";
 import { commandLine } from "../../../../kv/people/audit/operator_audit.ts";
 import {
@@ -21,9 +28,7 @@ import { balanceIn } from "../../operations/contract/operation.ts";
 import { lineText, maxReasonChars, proseText } from "../../operations/contract/texts.ts";
 import { type AdminDeps, readJson } from "./admin_deps.ts";
 import { defined } from "../../../../core/lib/base/defined.ts";
-import { type ApiKeyId, parseId } from "../../../../core/lib/ids/ids.ts";
 import { parseTypedVnd } from "../../../../core/billing/money/read_amount.ts";
-import { createApiKey, revokeApiKey } from "../../../../kv/people/api_keys/api_key_changes.ts";
 
 // Repeats amounts in the answer of the command, so that a slip is noticed.
 
@@ -54,58 +59,70 @@ export function movementSummary(amountMicroVnd: bigint, status: "applied" | "dup
 
 // Commands on API keys.
 
-/** Characters of the name of a key made by the command line: a line of a list. */
-export const maxKeyNameChars = 100;
+/** The name of a key that was given none. */
+const defaultKeyName = "admin";
 
-const keyBody = z.strictObject({
-  name: lineText(maxKeyNameChars).default("admin"),
-});
+const keyBody = z.looseObject({});
 
-function keyIdOf(text: string): ApiKeyId {
-  const id = parseId("apiKey", text);
-  if (id === undefined) throw new GatewayError("invalid_request", `Not a key id: ${text}`);
-  return id;
+/** The machine's owner, who acts for the owner of an organisation. */
+async function actingFor(
+  { kv, clock }: Pick<AdminDeps, "kv" | "clock">,
+  text: string,
+): Promise<Acting> {
+  const named = await namedAccount(kv, text);
+  if (!named.ok) throw named.error;
+  const { account } = named;
+  return {
+    account,
+    personId: organisationFacts(account).ownerId,
+    roles: ["owner"],
+    by: operatorDoer(commandLine),
+    operator: commandLine,
+    actorName: commandLine.email,
+    address: "",
+    locale: account.locale ?? "vi",
+    nowMs: clock.nowMs(),
+  };
+}
+
+type KeyDeps = Pick<
+  AdminDeps,
+  "kv" | "clock" | "masterKeys" | "control" | "catalog" | "hintMail" | "keysPerMember"
+>;
+
+/** Performs an act on the keys of an account; the members of its input are named as the act names them. */
+async function performed<
+  Name extends ActName,
+  Input extends z.ZodType,
+  Body,
+  Why extends string,
+>(
+  deps: KeyDeps,
+  account: string,
+  act: Operation<Name, Input, Body, Why>,
+  sent: unknown,
+): Promise<Body> {
+  const { catalog, hintMail = () => {}, ...rest } = deps;
+  const find = (id: string) => catalog?.current.find(id);
+  const actDeps: ActDeps = { ...rest, catalog: { find }, hintMail };
+  const outcome = await perform(actDeps, await actingFor(deps, account), act, sent);
+  if (outcome.ok) return outcome.body;
+  throw refusalError(act.refusals, outcome, (field) => field);
 }
 
 /** Adds `/accounts/{account}/keys`. */
-export function addKeyRoutes(
-  app: Hono,
-  { kv, clock, masterKeys, control }: Pick<AdminDeps, "kv" | "clock" | "masterKeys" | "control">,
-): void {
+export function addKeyRoutes(app: Hono, deps: KeyDeps): void {
   app.post("/accounts/:account/keys", async (context) => {
-    const { name } = keyBody.parse(await readJson(context));
-    const named = await namedAccount(kv, context.req.param("account"));
-    if (!named.ok) throw named.error;
-    const { id, deletedAtMs } = named.account;
-    if (deletedAtMs !== undefined) {
-      throw new GatewayError("invalid_request", "The account is deleted");
-    }
-    const made = await createApiKey(kv, masterKeys, id, {
-      name,
-      nowMs: clock.nowMs(),
-      by: commandLine,
-      notify: mailReaderOf(named.account, "key_changed"),
-    });
-    if (!made.ok) {
-      throw new GatewayError(
-        "invalid_request",
-        "The account has all its active keys; revoke one first",
-      );
-    }
-    return context.json({ id: made.record.id, name, key: made.secret });
+    const sent = { name: defaultKeyName, ...keyBody.parse(await readJson(context)) };
+    const account = context.req.param("account");
+    const { record, secret } = await performed(deps, account, keyCreation, sent);
+    return context.json({ id: record.id, name: record.name, key: secret });
   });
 
   app.delete("/accounts/:account/keys/:key", async (context) => {
-    const id = await requireAccount(kv, context.req.param("account"));
-    const keyId = keyIdOf(context.req.param("key"));
-    const account = await getAccount(kv, id);
-    const record = await revokeApiKey(kv, id, keyId, clock.nowMs(), {
-      by: commandLine,
-      notify: account && mailReaderOf(account, "key_changed"),
-    });
-    if (record === undefined) throw new GatewayError("not_found", "No such key");
-    await control.refresh();
-    return context.json({ id: record.id, revoked: true });
+    const { account, key } = context.req.param();
+    const { id } = await performed(deps, account, keyRevocation, { id: key });
+    return context.json({ id, revoked: true });
   });
 }
 

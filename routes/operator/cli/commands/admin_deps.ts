@@ -82,6 +82,8 @@ export interface AdminDeps extends OperationDeps {
   /** The public address of the service, which signed days name. */
   readonly origin: string;
   readonly control: Control;
+  /** Active API keys for each member of an organisation of several; absent: ten. */
+  readonly keysPerMember?: number;
   readonly wallet: WalletEngine;
   readonly receivingAccounts: readonly ReceivingAccount[];
   /** Reads every row as of one moment, for a backup. */

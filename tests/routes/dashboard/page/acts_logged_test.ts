@@ -86,6 +86,7 @@ const forms: Readonly<Record<string, Logged>> = {
   "POST /organisation/members/readmit": "member_readmitted",
   "POST /organisation/teams": "team_made",
   "POST /organisation/teams/delete": "team_deleted",
+  "POST /organisation/key-rules": "key_rules_changed",
   "POST /organisation/hand-over": "ownership_handed_over",
   "POST /organisation/delete": because("deletes the log with the organisation"),
   "POST /organisation/management-keys": "management_key_made",

@@ -333,7 +333,8 @@ Deno.test("each command that changes something leaves one line of the owner of t
     await run("second-factor forget", to);
     const gone = await world.customer("gone");
     await forgetPerson(kv, gone.id, nowMs);
-    await run("key create", gone.id, { status: 400 });
+    await run("key create", gone.id, { status: 404 });
+    await run("key create", `${to} --name ${"x".repeat(61)}`, { status: 400 });
     await run("credit", `${gone.id} 5000 --reason late-bank`, { status: 400 });
     await run("credit", `${to} 5000 --reason late-bank`);
     await run("campaign list", "");
