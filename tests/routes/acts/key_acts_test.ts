@@ -18,6 +18,9 @@ import {
   isActive,
   listApiKeys,
 } from "../../../kv/people/api_keys/api_keys.ts";
+import { findActivity } from "../../../kv/people/audit/account_activity.ts";
+import { webhookEvents } from "../../../kv/people/webhooks/events.ts";
+import { claimDue } from "../../../kv/engine/outbox/outbox_claims.ts";
 import { createManagementKey } from "../../../kv/people/management_keys/management_keys.ts";
 import { keyMoverNames, type KeyMovers } from "../../../kv/people/organisations/key_rules.ts";
 import { createTeam, type Team } from "../../../kv/people/organisations/teams.ts";
@@ -399,6 +402,27 @@ async function storedOf({ kv }: DashboardWorld, { account, team }: Way): Promise
   });
 }
 
+/** What acts leave: lines of the activity log, webhooks and mails, oldest first. */
+async function tracesOf(world: DashboardWorld, ways: readonly Way[]): Promise<readonly unknown[]> {
+  const { kv } = world;
+  const claims = await claimDue(kv, webhookEvents, { nowMs: Date.UTC(3000, 0, 1), count: 200 });
+  const mails = await world.deliver();
+  return await Promise.all(ways.map(async ({ account }) => {
+    const { lines } = await findActivity(kv, account.id, { count: 200 });
+    const events = claims.filter(({ payload }) => payload.accountId === account.id);
+    return {
+      lines: lines.filter(({ act }) => act.startsWith("api_key")).map(({ act, before, after }) => [
+        act,
+        // The names of what differs, and of each key.
+        Object.keys({ ...before, ...after }).sort().join(),
+        after?.["name"],
+      ]),
+      events: events.map(({ payload: { event } }) => event.type).sort(),
+      mails: mails.filter(({ to }) => to === account.email).map(({ subject }) => subject).sort(),
+    };
+  }));
+}
+
 async function keyAt({ kv }: DashboardWorld, { account }: Way, at: number) {
   const keys = await listApiKeys(kv, account.id);
   return keys[at % Math.max(1, keys.length)];
@@ -453,6 +477,9 @@ Deno.test("an act on keys has the same outcome by page, by API and as an operati
         assertEquals(await storedOf(world, byPage), stored, what);
         assertEquals(await storedOf(world, byApi), stored, what);
       }
+      const [operation, page, api] = await tracesOf(world, [byOperation, byPage, byApi]);
+      assertEquals(page, operation);
+      assertEquals(api, operation);
     }),
     { numRuns: 40 },
   );
