@@ -1,7 +1,7 @@
 /** Acts on the endpoints of webhooks. */
 import { z } from "zod";
 import { defined } from "../../core/lib/base/defined.ts";
-import { isOneLine, oneLineForm } from "../../core/lib/base/plain_text.ts";
+import { optionalNameOf } from "../../core/lib/base/names.ts";
 import { parseId, type WebhookEndpointId } from "../../core/lib/ids/ids.ts";
 import { isLoopbackUrl } from "../../core/net/addresses/local_address.ts";
 import type { MasterKeys } from "../../core/people/api_keys/seal.ts";
@@ -49,7 +49,7 @@ const id = z.custom<WebhookEndpointId>(
   "must be the id of an endpoint",
 );
 const url = z.string().trim().min(1).max(maxEndpointUrlChars);
-const name = z.string().trim().max(maxEndpointNameChars).refine(isOneLine, oneLineForm);
+const name = optionalNameOf(maxEndpointNameChars);
 const kinds = z.array(z.enum(webhookKinds)).min(1).max(webhookKinds.length);
 const kind = z.enum(webhookKinds);
 

@@ -34,15 +34,26 @@ export function parseName(text: string, maxChars: number = maxNameChars): string
   return isName ? name : undefined;
 }
 
+function schemaOf(minChars: 0 | 1, maxChars: number) {
+  return z.string().meta({ minLength: minChars, maxLength: maxChars }).transform(
+    (text, context) => {
+      const name = minChars === 0 && text.trim() === "" ? "" : parseName(text, maxChars);
+      if (name !== undefined) return name;
+      context.addIssue({
+        code: "custom",
+        message: `must have ${minChars} to ${maxChars} visible characters`,
+      });
+      return z.NEVER;
+    },
+  );
+}
+
 /** The schema of a name. */
 export function nameOf(maxChars: number = maxNameChars) {
-  return z.string().meta({ minLength: 1, maxLength: maxChars }).transform((text, context) => {
-    const name = parseName(text, maxChars);
-    if (name !== undefined) return name;
-    context.addIssue({
-      code: "custom",
-      message: `must have 1 to ${maxChars} visible characters`,
-    });
-    return z.NEVER;
-  });
+  return schemaOf(1, maxChars);
+}
+
+/** The schema of a name that may be empty. */
+export function optionalNameOf(maxChars: number = maxNameChars) {
+  return schemaOf(0, maxChars);
 }

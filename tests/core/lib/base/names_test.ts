@@ -1,6 +1,11 @@
 /** Names: what people see of one is what it is, whatever a program or a form sent. */
 import { assert, assertEquals } from "../../../support/assert.ts";
-import { maxNameChars, nameOf, parseName } from "../../../../core/lib/base/names.ts";
+import {
+  maxNameChars,
+  nameOf,
+  optionalNameOf,
+  parseName,
+} from "../../../../core/lib/base/names.ts";
 
 /** Every character that Unicode says is not seen, and the halves of others. */
 const unseen = Array.from({ length: 0x110000 }, (_, code) => String.fromCodePoint(code))
@@ -38,4 +43,6 @@ Deno.test("the length of a name counts characters, as its schema says", () => {
     assert(!nameOf().safeParse(longest + character).success);
   }
   assert(!nameOf().safeParse(" ").success);
+  assertEquals(optionalNameOf().parse(" "), "");
+  assert(!optionalNameOf().safeParse("\u202e").success);
 });
