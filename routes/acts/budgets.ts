@@ -63,6 +63,7 @@ function inputOf({ name, subject, window, amountMicroVnd, atLimit }: Budget): Bu
 export const budgetCreation = operation({
   name: "createBudget",
   act: "change_budgets",
+  line: "budgets_changed",
   input: budgetInputSchema,
   refusals: {
     full: { code: "invalid_request", message: `There are ${maxBudgets} budgets already` },
@@ -83,6 +84,7 @@ export const budgetCreation = operation({
 export const budgetChange = operation({
   name: "changeBudget",
   act: "change_budgets",
+  line: "budgets_changed",
   input: budgetChangeSchema.extend({ id }),
   refusals: { missing: noBudget, subject: noSubject },
   async run(deps, acting, { id, ...change }) {
@@ -104,6 +106,7 @@ export const budgetChange = operation({
 export const budgetDeletion = operation({
   name: "deleteBudget",
   act: "change_budgets",
+  line: "budgets_changed",
   input: z.strictObject({ id }),
   refusals: { missing: noBudget },
   async run({ kv, control }, { account, by, nowMs }, { id }) {
@@ -117,6 +120,7 @@ export const budgetDeletion = operation({
 export const requiredTagsChange = operation({
   name: "changeRequiredTags",
   act: "change_budgets",
+  line: "required_tags_changed",
   input: z.strictObject({
     tags: z.array(z.string().max(100)).max(100)
       .refine(areRequiredTags, `must be at most ${maxTags} keys of tags such as team`),

@@ -262,6 +262,7 @@ async function madeBefore(
 export const keyCreation = operation({
   name: "createKey",
   act: "change_keys",
+  line: "api_key_made",
   input: newKey,
   refusals: {
     ...settingRefusals,
@@ -312,6 +313,7 @@ async function keyOf(
 export const keyChange = operation({
   name: "changeKey",
   act: "change_keys",
+  line: "api_key_changed",
   input: changedKey,
   refusals: {
     ...keyRefusals,
@@ -348,6 +350,7 @@ export const keyChange = operation({
 export const keyRotation = operation({
   name: "rotateKey",
   act: "change_keys",
+  line: "api_key_rotated",
   input: z.strictObject({ id, graceHours: z.int().min(0).max(maxGraceHours).default(0) }),
   refusals: { ...keyRefusals, ended },
   async run(deps, acting, { id, graceHours }) {
@@ -370,6 +373,7 @@ export const keyRotation = operation({
 export const keyRevocation = operation({
   name: "revokeKey",
   act: "change_keys",
+  line: "api_key_revoked",
   input: z.strictObject({ id }),
   refusals: keyRefusals,
   async run(deps, acting, { id }) {
@@ -388,6 +392,7 @@ export const keyRevocation = operation({
 export const keyRulesChange = operation({
   name: "changeKeyRules",
   act: "change_organisation",
+  line: "key_rules_changed",
   input: z.strictObject({ movedBy: z.enum(keyMoverNames) }),
   refusals: { closed: { code: "not_found", message: "The organisation was deleted" } },
   async run({ kv }, { account, by, nowMs }, { movedBy }) {

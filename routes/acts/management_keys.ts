@@ -19,6 +19,7 @@ const id = z.custom<ManagementKeyId>((text) =>
 export const managementKeyCreation = operation({
   name: "createManagementKey",
   act: "change_management_keys",
+  line: "management_key_made",
   input: z.strictObject({ name: nameOf(), role: z.enum(managementRoles) }),
   refusals: {
     too_many: {
@@ -39,6 +40,7 @@ export const managementKeyCreation = operation({
 export const managementKeyRevocation = operation({
   name: "revokeManagementKey",
   act: "change_management_keys",
+  line: "management_key_revoked",
   input: z.strictObject({ id }),
   refusals: { missing: { code: "not_found", message: "There is no such management key" } },
   async run({ kv }, { account, by, nowMs }, { id }) {

@@ -44,6 +44,7 @@ const topupBounds = `must be a whole number from ${formatVnd(minVnd)} to ${forma
 export const topupOrdering = operation({
   name: "createTopup",
   act: "top_up",
+  line: "topup_order_made",
   input: z.strictObject({
     amountVnd: z.int(topupBounds).min(Number(minVnd / microVndPerVnd), topupBounds)
       .max(Number(maxVnd / microVndPerVnd), topupBounds),
@@ -72,6 +73,7 @@ export const topupOrdering = operation({
 export const topupCancellation = operation({
   name: "cancelTopup",
   act: "top_up",
+  line: "topup_order_cancelled",
   input: z.strictObject({ id: z.string() }),
   refusals: { missing: { code: "not_found", message: "There is no such top-up" } },
   async run({ kv }: Pick<ActDeps, "kv">, { account, by: doneBy, nowMs }, { id }) {
@@ -111,6 +113,7 @@ const voucherRefusals: Readonly<Record<RedemptionRefusal, RefusalRow>> = {
 export const voucherRedemption = operation({
   name: "redeemVoucher",
   act: "top_up",
+  line: "voucher_redeemed",
   input: z.strictObject({ code: z.string().min(1).max(2 * voucherCodeChars) }),
   refusals: voucherRefusals,
   async run(
@@ -132,6 +135,7 @@ export const voucherRedemption = operation({
 export const lowBalanceChange = operation({
   name: "changeLowBalanceWarning",
   act: "top_up",
+  line: "low_balance_mark_changed",
   input: z.strictObject({ amountVnd: z.int().min(0).max(maxLowBalanceVnd).nullable() }),
   refusals: { closed: { code: "not_found", message: "The organisation was deleted" } },
   async run({ kv }: Pick<ActDeps, "kv">, { account, by, nowMs }, { amountVnd }) {
@@ -196,6 +200,7 @@ const off = { code: "not_found", message: "VAT invoices are not offered here" } 
 export const billingChange = operation({
   name: "changeBillingDetails",
   act: "change_invoices",
+  line: "invoice_details_changed",
   input: buyer,
   refusals: {
     off,
@@ -216,6 +221,7 @@ export const billingChange = operation({
 export const invoiceRequest = operation({
   name: "requestInvoice",
   act: "change_invoices",
+  line: "invoice_requested",
   input: z.strictObject({
     topups: z.array(z.string().max(100)).min(1).max(maxOrdersPerInvoice),
     buyer: buyer.optional(),

@@ -18,7 +18,7 @@ import { type Act, may, mayOn, type Role } from "../../core/people/organisations
 import type { Control } from "../../kv/engine/control/control.ts";
 import type { KeyValueStore } from "../../kv/engine/store/key_value_store.ts";
 import type { Account } from "../../kv/people/accounts/accounts.ts";
-import type { Doer } from "../../kv/people/audit/account_activity.ts";
+import type { ActivityAct, Doer } from "../../kv/people/audit/account_activity.ts";
 import type { Actor } from "../../kv/people/audit/operator_audit.ts";
 import { type InputIssue, inputIssues } from "../http/input_issues.ts";
 import { type ActName, actSpendings, countSpending } from "./spending.ts";
@@ -120,6 +120,8 @@ export interface Operation<
   readonly name: Name;
   /** The row of the table of roles and acts. */
   readonly act: Act;
+  /** Its line in the activity log; `undefined` for what is logged elsewhere. */
+  readonly line: ActivityAct | undefined;
   /** Reads what a form or a program wrote. Programs write its members in `snake_case`. */
   readonly input: Input;
   /** The reasons why it may not be done, beside those of every operation. */

@@ -64,6 +64,7 @@ async function memberOf(
 export const renaming = operation({
   name: "renameOrganisation",
   act: "change_organisation",
+  line: "organisation_renamed",
   input: z.strictObject({ name }),
   refusals: { closed: { code: "not_found", message: "The organisation was deleted" } },
   async run({ kv }, { account, ...by }, { name }) {
@@ -76,6 +77,7 @@ export const renaming = operation({
 export const roleChange = operation({
   name: "changeMember",
   act: "change_members",
+  line: "member_role_changed",
   input: z.strictObject({ id: person, role }),
   refusals: { missing: noMember, owner: isOwner },
   async run(deps, acting, { id, role }) {
@@ -92,6 +94,7 @@ export const roleChange = operation({
 export const removal = operation({
   name: "removeMember",
   act: "change_members",
+  line: "member_removed",
   input: z.strictObject({ id: person }),
   refusals: { missing: noMember, owner: isOwner },
   async run(deps, acting, { id }) {
@@ -110,6 +113,7 @@ export const removal = operation({
 export const readmission = operation({
   name: "readmitMember",
   act: "change_members",
+  line: "member_readmitted",
   input: z.strictObject({ id: person }),
   refusals: { missing: { code: "not_found", message: "There is no such removed person" } },
   async run({ kv }, acting, { id }) {
@@ -125,6 +129,7 @@ export const readmission = operation({
 export const invitation = operation({
   name: "createInvitation",
   act: "change_members",
+  line: "member_invited",
   input: z.strictObject({ email, role }),
   refusals: {
     member: { code: "invalid_request", field: "email", message: "belongs to a member" },
@@ -150,6 +155,7 @@ export const invitation = operation({
 export const withdrawal = operation({
   name: "withdrawInvitation",
   act: "change_members",
+  line: "invitation_withdrawn",
   input: z.strictObject({ id: email }),
   refusals: { missing: { code: "not_found", message: "There is no such invitation" } },
   async run({ kv }, acting, { id }) {
@@ -162,6 +168,7 @@ export const withdrawal = operation({
 export const teamCreation = operation({
   name: "createTeam",
   act: "change_members",
+  line: "team_made",
   input: z.strictObject({ name }),
   refusals: {
     taken: { code: "invalid_request", field: "name", message: "another team has it" },
@@ -181,6 +188,7 @@ export const teamCreation = operation({
 export const teamDeletion = operation({
   name: "deleteTeam",
   act: "change_members",
+  line: "team_deleted",
   input: z.strictObject({ id: team }),
   refusals: { missing: { code: "not_found", message: "There is no such team" } },
   async run({ kv }, acting, { id }) {
@@ -192,6 +200,7 @@ export const teamDeletion = operation({
 export const handOver = operation({
   name: "handOver",
   act: "hand_over",
+  line: "ownership_handed_over",
   input: z.strictObject({ to: person }),
   refusals: {
     missing: noMember,

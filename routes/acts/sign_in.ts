@@ -79,6 +79,7 @@ async function answers(
 export const providerConnection = operation({
   name: "connectCompanySignIn",
   act: "change_organisation",
+  line: "company_sign_in_changed",
   input: z.strictObject({
     issuer,
     clientId: z.string().min(1).max(maxClientIdChars),
@@ -119,6 +120,7 @@ export const providerConnection = operation({
 export const providerChange = operation({
   name: "changeCompanySignIn",
   act: "change_organisation",
+  line: "company_sign_in_changed",
   input: z.strictObject({
     clientSecret: clientSecret.min(1).optional(),
     role: role.optional(),
@@ -146,6 +148,7 @@ export const providerChange = operation({
 export const providerRemoval = operation({
   name: "disconnectCompanySignIn",
   act: "change_organisation",
+  line: "company_sign_in_changed",
   input: z.strictObject({}),
   refusals: {},
   async run({ kv }: KvDeps, { account, by, nowMs }) {
@@ -158,6 +161,7 @@ export const providerRemoval = operation({
 export const providerRequirement = operation({
   name: "requireCompanySignIn",
   act: "change_organisation",
+  line: "company_sign_in_changed",
   input: z.strictObject({ isRequired: z.boolean() }),
   refusals: {
     first_self: { code: "permission_denied", message: "Sign in at the provider yourself first" },
@@ -175,6 +179,7 @@ export const providerRequirement = operation({
 export const secondFactorRequirement = operation({
   name: "requireSecondFactor",
   act: "change_organisation",
+  line: "second_factor_requirement_changed",
   input: z.strictObject({ isRequired: z.boolean() }),
   refusals: { closed: { code: "not_found", message: "The organisation was deleted" } },
   async run({ kv }: KvDeps, { account, by, nowMs }, { isRequired }) {
@@ -207,6 +212,7 @@ async function domainOf(
 export const domainAddition = operation({
   name: "addDomain",
   act: "change_organisation",
+  line: "company_domain_changed",
   input: z.strictObject({ domain }),
   refusals: {
     too_many: {
@@ -229,6 +235,7 @@ export const domainAddition = operation({
 export const domainVerification = operation({
   name: "verifyDomain",
   act: "change_organisation",
+  line: "company_domain_changed",
   input: z.strictObject({ id: domain }),
   refusals: {
     gone: noDomain,
@@ -264,6 +271,7 @@ export const domainVerification = operation({
 export const domainRemoval = operation({
   name: "removeDomain",
   act: "change_organisation",
+  line: "company_domain_changed",
   input: z.strictObject({ id: domain }),
   refusals: { gone: noDomain },
   async run(deps: KvDeps, acting, { id }) {

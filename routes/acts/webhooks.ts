@@ -102,6 +102,7 @@ async function readUrl(text: string, webhooks: WebhookDeps): Promise<URL | Endpo
 export const webhookCreation = operation({
   name: "createWebhook",
   act: "change_webhooks",
+  line: "webhooks_changed",
   input: z.strictObject({ url, name: name.default(""), kinds }),
   refusals: { ...wrongUrls, ...notChanged },
   async run({ kv, masterKeys, webhooks }: Deps, acting, input) {
@@ -117,6 +118,7 @@ export const webhookCreation = operation({
 export const webhookChange = operation({
   name: "changeWebhook",
   act: "change_webhooks",
+  line: "webhooks_changed",
   input: z.strictObject({
     id,
     url: url.optional(),
@@ -141,6 +143,7 @@ export const webhookChange = operation({
 export const webhookRotation = operation({
   name: "rotateWebhookSecret",
   act: "change_webhooks",
+  line: "webhooks_changed",
   input: z.strictObject({ id }),
   refusals: notChanged,
   async run({ kv, masterKeys }: Deps, acting, { id }) {
@@ -154,6 +157,7 @@ export const webhookRotation = operation({
 export const webhookDeletion = operation({
   name: "deleteWebhook",
   act: "change_webhooks",
+  line: "webhooks_changed",
   input: z.strictObject({ id }),
   refusals: notChanged,
   async run({ kv }: Deps, acting, { id }) {
@@ -166,6 +170,8 @@ export const webhookDeletion = operation({
 export const webhookTest = operation({
   name: "testWebhook",
   act: "change_webhooks",
+  // The log of the endpoint has the try.
+  line: undefined,
   input: z.strictObject({ id, kind }),
   refusals: { missing, conflict },
   async run({ kv, webhooks }: Deps, { account, nowMs }, { id, kind }) {
@@ -181,6 +187,8 @@ export const webhookTest = operation({
 export const webhookResending = operation({
   name: "resendWebhookDelivery",
   act: "change_webhooks",
+  // The log of the endpoint has the try.
+  line: undefined,
   input: z.strictObject({ id, number: tryNumber }),
   refusals: {
     missing,

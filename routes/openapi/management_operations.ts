@@ -43,7 +43,8 @@ const pageParameters: readonly Parameter[] = [
 const idempotency: Parameter = {
   name: requestHeaders.idempotencyKey,
   in: "header",
-  description: "Repeats get the answer of the first request, for a day.",
+  description:
+    "Repeats with the same management key get the answer of the first request, for a day.",
   schema: { type: "string", minLength: 1, maxLength: 255 },
 };
 
@@ -61,6 +62,7 @@ function answersOf(operation: ManagementOperation): Operation["answers"] {
 function operationOf(operation: ManagementOperation): Operation {
   const { id, method, path, summary, description, parameters = [], errors } = operation;
   const body = "body" in operation ? operation.body : undefined;
+  const line = "line" in operation ? operation.line : undefined;
   const inPath = [...path.matchAll(/\{(\w+)\}/g)].map(([, name = ""]): Parameter => ({
     name,
     in: "path",
@@ -74,7 +76,9 @@ function operationOf(operation: ManagementOperation): Operation {
     method,
     path,
     summary,
-    description,
+    description: line === undefined
+      ? description
+      : `${description} In the activity log it is \`${line}\`.`,
     parameters: [
       ...inPath,
       ...parameters.map(({ name, schema, description }): Parameter => ({

@@ -259,7 +259,12 @@ function operationWay({ deps, time }: DashboardWorld, base: Base): Way {
     operation: Operation<Name, Input, Body, Why>,
     sent: unknown,
   ): Promise<Outcome> => {
+    const newest = async () => (await findActivity(deps.kv, account.id, { count: 1 })).lines[0];
+    const before = await newest();
     const outcome = await perform(deps, acting(), operation, sent);
+    const line = await newest();
+    const isLogged = line !== undefined && line.id !== before?.id;
+    assert(!isLogged || (outcome.ok && line.act === operation.line), line?.act);
     if (outcome.ok) return done;
     if ("why" in outcome) {
       const full = outcome.why === "full" ? "full" : undefined;

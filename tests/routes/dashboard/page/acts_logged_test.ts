@@ -1,6 +1,6 @@
 /**
- * Every form that changes something names its line in the activity log, or why it has none. What the management API does
- * is what a form does (`tests/routes/management_api/page_parity_test.ts`), by the same act.
+ * Every form that changes something names its line in the activity log, or why it has none. Operations of the management
+ * API declare theirs.
  */
 import { assert, assertEquals } from "../../../support/assert.ts";
 import {
@@ -9,6 +9,7 @@ import {
   isActivityAct,
 } from "../../../../kv/people/audit/account_activity.ts";
 import { activityTexts } from "../../../../routes/dashboard/customer/activity/activity_texts.ts";
+import { managementOperations } from "../../../../routes/management_api/operations.ts";
 import { openDashboardWorld } from "../../../support/worlds/dashboard_world.ts";
 import { noNetwork } from "../../../support/worlds/dashboard_world.ts";
 
@@ -144,7 +145,13 @@ Deno.test("each form names its line in the activity log, or why it has none", as
 });
 
 Deno.test("each kind of line is that of an act, and has a text", () => {
-  const named = [forms, others].flatMap((table) => Object.values(table)).flatMap(actsOf);
+  const ofOperations = managementOperations.flatMap((one) =>
+    "line" in one && one.line !== undefined ? [one.line] : []
+  );
+  const inTables = [forms, others].flatMap((table) => Object.values(table)).flatMap(
+    actsOf,
+  );
+  const named = [...inTables, ...ofOperations];
   assertEquals(activityActs.filter((act) => !named.includes(act)), []);
   assert(named.every(isActivityAct));
   for (const { acts } of Object.values(activityTexts)) {
