@@ -188,7 +188,7 @@ const keyRefusals = {
   not_own: { code: "permission_denied", message: "The role allows this on own keys only" },
 } as const;
 
-const ended = wrong("id", "the key is not active");
+const ended = { code: "invalid_request", message: "The key is not active" } as const;
 
 /** Why settings are refused that each have the right form. */
 async function settingsProblem(
@@ -266,7 +266,10 @@ export const keyCreation = operation({
   input: newKey,
   refusals: {
     ...settingRefusals,
-    full: wrong("name", "the organisation has as many active keys as it may"),
+    full: {
+      code: "invalid_request",
+      message: "The organisation has as many active keys as it may",
+    },
     busy,
     used: {
       code: "idempotency_key_reused",

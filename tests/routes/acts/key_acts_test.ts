@@ -209,6 +209,13 @@ function formField(member: string): string {
   return fields[head] ?? head;
 }
 
+/** The reason of an error about no member. */
+function reasonOf(message: string): string {
+  if (message === keyCreation.refusals.full.message) return "full";
+  assertEquals(message, keyChange.refusals.ended.message);
+  return "ended";
+}
+
 const snake = (name: string) => name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
 const camel = (name: string) => name.replace(/_([a-z])/g, (_, letter) => letter.toUpperCase());
 
@@ -267,8 +274,7 @@ function operationWay({ deps, time }: DashboardWorld, base: Base): Way {
     assert(!isLogged || (outcome.ok && line.act === operation.line), line?.act);
     if (outcome.ok) return done;
     if ("why" in outcome) {
-      const full = outcome.why === "full" ? "full" : undefined;
-      return notDone(full ?? operation.refusals[outcome.why].field ?? outcome.why);
+      return notDone(operation.refusals[outcome.why].field ?? outcome.why);
     }
     return outcome.common === "input"
       ? notDone(...outcome.issues.map(({ field }) => field))
@@ -295,7 +301,7 @@ function pageWay(base: Base): Way {
     ]);
     const location = answer.headers.get("location");
     if (location === "/keys") return done;
-    if (location !== null) return notDone("id");
+    if (location !== null) return notDone("ended");
     const wrong = [...answer.text.matchAll(/class="field-error" id="(\w+)-error"/g)];
     if (answer.status === 200) {
       assertEquals(wrong, []);
@@ -341,11 +347,10 @@ async function apiWay(world: DashboardWorld, base: Base): Promise<Way> {
     const { error } = await answer.json();
     if (answer.status === 200) return done;
     assertEquals(answer.status, 400, JSON.stringify(error));
-    if (/as many active keys/.test(error.message)) return notDone("full");
+    if (error.param === null) return notDone(reasonOf(error.message));
     assert(error.message.startsWith(`${error.param}: `), error.message);
     // What was never sent is not named.
-    const isSent = (head: string) => head === "id" || head in (body ?? {});
-    assert(isSent(String(error.param).split(".")[0] ?? ""), error.param);
+    assert((String(error.param).split(".")[0] ?? "") in (body ?? {}), error.param);
     return notDone(camel(error.param));
   };
   return {
@@ -382,7 +387,7 @@ async function commandWay({ kv, deps, time, wallet }: DashboardWorld, base: Base
     const { error } = await answer.json();
     if (answer.status === 200) return done;
     assertEquals(answer.status, 400, JSON.stringify(error));
-    return notDone(/as many active keys/.test(error.message) ? "full" : error.param);
+    return notDone(error.param ?? reasonOf(error.message));
   };
   const nothing = () => Promise.reject(new Error("There is no such command"));
   const way: Way = {
@@ -453,7 +458,7 @@ function pageAgrees(outcome: Outcome, told: Outcome, key: ApiKeyRecord | undefin
   if (outcome.done || told.done) return outcome.done === told.done;
   const fields = outcome.fields.split(",");
   const hasFields = !fields.includes("graceHours") && (key === undefined || isActive(key, nowMs));
-  return told.fields === (hasFields ? [...new Set(fields.map(formField))].sort().join() : "id");
+  return told.fields === (hasFields ? [...new Set(fields.map(formField))].sort().join() : "ended");
 }
 
 /** Whether a program is told of an outcome the first thing that is wrong. */
@@ -544,8 +549,8 @@ Deno.test("a key that has ended is not changed, so that nobody has more active k
   for (const way of [byApi, byOperation]) {
     const [key] = await listApiKeys(world.kv, way.account.id);
     assert(key !== undefined);
-    assertEquals(await way.change(key, { expiry: "2999-12-31" }), notDone("id"));
-    assertEquals(await way.rotate(key, 0), notDone("id"));
+    assertEquals(await way.change(key, { expiry: "2999-12-31" }), notDone("ended"));
+    assertEquals(await way.rotate(key, 0), notDone("ended"));
     assertEquals(await way.revoke(key), done);
   }
 });

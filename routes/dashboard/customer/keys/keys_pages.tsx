@@ -37,8 +37,8 @@ import {
   type CommonRefusal,
   mayAct,
   perform,
+  type RefusalRow,
   type Refused,
-  refused,
 } from "../../../acts/operation.ts";
 import { rateRules } from "../../../auth/sign_in_budgets.ts";
 import {
@@ -165,9 +165,16 @@ async function madePage(
   return await secretPage(c, deps, { title, record, secret });
 }
 
-/** The members of an input at fault. */
-function wrongMembers(issues: readonly InputIssue[]): readonly string[] {
-  return issues.map(({ field }) => field);
+/** The members of an input at fault; none: nothing was done for another reason. */
+function wrongMembers<Why extends string>(
+  { refusals }: { readonly refusals: Readonly<Record<Why, RefusalRow>> },
+  outcome: Refused<Why> | CommonRefusal,
+): readonly string[] {
+  if ("why" in outcome) {
+    const { field } = refusals[outcome.why];
+    return field === undefined ? [] : [field];
+  }
+  return outcome.common === "input" ? outcome.issues.map(({ field }) => field) : [];
 }
 
 async function createKey(c: Context<DashboardEnv>, deps: DashboardDeps): Promise<Response> {
@@ -180,33 +187,24 @@ async function createKey(c: Context<DashboardEnv>, deps: DashboardDeps): Promise
   const sent = { name: values.name, ...sentKeyForm(values, emptyKeyForm) };
   const outcome = await perform(deps, acting, keyCreation, sent);
   if (outcome.ok) return await madePage(c, deps, t.createdTitle, outcome.body);
-  const wrong = (members: readonly string[]) =>
-    newKeyPage(c, deps, { values, errors: keyFormErrors(values, members, t) });
-  if ("why" in outcome) {
-    switch (outcome.why) {
-      case "past":
-      case "model":
-      case "team":
-        return await wrong([keyCreation.refusals[outcome.why].field ?? ""]);
-      case "full": {
-        const { keysPerMember = activeKeysPerMember } = deps;
-        return await keyListPage(c, deps, t.full(maxActiveKeys(acting.account, keysPerMember)));
-      }
-      case "busy":
-        return await keyListPage(c, deps, t.busy);
-      // A browser can go back and send the form with other fields: that is a request for another key.
-      case "used":
-        return await newKeyPage(c, deps, { values, problem: t.sentBefore });
-      case "closed":
-        return await notFoundPage(c);
-    }
+  const wrong = wrongMembers(keyCreation, outcome);
+  if (wrong.length > 0) {
+    return await newKeyPage(c, deps, { values, errors: keyFormErrors(values, wrong, t) });
   }
-  switch (outcome.common) {
-    case "input":
-      return await wrong(wrongMembers(outcome.issues));
-    case "spent":
-      return await keyListPage(c, deps, t.tooMany(outcome.retryAfterSeconds));
-    case "not_allowed":
+  if ("common" in outcome && outcome.common === "spent") {
+    return await keyListPage(c, deps, t.tooMany(outcome.retryAfterSeconds));
+  }
+  switch ("why" in outcome ? outcome.why : outcome.common) {
+    case "full": {
+      const { keysPerMember = activeKeysPerMember } = deps;
+      return await keyListPage(c, deps, t.full(maxActiveKeys(acting.account, keysPerMember)));
+    }
+    case "busy":
+      return await keyListPage(c, deps, t.busy);
+    // A browser can go back and send the form with other fields: that is a request for another key.
+    case "used":
+      return await newKeyPage(c, deps, { values, problem: t.sentBefore });
+    default:
       return await notAllowedPage(c);
   }
 }
@@ -246,14 +244,17 @@ const showKey: KeyAction = async (c, deps, record) => {
   return await keyDetailPage(c, deps, record, { unreadable: true });
 };
 
-/** Answers a refusal that is not about a field. */
+/** Answers a refusal that is about no field. */
 async function refusedPage(
   c: Context<DashboardEnv>,
   deps: DashboardDeps,
   record: ApiKeyRecord,
-  outcome: Refused<"missing" | "not_own" | "ended"> | CommonRefusal,
+  outcome: Refused<string> | CommonRefusal,
 ): Promise<Response> {
   const t = keyTexts[c.get("visitor").locale];
+  if ("common" in outcome && outcome.common === "spent") {
+    return await keyDetailPage(c, deps, record, { problem: t.tooMany(outcome.retryAfterSeconds) });
+  }
   switch ("why" in outcome ? outcome.why : outcome.common) {
     case "missing":
       return await notFoundPage(c);
@@ -261,13 +262,8 @@ async function refusedPage(
     case "not_allowed":
       return await notAllowedPage(c);
     // The page says in which state the key is.
-    case "ended":
-    case "input":
+    default:
       return c.redirect(`/keys/${record.id}`, 303);
-    case "spent": {
-      const seconds = "retryAfterSeconds" in outcome ? outcome.retryAfterSeconds : 0;
-      return await keyDetailPage(c, deps, record, { problem: t.tooMany(seconds) });
-    }
   }
 }
 
@@ -279,28 +275,13 @@ const changeKey: KeyAction = async (c, deps, record) => {
   const sent = { id: record.id, ...sentKeyForm(values, shown) };
   const outcome = await perform(deps, acting, keyChange, sent);
   if (outcome.ok) return await keyDetailPage(c, deps, outcome.body, { saved: true });
-  const wrong = (members: readonly string[]) => {
-    // The page of a key that has ended shows no form.
-    if (!isActive(record, acting.nowMs)) return refusedPage(c, deps, record, refused("ended"));
-    const form = { values, errors: keyFormErrors(values, members, t) };
-    return keyDetailPage(c, deps, record, { form });
-  };
-  if ("why" in outcome) {
-    switch (outcome.why) {
-      case "past":
-      case "model":
-      case "team":
-      case "move":
-        return await wrong([keyChange.refusals[outcome.why].field ?? ""]);
-      case "missing":
-      case "not_own":
-      case "ended":
-        return await refusedPage(c, deps, record, refused(outcome.why));
-    }
+  const wrong = wrongMembers(keyChange, outcome);
+  // The page of a key that has ended shows no form.
+  if (wrong.length === 0 || !isActive(record, acting.nowMs)) {
+    return await refusedPage(c, deps, record, outcome);
   }
-  return outcome.common === "input"
-    ? await wrong(wrongMembers(outcome.issues))
-    : await refusedPage(c, deps, record, outcome);
+  const form = { values, errors: keyFormErrors(values, wrong, t) };
+  return await keyDetailPage(c, deps, record, { form });
 };
 
 const rotateKey: KeyAction = async (c, deps, record) => {
