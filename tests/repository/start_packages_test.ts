@@ -120,7 +120,8 @@ Deno.test("deno.lock holds the packages of the start and no other", () => {
 });
 
 Deno.test("a benchmark and the schema need no package beyond those of the start", async () => {
-  for (const path of ["bench/main.ts", "bench/failing_primary.ts", "docs/write_schema.ts"]) {
+  const programs = ["bench/main.ts", "bench/failing_primary.ts", "docs/write_roles.ts"];
+  for (const path of [...programs, "docs/write_schema.ts"]) {
     const { modules, npmPackages } = await moduleGraph(path);
     const errors = modules.flatMap(({ specifier, error }) =>
       error ? [`${specifier}: ${error}`] : []

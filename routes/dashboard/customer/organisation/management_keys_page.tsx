@@ -28,6 +28,7 @@ import { readForm } from "../../page/form_data.ts";
 import type { DashboardEnv, Visitor } from "../../page/visitor.ts";
 import { actingOf } from "../../visitor/acting.ts";
 import { roleNames } from "../../text/role_names.ts";
+import { RoleTable } from "./role_table.tsx";
 import { organisationTexts } from "./texts.ts";
 
 interface KeysState {
@@ -92,6 +93,7 @@ async function keysPage(
           />
           <SubmitButton>{t.make}</SubmitButton>
         </PostForm>
+        <RoleTable locale={locale} roles={managementRoles} />
       </Card>
       <Card title={t.managementKeys}>
         <KeyTable visitor={visitor} keys={keys} />

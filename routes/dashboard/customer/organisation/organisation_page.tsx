@@ -1,6 +1,6 @@
 /** `/organisation`: members, invitations, teams and name of the organisation that the visitor acts for. */
 import type { Context } from "hono";
-import { givenRoles } from "../../../../core/people/organisations/acts.ts";
+import { givenRoles, roles } from "../../../../core/people/organisations/acts.ts";
 import { formatMoney } from "../../../../core/billing/money/display.ts";
 import { formatVnd } from "../../../../core/billing/money/micro_vnd.ts";
 import { maxNameChars } from "../../../../core/lib/base/names.ts";
@@ -38,6 +38,7 @@ import type { DashboardEnv, SignedIn, Visitor } from "../../page/visitor.ts";
 import { roleNames } from "../../text/role_names.ts";
 import { companySignInPath } from "./sign_in_page.tsx";
 import { companySignInTexts } from "./sign_in_texts.ts";
+import { RoleTable } from "./role_table.tsx";
 import { organisationTexts } from "./texts.ts";
 
 /** The result of the act before the page is shown. */
@@ -221,6 +222,7 @@ function Invitations({ visitor, errors, invitations }: PartProps & {
         />
         <SubmitButton>{t.invite}</SubmitButton>
       </PostForm>
+      <RoleTable locale={locale} roles={roles} />
       {invitations.length > 0 && (
         <DataTable
           label={t.open}

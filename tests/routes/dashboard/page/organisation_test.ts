@@ -1,4 +1,5 @@
 import { assert, assertEquals, assertStringIncludes } from "../../../support/assert.ts";
+import { acts } from "../../../../core/people/organisations/acts.ts";
 import {
   findAccountByEmail,
   getAccount,
@@ -12,12 +13,28 @@ import { verifyStore } from "../../../../kv/services/verify/verify_books.ts";
 import { topUp } from "../../../support/worlds/money_world.ts";
 import { listMembers, removeMember } from "../../../../kv/people/organisations/members.ts";
 import { block } from "../../../support/worlds/blocked_account.ts";
+import { actNames, reachNames } from "../../../../routes/dashboard/text/act_names.ts";
+import { locales } from "../../../../routes/dashboard/text/i18n.ts";
 import { actFor, joinAs, openCompany } from "../../../support/worlds/company_world.ts";
 import {
   type DashboardWorld,
   openDashboardWorld,
   testPassword,
 } from "../../../support/worlds/dashboard_world.ts";
+
+Deno.test("the fields that choose a role have beside them what each may do, in both languages", async () => {
+  await using world = await openDashboardWorld();
+  const { browser } = await world.signIn("ann@example.com");
+  for (const locale of locales) {
+    browser.cookies.set("locale", locale);
+    for (const path of ["/organisation", "/organisation/management-keys"]) {
+      const { text } = await browser.get(path);
+      for (const act of acts) assertStringIncludes(text, actNames[locale][act], path);
+    }
+    const { text } = await browser.get("/organisation");
+    assertStringIncludes(text, `>${reachNames[locale].own}<`);
+  }
+});
 
 Deno.test("a person is invited by mail, joins, works there and is removed", async () => {
   await using world = await openDashboardWorld();
