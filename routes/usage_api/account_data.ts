@@ -1,24 +1,41 @@
 /**
- * Writes everything that an account has as lines of JSON, for its owner: profile, keys without secrets, money, invoices,
- * receipts, refused calls, activity. Each line names its kind in `record`; the last says how many lines there were, so
- * that a file that broke off is noticed. Memory does not grow with the account.
+ * Writes everything that an organisation has as lines of JSON for its owner, with what the owner has as a person, without
+ * secrets. `kv/engine/schema/row_owners.ts` declares the records of each kind of row. Each line names its kind in `record`;
+ * the last says how many lines there were, so that a file that broke off is noticed. Memory does not grow with the account.
  */
 import { formatVnd } from "../../core/billing/money/micro_vnd.ts";
 import type { AccountId } from "../../core/lib/ids/ids.ts";
+import { type Budget, subjectText } from "../../core/limits/budgets.ts";
+import type { Invoice } from "../../core/trade/invoices/invoice.ts";
 import { fieldsJson } from "../../core/lib/json/fields.ts";
 import type { JsonObject } from "../../core/lib/json/json.ts";
 import { vietnamIsoTime } from "../../core/lib/time/vietnam_time.ts";
-import { ledgerPrefix } from "../../kv/engine/schema/keys.ts";
+import { type DownloadRecord, ledgerPrefix } from "../../kv/engine/schema/keys.ts";
 import type { KeyValueStore } from "../../kv/engine/store/key_value_store.ts";
 import { listBatchRows } from "../../kv/engine/store/read_ahead.ts";
 import { getInvoiceSettings, listAccountInvoices } from "../../kv/money/invoices/invoices.ts";
 import type { LedgerEntry } from "../../kv/money/ledger/ledger.ts";
 import { listTopupOrders, type TopupOrder } from "../../kv/money/payments/topups.ts";
-import type { Account } from "../../kv/people/accounts/accounts.ts";
+import { type Account, accountName } from "../../kv/people/accounts/accounts.ts";
+import { listBudgets } from "../../kv/people/accounts/budgets.ts";
+import { listPasskeys } from "../../kv/people/accounts/passkeys.ts";
 import { listSentMails } from "../../kv/people/accounts/sent_mails.ts";
 import { listSessions } from "../../kv/people/accounts/sessions.ts";
 import { fileStream } from "../http/query.ts";
 import { listMembers } from "../../kv/people/organisations/members.ts";
+import {
+  listManagementKeys,
+  type ManagementKey,
+} from "../../kv/people/management_keys/management_keys.ts";
+import { isSubscribed } from "../../kv/people/operators/status_subscribers.ts";
+import {
+  getCompanyOpenId,
+  listCompanyDomains,
+} from "../../kv/people/organisations/company_sign_in.ts";
+import { listInvitations } from "../../kv/people/organisations/invitations.ts";
+import { listMemberships, organisationFacts } from "../../kv/people/organisations/organisations.ts";
+import { listRemovedMembers } from "../../kv/people/organisations/removed_members.ts";
+import { listEndpoints, type WebhookEndpoint } from "../../kv/people/webhooks/endpoints.ts";
 import { listTeams } from "../../kv/people/organisations/teams.ts";
 import { type ApiKeyRecord, listApiKeys } from "../../kv/people/api_keys/api_keys.ts";
 import { allActivity } from "../../kv/people/audit/account_activity.ts";
@@ -33,19 +50,52 @@ import { rowGroups } from "./usage_export.ts";
 const ordersPerRead = 200;
 const maxInvoicesRead = 10_000;
 
+/** What a file is made of. */
+interface DataSource {
+  readonly kv: KeyValueStore;
+  readonly account: Account;
+  /** Who downloads it: of people, it has nobody else. An organisation may have the id of its former owner. */
+  readonly person: Account;
+  readonly nowMs: number;
+}
+
+type Records = AsyncIterable<JsonObject> | Iterable<JsonObject>;
+
 const time = (atMs: number | undefined) => atMs === undefined ? null : vietnamIsoTime(atMs);
 
-function profileOf(account: Account): JsonObject {
-  const { id, createdAtMs, email = null, locale = null, identities = [], mailsOff = [] } = account;
-  const { lowBalanceMicroVnd: mark } = account;
-  return {
+async function* each<Row>(
+  rows: Promise<readonly Row[]> | AsyncIterable<Row>,
+  toJson: (row: Row) => JsonObject,
+): AsyncGenerator<JsonObject> {
+  if (rows instanceof Promise) { for (const row of await rows) yield toJson(row); }
+  else for await (const row of rows) yield toJson(row);
+}
+
+function* profileOf({ person }: DataSource): Generator<JsonObject> {
+  const { id, createdAtMs, email = null, locale = null, identities = [], mailsOff = [] } = person;
+  yield {
     id,
     created_at: time(createdAtMs),
     email,
     locale,
     identities: identities.map(({ issuer, subject }) => ({ issuer, subject })),
     mails_off: [...mailsOff],
+  };
+}
+
+function* organisationOf({ account }: DataSource): Generator<JsonObject> {
+  const { id, createdAtMs, requiredTags = [], lowBalanceMicroVnd: mark } = account;
+  const { ownerId, memberCount } = organisationFacts(account);
+  yield {
+    id,
+    created_at: time(createdAtMs),
+    name: accountName(account),
+    owner_id: ownerId,
+    members: memberCount,
+    required_tags: [...requiredTags],
     low_balance_vnd: mark === undefined ? null : formatVnd(mark),
+    second_factor_required: account.secondFactorRequired === true,
+    company_sign_in_required: account.companySignInRequired === true,
   };
 }
 
@@ -85,67 +135,154 @@ async function* ordersOf(kv: KeyValueStore, accountId: AccountId): AsyncGenerato
   }
 }
 
-async function* recordsOf(
-  kv: KeyValueStore,
-  account: Account,
-  nowMs: number,
-): AsyncGenerator<readonly [string, JsonObject]> {
-  const { id } = account;
-  yield ["account", profileOf(account)];
-  yield ["invoice_details", { ...await getInvoiceSettings(kv, id) }];
-  for (const { device, address, createdAtMs, lastSeenAtMs } of await listSessions(kv, id, nowMs)) {
-    const times = { signed_in_at: time(createdAtMs), last_seen_at: time(lastSeenAtMs) };
-    yield ["session", { device, address, ...times }];
-  }
-  for (const { kind, atMs } of await listSentMails(kv, id)) {
-    yield ["sent_mail", { kind, sent_at: time(atMs) }];
-  }
-  for (const { personId, role, email = null } of await listMembers(kv, account)) {
-    yield ["member", { account_id: personId, email, role }];
-  }
-  for (const team of await listTeams(kv, id)) yield ["team", { id: team.id, name: team.name }];
-  const keys = await listApiKeys(kv, id);
-  for (const record of keys) yield ["api_key", keyOf(record)];
-  const lines = kv.list<LedgerEntry>({ prefix: ledgerPrefix(id) }, { batchSize: listBatchRows });
-  for await (const { value } of lines) yield ["movement", fieldsJson(movementFields, value)];
-  for await (const order of ordersOf(kv, id)) yield ["topup_order", orderOf(order)];
-  for (const invoice of await listAccountInvoices(kv, id, maxInvoicesRead)) {
-    const { buyer } = invoice;
-    yield ["invoice", { ...fieldsJson(invoiceFields, invoice), buyer: { ...buyer } }];
-  }
+function budgetOf({ id, name, subject, window, amountMicroVnd, atLimit }: Budget): JsonObject {
+  return {
+    id,
+    name,
+    of: subjectText(subject),
+    window,
+    amount_vnd: formatVnd(amountMicroVnd),
+    at_limit: atLimit,
+  };
+}
+
+function webhookOf({ id, url, name, kinds, isOn, createdAtMs }: WebhookEndpoint): JsonObject {
+  return { id, url, name, kinds: [...kinds], is_on: isOn, created_at: time(createdAtMs) };
+}
+
+function managementKeyOf(key: ManagementKey): JsonObject {
+  const { id, name, role, masked, memberId, createdAtMs, revokedAtMs } = key;
+  return {
+    id,
+    name,
+    role,
+    masked,
+    member_id: memberId,
+    created_at: time(createdAtMs),
+    revoked_at: time(revokedAtMs),
+  };
+}
+
+function invoiceOf(invoice: Invoice): JsonObject {
+  return { ...fieldsJson(invoiceFields, invoice), buyer: { ...invoice.buyer } };
+}
+
+async function* companySignInOf({ kv, account }: DataSource): AsyncGenerator<JsonObject> {
+  const openId = await getCompanyOpenId(kv, account.id);
+  if (openId === undefined) return;
+  const { issuer, clientId, role } = openId;
+  yield { issuer, client_id: clientId, role };
+}
+
+async function* incidentMailsOf({ kv, person }: DataSource): AsyncGenerator<JsonObject> {
+  const { email } = person;
+  if (email !== undefined && await isSubscribed(kv, email)) yield { email };
+}
+
+async function* receiptsOf({ kv, account: { id }, nowMs }: DataSource): AsyncGenerator<JsonObject> {
   const everything = { accountId: id, fromMs: 0, untilMs: nowMs + 1 };
-  const keyNames = new Map<string, string>(keys.map((key) => [key.id, key.name]));
-  for await (const rows of rowGroups(kv, everything, keyNames)) {
-    for (const row of rows) yield ["receipt", receiptJson(row)];
-  }
-  for await (const refused of listRefusedCalls(kv, id)) {
-    yield ["refused_call", fieldsJson(refusedFields, refused)];
-  }
-  for await (const line of allActivity(kv, id)) {
-    yield ["activity", fieldsJson(activityFields, line)];
+  const names = (await listApiKeys(kv, id)).map((key) => [key.id, key.name] as const);
+  for await (const rows of rowGroups(kv, everything, new Map<string, string>(names))) {
+    for (const row of rows) yield receiptJson(row);
   }
 }
 
-async function* linesOf(records: AsyncIterable<readonly [string, JsonObject]>) {
+/** The records of the file, in their order: one that the table of row owners names and that is missing does not compile. */
+const recordsBy: Readonly<Record<DownloadRecord, (source: DataSource) => Records>> = {
+  account: profileOf,
+  membership: ({ kv, person }) =>
+    each(listMemberships(kv, person), ({ account, role }) => ({ id: account.id, role })),
+  session: ({ kv, person, nowMs }) =>
+    each(
+      listSessions(kv, person.id, nowMs),
+      ({ device, address, createdAtMs, lastSeenAtMs }) => ({
+        device,
+        address,
+        signed_in_at: time(createdAtMs),
+        last_seen_at: time(lastSeenAtMs),
+      }),
+    ),
+  passkey: ({ kv, person }) =>
+    each(listPasskeys(kv, person.id), ({ id, name, createdAtMs, lastUsedAtMs }) => ({
+      id,
+      name,
+      created_at: time(createdAtMs),
+      last_used_at: time(lastUsedAtMs),
+    })),
+  sent_mail: ({ kv, person }) =>
+    each(listSentMails(kv, person.id), ({ kind, atMs }) => ({ kind, sent_at: time(atMs) })),
+  incident_mails: incidentMailsOf,
+  organisation: organisationOf,
+  invoice_details: ({ kv, account }) =>
+    each(getInvoiceSettings(kv, account.id).then((one) => [one]), (one) => ({ ...one })),
+  member: ({ kv, account }) =>
+    each(listMembers(kv, account), ({ personId, role, email = null }) => ({
+      account_id: personId,
+      email,
+      role,
+    })),
+  removed_member: ({ kv, account }) =>
+    each(listRemovedMembers(kv, account.id), ({ personId, email = null, removedAtMs }) => ({
+      account_id: personId,
+      email,
+      removed_at: time(removedAtMs),
+    })),
+  invitation: ({ kv, account, nowMs }) =>
+    each(
+      listInvitations(kv, account.id, nowMs),
+      ({ email, role, inviter, createdAtMs, expiresAtMs }) => ({
+        email,
+        role,
+        inviter,
+        created_at: time(createdAtMs),
+        expires_at: time(expiresAtMs),
+      }),
+    ),
+  team: ({ kv, account }) => each(listTeams(kv, account.id), ({ id, name }) => ({ id, name })),
+  domain: ({ kv, account }) =>
+    each(listCompanyDomains(kv, account.id), ({ domain, addedAtMs, verifiedAtMs }) => ({
+      domain,
+      added_at: time(addedAtMs),
+      verified_at: time(verifiedAtMs),
+    })),
+  company_sign_in: companySignInOf,
+  budget: ({ kv, account }) => each(listBudgets(kv, account.id), budgetOf),
+  webhook: ({ kv, account }) => each(listEndpoints(kv, account.id), webhookOf),
+  management_key: ({ kv, account }) => each(listManagementKeys(kv, account.id), managementKeyOf),
+  api_key: ({ kv, account }) => each(listApiKeys(kv, account.id), keyOf),
+  movement: ({ kv, account }) =>
+    each(
+      kv.list<LedgerEntry>({ prefix: ledgerPrefix(account.id) }, { batchSize: listBatchRows }),
+      ({ value }) => fieldsJson(movementFields, value),
+    ),
+  topup_order: ({ kv, account }) => each(ordersOf(kv, account.id), orderOf),
+  invoice: ({ kv, account }) =>
+    each(listAccountInvoices(kv, account.id, maxInvoicesRead), invoiceOf),
+  receipt: receiptsOf,
+  refused_call: ({ kv, account }) =>
+    each(listRefusedCalls(kv, account.id), (call) => fieldsJson(refusedFields, call)),
+  activity: ({ kv, account }) =>
+    each(allActivity(kv, account.id), (line) => fieldsJson(activityFields, line)),
+};
+
+async function* linesOf(source: DataSource) {
   let count = 0;
-  for await (const [record, members] of records) {
-    count++;
-    yield `${JSON.stringify({ record, ...members })}\n`;
+  for (const [record, read] of Object.entries(recordsBy)) {
+    for await (const members of read(source)) {
+      count++;
+      yield `${JSON.stringify({ record, ...members })}\n`;
+    }
   }
   yield `${JSON.stringify({ record: "end", records: count })}\n`;
 }
 
 /** Streams the file. */
-export async function accountDataFile(
-  kv: KeyValueStore,
-  account: Account,
-  nowMs: number,
-): Promise<Response> {
-  const lines = await fileStream(linesOf(recordsOf(kv, account, nowMs)));
+export async function accountDataFile(source: DataSource): Promise<Response> {
+  const lines = await fileStream(linesOf(source));
   return new Response(lines.pipeThrough(new TextEncoderStream()), {
     headers: {
       "content-type": "application/x-ndjson",
-      "content-disposition": `attachment; filename="account-${account.id}.ndjson"`,
+      "content-disposition": `attachment; filename="account-${source.account.id}.ndjson"`,
     },
   });
 }

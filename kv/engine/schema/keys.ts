@@ -18,4 +18,5 @@ export * from "./costs.ts";
 export * from "./money.ts";
 export * from "./organisations.ts";
 export * from "./proofs.ts";
+export * from "./row_owners.ts";
 export * from "./store_key.ts";

@@ -57,6 +57,11 @@ export function invitationKey(organisationId: AccountId, email: string): StoreKe
   return ["invitation", organisationId, email];
 }
 
+/** Returns the address of a row of invitations. */
+export function emailOfInvitation(key: Deno.KvKey): string {
+  return String(key[2]);
+}
+
 export function invitationsForPrefix(email: string): StoreKey {
   return ["invitation_for", email];
 }

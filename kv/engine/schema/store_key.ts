@@ -2,8 +2,8 @@
 import type { AccountId } from "../../../core/lib/ids/ids.ts";
 
 /**
- * The first parts of all keys, i.e. the kinds of rows. For a new kind, `kv/services/verify/export.ts` has to
- * say whether it is exported.
+ * The first parts of all keys, i.e. the kinds of rows. A new kind has to say whose its rows are (`row_owners.ts`), how
+ * long they live (`kv/services/retention/row_lives.ts`), and whether they are exported (`kv/services/verify/export.ts`).
  */
 export const rowKinds = [
   "account",
@@ -141,6 +141,11 @@ export type StoreKey = readonly [RowKind, ...Deno.KvKeyPart[]];
 /** Selects every row of a kind. */
 export function rowsOfKindPrefix(kind: RowKind): StoreKey {
   return [kind];
+}
+
+/** Selects the rows of a kind that have the id of an account and more behind the kind; the key of the one without more. */
+export function rowsOfAccountPrefix(kind: RowKind, accountId: AccountId): StoreKey {
+  return [kind, accountId];
 }
 
 /** Selects every row of the store, also of kinds that this version does not know. */

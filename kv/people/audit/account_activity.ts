@@ -14,7 +14,6 @@ import {
 import { dayMs } from "../../../core/lib/time/durations.ts";
 import { vietnamIsoTime } from "../../../core/lib/time/vietnam_time.ts";
 import { activityKey, activityPrefix } from "../../engine/schema/keys.ts";
-import { deleteRows } from "../../engine/store/delete_rows.ts";
 import { takeFitting } from "../../engine/store/bounded_search.ts";
 import type { AtomicWrite, KeyValueStore } from "../../engine/store/key_value_store.ts";
 import type { Actor } from "./operator_audit.ts";
@@ -261,9 +260,4 @@ export async function* allActivity(
 ): AsyncGenerator<ActivityLine> {
   const rows = kv.list<ActivityLine>({ prefix: activityPrefix(accountId) }, { reverse: true });
   for await (const { value } of rows) if (fits(value, filter)) yield value;
-}
-
-/** Deletes the log of an account whose person is forgotten: it names addresses of mail and of networks. */
-export async function forgetActivity(kv: KeyValueStore, accountId: AccountId): Promise<void> {
-  await deleteRows(kv, { prefix: activityPrefix(accountId) });
 }

@@ -18,21 +18,18 @@ import {
   accountByEmailKey,
   accountByIdentityKey,
   accountKey,
-  accountMailsKey,
-  accountNotesKey,
   accountPasswordKey,
-  accountWebhookTriesPrefix,
-  budgetMarksKey,
-  budgetsKey,
   companyDomainsPrefix,
   companyOpenIdKey,
-  invoiceProfileKey,
-  invoiceSettingsKey,
+  deletedKinds,
+  invitationKey,
+  invitationsForPrefix,
   lowBalanceWatchKey,
+  organisationOf,
+  rowsOfAccountPrefix,
   statusSubscriberKey,
   verifiedDomainKey,
   webhookEndpointsKey,
-  webhookStatesPrefix,
 } from "../../engine/schema/keys.ts";
 import { deleteRows } from "../../engine/store/delete_rows.ts";
 import type { AtomicWrite, KeyValueStore } from "../../engine/store/key_value_store.ts";
@@ -105,19 +102,29 @@ function onlyPerson(
 /** What stays of an account beside its books: the organisation of somebody else, or a person. */
 type Staying = "organisation" | "person" | undefined;
 
-/** Adds the end of what an organisation has to a commit. */
+/** Adds the end of what acts for an organisation by itself to a commit; {@linkcode forgetRows} deletes the rest. */
 async function addEndOfOrganisation(
   kv: KeyValueStore,
   operation: AtomicWrite,
   accountId: AccountId,
 ): Promise<void> {
-  operation.delete(budgetMarksKey(accountId))
-    .delete(budgetsKey(accountId))
-    .delete(invoiceProfileKey(accountId))
-    .delete(invoiceSettingsKey(accountId))
-    .delete(lowBalanceWatchKey(accountId))
-    .delete(webhookEndpointsKey(accountId));
+  operation.delete(lowBalanceWatchKey(accountId)).delete(webhookEndpointsKey(accountId));
   await addEndOfCompanySignIn(kv, operation, accountId);
+}
+
+/** Most invitations of one address that end with its person; further ones expire within a week. */
+const maxInvitationsEnded = 200;
+
+/** Adds the end of the invitations for an address to a commit: who has it next did not get them. */
+async function addEndOfInvitations(
+  kv: KeyValueStore,
+  operation: AtomicWrite,
+  email: string,
+): Promise<void> {
+  const rows = kv.list({ prefix: invitationsForPrefix(email) }, { limit: maxInvitationsEnded });
+  for await (const { key } of rows) {
+    operation.delete(key).delete(invitationKey(organisationOf(key), email));
+  }
 }
 
 /** Adds the end of what a person has to a commit. */
@@ -131,6 +138,7 @@ async function addEndOfPerson(
   if (email !== undefined) {
     operation.delete(accountByEmailKey(email))
       .delete(statusSubscriberKey(await subscriberHash(email)));
+    await addEndOfInvitations(kv, operation, email);
   }
   for (const { issuer, subject } of identities) {
     operation.delete(accountByIdentityKey(issuer, subject));
@@ -168,19 +176,32 @@ async function forget(
     else operation.set(entry.key, onlyId(account, rest));
     if (staying !== "organisation") await addEndOfOrganisation(kv, operation, accountId);
     if (staying !== "person") await addEndOfPerson(kv, operation, account);
-    if (staying === undefined) {
-      operation.delete(accountMailsKey(accountId)).delete(accountNotesKey(accountId));
-    }
     const queued = addRemains(operation, remains);
     return (await operation.commit()).ok ? { done: queued } : "again";
   });
 }
 
-/** Deletes the log of the webhooks of an account without endpoints, to which no try adds any more. */
-export async function forgetWebhookTries(kv: KeyValueStore, accountId: AccountId): Promise<void> {
-  await deleteRows(kv, { prefix: webhookStatesPrefix(accountId) });
-  await deleteRows(kv, { prefix: accountWebhookTriesPrefix(accountId) });
+/**
+ * Deletes the rows that `kv/engine/schema/row_owners.ts` declares of a half of an account, or of both if no half is left.
+ * Rows under other keys are gone before.
+ */
+export async function forgetRows(
+  kv: KeyValueStore,
+  accountId: AccountId,
+  of: "organisation" | "person",
+): Promise<void> {
+  const { value: account } = await kv.get<Account>(accountKey(accountId));
+  const halves = account?.deletedAtMs === undefined ? [of] as const : wholeAccount;
+  const prefixes = halves.flatMap(deletedKinds)
+    .map((kind) => rowsOfAccountPrefix(kind, accountId));
+  const operation = kv.atomic();
+  for (const prefix of prefixes) operation.delete(prefix);
+  await operation.commit();
+  for (const prefix of prefixes) await deleteRows(kv, { prefix });
 }
+
+/** Whose rows go with an account of which only the id stays. */
+const wholeAccount = ["organisation", "person", "account"] as const;
 
 /**
  * Removes the personal data of an account and keeps its id, which ledger rows and receipts name.

@@ -19,7 +19,13 @@ import {
 import type { KeyValueStore } from "../../engine/store/key_value_store.ts";
 import { dayMs } from "../../../core/lib/time/durations.ts";
 import { addAct, type Done } from "../audit/account_activity.ts";
-import { type Account, getAccount, hasOnlyBooks, writeAccount } from "../accounts/accounts.ts";
+import {
+  type Account,
+  getAccount,
+  hasOnlyBooks,
+  isClosed,
+  writeAccount,
+} from "../accounts/accounts.ts";
 
 /** Most active management keys of an organisation: a program each. */
 export const maxManagementKeys = 20;
@@ -89,7 +95,8 @@ export async function createManagementKey(
     const entry = await kv.get<Account>(accountKey(organisationId));
     const keys = await listManagementKeys(kv, organisationId);
     const active = keys.filter(({ revokedAtMs }) => revokedAtMs === undefined);
-    if (entry.value === null || active.length >= maxManagementKeys) return { done: "too_many" };
+    const isGone = entry.value === null || hasOnlyBooks(entry.value);
+    if (isGone || active.length >= maxManagementKeys) return { done: "too_many" };
     // The row of the organisation is written, so that simultaneous forms keep to the bound.
     const operation = kv.atomic().check(entry).set(entry.key, entry.value)
       .set(managementKeyKey(organisationId, key.id), key)
@@ -148,13 +155,12 @@ export async function findManagementKey(
   return { key: entry.value, account };
 }
 
-/** Deletes the management keys of an organisation that is closed. */
+/** Ends the index rows of the management keys of an organisation that is closed. */
 export async function forgetManagementKeys(
   kv: KeyValueStore,
   organisationId: AccountId,
 ): Promise<void> {
-  for (const { id, hash } of await listManagementKeys(kv, organisationId)) {
-    await kv.atomic().delete(managementKeyByHashKey(hash))
-      .delete(managementKeyKey(organisationId, id)).commit();
+  for (const { hash } of await listManagementKeys(kv, organisationId)) {
+    await kv.delete(managementKeyByHashKey(hash));
   }
 }

@@ -82,7 +82,7 @@ export async function invite(
       accountByEmailKey(email),
       invitationKey(organisationId, email),
     ]);
-    if (entry.value === null) return { done: "too_many" };
+    if (entry.value === null || hasOnlyBooks(entry.value)) return { done: "too_many" };
     const isMember = known.value !== null &&
       await readMembership(kv, organisationId, known.value) !== undefined;
     if (isMember) return { done: "member" };

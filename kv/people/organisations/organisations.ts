@@ -22,16 +22,14 @@ import {
 import { addMail } from "../../engine/outbox/outbox.ts";
 import {
   accountKey,
-  formerMembersPrefix,
+  emailOfInvitation,
+  invitationForKey,
   invitationsPrefix,
   memberKey,
   membershipKey,
   membershipsPrefix,
   organisationOf,
-  removedMembersPrefix,
-  teamsPrefix,
 } from "../../engine/schema/keys.ts";
-import { deleteRows } from "../../engine/store/delete_rows.ts";
 import { commitFresh } from "../../engine/store/cas.ts";
 import { addAct, type Done } from "../audit/account_activity.ts";
 import { addWebhookEvent } from "../webhooks/events.ts";
@@ -354,16 +352,14 @@ export async function closingProblem(
   return (await listMemberships(kv, owner)).length > 1 ? undefined : "last_one";
 }
 
-/** Deletes what is left of an organisation that is closed: teams, invitations, who was removed, and that its owner finds it. */
+/** Ends the index rows of an organisation that is closed: that its owner finds it, and who is invited. */
 export async function forgetOrganisation(
   kv: KeyValueStore,
   id: AccountId,
   ownerId: AccountId,
 ): Promise<void> {
   await kv.delete(membershipKey(ownerId, id));
-  await deleteRows(kv, { prefix: teamsPrefix(id) });
-  await deleteRows(kv, { prefix: removedMembersPrefix(id) });
-  await deleteRows(kv, { prefix: formerMembersPrefix(id) });
-  // The index rows by address expire with the invitations.
-  await deleteRows(kv, { prefix: invitationsPrefix(id) });
+  for await (const { key } of kv.list({ prefix: invitationsPrefix(id) })) {
+    await kv.delete(invitationForKey(emailOfInvitation(key), id));
+  }
 }

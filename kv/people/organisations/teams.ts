@@ -4,7 +4,7 @@ import { maxTeams } from "../../../core/people/organisations/organisation.ts";
 import { accountKey, teamKey, teamsPrefix } from "../../engine/schema/keys.ts";
 import type { KeyValueStore } from "../../engine/store/key_value_store.ts";
 import { addAct, type Done } from "../audit/account_activity.ts";
-import { type Account, writeAccount } from "../accounts/accounts.ts";
+import { type Account, hasOnlyBooks, writeAccount } from "../accounts/accounts.ts";
 
 /** A team. */
 export interface Team {
@@ -30,7 +30,8 @@ export async function createTeam(
   return await writeAccount<Team | "too_many" | "taken">(async () => {
     const entry = await kv.get<Account>(accountKey(organisationId));
     const teams = await listTeams(kv, organisationId);
-    if (entry.value === null || teams.length >= maxTeams) return { done: "too_many" };
+    const isGone = entry.value === null || hasOnlyBooks(entry.value);
+    if (isGone || teams.length >= maxTeams) return { done: "too_many" };
     if (teams.some((team) => team.name === name)) return { done: "taken" };
     const team: Team = { id, name, createdAtMs: nowMs };
     // The row of the organisation is written, so that two new teams never cross.

@@ -14,12 +14,11 @@ import type { OutboxWork } from "../../engine/outbox/outbox_worker.ts";
 import {
   endOrganisation,
   forgetPerson,
-  forgetWebhookTries,
+  forgetRows,
 } from "../../people/deletion/account_deletion.ts";
 import { type QueuedRemains, type Remains, remainsQueue } from "../../people/deletion/remains.ts";
-import { closeSessionsOf, forgetPlaces } from "../../people/accounts/sessions.ts";
+import { closeSessionsOf } from "../../people/accounts/sessions.ts";
 import { forgetApiKeys } from "../../people/api_keys/api_key_changes.ts";
-import { forgetActivity } from "../../people/audit/account_activity.ts";
 import { revokeKeysOf } from "../../people/organisations/members.ts";
 import { forgetOrganisation } from "../../people/organisations/organisations.ts";
 import { forgetManagementKeys } from "../../people/management_keys/management_keys.ts";
@@ -128,24 +127,22 @@ async function finishRemains(kv: KeyValueStore, remains: Remains): Promise<void>
     case "person": {
       const { personId, keepsOrganisation } = remains;
       await closeSessionsOf(kv, personId);
-      await forgetPlaces(kv, personId);
-      if (keepsOrganisation) return;
+      if (keepsOrganisation) return await forgetRows(kv, personId, "person");
       return await forgetRest(kv, { id: personId, ownerId: personId }, atMs);
     }
   }
 }
 
-/** Deletes what is no bookkeeping of an organisation that has ended. */
+/** Deletes what is no bookkeeping of an organisation that has ended: what is found by its rows before these rows. */
 async function forgetRest(
   kv: KeyValueStore,
   { id, ownerId }: { readonly id: AccountId; readonly ownerId: AccountId },
   nowMs: number,
 ): Promise<void> {
-  await forgetWebhookTries(kv, id);
   await forgetManagementKeys(kv, id);
   await forgetApiKeys(kv, id, nowMs);
   await forgetOrganisation(kv, id, ownerId);
-  await forgetActivity(kv, id);
+  await forgetRows(kv, id, "organisation");
 }
 
 /** Acts whose rest one process does at the same time. */

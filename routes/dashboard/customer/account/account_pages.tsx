@@ -153,11 +153,11 @@ async function deleteAccount(c: Context<DashboardEnv>, deps: DashboardDeps) {
 
 /** Sends everything that the account has. */
 async function downloadData(c: Context<DashboardEnv>, deps: DashboardDeps) {
-  const { account } = c.get("signedIn");
+  const { account, person } = c.get("signedIn");
   const nowMs = deps.clock.nowMs();
   const line = { accountId: account.id, by: personDoer(c), atMs: nowMs };
   await writeActivity(deps.kv, { ...line, act: "data_exported" });
-  return await accountDataFile(deps.kv, account, nowMs);
+  return await accountDataFile({ kv: deps.kv, account, person, nowMs });
 }
 
 function goodbyePage(c: Context<DashboardEnv>) {

@@ -7,7 +7,7 @@ import {
   maxNoteChars,
   maxNotes,
 } from "../../../../kv/people/accounts/account_notes.ts";
-import { forgetPerson } from "../../../../kv/people/deletion/account_deletion.ts";
+import { closeAccount } from "../../../../kv/services/operations/account_closing.ts";
 import { createAccount } from "../../../../kv/people/accounts/accounts.ts";
 import {
   listSentMails,
@@ -57,7 +57,7 @@ Deno.test("notes and mails leave with the person, and a deleted account gets non
   const { id } = await createAccount(kv, { nowMs, email: "ann@example.com" });
   await addNote(kv, id, "asks often", act(nowMs));
   await noteSentMail(kv, id, { kind: "low_balance", atMs: nowMs });
-  await forgetPerson(kv, id, nowMs);
+  await closeAccount(kv, id, { nowMs, givenUpMicroVnd: 0n });
   assertEquals([await listNotes(kv, id), await listSentMails(kv, id)], [[], []]);
   assertEquals(await addNote(kv, id, "again", act(nowMs)), undefined);
   assertEquals(await addNote(kv, newId("account", 0), "nobody", act(nowMs)), undefined);

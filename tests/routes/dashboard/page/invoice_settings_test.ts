@@ -1,6 +1,6 @@
 /** Tax code and invoice mail are set in the account and fill the form of every request. */
 import { assert, assertEquals, assertStringIncludes } from "../../../support/assert.ts";
-import { forgetPerson } from "../../../../kv/people/deletion/account_deletion.ts";
+import { closeAccount } from "../../../../kv/services/operations/account_closing.ts";
 import {
   getInvoiceSettings,
   listAccountInvoices,
@@ -107,7 +107,8 @@ Deno.test("invoice settings are deleted with the person, and cannot be set after
   await using site = await openTopupSite();
   const { save, id } = opened(site);
   await save(details);
-  await forgetPerson(site.world.kv, id, site.world.time.nowMs());
+  const nowMs = site.world.time.nowMs();
+  await closeAccount(site.world.kv, id, { nowMs, givenUpMicroVnd: 0n });
   assertEquals(await getInvoiceSettings(site.world.kv, id), {});
   assertEquals(await setInvoiceSettings(site.world.kv, id, { email: "a@example.com" }), false);
 });
