@@ -18,7 +18,7 @@ import {
   createManagementKey,
   listManagementKeys,
 } from "../../../kv/people/management_keys/management_keys.ts";
-import { listInvitations } from "../../../kv/people/organisations/invitations.ts";
+import { invite, listInvitations } from "../../../kv/people/organisations/invitations.ts";
 import { listMembers } from "../../../kv/people/organisations/members.ts";
 import { createOrganisation } from "../../../kv/people/organisations/organisations.ts";
 import { verifyStore } from "../../../kv/services/verify/verify_books.ts";
@@ -104,6 +104,14 @@ async function openWorld(instances: TwoInstances, start: Start): Promise<World> 
     await actFor(browser, made);
   }
   for (const person of people) person.csrf = await csrfOf(person.browser);
+  await invite(kv, made.id, {
+    email: stranger.account.email ?? "",
+    role: "admin",
+    inviter: "x",
+    restsOn: { personId: admin.account.id },
+    locale: "en",
+    nowMs,
+  });
   const { masterKeys } = instances.first.gateway;
   const keyOf = async (accountId: AccountId, memberId: AccountId) => {
     const key = await createApiKey(kv, masterKeys, accountId, { name: "key", memberId, nowMs });
