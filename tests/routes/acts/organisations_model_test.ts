@@ -51,6 +51,8 @@ const maxSteps = 12;
 /** What a change may take to hold at the other instance. */
 const boundMs = 2_001;
 
+const organisationName = "Zirkonia";
+
 const startVnd = 100_000;
 
 /** More than a call of this file costs, and than is reserved for it. */
@@ -95,7 +97,7 @@ async function openWorld(instances: TwoInstances, start: Start): Promise<World> 
   const [owner, admin, second] = people;
   const stranger = people.at(-1);
   assert(owner && admin && second && stranger);
-  const made = await createOrganisation(kv, owner.account.id, { name: "Model", nowMs });
+  const made = await createOrganisation(kv, owner.account.id, { name: organisationName, nowMs });
   assert(made !== "too_many");
   for (const [at, { account, browser }] of people.entries()) {
     const role = start[at];
@@ -222,7 +224,7 @@ function waysOf(world: World, step: Step): Ways {
     }
     case "hand_over": {
       const newOwner = people[step.whom]?.account.id ?? "";
-      return { form: ["/organisation/hand-over", { newOwner, confirmation: "Model" }] };
+      return { form: ["/organisation/hand-over", { newOwner, confirmation: organisationName }] };
     }
     case "make_key": {
       const fields = { name: "key", ...form() };
@@ -412,7 +414,12 @@ async function wrongAnswers(world: World, model: OrganisationModel): Promise<str
   for (const instance of [0, 1] as const) {
     const at = instance === 0 ? world.first : world.second;
     for (const [who, { browser }] of world.people.entries()) {
-      if (!model.roles.has(who)) continue;
+      if (!model.roles.has(who)) {
+        // The session acts for an organisation of the person's own, also of those who were removed.
+        const { text } = await at.browser(browser).get("/organisation");
+        if (text.includes(organisationName)) wrong.push(`${who} at ${instance}: is still in`);
+        continue;
+      }
       for (const path of pages) {
         const { status } = await at.browser(browser).get(path);
         const may = model.may({ by: "page", at: who }, actAt(`page \`${path}\``));
