@@ -277,7 +277,7 @@ function budgetWays(
 
 /** Sends a step, and keeps the secret that its answer has. */
 async function send(world: World, model: OrganisationModel, step: Step): Promise<void> {
-  if (step.does === "call") return await call(world, model, step.key);
+  if (step.does === "call") return await call(world, model, step.instance, step.key);
   const ways = waysOf(world, step);
   const { actor: { by, at }, instance } = step;
   let sent: Sent;
@@ -317,18 +317,23 @@ async function keepSecret(world: World, step: Step, secret: string): Promise<voi
 
 /**
  * Calls a model with an API key; a budget is never exceeded, and refuses nothing while a call fits. All calls are at the
- * first instance: sums of calls pass between instances by timers, which this world does not have.
+ * first instance: sums of calls pass between instances by timers, which this world does not have. Either one is asked for
+ * the balance before, so that it has the key in its caches.
  */
 async function call(
   world: World,
   model: OrganisationModel,
+  instance: 0 | 1,
   at: number,
 ): Promise<void> {
   const messages = [{ role: "user", content: "Hello" }];
   const chat = { model: "low-cost-01", messages, max_tokens: 8 };
   const secret = world.secrets[at]?.at(-1) ?? "";
+  const isActive = model.keys[at]?.active === true;
+  const balance = await ask(world, instance, secret, ["GET", "/v1/balance"]);
+  assertEquals(balance.status, isActive ? 200 : 401);
   const answer = await ask(world, 0, secret, ["POST", "/v1/chat/completions"], chat);
-  if (model.keys[at]?.active !== true) return assertEquals(answer.status, 401);
+  if (!isActive) return assertEquals(answer.status, 401);
   const counting = model.budgets.filter(({ key }) => key === undefined || key === at);
   const leftMicroVnd = counting.map(({ vnd, spentMicroVnd }) => fromVnd(vnd) - spentMicroVnd);
   const fits = leftMicroVnd.every((left) => left >= fromVnd(mostOfCallVnd));
