@@ -283,8 +283,10 @@ async function send(world: World, model: OrganisationModel, step: Step): Promise
   let sent: Sent;
   if (by === "page") {
     assert(ways.form !== undefined);
-    sent = await post(world, step, ...ways.form);
     const person = world.people[at];
+    // Who was removed and is invited again answers on a page of their own organisation.
+    if (step.does === "accept" && person) person.csrf = await csrfOf(person.browser);
+    sent = await post(world, step, ...ways.form);
     if (step.does === "accept" && sent.status === 303 && person) {
       person.csrf = await csrfOf(person.browser);
     }
