@@ -19,13 +19,7 @@ import {
 import type { KeyValueStore } from "../../engine/store/key_value_store.ts";
 import { dayMs } from "../../../core/lib/time/durations.ts";
 import { addAct, type Done } from "../audit/account_activity.ts";
-import {
-  type Account,
-  getAccount,
-  hasOnlyBooks,
-  isClosed,
-  writeAccount,
-} from "../accounts/accounts.ts";
+import { type Account, getAccount, hasOnlyBooks, writeAccount } from "../accounts/accounts.ts";
 
 /** Most active management keys of an organisation: a program each. */
 export const maxManagementKeys = 20;

@@ -6,7 +6,6 @@
  * - Out: HTML, changed rows in `kv/people/api_keys/`.
  * - Never: moves money: it imports neither `kv/money/wallet/` nor `kv/money/ledger/`.
  */
-import type { InputIssue } from "../../../http/input_issues.ts";
 import { type Context, Hono } from "hono";
 import type { Catalog } from "../../../../core/catalog/catalog.ts";
 import { keyMember } from "../../../../core/limits/budgets.ts";
