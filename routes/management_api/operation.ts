@@ -137,21 +137,6 @@ function described(schema: z.ZodType): JsonObject {
   return plain;
 }
 
-/** Declares an operation with a body: what it runs on has passed its schema. */
-export function withBody<Body>(
-  operation: Omit<JsonOperation, "run" | "body"> & {
-    readonly body: { readonly schema: z.ZodType<Body>; readonly example: JsonObject };
-    readonly run: (call: ManagementCall<Body>) => Promise<JsonObject>;
-  },
-): JsonOperation {
-  const { run, body: { schema, example } } = operation;
-  return {
-    ...operation,
-    body: { describe: () => described(schema), example },
-    run: (call) => run({ ...call, body: schema.parse(call.body) }),
-  };
-}
-
 // Acts of customers as operations of this API.
 
 /** How this API writes the members of an act's input. */

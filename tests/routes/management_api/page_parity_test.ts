@@ -195,6 +195,7 @@ const pagesOnly: Partial<Record<ActName, Reason>> = {
   disconnectCompanySignIn: "confirmed_in_browser",
   requireCompanySignIn: "confirmed_in_browser",
   requireSecondFactor: "confirmed_in_browser",
+  createManagementKey: "makes_management_keys",
 };
 
 Deno.test("each act of customers is an operation of the management API by its own name, or has a reason", () => {

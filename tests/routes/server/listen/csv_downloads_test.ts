@@ -150,7 +150,10 @@ Deno.test("CSV files of operators keep the convention, in either language", () =
     );
     const ann = await world.customer("ann");
     const order = await world.order(ann);
-    await world.intake.take(notice(order.code, { at: "2026-11-20 00:30:05" }), "{}");
+    await world.intake.take(
+      notice(order.code, { at: "2026-11-20 00:30:05", id: "90001", reference: "REF1" }),
+      "{}",
+    );
     const made = await requestInvoice(world.kv, {
       accountId: ann.id,
       codes: [order.code],
