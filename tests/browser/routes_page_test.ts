@@ -1,5 +1,5 @@
 /**
- * The routes of `/operator/routes` in a real browser: a short list, searched while typing; an act returns to its row.
+ * The routes of `/operator/provider-routes` in a real browser: a short list, searched while typing; an act returns to its row.
  */
 import { assert, assertEquals } from "../support/assert.ts";
 import { browserTest } from "../support/browser/chromium.ts";
@@ -28,7 +28,7 @@ for (const look of looks) {
         const file = `${name}-${look.locale}-${look.theme}-${look.width}.png`;
         await page.screenshot({ path: new URL(file, folder).pathname });
       };
-      await page.goto(`${site.address}/operator/routes`);
+      await page.goto(`${site.address}/operator/provider-routes`);
       const height = await page.evaluate<number>("document.documentElement.scrollHeight");
       assert(height < maxHeight, `${height} px`);
       assertEquals(await page.locator("details[open].route-group").count(), 1);
@@ -38,7 +38,7 @@ for (const look of looks) {
       await page.locator(".route-group").first().filter({ hasText: "general-07" }).waitFor();
       assertEquals(await problemsOf(page, "search"), []);
 
-      await page.goto(`${site.address}/operator/routes`);
+      await page.goto(`${site.address}/operator/provider-routes`);
       const group = page.locator(".route-group").last();
       await group.locator("summary").click();
       const id = await group.locator(".route-row").last().getAttribute("id");

@@ -3,7 +3,7 @@
  * they are loaded with the first request that can be for a page: the start imports this file without them.
  */
 import type { Hono } from "hono";
-import { loadedOnce } from "../../../core/lib/base/assert.ts";
+import { invariant, loadedOnce } from "../../../core/lib/base/assert.ts";
 import { keyHeaders } from "../../http/authenticate.ts";
 import { pathOf } from "../../http/query.ts";
 import { segmentAt } from "../page/navigation.ts";
@@ -42,6 +42,35 @@ function isServed(
   return readsHtml(headers) && method === "GET";
 }
 
+/** What stands in a path for a parameter, when the paths of mounts are compared. */
+const anySegment = "0";
+
+/**
+ * Lists the pages that an earlier mount answers instead, each with that mount's path.
+ *
+ * @example
+ * ```ts
+ * import { Hono } from "hono";
+ * import { hiddenPages } from "./mounting.ts";
+ * const api = new Hono().use("*", (_c, next) => next()).get("/operator/routes", (c) => c.json([]));
+ * const pages = new Hono().get("/operator/routes", (c) => c.html("")).get("/keys", (c) => c.html(""));
+ * const hidden = hiddenPages(api, pages).join();
+ * if (hidden !== "GET /operator/routes by /operator/routes") throw new Error(hidden);
+ * ```
+ */
+export function hiddenPages<Env extends Bindings, PageEnv extends Bindings>(
+  { router }: Pick<Hono<Env>, "router">,
+  { routes }: Pick<Hono<PageEnv>, "routes">,
+): readonly string[] {
+  return routes.filter(({ path }) => path !== "/*").flatMap(({ method, path }) => {
+    const example = path.replaceAll(/:[^/]+/gu, anySegment).replace(/\*$/u, anySegment);
+    const [handlers] = router.match(method === "ALL" ? "GET" : method, example);
+    return handlers.map(([[, earlier]]) => earlier.path)
+      .filter((earlier) => earlier !== "/*" && earlier !== "*")
+      .map((earlier) => `${method} ${path} by ${earlier}`);
+  });
+}
+
 /**
  * Mounts the dashboard behind the API: it gets requests for pages that no earlier route has answered.
  *
@@ -63,8 +92,10 @@ export function mountDashboard<Env extends Bindings, PageEnv extends Bindings>(
   load: () => Promise<Hono<PageEnv>>,
 ): void {
   const pages = loadedOnce(async (): Promise<Pages<PageEnv>> => {
-    const app = await load();
-    return { app, roots: new Set(servedPaths(app).map((path) => segmentAt(path, 0))) };
+    const loaded = await load();
+    const hidden = hiddenPages(app, loaded);
+    invariant(hidden.length === 0, `other mounts answer for pages: ${hidden.join(", ")}`);
+    return { app: loaded, roots: new Set(servedPaths(loaded).map((path) => segmentAt(path, 0))) };
   });
   app.use("*", async (c, next) => {
     const request = c.req.raw;

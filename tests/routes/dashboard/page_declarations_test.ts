@@ -150,7 +150,7 @@ Deno.test("numbers beside the places count what waits, and an act changes them a
       return /class="count (\w+)">(\d+)/.exec(entry)?.slice(1);
     };
     assertEquals(await countOf("/operator/review"), ["bad", "2"]);
-    assertEquals(await countOf("/operator/routes"), undefined);
+    assertEquals(await countOf("/operator/provider-routes"), undefined);
     const page = await browser.get("/operator/review/unreadable");
     const hash = /name="hash" value="([0-9a-f]+)"/.exec(page.text)![1]!;
     await browser.post("/operator/review/unreadable", { source: "sepay", hash, note: "by hand" });

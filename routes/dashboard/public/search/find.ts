@@ -149,7 +149,7 @@ export async function findNamed(
     providers: isOperator
       ? named(
         Object.keys(deps.catalog.providers).map((name) => ({
-          href: `/operator/routes?${new URLSearchParams({ q: name })}`,
+          href: `/operator/provider-routes?${new URLSearchParams({ q: name })}`,
           name,
         })),
         wanted,

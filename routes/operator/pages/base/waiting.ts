@@ -97,7 +97,7 @@ function underpricedNow({ catalog: { current } }: Pick<OperatorDeps, "catalog">)
 }
 
 const routeItem = ({ model, route }: RouteReport): Item => ({
-  href: `/operator/routes?${new URLSearchParams({ state: "trouble", q: route.id })}`,
+  href: `/operator/provider-routes?${new URLSearchParams({ state: "trouble", q: route.id })}`,
   about: `${model}: ${route.id}`,
 });
 
@@ -166,7 +166,7 @@ export async function readWaiting(deps: OperatorDeps): Promise<Waiting[]> {
       refused === undefined ? [] : [{ href: "/operator/catalogue", about: "" }],
     ),
     ...joined("underpriced", "/operator/catalogue", underpricedNow(deps).map(priceItem)),
-    ...joined("routes", "/operator/routes?state=trouble", routesDown(deps).map(routeItem)),
+    ...joined("routes", "/operator/provider-routes?state=trouble", routesDown(deps).map(routeItem)),
     ...joined("invoices", "/operator/invoices", money.invoices),
   ];
 }

@@ -82,7 +82,7 @@ function providerAlarms({ by }: ProvidersHealth, locale: Locale): Alarm[] {
   }).slice(0, maxOfKind).map(({ name, success }) => ({
     tone: "bad",
     text: t.provider(name, formatPercent(success, locale)),
-    href: `/operator/routes?${new URLSearchParams({ q: name })}`,
+    href: `/operator/provider-routes?${new URLSearchParams({ q: name })}`,
   }));
 }
 

@@ -196,7 +196,7 @@ export function ProvidersCard({ health, reports, locale }: {
 }) {
   const t = todayTexts[locale];
   return (
-    <Card title={t.providers} actions={<a href="/operator/routes">{t.routes}</a>}>
+    <Card title={t.providers} actions={<a href="/operator/provider-routes">{t.routes}</a>}>
       <DataTable
         label={t.providers}
         rows={rowsOf(health, reports).slice(0, maxProviders)}

@@ -1,4 +1,4 @@
-/** `/operator/routes`: every route with its health, found by words, and taken out or put back by an operator. */
+/** `/operator/provider-routes`: every route with its health, found by words, and taken out or put back by an operator. */
 import { Hono } from "hono";
 import { maxSwitchReasonChars } from "../../../../kv/engine/control/control.ts";
 import { routeActions } from "../../../../kv/people/operators/switches.ts";
@@ -30,7 +30,7 @@ import { frameTexts } from "../base/texts.ts";
 import type { RouteReport } from "../../../../core/routing/contract/router.ts";
 import type { Locale } from "../../../dashboard/text/i18n.ts";
 
-const path = "/operator/routes";
+const path = "/operator/provider-routes";
 
 // The filter: search words, all routes or only those in trouble, and the route that was changed
 // last.
@@ -286,7 +286,7 @@ function RouteActions({ report, filter, isRefused, visitor }: {
     ? (["drain", "disable"] as const)
     : (["enable"] as const);
   return (
-    <PostForm visitor={visitor} action="/operator/routes/switch" class="actions">
+    <PostForm visitor={visitor} action="/operator/provider-routes/switch" class="actions">
       <input type="hidden" name="route" value={report.route.id} />
       <input type="hidden" name="row" value={rowOf(report)} />
       <input type="hidden" name="q" value={filter.search} />
@@ -359,8 +359,8 @@ async function changeRoute(c: OperatorContext, deps: OperatorDeps) {
 /** Registers the page of routes. */
 function createRoutePages(deps: OperatorDeps): Hono<DashboardEnv> {
   const app = new Hono<DashboardEnv>();
-  app.get("/operator/routes", (c) => routesPage(c, deps));
-  app.post("/operator/routes/switch", (c) => changeRoute(c, deps));
+  app.get("/operator/provider-routes", (c) => routesPage(c, deps));
+  app.post("/operator/provider-routes/switch", (c) => changeRoute(c, deps));
   return app;
 }
 

@@ -23,9 +23,9 @@ const watched = { none: "metrics and alerts say that there is something to do" }
 const calledWhenNeeded = { none: "for programs that read only what they compare" };
 
 const surfaces: Readonly<Record<OperationName, Surfaces>> = {
-  "routes.list": { commands: running, page: "/operator/routes" },
+  "routes.list": { commands: running, page: "/operator/provider-routes" },
   "routes.test": { commands: ["route test"], page: "/operator/catalogue" },
-  "routes.switch": { commands: running, page: "/operator/routes/switch" },
+  "routes.switch": { commands: running, page: "/operator/provider-routes/switch" },
   "claims.list": {
     commands: { none: "a report for pages and programs" },
     page: "/operator/claims",

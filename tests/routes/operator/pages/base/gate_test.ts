@@ -20,7 +20,7 @@ const paths = [
   "/operator/approvals",
   "/operator/invoices",
   "/operator/service",
-  "/operator/routes",
+  "/operator/provider-routes",
   "/operator/audit",
   "/operator/notices/sepay/1",
 ];
@@ -31,7 +31,7 @@ const acts = [
   "/operator/bank/check",
   "/operator/invoices/export",
   "/operator/service/maintenance",
-  "/operator/routes/switch",
+  "/operator/provider-routes/switch",
   "/operator/catalogue/test",
   "/operator/notices/sepay/1/assign",
   "/operator/notices/sepay/1/resolve",

@@ -51,7 +51,7 @@ Deno.test("every page renders in both languages, without inline script or style"
           "/operator/invoices?state=requested",
           "/operator/claims",
           "/operator/service",
-          "/operator/routes",
+          "/operator/provider-routes",
           "/operator/audit",
         ]
       ) {
@@ -508,25 +508,28 @@ Deno.test("maintenance and routes are switched with a reason and audited", () =>
   operatorWorld(async (operators) => {
     const { world, operator } = operators;
     const staff = await operator("staff");
-    assertStringIncludes((await staff.get("/operator/routes")).text, "7 of 10 failed");
+    assertStringIncludes((await staff.get("/operator/provider-routes")).text, "7 of 10 failed");
     await staff.post("/operator/service/maintenance", { on: "yes", message: "back at six" });
     assertEquals(operators.switches.maintenance?.message, "back at six");
     await staff.post("/operator/service/maintenance", { on: "no" });
     assertEquals(operators.switches.maintenance, undefined);
     const change = { route: route.route.id, action: "drain", reason: "slow" };
-    await staff.post("/operator/routes/switch", change);
+    await staff.post("/operator/provider-routes/switch", change);
     assertEquals(operators.switches.routes[route.route.id]?.state, "draining");
     assertEquals(
-      (await staff.post("/operator/routes/switch", { ...change, reason: "" })).status,
+      (await staff.post("/operator/provider-routes/switch", { ...change, reason: "" })).status,
       400,
     );
     assertEquals(
-      (await staff.post("/operator/routes/switch", { ...change, route: "x" })).status,
+      (await staff.post("/operator/provider-routes/switch", { ...change, route: "x" })).status,
       404,
     );
-    const unknown = await staff.post("/operator/routes/switch", { ...change, action: "sell" });
+    const unknown = await staff.post("/operator/provider-routes/switch", {
+      ...change,
+      action: "sell",
+    });
     assertEquals(unknown.status, 404);
-    await staff.post("/operator/routes/switch", { ...change, action: "enable" });
+    await staff.post("/operator/provider-routes/switch", { ...change, action: "enable" });
     assertEquals(operators.switches.routes, {});
     assertEquals(await acts(world.kv), [
       "maintenance_changed",

@@ -1,4 +1,4 @@
-/** `/operator/routes`: routes are found, grouped by model, and an act comes back to the route that it was about. */
+/** `/operator/provider-routes`: routes are found, grouped by model, and an act comes back to the route that it was about. */
 import { assert, assertEquals, assertStringIncludes } from "../../../../support/assert.ts";
 import type { RouteReport } from "../../../../../core/routing/contract/router.ts";
 import { operatorWorld } from "../../../../support/worlds/operator_world.ts";
@@ -38,7 +38,7 @@ function groupsOf(text: string) {
 Deno.test("routes stand in groups by model, and those in trouble are open", () =>
   operatorWorld(async ({ operator }) => {
     const staff = await operator("staff");
-    const { text } = await staff.get("/operator/routes");
+    const { text } = await staff.get("/operator/provider-routes");
     const groups = groupsOf(text);
     assertEquals(groups.length, 43);
     assertEquals(groups.filter(({ isOpen }) => isOpen), [
@@ -53,14 +53,14 @@ Deno.test("routes stand in groups by model, and those in trouble are open", () =
     assertStringIncludes(text, "44 routes");
     assertStringIncludes(text, "2 of 2 resting");
     assertStringIncludes(text, "<code>token_refused: invalid_client</code>");
-    assert(text.includes('hx-get="/operator/routes"'), "it applies as one types");
+    assert(text.includes('hx-get="/operator/provider-routes"'), "it applies as one types");
   }, { routes }));
 
 Deno.test("routes are found by model, provider and state, without a script too", () =>
   operatorWorld(async ({ operator }) => {
     const staff = await operator("staff");
     const found = async (query: string) =>
-      groupsOf((await staff.get(`/operator/routes?${query}`)).text);
+      groupsOf((await staff.get(`/operator/provider-routes?${query}`)).text);
     assertEquals(await found("q=SOUTH+premium"), [
       { model: "premium-1", isOpen: true, rows: ["premium-1:south/premium-1"] },
     ]);
@@ -70,7 +70,7 @@ Deno.test("routes are found by model, provider and state, without a script too",
     );
     const wide = await found("q=general");
     assertEquals([wide.length, wide.some(({ isOpen }) => isOpen)], [40, false]);
-    const none = await staff.get("/operator/routes?q=%3Cnothing%3E");
+    const none = await staff.get("/operator/provider-routes?q=%3Cnothing%3E");
     assertEquals(groupsOf(none.text), []);
     assertStringIncludes(none.text, "No route matches");
     assertStringIncludes(none.text, 'value="&lt;nothing&gt;"');
@@ -81,10 +81,10 @@ Deno.test("an act leads back to its route, in the same search, with the message 
     const staff = await operators.operator("staff");
     const row = "general-33:north/general-33";
     const act = { route: "north/general-33", row, q: "gen", state: "trouble", action: "disable" };
-    const done = await staff.post("/operator/routes/switch", { ...act, reason: "slow" });
+    const done = await staff.post("/operator/provider-routes/switch", { ...act, reason: "slow" });
     assertEquals([done.status, done.location], [
       303,
-      `/operator/routes?q=gen&state=trouble&row=${encodeURIComponent(row)}#${
+      `/operator/provider-routes?q=gen&state=trouble&row=${encodeURIComponent(row)}#${
         encodeURIComponent(row)
       }`,
     ]);
@@ -95,13 +95,13 @@ Deno.test("an act leads back to its route, in the same search, with the message 
     const [, cell] = page.text.split(`<li id="${row}"`);
     assertStringIncludes(cell!.split("</li>")[0]!, "Changed. Every instance follows");
 
-    const refused = await staff.post("/operator/routes/switch", { ...act, reason: "" });
+    const refused = await staff.post("/operator/provider-routes/switch", { ...act, reason: "" });
     assertEquals(refused.status, 400);
     const [, again] = refused.text.split(`<li id="${row}"`);
     assertStringIncludes(again!.split("</li>")[0]!, "Give a reason");
     assertStringIncludes(again!.split("</li>")[0]!, "autofocus");
 
     const elsewhere = { ...act, row: "//evil.example", reason: "slow" };
-    const unlisted = await staff.post("/operator/routes/switch", elsewhere);
-    assertEquals(unlisted.location, "/operator/routes?done=switched");
+    const unlisted = await staff.post("/operator/provider-routes/switch", elsewhere);
+    assertEquals(unlisted.location, "/operator/provider-routes?done=switched");
   }, { routes }));
