@@ -26,14 +26,19 @@ export function indexedChoices(
   const found: (readonly [index: number, choice: JsonObject])[] = [];
   // It runs for each chunk of a stream: nearly all have one choice, which has its index.
   for (let place = 0; place < choices.length; place++) {
-    const choice = choices[place]!;
-    const given = choice["index"] ?? (place > 0 && choices.some(hasIndex) ? 0 : place);
-    // Where one was asked for, what is no index is that of no other.
-    const index = count === 1 && !isIndex(given) ? 0 : given;
-    if (!isIndex(index)) throw unreadable("index");
-    if (index < count) found.push([index, choice]);
+    const given = choiceIndex(choices, place);
+    // With one choice requested, an invalid index can only mean that choice.
+    const index = given === undefined && count === 1 ? 0 : given;
+    if (index === undefined) throw unreadable("index");
+    if (index < count) found.push([index, choices[place]!]);
   }
   return found;
+}
+
+/** Returns the index of the choice at a place of a list; `undefined` if it is none that a choice has. */
+export function choiceIndex(choices: readonly JsonObject[], place: number): number | undefined {
+  const given = choices[place]?.["index"] ?? (place > 0 && choices.some(hasIndex) ? 0 : place);
+  return isIndex(given) ? given : undefined;
 }
 
 function hasIndex({ index }: JsonObject): boolean {

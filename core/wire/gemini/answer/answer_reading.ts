@@ -340,7 +340,7 @@ export function readParts(content: Json | undefined): PartsReading {
     const text = textBytes(part["text"]);
     const call = part["functionCall"];
     const made = isJsonObject(call)
-      ? callBytes(call["args"])
+      ? callBytes(call["args"]) + pieceBytes(call["partialArgs"])
       : textBytes(inner(part["executableCode"], "code")) +
         Math.min(textBytes(inner(part["inlineData"], "data")), pictureOutputBytes);
     bytes += text + made;
@@ -355,6 +355,17 @@ const wordless: ReadonlySet<string> = new Set(["text", "thought", "thoughtSignat
 
 function callBytes(args: Json | undefined): number {
   return isJsonObject(args) && Object.keys(args).length > 0 ? textBytes(stringifyExactly(args)) : 0;
+}
+
+/** Bytes of arguments that come in pieces: their values, without the paths of their places, which each piece repeats. */
+function pieceBytes(pieces: Json | undefined): number {
+  let bytes = 0;
+  for (const piece of Array.isArray(pieces) ? pieces : []) {
+    if (!isJsonObject(piece)) continue;
+    const { stringValue, numberValue, boolValue } = piece;
+    bytes += textBytes(stringValue ?? stringifyExactly(numberValue ?? boolValue ?? null));
+  }
+  return bytes;
 }
 
 function inner(holder: Json | undefined, name: string): Json | undefined {

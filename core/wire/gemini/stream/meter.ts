@@ -12,8 +12,7 @@ import {
   newStreamReading,
   type StreamMeter,
 } from "../../stream/reading.ts";
-import { maxChoices } from "../../contract/limits.ts";
-import { ChoiceEnds, indexedChoices } from "../../stream/choices.ts";
+import { ChoiceEnds, choiceIndex } from "../../stream/choices.ts";
 import {
   candidatesOf,
   countCandidateUses,
@@ -113,17 +112,14 @@ class GeminiMeter implements StreamMeter {
     const { reading } = this;
     let isLast = false;
     const candidates = candidatesOf(chunk);
-    const indexes = new Map(
-      indexedChoices(candidates, maxChoices).map(([index, candidate]) => [candidate, index]),
-    );
-    for (const candidate of candidates) {
+    for (const [place, candidate] of candidates.entries()) {
       const { isOutput, bytes, answerBytes } = readParts(candidate["content"]);
       countCandidateUses(this.#toolUses, candidate);
       reading.outputBytes += bytes;
       reading.answerBytes += answerBytes;
       const ended = finishReasonOf(candidate);
       reading.sawOutput ||= isOutput || isRefusal(ended);
-      this.#ends.note(indexes.get(candidate) ?? unknownIndex, ended);
+      this.#ends.note(choiceIndex(candidates, place) ?? unknownIndex, ended);
       isLast ||= ended !== undefined;
     }
     reading.stopReason = this.#ends.reason ?? this.#blocked;

@@ -3,6 +3,7 @@ import { assert, assertEquals } from "../../../support/assert.ts";
 import * as fc from "../../../support/property.ts";
 import type { Json, JsonObject } from "../../../../core/lib/json/json.ts";
 import { streamed } from "../conversion/streaming.ts";
+import { pipeParts } from "../native/piping.ts";
 
 /** The pieces of a value by the path of its place; texts come in pieces of `size` characters. */
 function piecesOf(value: Json, path: string, size: number): JsonObject[] {
@@ -128,5 +129,30 @@ Deno.test("pieces that have no place are a failure, not a call without them", ()
     ];
     const { text, reading } = streamed("gemini", "chat", framesOf(parts, "STOP"));
     assert(reading.state !== "completed" && !text.includes("weather"), JSON.stringify(partialArgs));
+  }
+});
+
+Deno.test("a native stream passes unchanged, and its pieces count as output", () => {
+  const said = "Đà Nẵng ".repeat(20);
+  const parts = [
+    { functionCall: { name: "weather", willContinue: true } },
+    ...piecesOf({ city: said, days: 3 }, "$", 7).map((piece) => ({
+      functionCall: { partialArgs: [piece], willContinue: true },
+    })),
+    { functionCall: {} },
+  ];
+  const sent = framesOf(parts, "STOP");
+  const { passed, ending, reading } = pipeParts("gemini", [new TextEncoder().encode(sent)]);
+  assertEquals(passed + ending, sent);
+  const bytes = new TextEncoder().encode(`${said}3`).length;
+  assertEquals([reading.outputBytes, reading.answerBytes], [bytes, bytes]);
+});
+
+Deno.test("a native stream with an index that is none passes unchanged", () => {
+  for (const index of [-1, 0.5, "0", 16, 2 ** 40]) {
+    const candidates = [{ content: { parts: [{ text: "Hi" }] }, index, finishReason: "STOP" }];
+    const sent = `data: ${JSON.stringify({ candidates })}\r\n\r\n`;
+    const { passed, ending, reading } = pipeParts("gemini", [new TextEncoder().encode(sent)]);
+    assertEquals([passed + ending, reading.outputBytes], [sent, 2], String(index));
   }
 });
