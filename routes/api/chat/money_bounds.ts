@@ -137,6 +137,8 @@ class LimitBound extends MoneyBound {
     extension: MoneyExtension,
     reading: StreamReading,
   ): StreamCut | number {
+    // The last read may hold the end and what the provider counted: no output follows that could be held back.
+    if (reading.stopReason !== undefined) return Infinity;
     const { money: { bookedMicroVnd = 0n }, billed, tokenMicroVnd } = this.stream;
     const { priceMicroVnd, usage } = billed(reading);
     const leftMicroVnd = bookedMicroVnd - priceMicroVnd;
