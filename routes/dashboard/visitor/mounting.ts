@@ -12,12 +12,16 @@ import { servedPaths } from "../page/page.ts";
 /**
  * Whether a request may be for a page, as far as that can be said without the pages. A client that sends an API key
  * never gets a page: with a wrong base address it must see a 404. `/models` is both a page and what such a client asks
- * for, so there the request must accept HTML.
+ * for, so there the request must take HTML, as browsers and the robots of link previews do.
  */
 function mayBePageRequest({ headers, url }: Request): boolean {
   if (["authorization", ...keyHeaders].some((name) => headers.has(name))) return false;
   const root = segmentAt(pathOf(url), 0);
-  return root === "models" ? readsHtml(headers) : root !== "v1";
+  return root === "models" ? takesHtml(headers) : root !== "v1";
+}
+
+function takesHtml(headers: Headers): boolean {
+  return readsHtml(headers) || (headers.get("accept") ?? "").includes("*/*");
 }
 
 function readsHtml(headers: Headers): boolean {

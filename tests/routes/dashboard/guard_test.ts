@@ -183,6 +183,8 @@ Deno.test("a client of the API never gets a page", async () => {
   assertEquals(await ask("/v1/nothing", { accept: "text/html" }), json);
   assertEquals(await ask("/v1/models", { accept: "text/html" }), "200 application/json");
   assertEquals(await ask("/models", { accept: "text/html" }), "200 text/html");
+  assertEquals(await ask("/models", { accept: "*/*" }), "200 text/html");
+  assertEquals(await ask("/models", { accept: "*/*", "x-api-key": "sk-x" }), json);
   assertEquals(await ask("/", {}), "200 text/html");
   assertEquals(await ask("/no-such-page", { accept: "text/html" }), "404 text/html");
 });
