@@ -217,9 +217,9 @@ const answers: JsonObject = {
     description: "The pieces of a stream as one list.",
     items: ref("GenerateContentResponse"),
   },
-  MessagesTokenCount: objectSchema("Tokens of a prompt.", countFields.messages),
-  ResponsesTokenCount: objectSchema("Tokens of a prompt.", countFields.responses),
-  GeminiTokenCount: objectSchema("Tokens of a prompt.", countFields.gemini),
+  MessagesTokenCount: objectSchema("Prompt tokens.", countFields.messages),
+  ResponsesTokenCount: objectSchema("Prompt tokens.", countFields.responses),
+  GeminiTokenCount: objectSchema("Prompt tokens.", countFields.gemini),
   CompactedResponse: {
     type: "object",
     description: "A compacted conversation.",

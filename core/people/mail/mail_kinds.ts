@@ -110,7 +110,7 @@ function budgetEndText(
   }
   const reset = until === undefined ? "" : ` It resets at ${until} (Vietnam time).`;
   const end = atLimit === "tell"
-    ? "Calls go on."
+    ? "Calls continue."
     : isOver
     ? "Calls beyond it are refused."
     : "When it is used up, calls that count in it are refused.";

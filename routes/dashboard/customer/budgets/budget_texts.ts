@@ -15,7 +15,7 @@ export const budgetTexts = defineTexts({
     editTitle: "Edit budget",
     name: "Name",
     nameHint: "Errors and emails name the budget.",
-    of: "Of",
+    of: "Applies to",
     tag: "Tag",
     tagHint: "A key and a value such as team=search. Only for a budget of a tag.",
     window: "Window",
@@ -23,7 +23,7 @@ export const budgetTexts = defineTexts({
     atLimit: "At 100 %",
     ends: {
       refuse: "Refuse calls",
-      tell: "Only tell",
+      tell: "Notify only",
     } satisfies Record<Budget["atLimit"], string>,
     windows: {
       day: "Per day",
@@ -48,7 +48,7 @@ export const budgetTexts = defineTexts({
     never: "never",
     edit: (name: string) => `Edit ${name}`,
     save: "Save",
-    create: "Make the budget",
+    create: "Create budget",
     cancel: "Cancel",
     remove: "Delete the budget",
     removeAsk: "Delete this budget? Calls that it refuses are served again.",

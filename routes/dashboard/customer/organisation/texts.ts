@@ -24,7 +24,7 @@ export const organisationTexts = defineTexts({
     readmit: "Let back in",
     readmitOne: (who: string) => `Let back in: ${who}`,
     notRemoved: "This person is not on the list any more.",
-    acts: "Acts",
+    acts: "Actions",
     invite: "Invite",
     inviteTitle: "Invite a person",
     inviteText: "The person gets an email and answers it after signing in with this address.",

@@ -25,7 +25,7 @@ export const rateTexts = defineTexts({
     now: "Used in the last minute or hour, as each limit says, over all servers.",
     none: "No rate limits are set.",
     limit: "Limit",
-    of: "Of",
+    of: "Applies to",
     used: "Now",
     share: "Share",
     usedOf: (used: string, limit: string) => `${used} of ${limit}`,

@@ -113,7 +113,7 @@ const english: Readonly<Record<ErrorCode, Words>> = {
 };
 
 const vietnamese: typeof english = {
-  invalid_request: ["Yêu cầu có lỗi.", "Hãy sửa phần được nêu trong thông báo rồi gọi lại."],
+  invalid_request: ["Yêu cầu không hợp lệ.", "Hãy sửa phần được nêu trong thông báo rồi gọi lại."],
   invalid_json: ["Nội dung không phải JSON hợp lệ.", "Hãy sửa nội dung rồi gọi lại."],
   conversion_refused: [
     "Kiểu API của nhà cung cấp không có một trường trong yêu cầu.",

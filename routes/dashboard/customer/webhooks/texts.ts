@@ -7,7 +7,7 @@ import { defineTexts } from "../../text/i18n.ts";
 export const webhookTexts = defineTexts({
   en: {
     title: "Webhooks",
-    lead: "Your server is told when something happens: each event is a signed POST.",
+    lead: "Receive a signed POST for each event.",
     count: (count: number, most: number) => `Endpoints: ${count} of ${most}`,
     none: "No endpoints yet",
     noneHint: "Add the address of your server and choose the events that it gets.",

@@ -106,7 +106,7 @@ const welcomeTexts = defineTexts({
       model: "Không có mô hình này, hoặc mô hình cần địa chỉ khác.",
       wait: "Đã chạm giới hạn, hoặc số dư đang được giữ. Hãy đợi giây lát.",
       provider: "Nhà cung cấp của mô hình không trả lời được. Lượt gọi này không mất tiền.",
-      request: "Yêu cầu có lỗi:",
+      request: "Yêu cầu không hợp lệ:",
     },
     links: {
       topUp: "Nạp tiền",

@@ -50,7 +50,7 @@ export const customerTexts = defineTexts({
     mailsText: "Kinds and times; what they say is not kept.",
     noMails: "No mail since this release.",
     mailFailed: "not delivered",
-    acts: "Acts",
+    acts: "Actions",
     actsText: "Each says what it does first, and is written to the audit log.",
     adjust: "Credit or debit the wallet",
     adjustText: (limit: string) =>

@@ -50,7 +50,7 @@ Deno.test("the page says what is wrong: keys with limits and use, errors in word
     assertMatch(card(vietnamese, "Email đã gửi"), /Đã phát hành hoá đơn\s+không gửi được/);
     // Acts stand last.
     for (const title of ["API keys", "Last errors", "Statement, last 90 days", "Notes"]) {
-      assert(text.indexOf(`<h2>${title}`) < text.indexOf("<h2>Acts</h2>"), title);
+      assert(text.indexOf(`<h2>${title}`) < text.indexOf("<h2>Actions</h2>"), title);
     }
   }));
 
