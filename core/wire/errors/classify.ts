@@ -1,5 +1,5 @@
 /** Finds out whose matter an error is: codes and vendors' own texts first, then the status. */
-import { type ErrorFields, withoutLead } from "./error_fields.ts";
+import { type ErrorFields, fieldPath, withoutLead } from "./error_fields.ts";
 import { type ErrorKind, statusKind } from "./table/kinds.ts";
 import type { ErrorRow } from "./table/row.ts";
 import { formRows, rowsOfCode } from "./table/table.ts";
@@ -71,10 +71,6 @@ function byCode(
   }
   return undefined;
 }
-
-/** A text that begins with the path of a field goes on with names and values of the client. */
-const fieldPath =
-  /^(?:metadata|messages|tools|tool_choice|input|system|contents|response_format|instructions|prompt|stop|user|body|json|\$)(?:\.|\[)/i;
 
 function byForm(status: number | undefined, text: string): Verdict | undefined {
   if (text === "" || fieldPath.test(text)) return undefined;

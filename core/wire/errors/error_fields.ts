@@ -70,9 +70,20 @@ function envelopedError(body: Json | undefined): Json | undefined {
   return typeof message === "string" ? parsedObject(withoutLead(message)) : undefined;
 }
 
-/** What libraries and vendors write before their texts: `litellm.BadRequestError: OpenAIException - `, `<400> …: `. */
-const lead =
-  /^(?:<\d{3}>\s*)?(?:[Ee]rror(?: code)?: (?:\d{3} ?-? ?)?|[A-Za-z_][\w.]{0,60}(?:Error|Exception|InvalidParameter)\w{0,20}\s?(?::|-)\s?|Invalid request: |Request [\w-]{1,64}: |Input validation error: |Invalid input argument for Model: |invalid params, |The model returned the following errors: |Error from provider(?: \([\w ./-]{1,40}\))?: |Upstream error from [\w ./-]{1,40}: |Provider returned error: |type \w{1,60}, code \w{1,60}, message ){0,4}/;
+const fieldRoots = String
+  .raw`(?:metadata|messages|tools|tool_choice|input|system|contents|response_format|instructions|prompt|stop|user|body|json|\$)`;
+
+/** A text that begins with the path of a field goes on with names and values of the client. */
+export const fieldPath = new RegExp(`^${fieldRoots}[.[]`, "i");
+
+/**
+ * What libraries and vendors write before their texts: `litellm.BadRequestError: OpenAIException - `, `<400> …: `. The
+ * path of a field is none, whatever its name ends with.
+ */
+const lead = new RegExp(
+  String
+    .raw`^(?:<\d{3,7}>\s*)?(?:InternalError(?:\.\w{1,40}){1,4}: |[Ee]rror(?: code)?: (?:\d{3} ?-? ?)?|(?!${fieldRoots}[.[])[A-Za-z_][\w.]{0,60}(?:Error|Exception|InvalidParameter)\w{0,20}\s?(?::|-)\s?|Invalid request: |Request [\w-]{1,64}: |Input validation error: |Invalid input argument for Model(?: '[\w./:-]{1,100}')?: |Invalid response received from [\w-]{1,40}: |invalid params, |The model returned the following errors: |Error from provider(?: \([\w ./-]{1,40}\))?: |Upstream error from [\w ./-]{1,40}: |Provider returned error: |type \w{1,60}, code \w{1,60}, message ){0,4}`,
+);
 
 /** Returns a text without what libraries write before it. */
 export function withoutLead(text: string): string {

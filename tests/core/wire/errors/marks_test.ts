@@ -193,6 +193,19 @@ Deno.test("a text of the client's that a vendor quotes decides nothing", () => {
   );
 });
 
+Deno.test("a client's field that is named like an error of a library hides no text behind it", () => {
+  const names = ["metadata.FooError", "metadata.litellm.BadRequestError", "body.user.XException"];
+  for (const name of [...names, ...names.map((inner) => `Error: ${inner}`)]) {
+    const message = `${name}: Your account is suspended`;
+    const { code, marks } = decodeProviderError(
+      "chat",
+      400,
+      JSON.stringify({ error: { message } }),
+    );
+    assertEquals([code, marks], ["invalid_request", "nothing"], message);
+  }
+});
+
 Deno.test("whatever a body holds, it is read, and no request's status marks a route for others", () => {
   fc.assert(
     fc.property(
