@@ -5,7 +5,7 @@ const key =
   /^[^'"`:]{0,200}?(?:api key|bearer token|security token|authentication failed|signature)/i;
 
 const model =
-  /^(?:[^'"`]{0,160}?(?:model identifier is invalid|on-demand throughput|not authorized to invoke|access to the model|not supported (?:in|for) (?:this|your)|unsupported (?:country|region)|end of its life|action doesn.t support the model|unsupported for streaming)|operation not allowed)/i;
+  /^(?:[^'"`]{0,160}?(?:model identifier is invalid|on-demand throughput|not authorized to invoke|access to the model|not supported (?:in|for) (?:this|your)|unsupported (?:countr(?:y|ies)|regions?)|end of its life|action doesn.t support the model|unsupported for streaming)|operation not allowed)/i;
 
 /** Amazon Bedrock. */
 export const bedrock: VendorErrors = {
@@ -98,6 +98,40 @@ export const bedrock: VendorErrors = {
       "This request has been blocked by our content filters.",
       { form: /^This request has been blocked by our content filters/i },
     ),
+    coded(
+      "too_large",
+      400,
+      "validationexception",
+      "1 validation error detected: Value at 'body' failed to satisfy constraint: Member must have length less than or equal to 25000000",
+      {
+        form:
+          /^1 validation error detected: Value at 'body' failed to satisfy constraint: Member must have length less than or equal to \d/i,
+        source: "https://github.com/langchain-ai/langchain-aws/issues/419",
+      },
+    ),
+    coded(
+      "content",
+      400,
+      "validationexception",
+      "invalid_prompts: One or more prompts contains filtered words.",
+      {
+        form: /^invalid_prompts\b/i,
+        source: "https://github.com/epam/ai-dial-adapter-bedrock/issues/128",
+      },
+    ),
+    ...["validationexception", "resourcenotfoundexception"].map((code) =>
+      coded(
+        "access",
+        400,
+        code,
+        "You have not filled out the required use-case form for this model.",
+        {
+          form:
+            /^(?:You have not filled out the required use-case form|Model use case details have not been submitted)/i,
+          source: "https://github.com/truefoundry/models/pull/934",
+        },
+      )
+    ),
     weak("request", 400, "validationexception", "max_tokens: must be at least 1"),
     // Servers in front of it leave the name of the exception out.
     worded(
@@ -106,6 +140,13 @@ export const bedrock: VendorErrors = {
       /^Too many (?:tokens|requests)(?: per \w{1,10})?, please wait before trying again/i,
       "Too many tokens per day, please wait before trying again.",
       { source: "https://github.com/anthropics/claude-code/issues/1466" },
+    ),
+    worded(
+      "access",
+      400,
+      /^(?:You have not filled out the required use-case form|Model use case details have not been submitted|Access to Anthropic models is not allowed from unsupported)/i,
+      "Access to Anthropic models is not allowed from unsupported countries, regions, or territories.",
+      { source: "https://github.com/aws-samples/generative-bi-using-rag/issues/361" },
     ),
     worded(
       "access",

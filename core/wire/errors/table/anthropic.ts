@@ -9,6 +9,11 @@ export const anthropic: VendorErrors = {
   rows: [
     coded("account", 401, "authentication_error", "invalid x-api-key"),
     coded("account", 402, "billing_error", "There is an issue with your billing"),
+    coded("account", 403, "permission_error", "OAuth token has been revoked.", {
+      form:
+        /^(?:OAuth (?:token has (?:expired|been revoked)|authentication is currently not allowed)|Account is no longer a member of the organi[sz]ation)/i,
+      source: "https://github.com/Wei-Shaw/sub2api/issues/342",
+    }),
     coded("access", 403, "permission_error", "Your API key does not have permission to use this"),
     coded("too_large", 413, "request_too_large", "Request exceeds the maximum size"),
     coded(

@@ -67,6 +67,28 @@ export const gemini: VendorErrors = {
         source: "https://github.com/google-gemini/gemini-cli/issues/24641",
       },
     ),
+    ...["resource_exhausted", "ratelimitexceeded", "unavailable"].map((code) =>
+      coded("capacity", 429, code, "No capacity available for model gemini-x on the server", {
+        form: /^No capacity available for model\b/i,
+        more: { status: code.toUpperCase() },
+        source: "https://github.com/google-gemini/gemini-cli/issues/27548",
+      })
+    ),
+    coded("rate", 429, "ratelimitexceeded", "Your quota will reset after 8h44m7s.", {
+      more: { status: "RESOURCE_EXHAUSTED" },
+      source: "https://github.com/google-gemini/gemini-cli/issues/13004",
+    }),
+    coded(
+      "account",
+      403,
+      "permission_denied",
+      "Permission denied: Consumer 'api_key:x' has been suspended.",
+      {
+        form: /^(?:Permission denied: )?Consumer '[^']{1,200}' has been suspended/i,
+        more: { status: "PERMISSION_DENIED" },
+        source: "https://github.com/snailyp/gemini-balance/issues/382",
+      },
+    ),
     coded("capacity", 429, "model_capacity_exhausted", "No capacity available for model gemini-x", {
       more: { status: "RESOURCE_EXHAUSTED", ...errorInfo("MODEL_CAPACITY_EXHAUSTED") },
       source: "https://github.com/decolua/9router/issues/1106",

@@ -101,6 +101,12 @@ export const mistral: VendorErrors = {
     plain("account", 401, "Unauthorized", { shape: "detail" }),
     coded("model", 400, "invalid_model", "Invalid model: mistral-x"),
     coded("rate", 429, "rate_limited", "Rate limit exceeded"),
+    // Z.AI uses the number for a refused content.
+    coded("rate", 429, "1300", "Rate limit exceeded", {
+      form: /^Rate limit exceeded/i,
+      more: { type: "rate_limited" },
+      source: "https://github.com/raycast/extensions/issues/31107",
+    }),
     coded(
       "rate",
       429,

@@ -72,6 +72,23 @@ export const openai: VendorErrors = {
     ),
     coded("account", 401, "account_deactivated", "The OpenAI account has been deactivated."),
     worded(
+      "beyond_rate",
+      429,
+      /^Request too large for [\w .:/()`-]{1,300}? on (?:\w{1,10} )?tokens per min(?:ute)? \(/i,
+      "Request too large for gpt-x (for limit gpt-x) in organization org-abc123 on tokens per min (TPM): Limit 30000, Requested 37313.",
+      { source: "https://github.com/continuedev/continue/issues/11717" },
+    ),
+    coded(
+      "ability",
+      400,
+      "unsupported_value",
+      "Unsupported value: 'stream' does not support true with this model. Only the default (false) value is supported.",
+      {
+        form: /^Unsupported value: '(?<lacks>stream)' does not support true/i,
+        source: "https://github.com/animalnots/BetterChatGPT-PLUS/issues/62",
+      },
+    ),
+    worded(
       "access",
       400,
       /^Your organization must be verified/i,
