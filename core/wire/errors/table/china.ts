@@ -109,6 +109,17 @@ export const zai: VendorErrors = {
     coded("broken", 500, "1230", "API call process error"),
     coded("broken", 500, "1234", "Network error, error id: 20250101abcdef, please contact support"),
     coded("prompt", 400, "1261", "Prompt exceeds max length"),
+    coded(
+      "account",
+      429,
+      "rate_limit_error",
+      "[1313][Your account's current usage pattern does not comply with the Fair Usage Policy]",
+      {
+        form: /^\[1313\]\[/,
+        shape: "anthropic",
+        source: "https://github.com/zai-org/GLM-5/issues/77",
+      },
+    ),
     coded("content", 400, "1300", "The call was blocked by a policy"),
     coded("account", 429, "1120", "Unable to access your account, please try again later"),
     coded(
@@ -228,6 +239,16 @@ export const siliconflow: VendorErrors = {
     ),
     coded("account", 403, "#30001", "Sorry, your account balance is insufficient"),
     coded("account", 403, "#30003", "Model disabled."),
+    coded(
+      "account",
+      403,
+      "#30011",
+      "The selected model requires paid balance. Your paid balance is insufficient.",
+      { source: "https://github.com/FoundationAgents/OpenManus/issues/438" },
+    ),
+    coded("capacity", 503, "#50508", "System is too busy now. Please try again later.", {
+      source: "https://github.com/coze-dev/coze-studio/issues/801",
+    }),
     coded("rate", 429, "#50603", "System is too busy now. Please try again later."),
     coded("capacity", 503, "#50505", "Model service overloaded. Please try again later."),
     coded("timeout", 504, "#50501", "The request timed out"),

@@ -17,7 +17,7 @@ export const alibaba: VendorErrors = {
     worded(
       "account",
       400,
-      /^Access denied, please make sure your account is in good standing/i,
+      /^Access denied(?:, please make sure your account is in good standing| due to (?:an )?overdue\b)/i,
       "Access denied, please make sure your account is in good standing.",
     ),
     coded("access", 403, "accessdenied", "Access denied."),
@@ -78,6 +78,13 @@ export const alibaba: VendorErrors = {
       "An internal error has occurred, please try again later.",
     ),
     worded(
+      "capacity",
+      500,
+      /^An error occurred in model serving\. The error message it sent us is \[\{.{0,300}?"status_code":(?:429|503)\b/i,
+      '<5000202> InternalError.Algo.ModelServingError.ModelServingUnknownError: An error occurred in model serving. The error message it sent us is [{"status_code":503,"status_name":"ServiceUnavailable"}]',
+      { source: "https://github.com/QwenLM/qwen-code/issues/1641" },
+    ),
+    worded(
       "prompt",
       400,
       counting(String.raw`range of input length should be \[\d{1,9}, {most}\]`),
@@ -112,6 +119,41 @@ export const ark: VendorErrors = {
   shape: "openai",
   source: "https://www.volcengine.com/docs/82379/1099476",
   rows: [
+    coded(
+      "account",
+      400,
+      "invalidsubscription",
+      "Your account (2100000000) does not have a valid coding plan subscription, or your subscription has expired.",
+      { source: "https://www.volcengine.com/docs/82379/1299023" },
+    ),
+    coded(
+      "access",
+      404,
+      "unsupportedmodel",
+      "The doubao-x model does not support the coding plan feature.",
+      {
+        form: /^The \S{1,100} model does not support the coding plan\b/i,
+        source: "https://www.volcengine.com/docs/82379/1299023",
+      },
+    ),
+    coded(
+      "access",
+      404,
+      "invalidendpointormodel.modelidaccessdisabled",
+      `Accessing the model via Model ID is not allowed for your account. Please use a custom endpoint ID instead. ${arkId}`,
+      { source: "https://www.volcengine.com/docs/82379/1299023" },
+    ),
+    coded(
+      "ability",
+      400,
+      "invalidparameter.unsupportedmodel",
+      "The request failed because the selected model does not support the stream mode.",
+      {
+        form:
+          /^The request failed because the selected model does not support (?:the )?(?<lacks>[\w ]{1,60})/i,
+        source: "http://www.yayakq.cn/news/450500",
+      },
+    ),
     coded(
       "access",
       404,
