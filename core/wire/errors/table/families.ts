@@ -96,6 +96,13 @@ export const families: VendorErrors = {
     ),
     worded(
       "account",
+      403,
+      /^(?:sorry, )?(?:(?:the|this|your) )?(?:user|(?:account|api key|organi[sz]ation|team|workspace)(?: [\w@.-]{1,80})?) (?:(?:has been|is|was) )?(?:temporarily )?(?:suspended|banned|locked|deactivated|frozen)\b/i,
+      "User is locked. Reason: Admin lock.",
+      { source: "https://github.com/fal-ai/fal/issues/1168" },
+    ),
+    worded(
+      "account",
       400,
       /^(?:missing|no|invalid|failed to get the|unable to verify the) (?:\w{1,20} ){0,2}(?:authorization header|api key|credentials|access token)\b/i,
       "Failed to get the authorization header.",

@@ -287,6 +287,9 @@ export const nvidia: VendorErrors = {
   source: "https://docs.api.nvidia.com/nim/reference/llm-apis",
   rows: [
     plain("account", 401, "Authentication failed"),
+    worded("account", 403, /^Authorization failed\.?$/i, "Authorization failed", {
+      source: "https://github.com/dmMaze/BallonsTranslator/issues/1233",
+    }),
     worded(
       "account",
       402,

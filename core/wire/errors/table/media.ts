@@ -39,6 +39,13 @@ export const elevenlabs: VendorErrors = {
       "missing_permissions",
       "The API key you used is missing the permission text_to_speech",
     ),
+    coded(
+      "access",
+      400,
+      "voice_limit_reached",
+      "You have reached your maximum amount of custom voices (10 / 10).",
+      { source: "https://github.com/receptron/mulmocast-app/issues/1466" },
+    ),
     coded("access", 401, "only_for_creator+", "This feature needs the creator plan"),
     coded("rate", 429, "too_many_concurrent_requests", "Too many concurrent requests", {
       source: "https://www.skills.sh/jeremylongshore/claude-code-plugins/elevenlabs-rate-limits",

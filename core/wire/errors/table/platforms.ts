@@ -30,6 +30,20 @@ export const openrouter: VendorErrors = {
       "Key limit exceeded (total limit). Manage it using https://openrouter.ai/settings/keys",
     ),
     worded(
+      "account",
+      402,
+      /^This request requires more credits.{0,120}? can only afford 0\b/i,
+      "This request requires more credits, or fewer max_tokens. You requested up to 32000 tokens, but can only afford 0.",
+      { source: "https://github.com/anomalyco/opencode/issues/12219" },
+    ),
+    worded(
+      "timeout",
+      504,
+      /^Upstream idle timeout exceeded/i,
+      "Upstream idle timeout exceeded",
+      { source: "https://github.com/archestra-ai/archestra/pull/5511" },
+    ),
+    worded(
       "afford",
       402,
       /^This request requires more credits/i,
@@ -166,10 +180,83 @@ export const litellm: VendorErrors = {
     ),
     coded("account", 400, "expired_key", "Authentication Error - Expired Key."),
     worded(
+      "account",
+      400,
+      /^(?:Budget has been exceeded!|No deployments available - crossed budget\b|ExceededBudget: |Exceeded budget for (?:provider|deployment|tag)\b)/i,
+      "litellm.BadRequestError: OpenAIException - Budget has been exceeded! Current cost: 14.2, Max budget: 100.",
+      { source: "https://github.com/BerriAI/litellm/issues/14144" },
+    ),
+    worded(
       "unavailable",
       429,
       /^No deployments available for selected model/i,
       "No deployments available for selected model, Try again in 5 seconds.",
+    ),
+  ],
+};
+
+/** Vercel AI Gateway. */
+export const vercel: VendorErrors = {
+  vendor: "Vercel AI Gateway",
+  shape: "openai",
+  source: "https://vercel.com/docs/ai-gateway/pricing",
+  rows: [
+    coded(
+      "account",
+      403,
+      "customer_verification_required",
+      "AI Gateway requires a valid credit card on file to service requests.",
+      { source: "https://github.com/arlanrakh/talk-to-girlfriend-ai/issues/6" },
+    ),
+    worded(
+      "account",
+      429,
+      /^(?:AI Gateway requires a valid credit card|Free credits temporarily have restricted access)/i,
+      "Free credits temporarily have restricted access due to abuse.",
+      { source: "https://github.com/Aider-AI/aider/pull/4495" },
+    ),
+  ],
+};
+
+const needsMore =
+  /^(?:token quota is not enough, token remain quota|预扣费额度失败, 用户剩余额度): [^\d\s-]?(?!0(?:\.0*)?(?:[^\d.]|$))\d/i;
+
+/** New API and the relays that are built of it. */
+export const newApi: VendorErrors = {
+  vendor: "New API",
+  shape: "openai",
+  source: "https://docs.newapi.ai",
+  rows: [
+    ...["insufficient_user_quota", "pre_consume_token_quota_failed"].map((code) =>
+      coded(
+        "afford",
+        403,
+        code,
+        "预扣费额度失败, 用户剩余额度: ＄2.533620, 需要预扣费额度: ＄2.627750",
+        { form: needsMore, source: "https://github.com/clacky-ai/openclacky/issues/100" },
+      )
+    ),
+    coded("account", 403, "pre_consume_token_quota_failed", "token quota is not enough"),
+    worded(
+      "afford",
+      403,
+      needsMore,
+      "token quota is not enough, token remain quota: ＄0.142328, need quota: ＄0.161646",
+      { source: "https://github.com/millylee/anyrouter-check-in/issues/2" },
+    ),
+    worded(
+      "account",
+      403,
+      /^(?:(?:token|user) quota is not enough|预扣费额度失败)/i,
+      "user quota is not enough",
+      { source: "https://github.com/popjane/free_chatgpt_api/issues/76" },
+    ),
+    worded(
+      "model",
+      503,
+      /^Incorrect model ID\b/i,
+      "Incorrect model ID. Please request to view the model page or you do not have permission to use this model",
+      { source: "https://docs.aihubmix.com/cn/FAQs/HTTP-Codes" },
     ),
   ],
 };
@@ -324,6 +411,16 @@ export const cloudflare: VendorErrors = {
     ),
     coded("capacity", 429, "errors#3040", "No more data centers to forward the request to"),
     coded("account", 401, "errors#10000", "Authentication error"),
+    // The account's id in the route's address is wrong.
+    ...[7000, 7003].map((number) =>
+      coded(
+        "access",
+        404,
+        `errors#${number}`,
+        "Could not route to the account, perhaps your object identifier is invalid?",
+        { source: "https://github.com/anomalyco/opencode/issues/23773" },
+      )
+    ),
   ],
 };
 
@@ -470,6 +567,23 @@ export const watsonx: VendorErrors = {
       "project_id 8f3c1d2e-0000-4000-8000-123456789abc is not associated with a WML instance",
     ),
     coded(
+      "ability",
+      400,
+      "invalid_input_argument",
+      `Invalid input argument for Model 'x/y': "auto" tool choice requires --enable-auto-tool-choice and --tool-call-parser to be set`,
+      {
+        form: /^"auto" tool choice requires\b/i,
+        source: "https://github.com/langflow-ai/langflow/pull/7818",
+      },
+    ),
+    coded(
+      "access",
+      403,
+      "cse_check_failed",
+      "CSE Check failed: can not call public host with a private WML instance",
+      { source: "https://github.com/langchain-ai/langchain-ibm/issues/45" },
+    ),
+    coded(
       "prompt",
       400,
       "invalid_input_argument",
@@ -477,7 +591,7 @@ export const watsonx: VendorErrors = {
       {
         form: counting(
           String
-            .raw`Invalid input argument for Model .{1,80}?: the number of input tokens {used} cannot exceed the total tokens limit {most}`,
+            .raw`(?:Invalid input argument for Model .{1,80}?: )?(?:the )?number of input tokens {used} cannot exceed the total tokens limit {most}`,
         ),
       },
     ),

@@ -272,6 +272,13 @@ export const llamacpp: VendorErrors = {
         source: "https://github.com/cline/kanban/pull/505",
       },
     ),
+    worded(
+      "prompt",
+      500,
+      counting(String.raw`requested tokens \({used}\) exceed context window of {most}`),
+      "Requested tokens (2285) exceed context window of 2048",
+      { source: "https://github.com/fedora-copr/logdetective-website/pull/193" },
+    ),
     coded("unavailable", 503, "unavailable_error", "Loading model"),
     worded(
       "ability",
