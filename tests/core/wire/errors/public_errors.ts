@@ -982,6 +982,168 @@ export const publicErrors: readonly PublicError[] = [
     ),
   ],
   ["prompt", 422, { detail: "Prompt has too many tokens: 300000 (max 262144)" }, overflow],
+  // Of 215 collected later, forms that the list lacked
+  ["account", 400, {
+    error: {
+      message:
+        '{\n  "error": {\n    "code": 400,\n    "message": "API key expired. Please renew the API key.",\n    "status": "INVALID_ARGUMENT",\n    "details": [\n      {\n        "@type": "type.googleapis.com/google.rpc.ErrorInfo",\n        "reason": "API_KEY_INVALID",\n        "domain": "googleapis.com",\n        "metadata": {\n          "service": "generativelanguage.googleapis.com"\n        }\n      }\n    ]\n  }\n}\n',
+      code: 400,
+      status: "Bad Request",
+    },
+  }, gh("continuedev/continue/issues/11336")],
+  ["rate", 429, {
+    error: {
+      message:
+        '{\n "error": {\n  "code": 429,\n  "message": "You exceeded your current quota, please check your plan and billing details. For more information on this error, head to: https://ai.google.dev/gemini-api/docs/rate-limits. To monitor your current usage, head to: https://ai.dev/rate-limit. \\n* Quota exceeded for metric: generativelanguage.googleapis.com/generate_content_paid_tier_input_token_count, limit: 2000000, model: gemini-3.1-pro\\nPlease retry in 3.564818218s.",\n  "status": "RESOURCE_EXHAUSTED",\n  "details": [\n   {\n    "@type": "type.googleapis.com/google.rpc.QuotaFailure",\n    "violations": [\n     {\n      "quotaMetric": "generativelanguage.googleapis.com/generate_content_paid_tier_input_token_count",\n      "quotaId": "GenerateContentPaidTierInputTokensPerModelPerMinute"\n     }\n    ]\n   },\n   {\n    "@type": "type.googleapis.com/google.rpc.RetryInfo",\n    "retryDelay": "3s"\n   }\n  ]\n }\n}\n',
+      code: 429,
+      status: "Too Many Requests",
+    },
+  }, gh("microsoft/vscode/issues/303628")],
+  ["rate", 429, {
+    error: {
+      message:
+        "Error from provider (Z.ai): Weekly/Monthly Limit Exhausted.\nYour limit will reset at 2026-06-25 02:06:16",
+    },
+  }, gh("anomalyco/opencode/issues/33029")],
+  [
+    "rate",
+    429,
+    { error: { message: "Coding Plan hour quota has been exceeded" } },
+    gh("diegosouzapw/OmniRoute/pull/2119"),
+  ],
+  [
+    "access",
+    403,
+    {
+      error: {
+        code: "OperationDenied.ServiceNotOpen",
+        message:
+          "Operation is denied because the model service is unavailable, please go to the Volcano Ark console activation management page to activate the corresponding model service, or submit a work order to contact us.",
+        param: "",
+        type: "Forbidden",
+      },
+    },
+    "https://wry-manatee-359.convex.site/api/v1/download?slug=volcano-engine:references/extracted_pages/page_468.txt",
+  ],
+  ["content", 400, {
+    error: {
+      code: "SensitiveContentDetected.SevereViolation",
+      message:
+        "The request failed because the input text may contain severe violation information.",
+      param: "",
+      type: "BadRequest",
+    },
+  }, "https://www.volcengine.com/docs/82379/1299023"],
+  ["rate", undefined, {
+    Response: {
+      Error: {
+        Code: "RequestLimitExceeded",
+        Message: "您当前每秒请求 `6` 次，超过了每秒频率上限 `5`，请稍后重试。",
+      },
+      RequestId: "bc0e30fe-037b-48ce-85a7-0376e0cff672",
+    },
+  }, gh("SUSYUSTC/MathTranslate/issues/21")],
+  [
+    "rate",
+    429,
+    { message: "Tokens per minute limit exceeded - too many tokens processed." },
+    gh("continuedev/continue/issues/9800"),
+  ],
+  [
+    "capacity",
+    429,
+    { error: { message: "Model busy, retry later" } },
+    gh("truefoundry/models/pull/862"),
+  ],
+  ["request", 400, {
+    error: {
+      message: "Provider returned error",
+      code: 400,
+      metadata: {
+        raw:
+          '{"error": {"code": "400", "message": "Param Incorrect", "param": "messages[2] assistant content must contain at least one part", "type": ""}}',
+        provider_name: "Xiaomi",
+      },
+    },
+    user_id: "user_x",
+  }, gh("farion1231/cc-switch/issues/464")],
+  ["request", 400, {
+    error: {
+      message: "Provider returned error",
+      code: 400,
+      metadata: {
+        raw:
+          '{"type": "error", "error": {"type": "invalid_request_error", "message": "x-anthropic-billing-header is a reserved keyword and may not be used in the system prompt."}, "request_id": "req_011CXR3vCFq4XACkb1mdp1xh"}',
+        provider_name: "Anthropic",
+      },
+    },
+    user_id: "user_x",
+  }, gh("farion1231/cc-switch/issues/761")],
+  ["unavailable", 503, {
+    error: {
+      message: "Provider returned error",
+      code: 503,
+      metadata: {
+        raw: {
+          error: {
+            type: "Service Unavailable",
+            code: "no_available_workers",
+            message: "No available workers (all circuits open or unhealthy)",
+          },
+        },
+        provider_name: "Morph",
+        is_byok: false,
+      },
+    },
+  }, gh("truefoundry/models/pull/868")],
+  ["account", 429, {
+    error: {
+      message: "Insufficient balance or no resource package. Please recharge.",
+      type: "AI_APICallError",
+      param: {
+        error: "Insufficient balance or no resource package. Please recharge.",
+        statusCode: 429,
+        name: "AI_APICallError",
+        message: "Insufficient balance or no resource package. Please recharge.",
+        url: "https://api.z.ai/api/paas/v4/chat/completions",
+        isRetryable: true,
+        type: "AI_APICallError",
+      },
+    },
+  }, gh("vercel/ai/issues/9290")],
+  ["access", 403, {
+    error: {
+      message: "Forbidden – key(abc123) not authorized to access the requested model.",
+      type: "Aihubmix_api_error",
+    },
+  }, "https://docs.aihubmix.com/cn/FAQs/HTTP-Codes"],
+  ["rate", 429, {
+    error: { message: "All antigravity accounts have exhausted their quota (reset after 5m)" },
+  }, gh("diegosouzapw/OmniRoute/pull/9387")],
+  ["access", 403, {
+    code: "003001",
+    message:
+      "This account is not allowed to access this endpoint. Please contact Snowflake support.",
+    request_id: "…",
+    error_code: "003001",
+  }, gh("vllm-project/semantic-router/issues/3608")],
+  ["request", 400, {
+    error: {
+      message:
+        "After the (optional) system message(s), user or tool message(s) should alternate with assistant message(s).",
+      type: "invalid_message",
+      code: 400,
+    },
+  }, gh("serac-labs/serac/issues/53")],
+  [
+    "account",
+    402,
+    { message: "Account balance not enough to run this query, please recharge" },
+    gh("jina-ai/node-DeepResearch/issues/21"),
+  ],
+  ["prompt", 500, {
+    error: { code: 500, message: "Context size has been exceeded.", type: "server_error" },
+  }, gh("ggml-org/llama.cpp/issues/19774")],
 ];
 
 /** Texts about a prompt beyond the window, each with its two numbers in words of its own. */
