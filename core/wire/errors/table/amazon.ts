@@ -158,6 +158,13 @@ export const bedrock: VendorErrors = {
     worded(
       "access",
       403,
+      /^User: arn:\S{1,300} is not authorized to perform\b/i,
+      "User: arn:aws:sts::123456789012:assumed-role/x/y is not authorized to perform: bedrock:InvokeModel",
+      { source: "https://github.com/posit-dev/positron/issues/10683" },
+    ),
+    worded(
+      "access",
+      403,
       /^Model access is denied due to/i,
       "Model access is denied due to IAM user or service role is not authorized to perform the required AWS Marketplace actions",
       {

@@ -78,6 +78,13 @@ export const alibaba: VendorErrors = {
       "An internal error has occurred, please try again later.",
     ),
     worded(
+      "rate",
+      429,
+      /^Coding Plan \w{1,12} (?:allocated )?quota (?:has been )?exceeded/i,
+      "Coding Plan hour quota has been exceeded",
+      { source: "https://github.com/diegosouzapw/OmniRoute/pull/2119" },
+    ),
+    worded(
       "capacity",
       500,
       /^An error occurred in model serving\. The error message it sent us is \[\{.{0,300}?"status_code":(?:429|503)\b/i,
@@ -124,6 +131,13 @@ export const ark: VendorErrors = {
       400,
       "invalidsubscription",
       "Your account (2100000000) does not have a valid coding plan subscription, or your subscription has expired.",
+      { source: "https://www.volcengine.com/docs/82379/1299023" },
+    ),
+    coded(
+      "access",
+      403,
+      "operationdenied.servicenotopen",
+      "Operation is denied because the model service is unavailable, please activate the corresponding model service.",
       { source: "https://www.volcengine.com/docs/82379/1299023" },
     ),
     coded(

@@ -90,7 +90,7 @@ export const families: VendorErrors = {
     worded(
       "account",
       403,
-      /^(?:sorry, )?(?:account )?(?:no (?:remaining )?|insufficient |not enough |low )(?:account |api )?(?:credits?|balance|funds|quota)\b/i,
+      /^(?:sorry, )?(?:account )?(?:no (?:remaining )?|insufficient |not enough |low )(?:account |api |[A-Z]{3} (?:or \w{1,12} )?)?(?:credits?|balance|funds|quota)\b/i,
       "Insufficient funds. Required: 120 credits",
       { source: "https://docs.ltx.video/errors" },
     ),
@@ -148,7 +148,7 @@ export const families: VendorErrors = {
     worded(
       "model",
       400,
-      /^(?:the )?(?:requested )?model:? ?['"`“]?[\w./:@-]{1,150}['"`”]?,? (?:is )?(?:currently )?(?:not (?:supported|found|available|a valid model)|does not exist|unavailable|deprecated|has been (?:retired|removed|decommissioned))/i,
+      /^(?:the )?(?:requested )?model:? ?[('"`“]?[\w./:@-]{1,150}['"`”)]?,? (?:is )?(?:currently )?(?:not (?:supported|found|available|a valid model)|does not exist|unavailable|deprecated|has been (?:retired|removed|decommissioned))/i,
       "model 'qwen-x' is not supported",
       { source: "https://www.alibabacloud.com/help/pt-br/model-studio/coding-plan-faq" },
     ),

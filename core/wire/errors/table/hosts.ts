@@ -167,6 +167,13 @@ export const deepinfra: VendorErrors = {
     worded(
       "account",
       402,
+      /^You need (?:a )?positive balance\b/i,
+      "You need positive balance to do inference. Please add balance manually or setup top-up",
+      { source: "https://github.com/zebbern/no-cost-ai/issues/24" },
+    ),
+    worded(
+      "account",
+      402,
       /^(?:inference prohibited|insufficient balance)/i,
       "inference prohibited, please enter a payment method",
     ),
@@ -223,6 +230,13 @@ export const cerebras: VendorErrors = {
   shape: "flat",
   source: "https://inference-docs.cerebras.ai/support/error",
   rows: [
+    worded(
+      "rate",
+      429,
+      /^(?:Tokens|Requests) per (?:second|minute|hour|day) limit exceeded/i,
+      "Tokens per minute limit exceeded - too many tokens processed.",
+      { source: "https://github.com/continuedev/continue/issues/9800" },
+    ),
     coded("account", 401, "wrong_api_key", "Wrong API Key", { more: { param: "api_key" } }),
     coded(
       "rate",

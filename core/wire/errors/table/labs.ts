@@ -117,6 +117,13 @@ export const mistral: VendorErrors = {
       },
     ),
     worded(
+      "rate",
+      429,
+      /^Service tier capacity exceeded\b/i,
+      "Service tier capacity exceeded for this model.",
+      { source: "https://github.com/continuedev/continue/issues/6185" },
+    ),
+    worded(
       "prompt",
       400,
       counting(

@@ -254,6 +254,20 @@ export const newApi: VendorErrors = {
     worded(
       "model",
       503,
+      /^当前分组 \S{1,60} 下对于模型 .{0,100}无可用渠道/,
+      "当前分组 default 下对于模型 gpt-x 无可用渠道",
+      { source: "https://github.com/songquanpeng/one-api/issues/2308" },
+    ),
+    worded(
+      "access",
+      403,
+      /^Forbidden – key\(\w{1,20}\) (?:not authorized to access|allowed only from)\b/i,
+      "Forbidden – key(abc123) not authorized to access the requested model.",
+      { source: "https://docs.aihubmix.com/cn/FAQs/HTTP-Codes" },
+    ),
+    worded(
+      "model",
+      503,
       /^Incorrect model ID\b/i,
       "Incorrect model ID. Please request to view the model page or you do not have permission to use this model",
       { source: "https://docs.aihubmix.com/cn/FAQs/HTTP-Codes" },
