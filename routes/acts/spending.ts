@@ -6,6 +6,7 @@ import { addressBlock } from "../../core/net/addresses/ip_address.ts";
 import { dayMs, hourMs } from "../../core/lib/time/durations.ts";
 import type { AccountId } from "../../core/lib/ids/ids.ts";
 import { countTry, type RateRule, type RateVerdict } from "../../kv/people/accounts/rate_limits.ts";
+import type { Doer } from "../../kv/people/audit/account_activity.ts";
 import { rateRules } from "../auth/sign_in_budgets.ts";
 import type { KeyValueStore } from "../../kv/engine/store/key_value_store.ts";
 
@@ -13,6 +14,11 @@ import type { KeyValueStore } from "../../kv/engine/store/key_value_store.ts";
 export type Spending =
   /** Writes rows that all instances read. */
   | "change"
+  /**
+   * The same, where it takes access away. It counts apart for pages and for each management key: a program that was
+   * leaked, or that loops, keeps nobody from ending it.
+   */
+  | "ending"
   /** Orders a top-up: cheap, but a flood of orders would hide the real ones from staff. */
   | "order"
   /** Mails an address that somebody typed. */
@@ -20,11 +26,15 @@ export type Spending =
   /** Sends a request to an address that somebody typed: a webhook, a look at a provider. */
   | "delivery";
 
-/** By whom spending is counted; `target` is the address that gets a mail. */
-type Dimension = "target" | "person" | "account" | "network" | "installation";
+/**
+ * By whom spending is counted; `target` is the address that gets a mail, `doer` the person on pages or the management
+ * key, `side` the pages of an organisation or its programs.
+ */
+type Dimension = "target" | "person" | "doer" | "account" | "side" | "network" | "installation";
 
 /**
- * The bounds of each kind of spending. A person has the same bounds on pages and with management keys. An organisation
+ * The bounds of each kind of spending. A person has the same bounds on pages and with management keys, but for endings.
+ * An organisation
  * has more, since its members share it; the bounds of the installation are above what all customers need together and
  * below what a mail service blocks a sender for.
  */
@@ -32,6 +42,10 @@ const bounds: Readonly<Record<Spending, Partial<Readonly<Record<Dimension, RateR
   change: {
     person: rateRules.changesByAccount,
     account: { name: "changes_organisation", count: 960, windowMs: hourMs },
+  },
+  ending: {
+    doer: { name: "endings_doer", count: 240, windowMs: hourMs },
+    side: { name: "endings_side", count: 960, windowMs: hourMs },
   },
   order: { account: { name: "topup_order", count: 30, windowMs: hourMs } },
   mail: {
@@ -51,33 +65,34 @@ const bounds: Readonly<Record<Spending, Partial<Readonly<Record<Dimension, RateR
 /** The acts of customers, with what each spends. */
 export const actSpendings = {
   renameOrganisation: ["change"],
-  changeMember: ["change"],
-  removeMember: ["change"],
+  // Most roles that are changed in haste are lowered.
+  changeMember: ["ending"],
+  removeMember: ["ending"],
   readmitMember: ["change"],
   createInvitation: ["change", "mail"],
-  withdrawInvitation: ["change"],
+  withdrawInvitation: ["ending"],
   createTeam: ["change"],
   deleteTeam: ["change"],
   handOver: ["change"],
   createKey: ["change"],
   changeKey: ["change"],
-  rotateKey: ["change"],
-  revokeKey: ["change"],
+  rotateKey: ["ending"],
+  revokeKey: ["ending"],
   changeKeyRules: ["change"],
   createManagementKey: ["change"],
-  revokeManagementKey: ["change"],
+  revokeManagementKey: ["ending"],
   createBudget: ["change"],
   changeBudget: ["change"],
   deleteBudget: ["change"],
   changeRequiredTags: ["change"],
   connectCompanySignIn: ["change", "delivery"],
   changeCompanySignIn: ["change"],
-  disconnectCompanySignIn: ["change"],
+  disconnectCompanySignIn: ["ending"],
   requireCompanySignIn: ["change"],
   requireSecondFactor: ["change"],
   addDomain: ["change"],
   verifyDomain: ["change"],
-  removeDomain: ["change"],
+  removeDomain: ["ending"],
   createTopup: ["order"],
   cancelTopup: ["change"],
   // Wrong codes have bounds of their own in `kv/money/credits/vouchers.ts`.
@@ -87,8 +102,8 @@ export const actSpendings = {
   requestInvoice: ["change"],
   createWebhook: ["change"],
   changeWebhook: ["change"],
-  rotateWebhookSecret: ["change"],
-  deleteWebhook: ["change"],
+  rotateWebhookSecret: ["ending"],
+  deleteWebhook: ["ending"],
   testWebhook: ["delivery"],
   resendWebhookDelivery: ["delivery"],
 } as const satisfies Readonly<Record<string, readonly Spending[]>>;
@@ -100,6 +115,7 @@ export type ActName = keyof typeof actSpendings;
 export interface Spender {
   readonly personId: AccountId;
   readonly accountId: AccountId;
+  readonly by: Doer;
   /** The network address of the request. */
   readonly address: string;
   readonly nowMs: number;
@@ -113,13 +129,16 @@ export interface Spender {
 export async function countSpending(
   kv: KeyValueStore,
   act: ActName,
-  { personId, accountId, address, nowMs }: Spender,
+  { personId, accountId, by, address, nowMs }: Spender,
   target: string | undefined,
 ): Promise<RateVerdict> {
+  const keyId = by.kind === "management_key" ? by.keyId : undefined;
   const subjects: Readonly<Record<Dimension, string | undefined>> = {
     target,
     person: personId,
+    doer: keyId ?? personId,
     account: accountId,
+    side: keyId === undefined ? accountId : `programs ${accountId}`,
     network: addressBlock(address),
     installation: "all",
   };

@@ -1,6 +1,7 @@
 /** Acts on people: what they cost others, and that nothing outlives the right that it rests on. */
 import { assert, assertEquals } from "../../support/assert.ts";
 import { parseId } from "../../../core/lib/ids/ids.ts";
+import type { JsonObject } from "../../../core/lib/json/json.ts";
 import { hourMs } from "../../../core/lib/time/durations.ts";
 import type { Role } from "../../../core/people/organisations/acts.ts";
 import { roles } from "../../../core/people/organisations/acts.ts";
@@ -15,8 +16,11 @@ import {
 } from "../../../kv/people/organisations/invitations.ts";
 import { changeRole, removeMember } from "../../../kv/people/organisations/members.ts";
 import { revokeManagementKey } from "../../../kv/people/management_keys/management_keys.ts";
+import { managementKeyRevocation } from "../../../routes/acts/management_keys.ts";
 import { type Acting, perform } from "../../../routes/acts/operation.ts";
 import { invitation, withdrawal } from "../../../routes/acts/people.ts";
+import { type ActName, actSpendings, countSpending } from "../../../routes/acts/spending.ts";
+import { rateRules } from "../../../routes/auth/sign_in_budgets.ts";
 import { openManagementWorld } from "../../support/worlds/management_world.ts";
 import { joinAs } from "../../support/worlds/company_world.ts";
 
@@ -84,6 +88,79 @@ Deno.test("mails to addresses that somebody typed are bounded, by whatever way t
     }
   }
   assertEquals(sent, 100);
+});
+
+/** What takes access away: it has to be possible at once, whatever a leaked key has done. */
+const endingActs = [
+  "changeMember",
+  "removeMember",
+  "withdrawInvitation",
+  "rotateKey",
+  "revokeKey",
+  "revokeManagementKey",
+  "disconnectCompanySignIn",
+  "removeDomain",
+  "rotateWebhookSecret",
+  "deleteWebhook",
+] as const satisfies readonly ActName[];
+
+Deno.test("acts that take access away are not refused on pages for what programs have spent", async () => {
+  await using world = await openManagementWorld();
+  const { kv, owner, adminKey, time } = world;
+  const { address, ...who } = { ...onPage(world, owner, "owner"), accountId: owner.id };
+  const byKey = (keyId: typeof adminKey.id) => ({
+    ...who,
+    address,
+    by: { kind: "management_key", keyId, address, browser: "" } as const,
+  });
+  const acts = Object.keys(actSpendings) as ActName[];
+  // More keys than the bound of the organisation needs.
+  for (let at = 0; at < 6; at++) {
+    const { key } = await world.secretOf("admin");
+    const looping = byKey(key.id);
+    for (const act of acts.filter((act) => !actSpendings[act].some((one) => one === "mail"))) {
+      for (let i = 0; i <= rateRules.changesByAccount.count; i++) {
+        if (!(await countSpending(kv, act, looping, undefined)).allowed) break;
+      }
+      const verdict = await countSpending(kv, act, looping, undefined);
+      assert(!verdict.allowed, `${act} of a program is bounded`);
+    }
+  }
+  const pages = { ...who, address };
+  for (const act of endingActs) {
+    assert((await countSpending(kv, act, pages, undefined)).allowed, act);
+  }
+  assert(!(await countSpending(kv, "createKey", pages, undefined)).allowed);
+  for (const act of acts.filter((act) => /^(revoke|remove|withdraw|rotate|disconnect)/.test(act))) {
+    assert(endingActs.some((one) => one === act), `${act} takes access away`);
+  }
+  time.advance(hourMs);
+  const again = { ...pages, nowMs: time.nowMs() };
+  for (let i = 0; i < 240; i++) await countSpending(kv, "revokeKey", again, undefined);
+  assert(!(await countSpending(kv, "revokeKey", again, undefined)).allowed, "pages are bounded");
+});
+
+Deno.test("whoever made a management key that loops revokes it on a page, and with another key", async () => {
+  await using world = await openManagementWorld();
+  const { owner, adminKey } = world;
+  const { key: looping, secret } = await world.secretOf("admin");
+  const { count } = rateRules.changesByAccount;
+  const lastOf = async (method: string, path: string, body?: JsonObject) => {
+    let status = 0;
+    for (let i = 0; i <= count; i++) {
+      ({ status } = await world.send(method, path, { secret, body }));
+    }
+    return status;
+  };
+  assertEquals(await lastOf("POST", "/teams", { name: "t" }), 429);
+  assertEquals(await lastOf("DELETE", "/invitations/nobody@example.net"), 429);
+  for (const { id } of [adminKey, looping]) {
+    const path = `/management-keys/${id}`;
+    assertEquals((await world.send("DELETE", path, { secret })).status, 429);
+  }
+  assertEquals((await world.send("DELETE", `/management-keys/${looping.id}`)).status, 200);
+  const acting = onPage(world, owner, "owner");
+  assert((await perform(depsOf(world), acting, managementKeyRevocation, { id: adminKey.id })).ok);
 });
 
 /** Each way in which the right of an inviter ends. */
