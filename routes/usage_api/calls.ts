@@ -47,7 +47,7 @@ export interface Reader {
   readonly program?: Doer;
   /** The roles that have to allow what the program reads. */
   readonly roles?: readonly Role[];
-  /** The member who made the API key; absent: it is the organisation's own. */
+  /** The member whose API key it is; absent: it is the organisation's own, and reads what needs no role. */
   readonly memberId?: AccountId;
 }
 
@@ -61,7 +61,7 @@ export async function mayRead(
   act: Act,
 ): Promise<boolean> {
   if (roles !== undefined) return roles.every((role) => may(role, act));
-  if (memberId === undefined) return true;
+  if (memberId === undefined) return false;
   const maker = await readMembership(kv, accountId, memberId);
   return maker !== undefined && may(maker.role, act);
 }

@@ -31,6 +31,7 @@ import {
 import { type CallTag, isTagKey } from "../../core/billing/usage/call_tags.ts";
 import { formatVnd } from "../../core/billing/money/micro_vnd.ts";
 import { vietnamDay } from "../../core/lib/time/vietnam_time.ts";
+import { keyMember } from "../../core/limits/budgets.ts";
 import type { Act } from "../../core/people/organisations/acts.ts";
 import { getApiKey } from "../../kv/people/api_keys/api_keys.ts";
 import type { KeyDirectory } from "../../kv/people/api_keys/key_directory.ts";
@@ -335,7 +336,7 @@ async function readerOf(c: Context<Env>, deps: UsageApiDeps, act: Act): Promise<
     return { accountId: account.id, program: by, roles };
   }
   const { accountId, key } = await authenticate(headers, directory, clientAddress);
-  const { memberId } = key;
+  const memberId = keyMember({ ...key, accountId });
   return {
     accountId,
     ...defined({ memberId }),

@@ -2,6 +2,8 @@
 import { assert, assertEquals } from "../../../support/assert.ts";
 import type { AccountId } from "../../../../core/lib/ids/ids.ts";
 import { may, type Role, roles } from "../../../../core/people/organisations/acts.ts";
+import { type Account, getAccount } from "../../../../kv/people/accounts/accounts.ts";
+import { handOver } from "../../../../kv/people/organisations/organisations.ts";
 import { openControl } from "../../../../kv/engine/control/control.ts";
 import { setInvoiceSettings } from "../../../../kv/money/invoices/invoices.ts";
 import { createApiKey } from "../../../../kv/people/api_keys/api_key_changes.ts";
@@ -15,7 +17,7 @@ import {
 import { statementDocument } from "../../../../routes/usage_api/statements/statement_document.ts";
 import { changeRole } from "../../../../kv/people/organisations/members.ts";
 import { createUsageApi } from "../../../../routes/usage_api/usage_api.ts";
-import { type Company, openCompany } from "../../../support/worlds/company_world.ts";
+import { joinAs, openCompany } from "../../../support/worlds/company_world.ts";
 import {
   type DashboardWorld,
   openDashboardWorld,
@@ -26,8 +28,11 @@ import { topupWorld } from "../../../support/worlds/topup_world.ts";
 const month = "2026-11";
 const { taxCode, legalName } = buyerForm;
 
-/** A company with invoice details and an invoice, whose id is returned. */
-async function invoiced({ kv }: DashboardWorld, { account }: Company): Promise<string> {
+/** Gives an account invoice details and an invoice, whose id is returned. */
+async function invoiced(
+  { kv }: Pick<DashboardWorld, "kv">,
+  account: Account,
+): Promise<string> {
   const bank = topupWorld(kv);
   const settings = { legalName, taxCode, address: "1 Phố A, Hà Nội" };
   await setInvoiceSettings(kv, account.id, settings, { nowMs: bank.nowMs });
@@ -37,11 +42,14 @@ async function invoiced({ kv }: DashboardWorld, { account }: Company): Promise<s
   return asked.invoice.id;
 }
 
+/** Whose an API key is. */
+type Maker = { readonly memberId?: AccountId; readonly madeByProgram?: true };
+
 async function openWorld() {
   const world = await openDashboardWorld();
   const { kv, time, deps: { wallet, masterKeys } } = world;
   const company = await openCompany(world);
-  const invoiceId = await invoiced(world, company);
+  const invoiceId = await invoiced(world, company.account);
   const control = await openControl(kv, time);
   const directory = openKeyDirectory(kv, control, time);
   const origin = { baseUrl: "http://localhost", vatRates: [], seller: undefined };
@@ -58,9 +66,9 @@ async function openWorld() {
       assertEquals(answer.status, 200);
       return await answer.text();
     },
-    async apiKey(options: Partial<ApiKeyOptions> & { readonly memberId?: AccountId }) {
+    async apiKey(options: Partial<ApiKeyOptions> & Maker, of = id) {
       const nowMs = time.nowMs();
-      const made = await createApiKey(kv, masterKeys, id, { name: "key", nowMs, ...options });
+      const made = await createApiKey(kv, masterKeys, of, { name: "key", nowMs, ...options });
       assert(made.ok);
       return made.secret;
     },
@@ -105,7 +113,8 @@ Deno.test("a management key shows them as its role and its maker may, an API key
     const secret = await world.apiKey({ memberId: members[role].person.id });
     await expected(secret, may(role, "view_invoices"), `API key of ${role}`);
   }
-  await expected(await world.apiKey({}), true, "the organisation's own key");
+  await expected(await world.apiKey({ madeByProgram: true }), false, "no member's key");
+  await expected(await world.apiKey({}), false, "a key by the command line");
   const secret = await world.apiKey({ memberId: members.admin.person.id });
   await changeRole(kv, account.id, members.admin.person.id, "developer", { nowMs });
   await expected(secret, false, "who was an admin");
@@ -124,4 +133,22 @@ Deno.test("the heading of a file names the buyer only where it has invoices", as
     assertEquals(sections.some(({ name }) => name === "invoices"), isSeen);
     assert(text.includes(world.company.account.id));
   }
+});
+
+Deno.test("the first key of an account shows them while the founder may see them", async () => {
+  await using world = await openWorld();
+  const { kv, nowMs, company: { members } } = world;
+  const founder = members.viewer.person;
+  const invoiceId = await invoiced(world, founder);
+  const secret = await world.apiKey({}, founder.id);
+  const isShown = async () => (await world.read(secret, "json")).includes(invoiceId);
+  assert(await isShown());
+  const heir = members.admin.person;
+  await joinAs(kv, founder.id, heir, { role: "admin", nowMs });
+  const from = await getAccount(kv, founder.id);
+  assert(from !== undefined);
+  assertEquals(await handOver(kv, founder.id, { from, to: heir.id, nowMs }), "done");
+  assert(await isShown(), "an admin may see them");
+  await changeRole(kv, founder.id, founder.id, "developer", { nowMs });
+  assert(!await isShown(), "who became a developer may not");
 });
