@@ -59,3 +59,6 @@ export const budgetChangeSchema = z.strictObject({
 
 /** What a budget shall be. */
 export type BudgetInput = z.output<typeof budgetInputSchema>;
+
+/** What a budget shall be from now on, as far as it is named. */
+export type BudgetChange = z.output<typeof budgetChangeSchema>;

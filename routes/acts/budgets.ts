@@ -1,18 +1,8 @@
 /** Acts on budgets, and on the tags that calls must have. */
 import { z } from "zod";
 import { maxTags } from "../../core/billing/usage/call_tags.ts";
-import {
-  budgetChangeSchema,
-  type BudgetInput,
-  budgetInputSchema,
-} from "../../core/limits/budget_input.ts";
-import {
-  type Budget,
-  type BudgetSubject,
-  maxBudgets,
-  subjectText,
-} from "../../core/limits/budgets.ts";
-import { microVndPerVnd } from "../../core/billing/money/micro_vnd.ts";
+import { budgetChangeSchema, budgetInputSchema } from "../../core/limits/budget_input.ts";
+import { type BudgetSubject, maxBudgets, subjectText } from "../../core/limits/budgets.ts";
 import {
   addBudget,
   editBudget,
@@ -55,10 +45,6 @@ async function isThere(
   }
 }
 
-function inputOf({ name, subject, window, amountMicroVnd, atLimit }: Budget): BudgetInput {
-  return { name, subject, window, amountVnd: Number(amountMicroVnd / microVndPerVnd), atLimit };
-}
-
 /** Makes a budget. */
 export const budgetCreation = operation({
   name: "createBudget",
@@ -95,8 +81,7 @@ export const budgetChange = operation({
     // What a budget was made for may be gone since.
     const isNew = subject !== undefined && subjectText(subject) !== subjectText(former.subject);
     if (isNew && !await isThere(deps, acting, subject)) return refused("subject");
-    const input: BudgetInput = { ...inputOf(former), ...change };
-    const budget = await editBudget(deps.kv, account.id, id, input, { by, nowMs });
+    const budget = await editBudget(deps.kv, account.id, id, change, { by, nowMs });
     await deps.control.refresh();
     return budget === undefined ? refused("missing") : done(budget);
   },

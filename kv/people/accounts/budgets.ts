@@ -2,7 +2,7 @@
 import { GatewayError } from "../../../core/lib/errors/errors.ts";
 import { fromVnd } from "../../../core/billing/money/micro_vnd.ts";
 import { type Budget, maxBudgets, subjectText } from "../../../core/limits/budgets.ts";
-import type { BudgetInput } from "../../../core/limits/budget_input.ts";
+import type { BudgetChange, BudgetInput } from "../../../core/limits/budget_input.ts";
 import type { AccountId } from "../../../core/lib/ids/ids.ts";
 import { bumpKeysEpoch } from "../../engine/control/control.ts";
 import { accountKey, budgetsKey } from "../../engine/schema/keys.ts";
@@ -83,6 +83,14 @@ function ofInput({ amountVnd, ...rest }: BudgetInput): Omit<Budget, "id" | "crea
   return { ...rest, amountMicroVnd: fromVnd(amountVnd) };
 }
 
+function changed(budget: Budget, { amountVnd, ...rest }: BudgetChange): Budget {
+  return {
+    ...budget,
+    ...rest,
+    ...(amountVnd !== undefined && { amountMicroVnd: fromVnd(amountVnd) }),
+  };
+}
+
 /**
  * Makes a budget.
  *
@@ -101,7 +109,8 @@ export async function addBudget(
 }
 
 /**
- * Changes a budget; what was spent stays spent.
+ * Changes a budget: what is left out stays as it is now, also if others have just changed it, and what was spent stays
+ * spent.
  *
  * @returns the changed budget; `undefined` if the account has none with this id
  * @throws {GatewayError} as {@linkcode changeBudgets}
@@ -110,13 +119,13 @@ export async function editBudget(
   kv: KeyValueStore,
   accountId: AccountId,
   id: string,
-  input: BudgetInput,
+  change: BudgetChange,
   done?: Done,
 ): Promise<Budget | undefined> {
   const budgets = await changeBudgets(
     kv,
     accountId,
-    (known) => known.map((budget) => budget.id === id ? { ...budget, ...ofInput(input) } : budget),
+    (known) => known.map((budget) => budget.id === id ? changed(budget, change) : budget),
     done,
   );
   return budgets?.find((budget) => budget.id === id);
