@@ -334,16 +334,21 @@ export const keyChange = operation({
     if (!isActive(found, acting.nowMs)) return refused("ended");
     const problem = await settingsProblem(deps, acting, sent, found);
     if (problem !== undefined) return refused(problem);
-    const mayMove = mayMoveKey(acting, found) || !await isMove(deps, acting, sent, found);
-    if (!mayMove) return refused("move");
     const { account, by: doneBy, nowMs } = acting;
+    let mayNotMove = false;
     const changed = await updateApiKey(
       deps.kv,
       account.id,
       id,
-      (record) => settingsAfter({ ...sent, name: sent.name ?? record.name }, record),
+      async (record) => {
+        // Decided on the key as it is written over: others may have moved it meanwhile.
+        mayNotMove = !mayMoveKey(acting, record) && await isMove(deps, acting, sent, record);
+        if (mayNotMove) return undefined;
+        return settingsAfter({ ...sent, name: sent.name ?? record.name }, record);
+      },
       { doneBy, nowMs },
     );
+    if (mayNotMove) return refused("move");
     await deps.control.refresh();
     return changed === undefined ? refused("missing") : done(changed);
   },

@@ -348,12 +348,14 @@ export async function updateApiKey(
   kv: KeyValueStore,
   accountId: AccountId,
   keyId: ApiKeyId,
-  optionsOf: (record: ApiKeyRecord) => ApiKeyOptions,
+  optionsOf: (
+    record: ApiKeyRecord,
+  ) => ApiKeyOptions | undefined | Promise<ApiKeyOptions | undefined>,
   done?: { readonly doneBy: Doer; readonly nowMs: number },
 ): Promise<ApiKeyRecord | undefined> {
-  return await changeApiKey(kv, accountId, keyId, (record, operation) => {
-    const options = optionsOf(record);
-    if (hasSettings(record, options)) return undefined;
+  return await changeApiKey(kv, accountId, keyId, async (record, operation) => {
+    const options = await optionsOf(record);
+    if (options === undefined || hasSettings(record, options)) return undefined;
     const {
       id,
       memberId,

@@ -3,11 +3,16 @@ import { assert, assertEquals } from "../../support/assert.ts";
 import { fromVnd } from "../../../core/billing/money/micro_vnd.ts";
 import type { Role } from "../../../core/people/organisations/acts.ts";
 import type { KeyValueStore } from "../../../kv/engine/store/key_value_store.ts";
-import type { Account } from "../../../kv/people/accounts/accounts.ts";
+import { type Account, createAccount } from "../../../kv/people/accounts/accounts.ts";
 import { addBudget, editBudget, listBudgets } from "../../../kv/people/accounts/budgets.ts";
+import { createApiKey, updateApiKey } from "../../../kv/people/api_keys/api_key_changes.ts";
+import { getApiKey } from "../../../kv/people/api_keys/api_keys.ts";
+import { createTeam } from "../../../kv/people/organisations/teams.ts";
 import { budgetChange } from "../../../routes/acts/budgets.ts";
+import { keyChange } from "../../../routes/acts/keys.ts";
 import type { Acting } from "../../../routes/acts/operation.ts";
 import { racedKv } from "../../support/stores/raced_kv.ts";
+import { joinAs } from "../../support/worlds/company_world.ts";
 import { openManagementWorld } from "../../support/worlds/management_world.ts";
 
 type World = Awaited<ReturnType<typeof openManagementWorld>>;
@@ -63,4 +68,34 @@ Deno.test("changes of a budget at the same time undo nothing of each other", asy
   assert((await budgetChange.run(deps, acting, { id, name: "other" })).ok);
   const [stored] = await listBudgets(kv, owner.id);
   assertEquals([stored?.name, stored?.amountMicroVnd], ["other", fromVnd(1_000)]);
+});
+
+Deno.test("whoever may not move a key does not undo a move by others", async () => {
+  await using world = await openManagementWorld();
+  const { kv, owner, masterKeys, time } = world;
+  const nowMs = time.nowMs();
+  const developer = await createAccount(kv, { nowMs, email: "dev@example.com" });
+  await joinAs(kv, owner.id, developer, { role: "developer", nowMs });
+  const [from, to] = [
+    await createTeam(kv, owner.id, { name: "from", nowMs }),
+    await createTeam(kv, owner.id, { name: "to", nowMs }),
+  ];
+  assert(typeof from === "object" && typeof to === "object");
+  const options = { name: "k", teamId: from.id, memberId: developer.id, nowMs };
+  const made = await createApiKey(kv, masterKeys, owner.id, options);
+  assert(made.ok);
+  const { id } = made.record;
+  const key = () => getApiKey(kv, owner.id, id);
+  const move = () => updateApiKey(kv, owner.id, id, (record) => ({ ...record, teamId: to.id }));
+  const raced = onceBefore(kv, move);
+  const acting = actingOf(world, developer, "developer");
+  const sent = { id, name: "other", teamId: from.id };
+  const outcome = await keyChange.run(depsOf(world, raced), acting, sent);
+  assertEquals(outcome, { ok: false, why: "move" });
+  assertEquals([(await key())?.teamId, (await key())?.name], [to.id, "k"]);
+  // Without the team it goes on, and the key stays where it is now.
+  await updateApiKey(kv, owner.id, id, (record) => ({ ...record, teamId: from.id }));
+  const again = onceBefore(kv, move);
+  assert((await keyChange.run(depsOf(world, again), acting, { id, name: "other" })).ok);
+  assertEquals([(await key())?.teamId, (await key())?.name], [to.id, "other"]);
 });
