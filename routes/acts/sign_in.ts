@@ -199,6 +199,10 @@ const domain = z.string().max(300).transform((typed, context) => {
 });
 
 const noDomain = { code: "not_found", message: "There is no such domain" } as const;
+const busyDomain = {
+  code: "overloaded",
+  message: "The domain is being changed; try again",
+} as const;
 
 async function domainOf(
   { kv }: KvDeps,
@@ -245,7 +249,7 @@ export const domainVerification = operation({
       field: "id",
       message: "another organisation has verified it, and its record is there",
     },
-    busy: { code: "overloaded", message: "The domain is being changed; try again" },
+    busy: busyDomain,
   },
   async run(
     deps: KvDeps & { readonly resolveTxt: (name: string) => Promise<readonly string[]> },
@@ -273,11 +277,9 @@ export const domainRemoval = operation({
   act: "change_organisation",
   line: "company_domain_changed",
   input: z.strictObject({ id: domain }),
-  refusals: { gone: noDomain },
-  async run(deps: KvDeps, acting, { id }) {
-    if (await domainOf(deps, acting, id) === undefined) return refused("gone");
-    const { account, by, nowMs } = acting;
-    await removeCompanyDomain(deps.kv, account.id, id, { by, nowMs });
-    return done(id);
+  refusals: { gone: noDomain, busy: busyDomain },
+  async run({ kv }: KvDeps, { account, by, nowMs }, { id }) {
+    const outcome = await removeCompanyDomain(kv, account.id, id, { by, nowMs });
+    return outcome === "removed" ? done(id) : refused(outcome);
   },
 });

@@ -248,24 +248,29 @@ export async function lookUpDomain(
   return await verifyDomain(kv, organisationId, domain, { isPublished, by, nowMs });
 }
 
-/** Removes a domain of an organisation; its people stay members. */
+/**
+ * Removes a domain of an organisation; its people stay members.
+ *
+ * @returns `busy` if others kept changing it: then it is still there
+ */
 export async function removeCompanyDomain(
   kv: KeyValueStore,
   organisationId: AccountId,
   domain: string,
   done: Done,
-): Promise<void> {
-  await compareAndSet<void>(async () => {
+): Promise<"removed" | "gone" | "busy"> {
+  const outcome = await compareAndSet<"removed" | "gone">(async () => {
     const [row, verified] = await kv.getMany<[CompanyDomain, AccountId]>([
       companyDomainKey(organisationId, domain),
       verifiedDomainKey(domain),
     ]);
-    if (row.value === null) return { done: undefined };
+    if (row.value === null) return { done: "gone" };
     const operation = kv.atomic().check(row).check(verified).delete(row.key);
     addDomainLine(operation, organisationId, done, { domain, before: row.value });
     if (verified.value === organisationId) operation.delete(verified.key);
-    return (await operation.commit()).ok ? { done: undefined } : "again";
+    return (await operation.commit()).ok ? { done: "removed" } : "again";
   }, { attempts: domainAttempts });
+  return outcome === "conflict" ? "busy" : outcome.done;
 }
 
 /** The organisation of a domain, with its provider. */

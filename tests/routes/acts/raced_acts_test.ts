@@ -7,10 +7,16 @@ import { type Account, createAccount } from "../../../kv/people/accounts/account
 import { addBudget, editBudget, listBudgets } from "../../../kv/people/accounts/budgets.ts";
 import { createApiKey, updateApiKey } from "../../../kv/people/api_keys/api_key_changes.ts";
 import { getApiKey } from "../../../kv/people/api_keys/api_keys.ts";
+import {
+  addCompanyDomain,
+  listCompanyDomains,
+  verifyDomain,
+} from "../../../kv/people/organisations/company_sign_in.ts";
 import { createTeam } from "../../../kv/people/organisations/teams.ts";
 import { budgetChange } from "../../../routes/acts/budgets.ts";
 import { keyChange } from "../../../routes/acts/keys.ts";
 import type { Acting } from "../../../routes/acts/operation.ts";
+import { domainRemoval } from "../../../routes/acts/sign_in.ts";
 import { racedKv } from "../../support/stores/raced_kv.ts";
 import { joinAs } from "../../support/worlds/company_world.ts";
 import { openManagementWorld } from "../../support/worlds/management_world.ts";
@@ -98,4 +104,20 @@ Deno.test("whoever may not move a key does not undo a move by others", async () 
   const again = onceBefore(kv, move);
   assert((await keyChange.run(depsOf(world, again), acting, { id, name: "other" })).ok);
   assertEquals([(await key())?.teamId, (await key())?.name], [to.id, "other"]);
+});
+
+Deno.test("a domain that others keep changing is not said to be removed", async () => {
+  await using world = await openManagementWorld();
+  const { kv, owner, time } = world;
+  const done = { nowMs: time.nowMs() };
+  const id = "acme.example";
+  await addCompanyDomain(kv, owner.id, id, done);
+  const verify = () => verifyDomain(kv, owner.id, id, { isPublished: () => true, ...done });
+  const acting = actingOf(world, owner, "owner");
+  const busy = await domainRemoval.run({ kv: racedKv(kv, verify) }, acting, { id });
+  assertEquals(busy, { ok: false, why: "busy" });
+  assertEquals((await listCompanyDomains(kv, owner.id)).length, 1);
+  const removed = await domainRemoval.run({ kv: onceBefore(kv, verify) }, acting, { id });
+  assertEquals(removed, { ok: true, body: id });
+  assertEquals(await domainRemoval.run({ kv }, acting, { id }), { ok: false, why: "gone" });
 });

@@ -449,7 +449,10 @@ const checkDomain = (deps: FormDeps) =>
 const dropDomain = (deps: FormDeps) =>
   onForm(deps, domainRemoval, domainField, (t, form) => ({
     done: "dropped",
-    refusals: { gone: { problem: t.verifications.gone(form.text("domain")) } },
+    refusals: {
+      gone: { problem: t.verifications.gone(form.text("domain")) },
+      busy: { problem: t.verifications.busy(form.text("domain")) },
+    },
   }));
 
 /** Registers the page and its forms; without the network for providers there is none. */
