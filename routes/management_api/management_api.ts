@@ -12,6 +12,7 @@ import { z } from "zod";
 import { GatewayError } from "../../core/lib/errors/errors.ts";
 import { sha256Hex } from "../../core/lib/hash/sha256.ts";
 import { newId } from "../../core/lib/ids/ids.ts";
+import { parseWithinDepth } from "../../core/lib/json/depth.ts";
 import { isJsonObject, type JsonObject } from "../../core/lib/json/json.ts";
 import { requireIdempotencyKey } from "../../core/calls/body/idempotency_key.ts";
 import {
@@ -48,9 +49,10 @@ async function readBody(
   if (text === "") return { text, json: {} };
   let json: unknown;
   try {
-    json = JSON.parse(text);
+    // Members are renamed by recursion, so that also a short body may be nested too deeply.
+    json = parseWithinDepth(text, 0);
   } catch {
-    throw new GatewayError("invalid_json", "The body is not JSON");
+    throw new GatewayError("invalid_json", "The body is not JSON, or is nested too deeply");
   }
   if (!isJsonObject(json)) throw new GatewayError("invalid_request", "The body is not an object");
   return { text, json };

@@ -12,6 +12,7 @@ const uncheckedChars = 64 * 1024;
  * Refuses JSON from a provider that is nested deeper than requests may be: a million brackets block the engine for a
  * second.
  *
+ * @param unchecked characters of a text that is not looked at; 0 where what is parsed is walked by recursion
  * @throws {SyntaxError} if a text of some length has more than `maxJsonDepth` levels
  *
  * @example
@@ -26,8 +27,8 @@ const uncheckedChars = 64 * 1024;
  * }
  * ```
  */
-export function checkJsonDepth(text: string): void {
-  if (text.length <= uncheckedChars) return;
+export function checkJsonDepth(text: string, unchecked = uncheckedChars): void {
+  if (text.length <= unchecked) return;
   let depth = 0;
   const scanner = JsonScanner.ofText(text);
   for (let found = scanner.next(); found !== token.end; found = scanner.next()) {
@@ -41,10 +42,11 @@ export function checkJsonDepth(text: string): void {
 /**
  * Parses JSON from a provider whose numbers need not be exact; see {@linkcode checkJsonDepth}.
  *
+ * @param unchecked as for {@linkcode checkJsonDepth}
  * @throws {SyntaxError} if the text is not JSON, or too deep
  */
-export function parseWithinDepth(text: string): Json {
-  checkJsonDepth(text);
+export function parseWithinDepth(text: string, unchecked?: number): Json {
+  checkJsonDepth(text, unchecked);
   const value: Json = JSON.parse(text);
   return value;
 }

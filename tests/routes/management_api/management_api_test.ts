@@ -14,7 +14,7 @@ import {
   maxManagementKeys,
   revokeManagementKey,
 } from "../../../kv/people/management_keys/management_keys.ts";
-import type { JsonObject } from "../../../core/lib/json/json.ts";
+import type { Json, JsonObject } from "../../../core/lib/json/json.ts";
 import { managementOperations } from "../../../routes/management_api/operations.ts";
 import { parseId } from "../../../core/lib/ids/ids.ts";
 import { openManagementWorld } from "../../support/worlds/management_world.ts";
@@ -159,6 +159,20 @@ Deno.test("an answer with a secret is repeated to the management key that asked,
   assert(first.body.id !== second.body.id && first.body.secret !== second.body.secret);
   assertEquals((await send(world.admin)).body, first.body);
   assertEquals((await send(other)).body, second.body);
+});
+
+Deno.test("a body that is nested too deeply is refused, however short it is", async () => {
+  await using world = await openManagementWorld();
+  const nested = (levels: number) => {
+    let value: Json = [];
+    for (let level = 1; level < levels; level++) value = [value];
+    return value;
+  };
+  for (const [levels, code] of [[100, "invalid_request"], [5_000, "invalid_json"]] as const) {
+    const body = { name: "b", limits: nested(levels) };
+    const { status, body: { error } } = await world.send("POST", "/keys", { body });
+    assertEquals([status, error.code], [400, code]);
+  }
 });
 
 Deno.test("members have the names of this API, and errors name what was sent", async () => {
