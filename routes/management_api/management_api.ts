@@ -68,11 +68,11 @@ function schemaError(error: z.ZodError): GatewayError {
 
 /**
  * Reads the idempotency key of a request that makes something. It counts for one management key: the answer may have a
- * secret, which is for nobody else.
+ * secret, which is for nobody else; nor for the same key once it, or its maker, has another role.
  */
 async function repeatableOf(
   c: Context<Env>,
-  { account, key }: ManagementCaller,
+  { account, key, roles }: ManagementCaller,
   text: string,
 ): Promise<RepeatableRequest | undefined> {
   const sent = c.req.header(requestHeaders.idempotencyKey);
@@ -81,7 +81,7 @@ async function repeatableOf(
   return {
     organisationId: account.id,
     id: await sha256Hex(JSON.stringify([key.id, sent])),
-    fingerprint: await sha256Hex(JSON.stringify([sent, c.req.method, c.req.path, text])),
+    fingerprint: await sha256Hex(JSON.stringify([sent, c.req.method, c.req.path, text, roles])),
   };
 }
 
@@ -101,7 +101,7 @@ async function runOnce(
     case "other_request":
       throw new GatewayError(
         "idempotency_key_reused",
-        "This Idempotency-Key was used for another request",
+        "This Idempotency-Key was used for another request, or with other rights",
       );
     case "claimed": {
       let answer: JsonObject;

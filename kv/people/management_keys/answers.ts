@@ -15,7 +15,7 @@ export const managementAnswerMs = dayMs;
 const runningMs = minuteMs;
 
 interface AnswerRow {
-  /** Hash of key, path and body. */
+  /** Hash of key, path, body, and the roles of who sent it. */
   readonly fingerprint: string;
   readonly startedAtMs: number;
   /** Absent while the request runs. */

@@ -6,6 +6,7 @@ import { newApiKey } from "../../../core/people/api_keys/api_key.ts";
 import { createAccount } from "../../../kv/people/accounts/accounts.ts";
 import { createApiKey } from "../../../kv/people/api_keys/api_key_changes.ts";
 import { getApiKey, listApiKeys } from "../../../kv/people/api_keys/api_keys.ts";
+import { changeRole } from "../../../kv/people/organisations/members.ts";
 import { acceptInvitation } from "../../../kv/people/organisations/invitations.ts";
 import {
   createManagementKey,
@@ -17,6 +18,7 @@ import {
 import type { Json, JsonObject } from "../../../core/lib/json/json.ts";
 import { managementOperations } from "../../../routes/management_api/operations.ts";
 import { parseId } from "../../../core/lib/ids/ids.ts";
+import { joinAs } from "../../support/worlds/company_world.ts";
 import { openManagementWorld } from "../../support/worlds/management_world.ts";
 
 const filled = (path: string) => path.replace("/v1/organisation", "").replaceAll(/\{\w+\}/g, "x");
@@ -159,6 +161,28 @@ Deno.test("an answer with a secret is repeated to the management key that asked,
   assert(first.body.id !== second.body.id && first.body.secret !== second.body.secret);
   assertEquals((await send(world.admin)).body, first.body);
   assertEquals((await send(other)).body, second.body);
+});
+
+Deno.test("an answer with a secret is not repeated once the maker of the key has another role", async () => {
+  await using world = await openManagementWorld();
+  const { kv, owner, time } = world;
+  const nowMs = time.nowMs();
+  const maker = await createAccount(kv, { nowMs, email: "bob@example.com" });
+  await joinAs(kv, owner.id, maker, { role: "admin", nowMs });
+  const { secret } = await world.secretOf("admin", owner, maker);
+  const { body: { id } } = await world.send("POST", "/keys", { body: { name: "owner's" } });
+  const rotate = () =>
+    world.send("POST", `/keys/${id}/rotate`, {
+      secret,
+      body: {},
+      headers: { "idempotency-key": "one" },
+    });
+  const first = await rotate();
+  assert(/^sk-/.test(first.body.secret));
+  assertEquals((await rotate()).body, first.body);
+  await changeRole(kv, owner.id, maker.id, "developer", { nowMs });
+  const again = await rotate();
+  assertEquals([again.status, again.body.error.code], [422, "idempotency_key_reused"]);
 });
 
 Deno.test("a body that is nested too deeply is refused, however short it is", async () => {
