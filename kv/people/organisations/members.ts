@@ -1,6 +1,7 @@
 /** The members of an organisation: listed, added, given another role, removed. */
 import { invariant } from "../../../core/lib/base/assert.ts";
 import type { AccountId } from "../../../core/lib/ids/ids.ts";
+import { hourMs } from "../../../core/lib/time/durations.ts";
 import { keyMember } from "../../../core/limits/budgets.ts";
 import type { GivenRole, Role } from "../../../core/people/organisations/acts.ts";
 import { maxMembers, maxMemberships } from "../../../core/people/organisations/organisation.ts";
@@ -22,6 +23,7 @@ import {
   mailReaderOf,
   writeAccount,
 } from "../accounts/accounts.ts";
+import { countWith } from "../accounts/rate_limits.ts";
 import { addRemains, type QueuedRemains, type Remains } from "../deletion/remains.ts";
 import { addAct, type Doer, type Done } from "../audit/account_activity.ts";
 import { addWebhookEvent } from "../webhooks/events.ts";
@@ -130,8 +132,33 @@ export async function addMember(
   return "joined";
 }
 
+const mailsByOrganisation = { name: "member_mails", count: 30, windowMs: hourMs };
+const mailsOfAll = { name: "member_mails_all", count: 2_000, windowMs: hourMs };
+
+/**
+ * Counts a mail about a member in the commit of the act. Beyond the bounds acts go on without their mails, so that roles
+ * that change in a loop flood neither the owner nor the mail service.
+ *
+ * @returns whether there is room for the mail
+ */
+async function countMail(
+  kv: KeyValueStore,
+  operation: AtomicWrite,
+  organisationId: AccountId,
+  nowMs: number,
+): Promise<boolean> {
+  const counts = [
+    await countWith(kv, mailsByOrganisation, organisationId, nowMs),
+    await countWith(kv, mailsOfAll, "all", nowMs),
+  ].filter((count) => count !== undefined);
+  if (counts.length < 2) return false;
+  for (const count of counts) count(operation);
+  return true;
+}
+
 /** Adds the webhook and the mail of a changed role to the commit that changes it. */
-function announceRole(
+async function announceRole(
+  kv: KeyValueStore,
   operation: AtomicWrite,
   organisation: Account,
   changed: {
@@ -140,10 +167,10 @@ function announceRole(
     readonly role: GivenRole;
   },
   nowMs: number,
-): void {
+): Promise<void> {
   addRoleChanged(operation, organisation.id, changed, nowMs);
   const reader = mailReaderOf(organisation, "member_role_changed");
-  if (reader === undefined) return;
+  if (reader === undefined || !await countMail(kv, operation, organisation.id, nowMs)) return;
   const { person, formerRole, role } = changed;
   const names = { organisation: accountName(organisation), member: person.email ?? person.id };
   const job = { kind: "member_role_changed", ...reader, ...names, formerRole, role } as const;
@@ -151,7 +178,8 @@ function announceRole(
 }
 
 /** Adds the webhook and the mail of a member who is gone to the commit that removes them. */
-function announceRemoval(
+async function announceRemoval(
+  kv: KeyValueStore,
   operation: AtomicWrite,
   organisation: Account,
   { person, role, hasLeft }: {
@@ -160,14 +188,14 @@ function announceRemoval(
     readonly hasLeft: boolean;
   },
   nowMs: number,
-): void {
+): Promise<void> {
   const { id, email } = person;
   addWebhookEvent(operation, organisation.id, {
     type: "member.removed",
     data: { member_id: id, email: email ?? "", role, has_left: hasLeft },
   }, nowMs);
   const reader = mailReaderOf(organisation, "member_removed");
-  if (reader === undefined) return;
+  if (reader === undefined || !await countMail(kv, operation, organisation.id, nowMs)) return;
   const names = { organisation: accountName(organisation), member: email ?? id };
   addMail(operation, { kind: "member_removed", ...reader, ...names, hasLeft }, { nowMs });
 }
@@ -204,7 +232,7 @@ export async function changeRole(
     });
     if (formerRole !== role) {
       const changed = { person: person.value ?? { id: personId }, formerRole, role };
-      announceRole(operation, entry.value, changed, done.nowMs);
+      await announceRole(kv, operation, entry.value, changed, done.nowMs);
     }
     return (await operation.commit()).ok ? { done: true } : "again";
   });
@@ -273,7 +301,7 @@ export async function removeMember(
       before: { email: person.value.email, role: row.value.role },
     });
     const gone = { person: person.value, role: row.value.role, hasLeft };
-    announceRemoval(operation, entry.value, gone, nowMs);
+    await announceRemoval(kv, operation, entry.value, gone, nowMs);
     addFormerMember(operation, organisationId, person.value);
     if (!hasLeft) await addRemoval(kv, operation, organisationId, person.value, nowMs);
     const left = (await listMemberships(kv, person.value))

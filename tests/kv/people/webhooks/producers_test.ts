@@ -1,6 +1,7 @@
 /** Each fact that has a webhook writes it in its own commit: with the fact, and never without it. */
 import { assert, assertEquals } from "../../../support/assert.ts";
 import { newMasterKey, readMasterKeys } from "../../../../core/people/api_keys/seal.ts";
+import { hourMs } from "../../../../core/lib/time/durations.ts";
 import type { WebhookEvent, WebhookKind } from "../../../../core/people/webhooks/events.ts";
 import { runDue } from "../../../../kv/engine/outbox/outbox_worker.ts";
 import { mailQueue } from "../../../../kv/engine/outbox/outbox.ts";
@@ -8,6 +9,7 @@ import { claimDue } from "../../../../kv/engine/outbox/outbox_claims.ts";
 import type { KeyValueStore } from "../../../../kv/engine/store/key_value_store.ts";
 import { createAccount, updateAccount } from "../../../../kv/people/accounts/accounts.ts";
 import { createApiKey, revokeApiKey } from "../../../../kv/people/api_keys/api_key_changes.ts";
+import { countTry } from "../../../../kv/people/accounts/rate_limits.ts";
 import { commandLine } from "../../../../kv/people/audit/operator_audit.ts";
 import { acceptInvitation, invite } from "../../../../kv/people/organisations/invitations.ts";
 import { changeRole, removeMember } from "../../../../kv/people/organisations/members.ts";
@@ -30,6 +32,7 @@ import {
 } from "../../../support/worlds/invoice_requests.ts";
 import { notice, topupWorld } from "../../../support/worlds/topup_world.ts";
 import { claimDeliveries, openWebhookWorld } from "../../../support/worlds/webhook_world.ts";
+import { joinAs } from "../../../support/worlds/company_world.ts";
 import { faultyKv } from "../../../support/stores/faulty_kv.ts";
 import {
   chargedTask,
@@ -78,6 +81,35 @@ async function mailed(kv: KeyValueStore): Promise<readonly string[]> {
     `${payload.kind} ${payload.to} ${"member" in payload ? payload.member : ""}`.trim()
   ).sort();
 }
+
+Deno.test("mails about roles that change in a loop are bounded, by organisation and in all; events are not", async () => {
+  using kv = await Deno.openKv(":memory:");
+  const nowMs = 2;
+  const isBounded = async (email: string, count: number) => {
+    const owner = await createAccount(kv, { nowMs, email, locale: "en" });
+    const bob = await createAccount(kv, { nowMs, email: `bob-${email}`, locale: "en" });
+    await joinAs(kv, owner.id, bob, { role: "viewer", nowMs });
+    await taken(kv);
+    await mailed(kv);
+    let mails = 0;
+    for (let i = 0; i < 40; i++) {
+      const role = i % 2 === 0 ? "admin" : "viewer";
+      assert(await changeRole(kv, owner.id, bob.id, role, { nowMs }));
+      assertEquals((await taken(kv)).length, 1, "the event stays");
+      mails += (await mailed(kv)).length;
+    }
+    assertEquals(mails, count, email);
+    assert(await removeMember(kv, owner.id, bob.id, { nowMs }));
+    assertEquals([(await taken(kv)).length, await mailed(kv)], [1, []]);
+  };
+  await isBounded("ann@example.com", 30);
+  // Others have mails of their own, until those of all are used up.
+  await isBounded("dan@example.com", 30);
+  for (let i = 60; i < 1_995; i++) {
+    await countTry(kv, { name: "member_mails_all", count: 2_000, windowMs: hourMs }, "all", nowMs);
+  }
+  await isBounded("fay@example.com", 5);
+});
 
 Deno.test("another role and a removal are events and mails of the organisation, once each, in their commit", async () => {
   for (
