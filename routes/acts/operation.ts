@@ -226,9 +226,13 @@ export function refusalError<Why extends string>(
       return wrong("invalid_request", issue?.message ?? "is wrong", issue?.field);
     }
     case "spent":
-      return new GatewayError("rate_limit_reached", "Too many such acts for now", {
-        retryAfterSeconds: refusal.retryAfterSeconds,
-      });
+      return new GatewayError(
+        "rate_limit_reached",
+        "Too many requests of this kind; try again later",
+        {
+          retryAfterSeconds: refusal.retryAfterSeconds,
+        },
+      );
     case "not_allowed":
       return new GatewayError("permission_denied", "The role does not allow this");
   }

@@ -32,10 +32,10 @@ export function actingOf(
 
 const spentTexts = defineTexts({
   en: {
-    tooMany: (minutes: number) => `Too many changes. Wait ${minutes} minutes.`,
+    tooMany: (minutes: number) => `Too many actions. Try again in ${minutes} minutes.`,
   },
   vi: {
-    tooMany: (minutes) => `Quá nhiều thay đổi. Hãy đợi ${minutes} phút.`,
+    tooMany: (minutes) => `Bạn thao tác quá nhiều lần. Hãy thử lại sau ${minutes} phút.`,
   },
 });
 

@@ -127,12 +127,12 @@ Deno.test("changes of a person count together, on pages and with each of their m
   const { count } = rateRules.changesByAccount;
   for (let changes = 1; changes < count; changes++) {
     if (changes % 2 === 0) assert((await byApi()).status !== 429, String(changes));
-    else assert(!(await byPage()).text.includes("Too many tries"), String(changes));
+    else assert(!(await byPage()).text.includes("Too many actions"), String(changes));
   }
   const refused = await byApi();
   assertEquals(refused.status, 429);
   assert(Number(refused.headers.get("retry-after")) > 0);
-  assert((await byPage()).text.includes("Too many tries"));
+  assert((await byPage()).text.includes("Too many actions"));
   time.advance(hourMs);
-  assert(!(await byPage()).text.includes("Too many tries"));
+  assert(!(await byPage()).text.includes("Too many actions"));
 });

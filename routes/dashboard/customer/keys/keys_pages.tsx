@@ -52,7 +52,7 @@ import { RecipeList } from "../connect/connect.tsx";
 import type { DashboardDeps } from "../../page/deps.ts";
 import { notAllowedPage, notFoundPage } from "../../frame/error_pages.tsx";
 import { readForm } from "../../page/form_data.ts";
-import { actingOf } from "../../visitor/acting.ts";
+import { actingOf, spentWords } from "../../visitor/acting.ts";
 import { personDoer } from "../../visitor/doer.ts";
 import { requireAccount } from "../../visitor/identify.ts";
 import { renderPage } from "../../frame/layout.tsx";
@@ -177,7 +177,8 @@ function wrongMembers<Why extends string>(
 }
 
 async function createKey(c: Context<DashboardEnv>, deps: DashboardDeps): Promise<Response> {
-  const t = keyTexts[c.get("visitor").locale];
+  const { locale } = c.get("visitor");
+  const t = keyTexts[locale];
   const posted = await readForm(c);
   const values = readKeyForm(posted, emptyKeyForm);
   const formId = posted.formId();
@@ -191,7 +192,7 @@ async function createKey(c: Context<DashboardEnv>, deps: DashboardDeps): Promise
     return await newKeyPage(c, deps, { values, errors: keyFormErrors(values, wrong, t) });
   }
   if ("common" in outcome && outcome.common === "spent") {
-    return await keyListPage(c, deps, t.tooMany(outcome.retryAfterSeconds));
+    return await keyListPage(c, deps, spentWords(locale, outcome.retryAfterSeconds));
   }
   switch ("why" in outcome ? outcome.why : outcome.common) {
     case "full": {
@@ -250,9 +251,9 @@ async function refusedPage(
   record: ApiKeyRecord,
   outcome: Refused<string> | CommonRefusal,
 ): Promise<Response> {
-  const t = keyTexts[c.get("visitor").locale];
   if ("common" in outcome && outcome.common === "spent") {
-    return await keyDetailPage(c, deps, record, { problem: t.tooMany(outcome.retryAfterSeconds) });
+    const problem = spentWords(c.get("visitor").locale, outcome.retryAfterSeconds);
+    return await keyDetailPage(c, deps, record, { problem });
   }
   switch ("why" in outcome ? outcome.why : outcome.common) {
     case "missing":

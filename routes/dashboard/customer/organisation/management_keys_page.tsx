@@ -26,7 +26,7 @@ import { renderPage } from "../../frame/layout.tsx";
 import type { DashboardDeps } from "../../page/deps.ts";
 import { readForm } from "../../page/form_data.ts";
 import type { DashboardEnv, Visitor } from "../../page/visitor.ts";
-import { actingOf } from "../../visitor/acting.ts";
+import { actingOf, spentWords } from "../../visitor/acting.ts";
 import { roleNames } from "../../text/role_names.ts";
 import { RoleTable } from "./role_table.tsx";
 import { organisationTexts } from "./texts.ts";
@@ -149,7 +149,8 @@ function KeyTable({ visitor, keys }: {
 }
 
 async function makeKey(c: Context<DashboardEnv>, deps: DashboardDeps): Promise<Response> {
-  const t = organisationTexts[c.get("visitor").locale];
+  const { locale } = c.get("visitor");
+  const t = organisationTexts[locale];
   const form = await readForm(c);
   const sent = { name: form.text("name"), role: form.text("role") };
   const acting = actingOf(c, deps.clock.nowMs());
@@ -166,21 +167,22 @@ async function makeKey(c: Context<DashboardEnv>, deps: DashboardDeps): Promise<R
           : { problem: t.roleInvalid },
       );
     case "spent":
-      return await keysPage(c, deps, { problem: t.tooMany(outcome.retryAfterSeconds) });
+      return await keysPage(c, deps, { problem: spentWords(locale, outcome.retryAfterSeconds) });
     case "not_allowed":
       return await notAllowedPage(c);
   }
 }
 
 async function revokeKey(c: Context<DashboardEnv>, deps: DashboardDeps): Promise<Response> {
-  const t = organisationTexts[c.get("visitor").locale];
+  const { locale } = c.get("visitor");
+  const t = organisationTexts[locale];
   const sent = { id: (await readForm(c)).text("key") };
   const acting = actingOf(c, deps.clock.nowMs());
   const outcome = await perform(deps, acting, managementKeyRevocation, sent);
   if (outcome.ok) return await keysPage(c, deps, { notice: t.managementRevoked });
   return await keysPage(c, deps, {
     problem: "common" in outcome && outcome.common === "spent"
-      ? t.tooMany(outcome.retryAfterSeconds)
+      ? spentWords(locale, outcome.retryAfterSeconds)
       : t.managementKeyGone,
   });
 }

@@ -38,6 +38,7 @@ import { readForm } from "../../page/form_data.ts";
 import type { DashboardEnv, SignedIn, Visitor } from "../../page/visitor.ts";
 import { roleNames } from "../../text/role_names.ts";
 import { createCookies } from "../../visitor/cookies.ts";
+import { spentWords } from "../../visitor/acting.ts";
 import { doneBy } from "../../visitor/doer.ts";
 import { requireAccount } from "../../visitor/identify.ts";
 import { companyPath } from "../sign_in/company.tsx";
@@ -231,12 +232,13 @@ async function postedOrganisation(c: Context<DashboardEnv>): Promise<AccountId |
 }
 
 async function create(c: Context<DashboardEnv>, deps: DashboardDeps): Promise<Response> {
-  const t = organisationTexts[c.get("visitor").locale];
+  const { locale } = c.get("visitor");
+  const t = organisationTexts[locale];
   const { person } = c.get("signedIn");
   const nowMs = deps.clock.nowMs();
   const tries = await countTry(deps.kv, rateRules.changesByAccount, person.id, nowMs);
   if (!tries.allowed) {
-    return await listPage(c, deps, { problem: t.tooMany(tries.retryAfterSeconds) });
+    return await listPage(c, deps, { problem: spentWords(locale, tries.retryAfterSeconds) });
   }
   const name = parseName((await readForm(c)).text("name"));
   if (name === undefined) return await listPage(c, deps, { nameError: t.nameInvalid });

@@ -99,8 +99,6 @@ export const organisationTexts = defineTexts({
     teamGone: "There is no such team any more.",
     notMember: "This person is no longer a member.",
     ownsTooMany: "This person owns as many organisations as one can.",
-    tooMany: (seconds: number) =>
-      `Too many tries. Try again in ${Math.ceil(seconds / 60)} minutes.`,
     managementKeys: "Management keys",
     managementLead:
       "For programs that make keys, invite people and read figures. They make no calls of models.",
@@ -241,8 +239,6 @@ export const organisationTexts = defineTexts({
     teamGone: "Nhóm này không còn nữa.",
     notMember: "Người này không còn là thành viên.",
     ownsTooMany: "Người này đã sở hữu đủ số tổ chức tối đa.",
-    tooMany: (seconds: number) =>
-      `Quá nhiều lần thử. Hãy thử lại sau ${Math.ceil(seconds / 60)} phút.`,
     managementKeys: "Khoá quản trị",
     managementLead:
       "Dành cho chương trình tạo khoá, mời thành viên và đọc số liệu. Khoá này không gọi được mô hình.",

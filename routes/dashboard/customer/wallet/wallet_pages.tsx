@@ -152,7 +152,7 @@ async function makeOrder(c: PageContext, deps: WalletDeps) {
   const wrong = { amountError: t.badAmount(least ?? "", most ?? "") };
   const view = refusalView<"amount" | "too_many" | "off", WalletMessage>(made, locale, {
     refusals: { amount: wrong, too_many: { amountError: t.tooMany }, off: {} },
-    spent: () => ({ amountError: t.tooFast }),
+    spent: (problem) => ({ problem }),
     otherwise: wrong,
   });
   return await walletPage(c, deps, view);
@@ -248,9 +248,12 @@ async function redeem(c: PageContext, deps: WalletDeps) {
   const sent = { code: (await readForm(c)).text("code") };
   const result = await perform(deps, actingOf(c, deps.clock.nowMs()), voucherRedemption, sent);
   if (!result.ok) {
+    if ("common" in result && result.common === "spent") {
+      return await walletPage(c, deps, { problem: spentWords(locale, result.retryAfterSeconds) });
+    }
     const { startsAtMs, why } = "why" in result
       ? result
-      : { startsAtMs: undefined, why: result.common === "spent" ? "too_fast" : "typo" } as const;
+      : { startsAtMs: undefined, why: "typo" } as const;
     const error = startsAtMs === undefined
       ? t.refusals[why]
       : t.validFrom(formatDateTime(startsAtMs, locale));

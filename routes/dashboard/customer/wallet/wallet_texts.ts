@@ -115,7 +115,6 @@ export const walletTexts = defineTexts({
     badAmount: (least: string, most: string) =>
       `The amount must be whole đồng, from ${least} to ${most}.`,
     tooMany: "You have ten open orders. Pay or cancel one of them first.",
-    tooFast: "Too many orders in a short time. Try again later.",
     orders: "Top-up orders",
     noOrders: "No orders yet",
     noOrdersText: "Your first order appears here.",
@@ -216,7 +215,6 @@ export const walletTexts = defineTexts({
     playMoneyText: "Tiền ở đây là tiền thử. Người chạy cổng này cấp tiền ngay trên máy chủ:",
     badAmount: (least, most) => `Số tiền phải là số đồng nguyên, từ ${least} đến ${most}.`,
     tooMany: "Bạn đang có mười đơn nạp chưa thanh toán. Hãy thanh toán hoặc huỷ bớt.",
-    tooFast: "Quá nhiều đơn nạp trong thời gian ngắn. Hãy thử lại sau.",
     orders: "Đơn nạp",
     noOrders: "Chưa có đơn nạp nào",
     noOrdersText: "Đơn nạp đầu tiên của bạn sẽ hiện ở đây.",

@@ -282,7 +282,7 @@ Deno.test("creating keys in a loop is slowed down", async () => {
   const page = await browser.get("/keys/new");
   let refused: LoadedPage | undefined;
   for (let i = 0; i < 241; i++) refused = await browser.submit(page, "/keys", { name: "x" });
-  assertStringIncludes(refused!.text, "Too many tries");
+  assertStringIncludes(refused!.text, "Too many actions");
 });
 
 Deno.test("visitors without a session reach no page of keys", async () => {

@@ -142,7 +142,7 @@ Deno.test("orders are limited per hour", () =>
     }
     const refused = await browser.post("/wallet/orders", { amount: "10000" });
     assertEquals(refused.status, 400);
-    assertStringIncludes(refused.text, "Too many orders");
+    assertStringIncludes(refused.text, "Too many actions");
     assertEquals((await listTopupOrders(world.kv, ann.id, { count: 100 })).length, 30);
   }));
 

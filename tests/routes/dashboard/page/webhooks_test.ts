@@ -159,7 +159,7 @@ Deno.test("a person sends sixty webhooks an hour, and no more", async () => {
   }
   const refused = await browser.submit(page, `${path}/test`);
   assertEquals(refused.status, 422);
-  assertStringIncludes(refused.text, "Too many changes");
+  assertStringIncludes(refused.text, "Too many actions");
 });
 
 Deno.test("the log has pages of 25, back to the oldest try that it keeps", async () => {
