@@ -46,6 +46,7 @@ import type { DashboardDeps } from "../../page/deps.ts";
 import { type PostedForm, readForm } from "../../page/form_data.ts";
 import type { CompanySignInDeps } from "../../page/sign_in_deps.ts";
 import type { DashboardEnv, Visitor } from "../../page/visitor.ts";
+import { notAllowedPage } from "../../frame/error_pages.tsx";
 import { renderPage } from "../../frame/layout.tsx";
 import { roleNames } from "../../text/role_names.ts";
 import { actingOf, refusalView, type RefusalViews } from "../../visitor/acting.ts";
@@ -362,11 +363,14 @@ function onForm<Name extends ActName, Input extends z.ZodType, Body, Why extends
     const acting = actingOf(c, deps.clock.nowMs());
     const came = await perform(deps, acting, operation, sentOf(form));
     const { done, ...words } = wordsOf(t, form);
-    const outcome = came.ok ? done : refusalView(came, c.get("visitor").locale, {
-      ...words,
-      spent: (problem): Outcome => ({ problem }),
-      otherwise: { problem: t.domainInvalid },
-    });
+    const outcome = came.ok
+      ? done
+      : refusalView<Why, Outcome | undefined>(came, c.get("visitor").locale, {
+        ...words,
+        spent: (problem) => ({ problem }),
+        otherwise: undefined,
+      });
+    if (outcome === undefined) return await notAllowedPage(c);
     return typeof outcome === "string"
       ? c.redirect(`${companySignInPath}?done=${outcome}`, 303)
       : await signInPage(c, deps, outcome);
@@ -428,6 +432,7 @@ const addDomain = (deps: FormDeps) =>
       too_many: { problem: t.tooManyDomains },
       gone: { problem: t.verifications.gone(form.text("domain")) },
     },
+    fields: { domain: { problem: t.domainInvalid } },
   }));
 
 const checkDomain = (deps: FormDeps) =>
@@ -443,6 +448,7 @@ const checkDomain = (deps: FormDeps) =>
         taken: say("taken"),
         busy: say("busy"),
       },
+      fields: { id: { problem: t.domainInvalid } },
     };
   });
 
@@ -453,6 +459,7 @@ const dropDomain = (deps: FormDeps) =>
       gone: { problem: t.verifications.gone(form.text("domain")) },
       busy: { problem: t.verifications.busy(form.text("domain")) },
     },
+    fields: { id: { problem: t.domainInvalid } },
   }));
 
 /** Registers the page and its forms; without the network for providers there is none. */

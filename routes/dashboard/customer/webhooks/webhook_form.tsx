@@ -42,11 +42,11 @@ export interface RefusedForm {
   readonly problem?: string;
 }
 
-/** Says in the reader's language why nothing was done. */
+/** Says in the reader's language why nothing was done; some refusals are no matter of the form. */
 export function refusedForm(
   outcome: Refused<WebhookRefusal> | CommonRefusal,
   locale: Locale,
-): RefusedForm {
+): RefusedForm | "missing" | "not_allowed" {
   const t = webhookTexts[locale];
   if ("why" in outcome) {
     switch (outcome.why) {
@@ -57,6 +57,7 @@ export function refusedForm(
       case "forgotten":
         return { errors: {}, problem: t.forgotten };
       case "missing":
+        return outcome.why;
       case "conflict":
         return { errors: {}, problem: t.busy };
       default:
@@ -67,7 +68,7 @@ export function refusedForm(
     case "spent":
       return { errors: {}, problem: spentWords(locale, outcome.retryAfterSeconds) };
     case "not_allowed":
-      return { errors: {}, problem: t.busy };
+      return outcome.common;
     case "input": {
       const words: Readonly<Record<keyof EndpointFormValues, string>> = {
         url: t.urlProblems["is not a URL"],

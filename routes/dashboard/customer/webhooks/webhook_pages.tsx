@@ -17,7 +17,12 @@ import {
   type NewWebhookSecret,
   type WebhookEndpoint,
 } from "../../../../kv/people/webhooks/endpoints.ts";
-import { type Operation, perform } from "../../../acts/operation.ts";
+import {
+  type CommonRefusal,
+  type Operation,
+  perform,
+  type Refused,
+} from "../../../acts/operation.ts";
 import type { ActName } from "../../../acts/spending.ts";
 import {
   tryNumber,
@@ -40,7 +45,7 @@ import {
   SubmitButton,
   Time,
 } from "../../components/mod.ts";
-import { notFoundPage } from "../../frame/error_pages.tsx";
+import { notAllowedPage, notFoundPage } from "../../frame/error_pages.tsx";
 import { renderPage } from "../../frame/layout.tsx";
 import type { DashboardDeps } from "../../page/deps.ts";
 import { type PostedForm, readForm } from "../../page/form_data.ts";
@@ -146,6 +151,18 @@ function secretPage(c: PageContext, { endpoint, secret }: NewWebhookSecret) {
   );
 }
 
+/** Answers a refusal: with the form again, or with the page of an error. */
+async function refusedPage(
+  c: PageContext,
+  outcome: Refused<WebhookRefusal> | CommonRefusal,
+  show: (refused: RefusedForm) => Response | Promise<Response>,
+): Promise<Response> {
+  const refused = refusedForm(outcome, c.get("visitor").locale);
+  if (refused === "missing") return await notFoundPage(c);
+  if (refused === "not_allowed") return await notAllowedPage(c);
+  return await show(refused);
+}
+
 async function createEndpoint(c: PageContext, deps: DashboardDeps) {
   const form = await readForm(c);
   const values = postedEndpoint(form);
@@ -153,7 +170,7 @@ async function createEndpoint(c: PageContext, deps: DashboardDeps) {
   const added = await perform(deps, acting, webhookCreation, values);
   return added.ok
     ? await secretPage(c, added.body)
-    : await newPage(c, { values, ...refusedForm(added, c.get("visitor").locale) });
+    : await refusedPage(c, added, (refused) => newPage(c, { values, ...refused }));
 }
 
 /** The outcome of the act before the page is shown. */
@@ -333,7 +350,7 @@ function formAct<
     const outcome = await perform(deps, actingOf(c, deps.clock.nowMs(), form), operation, sent);
     return outcome.ok
       ? await show(c, `/webhooks/${endpoint.id}`, outcome.body)
-      : await detailPage(c, deps, endpoint, refusedForm(outcome, c.get("visitor").locale));
+      : await refusedPage(c, outcome, (refused) => detailPage(c, deps, endpoint, refused));
   };
 }
 
@@ -341,12 +358,11 @@ const saveEndpoint: EndpointAction = async (c, deps, endpoint) => {
   const values = postedEndpoint(await readForm(c));
   const sent = { ...values, id: endpoint.id };
   const edited = await perform(deps, actingOf(c, deps.clock.nowMs()), webhookChange, sent);
-  return edited.ok
-    ? await detailPage(c, deps, edited.body, { isSaved: true })
-    : await detailPage(c, deps, endpoint, {
-      values,
-      ...refusedForm(edited, c.get("visitor").locale),
-    });
+  return edited.ok ? await detailPage(c, deps, edited.body, { isSaved: true }) : await refusedPage(
+    c,
+    edited,
+    (refused) => detailPage(c, deps, endpoint, { values, ...refused }),
+  );
 };
 
 const switchEndpoint = formAct(
