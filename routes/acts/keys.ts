@@ -324,7 +324,7 @@ export const keyChange = operation({
     move: {
       code: "permission_denied",
       field: "teamId",
-      message: "whoever changes members moves keys between teams",
+      message: "only members who may change members can move keys between teams",
     },
     ended,
   },

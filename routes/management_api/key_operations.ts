@@ -168,7 +168,7 @@ export const keyOperations: readonly ManagementOperation[] = [
     summary: "Make an API key",
     description:
       "The answer has the secret; no later one does. Limits of money are in whole VND. " +
-      "Unless `reads_only_own_calls` says so, a key with limits reads its own calls only.",
+      "Unless `reads_only_own_calls` says otherwise, a key with limits reads only its own calls.",
     answer: keyShape,
     example,
     json: ({ record, secret }, call) => shown(call, record, secret),
@@ -231,7 +231,8 @@ export const keyOperations: readonly ManagementOperation[] = [
     method: "patch",
     summary: "Change the rules of API keys",
     description:
-      "`admins`: only who may change members moves a key into a team or out of one. `makers`: so does whoever may change the key.",
+      "`admins`: only members who may change members move a key into a team or out of one. " +
+      "`makers`: whoever may change a key may also move it.",
     example: { moved_by: "makers" },
     json: (movers) => fieldsJson(rulesFields, movers),
   }),

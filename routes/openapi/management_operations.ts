@@ -78,7 +78,7 @@ function operationOf(operation: ManagementOperation): Operation {
     summary,
     description: line === undefined
       ? description
-      : `${description} In the activity log it is \`${line}\`.`,
+      : `${description} The activity log records it as \`${line}\`.`,
     parameters: [
       ...inPath,
       ...parameters.map(({ name, schema, description }): Parameter => ({

@@ -2,13 +2,14 @@
  * Two organisations over one store, one changed on its pages and the other by a program, to do the same in both ways and
  * compare what came of it.
  */
-import { assert } from "../assert.ts";
+import { assert, assertEquals } from "../assert.ts";
 import { Deadlines } from "../../../core/lib/time/deadlines.ts";
 import type { AccountId } from "../../../core/lib/ids/ids.ts";
 import { createAccount } from "../../../kv/people/accounts/accounts.ts";
 import { findActivity } from "../../../kv/people/audit/account_activity.ts";
 import { createManagementKey } from "../../../kv/people/management_keys/management_keys.ts";
 import { createManagementApi } from "../../../routes/management_api/management_api.ts";
+import { managementOperations } from "../../../routes/management_api/operations.ts";
 import { formsOf } from "../browser/test_browser.ts";
 import { type DashboardWorldOptions, noNetwork, openDashboardWorld } from "./dashboard_world.ts";
 
@@ -27,6 +28,16 @@ export interface SentRequest {
   readonly method: string;
   readonly path: string;
   readonly body?: unknown;
+}
+
+/** Finds the line of the activity log that an operation of the management API declares. */
+function declaredLine({ method, path }: SentRequest) {
+  const isPath = (template: string) =>
+    new RegExp(`^${template.replace(/\{\w+\}/g, "[^/]+")}$`).test(`/v1/organisation${path}`);
+  const found = managementOperations.find((one) =>
+    one.method === method.toLowerCase() && isPath(one.path)
+  );
+  return found !== undefined && "line" in found ? found.line : undefined;
 }
 
 /** Opens the world: Ann's organisation is changed on pages, Bob's by a program. */
@@ -75,13 +86,20 @@ export async function openTwoWays(options: DashboardWorldOptions = {}) {
       return [...text.matchAll(/class="field-error" id="([\w-]+)-error"/g)]
         .map(([, field = ""]) => field);
     },
+    /** Sends a request, whose new line of the activity log is the declared one. */
     async byProgram({ method, path, body }: SentRequest): Promise<Came> {
+      const newest = async () => (await findActivity(kv, bob.id, { count: 1 })).lines[0];
+      const earlier = await newest();
       const response = await api.request(`/v1/organisation${path}`, {
         method,
         headers: { authorization: `Bearer ${made.secret}` },
         ...(body !== undefined && { body: JSON.stringify(body) }),
       });
       const { error } = await response.json();
+      const line = await newest();
+      if (line !== undefined && line.id !== earlier?.id) {
+        assertEquals(line.act, declaredLine({ method, path }), `${method} ${path}`);
+      }
       if (response.status === 200) return "done";
       if (response.status === 429) return "spent";
       return error.param === undefined || error.param === null ? [] : [error.param];
