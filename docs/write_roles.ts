@@ -59,17 +59,20 @@ function table(): string {
 
 const intro = `# Roles
 
-What the members of an [organisation](organisations.md) may do. Written by \`deno task roles\` from
-the tables that decide it; a test fails while it differs from them. A change of this page is a
-change of rights: review it as one.
+What the members of an [organisation](organisations.md) may do with each role. \`billing\` is for
+accountants.
 
 - **yes**: on everything of the organisation.
-- **own**: only on what the member has made.
-- **–**: not at all: pages and forms answer 403, operations 403 \`permission_denied\`.
+- **own**: only on API keys that the member made.
+- **–**: not at all. Pages and forms answer 403, the API answers 403 \`permission_denied\`.
 
-A [management key](organisations.md#management-api) has a role of its own (admin, billing or viewer)
-and never does what the member who made it may not do now. An API key makes calls and reads usage;
-it has no role. Leaving, and one's own password, sessions and mails, need no role.
+Below the table, each act lists its pages, its forms (what a button sends) and its operations of the
+API. A [management key](organisations.md#management-api) has a role of its own (admin, billing or
+viewer) and never does more than the member who made it may do now. An API key has no role: it makes
+calls and reads usage, and shows invoices on statements only while its maker may see them. Nobody
+needs a role to leave, or for their own password, sessions and mails.
+
+<!-- Written by \`deno task roles\` from the tables that decide it. A change here is a change of rights. -->
 `;
 
 /** The whole page. */

@@ -109,7 +109,7 @@ export const accountTexts = defineTexts({
       "There is money in the wallet. Have it paid back first, or confirm that you give up this amount.",
     data: "Your data",
     dataText:
-      "Everything that this account has, as lines of JSON: profile, keys without secrets, movements of money, orders, invoices, receipts, refused calls, activity.",
+      "Everything that this organisation has, with your own data as a person, as lines of JSON: profile, sessions, members, keys without secrets, budgets, webhooks, movements of money, orders, invoices, receipts, refused calls, activity.",
     dataButton: "Download all data",
     deletionBalance: (amount: string) =>
       `Your wallet still holds ${amount}. You cannot use it any more once the account is deleted.`,
@@ -219,7 +219,7 @@ export const accountTexts = defineTexts({
       "Trong ví còn tiền. Hãy yêu cầu hoàn tiền trước, hoặc xác nhận rằng bạn từ bỏ số tiền này.",
     data: "Dữ liệu của bạn",
     dataText:
-      "Mọi dữ liệu của tài khoản này, dạng các dòng JSON: hồ sơ, khoá API không kèm bí mật, biến động tiền, đơn nạp, hoá đơn, biên nhận, lượt gọi bị từ chối, nhật ký.",
+      "Toàn bộ dữ liệu của tổ chức này và dữ liệu cá nhân của bạn, dạng các dòng JSON: hồ sơ, phiên đăng nhập, thành viên, khoá API không kèm bí mật, ngân sách, webhook, biến động tiền, đơn nạp, hoá đơn, biên nhận, lượt gọi bị từ chối, nhật ký.",
     dataButton: "Tải toàn bộ dữ liệu",
     deletionBalance: (amount) =>
       `Ví của bạn còn ${amount}. Bạn không dùng được số tiền này nữa sau khi xoá tài khoản.`,

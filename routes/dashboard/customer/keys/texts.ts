@@ -174,8 +174,8 @@ export const keyTexts = defineTexts({
     cancel: "Huỷ",
 
     nameMissing: "Hãy đặt tên cho khoá API.",
-    nameWrong: (most) => `Nhiều nhất ${most} ký tự, và ký tự nào cũng phải nhìn thấy được.`,
-    teamWrong: "Bạn không chuyển được khoá API sang nhóm này, hoặc nhóm không còn.",
+    nameWrong: (most) => `Tối đa ${most} ký tự, không dùng ký tự ẩn.`,
+    teamWrong: "Không chuyển được khoá API: bạn không có quyền, hoặc nhóm không còn nữa.",
     teamByAdmins: "Chủ sở hữu và quản trị viên chuyển khoá API giữa các nhóm.",
     expiryWrong: "Hãy chọn một ngày từ hôm nay trở đi.",
     amountWrong: "Hãy ghi số đồng nguyên lớn hơn 0, ví dụ 100000.",

@@ -48,7 +48,7 @@ export const organisationTexts = defineTexts({
     keyMovers: "Who moves API keys between teams",
     keyMoverNames: {
       admins: "owners and admins",
-      makers: "also whoever has made the key",
+      makers: "owners, admins and the member who made the key",
     },
     deleteTeam: "Delete",
     deleteOne: (name: string) => `Delete the team ${name}`,
@@ -188,7 +188,7 @@ export const organisationTexts = defineTexts({
     keyMovers: "Ai chuyển khoá API giữa các nhóm",
     keyMoverNames: {
       admins: "chủ sở hữu và quản trị viên",
-      makers: "cả người đã tạo khoá",
+      makers: "chủ sở hữu, quản trị viên và người đã tạo khoá",
     },
     deleteTeam: "Xoá",
     deleteOne: (name: string) => `Xoá nhóm ${name}`,
