@@ -57,7 +57,7 @@ function apiKeyOf(headers: HttpRequest["headers"]): string | undefined {
 export function blockedError(kindOfKey: string): GatewayError {
   return new GatewayError(
     "organisation_blocked",
-    `The organisation of this ${kindOfKey} is blocked. Its owner can ask the support of this service why`,
+    `The organisation of this ${kindOfKey} is blocked. Its owner can contact support`,
   );
 }
 

@@ -646,7 +646,7 @@ const table: { readonly [Kind in MailKind]: MailEntry<Kind> } = {
       paragraphs: [
         `${formatMoneyShort(job.spentMicroVnd, "en")} of the budget “${job.budgetName}” of ${
           formatMoneyShort(job.amountMicroVnd, "en")
-        } ${windowTexts[job.window].en} are spent, or held by calls that run.`,
+        } ${windowTexts[job.window].en} are spent or reserved by running calls.`,
         budgetEndText(job, true),
       ],
       action: { label: "Open budgets", url },
@@ -654,11 +654,11 @@ const table: { readonly [Kind in MailKind]: MailEntry<Kind> } = {
     vi: (job, url) => ({
       subject: `Ngân sách đã dùng hết: ${job.budgetName}`,
       paragraphs: [
-        `Đã chi hoặc tạm giữ cho các lượt gọi đang chạy ${
-          formatMoneyShort(job.spentMicroVnd, "vi")
-        } của ngân sách “${job.budgetName}” ${formatMoneyShort(job.amountMicroVnd, "vi")} ${
+        `Ngân sách “${job.budgetName}” ${formatMoneyShort(job.amountMicroVnd, "vi")} ${
           windowTexts[job.window].vi
-        }.`,
+        } đã dùng ${
+          formatMoneyShort(job.spentMicroVnd, "vi")
+        }, gồm cả phần tạm giữ cho các lượt gọi đang chạy.`,
         budgetEndText(job, true),
       ],
       action: { label: "Mở ngân sách", url },
@@ -759,24 +759,25 @@ const table: { readonly [Kind in MailKind]: MailEntry<Kind> } = {
     path: "/organisation",
     name: { en: "Role of a member changed", vi: "Đổi vai trò thành viên" },
     en: ({ organisation, member, formerRole, role }, url) => ({
-      subject: `${member} has another role in ${organisation}`,
+      subject: `The role of ${member} in ${organisation} has changed`,
       paragraphs: [
         `${member} is now ${roleTexts[role].en} in “${organisation}”, and was ${
           roleTexts[formerRole].en
         } before.`,
       ],
       action: { label: "See the members", url },
-      note: "If you do not expect this, look at who did it in the activity of the organisation.",
+      note:
+        "If you did not expect this, check the activity log of the organisation to see who did it.",
     }),
     vi: ({ organisation, member, formerRole, role }, url) => ({
-      subject: `${member} có vai trò khác trong ${organisation}`,
+      subject: `Vai trò của ${member} trong ${organisation} đã thay đổi`,
       paragraphs: [
         `Vai trò của ${member} trong “${organisation}” đã đổi từ ${
           roleTexts[formerRole].vi
         } thành ${roleTexts[role].vi}.`,
       ],
       action: { label: "Xem các thành viên", url },
-      note: "Nếu bạn không biết việc này, hãy xem ai đã đổi trong nhật ký của tổ chức.",
+      note: "Nếu bạn không rõ thay đổi này, hãy xem nhật ký của tổ chức để biết ai đã thực hiện.",
     }),
   },
   member_removed: {
@@ -791,7 +792,7 @@ const table: { readonly [Kind in MailKind]: MailEntry<Kind> } = {
         hasLeft
           ? `${member} has left “${organisation}”.`
           : `${member} was removed from “${organisation}”.`,
-        "Keys that they made there are revoked.",
+        "The keys they made for the organisation are revoked.",
       ],
       action: { label: "See the members", url },
     }),
@@ -803,7 +804,7 @@ const table: { readonly [Kind in MailKind]: MailEntry<Kind> } = {
         hasLeft
           ? `${member} đã rời “${organisation}”.`
           : `${member} đã bị xoá khỏi “${organisation}”.`,
-        "Các khoá do người này tạo ở đó đã bị thu hồi.",
+        "Các khoá do người này tạo cho tổ chức đã bị thu hồi.",
       ],
       action: { label: "Xem các thành viên", url },
     }),

@@ -91,7 +91,7 @@ const table = {
     }),
     says: {
       en: "A budget is used up, or has refused a call, for the first time in its window.",
-      vi: "Ngân sách đã dùng hết hoặc từ chối lượt gọi, lần đầu trong kỳ của nó.",
+      vi: "Lần đầu trong kỳ, ngân sách đã dùng hết hoặc từ chối một lượt gọi.",
     },
     example: {
       budget_id: "bud_example",
@@ -194,8 +194,10 @@ const table = {
       role: z.string(),
     }),
     says: {
-      en: "A member has another role; of a hand-over, both that change.",
-      vi: "Một thành viên có vai trò khác; khi chuyển quyền sở hữu, cả hai người đổi vai trò.",
+      en:
+        "A member's role has changed; a hand-over of ownership sends one for each of the two members.",
+      vi:
+        "Vai trò của một thành viên đã thay đổi; khi chuyển quyền sở hữu, mỗi người trong hai người có một sự kiện.",
     },
     example: {
       member_id: "acc_example",

@@ -59,10 +59,7 @@ const english: Readonly<Record<ErrorCode, Words>> = {
     "A budget is used up.",
     "Raise the budget, or wait until it resets.",
   ],
-  organisation_blocked: [
-    "The organisation is blocked.",
-    "Ask the support of this service why.",
-  ],
+  organisation_blocked: ["The organisation is blocked.", "Contact support."],
   permission_denied: [
     "The key may not make this call.",
     "Change the models or addresses that the key allows, or call with another key.",
@@ -146,7 +143,7 @@ const vietnamese: typeof english = {
     "Hãy nâng hạn mức của khoá, hoặc đợi hết kỳ.",
   ],
   budget_exceeded: ["Ngân sách đã dùng hết.", "Hãy nâng ngân sách, hoặc đợi kỳ mới."],
-  organisation_blocked: ["Tổ chức đang bị chặn.", "Hãy hỏi bộ phận hỗ trợ về lý do."],
+  organisation_blocked: ["Tổ chức đang bị chặn.", "Hãy liên hệ bộ phận hỗ trợ."],
   permission_denied: [
     "Khoá API không được dùng cho lượt gọi này.",
     "Hãy đổi mô hình hoặc địa chỉ mà khoá cho phép, hoặc gọi bằng khoá khác.",
