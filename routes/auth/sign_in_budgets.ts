@@ -71,7 +71,7 @@ export const rateRules = {
   codeTries: { name: "second_factor", count: 6, windowMs: 10 * minuteMs },
   /** Challenges for passkeys, each of which is a row. Nobody guesses a signature. */
   passkeyByAddress: { name: "passkey_address", count: 60, windowMs: 15 * minuteMs },
-  /** Changes of a person, on pages and with management keys together: what they write, all instances read. */
+  /** Changes of a person, on pages and with management keys together. All instances read what they write. */
   changesByAccount: { name: "changes_account", count: 240, windowMs: hourMs },
 } as const satisfies Record<string, RateRule>;
 

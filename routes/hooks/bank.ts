@@ -7,7 +7,7 @@
  * unreadable ones.
  *
  * - Folder `routes/hooks/`: webhooks: of providers of bank notices to the gateway, and of the gateway to customers.
- * - In: signed notices; deliveries that are due, and acts of customers on their endpoints.
+ * - In: signed notices; deliveries that are due.
  * - Out: notices in the intake of `kv/money/payments/`, and a status for the sender; signed events at endpoints.
  * - Never: answers 200 for a genuine notice that was not written down, or posts to an address that is not public.
  */

@@ -4,13 +4,13 @@ import { z } from "zod";
 /** Most characters of a name, unless its thing has a bound of its own: a line of a list. */
 export const maxNameChars = 60;
 
-/** What makes an emoji of several characters, none of which is seen by itself. */
+/** Joiners and variation selectors within an emoji, which are invisible by themselves. */
 const emojiJoints =
   /(?<=[\p{Extended_Pictographic}\p{Emoji_Modifier}])\ufe0f?\u200d(?=\p{Extended_Pictographic})|(?<=\p{Extended_Pictographic})\ufe0f/gu;
 
 /**
- * Control characters, halves of characters (which a store writes as one and the same), and whatever is not seen: with it
- * two names look alike, or one turns the direction of the text around it.
+ * Control characters, lone surrogates (a store writes all of them as the same character) and invisible characters: names
+ * with them look alike, or turn the direction of the text around them.
  */
 const unseen = /[\p{Cc}\p{Cf}\p{Cs}\p{Default_Ignorable_Code_Point}]/u;
 

@@ -80,7 +80,7 @@ export class UnknownNames {
 
 const nothing: readonly string[] = [];
 
-/** The failure of an answer whose content at a place of the format nothing can be made of. */
+/** Returns the error for an answer whose content at `at` cannot be read. */
 export function unreadable(at: string): GatewayError {
   return new GatewayError(
     "upstream_unreachable",

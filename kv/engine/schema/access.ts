@@ -291,17 +291,8 @@ export function webhookEndpointsAfter(accountId: AccountId): Deno.KvListSelector
   };
 }
 
-export function webhookStatesPrefix(accountId: AccountId): StoreKey {
-  return ["webhook_state", accountId];
-}
-
 export function webhookStateKey(accountId: AccountId, endpointId: WebhookEndpointId): StoreKey {
   return ["webhook_state", accountId, endpointId];
-}
-
-/** Selects the tries of all endpoints of an account. */
-export function accountWebhookTriesPrefix(accountId: AccountId): StoreKey {
-  return ["webhook_try", accountId];
 }
 
 export function webhookTriesPrefix(accountId: AccountId, endpointId: WebhookEndpointId): StoreKey {

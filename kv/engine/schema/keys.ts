@@ -5,7 +5,7 @@
  * Rules: the tenant comes first, never the time, where customers write; times are numbers (they
  * sort); a prefix function ends in `Prefix` and is for `list` only.
  *
- * - Folder `kv/engine/schema/`: the keys of the store.
+ * - Folder `kv/engine/schema/`: the keys of the store, and whose the rows of each kind are.
  * - In: ids, times and codes.
  * - Out: keys, prefixes and selectors, and the parts of a key that was read.
  * - Never: reads or writes the store.

@@ -1,7 +1,7 @@
 /**
  * Declares whose rows each kind has, under which records "download all data" has them, and what the deletion of an
  * account does with them. The download (`routes/usage_api/account_data.ts`) and the deletion (`kv/people/deletion/`) work
- * by this table; `tests/kv/people/deletion/row_owners_test.ts` looks at what is left, row by row.
+ * by this table; `tests/kv/people/deletion_test.ts` looks at what is left, row by row.
  */
 import type { RowKind } from "./store_key.ts";
 
@@ -43,9 +43,9 @@ const expires = (why: string) => ({ does: "expires", why }) as const;
 const keeps = (why: string) => ({ does: "keeps", why }) as const;
 
 const books = keeps("bookkeeping, under the id alone");
-const minutes = expires("a step of minutes, under a hash");
-const ages = expires("leaves by its age");
-const idle = expires("a mark of days about an id");
+const expiresInMinutes = expires("a step of minutes, under a hash");
+const expiresByAge = expires("leaves by its age");
+const expiresInDays = expires("a mark of days about an id");
 
 const ofBooks = (download: "repeated" | "file") =>
   ({ of: "organisation", download, deletion: books }) as const;
@@ -53,7 +53,7 @@ const ofOrganisation = (download: "secret" | "repeated" | "passing") =>
   ({ of: "organisation", download, deletion: deletes }) as const;
 const ofPerson = (download: "secret" | "repeated" | "passing") =>
   ({ of: "person", download, deletion: deletes }) as const;
-const signInStep = { of: "person", download: "secret", deletion: minutes } as const;
+const signInStep = { of: "person", download: "secret", deletion: expiresInMinutes } as const;
 
 /** All kinds of rows. A new one does not compile before it is here. */
 export const rowOwners = {
@@ -132,7 +132,7 @@ export const rowOwners = {
   ledger: { of: "organisation", download: ["movement"], deletion: books },
   ledger_by_time: ofBooks("repeated"),
   ledger_operation: ofBooks("repeated"),
-  limit_mail: { of: "organisation", download: "passing", deletion: idle },
+  limit_mail: { of: "organisation", download: "passing", deletion: expiresInDays },
   low_balance_watch: ofOrganisation("repeated"),
   mail_token: signInStep,
   management_answer: ofOrganisation("secret"),
@@ -163,9 +163,9 @@ export const rowOwners = {
   recovery_codes: ofPerson("secret"),
   refunded: ofBooks("repeated"),
   refunded_tags: ofBooks("repeated"),
-  refused_call: { of: "organisation", download: ["refused_call"], deletion: ages },
-  refused_call_by_id: { of: "organisation", download: "repeated", deletion: ages },
-  refused_hours: { of: "organisation", download: "repeated", deletion: ages },
+  refused_call: { of: "organisation", download: ["refused_call"], deletion: expiresByAge },
+  refused_call_by_id: { of: "organisation", download: "repeated", deletion: expiresByAge },
+  refused_hours: { of: "organisation", download: "repeated", deletion: expiresByAge },
   removed_member: { of: "organisation", download: ["removed_member"], deletion: deletes },
   second_factor: ofPerson("secret"),
   session: { of: "person", download: "secret", deletion: byIndex },
@@ -180,7 +180,7 @@ export const rowOwners = {
   store: installation,
   team: { of: "organisation", download: ["team"], deletion: deletes },
   topup_by_account: ofBooks("repeated"),
-  topup_of_form: { of: "organisation", download: "passing", deletion: ages },
+  topup_of_form: { of: "organisation", download: "passing", deletion: expiresByAge },
   topup_open: ofBooks("repeated"),
   topup_order: { of: "organisation", download: ["topup_order"], deletion: books },
   topup_payment: ofBooks("repeated"),

@@ -85,7 +85,7 @@ export interface MonthStatement extends Period {
   readonly closingMicroVnd: bigint;
 }
 
-/** Returns a statement as somebody may see it whose role keeps invoices, and the details of their buyer, from them. */
+/** Removes invoices and the buyer's details, for readers whose role may not see invoices. */
 export function withoutInvoices(
   { invoices: _, holder: { accountId, email }, ...rest }: MonthStatement,
 ): MonthStatement {

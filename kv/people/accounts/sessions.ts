@@ -134,10 +134,7 @@ export async function rememberPlaces(
   return outcome !== "conflict" && outcome.done;
 }
 
-/**
- * Forgets all places of an account: after a change of password or address, and when the account is
- * deleted.
- */
+/** Forgets all places of an account, after a change of its password or address. */
 export async function forgetPlaces(kv: KeyValueStore, accountId: AccountId): Promise<void> {
   for await (const { key } of kv.list({ prefix: knownPlacesPrefix(accountId) })) {
     await kv.delete(key);

@@ -42,7 +42,7 @@ export interface KnownKey {
 export interface RefusedCaller {
   /** The key that was sent, if it exists but may not be used. */
   refusedKey?: KnownKey;
-  /** The key could be used if its organisation was not blocked. */
+  /** Only the block of its organisation keeps the key from calling. */
   isBlocked?: true;
 }
 

@@ -11,7 +11,10 @@ export const keyMoverNames = ["admins", "makers"] as const;
 /** Who moves API keys between teams. */
 export type KeyMovers = typeof keyMoverNames[number];
 
-/** Returns who moves the API keys of an organisation. Their calls count in the budgets of the team, so not their makers. */
+/**
+ * Returns who moves API keys between teams. By default not their makers: calls count in the budgets of the key's team,
+ * which a maker could leave by moving it.
+ */
 export function keyMovers({ makersMoveKeys }: Pick<Account, "makersMoveKeys">): KeyMovers {
   return makersMoveKeys === true ? "makers" : "admins";
 }

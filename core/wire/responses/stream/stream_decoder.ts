@@ -30,7 +30,7 @@ import { maxToolCallsPerAnswer } from "../../contract/limits.ts";
 // The output items of a Responses stream that is being read, by their place in the answer. Items may come with or
 // without their `added` event, and with or without a place.
 
-/** The last place of an item that is taken for one: far above the items of any answer. */
+/** Highest accepted `output_index`, far above the items of any answer. */
 const maxItemPlace = 65_535;
 
 /** Reads the output items of a Responses stream, by their place in the answer. */

@@ -4,7 +4,7 @@
  * - Folder `routes/dashboard/customer/invoices/`: the customer's pages about VAT invoices, and the link
  *   that an accountant gets.
  * - In: forms of a customer, or a mailed token.
- * - Out: HTML, files, requests in `kv/money/invoices/`.
+ * - Out: HTML, files, and acts of `routes/acts/money.ts`.
  * - Never: moves money.
  */
 import { type Context, Hono } from "hono";

@@ -3,7 +3,7 @@
  *
  * - Folder `routes/dashboard/customer/keys/`: the pages of API keys and their limits.
  * - In: forms of a signed-in customer.
- * - Out: HTML, changed rows in `kv/people/api_keys/`.
+ * - Out: HTML, and acts of `routes/acts/keys.ts`.
  * - Never: moves money: it imports neither `kv/money/wallet/` nor `kv/money/ledger/`.
  */
 import { type Context, Hono } from "hono";

@@ -4,7 +4,7 @@
  * - Folder `routes/dashboard/customer/organisation/`: the pages of organisations: members, invitations, teams, and
  *   between which ones a person switches.
  * - In: forms of a signed-in person.
- * - Out: HTML, changed rows in `kv/people/organisations/`.
+ * - Out: HTML, and acts of `routes/acts/`.
  * - Never: decides by a role what is allowed.
  */
 import { type Context, Hono } from "hono";

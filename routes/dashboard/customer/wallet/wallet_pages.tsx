@@ -3,7 +3,7 @@
  *
  * - Folder `routes/dashboard/customer/wallet/`: the pages of the wallet: balance, top-up orders, statement.
  * - In: forms of a signed-in customer.
- * - Out: HTML, orders in `kv/money/payments/`.
+ * - Out: HTML, and acts of `routes/acts/money.ts`.
  * - Never: credits a wallet: an order is only a promise.
  */
 import { type Context, Hono } from "hono";
