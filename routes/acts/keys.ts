@@ -3,7 +3,7 @@ import { z } from "zod";
 import { fromVnd } from "../../core/billing/money/micro_vnd.ts";
 import { defined } from "../../core/lib/base/defined.ts";
 import { nameOf } from "../../core/lib/base/names.ts";
-import { type AccountId, parseId } from "../../core/lib/ids/ids.ts";
+import type { AccountId } from "../../core/lib/ids/ids.ts";
 import { hourMs } from "../../core/lib/time/durations.ts";
 import { keyMember } from "../../core/limits/budgets.ts";
 import {
@@ -36,6 +36,7 @@ import {
   type ActDeps,
   type Acting,
   done,
+  idOf,
   mayAct,
   operation,
   type Refused,
@@ -82,15 +83,6 @@ const limits = z.strictObject(Object.fromEntries(
     z.int().min(1).max(maxLimitOf(name)).exactOptional(),
   ]),
 ));
-
-function idOf<Kind extends "apiKey" | "team">(kind: Kind, message: string) {
-  return z.string().transform((text, context) => {
-    const id = parseId(kind, text);
-    if (id !== undefined) return id;
-    context.addIssue({ code: "custom", message });
-    return z.NEVER;
-  });
-}
 
 const id = idOf("apiKey", "must be the id of an API key");
 

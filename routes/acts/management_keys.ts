@@ -1,7 +1,6 @@
 /** Acts on management keys. They are made on a page only: a key that makes keys would outlive its own revocation. */
 import { z } from "zod";
 import { nameOf } from "../../core/lib/base/names.ts";
-import { type ManagementKeyId, parseId } from "../../core/lib/ids/ids.ts";
 import {
   createManagementKey,
   type ManagementKey,
@@ -9,11 +8,9 @@ import {
   maxManagementKeys,
   revokeManagementKey,
 } from "../../kv/people/management_keys/management_keys.ts";
-import { done, operation, refused } from "./operation.ts";
+import { done, idOf, operation, refused } from "./operation.ts";
 
-const id = z.custom<ManagementKeyId>((text) =>
-  typeof text === "string" && parseId("managementKey", text) !== undefined
-);
+const id = idOf("managementKey", "must be the id of a management key");
 
 /** Makes a management key, and gives its secret, which is not stored. */
 export const managementKeyCreation = operation({

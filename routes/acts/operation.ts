@@ -12,7 +12,7 @@ import { defined } from "../../core/lib/base/defined.ts";
 import type { Locale } from "../../core/lib/base/locale.ts";
 import type { Catalog } from "../../core/catalog/catalog.ts";
 import { type ErrorCode, GatewayError } from "../../core/lib/errors/errors.ts";
-import type { AccountId } from "../../core/lib/ids/ids.ts";
+import { type AccountId, parseId } from "../../core/lib/ids/ids.ts";
 import type { MasterKeys } from "../../core/people/api_keys/seal.ts";
 import { type Act, may, mayOn, type Role } from "../../core/people/organisations/acts.ts";
 import type { Control } from "../../kv/engine/control/control.ts";
@@ -63,6 +63,16 @@ export interface Acting {
   readonly companyId?: AccountId;
   /** The same for every try to send one form or request, so that it is carried out once. */
   readonly formId?: string;
+}
+
+/** Reads the id of one kind of thing; `message` says what it must be. */
+export function idOf<Kind extends Parameters<typeof parseId>[0]>(kind: Kind, message: string) {
+  return z.string(message).transform((text, context) => {
+    const id = parseId(kind, text);
+    if (id !== undefined) return id;
+    context.addIssue({ code: "custom", message });
+    return z.NEVER;
+  });
 }
 
 /** Whether all roles allow an act, at least on what the member has made. */

@@ -1,7 +1,7 @@
 /** Acts on an organisation and its people: name, members, invitations, teams. */
 import { z } from "zod";
 import { nameOf } from "../../core/lib/base/names.ts";
-import { type AccountId, parseId, type TeamId } from "../../core/lib/ids/ids.ts";
+import type { AccountId } from "../../core/lib/ids/ids.ts";
 import { maxEmailChars, normaliseEmail } from "../../core/people/accounts/email_address.ts";
 import { givenRoles } from "../../core/people/organisations/acts.ts";
 import { type Account, getAccount } from "../../kv/people/accounts/accounts.ts";
@@ -26,7 +26,7 @@ import {
   type RemovedMember,
 } from "../../kv/people/organisations/removed_members.ts";
 import { createTeam, deleteTeam, type Team } from "../../kv/people/organisations/teams.ts";
-import { type ActDeps, type Acting, done, operation, refused } from "./operation.ts";
+import { type ActDeps, type Acting, done, idOf, operation, refused } from "./operation.ts";
 
 const name = nameOf();
 
@@ -39,12 +39,8 @@ const email = z.string().max(maxEmailChars).transform((text, context) => {
 });
 
 const role = z.enum(givenRoles);
-const person = z.custom<AccountId>((text) =>
-  typeof text === "string" && parseId("account", text) !== undefined
-);
-const team = z.custom<TeamId>((text) =>
-  typeof text === "string" && parseId("team", text) !== undefined
-);
+const person = idOf("account", "must be the id of a person");
+const team = idOf("team", "must be the id of a team");
 
 const noMember = { code: "not_found", message: "There is no such member" } as const;
 const isOwner = {

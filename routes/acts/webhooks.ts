@@ -2,7 +2,6 @@
 import { z } from "zod";
 import { defined } from "../../core/lib/base/defined.ts";
 import { optionalNameOf } from "../../core/lib/base/names.ts";
-import { parseId, type WebhookEndpointId } from "../../core/lib/ids/ids.ts";
 import { isLoopbackUrl } from "../../core/net/addresses/local_address.ts";
 import type { MasterKeys } from "../../core/people/api_keys/seal.ts";
 import {
@@ -22,7 +21,7 @@ import {
   type NotChanged,
   rotateEndpointSecret,
 } from "../../kv/people/webhooks/endpoints.ts";
-import { type Acting, done, operation, type RefusalRow, refused } from "./operation.ts";
+import { type Acting, done, idOf, operation, type RefusalRow, refused } from "./operation.ts";
 
 /** Characters of the name of an endpoint: a line of a list. */
 export const maxEndpointNameChars = 80;
@@ -44,10 +43,7 @@ export interface WebhookDeps {
   readonly hintDelivery: () => void;
 }
 
-const id = z.custom<WebhookEndpointId>(
-  (text) => typeof text === "string" && parseId("webhookEndpoint", text) !== undefined,
-  "must be the id of an endpoint",
-);
+const id = idOf("webhookEndpoint", "must be the id of an endpoint");
 const url = z.string().trim().min(1).max(maxEndpointUrlChars);
 const name = optionalNameOf(maxEndpointNameChars);
 const kinds = z.array(z.enum(webhookKinds)).min(1).max(webhookKinds.length);
