@@ -84,7 +84,8 @@ async function byPage(world: World, sent: Sent): Promise<Came> {
   const order = orderAt(sent);
   if ("buyer" in one) {
     const { confirmed, ...typed } = one.buyer;
-    const fields = { ...typed, ...(confirmed && { confirmed: "yes" }) };
+    // The page ticks what was confirmed before.
+    const fields = { ...typed, confirmed: confirmed ? ["yes"] : [] };
     if (one.do === "bill") {
       return await world.byPage({ on: "/account", action: "/account/invoice", fields });
     }
@@ -212,6 +213,21 @@ Deno.test("any sequence of acts on money does the same by pages and by the manag
     }),
     { numRuns: 60 },
   );
+});
+
+Deno.test("a confirmation that is taken back is asked for again in both ways", async () => {
+  const buyer = {
+    type: "company",
+    taxCode: "0101234567",
+    legalName: "",
+    address: "",
+    email: "",
+    phone: "",
+  } as const;
+  await doInBothWays([
+    { do: "bill", buyer: { ...buyer, confirmed: true } },
+    { do: "bill", buyer: { ...buyer, confirmed: false } },
+  ]);
 });
 
 Deno.test("each act on money is done in both ways", async () => {
