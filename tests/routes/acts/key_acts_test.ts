@@ -35,7 +35,7 @@ import {
   keyRotation,
   limitMember,
 } from "../../../routes/acts/keys.ts";
-import { type Acting, type Operation, perform } from "../../../routes/acts/operation.ts";
+import { type Operation, perform } from "../../../routes/acts/operation.ts";
 import type { ActName } from "../../../routes/acts/spending.ts";
 import {
   emptyKeyForm,
@@ -50,6 +50,7 @@ import { openCompany } from "../../support/worlds/company_world.ts";
 import { type DashboardWorld, openDashboardWorld } from "../../support/worlds/dashboard_world.ts";
 import { receivingAccount } from "../../support/worlds/topup_world.ts";
 import { topupSettings } from "../../support/worlds/topup_settings.ts";
+import { ownerOf } from "../../support/worlds/acting.ts";
 
 // What is asked for, as no way writes it.
 
@@ -251,17 +252,7 @@ async function openWays() {
 
 function operationWay({ deps, time }: DashboardWorld, base: Base): Way {
   const { account } = base;
-  const acting = (): Acting => ({
-    account,
-    personId: account.id,
-    roles: ["owner"],
-    by: { kind: "person", accountId: account.id, address: "203.0.113.9", browser: "" },
-    actorName: "x",
-    address: "203.0.113.9",
-    locale: "en",
-    nowMs: time.nowMs(),
-    formId: crypto.randomUUID(),
-  });
+  const acting = () => ownerOf(account, time.nowMs(), { formId: crypto.randomUUID() });
   const run = async <Name extends ActName, Input extends z.ZodType, Body, Why extends string>(
     operation: Operation<Name, Input, Body, Why>,
     sent: unknown,

@@ -10,10 +10,11 @@ import {
   managementKeyCreation,
   managementKeyRevocation,
 } from "../../../routes/acts/management_keys.ts";
-import { type Acting, perform } from "../../../routes/acts/operation.ts";
+import { perform } from "../../../routes/acts/operation.ts";
 import { rateRules } from "../../../routes/auth/sign_in_budgets.ts";
 import { createManagementApi } from "../../../routes/management_api/management_api.ts";
 import { type DashboardWorld, openDashboardWorld } from "../../support/worlds/dashboard_world.ts";
+import { ownerOf } from "../../support/worlds/acting.ts";
 
 type Step =
   | { readonly act: "make"; readonly name: string; readonly role: string }
@@ -49,20 +50,6 @@ async function stored({ kv }: DashboardWorld, { id }: Account) {
   };
 }
 
-function actingOf({ time }: DashboardWorld, account: Account): Acting {
-  const address = "203.0.113.9";
-  return {
-    account,
-    personId: account.id,
-    roles: ["owner"],
-    by: { kind: "person", accountId: account.id, address, browser: "" },
-    actorName: "x",
-    address,
-    locale: "en",
-    nowMs: time.nowMs(),
-  };
-}
-
 Deno.test("a management key is made and revoked on its page as by the operation", async () => {
   await fc.assert(
     fc.asyncProperty(fc.array(step, { maxLength: 30 }), async (steps) => {
@@ -70,7 +57,7 @@ Deno.test("a management key is made and revoked on its page as by the operation"
       const { browser, account: ofPage } = await world.signIn("page@example.com");
       const { account: ofActs } = await world.signIn("acts@example.com");
       for (const { act, ...step } of steps) {
-        const acting = actingOf(world, ofActs);
+        const acting = ownerOf(ofActs, world.time.nowMs());
         let isDone: boolean;
         let status: number;
         const page = await browser.get(path);
@@ -100,7 +87,7 @@ Deno.test("changes of a person count together, on pages and with each of their m
   await using world = await openDashboardWorld();
   const { deps, time } = world;
   const { browser, account } = await world.signIn();
-  const made = await perform(deps, actingOf(world, account), managementKeyCreation, {
+  const made = await perform(deps, ownerOf(account, world.time.nowMs()), managementKeyCreation, {
     name: "ci",
     role: "admin",
   });

@@ -23,6 +23,7 @@ import { type ActName, actSpendings, countSpending } from "../../../routes/acts/
 import { rateRules } from "../../../routes/auth/sign_in_budgets.ts";
 import { openManagementWorld } from "../../support/worlds/management_world.ts";
 import { joinAs } from "../../support/worlds/company_world.ts";
+import { ownerOf } from "../../support/worlds/acting.ts";
 
 type World = Awaited<ReturnType<typeof openManagementWorld>>;
 
@@ -37,18 +38,8 @@ const depsOf = ({ kv, masterKeys }: World) => ({
 /** Somebody who acts on a page. */
 function onPage(world: World, person: Account, role: Role, address = "203.0.113.9"): Acting {
   const by = { kind: "person", accountId: person.id, address, browser: "" } as const;
-  const nowMs = world.time.nowMs();
-  const { owner: account } = world;
-  return {
-    account,
-    personId: person.id,
-    roles: [role],
-    by,
-    actorName: "x",
-    address,
-    locale: "en",
-    nowMs,
-  };
+  const who = { personId: person.id, roles: [role], by, address };
+  return ownerOf(world.owner, world.time.nowMs(), who);
 }
 
 async function joined(world: World, email: string, role: "admin" | "developer") {

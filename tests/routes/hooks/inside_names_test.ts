@@ -7,7 +7,7 @@ import { PublicNames } from "../../../core/net/remote/public_names.ts";
 import { newMasterKey, readMasterKeys } from "../../../core/people/api_keys/seal.ts";
 import { createAccount } from "../../../kv/people/accounts/accounts.ts";
 import { listEndpoints } from "../../../kv/people/webhooks/endpoints.ts";
-import { type Acting, type Outcome, perform } from "../../../routes/acts/operation.ts";
+import { type Outcome, perform } from "../../../routes/acts/operation.ts";
 import {
   webhookChange,
   webhookCreation,
@@ -16,6 +16,7 @@ import {
 import { ManualTime } from "../../support/manual_time.ts";
 import { openDashboardWorld } from "../../support/worlds/dashboard_world.ts";
 import { openManagementWorld } from "../../support/worlds/management_world.ts";
+import { ownerOf } from "../../support/worlds/acting.ts";
 
 /** Opens a store whose name server answers with what the test says; `undefined`: it fails. */
 async function openWorld(addressesOf: (host: string) => readonly string[] | undefined) {
@@ -41,17 +42,7 @@ async function openWorld(addressesOf: (host: string) => readonly string[] | unde
       hintDelivery: () => {},
     },
   };
-  const address = "203.0.113.5";
-  const acting = (): Acting => ({
-    account,
-    personId: account.id,
-    roles: ["owner"],
-    by: { kind: "person", accountId: account.id, address, browser: "" },
-    actorName: "x",
-    address,
-    locale: "en",
-    nowMs: time.nowMs(),
-  });
+  const acting = () => ownerOf(account, time.nowMs());
   const told = (outcome: Outcome<unknown, WebhookRefusal>) =>
     outcome.ok ? "done" : "why" in outcome ? outcome.why : outcome.common;
   return {
