@@ -44,6 +44,16 @@ export function spentWords(locale: Locale, retryAfterSeconds: number): string {
   return spentTexts[locale].tooMany(Math.ceil(retryAfterSeconds / 60));
 }
 
+/** The words of {@linkcode spentWords}, if an act was refused for that; `undefined` for any other refusal. */
+export function spentProblem(
+  refusal: Refused<string> | CommonRefusal,
+  locale: Locale,
+): string | undefined {
+  return "common" in refusal && refusal.common === "spent"
+    ? spentWords(locale, refusal.retryAfterSeconds)
+    : undefined;
+}
+
 /** What a page shows for each reason why an act was refused. */
 export interface RefusalViews<Why extends string, View> {
   readonly refusals: Readonly<Record<Why, View>>;

@@ -19,14 +19,14 @@ import {
 } from "../../../../kv/services/operations/account_closing.ts";
 import { closeSessionById, closeSessionsOf } from "../../../../kv/people/accounts/sessions.ts";
 import { billingChange } from "../../../acts/money.ts";
-import { type CommonRefusal, perform, type Refused } from "../../../acts/operation.ts";
+import { perform } from "../../../acts/operation.ts";
 import { secondFactorRequirement } from "../../../acts/sign_in.ts";
 import { Card } from "../../components/mod.ts";
 import { createCookies } from "../../visitor/cookies.ts";
 import type { DashboardDeps } from "../../page/deps.ts";
 import { notFoundPage } from "../../frame/error_pages.tsx";
 import { type PostedForm, readForm } from "../../page/form_data.ts";
-import { actingOf, spentWords } from "../../visitor/acting.ts";
+import { actingOf, spentProblem } from "../../visitor/acting.ts";
 import { doneBy, personDoer } from "../../visitor/doer.ts";
 import { requireAccount } from "../../visitor/identify.ts";
 import { postedBuyer, refusedFields, sentBuyer } from "../invoices/invoices_form.tsx";
@@ -65,16 +65,6 @@ function showAccount(c: Context<DashboardEnv>, deps: DashboardDeps) {
   return accountPage(c, deps, done === undefined ? {} : { notice: t[done[1]] });
 }
 
-/** Says that too much was done in an hour; undefined for any other refusal. */
-function spentProblem(
-  c: Context<DashboardEnv>,
-  refusal: Refused<string> | CommonRefusal,
-): string | undefined {
-  return "common" in refusal && refusal.common === "spent"
-    ? spentWords(c.get("visitor").locale, refusal.retryAfterSeconds)
-    : undefined;
-}
-
 async function saveInvoiceDetails(c: Context<DashboardEnv>, deps: DashboardDeps) {
   if (!deps.offers.invoices) return await notFoundPage(c);
   const form = postedBuyer(await readForm(c));
@@ -85,7 +75,7 @@ async function saveInvoiceDetails(c: Context<DashboardEnv>, deps: DashboardDeps)
     throw new GatewayError("overloaded", "The account has just changed");
   }
   const problems = refusedFields(saved, readSettingsForm(form));
-  const problem = spentProblem(c, saved);
+  const problem = spentProblem(saved, c.get("visitor").locale);
   return await accountPage(c, deps, { invoice: { form, problems }, ...defined({ problem }) });
 }
 
@@ -97,7 +87,7 @@ async function switchRequirement(c: Context<DashboardEnv>, deps: DashboardDeps) 
   if (changed.ok) {
     return c.redirect(`/account?done=${isRequired ? "required" : "not-required"}`, 303);
   }
-  const problem = spentProblem(c, changed);
+  const problem = spentProblem(changed, c.get("visitor").locale);
   return problem === undefined
     ? await notFoundPage(c)
     : await accountPage(c, deps, { errors: {}, problem });

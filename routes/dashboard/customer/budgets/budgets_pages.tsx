@@ -34,7 +34,7 @@ import type { PageDeclaration } from "../../page/page.ts";
 import type { DashboardEnv } from "../../page/visitor.ts";
 import { listMembers } from "../../../../kv/people/organisations/members.ts";
 import { listTeams } from "../../../../kv/people/organisations/teams.ts";
-import { actingOf, spentWords } from "../../visitor/acting.ts";
+import { actingOf, spentProblem, spentWords } from "../../visitor/acting.ts";
 import { requireAccount } from "../../visitor/identify.ts";
 import {
   type BudgetErrors,
@@ -270,10 +270,8 @@ async function changeBudget(c: PageContext, deps: DashboardDeps): Promise<Respon
 async function deleteBudget(c: PageContext, deps: DashboardDeps): Promise<Response> {
   const sent = { id: c.req.param("id") };
   const outcome = await perform(deps, actingOf(c, deps.clock.nowMs()), budgetDeletion, sent);
-  if (!outcome.ok && "common" in outcome && outcome.common === "spent") {
-    const problem = spentWords(c.get("visitor").locale, outcome.retryAfterSeconds);
-    return await listPage(c, deps, { problem });
-  }
+  const problem = outcome.ok ? undefined : spentProblem(outcome, c.get("visitor").locale);
+  if (problem !== undefined) return await listPage(c, deps, { problem });
   // One that is gone already is what the form wanted.
   return c.redirect("/budgets", 303);
 }
@@ -285,11 +283,12 @@ async function requireTags(c: PageContext, deps: DashboardDeps): Promise<Respons
     tags,
   });
   if (outcome.ok) return c.redirect("/budgets#tags", 303);
-  if ("common" in outcome && outcome.common === "spent") {
-    const problem = spentWords(c.get("visitor").locale, outcome.retryAfterSeconds);
-    return await listPage(c, deps, { problem });
-  }
-  return await listPage(c, deps, { wrongTags: typed.slice(0, 500) });
+  const problem = spentProblem(outcome, c.get("visitor").locale);
+  return await listPage(
+    c,
+    deps,
+    problem === undefined ? { wrongTags: typed.slice(0, 500) } : { problem },
+  );
 }
 
 function createBudgetPages(deps: DashboardDeps): Hono<DashboardEnv> {

@@ -52,7 +52,7 @@ import type { PageDeclaration } from "../../page/page.ts";
 import { readMailToken } from "../../../../kv/people/accounts/tokens.ts";
 import { countTryByAddress, rateRules } from "../../../auth/sign_in_budgets.ts";
 import { TokenField } from "../sign_in/mail_request.tsx";
-import { actingOf, spentWords } from "../../visitor/acting.ts";
+import { actingOf, spentProblem } from "../../visitor/acting.ts";
 import { clientAddress } from "../../visitor/doer.ts";
 import { signInTexts } from "../sign_in/texts.ts";
 
@@ -261,9 +261,7 @@ async function sendRequest(c: PageContext, deps: InvoiceDeps) {
     return await formPage(c, deps, order, { form, note, problems, ...defined({ refused }) });
   }
   const isNoteWrong = made.common === "input" && made.issues.some(({ field }) => field === "note");
-  const refused = made.common === "spent"
-    ? spentWords(c.get("visitor").locale, made.retryAfterSeconds)
-    : undefined;
+  const refused = spentProblem(made, c.get("visitor").locale);
   const state = { form, note, problems, isNoteWrong, ...defined({ refused }) };
   return await formPage(c, deps, order, state);
 }

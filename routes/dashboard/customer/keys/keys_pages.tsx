@@ -52,7 +52,7 @@ import { RecipeList } from "../connect/connect.tsx";
 import type { DashboardDeps } from "../../page/deps.ts";
 import { notAllowedPage, notFoundPage } from "../../frame/error_pages.tsx";
 import { readForm } from "../../page/form_data.ts";
-import { actingOf, spentWords } from "../../visitor/acting.ts";
+import { actingOf, spentProblem } from "../../visitor/acting.ts";
 import { personDoer } from "../../visitor/doer.ts";
 import { requireAccount } from "../../visitor/identify.ts";
 import { renderPage } from "../../frame/layout.tsx";
@@ -191,9 +191,8 @@ async function createKey(c: Context<DashboardEnv>, deps: DashboardDeps): Promise
   if (wrong.length > 0) {
     return await newKeyPage(c, deps, { values, errors: keyFormErrors(values, wrong, t) });
   }
-  if ("common" in outcome && outcome.common === "spent") {
-    return await keyListPage(c, deps, spentWords(locale, outcome.retryAfterSeconds));
-  }
+  const spent = spentProblem(outcome, locale);
+  if (spent !== undefined) return await keyListPage(c, deps, spent);
   switch ("why" in outcome ? outcome.why : outcome.common) {
     case "full": {
       const { keysPerMember = activeKeysPerMember } = deps;
@@ -251,10 +250,8 @@ async function refusedPage(
   record: ApiKeyRecord,
   outcome: Refused<string> | CommonRefusal,
 ): Promise<Response> {
-  if ("common" in outcome && outcome.common === "spent") {
-    const problem = spentWords(c.get("visitor").locale, outcome.retryAfterSeconds);
-    return await keyDetailPage(c, deps, record, { problem });
-  }
+  const problem = spentProblem(outcome, c.get("visitor").locale);
+  if (problem !== undefined) return await keyDetailPage(c, deps, record, { problem });
   switch ("why" in outcome ? outcome.why : outcome.common) {
     case "missing":
       return await notFoundPage(c);

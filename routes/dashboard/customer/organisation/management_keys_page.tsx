@@ -26,7 +26,7 @@ import { renderPage } from "../../frame/layout.tsx";
 import type { DashboardDeps } from "../../page/deps.ts";
 import { readForm } from "../../page/form_data.ts";
 import type { DashboardEnv, Visitor } from "../../page/visitor.ts";
-import { actingOf, spentWords } from "../../visitor/acting.ts";
+import { actingOf, refusalView, spentProblem } from "../../visitor/acting.ts";
 import { roleNames } from "../../text/role_names.ts";
 import { RoleTable } from "./role_table.tsx";
 import { organisationTexts } from "./texts.ts";
@@ -156,21 +156,13 @@ async function makeKey(c: Context<DashboardEnv>, deps: DashboardDeps): Promise<R
   const acting = actingOf(c, deps.clock.nowMs());
   const outcome = await perform(deps, acting, managementKeyCreation, sent);
   if (outcome.ok) return await keysPage(c, deps, { secret: outcome.body.secret });
-  if ("why" in outcome) return await keysPage(c, deps, { problem: t.tooManyManagementKeys });
-  switch (outcome.common) {
-    case "input":
-      return await keysPage(
-        c,
-        deps,
-        outcome.issues[0]?.field === "name"
-          ? { nameError: t.nameInvalid }
-          : { problem: t.roleInvalid },
-      );
-    case "spent":
-      return await keysPage(c, deps, { problem: spentWords(locale, outcome.retryAfterSeconds) });
-    case "not_allowed":
-      return await notAllowedPage(c);
-  }
+  const view = refusalView<"too_many", KeysState | undefined>(outcome, locale, {
+    refusals: { too_many: { problem: t.tooManyManagementKeys } },
+    fields: { name: { nameError: t.nameInvalid }, role: { problem: t.roleInvalid } },
+    spent: (problem) => ({ problem }),
+    otherwise: undefined,
+  });
+  return view === undefined ? await notAllowedPage(c) : await keysPage(c, deps, view);
 }
 
 async function revokeKey(c: Context<DashboardEnv>, deps: DashboardDeps): Promise<Response> {
@@ -181,9 +173,7 @@ async function revokeKey(c: Context<DashboardEnv>, deps: DashboardDeps): Promise
   const outcome = await perform(deps, acting, managementKeyRevocation, sent);
   if (outcome.ok) return await keysPage(c, deps, { notice: t.managementRevoked });
   return await keysPage(c, deps, {
-    problem: "common" in outcome && outcome.common === "spent"
-      ? spentWords(locale, outcome.retryAfterSeconds)
-      : t.managementKeyGone,
+    problem: spentProblem(outcome, locale) ?? t.managementKeyGone,
   });
 }
 

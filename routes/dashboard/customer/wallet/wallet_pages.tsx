@@ -38,7 +38,7 @@ import { orderMark, OrderPanel, type OrderView } from "./wallet_order.tsx";
 import { renderPage } from "../../frame/layout.tsx";
 import { mayVisit } from "../../page/page_acts.ts";
 import type { DashboardEnv } from "../../page/visitor.ts";
-import { actingOf, refusalView, spentWords } from "../../visitor/acting.ts";
+import { actingOf, refusalView, spentProblem } from "../../visitor/acting.ts";
 import {
   CreditCard,
   ExpiryNotice,
@@ -217,9 +217,8 @@ async function cancelOrder(c: PageContext, deps: WalletDeps) {
   const sent = { id: c.req.param("code") };
   const outcome = await perform(deps, actingOf(c, deps.clock.nowMs()), topupCancellation, sent);
   if (outcome.ok) return c.redirect(`/wallet/orders/${outcome.body.code}`, 303);
-  if (!("common" in outcome && outcome.common === "spent")) return await notFoundPage(c);
-  const problem = spentWords(c.get("visitor").locale, outcome.retryAfterSeconds);
-  return await walletPage(c, deps, { problem });
+  const problem = spentProblem(outcome, c.get("visitor").locale);
+  return problem === undefined ? await notFoundPage(c) : await walletPage(c, deps, { problem });
 }
 
 async function setLowBalance(c: PageContext, deps: WalletDeps) {
@@ -248,9 +247,8 @@ async function redeem(c: PageContext, deps: WalletDeps) {
   const sent = { code: (await readForm(c)).text("code") };
   const result = await perform(deps, actingOf(c, deps.clock.nowMs()), voucherRedemption, sent);
   if (!result.ok) {
-    if ("common" in result && result.common === "spent") {
-      return await walletPage(c, deps, { problem: spentWords(locale, result.retryAfterSeconds) });
-    }
+    const problem = spentProblem(result, locale);
+    if (problem !== undefined) return await walletPage(c, deps, { problem });
     const { startsAtMs, why } = "why" in result
       ? result
       : { startsAtMs: undefined, why: "typo" } as const;
