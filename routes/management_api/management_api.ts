@@ -8,7 +8,6 @@
  * - Never: answers a request with an API key, moves money other than a voucher's, or decides by a role itself.
  */
 import { type Context, Hono } from "hono";
-import { z } from "zod";
 import { GatewayError } from "../../core/lib/errors/errors.ts";
 import { sha256Hex } from "../../core/lib/hash/sha256.ts";
 import { newId } from "../../core/lib/ids/ids.ts";
@@ -23,10 +22,8 @@ import {
 } from "../../kv/people/management_keys/answers.ts";
 import { readRequestBody } from "../http/body/request_body.ts";
 import { errorResponse } from "../http/error_response.ts";
-import { inputIssues } from "../http/input_issues.ts";
 import { authoriseManagement, type ManagementCaller } from "../http/management_key.ts";
 import { requestHeaders, withCommonHeaders } from "../http/own_headers.ts";
-import { wrongParameter } from "../http/query.ts";
 import type { ManagementCall, ManagementDeps, ManagementOperation } from "./operation.ts";
 import { managementOperations } from "./operations.ts";
 
@@ -56,14 +53,6 @@ async function readBody(
   }
   if (!isJsonObject(json)) throw new GatewayError("invalid_request", "The body is not an object");
   return { text, json };
-}
-
-/** Turns what a schema found wrong into an error that names the member. */
-function schemaError(error: z.ZodError): GatewayError {
-  const [{ field, message } = { field: "", message: "is wrong" }] = inputIssues(error);
-  return field === ""
-    ? new GatewayError("invalid_request", message)
-    : wrongParameter(field, message);
 }
 
 /**
@@ -145,13 +134,7 @@ async function answer(
     ...(repeatable !== undefined && { formId: repeatable.id }),
   };
   if ("send" in operation) return await operation.send(call);
-  const run = async () => {
-    try {
-      return await operation.run(call);
-    } catch (error) {
-      throw error instanceof z.ZodError ? schemaError(error) : error;
-    }
-  };
+  const run = () => operation.run(call);
   return repeatable === undefined ? await run() : await runOnce(deps, repeatable, nowMs, run);
 }
 
