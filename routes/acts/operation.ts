@@ -10,6 +10,7 @@
 import { z } from "zod";
 import { defined } from "../../core/lib/base/defined.ts";
 import type { Locale } from "../../core/lib/base/locale.ts";
+import { parsedText } from "../../core/lib/base/parsed_text.ts";
 import type { Catalog } from "../../core/catalog/catalog.ts";
 import { type ErrorCode, GatewayError } from "../../core/lib/errors/errors.ts";
 import { type AccountId, parseId } from "../../core/lib/ids/ids.ts";
@@ -67,12 +68,7 @@ export interface Acting {
 
 /** Reads the id of one kind of thing; `message` says what it must be. */
 export function idOf<Kind extends Parameters<typeof parseId>[0]>(kind: Kind, message: string) {
-  return z.string(message).transform((text, context) => {
-    const id = parseId(kind, text);
-    if (id !== undefined) return id;
-    context.addIssue({ code: "custom", message });
-    return z.NEVER;
-  });
+  return parsedText(z.string(message), (text) => parseId(kind, text), message);
 }
 
 /** Whether all roles allow an act, at least on what the member has made. */
@@ -239,9 +235,7 @@ export function refusalError<Why extends string>(
       return new GatewayError(
         "rate_limit_reached",
         "Too many requests of this kind; try again later",
-        {
-          retryAfterSeconds: refusal.retryAfterSeconds,
-        },
+        { retryAfterSeconds: refusal.retryAfterSeconds },
       );
     case "not_allowed":
       return new GatewayError("permission_denied", "The role does not allow this");

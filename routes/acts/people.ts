@@ -1,5 +1,6 @@
 /** Acts on an organisation and its people: name, members, invitations, teams. */
 import { z } from "zod";
+import { parsedText } from "../../core/lib/base/parsed_text.ts";
 import { nameOf } from "../../core/lib/base/names.ts";
 import type { AccountId } from "../../core/lib/ids/ids.ts";
 import { maxEmailChars, normaliseEmail } from "../../core/people/accounts/email_address.ts";
@@ -31,12 +32,11 @@ import { type ActDeps, type Acting, done, idOf, operation, refused } from "./ope
 const name = nameOf();
 
 /** Normalised where it enters, so that it is found again in any spelling. */
-const email = z.string().max(maxEmailChars).transform((text, context) => {
-  const address = normaliseEmail(text);
-  if (address !== undefined) return address;
-  context.addIssue({ code: "custom", message: "must be an email address" });
-  return z.NEVER;
-});
+const email = parsedText(
+  z.string().max(maxEmailChars),
+  normaliseEmail,
+  "must be an email address",
+);
 
 const role = z.enum(givenRoles);
 const person = idOf("account", "must be the id of a person");

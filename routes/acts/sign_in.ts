@@ -3,6 +3,7 @@
  * Whoever chooses the provider can open every account with an address of a verified domain.
  */
 import { z } from "zod";
+import { parsedText } from "../../core/lib/base/parsed_text.ts";
 import type { MasterKeys } from "../../core/people/api_keys/seal.ts";
 import { newSecretToken } from "../../core/people/accounts/secret_token.ts";
 import { parseRemoteUrl } from "../../core/net/remote/remote_url.ts";
@@ -191,12 +192,11 @@ export const secondFactorRequirement = operation({
 });
 
 /** Normalised where it enters, so that it is found again in any spelling. */
-const domain = z.string().max(300).transform((typed, context) => {
-  const parsed = parseDomain(typed);
-  if (parsed !== undefined) return parsed;
-  context.addIssue({ code: "custom", message: "must be a domain such as acme.example" });
-  return z.NEVER;
-});
+const domain = parsedText(
+  z.string().max(300),
+  parseDomain,
+  "must be a domain such as acme.example",
+);
 
 const noDomain = { code: "not_found", message: "There is no such domain" } as const;
 const busyDomain = {

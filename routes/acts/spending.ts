@@ -34,9 +34,8 @@ type Dimension = "target" | "person" | "doer" | "account" | "side" | "network" |
 
 /**
  * The bounds of each kind of spending. A person has the same bounds on pages and with management keys, but for endings.
- * An organisation
- * has more, since its members share it; the bounds of the installation are above what all customers need together and
- * below what a mail service blocks a sender for.
+ * An organisation has more, since its members share it; the bounds of the installation are above what all customers need
+ * together and below what a mail service blocks a sender for.
  */
 const bounds: Readonly<Record<Spending, Partial<Readonly<Record<Dimension, RateRule>>>>> = {
   change: {

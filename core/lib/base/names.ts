@@ -1,5 +1,6 @@
 /** The names that people and programs give to what is theirs: keys, teams, organisations, budgets, webhooks. */
 import { z } from "zod";
+import { parsedText } from "./parsed_text.ts";
 
 /** Most characters of a name, unless its thing has a bound of its own: a line of a list. */
 export const maxNameChars = 60;
@@ -35,16 +36,10 @@ export function parseName(text: string, maxChars: number = maxNameChars): string
 }
 
 function schemaOf(minChars: 0 | 1, maxChars: number) {
-  return z.string().meta({ minLength: minChars, maxLength: maxChars }).transform(
-    (text, context) => {
-      const name = minChars === 0 && text.trim() === "" ? "" : parseName(text, maxChars);
-      if (name !== undefined) return name;
-      context.addIssue({
-        code: "custom",
-        message: `must have ${minChars} to ${maxChars} visible characters`,
-      });
-      return z.NEVER;
-    },
+  return parsedText(
+    z.string().meta({ minLength: minChars, maxLength: maxChars }),
+    (text) => minChars === 0 && text.trim() === "" ? "" : parseName(text, maxChars),
+    `must have ${minChars} to ${maxChars} visible characters`,
   );
 }
 

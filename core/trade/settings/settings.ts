@@ -8,6 +8,7 @@
  * - Never: chooses a tax rate: the operator's accountant decides.
  */
 import { z } from "zod";
+import { parsedText } from "../../lib/base/parsed_text.ts";
 import {
   type Environment,
   issueLines,
@@ -76,12 +77,11 @@ const environmentSchema = z.object({
   CASSO_WEBHOOK_KEY: secret,
   GATEWAY_TOPUP_AUTO_MAX_VND: wholeVnd.default(topupMaxMicroVnd),
   GATEWAY_APPROVAL_ABOVE_VND: wholeVnd.default(fromVnd(5_000_000)),
-  GATEWAY_VAT_RATES: z.string().transform((text, context) => {
-    const schedule = parseVatSchedule(text);
-    if (schedule !== undefined) return schedule;
-    context.addIssue({ code: "custom", message: "must look like 2025-07-01=8,2027-01-01=10" });
-    return z.NEVER;
-  }).default([]),
+  GATEWAY_VAT_RATES: parsedText(
+    z.string(),
+    parseVatSchedule,
+    "must look like 2025-07-01=8,2027-01-01=10",
+  ).default([]),
   GATEWAY_INVOICE_ITEM: z.string().min(1).max(200).default("Phí dịch vụ cổng API (trả trước)"),
 });
 
