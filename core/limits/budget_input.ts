@@ -60,5 +60,5 @@ export const budgetChangeSchema = z.strictObject({
 /** What a budget shall be. */
 export type BudgetInput = z.output<typeof budgetInputSchema>;
 
-/** What a budget shall be from now on, as far as it is named. */
+/** A change of a budget: what is left out stays as it is. */
 export type BudgetChange = z.output<typeof budgetChangeSchema>;

@@ -38,7 +38,7 @@ export interface WebhookDeps {
   /** Whether endpoints may be on this machine. */
   readonly isLocalAllowed: boolean;
   /** Whether a host has an address that is not public, as far as name servers say now. */
-  readonly leadsInside: (host: string) => Promise<boolean>;
+  readonly hasPrivateAddress: (host: string) => Promise<boolean>;
   /** Called after a delivery was added to the queue. */
   readonly hintDelivery: () => void;
 }
@@ -90,8 +90,8 @@ async function readUrl(text: string, webhooks: WebhookDeps): Promise<URL | Endpo
   const parsed = parseEndpointUrl(text, webhooks);
   if (typeof parsed === "string") return parsed;
   const isLocal = webhooks.isLocalAllowed && isLoopbackUrl(parsed.href);
-  const leadsInside = !isLocal && await webhooks.leadsInside(parsed.hostname);
-  return leadsInside ? "must point to a public address" : parsed;
+  const isPrivate = !isLocal && await webhooks.hasPrivateAddress(parsed.hostname);
+  return isPrivate ? "must point to a public address" : parsed;
 }
 
 /** Adds an endpoint, and gives its secret this once. */

@@ -18,11 +18,11 @@ const verdictMs = 60_000;
 /** Results that are kept: about 100 KB. */
 const maxVerdicts = 1_000;
 
-/** `unknown`: it has no address, or nobody could say which. */
-type Lead = "public" | "inside" | "unknown";
+/** Where the addresses of a name are. `unknown`: it has none, or no name server answered. */
+type Reach = "public" | "private" | "unknown";
 
 interface Verdict {
-  readonly lead: Promise<Lead>;
+  readonly reach: Promise<Reach>;
   readonly untilMs: number;
 }
 
@@ -43,31 +43,31 @@ export class PublicNames {
 
   /** Whether all addresses of a host (as `URL.hostname` gives it) are public. Never rejects. */
   async isPublic(host: string): Promise<boolean> {
-    return await this.#leadOf(host) === "public";
+    return await this.#reachOf(host) === "public";
   }
 
   /** Whether a host has an address that is not public. Never rejects. */
-  async leadsInside(host: string): Promise<boolean> {
-    return await this.#leadOf(host) === "inside";
+  async hasPrivateAddress(host: string): Promise<boolean> {
+    return await this.#reachOf(host) === "private";
   }
 
-  #leadOf(host: string): Promise<Lead> {
+  #reachOf(host: string): Promise<Reach> {
     const literal = host.startsWith("[") ? host.slice(1, -1) : host;
     if (parseIpAddress(literal) !== undefined) {
-      return Promise.resolve(isPublicAddress(literal) ? "public" : "inside");
+      return Promise.resolve(isPublicAddress(literal) ? "public" : "private");
     }
     const nowMs = this.#clock.monotonicMs();
     const known = this.#verdicts.get(host);
-    if (known !== undefined && known.untilMs > nowMs) return known.lead;
+    if (known !== undefined && known.untilMs > nowMs) return known.reach;
     this.#verdicts.delete(host);
-    const verdict = { lead: this.#lookUp(host), untilMs: nowMs + verdictMs };
+    const verdict = { reach: this.#lookUp(host), untilMs: nowMs + verdictMs };
     this.#verdicts.set(host, verdict);
     const oldest = this.#verdicts.keys().next();
     if (this.#verdicts.size > maxVerdicts && !oldest.done) this.#verdicts.delete(oldest.value);
-    return verdict.lead;
+    return verdict.reach;
   }
 
-  async #lookUp(host: string): Promise<Lead> {
+  async #lookUp(host: string): Promise<Reach> {
     const controller = new AbortController();
     const deadline = this.#deadlines.create(() => controller.abort());
     deadline.arm(resolveMs);
@@ -75,7 +75,7 @@ export class PublicNames {
       const addresses = (await this.#resolve(host, controller.signal))
         .slice(0, maxResolvedAddresses);
       if (addresses.length === 0) return "unknown";
-      return addresses.every(isPublicAddress) ? "public" : "inside";
+      return addresses.every(isPublicAddress) ? "public" : "private";
     } catch {
       // A failure is not kept: the next call resolves the name again.
       this.#verdicts.delete(host);

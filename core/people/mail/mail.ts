@@ -42,6 +42,18 @@ const givenCredit = {
 const incident = { announcementId, title: z.string(), text: z.string() };
 const everyJob = { to: z.string().min(3).max(254), locale };
 
+/** What mails about a budget say of it. */
+const budgetFacts = {
+  budgetName: z.string(),
+  window: z.enum(budgetWindows),
+  amountMicroVnd: microVnd,
+  /** Spent; of a budget that has refused a call, with what running calls reserve. */
+  spentMicroVnd: microVnd,
+  atLimit: z.enum(budgetEnds),
+  /** Absent: it never resets. */
+  resetsAtMs: z.number().optional(),
+};
+
 /** The schema of a {@linkcode MailJob}. */
 export const mailJobSchema = z.discriminatedUnion("kind", [
   z.object({
@@ -149,28 +161,11 @@ export const mailJobSchema = z.discriminatedUnion("kind", [
   z.object({
     ...everyJob,
     kind: z.literal("budget_reached"),
-    budgetName: z.string(),
-    window: z.enum(budgetWindows),
+    ...budgetFacts,
     percent: z.number(),
-    amountMicroVnd: microVnd,
-    spentMicroVnd: microVnd,
-    atLimit: z.enum(budgetEnds),
-    /** Absent: never. */
-    resetsAtMs: z.number().optional(),
   }),
   /** A budget is used up, or has refused a call. */
-  z.object({
-    ...everyJob,
-    kind: z.literal("budget_exhausted"),
-    budgetName: z.string(),
-    window: z.enum(budgetWindows),
-    amountMicroVnd: microVnd,
-    /** Spent, or held by calls that run. */
-    spentMicroVnd: microVnd,
-    atLimit: z.enum(budgetEnds),
-    /** Absent: never. */
-    resetsAtMs: z.number().optional(),
-  }),
+  z.object({ ...everyJob, kind: z.literal("budget_exhausted"), ...budgetFacts }),
   /** To an operator who may approve it. */
   z.object({
     ...everyJob,

@@ -85,7 +85,7 @@ const windowTexts: Readonly<Record<BudgetWindow, Readonly<Record<Locale, string>
   total: { en: "in total", vi: "tổng cộng" },
 };
 
-/** What a member is, as a part of a sentence. */
+/** The roles as they stand in a sentence about a member. */
 const roleTexts: Readonly<Record<GivenRole, Readonly<Record<Locale, string>>>> = {
   admin: { en: "an admin", vi: "quản trị viên" },
   developer: { en: "a developer", vi: "lập trình viên" },

@@ -47,18 +47,24 @@ function kind<Type extends string, Data extends z.ZodType>(type: Type, entry: Ki
   };
 }
 
+/** What events about a budget say of it. */
+const budgetFacts = {
+  budget_id: z.string(),
+  name: line,
+  /** Spent; of a budget that has refused a call, with what running calls reserve. */
+  spent_vnd: vnd,
+  budget_vnd: vnd,
+  window: z.enum(budgetWindows),
+  /** The first day of the window, in Vietnam. */
+  from_day: z.iso.date(),
+};
+
 const table = {
   "budget.reached": kind("budget.reached", {
     data: z.strictObject({
-      budget_id: z.string(),
-      name: line,
+      ...budgetFacts,
       /** The part of the budget that is spent, as the warning was set. */
       percent: z.int().min(1).max(1_000),
-      spent_vnd: vnd,
-      budget_vnd: vnd,
-      window: z.enum(budgetWindows),
-      /** The first day of the window, in Vietnam. */
-      from_day: z.iso.date(),
     }),
     says: {
       en: "Spending has reached a warning level of a budget.",
@@ -76,15 +82,8 @@ const table = {
   }),
   "budget.exhausted": kind("budget.exhausted", {
     data: z.strictObject({
-      budget_id: z.string(),
-      name: line,
-      /** Spent, or held by calls that run. */
-      spent_vnd: vnd,
-      budget_vnd: vnd,
-      window: z.enum(budgetWindows),
-      /** The first day of the window, in Vietnam. */
-      from_day: z.iso.date(),
-      /** When it begins anew; absent: never. */
+      ...budgetFacts,
+      /** When the budget resets; absent: never. */
       resets_at: time.optional(),
       /** Whether calls beyond it are refused, or go on. */
       at_limit: z.enum(budgetEnds),

@@ -5,7 +5,7 @@
  */
 import type { RowKind } from "./store_key.ts";
 
-/** Who has the rows. An account is a person and an organisation of one id; `account`: both, until both are gone. */
+/** Owners of rows. An account is a person and an organisation of one id; `account`: both, until both are gone. */
 type Owner = "organisation" | "person" | "account";
 
 /**
@@ -24,7 +24,7 @@ type Deletion =
   | { readonly does: "deletes" | "deletes_by_index" }
   | { readonly does: "anonymises" | "expires" | "keeps"; readonly why: string };
 
-/** Whose a kind of row is. */
+/** The owner of a kind of row, and what a download and a deletion make of it. */
 export type RowOwner =
   | { readonly of: "installation" }
   | {

@@ -52,7 +52,7 @@ export interface KeyDirectory {
    * Returns the caller behind a key, or `undefined` if the key is unknown, revoked or expired, or
    * its account is blocked. Synchronous on a cache hit.
    *
-   * @param refused is told the key if it exists, but may not be used, and whether only a block keeps it from calling
+   * @param refused gets the key if it exists but may not be used, and whether only the block of its organisation is why
    */
   lookup(
     secret: string,

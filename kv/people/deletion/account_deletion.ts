@@ -200,7 +200,7 @@ export async function forgetRows(
   for (const prefix of prefixes) await deleteRows(kv, { prefix });
 }
 
-/** Whose rows go with an account of which only the id stays. */
+/** Owners whose rows end when only the id of an account stays. */
 const wholeAccount = ["organisation", "person", "account"] as const;
 
 /**

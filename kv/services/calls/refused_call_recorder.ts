@@ -51,8 +51,8 @@ export interface RefusedCallRecorderOptions {
   readonly timer: Timer;
   /** Days after which rows expire; 0: nothing is kept. */
   readonly keptDays: number;
-  /** Called with calls that were written, also in a sample of a flood. */
-  readonly follow?: (calls: readonly RefusedCall[]) => Promise<void>;
+  /** Called with the calls that were written; of a flood, with the sample. */
+  readonly afterWrite?: (calls: readonly RefusedCall[]) => Promise<void>;
   /** Called with the error of a commit, which is tried again. */
   readonly onFailure: (error: unknown) => void;
 }
@@ -161,7 +161,7 @@ export class RefusedCallRecorder {
         this.#waiting = this.#waiting.slice(some.length);
         // A mail that is lost here follows the next call that the limit refuses.
         await mailReachedLimits(kv, some);
-        await this.#options.follow?.(some);
+        await this.#options.afterWrite?.(some);
       }
       this.#hours.trim(clock.nowMs());
     } catch (error) {

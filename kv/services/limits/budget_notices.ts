@@ -30,8 +30,8 @@ import { listBudgets } from "../../people/accounts/budgets.ts";
 import type { RefusedCall } from "../calls/refused_calls.ts";
 import type { KeyLimitBook } from "./limit_book.ts";
 
-/** What an account is told of a budget. */
-export interface BudgetNews {
+/** A budget of an account that has reached a share, or is used up, in one of its windows. */
+export interface BudgetEvent {
   readonly account: Account;
   readonly budget: Budget;
   readonly spentMicroVnd: bigint;
@@ -41,49 +41,49 @@ export interface BudgetNews {
 }
 
 /**
- * Adds everything by which an account hears of a reached budget to the commit that marks it as told. Each way of being
- * told is a row that the commit queues. A budget that is used up has a mail of its own.
+ * Adds the webhook and the mail of a reached budget to the commit that marks it as announced. A budget that is used up has
+ * a mail of its own.
  */
 function announceReached(
   operation: AtomicWrite,
-  news: BudgetNews,
+  event: BudgetEvent,
   percent: WarningPercent,
 ): void {
-  const { account, budget, days: { fromDay }, atMs } = news;
+  const { account, budget, days: { fromDay }, atMs } = event;
   addWebhookEvent(operation, account.id, {
     type: "budget.reached",
-    data: { ...factsOf(news), percent },
+    data: { ...factsOf(event), percent },
   }, atMs);
   const reader = mailReaderOf(account, "budget_reached");
   if (percent === 100 || reader === undefined) return;
-  addMail(operation, { kind: "budget_reached", ...reader, ...mailFactsOf(news), percent }, {
+  addMail(operation, { kind: "budget_reached", ...reader, ...mailFactsOf(event), percent }, {
     nowMs: atMs,
     id: `budget:${budget.id}:${fromDay}:${percent}:${budget.amountMicroVnd}`,
   });
 }
 
 /** The same of a budget that is used up, or has refused a call. */
-function announceExhausted(operation: AtomicWrite, news: BudgetNews): void {
-  const { account, budget, days, atMs } = news;
+function announceExhausted(operation: AtomicWrite, event: BudgetEvent): void {
+  const { account, budget, days, atMs } = event;
   const resetsAtMs = budgetEndMs(days);
   addWebhookEvent(operation, account.id, {
     type: "budget.exhausted",
     data: {
-      ...factsOf(news),
+      ...factsOf(event),
       at_limit: budget.atLimit,
       ...(resetsAtMs !== undefined && { resets_at: new Date(resetsAtMs).toISOString() }),
     },
   }, atMs);
   const reader = mailReaderOf(account, "budget_exhausted");
   if (reader === undefined) return;
-  addMail(operation, { kind: "budget_exhausted", ...reader, ...mailFactsOf(news) }, {
+  addMail(operation, { kind: "budget_exhausted", ...reader, ...mailFactsOf(event) }, {
     nowMs: atMs,
     id: `budget:${budget.id}:${days.fromDay}:exhausted:${budget.amountMicroVnd}`,
   });
 }
 
 /** What both webhooks have. */
-function factsOf({ budget, spentMicroVnd, days: { fromDay } }: BudgetNews) {
+function factsOf({ budget, spentMicroVnd, days: { fromDay } }: BudgetEvent) {
   const { id, name, window, amountMicroVnd } = budget;
   return {
     budget_id: id,
@@ -96,7 +96,7 @@ function factsOf({ budget, spentMicroVnd, days: { fromDay } }: BudgetNews) {
 }
 
 /** What both mails have. */
-function mailFactsOf({ budget, spentMicroVnd, days }: BudgetNews) {
+function mailFactsOf({ budget, spentMicroVnd, days }: BudgetEvent) {
   const { name, window, amountMicroVnd, atLimit } = budget;
   const resetsAtMs = budgetEndMs(days);
   return {
@@ -109,26 +109,26 @@ function mailFactsOf({ budget, spentMicroVnd, days }: BudgetNews) {
   };
 }
 
-/** What was told of a budget in a window. A changed amount begins anew. */
+/** What was announced of a budget in a window. Another amount makes it another budget. */
 interface BudgetMark {
   readonly fromDay: string;
-  /** The largest share; 0: none. */
+  /** The largest share that was announced; 0: none. */
   readonly percent: number;
   readonly amountMicroVnd: bigint;
-  /** That it is used up, or has refused a call. */
+  /** That it was announced as used up. */
   readonly isExhausted?: true;
 }
 
 /** The marks of the budgets of an account, by their ids. */
 type BudgetMarks = Readonly<Record<string, BudgetMark>>;
 
-/** A commit that tells news of the budgets of an account, and marks them as told. */
-class BudgetTelling {
+/** A commit that announces events of the budgets of an account, and marks them as announced. */
+class BudgetAnnouncements {
   readonly #account: Account;
   readonly #operation: AtomicWrite;
   readonly #key: Deno.KvKey;
   readonly #marks: Record<string, BudgetMark> = {};
-  #told = 0;
+  #announced = 0;
 
   private constructor(
     operation: AtomicWrite,
@@ -142,16 +142,19 @@ class BudgetTelling {
   }
 
   /** Returns nothing for an account that is blocked, or does not exist any more. */
-  static async begin(kv: KeyValueStore, accountId: AccountId): Promise<BudgetTelling | undefined> {
+  static async begin(
+    kv: KeyValueStore,
+    accountId: AccountId,
+  ): Promise<BudgetAnnouncements | undefined> {
     const [account, marks] = await kv.getMany<[Account, BudgetMarks]>([
       accountKey(accountId),
       budgetMarksKey(accountId),
     ]);
     if (account.value === null || account.value.blockedAtMs !== undefined) return undefined;
-    return new BudgetTelling(kv.atomic(), account.value, marks);
+    return new BudgetAnnouncements(kv.atomic(), account.value, marks);
   }
 
-  /** Tells of a share, and that the budget is exhausted, unless this was told already. */
+  /** Announces a share, and that the budget is exhausted, unless that was done already. */
   add(
     budget: Budget,
     { percent, isExhausted, ...spent }: {
@@ -167,63 +170,64 @@ class BudgetTelling {
     const { amountMicroVnd } = budget;
     const former = this.#marks[budget.id];
     const mark = former?.amountMicroVnd === amountMicroVnd ? former : undefined;
-    // Days sort as texts; a window that is over is no news.
+    // Days sort as texts; a window that is over is not announced.
     if (mark !== undefined && mark.fromDay > fromDay) return;
-    const told = mark?.fromDay === fromDay ? mark : undefined;
-    const news = { account: this.#account, budget, days, ...spent };
-    const isReached = percent !== undefined && percent > (told?.percent ?? 0);
-    const isUsedUp = isExhausted && told?.isExhausted !== true;
-    if (isReached) announceReached(this.#operation, news, percent);
-    if (isUsedUp) announceExhausted(this.#operation, news);
+    const announced = mark?.fromDay === fromDay ? mark : undefined;
+    const event = { account: this.#account, budget, days, ...spent };
+    const isReached = percent !== undefined && percent > (announced?.percent ?? 0);
+    const isUsedUp = isExhausted && announced?.isExhausted !== true;
+    if (isReached) announceReached(this.#operation, event, percent);
+    if (isUsedUp) announceExhausted(this.#operation, event);
     if (!isReached && !isUsedUp) return;
-    this.#told++;
+    this.#announced++;
     this.#marks[budget.id] = {
       fromDay,
-      percent: Math.max(percent ?? 0, told?.percent ?? 0),
+      percent: Math.max(percent ?? 0, announced?.percent ?? 0),
       amountMicroVnd,
-      ...((isExhausted || told?.isExhausted === true) && { isExhausted: true }),
+      ...((isExhausted || announced?.isExhausted === true) && { isExhausted: true }),
     };
   }
 
   /** @param budgets those whose marks stay */
   async commit(budgets: readonly Budget[]): Promise<number> {
-    if (this.#told === 0) return 0;
+    if (this.#announced === 0) return 0;
     const kept = Object.entries(this.#marks).filter(([id]) => budgets.some((one) => one.id === id));
     const operation = this.#operation.set(this.#key, Object.fromEntries(kept));
-    // Another instance that looked at the same time has told the same.
-    return (await operation.commit()).ok ? this.#told : 0;
+    // Another instance that looked at the same time has announced the same.
+    return (await operation.commit()).ok ? this.#announced : 0;
   }
 }
 
 /**
- * Tells that budgets are exhausted that have refused some of these calls. The refused calls are in the store by then, so
- * no call waits for it; what is lost here follows the next call that is refused.
+ * Announces budgets that have refused some of these calls as exhausted. The refused calls are in the store by then, so no
+ * call waits for it; what is lost here follows the next call that is refused.
  */
-export async function tellRefusingBudgets(
+export async function announceRefusals(
   kv: KeyValueStore,
   calls: readonly RefusedCall[],
 ): Promise<void> {
   for (const [accountId, some] of Map.groupBy(calls, ({ accountId }) => accountId)) {
-    const refusals = some.filter(({ code, figures }) =>
-      code === "budget_exceeded" && figures?.kind === "budget"
+    const refusals = some.flatMap(({ code, figures, atMs }) =>
+      code === "budget_exceeded" && figures?.kind === "budget" ? [{ ...figures, atMs }] : []
     );
     if (refusals.length === 0) continue;
-    const telling = await BudgetTelling.begin(kv, accountId);
+    const announcements = await BudgetAnnouncements.begin(kv, accountId);
+    if (announcements === undefined) continue;
     const budgets = await listBudgets(kv, accountId);
-    for (const { figures, atMs } of refusals) {
-      if (figures?.kind !== "budget") continue;
-      const { id, limitMicroVnd, usedMicroVnd: spentMicroVnd } = figures;
+    for (const { id, limitMicroVnd, usedMicroVnd: spentMicroVnd, atMs } of refusals) {
       const budget = budgets.find((one) => one.id === id && one.amountMicroVnd === limitMicroVnd);
-      if (budget !== undefined) telling?.add(budget, { isExhausted: true, spentMicroVnd, atMs });
+      if (budget !== undefined) {
+        announcements.add(budget, { isExhausted: true, spentMicroVnd, atMs });
+      }
     }
-    await telling?.commit(budgets);
+    await announcements.commit(budgets);
   }
 }
 
 /** Milliseconds after which an account is looked at although no call of it was indexed. */
 const quietMs = 10 * minuteMs;
 
-/** What telling depends on. */
+/** What the notices need. */
 export interface BudgetNoticesDeps {
   readonly kv: KeyValueStore;
   readonly book: Pick<KeyLimitBook, "budgetUse">;
@@ -274,14 +278,15 @@ export class BudgetNotices {
   ): Promise<number> {
     const { kv, book } = this.#deps;
     const uses = await book.budgetUse(accountId, budgets, nowMs);
-    const telling = await BudgetTelling.begin(kv, accountId);
+    const announcements = await BudgetAnnouncements.begin(kv, accountId);
+    if (announcements === undefined) return 0;
     for (const [at, budget] of budgets.entries()) {
       const { spentMicroVnd = 0n } = uses[at] ?? {};
       const percent = reachedPercent(budget, spentMicroVnd);
       const isExhausted = percent === 100;
-      telling?.add(budget, { percent, isExhausted, spentMicroVnd, atMs: nowMs });
+      announcements.add(budget, { percent, isExhausted, spentMicroVnd, atMs: nowMs });
     }
-    return await telling?.commit(budgets) ?? 0;
+    return await announcements.commit(budgets);
   }
 }
 

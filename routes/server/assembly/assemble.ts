@@ -47,7 +47,7 @@ import { openLiveCatalog, openVault } from "../../process/catalog_opening.ts";
 import { openTransports, type Transports } from "./transports.ts";
 import type { ChangeNotices } from "../../../kv/engine/store/change_notices.ts";
 import { RateCardBook } from "../../../kv/money/costs/provider_sheet.ts";
-import { tellRefusingBudgets } from "../../../kv/services/limits/budget_notices.ts";
+import { announceRefusals } from "../../../kv/services/limits/budget_notices.ts";
 import { RefusedCallRecorder } from "../../../kv/services/calls/refused_call_recorder.ts";
 import { CommitWatch } from "../../../kv/engine/parts/commit_watch.ts";
 import type { KeyValueStore } from "../../../kv/engine/store/key_value_store.ts";
@@ -409,7 +409,7 @@ export async function assemble(
       clock,
       timer,
       keptDays: config.retention.refused_calls,
-      follow: (calls) => tellRefusingBudgets(kv, calls),
+      afterWrite: (calls) => announceRefusals(kv, calls),
       onFailure: (error) => logFailure(log, "refused calls were not kept", error),
     }),
     log,

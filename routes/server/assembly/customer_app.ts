@@ -49,7 +49,7 @@ export function openCustomerApp(gateway: Gateway, options: CustomerAppOptions): 
   });
   const webhooks = {
     isLocalAllowed: allowsLocalEndpoints(gateway.config, options.baseUrl),
-    leadsInside: (host: string) => media.names.leadsInside(host),
+    hasPrivateAddress: (host: string) => media.names.hasPrivateAddress(host),
     hintDelivery: () => media.wakeUp.nudge(webhookDeliveries.name),
   };
   return {

@@ -58,7 +58,7 @@ export interface DashboardWorldOptions {
   readonly more?: (deps: DashboardDeps) => MountedPage[];
   readonly topup?: TopupSettings;
   /** Whether a host has a private address; default: none has. */
-  readonly leadsInside?: DashboardDeps["webhooks"]["leadsInside"];
+  readonly hasPrivateAddress?: DashboardDeps["webhooks"]["hasPrivateAddress"];
   /** Other than that of a fresh install. */
   readonly catalog?: Catalog;
   readonly rates?: DashboardDeps["rates"];
@@ -115,7 +115,7 @@ export async function openDashboardWorld(
     budgets: openKeyLimitBook({ kv, clock: time, kindOf: () => "chat" }),
     webhooks: {
       isLocalAllowed: false,
-      leadsInside: options.leadsInside ?? (() => Promise.resolve(false)),
+      hasPrivateAddress: options.hasPrivateAddress ?? (() => Promise.resolve(false)),
       hintDelivery: () => {},
     },
     dispatch: options.dispatch ?? (() => Response.json({}, { status: 404 })),

@@ -73,7 +73,7 @@ export async function openManagementWorld() {
     resolveTxt: (name) => Promise.resolve(records.get(name) ?? []),
     webhooks: {
       isLocalAllowed: false,
-      leadsInside: (host) => Promise.resolve(host.startsWith("inside.")),
+      hasPrivateAddress: (host) => Promise.resolve(host.startsWith("inside.")),
       hintDelivery: () => {},
     },
     hintMail: () => {},

@@ -26,10 +26,7 @@ import { createAccount } from "../../../../kv/people/accounts/accounts.ts";
 import { changeBudgets } from "../../../../kv/people/accounts/budgets.ts";
 import { createApiKey } from "../../../../kv/people/api_keys/api_key_changes.ts";
 import type { ApiKeyRecord } from "../../../../kv/people/api_keys/api_keys.ts";
-import {
-  BudgetNotices,
-  tellRefusingBudgets,
-} from "../../../../kv/services/limits/budget_notices.ts";
+import { announceRefusals, BudgetNotices } from "../../../../kv/services/limits/budget_notices.ts";
 import type { WebhookEvent } from "../../../../core/people/webhooks/events.ts";
 import { vietnamDay } from "../../../../core/lib/time/vietnam_time.ts";
 import { webhookEvents } from "../../../../kv/people/webhooks/events.ts";
@@ -464,7 +461,7 @@ Deno.test("a budget is exhausted once per window: when it refuses for the first 
               latencyMs: 1,
               ...{ code, figures, status, message },
             };
-            await tellRefusingBudgets(kv, [call, call]);
+            await announceRefusals(kv, [call, call]);
             expectTold();
           }
         }

@@ -38,7 +38,7 @@ async function openWorld(addressesOf: (host: string) => readonly string[] | unde
     masterKeys: await readMasterKeys(newMasterKey()),
     webhooks: {
       isLocalAllowed: false,
-      leadsInside: (host: string) => names.leadsInside(host),
+      hasPrivateAddress: (host: string) => names.hasPrivateAddress(host),
       hintDelivery: () => {},
     },
   };
@@ -86,11 +86,11 @@ Deno.test("an endpoint is refused, added or changed, exactly where one of its ad
     fc.asyncProperty(fc.option(addresses, { nil: undefined }), async (found) => {
       using world = await openWorld((host) => host === "known.example" ? ["93.184.215.14"] : found);
       assertEquals(await world.add("https://known.example/in"), "done");
-      const leadsInside = found?.every(isPublicAddress) === false;
+      const hasPrivateAddress = found?.every(isPublicAddress) === false;
       const url = "https://hooks.example/in";
-      assertEquals(await world.edit(url), leadsInside ? reason : "done");
-      assertEquals(await world.urls(), [leadsInside ? "https://known.example/in" : url]);
-      assertEquals(await world.add(`${url}/more`), leadsInside ? reason : "done");
+      assertEquals(await world.edit(url), hasPrivateAddress ? reason : "done");
+      assertEquals(await world.urls(), [hasPrivateAddress ? "https://known.example/in" : url]);
+      assertEquals(await world.add(`${url}/more`), hasPrivateAddress ? reason : "done");
     }),
     { numRuns: 60 },
   );
@@ -107,7 +107,7 @@ Deno.test("a name is asked again, so that what is refused now can be added once 
 
 Deno.test("pages and programs say the reason, beside the field", async () => {
   await using world = await openDashboardWorld({
-    leadsInside: (host) => Promise.resolve(host.startsWith("inside.")),
+    hasPrivateAddress: (host) => Promise.resolve(host.startsWith("inside.")),
   });
   const { browser, account } = await world.signIn();
   const form = await browser.get("/webhooks/new");
