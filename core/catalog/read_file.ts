@@ -3,7 +3,7 @@ import { z } from "zod";
 import { ambiguousNumbers } from "../billing/money/read_amount.ts";
 import type { Json } from "../lib/json/json.ts";
 import { ambiguousPrices } from "./ambiguous_prices.ts";
-import { issueLines } from "../lib/environment/environment.ts";
+import { problemLines, readBySchema } from "../lib/environment/schema_words.ts";
 import { buildCatalog, type BuildCatalogOptions, buildModel, type Catalog } from "./catalog.ts";
 import { type CatalogParts, catalogProblems, type UnreadModel } from "./problems.ts";
 import { environmentName, gatewayFileSchema, modelSchema, storedKeyName } from "./schema.ts";
@@ -152,22 +152,22 @@ export function readContents(
   name: string,
   options: BuildCatalogOptions = {},
 ): ReadGatewayFile {
-  const file = gatewayFileSchema.safeParse(raw);
-  if (!file.success) {
+  const file = readBySchema(gatewayFileSchema, raw);
+  if (!file.ok) {
     const { secretNames, ...parts } = readableParts(raw);
     const beyond = catalogProblems(parts).map((problem) => `${name} ${problem}`);
     return {
       contents: raw,
       catalog: undefined,
       secretNames,
-      problems: [...issueLines(name, file.error), ...beyond],
+      problems: [...problemLines(name, file.problems), ...beyond],
     };
   }
-  const built = buildCatalog(file.data, options);
+  const built = buildCatalog(file.value, options);
   return {
     contents: raw,
     catalog: built.ok ? built.catalog : undefined,
-    secretNames: secretNames(file.data.providers),
+    secretNames: secretNames(file.value.providers),
     problems: built.ok ? [] : built.problems.map((problem) => `${name} ${problem}`),
   };
 }

@@ -21,12 +21,8 @@ import { type BucketVariables, readBucketVariables } from "./bucket_variables.ts
 import { readVariables, type SupportContact, variableNames } from "./config_variables.ts";
 import { readRetention, type RetentionSettings } from "./retention.ts";
 import { unknownVariables } from "./unknown_variables.ts";
-import {
-  type Environment,
-  issueLines,
-  secretText,
-  setVariables,
-} from "../lib/environment/environment.ts";
+import { type Environment, secretText, setVariables } from "../lib/environment/environment.ts";
+import { problemLines, readBySchema } from "../lib/environment/schema_words.ts";
 import type { MailSettings } from "../people/mail/mail_url.ts";
 import { isDenoDeploy, type StoreLocation, withPlatformDefaults } from "./platform.ts";
 import {
@@ -170,12 +166,12 @@ const openIdSchema = z.object({
 function readOpenId(environment: Environment, problems: string[]): OpenIdConfig | undefined {
   const names = ["OIDC_ISSUER", "OIDC_CLIENT_ID", "OIDC_CLIENT_SECRET"];
   if (names.every((name) => environment[name] === undefined)) return undefined;
-  const read = openIdSchema.safeParse(environment);
-  if (!read.success) {
-    problems.push(...issueLines("environment", read.error));
+  const read = readBySchema(openIdSchema, environment);
+  if (!read.ok) {
+    problems.push(...problemLines("environment", read.problems));
     return undefined;
   }
-  const { data } = read;
+  const data = read.value;
   return {
     issuer: data.OIDC_ISSUER,
     clientId: data.OIDC_CLIENT_ID,

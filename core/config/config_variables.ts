@@ -3,11 +3,11 @@ import { z } from "zod";
 import { normaliseEmail } from "../people/accounts/email_address.ts";
 import {
   type Environment,
-  issueLines,
   secretProblem,
   secretText,
   wholeNumber,
 } from "../lib/environment/environment.ts";
+import { problemLines, readBySchema } from "../lib/environment/schema_words.ts";
 import { masterKeysProblem } from "../people/api_keys/seal.ts";
 import { leastMemoryMb, maxWorkers } from "./memory_bounds.ts";
 import { retentionVariables } from "./retention.ts";
@@ -212,7 +212,12 @@ function memoryProblems(
 export function readVariables(
   environment: Environment,
 ): { readonly values: Variables | undefined; readonly problems: readonly string[] } {
-  const read = variablesSchema.safeParse(environment);
-  const problems = read.success ? memoryProblems(read.data) : issueLines("environment", read.error);
-  return { values: read.data, problems: [...problems, ...jointProblems(environment)] };
+  const read = readBySchema(variablesSchema, environment);
+  const problems = read.ok
+    ? memoryProblems(read.value)
+    : problemLines("environment", read.problems);
+  return {
+    values: read.ok ? read.value : undefined,
+    problems: [...problems, ...jointProblems(environment)],
+  };
 }

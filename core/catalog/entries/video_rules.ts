@@ -5,6 +5,7 @@
 import { z } from "zod";
 import type { Model } from "./model.ts";
 import { invariant } from "../../lib/base/assert.ts";
+import { readBySchema, type SchemaProblem } from "../../lib/environment/schema_words.ts";
 
 // Describes a provider of videos as data: paths, the places of the request's fields, the meaning of
 // its states.
@@ -332,9 +333,10 @@ export function videoRulesOf(model: Model): VideoRules {
   return rules;
 }
 
-function issuesOf(prefix: string, error: z.ZodError): string[] {
-  return [`${prefix}: ${z.prettifyError(error).replaceAll("\n", " ")}`];
-}
+/** What to write where the rules are missing: without them no request could be checked. */
+const rulesMissing = `is required for a model of kind video: { "profile": "A" }, one of ${
+  Object.keys(specVideoRules).map((name) => `"${name}"`).join(", ")
+}, or rules of its own (docs/media.md)`;
 
 /**
  * Lists everything that is wrong with a video model: its rules, its prices for them, the adapters
@@ -342,22 +344,28 @@ function issuesOf(prefix: string, error: z.ZodError): string[] {
  */
 export function videoModelProblems(model: Model): string[] {
   if (model.kind !== "video") return [];
+  if (model.videoRules === undefined) return [`videoRules: ${rulesMissing}`];
   const problems: string[] = [];
-  const rules = videoRulesSchema.safeParse(model.videoRules);
-  if (!rules.success) {
-    problems.push(...issuesOf("videoRules", rules.error));
+  const rules = readBySchema(videoRulesSchema, model.videoRules);
+  if (!rules.ok) {
+    problems.push(...problemsBelow("videoRules", rules.problems));
   } else if (model.price.unit === "video") {
-    const resolved = resolveVideoRules(rules.data);
+    const resolved = resolveVideoRules(rules.value);
     const found = videoPriceProblems(resolved, model.price.tiers);
     problems.push(...found.map((problem) => `price.tiers: ${problem}`));
   }
   for (const [index, route] of model.routes.entries()) {
     const written = route.capabilities["videoAdapter"];
     if (written === undefined) continue;
-    const adapter = videoAdapterSchema.safeParse(written);
-    if (!adapter.success) {
-      problems.push(...issuesOf(`routes.${index}.capabilities.videoAdapter`, adapter.error));
+    const adapter = readBySchema(videoAdapterSchema, written);
+    if (!adapter.ok) {
+      const place = `routes.${index}.capabilities.videoAdapter`;
+      problems.push(...problemsBelow(place, adapter.problems));
     }
   }
   return problems;
+}
+
+function problemsBelow(place: string, problems: readonly SchemaProblem[]): string[] {
+  return problems.map(({ path, message }) => `${[place, ...path].join(".")}: ${message}`);
 }

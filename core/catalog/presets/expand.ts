@@ -74,11 +74,18 @@ function filled(baseUrl: string, places: FilledPlaces): string {
 function problemsOf(written: WrittenProvider, provider: HttpProvider, preset: Preset | undefined) {
   const problems = missingPlaces(written, preset);
   if (provider.baseUrl === "") {
-    problems.push({ path: "baseUrl", message: "is required without a preset" });
+    problems.push({
+      path: "baseUrl",
+      message: "is required without a preset: the address of the provider, without /v1",
+    });
   }
   const keys = provider.apiKeyEnv.length + provider.apiKeyVault.length;
   if (keys === 0 && preset?.isKeyless !== true) {
-    problems.push({ path: "apiKeyEnv", message: "is required" });
+    problems.push({
+      path: "apiKeyEnv",
+      message: "is required: the name of an environment variable that holds the key; " +
+        "or apiKeyVault, the name of a stored key",
+    });
   }
   if (provider.headers[credentialHeaderName(provider.auth)] !== undefined) {
     problems.push({ path: "headers", message: "must not contain the header that carries the key" });

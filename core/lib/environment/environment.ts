@@ -104,11 +104,3 @@ export function wholeNumber(least: number, most: number) {
   return z.string().trim().regex(/^\d{1,15}$/, message).transform(Number)
     .pipe(z.int(message).min(least, message).max(most, message));
 }
-
-/** Writes one line per issue, without the values. */
-export function issueLines(prefix: string, error: z.ZodError): string[] {
-  return error.issues.map((issue) => {
-    const path = issue.path.map(String).join(".");
-    return `${prefix}${path === "" ? "" : ` ${path}`}: ${issue.message}`;
-  });
-}

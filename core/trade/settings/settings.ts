@@ -11,11 +11,11 @@ import { z } from "zod";
 import { parsedText } from "../../lib/base/parsed_text.ts";
 import {
   type Environment,
-  issueLines,
   secretText,
   setVariables,
   wholeNumber,
 } from "../../lib/environment/environment.ts";
+import { problemLines, readBySchema } from "../../lib/environment/schema_words.ts";
 import { fromVnd } from "../../billing/money/micro_vnd.ts";
 import type { ReceivingAccount } from "../bank/receiving_account.ts";
 import type { SepaySecrets } from "../bank/sepay.ts";
@@ -104,9 +104,9 @@ export type TopupSettingsResult =
  * ```
  */
 export function readTopupSettings(environment: Environment): TopupSettingsResult {
-  const read = environmentSchema.safeParse(setVariables(environment));
-  if (!read.success) return { ok: false, problems: issueLines("environment", read.error) };
-  const { data } = read;
+  const read = readBySchema(environmentSchema, setVariables(environment));
+  if (!read.ok) return { ok: false, problems: problemLines("environment", read.problems) };
+  const data = read.value;
   return {
     ok: true,
     settings: {

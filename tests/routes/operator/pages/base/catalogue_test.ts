@@ -204,12 +204,12 @@ Deno.test("a form with something wrong comes back with all that was typed, and w
       ["routes.0.priority", "first", "Write a whole number"],
       ["price.longPrompt.aboveTokens", "long", "Write a whole number"],
       ["price.hostedTools.web_search.vndPerUse", "much", "Write a price in VND"],
-      ["price.serviceTiers.0.value", "much", "expected number"],
+      ["price.serviceTiers.0.value", "much", "must be a number"],
       ["routes.0.cost.perMtok", "2.125", "Write 2125 or 2.1250"],
       ["routes.0.cost.outputPerMtok", "2.1234567", "Write an amount such as 2.5"],
       ["routes.0.capabilities.stop_max", "few", "Write a whole number"],
-      ["routes.0.capabilities.tool_name_max", "3", "Too small"],
-      ["rateLimits.all.requestsPerMinute", "0", "Too small"],
+      ["routes.0.capabilities.tool_name_max", "3", "must be at least 16"],
+      ["rateLimits.all.requestsPerMinute", "0", "must be at least 1"],
     ];
     for (const [field, typed, words] of rows) {
       const { preview } = await change(staff, "premium-1", {
