@@ -18,15 +18,10 @@ import {
 import { shiftDay } from "../../../usage_api/range.ts";
 import { Card, Money, Stat, Stats, Time } from "../../components/mod.ts";
 import type { DashboardDeps } from "../../page/deps.ts";
-import {
-  formatCount,
-  formatDuration,
-  formatMoney,
-  formatMoneyShort,
-  formatPercent,
-} from "../../text/format.ts";
+import { formatCount, formatDuration, formatMoney, formatMoneyShort } from "../../text/format.ts";
 import { defineTexts, type Locale } from "../../text/i18n.ts";
 import { CallTable, FailureLine, LiveNote, sharedOf } from "../../customer/usage/call_table.tsx";
+import { ErrorStat } from "../../customer/usage/error_stat.tsx";
 import { readUsageFilter } from "../../customer/usage/filter_bar.tsx";
 import { readCallers, readChart, UsageChart } from "../../customer/usage/usage_page.tsx";
 import type { DashboardEnv } from "../../page/visitor.ts";
@@ -54,8 +49,6 @@ const texts = defineTexts({
     week: "Last 7 days",
     month: "Last 30 days",
     calls: (count: number) => `${formatCount(count, "en")} ${count === 1 ? "call" : "calls"}`,
-    errors: "Errors, 24 h",
-    errorNote: (count: string) => `${count} failed or refused`,
     duration: "Duration, 24 h",
     durationNote: (median: string) => `p95 · median ${median}`,
     none: "–",
@@ -76,8 +69,6 @@ const texts = defineTexts({
     week: "7 ngày qua",
     month: "30 ngày qua",
     calls: (count) => `${formatCount(count, "vi")} lượt gọi`,
-    errors: "Lỗi, 24 giờ",
-    errorNote: (count) => `${count} lượt lỗi hoặc bị từ chối`,
     duration: "Thời gian, 24 giờ",
     durationNote: (median) => `p95 · trung vị ${median}`,
     none: "–",
@@ -180,7 +171,6 @@ export function Figures({ overview, locale }: { overview: Overview; locale: Loca
   const t = texts[locale];
   const { balance, rows, today, health } = overview;
   const usual = usualDayMicroVnd(overview);
-  const rate = errorRate(health);
   const p95 = health.calls.latency.quantileMs(0.95);
   const median = health.calls.latency.quantileMs(0.5);
   return (
@@ -199,17 +189,12 @@ export function Figures({ overview, locale }: { overview: Overview; locale: Loca
       />
       <SpendStat label={t.week} rows={usageSince(rows, shiftDay(today, -6))} locale={locale} />
       <SpendStat label={t.month} rows={rows} locale={locale} />
-      {rate !== undefined && (
-        <Stat
-          label={t.errors}
-          note={
-            <a href="/usage?period=24h&status=error&metric=errors">
-              {t.errorNote(formatCount(health.calls.failed + health.refused, locale))}
-            </a>
-          }
-        >
-          {formatPercent(rate, locale)}
-        </Stat>
+      {errorRate(health) !== undefined && (
+        <ErrorStat
+          health={health}
+          href="/usage?period=24h&status=error&metric=errors"
+          locale={locale}
+        />
       )}
       {health.calls.latency.size > 0 && (
         <Stat label={t.duration} note={t.durationNote(formatDuration(median ?? 0, locale))}>

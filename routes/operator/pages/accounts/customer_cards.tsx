@@ -30,6 +30,7 @@ import {
   LimitTable,
   rateTexts,
 } from "../../../dashboard/customer/rate_limits/limit_table.tsx";
+import { ErrorStat } from "../../../dashboard/customer/usage/error_stat.tsx";
 import { FailureLine, sharedOf } from "../../../dashboard/customer/usage/call_table.tsx";
 import type { Visitor } from "../../../dashboard/page/visitor.ts";
 import {
@@ -42,7 +43,6 @@ import { type Locale, localeNames } from "../../../dashboard/text/i18n.ts";
 import { type Call, errorOf } from "../../../usage_api/search/call_scan.ts";
 import { bucketRange } from "../../../usage_api/period.ts";
 import { daysBetween, shiftDay } from "../../../usage_api/range.ts";
-import { errorRate } from "../../../usage_api/summary.ts";
 import { accountTexts } from "../base/account_texts.ts";
 import type { OperatorDeps } from "../base/frame.tsx";
 import { frameTexts } from "../base/texts.ts";
@@ -76,7 +76,6 @@ export function CustomerFigures({ account, view, locale }: CardProps) {
   const { balance, health, rows, runwayDays } = view;
   const charged = rows.reduce((sum, { usage }) => sum + netCostMicroVnd(usage), 0n);
   const calls = health.calls.calls + health.refused;
-  const rate = errorRate(health);
   return (
     <Stats>
       <Stat
@@ -94,19 +93,11 @@ export function CustomerFigures({ account, view, locale }: CardProps) {
       <Stat label={t.calls} note={calls === 0 ? t.noCall : undefined}>
         {formatCount(calls, locale)}
       </Stat>
-      <Stat
-        label={t.errors}
-        note={
-          <a href={`/operator/calls?account=${account.id}&status=error`}>
-            {t.errorCount(
-              formatCount(health.calls.failed, locale),
-              formatCount(health.refused, locale),
-            )}
-          </a>
-        }
-      >
-        {rate === undefined ? "–" : formatPercent(rate, locale)}
-      </Stat>
+      <ErrorStat
+        health={health}
+        href={`/operator/calls?account=${account.id}&period=24h&status=error`}
+        locale={locale}
+      />
     </Stats>
   );
 }

@@ -4,9 +4,10 @@ import { type Account, getAccount } from "../../../../kv/people/accounts/account
 import type { LogHistogram } from "../../../../core/lib/base/log_histogram.ts";
 import type { HourSum } from "../../../../kv/money/receipts/hour_sums.ts";
 import { Card, Money, Notice, Stat, Stats, Time } from "../../../dashboard/components/mod.ts";
-import { formatCount, formatDuration, formatPercent } from "../../../dashboard/text/format.ts";
+import { formatCount, formatDuration } from "../../../dashboard/text/format.ts";
 import { defineTexts, type Locale } from "../../../dashboard/text/i18n.ts";
 import { sharedOf } from "../../../dashboard/customer/usage/call_table.tsx";
+import { ErrorStat } from "../../../dashboard/customer/usage/error_stat.tsx";
 import { wordsOfCall } from "../../../dashboard/customer/usage/failure_words.ts";
 import {
   type Call,
@@ -14,7 +15,7 @@ import {
   errorOf,
   takeCallsOfAll,
 } from "../../../usage_api/search/call_scan.ts";
-import { errorRate, type Health, readHealth } from "../../../usage_api/summary.ts";
+import { type Health, readHealth } from "../../../usage_api/summary.ts";
 import type { OperatorDeps } from "../base/frame.tsx";
 import { todayTexts } from "./today_texts.ts";
 import { dayMs } from "../../../../core/lib/time/durations.ts";
@@ -25,9 +26,6 @@ const maxRanked = 6;
 const texts = defineTexts({
   en: {
     calls: "Calls, 24 h",
-    refused: (count: string) => `and ${count} refused`,
-    errors: "Errors, 24 h",
-    errorNote: (count: string) => `${count} failed`,
     duration: "Duration, 24 h",
     durationNote: (median: string) => `p95 · median ${median}`,
     first: "Time to first token, 24 h",
@@ -39,9 +37,6 @@ const texts = defineTexts({
   },
   vi: {
     calls: "Lượt gọi, 24 giờ",
-    refused: (count) => `và ${count} bị từ chối`,
-    errors: "Lỗi, 24 giờ",
-    errorNote: (count) => `${count} lượt lỗi`,
     duration: "Thời gian, 24 giờ",
     durationNote: (median) => `p95 · trung vị ${median}`,
     first: "Thời gian đến token đầu tiên, 24 giờ",
@@ -99,22 +94,12 @@ function TrafficFigures({ health, locale }: { health: Health; locale: Locale }) 
     formatDuration(counts.quantileMs(share) ?? 0, locale);
   return (
     <Stats>
-      <Stat
-        label={t.calls}
-        note={refused > 0 ? t.refused(formatCount(refused, locale)) : undefined}
-      >
-        {formatCount(calls.calls, locale)}
-      </Stat>
-      <Stat
-        label={t.errors}
-        note={
-          <a href="/operator/calls?metric=errors&status=error">
-            {t.errorNote(formatCount(calls.failed, locale))}
-          </a>
-        }
-      >
-        {formatPercent(errorRate(health) ?? 0, locale)}
-      </Stat>
+      <Stat label={t.calls}>{formatCount(calls.calls + refused, locale)}</Stat>
+      <ErrorStat
+        health={health}
+        href="/operator/calls?period=24h&metric=errors&status=error"
+        locale={locale}
+      />
       {calls.latency.size > 0 && (
         <Stat label={t.duration} note={t.durationNote(time(calls.latency, 0.5))}>
           {time(calls.latency, 0.95)}
