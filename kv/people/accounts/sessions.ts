@@ -74,30 +74,43 @@ export interface NewBrowser {
   readonly place: PlaceHash;
   readonly device: string;
   readonly address: string;
+  /** The logs whose line of the sign-in says already that the browser is new. */
+  readonly loggedIn: readonly AccountId[];
 }
 
 /**
- * Adds the lines and the mail about a browser that the account has not used before. Its first browser is no news, nor is
- * the first one after its places were forgotten: the change of the password has a mail of its own.
+ * Whether an account has not signed in from a browser before. Its first browser is no news, nor is the first one after
+ * its places were forgotten: the change of the password has a mail of its own.
  */
+export async function isNewBrowser(
+  kv: KeyValueStore,
+  accountId: AccountId,
+  place: PlaceHash,
+  nowMs: number,
+): Promise<boolean> {
+  const [isKnown] = await areKnownPlaces(kv, accountId, [place], nowMs);
+  if (isKnown === true) return false;
+  const some = kv.list({ prefix: knownPlacesPrefix(accountId) }, { limit: 1 });
+  return (await some.next()).done !== true;
+}
+
+/** Adds the lines and the mail about a browser that the account has not used before. */
 async function noteNewBrowser(
   kv: KeyValueStore,
   operation: AtomicWrite,
   accountId: AccountId,
-  { place, device, address }: NewBrowser,
+  { place, device, address, loggedIn }: NewBrowser,
   nowMs: number,
 ): Promise<boolean> {
   const [account, known] = await kv.getMany<[Account, KnownPlace]>([
     accountKey(accountId),
     knownPlaceKey(accountId, place),
   ]);
-  if (account.value === null) return false;
-  if (known.value !== null && nowMs < known.value.seenAtMs + knownPlaceMs) return false;
-  const some = kv.list({ prefix: knownPlacesPrefix(accountId) }, { limit: 1 });
-  if ((await some.next()).done === true) return false;
+  if (account.value === null || !await isNewBrowser(kv, accountId, place, nowMs)) return false;
   operation.check(known);
   const by = personAt(account.value, { address, browser: device });
-  (await personLines(kv, accountId, "new_browser", { by, nowMs }))(operation);
+  const logs = (await logsOf(kv, accountId)).filter((log) => !loggedIn.includes(log));
+  for (const log of logs) addAct(operation, log, "new_browser", { by, nowMs });
   const reader = mailReaderOf(account.value, "new_browser");
   if (reader === undefined) return false;
   addMail(operation, { kind: "new_browser", ...reader, device, address, atMs: nowMs }, { nowMs });
@@ -162,6 +175,8 @@ export interface NewSession {
   readonly actingId?: AccountId;
   readonly device: string;
   readonly address: string;
+  /** The account has not signed in from this browser before. */
+  readonly isNewBrowser?: boolean;
 }
 
 function hashToken(token: string): Promise<string> {
@@ -203,7 +218,8 @@ export async function openSession(
     .set(sessionKey(tokenHash), session, { expireIn })
     .set(accountSessionKey(accountId, session.id), tokenHash, { expireIn });
   const by = personAt(account ?? { id: accountId }, { address, browser: device });
-  for (const log of logs) addAct(operation, log, "signed_in", { by, nowMs }, { after: { method } });
+  const after = { method, ...(input.isNewBrowser === true && { newBrowser: true }) };
+  for (const log of logs) addAct(operation, log, "signed_in", { by, nowMs }, { after });
   await operation.commit();
   const all = await listSessions(kv, input.accountId, input.nowMs);
   for (const old of all.slice(sessionsPerAccount)) {

@@ -8,6 +8,7 @@ import type { AccountId } from "../../../../core/lib/ids/ids.ts";
 import { newSecretToken } from "../../../../core/people/accounts/secret_token.ts";
 import {
   closeSession,
+  isNewBrowser,
   openSession,
   rememberPlaces,
 } from "../../../../kv/people/accounts/sessions.ts";
@@ -73,36 +74,35 @@ export async function startSession(
   const nowMs = deps.clock.nowMs();
   const { method, secondFactor, organisationId, companyId } = shown;
   const actingId = await ensureOrganisation(deps.kv, accountId, shown, nowMs);
+  const { browser, places } = await knownOrigin(c, deps);
+  const [place] = places;
+  const device = deviceName(c.req.header("user-agent"));
+  const address = clientAddress(c);
   const { token, session } = await openSession(deps.kv, {
     accountId,
     nowMs,
     method,
     ...defined({ secondFactor, organisationId, companyId, actingId }),
-    device: deviceName(c.req.header("user-agent")),
-    address: clientAddress(c),
+    device,
+    address,
+    isNewBrowser: place !== undefined && await isNewBrowser(deps.kv, accountId, place, nowMs),
   });
   cookies.write(c, "session", token);
-  await rememberOrigin(c, deps, accountId);
+  cookies.write(c, "browser", browser);
+  const { loggedIn = [] } = session;
+  const seen = place === undefined ? undefined : { place, device, address, loggedIn };
+  if (await rememberPlaces(deps.kv, accountId, places, nowMs, seen)) deps.hintMail();
   cookies.remove(c, "visitor");
   cookies.remove(c, "flow");
   cookies.remove(c, "pending");
   return session;
 }
 
-async function rememberOrigin(
-  c: Context<DashboardEnv>,
-  deps: SignInDeps,
-  accountId: AccountId,
-): Promise<void> {
+/** Returns what the browser is known by, made now if it has nothing, and the places of the request. */
+async function knownOrigin(c: Context<DashboardEnv>, deps: SignInDeps) {
   const { browser: former, address } = originOf(c, deps);
   const browser = isBrowserToken(former) ? former : newSecretToken();
-  createCookies(deps.baseUrl).write(c, "browser", browser);
-  const places = await placesOf({ browser, address });
-  const [place] = places;
-  const device = deviceName(c.req.header("user-agent"));
-  const newBrowser = place === undefined ? undefined : { place, device, address };
-  const nowMs = deps.clock.nowMs();
-  if (await rememberPlaces(deps.kv, accountId, places, nowMs, newBrowser)) deps.hintMail();
+  return { browser, places: await placesOf({ browser, address }) };
 }
 
 // Equips a new account for its first call: a key, and what the operator gives to try the service.

@@ -85,7 +85,12 @@ Deno.test("a new browser is mailed once, the first one of an account never", asy
   using kv = await Deno.openKv(":memory:");
   const { id, email } = await createAccount(kv, { nowMs: 0, email: "ann@example.com" });
   const signIn = (place: string, nowMs: number) =>
-    rememberPlaces(kv, id, [place, "address"], nowMs, { place, device: "Firefox", address: "::1" });
+    rememberPlaces(kv, id, [place, "address"], nowMs, {
+      place,
+      device: "Firefox",
+      address: "::1",
+      loggedIn: [],
+    });
   await signIn("one", 1);
   assertEquals(await kindsOf(kv), []);
   await Promise.all([signIn("two", 2), signIn("two", 2)]);

@@ -158,9 +158,11 @@ Deno.test("a sign-in is in the log of the organisation that it acts for, once pe
   const browser = world.browser();
   const logs = [person, acme];
   assertEquals(await added(world, logs, () => enter(browser, person.email ?? "")), [
-    ["signed_in", "new_browser"],
+    ["signed_in"],
     ["new_browser"],
   ]);
+  const [line] = await findActivity(world.kv, person.id, { count: 1 }).then(({ lines }) => lines);
+  assertEquals(line?.after, { method: "password", newBrowser: "true" });
   assertEquals(await added(world, logs, () => actFor(browser, acme)), [[], ["signed_in"]]);
   assertEquals(
     await added(world, logs, async () => {
