@@ -7,10 +7,16 @@
  * - Never: changes a row itself, or shows a secret a second time.
  */
 import { type Context, Hono } from "hono";
-import type { z } from "zod";
+import { z } from "zod";
 import { parseId } from "../../../../core/lib/ids/ids.ts";
 import { webhookKinds } from "../../../../core/people/webhooks/events.ts";
-import { getTry, listTries, readConditions } from "../../../../kv/people/webhooks/deliveries.ts";
+import {
+  getTry,
+  listTries,
+  readConditions,
+  type TryPage,
+  type WebhookTry,
+} from "../../../../kv/people/webhooks/deliveries.ts";
 import {
   getEndpoint,
   listEndpoints,
@@ -68,6 +74,7 @@ import {
   endpointName,
   EndpointState,
   QueueNotice,
+  SentEvent,
   TryLog,
   TryView,
   VerifyCard,
@@ -180,6 +187,35 @@ interface DetailState extends Partial<RefusedForm> {
   readonly isSaved?: boolean;
 }
 
+/** The number of the newest try before an event was sent by hand; 0: there was none. */
+const numberBefore = z.coerce.number().int().min(0).max(Number.MAX_SAFE_INTEGER);
+
+/** Finds the try of an event that was sent by hand. */
+function tryAfter({ tries }: TryPage, number: number): WebhookTry | undefined {
+  return tries.findLast((one) => one.number > number && one.cause !== "event");
+}
+
+/** Shows how an event that was sent by hand has ended, with the log, as soon as it has. */
+const showSent: EndpointAction = async (c, { kv }, endpoint) => {
+  const { locale } = c.get("visitor");
+  const { id } = c.get("signedIn").account;
+  const after = numberBefore.safeParse(c.req.query("after")).data;
+  const looks = numberBefore.safeParse(c.req.query("looks")).data;
+  if (after === undefined || looks === undefined) return await notFoundPage(c);
+  const page = await listTries(kv, id, endpoint.id, { count: triesPerPage });
+  const one = tryAfter(page, after);
+  return await c.html(
+    <>
+      <SentEvent endpoint={endpoint} sent={{ after, looks }} one={one} locale={locale} />
+      {one !== undefined && (
+        <div id="tries" hx-swap-oob="true">
+          <TryLog endpoint={endpoint} page={page} isNewest locale={locale} />
+        </div>
+      )}
+    </>,
+  );
+};
+
 interface PartProps {
   readonly visitor: Visitor;
   readonly endpoint: WebhookEndpoint;
@@ -288,6 +324,7 @@ async function detailPage(
   const { id } = c.get("signedIn").account;
   const before = tryNumber.safeParse(c.req.query("before")).data;
   const page = await listTries(kv, id, endpoint.id, { count: triesPerPage, before });
+  const sentAfter = numberBefore.safeParse(c.req.query("sent")).data;
   const [condition] = await readConditions(kv, id, [endpoint]);
   const part = { visitor, endpoint };
   const { switchedOff } = endpoint;
@@ -305,14 +342,23 @@ async function detailPage(
     <>
       {state.problem !== undefined && <Notice tone="danger">{state.problem}</Notice>}
       {state.isSaved === true && <Notice tone="success">{t.saved}</Notice>}
-      {c.req.query("done") === "queued" && <Notice tone="info">{t.queued}</Notice>}
+      {sentAfter !== undefined && (
+        <SentEvent
+          endpoint={endpoint}
+          sent={{ after: sentAfter, looks: 0 }}
+          one={tryAfter(page, sentAfter)}
+          locale={locale}
+        />
+      )}
       {switchedOff !== undefined && (
         <Notice tone="warning">
           {t.switchedOff[switchedOff.why]} (<Time atMs={switchedOff.atMs} locale={locale} />)
         </Notice>
       )}
       {condition !== undefined && <QueueNotice {...condition} locale={locale} />}
-      <TryLog endpoint={endpoint} page={page} isNewest={before === undefined} locale={locale} />
+      <div id="tries">
+        <TryLog endpoint={endpoint} page={page} isNewest={before === undefined} locale={locale} />
+      </div>
       <SendTest {...part} />
       <Settings {...part} {...state} />
       <div class="columns">
@@ -375,17 +421,26 @@ const rotateSecret = formAct(webhookRotation, () => ({}), (c, _, made) => secret
 
 const removeEndpoint = formAct(webhookDeletion, () => ({}), (c) => c.redirect("/webhooks", 303));
 
-const sendTestEvent = formAct(
-  webhookTest,
-  (form) => ({ kind: form.text("kind") }),
-  (c, path) => c.redirect(`${path}?done=queued`, 303),
-);
+/** Declares a form that sends an event now: the page of the endpoint then shows how it ends. */
+function sendingAct<Input extends z.ZodType, Body, Why extends WebhookRefusal>(
+  operation: Operation<"testWebhook" | "resendWebhookDelivery", Input, Body, Why, DashboardDeps>,
+  sentOf: (form: PostedForm, c: PageContext) => Readonly<Record<string, unknown>>,
+): EndpointAction {
+  return async (c, deps, endpoint) => {
+    const { id } = c.get("signedIn").account;
+    const { tries: [newest] } = await listTries(deps.kv, id, endpoint.id, { count: 1 });
+    const act = formAct(
+      operation,
+      sentOf,
+      (c, path) => c.redirect(`${path}?sent=${newest?.number ?? 0}`, 303),
+    );
+    return await act(c, deps, endpoint);
+  };
+}
 
-const sendTryAgain = formAct(
-  webhookResending,
-  (_, c) => ({ number: c.req.param("number") }),
-  (c, path) => c.redirect(`${path}?done=queued`, 303),
-);
+const sendTestEvent = sendingAct(webhookTest, (form) => ({ kind: form.text("kind") }));
+
+const sendTryAgain = sendingAct(webhookResending, (_, c) => ({ number: c.req.param("number") }));
 
 const showTry: EndpointAction = async (c, { kv }, endpoint) => {
   const number = tryNumber.safeParse(c.req.param("number")).data;
@@ -417,6 +472,7 @@ function createWebhookPages(deps: DashboardDeps): Hono<DashboardEnv> {
     .post("/webhooks", (c) => createEndpoint(c, deps))
     .get("/webhooks/new", (c) => newPage(c))
     .get("/webhooks/:id", onEndpoint(deps, detailPage))
+    .get("/webhooks/:id/sent", onEndpoint(deps, showSent))
     .post("/webhooks/:id", onEndpoint(deps, saveEndpoint))
     .post("/webhooks/:id/switch", onEndpoint(deps, switchEndpoint))
     .post("/webhooks/:id/rotate", onEndpoint(deps, rotateSecret))

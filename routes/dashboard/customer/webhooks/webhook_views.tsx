@@ -23,7 +23,7 @@ import {
   Time,
 } from "../../components/mod.ts";
 import type { Visitor } from "../../page/visitor.ts";
-import { formatCount } from "../../text/format.ts";
+import { formatCount, formatDuration } from "../../text/format.ts";
 import type { Locale } from "../../text/i18n.ts";
 import { CodeTabs } from "../connect/code_tabs.tsx";
 import { webhookTexts } from "./texts.ts";
@@ -166,6 +166,54 @@ function outcomeWords({ outcome }: WebhookTry, locale: Locale): string {
   return outcome.status === undefined ? t.failures[outcome.reason] : t.answered(outcome.status);
 }
 
+/** Seconds between two looks at whether an event has been answered, and the most looks: a try ends after 15 s. */
+const lookEverySeconds = 1;
+const maxLooks = 30;
+
+/** An event that was sent by hand: where its try will be, and how often the page has looked. */
+export interface SentByHand {
+  /** The number of the newest try before it. */
+  readonly after: number;
+  readonly looks: number;
+}
+
+/** Says how an event that was sent by hand has ended; looks again by itself until it has. */
+export function SentEvent({ endpoint, sent: { after, looks }, one, locale }: {
+  readonly endpoint: WebhookEndpoint;
+  readonly sent: SentByHand;
+  readonly one: WebhookTry | undefined;
+  readonly locale: Locale;
+}) {
+  const t = webhookTexts[locale];
+  const path = `/webhooks/${endpoint.id}`;
+  if (one !== undefined) {
+    const isDelivered = one.outcome.kind === "delivered";
+    return (
+      <div id="sent" role="status">
+        <Notice tone={isDelivered ? "success" : "danger"}>
+          <strong>{isDelivered ? t.delivered : t.failed}:</strong> {outcomeWords(one, locale)} (
+          {formatDuration(one.durationMs, locale)}).{" "}
+          <a href={`${path}/deliveries/${one.number}`}>{t.openTry}</a>
+        </Notice>
+      </div>
+    );
+  }
+  const isOver = looks >= maxLooks;
+  const looking = isOver ? {} : {
+    "hx-get": `${path}/sent?after=${after}&looks=${looks + 1}`,
+    "hx-trigger": `load delay:${lookEverySeconds}s`,
+    "hx-swap": "outerHTML",
+  };
+  return (
+    <div id="sent" role="status" {...looking}>
+      <Notice tone="info">
+        {!isOver && <span class="pulse" aria-hidden="true"></span>}{" "}
+        {isOver ? t.stillQueued : t.queued} <a href={`${path}?sent=${after}`}>{t.lookAgain}</a>
+      </Notice>
+    </div>
+  );
+}
+
 /** The log of an endpoint, a page of it. */
 export function TryLog({ endpoint, page, isNewest, locale }: {
   readonly endpoint: WebhookEndpoint;
@@ -208,7 +256,7 @@ export function TryLog({ endpoint, page, isNewest, locale }: {
           {
             head: t.duration,
             kind: "number",
-            cell: ({ durationMs }) => t.milliseconds(formatCount(durationMs, locale)),
+            cell: ({ durationMs }) => formatDuration(durationMs, locale),
           },
           {
             head: t.attempt,
@@ -253,7 +301,7 @@ export function TryView({ endpoint, one, visitor }: {
           <Fact name={t.time}>
             <Time atMs={one.atMs} locale={locale} />
           </Fact>
-          <Fact name={t.duration}>{t.milliseconds(formatCount(one.durationMs, locale))}</Fact>
+          <Fact name={t.duration}>{formatDuration(one.durationMs, locale)}</Fact>
           <Fact name={t.attempt}>{one.attempt}</Fact>
           <Fact name={t.cause}>{t.causes[one.cause]}</Fact>
           <Fact name={t.nextTry}>

@@ -129,10 +129,19 @@ Deno.test("a test is sent, its try shown with its body, and sent again with the 
     kind: "topup.credited",
   });
   assertEquals(sent.status, 303);
-  assertStringIncludes((await browser.follow(sent)).text, "It is on its way");
+  const waiting = await browser.follow(sent);
+  const [, look = ""] = /id="sent"[^>]*hx-get="([^"]+)"/.exec(waiting.text) ?? [];
+  const panel = look.replaceAll("&amp;", "&");
+  assert((await browser.get(panel)).text.includes("hx-get"), "no answer yet: it looks again");
+  assert(!(await browser.get(panel.replace("looks=1", "looks=30"))).text.includes("hx-get"));
   await failTry(world);
+  // The page that waits shows the answer and the log with it, without being loaded again.
+  const ended = await browser.get(panel);
+  assertStringIncludes(ended.text, "Answered with status 500");
+  assertMatch(ended.text, /id="tries" hx-swap-oob="true".*deliveries\/1/s);
+  assert(!ended.text.includes("hx-get"));
   const list = await browser.get(path);
-  for (const text of ["topup.credited", "Answered with status 500", "1,234 ms", "Failed"]) {
+  for (const text of ["topup.credited", "Answered with status 500", "1.23\u00a0s", "Failed"]) {
     assertStringIncludes(list.text, text);
   }
   assert(!(await browser.get("/webhooks")).text.includes("Failing"), "a test says nothing of it");
