@@ -1,4 +1,5 @@
 /** Divides the memory that the process may use between the buffers that grow with traffic. */
+import { maxRequestBodyBytes } from "../lib/base/limits.ts";
 import type { ByteBounds } from "../lib/bytes/byte_budget.ts";
 
 const megabyte = 1024 * 1024;
@@ -11,6 +12,12 @@ const workerMb = 352;
 
 /** MB of the thread that has the store open. */
 const ownerMb = 160;
+
+/**
+ * Bytes that a process should have left when a body of the largest size arrives: eight for each of its own. Six and more
+ * are in use at once, and what the call before it left may not be collected yet.
+ */
+export const largestBodyBytes = 8 * maxRequestBodyBytes;
 
 /** Serving threads of one process: far above the cores of the machines at hand. */
 export const maxWorkers = 256;

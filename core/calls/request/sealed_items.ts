@@ -25,8 +25,6 @@ interface SealPlaces {
   readonly turns: string;
   /** Lists within a turn whose members may be sealed; none: the turn itself. */
   readonly lists: readonly string[];
-  /** Texts of which a body with sealed items holds one. */
-  readonly signs: readonly string[];
   readonly sealOf: (part: OutlineObject) => Outline | undefined;
   /** The part without its seal, in a form that each route leaves out or replaces; `undefined`: without the part. */
   readonly opened: (part: JsonObject) => JsonObject | undefined;
@@ -43,7 +41,6 @@ const places: Readonly<Record<Style, SealPlaces>> = {
   messages: {
     turns: "messages",
     lists: ["content"],
-    signs: ['"signature"', "redacted_thinking"],
     sealOf: (part) =>
       part["type"] === "thinking"
         ? part["signature"]
@@ -56,7 +53,6 @@ const places: Readonly<Record<Style, SealPlaces>> = {
   responses: {
     turns: "input",
     lists: [],
-    signs: ['"encrypted_content"'],
     sealOf: (part) => part["type"] === "reasoning" ? part["encrypted_content"] : undefined,
     opened: (part) => ({ ...part, encrypted_content: unsealedMark }),
     name: "input.encrypted_content",
@@ -64,7 +60,6 @@ const places: Readonly<Record<Style, SealPlaces>> = {
   gemini: {
     turns: "contents",
     lists: ["parts"],
-    signs: ["thoughtSignature", "thought_signature"],
     sealOf: (part) => part["thoughtSignature"] ?? part["thought_signature"],
     opened: ({ thought_signature: _, ...part }) => ({ ...part, thoughtSignature: unsignedCall }),
     name: "contents.thoughtSignature",
@@ -72,7 +67,6 @@ const places: Readonly<Record<Style, SealPlaces>> = {
   chat: {
     turns: "messages",
     lists: ["reasoning_details", "tool_calls"],
-    signs: ["reasoning_details", "thought_signature"],
     sealOf: (part) => {
       const google = googleOf(part);
       return isJsonObject(google) ? google["thought_signature"] : part["signature"] ?? part["data"];
@@ -125,8 +119,7 @@ function markOf(seal: Outline | undefined): string | undefined {
  * ```
  */
 export function sealsOf(style: Style, body: JsonBody): readonly string[] {
-  const { turns, lists, signs, sealOf } = places[style];
-  if (!signs.some((sign) => body.mayHold(sign))) return [];
+  const { turns, lists, sealOf } = places[style];
   const marks: string[] = [];
   const look = (part: Outline) => {
     const mark = isJsonObject(part) ? markOf(sealOf(part)) : undefined;

@@ -33,6 +33,8 @@ export interface ByteQueueOptions {
    * one holder's bytes.
    */
   readonly overdraws: boolean;
+  /** Called when a holder is about to take bytes beyond the bounds, once for each. */
+  readonly onOverdraw?: (() => void) | undefined;
 }
 
 interface Waiting {
@@ -95,7 +97,10 @@ export class ByteQueue {
   #fits(buffered: BufferedBytes, bytes: number): boolean {
     if (buffered.tryTake(bytes)) return true;
     if (!this.#options.overdraws) return false;
-    this.#overdrawn ??= buffered;
+    if (this.#overdrawn === undefined) {
+      this.#overdrawn = buffered;
+      this.#options.onOverdraw?.();
+    }
     if (this.#overdrawn !== buffered) return false;
     buffered.takeAnyway(bytes);
     return true;
@@ -143,15 +148,17 @@ interface Queues {
 export class BodyBudget {
   readonly #queues: Queues;
 
+  /** `onOverdraw` is called before a body takes more memory than the bounds leave, once for each. */
   constructor(
     deadlines: Deadlines,
     bounds: ByteBounds = { total: bufferedBytes, perOwner: bufferedBytesPerAccount },
+    onOverdraw?: () => void,
   ) {
     const common = { deadlines, waitMs: bodyWaitMs, maxWaiting: waitingBodies, refusal: tooMany };
     const { perOwner } = bounds;
     this.#queues = {
       perOwner,
-      arrived: new ByteQueue({ ...common, bounds, overdraws: true }),
+      arrived: new ByteQueue({ ...common, bounds, overdraws: true, onOverdraw }),
       declared: new ByteQueue({
         ...common,
         bounds: { total: Infinity, perOwner },
