@@ -52,6 +52,15 @@ for (const look of looks) {
       const context = await openWindow(browser, look, site.address, site.operatorToken);
       const page = await context.newPage();
       const t = words[look.locale];
+      /** Nothing in the frame is of the operator's own account: no wallet, and the places of the bar are the operator's. */
+      const seesOwnFrame = async () => {
+        assertEquals(await page.locator(".balance, a[href='/wallet']").count(), 0);
+        const places = await page.locator(".bottom > nav a").evaluateAll((links) =>
+          links.map((link) => String(link.getAttribute("href")))
+        );
+        assertEquals(places.length, 3);
+        assert(places.every((href) => href.startsWith("/operator")), places.join());
+      };
       const go = async (name: string) => {
         const link = page.getByRole("link", { name: new RegExp(`^${name}`) })
           .filter({ visible: true });
@@ -61,6 +70,7 @@ for (const look of looks) {
         await link.first().click();
       };
       await page.goto(`${site.address}/operator`);
+      await seesOwnFrame();
       // The first thing below the figures is what to do, and its first button leads there.
       assert(await page.locator(".todo li").count() >= 4);
       const white = await page.evaluate<number[]>(whiteBelow);

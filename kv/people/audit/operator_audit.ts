@@ -6,10 +6,14 @@
  * - Out: a line for the commit of the act, and lists of lines.
  * - Never: changes a line, or deletes one before its time (`kv/services/retention/`).
  */
-import { type AccountId, type AuditId, newId } from "../../../core/lib/ids/ids.ts";
+import { type AccountId, type AuditId, beforeIdsOf, newId } from "../../../core/lib/ids/ids.ts";
 import type { BankSource } from "../../../core/trade/bank/bank_notice.ts";
 import type { OrderCode } from "../../../core/trade/bank/order_code.ts";
-import { operatorAuditKey, operatorAuditPrefix } from "../../engine/schema/keys.ts";
+import {
+  operatorAuditBefore,
+  operatorAuditKey,
+  operatorAuditPrefix,
+} from "../../engine/schema/keys.ts";
 import { takeFitting } from "../../engine/store/bounded_search.ts";
 import type { AtomicWrite, KeyValueStore } from "../../engine/store/key_value_store.ts";
 import { defined } from "../../../core/lib/base/defined.ts";
@@ -177,6 +181,11 @@ export interface AuditSearch {
   readonly subject?: string;
   /** The address of whoever acted. */
   readonly operatorEmail?: string;
+  /** From and until a moment. */
+  readonly fromMs?: number;
+  readonly untilMs?: number;
+  /** What else a line has to fulfil. */
+  readonly fits?: (line: AuditLine) => boolean;
 }
 
 /** Some lines, and where the search continues. */
@@ -189,16 +198,21 @@ export interface FoundAuditLines {
 /** Searches the log, newest first. The reading is bounded: a page may be short and still have a next one. */
 export async function findAuditLines(
   kv: KeyValueStore,
-  { count, before, act, subject, operatorEmail }: AuditSearch,
+  { count, before, act, subject, operatorEmail, fromMs = 0, untilMs, fits }: AuditSearch,
 ): Promise<FoundAuditLines> {
-  const prefix = operatorAuditPrefix();
-  const selector = before === undefined ? { prefix } : { prefix, end: operatorAuditKey(before) };
-  const fits = (line: AuditLine) =>
-    (act === undefined || line.act === act) &&
-    (subject === undefined || line.subject === subject) &&
-    (operatorEmail === undefined || line.operatorEmail === operatorEmail);
+  const ends = [before, untilMs === undefined ? undefined : beforeIdsOf("audit", untilMs)];
+  const [end] = ends.filter((one) => one !== undefined).sort();
+  const selector = end === undefined ? { prefix: operatorAuditPrefix() } : operatorAuditBefore(end);
   const read = kv.list<AuditLine>(selector, { reverse: true });
-  const { rows, next } = await takeFitting(read, { count, fits });
+  const { rows, next } = await takeFitting(read, {
+    count,
+    fits: (line) =>
+      line.atMs >= fromMs &&
+      (act === undefined || line.act === act) &&
+      (subject === undefined || line.subject === subject) &&
+      (operatorEmail === undefined || line.operatorEmail === operatorEmail) &&
+      fits?.(line) !== false,
+  });
   return { lines: rows, next: next?.id };
 }
 

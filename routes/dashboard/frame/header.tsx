@@ -4,7 +4,7 @@ import { accountName } from "../../../kv/people/accounts/accounts.ts";
 import type { Membership } from "../../../kv/people/organisations/organisations.ts";
 import { mayVisit } from "../page/page_acts.ts";
 import { CsrfField } from "../components/mod.ts";
-import { Icon, Mark } from "../page/icons.tsx";
+import { Icon, type IconName, Mark } from "../page/icons.tsx";
 import type { TopBarState } from "../page/top_bar_state.ts";
 import { themes, type Visitor } from "../page/visitor.ts";
 import { formatMoneyShort } from "../text/format.ts";
@@ -16,8 +16,30 @@ import { type Navigation, type NavigationEntry, navigationGroups } from "../page
 export interface NavigationLinks {
   readonly navigation: Navigation<NavigationEntry>;
   readonly current: NavigationEntry | undefined;
+  /** The area of the page, if it is another than the customer's. */
+  readonly area?: PageArea | undefined;
+}
+
+/** An entry of the bar at the bottom of small screens. */
+export interface BarPlace {
+  readonly href: string;
+  readonly icon: IconName;
+  readonly name: string;
+  readonly isCurrent: boolean;
+  /** What waits there. */
+  readonly badge?: Child;
+}
+
+/** What the frame shows on pages that are not about the visitor's own account. */
+export interface PageArea {
+  /** Marks the area in the bar at the top. */
+  readonly name: string;
   /** Shown in place of the navigation. */
-  readonly sidebar?: Child;
+  readonly sidebar: Child;
+  readonly places: readonly BarPlace[];
+  readonly searchHint: string;
+  /** Leads out of the area. */
+  readonly wayBack: { readonly href: string; readonly name: string };
 }
 
 interface LinkProps {
@@ -27,12 +49,12 @@ interface LinkProps {
 
 /** The links of the navigation that the visitor may see, in their groups. */
 export function NavLinks(
-  { visitor, links: { navigation, current, sidebar }, within }: LinkProps & {
+  { visitor, links: { navigation, current, area }, within }: LinkProps & {
     /** Where the links are, for ids that are unique on the page. */
     readonly within: "side" | "menu";
   },
 ) {
-  if (sidebar !== undefined) return <>{sidebar}</>;
+  if (area !== undefined) return <>{area.sidebar}</>;
   const t = layoutTexts[visitor.locale];
   const { signedIn } = visitor;
   const entries = navigation.items.map(({ entry }) => entry)
@@ -67,7 +89,7 @@ export function NavLinks(
  * The search of every page: for a request id, or anything by its name. `/` and Ctrl-K lead to it; `app.js` shows what it
  * finds while one types. Without script it is a form that leads to the page of the search.
  */
-function TopSearch({ visitor }: { visitor: Visitor }) {
+function TopSearch({ visitor, hint }: { visitor: Visitor; hint: string }) {
   const t = layoutTexts[visitor.locale];
   return (
     <form method="get" action="/search" class="top-search" role="search">
@@ -76,7 +98,7 @@ function TopSearch({ visitor }: { visitor: Visitor }) {
         name="q"
         id="top-search"
         maxlength={80}
-        placeholder={t.searchHint}
+        placeholder={hint}
         aria-label={t.search}
         aria-keyshortcuts="/ Control+K"
         autocomplete="off"
@@ -124,24 +146,30 @@ export function Preferences({ visitor }: { visitor: Visitor }) {
   );
 }
 
-/** The state of the service, and the balance, which leads to a top-up. */
-function StateLinks({ state, locale }: { state: TopBarState; locale: Locale }) {
+/** The state of the service. */
+function ServiceLink({ service, locale }: { service: TopBarState["service"]; locale: Locale }) {
   const t = layoutTexts[locale];
-  const { service, balance: { totalMicroVnd, level } } = state;
   return (
-    <>
-      <a href="/status" class={`top-item service ${service}`} title={t.services[service]}>
-        <span class="state-dot" aria-hidden="true"></span>
-        <span>{t.status}</span>
-        <span class="visually-hidden">: {t.services[service]}</span>
-      </a>
-      <a href="/wallet" class={`top-item balance balance-${level}`} title={t.balances[level]}>
-        <span class="visually-hidden">{t.balance}</span>
-        <span class="money">{formatMoneyShort(totalMicroVnd, locale)}</span>
-        <Icon name="plus" />
-        <span class="visually-hidden">{t.balances[level]}</span>
-      </a>
-    </>
+    <a href="/status" class={`top-item service ${service}`} title={t.services[service]}>
+      <span class="state-dot" aria-hidden="true"></span>
+      <span>{t.status}</span>
+      <span class="visually-hidden">: {t.services[service]}</span>
+    </a>
+  );
+}
+
+/** The balance, which leads to a top-up. */
+function BalanceLink(
+  { balance: { totalMicroVnd, level }, locale }: Pick<TopBarState, "balance"> & { locale: Locale },
+) {
+  const t = layoutTexts[locale];
+  return (
+    <a href="/wallet" class={`top-item balance balance-${level}`} title={t.balances[level]}>
+      <span class="visually-hidden">{t.balance}</span>
+      <span class="money">{formatMoneyShort(totalMicroVnd, locale)}</span>
+      <Icon name="plus" />
+      <span class="visually-hidden">{t.balances[level]}</span>
+    </a>
   );
 }
 
@@ -176,14 +204,17 @@ function Switcher({ visitor, organisations }: {
 }
 
 /** The menu of an account: its pages, language and theme, and the way out. */
-function AccountMenu({ visitor, organisations }: {
+function AccountMenu({ visitor, organisations, area }: {
   visitor: Visitor;
   organisations: readonly Membership[];
+  area: PageArea | undefined;
 }) {
   const t = layoutTexts[visitor.locale];
   const { signedIn } = visitor;
   const name = signedIn?.person.email ?? t.account;
-  const acting = signedIn === undefined ? name : accountName(signedIn.account);
+  const acting = signedIn === undefined || area !== undefined
+    ? name
+    : accountName(signedIn.account);
   return (
     <details class="menu account-menu">
       <summary class="top-item">
@@ -193,18 +224,27 @@ function AccountMenu({ visitor, organisations }: {
       </summary>
       <div class="pop">
         <p class="who">{name}</p>
-        {organisations.length > 1 && <Switcher visitor={visitor} organisations={organisations} />}
+        {area === undefined && organisations.length > 1 && (
+          <Switcher visitor={visitor} organisations={organisations} />
+        )}
         <nav aria-label={t.accountMenu}>
           <a href="/account">
             <Icon name="account" /> {t.account}
           </a>
-          <a href="/wallet">
-            <Icon name="wallet" /> {t.wallet}
-          </a>
+          {area === undefined && (
+            <a href="/wallet">
+              <Icon name="wallet" /> {t.wallet}
+            </a>
+          )}
           <a href="/docs">
             <Icon name="docs" /> {t.docs}
           </a>
-          {signedIn?.isOperator === true && (
+          {area !== undefined && (
+            <a href={area.wayBack.href}>
+              <Icon name="home" /> {area.wayBack.name}
+            </a>
+          )}
+          {area === undefined && signedIn?.isOperator === true && (
             <a href="/operator">
               <Icon name="operator" /> {t.operatorPages}
             </a>
@@ -229,6 +269,7 @@ export function TopBar({ visitor, links, state, app }: LinkProps & {
   readonly app: boolean;
 }) {
   const t = layoutTexts[visitor.locale];
+  const { area } = links;
   return (
     <header class="top">
       <a class="brand" href="/">
@@ -238,12 +279,20 @@ export function TopBar({ visitor, links, state, app }: LinkProps & {
       {app && visitor.sandbox && (
         <a href="/docs" class="sandbox-mark" title={t.sandbox}>{t.sandboxMark}</a>
       )}
-      {app && <TopSearch visitor={visitor} />}
+      {app && <TopSearch visitor={visitor} hint={area?.searchHint ?? t.searchHint} />}
       {app
         ? (
           <div class="top-end">
-            {state !== undefined && <StateLinks state={state} locale={visitor.locale} />}
-            <AccountMenu visitor={visitor} organisations={state?.organisations ?? []} />
+            {area !== undefined && <span class="area-mark">{area.name}</span>}
+            {state !== undefined && <ServiceLink {...state} locale={visitor.locale} />}
+            {state !== undefined && area === undefined && (
+              <BalanceLink {...state} locale={visitor.locale} />
+            )}
+            <AccountMenu
+              visitor={visitor}
+              organisations={state?.organisations ?? []}
+              area={area}
+            />
           </div>
         )
         : <PublicLinks visitor={visitor} links={links} />}
@@ -251,21 +300,29 @@ export function TopBar({ visitor, links, state, app }: LinkProps & {
   );
 }
 
-/** The bar at the bottom of small screens: the places that a phone needs most, and the rest in a menu. */
-export function BottomBar({ visitor, links }: LinkProps) {
+/** The places of the bar that a customer needs most. */
+function customerPlaces({ visitor, links: { current } }: LinkProps): BarPlace[] {
   const t = layoutTexts[visitor.locale];
   const places = [
     { href: "/", icon: "home", name: t.overview },
     { href: "/usage", icon: "usage", name: t.requests },
     { href: "/wallet", icon: "wallet", name: t.topUp },
   ] as const;
+  return places.map((place) => ({ ...place, isCurrent: current?.href === place.href }));
+}
+
+/** The bar at the bottom of small screens: the places that a phone needs most, and the rest in a menu. */
+export function BottomBar({ visitor, links }: LinkProps) {
+  const t = layoutTexts[visitor.locale];
+  const places = links.area?.places ?? customerPlaces({ visitor, links });
   return (
     <div class="bottom">
       <nav aria-label={t.places}>
-        {places.map(({ href, icon, name }) => (
-          <a href={href} aria-current={links.current?.href === href ? "page" : undefined}>
+        {places.map(({ href, icon, name, isCurrent, badge }) => (
+          <a href={href} aria-current={isCurrent ? "page" : undefined}>
             <Icon name={icon} />
             <span>{name}</span>
+            {badge}
           </a>
         ))}
       </nav>

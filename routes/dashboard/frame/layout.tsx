@@ -16,7 +16,14 @@ import { Notice } from "../components/mod.ts";
 import { AnnouncementNotice } from "./announcement_list.tsx";
 import type { TopBarState } from "../page/top_bar_state.ts";
 import type { DashboardEnv, Visitor } from "../page/visitor.ts";
-import { BottomBar, type NavigationLinks, NavLinks, Preferences, TopBar } from "./header.tsx";
+import {
+  BottomBar,
+  type NavigationLinks,
+  NavLinks,
+  type PageArea,
+  Preferences,
+  TopBar,
+} from "./header.tsx";
 import { layoutTexts } from "./layout_texts.ts";
 import { currentEntry } from "../page/navigation.ts";
 
@@ -80,8 +87,8 @@ export interface PageOptions {
   readonly description?: string;
   /** No entry of the navigation is marked as the current one, whatever the path. */
   readonly outsideNavigation?: true;
-  /** Shown in place of the navigation at the side and in the menu. */
-  readonly sidebar?: Child;
+  /** The area of the page, if it is another than the customer's. */
+  readonly area?: PageArea;
   /** Shown beside the heading. */
   readonly actions?: Child;
   /** One sentence under the heading. */
@@ -116,7 +123,7 @@ export async function renderPage<Env extends DashboardEnv>(
   const current = options.outsideNavigation === true
     ? undefined
     : currentEntry(navigation, c.req.path);
-  const links = { navigation, current, sidebar: options.sidebar };
+  const links = { navigation, current, area: options.area };
   const state = options.narrow === true ? undefined : await c.get("topBar")?.();
   return await c.html(
     <>

@@ -20,6 +20,8 @@ export interface NavigationEntry extends PageLink {
   readonly group?: NavigationGroup;
   /** Shown to operators only. */
   readonly operatorsOnly?: true;
+  /** Further pages that belong to it, which the search finds. */
+  readonly within?: readonly PageLink[];
   /** The entry at the top of pages that need no account; absent: there is none. */
   readonly publicLink?: {
     readonly label: PageLink["label"];

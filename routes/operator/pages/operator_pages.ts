@@ -7,7 +7,7 @@
  * - Never: shows that it exists to an account that is not named in `GATEWAY_OPERATORS`.
  */
 import type { Hono, MiddlewareHandler } from "hono";
-import { segmentAt } from "../../dashboard/page/navigation.ts";
+import { type PageLink, segmentAt } from "../../dashboard/page/navigation.ts";
 import { type PageDeclaration, servedPaths } from "../../dashboard/page/page.ts";
 import {
   type OperatorShell,
@@ -51,7 +51,7 @@ interface ListedTab {
 
 /** A place, as it is listed. */
 interface ListedPlace extends Pick<Place, "icon" | "label"> {
-  readonly tabs: readonly ListedTab[];
+  readonly tabs: readonly [ListedTab, ...ListedTab[]];
 }
 
 /** The pages by place and tab. A page that is not listed here is not served. */
@@ -162,6 +162,16 @@ export function createOperatorPages(deps: OperatorDeps): Hono<DashboardEnv> {
   return app;
 }
 
+/** Every entry of the operator's pages, once: a place is found by its own name and by those of its pages. */
+function linksOfPlaces(): PageLink[] {
+  const all = Object.values(places).flatMap(({ label, tabs }) => [
+    { href: tabs[0].pages[0].link.href, label },
+    ...tabs.flatMap(({ pages }) => pages.flatMap(({ link, views = [] }) => [link, ...views])),
+  ]);
+  const byName = new Map(all.map((link) => [`${link.href} ${link.label.en}`, link]));
+  return [...byName.values()];
+}
+
 /** The operator's pages as one page of the dashboard. */
 export const operatorPages: PageDeclaration<OperatorDeps> = {
   navigation: {
@@ -170,6 +180,7 @@ export const operatorPages: PageDeclaration<OperatorDeps> = {
     group: "account",
     label: { en: "Operator", vi: "Vận hành" },
     operatorsOnly: true,
+    within: linksOfPlaces(),
   },
   routes: createOperatorPages,
 };

@@ -34,6 +34,7 @@ export interface Found {
 const foundKinds = [
   "customers",
   "providers",
+  "operatorPages",
   "pages",
   "models",
   "keys",
@@ -64,6 +65,18 @@ function pagesOf(c: Context<DashboardEnv>): Found[] {
     .filter(({ operatorsOnly }) => operatorsOnly !== true || signedIn.isOperator)
     .filter(({ href }) => mayVisit(signedIn, href))
     .map(({ href, label }) => ({ href, name: label[visitor.locale] }));
+}
+
+/** The operator's pages, which stand below one entry of the navigation, by their own names. */
+function operatorPagesOf(
+  { var: { visitor, signedIn, navigation } }: Context<DashboardEnv>,
+): Found[] {
+  if (!signedIn.isOperator) return [];
+  return (navigation?.items ?? []).flatMap(({ entry: { operatorsOnly, within = [] } }) =>
+    operatorsOnly === true
+      ? within.map(({ href, label }) => ({ href, name: label[visitor.locale] }))
+      : []
+  );
 }
 
 function hasText({ title, text, table = [], code = [] }: GuideSection, wanted: string): boolean {
@@ -155,6 +168,7 @@ export async function findNamed(
         wanted,
       )
       : [],
+    operatorPages: named(operatorPagesOf(c), wanted),
     pages: named(
       [...pagesOf(c), { href: "/docs/tools", name: docsTexts[locale].tools }],
       wanted,

@@ -37,6 +37,7 @@ const texts = defineTexts({
     kinds: {
       customers: "Customers",
       providers: "Providers",
+      operatorPages: "Operator pages",
       pages: "Pages",
       models: "Models",
       keys: "API keys",
@@ -56,6 +57,7 @@ const texts = defineTexts({
     kinds: {
       customers: "Khách hàng",
       providers: "Nhà cung cấp",
+      operatorPages: "Trang vận hành",
       pages: "Trang",
       models: "Mô hình",
       keys: "Khoá API",

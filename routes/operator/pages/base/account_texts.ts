@@ -120,8 +120,19 @@ const actsVi: Acts = {
   second_factor_forgotten: "Xoá bước hai",
 };
 
+/** Those who act and have no address, by what the log has in its place. */
+type Programs = Readonly<Partial<Record<string, string>>>;
+
+const programsEn: Programs = { "command line": "Command line", "operator key": "Operator key" };
+const programsVi: Programs = { "command line": "Dòng lệnh", "operator key": "Khoá vận hành" };
+
 export const accountTexts = defineTexts({
   en: {
+    programs: programsEn,
+    anyAct: "Any act",
+    anybody: "Anybody",
+    auditSearchHint: "An address, an id, a word of the reason",
+    noLines: "No act fits",
     searchHint: "Email address, account id or order code",
     notFound: "No account was found.",
     created: "Since",
@@ -175,6 +186,11 @@ export const accountTexts = defineTexts({
     auditLead: "Every act of every operator. Nothing is ever removed.",
   },
   vi: {
+    programs: programsVi,
+    anyAct: "Mọi việc",
+    anybody: "Mọi người",
+    auditSearchHint: "Email, mã, một từ trong lý do",
+    noLines: "Không có việc nào phù hợp",
     searchHint: "Email, mã tài khoản hoặc mã đơn nạp",
     notFound: "Không tìm thấy ai.",
     created: "Từ",

@@ -19,7 +19,7 @@ import {
 } from "../../../dashboard/page/places.ts";
 import type { DashboardEnv } from "../../../dashboard/page/visitor.ts";
 import type { Operator } from "../../../../kv/people/audit/operator_audit.ts";
-import { OperatorSidebar, PlaceTabs } from "./sidebar.tsx";
+import { operatorArea, PlaceTabs } from "./sidebar.tsx";
 import { frameTexts } from "./texts.ts";
 import { defined } from "../../../../core/lib/base/defined.ts";
 import type { MasterKeys } from "../../../../core/people/api_keys/seal.ts";
@@ -164,7 +164,7 @@ export async function renderOperatorPage(
     c,
     {
       title: options.title ?? here?.link.label[locale] ?? "",
-      sidebar: OperatorSidebar({ shell, here, waiting, facts, locale }),
+      area: operatorArea({ shell, here, waiting, facts, locale }),
       styles: ["operator.css", ...options.styles ?? []],
       status: options.status ?? (options.problem === undefined ? 200 : 400),
       ...defined({

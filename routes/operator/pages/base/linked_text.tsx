@@ -53,13 +53,22 @@ export function CustomerLink({ id, names }: { id: AccountId; names: AccountNames
   );
 }
 
+/** What ids lead to, by the begin of the id; a call is known by its id, all others by what they are. */
+const things: Readonly<
+  Record<string, { readonly folder: string; readonly name?: Readonly<Record<Locale, string>> }>
+> = {
+  inv_: { folder: "invoices", name: { en: "invoice request", vi: "yêu cầu hoá đơn" } },
+  apr_: { folder: "approvals", name: { en: "approval", vi: "phê duyệt" } },
+  cmp_: { folder: "campaigns", name: { en: "campaign", vi: "chương trình tặng tiền" } },
+  req_: { folder: "calls" },
+};
+
 /** The link to what an id names. */
-function linkTo(id: string, names: AccountNames): Child {
+function linkTo(id: string, names: AccountNames, locale: Locale): Child {
   const account = parseId("account", id);
   if (account !== undefined) return <CustomerLink id={account} names={names} />;
-  const folders = { inv_: "invoices", apr_: "approvals", cmp_: "campaigns", req_: "calls" };
-  const [, folder = ""] = Object.entries(folders).find(([prefix]) => id.startsWith(prefix)) ?? [];
-  return <a href={`/operator/${folder}/${id}`}>{id}</a>;
+  const { folder = "", name = undefined } = things[id.slice(0, 4)] ?? {};
+  return <a href={`/operator/${folder}/${id}`} title={id}>{name?.[locale] ?? id}</a>;
 }
 
 /** The link to a notice that a text is the name of; `undefined` if it is none. */
@@ -89,7 +98,7 @@ export function LinkedText({ text, names, locale }: {
   const parts: Child[] = [];
   let from = 0;
   for (const match of text.matchAll(idForm)) {
-    parts.push(withAmounts(text.slice(from, match.index), locale), linkTo(match[0], names));
+    parts.push(withAmounts(text.slice(from, match.index), locale), linkTo(match[0], names, locale));
     from = match.index + match[0].length;
   }
   return <>{[...parts, withAmounts(text.slice(from), locale)]}</>;

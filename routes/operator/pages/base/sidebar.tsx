@@ -1,9 +1,12 @@
 /** The sidebar of the operator's pages by task, and the tabs under their titles. */
 import type { PageLink } from "../../../dashboard/page/navigation.ts";
 import { Icon, Time } from "../../../dashboard/components/mod.ts";
+import type { PageArea } from "../../../dashboard/frame/header.tsx";
 import {
   maxCounted,
   type OperatorShell,
+  type Place,
+  type PlaceName,
   type PlaceTab,
   type ServiceFacts,
   type WaitingCount,
@@ -49,14 +52,17 @@ function FactsOfService({ facts: { verified, catalogVersion }, locale }: {
   );
 }
 
+/** What the frame of the operator's pages is made of. */
+interface OperatorFrameProps {
+  readonly shell: Pick<OperatorShell, "places">;
+  readonly here: Whereabouts | undefined;
+  readonly waiting: WaitingCounts;
+  readonly facts: ServiceFacts;
+  readonly locale: Locale;
+}
+
 /** The places with what waits in each, the way back to the customer's pages, and the facts of the service. */
-export function OperatorSidebar({ shell, here, waiting, facts, locale }: {
-  shell: Pick<OperatorShell, "places">;
-  here: Whereabouts | undefined;
-  waiting: WaitingCounts;
-  facts: ServiceFacts;
-  locale: Locale;
-}) {
+function OperatorSidebar({ shell, here, waiting, facts, locale }: OperatorFrameProps) {
   return (
     <div class="nav-groups operator-side">
       <ul>
@@ -65,7 +71,7 @@ export function OperatorSidebar({ shell, here, waiting, facts, locale }: {
           return (
             <li>
               <a
-                href={place.tabs[0]?.pages[0]?.links[0].href}
+                href={addressOf(place)}
                 aria-current={place === here?.place ? "page" : undefined}
               >
                 <Icon name={place.icon} />
@@ -85,6 +91,36 @@ export function OperatorSidebar({ shell, here, waiting, facts, locale }: {
       {shell.places.length > 0 && <FactsOfService facts={facts} locale={locale} />}
     </div>
   );
+}
+
+/** Where the entry of a place leads. */
+function addressOf({ tabs }: Place): string {
+  return tabs[0]?.pages[0]?.links[0].href ?? "/operator";
+}
+
+/** The places of the bar on a phone: what waits, money, and what to do in an incident; the others are in the menu. */
+const barPlaces: ReadonlySet<PlaceName> = new Set(["today", "money", "service"]);
+
+/** The frame of the operator's pages. It shows nothing of the operator's own wallet. */
+export function operatorArea(props: OperatorFrameProps): PageArea {
+  const { shell, here, waiting, locale } = props;
+  const t = frameTexts[locale];
+  return {
+    name: t.area,
+    sidebar: OperatorSidebar(props),
+    places: shell.places.filter(({ name }) => barPlaces.has(name)).map((place) => {
+      const count = waiting.get(place.name);
+      return {
+        href: addressOf(place),
+        icon: place.icon,
+        name: place.label[locale],
+        isCurrent: place === here?.place,
+        ...(count !== undefined && { badge: <CountBadge of={count} locale={locale} /> }),
+      };
+    }),
+    searchHint: t.searchHint,
+    wayBack: { href: "/", name: t.customerPages },
+  };
 }
 
 /** Tabs in one line: more would not be read at a glance. */

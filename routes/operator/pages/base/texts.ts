@@ -3,6 +3,8 @@ import { defineTexts } from "../../../dashboard/text/i18n.ts";
 
 export const frameTexts = defineTexts({
   en: {
+    area: "Operator",
+    searchHint: "Search customers, orders, models, request ids…",
     customerPages: "Customer pages",
     waiting: " waiting",
     verified: "Books verified",
@@ -80,6 +82,8 @@ export const frameTexts = defineTexts({
     },
   },
   vi: {
+    area: "Vận hành",
+    searchHint: "Tìm khách hàng, đơn nạp, mô hình, mã lượt gọi…",
     customerPages: "Trang khách hàng",
     waiting: " đang chờ",
     verified: "Sổ cái khớp,",

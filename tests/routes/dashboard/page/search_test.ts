@@ -1,6 +1,8 @@
 /** The search of the top bar. */
 import { createAccount } from "../../../../kv/people/accounts/accounts.ts";
 import { createApiKey } from "../../../../kv/people/api_keys/api_key_changes.ts";
+import { operatorPages } from "../../../../routes/operator/pages/operator_pages.ts";
+import { Hono } from "hono";
 import { assert, assertEquals, assertStringIncludes } from "../../../support/assert.ts";
 import { openDashboardWorld } from "../../../support/worlds/dashboard_world.ts";
 
@@ -77,4 +79,30 @@ Deno.test("guides are found by their words, endpoints and error codes by their n
     assertEquals(customers, [...hrefs], query);
   }
   assertEquals(await found("ann@"), [], "customers find no customers");
+});
+
+Deno.test("operators find each of their pages by its name in both languages, customers none of them", async () => {
+  const { navigation } = operatorPages;
+  const links = navigation?.within ?? [];
+  assert(links.length > 20, String(links.length));
+  await using world = await openDashboardWorld({
+    operators: ["op@example.com"],
+    more: () => [{ navigation, app: new Hono() }],
+  });
+  const { browser: operator } = await world.signIn("op@example.com");
+  const { browser: customer } = await world.signIn("ann@example.com");
+  for (const locale of ["en", "vi"] as const) {
+    operator.cookies.set("locale", locale);
+    customer.cookies.set("locale", locale);
+    for (const { href, label } of links) {
+      const path = `/search?q=${encodeURIComponent(label[locale])}`;
+      const lists = async (browser: typeof operator) => {
+        const page = await browser.get(path);
+        const listed = `href="${href.replaceAll("&", "&amp;")}"`;
+        return page.headers.get("location") === href || page.text.includes(listed);
+      };
+      assert(await lists(operator), `${locale} ${label[locale]}`);
+      assert(!await lists(customer), `${locale} ${label[locale]}`);
+    }
+  }
 });

@@ -1,7 +1,13 @@
 /** Lists of operators name customers and their figures, and the audit log is read without knowing ids. */
 import { fromVnd } from "../../../../../core/billing/money/micro_vnd.ts";
 import { newId } from "../../../../../core/lib/ids/ids.ts";
-import { addAuditLine, commandLine } from "../../../../../kv/people/audit/operator_audit.ts";
+import { dayMs } from "../../../../../core/lib/time/durations.ts";
+import { vietnamDay } from "../../../../../core/lib/time/vietnam_time.ts";
+import {
+  addAuditLine,
+  type AuditLine,
+  commandLine,
+} from "../../../../../kv/people/audit/operator_audit.ts";
 import { openWalletEngine } from "../../../../../kv/money/wallet/mod.ts";
 import {
   assert,
@@ -100,13 +106,62 @@ Deno.test("the audit log names customers, links ids and formats amounts, in both
       const link of [
         `<a href="/operator/accounts/${ann.id}"><span class="person" title="ann@example.com">`,
         `<a href="/operator/notices/sepay/${event.id}">sepay:${event.id}</a>`,
-        `<a href="/operator/campaigns/${campaign}">${campaign}</a>`,
+        `<a href="/operator/campaigns/${campaign}" title="${campaign}">campaign</a>`,
         '<a href="/operator/catalogue/versions/4">version 4</a>',
       ]
     ) assertStringIncludes(english, link);
-    assertStringIncludes(english.replaceAll("\u00a0", " "), "at most ₫3,000,000");
+    assertMatch(rowOf(english, "Made campaign"), /Credit for a sign-up “Tet”, up to ₫3,000,000/);
     assertMatch(rowOf(english, "Changed wallet"), /ann@example\.com\s+phone\s/);
     const vietnamese = (await (await operator("second", "vi")).get("/operator/audit")).text;
-    assertStringIncludes(vietnamese.replaceAll("\u00a0", " "), "at most 3.000.000 ₫");
+    assertMatch(
+      rowOf(vietnamese, "Tạo chương trình tặng tiền"),
+      /Tặng khi đăng ký “Tet”, tối đa 3\.000\.000 ₫/,
+    );
     assertEquals(rowOf(vietnamese, "Điều chỉnh ví").includes("ann@example.com"), true);
+  }));
+
+Deno.test("the audit log is searched by words, act, person and days, and the search goes on with its pages", () =>
+  operatorWorld(async ({ world, operator }) => {
+    const { kv, nowMs } = world;
+    const ann = await world.customer("ann");
+    const staff = await operator("staff");
+    const write = async (line: Pick<AuditLine, "act" | "subject" | "detail">, daysAgo = 0) => {
+      const operation = kv.atomic();
+      addAuditLine(operation, commandLine, { ...line, atMs: nowMs - daysAgo * dayMs });
+      await operation.commit();
+    };
+    await write({ act: "note_added", subject: ann.id, detail: "hỏi về hoá đơn tháng 11" });
+    await write({ act: "route_changed", subject: "north/premium-1", detail: "disable: slow" }, 3);
+    for (let at = 0; at < 120; at++) {
+      await write({ act: "invoice_exported", subject: `inv ${at}`, detail: "" }, 9);
+    }
+    /** The acts of the rows that a search finds. */
+    const found = async (query: string, locale: "en" | "vi" = "en") => {
+      const browser = locale === "en" ? staff : await operator("second", "vi");
+      const { text } = await browser.get(`/operator/audit?${query}`);
+      return [...text.matchAll(/<tr><td.*?<\/tr>/gs)].map(([row]) =>
+        row.replaceAll(/<[^>]+>/g, " ")
+      );
+    };
+    const only = async (query: string, word: string) => {
+      const rows = await found(query);
+      assertEquals(rows.length, 1, query);
+      assertStringIncludes(rows[0] ?? "", word);
+    };
+    await only("q=hoa+don", "hỏi về hoá đơn");
+    await only("q=ANN@", "Added note");
+    await only(`q=${ann.id}`, "Added note");
+    await only("q=taken+out", "Taken out: slow");
+    await only("act=note_added", "Added note");
+    await only("who=staff%40example.com", "Enrolled second factor");
+    await only(
+      `from=${vietnamDay(nowMs - 4 * dayMs)}&to=${vietnamDay(nowMs - dayMs)}`,
+      "premium-1",
+    );
+    assertEquals((await found("q=đã+ngắt", "vi")).length, 1);
+    assertEquals(await found("q=nobody+wrote+this"), []);
+    const { text } = await staff.get("/operator/audit?act=invoice_exported&q=inv");
+    const [, next = ""] = /href="(\/operator\/audit\?[^"]*before=[^"]*)"/.exec(text) ?? [];
+    const second = await staff.get(next.replaceAll("&amp;", "&"));
+    assertEquals([...second.text.matchAll(/<tr><td/g)].length, 20);
   }));
