@@ -74,6 +74,7 @@ export const pageActs = {
   "POST /webhooks": "change_webhooks",
   "GET /webhooks/new": "change_webhooks",
   "GET /webhooks/:id": "change_webhooks",
+  "GET /webhooks/:id/sent": "change_webhooks",
   "POST /webhooks/:id": "change_webhooks",
   "POST /webhooks/:id/switch": "change_webhooks",
   "POST /webhooks/:id/rotate": "change_webhooks",
