@@ -125,6 +125,23 @@ export function receiptProofAnswer(kv: KeyValueStore): Answer {
   };
 }
 
+/** Finds the newest signed day of a month; without one there is no proof of it. */
+async function newestSignedDay(kv: KeyValueStore, month: string) {
+  const { fromDay, toDay } = daysOfMonth(month);
+  const { listSignedDays } = await loadProofs();
+  const [newest] = await listSignedDays(kv, { limit: 1, before: shiftDay(toDay, 1) });
+  return newest === undefined || newest.day < fromDay ? undefined : newest;
+}
+
+/** Finds the months of which there is a proof. */
+export async function provenMonths(
+  kv: KeyValueStore,
+  months: readonly string[],
+): Promise<ReadonlySet<string>> {
+  const days = await Promise.all(months.map((month) => newestSignedDay(kv, month)));
+  return new Set(months.filter((_, at) => days[at] !== undefined));
+}
+
 /**
  * Makes the proofs of what an account had before a month and at its end.
  *
@@ -135,12 +152,10 @@ export async function statementProof(
   accountId: AccountId,
   month: string,
 ): Promise<JsonObject> {
-  const { fromDay, toDay } = daysOfMonth(month);
-  const { listSignedDays, proveBalance } = await loadProofs();
-  const [newest] = await listSignedDays(kv, { limit: 1, before: shiftDay(toDay, 1) });
-  if (newest === undefined || newest.day < fromDay) {
-    throw new GatewayError("not_found", noProofs.not_signed);
-  }
+  const { fromDay } = daysOfMonth(month);
+  const { proveBalance } = await loadProofs();
+  const newest = await newestSignedDay(kv, month);
+  if (newest === undefined) throw new GatewayError("not_found", noProofs.not_signed);
   const [opening, closing] = await Promise.all([
     proveBalance(kv, accountId, shiftDay(fromDay, -1)),
     proveBalance(kv, accountId, newest.day),

@@ -40,6 +40,31 @@ export function formatMoney(amountMicroVnd: bigint, locale: Locale): string {
   return withSign(formatVnd(amountMicroVnd), locale);
 }
 
+/**
+ * Counts the decimals that the amounts of a column need, so that all of them are shown with as many.
+ *
+ * @example
+ * ```ts
+ * import { decimalsOf, formatMoneyTo } from "./display.ts";
+ * const amounts = [1_800_000n, 180_000n];
+ * const shown = amounts.map((one) => formatMoneyTo(one, "en", decimalsOf(amounts))).join();
+ * if (shown !== "₫1.80,₫0.18") throw new Error(shown);
+ * ```
+ */
+export function decimalsOf(amountsMicroVnd: readonly bigint[]): number {
+  const needed = amountsMicroVnd.map((one) => formatVnd(one).split(".")[1]?.length ?? 0);
+  const most = Math.max(0, ...needed);
+  // One decimal alone looks like a slip.
+  return most === 1 ? 2 : most;
+}
+
+/** Formats an amount with at least so many decimals; like {@linkcode formatMoney}, it drops no digit. */
+export function formatMoneyTo(amountMicroVnd: bigint, locale: Locale, decimals: number): string {
+  const [whole = "", fraction = ""] = formatVnd(amountMicroVnd).split(".");
+  const padded = fraction.padEnd(decimals, "0");
+  return withSign(padded === "" ? whole : `${whole}.${padded}`, locale);
+}
+
 /** Adds the sign of the currency to a decimal text. */
 function withSign(vnd: string, locale: Locale): string {
   const text = formatDecimal(vnd, locale);

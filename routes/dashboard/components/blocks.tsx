@@ -1,7 +1,7 @@
 /** Building blocks of pages: notices, figures, badges, copy buttons, times and money. */
 import type { Child, PropsWithChildren } from "hono/jsx";
 import { vietnamIsoTime } from "../../../core/lib/time/vietnam_time.ts";
-import { formatDate, formatDateTime, formatMoney, formatMoneyShort } from "../text/format.ts";
+import { formatDate, formatDateTime, formatMoneyShort, formatMoneyTo } from "../text/format.ts";
 import { defineTexts, type Locale } from "../text/i18n.ts";
 import { Icon } from "../page/icons.tsx";
 
@@ -168,15 +168,20 @@ export function Time({ atMs, locale, dateOnly = false, relative = false }: {
   );
 }
 
-/** An amount of money. Small fractions are in the title; receipts show them (`exact`). `signed`: a plus for credits. */
-export function Money({ microVnd, locale, exact = false, signed = false }: {
+/**
+ * An amount of money. Small fractions are in the title; receipts show them (`exact`), with as many decimals as the other
+ * amounts of their column. `signed`: a plus for credits.
+ */
+export function Money({ microVnd, locale, exact = false, decimals = 0, signed = false }: {
   microVnd: bigint;
   locale: Locale;
   exact?: boolean;
+  /** At least so many, if the amount is exact. */
+  decimals?: number;
   signed?: boolean;
 }) {
   const plus = signed && microVnd > 0n ? "+" : "";
-  const whole = plus + formatMoney(microVnd, locale);
+  const whole = plus + formatMoneyTo(microVnd, locale, decimals);
   const shown = exact ? whole : plus + formatMoneyShort(microVnd, locale);
   return (
     <data class="money" value={microVnd.toString()} title={shown === whole ? undefined : whole}>

@@ -1,9 +1,12 @@
 /**
  * Renders lists as tables: a page describes the columns, this file writes the markup. On a phone each row is a card, so
- * that no column is cut.
+ * that no column is cut; lists that are long have rows of two lines there.
  */
 import type { Child } from "hono/jsx";
 import { TableFrame } from "./blocks.tsx";
+
+/** A place in a row of two lines: left or right in the first or the second, beside both, or a line of its own below. */
+export type PhonePlace = "first" | "first-end" | "second" | "second-end" | "beside" | "below";
 
 /** One column of a table. */
 export interface Column<Row> {
@@ -15,6 +18,8 @@ export interface Column<Row> {
   readonly kind?: "number" | "one-line" | "buttons" | "long";
   /** Left out on a phone. */
   readonly wideOnly?: boolean;
+  /** Its place in a row of two lines, which a table has on a phone if any column has a place; others are left out. */
+  readonly phone?: PhonePlace;
   /** A note on the heading. */
   readonly title?: string;
   /** Cells are less important than the others. */
@@ -86,7 +91,8 @@ function bodyCell<Row>(column: Column<Row>, row: Row, at: number) {
   return (
     <td
       class={cellClass(column)}
-      data-label={labelOf(column)}
+      data-phone={column.phone}
+      data-label={column.phone === undefined ? labelOf(column) : undefined}
       data-value={column.sortValue?.(row)}
     >
       {column.cell(row, at)}
@@ -99,9 +105,10 @@ export function DataTable<Row>(
   { label, columns, rows, empty, edges, rowAttributes }: DataTableProps<Row>,
 ) {
   if (rows.length === 0 && empty !== undefined) return <>{empty}</>;
+  const hasTwoLines = columns.some(({ phone }) => phone !== undefined);
   return (
     <TableFrame label={label}>
-      <table class="cards">
+      <table class={hasTwoLines ? "cards two-lines" : "cards"}>
         <thead>
           <tr>
             {columns.map((column) => (

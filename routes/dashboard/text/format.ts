@@ -3,7 +3,12 @@ import { formatDecimal } from "../../../core/billing/money/display.ts";
 import { vietnamIsoTime } from "../../../core/lib/time/vietnam_time.ts";
 import type { Locale } from "./i18n.ts";
 
-export { formatMoney, formatMoneyShort } from "../../../core/billing/money/display.ts";
+export {
+  decimalsOf,
+  formatMoney,
+  formatMoneyShort,
+  formatMoneyTo,
+} from "../../../core/billing/money/display.ts";
 
 /** Formats a count with separators. */
 export function formatCount(count: number | bigint, locale: Locale): string {
@@ -68,6 +73,12 @@ export function formatDateTime(atMs: number, locale: Locale): string {
   const moment = momentOf(atMs);
   const { hour, minute, second } = moment;
   return `${writtenDate(moment, locale, "full")}, ${hour}:${minute}:${second}`;
+}
+
+/** Formats the time of the day in Vietnam, to the minute. */
+export function formatClock(atMs: number): string {
+  const { hour, minute } = momentOf(atMs);
+  return `${hour}:${minute}`;
 }
 
 /** Formats a day in Vietnam time. */

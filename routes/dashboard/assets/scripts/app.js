@@ -238,5 +238,16 @@ sayAgo();
 setInterval(sayAgo, 5_000);
 document.addEventListener("htmx:load", sayAgo);
 
+/* How long something is open, to the second; the moment of its end is beside it. */
+function sayLeft() {
+  for (const time of document.querySelectorAll("time[data-left]")) {
+    const seconds = Math.max(0, Math.floor((Date.parse(time.dateTime) - Date.now()) / 1000));
+    const left = `${Math.floor(seconds / 60)}:${String(seconds % 60).padStart(2, "0")}`;
+    time.textContent = seconds === 0 ? "" : `(${left})`;
+  }
+}
+sayLeft();
+setInterval(sayLeft, 1000);
+
 takeTokenFromFragment();
 globalThis.addEventListener("hashchange", takeTokenFromFragment);

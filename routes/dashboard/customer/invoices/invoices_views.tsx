@@ -53,9 +53,10 @@ export function OpenOrders(
         </Empty>
       }
       columns={[
-        { head: t.code, cell: ({ order }) => <code>{order.code}</code> },
+        { head: t.code, phone: "first", cell: ({ order }) => <code>{order.code}</code> },
         {
           head: t.day,
+          phone: "second",
           cell: ({ order }) => (
             <Time atMs={order.paidAtMs ?? order.createdAtMs} locale={locale} dateOnly />
           ),
@@ -63,14 +64,18 @@ export function OpenOrders(
         {
           head: t.notInvoiced,
           kind: "number",
+          phone: "first-end",
           cell: ({ amountMicroVnd }) => <Money microVnd={amountMicroVnd} locale={locale} />,
         },
         {
           head: t.request,
+          kind: "buttons",
           hiddenHead: true,
+          phone: "below",
           cell: ({ order }) => (
             <a
               href={`/invoices/new?order=${order.code}`}
+              class="button outline secondary small"
               aria-label={`${t.request}: ${order.code}`}
             >
               {t.request}
@@ -116,16 +121,17 @@ export function Requests({ invoices, locale }: { invoices: readonly Invoice[]; l
         {
           head: t.day,
           kind: "one-line",
+          phone: "second",
           cell: (invoice) => (
             <a href={`/invoices/${invoice.id}`}>
               <Time atMs={invoice.requestedAtMs} locale={locale} dateOnly />
             </a>
           ),
         },
-        { head: t.code, cell: basisText },
+        { head: t.code, phone: "first", cell: basisText },
         { ...buyer, wideOnly: true },
-        total,
-        state,
+        { ...total, phone: "second-end" },
+        { ...state, phone: "first-end" },
       ]}
     />
   );

@@ -162,19 +162,20 @@ function KeyTable({ keys, label, locale }: {
       columns={[
         {
           head: t.name,
+          phone: "first",
           cell: ({ record }) => (
             <>
               <a href={`/keys/${record.id}`} aria-label={t.details(record.name)}>{record.name}</a>
-              <div class="nowrap">
-                <small class="muted">
-                  <code>{record.masked}</code>
-                </small>
-              </div>
+              {" "}
+              <small class="muted under">
+                <code>{record.masked}</code>
+              </small>
             </>
           ),
         },
         {
           head: t.state,
+          phone: "first-end",
           cell: ({ record, active }) => (
             <KeyState
               record={record}
@@ -186,7 +187,7 @@ function KeyTable({ keys, label, locale }: {
         {
           head: t.lastUsed,
           kind: "one-line",
-          wideOnly: true,
+          phone: "second",
           cell: ({ lastUsed }) =>
             lastUsed === undefined
               ? <span class="muted">{t.never}</span>
@@ -195,10 +196,12 @@ function KeyTable({ keys, label, locale }: {
         {
           head: t.spend,
           kind: "number",
+          phone: "second-end",
           cell: ({ usage }) => <Money microVnd={netCostMicroVnd(usage)} locale={locale} />,
         },
         {
           head: t.limits,
+          phone: "below",
           cell: ({ limits }) =>
             limits.length === 0
               ? <span class="muted">{t.noLimits}</span>
@@ -214,6 +217,7 @@ function KeyTable({ keys, label, locale }: {
         {
           head: t.acts,
           kind: "one-line",
+          phone: "beside",
           hiddenHead: true,
           cell: ({ record, active }) => <KeyMenu record={record} active={active} locale={locale} />,
         },

@@ -34,6 +34,8 @@ interface SignInForm {
   readonly error?: string;
   /** Passwords are not checked for a while; the mailed link still works. */
   readonly isLimited?: boolean;
+  /** This browser began a sign-up that nobody has finished. Whether the address has an account stays unsaid. */
+  readonly isUnconfirmed?: boolean;
   /** A form was sent after the session had ended, without effect. */
   readonly ended?: boolean;
 }
@@ -47,6 +49,11 @@ function signInPage(c: Context<DashboardEnv>, deps: SignInDeps, form: SignInForm
     <>
       <Card>
         {form.error !== undefined && <Notice tone="danger">{form.error}</Notice>}
+        {form.isUnconfirmed === true && (
+          <Notice tone="warning">
+            {t.unconfirmed} <a href={`/sign-up${nextQuery(form.next)}`}>{t.anotherLink}</a>
+          </Notice>
+        )}
         {form.isLimited === true && (
           <LinkInstead email={form.email ?? ""} next={form.next ?? ""} visitor={visitor} />
         )}
@@ -122,7 +129,10 @@ async function signIn(c: Context<DashboardEnv>, deps: SignInDeps) {
   }
 
   const account = await checkPassword(c, deps, email, form.exact("password"));
-  if (account === undefined) return await refuse(t.wrong);
+  if (account === undefined) {
+    const isUnconfirmed = createCookies(deps.baseUrl).read(c, "flow") !== undefined;
+    return await signInPage(c, deps, { email: typed, next, error: t.wrong, isUnconfirmed });
+  }
   if (account.blockedAtMs !== undefined) {
     const { support } = c.get("visitor");
     const ask = support === undefined ? [] : [t.askSupport(support.text)];

@@ -42,6 +42,8 @@ import {
 import { mailSentPage, TokenField } from "./mail_request.tsx";
 import { equipAccount, startSession, welcomePath } from "./start_session.ts";
 import { clientAddress } from "../../visitor/doer.ts";
+import { readRunningOffers } from "../../../../kv/money/credits/running_offers.ts";
+import { formatMoney } from "../../text/format.ts";
 import { signInTexts } from "./texts.ts";
 import type { PageDeclaration } from "../../page/page.ts";
 import { defined } from "../../../../core/lib/base/defined.ts";
@@ -85,16 +87,25 @@ interface SignUpForm {
   readonly passwordError?: string;
 }
 
-function signUpPage(c: Context<DashboardEnv>, deps: SignInDeps, form: SignUpForm) {
+async function signUpPage(c: Context<DashboardEnv>, deps: SignInDeps, form: SignUpForm) {
   const visitor = c.get("visitor");
   const t = signInTexts[visitor.locale];
   const refused = form.error ?? form.emailError ?? form.passwordError;
-  return formPage(
+  const { signup } = await readRunningOffers(deps.kv, { atMs: deps.clock.nowMs() });
+  return await formPage(
     c,
     { title: t.signUpTitle, lead: t.signUpLead, refused: refused !== undefined },
     <>
       <Card>
         {form.error !== undefined && <Notice tone="danger">{form.error}</Notice>}
+        {signup !== undefined && (
+          <Notice tone="success">
+            {t.signUpCredit(
+              formatMoney(signup.amountMicroVnd, visitor.locale),
+              signup.expiresAfterDays,
+            )}
+          </Notice>
+        )}
         <PostForm visitor={visitor} action="/sign-up">
           <NextField next={form.next} />
           <EmailField value={form.email} error={form.emailError} locale={visitor.locale} />

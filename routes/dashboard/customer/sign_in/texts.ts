@@ -43,11 +43,18 @@ export const signInTexts = defineTexts({
     noAccount: "No account yet?",
     createOne: "Create one",
     wrong: "Email address or password is wrong.",
+    unconfirmed:
+      "If you have just created an account here, confirm your email address first: open the link in our email.",
+    anotherLink: "Send another link",
     blocked: "This account is blocked.",
     askSupport: (support: string) => `Write to ${support}.`,
 
     signUpTitle: "Create your account",
     signUpLead: "One key for every model. You pay for what you use, in VND.",
+    signUpCredit: (amount: string, days: number | undefined) =>
+      days === undefined
+        ? `New accounts get ${amount} of credit.`
+        : `New accounts get ${amount} of credit, for ${days} days.`,
     signUpButton: "Create account",
     haveAccount: "Already have an account?",
 
@@ -152,11 +159,18 @@ export const signInTexts = defineTexts({
     noAccount: "Chưa có tài khoản?",
     createOne: "Tạo tài khoản",
     wrong: "Địa chỉ email hoặc mật khẩu không đúng.",
+    unconfirmed:
+      "Nếu bạn vừa tạo tài khoản ở đây, hãy xác nhận địa chỉ email trước: mở liên kết trong thư của chúng tôi.",
+    anotherLink: "Gửi liên kết khác",
     blocked: "Tài khoản này đã bị chặn.",
     askSupport: (support) => `Vui lòng liên hệ ${support}.`,
 
     signUpTitle: "Tạo tài khoản",
     signUpLead: "Một khoá API cho mọi mô hình. Dùng bao nhiêu trả bấy nhiêu, bằng VND.",
+    signUpCredit: (amount, days) =>
+      days === undefined
+        ? `Tài khoản mới được tặng ${amount}.`
+        : `Tài khoản mới được tặng ${amount}, dùng trong ${days} ngày.`,
     signUpButton: "Tạo tài khoản",
     haveAccount: "Đã có tài khoản?",
 

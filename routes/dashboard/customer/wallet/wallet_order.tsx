@@ -12,14 +12,16 @@ import {
   Card,
   CopyRow,
   Fact,
+  Icon,
   Money,
   Notice,
   PostForm,
   SubmitButton,
   Time,
 } from "../../components/mod.ts";
+import { vietnamIsoTime } from "../../../../core/lib/time/vietnam_time.ts";
 import { renderQr } from "../../../http/qr_code.ts";
-import { formatDateTime, formatMoney, formatMoneyShort } from "../../text/format.ts";
+import { formatClock, formatMoney, formatMoneyShort } from "../../text/format.ts";
 import type { Locale } from "../../text/i18n.ts";
 import type { Visitor } from "../../page/visitor.ts";
 import { walletTexts } from "./wallet_texts.ts";
@@ -30,6 +32,8 @@ export interface OrderView {
   readonly payments: readonly TopupPayment[];
   readonly balanceMicroVnd: bigint;
   readonly nowMs: number;
+  /** What an offer gives on top, once the sum has arrived. */
+  readonly bonusMicroVnd: bigint;
   /** Invoices can be requested here. */
   readonly invoices: boolean;
 }
@@ -63,7 +67,7 @@ export function OrderPanel({ view, visitor }: { view: OrderView; visitor: Visito
   return (
     <div id="order" {...polling}>
       <OrderNotice view={view} status={status} locale={visitor.locale} />
-      {status === "pending" && <PayBox order={order} visitor={visitor} />}
+      {status === "pending" && <PayBox view={view} visitor={visitor} />}
       {view.payments.length > 0 && <Payments view={view} locale={visitor.locale} />}
       <OrderActions view={view} status={status} visitor={visitor} />
     </div>
@@ -76,28 +80,11 @@ function OrderNotice({ view, status, locale }: {
   locale: Locale;
 }) {
   const t = walletTexts[locale];
-  const { order } = view;
   switch (status) {
     case "pending":
-      return (
-        <Notice tone="info">
-          <p>
-            {t.waiting} {t.validUntil(formatDateTime(order.expiresAtMs, locale))}
-          </p>
-          <noscript>
-            <p>{t.reloadToSee}</p>
-          </noscript>
-        </Notice>
-      );
+      return null;
     case "paid":
-      return (
-        <Notice tone="success" title={t.paid(formatMoney(order.receivedMicroVnd, locale))}>
-          {order.receivedMicroVnd !== order.askedMicroVnd && (
-            <p>{t.paidDiffers(formatMoney(order.askedMicroVnd, locale))}</p>
-          )}
-          <p>{t.newBalance(formatMoneyShort(view.balanceMicroVnd, locale))}</p>
-        </Notice>
-      );
+      return <PaidNotice view={view} locale={locale} />;
     case "expired":
       return (
         <Notice tone="warning" title={t.expired}>
@@ -109,39 +96,92 @@ function OrderNotice({ view, status, locale }: {
   }
 }
 
-function PayBox({ order, visitor }: { order: TopupOrder; visitor: Visitor }) {
+/** Says what arrived, above all where it is less than was asked for. */
+function PaidNotice({ view, locale }: { view: OrderView; locale: Locale }) {
+  const t = walletTexts[locale];
+  const { order: { askedMicroVnd, receivedMicroVnd }, balanceMicroVnd } = view;
+  const [asked, received] = [askedMicroVnd, receivedMicroVnd].map((one) =>
+    formatMoney(one, locale)
+  );
+  const isShort = receivedMicroVnd < askedMicroVnd;
+  return (
+    <Notice
+      tone={isShort ? "warning" : "success"}
+      title={isShort ? t.paidLess(received ?? "", asked ?? "") : t.paid(received ?? "")}
+    >
+      {isShort && <p>{t.missing(formatMoney(askedMicroVnd - receivedMicroVnd, locale))}</p>}
+      {receivedMicroVnd > askedMicroVnd && <p>{t.paidMore(asked ?? "")}</p>}
+      <p>{t.newBalance(formatMoneyShort(balanceMicroVnd, locale))}</p>
+    </Notice>
+  );
+}
+
+/** The sum, its bonus, and how long the page waits: what a payer checks against the bank's app. */
+function OrderHead({ view, locale }: { view: OrderView; locale: Locale }) {
+  const t = walletTexts[locale];
+  const { order, bonusMicroVnd } = view;
+  return (
+    <div class="order-head" role="status">
+      <p class="order-sum">
+        <Money microVnd={order.askedMicroVnd} locale={locale} />
+      </p>
+      {bonusMicroVnd > 0n && (
+        <p class="order-bonus">{t.youGet(formatMoney(bonusMicroVnd, locale))}</p>
+      )}
+      <p class="muted">
+        <span class="wait-dot" aria-hidden="true"></span> {t.waiting} ·{" "}
+        {t.openUntil(formatClock(order.expiresAtMs))}{" "}
+        <time
+          datetime={vietnamIsoTime(order.expiresAtMs)}
+          class="only-with-script"
+          data-left=""
+          aria-hidden="true"
+        >
+        </time>
+      </p>
+      <noscript>
+        <p>{t.reloadToSee}</p>
+      </noscript>
+    </div>
+  );
+}
+
+function PayBox({ view, visitor }: { view: OrderView; visitor: Visitor }) {
+  const { order } = view;
   const { locale } = visitor;
   const t = walletTexts[locale];
   const amount = formatMoney(order.askedMicroVnd, locale);
   const amountVnd = order.askedMicroVnd / microVndPerVnd;
   const qr = renderQr(orderVietQr(order.to, order.code, amountVnd));
   return (
-    <div class="columns">
-      <Card title={t.scan}>
+    <div class="columns order-pay">
+      <section class="card">
+        <OrderHead view={view} locale={locale} />
         <div class="qr" role="img" aria-label={t.qrLabel(amount, order.memo)}>{raw(qr)}</div>
-        <p class="muted">{t.scanHint}</p>
-        <p>
+        <div class="order-acts">
           <a
-            class="button outline secondary small"
+            class="button outline secondary"
             href={`/wallet/orders/${order.code}/qr.png`}
             download={`${order.code}.png`}
+            aria-label={t.savePicture}
           >
-            {t.savePicture}
+            <Icon name="download" /> {t.saveQr}
           </a>
-        </p>
-        <BankApps order={order} amountVnd={amountVnd} locale={locale} />
-      </Card>
+          <BankApps order={order} amountVnd={amountVnd} locale={locale} />
+        </div>
+        <p class="muted order-hint">{t.scanHint}</p>
+      </section>
       <Card title={t.byHand}>
+        <CopyRow label={t.account} value={order.to.account} locale={locale} />
+        <CopyRow label={t.memo} value={order.memo} locale={locale} />
+        <CopyRow label={t.amount} value={amountVnd.toString()} shown={amount} locale={locale} />
         <CopyRow
           label={t.bank}
           value={order.to.bankName}
           shown={`${order.to.bankName} (${order.to.bin})`}
           locale={locale}
         />
-        <CopyRow label={t.account} value={order.to.account} locale={locale} />
         <CopyRow label={t.holder} value={order.to.holder} locale={locale} />
-        <CopyRow label={t.amount} value={amountVnd.toString()} shown={amount} locale={locale} />
-        <CopyRow label={t.memo} value={order.memo} locale={locale} />
         <p class="muted">
           <AskSupport visitor={visitor}>{t.notArrived(order.code)}</AskSupport>
         </p>
@@ -161,7 +201,9 @@ function BankApps({ order, amountVnd, locale }: {
   if (list.length === 0) return null;
   return (
     <details class="bank-apps">
-      <summary>{t.openApp}</summary>
+      <summary class="button">
+        <Icon name="bank" /> {t.openApp}
+      </summary>
       <p class="muted">{t.openAppHint}</p>
       <ul>
         {list.map(({ name, href }) => (

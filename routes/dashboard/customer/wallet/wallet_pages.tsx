@@ -14,6 +14,7 @@ import { orderVietQr } from "../../../../core/trade/bank/receiving_account.ts";
 import { parseTypedAmount } from "../../../../core/billing/money/read_amount.ts";
 import { vietnamDay } from "../../../../core/lib/time/vietnam_time.ts";
 import { readPots } from "../../../../kv/money/balances/grant_book.ts";
+import { bonusOn, readRunningOffers } from "../../../../kv/money/credits/running_offers.ts";
 import { lastLines, readStatement } from "../../../../kv/money/ledger/statement.ts";
 import {
   listTopupOrders,
@@ -37,7 +38,7 @@ import { requireAccount } from "../../visitor/identify.ts";
 import { orderMark, OrderPanel, type OrderView } from "./wallet_order.tsx";
 import { renderPage } from "../../frame/layout.tsx";
 import { mayVisit } from "../../page/page_acts.ts";
-import type { DashboardEnv } from "../../page/visitor.ts";
+import type { DashboardEnv, Visitor } from "../../page/visitor.ts";
 import { actingOf, refusalView, spentProblem } from "../../visitor/acting.ts";
 import {
   CreditCard,
@@ -83,12 +84,14 @@ async function walletPage(
   const t = walletTexts[visitor.locale];
   const nowMs = deps.clock.nowMs();
   const today = vietnamDay(nowMs);
-  const [balance, pots, orders, statement] = await Promise.all([
+  const [balance, pots, orders, statement, offers] = await Promise.all([
     deps.wallet.balance(account.id),
     readPots(deps.kv, account.id, async (id) => (await deps.wallet.balance(id)).totalMicroVnd),
     listTopupOrders(deps.kv, account.id, { count: shownOrders }),
     readStatement(deps.kv, account.id, { fromDay: `${today.slice(0, 7)}-01`, toDay: today }),
+    readRunningOffers(deps.kv, { atMs: nowMs, accountId: account.id }),
   ]);
+  const mayTopUp = mayVisit(visitor.signedIn, "/wallet/orders", "POST");
   const mark = account.lowBalanceMicroVnd;
   const { problem, amountError, markError, voucher } = message;
   const failed = [problem, amountError, markError, voucher].some((one) => one !== undefined);
@@ -101,9 +104,11 @@ async function walletPage(
       {message.redeemed !== undefined && <Notice tone="success">{message.redeemed}</Notice>}
       <ExpiryNotice pots={pots} nowMs={nowMs} locale={visitor.locale} />
       <WalletFigures balance={balance} pots={pots} locale={visitor.locale} />
-      {deps.topup.receivingAccounts.length === 0
+      {!mayTopUp
+        ? <p class="muted" id="top-up">{t.mayNotTopUp}</p>
+        : deps.topup.receivingAccounts.length === 0
         ? <NoTopUp visitor={visitor} email={account.email ?? account.id} />
-        : <TopUpCard visitor={visitor} error={amountError} />}
+        : <TopUpCard visitor={visitor} offers={offers} error={amountError} />}
       <CreditCard
         pots={pots}
         visitor={visitor}
@@ -116,20 +121,31 @@ async function walletPage(
       <Card title={t.statement} actions={<a href="/wallet/statement">{t.allMovements}</a>}>
         <StatementTable statement={lastLines(statement, shownLines)} locale={visitor.locale} />
       </Card>
-      <Card title={t.warn}>
-        <p>{t.warnText}</p>
-        <PostForm visitor={visitor} action="/wallet/low-balance" class="inline-form">
-          <TextField
-            name="mark"
-            label={t.warnField}
-            inputmode="numeric"
-            value={mark === undefined ? "" : formatVnd(mark)}
-            error={markError}
-          />
-          <SubmitButton tone="plain">{t.save}</SubmitButton>
-        </PostForm>
-      </Card>
+      {mayTopUp && <LowBalanceCard visitor={visitor} mark={mark} error={markError} />}
     </>,
+  );
+}
+
+function LowBalanceCard({ visitor, mark, error }: {
+  visitor: Visitor;
+  mark: bigint | undefined;
+  error: string | undefined;
+}) {
+  const t = walletTexts[visitor.locale];
+  return (
+    <Card title={t.warn}>
+      <p>{t.warnText}</p>
+      <PostForm visitor={visitor} action="/wallet/low-balance" class="inline-form">
+        <TextField
+          name="mark"
+          label={t.warnField}
+          inputmode="numeric"
+          value={mark === undefined ? "" : formatVnd(mark)}
+          error={error}
+        />
+        <SubmitButton tone="plain">{t.save}</SubmitButton>
+      </PostForm>
+    </Card>
   );
 }
 
@@ -164,15 +180,18 @@ async function ownOrder(c: PageContext, deps: WalletDeps): Promise<TopupOrder | 
 }
 
 async function viewOf(c: PageContext, order: TopupOrder, deps: WalletDeps): Promise<OrderView> {
-  const [payments, balance] = await Promise.all([
+  const nowMs = deps.clock.nowMs();
+  const [payments, balance, offers] = await Promise.all([
     listTopupPayments(deps.kv, order.code),
     deps.wallet.balance(order.accountId),
+    readRunningOffers(deps.kv, { atMs: nowMs, accountId: order.accountId }),
   ]);
   return {
     order,
     payments,
     balanceMicroVnd: balance.totalMicroVnd,
-    nowMs: deps.clock.nowMs(),
+    bonusMicroVnd: bonusOn(offers, order.askedMicroVnd),
+    nowMs,
     invoices: deps.topup.vatRates.length > 0 && mayVisit(c.get("signedIn"), "/invoices/new"),
   };
 }

@@ -71,21 +71,28 @@ function Day({ day, locale }: { day: string; locale: Locale }) {
 function columnsOf(locale: Locale): readonly Column<StatementLine>[] {
   const t = walletTexts[locale];
   return [
-    { head: t.day, kind: "one-line", cell: ({ day }) => <Day day={day} locale={locale} /> },
+    {
+      head: t.day,
+      kind: "one-line",
+      phone: "second",
+      cell: ({ day }) => <Day day={day} locale={locale} />,
+    },
     {
       head: t.kind,
       wideOnly: true,
       cell: (line) => t.kinds[line.kind === "ledger" ? line.entry.kind : "usage"],
     },
-    { head: t.detail, cell: (line) => detailOf(line, locale) },
+    { head: t.detail, phone: "first", cell: (line) => detailOf(line, locale) },
     {
       head: t.change,
       kind: "number",
+      phone: "first-end",
       cell: (line) => <Money microVnd={changeOf(line)} locale={locale} signed />,
     },
     {
       head: t.after,
       kind: "number",
+      phone: "second-end",
       cell: ({ balanceMicroVnd }) => <Money microVnd={balanceMicroVnd} locale={locale} />,
     },
   ];
@@ -100,13 +107,13 @@ function EdgeRow({ day, name, microVnd, locale }: {
 }) {
   return (
     <tr>
-      <td class="nowrap">
+      <td class="nowrap" data-phone="second">
         <Day day={day} locale={locale} />
       </td>
-      <th scope="row">{name}</th>
+      <th scope="row" data-phone="first">{name}</th>
       <td class="wide-only"></td>
       <td></td>
-      <td class="number">
+      <td class="number" data-phone="first-end">
         <strong>
           <Money microVnd={microVnd} locale={locale} />
         </strong>

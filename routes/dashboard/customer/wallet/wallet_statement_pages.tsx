@@ -7,7 +7,7 @@ import { vietnamDay, vietnamDayStartMs } from "../../../../core/lib/time/vietnam
 import { readMatchingStatement } from "../../../../kv/money/ledger/statement.ts";
 import { writeActivity } from "../../../../kv/people/audit/account_activity.ts";
 import { csvDownloadHeaders } from "../../../http/query.ts";
-import { statementProof } from "../../../usage_api/proofs.ts";
+import { provenMonths, statementProof } from "../../../usage_api/proofs.ts";
 import { parseDay } from "../../../usage_api/range.ts";
 import { statementFileKindNames } from "../../../usage_api/statements/statement_files.ts";
 import {
@@ -50,7 +50,12 @@ async function statementOf(c: PageContext, { kv, clock, wallet }: WalletDeps) {
 /** Months whose files the page offers: three years. The API has all. */
 const shownMonths = 36;
 
-function MonthFiles({ months, locale }: { months: readonly string[]; locale: Locale }) {
+function MonthFiles({ months, proven, locale }: {
+  months: readonly string[];
+  /** Those of which there is a proof. */
+  proven: ReadonlySet<string>;
+  locale: Locale;
+}) {
   const t = walletTexts[locale];
   const nameOf = (month: string) =>
     formatBucket(vietnamDayStartMs(`${month}-01`), "month", locale, "long");
@@ -63,9 +68,10 @@ function MonthFiles({ months, locale }: { months: readonly string[]; locale: Loc
         label={t.months}
         rows={months}
         columns={[
-          { head: t.month, kind: "one-line", cell: nameOf },
+          { head: t.month, kind: "one-line", phone: "first", cell: nameOf },
           {
             head: t.files,
+            phone: "below",
             cell: (month) => (
               <div class="actions">
                 {statementFileKindNames.map((kind) => (
@@ -83,11 +89,18 @@ function MonthFiles({ months, locale }: { months: readonly string[]; locale: Loc
           },
           {
             head: t.proof,
-            cell: (month) => (
-              <a href={`/wallet/statements/${month}.json`} aria-label={t.proofOf(nameOf(month))}>
-                {t.proof}
-              </a>
-            ),
+            phone: "first-end",
+            cell: (month) =>
+              proven.has(month)
+                ? (
+                  <a
+                    href={`/wallet/statements/${month}.json`}
+                    aria-label={t.proofOf(nameOf(month))}
+                  >
+                    {t.proof}
+                  </a>
+                )
+                : <span class="muted">{t.notSigned}</span>,
           },
         ]}
       />
@@ -145,7 +158,8 @@ export async function statementPage(c: PageContext, deps: WalletDeps) {
   const t = walletTexts[locale];
   const { statement, balanceMicroVnd } = await statementOf(c, deps);
   const { fromDay, toDay } = statement;
-  const months = await listMonths(deps, c.get("signedIn").account.id);
+  const months = (await listMonths(deps, c.get("signedIn").account.id)).slice(0, shownMonths);
+  const proven = await provenMonths(deps.kv, months);
   const isOpen = toDay >= vietnamDay(deps.clock.nowMs());
   const csv = `/wallet/statement.csv?from=${fromDay}&to=${toDay}`;
   return await renderPage(
@@ -171,7 +185,7 @@ export async function statementPage(c: PageContext, deps: WalletDeps) {
         )}
         <StatementTable statement={statement} locale={locale} />
       </Card>
-      <MonthFiles months={months.slice(0, shownMonths)} locale={locale} />
+      <MonthFiles months={months} proven={proven} locale={locale} />
     </>,
   );
 }

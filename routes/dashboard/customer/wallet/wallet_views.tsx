@@ -25,10 +25,12 @@ import {
 import { formatDate, formatMoney, formatMoneyShort } from "../../text/format.ts";
 import type { Locale } from "../../text/i18n.ts";
 import { layoutTexts } from "../../frame/layout_texts.ts";
+import { mayVisit } from "../../page/page_acts.ts";
 import type { Visitor } from "../../page/visitor.ts";
 import { creditTexts, walletTexts } from "./wallet_texts.ts";
 import { voucherCodeChars } from "../../../../core/trade/credits/campaign.ts";
 import type { BookGrant } from "../../../../kv/money/balances/grant_book.ts";
+import { bonusOn, type RunningOffers } from "../../../../kv/money/credits/running_offers.ts";
 import { dayMs } from "../../../../core/lib/time/durations.ts";
 
 // The card of the wallet page about credit: what is left of it, until when, and a field for a voucher code.
@@ -101,19 +103,21 @@ export function CreditCard({ pots, visitor, code, error }: {
         <p class="muted">{pots.spendGranted === "first" ? t.spentFirst : t.spentLast}</p>
       )}
       <GrantTable grants={pots.grants} locale={locale} />
-      <PostForm visitor={visitor} action="/wallet/vouchers" class="inline-form">
-        <TextField
-          name="code"
-          label={t.code}
-          required
-          maxlength={2 * voucherCodeChars}
-          placeholder="XXXX-XXXX-XXXX-XXXX"
-          hint={t.codeHint}
-          value={code ?? ""}
-          error={error}
-        />
-        <SubmitButton tone="plain">{t.redeem}</SubmitButton>
-      </PostForm>
+      {mayVisit(visitor.signedIn, "/wallet/vouchers", "POST") && (
+        <PostForm visitor={visitor} action="/wallet/vouchers" class="inline-form">
+          <TextField
+            name="code"
+            label={t.code}
+            required
+            maxlength={2 * voucherCodeChars}
+            placeholder="XXXX-XXXX-XXXX-XXXX"
+            hint={t.codeHint}
+            value={code ?? ""}
+            error={error}
+          />
+          <SubmitButton tone="plain">{t.redeem}</SubmitButton>
+        </PostForm>
+      )}
     </Card>
   );
 }
@@ -157,7 +161,11 @@ export function WalletFigures({ balance, pots, locale }: {
 }
 
 /** The choice of an amount: one click on a usual one, or any other. */
-export function TopUpCard({ visitor, error }: { visitor: Visitor; error: string | undefined }) {
+export function TopUpCard({ visitor, offers, error }: {
+  visitor: Visitor;
+  offers: RunningOffers;
+  error: string | undefined;
+}) {
   const { locale } = visitor;
   const t = walletTexts[locale];
   const least = formatMoney(topupMinMicroVnd, locale);
@@ -170,6 +178,7 @@ export function TopUpCard({ visitor, error }: { visitor: Visitor; error: string 
         {presetsVnd.map((vnd) => (
           <SubmitButton tone="plain" name="amount" value={String(vnd)}>
             {formatMoney(fromVnd(vnd), locale)}
+            <BonusNote microVnd={bonusOn(offers, fromVnd(vnd))} locale={locale} />
           </SubmitButton>
         ))}
       </PostForm>
@@ -188,6 +197,12 @@ export function TopUpCard({ visitor, error }: { visitor: Visitor; error: string 
       </PostForm>
     </Card>
   );
+}
+
+function BonusNote({ microVnd, locale }: { microVnd: bigint; locale: Locale }) {
+  return microVnd === 0n
+    ? null
+    : <small>{walletTexts[locale].bonus(formatMoney(microVnd, locale))}</small>;
 }
 
 /** Shown if no bank account is configured: other ways to fill the wallet, if there are any. */
@@ -222,8 +237,30 @@ function OrderBadge({ order, nowMs, locale }: {
   nowMs: number;
   locale: Locale;
 }) {
+  const t = walletTexts[locale];
   const status = orderStatus(order, nowMs);
-  return <Badge tone={tones[status]}>{walletTexts[locale].states[status]}</Badge>;
+  const isShort = status === "paid" && order.receivedMicroVnd < order.askedMicroVnd;
+  return isShort
+    ? <Badge tone="busy">{t.receivedLess}</Badge>
+    : <Badge tone={tones[status]}>{t.states[status]}</Badge>;
+}
+
+/** What arrived, and what was asked for if that is another amount; the latter while nothing has arrived. */
+function OrderAmount({ order: { askedMicroVnd, receivedMicroVnd }, locale }: {
+  order: TopupOrder;
+  locale: Locale;
+}) {
+  if (receivedMicroVnd === 0n || receivedMicroVnd === askedMicroVnd) {
+    return <Money microVnd={askedMicroVnd} locale={locale} />;
+  }
+  return (
+    <>
+      <Money microVnd={receivedMicroVnd} locale={locale} />{" "}
+      <small class="muted nowrap">
+        {walletTexts[locale].ofAsked(formatMoney(askedMicroVnd, locale))}
+      </small>
+    </>
+  );
 }
 
 /** The table of a customer's orders. Only the customer has pages to link to. */
@@ -246,6 +283,7 @@ export function OrderTable({ orders, nowMs, locale, linked = true }: {
       columns={[
         {
           head: t.code,
+          phone: "first",
           cell: ({ code }) =>
             linked
               ? (
@@ -258,20 +296,18 @@ export function OrderTable({ orders, nowMs, locale, linked = true }: {
         {
           head: t.created,
           kind: "one-line",
+          phone: "second",
           cell: (order) => <Time atMs={order.createdAtMs} locale={locale} relative />,
         },
         {
-          head: t.asked,
+          head: t.amount,
           kind: "number",
-          cell: (order) => <Money microVnd={order.askedMicroVnd} locale={locale} />,
-        },
-        {
-          head: t.received,
-          kind: "number",
-          cell: (order) => <Money microVnd={order.receivedMicroVnd} locale={locale} />,
+          phone: "second-end",
+          cell: (order) => <OrderAmount order={order} locale={locale} />,
         },
         {
           head: t.status,
+          phone: "first-end",
           cell: (order) => <OrderBadge order={order} nowMs={nowMs} locale={locale} />,
         },
       ]}

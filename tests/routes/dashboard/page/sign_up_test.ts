@@ -184,3 +184,17 @@ Deno.test("two sign-ups with one address: the first that is confirmed wins, the 
   assertStringIncludes(late.text, "already has an account");
   assert(!first.browser.cookies.has("__Host-session"));
 });
+
+Deno.test("who signs in before confirming the address is told to, in the browser of the sign-up only", async () => {
+  await using world = await openDashboardWorld();
+  const { browser } = await signUp(world);
+  const words = "confirm your email address first";
+  const tried = async (one: typeof browser) =>
+    (await one.submit(await one.get("/sign-in"), "/sign-in", { email, password: testPassword }))
+      .text;
+  assertStringIncludes(await tried(browser), words);
+  assert(
+    !(await tried(world.browser())).includes(words),
+    "a stranger learns that somebody signs up",
+  );
+});

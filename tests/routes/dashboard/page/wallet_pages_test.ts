@@ -15,6 +15,7 @@ import { fromVnd } from "../../../../core/billing/money/micro_vnd.ts";
 import type { WalletDeps } from "../../../../routes/dashboard/customer/wallet/deps.ts";
 import { createWalletPages } from "../../../../routes/dashboard/customer/wallet/wallet_pages.tsx";
 import { pageApp, type PageVisitor, visit } from "../../../support/browser/page_visitor.ts";
+import { campaign, give } from "../../../support/worlds/credit_world.ts";
 import { topupSettings } from "../../../support/worlds/topup_settings.ts";
 import {
   notice,
@@ -105,6 +106,35 @@ Deno.test("an expired order hides its QR code and still turns to paid", () =>
     assertStringIncludes(page.text, "every 15s");
     await world.intake.take(notice(order.code), "{}");
     assertStringIncludes((await browser.get(`/wallet/orders/${order.code}`)).text, "has arrived");
+  }));
+
+Deno.test("an order that is paid in part says what is missing, on its page and in the list", () =>
+  walleted(async ({ world, ann, browser }) => {
+    const order = await world.order(ann, 1_000_000);
+    await world.intake.take(notice(order.code, { amountVnd: 990_000 }), "{}");
+    const { text } = await browser.get(`/wallet/orders/${order.code}`);
+    assertStringIncludes(text, "₫990,000 of ₫1,000,000 has arrived");
+    assertStringIncludes(text, "₫10,000 is missing");
+    const list = (await browser.get("/wallet")).text;
+    assertStringIncludes(list, "Received less");
+    assertStringIncludes(list, "of ₫1,000,000");
+  }));
+
+Deno.test("the bonus of an offer is named beside each amount that gets it, and on the order", () =>
+  walleted(async ({ world, ann, browser }) => {
+    const { kv } = world;
+    const terms = { kind: "bonus", name: "Tết", minTopupMicroVnd: fromVnd(500_000) } as const;
+    const { id } = await campaign(kv, { ...terms, startsAtMs: world.nowMs });
+    const bonuses = async () =>
+      (await browser.get("/wallet")).text.match(/\+₫20,000 bonus/g)?.length ?? 0;
+    assertEquals(await bonuses(), 3, "of 500,000, a million, and two");
+    const order = await world.order(ann, 500_000);
+    const { text } = await browser.get(`/wallet/orders/${order.code}`);
+    assertStringIncludes(text, "You get +₫20,000 on top");
+    // Whoever has had it is promised nothing.
+    const given = await give(kv, id, ann.id, { kind: "bonus", nowMs: world.nowMs });
+    assert(given.ok);
+    assertEquals(await bonuses(), 0);
   }));
 
 Deno.test("an order can be typed short, and paid from the same phone", () =>
@@ -204,7 +234,7 @@ Deno.test("the wallet page calls no balance in the middle of the month its openi
     }
     const edges = async (locale: "en" | "vi") => {
       const { text } = await (await as(ann, locale)).get("/wallet");
-      const rows = [...text.matchAll(/<tr>(?:(?!<\/tr>).)*<th scope="row">.*?<\/tr>/gs)];
+      const rows = [...text.matchAll(/<tr>(?:(?!<\/tr>).)*<th scope="row"[^>]*>.*?<\/tr>/gs)];
       return rows.map(([row]) => row.replace(/<[^>]*>/g, " ").replace(/\s+/g, " ").trim());
     };
     // Lines 1 and 2, of 3 and 4 November, are not shown: 2,000 is what there was before line 3, on the fifth.
@@ -288,9 +318,11 @@ Deno.test("the page of the statement offers the files of each month, and says wh
   walleted(async ({ world, browser }) => {
     const month = new Date(world.nowMs).toISOString().slice(0, 7);
     const page = (await browser.get("/wallet/statement")).text;
-    for (const kind of ["pdf", "xlsx", "csv", "json"]) {
+    for (const kind of ["pdf", "xlsx", "csv"]) {
       assertStringIncludes(page, `href="/wallet/statements/${month}.${kind}"`);
     }
+    // No day of the month is signed: what is no link leads to no page of an error.
+    assert(!page.includes(`${month}.json`), "a proof that there is not");
     assertEquals((await browser.get(`/wallet/statements/${month}.csv`)).status, 200);
     for (const file of ["2999-01.pdf", `${month}.json`, `${month}.doc`, "x.pdf"]) {
       assertEquals((await browser.get(`/wallet/statements/${file}`)).status, 404, file);
