@@ -122,6 +122,26 @@ interface BudgetMark {
 /** The marks of the budgets of an account, by their ids. */
 type BudgetMarks = Readonly<Record<string, BudgetMark>>;
 
+/**
+ * Finds the budgets that were used up, or refused a call, in their windows of a moment.
+ *
+ * @returns their ids
+ */
+export async function exhaustedBudgets(
+  kv: KeyValueStore,
+  accountId: AccountId,
+  budgets: readonly Budget[],
+  nowMs: number,
+): Promise<ReadonlySet<string>> {
+  const { value } = await kv.get<BudgetMarks>(budgetMarksKey(accountId));
+  const isExhausted = (budget: Budget) => {
+    const mark = value?.[budget.id];
+    return mark?.isExhausted === true && mark.amountMicroVnd === budget.amountMicroVnd &&
+      mark.fromDay === budgetDays(budget, nowMs).fromDay;
+  };
+  return new Set(budgets.filter(isExhausted).map(({ id }) => id));
+}
+
 /** A commit that announces events of the budgets of an account, and marks them as announced. */
 class BudgetAnnouncements {
   readonly #account: Account;

@@ -159,16 +159,21 @@ function ServiceLink({ service, locale }: { service: TopBarState["service"]; loc
 }
 
 /** The balance, which leads to a top-up. */
-function BalanceLink(
-  { balance: { totalMicroVnd, level }, locale }: Pick<TopBarState, "balance"> & { locale: Locale },
-) {
+function BalanceLink({ balance: { totalMicroVnd, level }, visitor: { locale, signedIn } }:
+  & Pick<TopBarState, "balance">
+  & { visitor: Visitor }) {
   const t = layoutTexts[locale];
+  const offer = mayVisit(signedIn, "/wallet/orders", "POST") ? t.balances[level] : undefined;
   return (
-    <a href="/wallet" class={`top-item balance balance-${level}`} title={t.balances[level]}>
+    <a href="/wallet" class={`top-item balance balance-${level}`} title={offer}>
       <span class="visually-hidden">{t.balance}</span>
       <span class="money">{formatMoneyShort(totalMicroVnd, locale)}</span>
-      <Icon name="plus" />
-      <span class="visually-hidden">{t.balances[level]}</span>
+      {offer !== undefined && (
+        <>
+          <Icon name="plus" />
+          <span class="visually-hidden">{offer}</span>
+        </>
+      )}
     </a>
   );
 }
@@ -286,7 +291,7 @@ export function TopBar({ visitor, links, state, app }: LinkProps & {
             {area !== undefined && <span class="area-mark">{area.name}</span>}
             {state !== undefined && <ServiceLink {...state} locale={visitor.locale} />}
             {state !== undefined && area === undefined && (
-              <BalanceLink {...state} locale={visitor.locale} />
+              <BalanceLink {...state} visitor={visitor} />
             )}
             <AccountMenu
               visitor={visitor}
@@ -306,7 +311,11 @@ function customerPlaces({ visitor, links: { current } }: LinkProps): BarPlace[] 
   const places = [
     { href: "/", icon: "home", name: t.overview },
     { href: "/usage", icon: "usage", name: t.requests },
-    { href: "/wallet", icon: "wallet", name: t.topUp },
+    {
+      href: "/wallet",
+      icon: "wallet",
+      name: mayVisit(visitor.signedIn, "/wallet/orders", "POST") ? t.topUp : t.wallet,
+    },
   ] as const;
   return places.map((place) => ({ ...place, isCurrent: current?.href === place.href }));
 }

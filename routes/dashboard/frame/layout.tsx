@@ -218,7 +218,7 @@ function Head({ visitor, title, description, scripts, styles, bare }: PageProps)
       <title>{bare === true ? title : `${title} · ${t.brand}`}</title>
       {description === undefined
         ? <meta name="robots" content="noindex" />
-        : <meta name="description" content={description} />}
+        : <Preview visitor={visitor} title={title} description={description} />}
       <link rel="icon" type="image/svg+xml" href={assetPath("favicon.svg")} />
       <link rel="stylesheet" href={assetPath("app.css")} />
       {styles?.map(styleLink)}
@@ -226,6 +226,27 @@ function Head({ visitor, title, description, scripts, styles, bare }: PageProps)
     </head>
   );
 }
+
+/** What search engines and previews of links show of a page. */
+function Preview({ visitor, title, description }: {
+  visitor: Visitor;
+  title: string;
+  description: string;
+}) {
+  return (
+    <>
+      <meta name="description" content={description} />
+      <meta property="og:type" content="website" />
+      <meta property="og:site_name" content={layoutTexts[visitor.locale].brand} />
+      <meta property="og:title" content={title} />
+      <meta property="og:description" content={description} />
+      <meta property="og:locale" content={ogLocales[visitor.locale]} />
+      <meta name="twitter:card" content="summary" />
+    </>
+  );
+}
+
+const ogLocales = { en: "en_US", vi: "vi_VN" } as const;
 
 function styleLink(name: AssetName) {
   return <link rel="stylesheet" href={assetPath(name)} />;

@@ -25,6 +25,15 @@ export const budgetTexts = defineTexts({
       refuse: "Refuse calls",
       tell: "Notify only",
     } satisfies Record<Budget["atLimit"], string>,
+    usedUp: {
+      refuse: "Refusing calls",
+      tell: "Used up",
+    } satisfies Record<Budget["atLimit"], string>,
+    refusing: (name: string) => `Calls are refused: the budget “${name}” is used up`,
+    resetsAt: (time: string) => `It resets on ${time}.`,
+    neverResets: "It does not reset by itself.",
+    raise: "Raise it, or let it notify only",
+    askToRaise: "Ask the owner or an admin to raise it.",
     windows: {
       day: "Per day",
       week: "Per week, from Monday",
@@ -86,6 +95,12 @@ export const budgetTexts = defineTexts({
     amount: "Số tiền, ₫",
     atLimit: "Khi đạt 100 %",
     ends: { refuse: "Từ chối lượt gọi", tell: "Chỉ báo" },
+    usedUp: { refuse: "Đang từ chối", tell: "Đã hết" },
+    refusing: (name) => `Lượt gọi đang bị từ chối: ngân sách “${name}” đã hết`,
+    resetsAt: (time) => `Kỳ mới bắt đầu ${time}.`,
+    neverResets: "Ngân sách này không tự bắt đầu lại.",
+    raise: "Tăng ngân sách, hoặc chuyển sang chỉ báo",
+    askToRaise: "Hãy nhờ chủ sở hữu hoặc quản trị viên tăng ngân sách.",
     windows: {
       day: "Mỗi ngày",
       week: "Mỗi tuần, từ thứ Hai",

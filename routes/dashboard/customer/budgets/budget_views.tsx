@@ -11,8 +11,11 @@ import {
 import { listBudgets } from "../../../../kv/people/accounts/budgets.ts";
 import type { BudgetUse } from "../../../../kv/services/limits/limit_book.ts";
 import { Badge, DataTable, Notice, Time } from "../../components/mod.ts";
+import { exhaustedBudgets } from "../../../../kv/services/limits/budget_notices.ts";
 import type { DashboardDeps } from "../../page/deps.ts";
-import { formatMoneyShort } from "../../text/format.ts";
+import { mayVisit } from "../../page/page_acts.ts";
+import type { Visitor } from "../../page/visitor.ts";
+import { formatDateTime, formatMoneyShort } from "../../text/format.ts";
 import type { Locale } from "../../text/i18n.ts";
 import { budgetTexts } from "./budget_texts.ts";
 
@@ -21,6 +24,8 @@ export interface ListedBudget {
   readonly budget: Budget;
   readonly use: BudgetUse | undefined;
   readonly resetsAtMs: number | undefined;
+  /** Nothing is left, or too little for a call: one that it may refuse was refused. */
+  readonly isUsedUp: boolean;
 }
 
 /** Reads the budgets of an account with their use. */
@@ -31,11 +36,16 @@ export async function readBudgets(
   const budgets = await listBudgets(kv, accountId);
   if (budgets.length === 0) return [];
   const nowMs = clock.nowMs();
-  const uses = await book.budgetUse(accountId, budgets, nowMs);
+  const [uses, exhausted] = await Promise.all([
+    book.budgetUse(accountId, budgets, nowMs),
+    exhaustedBudgets(kv, accountId, budgets, nowMs),
+  ]);
   return budgets.map((budget, at) => ({
     budget,
     use: uses[at],
     resetsAtMs: budgetEndMs(budgetDays(budget, nowMs)),
+    isUsedUp: exhausted.has(budget.id) ||
+      (uses[at]?.spentMicroVnd ?? 0n) >= budget.amountMicroVnd,
   }));
 }
 
@@ -66,9 +76,10 @@ export function subjectWords(
 /** Share of a budget from which its bar and its line warn. */
 const nearPercent = 80n;
 
-function BudgetMeter({ budget, use, locale }: {
+function BudgetMeter({ budget, use, isUsedUp, locale }: {
   readonly budget: Budget;
   readonly use: BudgetUse;
+  readonly isUsedUp: boolean;
   readonly locale: Locale;
 }) {
   const whole = (microVnd: bigint) => Number(microVnd / microVndPerVnd);
@@ -85,14 +96,13 @@ function BudgetMeter({ budget, use, locale }: {
       // Red when nothing is left.
       high={Math.max(low, max - 0.5)}
       optimum={0}
-      value={Math.min(spent, max)}
+      value={isUsedUp ? max : Math.min(spent, max)}
     />
   );
 }
 
-function Spent({ budget, use, locale }: {
-  readonly budget: Budget;
-  readonly use: BudgetUse | undefined;
+function Spent({ listed: { budget, use, isUsedUp }, locale }: {
+  readonly listed: ListedBudget;
   readonly locale: Locale;
 }) {
   const t = budgetTexts[locale];
@@ -101,7 +111,7 @@ function Spent({ budget, use, locale }: {
   return (
     <>
       <span class="nowrap">{t.spentOf(formatMoneyShort(use.spentMicroVnd, locale), amount)}</span>
-      <BudgetMeter budget={budget} use={use} locale={locale} />
+      <BudgetMeter budget={budget} use={use} isUsedUp={isUsedUp} locale={locale} />
       {use.reservedMicroVnd > 0n && (
         <small class="muted">{t.reserved(formatMoneyShort(use.reservedMicroVnd, locale))}</small>
       )}
@@ -110,10 +120,10 @@ function Spent({ budget, use, locale }: {
 }
 
 /** The table of budgets. */
-export function BudgetTable({ budgets, keyNames, locale }: {
+export function BudgetTable({ budgets, keyNames, visitor: { locale, signedIn } }: {
   readonly budgets: readonly ListedBudget[];
   readonly keyNames: ReadonlyMap<string, string>;
-  readonly locale: Locale;
+  readonly visitor: Visitor;
 }) {
   const t = budgetTexts[locale];
   return (
@@ -123,9 +133,16 @@ export function BudgetTable({ budgets, keyNames, locale }: {
       columns={[
         {
           head: t.name,
+          phone: "first",
           cell: ({ budget }) => (
             <>
-              <a href={`/budgets/${budget.id}`} aria-label={t.edit(budget.name)}>{budget.name}</a>
+              {mayVisit(signedIn, `/budgets/${budget.id}`)
+                ? (
+                  <a href={`/budgets/${budget.id}`} aria-label={t.edit(budget.name)}>
+                    {budget.name}
+                  </a>
+                )
+                : budget.name}
               <div>
                 <small class="muted">{subjectWords(budget.subject, keyNames, locale)}</small>
               </div>
@@ -134,13 +151,14 @@ export function BudgetTable({ budgets, keyNames, locale }: {
         },
         {
           head: t.spent,
-          cell: ({ budget, use }) => <Spent budget={budget} use={use} locale={locale} />,
+          phone: "below",
+          cell: (listed) => <Spent listed={listed} locale={locale} />,
         },
-        { head: t.window, wideOnly: true, cell: ({ budget }) => t.windows[budget.window] },
+        { head: t.window, phone: "second", cell: ({ budget }) => t.windows[budget.window] },
         {
           head: t.resets,
           kind: "one-line",
-          wideOnly: true,
+          phone: "second-end",
           cell: ({ resetsAtMs }) =>
             resetsAtMs === undefined
               ? <span class="muted">{t.never}</span>
@@ -148,37 +166,58 @@ export function BudgetTable({ budgets, keyNames, locale }: {
         },
         {
           head: t.atLimit,
-          wideOnly: true,
-          cell: ({ budget: { atLimit } }) => (
-            <Badge tone={atLimit === "refuse" ? "busy" : "neutral"}>{t.ends[atLimit]}</Badge>
-          ),
+          phone: "first-end",
+          cell: ({ budget: { atLimit }, isUsedUp }) =>
+            isUsedUp
+              ? <Badge tone="bad">{t.usedUp[atLimit]}</Badge>
+              : <Badge tone={atLimit === "refuse" ? "busy" : "neutral"}>{t.ends[atLimit]}</Badge>,
         },
       ]}
     />
   );
 }
 
-function isNear({ budget, use }: ListedBudget): boolean {
-  return use !== undefined && use.spentMicroVnd * 100n >= budget.amountMicroVnd * nearPercent;
+function isNear({ budget, use, isUsedUp }: ListedBudget): boolean {
+  return isUsedUp ||
+    use !== undefined && use.spentMicroVnd * 100n >= budget.amountMicroVnd * nearPercent;
 }
 
-/** A line about the budget of which the largest share is spent, if one is nearly used up. */
-export function NearBudget({ budgets, locale }: {
+/**
+ * A line about the budget that matters most, if one is nearly used up: above all one that refuses calls now, with what
+ * ends that.
+ */
+export function NearBudget({ budgets, visitor: { locale, signedIn } }: {
   readonly budgets: readonly ListedBudget[];
-  readonly locale: Locale;
+  readonly visitor: Visitor;
 }) {
   const t = budgetTexts[locale];
-  const shareOf = ({ budget, use }: ListedBudget) =>
-    Number((use?.spentMicroVnd ?? 0n) * 10_000n / budget.amountMicroVnd);
+  const refuses = ({ budget, isUsedUp }: ListedBudget) => isUsedUp && budget.atLimit === "refuse";
+  const shareOf = (listed: ListedBudget) =>
+    Number((listed.use?.spentMicroVnd ?? 0n) * 10_000n / listed.budget.amountMicroVnd) +
+    (refuses(listed) ? Number.MAX_SAFE_INTEGER / 2 : 0);
   const [first] = budgets.filter(isNear).sort((one, other) => shareOf(other) - shareOf(one));
   if (first?.use === undefined) return null;
-  const { budget: { name, amountMicroVnd }, use: { spentMicroVnd } } = first;
-  const say = spentMicroVnd >= amountMicroVnd ? t.over : t.near;
+  const { budget: { id, name, amountMicroVnd }, use: { spentMicroVnd }, resetsAtMs } = first;
   const amounts = [spentMicroVnd, amountMicroVnd].map((one) => formatMoneyShort(one, locale));
   const [spent = "", amount = ""] = amounts;
+  if (!refuses(first)) {
+    const say = first.isUsedUp ? t.over : t.near;
+    return (
+      <Notice tone="warning">
+        {say(name, spent, amount)} <a href="/budgets">{t.open}</a>
+      </Notice>
+    );
+  }
   return (
-    <Notice tone="warning">
-      {say(name, spent, amount)} <a href="/budgets">{t.open}</a>
+    <Notice tone="danger" title={t.refusing(name)}>
+      <p>
+        {t.spentOf(spent, amount)}.{" "}
+        {resetsAtMs === undefined ? t.neverResets : t.resetsAt(formatDateTime(resetsAtMs, locale))}
+        {" "}
+        {mayVisit(signedIn, `/budgets/${id}`)
+          ? <a href={`/budgets/${id}`}>{t.raise}</a>
+          : t.askToRaise}
+      </p>
     </Notice>
   );
 }

@@ -30,6 +30,7 @@ import { notFoundPage } from "../../frame/error_pages.tsx";
 import { renderPage } from "../../frame/layout.tsx";
 import type { DashboardDeps } from "../../page/deps.ts";
 import { readForm } from "../../page/form_data.ts";
+import { mayVisit } from "../../page/page_acts.ts";
 import type { PageDeclaration } from "../../page/page.ts";
 import type { DashboardEnv } from "../../page/visitor.ts";
 import { listMembers } from "../../../../kv/people/organisations/members.ts";
@@ -46,7 +47,7 @@ import {
   valuesOf,
 } from "./budget_form.tsx";
 import { budgetTexts } from "./budget_texts.ts";
-import { BudgetTable, type ListedBudget, readBudgets } from "./budget_views.tsx";
+import { BudgetTable, type ListedBudget, NearBudget, readBudgets } from "./budget_views.tsx";
 
 type PageContext = Context<DashboardEnv>;
 
@@ -92,14 +93,17 @@ async function listPage(
       title: t.title,
       lead: t.lead,
       status: problem === undefined && wrongTags === undefined ? 200 : 422,
-      actions: (
-        <a class="button" href="/budgets/new">
-          <Icon name="plus" /> {t.make}
-        </a>
-      ),
+      ...(mayVisit(c.get("signedIn"), "/budgets/new") && {
+        actions: (
+          <a class="button" href="/budgets/new">
+            <Icon name="plus" /> {t.make}
+          </a>
+        ),
+      }),
     },
     <>
       {problem !== undefined && <Notice tone="danger">{problem}</Notice>}
+      <NearBudget budgets={budgets.filter(({ isUsedUp }) => isUsedUp)} visitor={c.get("visitor")} />
       <Budgets budgets={budgets} names={names} c={c} />
       <RequiredTags c={c} wrongTags={wrongTags} />
     </>,
@@ -111,8 +115,8 @@ function Budgets({ budgets, names, c }: {
   readonly names: ReadonlyMap<string, string>;
   readonly c: PageContext;
 }) {
-  const { locale } = c.get("visitor");
-  const t = budgetTexts[locale];
+  const visitor = c.get("visitor");
+  const t = budgetTexts[visitor.locale];
   return (
     <Card title={t.count(budgets.length, maxBudgets)}>
       {budgets.length === 0
@@ -121,7 +125,7 @@ function Budgets({ budgets, names, c }: {
             <p>{t.noneHint}</p>
           </Empty>
         )
-        : <BudgetTable budgets={budgets} keyNames={names} locale={locale} />}
+        : <BudgetTable budgets={budgets} keyNames={names} visitor={visitor} />}
     </Card>
   );
 }
@@ -133,6 +137,11 @@ function RequiredTags({ c, wrongTags }: {
   const visitor = c.get("visitor");
   const t = budgetTexts[visitor.locale];
   const { requiredTags = [] } = c.get("signedIn").account;
+  if (!mayVisit(visitor.signedIn, "/budgets/tags", "POST")) {
+    return requiredTags.length === 0
+      ? null
+      : <Card title={t.required} id="tags">{requiredTags.join(", ")}</Card>;
+  }
   return (
     <Card title={t.required} id="tags">
       <PostForm visitor={visitor} action="/budgets/tags">

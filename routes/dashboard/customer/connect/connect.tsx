@@ -12,6 +12,7 @@ import { keyPlaceholder, type RecipeFacts, recipes, sdkRecipes, snippets } from 
 import type { DashboardDeps } from "../../page/deps.ts";
 import { defineTexts, type Locale } from "../../text/i18n.ts";
 import { renderPage } from "../../frame/layout.tsx";
+import { mayVisit } from "../../page/page_acts.ts";
 import type { DashboardEnv } from "../../page/visitor.ts";
 import type { PageDeclaration } from "../../page/page.ts";
 
@@ -162,9 +163,11 @@ function renderConnectPage(c: Context<DashboardEnv>, deps: DashboardDeps) {
         <CopyRow label={t.messages} value={deps.baseUrl} locale={locale} />
         <CopyRow label={t.chat} value={`${deps.baseUrl}/v1`} locale={locale} />
         <p class="muted">{t.why}</p>
-        <p>
-          {t.keyHint} <a href="/keys/new">{t.makeKey}</a>
-        </p>
+        {mayVisit(c.get("visitor").signedIn, "/keys/new") && (
+          <p>
+            {t.keyHint} <a href="/keys/new">{t.makeKey}</a>
+          </p>
+        )}
         <KeyFiller locale={locale} />
       </Card>
       <div class="columns">

@@ -302,7 +302,7 @@ export async function usagePage(
         models={models}
         locale={locale}
       />
-      <NearBudget budgets={budgets} locale={locale} />
+      <NearBudget budgets={budgets} visitor={c.get("visitor")} />
       {limits.length > 0 && (
         <Card title={rateTexts[locale].title}>
           <p class="muted">{rateTexts[locale].now}</p>

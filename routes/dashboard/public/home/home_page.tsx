@@ -11,15 +11,21 @@ import type { AccountId } from "../../../../core/lib/ids/ids.ts";
 import { isActive } from "../../../../kv/people/api_keys/api_keys.ts";
 import { Card, chartAssets, Icon } from "../../components/mod.ts";
 import type { DashboardDeps } from "../../page/deps.ts";
+import { NearBudget, readBudgets } from "../../customer/budgets/budget_views.tsx";
 import { defineTexts, type Locale } from "../../text/i18n.ts";
 import { renderPage } from "../../frame/layout.tsx";
 import {
   type BooksState,
   readBooksState,
 } from "../../../../kv/services/verify/last_verification.ts";
+import {
+  readRunningOffers,
+  type RunningOffers,
+} from "../../../../kv/money/credits/running_offers.ts";
 import { keptFor } from "../../../usage_api/range.ts";
 import { PublicHistory } from "../status/history_strip.tsx";
-import type { DashboardEnv } from "../../page/visitor.ts";
+import { mayVisit } from "../../page/page_acts.ts";
+import type { DashboardEnv, Visitor } from "../../page/visitor.ts";
 import { landingPage } from "./landing.tsx";
 import { Activity, Figures, loadOverview, type Overview } from "./overview.tsx";
 import type { PageDeclaration } from "../../page/page.ts";
@@ -92,10 +98,10 @@ function topUpText({ offers, sandbox }: DashboardDeps, locale: Locale): string {
   return sandbox ? steps.topUpSandbox : steps.topUpOff;
 }
 
-function FirstSteps({ overview, deps, locale }: {
+function FirstSteps({ overview, deps, visitor: { locale, signedIn } }: {
   overview: Overview;
   deps: DashboardDeps;
-  locale: Locale;
+  visitor: Visitor;
 }) {
   const t = texts[locale];
   const nowMs = deps.clock.nowMs();
@@ -103,20 +109,24 @@ function FirstSteps({ overview, deps, locale }: {
   return (
     <Card title={t.start}>
       <ol class="steps">
-        <Step
-          done={overview.balance.totalMicroVnd > 0n || called}
-          href="/wallet"
-          title={t.steps.topUp}
-          text={topUpText(deps, locale)}
-          doneText={t.done}
-        />
-        <Step
-          done={overview.keys.some((key) => isActive(key, nowMs))}
-          href="/keys"
-          title={t.steps.key}
-          text={t.steps.keyText}
-          doneText={t.done}
-        />
+        {mayVisit(signedIn, "/wallet/orders", "POST") && (
+          <Step
+            done={overview.balance.totalMicroVnd > 0n || called}
+            href="/wallet"
+            title={t.steps.topUp}
+            text={topUpText(deps, locale)}
+            doneText={t.done}
+          />
+        )}
+        {mayVisit(signedIn, "/keys/new") && (
+          <Step
+            done={overview.keys.some((key) => isActive(key, nowMs))}
+            href="/keys"
+            title={t.steps.key}
+            text={t.steps.keyText}
+            doneText={t.done}
+          />
+        )}
         <Step
           done={called}
           href="/connect"
@@ -131,7 +141,10 @@ function FirstSteps({ overview, deps, locale }: {
 
 async function overviewPage(c: Context<DashboardEnv>, deps: DashboardDeps, accountId: AccountId) {
   const { locale } = c.get("visitor");
-  const overview = await loadOverview(deps, accountId);
+  const [overview, budgets] = await Promise.all([
+    loadOverview(deps, accountId),
+    readBudgets(deps, accountId),
+  ]);
   return await renderPage(
     c,
     {
@@ -140,9 +153,10 @@ async function overviewPage(c: Context<DashboardEnv>, deps: DashboardDeps, accou
       styles: chartAssets.styles,
     },
     <>
-      <Figures overview={overview} locale={locale} />
+      <NearBudget budgets={budgets} visitor={c.get("visitor")} />
+      <Figures overview={overview} visitor={c.get("visitor")} />
       {overview.calls.length === 0
-        ? <FirstSteps overview={overview} deps={deps} locale={locale} />
+        ? <FirstSteps overview={overview} deps={deps} visitor={c.get("visitor")} />
         : await Activity({ c, deps, overview, locale })}
     </>,
   );
@@ -151,14 +165,20 @@ async function overviewPage(c: Context<DashboardEnv>, deps: DashboardDeps, accou
 /** Milliseconds for which the state of the books is kept: strangers ask for it, and it changes once a day. */
 const booksKeptMs = 60_000;
 
+/** The same of offers, which may end at any moment. */
+const offersKeptMs = 10_000;
+
 function createHomePage(deps: DashboardDeps): Hono<DashboardEnv> {
   const history = new PublicHistory(deps);
   const kept = keptFor<BooksState>({ clock: deps.clock, keptMs: booksKeptMs, most: 1 });
   const books = () => kept("books", () => readBooksState(deps.kv));
+  const keptOffers = keptFor<RunningOffers>({ clock: deps.clock, keptMs: offersKeptMs, most: 1 });
+  const running = () =>
+    keptOffers("offers", () => readRunningOffers(deps.kv, { atMs: deps.clock.nowMs() }));
   return new Hono<DashboardEnv>().get("/", (c) => {
     const { signedIn } = c.get("visitor");
     return signedIn === undefined
-      ? landingPage(c, deps, history, books)
+      ? landingPage(c, deps, { history, books, running })
       : overviewPage(c, deps, signedIn.account.id);
   });
 }

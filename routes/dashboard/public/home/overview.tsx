@@ -24,7 +24,8 @@ import { CallTable, FailureLine, LiveNote, sharedOf } from "../../customer/usage
 import { ErrorStat } from "../../customer/usage/error_stat.tsx";
 import { readUsageFilter } from "../../customer/usage/filter_bar.tsx";
 import { readCallers, readChart, UsageChart } from "../../customer/usage/usage_page.tsx";
-import type { DashboardEnv } from "../../page/visitor.ts";
+import { mayVisit } from "../../page/page_acts.ts";
+import type { DashboardEnv, Visitor } from "../../page/visitor.ts";
 import { dayMs } from "../../../../core/lib/time/durations.ts";
 
 const latestCalls = 8;
@@ -133,11 +134,12 @@ function runwayDays({ balance }: Overview, usualMicroVnd: bigint | undefined): n
   return days < 1 || days > longestRunwayDays ? undefined : days;
 }
 
-function BalanceNote({ overview, usualMicroVnd, locale }: {
+function BalanceNote({ overview, usualMicroVnd, visitor }: {
   overview: Overview;
   usualMicroVnd: bigint | undefined;
-  locale: Locale;
+  visitor: Visitor;
 }) {
+  const { locale } = visitor;
   const t = texts[locale];
   const { reservedMicroVnd } = overview.balance;
   const days = runwayDays(overview, usualMicroVnd);
@@ -146,7 +148,7 @@ function BalanceNote({ overview, usualMicroVnd, locale }: {
       {days !== undefined && <>{t.lasts(days)}.{" "}</>}
       {reservedMicroVnd > 0n
         ? t.reserved(formatMoneyShort(reservedMicroVnd, locale))
-        : <a href="/wallet">{t.topUp}</a>}
+        : mayVisit(visitor.signedIn, "/wallet/orders", "POST") && <a href="/wallet">{t.topUp}</a>}
     </>
   );
 }
@@ -167,7 +169,8 @@ function SpendStat({ label, rows, note, locale }: {
 }
 
 /** The figures at the top. */
-export function Figures({ overview, locale }: { overview: Overview; locale: Locale }) {
+export function Figures({ overview, visitor }: { overview: Overview; visitor: Visitor }) {
+  const { locale } = visitor;
   const t = texts[locale];
   const { balance, rows, today, health } = overview;
   const usual = usualDayMicroVnd(overview);
@@ -177,7 +180,7 @@ export function Figures({ overview, locale }: { overview: Overview; locale: Loca
     <Stats>
       <Stat
         label={t.balance}
-        note={<BalanceNote overview={overview} usualMicroVnd={usual} locale={locale} />}
+        note={<BalanceNote overview={overview} usualMicroVnd={usual} visitor={visitor} />}
       >
         <Money microVnd={balance.totalMicroVnd} locale={locale} />
       </Stat>

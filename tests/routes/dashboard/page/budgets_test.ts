@@ -5,6 +5,10 @@ import { maxBudgets } from "../../../../core/limits/budgets.ts";
 import { getAccount } from "../../../../kv/people/accounts/accounts.ts";
 import { addBudget, changeBudgets, listBudgets } from "../../../../kv/people/accounts/budgets.ts";
 import { openDashboardWorld } from "../../../support/worlds/dashboard_world.ts";
+import { newId } from "../../../../core/lib/ids/ids.ts";
+import { announceRefusals } from "../../../../kv/services/limits/budget_notices.ts";
+import { openCompany } from "../../../support/worlds/company_world.ts";
+import { refuse } from "../../../support/worlds/refused_calls.ts";
 import { draftOf, mustReserve, topUp } from "../../../support/worlds/money_world.ts";
 
 const form = {
@@ -148,4 +152,44 @@ Deno.test("required tags are keys, and no key is required after an empty field",
   assertEquals(await required(), ["env", "team"]);
   assertEquals(await send(""), 303);
   assertEquals(await required(), undefined);
+});
+
+Deno.test("a budget that has refused a call says so, until when, and who can raise it", async () => {
+  await using world = await openDashboardWorld();
+  const { account, members: { owner, viewer } } = await openCompany(world);
+  const input = {
+    name: "Search",
+    subject: { kind: "account" },
+    window: "month",
+    amountVnd: 1_000,
+    atLimit: "refuse",
+  } as const;
+  const budget = await addBudget(world.kv, account.id, input, { nowMs: world.time.nowMs() });
+  assert(budget !== undefined);
+  const usage = async (member: typeof owner) => (await member.browser.get("/usage")).text;
+  assert(!(await usage(owner)).includes("Calls are refused"));
+  // Something is left, and too little for a call.
+  const refused = await refuse(
+    world.kv,
+    { accountId: account.id, keyId: newId("apiKey", 0), atMs: world.time.nowMs() },
+    {
+      code: "budget_exceeded",
+      figures: {
+        kind: "budget",
+        id: budget.id,
+        name: budget.name,
+        limitMicroVnd: fromVnd(1_000),
+        usedMicroVnd: fromVnd(990),
+        neededMicroVnd: fromVnd(20),
+      },
+    },
+  );
+  await announceRefusals(world.kv, [refused]);
+  for (const path of ["/", "/usage", "/budgets"]) {
+    const { text } = await owner.browser.get(path);
+    assertStringIncludes(text, "Calls are refused: the budget “Search” is used up");
+    assertStringIncludes(text, "It resets on 01 Dec 2026, 00:00:00.");
+    assertStringIncludes(text, `<a href="/budgets/${budget.id}">Raise it`);
+  }
+  assertStringIncludes(await usage(viewer), "Ask the owner or an admin to raise it.");
 });

@@ -1,0 +1,54 @@
+/** Pages offer a role nothing that it may not do: no link, no button, and no form that is a refusal. */
+import { assert, assertEquals } from "../../../support/assert.ts";
+import { roles } from "../../../../core/people/organisations/acts.ts";
+import { fromVnd } from "../../../../core/billing/money/micro_vnd.ts";
+import { mayVisit, pageActs } from "../../../../routes/dashboard/page/page_acts.ts";
+import { formsOf } from "../../../support/browser/test_browser.ts";
+import { openCompany } from "../../../support/worlds/company_world.ts";
+import { openDashboardWorld } from "../../../support/worlds/dashboard_world.ts";
+import { topUp } from "../../../support/worlds/money_world.ts";
+
+/** Pages that a person of any role opens, beside those with an act. */
+const others = ["/", "/models", "/connect", "/account", "/account/security", "/organisations"];
+
+/** The pages without parameters in their paths; those with one are reached from these. */
+const pages = [
+  ...others,
+  ...Object.keys(pageActs).filter((one) => /^GET [^:*]+$/.test(one) && !/\.\w+$/.test(one))
+    .map((one) => one.slice("GET ".length)),
+];
+
+/** The paths of a page's links, without their queries. */
+function linksOf(html: string): string[] {
+  return [...html.matchAll(/\shref="(\/[^"#?]*)/g)].map(([, path]) => path!);
+}
+
+for (const role of roles) {
+  Deno.test(`pages offer ${role} only what the role may do`, async () => {
+    await using world = await openDashboardWorld();
+    const { account, members } = await openCompany(world);
+    const { owner, [role]: member } = members;
+    await topUp(world.kv, account.id, fromVnd(50_000));
+    const form = await owner.browser.get("/budgets/new");
+    const budget = { name: "All", of: "account", amount: "1000", window: "day", atLimit: "refuse" };
+    assertEquals((await owner.browser.submit(form, "/budgets", budget)).status, 303);
+    const makesKey = await owner.browser.get("/keys/new");
+    assertEquals((await owner.browser.submit(makesKey, "/keys", { name: "all" })).status, 200);
+    const wrong: string[] = [];
+    const seen = new Set(pages);
+    for (const path of seen) {
+      if (!mayVisit({ role }, path)) continue;
+      const page = await member.browser.get(path);
+      for (const link of linksOf(page.text)) {
+        if (!mayVisit({ role }, link)) wrong.push(`${path} links to ${link}`);
+        if (/^\/(keys|budgets|wallet|invoices|webhooks)\//.test(link)) seen.add(link);
+      }
+      for (const { action } of formsOf(page.text)) {
+        if (!mayVisit({ role }, action, "POST")) wrong.push(`${path} has a form to ${action}`);
+      }
+      if (page.text.includes("Your role may look at this")) wrong.push(`${path} refuses a form`);
+    }
+    assert(seen.size > pages.length, "pages of one thing were not reached");
+    assertEquals([...new Set(wrong)], []);
+  });
+}
