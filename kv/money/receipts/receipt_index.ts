@@ -107,7 +107,27 @@ export async function latestIndexed(
   return undefined;
 }
 
-/** The same for the failed calls with a receipt. Those of days before their index was kept are missing. */
+/** Returns the first indexed call after another. */
+export async function nextIndexed(
+  kv: KeyValueStore,
+  accountId: AccountId,
+  after: RequestId,
+): Promise<RequestId | undefined> {
+  const selector = { prefix: indexPagesPrefix(accountId), start: indexPageKey(accountId, after) };
+  let bucket = "";
+  let next: RequestId | undefined;
+  for await (const entry of kv.list<unknown>(selector, { batchSize: pagesPerPeek })) {
+    // The pages of a bucket may have its ids in any order.
+    if (next !== undefined && indexBucketOf(entry.key) !== bucket) break;
+    bucket = indexBucketOf(entry.key);
+    for (const id of pageIds(entry)) {
+      if (id > after && (next === undefined || id < next)) next = id;
+    }
+  }
+  return next;
+}
+
+/** As {@linkcode listIndexed}, of the failed calls with a receipt. Those of days before their index was kept are missing. */
 export function listFailed(
   kv: KeyValueStore,
   accountId: AccountId,

@@ -90,6 +90,23 @@ export async function* listRefusedCalls(
   }
 }
 
+/** Returns the first refused call of an account after another call. */
+export async function nextRefusedCall(
+  kv: KeyValueStore,
+  accountId: AccountId,
+  after: RequestId,
+): Promise<RequestId | undefined> {
+  const selector = {
+    prefix: refusedCallsPrefix(accountId),
+    start: refusedCallKey(accountId, after),
+  };
+  for await (const { key } of kv.list(selector, { limit: 2 })) {
+    const requestId = refusedCallOf(key);
+    if (requestId > after) return requestId;
+  }
+  return undefined;
+}
+
 /** Lists the refused calls of all accounts, the latest first, starting before `before` if given. */
 export async function* listAllRefusedCalls(
   kv: KeyValueStore,

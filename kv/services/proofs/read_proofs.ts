@@ -100,6 +100,11 @@ async function readDay(kv: KeyValueStore, day: string): Promise<SignedDayRow | u
   return (await kv.get<SignedDayRow>(proofDayKey(day))).value ?? undefined;
 }
 
+/** Whether the day of a call is signed: its receipt has a proof then. */
+export async function isDaySigned(kv: KeyValueStore, requestId: RequestId): Promise<boolean> {
+  return await readDay(kv, vietnamDay(idTimeMs("request", requestId))) !== undefined;
+}
+
 /** Proves that the receipt of a call is among those of its signed day. */
 export async function proveReceipt(kv: KeyValueStore, requestId: RequestId): Promise<FoundProof> {
   const day = vietnamDay(idTimeMs("request", requestId));

@@ -43,7 +43,7 @@ export class ReplyPlace {
     this.#figures.textContent = [
       output > 0 ? filled(texts.tokensRunning, { out: count(this.#page, output) }) : undefined,
       cost > 0 ? filled(texts.costRunning, { cost: money(this.#page, cost) }) : undefined,
-      seconds(this.#page, performance.now() - this.#startedAt),
+      durationText(this.#page, performance.now() - this.#startedAt),
     ].filter((text) => text !== undefined).join(" · ");
   }
 
@@ -67,7 +67,7 @@ export class ReplyPlace {
   failed(requestId) {
     clearTimeout(this.#painting);
     const { texts } = this.#page;
-    const took = seconds(this.#page, performance.now() - this.#startedAt);
+    const took = durationText(this.#page, performance.now() - this.#startedAt);
     const receipt = requestId
       ? [
         " · ",
@@ -100,7 +100,10 @@ export class ReplyPlace {
   }
 }
 
-function seconds(page, ms) {
-  const digits = { minimumFractionDigits: 1, maximumFractionDigits: 1 };
+/* As pages write durations: milliseconds below a second, then two decimals, and one from ten seconds on. */
+function durationText(page, ms) {
+  if (ms < 1000) return `${Math.round(ms)}\u00a0ms`;
+  const decimals = ms < 10_000 ? 2 : 1;
+  const digits = { minimumFractionDigits: decimals, maximumFractionDigits: decimals };
   return `${(ms / 1000).toLocaleString(page.locale === "vi" ? "vi-VN" : "en-GB", digits)}\u00a0s`;
 }

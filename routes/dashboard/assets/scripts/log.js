@@ -113,6 +113,22 @@ function closeDrawer() {
 /* The first link of a row leads to its call. */
 const linkOf = (row) => row.querySelector("td a[href]");
 
+/* The row before or after the one that is open; what is newer is above. */
+function neighbour(direction) {
+  const rows = [...document.querySelectorAll("tr[data-call]")];
+  const at = rows.findIndex((row) => row.classList.contains("opened"));
+  return at < 0 ? undefined : rows[at + (direction === "older" ? 1 : -1)];
+}
+
+/* Goes to another call: beside the list, or on the page of a call by its link. */
+function walk(direction) {
+  if (document.getElementById("drawer")?.open) {
+    const row = neighbour(direction);
+    row?.scrollIntoView({ block: "nearest" });
+    if (row !== undefined) openDrawer(row);
+  } else document.querySelector(`main a[data-walk="${direction}"]`)?.click();
+}
+
 async function openDrawer(row) {
   const href = linkOf(row).getAttribute("href");
   const response = await fetch(`${href}?fragment=drawer`);
@@ -125,12 +141,17 @@ async function openDrawer(row) {
   opener = linkOf(row);
   if (!isOpen) place.show();
   place.scrollTop = 0;
+  for (const button of place.querySelectorAll("[data-walk]")) {
+    button.disabled = neighbour(button.dataset.walk) === undefined;
+  }
   place.querySelector("[data-close-drawer]")?.focus({ preventScroll: true });
   if (isOpen) history.replaceState({ drawer: true }, "", href);
   else history.pushState({ drawer: true }, "", href);
 }
 
 document.addEventListener("click", (event) => {
+  const step = event.target.closest("button[data-walk]");
+  if (step !== null) return walk(step.dataset.walk);
   if (event.target.closest("[data-close-drawer]") !== null) return history.back();
   const row = event.target.closest("tr[data-call]");
   if (row === null || event.ctrlKey || event.metaKey || event.shiftKey) return;
@@ -142,6 +163,10 @@ document.addEventListener("click", (event) => {
 });
 document.addEventListener("keydown", (event) => {
   if (event.key === "Escape" && document.getElementById("drawer")?.open) history.back();
+  if (event.ctrlKey || event.metaKey || event.altKey) return;
+  if (event.target.closest?.("input, textarea, select, [contenteditable]") !== null) return;
+  if (event.key === "j") walk("older");
+  if (event.key === "k") walk("newer");
 });
 addEventListener("popstate", (event) => {
   if (event.state?.drawer !== true) closeDrawer();

@@ -140,7 +140,7 @@ function ErrorLine({ call, locale }: { call: Call; locale: Locale }) {
   return (
     <small class="error-line" title={`${words.what} ${words.next}`}>
       <code>{errorOf(call)}</code>{" "}
-      <span class="muted wide-only">
+      <span class="muted">
         <FailureSentence words={words} />
       </span>
     </small>
@@ -173,6 +173,7 @@ export function CallTable({ calls, refunds, keyNames, locale }: {
           head: t.time,
           sortable: true,
           kind: "one-line",
+          phone: "second-end",
           cell: ({ call, atMs }) => (
             <a href={`/receipts/${call.requestId}`}>
               <Time atMs={atMs} locale={locale} relative />
@@ -182,6 +183,7 @@ export function CallTable({ calls, refunds, keyNames, locale }: {
         {
           head: t.model,
           sortable: true,
+          phone: "first",
           cell: ({ call, model }) => (
             <>
               {model ?? "–"}
@@ -193,6 +195,7 @@ export function CallTable({ calls, refunds, keyNames, locale }: {
         {
           head: t.outcome,
           sortable: true,
+          phone: "second",
           cell: ({ call }) => <CallResult call={call} locale={locale} />,
         },
         {
@@ -220,6 +223,7 @@ export function CallTable({ calls, refunds, keyNames, locale }: {
           head: t.cost,
           sortable: true,
           kind: "number",
+          phone: "first-end",
           cell: ({ call }) => (
             <>
               {refunds.has(call.requestId) && <Badge tone="neutral">{t.refunded}</Badge>}{" "}

@@ -9,7 +9,7 @@ import type { Receipt } from "../../../../core/billing/usage/receipt.ts";
 import type { TokenBucket } from "../../../../core/billing/tariff.ts";
 import type { LedgerEntry } from "../../../../kv/money/ledger/ledger.ts";
 import { DataTable, Money, Time } from "../../components/mod.ts";
-import { formatCount } from "../../text/format.ts";
+import { decimalsOf, formatCount } from "../../text/format.ts";
 import { defineTexts, type Locale } from "../../text/i18n.ts";
 import { hostedToolNames } from "../../text/model_prices.ts";
 
@@ -120,12 +120,17 @@ function nameOf(item: ChargedItem, locale: Locale): string {
 }
 
 /** A row that is no line: a name and an amount. */
-function SumRow({ name, microVnd, locale }: { name: string; microVnd: bigint; locale: Locale }) {
+function SumRow({ name, microVnd, decimals, locale }: {
+  name: string;
+  microVnd: bigint;
+  decimals: number;
+  locale: Locale;
+}) {
   return (
     <tr>
-      <td colspan={3}>{name}</td>
-      <td class="number">
-        <Money microVnd={microVnd} locale={locale} exact />
+      <td colspan={3} data-phone="first">{name}</td>
+      <td class="number" data-phone="first-end">
+        <Money microVnd={microVnd} decimals={decimals} locale={locale} exact />
       </td>
     </tr>
   );
@@ -157,28 +162,51 @@ export function Bill({ receipt, refund, locale }: {
   const t = texts[locale];
   const { costMicroVnd, shortfallMicroVnd } = receipt;
   const { lines, differenceMicroVnd } = chargeLines(receipt);
-  const isFree = costMicroVnd === 0n && failureOf(receipt) !== undefined;
+  if (costMicroVnd === 0n && failureOf(receipt) !== undefined) {
+    return <FreeBill locale={locale} />;
+  }
+  const decimals = decimalsOf([
+    ...lines.map(({ amountMicroVnd }) => amountMicroVnd),
+    ...[costMicroVnd, shortfallMicroVnd, differenceMicroVnd, refund?.amountMicroVnd ?? 0n],
+  ]);
+  const priceDecimals = decimalsOf(lines.map(({ priceMicroVnd }) => priceMicroVnd));
   const sums = (
     <>
       {differenceMicroVnd !== 0n && (
-        <SumRow name={t.difference} microVnd={differenceMicroVnd} locale={locale} />
+        <SumRow
+          name={t.difference}
+          microVnd={differenceMicroVnd}
+          decimals={decimals}
+          locale={locale}
+        />
       )}
       {shortfallMicroVnd > 0n && (
-        <SumRow name={t.shortfall} microVnd={-shortfallMicroVnd} locale={locale} />
+        <SumRow
+          name={t.shortfall}
+          microVnd={-shortfallMicroVnd}
+          decimals={decimals}
+          locale={locale}
+        />
       )}
       <tr class="bill-sum">
-        <td colspan={3}>{isFree ? t.notCharged : t.charged}</td>
-        <td class="number">
-          <Money microVnd={costMicroVnd} locale={locale} exact />
+        <td colspan={3} data-phone="first">{t.charged}</td>
+        <td class="number" data-phone="first-end">
+          <Money microVnd={costMicroVnd} decimals={decimals} locale={locale} exact />
         </td>
       </tr>
       {refund !== undefined && (
         <tr>
-          <td colspan={3}>
+          <td colspan={3} data-phone="first">
             {t.refunded}, <Time atMs={refund.atMs} locale={locale} />
           </td>
-          <td class="number">
-            <Money microVnd={refund.amountMicroVnd} locale={locale} exact signed />
+          <td class="number" data-phone="first-end">
+            <Money
+              microVnd={refund.amountMicroVnd}
+              decimals={decimals}
+              locale={locale}
+              exact
+              signed
+            />
           </td>
         </tr>
       )}
@@ -191,31 +219,46 @@ export function Bill({ receipt, refund, locale }: {
         rows={lines}
         edges={{ first: null, last: sums }}
         columns={[
-          { head: t.item, cell: ({ item }) => nameOf(item, locale) },
+          { head: t.item, phone: "first", cell: ({ item }) => nameOf(item, locale) },
           {
             head: t.count,
             kind: "number",
+            phone: "second",
             cell: ({ count }) => formatCount(count, locale),
           },
           {
             head: t.price,
             kind: "number",
+            phone: "second-end",
             cell: ({ priceMicroVnd }) => (
               <>
                 <span class="muted">×</span>{" "}
-                <Money microVnd={priceMicroVnd} locale={locale} exact />
+                <Money microVnd={priceMicroVnd} decimals={priceDecimals} locale={locale} exact />
               </>
             ),
           },
           {
             head: t.amount,
             kind: "number",
-            cell: ({ amountMicroVnd }) => <Money microVnd={amountMicroVnd} locale={locale} exact />,
+            phone: "first-end",
+            cell: ({ amountMicroVnd }) => (
+              <Money microVnd={amountMicroVnd} decimals={decimals} locale={locale} exact />
+            ),
           },
         ]}
       />
       <BillNote receipt={receipt} locale={locale} />
     </div>
+  );
+}
+
+/** The bill of a call that failed or was refused. */
+export function FreeBill({ locale }: { locale: Locale }) {
+  return (
+    <p class="bill bill-free">
+      <strong>{texts[locale].notCharged}</strong>
+      <Money microVnd={0n} locale={locale} />
+    </p>
   );
 }
 
@@ -226,7 +269,7 @@ function BillNote({ receipt, locale }: { receipt: BilledCall; locale: Locale }) 
     price.unit === "token" && receipt.costMicroVnd > 0n && t.perMtok,
     serviceTier !== undefined && t.tier(serviceTier),
     catalogVersion !== undefined && t.version(formatCount(catalogVersion, locale)),
-    usage !== undefined && (estimated ? t.counted : t.reported),
+    usage !== undefined && receipt.costMicroVnd > 0n && (estimated ? t.counted : t.reported),
   ].filter((note) => note !== false);
   return notes.length === 0 ? null : <p class="muted">{notes.join(" ")}</p>;
 }

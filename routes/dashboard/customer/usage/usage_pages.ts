@@ -12,7 +12,7 @@ import { requireAccount } from "../../visitor/identify.ts";
 import type { DashboardEnv } from "../../page/visitor.ts";
 import { exportForms, jsonListForm } from "../../../usage_api/usage_export.ts";
 import { exportFile } from "./export.ts";
-import { findCall, proofFile, receiptPage } from "./receipt_page.tsx";
+import { proofFile, receiptPage, searchedCall } from "./receipt_page.tsx";
 import { liveCalls, usagePage } from "./usage_page.tsx";
 import type { PageDeclaration } from "../../page/page.ts";
 
@@ -25,7 +25,7 @@ function createUsagePages(deps: DashboardDeps): Hono<DashboardEnv> {
     .get("/usage/live", (c) => liveCalls(c, deps))
     .get("/usage/export.csv", (c) => exportFile(c, deps, exportForms.csv))
     .get("/usage/export.json", (c) => exportFile(c, deps, jsonListForm))
-    .get("/receipts", (c) => findCall(c))
+    .get("/receipts", (c) => searchedCall(c))
     .get("/receipts/:id", (c) => receiptPage(c, deps))
     .get("/receipts/:id/proof", (c) => proofFile(c, deps));
 }

@@ -6,12 +6,8 @@ import { getApiKey } from "../../../../kv/people/api_keys/api_keys.ts";
 import { readRefundsOf } from "../../../../kv/money/ledger/refunds.ts";
 import { Card, Fact, Money } from "../../../dashboard/components/mod.ts";
 import { noReceiptPage } from "../../../dashboard/frame/error_pages.tsx";
-import {
-  Drawer,
-  ReceiptFacts,
-  RefusedFacts,
-  Timing,
-} from "../../../dashboard/customer/usage/receipt_page.tsx";
+import { Drawer } from "../../../dashboard/customer/usage/receipt_page.tsx";
+import { ReceiptCard, RefusedCard } from "../../../dashboard/customer/usage/receipt_card.tsx";
 import { usageTexts } from "../../../dashboard/customer/usage/texts.ts";
 import { callerOf, findCall } from "../../../usage_api/search/call_scan.ts";
 import { type OperatorContext, type OperatorDeps, renderOperatorPage } from "../base/frame.tsx";
@@ -68,7 +64,8 @@ function CallCost({ receipt, refund, locale }: {
 
 /** Shows a call of any customer. */
 export async function callPage(c: OperatorContext, { kv }: OperatorDeps) {
-  const { locale } = c.get("visitor");
+  const visitor = c.get("visitor");
+  const { locale } = visitor;
   const t = callTexts[locale];
   const requestId = parseId("request", c.req.param("id") ?? "");
   const call = requestId === undefined ? undefined : await findCall(kv, requestId);
@@ -93,26 +90,22 @@ export async function callPage(c: OperatorContext, { kv }: OperatorDeps) {
         )}
       </dl>
       {call.kind === "refused"
-        ? <RefusedFacts call={call.refused} keyName={keyName} locale={locale} />
+        ? <RefusedCard call={call.refused} keyName={keyName} visitor={visitor} />
         : (
-          <ReceiptFacts
+          <ReceiptCard
             receipt={call.receipt}
             keyName={keyName}
             refund={refund}
-            locale={locale}
+            visitor={visitor}
+            namesRoutes
           />
         )}
     </>
-  );
-  const timing = call.kind === "receipt" && (
-    <Timing receipt={call.receipt} locale={locale} namesRoutes />
   );
   if (c.req.query("fragment") === "drawer") {
     return await c.html(
       <Drawer title={t.call} href={`/operator/calls/${call.requestId}`} locale={locale}>
         {facts}
-        {timing !== false && <h3>{usageTexts[locale].timing}</h3>}
-        {timing}
       </Drawer>,
     );
   }
@@ -124,7 +117,6 @@ export async function callPage(c: OperatorContext, { kv }: OperatorDeps) {
       {call.kind === "receipt" && call.receipt.providerCost !== undefined && (
         <CallCost receipt={call.receipt} refund={refund} locale={locale} />
       )}
-      {timing !== false && <Card title={usageTexts[locale].timing}>{timing}</Card>}
     </>,
   );
 }

@@ -127,7 +127,7 @@ Deno.test("a refused call is found by its id, says why, and is shown to its owne
       "invalid_request",
       "The request has a mistake.",
       "Correct what the message names, then call again.",
-      "not charged",
+      "Not charged",
       "tools.0.&lt;b&gt;: is not allowed",
       "99 more",
       "4\u00a0ms",
@@ -150,4 +150,29 @@ Deno.test("an open page shows a refused call by itself", async () => {
   assertEquals((await ann.browser.get(poll)).status, 204);
   const call = await refuse(world.kv, { ...ann, atMs: world.time.nowMs() - 1_000 });
   assertStringIncludes((await ann.browser.get(poll)).text, `/receipts/${call.requestId}`);
+});
+
+Deno.test("from each call one gets to the next newer and the next older, answered or refused", async () => {
+  await using world = await openDashboardWorld();
+  const ann = await customer(world);
+  const bob = await customer(world, "bob@example.com");
+  const nowMs = world.time.nowMs();
+  // Several within a second, and some hours apart.
+  const ages = [0, 100, 250, 3_600_000, 3_600_900, 7_200_000, 90_000_000];
+  const ids: string[] = [];
+  for (const [at, age] of ages.entries()) {
+    const atMs = nowMs - age;
+    const call = at % 3 === 1
+      ? (await refuse(world.kv, { ...ann, atMs })).requestId
+      : await answer(world, ann, atMs);
+    ids.push(call);
+    await answer(world, bob, atMs - 20);
+  }
+  world.time.advance(6_000);
+  const link = (text: string, walk: string) =>
+    new RegExp(`href="/receipts/(req_\\w+)"[^>]*data-walk="${walk}"`).exec(text)?.[1];
+  for (const [at, id] of ids.entries()) {
+    const { text } = await ann.browser.get(`/receipts/${id}`);
+    assertEquals([link(text, "newer"), link(text, "older")], [ids[at - 1], ids[at + 1]], `${at}`);
+  }
 });

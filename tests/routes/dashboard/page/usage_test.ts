@@ -365,8 +365,8 @@ Deno.test("a receipt shows the fees of hosted tools, the tier of service, and so
     const line of [
       "Uncached input tokens 90 × ₫0.75 ₫0.000067",
       "Output tokens 5 × ₫0.75 ₫0.000003",
-      "Web search 2 × ₫250.5 ₫501",
-      "Charged ₫501",
+      "Web search 2 × ₫250.50 ₫501.000000",
+      "Charged ₫501.000000",
     ]
   ) assert(lines.includes(line), `${line} is not in ${lines.join("; ")}`);
   assertStringIncludes(text, "Service tier priority.");

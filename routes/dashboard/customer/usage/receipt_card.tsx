@@ -1,0 +1,440 @@
+/**
+ * A call as a bill: what it was and how it ended, then what it cost, then its attempts on one axis, then the details. A
+ * failed call says first what happened and what to do.
+ */
+import type { Child } from "hono/jsx";
+import { tagFilterText, tagText } from "../../../../core/billing/usage/call_tags.ts";
+import { failureOf } from "../../../../core/billing/usage/call_failure.ts";
+import { billedInputTokens } from "../../../../core/billing/tokens/token_bounds.ts";
+import { answeringRegion, type Receipt } from "../../../../core/billing/usage/receipt.ts";
+import { errorTable } from "../../../../core/lib/errors/errors.ts";
+import type { RequestId } from "../../../../core/lib/ids/ids.ts";
+import type { LedgerEntry } from "../../../../kv/money/ledger/ledger.ts";
+import type { RefusedCall } from "../../../../kv/services/calls/refused_calls.ts";
+import { Badge, CopyButton, DataTable, Fact, Icon, Time } from "../../components/mod.ts";
+import { mayVisit } from "../../page/page_acts.ts";
+import type { Visitor } from "../../page/visitor.ts";
+import { formatCount, formatDuration } from "../../text/format.ts";
+import type { Locale } from "../../text/i18n.ts";
+import { OutcomeBadge } from "./call_table.tsx";
+import { type FailureWords, failureWords, refusalWords } from "./failure_words.ts";
+import { Bill, FreeBill } from "./receipt_bill.tsx";
+import { usageTexts } from "./texts.ts";
+
+/** What a card knows of a call beside its row. */
+interface CardProps {
+  /** As people call it; absent: by its id. */
+  readonly modelName?: string | undefined;
+  readonly keyName: string;
+  readonly visitor: Visitor;
+}
+
+/** The card of a call with a receipt. */
+export function ReceiptCard({ receipt, refund, modelName, keyName, visitor, namesRoutes = false }:
+  & CardProps
+  & {
+    readonly receipt: Receipt;
+    readonly refund: LedgerEntry | undefined;
+    /** For operators: customers do not see which routes they used. */
+    readonly namesRoutes?: boolean;
+  }) {
+  const { locale } = visitor;
+  const t = usageTexts[locale];
+  const { requestId, startedAtMs, status, attempts, latencyMs } = receipt;
+  const failure = failureOf(receipt);
+  const took = formatDuration(latencyMs, locale);
+  return (
+    <div class="receipt">
+      <CardHead
+        name={modelName ?? receipt.model}
+        state={
+          <>
+            <OutcomeBadge receipt={receipt} locale={locale} /> <code>{status}</code>{" "}
+            {failure !== undefined && <code>{failure.code}</code>}
+          </>
+        }
+        requestId={requestId}
+        atMs={startedAtMs}
+        locale={locale}
+      />
+      {failure !== undefined && (
+        <Failure
+          words={failureWords(failure.code, locale)}
+          tried={attempts.length === 0 ? undefined : t.tried(attempts.length, took)}
+        />
+      )}
+      <EndNotice receipt={receipt} locale={locale} />
+      <Bill receipt={receipt} refund={refund} locale={locale} />
+      {failure !== undefined && (
+        <NextSteps
+          next={failureWords(failure.code, locale).next}
+          code={failure.code}
+          model={receipt.kind === "chat" ? receipt.model : undefined}
+          isOfProvider
+          visitor={visitor}
+        />
+      )}
+      <h2 class="receipt-part">
+        {t.timing} <small class="muted">{t.inTotal(took)}</small>
+      </h2>
+      <Timing receipt={receipt} locale={locale} namesRoutes={namesRoutes} />
+      <details class="receipt-details">
+        <summary>
+          {t.details} <small class="muted">{t.detailsHint}</small>
+        </summary>
+        <ReceiptFacts receipt={receipt} keyName={keyName} locale={locale} />
+      </details>
+    </div>
+  );
+}
+
+/** The card of a call that was refused before a provider was asked. */
+export function RefusedCard({ call, modelName, keyName, visitor }: CardProps & {
+  readonly call: RefusedCall;
+}) {
+  const { locale } = visitor;
+  const t = usageTexts[locale];
+  const { requestId, status, code, model, atMs } = call;
+  const words = refusalWords(call, locale);
+  return (
+    <div class="receipt">
+      <CardHead
+        name={modelName ?? model ?? t.refusedTitle}
+        state={
+          <>
+            <Badge tone="bad">{t.refused}</Badge> <code>{status}</code> <code>{code}</code>
+          </>
+        }
+        requestId={requestId}
+        atMs={atMs}
+        locale={locale}
+      />
+      <Failure words={words} tried={undefined} />
+      <FreeBill locale={locale} />
+      <NextSteps
+        next={words.next}
+        code={code}
+        model={undefined}
+        isOfProvider={false}
+        visitor={visitor}
+      />
+      <details class="receipt-details">
+        <summary>
+          {t.details} <small class="muted">{t.refusedHint}</small>
+        </summary>
+        <RefusedFacts call={call} keyName={keyName} locale={locale} />
+      </details>
+    </div>
+  );
+}
+
+function CardHead({ name, state, requestId, atMs, locale }: {
+  name: string;
+  state: Child;
+  requestId: RequestId;
+  atMs: number;
+  locale: Locale;
+}) {
+  const t = usageTexts[locale];
+  return (
+    <div class="receipt-head">
+      <strong>{name}</strong>
+      <span>{state}</span>
+      <span class="muted">
+        <Time atMs={atMs} locale={locale} />
+      </span>
+      <span class="receipt-id">
+        <code>{requestId}</code> <CopyButton text={requestId} what={t.requestId} locale={locale} />
+      </span>
+    </div>
+  );
+}
+
+/** What happened, in words; the message of the API is in English. */
+function Failure({ words: { what, detail }, tried }: {
+  words: FailureWords;
+  tried: string | undefined;
+}) {
+  return (
+    <div class="receipt-failure">
+      <Icon name="warning" />
+      <div>
+        <strong>{what}</strong>
+        {detail !== undefined && <p lang="en">{detail}</p>}
+        {tried !== undefined && <p>{tried}</p>}
+      </div>
+    </div>
+  );
+}
+
+/** What to do about a failed call: the step of its code, then where else to look. */
+function NextSteps({ next, code, model, isOfProvider, visitor }: {
+  next: string;
+  code: string;
+  /** To try it again with. */
+  model: string | undefined;
+  isOfProvider: boolean;
+  visitor: Visitor;
+}) {
+  const { locale, support, signedIn } = visitor;
+  const t = usageTexts[locale];
+  return (
+    <section>
+      <h2 class="receipt-part">{t.nextStep}</h2>
+      <ol class="receipt-steps">
+        <li>{next}</li>
+        {isOfProvider && (
+          <li>
+            {t.stillFailing} <a href="/status">{t.statusPage}</a>
+          </li>
+        )}
+        {support !== undefined && (
+          <li>
+            {t.sendId} <a href={support.href}>{support.text}</a>
+          </li>
+        )}
+      </ol>
+      <div class="actions">
+        <a href={`/docs/errors#${encodeURIComponent(code)}`} class="button small">
+          <Icon name="docs" /> {t.errorGuide}
+        </a>
+        {model !== undefined && mayVisit(signedIn, "/playground") && (
+          <a
+            href={`/playground?model=${encodeURIComponent(model)}`}
+            class="button outline secondary small"
+          >
+            <Icon name="playground" /> {t.tryInPlayground}
+          </a>
+        )}
+      </div>
+    </section>
+  );
+}
+
+/** The details of a refused call. */
+function RefusedFacts({ call, keyName, locale }: {
+  call: RefusedCall;
+  keyName: string;
+  locale: Locale;
+}) {
+  const t = usageTexts[locale];
+  const { code, endpoint, model, leftOut = 0 } = call;
+  // A row may have been written by a version whose table had other codes.
+  const type = Object.hasOwn(errorTable, code) ? errorTable[code].type : undefined;
+  return (
+    <dl class="facts">
+      {type !== undefined && type !== code && <Fact name={t.error}>{type}</Fact>}
+      <Fact name={t.latency}>{formatDuration(call.latencyMs, locale)}</Fact>
+      <Fact name={t.key}>{keyName}</Fact>
+      {model !== undefined && <Fact name={t.model}>{model}</Fact>}
+      {endpoint !== undefined && (
+        <Fact name={t.endpoint}>
+          <code>{endpoint}</code>
+        </Fact>
+      )}
+      {leftOut > 0 && <Fact name={t.others}>{t.leftOut(formatCount(leftOut, locale))}</Fact>}
+    </dl>
+  );
+}
+
+// The times of a call on one axis: each attempt, and the whole call.
+
+/** A row of the waterfall. Times are in milliseconds after the start of the call. */
+interface Span {
+  readonly name: string;
+  readonly outcome: string | undefined;
+  readonly tone: "waiting" | "failed" | "whole";
+  readonly fromMs: number;
+  readonly ms: number;
+  /** From here on there was output. */
+  readonly outputFromMs?: number;
+}
+
+/**
+ * The rows of a call. Receipts keep how long an attempt took and not when it began: attempts follow one another, and one
+ * that was answered ended when output began.
+ */
+function spansOf(receipt: Receipt, locale: Locale, namesRoutes: boolean): Span[] {
+  const t = usageTexts[locale];
+  const { attempts, firstOutputMs, latencyMs } = receipt;
+  let nextMs = 0;
+  const spans = attempts.map(({ route, outcome, ms }, at): Span => {
+    const name = t.attemptNumber(at + 1) + (namesRoutes ? `: ${route}` : "");
+    const isAnswered = outcome === "ok";
+    const endMs = isAnswered && firstOutputMs !== undefined ? firstOutputMs : nextMs + ms;
+    const fromMs = Math.max(0, Math.min(endMs, latencyMs) - ms);
+    nextMs = fromMs + ms;
+    const span: Span = { name, outcome, tone: isAnswered ? "waiting" : "failed", fromMs, ms };
+    return isAnswered && firstOutputMs !== undefined ? { ...span, outputFromMs: endMs } : span;
+  });
+  return [
+    ...spans,
+    { name: t.wholeCall, outcome: undefined, tone: "whole", fromMs: 0, ms: latencyMs },
+  ];
+}
+
+/** A span between the start and the end of its call. */
+function SpanBar({ span, wholeMs }: { span: Span; wholeMs: number }) {
+  const share = (ms: number) => `${(Math.min(1, ms / wholeMs) * 100).toFixed(2)}%`;
+  const { fromMs, ms, tone, outputFromMs } = span;
+  const leastMs = wholeMs / 200;
+  return (
+    <svg class="timing-bar" aria-hidden="true" focusable="false">
+      <rect class={tone} x={share(fromMs)} width={share(Math.max(ms, leastMs))} height="100%" />
+      {outputFromMs !== undefined && (
+        <>
+          <rect
+            class="output"
+            x={share(outputFromMs)}
+            width={share(Math.max(wholeMs - outputFromMs, leastMs))}
+            height="100%"
+          />
+          <rect class="first" x={share(outputFromMs)} width="2" height="100%" />
+        </>
+      )}
+    </svg>
+  );
+}
+
+/** The axis of the bars: its start, its middle and its end, and what the colours are. */
+function Axis({ wholeMs, locale }: { wholeMs: number; locale: Locale }) {
+  const t = usageTexts[locale];
+  return (
+    <tr>
+      <td></td>
+      <td data-phone="below">
+        <div class="timing-axis">
+          <span>0</span>
+          <span>{formatDuration(wholeMs / 2, locale)}</span>
+          <span>{formatDuration(wholeMs, locale)}</span>
+        </div>
+        <div class="timing-legend">
+          <span class="waiting">{t.waiting}</span>
+          <span class="output">{t.outputBar}</span>
+          <span class="failed">{t.failedBar}</span>
+        </div>
+      </td>
+      <td></td>
+    </tr>
+  );
+}
+
+/** The attempts of a call as a waterfall. Customers do not see which routes they used. */
+function Timing({ receipt, locale, namesRoutes = false }: {
+  receipt: Receipt;
+  locale: Locale;
+  /** For operators. */
+  namesRoutes?: boolean;
+}) {
+  const t = usageTexts[locale];
+  const spans = spansOf(receipt, locale, namesRoutes);
+  const wholeMs = Math.max(1, ...spans.map(({ fromMs, ms }) => fromMs + ms));
+  return (
+    <DataTable
+      label={t.timing}
+      rows={spans}
+      edges={{ first: null, last: <Axis wholeMs={wholeMs} locale={locale} /> }}
+      columns={[
+        {
+          head: t.step,
+          phone: "first",
+          cell: ({ name, outcome, outputFromMs }) => (
+            <>
+              {name} {outcome !== undefined && <code>{outcome}</code>}
+              {outputFromMs !== undefined && (
+                <div class="muted">{t.firstAt(formatDuration(outputFromMs, locale))}</div>
+              )}
+            </>
+          ),
+        },
+        {
+          head: t.timeline,
+          phone: "below",
+          cell: (span) => <SpanBar span={span} wholeMs={wholeMs} />,
+        },
+        {
+          head: t.latency,
+          kind: "number",
+          phone: "first-end",
+          cell: ({ ms }) => formatDuration(ms, locale),
+        },
+      ]}
+    />
+  );
+}
+
+/** The gateway's region, and that of the route that answered where it is another. */
+function regionText(region: string, answeredIn: string | undefined): string {
+  return answeredIn === undefined || answeredIn === region ? region : `${region} → ${answeredIn}`;
+}
+
+/** The details of a receipt, without its route, which is known to the operator alone. */
+function ReceiptFacts({ receipt, keyName, locale }: {
+  receipt: Receipt;
+  keyName: string;
+  locale: Locale;
+}) {
+  const t = usageTexts[locale];
+  return (
+    <dl class="facts">
+      <UsageFacts receipt={receipt} locale={locale} />
+      {receipt.region !== undefined && (
+        <Fact name={t.region}>{regionText(receipt.region, answeringRegion(receipt))}</Fact>
+      )}
+      <Fact name={t.latency}>{formatDuration(receipt.latencyMs, locale)}</Fact>
+      {receipt.firstOutputMs !== undefined && (
+        <Fact name={t.firstOutput}>{formatDuration(receipt.firstOutputMs, locale)}</Fact>
+      )}
+      <Fact name={t.key}>{keyName}</Fact>
+      <Fact name={t.model}>{receipt.model}</Fact>
+      {receipt.mappedFrom !== undefined && <Fact name={t.mappedFrom}>{receipt.mappedFrom}</Fact>}
+      {receipt.tags !== undefined && (
+        <Fact name={t.tags}>
+          {receipt.tags.map((tag) => (
+            <>
+              <a href={`/usage?tag=${encodeURIComponent(tagFilterText(tag))}`}>
+                <code>{tagText(tag)}</code>
+              </a>
+              {" "}
+            </>
+          ))}
+        </Fact>
+      )}
+      <Fact name={t.kind}>{t.kinds[receipt.kind]}</Fact>
+      <Fact name={t.style}>{receipt.style}</Fact>
+      <Fact name={t.stream}>{receipt.stream ? t.yes : t.no}</Fact>
+    </dl>
+  );
+}
+
+/** What ended a stream before it was whole, in the language of the page. */
+function EndNotice({ receipt: { endCode }, locale }: { receipt: Receipt; locale: Locale }) {
+  if (endCode === undefined) return null;
+  const { endedBy, ends, endedByProvider } = usageTexts[locale];
+  const text = Object.hasOwn(ends, endCode) ? ends[endCode] : endedByProvider;
+  return (
+    <p class="receipt-end">
+      {endedBy}: {text} <code>{endCode}</code>
+    </p>
+  );
+}
+
+/** What the bill does not say of the tokens: those that no price counts, and those of reasoning. */
+function UsageFacts({ receipt, locale }: { receipt: Receipt; locale: Locale }) {
+  const t = usageTexts[locale];
+  const { usage, costMicroVnd, shortfallMicroVnd } = receipt;
+  if (usage === undefined) return null;
+  const count = (tokens: number) => formatCount(tokens, locale);
+  const isBilled = receipt.price.unit === "token" && costMicroVnd + shortfallMicroVnd > 0n;
+  return (
+    <>
+      {!isBilled && (
+        <>
+          <Fact name={t.inputTokens}>{count(billedInputTokens(usage))}</Fact>
+          <Fact name={t.outputTokens}>{count(usage.output)}</Fact>
+        </>
+      )}
+      {usage.reasoning > 0 && <Fact name={t.reasoning}>{count(usage.reasoning)}</Fact>}
+    </>
+  );
+}
