@@ -3,7 +3,7 @@ import { formatDecimal } from "../../../core/billing/money/display.ts";
 import { type CountedTool, countedTools } from "../../../core/billing/usage/hosted_tools.ts";
 import { listFigure, microVndOf, type WrittenVnd } from "../../../core/billing/money/micro_vnd.ts";
 import { type CataloguePrice, toolPricesOf } from "../../../core/billing/price.ts";
-import { formatCount, formatMoney } from "./format.ts";
+import { decimalsOf, formatCount, formatMoney, formatMoneyTo } from "./format.ts";
 import { defineTexts, type Locale } from "./i18n.ts";
 
 const texts = defineTexts({
@@ -23,7 +23,7 @@ const texts = defineTexts({
     perSearch: "per search",
     perMinute: "per minute",
     seconds: (from: number, to: number) => from === to ? `${from} s` : `${from}–${to} s`,
-    inOut: (input: string, output: string) => `${input} in · ${output} out`,
+    inOut: (input: string, output: string) => `${input}\u00a0in · ${output}\u00a0out`,
   },
   vi: {
     perMtok: "mỗi 1 triệu token",
@@ -41,7 +41,7 @@ const texts = defineTexts({
     perSearch: "mỗi lượt tìm",
     perMinute: "mỗi phút",
     seconds: (from, to) => from === to ? `${from} giây` : `${from}–${to} giây`,
-    inOut: (input, output) => `${input} vào · ${output} ra`,
+    inOut: (input, output) => `${input}\u00a0vào · ${output}\u00a0ra`,
   },
 });
 
@@ -146,8 +146,11 @@ function unitLines(price: CataloguePrice, listRate: number, locale: Locale): Pri
       const line = (rates: TokenFigures, unit: string): PriceLine => {
         const output = rates.outputVndPerMtok ?? rates.vndPerMtok;
         const same = output === rates.vndPerMtok;
+        const amounts = [rates.vndPerMtok, output].map(microVndOf);
+        const [input = "", outputText = ""] = amounts
+          .map((one) => formatMoneyTo(one, locale, decimalsOf(amounts)));
         return {
-          amount: same ? money(output) : t.inOut(money(rates.vndPerMtok), money(output)),
+          amount: same ? outputText : t.inOut(input, outputText),
           unit,
           list: same ? list(output) : t.inOut(list(rates.vndPerMtok), list(output)),
         };

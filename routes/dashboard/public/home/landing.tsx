@@ -28,7 +28,9 @@ import {
   uptimeOf,
 } from "../status/history_strip.tsx";
 import type { BooksState } from "../../../../kv/services/verify/last_verification.ts";
-import { formatCount } from "../../text/format.ts";
+import { formatCount, formatDuration, formatMoney } from "../../text/format.ts";
+import { sumOf } from "../../../../core/routing/history/availability.ts";
+import type { RunningOffers } from "../../../../kv/money/credits/running_offers.ts";
 import type { DashboardEnv } from "../../page/visitor.ts";
 import { Bill } from "../../customer/usage/receipt_bill.tsx";
 import { type CodeTab, CodeTabs } from "../../customer/connect/code_tabs.tsx";
@@ -268,7 +270,9 @@ function sentence(text: string) {
 
 function codeTabs({ baseUrl, catalog }: DashboardDeps): CodeTab[] {
   const facts = { baseUrl, model: catalog.defaultModel.id };
-  const sdks = snippets(facts.baseUrl, facts.model).chat;
+  // The one that most read comes first.
+  const sdks = snippets(facts.baseUrl, facts.model).chat
+    .toSorted((one, other) => Number(other.name === "Python") - Number(one.name === "Python"));
   const tools = recipes({ ...facts, key: keyPlaceholder })
     .filter(({ name }) => name === "Claude Code" || name === "Codex")
     .map(({ name, code }) => ({
@@ -279,7 +283,27 @@ function codeTabs({ baseUrl, catalog }: DashboardDeps): CodeTab[] {
   return [...sdks, ...tools];
 }
 
-function Hero({ deps, locale }: PartProps) {
+/** What is promised beside the buttons: only what is given today. */
+function promisesOf(
+  { offers: { invoices } }: DashboardDeps,
+  running: RunningOffers,
+  locale: Locale,
+) {
+  const t = landingTexts[locale];
+  const money = (microVnd: bigint) => formatMoney(microVnd, locale);
+  const [bonus] = running.bonuses;
+  return [
+    running.signup === undefined ? t.noCard : t.credit(money(running.signup.amountMicroVnd)),
+    bonus !== undefined && t.bonus(
+      bonus.gift.kind === "percent" ? `${bonus.gift.percent} %` : money(bonus.gift.amountMicroVnd),
+      bonus.minTopupMicroVnd === undefined ? undefined : money(bonus.minTopupMicroVnd),
+    ),
+    t.freeFailures,
+    invoices && t.vatInvoice,
+  ].filter((promise) => promise !== false);
+}
+
+function Hero({ deps, running, locale }: PartProps & { readonly running: RunningOffers }) {
   const t = landingTexts[locale];
   return (
     <div class="hero">
@@ -290,36 +314,70 @@ function Hero({ deps, locale }: PartProps) {
           <a class="button" href="/sign-up">{t.start}</a>
           <a href="/models" class="button outline secondary">{t.prices}</a>
         </div>
+        <ul class="checks promises">
+          {promisesOf(deps, running, locale).map((promise) => (
+            <li>
+              <Icon name="check" />
+              <span>{promise}</span>
+            </li>
+          ))}
+        </ul>
       </div>
-      <div>
-        <p class="hero-caption">
-          {t.change} <Badge tone="good">{t.models(deps.catalog.models.length)}</Badge>
-        </p>
+      <div class="code-box">
         <CodeTabs tabs={codeTabs(deps)} label={t.change} locale={locale} />
+        <SampleAnswer catalog={deps.catalog} locale={locale} />
       </div>
     </div>
   );
 }
 
-function pointItem(point: { readonly title: string; readonly text: string }) {
+/** Tokens of the call in the box, and of its answer. */
+const greeting = { input: 9, output: 12 } as const;
+
+/** What the code of the box gets back, and what that costs today. */
+function SampleAnswer({ catalog, locale }: { catalog: Catalog; locale: Locale }) {
+  const t = landingTexts[locale];
+  const { defaultModel: model } = catalog;
+  if (model.price.unit !== "token") return null;
   return (
-    <li class="card">
-      <h2>{point.title}</h2>
-      <p>{point.text}</p>
-    </li>
+    <p class="code-answer">
+      <span>
+        <Badge tone="good">200</Badge> {t.answer}
+      </span>
+      <span class="muted">
+        {t.tokens(greeting.input, greeting.output)} ·{" "}
+        <strong>
+          <Money microVnd={costOfCall({ model, ...greeting })} locale={locale} />
+        </strong>
+      </span>
+    </p>
   );
 }
 
-function Points({ deps, locale }: PartProps) {
+/** What a stranger asks first, each with the page that proves the answer. */
+function Questions({ deps, locale }: PartProps) {
   const t = landingTexts[locale];
   const { bankTransfer, invoices } = deps.offers;
-  const points = [
-    t.sdk,
-    bankTransfer ? t.transfer : t.prepaid,
-    invoices ? { ...t.receipts, text: `${t.receipts.text} ${t.invoices}` } : t.receipts,
-    t.privacy,
+  const { cost, trust, tools, breaks } = t.strangers;
+  const questions = [
+    { ...cost, text: bankTransfer ? cost.textWithTransfer : cost.text },
+    { ...trust, text: invoices ? `${trust.text} ${t.invoices}` : trust.text },
+    tools,
+    breaks,
   ];
-  return <ul class="points">{points.map(pointItem)}</ul>;
+  return (
+    <ul class="points">
+      {questions.map(({ title, text, href, link }) => (
+        <li class="card">
+          <h2>{title}</h2>
+          <p>{text}</p>
+          <p>
+            <a href={href}>{link}</a>
+          </p>
+        </li>
+      ))}
+    </ul>
+  );
 }
 
 /** The first model of each family, in the order of the catalogue. */
@@ -334,11 +392,17 @@ function priceColumns({ deps, locale }: PartProps): readonly Column<Model>[] {
   return [
     {
       head: t.model,
-      cell: ({ id, displayName }) => <a href={`/models/${encodeURIComponent(id)}`}>{displayName}
-      </a>,
+      phone: "first",
+      cell: ({ id, displayName }) => (
+        <span class="model-face">
+          <span class="face" aria-hidden="true">{displayName.slice(0, 1).toUpperCase()}</span>
+          <a href={`/models/${encodeURIComponent(id)}`}>{displayName}</a>
+        </span>
+      ),
     },
     {
       head: t.price,
+      phone: "below",
       cell: ({ price }) => {
         const [line] = priceLines(price, deps.catalog.listRate, locale);
         return (
@@ -350,6 +414,7 @@ function priceColumns({ deps, locale }: PartProps): readonly Column<Model>[] {
     },
     {
       head: t.status,
+      phone: "first-end",
       cell: ({ id }) => {
         const status = deps.modelStatus?.(id) ?? "up";
         return <Badge tone={statusTones[status]}>{t.statuses[status]}</Badge>;
@@ -358,21 +423,31 @@ function priceColumns({ deps, locale }: PartProps): readonly Column<Model>[] {
   ];
 }
 
+/** The models in two tables beside each other: those that chat, and the others. */
 function Prices({ deps, locale }: PartProps) {
   const t = landingTexts[locale];
+  const models = modelsOfFamilies(deps.catalog);
+  const groups = [
+    { name: t.chatModels, rows: models.filter(({ kind }) => kind === "chat") },
+    { name: t.otherModels, rows: models.filter(({ kind }) => kind !== "chat") },
+  ];
   return (
     <section class="landing-section">
       <h2>{t.live}</h2>
-      <p class="muted">{t.liveLead}</p>
-      <div class="card">
-        <DataTable
-          label={t.live}
-          columns={priceColumns({ deps, locale })}
-          rows={modelsOfFamilies(deps.catalog)}
-        />
-        <p>
-          <a href="/models">{t.allModels}</a>
-        </p>
+      <p class="muted">
+        {t.liveLead} <a href="/models">{t.allModels}</a>
+      </p>
+      <div class="columns price-tables">
+        {groups.filter(({ rows }) => rows.length > 0).map(({ name, rows }) => (
+          <div class="card">
+            <h3>{name}</h3>
+            <DataTable
+              label={`${t.live}: ${name}`}
+              columns={priceColumns({ deps, locale })}
+              rows={rows}
+            />
+          </div>
+        ))}
       </div>
     </section>
   );
@@ -382,8 +457,10 @@ function Prices({ deps, locale }: PartProps) {
 const sampleUsage = { input: 1_179, cacheRead: 18_400, cacheWrite: 0, output: 880, reasoning: 0 };
 
 /** What can be checked: the models, the share of answered calls, and that the books agree. */
-function Facts({ deps, days, books, locale }: PartProps & {
+function Facts({ deps, days, firstOutputMs, books, locale }: PartProps & {
   readonly days: readonly HistoryDay[];
+  /** The median over these days; absent: there were no calls. */
+  readonly firstOutputMs: number | undefined;
   readonly books: BooksState;
 }) {
   const t = landingTexts[locale].facts;
@@ -402,6 +479,11 @@ function Facts({ deps, days, books, locale }: PartProps & {
           note={<a href="/status">{landingTexts[locale].status}</a>}
         >
           {formatShare(answered, locale)}
+        </Stat>
+      )}
+      {firstOutputMs !== undefined && (
+        <Stat label={t.median} note={<a href="/models?sort=speed">{t.byModel}</a>}>
+          ≤ {formatDuration(firstOutputMs, locale)}
         </Stat>
       )}
       {daily?.problems === 0 && (
@@ -453,7 +535,7 @@ function SampleReceipt({ catalog, locale }: { catalog: Catalog; locale: Locale }
           ))}
         </ul>
         <p>
-          <a href="/docs/billing">{t.billing}</a>
+          <a href="/proofs">{t.proofs}</a> · <a href="/docs/billing">{t.billing}</a>
         </p>
       </div>
       <div class="card">
@@ -473,30 +555,45 @@ function faqItem({ question, answer }: { readonly question: string; readonly ans
   );
 }
 
+/** What the landing page shows beside the catalogue; each is read at most once in a while. */
+export interface LandingFacts {
+  readonly history: PublicHistory;
+  readonly books: () => Promise<BooksState>;
+  readonly running: () => Promise<RunningOffers>;
+}
+
 /** Shows the landing page. */
 export async function landingPage(
   c: Context<DashboardEnv>,
   deps: DashboardDeps,
-  history: PublicHistory,
-  books: () => Promise<BooksState>,
+  { history, books, running }: LandingFacts,
 ) {
   const { locale } = c.get("visitor");
   const t = landingTexts[locale];
-  const days = historyOf(await history.rows(), { today: history.today(), days: shownDays });
+  const rows = await history.rows();
+  const today = history.today();
+  const days = historyOf(rows, { today, days: shownDays });
+  const recent = rows.filter(({ day }) => day > today - shownDays).map(({ counts }) => counts);
   return await renderPage(
     c,
     { title: t.title, description: t.description, bare: true, styles: ["public.css"] },
     <div class="landing">
-      <Hero deps={deps} locale={locale} />
-      <Facts deps={deps} days={days} books={await books()} locale={locale} />
-      <Points deps={deps} locale={locale} />
+      <Hero deps={deps} running={await running()} locale={locale} />
+      <Facts
+        deps={deps}
+        days={days}
+        firstOutputMs={sumOf(recent)?.p50FirstOutputMs}
+        books={await books()}
+        locale={locale}
+      />
+      <Questions deps={deps} locale={locale} />
+      <SampleReceipt catalog={deps.catalog} locale={locale} />
       <Prices deps={deps} locale={locale} />
       <Calculator c={c} catalog={deps.catalog} locale={locale} />
       <section class="landing-section">
         <h2>{t.path}</h2>
         <MoneyPath catalog={deps.catalog} offers={deps.offers} locale={locale} />
       </section>
-      <SampleReceipt catalog={deps.catalog} locale={locale} />
       {days.some(({ sum }) => sum !== undefined) && (
         <section class="landing-section">
           <h2>{t.availability}</h2>

@@ -13,34 +13,56 @@ export const landingTexts = defineTexts({
     start: "Create an account",
     prices: "See models and prices",
     change: "Change two lines, keep your SDK",
-    sdk: {
-      title: "Your SDK stays",
-      text:
-        "Messages, Chat Completions, Responses and Gemini style, tools and streaming included. Any chat model through each of them.",
+    noCard: "No card, no monthly fee",
+    credit: (amount: string) => `${amount} to try, no card`,
+    bonus: (gift: string, from: string | undefined) =>
+      from === undefined ? `+${gift} on top-ups` : `+${gift} on top-ups from ${from}`,
+    freeFailures: "Failed calls cost nothing",
+    vatInvoice: "VAT invoice",
+    answer: "Hello! How can I help you today?",
+    tokens: (input: number, output: number) => `${input} + ${output} tokens`,
+    strangers: {
+      cost: {
+        title: "What does it cost?",
+        text:
+          "Each call has its price in VND, by the token or the piece, from a prepaid wallet. No card, no monthly fee, and the balance never expires.",
+        textWithTransfer:
+          "Each call has its price in VND, by the token or the piece. Top up by bank transfer with a QR code. No card, no monthly fee, and the balance never expires.",
+        href: "#calculator",
+        link: "Calculate a month",
+      },
+      trust: {
+        title: "Can I trust it with money?",
+        text:
+          "Each call ends in a receipt with tokens, price and charge, and no call costs more than the wallet has. Each day is signed in the night after it: you can prove every receipt.",
+        href: "/proofs",
+        link: "Check the proofs",
+      },
+      tools: {
+        title: "Does my tool work?",
+        text:
+          "Claude Code, Codex, Cursor, opencode, n8n and the official SDKs: change the address and the key. Messages, Chat Completions, Responses and Gemini style, with tools and streaming.",
+        href: "/connect",
+        link: "Set up your tool",
+      },
+      breaks: {
+        title: "What if it breaks?",
+        text:
+          "If a provider fails, the next route of the same model answers. If all fail, you get a clear error and pay nothing. Status and incidents are public.",
+        href: "/status",
+        link: "See the status",
+      },
     },
-    transfer: {
-      title: "Pay by bank transfer",
-      text:
-        "Scan a QR, and your wallet is filled in moments. No card, no monthly fee, and the balance never expires.",
-    },
-    prepaid: {
-      title: "Pay by the call",
-      text: "From a prepaid wallet. No card, no monthly fee, and the balance never expires.",
-    },
-    receipts: {
-      title: "Every đồng accounted for",
-      text: "Each call has a receipt with tokens, price and latency. Failed calls cost nothing.",
-    },
+    chatModels: "Text",
+    otherModels: "Images, speech, video and more",
+    proofs: "How receipts are proven",
     invoices: "VAT invoice on request.",
-    privacy: {
-      title: "Your prompts stay yours",
-      text: "Only metadata is kept. Prompts and answers are never stored and never logged.",
-    },
-    models: (count: number) => `${count} models`,
     facts: {
       models: (count: string) => englishCount(count, "model", "models"),
       modelsNote: "text, image, speech, video",
       answered: "of calls answered, 30 days",
+      median: "median to the first token",
+      byModel: "By model",
       verified: "The books agree",
       verifiedNote: "every receipt, ledger line and wallet, verified",
       all: "All",
@@ -121,35 +143,56 @@ export const landingTexts = defineTexts({
     start: "Tạo tài khoản",
     prices: "Xem mô hình và giá",
     change: "Đổi hai dòng, giữ nguyên SDK",
-    sdk: {
-      title: "Giữ nguyên SDK",
-      text:
-        "Kiểu Messages, Chat Completions, Responses và Gemini, gồm cả công cụ và streaming. Mô hình hội thoại nào cũng gọi được qua mọi kiểu.",
+    noCard: "Không cần thẻ, không phí tháng",
+    credit: (amount) => `${amount} dùng thử, không cần thẻ`,
+    bonus: (gift, from) =>
+      from === undefined ? `Tặng thêm ${gift} khi nạp` : `Tặng thêm ${gift} khi nạp từ ${from}`,
+    freeFailures: "Lượt gọi lỗi không mất tiền",
+    vatInvoice: "Hoá đơn GTGT",
+    answer: "Xin chào! Tôi có thể giúp gì cho bạn?",
+    tokens: (input, output) => `${input} + ${output} token`,
+    strangers: {
+      cost: {
+        title: "Tốn bao nhiêu?",
+        text:
+          "Mỗi lượt gọi có giá bằng VND, theo token hoặc theo lần, trừ vào ví trả trước. Không cần thẻ, không phí tháng, số dư không hết hạn.",
+        textWithTransfer:
+          "Mỗi lượt gọi có giá bằng VND, theo token hoặc theo lần. Nạp bằng chuyển khoản qua mã QR. Không cần thẻ, không phí tháng, số dư không hết hạn.",
+        href: "#calculator",
+        link: "Tính cho một tháng",
+      },
+      trust: {
+        title: "Có tin được về tiền không?",
+        text:
+          "Mỗi lượt gọi có biên nhận ghi token, đơn giá và chi phí, và không lượt gọi nào tốn hơn số tiền trong ví. Mỗi ngày được ký vào đêm sau ngày đó: bạn kiểm chứng được từng biên nhận.",
+        href: "/proofs",
+        link: "Xem bằng chứng",
+      },
+      tools: {
+        title: "Công cụ của tôi có dùng được không?",
+        text:
+          "Claude Code, Codex, Cursor, opencode, n8n và các SDK chính thức: chỉ đổi địa chỉ và khoá API. Kiểu Messages, Chat Completions, Responses và Gemini, gồm cả công cụ và streaming.",
+        href: "/connect",
+        link: "Cài đặt công cụ",
+      },
+      breaks: {
+        title: "Nếu có sự cố thì sao?",
+        text:
+          "Nếu nhà cung cấp lỗi, tuyến kế tiếp của cùng mô hình sẽ trả lời. Nếu mọi tuyến đều lỗi, bạn nhận lỗi rõ ràng và không mất tiền. Trạng thái và sự cố được công khai.",
+        href: "/status",
+        link: "Xem trạng thái",
+      },
     },
-    transfer: {
-      title: "Trả bằng chuyển khoản",
-      text:
-        "Quét mã QR, tiền vào ví trong chốc lát. Không cần thẻ, không phí tháng, số dư không hết hạn.",
-    },
-    prepaid: {
-      title: "Trả theo lượt gọi",
-      text: "Từ một ví trả trước. Không cần thẻ, không phí tháng, số dư không hết hạn.",
-    },
-    receipts: {
-      title: "Rõ từng đồng",
-      text: "Mỗi lượt gọi có biên nhận ghi token, đơn giá và độ trễ. Lượt gọi lỗi không mất tiền.",
-    },
+    chatModels: "Văn bản",
+    otherModels: "Hình ảnh, giọng nói, video và loại khác",
+    proofs: "Cách chứng minh biên nhận",
     invoices: "Có hoá đơn GTGT khi yêu cầu.",
-    privacy: {
-      title: "Dữ liệu của bạn là của bạn",
-      text:
-        "Chỉ lưu thông tin về lượt gọi. Câu hỏi và câu trả lời không bao giờ được lưu hay ghi lại.",
-    },
-    models: (count) => `${count} mô hình`,
     facts: {
       models: (count) => `${count} mô hình`,
       modelsNote: "văn bản, hình ảnh, giọng nói, video",
       answered: "lượt gọi được trả lời, 30 ngày",
+      median: "trung vị đến token đầu tiên",
+      byModel: "Theo mô hình",
       verified: "Sổ sách khớp",
       verifiedNote: "mọi biên nhận, bút toán và ví đã đối chiếu",
       all: "Tất cả",
@@ -167,7 +210,10 @@ export const landingTexts = defineTexts({
       "Chúng tôi tạm giữ chi phí tối đa, rồi chỉ tính chi phí thực tế. Biên nhận ghi rõ cách tính và mọi tuyến đã thử. Biên nhận, sao kê và hoá đơn khớp đến phần lẻ cuối cùng của một đồng.",
     receiptPoints: [
       { title: "Lượt gọi lỗi không mất tiền.", text: "Không có câu trả lời thì không tính phí." },
-      { title: "Dữ liệu là của bạn.", text: "Câu hỏi và câu trả lời không bao giờ được lưu." },
+      {
+        title: "Dữ liệu của bạn là của bạn.",
+        text: "Câu hỏi và câu trả lời không bao giờ được lưu.",
+      },
       { title: "Nếu nhà cung cấp gặp sự cố,", text: "tuyến kế tiếp sẽ trả lời." },
     ],
     receiptOf: (model) => `${model}, theo giá hôm nay`,

@@ -2,7 +2,7 @@
 import type { Model } from "../../../../core/catalog/catalog.ts";
 import { microVndOf, type WrittenVnd } from "../../../../core/billing/money/micro_vnd.ts";
 import { TableFrame } from "../../components/mod.ts";
-import { formatCount, formatMoney } from "../../text/format.ts";
+import { decimalsOf, formatCount, formatMoneyTo } from "../../text/format.ts";
 import type { Locale } from "../../text/i18n.ts";
 import { furtherLines, priceLines } from "../../text/model_prices.ts";
 import { modelTexts } from "./model_texts.ts";
@@ -22,10 +22,33 @@ interface Rates {
   readonly cacheWriteHourVndPerMtok?: WrittenVnd | undefined;
 }
 
-function tokenRows(rates: Rates, unit: string, locale: Locale): Row[] {
+/** The rates that a price has, in µVND. */
+function amountsOf(rates: Rates): bigint[] {
+  const {
+    vndPerMtok,
+    outputVndPerMtok,
+    cacheReadVndPerMtok,
+    cacheWriteVndPerMtok,
+    cacheWriteHourVndPerMtok,
+  } = rates;
+  return [
+    vndPerMtok,
+    outputVndPerMtok,
+    cacheReadVndPerMtok,
+    cacheWriteVndPerMtok,
+    cacheWriteHourVndPerMtok,
+  ].flatMap((vnd) => vnd === undefined ? [] : [microVndOf(vnd)]);
+}
+
+function tokenRows(
+  rates: Rates,
+  { unit, decimals, locale }: { unit: string; decimals: number; locale: Locale },
+): Row[] {
   const t = modelTexts[locale];
   const row = (name: string, vnd: WrittenVnd | undefined): Row[] =>
-    vnd === undefined ? [] : [{ name, amount: formatMoney(microVndOf(vnd), locale), unit }];
+    vnd === undefined
+      ? []
+      : [{ name, amount: formatMoneyTo(microVndOf(vnd), locale, decimals), unit }];
   return [
     ...row(t.input, rates.vndPerMtok),
     ...row(t.output, rates.outputVndPerMtok ?? rates.vndPerMtok),
@@ -42,12 +65,15 @@ function rowsOf({ price }: Model, listRate: number, locale: Locale): Row[] {
       .map(({ amount, unit }) => ({ name: t.price, amount, unit }));
   }
   const { longPrompt } = price;
+  const decimals = decimalsOf([price, ...longPrompt === undefined ? [] : [longPrompt]]
+    .flatMap(amountsOf));
+  const rows = (rates: Rates, unit: string) => tokenRows(rates, { unit, decimals, locale });
   const above = longPrompt === undefined
     ? []
-    : tokenRows(longPrompt, t.above(formatCount(longPrompt.aboveTokens, locale)), locale);
+    : rows(longPrompt, t.above(formatCount(longPrompt.aboveTokens, locale)));
   const further = furtherLines(price, listRate, locale)
     .map(({ amount, unit }): Row => ({ name: unit, amount, unit: "" }));
-  return [...tokenRows(price, t.perMtok, locale), ...above, ...further];
+  return [...rows(price, t.perMtok), ...above, ...further];
 }
 
 function priceRow({ name, amount, unit }: Row) {

@@ -101,18 +101,21 @@ function columnsOf(listRate: number, locale: Locale): readonly Column<ListedMode
       head: t.model,
       sortable: true,
       sortValue: ({ model }) => model.id,
-      cell: ({ model }) => <ModelName model={model} locale={locale} />,
-    },
-    {
-      head: t.kind,
-      kind: "one-line",
-      wideOnly: true,
-      cell: ({ model }) => <Kind model={model} locale={locale} />,
+      phone: "first",
+      cell: ({ model }) => (
+        <>
+          <ModelName model={model} locale={locale} />
+          <div class="model-line wide-only">
+            <Kind model={model} locale={locale} />
+          </div>
+        </>
+      ),
     },
     {
       head: t.price,
       sortable: true,
       sortValue: ({ model }) => Number(comparedMicroVnd(model)),
+      phone: "below",
       cell: (listed) => <>{linesOf(listed).map(priceLine)}</>,
     },
     {
@@ -150,6 +153,7 @@ function columnsOf(listRate: number, locale: Locale): readonly Column<ListedMode
     {
       head: t.status,
       sortable: true,
+      phone: "first-end",
       cell: ({ status }) => <Status status={status} locale={locale} />,
     },
   ];

@@ -82,6 +82,9 @@ const busyShare = 0.95;
 const texts = defineTexts({
   en: {
     noCalls: "no calls",
+    few: "too few calls to judge",
+    counted:
+      "Counted are calls that reached a model. Not counted: those refused for a mistake of the request, a limit or an empty wallet, and those that their caller ended. Grey days had too few calls to judge.",
     summary: (days: number, uptime: string) => `Last ${days} days: ${uptime} of calls answered`,
     nothing: (days: number) => `Last ${days} days: no calls yet`,
     ago: (days: number) => `${days} days ago`,
@@ -89,6 +92,9 @@ const texts = defineTexts({
   },
   vi: {
     noCalls: "không có lượt gọi",
+    few: "quá ít lượt gọi để đánh giá",
+    counted:
+      "Tính các lượt gọi đã đến mô hình. Không tính: lượt bị từ chối do yêu cầu sai, do giới hạn hoặc do ví trống, và lượt do người gọi ngắt. Ngày màu xám có quá ít lượt gọi để đánh giá.",
     summary: (days, uptime) => `${days} ngày qua: ${uptime} lượt gọi được trả lời`,
     nothing: (days) => `${days} ngày qua: chưa có lượt gọi`,
     ago: (days) => `${days} ngày trước`,
@@ -120,8 +126,12 @@ export function uptimeOf(days: readonly HistoryDay[]): number | undefined {
   return calls === 0 ? undefined : answered / calls;
 }
 
+/** Calls of a day below which its share says nothing: one failure of a dozen is no outage. */
+const fewCalls = 20;
+
 function toneOf({ sum }: HistoryDay): string {
   if (sum === undefined) return "none";
+  if (sum.calls < fewCalls) return "few";
   return sum.uptime >= goodShare ? "good" : sum.uptime >= busyShare ? "busy" : "bad";
 }
 
@@ -136,10 +146,15 @@ export function HistoryStrip({ days, locale }: { days: readonly HistoryDay[]; lo
     <div class="history">
       <div class="history-strip" role="img" aria-label={summary}>
         {days.map((day) => {
-          const said = day.sum === undefined ? t.noCalls : formatShare(day.sum.uptime, locale);
+          const tone = toneOf(day);
+          const said = day.sum === undefined
+            ? t.noCalls
+            : tone === "few"
+            ? t.few
+            : formatShare(day.sum.uptime, locale);
           return (
             <span
-              class={toneOf(day)}
+              class={tone}
               title={`${formatDate(day.day * dayMs, locale)}: ${said}`}
             />
           );
@@ -150,6 +165,7 @@ export function HistoryStrip({ days, locale }: { days: readonly HistoryDay[]; lo
         <span>{summary}</span>
         <span>{t.today}</span>
       </div>
+      <p class="history-note">{t.counted}</p>
     </div>
   );
 }

@@ -18,8 +18,8 @@ Deno.test("a price is shown with all that it has: long prompts, sound, tiers, to
     hostedTools: { web_search: { vndPerUse: 250.25 }, code_execution: { vndPerCall: 800 } },
   } as const;
   assertEquals(shown(price, "en"), [
-    "₫0.75 in · ₫12,500.5 out per 1M tokens",
-    "₫1.5 in · ₫20,000 out per 1M tokens, prompts above 200,000 tokens",
+    "₫0.75 in · ₫12,500.50 out per 1M tokens",
+    "₫1.50 in · ₫20,000.00 out per 1M tokens, prompts above 200,000 tokens",
     "₫90 per 1M tokens of audio in",
     "× 0.5 service tier flex",
     "₫250.25 Web search, each",
