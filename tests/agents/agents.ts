@@ -11,6 +11,8 @@ export interface AgentTask {
   readonly model: string;
   /** Contains `work/note.txt` with the text alpha, and `home/`, the home of the agent. */
   readonly folder: string;
+  /** Continues the conversation of earlier runs in this folder; only agents of {@linkcode resumable} do. */
+  readonly isResumed: boolean;
 }
 
 export interface Agent {
@@ -46,6 +48,20 @@ export function scriptOf(agent: Agent, note: string): Script {
   };
 }
 
+/** The script of a conversation: in each turn the agent's first tool once, then a text. */
+export function conversationOf(agent: Agent, note: string): Script {
+  const [first] = agent.steps(note);
+  let answeredResults = 0;
+  return ({ toolResults, tools }) => {
+    const tool = tools.find(({ name }) => name === first?.[0]);
+    if (first === undefined || tool === undefined || toolResults > answeredResults) {
+      answeredResults = toolResults;
+      return undefined;
+    }
+    return { tool, input: first[1] };
+  };
+}
+
 /** The tools of Claude Code, which its SDK has, too. */
 function claudeSteps(note: string): ReturnType<Agent["steps"]> {
   return [
@@ -75,7 +91,10 @@ const claudeCode: Agent = {
   prepare: (task) =>
     Promise.resolve({
       program: programs.claude,
-      args: ["-p", prompt, "--permission-mode", "acceptEdits", "--output-format", "json"],
+      args: [
+        ...task.isResumed ? ["--continue"] : [],
+        ...["-p", prompt, "--permission-mode", "acceptEdits", "--output-format", "json"],
+      ],
       env: claudeEnv(task),
     }),
 };
@@ -181,7 +200,7 @@ const codex: Agent = {
     ["exec_command", { cmd: "cat note.txt" }],
     ["exec_command", { cmd: "sed -i s/alpha/beta/ note.txt" }],
   ],
-  async prepare({ address, key, model, folder }) {
+  async prepare({ address, key, model, folder, isResumed }) {
     const config = `
 model = "${model}"
 model_provider = "gateway"
@@ -193,12 +212,13 @@ base_url = "${address}/v1"
 env_key = "KEY"
 wire_api = "responses"
 `;
-    await Deno.mkdir(`${folder}/home/.codex`);
+    await Deno.mkdir(`${folder}/home/.codex`, { recursive: true });
     await Deno.writeTextFile(`${folder}/home/.codex/config.toml`, config);
     return {
       program: programs.codex,
       args: [
         "exec",
+        ...isResumed ? ["resume", "--last"] : [],
         "--skip-git-repo-check",
         "--dangerously-bypass-approvals-and-sandbox",
         "--json",
@@ -327,3 +347,6 @@ export const agents = {
 } as const;
 
 export type AgentName = keyof typeof agents;
+
+/** Agents that continue a conversation when they are started again. */
+export const resumable = ["claudeCode", "codex"] as const satisfies readonly AgentName[];

@@ -1,7 +1,7 @@
 import { assert, assertEquals } from "../support/assert.ts";
 import { report } from "../support/report.ts";
 import type { Style } from "../../core/wire/contract/contract.ts";
-import { type AgentName, agents, scriptOf } from "./agents.ts";
+import { type AgentName, agents, conversationOf, resumable, scriptOf } from "./agents.ts";
 import { AgentsWorld, type RanAgent, type Scene, vendorModel } from "./agents_world.ts";
 import { installAgents, installedVersions } from "./installed.ts";
 
@@ -171,6 +171,47 @@ Deno.test({
   await inLanes(scenes, lanes, async (scene) => {
     assertEdited(world, scene, await world.run(scene.model));
   });
+  await world.checkBooks();
+});
+
+/** Conversations of each agent that resumes one, and turns of each: a run by hand takes more of them. */
+const conversations = Number(Deno.env.get("AGENT_CONVERSATIONS") ?? "1");
+const conversationTurns = Number(Deno.env.get("AGENT_TURNS") ?? "6");
+
+Deno.test({
+  name: "a long conversation over two keys and two routes that fail now and then is never refused",
+  ignore,
+  ...options,
+}, async () => {
+  const scenes = Array.from({ length: conversations }, (_, at) =>
+    resumable.map((name): Scene => {
+      const { style } = agents[name];
+      return {
+        model: `conversation-${at}-${name.toLowerCase()}`,
+        agent: agents[name],
+        routes: [["a", style], ["b", style]],
+        // Within a tool loop (the first request after a result) and between turns (the second).
+        trouble: ({ step }, earlier) =>
+          step % 5 === (earlier === 0 ? 3 : 1) && earlier < 2
+            ? { kind: "server_error" }
+            : { kind: "none" },
+      };
+    })).flat();
+  await using world = await AgentsWorld.open(scenes, conversationOf);
+  await inLanes(scenes, lanes, async ({ model }) => {
+    for (let turn = 0; turn < conversationTurns; turn++) {
+      const { code, output } = await world.run(model, turn > 0);
+      assertEquals(code, 0, `${model}, turn ${turn}: ${output.slice(-3_000)}`);
+    }
+    const refusals = world.seen(model).flatMap(({ refusal = [] }) => refusal);
+    assertEquals(refusals, [], model);
+    const answered = world.loop(model).filter(({ outcome }) => outcome === "completed");
+    assertEquals(answered.length, 2 * conversationTurns, model);
+    assertEquals(answered.at(-1)?.step, conversationTurns, `${model} does not remember its turns`);
+  });
+  const failed = scenes.flatMap(({ model }) => world.seen(model))
+    .filter(({ outcome }) => outcome === "failed").length;
+  report(`${scenes.length} conversations of ${conversationTurns} turns, ${failed} failovers`);
   await world.checkBooks();
 });
 

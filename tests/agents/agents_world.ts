@@ -132,6 +132,7 @@ export class AgentsWorld implements AsyncDisposable {
   /** Starts the scene's agent; `stop` interrupts it as Ctrl-C does. */
   async start(
     model: string,
+    isResumed = false,
   ): Promise<{ stop(): void; ended: Promise<RanAgent> }> {
     const { scene, folder } = this.#scene(model);
     const { program, args, env } = await scene.agent.prepare({
@@ -139,6 +140,7 @@ export class AgentsWorld implements AsyncDisposable {
       key: this.#key,
       model,
       folder,
+      isResumed,
     });
     const child = new Deno.Command(program, {
       args: [...args],
@@ -166,8 +168,8 @@ export class AgentsWorld implements AsyncDisposable {
     return { stop: () => child.kill("SIGINT"), ended };
   }
 
-  async run(model: string): Promise<RanAgent> {
-    return await (await this.start(model)).ended;
+  async run(model: string, isResumed = false): Promise<RanAgent> {
+    return await (await this.start(model, isResumed)).ended;
   }
 
   /**

@@ -40,7 +40,8 @@ export function messagesProofRefusal(
       ? "messages: Expected `thinking` or `redacted_thinking` to begin the final assistant message"
       : undefined;
   }
-  return first["signature"] === signatureOf(toolResults - 1)
+  // The last turn of the assistant called the tool whose result came last, or it answered after that.
+  return [toolResults - 1, toolResults].some((step) => first["signature"] === signatureOf(step))
     ? undefined
     : "messages: Invalid `signature` in `thinking` block";
 }

@@ -25,7 +25,7 @@ import { kvConnectOutage } from "../kv_connect/client.ts";
 import { embeddedOutage } from "./embedded_outages.ts";
 import { KvConnectStore } from "../kv_connect/kv_connect_store.ts";
 import { type ReadSnapshot, stillSnapshot, trackedSnapshot } from "../parts/snapshot.ts";
-import { withDeadlines } from "../store/store_deadlines.ts";
+import { type CallGuard, callGuard, withDeadlines } from "../store/store_deadlines.ts";
 import type { OutageOf } from "../store/store_unavailable.ts";
 import type { KeyValueStore } from "../store/key_value_store.ts";
 import { trackWrites, WriteTracker } from "../parts/write_tracker.ts";
@@ -99,6 +99,8 @@ export interface Store extends Disposable {
   readonly snapshot: ReadSnapshot;
   /** Notices of changes by other instances, where the store has them. */
   readonly notices: ChangeNotices | undefined;
+  /** For what is read beside the rows, where the same server has it. */
+  readonly guard: CallGuard;
 }
 
 /** The result of opening a store. */
@@ -304,6 +306,7 @@ async function ready(
     warnings,
     snapshot,
     notices,
+    guard: callGuard(deadlines, outageOf),
     [Symbol.dispose]() {
       close();
       lock?.close();

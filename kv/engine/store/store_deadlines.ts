@@ -22,10 +22,15 @@ export class StoreTimeoutError extends StoreUnavailableError {
   }
 }
 
-function endOf(
-  deadlines: Deadlines,
-  outageOf: OutageOf,
-): <Result>(call: Promise<Result>) => Promise<Result> {
+/** Gives a call its deadline, and its failures the names of outages. */
+export type CallGuard = <Result>(call: Promise<Result>) => Promise<Result>;
+
+/**
+ * Makes the guard of {@linkcode withDeadlines}, for what is read beside the rows of a store.
+ *
+ * @param deadlines must stay open as long as the store
+ */
+export function callGuard(deadlines: Deadlines, outageOf: OutageOf): CallGuard {
   return (call) =>
     new Promise((resolve, reject) => {
       const deadline = deadlines.create(() => reject(new StoreTimeoutError()));
@@ -64,7 +69,7 @@ export function withDeadlines(
   deadlines: Deadlines,
   outageOf: OutageOf = () => undefined,
 ): KeyValueStore {
-  const inTime = endOf(deadlines, outageOf);
+  const inTime = callGuard(deadlines, outageOf);
   const get = kv.get.bind(kv);
   const set = kv.set.bind(kv);
   const remove = kv.delete.bind(kv);

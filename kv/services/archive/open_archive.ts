@@ -3,6 +3,7 @@ import type { StoreLocation } from "../../../core/config/platform.ts";
 import { errorLine } from "../../../core/lib/base/assert.ts";
 import type { Clock } from "../../../core/lib/time/clock.ts";
 import type { Store } from "../../engine/opening/store.ts";
+import type { CallGuard } from "../../engine/store/store_deadlines.ts";
 import { archiveMarkKey } from "../../engine/schema/keys.ts";
 import { archivedSnapshot, archivedStore } from "../../money/archive/archived_store.ts";
 import type { ReceiptArchive } from "../../money/archive/receipt_archive.ts";
@@ -45,6 +46,27 @@ async function openArchive(
   }
 }
 
+/**
+ * Gives the reads of requests the deadline of the store, and an archive that is away the name that a store has. What
+ * jobs and commands read and write at once may take longer.
+ */
+function guardedArchive(archive: ReceiptArchive, guard: CallGuard): ReceiptArchive {
+  return {
+    callsBetween: (range) => guard(archive.callsBetween(range)),
+    idsOf: (...reading) => guard(archive.idsOf(...reading)),
+    idsAmong: (...reading) => guard(archive.idsAmong(...reading)),
+    accounts: (list) => guard(archive.accounts(list)),
+    accountsOfDay: (...reading) => guard(archive.accountsOfDay(...reading)),
+    hoursBetween: (...range) => guard(archive.hoursBetween(...range)),
+    chargesOf: (...days) => archive.chargesOf(...days),
+    months: () => archive.months(),
+    writeHour: (hour) => archive.writeHour(hour),
+    finishDay: (...day) => archive.finishDay(...day),
+    dropMonth: (month) => archive.dropMonth(month),
+    close: () => archive.close(),
+  };
+}
+
 /** Whether anything was ever archived; of a month that was dropped, its hours are still known. */
 async function hasArchived(archive: ReceiptArchive): Promise<boolean> {
   if ((await archive.months()).length > 0) return true;
@@ -61,8 +83,9 @@ export async function withArchive(
   clock: Clock,
 ): Promise<OpenArchiveResult> {
   try {
-    const archive = await openArchive(location, clock);
-    if (archive === undefined) return { ok: true, store: { ...store, parts: undefined } };
+    const opened = await openArchive(location, clock);
+    if (opened === undefined) return { ok: true, store: { ...store, parts: undefined } };
+    const archive = guardedArchive(opened, store.guard);
     const hasMoved = (await store.kv.get(archiveMarkKey())).versionstamp !== null;
     if (hasMoved && !await hasArchived(archive)) {
       await archive.close();

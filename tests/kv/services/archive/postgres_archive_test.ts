@@ -1,7 +1,11 @@
-import { assert, assertEquals } from "../../../support/assert.ts";
+import { assert, assertEquals, assertRejects } from "../../../support/assert.ts";
 import { systemClock } from "../../../../core/lib/time/clock.ts";
 import { vietnamDayStartMs } from "../../../../core/lib/time/vietnam_time.ts";
+import { newId } from "../../../../core/lib/ids/ids.ts";
 import { openStore } from "../../../../kv/engine/opening/store.ts";
+import { StoreUnavailableError } from "../../../../kv/engine/store/store_unavailable.ts";
+import { withArchive } from "../../../../kv/services/archive/open_archive.ts";
+import { startTcpProxy } from "../../../support/servers/tcp_proxy.ts";
 import { PostgresArchive } from "../../../../kv/money/archive/postgres_archive.ts";
 import { Pool, stateOf } from "../../../../kv/engine/postgres/pool.ts";
 import { postgresPrograms, startPostgres } from "../../../support/servers/postgres_server.ts";
@@ -107,4 +111,39 @@ if (programs === undefined) {
       opened.store[Symbol.dispose]();
     },
   );
+
+  for (const trouble of ["refuses connections", "is silent"] as const) {
+    Deno.test(
+      `PostgreSQL: of a server that ${trouble}, reads of the archive say that the store is away`,
+      processes,
+      async () => {
+        const url = new URL(await server.makeDatabase());
+        const proxy = startTcpProxy(Number(url.port));
+        url.port = String(proxy.port);
+        const location = { kind: "postgres", url: url.href } as const;
+        const opened = await openStore(location, systemClock);
+        assert(opened.ok);
+        const archived = await withArchive(opened.store, location, systemClock);
+        assert(archived.ok && archived.store.parts !== undefined);
+        const { archive } = archived.store.parts;
+        if (trouble === "is silent") proxy.passesNothing = true;
+        else await proxy[Symbol.asyncDispose]();
+        const accountId = newId("account", 0);
+        const range = { fromMs: 0, toMs: 1, limit: 1, reverse: false };
+        const place = { fromPlace: "", beforePlace: "~", onlyFailed: false };
+        const calls = [{ accountId, requestIds: [newId("request", 0)] }];
+        const reads: readonly (() => Promise<unknown>)[] = [
+          () => archive.callsBetween(range),
+          () => archive.idsOf(accountId, { ...range, ...place }),
+          () => archive.idsAmong(calls, false),
+          () => archive.accounts({ from: "", limit: 1, reverse: false }),
+          () => archive.accountsOfDay("2026-11-01", false),
+          () => archive.hoursBetween(0, 1),
+        ];
+        await Promise.all(reads.map((read) => assertRejects(read, StoreUnavailableError)));
+        archived.store[Symbol.dispose]();
+        if (trouble === "is silent") await proxy[Symbol.asyncDispose]();
+      },
+    );
+  }
 }
