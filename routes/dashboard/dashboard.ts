@@ -17,6 +17,7 @@ import { navigationOf, segmentAt } from "./page/navigation.ts";
 import { type MountedPage, mountPage, servedPaths } from "./page/page.ts";
 import { balanceLevel, serviceState } from "./page/top_bar_state.ts";
 import { customerPages } from "./pages.ts";
+import { followOrganisation } from "./visitor/acting_organisation.ts";
 import { guardActs, guardMutations, identifyVisitor, securityHeaders } from "./visitor/identify.ts";
 import { boundRendering } from "./visitor/render_budget.ts";
 import { leadToSecondFactor } from "./visitor/second_factor_gate.ts";
@@ -54,7 +55,8 @@ export function createDashboard(
   // The assets before this have their own encodings. Event streams and `no-transform` answers stay as they are.
   app.use(compress());
   const shared = pathRoots(pages.filter(({ isShared }) => isShared === true));
-  app.use(securityHeaders(deps.baseUrl), identifyVisitor(deps, shared), leadToSecondFactor(deps));
+  app.use(securityHeaders(deps.baseUrl), identifyVisitor(deps, shared));
+  app.use(followOrganisation(deps), leadToSecondFactor(deps));
   app.use(sharePages(deps), boundRendering(deps.clock));
   app.use(provideNavigation(pages), provideTopBar(deps));
   app.use("/operator/*", bodyLimit({ maxSize: maxOperatorFormBytes, onError: tooLargePage }));

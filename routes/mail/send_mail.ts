@@ -12,7 +12,7 @@ import {
   switchOffPath,
   switchOffToken,
 } from "../../core/people/mail/switch_off.ts";
-import type { Mailer, MailJob } from "../../core/people/mail/mail.ts";
+import { type Mailer, type MailJob, organisationParameter } from "../../core/people/mail/mail.ts";
 import { getPasswordHash } from "../../kv/people/accounts/account_credentials.ts";
 import { findAccountByEmail, wantsMail } from "../../kv/people/accounts/accounts.ts";
 import { isSubscribed } from "../../kv/people/operators/status_subscribers.ts";
@@ -137,6 +137,13 @@ async function note(
   }
 }
 
+/** What stands behind the path of a link: its token, or the account that the mail is about. */
+function linkEnd({ about }: MailJob, token: string | undefined): string {
+  // Who has the token need not be a member, nor have an account.
+  if (token !== undefined) return `#token=${token}`;
+  return about === undefined ? "" : `?${organisationParameter}=${about.accountId}`;
+}
+
 /**
  * The consumer of {@linkcode mailQueue}. It creates the token and puts it into the fragment of the
  * link, which browsers send to no server: neither the store nor a log holds it. A mail that is sent
@@ -157,8 +164,7 @@ export function mailWork(deps: SendMailDeps): OutboxWork<MailJob> {
         { subject, mailKind: job.kind },
       )}`;
       const token = grant && await issueMailToken(deps.kv, grant, deps.clock.nowMs());
-      const fragment = token === undefined ? "" : `#token=${token}`;
-      const url = `${deps.baseUrl}${path}${fragment}`;
+      const url = `${deps.baseUrl}${path}${linkEnd(job, token)}`;
       const { to, locale } = job;
       const content = renderMail(job, url, deps.support);
       try {

@@ -40,7 +40,16 @@ const givenCredit = {
   expiresAtMs: z.number().optional(),
 };
 const incident = { announcementId, title: z.string(), text: z.string() };
-const everyJob = { to: z.string().min(3).max(254), locale };
+const everyJob = {
+  to: z.string().min(3).max(254),
+  locale,
+  /** The account whose matters the mail is about: its link opens that one. Absent: they are those of the person. */
+  about: z.object({
+    accountId,
+    /** The name of an organisation; absent: the account is the person's own. */
+    organisation: z.string().optional(),
+  }).optional(),
+};
 
 /** What mails about a budget say of it. */
 const budgetFacts = {
@@ -231,11 +240,17 @@ export const mailJobSchema = z.discriminatedUnion("kind", [
 /** The kind of a mail. */
 export type MailKind = MailJob["kind"];
 
-/** Who gets a mail, and in which language. */
-export type MailReader = Pick<MailJob, "to" | "locale">;
+/** Who gets a mail, in which language, and about which account. */
+export type MailReader = Pick<MailJob, "to" | "locale" | "about">;
 
 /** A mail to be sent, by its kind, with the values of its text. */
 export type MailJob = z.infer<typeof mailJobSchema>;
+
+/**
+ * The parameter by which the link of a mail names the account that it is about, since its reader may be signed in to
+ * another, or to none.
+ */
+export const organisationParameter = "organisation";
 
 /**
  * Milliseconds for each step with a mail server. The outbox tries again, so a longer wait gains

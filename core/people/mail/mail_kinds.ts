@@ -14,6 +14,8 @@ import type { MailJob, MailKind } from "./mail.ts";
 /** The parts of a mail before it is laid out. */
 export interface RenderedMail {
   readonly subject: string;
+  /** The organisation that the mail is about, where the text itself does not name it. */
+  readonly about?: string;
   readonly paragraphs: readonly string[];
   /** The one action that the mail offers. */
   readonly action?: { readonly label: string; readonly url: string };
@@ -42,7 +44,7 @@ interface MailEntry<Kind extends MailKind> extends Readonly<Record<Locale, Write
   readonly audience: MailAudience;
   /** Absent: its reader can switch it off. */
   readonly always?: AlwaysSent;
-  /** About the person who signs in; absent: about the organisation, whose owner reads it. */
+  /** To the person who signs in, about them; absent: about an organisation, whose owner reads it. */
   readonly isAboutPerson?: true;
   /** The page to which its link leads; `#token=…` is added where the mail carries one. */
   readonly path: string;
@@ -117,19 +119,30 @@ function budgetEndText(
   return `${end}${reset}`;
 }
 
+/** Whose wallet it is, as it stands in a sentence. */
+function walletText({ about, locale }: Pick<MailJob, "about" | "locale">): string {
+  const name = about?.organisation;
+  if (locale === "vi") return name === undefined ? "ví của bạn" : `ví của “${name}”`;
+  return name === undefined ? "your wallet" : `the wallet of “${name}”`;
+}
+
+/** A text that begins a sentence. */
+function capitalised(text: string): string {
+  return text.slice(0, 1).toUpperCase() + text.slice(1);
+}
+
 /** The sentences about credit that was given. */
-function creditText(
-  { amountMicroVnd, campaign, expiresAtMs, locale }: Job<"bonus_credited" | "voucher_redeemed">,
-): string[] {
+function creditText(job: Job<"bonus_credited" | "voucher_redeemed">): string[] {
+  const { amountMicroVnd, campaign, expiresAtMs, locale } = job;
   const amount = formatMoneyShort(amountMicroVnd, locale);
   const until = expiresAtMs === undefined ? undefined : dayText(expiresAtMs, locale);
   return locale === "vi"
     ? [
-      `${amount} từ “${campaign}” đã vào ví của bạn.`,
+      `${amount} từ “${campaign}” đã vào ${walletText(job)}.`,
       until === undefined ? "Khoản này không hết hạn." : `Hãy dùng trước ngày ${until}.`,
     ]
     : [
-      `${amount} from “${campaign}” is in your wallet.`,
+      `${amount} from “${campaign}” is in ${walletText(job)}.`,
       until === undefined ? "It does not expire." : `Use it before ${until}.`,
     ];
 }
@@ -250,6 +263,7 @@ const table: { readonly [Kind in MailKind]: MailEntry<Kind> } = {
   password_changed: {
     audience: "customer",
     always: "security",
+    isAboutPerson: true,
     path: "/forgot",
     name: { en: "Password changed", vi: "Đã đổi mật khẩu" },
     en: (_, url) => ({
@@ -290,6 +304,7 @@ const table: { readonly [Kind in MailKind]: MailEntry<Kind> } = {
   email_changed: {
     audience: "customer",
     always: "security",
+    isAboutPerson: true,
     path: "/account",
     name: { en: "Address changed", vi: "Đã đổi địa chỉ" },
     en: (job, _, support) => ({
@@ -312,20 +327,26 @@ const table: { readonly [Kind in MailKind]: MailEntry<Kind> } = {
     path: "/wallet",
     name: { en: "Low balance", vi: "Số dư thấp" },
     en: (job, url) => ({
-      subject: "Your wallet is running low",
+      subject: job.about?.organisation === undefined
+        ? "Your wallet is running low"
+        : "The wallet is running low",
       paragraphs: [
-        `${
-          formatMoneyShort(job.balanceMicroVnd, "en")
-        } is left in your wallet, less than the mark you set.`,
-        "When it is empty, calls are refused until you top up. Your keys stay as they are.",
+        `${formatMoneyShort(job.balanceMicroVnd, "en")} is left in ${
+          walletText(job)
+        }, less than the mark that was set.`,
+        "When it is empty, calls are refused until you top up. API keys stay as they are.",
       ],
       action: { label: "Top up", url },
     }),
     vi: (job, url) => ({
-      subject: "Ví của bạn sắp hết tiền",
+      subject: job.about?.organisation === undefined
+        ? "Ví của bạn sắp hết tiền"
+        : "Ví sắp hết tiền",
       paragraphs: [
-        `Ví của bạn còn ${formatMoneyShort(job.balanceMicroVnd, "vi")}, dưới mức bạn đã đặt.`,
-        "Khi hết tiền, các lượt gọi bị từ chối cho đến khi bạn nạp thêm. Khoá API của bạn vẫn giữ nguyên.",
+        `${capitalised(walletText(job))} còn ${
+          formatMoneyShort(job.balanceMicroVnd, "vi")
+        }, dưới mức đã đặt.`,
+        "Khi hết tiền, các lượt gọi bị từ chối cho đến khi bạn nạp thêm. Khoá API vẫn giữ nguyên.",
       ],
       action: { label: "Nạp tiền", url },
     }),
@@ -337,9 +358,9 @@ const table: { readonly [Kind in MailKind]: MailEntry<Kind> } = {
     en: (job, url) => ({
       subject: `${formatMoneyShort(job.amountMicroVnd, "en")} has arrived`,
       paragraphs: [
-        `Your transfer of ${formatMoneyShort(job.amountMicroVnd, "en")}${
+        `The transfer of ${formatMoneyShort(job.amountMicroVnd, "en")}${
           job.orderCode === undefined ? "" : ` for order ${job.orderCode}`
-        } is in your wallet.`,
+        } is in ${walletText(job)}.`,
       ],
       action: { label: "Open the wallet", url },
     }),
@@ -348,7 +369,7 @@ const table: { readonly [Kind in MailKind]: MailEntry<Kind> } = {
       paragraphs: [
         `Khoản chuyển ${formatMoneyShort(job.amountMicroVnd, "vi")}${
           job.orderCode === undefined ? "" : ` cho đơn ${job.orderCode}`
-        } đã vào ví của bạn.`,
+        } đã vào ${walletText(job)}.`,
       ],
       action: { label: "Mở ví", url },
     }),
@@ -420,7 +441,7 @@ const table: { readonly [Kind in MailKind]: MailEntry<Kind> } = {
       paragraphs: [
         {
           made:
-            `The API key “${keyName}” (${masked}) was created. Whoever has it can spend your balance.`,
+            `The API key “${keyName}” (${masked}) was created. Whoever has it can spend the balance.`,
           rotated:
             `The API key “${keyName}” has a new secret (${masked}). The old one works until its grace period ends.`,
           revoked: `The API key “${keyName}” (${masked}) was revoked. Calls with it are refused.`,
@@ -438,7 +459,7 @@ const table: { readonly [Kind in MailKind]: MailEntry<Kind> } = {
       paragraphs: [
         {
           made:
-            `Khoá API “${keyName}” (${masked}) vừa được tạo. Ai có khoá này đều tiêu được số dư của bạn.`,
+            `Khoá API “${keyName}” (${masked}) vừa được tạo. Ai có khoá này đều tiêu được số dư.`,
           rotated:
             `Khoá API “${keyName}” có khoá mới (${masked}). Khoá cũ dùng được đến hết thời gian chuyển tiếp.`,
           revoked:
@@ -453,26 +474,28 @@ const table: { readonly [Kind in MailKind]: MailEntry<Kind> } = {
     audience: "customer",
     path: "/wallet/statement",
     name: { en: "Wallet corrected", vi: "Ví được điều chỉnh" },
-    en: ({ amountMicroVnd, reason }, url) => ({
+    en: ({ amountMicroVnd, reason, ...job }, url) => ({
       subject: amountMicroVnd > 0n
-        ? `${formatMoneyShort(amountMicroVnd, "en")} was credited to your wallet`
-        : `${formatMoneyShort(-amountMicroVnd, "en")} was taken from your wallet`,
+        ? `${formatMoneyShort(amountMicroVnd, "en")} was credited to the wallet`
+        : `${formatMoneyShort(-amountMicroVnd, "en")} was taken from the wallet`,
       paragraphs: [
         amountMicroVnd > 0n
-          ? `We credited ${formatMoneyShort(amountMicroVnd, "en")} to your wallet.`
-          : `We corrected your wallet by −${formatMoneyShort(-amountMicroVnd, "en")}.`,
+          ? `We credited ${formatMoneyShort(amountMicroVnd, "en")} to ${walletText(job)}.`
+          : `We corrected ${walletText(job)} by −${formatMoneyShort(-amountMicroVnd, "en")}.`,
         `Reason: ${reason}`,
       ],
       action: { label: "Open the statement", url },
     }),
-    vi: ({ amountMicroVnd, reason }, url) => ({
+    vi: ({ amountMicroVnd, reason, ...job }, url) => ({
       subject: amountMicroVnd > 0n
-        ? `Ví của bạn được cộng ${formatMoneyShort(amountMicroVnd, "vi")}`
-        : `Ví của bạn bị trừ ${formatMoneyShort(-amountMicroVnd, "vi")}`,
+        ? `Ví được cộng ${formatMoneyShort(amountMicroVnd, "vi")}`
+        : `Ví bị trừ ${formatMoneyShort(-amountMicroVnd, "vi")}`,
       paragraphs: [
         amountMicroVnd > 0n
-          ? `Chúng tôi đã cộng ${formatMoneyShort(amountMicroVnd, "vi")} vào ví của bạn.`
-          : `Chúng tôi đã điều chỉnh ví của bạn: −${formatMoneyShort(-amountMicroVnd, "vi")}.`,
+          ? `Chúng tôi đã cộng ${formatMoneyShort(amountMicroVnd, "vi")} vào ${walletText(job)}.`
+          : `Chúng tôi đã điều chỉnh ${walletText(job)}: −${
+            formatMoneyShort(-amountMicroVnd, "vi")
+          }.`,
         `Lý do: ${reason}`,
       ],
       action: { label: "Mở sao kê", url },
@@ -512,25 +535,25 @@ const table: { readonly [Kind in MailKind]: MailEntry<Kind> } = {
     audience: "customer",
     path: "/wallet",
     name: { en: "Credit about to expire", vi: "Tiền được tặng sắp hết hạn" },
-    en: ({ leftMicroVnd, campaign, expiresAtMs }, url) => ({
+    en: ({ leftMicroVnd, campaign, expiresAtMs, ...job }, url) => ({
       subject: `${formatMoneyShort(leftMicroVnd, "en")} of credit expires on ${
         dayText(expiresAtMs, "en")
       }`,
       paragraphs: [
         `${formatMoneyShort(leftMicroVnd, "en")} is left of “${campaign}”. What is not spent by ${
           minuteText(expiresAtMs, "en")
-        } (Vietnam time) is taken back. Your own money stays.`,
+        } (Vietnam time) is taken back. Money that was paid in stays in ${walletText(job)}.`,
       ],
       action: { label: "Open the wallet", url },
     }),
-    vi: ({ leftMicroVnd, campaign, expiresAtMs }, url) => ({
+    vi: ({ leftMicroVnd, campaign, expiresAtMs, ...job }, url) => ({
       subject: `${formatMoneyShort(leftMicroVnd, "vi")} tiền được tặng hết hạn ngày ${
         dayText(expiresAtMs, "vi")
       }`,
       paragraphs: [
-        `Bạn còn ${formatMoneyShort(leftMicroVnd, "vi")} của “${campaign}”. Phần chưa dùng trước ${
+        `Còn ${formatMoneyShort(leftMicroVnd, "vi")} của “${campaign}”. Phần chưa dùng trước ${
           minuteText(expiresAtMs, "vi")
-        } (giờ Việt Nam) sẽ bị thu lại. Tiền của bạn vẫn giữ nguyên.`,
+        } (giờ Việt Nam) sẽ bị thu lại. Tiền đã nạp vẫn giữ nguyên trong ${walletText(job)}.`,
       ],
       action: { label: "Mở ví", url },
     }),
@@ -852,6 +875,8 @@ const table: { readonly [Kind in MailKind]: MailEntry<Kind> } = {
   ownership_received: {
     audience: "customer",
     always: "security",
+    // To the new owner's own address, wherever the mails of the person's own account go.
+    isAboutPerson: true,
     path: "/organisation",
     name: { en: "Ownership handed over", vi: "Được chuyển quyền sở hữu" },
     en: ({ organisation, from }, url) => ({
@@ -981,13 +1006,28 @@ function advertises(name: string): boolean {
   return normaliseEmail(name) !== name && advertising.test(name);
 }
 
+/** A name, unless it reads like an advertisement. */
+function plainName(name: string, locale: Locale): string {
+  return advertises(name) ? unnamed[locale] : name;
+}
+
 /** The job without names that read like advertisements. */
 function withPlainNames<Kind extends MailKind>(job: Job<Kind>): Job<Kind> {
   const plain = Object.entries(job).map(([member, value]) => {
     const isName = typeof value === "string" && nameMembers.has(member);
-    return [member, isName && advertises(value) ? unnamed[job.locale] : value];
+    return [member, isName ? plainName(value, job.locale) : value];
   });
   return Object.fromEntries(plain);
+}
+
+/** Names the organisation of a mail in its subject and above its text, where neither does. */
+function withOrganisation(
+  mail: RenderedMail,
+  job: MailJob,
+): RenderedMail {
+  const name = job.about?.organisation;
+  if (name === undefined || "organisation" in job) return mail;
+  return { ...mail, subject: `${plainName(name, job.locale)}: ${mail.subject}`, about: name };
 }
 
 /**
@@ -1006,5 +1046,5 @@ export function renderMail<Kind extends MailKind>(
   const plain = write(entry, withPlainNames(job), url, support);
   return job.kind === "invitation"
     ? plain
-    : { ...write(entry, job, url, support), subject: plain.subject };
+    : withOrganisation({ ...write(entry, job, url, support), subject: plain.subject }, job);
 }

@@ -50,7 +50,7 @@ export function composeMail(
     to: to.to,
     // A line break ends a header line, so none may come in from a number or a typed reason.
     subject: content.subject.replace(/\s+/g, " ").trim(),
-    text: plainText(content, signed, foot),
+    text: plainText(content, locale, signed, foot),
     html: html(content, locale, signed, foot),
     ...defined({ switchOffUrl }),
   };
@@ -62,13 +62,24 @@ interface FootLink {
   readonly url: string;
 }
 
+/** The line that names the organisation. */
+function aboutText(name: string, locale: Locale): string {
+  return locale === "vi" ? `Tổ chức: ${name}` : `Organisation: ${name}`;
+}
+
 const switchOffLabels: Readonly<Record<Locale, string>> = {
   en: "Switch off emails of this kind",
   vi: "Tắt loại thư này",
 };
 
-function plainText(content: RenderedMail, signed: string, foot: readonly FootLink[]): string {
-  const parts = [...content.paragraphs];
+function plainText(
+  content: RenderedMail,
+  locale: Locale,
+  signed: string,
+  foot: readonly FootLink[],
+): string {
+  const { about } = content;
+  const parts = [...about === undefined ? [] : [aboutText(about, locale)], ...content.paragraphs];
   if (content.action !== undefined) parts.push(`${content.action.label}:\n${content.action.url}`);
   if (content.note !== undefined) parts.push(content.note);
   const links = foot.map(({ label, url }) => `${label}: ${url}\n`).join("");
@@ -84,6 +95,9 @@ function html(
   const paragraph = (text: string, style = "margin:0 0 16px") =>
     `<p style="${style}">${escapeHtml(text)}</p>`;
   const body = content.paragraphs.map((text) => paragraph(text));
+  if (content.about !== undefined) {
+    body.unshift(paragraph(aboutText(content.about, locale), "margin:0 0 16px;font-weight:600"));
+  }
   if (content.action !== undefined) {
     const url = escapeHtml(content.action.url);
     const button =

@@ -21,7 +21,12 @@ import type { LedgerEntry } from "../ledger/ledger.ts";
 import type { TopupOrder, TopupPayment } from "./topups.ts";
 import type { AtomicWrite, KeyValueStore } from "../../engine/store/key_value_store.ts";
 import type { Invoice } from "../../../core/trade/invoices/invoice.ts";
-import { type Account, mailReaderOf, wantsMail } from "../../people/accounts/accounts.ts";
+import {
+  type Account,
+  mailAboutOf,
+  mailReaderOf,
+  wantsMail,
+} from "../../people/accounts/accounts.ts";
 import type { CreditedTransfer } from "./bank_matching.ts";
 import { addWebhookEvent } from "../../people/webhooks/events.ts";
 import { addMail } from "../../engine/outbox/outbox.ts";
@@ -69,7 +74,7 @@ export function mailInvoiceSent(
     locale: account?.locale ?? "vi",
     invoiceId: invoice.id,
     invoiceNumber: invoice.issued.number,
-    ...defined({ orderCode: code }),
+    ...defined({ orderCode: code, about: account && mailAboutOf(account) }),
   };
   addMail(operation, job, { nowMs, id: `invoice:${invoice.id}` });
 }

@@ -224,20 +224,33 @@ export function wantsMail({ mailsOff }: Pick<Account, "mailsOff">, kind: MailKin
   return !canSwitchOff(kind) || mailsOff?.includes(kind) !== true;
 }
 
+/** Returns what a mail about an account names. */
+export function mailAboutOf(
+  { id, organisation }: Pick<Account, "id" | "organisation">,
+): NonNullable<MailReader["about"]> {
+  return { accountId: id, ...defined({ organisation: organisation?.name }) };
+}
+
 /**
  * Returns who reads a mail of a kind to an account; `undefined` if it has no address, or its owner has switched the
  * kind off.
  */
 export function mailReaderOf(
-  account: Pick<Account, "email" | "locale" | "mailsOff" | "organisation">,
+  account: Pick<Account, "id" | "email" | "locale" | "mailsOff" | "organisation">,
   kind: MailKind,
 ): MailReader | undefined {
   const { email, locale = "vi", organisation } = account;
-  if (!isAboutPerson(kind) && organisation?.closedAtMs !== undefined) return undefined;
+  if (isAboutPerson(kind)) {
+    return email === undefined || !wantsMail(account, kind) ? undefined : { to: email, locale };
+  }
+  if (organisation?.closedAtMs !== undefined) return undefined;
+  const about = mailAboutOf(account);
   // What the owner has switched off is looked up when the mail is sent.
-  const owner = isAboutPerson(kind) ? undefined : organisation?.mailTo;
-  if (owner !== undefined) return { to: owner, locale };
-  return email === undefined || !wantsMail(account, kind) ? undefined : { to: email, locale };
+  const owner = organisation?.mailTo;
+  if (owner !== undefined) return { to: owner, locale, about };
+  return email === undefined || !wantsMail(account, kind)
+    ? undefined
+    : { to: email, locale, about };
 }
 
 /** Whether everyone who signs in to an account needs a second factor. */

@@ -330,8 +330,10 @@ export async function handOver(
     );
     const reader = mailReaderOf(person.value, "ownership_received");
     if (reader !== undefined) {
-      const names = { organisation: accountName(account), from: from.email ?? from.id };
-      addMail(operation, { kind: "ownership_received", ...reader, ...names }, { nowMs });
+      const organisation = accountName(account);
+      const about = { accountId: organisationId, organisation };
+      const names = { organisation, from: from.email ?? from.id };
+      addMail(operation, { kind: "ownership_received", ...reader, about, ...names }, { nowMs });
     }
     return (await operation.commit()).ok ? { done: "done" } : "again";
   });

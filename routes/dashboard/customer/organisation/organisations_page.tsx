@@ -4,7 +4,6 @@ import { parseId } from "../../../../core/lib/ids/ids.ts";
 import { maxNameChars, parseName } from "../../../../core/lib/base/names.ts";
 import { accountName } from "../../../../kv/people/accounts/accounts.ts";
 import { countTry } from "../../../../kv/people/accounts/rate_limits.ts";
-import { setSessionOrganisation } from "../../../../kv/people/accounts/sessions.ts";
 import {
   acceptInvitation,
   endInvitation,
@@ -37,8 +36,8 @@ import type { DashboardDeps } from "../../page/deps.ts";
 import { readForm } from "../../page/form_data.ts";
 import type { DashboardEnv, SignedIn, Visitor } from "../../page/visitor.ts";
 import { roleNames } from "../../text/role_names.ts";
-import { createCookies } from "../../visitor/cookies.ts";
 import { spentWords } from "../../visitor/acting.ts";
+import { actFor } from "../../visitor/acting_organisation.ts";
 import { doneBy } from "../../visitor/doer.ts";
 import { requireAccount } from "../../visitor/identify.ts";
 import { companyPath } from "../sign_in/company.tsx";
@@ -46,6 +45,7 @@ import { signInTexts } from "../sign_in/texts.ts";
 import { organisationTexts } from "./texts.ts";
 
 interface ListState {
+  readonly notice?: string;
   readonly problem?: string;
   readonly nameError?: string;
 }
@@ -70,6 +70,7 @@ async function listPage(
     { title: t.listTitle, lead: t.listLead, status: failed ? 422 : 200 },
     <>
       {state.problem !== undefined && <Notice tone="danger">{state.problem}</Notice>}
+      {state.notice !== undefined && <Notice tone="warning">{state.notice}</Notice>}
       {received.length > 0 && <Received visitor={visitor} received={received} />}
       <Card title={t.listTitle}>
         <Memberships visitor={visitor} signedIn={signedIn} memberships={memberships} />
@@ -212,19 +213,15 @@ function LeaveForm({ visitor, membership: { account } }: {
   );
 }
 
-/** Lets the session act for an organisation from now on. One that does not admit it says so on every page. */
-async function actFor(
+/** Acts for an organisation that the person has just made or joined. */
+async function actForNew(
   c: Context<DashboardEnv>,
-  { kv, clock, baseUrl }: DashboardDeps,
+  deps: DashboardDeps,
   organisationId: AccountId,
 ): Promise<void> {
-  const token = createCookies(baseUrl).read(c, "session");
-  if (token === undefined) return;
-  const { person, session } = c.get("signedIn");
-  const membership = await readMembership(kv, organisationId, person.id);
-  const isIn = membership !== undefined && isAdmitted(membership, session);
-  const { by, nowMs } = doneBy(c, clock.nowMs());
-  await setSessionOrganisation(kv, token, organisationId, { by: isIn ? by : undefined, nowMs });
+  const signedIn = c.get("signedIn");
+  const membership = await readMembership(deps.kv, organisationId, signedIn.person.id);
+  if (membership !== undefined) await actFor(c, deps, membership, signedIn);
 }
 
 async function postedOrganisation(c: Context<DashboardEnv>): Promise<AccountId | undefined> {
@@ -247,7 +244,7 @@ async function create(c: Context<DashboardEnv>, deps: DashboardDeps): Promise<Re
     ...doneBy(c, nowMs),
   });
   if (account === "too_many") return await listPage(c, deps, { problem: t.tooManyOwned });
-  await actFor(c, deps, account.id);
+  await actForNew(c, deps, account.id);
   return c.redirect("/organisation?done=created", 303);
 }
 
@@ -256,7 +253,7 @@ async function switchTo(c: Context<DashboardEnv>, deps: DashboardDeps): Promise<
   const { person } = c.get("signedIn");
   const membership = id === undefined ? undefined : await readMembership(deps.kv, id, person.id);
   if (membership === undefined) return c.redirect("/organisations", 303);
-  await actFor(c, deps, membership.account.id);
+  await actFor(c, deps, membership, c.get("signedIn"));
   return c.redirect("/", 303);
 }
 
@@ -270,7 +267,7 @@ async function accept(c: Context<DashboardEnv>, deps: DashboardDeps): Promise<Re
   if (id === undefined || joined === "gone") return await listPage(c, deps, { problem: t.gone });
   if (joined === "full") return await listPage(c, deps, { problem: t.full });
   deps.hintMail();
-  await actFor(c, deps, id);
+  await actForNew(c, deps, id);
   return c.redirect("/organisation?done=joined", 303);
 }
 
@@ -298,7 +295,11 @@ async function leave(c: Context<DashboardEnv>, deps: DashboardDeps): Promise<Res
 export function createOrganisationList(deps: DashboardDeps): Hono<DashboardEnv> {
   return new Hono<DashboardEnv>()
     .use("/organisations/*", requireAccount)
-    .get("/organisations", (c) => listPage(c, deps))
+    .get("/organisations", (c) => {
+      const isForeign = c.req.query("foreign") !== undefined;
+      const { locale } = c.get("visitor");
+      return listPage(c, deps, isForeign ? { notice: organisationTexts[locale].foreign } : {});
+    })
     .post("/organisations", (c) => create(c, deps))
     .post("/organisations/switch", (c) => switchTo(c, deps))
     .post("/organisations/accept", (c) => accept(c, deps))

@@ -136,6 +136,8 @@ export const organisationTexts = defineTexts({
     accept: "Accept",
     decline: "Decline",
     gone: "This invitation has ended.",
+    foreign:
+      "The link is about an organisation that you are not a member of. Sign in with the address that got the email.",
     full: "The organisation is full, or you belong to as many as one can.",
     create: "New organisation",
     createText: "It starts with an empty wallet, and you are its owner.",
@@ -276,6 +278,8 @@ export const organisationTexts = defineTexts({
     accept: "Nhận lời",
     decline: "Từ chối",
     gone: "Lời mời này đã hết hạn.",
+    foreign:
+      "Liên kết thuộc về một tổ chức mà bạn không phải thành viên. Hãy đăng nhập bằng địa chỉ đã nhận thư.",
     full: "Tổ chức đã đủ người, hoặc bạn đã tham gia đủ số tổ chức tối đa.",
     create: "Tổ chức mới",
     createText: "Tổ chức bắt đầu với ví trống, và bạn là chủ sở hữu.",

@@ -33,7 +33,7 @@ import type { Locale } from "../../text/i18n.ts";
 import type { DashboardEnv } from "../../page/visitor.ts";
 import type { SignInDeps } from "../../page/sign_in_deps.ts";
 import { deadEndPage } from "./form_parts.tsx";
-import { equipAccount, passFirstFactor, welcomePath } from "./start_session.ts";
+import { equipAccount, firstPath, passFirstFactor } from "./start_session.ts";
 import { clientAddress, whenceOf } from "../../visitor/doer.ts";
 import { personAt } from "../../../../kv/people/accounts/person_activity.ts";
 import type { Whence } from "../../../../kv/people/audit/account_activity.ts";
@@ -195,7 +195,7 @@ async function comeBack(c: Context<DashboardEnv>, deps: SignInDeps) {
   // Who joins an organisation uses its keys and its money.
   const isAlone = isNew && organisationId === undefined;
   if (isAlone) await equipAccount(c, deps, account);
-  const next = isAlone ? welcomePath(flow.next) : flow.next;
+  const next = isAlone ? await firstPath(deps, account, flow.next) : flow.next;
   const from = defined({ organisationId, companyId: organisationId });
   const way = { method: "openid", next, ...from } as const;
   return await passFirstFactor(c, deps, account.id, way);

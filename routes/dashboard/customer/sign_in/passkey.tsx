@@ -20,7 +20,7 @@ import type { DashboardEnv, Visitor } from "../../page/visitor.ts";
 import type { SignInDeps } from "../../page/sign_in_deps.ts";
 import { deadEndPage, NextField } from "./form_parts.tsx";
 import { clientAddress } from "../../visitor/doer.ts";
-import { startSession } from "./start_session.ts";
+import { arrivalPath, startSession } from "./start_session.ts";
 import { signInTexts } from "./texts.ts";
 
 const passkeyPath = "/sign-in/passkey";
@@ -118,7 +118,7 @@ async function signInByPasskey(c: Context<DashboardEnv>, deps: SignInDeps) {
     return await deadEndPage(c, { title: t.signInTitle, why, way });
   }
   await startSession(c, deps, account.id, { method: "passkey" });
-  return c.redirect(returnPath(form.text("next"), "/"), 303);
+  return c.redirect(await arrivalPath(deps, account.id, returnPath(form.text("next"), "/")), 303);
 }
 
 /** A passkey verifies its person, so it is two factors at once: no code is asked for. */

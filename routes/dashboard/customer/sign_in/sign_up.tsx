@@ -40,7 +40,7 @@ import {
   OpenIdWay,
 } from "./form_parts.tsx";
 import { mailSentPage, TokenField } from "./mail_request.tsx";
-import { equipAccount, startSession, welcomePath } from "./start_session.ts";
+import { equipAccount, firstPath, startSession } from "./start_session.ts";
 import { clientAddress } from "../../visitor/doer.ts";
 import { readRunningOffers } from "../../../../kv/money/credits/running_offers.ts";
 import { formatMoney } from "../../text/format.ts";
@@ -273,7 +273,7 @@ async function verify(c: Context<DashboardEnv>, deps: SignInDeps) {
   if (account === undefined) return await alreadyTherePage(c);
   await equipAccount(c, deps, account);
   await startSession(c, deps, account.id, { method: "password" });
-  return c.redirect(welcomePath(returnPath(grant.next, "/")), 303);
+  return c.redirect(await firstPath(deps, account, returnPath(grant.next, "/")), 303);
 }
 
 /** Registers `/sign-up` and `/verify`. */

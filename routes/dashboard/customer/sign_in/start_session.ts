@@ -23,7 +23,8 @@ import { createCookies } from "../../visitor/cookies.ts";
 import type { PageDeps } from "../../page/page_deps.ts";
 import type { DashboardEnv } from "../../page/visitor.ts";
 import { createFirstKey } from "../../../../kv/people/api_keys/api_key_changes.ts";
-import type { Account } from "../../../../kv/people/accounts/accounts.ts";
+import { type Account, getAccount } from "../../../../kv/people/accounts/accounts.ts";
+import { listInvitationsFor } from "../../../../kv/people/organisations/invitations.ts";
 import { grantSignupCredit } from "../../../../kv/money/credits/topup_bonus.ts";
 import { defineTexts } from "../../text/i18n.ts";
 import type { SignInDeps } from "../../page/sign_in_deps.ts";
@@ -45,10 +46,11 @@ export async function passFirstFactor(
   c: Context<DashboardEnv>,
   deps: SignInDeps,
   accountId: AccountId,
-  { method, next, organisationId, companyId }:
+  { method, next: asked, organisationId, companyId }:
     & Pick<Session, "method" | "organisationId" | "companyId">
     & { readonly next: string },
 ): Promise<Response> {
+  const next = await arrivalPath(deps, accountId, asked);
   const organisation = defined({ organisationId, companyId });
   if (!await hasSecondFactor(deps.kv, accountId)) {
     await startSession(c, deps, accountId, { method, ...organisation });
@@ -136,7 +138,34 @@ export async function equipAccount(
   }
 }
 
-/** Writes the path of the page that greets a new account and then leads to `next`. */
-export function welcomePath(next: string): string {
+/** Where invitations are answered. */
+const invitationsPath = "/organisations";
+
+/** Whether an invitation waits for an answer of a person: it comes before their own account. */
+async function isInvited(
+  { kv, clock }: Pick<SignInDeps, "kv" | "clock">,
+  { email }: Pick<Account, "email">,
+): Promise<boolean> {
+  return email !== undefined && (await listInvitationsFor(kv, email, clock.nowMs())).length > 0;
+}
+
+/** Returns where a new account begins: at its invitation, or at the page that greets it and then leads to `next`. */
+export async function firstPath(
+  deps: SignInDeps,
+  account: Pick<Account, "email">,
+  next: string,
+): Promise<string> {
+  if (await isInvited(deps, account)) return invitationsPath;
   return next === "/" ? "/welcome" : `/welcome?${new URLSearchParams({ next })}`;
+}
+
+/** Returns where a person goes after signing in: at an invitation that waits, unless a certain page was asked for. */
+export async function arrivalPath(
+  deps: SignInDeps,
+  accountId: AccountId,
+  next: string,
+): Promise<string> {
+  if (next !== "/") return next;
+  const account = await getAccount(deps.kv, accountId);
+  return account !== undefined && await isInvited(deps, account) ? invitationsPath : next;
 }

@@ -1,6 +1,7 @@
 import type { Locale } from "../../../../core/lib/base/locale.ts";
 import { root } from "../../../repository/source_files.ts";
 import { assert, assertEquals, assertStringIncludes } from "../../../support/assert.ts";
+import { exampleMails } from "../../../support/example_mails.ts";
 import { newId } from "../../../../core/lib/ids/ids.ts";
 import {
   canSwitchOff,
@@ -15,115 +16,9 @@ import {
   switchOffHeaders,
 } from "../../../../core/people/mail/mail.ts";
 
-type Kind = MailJob["kind"];
-type Bare = { [K in Kind]: Omit<Extract<MailJob, { kind: K }>, "to" | "locale"> }[Kind];
-
-const accountId = newId("account", 0);
-const day = Date.UTC(2026, 10, 28, 3);
-const gift = { amountMicroVnd: 12_345_678_900n, campaign: "Spring <b>", expiresAtMs: day };
-const incident = {
-  announcementId: newId("announcement", 0),
-  title: "Errors",
-  text: "Some calls fail.\n\nWe look into it.",
-};
-const bare: Bare[] = [
-  { kind: "bonus_credited", ...gift },
-  { kind: "voucher_redeemed", amountMicroVnd: 50_000_000_000n, campaign: "Launch" },
-  { kind: "credit_expiring", leftMicroVnd: 12_345_678_900n, campaign: "Launch", expiresAtMs: day },
-  { kind: "new_browser", device: "Firefox, Linux", address: "203.0.113.5", atMs: day },
-  { kind: "second_factor_changed", change: "app_added", atMs: day },
-  { kind: "second_factor_changed", change: "recovery_code_used", atMs: day },
-  { kind: "limit_reached", keyName: "prod", window: "day", meter: "money", limit: 9_999_999_900n },
-  { kind: "limit_reached", keyName: "prod", window: "month", meter: "images", limit: 1n },
-  {
-    kind: "budget_reached",
-    budgetName: "Search <b>",
-    window: "month",
-    percent: 80,
-    amountMicroVnd: 500_000_000_000n,
-    spentMicroVnd: 400_000_000_000n,
-    atLimit: "refuse",
-    resetsAtMs: day,
-  },
-  {
-    kind: "budget_reached",
-    budgetName: "All",
-    window: "total",
-    percent: 100,
-    amountMicroVnd: 500_000_000_000n,
-    spentMicroVnd: 500_000_000_000n,
-    atLimit: "tell",
-  },
-  {
-    kind: "budget_exhausted",
-    budgetName: "Search <b>",
-    window: "day",
-    amountMicroVnd: 500_000_000_000n,
-    spentMicroVnd: 499_000_000_000n,
-    atLimit: "refuse",
-    resetsAtMs: day,
-  },
-  {
-    kind: "budget_exhausted",
-    budgetName: "All",
-    window: "total",
-    amountMicroVnd: 500_000_000_000n,
-    spentMicroVnd: 500_000_000_000n,
-    atLimit: "tell",
-  },
-  {
-    kind: "approval_waiting",
-    approvalId: newId("approval", 0),
-    amountMicroVnd: 6_000_000_000_000n,
-    requestedBy: "staff@example.com",
-    reason: "lost transfer",
-  },
-  { kind: "invitation", organisation: "Acme <b>", inviter: "owner@example.com" },
-  { kind: "member_joined", organisation: "Acme", member: "bob@example.com" },
-  {
-    kind: "member_role_changed",
-    organisation: "Acme",
-    member: "bob@example.com",
-    formerRole: "viewer",
-    role: "admin",
-  },
-  { kind: "member_removed", organisation: "Acme", member: "bob@example.com", hasLeft: false },
-  { kind: "member_removed", organisation: "Acme", member: "bob@example.com", hasLeft: true },
-  { kind: "company_domain_missing", organisation: "Acme", domain: "acme.example", untilMs: 0 },
-  { kind: "company_domain_missing", organisation: "Acme", domain: "acme.example" },
-  { kind: "ownership_received", organisation: "Acme", from: "owner@example.com" },
-  { kind: "subscription_asked" },
-  { kind: "incident_opened", ...incident },
-  { kind: "incident_resolved", ...incident },
-  { kind: "webhook_switched_off", url: "https://hooks.example.com/a", why: "failing" },
-  { kind: "webhook_switched_off", url: "https://hooks.example.com/a", why: "gone" },
-  { kind: "sign_up", passwordHash: "scrypt$secret", browserHash: "cookie-secret", next: "/" },
-  { kind: "already_registered" },
-  { kind: "reset_password" },
-  { kind: "sign_in_link", next: "/keys" },
-  { kind: "password_changed" },
-  { kind: "change_email", accountId, oldEmail: "old@example.com" },
-  { kind: "email_changed", newEmail: "new@example.com" },
-  { kind: "low_balance", balanceMicroVnd: 12_345_678_900n },
-  { kind: "topup_credited", amountMicroVnd: 200_000_000_000n, orderCode: "ST2346789C" },
-  {
-    kind: "invoice_issued",
-    invoiceId: newId("invoice", 0),
-    invoiceNumber: "00000013",
-    orderCode: "ST2346789C",
-  },
-  { kind: "invoice_issued", invoiceNumber: "00000012", orderCode: "ST2346789C" },
-  { kind: "key_changed", change: "made", keyName: "prod <b>", masked: "sk-ab…cd" },
-  { kind: "key_changed", change: "rotated", keyName: "prod", masked: "sk-ab…cd" },
-  { kind: "key_changed", change: "revoked", keyName: "prod", masked: "sk-ab…cd" },
-  { kind: "wallet_adjusted", amountMicroVnd: 50_000_000_000n, reason: "goodwill" },
-  { kind: "wallet_adjusted", amountMicroVnd: -50_000_000_000n, reason: "sent twice" },
-  { kind: "invoice_rejected", reason: "<b>wrong</b> tax code\r\nBcc: x@example.com" },
-];
-
 function jobs(): MailJob[] {
   return (["en", "vi"] as const).flatMap((locale) =>
-    bare.map((job) => mailJobSchema.parse({ ...job, to: "ann@example.com", locale }))
+    exampleMails.map((job) => mailJobSchema.parse({ ...job, to: "ann@example.com", locale }))
   );
 }
 
@@ -131,7 +26,7 @@ const url = "https://gw.example/x#token=abc&d";
 
 Deno.test("every kind of mail has a text in both languages and a target for its link", () => {
   assertEquals(
-    [...new Set(bare.map(({ kind }) => kind))].sort(),
+    [...new Set(exampleMails.map(({ kind }) => kind))].sort(),
     [...mailKindNames].sort(),
     "each kind has an example",
   );
@@ -258,6 +153,24 @@ Deno.test("names that read like advertisements stand in no subject, and nowhere 
         const whole = mail.paragraphs.join("\n");
         assert(job.kind !== "invitation" || !whole.includes(name), whole);
       } else if (job.kind === "invitation") assert(isShown, mail.subject);
+    }
+  }
+});
+
+Deno.test("a mail about an organisation names it in its subject and its text, once each", () => {
+  const about = { accountId: newId("account", 0), organisation: "Zirkonia" };
+  for (const job of jobs()) {
+    if ("organisation" in job) continue;
+    const content = renderMail(mailJobSchema.parse({ ...job, about }), url);
+    const mail = composeMail(content, { id: "1", to: job.to, locale: job.locale });
+    assertEquals(mail.subject.split("Zirkonia").length, 2, mail.subject);
+    assertStringIncludes(mail.text, "Zirkonia");
+    assertStringIncludes(mail.html, "Zirkonia");
+    const own = /your (?:wallet|balance)|(?:ví|số dư) của bạn/i.exec(mail.text)?.[0];
+    assertEquals(own, undefined, `${job.kind}: the wallet is that of the organisation`);
+    for (const organisation of advertisements) {
+      const named = mailJobSchema.parse({ ...job, about: { ...about, organisation } });
+      assert(!renderMail(named, url).subject.includes(organisation), organisation);
     }
   }
 });
