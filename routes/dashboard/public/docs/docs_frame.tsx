@@ -1,7 +1,7 @@
 /** The frame of the documentation: its contents beside the page. */
 import type { Context } from "hono";
 import type { Child } from "hono/jsx";
-import { tags } from "../../../openapi/operation.ts";
+import { type Tag, tags } from "../../../openapi/operation.ts";
 import type { DashboardDeps } from "../../page/deps.ts";
 import { renderPage } from "../../frame/layout.tsx";
 import type { DashboardEnv } from "../../page/visitor.ts";
@@ -18,6 +18,15 @@ export const docsTexts = defineTexts({
     description: "Guides, recipes for coding agents and SDKs, and the API reference.",
     guides: "Guides",
     reference: "API reference",
+    tags: {
+      Chat: "Chat",
+      Models: "Models",
+      Text: "Text",
+      Media: "Media",
+      Videos: "Videos",
+      Organisation: "Organisation",
+      Account: "Account",
+    },
     referenceLead: (server: string) => `All paths are below ${server}.`,
     tools: "Agents and tools",
     toolsLead: "Claude Code, Codex, opencode, Cursor, n8n and others.",
@@ -49,6 +58,15 @@ export const docsTexts = defineTexts({
     description: "Hướng dẫn, cấu hình cho trợ lý lập trình và SDK, và tham chiếu API.",
     guides: "Hướng dẫn",
     reference: "Tham chiếu API",
+    tags: {
+      Chat: "Chat",
+      Models: "Mô hình",
+      Text: "Văn bản",
+      Media: "Hình ảnh và âm thanh",
+      Videos: "Video",
+      Organisation: "Tổ chức",
+      Account: "Tài khoản",
+    },
     referenceLead: (server) => `Mọi đường dẫn nằm dưới ${server}. Tham chiếu viết bằng tiếng Anh.`,
     tools: "Trợ lý và công cụ",
     toolsLead: "Claude Code, Codex, opencode, Cursor, n8n và những công cụ khác.",
@@ -75,6 +93,13 @@ export const docsTexts = defineTexts({
     pages: (count) => `${count} endpoint`,
   },
 });
+
+function isTag(name: string): name is Tag {
+  return Object.hasOwn(tags, name);
+}
+
+/** The groups of the reference, in their order. */
+export const tagNames: readonly Tag[] = Object.keys(tags).filter(isTag);
 
 /** Returns what guides name of a service. */
 export function factsOf({ baseUrl, catalog }: DashboardDeps): GuideFacts {
@@ -125,7 +150,7 @@ export function renderDocs(
           {link("/docs/tools", t.tools)}
         </ul>
         <h2>{t.reference}</h2>
-        <ul>{Object.keys(tags).map((tag) => link(tagPath(tag), tag))}</ul>
+        <ul>{tagNames.map((tag) => link(tagPath(tag), t.tags[tag]))}</ul>
       </nav>
       <div class="docs-page">{body}</div>
     </div>,

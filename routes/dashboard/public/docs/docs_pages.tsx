@@ -8,7 +8,7 @@
  */
 import { type Context, Hono } from "hono";
 import { exampleModels } from "../../../openapi/example_models.ts";
-import { type Tag, tags } from "../../../openapi/operation.ts";
+import { tags } from "../../../openapi/operation.ts";
 import { Card } from "../../components/mod.ts";
 import { RecipeList } from "../../customer/connect/connect.tsx";
 import { keyPlaceholder } from "../../customer/connect/recipes.ts";
@@ -16,13 +16,14 @@ import type { DashboardDeps } from "../../page/deps.ts";
 import { notFoundPage } from "../../frame/error_pages.tsx";
 import type { PageDeclaration } from "../../page/page.ts";
 import type { DashboardEnv } from "../../page/visitor.ts";
-import { docsTexts, factsOf, renderDocs, tagPath } from "./docs_frame.tsx";
+import { docsTexts, factsOf, renderDocs, tagNames, tagPath } from "./docs_frame.tsx";
 import { GuideView } from "./guide_view.tsx";
 import { guides } from "./guides/guides.ts";
 import { llmsText } from "./llms_text.ts";
 import {
   type DocumentSource,
   documentSource,
+  endpointOf,
   idOf,
   operationsOf,
   OperationView,
@@ -31,10 +32,6 @@ import {
 
 /** Seconds for which a client may keep `/llms.txt`: it changes with a release or the catalogue. */
 const llmsTextSeconds = 300;
-
-function tagNames(): Tag[] {
-  return Object.keys(tags).filter((name): name is Tag => name in tags);
-}
 
 async function indexPage(c: Context<DashboardEnv>, deps: DashboardDeps, source: DocumentSource) {
   const { locale } = c.get("visitor");
@@ -67,9 +64,9 @@ async function indexPage(c: Context<DashboardEnv>, deps: DashboardDeps, source: 
         </ul>
         <Card title={t.reference}>
           <ul class="doc-list">
-            {tagNames().map((tag) => (
+            {tagNames.map((tag) => (
               <li>
-                <a href={tagPath(tag)}>{tag}</a>{" "}
+                <a href={tagPath(tag)}>{t.tags[tag]}</a>{" "}
                 <span class="muted">{t.pages(operationsOf(document, tag).length)}</span>
               </li>
             ))}
@@ -97,12 +94,12 @@ async function referencePage(
 ) {
   const { locale } = c.get("visitor");
   const t = docsTexts[locale];
-  const tag = tagNames().find((name) => name.toLowerCase() === c.req.param("tag"));
+  const tag = tagNames.find((name) => name.toLowerCase() === c.req.param("tag"));
   if (tag === undefined) return await notFoundPage(c);
   const page = {
-    title: `${t.reference}: ${tag}`,
+    title: `${t.reference}: ${t.tags[tag]}`,
     lead: t.referenceLead(deps.baseUrl),
-    description: `${t.reference}: ${tag}. ${tags[tag]}`,
+    description: `${t.reference}: ${t.tags[tag]}. ${tags[tag]}`,
   };
   const document = await source();
   return await renderDocs(
@@ -123,18 +120,21 @@ async function operationPage(
   source: DocumentSource,
 ) {
   const { locale } = c.get("visitor");
-  const tag = tagNames().find((name) => name.toLowerCase() === c.req.param("tag"));
+  const tag = tagNames.find((name) => name.toLowerCase() === c.req.param("tag"));
   const document = await source();
   const found = tag === undefined
     ? undefined
     : operationsOf(document, tag).find((one) => idOf(one) === c.req.param("operation"));
   if (tag === undefined || found === undefined) return await notFoundPage(c);
+  const t = docsTexts[locale];
   const { summary } = found.operation;
-  const title = typeof summary === "string" ? summary : found.path;
+  const endpoint = endpointOf(found);
+  const title = typeof summary === "string" ? summary : endpoint;
   const page = {
-    title,
-    lead: docsTexts[locale].referenceLead(deps.baseUrl),
-    description: `${found.method.toUpperCase()} ${found.path}: ${title}`,
+    // The document has one language; what is called is the same in each.
+    title: locale === "en" ? title : endpoint,
+    lead: t.referenceLead(deps.baseUrl),
+    description: `${endpoint}: ${title}`,
   };
   return await renderDocs(
     c,
@@ -146,7 +146,7 @@ async function operationPage(
           <OperationView {...found} document={document} server={deps.baseUrl} locale={locale} />
         </div>
         <p>
-          <a href={tagPath(tag)}>← {tag}</a>
+          <a href={tagPath(tag)}>← {t.tags[tag]}</a>
         </p>
       </>
     ),

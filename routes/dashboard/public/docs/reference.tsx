@@ -44,12 +44,12 @@ function Fields({ document, schema, level, locale }: {
         return (
           <>
             <dt>
-              <code>{row.name}</code> <small class="muted">{row.type}</small>{" "}
+              <code>{row.name}</code> <small class="muted" lang="en">{row.type}</small>{" "}
               {row.isRequired && <Badge tone="busy">{t.required}</Badge>}
             </dt>
             <dd>
               {row.description !== "" && (
-                <p>
+                <p lang="en">
                   <Marked text={row.description} />
                 </p>
               )}
@@ -81,13 +81,13 @@ function Parameters({ document, operation, locale }: OperationProps) {
           <>
             <dt>
               <code>{textOf(parameter["name"])}</code>{" "}
-              <small class="muted">
+              <small class="muted" lang="en">
                 {textOf(parameter["in"])}, {typeText(document, parameter["schema"])}
               </small>{" "}
               {parameter["required"] === true && <Badge tone="busy">{t.required}</Badge>}
             </dt>
             <dd>
-              <p>
+              <p lang="en">
                 <Marked text={textOf(parameter["description"])} />
               </p>
             </dd>
@@ -114,21 +114,21 @@ function Body({ document, operation, locale }: OperationProps) {
   return (
     <>
       <h3>
-        {t.body} <small class="muted">{type}</small>
+        {t.body} <small class="muted" lang="en">{type}</small>
       </h3>
       <Fields document={document} schema={media["schema"]} level={1} locale={locale} />
     </>
   );
 }
 
-function Answers({ document, operation, locale }: OperationProps) {
+function Answers({ document, method, path, operation, locale }: OperationProps) {
   const t = docsTexts[locale];
   const { responses } = operation;
   if (!isJsonObject(responses)) return null;
   return (
     <>
       <h3>{t.answers}</h3>
-      <TableFrame label={`${t.answers}: ${textOf(operation["summary"])}`}>
+      <TableFrame label={`${t.answers}: ${endpointOf({ method, path })}`}>
         <table class="answers">
           <tbody>
             {Object.entries(responses).map(([status, given]) => {
@@ -140,7 +140,7 @@ function Answers({ document, operation, locale }: OperationProps) {
                   <th scope="row">
                     <code>{status}</code>
                   </th>
-                  <td>
+                  <td lang="en">
                     <Marked text={textOf(answer["description"])} />{" "}
                     {status.startsWith("2") && <small class="muted">{types}</small>}
                   </td>
@@ -214,20 +214,22 @@ export function curlOf({ method, path, operation }: ReferenceOperation, server: 
 export function OperationView(props: OperationProps) {
   const { method, path, operation, server, locale } = props;
   const t = docsTexts[locale];
-  const summary = textOf(operation["summary"]);
   return (
     <section class="operation">
       <p class="endpoint">
         <span class={`method ${method}`}>{method.toUpperCase()}</span> <code>{path}</code>
       </p>
       <p>
-        <Marked text={textOf(operation["description"])} /> {t.keys[keysOf(operation)]}
+        <span lang="en">
+          <Marked text={textOf(operation["description"])} />
+        </span>{" "}
+        {t.keys[keysOf(operation)]}
       </p>
       <div class="snippet">
         <CodeBlock
           code={curlOf(props, server)}
           name="curl"
-          what={`${t.example}: ${summary}`}
+          what={`${t.example}: ${endpointOf(props)}`}
           locale={locale}
         />
       </div>
@@ -279,6 +281,11 @@ export function idOf({ operation }: ReferenceOperation): string {
   return textOf(operation["operationId"]);
 }
 
+/** Writes the method and path of an operation. */
+export function endpointOf({ method, path }: Pick<ReferenceOperation, "method" | "path">): string {
+  return `${method.toUpperCase()} ${path}`;
+}
+
 /** The index of a group: every endpoint with its page. */
 export function ReferenceIndex({ document, tag }: { document: JsonObject; tag: string }) {
   return (
@@ -289,7 +296,7 @@ export function ReferenceIndex({ document, tag }: { document: JsonObject; tag: s
           <a href={operationPath(tag, idOf(one))}>
             <code>{one.path}</code>
           </a>{" "}
-          <span class="muted">{textOf(one.operation["summary"])}</span>
+          <span class="muted" lang="en">{textOf(one.operation["summary"])}</span>
         </li>
       ))}
     </ul>
