@@ -80,11 +80,35 @@ export function testConfig(options: TestGatewayOptions = {}): Config {
 /** How much longer than in production a slow machine may take for what is bounded by seconds, as a call of the store is. */
 const patience = 20;
 
+/** Milliseconds of a tick of {@linkcode Deadlines}; what is this short is due once a test has moved the clock on. */
+const tickMs = 100;
+
 /** The machine's timer. Nothing times out with it because the machine is slow. */
-const patientTimer: Timer = {
-  start: (run, delayMs) =>
-    systemTimer.start(run, delayMs >= kvCallMs ? patience * delayMs : delayMs),
-};
+class PatientTimer implements Timer {
+  readonly #ticks = new Set<() => void>();
+
+  start(run: () => void, delayMs: number): () => void {
+    if (delayMs > tickMs) {
+      return systemTimer.start(run, delayMs >= kvCallMs ? patience * delayMs : delayMs);
+    }
+    const tick = () => {
+      cancel();
+      run();
+    };
+    const stop = systemTimer.start(tick, delayMs);
+    const cancel = () => {
+      this.#ticks.delete(tick);
+      stop();
+    };
+    this.#ticks.add(tick);
+    return cancel;
+  }
+
+  /** Runs the ticks that wait: the machine would need a tenth of a second each time that a test moves the clock. */
+  tick(): void {
+    for (const tick of [...this.#ticks]) tick();
+  }
+}
 
 /** In the middle of a minute, an hour and a day of Vietnam, so that no test meets their ends unless it goes there. */
 const startMs = Date.UTC(2026, 10, 20, 5, 30, 30);
@@ -95,9 +119,10 @@ export async function openTestGateway(options: TestGatewayOptions = {}): Promise
   const masterKeys = options.masterKeys ?? await readMasterKeys(newMasterKey());
   const time = options.time ?? new ManualTime(startMs);
   const log: string[] = [];
+  const timer = new PatientTimer();
   const assembled = await assemble(testConfig(options), kv, {
     clock: time,
-    timer: options.timer ?? patientTimer,
+    timer: options.timer ?? timer,
     // Of equal routes the first one is taken: a draw of a sequence would depend on what others drew before.
     random: () => 0,
     write: (line) => log.push(line),
@@ -116,6 +141,7 @@ export async function openTestGateway(options: TestGatewayOptions = {}): Promise
       const { promise: turned, resolve } = Promise.withResolvers<void>();
       deadlines.create(resolve).arm(0);
       time.advance(ms);
+      timer.tick();
       await turned;
     },
     async fetch(request) {
