@@ -8,12 +8,18 @@ const maxSlowFiles = 20;
 /** Lines of a failure that stand beside its name: enough for a difference of two values and the place. */
 const maxFailureLines = 12;
 
-/** The seconds and the number of tests of each file, slowest first. */
-function slowestFiles(cases: readonly TestCase[]): string[] {
+/**
+ * The seconds and the number of tests of each file, slowest first. A test counts for the file that a job runs alone, also
+ * if a support file has registered it.
+ */
+function slowestFiles(results: readonly JobResult[]): string[] {
   const files = new Map<string, { seconds: number; tests: number }>();
-  for (const { file, seconds } of cases) {
-    const sum = files.get(file) ?? { seconds: 0, tests: 0 };
-    files.set(file, { seconds: sum.seconds + seconds, tests: sum.tests + 1 });
+  for (const { job, cases } of results) {
+    for (const { file, seconds } of cases) {
+      const name = job.parts === undefined ? job.name : file;
+      const sum = files.get(name) ?? { seconds: 0, tests: 0 };
+      files.set(name, { seconds: sum.seconds + seconds, tests: sum.tests + 1 });
+    }
   }
   return [...files].sort(([, one], [, other]) => other.seconds - one.seconds)
     .slice(0, maxSlowFiles)
@@ -38,7 +44,7 @@ export function summaryLines(results: readonly JobResult[], seed: number): strin
   return [
     "",
     "The slowest files:",
-    ...slowestFiles(cases),
+    ...slowestFiles(results),
     "",
     ...failures,
     ...(failures.length > 0 ? [`To repeat this run: SEED=${seed}`, ""] : []),
