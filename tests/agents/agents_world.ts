@@ -14,7 +14,7 @@ import { type Script, ScriptedUpstream, type Seen, type Trouble } from "./script
 export const vendorModel = "vendor-internal-2026-09-01";
 
 const vndPerMtok = 8_300;
-const creditVnd = 100_000;
+const creditVnd = 1_000_000;
 /** An agent that does not end fails its test, so that the suite never hangs. */
 const agentTimeoutMs = 240_000;
 

@@ -10,6 +10,7 @@ import {
   type Isolate,
   startIsolate,
 } from "../support/servers/deno_deploy/isolate.ts";
+import { earlierRuntimes } from "../support/servers/deno_deploy/earlier_runtimes.ts";
 import { runCommand } from "../support/gateways/admin_command.ts";
 import { type SharedStore, startFaultyStore } from "../support/servers/kv_connect/server.ts";
 import { residentMegabytes } from "../support/resident_memory.ts";
@@ -223,3 +224,35 @@ Deno.test("a video whose isolate was killed is polled to its end by cron", proce
   await second.stop();
   await operator.verified();
 });
+
+for (const runtime of await earlierRuntimes()) {
+  const isMissing = "missing" in runtime;
+  Deno.test({
+    name: `Deno ${runtime.version} of the platform serves calls and pages${
+      isMissing ? `: skipped, ${runtime.missing}` : ""
+    }`,
+    ...processes,
+    ignore: processes.ignore || isMissing,
+    async fn() {
+      assert(!isMissing);
+      await using store = startFaultyStore();
+      const operator = operatorOf(store);
+      const { id, key } = await operator.payer(10_000);
+      await using isolate = await startIsolate(deployEnvironment(store), runtime.program);
+      for (const path of ["/", "/models", "/docs", "/status", "/sign-in", "/sign-up"]) {
+        const page = await fetch(`${isolate.address}${path}`);
+        assertEquals(page.status, 200, `${path}\n${isolate.lines.join("\n")}`);
+        const [, script] = /<script[^>]* src="([^"]+)"/.exec(await page.text()) ?? [];
+        assert(script !== undefined, `${path} has a script`);
+        const asset = await fetch(`${isolate.address}${script}`);
+        assert(asset.ok && (await asset.text()).length > 0, script);
+      }
+      for (const stream of [false, true]) {
+        assertEquals((await call(isolate, key, "hello", stream)).error, undefined);
+      }
+      assertEquals(await isolate.stop(), 0, isolate.lines.join("\n"));
+      assertEquals(await operator.balanceVnd(id), 10_000 - 2 * callVnd);
+      await operator.verified();
+    },
+  });
+}

@@ -171,6 +171,9 @@ export async function openStore(
   }
 }
 
+const earlierRuntime =
+  "A store in a file needs the file locks of Deno 2.9: upgrade, or start with npx -y deno@2.9";
+
 async function openFile(
   path: string,
   clock: Clock,
@@ -179,6 +182,8 @@ async function openFile(
   await Deno.mkdir(dirname(path), { recursive: true, mode: 0o700 });
   const lock = await Deno.open(`${path}.lock`, { create: true, write: true, mode: 0o600 });
   try {
+    // Another process could open a file without a lock, and spend the same money.
+    if (!("tryLock" in lock)) throw new Error(`${earlierRuntime} (this is ${Deno.version.deno})`);
     if (!await lock.tryLock(true)) {
       lock.close();
       return { ok: false, reason: "in_use" };

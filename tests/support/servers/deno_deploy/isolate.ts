@@ -49,9 +49,16 @@ const flags = [
   "main.ts",
 ];
 
-/** Starts an isolate and waits until it listens. */
-export async function startIsolate(env: Record<string, string>): Promise<Isolate> {
-  const child = new Deno.Command(Deno.execPath(), {
+/**
+ * Starts an isolate and waits until it listens.
+ *
+ * @param program the runtime of the platform; the one of the tests by default
+ */
+export async function startIsolate(
+  env: Record<string, string>,
+  program = Deno.execPath(),
+): Promise<Isolate> {
+  const child = new Deno.Command(program, {
     args: flags,
     cwd: root,
     env,
