@@ -7,6 +7,7 @@ export type Tier = "fast" | "long";
 export const unitFolders: readonly string[] = [
   "tests/conformance",
   "tests/core",
+  "tests/crawl",
   "tests/kv",
   "tests/repository",
   "tests/routes",

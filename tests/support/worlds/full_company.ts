@@ -22,7 +22,10 @@ import type { LoadedPage, TestBrowser } from "../browser/test_browser.ts";
 import { type Company, joinAs, openCompany } from "./company_world.ts";
 import { askForInvoice, paidOrder } from "./invoice_requests.ts";
 import { operator, topupWorld } from "./topup_world.ts";
-import { publicUrl, type TwoInstances } from "./two_instances.ts";
+import type { Instance, TwoInstances } from "./two_instances.ts";
+
+/** The instance at which the organisation is made, with its store and clock. */
+type CompanyWorld = Pick<TwoInstances, "kv" | "time" | "first">;
 
 export interface FullCompany {
   readonly account: Account;
@@ -37,9 +40,14 @@ export interface FullCompany {
   readonly secrets: readonly string[];
 }
 
+/** The name of the session's cookie. */
+export function sessionCookie({ baseUrl }: Pick<Instance, "baseUrl">): string {
+  return baseUrl.startsWith("https:") ? "__Host-session" : "session";
+}
+
 /** Makes an account with a session, as after a sign-up. */
 export async function signUp(
-  { kv, time, first }: TwoInstances,
+  { kv, time, first }: CompanyWorld,
   email: string,
 ): Promise<{ readonly account: Account; readonly browser: TestBrowser }> {
   const nowMs = time.nowMs();
@@ -52,7 +60,7 @@ export async function signUp(
     address: "203.0.113.5",
   });
   const browser = first.browser();
-  browser.cookies.set("__Host-session", token);
+  browser.cookies.set(sessionCookie(first), token);
   return { account, browser };
 }
 
@@ -63,7 +71,7 @@ function shownOn({ text, status }: LoadedPage, pattern: RegExp): string {
   return found;
 }
 
-async function makeWebhook({ kv, time }: TwoInstances, owner: TestBrowser, id: AccountId) {
+async function makeWebhook({ kv, time }: CompanyWorld, owner: TestBrowser, id: AccountId) {
   const url = "https://hooks.zirkonia.example/in";
   const page = await owner.get("/webhooks/new");
   const made = await owner.submit(page, "/webhooks", { url, name: "Zirkonia books" });
@@ -81,7 +89,7 @@ async function makeWebhook({ kv, time }: TwoInstances, owner: TestBrowser, id: A
 }
 
 /** An order that is paid, with an invoice that has a file. */
-async function makeInvoice({ kv }: TwoInstances, account: Account) {
+async function makeInvoice({ kv }: CompanyWorld, account: Account) {
   const bank = topupWorld(kv);
   const { code } = await paidOrder(bank, account);
   const asked = await askForInvoice(bank, account.id, [code]);
@@ -104,26 +112,31 @@ async function makeManagementKey(browser: TestBrowser, role: ManagementRole): Pr
   return shownOn(await browser.submit(await browser.get(path), path, fields), /mk-[\w-]{20,}/);
 }
 
-async function makeKey({ first }: TwoInstances, browser: TestBrowser, teamId: string) {
+async function makeKey({ first }: CompanyWorld, browser: TestBrowser, teamId: string) {
   const fields = { name: "Zirkonia production", team: teamId };
   const made = await browser.submit(await browser.get("/keys/new"), "/keys", fields);
   const secret = shownOn(made, /sk-[\w-]{20,}/);
   const messages = [{ role: "user", content: "Hello" }];
   const chat = { model: "low-cost-01", messages };
-  const response = await first.fetch(apiCall(secret, "/v1/chat/completions", chat));
+  const response = await first.fetch(apiCall(first, secret, "/v1/chat/completions", chat));
   const said = await response.text();
   assert(response.status === 200, said);
   await first.gateway.assembled.gateway.wallet.indexOnce();
   const film = await first.fetch(
-    apiCall(secret, "/v1/videos", { model: "video-c", prompt: "Sea" }),
+    apiCall(first, secret, "/v1/videos", { model: "video-c", prompt: "Sea" }),
   );
   const video = await film.json();
   assert(typeof video.id === "string", JSON.stringify(video));
   return { secret, requestId: response.headers.get("x-request-id") ?? "", videoId: video.id };
 }
 
-function apiCall(key: string, path: string, body: JsonObject): Request {
-  return new Request(publicUrl + path, {
+function apiCall(
+  { baseUrl }: Pick<Instance, "baseUrl">,
+  key: string,
+  path: string,
+  body: JsonObject,
+): Request {
+  return new Request(baseUrl + path, {
     method: "POST",
     headers: { authorization: `Bearer ${key}`, "content-type": "application/json" },
     body: JSON.stringify(body),
@@ -144,7 +157,7 @@ async function fillForms(owner: TestBrowser, invited: string): Promise<void> {
 }
 
 /** Somebody who was a member and was removed. */
-async function removeSomebody(world: TwoInstances, organisationId: AccountId): Promise<AccountId> {
+async function removeSomebody(world: CompanyWorld, organisationId: AccountId): Promise<AccountId> {
   const { kv, time } = world;
   const nowMs = time.nowMs();
   const { account } = await signUp(world, "former@zirkonia.example");
@@ -154,7 +167,7 @@ async function removeSomebody(world: TwoInstances, organisationId: AccountId): P
 }
 
 /** Makes what the organisation has, and says what stands for the parameters of paths. */
-async function makeThings(world: TwoInstances, { account, members }: Company) {
+async function makeThings(world: CompanyWorld, { account, members }: Company) {
   const { kv, time } = world;
   const { owner: { browser: owner }, developer } = members;
   const invited = "new@zirkonia.example";
@@ -192,7 +205,7 @@ async function makeThings(world: TwoInstances, { account, members }: Company) {
 }
 
 /** Opens the organisation. Each name that its members have chosen contains its own. */
-export async function openFullCompany(world: TwoInstances): Promise<FullCompany> {
+export async function openFullCompany(world: CompanyWorld): Promise<FullCompany> {
   const { kv, time } = world;
   const signIn = (email = "") => signUp(world, email);
   const company = await openCompany({ kv, time, signIn }, "Zirkonia");

@@ -1,5 +1,5 @@
 /** A whole gateway behind a socket, with an operator whose session has passed the second factor. */
-import { createAccount } from "../../../kv/people/accounts/accounts.ts";
+import { createAccount, findAccountByEmail } from "../../../kv/people/accounts/accounts.ts";
 import {
   getSecondFactor,
   offerSecondFactor,
@@ -24,9 +24,13 @@ export interface OperatedGateway extends AsyncDisposable {
   readonly operatorToken: string;
 }
 
-async function operatorSession({ kv, assembled: { gateway: { clock } } }: TestGateway) {
+/** Opens a session of an operator that has passed the second factor. Returns its cookie. */
+export async function operatorSession(
+  { kv, assembled: { gateway: { clock } } }: Pick<TestGateway, "kv" | "assembled">,
+  email: string,
+): Promise<string> {
   const nowMs = clock.nowMs();
-  const { id } = await createAccount(kv, { nowMs, email: operatorEmail });
+  const { id } = await findAccountByEmail(kv, email) ?? await createAccount(kv, { nowMs, email });
   const { token, session } = await openSession(kv, {
     accountId: id,
     nowMs,
@@ -35,7 +39,7 @@ async function operatorSession({ kv, assembled: { gateway: { clock } } }: TestGa
     address: "127.0.0.1",
   });
   await offerSecondFactor(kv, id, "sealed", nowMs);
-  const operator = { accountId: id, email: operatorEmail };
+  const operator = { accountId: id, email };
   const passed = { operator, sessionId: session.id, step: 1, nowMs };
   const factor = await getSecondFactor(kv, id);
   if (factor.value === null || !await passSecondFactor(kv, factor, passed)) {
@@ -64,7 +68,7 @@ export async function openOperatedGateway(
   return {
     gateway,
     address,
-    operatorToken: await operatorSession(gateway),
+    operatorToken: await operatorSession(gateway, operatorEmail),
     async [Symbol.asyncDispose]() {
       await server.shutdown();
       await gateway[Symbol.asyncDispose]();

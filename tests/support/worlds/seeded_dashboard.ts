@@ -38,6 +38,11 @@ export interface SeededDashboard extends AsyncDisposable {
   readonly sessionToken: string;
 }
 
+/** What the seeds write to: the pages' store, clock and wallet. */
+export type SeededWorld = Pick<DashboardWorld, "kv" | "time" | "wallet"> & {
+  readonly deps: Pick<DashboardWorld["deps"], "masterKeys">;
+};
+
 function topupSettings(): TopupSettings {
   const read = readTopupSettings({
     GATEWAY_BANK_ACCOUNTS: JSON.stringify([receivingAccount]),
@@ -48,8 +53,8 @@ function topupSettings(): TopupSettings {
 }
 
 /** A month of calls: more on weekdays, several models, a few that failed. */
-async function makeCalls(
-  world: DashboardWorld,
+export async function makeCalls(
+  world: SeededWorld,
   accountId: AccountId,
   keyIds: readonly ApiKeyId[],
 ): Promise<string> {
@@ -100,7 +105,7 @@ async function makeCalls(
 }
 
 /** A budget of each end and several windows, one of them nearly used up. */
-async function makeBudgets(world: DashboardWorld, accountId: AccountId, keyId: ApiKeyId) {
+export async function makeBudgets(world: SeededWorld, accountId: AccountId, keyId: ApiKeyId) {
   const nowMs = world.time.nowMs();
   const inputs: readonly BudgetInput[] = [
     {
@@ -128,7 +133,8 @@ async function makeBudgets(world: DashboardWorld, accountId: AccountId, keyId: A
   for (const input of inputs) await addBudget(world.kv, accountId, input, { nowMs });
 }
 
-async function makeKeys(world: DashboardWorld, accountId: AccountId): Promise<ApiKeyId[]> {
+/** Four keys, the last of them revoked. */
+export async function makeKeys(world: SeededWorld, accountId: AccountId): Promise<ApiKeyId[]> {
   const nowMs = world.time.nowMs();
   const ids: ApiKeyId[] = [];
   const names = ["Production server", "Máy tính xách tay", "CI", "Old laptop"];
@@ -146,7 +152,7 @@ async function makeKeys(world: DashboardWorld, accountId: AccountId): Promise<Ap
 }
 
 /** Two endpoints, one of them with tries of every outcome. Returns the path of that one. */
-async function makeWebhooks(world: DashboardWorld, accountId: AccountId): Promise<string> {
+export async function makeWebhooks(world: SeededWorld, accountId: AccountId): Promise<string> {
   const { kv, time, deps: { masterKeys } } = world;
   const atMs = time.nowMs() - 3 * hourMs;
   const forms = ["first", "second"];

@@ -153,8 +153,15 @@ export async function openTopupSite(
   };
 }
 
+/** What the seeds write to. */
+export interface SeededTopups extends Pick<TopupSite, "intake" | "customer" | "order"> {
+  readonly world: Pick<DashboardWorld, "kv" | "time" | "wallet"> & {
+    readonly deps: Pick<DashboardWorld["deps"], "catalog">;
+  };
+}
+
 /** Gives the customer credit that expires soon and some that does not; returns its campaign of codes. */
-async function giveSomeCredit({ world: { kv, time }, customer }: TopupSite): Promise<Campaign> {
+async function giveSomeCredit({ world: { kv, time }, customer }: SeededTopups): Promise<Campaign> {
   const nowMs = time.nowMs();
   const [soon, codes] = [
     await campaign(kv, { name: "Chào mừng", kind: "signup", expiresAfterDays: 5 }),
@@ -174,7 +181,7 @@ async function giveSomeCredit({ world: { kv, time }, customer }: TopupSite): Pro
 
 /** Fills the site with examples of everything. Returns the paths to test. */
 export async function seedTopups(
-  site: TopupSite,
+  site: SeededTopups,
 ): Promise<
   { readonly customer: Record<string, string>; readonly operator: Record<string, string> }
 > {

@@ -9,10 +9,14 @@ import type { Timer } from "../../../core/lib/time/deadlines.ts";
 import { openStore } from "../../../kv/engine/opening/store.ts";
 import type { KeyValueStore } from "../../../kv/engine/store/key_value_store.ts";
 import type { StoreLocation } from "../../../core/config/platform.ts";
-import { openCustomerApp } from "../../../routes/server/assembly/customer_app.ts";
+import { type CustomerApp, openCustomerApp } from "../../../routes/server/assembly/customer_app.ts";
 import { createApp } from "../../../routes/server/listen/app.ts";
 import { TestBrowser } from "../browser/test_browser.ts";
-import { openTestGateway, type TestGateway } from "../gateways/gateway_in_process.ts";
+import {
+  openTestGateway,
+  type TestGateway,
+  type TestGatewayOptions,
+} from "../gateways/gateway_in_process.ts";
 import { ManualTime } from "../manual_time.ts";
 import { receivingAccount } from "./topup_world.ts";
 
@@ -26,6 +30,8 @@ export interface Route {
 
 export interface Instance {
   readonly gateway: TestGateway;
+  readonly baseUrl: string;
+  readonly customerApp: CustomerApp;
   /** Every page and form. */
   readonly pages: readonly Route[];
   /** A browser at this instance: a new one, or one with the cookies of another. */
@@ -51,29 +57,33 @@ const storeClock = (time: Clock): Clock => ({
 
 const neverFires: Timer = { start: () => () => {} };
 
-async function openInstance(
-  options: Parameters<typeof openTestGateway>[0],
+/** Opens one instance, assembled as the running server is. */
+export async function openInstance(
+  { baseUrl = publicUrl, ...options }: TestGatewayOptions & { readonly baseUrl?: string },
 ): Promise<Instance & AsyncDisposable> {
   const gateway = await openTestGateway({
     ...options,
     env: {
-      GATEWAY_BASE_URL: publicUrl,
+      GATEWAY_BASE_URL: baseUrl,
       GATEWAY_BANK_ACCOUNTS: JSON.stringify([receivingAccount]),
       GATEWAY_VAT_RATES: "2025-07-01=8",
+      ...options.env,
     },
   });
   const { assembled: { gateway: parts }, masterKeys } = gateway;
-  const customerApp = openCustomerApp(parts, { masterKeys, baseUrl: publicUrl, write: () => {} });
+  const customerApp = openCustomerApp(parts, { masterKeys, baseUrl, write: () => {} });
   const app = createApp(parts, { stopping: () => false, customerApp });
   const fetch = async (request: Request) =>
     await app.fetch(request, { clientAddress: "203.0.113.5" });
   const { routes } = await customerApp.dashboard(() => Response.json({}, { status: 404 }));
   return {
     gateway,
+    baseUrl,
+    customerApp,
     pages: routes.filter(({ method }) => method !== "ALL"),
     fetch,
     browser(other) {
-      const browser = new TestBrowser(fetch, publicUrl);
+      const browser = new TestBrowser(fetch, baseUrl);
       for (const [name, value] of other?.cookies ?? []) browser.cookies.set(name, value);
       return browser;
     },
