@@ -40,16 +40,41 @@ async function leakedKey(site: TopupSite, page: Page, seen: Look): Promise<void>
   await page.goto(`${site.address}/keys`);
   await page.locator(".row-menu summary").first().click();
   await look(page, "leaked-key", seen);
-  await page.locator(`.row-menu a[href="/keys/${made.record.id}#revoke"]`).click();
-  await page.waitForURL(/#revoke$/);
-  await page.locator("form[action$='/revoke'] button[type=submit]").click();
+  await page.locator(`.row-menu form[action="/keys/${made.record.id}/revoke"] button`).click();
+  const done = page.waitForResponse((answer) => answer.url() === `${site.address}/keys`);
+  // The third and last click.
   await agree(page);
-  await page.waitForURL(({ hash }) => hash !== "#revoke");
+  await done;
   const revoked = await getApiKey(kv, site.customer.id, made.record.id);
   assert(revoked?.revokedAtMs !== undefined, "the key still works");
   await page.goto(`${site.address}/keys`);
   await look(page, "leaked-key-revoked", seen);
 }
+
+await browserTest("without script a key is revoked once a box is ticked", async (browser) => {
+  await using site = await openTopupSite();
+  const { kv, time, deps } = site.world;
+  const made = await createApiKey(kv, deps.masterKeys, site.customer.id, {
+    name: "laptop",
+    nowMs: time.nowMs(),
+  });
+  assert(made.ok);
+  const context = await browser.newContext({ javaScriptEnabled: false, locale: "en-US" });
+  await context.addCookies([{ name: "session", value: site.customerToken, url: site.address }]);
+  const page = await context.newPage();
+  await page.goto(`${site.address}/keys`);
+  await page.locator(".row-menu summary").first().click();
+  const form = page.locator(`.row-menu form[action="/keys/${made.record.id}/revoke"]`);
+  await form.getByRole("button").click();
+  const kept = await getApiKey(kv, site.customer.id, made.record.id);
+  assert(kept?.revokedAtMs === undefined, "one press of a button has ended the key");
+  await form.getByRole("checkbox").check();
+  await form.getByRole("button").click();
+  await page.waitForURL(`${site.address}/keys`);
+  const revoked = await getApiKey(kv, site.customer.id, made.record.id);
+  assert(revoked?.revokedAtMs !== undefined, "the key still works");
+  await context.close();
+});
 
 /** An operator announces an incident; customers and strangers read it, and its end. */
 async function incident(site: TopupSite, page: Page, seen: Look): Promise<void> {

@@ -37,7 +37,7 @@ export function FormIdField() {
 export interface FormProps {
   readonly visitor: Visitor;
   readonly action: string;
-  /** The question of a dialog before the form is sent. */
+  /** The question before the form is sent: in a dialog, or without script beside a box that has to be ticked. */
   readonly confirm?: string | undefined;
   readonly class?: string | undefined;
   readonly id?: string | undefined;
@@ -76,6 +76,13 @@ export function PostForm(props: PropsWithChildren<FormProps>) {
       data-passkey-words={props.passkey?.words}
     >
       <CsrfField visitor={props.visitor} />
+      {props.confirm !== undefined && (
+        <noscript>
+          <label>
+            <input type="checkbox" required /> {props.confirm}
+          </label>
+        </noscript>
+      )}
       {props.children}
     </form>
   );

@@ -1,6 +1,8 @@
 /** What a search for calls asks for: by whom, when, with which key and model, and how they ended. */
 import { type AccountId, parseId, type RequestId } from "../../../core/lib/ids/ids.ts";
 import type { CallTag } from "../../../core/billing/usage/call_tags.ts";
+import { type ErrorCode, errorTable } from "../../../core/lib/errors/errors.ts";
+import type { FailureCode } from "../../../core/billing/usage/call_failure.ts";
 import type { HourSum } from "../../../kv/money/receipts/hour_sums.ts";
 import { invariant } from "../../../core/lib/base/assert.ts";
 
@@ -32,7 +34,7 @@ export interface ReceiptFilter {
 export interface ErrorFilter {
   /** `ok`, `error`, `refused` or `5xx`, or a status such as `402`. */
   readonly status?: string | undefined;
-  /** An error code. */
+  /** An error code, or `family:` and one of {@linkcode errorFamilies}. */
   readonly error?: string | undefined;
 }
 
@@ -46,6 +48,64 @@ export function fitsCell(
 ): boolean {
   return (keyId === undefined || cell.keyId === keyId) &&
     (model === undefined || cell.model === model);
+}
+
+/** What an error is about, for those who look for a cause and know no code. */
+export const errorFamilies = [
+  "request",
+  "access",
+  "money",
+  "limits",
+  "provider",
+  "gateway",
+] as const;
+
+/** One of {@linkcode errorFamilies}. */
+export type ErrorFamily = typeof errorFamilies[number];
+
+/** Families by the type that clients get. */
+const familiesOfTypes: Readonly<Record<string, ErrorFamily>> = {
+  invalid_request_error: "request",
+  not_found_error: "request",
+  request_too_large: "request",
+  authentication_error: "access",
+  permission_error: "access",
+  insufficient_balance: "money",
+  rate_limit_error: "limits",
+};
+
+/** Codes of what the gateway itself did or could not do; what is left is of a provider. */
+const gatewayCodes: ReadonlySet<string> = new Set<ErrorCode | FailureCode>([
+  "internal_error",
+  "maintenance",
+  "busy",
+  "stopped",
+]);
+
+/**
+ * Names the family of an error code.
+ *
+ * @example
+ * ```ts
+ * import { errorFamilyOf } from "./call_filter.ts";
+ * if (errorFamilyOf("budget_exceeded") !== "money") throw new Error("a budget is about money");
+ * if (errorFamilyOf("upstream_timeout") !== "provider") throw new Error("a provider was late");
+ * ```
+ */
+export function errorFamilyOf(code: string): ErrorFamily {
+  if (gatewayCodes.has(code)) return "gateway";
+  const type = Object.hasOwn(errorTable, code) ? errorTable[code as ErrorCode].type : "";
+  return familiesOfTypes[type] ?? "provider";
+}
+
+/** Writes the filter for a family. */
+export function familyFilter(family: ErrorFamily): string {
+  return `family:${family}`;
+}
+
+/** Whether an error code is what is asked for, by itself or by its family. */
+export function fitsErrorCode(code: string | undefined, asked: string): boolean {
+  return code !== undefined && (code === asked || familyFilter(errorFamilyOf(code)) === asked);
 }
 
 /** Whether only failed and refused calls can fit. */
@@ -66,7 +126,7 @@ export function fitsErrorKind(kind: string, { status, error }: ErrorFilter): boo
   if (code === "other" && seen === "0") return true;
   const fitsStatus = status === undefined || status === "error" || status === "refused" ||
     (status === "5xx" ? Number(seen) >= 500 : seen === status);
-  return fitsStatus && (error === undefined || error === code);
+  return fitsStatus && (error === undefined || fitsErrorCode(code, error));
 }
 
 /** Whether a call of an hour of receipts may fit, where key and model do. */

@@ -30,6 +30,7 @@ import {
   type ErrorFilter,
   firstIdAt,
   fitsCell,
+  fitsErrorCode,
   type ReceiptFilter,
 } from "./call_filter.ts";
 import { vietnamDay, vietnamDayStartMs } from "../../../core/lib/time/vietnam_time.ts";
@@ -330,7 +331,7 @@ function matchesCall(call: Call, filter: CallsOfAllFilter): boolean {
 /** Whether a call ended as a filter asks. */
 function endedAs(call: Call, { status, error }: ErrorFilter): boolean {
   return (status === undefined || fitsStatus(call, status)) &&
-    (error === undefined || errorOf(call) === error);
+    (error === undefined || fitsErrorCode(errorOf(call), error));
 }
 
 function matchesRefused(call: RefusedCall, filter: CallsOfAllFilter): boolean {

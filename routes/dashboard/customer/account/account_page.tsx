@@ -174,7 +174,11 @@ function Sessions({ visitor, signedIn, sessions }: PartProps & { sessions: reado
     <Card
       title={t.sessions}
       actions={sessions.length > 1 && (
-        <PostForm visitor={visitor} action="/account/sessions/sign-out-others">
+        <PostForm
+          visitor={visitor}
+          action="/account/sessions/sign-out-others"
+          confirm={t.signOutOthersConfirm}
+        >
           <SubmitButton tone="plain" small>{t.signOutOthers}</SubmitButton>
         </PostForm>
       )}

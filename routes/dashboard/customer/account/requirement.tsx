@@ -21,7 +21,7 @@ export function RequirementCard({ visitor, account }: { visitor: Visitor; accoun
       <PostForm
         visitor={visitor}
         action={requirementPath}
-        confirm={isOn ? t.requirementEndConfirm : undefined}
+        confirm={isOn ? t.requirementEndConfirm : t.requirementBeginConfirm}
       >
         <input type="hidden" name="required" value={isOn ? "no" : "yes"} />
         <SubmitButton tone="plain">{isOn ? t.requirementEnd : t.requirementBegin}</SubmitButton>

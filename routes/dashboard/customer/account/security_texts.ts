@@ -31,6 +31,8 @@ export const securityTexts = defineTexts({
       "Everyone who signs in to this account sets up an app or a passkey before they see anything else. API keys go on working.",
     requirementBegin: "Require it",
     requirementEnd: "Require it no more",
+    requirementBeginConfirm:
+      "Require a second factor? Members without one can do nothing here until they have added it.",
     requirementEndConfirm: "Let people sign in with a password or an emailed link alone?",
 
     app: "Authenticator app",
@@ -125,6 +127,8 @@ export const securityTexts = defineTexts({
       "Mọi người đăng nhập vào tài khoản này phải thiết lập ứng dụng hoặc passkey trước khi xem bất cứ thứ gì. Khoá API vẫn hoạt động.",
     requirementBegin: "Bắt buộc",
     requirementEnd: "Bỏ bắt buộc",
+    requirementBeginConfirm:
+      "Bắt buộc xác thực hai bước? Thành viên chưa bật sẽ không làm được gì ở đây cho đến khi bật.",
     requirementEndConfirm: "Cho phép đăng nhập chỉ bằng mật khẩu hoặc liên kết trong thư?",
 
     app: "Ứng dụng xác thực",

@@ -64,6 +64,7 @@ export const accountTexts = defineTexts({
     signOutOne: "Sign out",
     signOutLabel: (device: string) => `Sign out ${device}`,
     signOutOthers: "Sign out all others",
+    signOutOthersConfirm: "Sign out all other browsers? This one stays signed in.",
 
     secondFactorRequired: "From now on everyone who signs in here needs a second factor.",
     secondFactorNotRequired: "A second factor is no longer required.",
@@ -174,6 +175,7 @@ export const accountTexts = defineTexts({
     signOutOne: "Đăng xuất",
     signOutLabel: (device) => `Đăng xuất ${device}`,
     signOutOthers: "Đăng xuất mọi trình duyệt khác",
+    signOutOthersConfirm: "Đăng xuất mọi trình duyệt khác? Trình duyệt này vẫn đăng nhập.",
 
     secondFactorRequired: "Từ bây giờ mọi người đăng nhập vào đây đều cần bước hai.",
     secondFactorNotRequired: "Không còn bắt buộc bước hai.",

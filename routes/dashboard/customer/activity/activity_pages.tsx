@@ -23,6 +23,12 @@ import type { PageDeps } from "../../page/page_deps.ts";
 import type { DashboardEnv } from "../../page/visitor.ts";
 import { personDoer } from "../../visitor/doer.ts";
 import { requireAccount } from "../../visitor/identify.ts";
+import type { Account } from "../../../../kv/people/accounts/accounts.ts";
+import { listApiKeys } from "../../../../kv/people/api_keys/api_keys.ts";
+import { listManagementKeys } from "../../../../kv/people/management_keys/management_keys.ts";
+import { listMembers } from "../../../../kv/people/organisations/members.ts";
+import { listTeams } from "../../../../kv/people/organisations/teams.ts";
+import type { ThingNames } from "./activity_changes.tsx";
 import { ActivityTable } from "./activity_table.tsx";
 import { activityTexts } from "./activity_texts.ts";
 
@@ -43,6 +49,20 @@ function filterOf(c: PageContext) {
   };
 }
 
+/** Reads the names of what the lines of an organisation are about. */
+async function thingNames({ kv }: PageDeps, account: Account): Promise<ThingNames> {
+  const [keys, teams, members, programs] = await Promise.all([
+    listApiKeys(kv, account.id),
+    listTeams(kv, account.id),
+    listMembers(kv, account),
+    listManagementKeys(kv, account.id),
+  ]);
+  return new Map<string, string>([
+    ...[...keys, ...teams, ...programs].map(({ id, name }) => [id, name] as const),
+    ...members.map(({ personId, email }) => [personId, email ?? personId] as const),
+  ]);
+}
+
 async function activityPage(c: PageContext, deps: PageDeps) {
   const { locale } = c.get("visitor");
   const { account } = c.get("signedIn");
@@ -50,11 +70,10 @@ async function activityPage(c: PageContext, deps: PageDeps) {
   const filter = filterOf(c);
   const before = parseId("activity", c.req.query("before") ?? "");
   const query = new URLSearchParams({ ...defined(filter) });
-  const { lines, next } = await findActivity(deps.kv, account.id, {
-    count: shownLines,
-    before,
-    ...filter,
-  });
+  const [{ lines, next }, names] = await Promise.all([
+    findActivity(deps.kv, account.id, { count: shownLines, before, ...filter }),
+    thingNames(deps, account),
+  ]);
   const options = [
     { value: "", label: t.anyAct },
     ...activityActs.map((value) => ({ value, label: t.acts[value] })),
@@ -76,7 +95,7 @@ async function activityPage(c: PageContext, deps: PageDeps) {
         <TextField name="person" label={t.person} value={filter.person ?? ""} />
         <SubmitButton tone="plain">{t.show}</SubmitButton>
       </form>
-      <ActivityTable lines={lines} locale={locale} />
+      <ActivityTable lines={lines} names={names} locale={locale} />
       <Pager
         next={next === undefined
           ? undefined

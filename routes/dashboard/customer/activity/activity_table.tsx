@@ -2,16 +2,26 @@
 import type { ActivityLine, Doer } from "../../../../kv/people/audit/account_activity.ts";
 import { DataTable, Empty, Time } from "../../components/mod.ts";
 import type { Locale } from "../../text/i18n.ts";
+import { Changes, named, type ThingNames } from "./activity_changes.tsx";
 import { activityTexts } from "./activity_texts.ts";
 
-function nameOf(by: Doer, locale: Locale, showsOperators: boolean): string {
+const noNames: ThingNames = new Map();
+
+function nameOf(
+  by: Doer,
+  { locale, names, showsOperators }: {
+    readonly locale: Locale;
+    readonly names: ThingNames;
+    readonly showsOperators: boolean;
+  },
+): string {
   const t = activityTexts[locale].doers;
   switch (by.kind) {
     case "person":
       return by.email ?? by.accountId;
     case "key":
     case "management_key":
-      return `${t[by.kind]} ${by.keyId}`;
+      return `${t[by.kind]} ${names.get(by.keyId) ?? by.keyId}`;
     case "stranger":
     case "gateway":
       return t[by.kind];
@@ -20,31 +30,16 @@ function nameOf(by: Doer, locale: Locale, showsOperators: boolean): string {
   }
 }
 
-/** What changed: each name once, with its value before and after. */
-function Changes({ line, locale }: { line: ActivityLine; locale: Locale }) {
-  const { before, after } = line;
-  const { nothing } = activityTexts[locale];
-  const names = [...new Set([...Object.keys(before ?? {}), ...Object.keys(after ?? {})])];
-  return (
-    <>
-      {names.map((name) => (
-        <div key={name}>
-          <code>{name}</code> {before !== undefined && `${before[name] ?? nothing} → `}
-          {after?.[name] ?? nothing}
-        </div>
-      ))}
-    </>
-  );
-}
-
 /**
  * Shows lines, newest first.
  *
+ * @param names shown in place of ids
  * @param showsOperators whether operators are named, as on their own pages
  */
-export function ActivityTable({ lines, locale, showsOperators = false }: {
+export function ActivityTable({ lines, locale, names = noNames, showsOperators = false }: {
   lines: readonly ActivityLine[];
   locale: Locale;
+  names?: ThingNames;
   showsOperators?: boolean;
 }) {
   const t = activityTexts[locale];
@@ -70,11 +65,15 @@ export function ActivityTable({ lines, locale, showsOperators = false }: {
           cell: ({ act, subject }) => (
             <>
               {t.acts[act]}
-              {subject !== "" && <div class="muted long">{subject}</div>}
+              {subject !== "" && <div class="muted long">{named(subject, names)}</div>}
             </>
           ),
         },
-        { head: t.who, kind: "long", cell: ({ by }) => nameOf(by, locale, showsOperators) },
+        {
+          head: t.who,
+          kind: "long",
+          cell: ({ by }) => nameOf(by, { locale, names, showsOperators }),
+        },
         {
           head: t.from,
           kind: "long",
@@ -86,7 +85,11 @@ export function ActivityTable({ lines, locale, showsOperators = false }: {
               </>
             ),
         },
-        { head: t.change, kind: "long", cell: (line) => <Changes line={line} locale={locale} /> },
+        {
+          head: t.change,
+          kind: "long",
+          cell: (line) => <Changes line={line} names={names} locale={locale} />,
+        },
       ]}
     />
   );

@@ -17,14 +17,27 @@ import {
   readUsage,
   type Usage,
 } from "../../../../kv/money/ledger/usage.ts";
-import { Badge, Card, DataTable, Empty, Icon, Money, Notice, Time } from "../../components/mod.ts";
+import {
+  Badge,
+  Card,
+  DataTable,
+  Empty,
+  Icon,
+  Money,
+  Notice,
+  PostForm,
+  Time,
+} from "../../components/mod.ts";
 import type { DashboardDeps } from "../../page/deps.ts";
 import { mayVisit } from "../../page/page_acts.ts";
 import type { Locale } from "../../text/i18n.ts";
 import { renderPage } from "../../frame/layout.tsx";
 import { shiftDay } from "../../../usage_api/range.ts";
 import { usageBy, usageSince } from "../../../usage_api/summary.ts";
-import type { DashboardEnv } from "../../page/visitor.ts";
+import { keyMember } from "../../../../core/limits/budgets.ts";
+import { mayAct } from "../../../acts/operation.ts";
+import { actingOf } from "../../visitor/acting.ts";
+import type { DashboardEnv, Visitor } from "../../page/visitor.ts";
 import { type LimitInUse, periodLimitsInUse } from "../../page/rate_view.ts";
 import { type Call, errorOf, takeCalls } from "../../../usage_api/search/call_scan.ts";
 import { dayMs } from "../../../../core/lib/time/durations.ts";
@@ -43,6 +56,8 @@ const recentReceipts = 100;
 interface ListedKey {
   readonly record: ApiKeyRecord;
   readonly active: boolean;
+  /** Whether who looks may change and revoke it. */
+  readonly mayChange: boolean;
   readonly usage: Usage;
   /** Returns the time of the last use: to the minute if it is recent, else the start of its day. */
   readonly lastUsed: { readonly atMs: number; readonly dateOnly: boolean } | undefined;
@@ -55,6 +70,7 @@ async function loadKeys(deps: DashboardDeps, c: Context<DashboardEnv>): Promise<
   const { account } = c.get("signedIn");
   const nowMs = deps.clock.nowMs();
   const today = vietnamDay(nowMs);
+  const acting = actingOf(c, nowMs);
   const [records, rows, { receipts }, errors] = await Promise.all([
     listApiKeys(deps.kv, account.id),
     readUsage(deps.kv, account.id, { fromDay: shiftDay(today, 1 - lastUseDays), toDay: today }),
@@ -86,6 +102,7 @@ async function loadKeys(deps: DashboardDeps, c: Context<DashboardEnv>): Promise<
     return {
       record,
       active: isActive(record, nowMs),
+      mayChange: isActive(record, nowMs) && mayAct(acting, "change_keys", keyMember(record)),
       usage: month.get(record.id) ?? nothingUsed,
       limits: periodLimitsInUse(record, rows, today, (id) => deps.catalog.find(id)?.kind),
       lastError: lastErrors.get(record.id),
@@ -122,13 +139,12 @@ function LastError({ call, locale }: { call: Call; locale: Locale }) {
   );
 }
 
-/** What one does with a key: links to its calls and to the parts of its page. */
-function KeyMenu({ record, active, locale }: {
-  record: ApiKeyRecord;
-  active: boolean;
-  locale: Locale;
+/** What one does with a key: its calls, the parts of its page, and its end. */
+function KeyMenu({ listed: { record, mayChange }, visitor }: {
+  listed: ListedKey;
+  visitor: Visitor;
 }) {
-  const t = keyTexts[locale];
+  const t = keyTexts[visitor.locale];
   const page = `/keys/${record.id}`;
   return (
     <details class="menu row-menu">
@@ -137,11 +153,17 @@ function KeyMenu({ record, active, locale }: {
       </summary>
       <nav aria-label={t.actsOf(record.name)}>
         <a href={`/usage?key=${record.id}`}>{t.requests}</a>
-        {active && (
+        {mayChange && (
           <>
             <a href={`${page}#limits`}>{t.limits}</a>
             <a href={`${page}#rotate`}>{t.rotate}</a>
-            <a href={`${page}#revoke`}>{t.revoke}</a>
+            <PostForm
+              visitor={visitor}
+              action={`${page}/revoke`}
+              confirm={t.revokeConfirm(record.name)}
+            >
+              <button type="submit" class="menu-danger">{t.revoke}</button>
+            </PostForm>
           </>
         )}
       </nav>
@@ -149,11 +171,12 @@ function KeyMenu({ record, active, locale }: {
   );
 }
 
-function KeyTable({ keys, label, locale }: {
+function KeyTable({ keys, label, visitor }: {
   keys: readonly ListedKey[];
   label: string;
-  locale: Locale;
+  visitor: Visitor;
 }) {
+  const { locale } = visitor;
   const t = keyTexts[locale];
   return (
     <DataTable
@@ -219,7 +242,7 @@ function KeyTable({ keys, label, locale }: {
           kind: "one-line",
           phone: "beside",
           hiddenHead: true,
-          cell: ({ record, active }) => <KeyMenu record={record} active={active} locale={locale} />,
+          cell: (listed) => <KeyMenu listed={listed} visitor={visitor} />,
         },
       ]}
     />
@@ -232,8 +255,8 @@ export async function keyListPage(
   deps: DashboardDeps,
   problem?: string,
 ): Promise<Response> {
-  const { locale } = c.get("visitor");
-  const t = keyTexts[locale];
+  const visitor = c.get("visitor");
+  const t = keyTexts[visitor.locale];
   const keys = await loadKeys(deps, c);
   const active = keys.filter((key) => key.active);
   const others = keys.filter((key) => !key.active);
@@ -262,12 +285,12 @@ export async function keyListPage(
               <p>{t.noneHint}</p>
             </Empty>
           )
-          : <KeyTable keys={active} label={t.title} locale={locale} />}
+          : <KeyTable keys={active} label={t.title} visitor={visitor} />}
       </Card>
       {others.length > 0 && (
         <details class="card">
           <summary>{t.revokedKeys} ({others.length})</summary>
-          <KeyTable keys={others} label={t.revokedKeys} locale={locale} />
+          <KeyTable keys={others} label={t.revokedKeys} visitor={visitor} />
         </details>
       )}
     </>,

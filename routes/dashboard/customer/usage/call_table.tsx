@@ -15,7 +15,7 @@ import {
 } from "../../components/mod.ts";
 import { formatCount, formatDateTime, formatDuration } from "../../text/format.ts";
 import type { Locale } from "../../text/i18n.ts";
-import { type FailureWords, wordsOfCall } from "./failure_words.ts";
+import { type FailureWords, vietnameseDetail, wordsOfCall } from "./failure_words.ts";
 import { usageTexts } from "./texts.ts";
 
 // Parts of pages with a log of calls: live refresh, omitted-rows notice, pager.
@@ -122,15 +122,30 @@ export function callRowAttributes(requestId: RequestId) {
   return { "data-call": requestId };
 }
 
-/** Why a call was refused or failed; the message of the API is in English. */
-function FailureSentence({ words: { what, detail } }: { words: FailureWords }) {
-  return <>{what} {detail !== undefined && <span lang="en">{detail}</span>}</>;
+/** A message of the API, which clients get in English: in the reader's words, or quoted as what the API said. */
+export function ApiMessage({ detail, locale }: { detail: string; locale: Locale }) {
+  if (locale === "en") return <span>{detail}</span>;
+  const words = vietnameseDetail(detail);
+  if (words !== undefined) return <span>{words}</span>;
+  return (
+    <span>
+      {usageTexts[locale].apiMessage}: <q lang="en">{detail}</q>
+    </span>
+  );
+}
+
+/** Why a call was refused or failed. */
+function FailureSentence({ words: { what, detail }, locale }: {
+  words: FailureWords;
+  locale: Locale;
+}) {
+  return <>{what} {detail !== undefined && <ApiMessage detail={detail} locale={locale} />}</>;
 }
 
 /** The same of a call; nothing for one that was answered. */
 export function FailureLine({ call, locale }: { call: Call; locale: Locale }) {
   const words = wordsOfCall(call, locale);
-  return words === undefined ? null : <FailureSentence words={words} />;
+  return words === undefined ? null : <FailureSentence words={words} locale={locale} />;
 }
 
 /** The code of a call that failed, and our words for it; what to do is in the title. */
@@ -141,7 +156,7 @@ function ErrorLine({ call, locale }: { call: Call; locale: Locale }) {
     <small class="error-line" title={`${words.what} ${words.next}`}>
       <code>{errorOf(call)}</code>{" "}
       <span class="muted">
-        <FailureSentence words={words} />
+        <FailureSentence words={words} locale={locale} />
       </span>
     </small>
   );

@@ -3,6 +3,7 @@ import type { Context } from "hono";
 import { type ExportForm, exportResponse } from "../../../usage_api/usage_export.ts";
 import type { DashboardDeps } from "../../page/deps.ts";
 import type { DashboardEnv } from "../../page/visitor.ts";
+import { wrongTagPage } from "./usage_page.tsx";
 import { readUsageFilter } from "./filter_bar.tsx";
 
 /** Streams the calls that match the filter of the query. */
@@ -12,7 +13,9 @@ export async function exportFile(
   form: ExportForm,
 ): Promise<Response> {
   const { account } = c.get("signedIn");
-  const { period, keyId, model, tag } = readUsageFilter(c, deps.clock.nowMs());
+  const filter = readUsageFilter(c, deps.clock.nowMs());
+  if (filter.wrongTag !== undefined) return await wrongTagPage(c, deps, filter);
+  const { period, keyId, model, tag } = filter;
   const { fromMs, untilMs, range } = period;
   const name = `calls-${range.fromDay}-to-${range.toDay}`;
   return await exportResponse(

@@ -256,6 +256,30 @@ export interface FailureWords {
   readonly detail?: string;
 }
 
+/** Messages that name a field and one thing that is wrong with it, as Vietnamese says them. */
+const fieldFaults: readonly (readonly [RegExp, (field: string) => string])[] = [
+  [/^(\S+): is required$/, (field) => `Thiếu ${field}.`],
+  [/^(\S+): is not allowed$/, (field) => `Không được dùng ${field} ở đây.`],
+  [/^(\S+): is not supported$/, (field) => `Chưa hỗ trợ ${field}.`],
+];
+
+/**
+ * Puts a message of the API into Vietnamese; `undefined`: it has to be quoted.
+ *
+ * @example
+ * ```ts
+ * import { vietnameseDetail } from "./failure_words.ts";
+ * if (vietnameseDetail("messages: is required") !== "Thiếu messages.") throw new Error();
+ * ```
+ */
+export function vietnameseDetail(message: string): string | undefined {
+  for (const [pattern, say] of fieldFaults) {
+    const field = pattern.exec(message)?.[1];
+    if (field !== undefined) return say(field);
+  }
+  return undefined;
+}
+
 type Refusal = Pick<RefusedCall, "code" | "message" | "figures">;
 
 function limitName(name: string, locale: Locale): string {

@@ -10,7 +10,6 @@ import {
 import { SelectField, TextField } from "../../components/mod.ts";
 import { formatBucket } from "../../text/format.ts";
 import type { Locale } from "../../text/i18n.ts";
-import { failureCodesOfPages } from "./failure_words.ts";
 import { usageTexts } from "./texts.ts";
 import {
   type CallTag,
@@ -20,7 +19,11 @@ import {
 } from "../../../../core/billing/usage/call_tags.ts";
 import type { Context } from "hono";
 import { type AccountId, parseId, type RequestId } from "../../../../core/lib/ids/ids.ts";
-import type { CallFilter } from "../../../usage_api/search/call_filter.ts";
+import {
+  type CallFilter,
+  errorFamilies,
+  familyFilter,
+} from "../../../usage_api/search/call_filter.ts";
 import {
   type Metric,
   metricsOf,
@@ -45,6 +48,8 @@ export interface UsageFilter {
   readonly model: string | undefined;
   /** Only calls with this tag; then all figures are by day. */
   readonly tag: CallTag | undefined;
+  /** What was typed for a tag and is none: nothing is shown then. */
+  readonly wrongTag: string | undefined;
   /** How the calls ended: a status, and an error code. */
   readonly status: string | undefined;
   readonly error: string | undefined;
@@ -122,6 +127,7 @@ export function readUsageFilter(
     keyId: query("key"),
     model: query("model"),
     tag,
+    wrongTag: tag === undefined ? query("tag") : undefined,
     ...ended,
     at: at === undefined || bucketRange(at) === undefined ? undefined : at,
     until: parseSecond(query("until")) === undefined ? undefined : query("until"),
@@ -176,6 +182,18 @@ function statusChoices(locale: Locale) {
     ...statuses.map((status) => ({ value: status, label: status })),
     { value: "5xx", label: "5xx" },
   ];
+}
+
+/** The families of errors, in words; and the code that is asked for, if a link asked for one. */
+function errorChoices(asked: string | undefined, locale: Locale) {
+  const t = usageTexts[locale];
+  const families = errorFamilies.map((family) => ({
+    value: familyFilter(family),
+    label: t.errorFamilies[family],
+  }));
+  return asked === undefined || families.some(({ value }) => value === asked)
+    ? families
+    : [...families, { value: asked, label: asked }];
 }
 
 export interface FilterBarProps {
@@ -257,7 +275,7 @@ function CustomPeriod({ path, filter, also, locale }: FilterBarProps) {
 
 function ChoiceForm({ path, filter, keyNames, models, also, locale }: FilterBarProps) {
   const t = usageTexts[locale];
-  const all = (label: string) => ({ value: "", label: `${label}: ${t.all}` });
+  const all = { value: "", label: t.all };
   const isKnown = filter.model === undefined || models.includes(filter.model);
   return (
     <form method="get" action={path} class="chip-form" id="filters" data-autosubmit>
@@ -271,7 +289,7 @@ function ChoiceForm({ path, filter, keyNames, models, also, locale }: FilterBarP
           name="key"
           label={t.key}
           value={filter.keyId ?? ""}
-          options={[all(t.key), ...[...keyNames].map(([value, label]) => ({ value, label }))]}
+          options={[all, ...[...keyNames].map(([value, label]) => ({ value, label }))]}
         />
       )}
       <SelectField
@@ -279,7 +297,7 @@ function ChoiceForm({ path, filter, keyNames, models, also, locale }: FilterBarP
         label={t.model}
         value={filter.model ?? ""}
         options={[
-          all(t.model),
+          all,
           ...[...models, ...isKnown ? [] : [filter.model ?? ""]].map((model) => ({
             value: model,
             label: model,
@@ -290,24 +308,22 @@ function ChoiceForm({ path, filter, keyNames, models, also, locale }: FilterBarP
         <TextField
           name="tag"
           label={t.tag}
-          value={filter.tag && tagFilterText(filter.tag)}
-          placeholder="team:search"
+          value={filter.wrongTag ?? (filter.tag && tagText(filter.tag))}
+          placeholder="team=search"
+          error={filter.wrongTag === undefined ? undefined : t.wrongTag}
         />
       )}
       <SelectField
         name="status"
         label={t.callStatus}
         value={filter.status ?? ""}
-        options={[all(t.callStatus), ...statusChoices(locale)]}
+        options={[all, ...statusChoices(locale)]}
       />
       <SelectField
         name="error"
         label={t.error}
         value={filter.error ?? ""}
-        options={[
-          all(t.error),
-          ...failureCodesOfPages.map((code) => ({ value: code, label: code })),
-        ]}
+        options={[all, ...errorChoices(filter.error, locale)]}
       />
       <TextField
         name="until"
@@ -333,12 +349,14 @@ function SetChips({ path, filter, keyNames, also, locale }: FilterBarProps) {
     : "month";
   const statusLabel = statusChoices(locale).find(({ value }) => value === filter.status)?.label ??
     filter.status;
+  const errorLabel = errorChoices(filter.error, locale)
+    .find(({ value }) => value === filter.error)?.label;
   const set = [
     ["key", filter.keyId && (keyNames?.get(filter.keyId) ?? t.unknownKey)],
     ["model", filter.model],
     ["tag", filter.tag && tagText(filter.tag)],
     ["status", filter.status && `${t.callStatus}: ${statusLabel}`],
-    ["error", filter.error && `${t.error}: ${filter.error}`],
+    ["error", filter.error && `${t.error}: ${errorLabel}`],
     ["until", filter.until && `≤ ${filter.until.replace("T", " ")}`],
     ["at", bar && formatBucket(bar.fromMs, grain, locale, "long")],
   ].filter((entry): entry is [string, string] => entry[1] !== undefined && entry[1] !== "");

@@ -16,7 +16,7 @@ import { mayVisit } from "../../page/page_acts.ts";
 import type { Visitor } from "../../page/visitor.ts";
 import { formatCount, formatDuration } from "../../text/format.ts";
 import type { Locale } from "../../text/i18n.ts";
-import { OutcomeBadge } from "./call_table.tsx";
+import { ApiMessage, OutcomeBadge } from "./call_table.tsx";
 import { type FailureWords, failureWords, refusalWords } from "./failure_words.ts";
 import { Bill, FreeBill } from "./receipt_bill.tsx";
 import { usageTexts } from "./texts.ts";
@@ -61,6 +61,7 @@ export function ReceiptCard({ receipt, refund, modelName, keyName, visitor, name
         <Failure
           words={failureWords(failure.code, locale)}
           tried={attempts.length === 0 ? undefined : t.tried(attempts.length, took)}
+          locale={locale}
         />
       )}
       <EndNotice receipt={receipt} locale={locale} />
@@ -109,7 +110,7 @@ export function RefusedCard({ call, modelName, keyName, visitor }: CardProps & {
         atMs={atMs}
         locale={locale}
       />
-      <Failure words={words} tried={undefined} />
+      <Failure words={words} tried={undefined} locale={locale} />
       <FreeBill locale={locale} />
       <NextSteps
         next={words.next}
@@ -150,17 +151,22 @@ function CardHead({ name, state, requestId, atMs, locale }: {
   );
 }
 
-/** What happened, in words; the message of the API is in English. */
-function Failure({ words: { what, detail }, tried }: {
+/** What happened, in words. */
+function Failure({ words: { what, detail }, tried, locale }: {
   words: FailureWords;
   tried: string | undefined;
+  locale: Locale;
 }) {
   return (
     <div class="receipt-failure">
       <Icon name="warning" />
       <div>
         <strong>{what}</strong>
-        {detail !== undefined && <p lang="en">{detail}</p>}
+        {detail !== undefined && (
+          <p>
+            <ApiMessage detail={detail} locale={locale} />
+          </p>
+        )}
         {tried !== undefined && <p>{tried}</p>}
       </div>
     </div>
@@ -296,6 +302,14 @@ function SpanBar({ span, wholeMs }: { span: Span; wholeMs: number }) {
   );
 }
 
+/** How an attempt ended: in words, or by the code that one can look up. */
+function AttemptEnd({ outcome, locale }: { outcome: string; locale: Locale }) {
+  const { attemptEnds } = usageTexts[locale];
+  return Object.hasOwn(attemptEnds, outcome)
+    ? <small class="muted">{attemptEnds[outcome]}</small>
+    : <code>{outcome}</code>;
+}
+
 /** The axis of the bars: its start, its middle and its end, and what the colours are. */
 function Axis({ wholeMs, locale }: { wholeMs: number; locale: Locale }) {
   const t = usageTexts[locale];
@@ -340,7 +354,7 @@ function Timing({ receipt, locale, namesRoutes = false }: {
           phone: "first",
           cell: ({ name, outcome, outputFromMs }) => (
             <>
-              {name} {outcome !== undefined && <code>{outcome}</code>}
+              {name} {outcome !== undefined && <AttemptEnd outcome={outcome} locale={locale} />}
               {outputFromMs !== undefined && (
                 <div class="muted">{t.firstAt(formatDuration(outputFromMs, locale))}</div>
               )}
@@ -366,6 +380,26 @@ function Timing({ receipt, locale, namesRoutes = false }: {
 /** The gateway's region, and that of the route that answered where it is another. */
 function regionText(region: string, answeredIn: string | undefined): string {
   return answeredIn === undefined || answeredIn === region ? region : `${region} → ${answeredIn}`;
+}
+
+/** The endpoints by the styles of receipts, as their documentation calls them. */
+const styleNames: Readonly<Record<string, string>> = {
+  chat: "Chat Completions",
+  messages: "Messages",
+  responses: "Responses",
+  gemini: "Gemini",
+  completions: "Completions",
+  embeddings: "Embeddings",
+  images: "Images",
+  moderations: "Moderations",
+  rerank: "Rerank",
+  speech: "Speech",
+  transcriptions: "Transcriptions",
+  videos: "Videos",
+};
+
+function styleName(style: string): string {
+  return (Object.hasOwn(styleNames, style) ? styleNames[style] : undefined) ?? style;
 }
 
 /** The details of a receipt, without its route, which is known to the operator alone. */
@@ -401,7 +435,7 @@ function ReceiptFacts({ receipt, keyName, locale }: {
         </Fact>
       )}
       <Fact name={t.kind}>{t.kinds[receipt.kind]}</Fact>
-      <Fact name={t.style}>{receipt.style}</Fact>
+      <Fact name={t.style}>{styleName(receipt.style)}</Fact>
       <Fact name={t.stream}>{receipt.stream ? t.yes : t.no}</Fact>
     </dl>
   );

@@ -1,6 +1,7 @@
 /** Texts of the pages about usage and receipts. */
 import type { KnownStreamEnd } from "../../../../core/billing/usage/call_failure.ts";
 import type { Outcome } from "../../../../core/billing/usage/receipt.ts";
+import type { ErrorFamily } from "../../../usage_api/search/call_filter.ts";
 import type { NoProof } from "../../../../kv/services/proofs/read_proofs.ts";
 import { defineTexts } from "../../text/i18n.ts";
 
@@ -145,7 +146,6 @@ export const usageTexts = defineTexts({
     sendId: "Need help? Send the request id above to",
     tryInPlayground: "Open in playground",
     requestId: "Request id",
-    started: "Started",
     kind: "Kind",
     kinds: {
       chat: "Chat",
@@ -172,7 +172,6 @@ export const usageTexts = defineTexts({
     outputTokens: "Output tokens",
     reasoning: "Reasoning tokens (part of the output)",
     region: "Region",
-    reason: "Reason",
     reasons: reasonsEnglish,
     endedBy: "Ended by",
     ends: endsEnglish,
@@ -192,13 +191,24 @@ export const usageTexts = defineTexts({
     leftOut: (count: string) => `and ${count} more refused calls before it that are not listed`,
     others: "Not listed",
     error: "Error",
-    message: "Message",
-    apiMessage: "Message of the API",
+    apiMessage: "The API said",
+    attemptEnds: { ok: "answered", beaten: "another was faster" } as Readonly<
+      Record<string, string>
+    >,
     nextStep: "Next step",
     errorGuide: "Errors and retries",
     notCharged: "not charged",
     endpoint: "Endpoint",
     callStatus: "Status",
+    wrongTag: "Enter a key and a value such as team=search.",
+    errorFamilies: {
+      request: "Mistake in the request",
+      access: "Key or permission",
+      money: "Balance or budget",
+      limits: "Rate limit",
+      provider: "Provider",
+      gateway: "This gateway",
+    } satisfies Readonly<Record<ErrorFamily, string>>,
     statusOk: "Answered",
     statusError: "Failed or refused",
     until: "Up to",
@@ -300,7 +310,6 @@ export const usageTexts = defineTexts({
     sendId: "Cần trợ giúp? Gửi mã yêu cầu ở trên đến",
     tryInPlayground: "Mở trong playground",
     requestId: "Mã yêu cầu",
-    started: "Bắt đầu",
     kind: "Loại",
     kinds: {
       chat: "Hội thoại",
@@ -327,7 +336,6 @@ export const usageTexts = defineTexts({
     outputTokens: "Token đầu ra",
     reasoning: "Token suy luận (trong đầu ra)",
     region: "Vùng",
-    reason: "Lý do",
     reasons: reasonsVietnamese,
     endedBy: "Kết thúc do",
     ends: endsVietnamese,
@@ -347,13 +355,22 @@ export const usageTexts = defineTexts({
     leftOut: (count) => `và ${count} lượt gọi bị từ chối khác trước đó không được liệt kê`,
     others: "Không liệt kê",
     error: "Lỗi",
-    message: "Thông báo",
-    apiMessage: "Thông báo của API",
+    apiMessage: "API trả về",
+    attemptEnds: { ok: "đã trả lời", beaten: "lần khác nhanh hơn" },
     nextStep: "Cách xử lý",
     errorGuide: "Lỗi và thử lại",
     notCharged: "không tính phí",
     endpoint: "Endpoint",
     callStatus: "Trạng thái",
+    wrongTag: "Hãy nhập một khoá và giá trị như team=search.",
+    errorFamilies: {
+      request: "Yêu cầu không hợp lệ",
+      access: "Khoá API hoặc quyền",
+      money: "Số dư hoặc ngân sách",
+      limits: "Giới hạn tốc độ",
+      provider: "Nhà cung cấp",
+      gateway: "Hệ thống này",
+    },
     statusOk: "Đã trả lời",
     statusError: "Lỗi hoặc bị từ chối",
     until: "Đến lúc",

@@ -279,6 +279,7 @@ export async function usagePage(
   const { locale } = c.get("visitor");
   const t = usageTexts[locale];
   const filter = readUsageFilter(c, deps.clock.nowMs());
+  if (filter.wrongTag !== undefined) return await wrongTagPage(c, deps, filter);
   const loaded = await loadUsagePage(c, deps, filter);
   const { models, figures, log } = loaded;
   const { account } = c.get("signedIn");
@@ -330,6 +331,28 @@ export async function usagePage(
         <LogOf log={log} filter={filter} locale={locale} />
       </Card>
     </>,
+  );
+}
+
+/** Shows the filter alone: figures without a tag would look like those with it. */
+export async function wrongTagPage(
+  c: Context<DashboardEnv>,
+  { kv, catalog }: DashboardDeps,
+  filter: UsageFilter,
+): Promise<Response> {
+  const { locale } = c.get("visitor");
+  const t = usageTexts[locale];
+  const keys = await listApiKeys(kv, c.get("signedIn").account.id);
+  return await renderPage(
+    c,
+    { title: t.title, status: 422 },
+    <FilterBar
+      path="/usage"
+      filter={filter}
+      keyNames={new Map(keys.map(({ id, name }) => [id, name]))}
+      models={catalog.models.map(({ id }) => id)}
+      locale={locale}
+    />,
   );
 }
 

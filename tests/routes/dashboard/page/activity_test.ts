@@ -14,6 +14,9 @@ import {
   openDashboardWorld,
 } from "../../../support/worlds/dashboard_world.ts";
 import { makeKey, secretIn } from "../../../support/worlds/key_pages.ts";
+import { createTeam } from "../../../../kv/people/organisations/teams.ts";
+import { memberWords } from "../../../../routes/dashboard/customer/activity/activity_changes.tsx";
+import { openCompany } from "../../../support/worlds/company_world.ts";
 import { until } from "../../../support/until.ts";
 import type { AccountId } from "../../../../core/lib/ids/ids.ts";
 
@@ -118,4 +121,37 @@ Deno.test("a line is bounded, and ends with its time", async () => {
   const line = (await linesOf(world, account.id)).find(({ act }) => act === "api_key_changed");
   assert(JSON.stringify(line).length < 8_000);
   assert(activityKeptMs > 365 * 2 * 86_400_000);
+});
+
+Deno.test("lines name what changed in words, and things by their names, in both languages", async () => {
+  await using world = await openDashboardWorld();
+  const { account, members: { owner } } = await openCompany(world);
+  const { browser } = owner;
+  const team = await createTeam(world.kv, account.id, {
+    name: "Search",
+    nowMs: world.time.nowMs(),
+  });
+  assert(typeof team === "object");
+  await makeKey(browser, { rateRequests: "5" });
+  const budget = { name: "Of search", of: `team:${team.id}`, amount: "2000000", window: "month" };
+  const form = await browser.get("/budgets/new");
+  const made = await browser.submit(form, "/budgets", { ...budget, atLimit: "refuse" });
+  assertEquals(made.status, 303);
+  await browser.submit(await browser.get("/wallet"), "/wallet/orders", { amount: "2000000" });
+  await browser.submit(await browser.get("/wallet"), "/wallet/low-balance", { mark: "50000" });
+  await browser.submit(await browser.get("/budgets"), "/budgets/tags", { tags: "team" });
+  const lines = await linesOf(world, account.id);
+  const names = lines.flatMap(({ before, after }) => Object.keys({ ...before, ...after }));
+  assert(names.includes("atLimit") && names.includes("askedVnd"));
+  for (const locale of ["en", "vi"] as const) {
+    const unnamed = names.filter((name) => memberWords(name, locale) === undefined);
+    assertEquals([...new Set(unnamed)], [], locale);
+    browser.cookies.set("locale", locale);
+    const text = (await browser.get("/activity")).text.replace(/<[^>]*>/g, " ")
+      .replaceAll("\u00a0", " ");
+    assertEquals(/\b(?:atLimit|askedVnd|amountVnd|method|team_\w+)\b/.exec(text)?.[0], undefined);
+    assertStringIncludes(text, { en: "Team: Search", vi: "Nhóm: Search" }[locale]);
+    assertStringIncludes(text, { en: "₫2,000,000", vi: "2.000.000 ₫" }[locale]);
+    assertStringIncludes(text, { en: "Refuse calls", vi: "Từ chối lượt gọi" }[locale]);
+  }
 });

@@ -1,5 +1,7 @@
 /** The list of calls on the usage page: answered and refused ones together, found by what one knows of a call. */
 import type { AccountId, ApiKeyId, RequestId } from "../../../../core/lib/ids/ids.ts";
+import { errorTable } from "../../../../core/lib/errors/errors.ts";
+import { errorFamilies, errorFamilyOf } from "../../../../routes/usage_api/search/call_filter.ts";
 import { createApiKey } from "../../../../kv/people/api_keys/api_key_changes.ts";
 import { assert, assertEquals, assertStringIncludes } from "../../../support/assert.ts";
 import { livePath } from "../../../support/browser/live_log.ts";
@@ -175,4 +177,25 @@ Deno.test("from each call one gets to the next newer and the next older, answere
     const { text } = await ann.browser.get(`/receipts/${id}`);
     assertEquals([link(text, "newer"), link(text, "older")], [ids[at - 1], ids[at + 1]], `${at}`);
   }
+});
+
+Deno.test("errors are found by what they are about, and a tag that is none is refused", async () => {
+  await using world = await openDashboardWorld();
+  const ann = await customer(world);
+  const nowMs = world.time.nowMs();
+  const late = await answer(world, ann, nowMs - 3_000, "upstream_timeout");
+  const poor = (await refuse(world.kv, { ...ann, atMs: nowMs - 2_000 })).requestId;
+  await answer(world, ann, nowMs - 1_000);
+  world.time.advance(6_000);
+  const found = async (query: string) => listed((await ann.browser.get(`/usage?${query}`)).text);
+  assertEquals(await found("error=family:provider"), [late]);
+  assertEquals(await found("error=family:money"), [poor]);
+  assertEquals(await found("error=family:limits"), []);
+  const families = new Set(Object.keys(errorTable).map(errorFamilyOf));
+  assertEquals([...families].sort(), [...errorFamilies].sort(), "no family without a code");
+  const wrong = await ann.browser.get("/usage?tag=search");
+  assertEquals([wrong.status, listed(wrong.text)], [422, []]);
+  assertStringIncludes(wrong.text, "Enter a key and a value such as team=search.");
+  assertStringIncludes(wrong.text, 'value="search"');
+  assertEquals((await ann.browser.get("/usage/export.csv?tag=search")).status, 422);
 });

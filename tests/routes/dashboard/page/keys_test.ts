@@ -354,10 +354,11 @@ Deno.test("list and page show what is used of the limits of a key, and the list 
     assertMatch(text, /<meter[^>]*max="5000"[^>]*value="4000"/);
   }
   assertMatch(list, new RegExp(`/receipts/${failed}"><code>upstream_timeout`));
-  for (const place of ["limits", "rotate", "revoke"]) {
+  for (const place of ["limits", "rotate"]) {
     assertStringIncludes(list, `href="${path}#${place}"`);
     assertStringIncludes(page, `id="${place}"`);
   }
+  for (const text of [list, page]) assertStringIncludes(text, `action="${path}/revoke"`);
 });
 
 Deno.test("the owner is told of every key that is made, rotated or revoked, in the same commit and once", async () => {
