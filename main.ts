@@ -11,7 +11,8 @@
  * 6. Commands: `routes/operator/cli/cli.ts`.
  */
 import { systemClock } from "./core/lib/time/clock.ts";
-import { readConfig } from "./core/config/config.ts";
+import { isLogoAddress } from "./core/people/mail/brand.ts";
+import { type FileText, readConfig } from "./core/config/config.ts";
 import { setVariables } from "./core/lib/environment/environment.ts";
 import { createCron, registerCron } from "./routes/process/cron.ts";
 import { createLineWriter, createStopSignals } from "./routes/process/keep_serving.ts";
@@ -29,9 +30,9 @@ const lines = createLineWriter({
   lossLine: (lines) => eventLine(systemClock.nowMs(), "warn", "log lines were lost", { lines }),
 });
 
-async function readGatewayFile(path: string | undefined): Promise<string | { problem: string }> {
+async function readText(path: string | URL): Promise<FileText> {
   try {
-    return await Deno.readTextFile(path ?? new URL("./gateway.json", import.meta.url));
+    return await Deno.readTextFile(path);
   } catch (error) {
     return { problem: `cannot be read (${error instanceof Error ? error.message : error})` };
   }
@@ -39,8 +40,10 @@ async function readGatewayFile(path: string | undefined): Promise<string | { pro
 
 async function main(args: readonly string[]): Promise<number> {
   const environment = setVariables(Deno.env.toObject());
-  const file = await readGatewayFile(environment["GATEWAY_CONFIG"]);
-  const read = readConfig(environment, file);
+  const { GATEWAY_CONFIG: path, GATEWAY_BRAND_LOGO: logo = "" } = environment;
+  const file = await readText(path ?? new URL("./gateway.json", import.meta.url));
+  const logoFile = logo === "" || isLogoAddress(logo) ? undefined : await readText(logo.trim());
+  const read = readConfig(environment, file, logoFile);
   if (!read.ok) {
     error(`Cannot start: ${read.problems.length} problem(s) in the configuration\n`);
     for (const problem of read.problems) error(`  ${problem}\n`);
@@ -69,7 +72,9 @@ async function main(args: readonly string[]): Promise<number> {
       signal: stop,
       hurry,
       cron,
-      ...(typeof file === "string" ? { source: { environment, file } } : {}),
+      ...(typeof file === "string"
+        ? { source: { environment, file, ...(logoFile !== undefined && { logoFile }) } }
+        : {}),
     });
   } finally {
     await lines.flush();

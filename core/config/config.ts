@@ -17,6 +17,7 @@ import {
   readProviderKeys,
   sandboxBesideReal,
 } from "./catalog_reading.ts";
+import { type Brand, type BrandLogo, defaultBrand, readLogo } from "../people/mail/brand.ts";
 import { type BucketVariables, readBucketVariables } from "./bucket_variables.ts";
 import { readVariables, type SupportContact, variableNames } from "./config_variables.ts";
 import { readRetention, type RetentionSettings } from "./retention.ts";
@@ -30,6 +31,7 @@ import {
   type TopupSettings,
   topupVariableNames,
 } from "../trade/settings/settings.ts";
+import { defined } from "../lib/base/defined.ts";
 import { parseUrl } from "../lib/runtime/mod.ts";
 
 // Checks the proxies that the environment names.
@@ -90,6 +92,8 @@ export interface Config {
   /** E-mail addresses of operators, lower-case. */
   readonly operators: readonly string[];
   readonly mail: MailSettings;
+  /** The name, logo and colour that customers see. */
+  readonly brand: Brand;
   /** The support contact for customers; undefined: pages and mails name none. */
   readonly support: SupportContact | undefined;
   /** Who runs the service, with tax code and address as the law asks; undefined: the pages do not say it. */
@@ -180,6 +184,21 @@ function readOpenId(environment: Environment, problems: string[]): OpenIdConfig 
   };
 }
 
+/** The text of a file, or why it could not be read. */
+export type FileText = string | { readonly problem: string };
+
+function readBrandLogo(
+  { GATEWAY_BRAND_LOGO: written }: Environment,
+  file: FileText | undefined,
+  problems: string[],
+): BrandLogo | undefined {
+  if (written === undefined) return undefined;
+  const read = readLogo(written.trim(), file);
+  if (read.ok) return read.logo;
+  problems.push(`environment GATEWAY_BRAND_LOGO: ${read.problem}`);
+  return undefined;
+}
+
 type Values = NonNullable<ReturnType<typeof readVariables>["values"]>;
 
 /** Whether Deno's exporter runs. */
@@ -202,10 +221,12 @@ function tracingProblems(values: Values | undefined): readonly string[] {
  * @param environment e.g. `Deno.env.toObject()`; a blank variable counts as not set
  * @param file text of `gateway.json`, or of what `GATEWAY_CONFIG` names in its place, or why it
  * could not be read
+ * @param logoFile the same of the file that `GATEWAY_BRAND_LOGO` names, if it names one
  */
 export function readConfig(
   environment: Environment,
-  file: string | { readonly problem: string },
+  file: FileText,
+  logoFile?: FileText,
 ): ConfigResult {
   const set = withPlatformDefaults(setVariables(environment));
   const variables = readVariables(set);
@@ -222,11 +243,14 @@ export function readConfig(
       problems: [`${fileName}: ${file.problem}`],
     };
   const secrets = readProviderKeys(secretNames, set);
+  const logoProblems: string[] = [];
+  const logo = readBrandLogo(set, logoFile, logoProblems);
   const all = [
     ...variables.problems,
     ...tracingProblems(variables.values),
     ...(topup.ok ? [] : topup.problems),
     ...openIdProblems,
+    ...logoProblems,
     ...proxyProblems(set).map((problem) => `environment ${problem}`),
     ...problems,
     ...secrets.problems,
@@ -257,7 +281,11 @@ export function readConfig(
       operators: values.GATEWAY_OPERATORS,
       operatorKey: values.GATEWAY_OPERATOR_KEY,
       mail: values.MAIL_URL,
-      support: values.GATEWAY_SUPPORT,
+      brand: {
+        name: values.GATEWAY_BRAND_NAME ?? defaultBrand.name,
+        ...defined({ logo, colours: values.GATEWAY_BRAND_COLOUR }),
+      },
+      support: values.GATEWAY_BRAND_SUPPORT ?? values.GATEWAY_SUPPORT,
       company: values.GATEWAY_COMPANY,
       keysPerMember: values.GATEWAY_KEYS_PER_MEMBER,
       pagesFolder: values.GATEWAY_PAGES,

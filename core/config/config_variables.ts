@@ -1,5 +1,7 @@
 /** Reads the environment variables of the configuration and describes what is wrong with each. */
 import { z } from "zod";
+import { type Brand, readColours } from "../people/mail/brand.ts";
+import { isOneLine, oneLineForm } from "../lib/base/plain_text.ts";
 import { normaliseEmail } from "../people/accounts/email_address.ts";
 import {
   type Environment,
@@ -126,6 +128,16 @@ const operators = z.string().transform((text, context) => {
   return addresses;
 });
 
+const brandColours = z.string().transform((text, context): NonNullable<Brand["colours"]> => {
+  const read = readColours(text);
+  if (read.ok) return read.colours;
+  context.addIssue({ code: "custom", message: read.problem });
+  return z.NEVER;
+});
+
+/** Characters of the name in the bar of a phone, beside the search. */
+const maxBrandChars = 40;
+
 /** Characters of the company in the footer: name, tax code and address take half. */
 const maxCompanyChars = 300;
 
@@ -143,6 +155,11 @@ const variablesSchema = z.object({
   GATEWAY_CLIENT_ADDRESS_HEADER: z.string()
     .regex(/^[a-z0-9-]+$/, "must be a lower-case header name").optional(),
   GATEWAY_SUPPORT: support.optional(),
+  GATEWAY_BRAND_NAME: z.string().trim().min(1).max(maxBrandChars).refine(isOneLine, oneLineForm)
+    .optional(),
+  GATEWAY_BRAND_LOGO: z.string().trim().min(1).optional(),
+  GATEWAY_BRAND_COLOUR: brandColours.optional(),
+  GATEWAY_BRAND_SUPPORT: support.optional(),
   GATEWAY_COMPANY: z.string().trim().min(1).max(maxCompanyChars).optional(),
   GATEWAY_KEYS_PER_MEMBER: wholeNumber(1, 1_000).default(10),
   GATEWAY_PAGES: z.string().trim().min(1).optional(),
@@ -167,6 +184,12 @@ export type Variables = z.infer<typeof variablesSchema>;
 /** Lists the problems of variables in combination. */
 function jointProblems(environment: Environment): string[] {
   const problems: string[] = [];
+  const { GATEWAY_SUPPORT: support, GATEWAY_BRAND_SUPPORT: ofBrand } = environment;
+  if (support !== undefined && ofBrand !== undefined && support.trim() !== ofBrand.trim()) {
+    problems.push(
+      "environment GATEWAY_BRAND_SUPPORT: differs from GATEWAY_SUPPORT, its earlier name; set one of them",
+    );
+  }
   const { HOST: host, GATEWAY_BASE_URL: baseUrl, GATEWAY_KV: kv } = environment;
   if (host !== undefined && baseUrl === undefined && localAddress(host.trim(), 80) === undefined) {
     problems.push("environment HOST: cannot be part of a URL; set the address in GATEWAY_BASE_URL");

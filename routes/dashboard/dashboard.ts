@@ -4,7 +4,9 @@ import { bodyLimit } from "hono/body-limit";
 import { compress } from "hono/compress";
 import { GatewayError } from "../../core/lib/errors/errors.ts";
 import { pathOf } from "../http/query.ts";
+import { defaultBrand } from "../../core/people/mail/brand.ts";
 import { createAssetRoutes } from "./assets/assets.ts";
+import { brandFiles } from "./assets/brand_files.ts";
 import type { DashboardDeps } from "./page/deps.ts";
 import {
   errorPage,
@@ -51,11 +53,11 @@ export function createDashboard(
   });
   app.notFound(notFoundPage);
   const formLimit = bodyLimit({ maxSize: maxPageFormBytes, onError: tooLargePage });
-  app.route("/", createAssetRoutes());
+  app.route("/", createAssetRoutes(brandFiles(deps.brand ?? defaultBrand).files));
   // The assets before this have their own encodings. Event streams and `no-transform` answers stay as they are.
   app.use(compress());
   const shared = pathRoots(pages.filter(({ isShared }) => isShared === true));
-  app.use(securityHeaders(deps.baseUrl), identifyVisitor(deps, shared));
+  app.use(securityHeaders(deps), identifyVisitor(deps, shared));
   app.use(followOrganisation(deps), leadToSecondFactor(deps));
   app.use(sharePages(deps), boundRendering(deps.clock));
   app.use(provideNavigation(pages), provideTopBar(deps));

@@ -20,6 +20,7 @@ import type {
 } from "../../core/people/mail/mail_url.ts";
 import type { Config } from "../../core/config/config.ts";
 import { defined } from "../../core/lib/base/defined.ts";
+import { defaultBrand } from "../../core/people/mail/brand.ts";
 import { z } from "zod";
 
 // Sends mails over HTTPS as JSON, in the shape that most mail services accept: for networks that block SMTP.
@@ -173,6 +174,8 @@ export interface MailerOptions {
   readonly mail: MailSettings;
   /** Public address of the service; its host is the sender's domain if none is set. */
   readonly baseUrl: string;
+  /** The sender's name if none is set. */
+  readonly brand?: string | undefined;
   readonly fetch: typeof fetch;
   /** Gets the mails of `log:`, links included: for a developer's machine only. */
   readonly log: (line: string) => void;
@@ -195,12 +198,19 @@ export interface MailerOptions {
  * if (!lines[0]?.includes("ann@example.com")) throw new Error();
  * ```
  */
-export function createMailer({ mail, baseUrl, fetch, log }: MailerOptions): Mailer {
+export function createMailer(
+  { mail, baseUrl, brand = defaultBrand.name, fetch, log }: MailerOptions,
+): Mailer {
   if (mail.kind === "log") return createLogMailer(log);
-  const from = mail.from ?? `Model Gateway <no-reply@${new URL(baseUrl).hostname}>`;
+  const from = mail.from ?? `${fromName(brand)} <no-reply@${new URL(baseUrl).hostname}>`;
   return mail.kind === "https"
     ? createHttpMailer({ settings: mail, from, fetch })
     : createSmtpMailer({ settings: mail, from });
+}
+
+/** A name as a sender has it: quoted, since it may have a comma or a point (RFC 5322, section 3.4). */
+function fromName(name: string): string {
+  return /^[A-Za-z0-9 ]+$/.test(name) ? name : `"${name.replaceAll(/["\\]/g, "")}"`;
 }
 
 function createLogMailer(log: (line: string) => void): Mailer {

@@ -5,6 +5,7 @@
 import type { Clock } from "../../core/lib/time/clock.ts";
 import type { MasterKeys } from "../../core/people/api_keys/seal.ts";
 import { canSwitchOff, mailKinds, renderMail } from "../../core/people/mail/mail_kinds.ts";
+import { type Brand, defaultBrand } from "../../core/people/mail/brand.ts";
 import { composeMail } from "../../core/people/mail/mail_layout.ts";
 import {
   type MailSubject,
@@ -29,6 +30,8 @@ export interface SendMailDeps {
   /** Sign the links that switch off mails. */
   readonly masterKeys: MasterKeys;
   readonly baseUrl: string;
+  /** The operator's name and colour. Absent: those of the project. */
+  readonly brand?: Brand | undefined;
   /** The support contact that mails name. */
   readonly support?: string | undefined;
 }
@@ -169,7 +172,14 @@ export function mailWork(deps: SendMailDeps): OutboxWork<MailJob> {
       const content = renderMail(job, url, deps.support);
       try {
         await deps.mailer.send(
-          composeMail(content, { id: claim.id, to, locale, support: deps.support, switchOffUrl }),
+          composeMail(content, {
+            id: claim.id,
+            to,
+            locale,
+            brand: deps.brand ?? defaultBrand,
+            support: deps.support,
+            switchOffUrl,
+          }),
         );
       } catch (error) {
         if (claim.attempt >= mailQueue.maxAttempts) await note(deps, job, { failed: true });

@@ -1,4 +1,5 @@
 /** Assembles the OpenAPI document. */
+import { defaultBrand } from "../../core/people/mail/brand.ts";
 import { isJsonObject, type JsonObject } from "../../core/lib/json/json.ts";
 import { accountOperations, modelOperations } from "./account_operations.ts";
 import { accountSchemas } from "./account_schemas.ts";
@@ -18,6 +19,8 @@ export interface DocumentOptions {
   /** Address of the service, without a trailing slash; `/` if it is not known. */
   readonly server: string;
   readonly models: ExampleModels;
+  /** The name of the service; absent: that of the project. */
+  readonly brand?: string | undefined;
 }
 
 /** Lists every operation of the customer API. */
@@ -78,7 +81,9 @@ const intro = [
 ].join("\n");
 
 /** Makes the document. */
-export function openApiDocument({ server, models }: DocumentOptions): JsonObject {
+export function openApiDocument(
+  { server, models, brand = defaultBrand.name }: DocumentOptions,
+): JsonObject {
   const paths: Record<string, JsonObject> = {};
   for (const operation of customerOperations(models)) {
     (paths[operation.path] ??= {})[operation.method] = operationObject(operation);
@@ -86,7 +91,7 @@ export function openApiDocument({ server, models }: DocumentOptions): JsonObject
   return {
     openapi: "3.1.0",
     info: {
-      title: "Model Gateway",
+      title: brand,
       version: "1",
       summary: "Text, images, speech and video of many providers behind the usual APIs.",
       description: intro,

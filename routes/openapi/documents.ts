@@ -36,7 +36,11 @@ export function createOpenApi({ config, catalog }: {
       import("node:zlib"),
     ]);
     const models = exampleModels(of);
-    const document = openApiDocument({ server: config.baseUrl ?? "/", models });
+    const document = openApiDocument({
+      server: config.baseUrl ?? "/",
+      models,
+      brand: config.brand.name,
+    });
     const plain = new TextEncoder().encode(JSON.stringify(document));
     return { plain, gzipped: new Uint8Array(gzipSync(plain)) };
   };

@@ -1,4 +1,5 @@
 /** `GET /v1/statements` and `/v1/statements/{month}`: the months of an account, and the statement of one as a file. */
+import { defaultBrand } from "../../core/people/mail/brand.ts";
 import type { Locale } from "../../core/lib/base/locale.ts";
 import { GatewayError } from "../../core/lib/errors/errors.ts";
 import type { AccountId } from "../../core/lib/ids/ids.ts";
@@ -37,6 +38,8 @@ export interface StatementDeps {
   /** Public address of the service, without a trailing slash. */
   readonly baseUrl: string;
   readonly vatRates: readonly DatedVatRate[];
+  /** The name of the service. Absent: that of the project. */
+  readonly brandName?: string | undefined;
   /** Who runs the service. */
   readonly seller: string | undefined;
 }
@@ -106,13 +109,13 @@ const files = new FewAtOnce({
  * @throws {GatewayError} `overloaded` when too many are being made
  */
 export async function statementFile(
-  { baseUrl, seller, clock }: StatementDeps,
+  { baseUrl, brandName: brand = defaultBrand.name, seller, clock }: StatementDeps,
   statement: MonthStatement,
   { kind, locale }: { readonly kind: StatementFileKind; readonly locale: Locale },
 ): Promise<Response> {
   const { month, toDay } = statement;
   const proofAddress = `${baseUrl}/v1/statements/${month}/proof`;
-  const document = statementDocument(statement, { locale, seller, proofAddress });
+  const document = statementDocument(statement, { locale, brand, seller, proofAddress });
   const slices = new TimeSlices({ clock, pause: sleep });
   const { type, write } = statementFileKinds[kind];
   return new Response(await files.run(() => write(document, toDay, slices)), {

@@ -160,12 +160,19 @@ function checkSums(statement: MonthStatement): void {
   );
 }
 
-async function holderOf(kv: KeyValueStore, accountId: AccountId): Promise<StatementHolder> {
+async function holderOf(
+  kv: KeyValueStore,
+  accountId: AccountId,
+  [latest]: readonly Invoice[],
+): Promise<StatementHolder> {
   const [account, buyer] = await Promise.all([
     getAccount(kv, accountId),
     getInvoiceSettings(kv, accountId),
   ]);
-  const { legalName, taxCode, address } = buyer;
+  // Who has saved no details has written them on an invoice.
+  const { legalName, taxCode, address } = buyer.legalName === undefined && latest !== undefined
+    ? latest.buyer
+    : buyer;
   return { accountId, ...defined({ email: account?.email, legalName, taxCode, address }) };
 }
 
@@ -186,11 +193,10 @@ export async function readMonthStatement(
   const { entries, earlierMicroVnd, truncated } = await readLedgerOf(kv, accountId, period);
   if (truncated) return undefined;
   const { toDay } = period;
-  const [usage, keys, invoices, holder] = await Promise.all([
+  const [usage, keys, invoices] = await Promise.all([
     readUsage(kv, accountId, { fromDay: "2000-01-01", toDay }),
     listApiKeys(kv, accountId),
     listAccountInvoices(kv, accountId, maxInvoicesRead),
-    holderOf(kv, accountId),
   ]);
   const costOf = (rows: readonly UsageRow[]) =>
     rows.reduce((sum, row) => sum + row.usage.costMicroVnd, 0n);
@@ -202,7 +208,7 @@ export async function readMonthStatement(
   const statement: MonthStatement = {
     ...period,
     month,
-    holder,
+    holder: await holderOf(kv, accountId, invoices),
     isOpen: toDay >= vietnamDay(nowMs),
     openingMicroVnd: earlierMicroVnd - costOf(usage.filter(({ day }) => day < period.fromDay)),
     movements: entries,

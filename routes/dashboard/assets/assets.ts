@@ -115,7 +115,8 @@ const sources = {
 /** The names of assets, without their hashes. */
 export type AssetName = keyof typeof sources;
 
-interface Asset {
+/** A file in memory. */
+export interface Asset {
   readonly path: string;
   readonly type: string;
   readonly plain: Uint8Array<ArrayBuffer>;
@@ -127,26 +128,38 @@ let built: ReadonlyMap<string, Asset> | undefined;
 /** Builds the assets on first use, so that a process that serves only the API does not pay for them. */
 function assets(): ReadonlyMap<string, Asset> {
   built ??= new Map(
-    Object.entries(sources).map(([name, { type, text }]) => {
-      const plain = new TextEncoder().encode(text);
-      const hash = createHash("sha256").update(plain).digest("hex").slice(0, 12);
-      const dot = name.lastIndexOf(".");
-      const path = `/assets/${name.slice(0, dot)}.${hash}${name.slice(dot)}`;
-      const gzipped = new Uint8Array(gzipSync(plain, { level: 9 }));
-      return [name, { path, type, plain, gzipped }];
-    }),
+    Object.entries(sources).map(([name, source]) => [name, builtAsset(name, source)]),
   );
   return built;
 }
+
+/** Makes a file, under a path with its hash. */
+export function builtAsset(
+  name: string,
+  { type, text }: { readonly type: string; readonly text: string },
+): Asset {
+  const plain = new TextEncoder().encode(text);
+  const hash = createHash("sha256").update(plain).digest("hex").slice(0, 12);
+  const dot = name.lastIndexOf(".");
+  const path = `/assets/${name.slice(0, dot)}.${hash}${name.slice(dot)}`;
+  return { path, type, plain, gzipped: new Uint8Array(gzipSync(plain, { level: 9 })) };
+}
+
+/** The icon of the project. */
+export const faviconText: string = favicon;
 
 /** Returns the path of an asset, hash included. */
 export function assetPath(name: AssetName): string {
   return assets().get(name)!.path;
 }
 
-/** Serves `/assets/*`. */
-export function createAssetRoutes(): Hono {
-  const byPath = new Map([...assets().values()].map((asset) => [asset.path, asset]));
+/**
+ * Serves `/assets/*`.
+ *
+ * @param more files beside those of the project
+ */
+export function createAssetRoutes(more: readonly Asset[] = []): Hono {
+  const byPath = new Map([...assets().values(), ...more].map((asset) => [asset.path, asset]));
   return new Hono().get("/assets/:file", (c) => {
     const asset = byPath.get(c.req.path);
     if (asset === undefined) return c.text("Not found", 404);

@@ -278,8 +278,10 @@ export function TopBar({ visitor, links, state, app }: LinkProps & {
   return (
     <header class="top">
       <a class="brand" href="/">
-        <Mark />
-        <span>{t.brand}</span>
+        {visitor.brand.logo === undefined
+          ? <Mark />
+          : <img class="mark" src={visitor.brand.logo} alt="" height={28} />}
+        <span>{visitor.brand.name}</span>
       </a>
       {app && visitor.sandbox && (
         <a href="/docs" class="sandbox-mark" title={t.sandbox}>{t.sandboxMark}</a>

@@ -206,7 +206,6 @@ function Page(props: PageProps) {
 }
 
 function Head({ visitor, title, description, scripts, styles, bare }: PageProps) {
-  const t = layoutTexts[visitor.locale];
   return (
     <head>
       <meta charset="utf-8" />
@@ -215,13 +214,14 @@ function Head({ visitor, title, description, scripts, styles, bare }: PageProps)
       <meta name="referrer" content="same-origin" />
       {visitor.csrfToken !== undefined && <meta name="csrf-token" content={visitor.csrfToken} />}
       <meta name="htmx-config" content='{"includeIndicatorCSS":false,"history":false}' />
-      <title>{bare === true ? title : `${title} · ${t.brand}`}</title>
+      <title>{bare === true ? title : `${title} · ${visitor.brand.name}`}</title>
       {description === undefined
         ? <meta name="robots" content="noindex" />
         : <Preview visitor={visitor} title={title} description={description} />}
-      <link rel="icon" type="image/svg+xml" href={assetPath("favicon.svg")} />
+      <link rel="icon" type={visitor.brand.iconType} href={visitor.brand.icon} />
       <link rel="stylesheet" href={assetPath("app.css")} />
       {styles?.map(styleLink)}
+      {visitor.brand.style !== undefined && <link rel="stylesheet" href={visitor.brand.style} />}
       {(["htmx.js", "app.js", ...scripts ?? []] as const).map(scriptLink)}
     </head>
   );
@@ -237,9 +237,12 @@ function Preview({ visitor, title, description }: {
     <>
       <meta name="description" content={description} />
       <meta property="og:type" content="website" />
-      <meta property="og:site_name" content={layoutTexts[visitor.locale].brand} />
+      <meta property="og:site_name" content={visitor.brand.name} />
       <meta property="og:title" content={title} />
       <meta property="og:description" content={description} />
+      {visitor.brand.logoOrigin !== undefined && (
+        <meta property="og:image" content={visitor.brand.logo} />
+      )}
       <meta property="og:locale" content={ogLocales[visitor.locale]} />
       <meta name="twitter:card" content="summary" />
     </>

@@ -3,7 +3,6 @@ import { defineTexts } from "../text/i18n.ts";
 
 export const layoutTexts = defineTexts({
   en: {
-    brand: "Model Gateway",
     skip: "Skip to content",
     navigation: "Main",
     menu: "Menu",
@@ -59,7 +58,6 @@ export const layoutTexts = defineTexts({
       "This gateway runs on its built-in test models and play money. No real provider is called.",
   },
   vi: {
-    brand: "Model Gateway",
     skip: "Đến nội dung chính",
     navigation: "Chính",
     menu: "Trình đơn",

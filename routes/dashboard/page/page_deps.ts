@@ -1,5 +1,6 @@
 /** What every page needs of the gateway. */
 import type { SpendGranted } from "../../../core/trade/credits/pots.ts";
+import type { Brand } from "../../../core/people/mail/brand.ts";
 import type { SupportContact } from "../../../core/config/config_variables.ts";
 import type { Clock } from "../../../core/lib/time/clock.ts";
 import type { KeyValueStore } from "../../../kv/engine/store/key_value_store.ts";
@@ -19,6 +20,8 @@ export interface PageDeps {
   readonly spendGranted?: SpendGranted | undefined;
   /** The support contact. Absent: no page names one. */
   readonly support?: SupportContact | undefined;
+  /** The operator's name, logo and colours. Absent: those of the project. */
+  readonly brand?: Brand | undefined;
   /** Who runs the service. Absent: no page says it. */
   readonly company?: string | undefined;
   /** The pages that the operator supplies. Absent: none. */

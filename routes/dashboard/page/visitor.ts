@@ -4,6 +4,7 @@ import type { Account } from "../../../kv/people/accounts/accounts.ts";
 import type { Role } from "../../../core/people/organisations/acts.ts";
 import type { Session } from "../../../core/people/accounts/session_rules.ts";
 import type { SupportContact } from "../../../core/config/config_variables.ts";
+import type { ShownBrand } from "../assets/brand_files.ts";
 import type { Navigation, NavigationEntry } from "./navigation.ts";
 import type { OperatorShell } from "./places.ts";
 import type { Locale } from "../text/i18n.ts";
@@ -51,6 +52,8 @@ export interface Visitor {
   readonly suppliedPages: readonly SuppliedName[];
   /** The support contact; pages show it with `AskSupport`. */
   readonly support: SupportContact | undefined;
+  /** The operator's brand, or that of the project. */
+  readonly brand: ShownBrand;
   /** Who runs the service, for the footer. */
   readonly company: string | undefined;
 }

@@ -11,6 +11,8 @@
  */
 import type { Context, MiddlewareHandler } from "hono";
 import { hashSecret, newSecretToken } from "../../../core/people/accounts/secret_token.ts";
+import { defaultBrand } from "../../../core/people/mail/brand.ts";
+import { brandFiles } from "../assets/brand_files.ts";
 import { getAccount } from "../../../kv/people/accounts/accounts.ts";
 import { actingFor } from "../../../kv/people/organisations/organisations.ts";
 import { closeSession, findSession } from "../../../kv/people/accounts/sessions.ts";
@@ -86,25 +88,29 @@ class Announcements {
  * Scripts and styles come from the gateway's own files only, nothing inline; no frames; forms go nowhere else. `data:`
  * images are the small icons in the style sheet and what the playground's models draw; `blob:` is their speech.
  */
-const contentSecurityPolicy = [
-  "default-src 'none'",
-  "script-src 'self'",
-  "style-src 'self'",
-  "img-src 'self' data:",
-  "media-src 'self' blob:",
-  "connect-src 'self'",
-  "form-action 'self'",
-  "frame-ancestors 'none'",
-  "base-uri 'none'",
-].join("; ");
+const contentSecurityPolicy = (logoOrigin: string | undefined) =>
+  [
+    "default-src 'none'",
+    "script-src 'self'",
+    "style-src 'self'",
+    `img-src 'self' data:${logoOrigin === undefined ? "" : ` ${logoOrigin}`}`,
+    "media-src 'self' blob:",
+    "connect-src 'self'",
+    "form-action 'self'",
+    "frame-ancestors 'none'",
+    "base-uri 'none'",
+  ].join("; ");
 
 /** Adds the security headers to every page. */
-export function securityHeaders(baseUrl: string): MiddlewareHandler<DashboardEnv> {
+export function securityHeaders(
+  { baseUrl, brand = defaultBrand }: Pick<PageDeps, "baseUrl" | "brand">,
+): MiddlewareHandler<DashboardEnv> {
+  const policy = contentSecurityPolicy(brandFiles(brand).shown.logoOrigin);
   const https = baseUrl.startsWith("https:");
   return async (c, next) => {
     await next();
     const { headers } = c.res;
-    headers.set("content-security-policy", contentSecurityPolicy);
+    headers.set("content-security-policy", policy);
     headers.set("x-content-type-options", "nosniff");
     headers.set("x-frame-options", "DENY");
     headers.set("referrer-policy", "same-origin");
@@ -179,6 +185,7 @@ export function identifyVisitor(
 ): MiddlewareHandler<DashboardEnv> {
   const cookies = createCookies(deps.baseUrl);
   const announcements = new Announcements(deps);
+  const brand = brandFiles(deps.brand ?? defaultBrand).shown;
   const suppliedPages = [...deps.suppliedPages?.keys() ?? []];
 
   async function see(
@@ -201,6 +208,7 @@ export function identifyVisitor(
       suppliedPages,
       support: deps.support,
       company: deps.company,
+      brand,
       maintenance: deps.maintenance?.(),
     });
   }

@@ -12,7 +12,7 @@ import { SeenPrompts } from "../../../core/calls/bounds/seen_prompts.ts";
 import { RecentItems } from "../../../core/calls/request/recent_items.ts";
 import { OutputExpectations } from "../../../core/calls/bounds/output_expectations.ts";
 import { type Clock, oncePerMillisecond } from "../../../core/lib/time/clock.ts";
-import type { Config } from "../../../core/config/config.ts";
+import type { Config, FileText } from "../../../core/config/config.ts";
 import {
   defaultWorkers,
   largestBodyBytes,
@@ -134,6 +134,8 @@ export interface ConfigSource {
   readonly environment: Environment;
   /** The text of `gateway.json`. */
   readonly file: string;
+  /** The text of the operator's logo; absent: it is none of a file. */
+  readonly logoFile?: FileText;
 }
 
 /** The place of a thread. The owner has the store open; workers serve calls. */

@@ -61,6 +61,7 @@ export function openCustomerApp(gateway: Gateway, options: CustomerAppOptions): 
       wallet,
       baseUrl: options.baseUrl,
       vatRates: config.topup.vatRates,
+      brandName: config.brand.name,
       seller: config.company,
     }),
     async managementApi() {

@@ -103,6 +103,7 @@ export function createPages(
     sandbox: config.mode === "sandbox",
     support: config.support,
     company: config.company,
+    brand: config.brand,
     suppliedPages,
     maintenance: () => control.switches.maintenance?.message,
   };

@@ -38,7 +38,13 @@ function mailerOf(
 ): Mailer {
   const off = whyNoMail(config);
   if (off !== undefined) return createAbsentMailer(off);
-  return createMailer({ mail: config.mail, baseUrl, fetch, log: write });
+  return createMailer({
+    mail: config.mail,
+    baseUrl,
+    brand: config.brand.name,
+    fetch,
+    log: write,
+  });
 }
 
 /** Milliseconds between two runs of cron that send what is due. */
@@ -57,8 +63,9 @@ export function startMailWorker(gateway: Gateway, options: MailOptions): Backgro
       log.event("warn", "mail failed", { queue, id, attempt, fate, error: errorName(error) }),
   };
   const { baseUrl, masterKeys } = options;
+  const { brand } = config;
   const support = config.support?.text;
-  const work = mailWork({ kv, clock, mailer, masterKeys, baseUrl, support });
+  const work = mailWork({ kv, clock, mailer, masterKeys, baseUrl, brand, support });
   const worker = startOutboxWorker(world, work);
   const incidents = incidentWork(world, () => worker.nudge());
   const incidentWorker = startOutboxWorker(world, incidents);

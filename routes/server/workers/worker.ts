@@ -134,7 +134,7 @@ class WorkerProgram {
   /** Assembles and listens; `undefined` if that fails, of which the owner is told. */
   async #serve(): Promise<Serving | undefined> {
     const { source, port, workers, baseUrl } = this.#start;
-    const read = readConfig(source.environment, source.file);
+    const read = readConfig(source.environment, source.file, source.logoFile);
     const loaded = read.ok ? await loadMasterKeys(read.config) : undefined;
     if (!read.ok || loaded?.ok !== true) {
       this.#link.note("failed", read.ok ? "the master keys changed" : read.problems.join("; "));

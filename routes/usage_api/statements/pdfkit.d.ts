@@ -12,7 +12,11 @@ export default class PDFDocument {
     readonly bufferPages: boolean;
     readonly font: Uint8Array;
     readonly lang: string;
-    readonly info: { readonly Title: string; readonly CreationDate: Date };
+    readonly info: {
+      readonly Title: string;
+      readonly Author: string;
+      readonly CreationDate: Date;
+    };
   });
   readonly page: {
     readonly width: number;

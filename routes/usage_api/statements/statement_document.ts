@@ -8,6 +8,7 @@
  */
 import { microVndPerVnd } from "../../../core/billing/money/micro_vnd.ts";
 import type { Locale } from "../../../core/lib/base/locale.ts";
+import { dayText } from "../../../core/lib/time/day_text.ts";
 import { vietnamDay, vietnamIsoTime } from "../../../core/lib/time/vietnam_time.ts";
 import type { Invoice } from "../../../core/trade/invoices/invoice.ts";
 import { formatVatRate, type VatSplit } from "../../../core/trade/invoices/vat.ts";
@@ -61,6 +62,8 @@ export interface StatementSection {
 /** A statement as tables. */
 export interface StatementDocument {
   readonly locale: Locale;
+  /** The name of the service. */
+  readonly brand: string;
   readonly title: string;
   /** Names and values above the tables. */
   readonly facts: readonly (readonly [string, string])[];
@@ -200,13 +203,15 @@ function invoicesSection(invoices: readonly Invoice[], locale: Locale): Statemen
 /**
  * Lays a statement out in a language.
  *
- * @param seller who runs the service
+ * @param brand the name of the service
+ * @param seller who runs it
  * @param proofAddress where the proof of the month is
  */
 export function statementDocument(
   statement: MonthStatement,
-  { locale, seller, proofAddress }: {
+  { locale, brand, seller, proofAddress }: {
     readonly locale: Locale;
+    readonly brand: string;
     readonly seller: string | undefined;
     readonly proofAddress: string;
   },
@@ -221,13 +226,14 @@ export function statementDocument(
     [t.facts.address, holder.address],
     [t.facts.email, holder.email],
     [t.facts.accountId, holder.accountId],
-    [t.facts.period, t.period(fromDay, toDay)],
+    [t.facts.period, t.period(dayText(fromDay, locale), dayText(toDay, locale))],
     [t.facts.currency, "VND"],
     [t.facts.state, isOpen ? t.open : t.closed],
     [t.facts.proof, proofAddress],
   ];
   return {
     locale,
+    brand,
     title: t.title(`${number}/${year}`),
     facts: facts.flatMap(([name, value]) => value === undefined ? [] : [[name, value] as const]),
     sections: [

@@ -8,6 +8,7 @@ import PDFDocument from "pdfkit";
 import { formatDecimal } from "../../../core/billing/money/display.ts";
 import { formatVnd } from "../../../core/billing/money/micro_vnd.ts";
 import type { TimeSlices } from "../../../core/lib/time/time_slices.ts";
+import { dayText } from "../../../core/lib/time/day_text.ts";
 import { vietnamDayStartMs } from "../../../core/lib/time/vietnam_time.ts";
 import {
   type StatementCell,
@@ -68,12 +69,35 @@ interface PlacedColumn {
   readonly width: number;
 }
 
+function fractionOf(microVnd: bigint): string {
+  return formatVnd(microVnd).split(".")[1] ?? "";
+}
+
+/** The decimals that all amounts of a table need: none, two or four. */
+function decimalsOf({ rows, columns }: StatementSection): number {
+  const most = rows.reduce((longest, row) => {
+    const amounts = columns.map((column) => row[column]);
+    const lengths = amounts.map((cell) => typeof cell === "bigint" ? fractionOf(cell).length : 0);
+    return Math.max(longest, ...lengths);
+  }, 0);
+  return most === 0 ? 0 : most <= 2 ? 2 : Math.max(4, most);
+}
+
+function withDecimals(microVnd: bigint, decimals: number): string {
+  const text = formatVnd(microVnd);
+  const fraction = fractionOf(microVnd);
+  if (fraction.length >= decimals) return text;
+  return `${text}${fraction === "" ? "." : ""}${"0".repeat(decimals - fraction.length)}`;
+}
+
 /** Draws one statement. */
 class Printer {
   readonly #pdf: PDFDocument;
   readonly #document: StatementDocument;
   readonly #slices: TimeSlices;
   #y = margin;
+  /** Of each amount of the table, so that they stand below each other. */
+  #decimals = 0;
 
   constructor(pdf: PDFDocument, document: StatementDocument, slices: TimeSlices) {
     this.#pdf = pdf;
@@ -90,7 +114,10 @@ class Printer {
   }
 
   async print(): Promise<void> {
-    const { title, facts, sections } = this.#document;
+    const { brand, title, facts, sections } = this.#document;
+    this.#pdf.font("bold").fontSize(9).fillColor("#555555").text(brand, margin, this.#y);
+    this.#pdf.fillColor("#000000");
+    this.#y += 16;
     this.#pdf.font("bold").fontSize(16).text(title, margin, this.#y);
     this.#y += 30;
     for (const [name, value] of facts) this.#fact(name, value);
@@ -115,6 +142,7 @@ class Printer {
     this.#pdf.font("bold").fontSize(11).text(t.sections[name], margin, this.#y);
     this.#y += 20;
     if (rows.length === 0) return this.#line(t.none);
+    this.#decimals = decimalsOf(section);
     this.#head(placed);
     const printed = rows.slice(0, maxPrintedRows);
     // The last row is on the page of the sums.
@@ -192,11 +220,14 @@ class Printer {
 
   #text(cell: StatementCell | undefined): string {
     const { locale } = this.#document;
-    if (typeof cell === "bigint") return formatDecimal(formatVnd(cell), locale);
+    if (typeof cell === "bigint") return formatDecimal(withDecimals(cell, this.#decimals), locale);
     if (typeof cell === "number") return formatDecimal(String(cell), locale);
+    const text = cell ?? "";
     // The time of day without its zone, which the period names.
-    const text = (cell ?? "").replace(/^(\d{4}-\d\d-\d\d)T(\d\d:\d\d:\d\d).*$/u, "$1 $2");
-    return text.slice(0, maxCellChars);
+    const [, day, time] = /^(\d{4}-\d\d-\d\d)(?:T(\d\d:\d\d:\d\d).*)?$/u.exec(text) ?? [];
+    if (day === undefined) return text.slice(0, maxCellChars);
+    const written = dayText(day, locale);
+    return time === undefined ? written : `${written} ${time}`;
   }
 
   #heightOf(placed: readonly PlacedColumn[], texts: readonly string[]): number {
@@ -252,7 +283,11 @@ export async function statementPdf(
     bufferPages: true,
     font: regular,
     lang: document.locale,
-    info: { Title: document.title, CreationDate: new Date(vietnamDayStartMs(lastDay)) },
+    info: {
+      Title: document.title,
+      Author: document.brand,
+      CreationDate: new Date(vietnamDayStartMs(lastDay)),
+    },
   });
   const parts: Uint8Array<ArrayBuffer>[] = [];
   const done = new Promise<void>((resolve, reject) => {

@@ -17,6 +17,7 @@ const visitor: Visitor = {
   suppliedPages: [],
   support: undefined,
   company: undefined,
+  brand: { name: "Model Gateway", icon: "/favicon.ico" },
 };
 
 Deno.test("4,000 pages for one address are 600 renders, other addresses and later pages are served", async () => {

@@ -16,7 +16,7 @@ export function pageApp(deps: PageDeps, pages: Hono<DashboardEnv>): Hono<Dashboa
   const app = new Hono<DashboardEnv>();
   app.notFound(notFoundPage);
   app.use(
-    securityHeaders(deps.baseUrl),
+    securityHeaders(deps),
     identifyVisitor(deps),
     guardMutations(deps, forbiddenPage),
   );

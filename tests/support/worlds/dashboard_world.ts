@@ -51,6 +51,7 @@ export interface DashboardWorldOptions {
   readonly operators?: readonly string[];
   readonly clientAddress?: string;
   readonly support?: DashboardDeps["support"];
+  readonly brand?: DashboardDeps["brand"];
   readonly offers?: DashboardDeps["offers"];
   readonly sandbox?: boolean;
   readonly openingCredit?: DashboardDeps["openingCredit"];
@@ -100,6 +101,7 @@ export async function openDashboardWorld(
     sandbox: options.sandbox ?? false,
     offers: options.offers ?? { bankTransfer: true, invoices: true },
     support: options.support,
+    brand: options.brand,
     openingCredit: options.openingCredit,
     passwords,
     openId: options.openId,

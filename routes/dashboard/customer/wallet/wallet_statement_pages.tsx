@@ -124,7 +124,12 @@ export async function monthDownload(c: PageContext, deps: WalletDeps) {
         "content-disposition": `attachment; filename="statement-proof-${month}.json"`,
       });
     }
-    const source = { ...deps, vatRates: deps.topup.vatRates, seller: deps.company };
+    const source = {
+      ...deps,
+      vatRates: deps.topup.vatRates,
+      brandName: deps.brand?.name,
+      seller: deps.company,
+    };
     const invoices = may(role, "view_invoices");
     const statement = await requireStatement(source, account.id, month, { invoices });
     await writeActivity(deps.kv, {

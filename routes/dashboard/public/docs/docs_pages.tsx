@@ -175,6 +175,7 @@ async function llmsPage(c: Context<DashboardEnv>, deps: DashboardDeps) {
   const { catalog } = deps;
   const text = llmsText({
     ...factsOf(deps),
+    brand: c.get("visitor").brand.name,
     operations: customerOperations(exampleModels(catalog)),
     models: catalog.models,
   });

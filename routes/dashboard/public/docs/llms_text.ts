@@ -108,6 +108,8 @@ export function memberSchemas(document: JsonObject, given: Json | undefined): Js
 
 /** What the text is made of. */
 export interface LlmsTextOptions extends GuideFacts {
+  /** The name of the service. */
+  readonly brand: string;
   readonly operations: readonly Operation[];
   /** Ids of all models, with their kinds. */
   readonly models: readonly { readonly id: string; readonly kind: string }[];
@@ -135,10 +137,10 @@ function sectionText({ title, text, code = [], table }: GuideSection, baseUrl: s
 
 /** Writes the text, in English. */
 export function llmsText(options: LlmsTextOptions): string {
-  const { baseUrl, model, operations, models } = options;
+  const { brand, baseUrl, model, operations, models } = options;
   const facts = { baseUrl, model };
   return [
-    "# Model Gateway",
+    `# ${brand}`,
     "> One key for text, images, speech and video of many providers, behind the Messages, Chat " +
     "Completions, Responses and Gemini styles. Paid by the call from a prepaid wallet in VND.",
     `- [API reference](${baseUrl}/docs)\n- [OpenAPI 3.1 document](${baseUrl}/openapi.json)\n` +

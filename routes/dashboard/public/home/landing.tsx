@@ -576,7 +576,12 @@ export async function landingPage(
   const recent = rows.filter(({ day }) => day > today - shownDays).map(({ counts }) => counts);
   return await renderPage(
     c,
-    { title: t.title, description: t.description, bare: true, styles: ["public.css"] },
+    {
+      title: t.title(c.get("visitor").brand.name),
+      description: t.description,
+      bare: true,
+      styles: ["public.css"],
+    },
     <div class="landing">
       <Hero deps={deps} running={await running()} locale={locale} />
       <Facts

@@ -4,7 +4,7 @@ import { defineTexts } from "../../text/i18n.ts";
 
 export const landingTexts = defineTexts({
   en: {
-    title: "Model Gateway: one key for every model",
+    title: (brand: string) => `${brand}: one key for every model`,
     description:
       "Text, images, speech and video of many providers behind one key. Prices in VND, a receipt for every call, no monthly fee.",
     headline: ["One address.", "One key.", "Every model."],
@@ -134,7 +134,7 @@ export const landingTexts = defineTexts({
     docs: "Read the documentation",
   },
   vi: {
-    title: "Model Gateway: một khoá API cho mọi mô hình",
+    title: (brand) => `${brand}: một khoá API cho mọi mô hình`,
     description:
       "Văn bản, hình ảnh, giọng nói và video của nhiều nhà cung cấp qua một khoá API. Giá bằng VND, biên nhận cho từng lượt gọi, không phí tháng.",
     headline: ["Một địa chỉ.", "Một khoá API.", "Mọi mô hình."],

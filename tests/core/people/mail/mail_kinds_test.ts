@@ -23,6 +23,7 @@ function jobs(): MailJob[] {
 }
 
 const url = "https://gw.example/x#token=abc&d";
+const brand = { name: "Model Gateway" };
 
 Deno.test("every kind of mail has a text in both languages and a target for its link", () => {
   assertEquals(
@@ -32,7 +33,12 @@ Deno.test("every kind of mail has a text in both languages and a target for its 
   );
   const subjects: Record<Locale, string[]> = { en: [], vi: [] };
   for (const job of jobs()) {
-    const mail = composeMail(renderMail(job, url), { id: "1", to: job.to, locale: job.locale });
+    const mail = composeMail(renderMail(job, url), {
+      id: "1",
+      to: job.to,
+      locale: job.locale,
+      brand,
+    });
     assert(mail.subject.length > 4, job.kind);
     subjects[job.locale].push(mail.subject);
     for (const part of [mail.subject, mail.text, mail.html]) {
@@ -58,7 +64,12 @@ Deno.test("a mail names a support contact only if one is set", () => {
 
 Deno.test("a subject is one line and text of strangers is no markup", () => {
   for (const job of jobs()) {
-    const mail = composeMail(renderMail(job, url), { id: "1", to: job.to, locale: job.locale });
+    const mail = composeMail(renderMail(job, url), {
+      id: "1",
+      to: job.to,
+      locale: job.locale,
+      brand,
+    });
     assert(!/[\r\n]/.test(mail.subject), mail.subject);
     assert(!mail.html.includes("<b>wrong</b>"));
   }
@@ -84,7 +95,13 @@ Deno.test("a mail says how to switch it off, unless it is about security or was 
   for (const job of jobs()) {
     const { to, locale, kind } = job;
     const off = canSwitchOff(kind) ? switchOffUrl : undefined;
-    const mail = composeMail(renderMail(job, url), { id: "1", to, locale, switchOffUrl: off });
+    const mail = composeMail(renderMail(job, url), {
+      id: "1",
+      to,
+      locale,
+      brand,
+      switchOffUrl: off,
+    });
     assertEquals(mail.text.includes(switchOffUrl), off !== undefined, kind);
     assertEquals(mail.html.includes("/mails/off?token=a&amp;b"), off !== undefined, kind);
     assertEquals(switchOffHeaders(mail)?.["List-Unsubscribe"], off && `<${off}>`);
@@ -103,7 +120,12 @@ Deno.test("a mail says how to switch it off, unless it is about security or was 
 
 Deno.test("mails tell no secret of their jobs and no fraction of a đồng", () => {
   for (const job of jobs()) {
-    const mail = composeMail(renderMail(job, url), { id: "1", to: job.to, locale: job.locale });
+    const mail = composeMail(renderMail(job, url), {
+      id: "1",
+      to: job.to,
+      locale: job.locale,
+      brand,
+    });
     const text = `${mail.subject} ${mail.text}`;
     if (job.kind === "sign_up") {
       assert(!text.includes(job.passwordHash) && !text.includes(job.browserHash));

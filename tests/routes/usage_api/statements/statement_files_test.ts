@@ -104,6 +104,7 @@ async function openWorld() {
       const statement = await this.statement(month);
       const document = statementDocument(statement, {
         locale,
+        brand: "Model Gateway",
         seller: "Cổng mô hình",
         proofAddress: "https://gateway.example/v1/statements/2026-11/proof",
       });
@@ -310,6 +311,7 @@ Deno.test("a long table is printed in part and in slices, with all its sums; a s
   }));
   const document: StatementDocument = {
     locale: "en",
+    brand: "Model Gateway",
     title: "Statement",
     facts: [],
     sections: [{

@@ -126,7 +126,12 @@ Deno.test("the heading of a file names the buyer only where it has invoices", as
   const statement = await readMonthStatement(world.kv, world.company.account.id, asked);
   assert(statement !== undefined);
   for (const [shown, isSeen] of [[statement, true], [withoutInvoices(statement), false]] as const) {
-    const options = { locale: "vi", seller: "Cổng mô hình", proofAddress: "" } as const;
+    const options = {
+      locale: "vi",
+      brand: "Model Gateway",
+      seller: "Cổng mô hình",
+      proofAddress: "",
+    } as const;
     const { facts, sections } = statementDocument(shown, options);
     const text = JSON.stringify(facts);
     assertEquals([taxCode, legalName].map((one) => text.includes(one)), [isSeen, isSeen]);
