@@ -102,6 +102,7 @@ const counterparts: Readonly<Record<PageAction, Counterpart>> = {
   "POST /webhooks": by("createWebhook"),
   "GET /webhooks/new": none("only_shows"),
   "GET /webhooks/:id": by("getWebhook", "listWebhookDeliveries"),
+  "GET /webhooks/:id/sent": by("getWebhook", "listWebhookDeliveries"),
   "POST /webhooks/:id": by("changeWebhook"),
   "POST /webhooks/:id/switch": by("changeWebhook"),
   "POST /webhooks/:id/rotate": by("rotateWebhookSecret"),

@@ -184,7 +184,7 @@ Deno.test("a mail about an organisation names it in its subject and its text, on
   for (const job of jobs()) {
     if ("organisation" in job) continue;
     const content = renderMail(mailJobSchema.parse({ ...job, about }), url);
-    const mail = composeMail(content, { id: "1", to: job.to, locale: job.locale });
+    const mail = composeMail(content, { id: "1", to: job.to, locale: job.locale, brand });
     assertEquals(mail.subject.split("Zirkonia").length, 2, mail.subject);
     assertStringIncludes(mail.text, "Zirkonia");
     assertStringIncludes(mail.html, "Zirkonia");
