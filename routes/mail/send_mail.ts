@@ -2,6 +2,8 @@
  * Processes the mail queue: creates the token of the link, composes the mail, hands it to the
  * mailer.
  */
+import { defined } from "../../core/lib/base/defined.ts";
+import type { AccountId } from "../../core/lib/ids/ids.ts";
 import type { Clock } from "../../core/lib/time/clock.ts";
 import type { MasterKeys } from "../../core/people/api_keys/seal.ts";
 import { canSwitchOff, mailKinds, renderMail } from "../../core/people/mail/mail_kinds.ts";
@@ -32,6 +34,8 @@ export interface SendMailDeps {
   readonly baseUrl: string;
   /** The operator's name and colour. Absent: those of the project. */
   readonly brand?: Brand | undefined;
+  /** Reads the balance that a mail about a top-up names. Absent: it names none. */
+  readonly balanceOf?: (accountId: AccountId) => Promise<bigint>;
   /** The support contact that mails name. */
   readonly support?: string | undefined;
 }
@@ -51,7 +55,10 @@ interface Outgoing {
  * Decides which mail a job leads to, after the request is over and timing reveals nothing.
  * `undefined`: none.
  */
-async function outgoing(kv: KeyValueStore, job: MailJob): Promise<Outgoing | undefined> {
+async function outgoing(
+  { kv, balanceOf }: SendMailDeps,
+  job: MailJob,
+): Promise<Outgoing | undefined> {
   switch (job.kind) {
     case "sign_up": {
       const { to, locale, passwordHash, browserHash, next } = job;
@@ -90,6 +97,10 @@ async function outgoing(kv: KeyValueStore, job: MailJob): Promise<Outgoing | und
       const { invoiceId } = job;
       if (invoiceId === undefined) return { job };
       return { job, grant: { purpose: "invoice_files", invoiceId }, path: "/invoices/shared" };
+    }
+    case "topup_credited": {
+      const balanceMicroVnd = job.about && await balanceOf?.(job.about.accountId);
+      return { job: { ...job, ...defined({ balanceMicroVnd }) } };
     }
     case "subscription_asked": {
       const { to: email, locale } = job;
@@ -157,7 +168,7 @@ export function mailWork(deps: SendMailDeps): OutboxWork<MailJob> {
     queue: mailQueue,
     lanes,
     async handle(claim) {
-      const mail = await outgoing(deps.kv, claim.payload);
+      const mail = await outgoing(deps, claim.payload);
       if (mail === undefined) return "done";
       const { job, grant, path = mailKinds[job.kind].path } = mail;
       const subject = await switchOf(deps.kv, job);

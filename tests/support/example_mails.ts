@@ -70,6 +70,7 @@ export const exampleMails: readonly ExampleMail[] = [
     reason: "lost transfer",
   },
   { kind: "invitation", organisation: "Acme <b>", inviter: "owner@example.com" },
+  { kind: "invitation", organisation: "Acme", inviter: "owner@example.com", role: "billing" },
   { kind: "member_joined", organisation: "Acme", member: "bob@example.com" },
   {
     kind: "member_role_changed",
@@ -97,6 +98,12 @@ export const exampleMails: readonly ExampleMail[] = [
   { kind: "email_changed", newEmail: "new@example.com" },
   { kind: "low_balance", balanceMicroVnd: 12_345_678_900n },
   { kind: "topup_credited", amountMicroVnd: 200_000_000_000n, orderCode: "ST2346789C" },
+  {
+    kind: "topup_credited",
+    amountMicroVnd: 200_000_000_000n,
+    balanceMicroVnd: 1_215_000_000_000n,
+    orderCode: "ST2346789C",
+  },
   {
     kind: "invoice_issued",
     invoiceId: newId("invoice", 0),

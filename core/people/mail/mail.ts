@@ -92,6 +92,8 @@ export const mailJobSchema = z.discriminatedUnion("kind", [
     ...everyJob,
     kind: z.literal("topup_credited"),
     amountMicroVnd: microVnd,
+    /** Of the wallet when the mail is sent; absent: it could not be read. */
+    balanceMicroVnd: microVnd.optional(),
     orderCode: z.string().optional(),
   }),
   z.object({
@@ -192,6 +194,8 @@ export const mailJobSchema = z.discriminatedUnion("kind", [
     kind: z.literal("invitation"),
     organisation: z.string(),
     inviter: z.string(),
+    /** Absent in jobs of earlier versions. */
+    role: givenRole.optional(),
   }),
   z.object({
     ...everyJob,

@@ -95,6 +95,30 @@ const roleTexts: Readonly<Record<GivenRole, Readonly<Record<Locale, string>>>> =
   viewer: { en: "a viewer", vi: "người xem" },
 };
 
+/** What each role may do, for those who are invited to it. */
+const roleWork: Readonly<Record<GivenRole, Readonly<Record<Locale, string>>>> = {
+  admin: {
+    en: "you manage members, API keys and money",
+    vi: "bạn quản lý thành viên, khoá API và tiền",
+  },
+  developer: {
+    en: "you create API keys and see their calls",
+    vi: "bạn tạo khoá API và xem các lượt gọi",
+  },
+  billing: {
+    en: "you top up, and see invoices and costs",
+    vi: "bạn nạp tiền, xem hoá đơn và chi phí",
+  },
+  viewer: { en: "you see calls and costs", vi: "bạn xem các lượt gọi và chi phí" },
+};
+
+/** The balance after a top-up, as a sentence. */
+function balanceText({ balanceMicroVnd, locale }: Job<"topup_credited">): string[] {
+  if (balanceMicroVnd === undefined) return [];
+  const balance = formatMoneyShort(balanceMicroVnd, locale);
+  return [locale === "vi" ? `Số dư mới: ${balance}.` : `The new balance is ${balance}.`];
+}
+
 /** What happens when the budget is used up, and when its window ends. */
 function budgetEndText(
   { atLimit, resetsAtMs, locale }: Job<"budget_reached" | "budget_exhausted">,
@@ -361,6 +385,7 @@ const table: { readonly [Kind in MailKind]: MailEntry<Kind> } = {
         `The transfer of ${formatMoneyShort(job.amountMicroVnd, "en")}${
           job.orderCode === undefined ? "" : ` for order ${job.orderCode}`
         } is in ${walletText(job)}.`,
+        ...balanceText(job),
       ],
       action: { label: "Open the wallet", url },
     }),
@@ -370,6 +395,7 @@ const table: { readonly [Kind in MailKind]: MailEntry<Kind> } = {
         `Khoản chuyển ${formatMoneyShort(job.amountMicroVnd, "vi")}${
           job.orderCode === undefined ? "" : ` cho đơn ${job.orderCode}`
         } đã vào ${walletText(job)}.`,
+        ...balanceText(job),
       ],
       action: { label: "Mở ví", url },
     }),
@@ -741,20 +767,26 @@ const table: { readonly [Kind in MailKind]: MailEntry<Kind> } = {
     always: "requested",
     path: "/organisations",
     name: { en: "Invitation to an organisation", vi: "Lời mời vào tổ chức" },
-    en: ({ organisation, inviter }, url) => ({
+    en: ({ organisation, inviter, role }, url) => ({
       subject: `${inviter} invites you to ${organisation}`,
       paragraphs: [
         `${inviter} would like you to join “${organisation}”.`,
+        ...(role === undefined
+          ? []
+          : [`You would be ${roleTexts[role].en}: ${roleWork[role].en}.`]),
         "Sign in or sign up with this email address to answer. Your own account stays as it is.",
       ],
       action: { label: "Answer the invitation", url },
       note:
         "The invitation ends after seven days. If you do not know the sender, ignore this email: nothing happens.",
     }),
-    vi: ({ organisation, inviter }, url) => ({
+    vi: ({ organisation, inviter, role }, url) => ({
       subject: `${inviter} mời bạn vào ${organisation}`,
       paragraphs: [
         `${inviter} muốn mời bạn tham gia “${organisation}”.`,
+        ...(role === undefined
+          ? []
+          : [`Vai trò của bạn là ${roleTexts[role].vi}: ${roleWork[role].vi}.`]),
         "Hãy đăng nhập hoặc đăng ký bằng chính địa chỉ email này để trả lời. Tài khoản riêng của bạn không thay đổi.",
       ],
       action: { label: "Trả lời lời mời", url },

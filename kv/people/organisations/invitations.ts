@@ -105,7 +105,9 @@ export async function invite(
       .set(invitationForKey(email, organisationId), true, expires);
     addAct(operation, organisationId, "member_invited", { by, nowMs }, { after: { email, role } });
     const organisation = accountName(entry.value);
-    addMail(operation, { kind: "invitation", to: email, locale, organisation, inviter }, { nowMs });
+    addMail(operation, { kind: "invitation", to: email, locale, organisation, inviter, role }, {
+      nowMs,
+    });
     return (await operation.commit()).ok ? { done: row } : "again";
   });
 }

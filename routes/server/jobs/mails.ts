@@ -1,4 +1,5 @@
 /** Sends the mails of a running gateway, and queues warnings of low balances. */
+import type { AccountId } from "../../../core/lib/ids/ids.ts";
 import { errorName } from "../../../core/lib/base/assert.ts";
 import type { MasterKeys } from "../../../core/people/api_keys/seal.ts";
 import type { Mailer } from "../../../core/people/mail/mail.ts";
@@ -65,7 +66,17 @@ export function startMailWorker(gateway: Gateway, options: MailOptions): Backgro
   const { baseUrl, masterKeys } = options;
   const { brand } = config;
   const support = config.support?.text;
-  const work = mailWork({ kv, clock, mailer, masterKeys, baseUrl, brand, support });
+  const balanceOf = async (id: AccountId) => (await gateway.wallet.balance(id)).totalMicroVnd;
+  const work = mailWork({
+    kv,
+    clock,
+    mailer,
+    masterKeys,
+    baseUrl,
+    brand,
+    support,
+    balanceOf,
+  });
   const worker = startOutboxWorker(world, work);
   const incidents = incidentWork(world, () => worker.nudge());
   const incidentWorker = startOutboxWorker(world, incidents);

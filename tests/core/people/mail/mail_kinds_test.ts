@@ -196,3 +196,17 @@ Deno.test("a mail about an organisation names it in its subject and its text, on
     }
   }
 });
+
+Deno.test("the mail about a top-up has the new balance, the one of an invitation the role and what it may do", () => {
+  const texts = jobs().map((job) =>
+    renderMail(job, url).paragraphs.join(" ").replaceAll("\u00a0", " ")
+  );
+  for (
+    const words of [
+      "The new balance is ₫1,215,000.",
+      "Số dư mới: 1.215.000 ₫.",
+      "You would be in charge of billing: you top up, and see invoices and costs.",
+      "Vai trò của bạn là kế toán: bạn nạp tiền",
+    ]
+  ) assert(texts.some((text) => text.includes(words)), words);
+});
