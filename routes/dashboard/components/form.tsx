@@ -142,11 +142,11 @@ export interface TextFieldProps extends FieldProps {
   readonly rows?: number;
 }
 
-function idOf({ id, name }: FieldProps): string {
+function idOf({ id, name }: Pick<FieldProps, "id" | "name">): string {
   return id ?? name;
 }
 
-function describedBy(props: FieldProps): string | undefined {
+function describedBy(props: Omit<FieldProps, "label">): string | undefined {
   const ids = [
     props.error === undefined ? undefined : `${idOf(props)}-error`,
     props.hint === undefined ? undefined : `${idOf(props)}-hint`,
@@ -155,7 +155,7 @@ function describedBy(props: FieldProps): string | undefined {
 }
 
 /** Hint and error under a field. */
-function FieldNotes(props: FieldProps) {
+function FieldNotes(props: Omit<FieldProps, "label">) {
   return (
     <>
       {props.error !== undefined && (
@@ -223,6 +223,8 @@ export function FileField(
 export interface SelectFieldProps extends FieldProps {
   readonly value?: string | undefined;
   readonly options: readonly { readonly value: string; readonly label: string }[];
+  /** The options are values of the API or of a file, the same in each language. */
+  readonly isCode?: true;
 }
 
 /** A labelled choice among options. */
@@ -233,6 +235,7 @@ export function SelectField(props: SelectFieldProps) {
       <select
         id={idOf(props)}
         name={props.name}
+        translate={props.isCode === true ? "no" : undefined}
         aria-invalid={props.error === undefined ? undefined : "true"}
         aria-describedby={describedBy(props)}
       >
@@ -247,7 +250,8 @@ export function SelectField(props: SelectFieldProps) {
 
 /** A labelled checkbox. */
 export function CheckboxField(
-  props: FieldProps & {
+  props: Omit<FieldProps, "label"> & {
+    readonly label: Child;
     readonly checked?: boolean;
     readonly value?: string;
     readonly disabled?: boolean;

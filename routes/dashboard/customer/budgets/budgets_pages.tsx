@@ -140,10 +140,10 @@ function RequiredTags({ c, wrongTags }: {
   if (!mayVisit(visitor.signedIn, "/budgets/tags", "POST")) {
     return requiredTags.length === 0
       ? null
-      : <Card title={t.required} id="tags">{requiredTags.join(", ")}</Card>;
+      : <Card title={t.required} id="required-tags">{requiredTags.join(", ")}</Card>;
   }
   return (
-    <Card title={t.required} id="tags">
+    <Card title={t.required} id="required-tags">
       <PostForm visitor={visitor} action="/budgets/tags">
         <TextField
           name="tags"
@@ -291,7 +291,7 @@ async function requireTags(c: PageContext, deps: DashboardDeps): Promise<Respons
   const outcome = await perform(deps, actingOf(c, deps.clock.nowMs()), requiredTagsChange, {
     tags,
   });
-  if (outcome.ok) return c.redirect("/budgets#tags", 303);
+  if (outcome.ok) return c.redirect("/budgets#required-tags", 303);
   const problem = spentProblem(outcome, c.get("visitor").locale);
   return await listPage(
     c,

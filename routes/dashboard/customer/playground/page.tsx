@@ -89,6 +89,7 @@ function ChatFields({ models, locale }: { models: readonly PlaygroundModel[]; lo
         <SelectField
           name="effort"
           label={t.effort}
+          isCode
           options={[{ value: "", label: t.effortOwn }, ...options(efforts)]}
         />
       )}

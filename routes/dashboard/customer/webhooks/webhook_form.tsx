@@ -122,7 +122,7 @@ export function EndpointFields({ values, errors, locale }: {
             <CheckboxField
               id={`kind-${kind.replace(".", "-")}`}
               name="kinds"
-              label={kind}
+              label={<code>{kind}</code>}
               hint={webhookKindSays(kind)[locale]}
               value={kind}
               checked={values.kinds.includes(kind)}

@@ -134,7 +134,9 @@ export function EndpointList({ listed, locale }: {
           {
             head: t.events,
             kind: "number",
-            cell: ({ endpoint: { kinds } }) => <span title={kinds.join(", ")}>{kinds.length}</span>,
+            cell: ({ endpoint: { kinds } }) => (
+              <span title={kinds.join(", ")} translate="no">{kinds.length}</span>
+            ),
           },
           {
             head: t.created,

@@ -217,7 +217,8 @@ export function OperationView(props: OperationProps) {
   return (
     <section class="operation">
       <p class="endpoint">
-        <span class={`method ${method}`}>{method.toUpperCase()}</span> <code>{path}</code>
+        <span class={`method ${method}`} translate="no">{method.toUpperCase()}</span>{" "}
+        <code>{path}</code>
       </p>
       <p>
         <span lang="en">
@@ -292,7 +293,7 @@ export function ReferenceIndex({ document, tag }: { document: JsonObject; tag: s
     <ul class="doc-list">
       {operationsOf(document, tag).map((one) => (
         <li id={idOf(one)}>
-          <span class={`method ${one.method}`}>{one.method.toUpperCase()}</span>{" "}
+          <span class={`method ${one.method}`} translate="no">{one.method.toUpperCase()}</span>{" "}
           <a href={operationPath(tag, idOf(one))}>
             <code>{one.path}</code>
           </a>{" "}

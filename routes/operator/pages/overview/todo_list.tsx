@@ -30,7 +30,7 @@ function Row({ one, locale }: { one: Waiting; locale: Locale }) {
       </span>
       <span class="what">
         <strong>{t.waiting[one.kind](counted(one.count, locale))}</strong>
-        {one.about !== "" && <small class="muted">{one.about}</small>}
+        {one.about !== "" && <small class="muted" title={one.about}>{one.about}</small>}
       </span>
       <span class="age">
         {one.sinceMs !== undefined && <Time atMs={one.sinceMs} locale={locale} relative />}

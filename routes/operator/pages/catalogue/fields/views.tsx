@@ -64,7 +64,7 @@ function ChoicesField({ view, name, label, options, value, usual }: FieldProps &
         {options.map((option) => (
           <CheckboxField
             name={`${name}.${option}`}
-            label={option}
+            label={<code>{option}</code>}
             checked={chosen.includes(option)}
           />
         ))}
@@ -107,6 +107,7 @@ function LeafField({ leaf, ...props }: FieldProps & { readonly leaf: Leaf }) {
           label={label}
           value={shown}
           options={leaf.isRequired === true ? options : [byDefault, ...options]}
+          isCode
           error={error}
         />
       );
