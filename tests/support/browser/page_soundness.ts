@@ -72,3 +72,24 @@ export async function problemsOf(page: Page, name: string): Promise<string[]> {
   const violations = await page.evaluate<string[]>(runAxe);
   return [...problems, ...violations.map((text) => `${name}: ${text}`)];
 }
+
+const boxesSource = await Deno.readTextFile(new URL("./page_boxes.js", import.meta.url));
+
+/** Everything that scripts of pages say, to know which buttons they listen to. */
+const scriptSources = (await Promise.all(
+  ["scripts", "playground"].flatMap((folder) => {
+    const place = new URL(`../../../routes/dashboard/assets/${folder}/`, import.meta.url);
+    return [...Deno.readDirSync(place)].filter(({ name }) => name.endsWith(".js"))
+      .map(({ name }) => Deno.readTextFile(new URL(name, place)));
+  }),
+)).join("\n");
+
+/** What is wrong with the boxes of the page that is open: cut or overlapping text, covered and idle controls. */
+export async function boxProblemsOf(page: Page): Promise<string[]> {
+  if (!await page.evaluate<boolean>("'boxProblems' in globalThis")) {
+    await page.evaluate(
+      `{ ${boxesSource} globalThis.scriptSources = ${JSON.stringify(scriptSources)}; }`,
+    );
+  }
+  return await page.evaluate<string[]>("boxProblems(scriptSources)");
+}

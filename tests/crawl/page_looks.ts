@@ -1,0 +1,74 @@
+/** Looks at pages in a real browser, on screens of several widths, light and dark. */
+import type { Browser, Page } from "playwright-core";
+import { boxProblemsOf } from "../support/browser/page_soundness.ts";
+import { sessionCookie } from "../support/worlds/full_company.ts";
+import type { CrawledGateway, Walker } from "./crawled_gateway.ts";
+
+/** Widths and themes: boxes hardly depend on the theme, so that not each pair is looked at. */
+const looks = [
+  [1440, "light"],
+  [1280, "dark"],
+  [1280, "light"],
+  [390, "light"],
+  [390, "dark"],
+  [320, "light"],
+] as const;
+
+/** Heights of a phone and of a desktop, and the width from which a screen is one. */
+const heights = { phone: 780, desktop: 900, desktopFrom: 600 } as const;
+
+/** Waits until charts have been drawn for the width of the window, which they follow after a moment; at most 5 s of frames. */
+const chartsFit = `new Promise((resolve) => {
+  const look = (frames) => {
+    const isFit = [...document.querySelectorAll(".uplot")].every((chart) =>
+      chart.getBoundingClientRect().width <= chart.parentElement.clientWidth + 1);
+    if (isFit || frames === 0) resolve();
+    else requestAnimationFrame(() => look(frames - 1));
+  };
+  look(300);
+})`;
+
+/** Changes the window of a page that is open, which loads nothing again. */
+async function resize(page: Page, [width, theme]: typeof looks[number]): Promise<void> {
+  const height = width < heights.desktopFrom ? heights.phone : heights.desktop;
+  await page.setViewportSize({ width, height });
+  await page.emulateMedia({ colorScheme: theme });
+  await page.evaluate(chartsFit);
+}
+
+/** What is wrong with a page, each with the looks in which it is. */
+export async function lookAt(
+  browser: Browser,
+  gateway: CrawledGateway,
+  { walker, locale, pages }: {
+    readonly walker: Walker;
+    readonly locale: "vi" | "en";
+    readonly pages: Iterable<string>;
+  },
+): Promise<string[]> {
+  const { instance } = gateway;
+  const url = instance.baseUrl;
+  const context = await browser.newContext({ locale, reducedMotion: "reduce" });
+  const token = gateway.session(walker);
+  await context.addCookies([
+    { name: "locale", value: locale, url },
+    ...(token === undefined ? [] : [{ name: sessionCookie(instance), value: token, url }]),
+  ]);
+  const page = await context.newPage();
+  const found: string[] = [];
+  for (const path of pages) {
+    await page.goto(url + path, { waitUntil: "load" });
+    const all = new Map<string, string[]>();
+    for (const look of looks) {
+      await resize(page, look);
+      for (const problem of new Set(await boxProblemsOf(page))) {
+        all.set(problem, [...all.get(problem) ?? [], look.join(" ")]);
+      }
+    }
+    for (const [problem, where] of all) {
+      found.push(`${walker} ${locale} ${path}: ${problem} (${where.join(", ")})`);
+    }
+  }
+  await context.close();
+  return found;
+}
