@@ -3,6 +3,7 @@
  * do), for customers and operators.
  */
 import { open, seal } from "../../core/people/api_keys/seal.ts";
+import { sealOwners } from "../../core/people/api_keys/seal_owners.ts";
 import type { MasterKeys } from "../../core/people/api_keys/seal.ts";
 import type { AccountId } from "../../core/lib/ids/ids.ts";
 import type { Clock } from "../../core/lib/time/clock.ts";
@@ -62,10 +63,6 @@ export function totpStep(secret: string, code: string, nowMs: number): number | 
   return off === null ? undefined : Math.floor(nowMs / 1_000 / periodSeconds) + off;
 }
 
-function sealOwner(accountId: AccountId): string {
-  return `second_factor/${accountId}`;
-}
-
 /** What is needed to check codes. */
 export interface CodeDeps {
   readonly kv: KeyValueStore;
@@ -88,13 +85,13 @@ export async function factorOf(
 ): Promise<Factor> {
   const { value } = await getSecondFactor(kv, accountId);
   if (value !== null) {
-    const secret = await open(masterKeys, value.sealedSecret, sealOwner(accountId));
+    const secret = await open(masterKeys, value.sealedSecret, sealOwners.second_factor(accountId));
     const confirmed = value.confirmedAtMs !== undefined;
     if (secret !== undefined) return { kind: "known", secret, confirmed };
     if (confirmed) return { kind: "unreadable" };
   }
   const secret = newTotpSecret();
-  const sealed = await seal(masterKeys, secret, sealOwner(accountId));
+  const sealed = await seal(masterKeys, secret, sealOwners.second_factor(accountId));
   const kept = await offerSecondFactor(kv, accountId, sealed, clock.nowMs());
   return kept ? { kind: "known", secret, confirmed: false } : { kind: "busy" };
 }
@@ -118,7 +115,11 @@ export async function checkCode(
 ): Promise<CodeCheck> {
   const entry = await getSecondFactor(kv, accountId);
   if (entry.value === null) return { kind: "no_secret" };
-  const secret = await open(masterKeys, entry.value.sealedSecret, sealOwner(accountId));
+  const secret = await open(
+    masterKeys,
+    entry.value.sealedSecret,
+    sealOwners.second_factor(accountId),
+  );
   if (secret === undefined) return { kind: "no_secret" };
   const step = totpStep(secret, code, clock.nowMs());
   return step === undefined ? { kind: "wrong" } : { kind: "right", entry, step };

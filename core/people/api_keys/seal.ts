@@ -7,6 +7,7 @@
  */
 import { decodeBase64Url, encodeBase64Url } from "../../lib/runtime/mod.ts";
 import { sha256 } from "../../lib/hash/sha256.ts";
+import type { SealOwner } from "./seal_owners.ts";
 
 /** The master keys, newest first: the first encrypts, all decrypt. */
 export interface MasterKeys {
@@ -95,18 +96,25 @@ async function signingKey(raw: Uint8Array<ArrayBuffer>): Promise<CryptoKey> {
 }
 
 /**
- * Encrypts `secret` for the record named by `owner` (e.g. account and key id).
+ * Encrypts `secret` for the record named by `owner`.
  *
  * @example
  * ```ts
  * import { newMasterKey, open, readMasterKeys, seal } from "./seal.ts";
+ * import { sealOwners } from "./seal_owners.ts";
+ * const [one, other] = ["main", "spare"].map(sealOwners.provider_key);
+ * if (one === undefined || other === undefined) throw new Error();
  * const keys = await readMasterKeys(newMasterKey());
- * const sealed = await seal(keys, "sk-1", "acc_1/key_1");
- * if (await open(keys, sealed, "acc_1/key_1") !== "sk-1") throw new Error("lost");
- * if (await open(keys, sealed, "acc_2/key_1") !== undefined) throw new Error("swapped");
+ * const sealed = await seal(keys, "sk-1", one);
+ * if (await open(keys, sealed, one) !== "sk-1") throw new Error("lost");
+ * if (await open(keys, sealed, other) !== undefined) throw new Error("swapped");
  * ```
  */
-export async function seal(keys: MasterKeys, secret: string, owner: string): Promise<string> {
+export async function seal(
+  keys: MasterKeys,
+  secret: string,
+  owner: SealOwner,
+): Promise<string> {
   const iv = crypto.getRandomValues(new Uint8Array(ivBytes));
   const ciphertext = await crypto.subtle.encrypt(
     { name: "AES-GCM", iv, additionalData: new TextEncoder().encode(owner) },
@@ -135,7 +143,7 @@ export function isSealedByAny(keys: MasterKeys, sealed: string): boolean {
 export async function open(
   keys: MasterKeys,
   sealed: string,
-  owner: string,
+  owner: SealOwner,
 ): Promise<string | undefined> {
   const [version, keyId, ivText, ciphertextText, ...rest] = sealed.split(".");
   if (version !== "v1" || rest.length > 0) return undefined;

@@ -8,6 +8,7 @@ import { GatewayError } from "../../../core/lib/errors/errors.ts";
 import { type AccountId, type ApiKeyId, newId } from "../../../core/lib/ids/ids.ts";
 import { hashApiKey, maskApiKey, newApiKey } from "../../../core/people/api_keys/api_key.ts";
 import { type MasterKeys, seal } from "../../../core/people/api_keys/seal.ts";
+import { sealOwners } from "../../../core/people/api_keys/seal_owners.ts";
 import {
   type ApiKeyOptions,
   type ApiKeyRecord,
@@ -16,7 +17,6 @@ import {
   isActive,
   readApiKeys,
   revealApiKey,
-  sealOwner,
 } from "./api_keys.ts";
 import type { MailJob, MailReader } from "../../../core/people/mail/mail.ts";
 import { addWebhookEvent } from "../webhooks/events.ts";
@@ -213,7 +213,7 @@ export async function createApiKey(
     createdAtMs: nowMs,
     masked: maskApiKey(secret),
     hash: await hashApiKey(secret),
-    sealed: await seal(masterKeys, secret, sealOwner(accountId, id)),
+    sealed: await seal(masterKeys, secret, sealOwners.api_key(accountId, id)),
   };
   const outcome = await compareAndSet<CreateApiKeyResult>(async () => {
     const operation = kv.atomic();
@@ -415,7 +415,7 @@ export async function rotateApiKey(
   invariant(Number.isFinite(graceMs) && graceMs >= 0, "a grace period is finite");
   const secret = newApiKey();
   const hash = await hashApiKey(secret);
-  const sealed = await seal(masterKeys, secret, sealOwner(accountId, keyId));
+  const sealed = await seal(masterKeys, secret, sealOwners.api_key(accountId, keyId));
   let sent: SentBefore | undefined;
   const record = await changeApiKey(kv, accountId, keyId, async (record, operation) => {
     if (!isActive(record, nowMs)) return undefined;

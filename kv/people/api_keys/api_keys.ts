@@ -12,6 +12,7 @@ import type { AccountId, ApiKeyId, TeamId } from "../../../core/lib/ids/ids.ts";
 import type { PeriodLimits } from "../../../core/limits/limit_table.ts";
 import type { RateLimits } from "../../../core/limits/rate_limits.ts";
 import { isSealedByAny, type MasterKeys, open } from "../../../core/people/api_keys/seal.ts";
+import { sealOwners } from "../../../core/people/api_keys/seal_owners.ts";
 import {
   activeApiKeysKey,
   allApiKeysPrefix,
@@ -84,11 +85,6 @@ export async function areSealedByOthers(
     if (value.sealed !== undefined) sealed.push(value.sealed);
   }
   return sealed.length > 0 && !sealed.some((one) => isSealedByAny(masterKeys, one));
-}
-
-/** Returns the text that a sealed secret is bound to, so that ciphertexts cannot be swapped. */
-export function sealOwner(accountId: AccountId, keyId: ApiKeyId): string {
-  return `${accountId}/${keyId}`;
 }
 
 /** Whether a key may be used at `nowMs`. */
@@ -180,5 +176,5 @@ export async function revealApiKey(
   record: ApiKeyRecord,
 ): Promise<string | undefined> {
   if (record.sealed === undefined) return undefined;
-  return await open(masterKeys, record.sealed, sealOwner(record.accountId, record.id));
+  return await open(masterKeys, record.sealed, sealOwners.api_key(record.accountId, record.id));
 }

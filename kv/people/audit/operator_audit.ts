@@ -64,6 +64,7 @@ export const operatorActs = [
   "letter_forgotten",
   "days_resealed",
   "proof_key_made",
+  "secrets_resealed",
   "receipts_dropped",
   "rows_dropped",
   "rate_limits_changed",

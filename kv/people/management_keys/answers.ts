@@ -4,6 +4,7 @@
  */
 import type { AccountId } from "../../../core/lib/ids/ids.ts";
 import { type MasterKeys, open, seal } from "../../../core/people/api_keys/seal.ts";
+import { sealOwners } from "../../../core/people/api_keys/seal_owners.ts";
 import { dayMs, minuteMs } from "../../../core/lib/time/durations.ts";
 import { managementAnswerKey } from "../../engine/schema/keys.ts";
 import type { KeyValueStore } from "../../engine/store/key_value_store.ts";
@@ -37,7 +38,8 @@ export type AnswerClaim =
   | { readonly kind: "under_way" }
   | { readonly kind: "other_request" };
 
-const ownerOf = ({ organisationId, id }: RepeatableRequest) => `answer/${organisationId}/${id}`;
+const ownerOf = ({ organisationId, id }: RepeatableRequest) =>
+  sealOwners.management_answer(organisationId, id);
 
 /** Claims a request for one run, or says how an earlier one ended. */
 export async function claimAnswer(

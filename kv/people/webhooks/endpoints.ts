@@ -10,6 +10,7 @@ import { defined } from "../../../core/lib/base/defined.ts";
 import { type AccountId, newId, type WebhookEndpointId } from "../../../core/lib/ids/ids.ts";
 import { dayMs } from "../../../core/lib/time/durations.ts";
 import { type MasterKeys, open, seal } from "../../../core/people/api_keys/seal.ts";
+import { sealOwners } from "../../../core/people/api_keys/seal_owners.ts";
 import { isWebhookKind, type WebhookKind } from "../../../core/people/webhooks/events.ts";
 import type { SwitchOffReason } from "../../../core/people/webhooks/retries.ts";
 import { newWebhookSecret } from "../../../core/people/webhooks/signature.ts";
@@ -64,10 +65,6 @@ export interface WebhookRow {
 }
 
 const emptyRow: WebhookRow = { endpoints: [], secrets: {} };
-
-function sealOwner(accountId: AccountId, endpointId: WebhookEndpointId): string {
-  return `webhook/${accountId}/${endpointId}`;
-}
 
 /** Reads the endpoints of an account, oldest first. */
 export async function listEndpoints(
@@ -157,7 +154,7 @@ export async function addEndpoint(
 ): Promise<{ readonly ok: true; readonly done: NewWebhookSecret } | NotChanged> {
   const id = newId("webhookEndpoint", nowMs);
   const secret = newWebhookSecret();
-  const sealed = await seal(masterKeys, secret, sealOwner(accountId, id));
+  const sealed = await seal(masterKeys, secret, sealOwners.webhook_endpoints(accountId, id));
   const endpoint = { id, url, name, kinds, isOn: true, createdAtMs: nowMs };
   return await changeRow(kv, accountId, (row, operation) => {
     if (Object.values(row.secrets).some((one) => one.formId === formId)) {
@@ -211,7 +208,11 @@ export async function rotateEndpointSecret(
   { formId, nowMs, by }: Done & { readonly formId: string },
 ): Promise<{ readonly ok: true; readonly done: NewWebhookSecret } | NotChanged> {
   const secret = newWebhookSecret();
-  const sealed = await seal(masterKeys, secret, sealOwner(accountId, endpointId));
+  const sealed = await seal(
+    masterKeys,
+    secret,
+    sealOwners.webhook_endpoints(accountId, endpointId),
+  );
   return await changeRow(kv, accountId, (row, operation) => {
     const former = row.endpoints.find(({ id }) => id === endpointId);
     const secrets = row.secrets[endpointId];
@@ -264,7 +265,9 @@ export async function openSecrets(
   const former = previous !== undefined && nowMs < previous.untilMs ? previous.sealed : undefined;
   const texts = [sealed, former].filter((text) => text !== undefined);
   const opened = await Promise.all(
-    texts.map((text) => open(masterKeys, text, sealOwner(accountId, endpointId))),
+    texts.map((text) =>
+      open(masterKeys, text, sealOwners.webhook_endpoints(accountId, endpointId))
+    ),
   );
   return opened.filter((secret) => secret !== undefined);
 }

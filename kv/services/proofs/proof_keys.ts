@@ -11,6 +11,7 @@ import { decodeBase64Url, encodeBase64Url, encodeHex } from "../../../core/lib/r
 import { invariant } from "../../../core/lib/base/assert.ts";
 import { sha256 } from "../../../core/lib/hash/sha256.ts";
 import { type MasterKeys, open, seal } from "../../../core/people/api_keys/seal.ts";
+import { sealOwners } from "../../../core/people/api_keys/seal_owners.ts";
 import type { KeySet } from "../../../core/trade/proofs/check_proof.ts";
 import { proofKeyKey, proofKeysPrefix } from "../../engine/schema/keys.ts";
 import type { AtomicWrite, KeyValueStore } from "../../engine/store/key_value_store.ts";
@@ -22,7 +23,7 @@ const maxKeys = 1_000;
 const keyIdChars = 16;
 
 /** A stored key. */
-interface ProofKeyRow {
+export interface ProofKeyRow {
   readonly id: string;
   /** The public key, 32 bytes in base64url. */
   readonly publicKey: string;
@@ -36,8 +37,6 @@ export interface SigningKey {
   readonly id: string;
   sign(text: string): Promise<string>;
 }
-
-const ownerOf = (id: string): string => `proof_key/${id}`;
 
 async function readRows(kv: KeyValueStore): Promise<readonly ProofKeyRow[]> {
   const rows: ProofKeyRow[] = [];
@@ -66,7 +65,7 @@ export async function foreignKeys(kv: KeyValueStore, masterKeys: MasterKeys): Pr
   for (const { id, publicKey, sealed } of await readRows(kv)) {
     const raw = decodeBase64Url(publicKey);
     const isOwn = raw !== undefined && await keyIdOf(raw) === id &&
-      await open(masterKeys, sealed, ownerOf(id)) !== undefined;
+      await open(masterKeys, sealed, sealOwners.proof_key(id)) !== undefined;
     if (!isOwn) foreign.push(id);
   }
   return foreign;
@@ -106,7 +105,7 @@ export async function makeSigningKey(
   const row: ProofKeyRow = {
     id,
     publicKey: encodeBase64Url(raw),
-    sealed: await seal(masterKeys, encodeBase64Url(pkcs8), ownerOf(id)),
+    sealed: await seal(masterKeys, encodeBase64Url(pkcs8), sealOwners.proof_key(id)),
     createdAtMs: nowMs,
   };
   const op = kv.atomic().set(proofKeyKey(id), row);
@@ -125,7 +124,7 @@ export async function openSigningKey(
   nowMs: number,
 ): Promise<SigningKey> {
   const newest = (await readRows(kv)).at(-1);
-  const secret = newest && await open(masterKeys, newest.sealed, ownerOf(newest.id));
+  const secret = newest && await open(masterKeys, newest.sealed, sealOwners.proof_key(newest.id));
   const pkcs8 = secret === undefined ? undefined : decodeBase64Url(secret);
   return newest === undefined || pkcs8 === undefined
     ? await makeSigningKey(kv, masterKeys, nowMs)

@@ -10,6 +10,7 @@
 import { sha256Hex } from "../../../core/lib/hash/sha256.ts";
 import { providersByStoredKey } from "../../../core/catalog/read_file.ts";
 import { type MasterKeys, open, seal, sealingKeyId } from "../../../core/people/api_keys/seal.ts";
+import { sealOwners } from "../../../core/people/api_keys/seal_owners.ts";
 import {
   catalogHeadKey,
   storedKeyKey,
@@ -61,11 +62,6 @@ export type StoredKeyChange =
   /** Providers of the catalogue in force, or of the one that waits, name it. */
   | { readonly ok: false; readonly reason: "in_use"; readonly providers: readonly string[] };
 
-/** The text that a sealed secret is bound to, so that ciphertexts cannot be swapped. */
-function sealOwner(name: string): string {
-  return `provider_key/${name}`;
-}
-
 /**
  * Describes a secret without telling it.
  *
@@ -100,7 +96,7 @@ export async function openStoredKey(
   | { readonly ok: true; readonly secret: string }
   | { readonly ok: false; readonly problem: string }
 > {
-  const secret = await open(masterKeys, sealed, sealOwner(name));
+  const secret = await open(masterKeys, sealed, sealOwners.provider_key(name));
   if (secret !== undefined) return { ok: true, secret };
   const id = sealingKeyId(sealed);
   const problem = masterKeys.byId.has(id)
@@ -142,7 +138,7 @@ export async function addStoredKey(
 ): Promise<StoredKeyChange> {
   const key: StoredKey = {
     name,
-    sealed: await seal(masterKeys, secret, sealOwner(name)),
+    sealed: await seal(masterKeys, secret, sealOwners.provider_key(name)),
     fingerprint: await fingerprintOf(secret),
     addedAtMs: act.nowMs,
     addedBy: act.operator.email,
@@ -190,7 +186,7 @@ export async function replaceStoredKey(
   act: StoredKeyAct,
 ): Promise<StoredKeyChange> {
   const changed = {
-    sealed: await seal(masterKeys, secret, sealOwner(name)),
+    sealed: await seal(masterKeys, secret, sealOwners.provider_key(name)),
     fingerprint: await fingerprintOf(secret),
     replacedAtMs: act.nowMs,
     replacedBy: act.operator.email,
@@ -214,7 +210,7 @@ export async function resealStoredKeys(
       problems.push(opened.problem);
       continue;
     }
-    const sealed = await seal(masterKeys, opened.secret, sealOwner(key.name));
+    const sealed = await seal(masterKeys, opened.secret, sealOwners.provider_key(key.name));
     // Another secret that somebody has stored meanwhile is sealed with the newest one already.
     const change = (now: StoredKey) => now.sealed === key.sealed ? { ...now, sealed } : now;
     const line = { act: "provider_key_resealed", by: act } as const;

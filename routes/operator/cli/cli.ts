@@ -8,6 +8,7 @@
  * - Never: opens a local store that a running server has open: it asks the server through its
  *   socket.
  */
+import { z } from "zod";
 import { ambiguousNumbers } from "../../../core/billing/money/read_amount.ts";
 import type { Clock } from "../../../core/lib/time/clock.ts";
 import type { Config } from "../../../core/config/config.ts";
@@ -192,7 +193,7 @@ async function runAtServer(
     command,
     response,
     { ...world, config },
-    (path) => callAdminSocket(socketPath, path, {}),
+    (path, init = {}) => callAdminSocket(socketPath, path, init),
   );
 }
 
@@ -270,8 +271,8 @@ async function runHere(
     });
     // The answer is written completely before the store closes.
     const response = await app.request(command.path, initOf(command));
-    return await tell(command, response, { ...world, config }, async (path) => {
-      return { response: await app.request(path), [Symbol.dispose]() {} };
+    return await tell(command, response, { ...world, config }, async (path, init) => {
+      return { response: await app.request(path, init), [Symbol.dispose]() {} };
     });
   } finally {
     await wallet.close();
@@ -291,7 +292,7 @@ async function tell(
   command: AdminRequest,
   response: Response,
   world: CommandWorld & { readonly config: Config },
-  ask: (path: string) => Promise<AdminCall>,
+  ask: (path: string, init?: RequestInit) => Promise<AdminCall>,
 ): Promise<number> {
   // The store may have failed after the commit, so perhaps only the answer is missing.
   if (response.status >= 500) world.error(howToRepeat(command));
@@ -308,6 +309,7 @@ async function tell(
     });
   }
   try {
+    if (command.isPaged && response.ok) return await tellPages(command, response, world, ask);
     if (command.path !== "/export" || !response.ok) return await tellJson(response, world);
     for await (const bytes of response.body ?? []) await world.write(bytes);
     return 0;
@@ -317,6 +319,40 @@ async function tell(
     world.error(`${problem}\n${howToRepeat(command)}`);
     return 1;
   }
+}
+
+/** A page of what a command did, counted by kind. */
+const pageAnswer = z.object({
+  resealed: z.record(z.string(), z.number()),
+  problems: z.array(z.string()),
+  next: z.string().optional(),
+});
+
+/** Asks for the pages behind the first one, says how far it is after each, and writes their sums. */
+async function tellPages(
+  command: AdminRequest,
+  first: Response,
+  world: CommandWorld,
+  ask: (path: string, init?: RequestInit) => Promise<AdminCall>,
+): Promise<number> {
+  const resealed: Record<string, number> = {};
+  const problems: string[] = [];
+  let page = pageAnswer.parse(await first.json());
+  for (;;) {
+    for (const [kind, count] of Object.entries(page.resealed)) {
+      resealed[kind] = (resealed[kind] ?? 0) + count;
+    }
+    problems.push(...page.problems);
+    if (page.next === undefined) break;
+    const all = Object.values(resealed).reduce((sum, count) => sum + count, 0);
+    world.error(`${all} resealed, ${problems.length} problem(s); now ${page.next.split(" ")[0]}\n`);
+    const rest: AdminRequest = { ...command, body: { after: page.next } };
+    using call = await ask(rest.path, initOf(rest));
+    if (!call.response.ok) return await tellJson(call.response, world);
+    page = pageAnswer.parse(await call.response.json());
+  }
+  await print({ ok: problems.length === 0, resealed, problems }, world);
+  return problems.length === 0 ? 0 : 1;
 }
 
 async function print(body: unknown, world: CommandWorld): Promise<void> {

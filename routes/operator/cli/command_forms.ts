@@ -31,6 +31,8 @@ export interface AdminRequest {
     /** Writes sealed days to files of their own in the folder, once. */
     readonly since?: true;
   };
+  /** Answers come in pages: the command asks again from the `next` of each, and sums up what they count. */
+  readonly isPaged?: true;
   /** The folder or bucket to which the tables of the days of the answer are written. */
   readonly tablesPlace?: string;
 }
@@ -281,6 +283,15 @@ export const commandForms: readonly CommandForm[] = [
     options: [],
     about: "after a full check that found nothing but broken seals: seal the days from DAY on anew",
     request: ([from]) => ({ method: "POST", path: "/verify/reseal", body: { from } }),
+  },
+  {
+    words: ["reseal-secrets"],
+    operands: [],
+    options: [],
+    about:
+      "seal every secret of the store with the newest master key, so that an older one can be\n" +
+      "given up a day later; each instance must have both keys before",
+    request: () => ({ method: "POST", path: "/secrets/reseal", body: {}, isPaged: true }),
   },
   {
     words: ["sandbox", "void"],

@@ -9,6 +9,8 @@ import { readKeptBalances } from "../../../../kv/services/verify/days/kept_balan
 import { verifyAndSign } from "../../../../kv/services/proofs/verify_and_sign.ts";
 import { makeSigningKey } from "../../../../kv/services/proofs/proof_keys.ts";
 import { resealDays } from "../../../../kv/services/verify/verify_books.ts";
+import { resealSecrets } from "../../../../kv/services/vault/reseal_secrets.ts";
+import { resealStoredKeys } from "../../../../kv/services/vault/stored_keys.ts";
 import { addAuditLine, commandLine } from "../../../../kv/people/audit/operator_audit.ts";
 import { requireAccount } from "../../operations/contract/named_account.ts";
 import { day } from "../../operations/contract/texts.ts";
@@ -24,7 +26,9 @@ const resealBody = z.strictObject({ from: day });
 
 const rebuildBody = z.strictObject({ account: z.string().optional() });
 
-/** Adds `/verify`, `/verify/reseal`, `/proofs/keys`, `/sandbox/void`, `/export` and `/sums/rebuild`. */
+const resealSecretsBody = z.strictObject({ after: z.string().optional() });
+
+/** Adds `/verify`, `/verify/reseal`, `/secrets/reseal`, `/proofs/keys`, `/sandbox/void`, `/export` and `/sums/rebuild`. */
 export function addBookRoutes(
   app: Hono,
   { kv, clock, masterKeys, origin, beginReading }: Pick<
@@ -52,6 +56,24 @@ export function addBookRoutes(
     using reading = beginReading?.(context.req.raw.signal);
     const options = { ...reading, masterKeys, nowMs: clock.nowMs() };
     return Response.json(inVnd(await resealDays(kv, from, options)));
+  });
+
+  app.post("/secrets/reseal", async (context) => {
+    const { after } = resealSecretsBody.parse(await readJson(context));
+    const nowMs = clock.nowMs();
+    const page = await resealSecrets(kv, masterKeys, after);
+    if (after !== undefined) return Response.json(page);
+    const line = { act: "secrets_resealed", subject: "", detail: "", atMs: nowMs } as const;
+    const operation = kv.atomic();
+    addAuditLine(operation, commandLine, line);
+    await operation.commit();
+    const ofProviders = await resealStoredKeys(kv, masterKeys, { operator: commandLine, nowMs });
+    const { resealed, problems } = page;
+    return Response.json({
+      ...page,
+      resealed: { ...resealed, provider_key: ofProviders.resealed.length },
+      problems: [...problems, ...ofProviders.problems],
+    });
   });
 
   app.post("/proofs/keys", async () => {

@@ -5,6 +5,7 @@ import {
   assertStringIncludes,
 } from "../../../support/assert.ts";
 import { newMasterKey, readMasterKeys, seal } from "../../../../core/people/api_keys/seal.ts";
+import { sealOwners } from "../../../../core/people/api_keys/seal_owners.ts";
 import { createAccount } from "../../../../kv/people/accounts/accounts.ts";
 import { updateApiKey } from "../../../../kv/people/api_keys/api_key_changes.ts";
 import { listApiKeys } from "../../../../kv/people/api_keys/api_keys.ts";
@@ -88,7 +89,7 @@ Deno.test("under another master key a right password gets the reason, not the sa
   const [key] = await listApiKeys(world.kv, account.id);
   await world.kv.set(apiKeyKey(account.id, key!.id), {
     ...key,
-    sealed: await seal(masterKeys, secret, `${account.id}/${key!.id}`),
+    sealed: await seal(masterKeys, secret, sealOwners.api_key(account.id, key!.id)),
   });
   const path = `/keys/${key!.id}`;
   const words = { en: "cannot decrypt it", vi: "không giải mã được" };

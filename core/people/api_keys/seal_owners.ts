@@ -1,0 +1,24 @@
+/**
+ * What a sealed secret is bound to, by the kind of its row: a ciphertext that is moved to another record does not open.
+ * `kv/services/vault/reseal_secrets.ts` has a way to seal each kind anew, or it does not compile.
+ */
+import type { AccountId, ApiKeyId } from "../../lib/ids/ids.ts";
+
+/** The owner of a secret, from its record. */
+export const sealOwners = {
+  api_key: (accountId: AccountId, keyId: ApiKeyId) => `${accountId}/${keyId}` as const,
+  webhook_endpoints: (accountId: AccountId, endpointId: string) =>
+    `webhook/${accountId}/${endpointId}` as const,
+  company_openid: (organisationId: AccountId) => `company_openid/${organisationId}` as const,
+  second_factor: (accountId: AccountId) => `second_factor/${accountId}` as const,
+  provider_key: (name: string) => `provider_key/${name}` as const,
+  proof_key: (keyId: string) => `proof_key/${keyId}` as const,
+  management_answer: (organisationId: AccountId, requestHash: string) =>
+    `answer/${organisationId}/${requestHash}` as const,
+};
+
+/** A kind of row with sealed secrets. */
+export type SealedRow = keyof typeof sealOwners;
+
+/** The text that a secret is bound to. */
+export type SealOwner = ReturnType<(typeof sealOwners)[SealedRow]>;
