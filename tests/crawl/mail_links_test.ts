@@ -164,6 +164,19 @@ Deno.test("a link about an organisation of others says so, and shows nothing of 
   }
 });
 
+Deno.test("a link with an organisation never leads to another host", async () => {
+  await using gateway = await openCrawledGateway();
+  const { company, customer } = gateway;
+  const browser = gateway.browser("customer", "en");
+  for (const account of [company.account, customer]) {
+    for (const path of ["/.//evil.example/keys", "/.///evil.example", "/.//evil.example//"]) {
+      const { headers } = await browser.get(`${path}?organisation=${account.id}`);
+      const location = headers.get("location") ?? "/";
+      assert(/^\/(?!\/)/.test(location), location);
+    }
+  }
+});
+
 Deno.test("who is invited lands on the invitation after signing up and after signing in", async () => {
   await using world = await openDashboardWorld();
   const { account: owner, browser } = await world.signIn("owner@acme.example");

@@ -1,6 +1,7 @@
 /** Lets a session act for another organisation of its person: by the switch on a page, or by the link of a mail. */
 import type { Context, MiddlewareHandler } from "hono";
 import { organisationParameter } from "../../../core/people/mail/mail.ts";
+import { returnPath } from "../../../core/people/accounts/email_address.ts";
 import { parseId } from "../../../core/lib/ids/ids.ts";
 import { setSessionOrganisation } from "../../../kv/people/accounts/sessions.ts";
 import {
@@ -42,7 +43,8 @@ export function followOrganisation(deps: PageDeps): MiddlewareHandler<DashboardE
     if (named === undefined || signedIn === undefined) return await next();
     const url = new URL(c.req.url);
     url.searchParams.delete(organisationParameter);
-    const target = url.pathname + url.search;
+    // A path of two slashes would lead to another host.
+    const target = returnPath(url.pathname + url.search, "/");
     const id = parseId("account", named);
     if (id === signedIn.account.id) return c.redirect(target, 303);
     const { person, session } = signedIn;

@@ -270,6 +270,7 @@ const lineOfCommand: Readonly<Record<string, Line>> = {
   "margins": reads,
   "provider-sheet": reads,
   "proof-keys rotate": "proof_key_made",
+  "reseal-secrets": "secrets_resealed",
   "reseal": { none: "tests/kv/services/verify/reseal_test.ts sees its line" },
   "sandbox void": "wallet_adjusted",
   "tables": reads,
@@ -354,6 +355,7 @@ Deno.test("each command that changes something leaves one line of the owner of t
     const play = { accountId: account, kind: "demo" as const, reason: "play", atMs: nowMs };
     await credit(kv, { ...play, amountMicroVnd: 1n, operationId: `demo:${account}` });
     await run("proof-keys rotate", "");
+    await run("reseal-secrets", "");
     await run("sandbox void", "");
     const mail = { kind: "password_changed", to, locale: "en" };
     for (const id of ["one", "two"]) {
