@@ -59,7 +59,7 @@ for (const look of looks) {
       // The customer cancels nothing, but the account is blocked while the operator thinks.
       const second = await context.newPage();
       await second.goto(`${site.address}/operator/accounts/${site.customer.id}`);
-      await second.locator("main a[href$='/block']").click();
+      await second.locator(".lines.acts a[href$='/block']").click();
       await second.getByText(t.stops).waitFor();
       assertEquals(await problemsOf(second, "block"), []);
       await second.locator("[name=reason]").fill("abuse");

@@ -1,6 +1,7 @@
 /**
- * `/operator/accounts/:id`: one customer as support needs it. What is wrong for them from top to bottom: figures, calls,
- * keys with their limits, errors in words, money; beside it notes, facts and mails; acts at the end.
+ * `/operator/accounts/:id`: one customer as support needs it. Acts in the head; what is wrong for them from top to
+ * bottom: figures, calls, keys with their limits, errors in words, money; beside it notes, facts and mails. The whole
+ * ledger, orders with invoices, and who signed in are tabs.
  */
 import { formatMoney } from "../../../../core/billing/money/display.ts";
 import { ActivityTable } from "../../../dashboard/customer/activity/activity_table.tsx";
@@ -13,6 +14,7 @@ import {
   hasOnlyBooks,
 } from "../../../../kv/people/accounts/accounts.ts";
 import { Badge, Card, chartAssets, Notice } from "../../../dashboard/components/mod.ts";
+import type { Visitor } from "../../../dashboard/page/visitor.ts";
 import type { Locale } from "../../../dashboard/text/i18n.ts";
 import { StatementTable } from "../../../dashboard/customer/wallet/wallet_statement.tsx";
 import { OrderTable } from "../../../dashboard/customer/wallet/wallet_views.tsx";
@@ -22,11 +24,14 @@ import { InvoiceTable } from "../invoices/invoice_queue.tsx";
 import {
   ActsCard,
   CallsCard,
+  type CardProps,
+  CustomerActions,
   CustomerFigures,
   ErrorsCard,
   FactsCard,
   KeysCard,
   MailsCard,
+  MoneyCard,
   NotesCard,
   RatesCard,
 } from "./customer_cards.tsx";
@@ -52,6 +57,111 @@ export function AccountState({ account, locale }: { account: Account; locale: Lo
     : <Badge tone="bad">{t.blocked}</Badge>;
 }
 
+/** The views of the page; calls have a page of their own. */
+const customerViews = ["dossier", "ledger", "orders", "access"] as const;
+
+type CustomerTab = typeof customerViews[number];
+
+/** The tabs under the title. */
+function CustomerTabs({ account, current, locale }: {
+  account: Account;
+  current: CustomerTab;
+  locale: Locale;
+}) {
+  const t = customerTexts[locale];
+  const path = `/operator/accounts/${account.id}`;
+  const [dossier, ...others] = customerViews;
+  const link = (tab: CustomerTab, href: string) => (
+    <a href={href} aria-current={tab === current ? "page" : undefined}>{t.tabs[tab]}</a>
+  );
+  return (
+    <nav class="subtabs" aria-label={t.tabsLabel}>
+      {link(dossier, path)}
+      <a href={`/operator/calls?account=${account.id}`}>{t.tabs.calls}</a>
+      {others.map((tab) => link(tab, `${path}?tab=${tab}`))}
+    </nav>
+  );
+}
+
+/** What is wrong for the customer, from top to bottom; the acts with their consequences stand last. */
+function Dossier({ card, deps, typedNote, visitor }: {
+  card: CardProps;
+  deps: OperatorDeps;
+  typedNote: string | undefined;
+  visitor: Visitor;
+}) {
+  const { account, view } = card;
+  return (
+    <>
+      <div class="today dossier">
+        <div>
+          <CallsCard {...card} />
+          <KeysCard {...card} />
+          <ErrorsCard {...card} />
+          <MoneyCard {...card} />
+        </div>
+        <div>
+          <NotesCard account={account} view={view} typed={typedNote} visitor={visitor} />
+          <RatesCard {...card} />
+          <FactsCard {...card} />
+          <MailsCard {...card} />
+        </div>
+      </div>
+      {account.deletedAtMs === undefined && (
+        <ActsCard account={account} view={view} deps={deps} locale={visitor.locale} />
+      )}
+    </>
+  );
+}
+
+/** The view of a tab. */
+function CustomerTabBody({ tab, ...props }: {
+  tab: CustomerTab;
+  card: CardProps;
+  deps: OperatorDeps;
+  typedNote: string | undefined;
+  visitor: Visitor;
+}) {
+  const { card: { view, locale } } = props;
+  const t = accountTexts[locale];
+  switch (tab) {
+    case "dossier":
+      return <Dossier {...props} />;
+    case "ledger":
+      return (
+        <Card title={t.statement}>
+          <StatementTable statement={view.statement} locale={locale} />
+        </Card>
+      );
+    case "orders":
+      return (
+        <>
+          <Card title={t.orders}>
+            {view.orders.length === 0
+              ? <p class="muted">{customerTexts[locale].noOrders}</p>
+              : (
+                <OrderTable
+                  orders={view.orders}
+                  nowMs={view.nowMs}
+                  locale={locale}
+                  linked={false}
+                />
+              )}
+          </Card>
+          <Card title={t.invoices}>
+            <InvoiceTable invoices={view.invoices} locale={locale} />
+          </Card>
+        </>
+      );
+    case "access":
+      return (
+        <Card title={activityTexts[locale].title}>
+          <ActivityTable lines={view.activity} locale={locale} showsOperators />
+        </Card>
+      );
+  }
+}
+
 /** Shows the page. `typedNote` is a note that was refused, for the field. */
 export async function accountPage(
   c: OperatorContext,
@@ -61,18 +171,27 @@ export async function accountPage(
 ) {
   const visitor = c.get("visitor");
   const { locale } = visitor;
-  const t = accountTexts[locale];
+  const asked = c.req.query("tab");
+  const tab = customerViews.find((one) => one === asked) ?? "dossier";
   const view = await readCustomer(deps, account);
   const card = { account, view, locale };
   return await renderOperatorPage(
     c,
     {
       title: accountName(account),
-      actions: <AccountState account={account} locale={locale} />,
+      lead: (
+        <>
+          <AccountState account={account} locale={locale} /> <code>{account.id}</code>
+        </>
+      ),
+      actions: account.deletedAtMs === undefined && (
+        <CustomerActions account={account} locale={locale} />
+      ),
       ...chartAssets,
       ...typedNote !== undefined && { status: 400 as const },
     },
     <>
+      <CustomerTabs account={account} current={tab} locale={locale} />
       {account.blockedReason !== undefined && (
         <Notice tone="warning">{account.blockedReason}</Notice>
       )}
@@ -82,38 +201,7 @@ export async function accountPage(
         </Notice>
       )}
       <CustomerFigures {...card} />
-      <div class="today">
-        <div>
-          <CallsCard {...card} />
-          <KeysCard {...card} />
-          <ErrorsCard {...card} />
-        </div>
-        <div>
-          <NotesCard account={account} view={view} typed={typedNote} visitor={visitor} />
-          <RatesCard {...card} />
-          <FactsCard {...card} />
-          <MailsCard {...card} />
-        </div>
-      </div>
-      <div class="ledger">
-        <Card title={t.statement}>
-          <StatementTable statement={view.statement} locale={locale} />
-        </Card>
-      </div>
-      <Card title={t.orders}>
-        {view.orders.length === 0
-          ? <p class="muted">{customerTexts[locale].noOrders}</p>
-          : <OrderTable orders={view.orders} nowMs={view.nowMs} locale={locale} linked={false} />}
-      </Card>
-      <Card title={t.invoices}>
-        <InvoiceTable invoices={view.invoices} locale={locale} />
-      </Card>
-      <Card title={activityTexts[locale].title}>
-        <ActivityTable lines={view.activity} locale={locale} showsOperators />
-      </Card>
-      {account.deletedAtMs === undefined && (
-        <ActsCard account={account} view={view} deps={deps} locale={locale} />
-      )}
+      <CustomerTabBody tab={tab} card={card} deps={deps} typedNote={typedNote} visitor={visitor} />
     </>,
   );
 }

@@ -31,6 +31,7 @@ import {
   rateTexts,
 } from "../../../dashboard/customer/rate_limits/limit_table.tsx";
 import { ErrorStat } from "../../../dashboard/customer/usage/error_stat.tsx";
+import { StatementTable } from "../../../dashboard/customer/wallet/wallet_statement.tsx";
 import { FailureLine, sharedOf } from "../../../dashboard/customer/usage/call_table.tsx";
 import type { Visitor } from "../../../dashboard/page/visitor.ts";
 import {
@@ -49,7 +50,8 @@ import { frameTexts } from "../base/texts.ts";
 import { type CustomerKey, type CustomerView, usageDays } from "./customer_reading.ts";
 import { customerTexts } from "./customer_texts.ts";
 
-interface CardProps {
+/** What the cards are made of. */
+export interface CardProps {
   readonly account: Account;
   readonly view: CustomerView;
   readonly locale: Locale;
@@ -364,37 +366,90 @@ export function MailsCard({ view: { mails }, locale }: CardProps) {
   );
 }
 
-/** What operators can do about the account, last: each leads to a page that says what it does. */
-export function ActsCard({ account, view, deps, locale }: {
-  account: Account;
-  view: CustomerView;
-  deps: OperatorDeps;
-  locale: Locale;
-}) {
+/** Lines of the ledger on the first view; its own tab has all of 90 days. */
+const ledgerShown = 6;
+
+/** The last movements of money, with the way to all. */
+export function MoneyCard({ account, view: { statement }, locale }: CardProps) {
+  const t = customerTexts[locale];
+  const lines = statement.lines.slice(-ledgerShown);
+  const before = statement.lines.at(-ledgerShown - 1);
+  // The balance before the first line that is shown is the one after the line before it.
+  const latest = before === undefined
+    ? statement
+    : { ...statement, lines, opensAt: "line" as const, openingMicroVnd: before.balanceMicroVnd };
+  return (
+    <Card
+      title={t.money}
+      actions={<a href={`/operator/accounts/${account.id}?tab=ledger`}>{t.allMoney}</a>}
+    >
+      <StatementTable statement={latest} locale={locale} />
+    </Card>
+  );
+}
+
+/** An act that operators have for an account. */
+interface CustomerAct {
+  readonly path: string;
+  readonly what: string;
+  readonly open: string;
+  readonly isBad?: true;
+}
+
+/** The acts by their names; each leads to a page that says what it does. */
+function actsOf({ blockedAtMs }: Account, locale: Locale): CustomerAct[] {
+  const t = customerTexts[locale];
+  return [
+    { path: "adjust", what: t.adjust, open: t.adjustOpen },
+    { path: "limits", what: t.limits, open: t.limitsOpen },
+    { path: "sign-out", what: t.signOut, open: t.signOutOpen },
+    blockedAtMs === undefined
+      ? { path: "block", what: t.block, open: t.blockOpen, isBad: true }
+      : { path: "block", what: t.unblock, open: t.unblockOpen },
+  ];
+}
+
+/** The buttons in the head: a mail, a note, and the menu of all acts. */
+export function CustomerActions({ account, locale }: { account: Account; locale: Locale }) {
+  const t = customerTexts[locale];
+  const address = account.email ?? account.organisation?.mailTo;
+  const path = `/operator/accounts/${account.id}`;
+  return (
+    <>
+      {address !== undefined && (
+        <a href={`mailto:${address}`} class="button outline secondary small">{t.write}</a>
+      )}
+      <a href={`${path}#text`} class="button outline secondary small">{t.addNote}</a>
+      <details class="menu row-menu acts-menu">
+        <summary class="button outline secondary small">{t.acts}</summary>
+        <nav aria-label={t.acts}>
+          {actsOf(account, locale).map(({ path: act, what, isBad }) => (
+            <a href={`${path}/${act}`} class={isBad === true ? "menu-danger" : undefined}>{what}</a>
+          ))}
+        </nav>
+      </details>
+    </>
+  );
+}
+
+/** What operators can do about the account, with the consequence of each. */
+export function ActsCard({ account, view, deps, locale }: CardProps & { deps: OperatorDeps }) {
   const t = customerTexts[locale];
   const limit = formatMoneyShort(deps.topup.approvalAboveMicroVnd, locale);
-  const isBlocked = account.blockedAtMs !== undefined;
-  const acts = [
-    { path: "adjust", what: t.adjust, text: t.adjustText(limit), open: t.adjustOpen },
-    { path: "limits", what: t.limits, text: t.limitsText, open: t.limitsOpen },
-    {
-      path: "sign-out",
-      what: t.signOut,
-      text: t.signOutText(formatCount(view.browsers, locale)),
-      open: t.signOutOpen,
-    },
-    isBlocked
-      ? { path: "block", what: t.unblock, text: t.unblockText, open: t.unblockOpen }
-      : { path: "block", what: t.block, text: t.blockText, open: t.blockOpen, isBad: true },
-  ];
+  const consequences: Readonly<Record<string, string>> = {
+    adjust: t.adjustText(limit),
+    limits: t.limitsText,
+    "sign-out": t.signOutText(formatCount(view.browsers, locale)),
+    block: account.blockedAtMs === undefined ? t.blockText : t.unblockText,
+  };
   return (
     <Card title={t.acts}>
       <p class="muted">{t.actsText}</p>
       <ul class="lines acts">
-        {acts.map(({ path, what, text, open, isBad }) => (
+        {actsOf(account, locale).map(({ path, what, open, isBad }) => (
           <li>
             <strong>{what}</strong>
-            <span class="muted">{text}</span>
+            <span class="muted">{consequences[path]}</span>
             <a
               href={`/operator/accounts/${account.id}/${path}`}
               class={`button outline secondary small${isBad === true ? " bad" : ""}`}

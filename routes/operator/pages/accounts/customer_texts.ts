@@ -5,6 +5,17 @@ import { defineTexts } from "../../../dashboard/text/i18n.ts";
 export const customerTexts = defineTexts({
   en: {
     givenUp: (amount: string) => `Its owner gave up ${amount} when the account was closed.`,
+    tabsLabel: "Views of the customer",
+    tabs: {
+      dossier: "Dossier",
+      calls: "Calls",
+      ledger: "Ledger",
+      orders: "Orders and invoices",
+      access: "Access",
+    },
+    write: "Write",
+    money: "Money",
+    allMoney: "Whole ledger",
     lasts: (days: string) => `lasts about ${englishCount(days, "day", "days")}`,
     held: "Held by running calls",
     charged: "Charged, 30 days",
@@ -90,6 +101,17 @@ export const customerTexts = defineTexts({
   },
   vi: {
     givenUp: (amount) => `Chủ tài khoản đã từ bỏ ${amount} khi đóng tài khoản.`,
+    tabsLabel: "Các phần của khách hàng",
+    tabs: {
+      dossier: "Hồ sơ",
+      calls: "Lượt gọi",
+      ledger: "Sổ cái",
+      orders: "Đơn nạp và hoá đơn",
+      access: "Truy cập",
+    },
+    write: "Viết email",
+    money: "Tiền",
+    allMoney: "Toàn bộ sổ cái",
     lasts: (days) => `còn dùng khoảng ${days} ngày`,
     held: "Đang giữ cho lượt gọi đang chạy",
     charged: "Đã tính, 30 ngày",

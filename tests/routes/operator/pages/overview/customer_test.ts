@@ -49,7 +49,7 @@ Deno.test("the page says what is wrong: keys with limits and use, errors in word
     const vietnamese = (await (await operator("second", "vi")).get(path)).text;
     assertMatch(card(vietnamese, "Email đã gửi"), /Đã phát hành hoá đơn\s+không gửi được/);
     // Acts stand last.
-    for (const title of ["API keys", "Last errors", "Statement, last 90 days", "Notes"]) {
+    for (const title of ["API keys", "Last errors", "Money", "Notes"]) {
       assert(text.indexOf(`<h2>${title}`) < text.indexOf("<h2>Actions</h2>"), title);
     }
   }));
@@ -141,4 +141,30 @@ Deno.test("an operator signs a customer out of every browser; keys and other cus
     assertEquals(done.location, `${path}?done=signedOut`);
     const left = [ann, bob].map(({ id }) => listSessions(world.kv, id, world.nowMs));
     assertEquals((await Promise.all(left)).map(({ length }) => length), [0, 1]);
+  }));
+
+Deno.test("the ledger, orders and access are tabs; the first one has the last movements and what was before", () =>
+  operatorWorld(async ({ world, operator }) => {
+    const ann = await world.customer("ann");
+    for (let at = 1; at <= 9; at++) await topUp(world.kv, ann.id, fromVnd(at * 1_000));
+    const path = `/operator/accounts/${ann.id}`;
+    const staff = await operator("staff");
+    const dossier = (await staff.get(path)).text;
+    // Nine top-ups, of which the last six are shown: 1 + 2 + 3 thousand came before.
+    assertMatch(card(dossier, "Money"), /Balance before these lines\s+₫6,000/);
+    assertMatch(card(dossier, "Money"), /₫45,000/);
+    const tabs = {
+      ledger: "Statement, last 90 days",
+      orders: "Top-up orders",
+      access: "Activity",
+    };
+    for (const [tab, title] of Object.entries(tabs)) {
+      assert(!dossier.includes(`<h2>${title}`), title);
+      assertStringIncludes(dossier, `href="${path}?tab=${tab}"`);
+      assertStringIncludes((await staff.get(`${path}?tab=${tab}`)).text, `<h2>${title}`);
+    }
+    // Every act is in the head, and with its consequence at the end.
+    for (const act of ["adjust", "limits", "sign-out", "block"]) {
+      assertEquals(dossier.split(`href="${path}/${act}"`).length - 1, 2, act);
+    }
   }));
