@@ -20,44 +20,7 @@ export function unknownOf(
 }
 
 /** What the walk finds. */
-export const knownFindings: readonly KnownFinding[] = [
-  {
-    pattern: / \/(?:usage|operator\/calls)\S*: (?:raw code|English \([a-z, ]+\)): [a-z_]+$/,
-    why: "the filter of errors lists the codes of the API, not families of them",
-  },
-  {
-    pattern: / → \/keys\/new: status 403$/,
-    why: "guides and recipes offer a new key to roles that make none",
-  },
-  {
-    pattern: / → \/playground\?model=[\w-]+: status 403$/,
-    why: "a model's page offers the playground to roles that make no calls",
-  },
-  {
-    pattern: / \/webhooks\S*: (?:raw code|English \([a-z, ]+\)): [a-z_.]+(?:, [a-z_.]+)*$/,
-    why: "kinds of events are the API's names for them, and are not marked as code",
-  },
-  {
-    pattern: / \/activity\S*: (?:raw code|English \([a-z, ]+\)): /,
-    why: "the activity log shows values as they are stored",
-  },
-  {
-    pattern: / \/receipts\/\w+: (?:raw code|English \([a-z, ]+\)): [a-z_]+$/,
-    why: "the code of a failed call is not marked as code",
-  },
-  {
-    pattern: / \/operator\/margins\S*: English \(output\): /,
-    why: "warnings of prices name kinds of tokens as rate cards do",
-  },
-  {
-    pattern: / \/operator\/catalogue\S*: (?:raw code|raw value|English \([a-z, ]+\)): /,
-    why: "choices of the catalogue's forms are the values of gateway.json",
-  },
-  {
-    pattern: / \/operator\/\S*: English \(command, line\): command line$/,
-    why: "acts of the command line have that as the name of who acted",
-  },
-];
+export const knownFindings: readonly KnownFinding[] = [];
 
 /** What a browser shows. */
 export const knownLooks: readonly KnownFinding[] = [

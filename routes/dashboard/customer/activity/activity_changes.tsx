@@ -1,4 +1,5 @@
 /** What an act changed, in the reader's words: logs keep the names of members and their values as programs have them. */
+import type { Child } from "hono/jsx";
 import { parseVnd } from "../../../../core/billing/money/micro_vnd.ts";
 import type { ActivityFields, ActivityLine } from "../../../../kv/people/audit/account_activity.ts";
 import { formatMoney } from "../../text/format.ts";
@@ -195,6 +196,9 @@ function valueWords(name: string, value: string, names: ThingNames, locale: Loca
   return microVnd === undefined ? named(value, names) : formatMoney(microVnd, locale);
 }
 
+/** Members whose values are names of the API. */
+const codes: readonly string[] = ["kinds", "masked"];
+
 /** What changed: each name once, with its value before and after. */
 export function Changes({ line: { before, after }, names, locale }: {
   line: Pick<ActivityLine, "before" | "after">;
@@ -203,16 +207,18 @@ export function Changes({ line: { before, after }, names, locale }: {
 }) {
   const { nothing } = texts[locale];
   const members = [...new Set([...Object.keys(before ?? {}), ...Object.keys(after ?? {})])];
-  const valueIn = (fields: ActivityFields | undefined, name: string) => {
+  const valueIn = (fields: ActivityFields | undefined, name: string): Child => {
     const value = fields?.[name];
-    return value === undefined ? nothing : valueWords(name, value, names, locale);
+    if (value === undefined) return nothing;
+    if (codes.includes(leafOf(name)) && value !== "") return <code>{value}</code>;
+    return valueWords(name, value, names, locale);
   };
   return (
     <>
       {members.map((name) => (
         <div key={name}>
           <span class="muted">{memberWords(name, locale) ?? <code>{name}</code>}:</span>{" "}
-          {before !== undefined && `${valueIn(before, name)} → `}
+          {before !== undefined && <>{valueIn(before, name)} →{" "}</>}
           {valueIn(after, name)}
         </div>
       ))}

@@ -6,9 +6,9 @@ import {
 } from "../../../../core/billing/charge_lines.ts";
 import { failureOf } from "../../../../core/billing/usage/call_failure.ts";
 import type { Receipt } from "../../../../core/billing/usage/receipt.ts";
-import type { TokenBucket } from "../../../../core/billing/tariff.ts";
 import type { LedgerEntry } from "../../../../kv/money/ledger/ledger.ts";
 import { DataTable, Money, Time } from "../../components/mod.ts";
+import { bucketNames } from "../../text/bucket_names.ts";
 import { decimalsOf, formatCount } from "../../text/format.ts";
 import { defineTexts, type Locale } from "../../text/i18n.ts";
 import { hostedToolNames } from "../../text/model_prices.ts";
@@ -21,7 +21,6 @@ interface BillTexts {
   readonly count: string;
   readonly price: string;
   readonly amount: string;
-  readonly buckets: Readonly<Record<TokenBucket, string>>;
   readonly units: Readonly<Record<Unit, string>>;
   readonly difference: string;
   readonly shortfall: string;
@@ -42,17 +41,6 @@ const texts = defineTexts<BillTexts>({
     count: "Count",
     price: "Price",
     amount: "Amount",
-    buckets: {
-      input: "Uncached input tokens",
-      cache_read: "Cache read tokens",
-      cache_write: "Cache write tokens",
-      cache_write_1h: "Cache write tokens, kept for 1 h",
-      input_audio: "Audio input tokens",
-      input_image: "Image input tokens",
-      output: "Output tokens",
-      output_audio: "Audio output tokens",
-      output_image: "Image output tokens",
-    },
     units: {
       request: "Calls",
       image: "Images",
@@ -77,17 +65,6 @@ const texts = defineTexts<BillTexts>({
     count: "Số lượng",
     price: "Đơn giá",
     amount: "Thành tiền",
-    buckets: {
-      input: "Token đầu vào ngoài cache",
-      cache_read: "Token đọc bộ nhớ đệm (cache)",
-      cache_write: "Token ghi bộ nhớ đệm (cache)",
-      cache_write_1h: "Token ghi bộ nhớ đệm (cache), giữ 1 giờ",
-      input_audio: "Token đầu vào âm thanh",
-      input_image: "Token đầu vào hình ảnh",
-      output: "Token đầu ra",
-      output_audio: "Token đầu ra âm thanh",
-      output_image: "Token đầu ra hình ảnh",
-    },
     units: {
       request: "Lượt gọi",
       image: "Ảnh",
@@ -111,7 +88,7 @@ const texts = defineTexts<BillTexts>({
 function nameOf(item: ChargedItem, locale: Locale): string {
   switch (item.kind) {
     case "tokens":
-      return texts[locale].buckets[item.bucket];
+      return bucketNames[locale][item.bucket];
     case "units":
       return texts[locale].units[item.unit];
     case "tool":

@@ -229,7 +229,11 @@ function RefusedFacts({ call, keyName, locale }: {
   const type = Object.hasOwn(errorTable, code) ? errorTable[code].type : undefined;
   return (
     <dl class="facts">
-      {type !== undefined && type !== code && <Fact name={t.error}>{type}</Fact>}
+      {type !== undefined && type !== code && (
+        <Fact name={t.error}>
+          <code>{type}</code>
+        </Fact>
+      )}
       <Fact name={t.latency}>{formatDuration(call.latencyMs, locale)}</Fact>
       <Fact name={t.key}>{keyName}</Fact>
       {model !== undefined && <Fact name={t.model}>{model}</Fact>}

@@ -250,6 +250,7 @@ function SendTest({ visitor, endpoint }: PartProps) {
           label={t.testKind}
           value={endpoint.kinds[0]}
           options={webhookKinds.map((kind) => ({ value: kind, label: kind }))}
+          isCode
         />
         <SubmitButton tone="plain">{t.testButton}</SubmitButton>
       </PostForm>

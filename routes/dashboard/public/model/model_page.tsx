@@ -30,6 +30,7 @@ import { formatCount, formatDuration } from "../../text/format.ts";
 import type { Locale } from "../../text/i18n.ts";
 import type { PageDeclaration } from "../../page/page.ts";
 import { playgroundKinds } from "../../customer/playground/models.ts";
+import { mayVisit } from "../../page/page_acts.ts";
 import { historyOf, HistoryStrip, PublicHistory } from "../status/history_strip.tsx";
 import type { DashboardEnv } from "../../page/visitor.ts";
 import { ModelPrices } from "./model_prices.tsx";
@@ -137,7 +138,8 @@ async function modelPage(c: Context<DashboardEnv>, deps: DashboardDeps, history:
       ),
       actions: signedIn === undefined
         ? <a class="button" href="/sign-up">{t.start}</a>
-        : playgroundKinds.some((kind) => kind === model.kind) && (
+        : mayVisit(signedIn, "/playground") &&
+          playgroundKinds.some((kind) => kind === model.kind) && (
           <a class="button" href={`/playground?${new URLSearchParams({ model: model.id })}`}>
             {t.tryIt}
           </a>

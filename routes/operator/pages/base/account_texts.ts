@@ -1,6 +1,6 @@
 /** Texts of the pages about accounts, approvals and the audit log. */
 import type { OperatorAct } from "../../../../kv/people/audit/operator_audit.ts";
-import { defineTexts } from "../../../dashboard/text/i18n.ts";
+import { defineTexts, type Locale } from "../../../dashboard/text/i18n.ts";
 
 /** The entry of the navigation, and the label of the search. */
 export const accountsLabel = { en: "Customers", vi: "Khách hàng" };
@@ -123,14 +123,18 @@ const actsVi: Acts = {
 };
 
 /** Those who act and have no address, by what the log has in its place. */
-type Programs = Readonly<Partial<Record<string, string>>>;
+const programs: Readonly<Record<Locale, Readonly<Partial<Record<string, string>>>>> = {
+  en: { "command line": "Command line", "operator key": "Operator key" },
+  vi: { "command line": "Dòng lệnh", "operator key": "Khoá vận hành" },
+};
 
-const programsEn: Programs = { "command line": "Command line", "operator key": "Operator key" };
-const programsVi: Programs = { "command line": "Dòng lệnh", "operator key": "Khoá vận hành" };
+/** What pages call who has acted: the address of an operator, or a program. */
+export function actorName(email: string, locale: Locale): string {
+  return programs[locale][email] ?? email;
+}
 
 export const accountTexts = defineTexts({
   en: {
-    programs: programsEn,
     anyAct: "Any act",
     anybody: "Anybody",
     auditSearchHint: "An address, an id, a word of the reason",
@@ -188,7 +192,6 @@ export const accountTexts = defineTexts({
     auditLead: "Every act of every operator. Nothing is ever removed.",
   },
   vi: {
-    programs: programsVi,
     anyAct: "Mọi việc",
     anybody: "Mọi người",
     auditSearchHint: "Email, mã, một từ trong lý do",

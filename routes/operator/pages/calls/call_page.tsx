@@ -15,6 +15,7 @@ import { accountTexts } from "../base/account_texts.ts";
 import { callTexts } from "./texts.ts";
 import type { Receipt } from "../../../../core/billing/usage/receipt.ts";
 import type { LedgerEntry } from "../../../../kv/money/ledger/ledger.ts";
+import { bucketWords } from "../../../dashboard/text/bucket_names.ts";
 import { formatCount } from "../../../dashboard/text/format.ts";
 import type { Locale } from "../../../dashboard/text/i18n.ts";
 import { marginTexts } from "../margins/texts.ts";
@@ -51,7 +52,7 @@ function CallCost({ receipt, refund, locale }: {
         </Fact>
         <Fact name={t.units}>
           {Object.entries(cost.units).map(([bucket, units]) =>
-            `${bucket} ${formatCount(units, locale)}`
+            `${bucketWords(bucket, locale)} ${formatCount(units, locale)}`
           ).join(", ")}
         </Fact>
         <Fact name={t.rateCard}>

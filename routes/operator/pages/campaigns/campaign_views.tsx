@@ -22,6 +22,7 @@ import {
 } from "../../../dashboard/components/mod.ts";
 import { formatCount, formatMoneyShort } from "../../../dashboard/text/format.ts";
 import type { Locale } from "../../../dashboard/text/i18n.ts";
+import { actorName } from "../base/account_texts.ts";
 import { campaignTexts } from "./campaign_texts.ts";
 
 /** Grants that the page of a campaign lists. */
@@ -160,8 +161,10 @@ export function TermsCard({ campaign, locale }: { campaign: Campaign; locale: Lo
         {perNetworkPerDay !== undefined && (
           <Fact name={t.fields.perNetworkPerDay}>{formatCount(perNetworkPerDay, locale)}</Fact>
         )}
-        <Fact name={t.madeBy}>{createdBy.email}</Fact>
-        {approvedBy !== undefined && <Fact name={t.approvedBy}>{approvedBy.email}</Fact>}
+        <Fact name={t.madeBy}>{actorName(createdBy.email, locale)}</Fact>
+        {approvedBy !== undefined && (
+          <Fact name={t.approvedBy}>{actorName(approvedBy.email, locale)}</Fact>
+        )}
       </dl>
     </Card>
   );

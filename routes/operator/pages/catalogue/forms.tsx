@@ -152,6 +152,7 @@ export function ProviderForm(
             <SelectField
               name="preset"
               label={t.preset}
+              isCode
               value={plainText(entry["preset"])}
               options={[
                 { value: "", label: t.noPreset },

@@ -3,7 +3,6 @@ import type { Catalog, Model } from "../../../../core/catalog/catalog.ts";
 import type { RefusedVersion } from "../../../../kv/services/catalog/live_catalog.ts";
 import type { CatalogVersion } from "../../../../kv/services/catalog/versions.ts";
 import {
-  Badge,
   Card,
   DataTable,
   Empty,
@@ -158,7 +157,7 @@ function ModelList({ visitor, catalog, search }: ListPageProps) {
           {
             head: t.kind,
             wideOnly: true,
-            cell: ({ kind }) => <Badge tone="neutral">{kind}</Badge>,
+            cell: ({ kind }) => <code>{kind}</code>,
           },
           {
             head: t.price,

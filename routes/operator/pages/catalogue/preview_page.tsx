@@ -12,6 +12,7 @@ import {
 import type { Visitor } from "../../../dashboard/page/visitor.ts";
 import type { CatalogState } from "../../operations/contract/editing.ts";
 import { maxCatalogReasonChars } from "../../../../kv/services/catalog/versions.ts";
+import { bucketWords } from "../../../dashboard/text/bucket_names.ts";
 import { formatMoney } from "../../../dashboard/text/format.ts";
 import type { Locale } from "../../../dashboard/text/i18n.ts";
 import { marginTexts } from "../margins/texts.ts";
@@ -105,7 +106,7 @@ function Stops({ stops, locale }: { stops: PriceStops; locale: Locale }) {
             {marginTexts[locale].underpricedLine(
               model,
               route,
-              bucket,
+              bucketWords(bucket, locale),
               formatMoney(priceMicroVnd, locale),
               formatMoney(costMicroVnd, locale),
             )}

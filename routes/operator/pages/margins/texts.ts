@@ -52,7 +52,7 @@ export const marginTexts = defineTexts({
     claims: "Claims on providers",
     claimsNote: "at your prices",
     underpricedLine: (model: string, route: string, rate: string, price: string, cost: string) =>
-      `${model} by ${route}: ${rate} sells for ${price}, costs ${cost}`,
+      `${model} by ${route}: ${rate} sold for ${price}, bought for ${cost}`,
     more: (count: string) => `${count} more`,
     losingLine: (model: string, margin: string) => `${model} made a loss in 7 days: ${margin}`,
     warnings: "Prices to look at",
@@ -138,7 +138,7 @@ export const marginTexts = defineTexts({
     claims: "Khiếu nại nhà cung cấp",
     claimsNote: "theo giá bán",
     underpricedLine: (model, route, rate, price, cost) =>
-      `${model} qua ${route}: ${rate} bán ${price}, tốn ${cost}`,
+      `${model} qua ${route}: ${rate} bán ${price}, giá vốn ${cost}`,
     more: (count) => `${count} mục khác`,
     losingLine: (model, margin) => `${model} lỗ trong 7 ngày: ${margin}`,
     warnings: "Giá cần xem lại",

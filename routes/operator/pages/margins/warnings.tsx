@@ -3,6 +3,7 @@ import { type Underpriced, underpricedRoutes } from "../../../../core/catalog/un
 import { marginMicroVnd, type MarginSum, readMargins } from "../../../../kv/money/costs/margins.ts";
 import { Card } from "../../../dashboard/components/mod.ts";
 import { formatCount, formatMoney, formatMoneyShort } from "../../../dashboard/text/format.ts";
+import { bucketWords } from "../../../dashboard/text/bucket_names.ts";
 import type { Locale } from "../../../dashboard/text/i18n.ts";
 import type { OperatorDeps } from "../base/frame.tsx";
 import { losingDays } from "./margin_rows.ts";
@@ -41,7 +42,7 @@ function underpricedWarnings(found: readonly Underpriced[], locale: Locale): Pri
     const [price, cost] = [priceMicroVnd, costMicroVnd].map((sum) => formatMoney(sum, locale));
     return {
       tone: "busy",
-      text: t.underpricedLine(model, route, bucket, price ?? "", cost ?? ""),
+      text: t.underpricedLine(model, route, bucketWords(bucket, locale), price ?? "", cost ?? ""),
       act: {
         href: `/operator/catalogue/model?${new URLSearchParams({ id: model })}`,
         text: t.changePrice,

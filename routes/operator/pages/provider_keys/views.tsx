@@ -16,6 +16,7 @@ import { maxStoredKeyNameChars } from "../../../../core/catalog/schema.ts";
 import type { Locale } from "../../../dashboard/text/i18n.ts";
 import type { Visitor } from "../../../dashboard/page/visitor.ts";
 import { providerPath } from "../catalogue/texts.ts";
+import { actorName } from "../base/account_texts.ts";
 import { providerKeyPath, providerKeysPath, providerKeyTexts, sealsPath } from "./texts.ts";
 
 /** A key as it is listed. */
@@ -59,7 +60,7 @@ function Changed({ at, by, locale }: { at: string; by: string; locale: Locale })
     <>
       <Time atMs={Date.parse(at)} locale={locale} />
       <br />
-      <span class="muted">{by}</span>
+      <span class="muted">{actorName(by, locale)}</span>
     </>
   );
 }

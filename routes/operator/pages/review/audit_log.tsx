@@ -25,7 +25,7 @@ import {
 import type { Locale } from "../../../dashboard/text/i18n.ts";
 import type { DashboardEnv } from "../../../dashboard/page/visitor.ts";
 import { parseDay } from "../../../usage_api/range.ts";
-import { accountTexts } from "../base/account_texts.ts";
+import { accountTexts, actorName } from "../base/account_texts.ts";
 import { auditDetail, auditSubject } from "../base/audit_words.ts";
 import {
   type OperatorContext,
@@ -121,7 +121,7 @@ function AuditSearchForm({ asked, operators, locale }: {
         value={asked.who}
         options={[
           { value: "", label: t.anybody },
-          ...people.map((value) => ({ value, label: t.programs[value] ?? value })),
+          ...people.map((value) => ({ value, label: actorName(value, locale) })),
         ]}
       />
       <TextField name="from" type="date" label={t.from} value={asked.from ?? ""} />
@@ -179,9 +179,7 @@ function AuditTable({ page: { rows, names }, locale }: {
         {
           head: frame.who,
           kind: "long",
-          cell: ({ operatorEmail }) => (
-            <Person address={t.programs[operatorEmail] ?? operatorEmail} />
-          ),
+          cell: ({ operatorEmail }) => <Person address={actorName(operatorEmail, locale)} />,
         },
         { head: t.act, cell: ({ act }) => t.acts[act] },
         {

@@ -88,7 +88,7 @@ export const quickstart: Guide = {
         {
           title: "1. Get a key",
           text: [
-            "[Create an account](/sign-up): its first key is there, in code that runs. Fill the [wallet](/wallet), and [create a key](/keys/new) for each further machine or application.",
+            "[Create an account](/sign-up): its first key is there, in code that runs. Fill the [wallet](/wallet), and create a key for each further machine or application under API keys.",
           ],
         },
         {
@@ -119,7 +119,7 @@ export const quickstart: Guide = {
         {
           title: "1. Lấy khoá API",
           text: [
-            "[Tạo tài khoản](/sign-up): khoá API đầu tiên có sẵn, trong đoạn mã chạy được ngay. Nạp tiền vào [ví](/wallet), và [tạo thêm khoá API](/keys/new) cho mỗi máy hay ứng dụng khác.",
+            "[Tạo tài khoản](/sign-up): khoá API đầu tiên có sẵn, trong đoạn mã chạy được ngay. Nạp tiền vào [ví](/wallet), và tạo thêm khoá API cho mỗi máy hay ứng dụng khác ở trang Khoá API.",
           ],
         },
         {

@@ -7,6 +7,7 @@ import {
   Notice,
 } from "../../../../dashboard/components/mod.ts";
 import type { RateComparison } from "../../../../../core/catalog/underpriced.ts";
+import { bucketWords } from "../../../../dashboard/text/bucket_names.ts";
 import { formatCount, formatMoney, formatPercent } from "../../../../dashboard/text/format.ts";
 import { defineTexts, type Locale } from "../../../../dashboard/text/i18n.ts";
 import {
@@ -106,7 +107,11 @@ function rateColumns(locale: Locale): readonly Column<ShownLine>[] {
     rate && formatMoney(rate[of], locale);
   return [
     { head: t.route, kind: "long", cell: ({ route }) => <code>{route}</code> },
-    { head: t.rate, kind: "long", cell: ({ buckets }) => buckets.join(", ") },
+    {
+      head: t.rate,
+      kind: "long",
+      cell: ({ buckets }) => buckets.map((one) => bucketWords(one, locale)).join("; "),
+    },
     ...(["price", "cost"] as const).map((name): Column<ShownLine> => ({
       head: t[name],
       kind: "number",

@@ -146,6 +146,11 @@ function hasProblemIn(errors: FormView["errors"], group: string): boolean {
   return Object.keys(errors).some((name) => name === group || name.startsWith(`${group}.`));
 }
 
+/** Whether a group has the name of a value of the file in place of words. */
+function isCode(name: string, label: string): boolean {
+  return name.endsWith(`.${label}`) || name === label;
+}
+
 /** A group that can be folded away; open where something is written in it, or is wrong. */
 function Fold({ view, name, label, isOpen, children }: {
   readonly view: FormView;
@@ -156,7 +161,7 @@ function Fold({ view, name, label, isOpen, children }: {
 }) {
   return (
     <details class="field-group" open={isOpen || hasProblemIn(view.errors, name)}>
-      <summary>{label}</summary>
+      <summary translate={isCode(name, label) ? "no" : undefined}>{label}</summary>
       <GroupError view={view} name={name} />
       {children}
     </details>

@@ -117,7 +117,7 @@ Deno.test("prices below their cost are warned of on the page of today, on the ma
     assertStringIncludes(today, "1 route sold below cost");
     assertStringIncludes(today, "premium-1: sandbox/premium-1");
     const margins = plain((await browser.get("/operator/margins")).text);
-    assertStringIncludes(margins, "output sells for ₫8,300");
+    assertStringIncludes(margins, "Output tokens sold for ₫8,300");
     const lines: unknown[] = [];
     const log = {
       call: () => {},
