@@ -46,7 +46,8 @@ function testArgs({ seed }: RunOptions, file: string): string[] {
 }
 
 function environment(tier: Tier, { seed }: RunOptions): Record<string, string> {
-  return { SEED: String(seed), PROPERTY_CASES: tier === "fast" ? "tenth" : "all" };
+  const cases = tier === "fast" ? "tenth" : "all";
+  return { SEED: String(seed), PROPERTY_CASES: cases, SCREENSHOTS: "none" };
 }
 
 /** Jobs of unit files. Neighbours share a group, since they load the same modules. */

@@ -24,26 +24,38 @@ export function launchChromium(): Promise<Browser> {
   });
 }
 
+/** The browser of the tests of a file. A window of its own, with its own cookies, costs a hundredth of another one. */
+let shared: Browser | undefined;
+let isClosedAfterAll = false;
+
+/** The browser that runs; another one if a test has brought it down. */
+async function sharedBrowser(): Promise<Browser> {
+  if (shared?.isConnected() !== true) shared = await launchChromium();
+  return shared;
+}
+
 /**
- * A test in the browser. Playwright keeps its connection and its child process open, which the sanitizers would report;
- * the browser is still closed at the end.
+ * A test in the browser, which the tests of a file share: its windows are closed at the end. Playwright keeps its
+ * connection and its child process open, which the sanitizers would report.
  */
 export async function browserTest(
   name: string,
   run: (browser: Browser) => Promise<void>,
 ): Promise<void> {
   const ignore = !await hasChromium();
+  if (!isClosedAfterAll) Deno.test.afterAll(async () => await shared?.close());
+  isClosedAfterAll = true;
   Deno.test({
     name,
     ignore,
     sanitizeOps: false,
     sanitizeResources: false,
     async fn() {
-      const browser = await launchChromium();
+      const browser = await sharedBrowser();
       try {
         await run(browser);
       } finally {
-        await browser.close();
+        for (const context of browser.contexts()) await context.close();
       }
     },
   });

@@ -1,4 +1,5 @@
 /** Looks at a page in a real browser: accessibility, the content security policy, and width. */
+import { Buffer } from "node:buffer";
 import axe from "axe-core";
 import type { Browser, BrowserContext, Page } from "playwright-core";
 
@@ -28,9 +29,18 @@ const offScreen = `[...document.querySelectorAll("main a, main button, main summ
   .map((one) => one.outerHTML.slice(0, 120))`;
 /** Up to here rows are cards. */
 const maxPhoneWidth = 599;
-const runAxe = `axe.run().then(({ violations }) => violations.flatMap(({ id, nodes }) =>
+/** Nodes are described where a rule is violated only, and no style sheet is loaded again for rules that do not run. */
+const axeOptions = `{ resultTypes: ["violations"], preload: { assets: ["media"] } }`;
+const runAxe =
+  `axe.run(${axeOptions}).then(({ violations }) => violations.flatMap(({ id, nodes }) =>
   nodes.map((node) => id + ": " + node.html.slice(0, 160) + " | " +
     node.failureSummary.replace(/\\s+/g, " ").slice(0, 200))))`;
+
+/**
+ * Whether pages are pictured for people, into `screenshots/`. A whole tier has nobody who looks at them, and they take a
+ * third of the time of a test of pages.
+ */
+const isPictured = Deno.env.get("SCREENSHOTS") !== "none";
 
 /** Opens a browser window, signed in if there is a token. */
 export async function openWindow(
@@ -51,6 +61,9 @@ export async function openWindow(
     ...(sessionToken === undefined ? [] : [{ name: "session", value: sessionToken, url }]),
   ]);
   await context.addInitScript({ content: noteViolations });
+  if (!isPictured) {
+    context.on("page", (page) => page.screenshot = () => Promise.resolve(Buffer.alloc(0)));
+  }
   return context;
 }
 
