@@ -59,17 +59,20 @@ export async function askToSignUp(
   return link;
 }
 
-/** Signs up in a new window; its page greets the new account afterwards. */
+/** Signs up in a new window; its page greets the new account afterwards, or shows who is invited the invitation. */
 export async function signUpInBrowser(
   browser: Browser,
   look: Look,
   world: Pick<MailingGateway, "smtp" | "address">,
-  email = firstEmail,
+  { email = firstEmail, landing = "/welcome" }: {
+    readonly email?: string;
+    readonly landing?: "/welcome" | "/organisations";
+  } = {},
 ): Promise<{ readonly context: BrowserContext; readonly page: Page }> {
   const context = await openWindow(browser, look, world.address);
   const page = await context.newPage();
   await page.goto(await askToSignUp(page, world, email));
   await page.locator("main button[type=submit]").click();
-  await page.waitForURL(`${world.address}/welcome`);
+  await page.waitForURL(world.address + landing);
   return { context, page };
 }

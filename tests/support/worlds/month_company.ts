@@ -153,7 +153,9 @@ export function mailsWith({ world, facts }: MonthCompany, text: string): readonl
 async function signUp(company: MonthCompany, seat: Seat): Promise<Seated> {
   const { browser, facts, world, people } = company;
   const email = `${seat}@${facts.slug}.example`;
-  const person = { email, ...await signUpInBrowser(browser, facts.look, world, email) };
+  const landing = seat === "owner" ? "/welcome" : "/organisations";
+  const signedUp = await signUpInBrowser(browser, facts.look, world, { email, landing });
+  const person = { email, ...signedUp };
   people.set(seat, person);
   return person;
 }
