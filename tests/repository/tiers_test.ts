@@ -1,6 +1,14 @@
 /** Each test file runs in one way, and no table of the tiers names a file that is missing. */
 import { suitesOf, testFilesIn } from "../run/plan.ts";
-import { aloneFiles, fastProcesses, longUnits, processFolders, unitFolders } from "../run/tiers.ts";
+import {
+  aloneFiles,
+  fastProcesses,
+  longUnits,
+  processFolders,
+  slowFiles,
+  unitFolders,
+  waitingFiles,
+} from "../run/tiers.ts";
 import { assertEquals } from "../support/assert.ts";
 
 const all = testFilesIn(["tests"]);
@@ -13,11 +21,12 @@ Deno.test("each test file is in one folder of the tiers", () => {
 });
 
 Deno.test("the tables of the tiers name files that exist, each with a reason", () => {
-  for (const table of [fastProcesses, longUnits, aloneFiles]) {
+  for (const table of [fastProcesses, longUnits, aloneFiles, waitingFiles]) {
     for (const [file, reason] of Object.entries(table)) {
       assertEquals([all.includes(file), reason.length > 5], [true, true], file);
     }
   }
+  assertEquals(Object.keys(slowFiles).filter((file) => !all.includes(file)), []);
 });
 
 Deno.test("both tiers together run every test file", async () => {

@@ -9,8 +9,10 @@ export interface Job {
   /** Arguments of `deno`, or another program with its arguments. */
   readonly args: readonly string[];
   readonly env?: Readonly<Record<string, string>>;
-  /** Places that the job takes; "all": nothing else runs beside it. */
+  /** Places that the job takes, none if it waits for most of its time; "all": nothing else runs beside it. */
   readonly places: number | "all";
+  /** About how long it takes; of jobs that could start, the longest does. */
+  readonly expectedSeconds?: number;
   /**
    * How its results are read: `junit` from the file of `deno test`; `exit`: the job counts as one test, which fails
    * with an exit code other than 0.
@@ -115,32 +117,38 @@ export async function runJob(job: Job, folder: string): Promise<JobResult> {
   };
 }
 
-/** Runs jobs side by side, in order, at most `places` at once; calls `onEnd` as each ends. */
+/** Runs jobs side by side, the longest first, those alone last, at most `places` at once; calls `onEnd` as each ends. */
 export async function runJobs(
   jobs: readonly Job[],
   places: number,
   folder: string,
   onEnd: (result: JobResult) => void,
 ): Promise<void> {
-  const waiting = [...jobs];
-  const running = new Set<Promise<void>>();
+  const isAlone = ({ places }: Job) => places === "all";
+  const expected = (job: Job) => isAlone(job) ? -1 : job.expectedSeconds ?? 0;
+  const waiting = jobs.toSorted((one, other) => expected(other) - expected(one));
+  const running = new Map<Job, Promise<void>>();
   let free = places;
+  const fits = (job: Job) =>
+    isAlone(job)
+      ? running.size === 0
+      : placesOf(job, places) <= free && !running.keys().some(isAlone);
   while (waiting.length > 0 || running.size > 0) {
-    const next = waiting.findIndex((job) => placesOf(job, places) <= free);
+    const next = waiting.findIndex(fits);
     const job = waiting[next];
     if (job === undefined) {
-      await Promise.race(running);
+      await Promise.race(running.values());
       continue;
     }
     waiting.splice(next, 1);
     free -= placesOf(job, places);
     const ended = runJob(job, folder).then((result) => {
-      running.delete(ended);
+      running.delete(job);
       free += placesOf(job, places);
       if (result.isReported || job.parts === undefined) onEnd(result);
       else waiting.unshift(...job.parts);
     });
-    running.add(ended);
+    running.set(job, ended);
   }
 }
 

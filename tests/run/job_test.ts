@@ -80,3 +80,33 @@ Deno.test("a process that fails, leaves or does not load hides no other, and the
     await Deno.remove(folder, { recursive: true });
   }
 });
+
+Deno.test("the longest job begins first, one that waits runs beside it, and one alone after all", async () => {
+  const folder = await Deno.makeTempDir();
+  try {
+    const mark = JSON.stringify(`${folder}/mark`);
+    const programs: Record<string, [source: string, options: Partial<Job>]> = {
+      alone: [`Deno.removeSync(${mark});`, { places: "all", expectedSeconds: 9 }],
+      short: [`Deno.statSync(${mark});`, { expectedSeconds: 1 }],
+      // It ends once the one that waits has run.
+      long: [
+        `while (true) try { Deno.statSync(${mark}); break; } catch { await new Promise((r) => setTimeout(r, 20)); }`,
+        { expectedSeconds: 2 },
+      ],
+      waiting: [`Deno.writeTextFileSync(${mark}, "");`, { places: 0 }],
+    };
+    const jobs = Object.entries(programs).map(([name, [source, options]]): Job => {
+      Deno.writeTextFileSync(`${folder}/${name}.ts`, source);
+      const args = ["run", "--no-config", "--no-lock", "-A", `${folder}/${name}.ts`];
+      return { name, args, places: 1, reports: "exit", ...options };
+    });
+    const results: JobResult[] = [];
+    await runJobs(jobs, 1, folder, (result) => results.push(result));
+    assertEquals(summaryLines(results, 7).at(-1), "4 passed, 0 failed");
+    const names = results.map(({ job }) => job.name);
+    assert(names.indexOf("long") < names.indexOf("short"), names.join());
+    assertEquals(names.at(-1), "alone");
+  } finally {
+    await Deno.remove(folder, { recursive: true });
+  }
+});

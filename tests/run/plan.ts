@@ -7,8 +7,10 @@ import {
   fastProcesses,
   longUnits,
   processFolders,
+  slowFiles,
   type Tier,
   unitFolders,
+  waitingFiles,
 } from "./tiers.ts";
 
 /**
@@ -16,6 +18,9 @@ import {
  * would leave a processor idle at the end of a run.
  */
 const groupFiles = 14;
+
+/** Seconds of what is not in the table of slow files. */
+const usualSeconds = { group: 28, process: 30, program: 100 };
 
 /** The module whose importers are property tests. */
 const propertyModule = "tests/support/property.ts";
@@ -67,7 +72,8 @@ export function unitJobs(
     const imports = members.map((file) => `import ${JSON.stringify(new URL(file, root).href)};`);
     Deno.writeTextFileSync(path, imports.join("\n"));
     const parts = processJobs(members, tier, options, env);
-    return { ...jobOf(`${name} ${i + 1} of ${count}`, path, tier, options, env), parts };
+    const group = jobOf(`${name} ${i + 1} of ${count}`, path, tier, options, env);
+    return { ...group, expectedSeconds: usualSeconds.group, parts };
   });
   return [...groups, ...processJobs(files.filter(isAlone), tier, options, env)];
 }
@@ -83,7 +89,8 @@ function jobOf(
     name,
     args: testArgs(options, path),
     env: { ...environment(tier, options), ...env },
-    places: Object.hasOwn(aloneFiles, path) ? "all" : 1,
+    places: Object.hasOwn(aloneFiles, path) ? "all" : Object.hasOwn(waitingFiles, path) ? 0 : 1,
+    expectedSeconds: slowFiles[path] ?? usualSeconds.process,
     reports: "junit",
   };
 }
@@ -127,10 +134,10 @@ const examplesJob: Job = {
 
 function programJob(name: string, places: Job["places"]): Job {
   const args = ["run", "--config", "tests/deno.json", "--allow-all", `tests/${name}/main.ts`];
-  return { name, args, places, reports: "exit" };
+  return { name, args, places, expectedSeconds: usualSeconds.program, reports: "exit" };
 }
 
-/** The suites of a tier by name, in the order in which they start. */
+/** The suites of a tier by name. */
 export function suitesOf(tier: Tier, options: RunOptions): ReadonlyMap<string, readonly Job[]> {
   const units = testFilesIn(unitFolders);
   const isLong = (file: string) => Object.hasOwn(longUnits, file);
@@ -140,7 +147,7 @@ export function suitesOf(tier: Tier, options: RunOptions): ReadonlyMap<string, r
       ["units", unitJobs("units", units.filter((file) => !isLong(file)), tier, options)],
     ]);
   }
-  const properties = importersOf(new Set([propertyModule]), units);
+  const grouped = importersOf(new Set([propertyModule]), units).filter((file) => !isLong(file));
   const processes = testFilesIn(processFolders)
     .filter((file) => !Object.hasOwn(fastProcesses, file));
   const served = importersOf(new Set(servingModules), [
@@ -151,13 +158,15 @@ export function suitesOf(tier: Tier, options: RunOptions): ReadonlyMap<string, r
   ]);
   const onRuntime = { TEST_HTTP_SERVER: "runtime" };
   const isUnit = (file: string) => units.includes(file);
+  // One that takes minutes would be waited for with the rest of its group.
+  const isSlow = (file: string) => Object.hasOwn(slowFiles, file);
   return new Map<string, readonly Job[]>([
     ["agents", processJobs(testFilesIn(["tests/agents"]), tier, options)],
     ["cluster", processJobs(testFilesIn(["tests/cluster"]), tier, options)],
-    // Some of them wait for minutes: begun last, they would be waited for with a processor idle.
     ["units", [
       ...processJobs(units.filter(isLong), tier, options),
-      ...unitJobs("units", properties.filter((file) => !isLong(file)), tier, options),
+      ...processJobs(grouped.filter(isSlow), tier, options),
+      ...unitJobs("units", grouped.filter((file) => !isSlow(file)), tier, options),
     ]],
     ["openapi", [programJob("openapi", 1)]],
     ["processes", processJobs(processes, tier, options)],

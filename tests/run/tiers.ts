@@ -70,3 +70,41 @@ export const aloneFiles: Readonly<Record<string, string>> = {
   "tests/clients/bounded_memory_test.ts": memoryReason,
   "tests/clients/media_memory_test.ts": memoryReason,
 };
+
+/** Files that hardly use a processor while they wait, with what they wait for: they run beside the others. */
+export const waitingFiles: Readonly<Record<string, string>> = {
+  "tests/chaos/several_instances_test.ts": "leases of dead instances, a minute each",
+  "tests/clients/media_kill_test.ts": "videos of the sandbox",
+  "tests/kv/store/engines/embedded_expiry_test.ts": "the runtime's sweep, once a minute",
+  "tests/kv/store/engines/postgres_silence_test.ts": "a silent server",
+  "tests/uptime/idle_reads_test.ts": "a minute without calls",
+};
+
+/**
+ * Seconds of files that take long in the long tier, on two processors: they begin first, since a processor would be idle
+ * while the last ones end.
+ */
+export const slowFiles: Readonly<Record<string, number>> = {
+  "tests/agents/agents_test.ts": 360,
+  "tests/browser/companies_month_test.ts": 120,
+  "tests/browser/journey_test.ts": 60,
+  "tests/browser/journeys_test.ts": 120,
+  "tests/browser/pages_test.ts": 200,
+  "tests/browser/playground_test.ts": 90,
+  "tests/browser/topup_pages_test.ts": 150,
+  "tests/chaos/authorisation_test.ts": 60,
+  "tests/chaos/several_instances_test.ts": 140,
+  "tests/clients/media_kill_test.ts": 130,
+  "tests/cluster/failover_test.ts": 50,
+  "tests/cluster/kills_test.ts": 50,
+  "tests/cluster/network_test.ts": 80,
+  "tests/cluster/outage_test.ts": 60,
+  "tests/cluster/patroni_test.ts": 160,
+  "tests/conformance/mutated_answers_test.ts": 200,
+  "tests/kv/store/engines/denokv_test.ts": 60,
+  "tests/kv/store/engines/embedded_expiry_test.ts": 65,
+  "tests/kv/store/engines/pgbouncer_test.ts": 60,
+  "tests/kv/store/engines/postgres_test.ts": 60,
+  "tests/routes/acts/organisations_model_test.ts": 500,
+  "tests/uptime/idle_reads_test.ts": 90,
+};
