@@ -48,6 +48,7 @@ async function useApp(browser: Browser, seeded: SeededDashboard, look: Look): Pr
   const problems: string[] = [];
   await page.goto(`${address}/account`);
   await page.locator("#second-factor button").click();
+  await page.locator("dialog[open] button[value=yes]").click();
   await page.waitForURL(`${address}/account/security`);
   problems.push(...await lookAt(page, look, "two-factor-required"));
   await page.locator('a[href="/account/security/app"]').click();
