@@ -86,7 +86,7 @@ const vietnamese: Readonly<Record<keyof typeof english, string>> = {
   url: "Địa chỉ",
   kinds: "Sự kiện",
   isOn: "Đang bật",
-  formerSecretUntilAt: "Bí mật cũ dùng đến",
+  formerSecretUntilAt: "Khoá ký cũ dùng đến",
   why: "Lý do",
   reason: "Lý do",
   expiresAt: "Hết hạn",

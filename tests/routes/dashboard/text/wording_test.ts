@@ -30,7 +30,7 @@ const retired = [
   "no open work",
   "Owed to customers",
   "is sold at",
-  "Colours",
+  " Colours",
   "Tokens of a prompt",
   "Only tell",
   "Make the budget",
