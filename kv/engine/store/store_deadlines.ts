@@ -13,6 +13,13 @@ import { type OutageOf, StoreUnavailableError } from "./store_unavailable.ts";
  */
 export const kvCallMs = 5_000;
 
+/**
+ * Milliseconds of a read after another call ran out of its time, until anything is answered again: a page that reads
+ * several rows one after the other, or whose reader tries again, says soon that the store is away. Far above the times
+ * of a store that has just come back.
+ */
+export const silentReadMs = 1_000;
+
 /** Thrown if the store did not answer in time. The call may still take effect. */
 export class StoreTimeoutError extends StoreUnavailableError {
   override name = "StoreTimeoutError";
@@ -23,7 +30,7 @@ export class StoreTimeoutError extends StoreUnavailableError {
 }
 
 /** Gives a call its deadline, and its failures the names of outages. */
-export type CallGuard = <Result>(call: Promise<Result>) => Promise<Result>;
+export type CallGuard = <Result>(call: Promise<Result>, kind?: "read" | "write") => Promise<Result>;
 
 /**
  * Makes the guard of {@linkcode withDeadlines}, for what is read beside the rows of a store.
@@ -31,21 +38,27 @@ export type CallGuard = <Result>(call: Promise<Result>) => Promise<Result>;
  * @param deadlines must stay open as long as the store
  */
 export function callGuard(deadlines: Deadlines, outageOf: OutageOf): CallGuard {
-  return (call) =>
+  let isSilent = false;
+  return (call, kind = "read") =>
     new Promise((resolve, reject) => {
-      const deadline = deadlines.create(() => reject(new StoreTimeoutError()));
-      deadline.arm(kvCallMs);
+      const deadline = deadlines.create(() => {
+        isSilent = true;
+        reject(new StoreTimeoutError());
+      });
+      deadline.arm(isSilent && kind === "read" ? silentReadMs : kvCallMs);
       const fail = (error: unknown) => {
         const kind = error instanceof StoreUnavailableError ? undefined : outageOf(error);
         reject(kind === undefined ? error : new StoreUnavailableError(kind, { cause: error }));
       };
+      // An answer that comes too late for its caller counts, too: the store is slow, and not away.
+      call.then(() => isSilent = false, () => {});
       call.then(resolve, fail).finally(() => deadline.disarm());
     });
 }
 
 /**
- * Gives every call of a store a deadline of {@linkcode kvCallMs}; a list has one for each row. A
- * call past its deadline rejects with a {@linkcode StoreTimeoutError}, and one that the engine fails with a
+ * Gives every call of a store a deadline of {@linkcode kvCallMs}, or of {@linkcode silentReadMs} for a read of a store
+ * that is silent; a list has one for each row. A call past its deadline rejects with a {@linkcode StoreTimeoutError}, and one that the engine fails with a
  * {@linkcode StoreUnavailableError}.
  *
  * @param kv changed in place, since its class cannot be built or wrapped without losing its type
@@ -78,8 +91,8 @@ export function withDeadlines(
   const firstRows = kv.firstRows?.bind(kv);
   const atomic = kv.atomic.bind(kv);
   kv.get = (...call) => inTime(get(...call));
-  kv.set = (...call) => inTime(set(...call));
-  kv.delete = (...call) => inTime(remove(...call));
+  kv.set = (...call) => inTime(set(...call), "write");
+  kv.delete = (...call) => inTime(remove(...call), "write");
   kv.getMany = (...call) => inTime(getMany(...call));
   if (firstRows !== undefined) kv.firstRows = (...call) => inTime(firstRows(...call));
   kv.list = <Value>(...call: Parameters<KeyValueStore["list"]>) => {
@@ -91,7 +104,7 @@ export function withDeadlines(
   kv.atomic = () => {
     const operation = atomic();
     const commit = operation.commit.bind(operation);
-    operation.commit = () => inTime(commit());
+    operation.commit = () => inTime(commit(), "write");
     return operation;
   };
   return kv;

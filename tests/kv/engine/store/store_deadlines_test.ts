@@ -2,6 +2,7 @@ import { assert, assertEquals, assertRejects } from "../../../support/assert.ts"
 import { Deadlines } from "../../../../core/lib/time/deadlines.ts";
 import {
   kvCallMs,
+  silentReadMs,
   StoreTimeoutError,
   withDeadlines,
 } from "../../../../kv/engine/store/store_deadlines.ts";
@@ -92,3 +93,52 @@ for (const [name, call] of Object.entries(calls)) {
     deadlines.close();
   });
 }
+
+Deno.test("while a store is silent, further reads are given up sooner and writes are not; any answer ends that", async () => {
+  const time = new ManualTime();
+  const deadlines = new Deadlines({ clock: time, timer: time });
+  const waiting: (() => void)[] = [];
+  const inner = await Deno.openKv(":memory:");
+  const hold = () => new Promise<never>((_, reject) => waiting.push(() => reject(new Error())));
+  let isSilent = true;
+  const get = inner.get.bind(inner);
+  const set = inner.set.bind(inner);
+  let answerLate = () => {};
+  const engine: KeyValueStore = Object.assign(inner, {
+    get: (...call: Parameters<typeof get>) => isSilent ? hold() : get(...call),
+    set: (...call: Parameters<typeof set>) =>
+      isSilent
+        ? new Promise<Deno.KvCommitResult>((resolve) =>
+          answerLate = () => resolve({ ok: true, versionstamp: "0" })
+        )
+        : set(...call),
+  });
+  using kv = withDeadlines(engine, deadlines);
+  /** How long a call waits, in steps of a tenth of a second. */
+  const waitOf = async (call: Promise<unknown>): Promise<number> => {
+    let isOver = false;
+    call.then(() => isOver = true, () => isOver = true);
+    for (let waitedMs = 0;; waitedMs += 100) {
+      for (let turn = 0; turn < 3; turn++) await nextTurn();
+      if (isOver) return waitedMs;
+      time.advance(100);
+    }
+  };
+  /** The deadline that ended a call; ends of deadlines come with the next tick. */
+  const endOf = async (call: Promise<unknown>) => {
+    const waitedMs = await waitOf(call);
+    return [kvCallMs, silentReadMs, 0].find((deadlineMs) => waitedMs >= deadlineMs);
+  };
+  assertEquals(await endOf(kv.get(["row"])), kvCallMs);
+  assertEquals(await endOf(kv.get(["row"])), silentReadMs);
+  assertEquals(await endOf(kv.set(["row"], 1)), kvCallMs);
+  answerLate();
+  await nextTurn();
+  assertEquals(await endOf(kv.get(["row"])), kvCallMs, "something was answered, if too late");
+  isSilent = false;
+  assertEquals(await endOf(kv.get(["row"])), 0);
+  isSilent = true;
+  assertEquals(await endOf(kv.get(["row"])), kvCallMs, "the store had come back");
+  for (const end of waiting) end();
+  deadlines.close();
+});
