@@ -95,12 +95,12 @@ async function fill(kv: Deno.Kv, masterKeys: MasterKeys) {
 
 async function resealAll(kv: Deno.Kv, masterKeys: MasterKeys) {
   const pages: ResealedPage[] = [];
-  for (let after: string | undefined;;) {
+  let after: string | undefined;
+  do {
     const page = await resealSecrets(kv, masterKeys, after);
     pages.push(page);
     after = page.next;
-    if (after === undefined) break;
-  }
+  } while (after !== undefined);
   await resealStoredKeys(kv, masterKeys, { operator: commandLine, nowMs });
   const resealed: Record<string, number> = {};
   for (const page of pages) {
