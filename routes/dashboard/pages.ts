@@ -10,6 +10,7 @@ import { homePage } from "./public/home/home_page.tsx";
 import { invoicePages } from "./customer/invoices/invoices_pages.tsx";
 import { keyPages } from "./customer/keys/keys_pages.tsx";
 import { modelPage } from "./public/models/models_page.tsx";
+import { familyPages } from "./public/model/family_page.tsx";
 import { oneModelPage } from "./public/model/model_page.tsx";
 import { organisationPages } from "./customer/organisation/organisation_pages.tsx";
 import type { PageDeclaration } from "./page/page.ts";
@@ -44,6 +45,7 @@ export const customerPages: readonly PageDeclaration<DashboardDeps>[] = [
   webhookPages,
   modelPage,
   oneModelPage,
+  familyPages,
   playgroundPages,
   connectPage,
   docsPages,

@@ -85,6 +85,8 @@ export interface PageOptions {
   readonly title: string;
   /** What search engines and previews say of the page; pages for one account have none. */
   readonly description?: string;
+  /** The address of an Atom feed of what the page shows. */
+  readonly feed?: string;
   /** No entry of the navigation is marked as the current one, whatever the path. */
   readonly outsideNavigation?: true;
   /** The area of the page, if it is another than the customer's. */
@@ -205,7 +207,7 @@ function Page(props: PageProps) {
   );
 }
 
-function Head({ visitor, title, description, scripts, styles, bare }: PageProps) {
+function Head({ visitor, title, description, feed, scripts, styles, bare }: PageProps) {
   return (
     <head>
       <meta charset="utf-8" />
@@ -218,6 +220,9 @@ function Head({ visitor, title, description, scripts, styles, bare }: PageProps)
       {description === undefined
         ? <meta name="robots" content="noindex" />
         : <Preview visitor={visitor} title={title} description={description} />}
+      {feed !== undefined && (
+        <link rel="alternate" type="application/atom+xml" href={feed} title={title} />
+      )}
       <link rel="icon" type={visitor.brand.iconType} href={visitor.brand.icon} />
       <link rel="stylesheet" href={assetPath("app.css")} />
       {styles?.map(styleLink)}

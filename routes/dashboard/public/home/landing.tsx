@@ -34,6 +34,7 @@ import type { RunningOffers } from "../../../../kv/money/credits/running_offers.
 import type { DashboardEnv } from "../../page/visitor.ts";
 import { Bill } from "../../customer/usage/receipt_bill.tsx";
 import { type CodeTab, CodeTabs } from "../../customer/connect/code_tabs.tsx";
+import { familyName, familyPath } from "../model/family_page.tsx";
 import { landingTexts } from "./landing_texts.ts";
 import { applyPrice, costOfTokens } from "../../../../core/billing/price.ts";
 import { parseTypedCount } from "../../../../core/billing/money/read_amount.ts";
@@ -393,9 +394,11 @@ function priceColumns({ deps, locale }: PartProps): readonly Column<Model>[] {
     {
       head: t.model,
       phone: "first",
-      cell: ({ id, displayName }) => (
+      cell: ({ id, displayName, family }) => (
         <span class="model-face">
-          <span class="face" aria-hidden="true">{displayName.slice(0, 1).toUpperCase()}</span>
+          <a class="face" href={familyPath({ family })} aria-label={familyName({ family })}>
+            <span aria-hidden="true">{displayName.slice(0, 1).toUpperCase()}</span>
+          </a>
           <a href={`/models/${encodeURIComponent(id)}`}>{displayName}</a>
         </span>
       ),

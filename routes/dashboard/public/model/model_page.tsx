@@ -33,6 +33,7 @@ import { playgroundKinds } from "../../customer/playground/models.ts";
 import { mayVisit } from "../../page/page_acts.ts";
 import { historyOf, HistoryStrip, PublicHistory } from "../status/history_strip.tsx";
 import type { DashboardEnv } from "../../page/visitor.ts";
+import { familyName, familyPath } from "./family_page.tsx";
 import { ModelPrices } from "./model_prices.tsx";
 import { modelTexts } from "./model_texts.ts";
 
@@ -162,7 +163,8 @@ async function modelPage(c: Context<DashboardEnv>, deps: DashboardDeps, history:
       </div>
       {await Call({ model, deps, locale })}
       <p>
-        <a href="/models">← {t.all}</a>
+        <a href="/models">← {t.all}</a> ·{" "}
+        <a href={familyPath(model)}>{t.family(familyName(model))}</a>
       </p>
     </>,
   );

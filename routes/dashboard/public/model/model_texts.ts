@@ -29,6 +29,7 @@ const kindsVi: Readonly<Record<ModelKind, string>> = {
 export const modelTexts = defineTexts({
   en: {
     kinds: kindsEn,
+    family: (name: string) => `All of ${name}`,
     all: "All models",
     description: (name: string, kind: string) =>
       `${name}: price in VND, limits, availability and code to call it. ${kind}.`,
@@ -66,6 +67,7 @@ export const modelTexts = defineTexts({
   },
   vi: {
     kinds: kindsVi,
+    family: (name) => `Tất cả mô hình ${name}`,
     all: "Mọi mô hình",
     description: (name, kind) =>
       `${name}: giá bằng VND, giới hạn, độ sẵn sàng và đoạn mã để gọi. ${kind}.`,

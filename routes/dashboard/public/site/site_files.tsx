@@ -10,6 +10,7 @@
 import { type Context, Hono } from "hono";
 import { assetPath } from "../../assets/assets.ts";
 import type { DashboardDeps } from "../../page/deps.ts";
+import { familyPath } from "../model/family_page.tsx";
 import { guides } from "../docs/guides/guides.ts";
 import { tagPath } from "../docs/docs_frame.tsx";
 import { notFoundPage } from "../../frame/error_pages.tsx";
@@ -160,6 +161,7 @@ function publicPaths({ catalog, suppliedPages }: DashboardDeps): string[] {
     "/",
     "/models",
     ...catalog.models.map(({ id }) => `/models/${encodeURIComponent(id)}`),
+    ...new Set(catalog.models.map(familyPath)),
     "/connect",
     "/docs",
     "/docs/tools",

@@ -1,4 +1,4 @@
-/** `/status.atom`: incidents and maintenance as a feed (RFC 4287), newest first. */
+/** `/status.atom` and `/status.rss`: incidents and maintenance as a feed (RFC 4287, RSS 2.0), newest first. */
 import type { Announcement } from "../../../../kv/people/operators/announcements.ts";
 import type { Locale } from "../../text/i18n.ts";
 
@@ -25,14 +25,38 @@ function entryOf(announcement: Announcement, baseUrl: string): string {
     `<content type="text">${escapeXml(text.join("\n\n"))}</content></entry>`;
 }
 
-/** Writes the feed of some announcements, newest first. */
+/** What a feed says of itself. */
+interface FeedFacts {
+  readonly baseUrl: string;
+  readonly title: string;
+  readonly locale: Locale;
+}
+
+function itemOf(announcement: Announcement, baseUrl: string): string {
+  const { id, title, updates } = announcement;
+  const url = escapeXml(`${baseUrl}/status#${id}`);
+  const text = updates.map((update) => `${new Date(update.atMs).toISOString()}: ${update.text}`);
+  return `<item><guid>${url}</guid><title>${escapeXml(title)}</title><link>${url}</link>` +
+    `<pubDate>${new Date(lastAtMs(announcement)).toUTCString()}</pubDate>` +
+    `<description>${escapeXml(text.toReversed().join("\n\n"))}</description></item>`;
+}
+
+/** Writes the same as {@linkcode statusFeed} in RSS 2.0, for readers and chats that know no other form. */
+export function statusRss(
+  announcements: readonly Announcement[],
+  { baseUrl, title, locale }: FeedFacts,
+): string {
+  const items = announcements.map((one) => itemOf(one, baseUrl)).join("");
+  return `<?xml version="1.0" encoding="utf-8"?>\n<rss version="2.0"><channel>` +
+    `<title>${escapeXml(title)}</title><link>${escapeXml(baseUrl)}/status</link>` +
+    `<description>${escapeXml(title)}</description><language>${locale}</language>` +
+    `${items}</channel></rss>\n`;
+}
+
+/** Writes the feed of some announcements in Atom, newest first. */
 export function statusFeed(
   announcements: readonly Announcement[],
-  { baseUrl, title, locale }: {
-    readonly baseUrl: string;
-    readonly title: string;
-    readonly locale: Locale;
-  },
+  { baseUrl, title, locale }: FeedFacts,
 ): string {
   const updatedAtMs = Math.max(0, ...announcements.map(lastAtMs));
   const self = escapeXml(`${baseUrl}/status.atom`);

@@ -28,7 +28,7 @@ import { defineTexts, type Locale } from "../../text/i18n.ts";
 import type { PageDeclaration } from "../../page/page.ts";
 import type { DashboardEnv } from "../../page/visitor.ts";
 import { AnnouncementView } from "../../frame/announcement_list.tsx";
-import { statusFeed } from "./status_feed.ts";
+import { statusFeed, statusRss } from "./status_feed.ts";
 import { LatestSignedDay, readShownDays } from "../proofs/signed_day_views.tsx";
 import { formatShare, historyOf, HistoryStrip, PublicHistory } from "./history_strip.tsx";
 
@@ -149,7 +149,13 @@ async function statusPage(c: Context<DashboardEnv>, deps: DashboardDeps, history
   const states = models.map(({ id }) => deps.modelStatus?.(id) ?? "up");
   return await renderPage(
     c,
-    { title: t.title, lead: t.lead, description: t.description, styles: ["public.css"] },
+    {
+      title: t.title,
+      lead: t.lead,
+      description: t.description,
+      styles: ["public.css"],
+      feed: "/status.atom",
+    },
     <>
       <Overall
         states={states}
@@ -165,7 +171,8 @@ async function statusPage(c: Context<DashboardEnv>, deps: DashboardDeps, history
         {announced.length === 0 && <p class="muted">{t.nothing}</p>}
         {announced.map((announcement) => AnnouncementView({ announcement, nowMs, locale }))}
         <p>
-          <a href="/incident-mails">{t.subscribe}</a> · <a href="/status.atom">{t.feed}</a>
+          <a href="/incident-mails">{t.subscribe}</a> · <a href="/status.rss">RSS</a> ·{" "}
+          <a href="/status.atom">{t.feed}</a>
         </p>
       </Card>
       <LatestSignedDay day={signed} locale={locale} />
@@ -191,13 +198,21 @@ function createStatusPage(deps: DashboardDeps): Hono<DashboardEnv> {
   const history = new PublicHistory(deps);
   return new Hono<DashboardEnv>()
     .get("/status", (c) => statusPage(c, deps, history))
-    .get("/status.atom", async (c) => {
-      const { locale } = c.get("visitor");
-      const { kv, baseUrl } = deps;
-      const title = texts[locale].announcements;
-      const feed = statusFeed(await listAnnouncements(kv), { baseUrl, title, locale });
-      return c.body(feed, 200, { "content-type": "application/atom+xml; charset=utf-8" });
-    });
+    .get("/status.atom", (c) => feed(c, deps, statusFeed, "application/atom+xml"))
+    .get("/status.rss", (c) => feed(c, deps, statusRss, "application/rss+xml"));
+}
+
+async function feed(
+  c: Context<DashboardEnv>,
+  { kv, baseUrl }: DashboardDeps,
+  write: typeof statusFeed,
+  type: string,
+): Promise<Response> {
+  const { locale } = c.get("visitor");
+  const facts = { baseUrl, title: texts[locale].announcements, locale };
+  return c.body(write(await listAnnouncements(kv), facts), 200, {
+    "content-type": `${type}; charset=utf-8`,
+  });
 }
 
 export const statusPages: PageDeclaration<DashboardDeps> = {

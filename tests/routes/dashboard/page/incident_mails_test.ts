@@ -149,4 +149,8 @@ Deno.test("the feed has the latest incidents, with the texts of operators as tex
   assertStringIncludes(text, "<title>Errors &lt;b&gt;</title>");
   assertStringIncludes(text, `<id>${world.baseUrl}/status#${made.id}</id>`);
   assertStringIncludes(text, "Some calls fail.");
+  const rss = await world.browser().get("/status.rss");
+  assertEquals(rss.headers.get("content-type"), "application/rss+xml; charset=utf-8");
+  assertStringIncludes(rss.text, `<guid>${world.baseUrl}/status#${made.id}</guid>`);
+  assertStringIncludes(rss.text, "<title>Errors &lt;b&gt;</title>");
 });
