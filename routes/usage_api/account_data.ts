@@ -19,6 +19,7 @@ import { listTopupOrders, type TopupOrder } from "../../kv/money/payments/topups
 import { type Account, accountName } from "../../kv/people/accounts/accounts.ts";
 import { listBudgets } from "../../kv/people/accounts/budgets.ts";
 import { listPasskeys } from "../../kv/people/accounts/passkeys.ts";
+import { listAllSavedViews } from "../../kv/people/accounts/saved_views.ts";
 import { listSentMails } from "../../kv/people/accounts/sent_mails.ts";
 import { listSessions } from "../../kv/people/accounts/sessions.ts";
 import { fileStream } from "../http/query.ts";
@@ -209,6 +210,8 @@ const recordsBy: Readonly<Record<DownloadRecord, (source: DataSource) => Records
       created_at: time(createdAtMs),
       last_used_at: time(lastUsedAtMs),
     })),
+  saved_view: ({ kv, person }) =>
+    each(listAllSavedViews(kv, person.id), ({ name, query }) => ({ name, query })),
   sent_mail: ({ kv, person }) =>
     each(listSentMails(kv, person.id), ({ kind, atMs }) => ({ kind, sent_at: time(atMs) })),
   incident_mails: incidentMailsOf,

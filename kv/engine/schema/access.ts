@@ -176,6 +176,15 @@ export function recoveryCodesKey(accountId: AccountId): StoreKey {
   return ["recovery_codes", accountId];
 }
 
+/** The saved views of a person, of one organisation each row. */
+export function savedViewsPrefix(personId: AccountId): StoreKey {
+  return ["saved_view", personId];
+}
+
+export function savedViewsKey(personId: AccountId, organisationId: AccountId): StoreKey {
+  return ["saved_view", personId, organisationId];
+}
+
 export function passkeysPrefix(accountId: AccountId): StoreKey {
   return ["passkey", accountId];
 }

@@ -167,6 +167,7 @@ export const rowOwners = {
   refused_call_by_id: { of: "organisation", download: "repeated", deletion: expiresByAge },
   refused_hours: { of: "organisation", download: "repeated", deletion: expiresByAge },
   removed_member: { of: "organisation", download: ["removed_member"], deletion: deletes },
+  saved_view: { of: "person", download: ["saved_view"], deletion: deletes },
   second_factor: ofPerson("secret"),
   session: { of: "person", download: "secret", deletion: byIndex },
   settled: ofBooks("repeated"),

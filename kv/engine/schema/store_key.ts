@@ -104,6 +104,7 @@ export const rowKinds = [
   "refused_call_by_id",
   "refused_hours",
   "removed_member",
+  "saved_view",
   "second_factor",
   "session",
   "settled",

@@ -170,6 +170,7 @@ export const rowLives: Readonly<Record<RowKind, RowLife>> = {
   removed_member: replaced(
     "the organisation, or when the person is let in again; at most a thousand in an organisation",
   ),
+  saved_view: account,
   second_factor: account,
   session: expires(sessionAbsoluteMs),
   settled: work,

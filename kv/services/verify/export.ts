@@ -137,6 +137,7 @@ const decisions: Readonly<Record<RowKind, Exported | StayingReason>> = {
   refused_call_by_id: "repeated",
   refused_hours: "passing",
   removed_member: whole,
+  saved_view: whole,
   second_factor: "secret",
   session: "secret",
   settled: (entry) => [{ key: entry.key, value: decodeBatch(entry).parts }],

@@ -24,6 +24,8 @@ export const pageActs = {
   "POST /keys/:id/revoke": "change_keys",
   "GET /usage": "view_usage",
   "GET /usage/live": "view_usage",
+  "POST /usage/views": "view_usage",
+  "POST /usage/views/remove": "view_usage",
   "GET /usage/export.csv": "view_usage",
   "GET /usage/export.json": "view_usage",
   "GET /receipts": "view_usage",

@@ -19,6 +19,8 @@ const reasons = {
   mailed_link: ({ act, action }) => act === "everyone" && action.includes("/shared"),
   /** The form asks for a password or second factor of the person, which a program does not have. */
   confirmed_in_browser: ({ action }) => action.startsWith("POST "),
+  /** Keeps what one person looks at, and changes nothing of the organisation. */
+  of_person: ({ action }) => action.startsWith("POST /usage/views"),
   /** The owner's alone: no management key has that role, so that a leaked one neither takes nor ends an organisation. */
   owner_alone: ({ act }) => act !== "everyone" && managementRoles.every((role) => !may(role, act)),
   /** A key that makes keys would outlive its own revocation. */
@@ -54,6 +56,8 @@ const counterparts: Readonly<Record<PageAction, Counterpart>> = {
   "POST /keys/:id/revoke": by("revokeKey"),
   "GET /usage": by("getUsage", "getUsageSeries", "listCalls"),
   "GET /usage/live": by("listCalls"),
+  "POST /usage/views": none("of_person"),
+  "POST /usage/views/remove": none("of_person"),
   "GET /usage/export.csv": by("exportUsage"),
   "GET /usage/export.json": by("exportUsage"),
   "GET /receipts": by("listReceipts"),

@@ -200,6 +200,11 @@ export const usageTexts = defineTexts({
     notCharged: "not charged",
     endpoint: "Endpoint",
     callStatus: "Status",
+    views: "Saved views",
+    saveView: "Save view",
+    removeView: "Remove view",
+    viewName: "Name of the view",
+    save: "Save",
     wrongTag: "Enter a key and a value such as team=search.",
     errorFamilies: {
       request: "Mistake in the request",
@@ -362,6 +367,11 @@ export const usageTexts = defineTexts({
     notCharged: "không tính phí",
     endpoint: "Endpoint",
     callStatus: "Trạng thái",
+    views: "Bộ lọc đã lưu",
+    saveView: "Lưu bộ lọc",
+    removeView: "Xoá bộ lọc này",
+    viewName: "Tên bộ lọc",
+    save: "Lưu",
     wrongTag: "Hãy nhập một khoá và giá trị như team=search.",
     errorFamilies: {
       request: "Yêu cầu không hợp lệ",

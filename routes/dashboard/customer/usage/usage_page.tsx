@@ -34,6 +34,7 @@ import {
   type UsageFilter,
   usageQuery,
 } from "./filter_bar.tsx";
+import { readViews, SavedViews } from "./saved_views.tsx";
 import { usageTexts } from "./texts.ts";
 import type { AccountId } from "../../../../core/lib/ids/ids.ts";
 import type { KeyValueStore } from "../../../../kv/engine/store/key_value_store.ts";
@@ -283,9 +284,10 @@ export async function usagePage(
   const loaded = await loadUsagePage(c, deps, filter);
   const { models, figures, log } = loaded;
   const { account } = c.get("signedIn");
-  const [limits, budgets] = await Promise.all([
+  const [limits, budgets, views] = await Promise.all([
     limitsInUse(deps.rates, { account }),
     readBudgets(deps, account.id),
+    readViews(c, deps),
   ]);
   return await renderPage(
     c,
@@ -296,6 +298,7 @@ export async function usagePage(
       styles: chartAssets.styles,
     },
     <>
+      <SavedViews views={views} filter={filter} visitor={c.get("visitor")} />
       <FilterBar
         path="/usage"
         filter={filter}

@@ -13,6 +13,7 @@ import type { DashboardEnv } from "../../page/visitor.ts";
 import { exportForms, jsonListForm } from "../../../usage_api/usage_export.ts";
 import { exportFile } from "./export.ts";
 import { proofFile, receiptPage, searchedCall } from "./receipt_page.tsx";
+import { removeViewForm, saveViewForm } from "./saved_views.tsx";
 import { liveCalls, usagePage } from "./usage_page.tsx";
 import type { PageDeclaration } from "../../page/page.ts";
 
@@ -23,6 +24,8 @@ function createUsagePages(deps: DashboardDeps): Hono<DashboardEnv> {
     .use("/receipts", requireAccount)
     .get("/usage", (c) => usagePage(c, deps))
     .get("/usage/live", (c) => liveCalls(c, deps))
+    .post("/usage/views", (c) => saveViewForm(c, deps))
+    .post("/usage/views/remove", (c) => removeViewForm(c, deps))
     .get("/usage/export.csv", (c) => exportFile(c, deps, exportForms.csv))
     .get("/usage/export.json", (c) => exportFile(c, deps, jsonListForm))
     .get("/receipts", (c) => searchedCall(c))

@@ -35,6 +35,8 @@ const forms: Readonly<Record<string, Logged>> = {
   "POST /keys/:id/show": "api_key_shown",
   "POST /keys/:id/rotate": "api_key_rotated",
   "POST /keys/:id/revoke": "api_key_revoked",
+  "POST /usage/views": because("keeps a filter of one person, which grants nothing"),
+  "POST /usage/views/remove": because("keeps a filter of one person, which grants nothing"),
   "POST /wallet/orders": "topup_order_made",
   "POST /wallet/orders/:code/cancel": "topup_order_cancelled",
   "POST /wallet/vouchers": "voucher_redeemed",
