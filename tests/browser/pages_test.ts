@@ -155,6 +155,7 @@ const notLookedAt: Readonly<Record<string, string>> = {
   "/sign-in/second-factor": "a sign-in has to wait for it; two_factor_test.ts looks at it",
   "/sitemap.xml": "a text",
   "/status.atom": "a feed",
+  "/webhooks/:id/sent": "a part of the page of the endpoint",
   "/status.rss": "a feed",
   "/terms": "a text of the operator",
   "/usage/export.csv": "a download",

@@ -3,6 +3,7 @@ import { assert, assertEquals } from "../../support/assert.ts";
 import { newId } from "../../../core/lib/ids/ids.ts";
 import { rowOwners } from "../../../kv/engine/schema/keys.ts";
 import { addPasskey } from "../../../kv/people/accounts/passkeys.ts";
+import { saveView } from "../../../kv/people/accounts/saved_views.ts";
 import { noteSentMail } from "../../../kv/people/accounts/sent_mails.ts";
 import { subscribe } from "../../../kv/people/operators/status_subscribers.ts";
 import { setCompanyOpenId } from "../../../kv/people/organisations/company_sign_in.ts";
@@ -31,6 +32,8 @@ Deno.test("the file has every record of the table of row owners, and no secret",
   await addPasskey(kv, owner.person.id, { ...key, id: "credential", name: "laptop" });
   await noteSentMail(kv, owner.person.id, { kind: "low_balance", atMs: nowMs });
   await subscribe(kv, { email, locale: "en", confirmedAtMs: nowMs });
+  const views = { personId: owner.person.id, organisationId: account.id };
+  await saveView(kv, views, { name: "Errors", query: "status=error" });
   const call = { requestId: newId("request", nowMs), keyId: newId("apiKey", nowMs), atMs: nowMs };
   const refusal = { status: 404, code: "model_not_found", message: "x", latencyMs: 1 } as const;
   const operation = kv.atomic();
