@@ -39,7 +39,7 @@ export function SavedViews({ views, filter, visitor }: {
   const query = usageQuery(filter);
   const current = views.find((view) => view.query === query);
   return (
-    <div class="chips saved-views" role="group" aria-label={t.views}>
+    <nav class="chips saved-views" aria-label={t.views}>
       {views.map((view) => (
         <a
           class="chip"
@@ -72,7 +72,7 @@ export function SavedViews({ views, filter, visitor }: {
           </PostForm>
         </details>
       )}
-    </div>
+    </nav>
   );
 }
 
