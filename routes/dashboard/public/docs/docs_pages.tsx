@@ -167,7 +167,12 @@ async function guidePage(c: Context<DashboardEnv>, deps: DashboardDeps) {
   if (guide === undefined) return await notFoundPage(c);
   const text = guide.texts(factsOf(deps))[locale];
   const page = { title: text.title, lead: text.lead, description: text.lead };
-  return await renderDocs(c, deps, page, <GuideView guide={text} locale={locale} />);
+  return await renderDocs(
+    c,
+    deps,
+    page,
+    <GuideView guide={text} reader={c.get("visitor").signedIn} locale={locale} />,
+  );
 }
 
 async function llmsPage(c: Context<DashboardEnv>, deps: DashboardDeps) {

@@ -1,9 +1,14 @@
 /** Renders guides. */
 import { CodeBlock, type Column, DataTable } from "../../components/mod.ts";
+import { mayVisit } from "../../page/page_acts.ts";
+import type { SignedIn } from "../../page/visitor.ts";
 import type { Locale } from "../../text/i18n.ts";
 import { type GuideSection, type GuideText, type Inline, inlines } from "./guides/guide.ts";
 
-function piece(inline: Inline) {
+/** Who reads; absent: a visitor, or somebody whose role does not matter. */
+type Reader = Pick<SignedIn, "role"> | undefined;
+
+function piece(inline: Inline, reader: Reader) {
   switch (inline.kind) {
     case "text":
       return inline.text;
@@ -12,18 +17,20 @@ function piece(inline: Inline) {
     case "strong":
       return <strong>{inline.text}</strong>;
     case "link":
-      return <a href={inline.href}>{inline.text}</a>;
+      // What the role may not do is said, and not offered.
+      return mayVisit(reader, inline.href) ? <a href={inline.href}>{inline.text}</a> : inline.text;
   }
 }
 
 /** A text with code and links. */
-export function Marked({ text }: { text: string }) {
-  return <>{inlines(text).map(piece)}</>;
+export function Marked({ text, reader }: { text: string; reader?: Reader }) {
+  return <>{inlines(text).map((one) => piece(one, reader))}</>;
 }
 
-function SectionTable({ rows: [head = [], ...rows], label, hasCodes = false }: {
+function SectionTable({ rows: [head = [], ...rows], label, reader, hasCodes = false }: {
   rows: readonly (readonly string[])[];
   label: string;
+  reader: Reader;
   hasCodes?: boolean | undefined;
 }) {
   const columns = head.map((text, place): Column<readonly string[]> => ({
@@ -31,22 +38,31 @@ function SectionTable({ rows: [head = [], ...rows], label, hasCodes = false }: {
     cell: (row) =>
       hasCodes && place === 0
         ? <code id={row[0]}>{row[0]}</code>
-        : <Marked text={row[place] ?? ""} />,
+        : <Marked text={row[place] ?? ""} reader={reader} />,
   }));
   return <DataTable label={label} columns={columns} rows={rows} />;
 }
 
-function Section({ section, locale }: { section: GuideSection; locale: Locale }) {
+function Section({ section, reader, locale }: {
+  section: GuideSection;
+  reader: Reader;
+  locale: Locale;
+}) {
   return (
     <section>
       <h2>{section.title}</h2>
       {section.text.map((paragraph) => (
         <p>
-          <Marked text={paragraph} />
+          <Marked text={paragraph} reader={reader} />
         </p>
       ))}
       {section.table !== undefined && (
-        <SectionTable rows={section.table} label={section.title} hasCodes={section.hasCodes} />
+        <SectionTable
+          rows={section.table}
+          label={section.title}
+          reader={reader}
+          hasCodes={section.hasCodes}
+        />
       )}
       {section.code?.map(({ name, code }) => (
         <div class="snippet">
@@ -59,10 +75,14 @@ function Section({ section, locale }: { section: GuideSection; locale: Locale })
 }
 
 /** The sections of a guide. */
-export function GuideView({ guide, locale }: { guide: GuideText; locale: Locale }) {
+export function GuideView({ guide, reader, locale }: {
+  guide: GuideText;
+  reader: Reader;
+  locale: Locale;
+}) {
   return (
     <div class="guide">
-      {guide.sections.map((section) => Section({ section, locale }))}
+      {guide.sections.map((section) => Section({ section, reader, locale }))}
     </div>
   );
 }

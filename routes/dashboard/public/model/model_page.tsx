@@ -23,6 +23,7 @@ import {
 } from "../../components/mod.ts";
 import { RecipeList } from "../../customer/connect/connect.tsx";
 import { keyPlaceholder } from "../../customer/connect/recipes.ts";
+import { mayVisit } from "../../page/page_acts.ts";
 import type { DashboardDeps, ModelStatus } from "../../page/deps.ts";
 import { notFoundPage } from "../../frame/error_pages.tsx";
 import { renderPage } from "../../frame/layout.tsx";
@@ -30,7 +31,6 @@ import { formatCount, formatDuration } from "../../text/format.ts";
 import type { Locale } from "../../text/i18n.ts";
 import type { PageDeclaration } from "../../page/page.ts";
 import { playgroundKinds } from "../../customer/playground/models.ts";
-import { mayVisit } from "../../page/page_acts.ts";
 import { historyOf, HistoryStrip, PublicHistory } from "../status/history_strip.tsx";
 import type { DashboardEnv } from "../../page/visitor.ts";
 import { familyName, familyPath } from "./family_page.tsx";

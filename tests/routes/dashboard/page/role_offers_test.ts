@@ -8,8 +8,19 @@ import { openCompany } from "../../../support/worlds/company_world.ts";
 import { openDashboardWorld } from "../../../support/worlds/dashboard_world.ts";
 import { topUp } from "../../../support/worlds/money_world.ts";
 
-/** Pages that a person of any role opens, beside those with an act. */
-const others = ["/", "/models", "/connect", "/account", "/account/security", "/organisations"];
+/** Pages that a person of any role opens, beside those with an act; guides among them. */
+const others = [
+  "/",
+  "/models",
+  "/models/premium-1",
+  "/connect",
+  "/docs",
+  "/docs/errors",
+  "/docs/tools",
+  "/account",
+  "/account/security",
+  "/organisations",
+];
 
 /** The pages without parameters in their paths; those with one are reached from these. */
 const pages = [
