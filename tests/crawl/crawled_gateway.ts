@@ -16,6 +16,7 @@ import {
   updateAnnouncement,
 } from "../../kv/people/operators/announcements.ts";
 import { invite } from "../../kv/people/organisations/invitations.ts";
+import { credit } from "../../kv/money/ledger/ledger.ts";
 import { seedCatalog } from "../../kv/services/catalog/versions.ts";
 import { verifyAndSign } from "../../kv/services/proofs/verify_and_sign.ts";
 import { fromVnd } from "../../core/billing/money/micro_vnd.ts";
@@ -67,9 +68,13 @@ export interface CrawledGateway extends AsyncDisposable {
 
 const operators = { operator: "van.hanh@example.com", second: "giam.sat@example.com" } as const;
 
-/** A provider beside the sandbox, so that the gateway is one of production. */
+/** A provider beside the sandbox, so that the gateway is one of production, and models whose output costs more. */
 function productionFile() {
   const file = costedFile();
+  for (const model of file.models) {
+    if (!/^(?:premium-1-|mid-top-1)/.test(model.id)) continue;
+    model.price = { unit: "token", vndPerMtok: 66_000, outputVndPerMtok: 330_000 };
+  }
   file.providers["open-models"] = { preset: "openai", apiKeyEnv: "OPEN_MODELS_KEY" };
   return file;
 }
@@ -148,6 +153,15 @@ async function seedCustomer(
 ): Promise<void> {
   const nowMs = target.time.nowMs();
   await topUp(kv, customer.id, fromVnd(5_000_000));
+  // In the month of the sign-up, which ended before days were signed.
+  await credit(kv, {
+    accountId: customer.id,
+    amountMicroVnd: fromVnd(100_000),
+    kind: "admin",
+    operationId: "seed:early",
+    reason: "Chuyển từ hệ thống cũ",
+    atMs: nowMs - 75 * dayMs,
+  });
   const keyIds = await makeKeys(target, customer.id);
   await makeBudgets(target, customer.id, keyIds[0]!);
   await makeCalls(target, customer.id, keyIds.slice(0, 3));
@@ -271,8 +285,10 @@ export async function openCrawledGateway(baseUrl?: string): Promise<CrawledGatew
   const target: SeedTarget = { kv, time, wallet, deps: { masterKeys } };
   const bank = topupWorld(kv);
   bank.nowMs = time.nowMs();
-  const join = async (email: string) => await signUp({ kv, time, first: instance }, email);
-  const { account: customer, browser } = await join("lan.nguyen@example.com");
+  const join = async (email: string, createdAtMs?: number) =>
+    await signUp({ kv, time, first: instance }, email, createdAtMs);
+  const firstMs = time.nowMs() - 75 * dayMs;
+  const { account: customer, browser } = await join("lan.nguyen@example.com", firstMs);
   await seedCustomer(target, bank, { kv, gateway }, customer);
   await seedTopups({
     world: { kv, time, wallet, deps: { catalog: catalog.current } },

@@ -33,6 +33,9 @@ export type PageKind = string;
 /** Pages of one registered path and the same parameters that are looked at: more of them are the same page again. */
 const maxAlike = 2;
 
+/** Files of one registered path and kind that are looked at: those of a month may differ from those of another. */
+const maxFilesAlike = 4;
+
 /** Pages of one registered path that are looked at, whatever their parameters. */
 const maxOfPath = 8;
 
@@ -185,9 +188,13 @@ class Crawl {
       this.#options.knownFiles.add(path);
     } else {
       const names = [...new URL(path, this.#options.origin).searchParams.keys()].sort();
-      const registered = this.#options.routes.find("GET", path) ?? path;
+      const [extension = ""] = /\.\w+$/.exec(path.split("?")[0] ?? "") ?? [];
+      const registered = (this.#options.routes.find("GET", path) ?? path) + extension;
       const shape = `${kind} ${registered}?${names.join("&")}`;
-      const bounds = [[shape, maxAlike], [`${kind} ${registered}`, maxOfPath]] as const;
+      const bounds = [
+        [shape, extension === "" ? maxAlike : maxFilesAlike],
+        [`${kind} ${registered}`, maxOfPath],
+      ] as const;
       if (bounds.some(([name, most]) => (this.#alike.get(name) ?? 0) >= most)) return;
       for (const [name] of bounds) this.#alike.set(name, (this.#alike.get(name) ?? 0) + 1);
     }

@@ -49,9 +49,10 @@ export function sessionCookie({ baseUrl }: Pick<Instance, "baseUrl">): string {
 export async function signUp(
   { kv, time, first }: CompanyWorld,
   email: string,
+  createdAtMs = time.nowMs(),
 ): Promise<{ readonly account: Account; readonly browser: TestBrowser }> {
   const nowMs = time.nowMs();
-  const account = await createAccount(kv, { nowMs, email, locale: "en" });
+  const account = await createAccount(kv, { nowMs: createdAtMs, email, locale: "en" });
   const { token } = await openSession(kv, {
     accountId: account.id,
     nowMs,
