@@ -4,6 +4,7 @@
  */
 import { roles } from "../../core/people/organisations/acts.ts";
 import { assert, assertEquals } from "../support/assert.ts";
+import type { TestBrowser } from "../support/browser/test_browser.ts";
 import { report } from "../support/report.ts";
 import { crawl, type CrawlReport, missingPage, RouteTable } from "./crawler.ts";
 import {
@@ -46,6 +47,14 @@ async function walk(
   });
 }
 
+/** The form that changes nothing but cookies is sent as it is, from the first page of everybody. */
+async function preferenceProblems({ instance }: CrawledGateway, browser: TestBrowser) {
+  const first = await browser.get("/");
+  const { status, headers } = await browser.submit(first, "/preferences", { theme: "dark" });
+  const location = headers.get("location")?.replace(instance.baseUrl, "");
+  return status === 303 && location === "/" ? [] : [`/preferences: ${status} to ${location}`];
+}
+
 /** What programs get at the pages that everybody sees. */
 async function robotProblems({ instance }: CrawledGateway, paths: Iterable<string>) {
   const problems: string[] = [];
@@ -84,7 +93,10 @@ Deno.test("everything that a page offers is there, for everybody, in both langua
       counts.pages += pages.size;
       counts.links += links;
       counts.forms += forms;
-      found.push(...problems.map((problem) => `${walker} ${locale} ${problem}`));
+      const preferences = await preferenceProblems(gateway, gateway.browser(walker, locale));
+      found.push(
+        ...[...problems, ...preferences].map((problem) => `${walker} ${locale} ${problem}`),
+      );
       if (walker === "visitor" && locale === "en") {
         const there = [...pages.keys()].filter((path) => path !== missingPage);
         found.push(...await robotProblems(gateway, there));

@@ -231,9 +231,12 @@ function namesIn({ models, providers }: Catalog): readonly string[] {
   return [
     ...seededNames,
     ...Object.keys(providers),
-    ...models.flatMap(({ id, displayName, aliases, routes }) => [
+    ...models.flatMap(({ id, displayName, family, aliases, routes }) => [
       id,
       displayName,
+      family,
+      // As pages write it.
+      family.slice(0, 1).toUpperCase() + family.slice(1),
       ...aliases,
       ...routes.flatMap((route) => [route.id, route.upstreamModel]),
     ]),
