@@ -27,6 +27,7 @@ import {
 } from "./entries/model.ts";
 import type { BillableFeature } from "../wire/contract/features.ts";
 import type { RouteCapabilities } from "../wire/contract/contract.ts";
+import { withoutKeys } from "../lib/base/key_forms.ts";
 import { modelFacts } from "./presets/model_facts.ts";
 import { presetOf } from "./presets/presets.ts";
 import type { Preset } from "./presets/preset.ts";
@@ -301,7 +302,8 @@ export function buildCatalog(
           return { found: true, model, mappedFrom: model.id === name ? undefined : name };
         }
         if (kind !== "chat") return { found: false };
-        return { found: true, model: defaultModel, mappedFrom: name };
+        // Receipts keep the name: a key that was put in its place by mistake must not get there.
+        return { found: true, model: defaultModel, mappedFrom: withoutKeys(name) };
       },
     },
   };

@@ -3,7 +3,7 @@
  * the end user. It reads fields that the parser or the outline has at hand, and parses nothing itself.
  *
  * Whoever writes the header means the gateway, so a mistake in it is refused. A field is meant for the provider, too, so
- * what does not fit the bounds of tags is left out, and the call goes on.
+ * what does not fit the bounds of tags, or holds an API key, is left out, and the call goes on.
  */
 import {
   type CallTags,
@@ -15,6 +15,7 @@ import {
   tagValueRule,
 } from "../../billing/usage/call_tags.ts";
 import type { RouteStyle } from "../../catalog/entries/model.ts";
+import { holdsKey } from "../../lib/base/key_forms.ts";
 import { GatewayError } from "../../lib/errors/errors.ts";
 import { isJsonObject, type Outline, type OutlineObject } from "../../lib/json/json.ts";
 import type { MediaBody } from "./body.ts";
@@ -79,6 +80,7 @@ function headerTags(header: string): Map<string, string> {
     const [key, value] = [pair.slice(0, at).trim(), pair.slice(at + 1).trim()];
     if (!isTagKey(key)) throw malformed(tagKeyRule);
     if (!isTagValue(value)) throw malformed(`${key}: ${tagValueRule}`);
+    if (holdsKey(pair)) throw malformed("holds an API key, and tags are stored as they are");
     if (tags.has(key)) throw malformed(`names ${key} twice`);
     tags.set(key, value);
   }
@@ -87,7 +89,7 @@ function headerTags(header: string): Map<string, string> {
 
 function add(tags: Map<string, string>, key: string, value: Outline | undefined): void {
   if (typeof value !== "string" || tags.size >= maxTags || tags.has(key)) return;
-  if (isTagKey(key) && isTagValue(value)) tags.set(key, value);
+  if (isTagKey(key) && isTagValue(value) && !holdsKey(value)) tags.set(key, value);
 }
 
 /** Members of a metadata object that are looked at: the vendors allow 16. */

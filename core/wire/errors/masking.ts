@@ -5,30 +5,9 @@
  * removed as well, unless it is one that the caller sent, such as the id of a tool call. Names of models, paths of
  * fields, numbers and words stay.
  */
+import { keyForms } from "../../lib/base/key_forms.ts";
 
 const removed = "[removed]";
-
-/** Keys and tokens that begin with a word of their vendor. */
-const keyForms: readonly string[] = [
-  // OpenAI, Anthropic, OpenRouter, DeepSeek, Moonshot, Alibaba …
-  String.raw`sk[-_](?=[\w*-]*[\d*])[\w*-]{6,}`,
-  // Stripe's form, Together, Perplexity, Cerebras, Groq, xAI, NVIDIA, Replicate, Hugging Face, Fireworks
-  String
-    .raw`(?:pk|rk|key|tgp|tok|pplx|csk|gsk|xai|nvapi|r8|hf|fw|fpk|fk|jina|pa|vp|nb|cpk|rc|dapi|esecret)[-_](?=[\w*-]*[\d*])[\w*-]{6,}`,
-  // Databricks
-  String.raw`dapi[0-9a-f]{16,}`,
-  // Google
-  String.raw`AIza[\w-]{10,}`,
-  String.raw`(?:ya29|AQ)\.[\w-]{10,}`,
-  // AWS, Alibaba, Tencent, Baidu, Volcengine
-  String.raw`(?:AKIA|ASIA|ABSK|AIDA|AROA|LTAI|AKID|AKLT)[\w+/=]{8,}`,
-  String.raw`bce-v3/[\w/-]{8,}`,
-  // GitHub
-  String.raw`(?:gh[opusr]|github_pat)_\w{10,}`,
-  // JSON Web Tokens
-  String.raw`eyJ[\w-]{8,}(?:\.[\w-]+){0,2}`,
-  String.raw`Bearer\s+\S+`,
-];
 
 /** Ids with the prefix of what they name. */
 const idForms: readonly string[] = [
