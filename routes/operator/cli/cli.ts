@@ -25,6 +25,7 @@ import { openStore, type Store } from "../../../kv/engine/opening/store.ts";
 import { loadMasterKeys, openOwnersCatalog, openVault } from "../../process/catalog_opening.ts";
 import { createAdminApp, createBackupApp } from "./app.ts";
 import { type BackupWorld, proveBackup, restoreHere, saveBackup } from "./commands/backups.ts";
+import { runDoctor } from "./commands/doctor.ts";
 import { writeTables } from "./commands/tables.ts";
 import { type AdminRequest, adminUsage, readAdminCommand } from "./command_forms.ts";
 import { type AdminCall, adminSocketPath, callAdminSocket } from "./socket.ts";
@@ -60,6 +61,9 @@ export async function runAdmin(
   if (read.kind === "refused") {
     world.error(`${read.problem}\n${read.usage}`);
     return 2;
+  }
+  if (read.request.isLocal === true) {
+    return await runDoctor(config, { write: (text) => world.write(encoder.encode(text)) });
   }
   const filed = await withCatalogFile(read.request, world);
   const request = filed && await withSecret(filed, world);

@@ -17,6 +17,8 @@ export interface AdminRequest {
   readonly body?: unknown;
   /** The operation id of a command that moves money: repeated with it, the command counts once. */
   readonly operationId?: string;
+  /** Looks at the configuration alone: no store is opened, and no server asked. */
+  readonly isLocal?: true;
   /** Creates the store if there is none: what an operator does before the first start. */
   readonly makesStore?: true;
   /** The file of JSON that is sent as `catalog` of the body. */
@@ -101,6 +103,14 @@ function campaignOptions(): CommandOption[] {
 
 /** All commands, in the order of the help text. */
 export const commandForms: readonly CommandForm[] = [
+  {
+    words: ["doctor"],
+    operands: [],
+    options: [],
+    about: "say what of the configuration is incomplete, and how to mend it;\n" +
+      "tries each key of a provider with one call; exit code 1 if something is wrong",
+    request: () => ({ method: "GET", path: "/doctor", isLocal: true }),
+  },
   {
     words: ["account", "list"],
     operands: [],

@@ -1,0 +1,113 @@
+/** `doctor` says what is incomplete in words, tries each key once, and ends with a code. */
+import { readConfig } from "../../../../../core/config/config.ts";
+import { type Finding, runDoctor } from "../../../../../routes/operator/cli/commands/doctor.ts";
+import { configurationFindings } from "../../../../../routes/operator/cli/commands/doctor.ts";
+import { assert, assertEquals, assertStringIncludes } from "../../../../support/assert.ts";
+import { receivingAccount } from "../../../../support/worlds/topup_world.ts";
+
+const sandboxFile = await Deno.readTextFile(
+  new URL("../../../../../gateway.json", import.meta.url),
+);
+
+/** A file with two providers of the network, one of them with two keys. */
+const realFile = JSON.stringify({
+  defaultModel: "m",
+  providers: {
+    north: { baseUrl: "https://north.example", apiKeyEnv: ["NORTH_ONE", "NORTH_TWO"] },
+    east: { baseUrl: "https://east.example", apiKeyEnv: "EAST", auth: "x-api-key" },
+  },
+  models: [{
+    id: "m",
+    kind: "chat",
+    family: "m",
+    price: { unit: "token", vndPerMtok: 1 },
+    routes: [{ provider: "north", style: "chat" }, { provider: "east", style: "messages" }],
+  }],
+});
+const keys = { NORTH_ONE: "n-secret-1", NORTH_TWO: "n-secret-2", EAST: "e-secret" };
+
+function configOf(environment: Record<string, string>, file = realFile) {
+  const read = readConfig(environment, file);
+  if (!read.ok) throw new Error(read.problems.join("\n"));
+  return read.config;
+}
+
+const whole = {
+  ...keys,
+  GATEWAY_BASE_URL: "https://api.example.com",
+  MAIL_URL: "smtp://u:p@mail.example:587?from=no-reply@example.com",
+  GATEWAY_OPERATORS: "a@example.com,b@example.com",
+  GATEWAY_BANK_ACCOUNTS: JSON.stringify([receivingAccount]),
+  SEPAY_WEBHOOK_SECRET: "0123456789abcdef",
+  GATEWAY_VAT_RATES: "2025-07-01=8",
+  GATEWAY_BRAND_SUPPORT: "help@example.com",
+};
+
+Deno.test("each thing that customers would miss is wrong once it is left out, and says what to set", () => {
+  const wrong = (findings: readonly Finding[]) =>
+    findings.filter(({ state }) => state === "wrong").map(({ mend }) => mend ?? "");
+  assertEquals(wrong(configurationFindings(configOf(whole))), []);
+  for (
+    const name of [
+      "GATEWAY_BASE_URL",
+      "MAIL_URL",
+      "GATEWAY_OPERATORS",
+      "GATEWAY_BANK_ACCOUNTS",
+      "SEPAY_WEBHOOK_SECRET",
+    ] as const
+  ) {
+    const { [name]: _, ...without } = whole;
+    const [mend = "", ...others] = wrong(configurationFindings(configOf(without)));
+    assertEquals(others, [], name);
+    assertStringIncludes(mend, name);
+  }
+  // Every line that is not good says how to mend it.
+  for (const { state, mend, what } of configurationFindings(configOf(keys))) {
+    assert(state === "good" || mend !== undefined, what);
+  }
+});
+
+Deno.test("each key is tried once, with its own header; a refused one is named and never printed", async () => {
+  const asked: string[] = [];
+  const fetch = (url: RequestInfo | URL, init?: RequestInit) => {
+    const headers = new Headers(init?.headers);
+    const key = headers.get("authorization") ?? headers.get("x-api-key") ?? "";
+    asked.push(`${url} ${key}`);
+    const status = key === "Bearer n-secret-2" ? 401 : 200;
+    return Promise.resolve(new Response("{}", { status }));
+  };
+  let text = "";
+  const code = await runDoctor(configOf(whole), { fetch, write: (part) => void (text += part) });
+  assertEquals(asked.sort(), [
+    "https://east.example/v1/models e-secret",
+    "https://north.example/v1/models Bearer n-secret-1",
+    "https://north.example/v1/models Bearer n-secret-2",
+  ]);
+  assertEquals(code, 1);
+  assertStringIncludes(text, "WRONG provider north: NORTH_TWO is refused with status 401");
+  assertStringIncludes(text, "1 thing is wrong.");
+  for (const secret of Object.values(keys)) assert(!text.includes(secret), "a key was printed");
+});
+
+Deno.test("a provider that is away is wrong, one without a list of models leaves the key open", async () => {
+  const run = async (answer: () => Promise<Response>) => {
+    let text = "";
+    const write = (part: string) => void (text += part);
+    const code = await runDoctor(configOf(whole), { fetch: answer, write });
+    return { code, text };
+  };
+  const away = await run(() => Promise.reject(new TypeError("no")));
+  assertEquals(away.code, 1);
+  assertStringIncludes(away.text, "provider east: cannot be reached");
+  const other = await run(() => Promise.resolve(new Response(null, { status: 404 })));
+  assertEquals(other.code, 0);
+  assertStringIncludes(other.text, "answers with status 404, so nothing is known of EAST");
+});
+
+Deno.test("a sandbox has nothing wrong, and is told to be one", async () => {
+  let text = "";
+  const write = (part: string) => void (text += part);
+  const fetch = () => Promise.reject(new Error("a sandbox calls nobody"));
+  assertEquals(await runDoctor(configOf({}, sandboxFile), { fetch, write }), 0);
+  assertStringIncludes(text, "no real provider is configured");
+});
