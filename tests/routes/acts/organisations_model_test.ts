@@ -12,6 +12,7 @@ import type { AccountId } from "../../../core/lib/ids/ids.ts";
 import { credit } from "../../../kv/money/ledger/ledger.ts";
 import type { Account } from "../../../kv/people/accounts/accounts.ts";
 import { listBudgets } from "../../../kv/people/accounts/budgets.ts";
+import { setSessionOrganisation } from "../../../kv/people/accounts/sessions.ts";
 import { createApiKey } from "../../../kv/people/api_keys/api_key_changes.ts";
 import { listApiKeys } from "../../../kv/people/api_keys/api_keys.ts";
 import {
@@ -24,7 +25,7 @@ import { createOrganisation } from "../../../kv/people/organisations/organisatio
 import { verifyStore } from "../../../kv/services/verify/verify_books.ts";
 import { formsOf, type TestBrowser } from "../../support/browser/test_browser.ts";
 import * as fc from "../../support/property.ts";
-import { actFor, joinAs } from "../../support/worlds/company_world.ts";
+import { joinAs } from "../../support/worlds/company_world.ts";
 import { signUp } from "../../support/worlds/full_company.ts";
 import {
   actAt,
@@ -103,7 +104,8 @@ async function openWorld(instances: TwoInstances, start: Start): Promise<World> 
     const role = start[at];
     if (role === undefined) continue;
     if (role !== "owner") await joinAs(kv, made.id, account, { role, nowMs });
-    await actFor(browser, made);
+    const token = browser.cookies.get("__Host-session") ?? "";
+    assert(await setSessionOrganisation(kv, token, made.id, { nowMs }));
   }
   for (const person of people) person.csrf = await csrfOf(person.browser);
   await invite(kv, made.id, {
