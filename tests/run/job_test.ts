@@ -85,12 +85,13 @@ Deno.test("the longest job begins first, one that waits runs beside it, and one 
   const folder = await Deno.makeTempDir();
   try {
     const mark = JSON.stringify(`${folder}/mark`);
+    const until = JSON.stringify(import.meta.resolve("../support/until.ts"));
     const programs: Record<string, [source: string, options: Partial<Job>]> = {
       alone: [`Deno.removeSync(${mark});`, { places: "all", expectedSeconds: 9 }],
       short: [`Deno.statSync(${mark});`, { expectedSeconds: 1 }],
       // It ends once the one that waits has run.
       long: [
-        `while (true) try { Deno.statSync(${mark}); break; } catch { await new Promise((r) => setTimeout(r, 20)); }`,
+        `import { until } from ${until}; await until(() => Deno.stat(${mark}).catch(() => false), "the mark");`,
         { expectedSeconds: 2 },
       ],
       waiting: [`Deno.writeTextFileSync(${mark}, "");`, { places: 0 }],
