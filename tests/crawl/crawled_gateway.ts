@@ -7,6 +7,7 @@
  * - Out: the pages, links and forms that were found, and what is wrong with them.
  * - Never: knows a page by its name: what is offered decides what is looked at.
  */
+import { familyName } from "../../routes/dashboard/public/model/family_page.tsx";
 import type { Account } from "../../kv/people/accounts/accounts.ts";
 import { addBudget } from "../../kv/people/accounts/budgets.ts";
 import { listApiKeys } from "../../kv/people/api_keys/api_keys.ts";
@@ -234,6 +235,7 @@ function namesIn({ models, providers }: Catalog): readonly string[] {
     ...models.flatMap(({ id, displayName, family, aliases, routes }) => [
       id,
       displayName,
+      familyName({ family }),
       family,
       // As pages write it.
       family.slice(0, 1).toUpperCase() + family.slice(1),
