@@ -102,6 +102,7 @@ const surfaces: Readonly<Record<OperationName, Surfaces>> = {
 
 /** Commands that are no operation: why the HTTP API does not have them. */
 const commandsAlone: Readonly<Record<string, string>> = {
+  "doctor": "looks at the configuration of the machine, before anything serves",
   "account create": "makes a store, before anything serves",
   "key create": "shows a secret of a customer, which nobody but the customer should have",
   "key revoke": "the owner of the key does it on the pages of the account",
