@@ -112,6 +112,7 @@ const commandsAlone: Readonly<Record<string, string>> = {
   "verify": "reads the whole store, for as long as hours",
   "proof-keys rotate": "changes what signs the books",
   "reseal": "changes what proves the books",
+  "reseal-secrets": "seals every secret anew: the owner of the machine has the master keys",
   "sandbox void": "takes money back, once, before the store serves real providers",
   "tables": "writes files on the machine of whoever runs it",
   "archive": "moves rows for as long as minutes, by a daily job of the machine",
