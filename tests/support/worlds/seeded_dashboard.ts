@@ -94,8 +94,8 @@ export async function makeCalls(
         },
         priceMicroVnd: price,
         attempts: [
-          { route: "a/premium-1", outcome: "connect_failed", ms: 80 },
-          { route: "b/premium-1", outcome: "completed", ms: 900 },
+          { route: "a/premium-1", outcome: "upstream_unreachable", ms: 80 },
+          { route: "b/premium-1", outcome: failed ? "upstream_unreachable" : "completed", ms: 900 },
         ],
       }),
     );
