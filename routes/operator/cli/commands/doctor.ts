@@ -251,7 +251,7 @@ async function tryKey(
 }
 
 /** Tries every key that the environment has, each with one call that lists models. */
-export async function providerFindings(
+async function providerFindings(
   { catalog, providerKeys }: Pick<Config, "catalog" | "providerKeys">,
   fetch: typeof globalThis.fetch,
 ): Promise<Finding[]> {
@@ -279,7 +279,7 @@ export async function providerFindings(
 const marks = { good: "ok   ", advice: "look ", wrong: "WRONG" } as const;
 
 /** Writes the report. */
-export function reportText(findings: readonly Finding[]): string {
+function reportText(findings: readonly Finding[]): string {
   const lines = findings.flatMap(({ state, area, what, mend }) => [
     `${marks[state]} ${area}: ${what}`,
     ...(mend === undefined ? [] : [`      ${mend}`]),
