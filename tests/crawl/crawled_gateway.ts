@@ -235,10 +235,8 @@ function namesIn({ models, providers }: Catalog): readonly string[] {
     ...models.flatMap(({ id, displayName, family, aliases, routes }) => [
       id,
       displayName,
-      familyName({ family }),
       family,
-      // As pages write it.
-      family.slice(0, 1).toUpperCase() + family.slice(1),
+      familyName({ family }),
       ...aliases,
       ...routes.flatMap((route) => [route.id, route.upstreamModel]),
     ]),
