@@ -133,7 +133,7 @@ async function complaint(site: TopupSite, page: Page, seen: Look): Promise<void>
   await note.locator("button[type=submit]").click();
   await page.getByText("It was not.").waitFor();
   await look(page, "complaint", seen);
-  await page.locator("main a[href$='/adjust']").click();
+  await page.locator("main a.button[href$='/adjust']").click();
   await page.locator("input[name=amount]").fill("5000");
   const form = page.locator("form", { has: page.locator("input[name=amount]") });
   await form.locator("[name=reason]").fill("for the trouble");
