@@ -445,6 +445,7 @@ Deno.test("after five days of failures only, an endpoint is switched off with on
     locale: "en",
     url: receiver.url,
     why: "failing",
+    about: { accountId: world.account.id },
   }]);
   // What waited is dropped, and nothing new comes.
   const before = receiver.received.length;

@@ -37,6 +37,7 @@ Deno.test("one mail per fall below the mark, the next one after it was above aga
       to: "ann@example.com",
       locale: "en" as const,
       balanceMicroVnd,
+      about: { accountId: world.account.id },
     })),
   );
 });

@@ -251,6 +251,7 @@ const repairs = { none: "it makes what rows say already, and no decision" };
 const ofCatalogue = { none: "its lines are those of versions, which other tests see" };
 
 const lineOfCommand: Readonly<Record<string, Line>> = {
+  "doctor": reads,
   "account list": reads,
   "account create": "account_made",
   "account show": reads,
