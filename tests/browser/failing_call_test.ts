@@ -169,9 +169,9 @@ await browserTest(
     ]);
     const page = await context.newPage();
     await page.goto(`${site.address}/usage?period=24h`);
-    await page.getByLabel("Error", { exact: true }).selectOption("upstream_timeout");
+    await page.getByLabel("Error", { exact: true }).selectOption("family:provider");
     await page.locator(".chip-form").getByRole("button", { name: words.en.show }).click();
-    await page.waitForURL(/error=upstream_timeout/);
+    await page.waitForURL(/error=family%3Aprovider/);
     assertEquals(await page.locator("tr[data-call]").count(), 1);
     assert(await page.getByRole("link", { name: "Load new calls" }).isVisible());
     await page.locator("summary", { hasText: "Show as a table" }).click();

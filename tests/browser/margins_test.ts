@@ -1,4 +1,5 @@
 /** An operator's month end in a real browser: margins by model and customer, the provider's sheet, its file. */
+import { bucketNames } from "../../routes/dashboard/text/bucket_names.ts";
 import { assert, assertEquals } from "../support/assert.ts";
 import { browserTest } from "../support/browser/chromium.ts";
 import { type Look, openWindow, problemsOf } from "../support/browser/page_soundness.ts";
@@ -47,7 +48,7 @@ for (const look of looks) {
       await picture("margins");
       // The output of premium-1 is sold below its cost.
       const warning = page.locator("ul.lines li").filter({ hasText: "premium-1" });
-      assert((await warning.first().textContent())?.includes("output"));
+      assert((await warning.first().textContent())?.includes(bucketNames[look.locale].output));
       await warning.first().getByRole("link").click();
       await page.locator('[name="price.vndPerMtok"]').fill("11000");
       await page.getByRole("button", { name: t.preview }).first().click();

@@ -199,8 +199,9 @@ function tryAfter({ tries }: TryPage, number: number): WebhookTry | undefined {
 const showSent: EndpointAction = async (c, { kv }, endpoint) => {
   const { locale } = c.get("visitor");
   const { id } = c.get("signedIn").account;
-  const after = numberBefore.safeParse(c.req.query("after")).data;
-  const looks = numberBefore.safeParse(c.req.query("looks")).data;
+  // Without them, the first event that was ever sent: it is the address of a part, which a reader may open by itself.
+  const after = numberBefore.default(0).safeParse(c.req.query("after")).data;
+  const looks = numberBefore.default(0).safeParse(c.req.query("looks")).data;
   if (after === undefined || looks === undefined) return await notFoundPage(c);
   const page = await listTries(kv, id, endpoint.id, { count: triesPerPage });
   const one = tryAfter(page, after);
