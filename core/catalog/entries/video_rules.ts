@@ -333,7 +333,7 @@ export function videoRulesOf(model: Model): VideoRules {
   return rules;
 }
 
-/** What to write where the rules are missing: without them no request could be checked. */
+/** Advice for a video model without rules: no request of it could be checked. */
 const rulesMissing = `is required for a model of kind video: { "profile": "A" }, one of ${
   Object.keys(specVideoRules).map((name) => `"${name}"`).join(", ")
 }, or rules of its own (docs/media.md)`;

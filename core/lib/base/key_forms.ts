@@ -1,4 +1,4 @@
-/** What the keys of vendors, and of this gateway, look like: by their form, wherever they were put by mistake. */
+/** Forms of API keys, of vendors and of this gateway, to recognise a key that a client put in the wrong place. */
 
 /** Keys and tokens that begin with a word of their vendor, as parts of a regular expression. */
 export const keyForms: readonly string[] = [

@@ -18,7 +18,7 @@ function listed(values: readonly unknown[]): string {
   return values.length > maxListed ? `${shown}, …` : shown;
 }
 
-/** The member by which the forms of a union are told apart, with its values; `undefined`: there is none. */
+/** Finds the member that distinguishes the forms of a union, with its values; `undefined` if there is none. */
 function tellingMember(
   forms: readonly JsonSchema[],
 ): { readonly name: string; readonly values: readonly unknown[] } | undefined {
@@ -79,7 +79,7 @@ function formOf(schema: JsonSchema): string {
   }
 }
 
-/** What to write in place of what does not fit. */
+/** Describes the value that fits the place of an issue. */
 function expected(issue: z.core.$ZodRawIssue): string {
   if (!(issue.inst instanceof z.core.$ZodType)) return "";
   const json = z.toJSONSchema(issue.inst, { io: "input", unrepresentable: "any" });
@@ -98,7 +98,7 @@ const formats: Readonly<Record<string, string>> = {
   email: "must be an email address",
 };
 
-/** What the size of a value is counted in: one, and several. */
+/** Units of the size of a value, singular and plural. */
 const sizeUnits: Readonly<Record<string, readonly [string, string]>> = {
   string: ["character", "characters"],
   array: ["entry", "entries"],
@@ -197,7 +197,7 @@ function withRequired({ path, message }: SchemaProblem, written: unknown): Schem
     : { path, message };
 }
 
-/** What was read, or what is wrong with it. */
+/** Result of reading a value by a schema. */
 export type SchemaReading<Value> =
   | { readonly ok: true; readonly value: Value }
   | { readonly ok: false; readonly problems: readonly SchemaProblem[] };

@@ -1,6 +1,6 @@
 /**
- * What a sealed secret is bound to, by the kind of its row: a ciphertext that is moved to another record does not open.
- * `kv/services/vault/reseal_secrets.ts` has a way to seal each kind anew, or it does not compile.
+ * Owners of sealed secrets, by the kind of row: a ciphertext that is moved to another record does not open.
+ * `kv/services/vault/reseal_secrets.ts` must handle every kind here, or it does not compile.
  */
 import type { AccountId, ApiKeyId } from "../../lib/ids/ids.ts";
 

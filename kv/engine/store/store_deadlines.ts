@@ -47,8 +47,8 @@ export function callGuard(deadlines: Deadlines, outageOf: OutageOf): CallGuard {
       });
       deadline.arm(isSilent && kind === "read" ? silentReadMs : kvCallMs);
       const fail = (error: unknown) => {
-        const kind = error instanceof StoreUnavailableError ? undefined : outageOf(error);
-        reject(kind === undefined ? error : new StoreUnavailableError(kind, { cause: error }));
+        const outage = error instanceof StoreUnavailableError ? undefined : outageOf(error);
+        reject(outage === undefined ? error : new StoreUnavailableError(outage, { cause: error }));
       };
       // An answer that comes too late for its caller counts, too: the store is slow, and not away.
       call.then(() => isSilent = false, () => {});
@@ -58,8 +58,8 @@ export function callGuard(deadlines: Deadlines, outageOf: OutageOf): CallGuard {
 
 /**
  * Gives every call of a store a deadline of {@linkcode kvCallMs}, or of {@linkcode silentReadMs} for a read of a store
- * that is silent; a list has one for each row. A call past its deadline rejects with a {@linkcode StoreTimeoutError}, and one that the engine fails with a
- * {@linkcode StoreUnavailableError}.
+ * that is silent; a list has one for each row. A call past its deadline rejects with a {@linkcode StoreTimeoutError},
+ * and one that the engine fails with a {@linkcode StoreUnavailableError}.
  *
  * @param kv changed in place, since its class cannot be built or wrapped without losing its type
  * @param deadlines must stay open as long as the store

@@ -1,6 +1,6 @@
 /**
- * Seals the secrets of the store anew that an older master key sealed, so that it can be given up: after it leaked, or
- * because keys are changed each year. Whoever repeats it seals what is left.
+ * Re-encrypts the secrets in the store that an older master key sealed, so that the operator can retire that key after a
+ * leak, or at a yearly rotation. A repeated run handles only what is left.
  */
 import { type MasterKeys, open, seal, sealingKeyId } from "../../../core/people/api_keys/seal.ts";
 import {
@@ -54,8 +54,8 @@ async function renewedWebhooks(
 }
 
 /**
- * How each kind is sealed anew. `provider_key`: `resealStoredKeys` does so, with a line of the audit log for each.
- * `expires`: the rows end within a day.
+ * Renewals of each kind of row. `provider_key`: `resealStoredKeys` handles these rows and writes an audit line for each.
+ * `expires`: the rows expire within a day.
  */
 const renewals: Readonly<Record<SealedRow, RenewRow | "provider_key" | "expires">> = {
   api_key: of<ApiKeyRecord>(async (row, _, renew) =>
@@ -123,8 +123,10 @@ class Page {
         const keyId = sealingKeyId(sealed);
         if (keyId === this.#masterKeys.sealing.id) return sealed;
         const secret = await open(this.#masterKeys, sealed, owner);
-        if (secret === undefined) lost = keyId;
-        if (secret === undefined) return sealed;
+        if (secret === undefined) {
+          lost = keyId;
+          return sealed;
+        }
         count++;
         return await seal(this.#masterKeys, secret, owner);
       });
