@@ -21,6 +21,7 @@ import { type Brand, type BrandLogo, defaultBrand, readLogo } from "../people/ma
 import { type BucketVariables, readBucketVariables } from "./bucket_variables.ts";
 import { readVariables, type SupportContact, variableNames } from "./config_variables.ts";
 import { readRetention, type RetentionSettings } from "./retention.ts";
+import { readTrial, type TrialSettings, unpaidTrial } from "./trial.ts";
 import { unknownVariables } from "./unknown_variables.ts";
 import { type Environment, secretText, setVariables } from "../lib/environment/environment.ts";
 import { problemLines, readBySchema } from "../lib/environment/schema_words.ts";
@@ -100,6 +101,8 @@ export interface Config {
   readonly company: string | undefined;
   /** Active API keys for each member of an organisation of several. */
   readonly keysPerMember: number;
+  /** How visitors without an account try models. */
+  readonly trial: TrialSettings;
   /** Folder of the pages that the operator supplies; undefined: there are none. */
   readonly pagesFolder: string | undefined;
   /** Bearer secret of `/operator/*` JSON and `/metrics`; undefined = those are off. */
@@ -260,6 +263,8 @@ export function readConfig(
     return { ok: false, problems: all };
   }
   const isReal = hasRealProvider(catalog);
+  const unpaid = isReal ? unpaidTrial(values) : [];
+  if (unpaid.length > 0) return { ok: false, problems: unpaid };
   const onDenoDeploy = isDenoDeploy(set);
   if (isReal && onDenoDeploy) {
     const mixed = sandboxBesideReal(catalog, fileName);
@@ -288,6 +293,7 @@ export function readConfig(
       support: values.GATEWAY_BRAND_SUPPORT ?? values.GATEWAY_SUPPORT,
       company: values.GATEWAY_COMPANY,
       keysPerMember: values.GATEWAY_KEYS_PER_MEMBER,
+      trial: readTrial(values),
       pagesFolder: values.GATEWAY_PAGES,
       clientAddressHeader: values.GATEWAY_CLIENT_ADDRESS_HEADER,
       topup: topup.settings,

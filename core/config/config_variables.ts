@@ -13,6 +13,7 @@ import { problemLines, readBySchema } from "../lib/environment/schema_words.ts";
 import { masterKeysProblem } from "../people/api_keys/seal.ts";
 import { leastMemoryMb, maxWorkers } from "./memory_bounds.ts";
 import { retentionVariables } from "./retention.ts";
+import { trialProblems, trialVariables } from "./trial.ts";
 import { localAddress } from "../net/addresses/local_address.ts";
 import { type MailSettings, readMailUrl } from "../people/mail/mail_url.ts";
 import {
@@ -170,6 +171,7 @@ const variablesSchema = z.object({
   GATEWAY_DRAIN_MS: wholeNumber(0, 900_000).default(25_000),
   GATEWAY_MEMORY_MB: wholeNumber(512, 1_048_576).optional(),
   ...retentionVariables,
+  ...trialVariables,
   GATEWAY_WORKERS: wholeNumber(1, maxWorkers).optional(),
   OTEL_DENO: z.string().default(""),
   MAIL_URL: mail.default({ kind: "log" }),
@@ -237,7 +239,7 @@ export function readVariables(
 ): { readonly values: Variables | undefined; readonly problems: readonly string[] } {
   const read = readBySchema(variablesSchema, environment);
   const problems = read.ok
-    ? memoryProblems(read.value)
+    ? [...memoryProblems(read.value), ...trialProblems(read.value)]
     : problemLines("environment", read.problems);
   return {
     values: read.ok ? read.value : undefined,

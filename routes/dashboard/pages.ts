@@ -27,6 +27,7 @@ import { signUpPages } from "./customer/sign_in/sign_up.tsx";
 import { proofsPages } from "./public/proofs/proofs_page.tsx";
 import { sitePages } from "./public/site/site_files.tsx";
 import { incidentMailPages } from "./public/status/incident_mails.tsx";
+import { trialPages } from "./public/trial/trial_pages.tsx";
 import { statusPages } from "./public/status/status_page.tsx";
 import { usagePages } from "./customer/usage/usage_pages.ts";
 import { preferencePages } from "./visitor/cookies.ts";
@@ -47,6 +48,7 @@ export const customerPages: readonly PageDeclaration<DashboardDeps>[] = [
   oneModelPage,
   familyPages,
   playgroundPages,
+  trialPages,
   connectPage,
   docsPages,
   statusPages,

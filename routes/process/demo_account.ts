@@ -1,10 +1,11 @@
 /**
- * Creates an account with play money, so that a fresh install can answer a call at once. Sandbox
- * mode only.
+ * Creates accounts with play money, in sandbox mode only: one with which a fresh install can answer a call at once, and
+ * one that pays for what visitors try.
  */
 import type { AccountId } from "../../core/lib/ids/ids.ts";
 import type { MasterKeys } from "../../core/people/api_keys/seal.ts";
 import { fromVnd } from "../../core/billing/money/micro_vnd.ts";
+import { vietnamDay } from "../../core/lib/time/vietnam_time.ts";
 import {
   type Account,
   findAccountByEmail,
@@ -17,6 +18,9 @@ import type { KeyValueStore } from "../../kv/engine/store/key_value_store.ts";
 
 const demoEmail = "demo@sandbox.invalid";
 const demoVnd = 100_000;
+
+/** The account of visitors; apart, so that they leave the developer's play money alone. */
+const trialEmail = "visitors@sandbox.invalid";
 
 async function demoKey(
   kv: KeyValueStore,
@@ -34,14 +38,14 @@ async function demoKey(
 }
 
 /**
- * Finds the demo account or creates it. Instances that start at the same moment on a shared store all find it missing,
- * and one of them creates it.
+ * Finds an account with play money or creates it. Instances that start at the same moment on a shared store all find it
+ * missing, and one of them creates it.
  */
-async function demoAccount(kv: KeyValueStore, nowMs: number): Promise<Account> {
-  const account = await findAccountByEmail(kv, demoEmail) ??
-    await tryCreateAccount(kv, { nowMs, email: demoEmail }) ??
-    await findAccountByEmail(kv, demoEmail);
-  if (account === undefined) throw new Error("Cannot make the demo account");
+async function playAccount(kv: KeyValueStore, email: string, nowMs: number): Promise<Account> {
+  const account = await findAccountByEmail(kv, email) ??
+    await tryCreateAccount(kv, { nowMs, email }) ??
+    await findAccountByEmail(kv, email);
+  if (account === undefined) throw new Error("Cannot make an account with play money");
   return account;
 }
 
@@ -54,7 +58,7 @@ export async function ensureDemoAccount(
   masterKeys: MasterKeys,
   nowMs: number,
 ): Promise<{ accountId: AccountId; secret: string }> {
-  const account = await demoAccount(kv, nowMs);
+  const account = await playAccount(kv, demoEmail, nowMs);
   await credit(kv, {
     accountId: account.id,
     amountMicroVnd: fromVnd(demoVnd),
@@ -66,20 +70,40 @@ export async function ensureDemoAccount(
   return { accountId: account.id, secret: await demoKey(kv, masterKeys, account.id, nowMs) };
 }
 
-/** Returns the id of the demo account, if a sandbox has used the store. */
-export async function findDemoAccount(kv: KeyValueStore): Promise<AccountId | undefined> {
-  return (await findAccountByEmail(kv, demoEmail))?.id;
+/** Returns the account that pays for visitors, with the play money of this day. */
+export async function ensureTrialAccount(
+  kv: KeyValueStore,
+  vndPerDay: number,
+  nowMs: number,
+): Promise<AccountId> {
+  const { id } = await playAccount(kv, trialEmail, nowMs);
+  await credit(kv, {
+    accountId: id,
+    amountMicroVnd: fromVnd(vndPerDay),
+    kind: "demo",
+    operationId: `demo:${id}:${vietnamDay(nowMs)}`,
+    reason: "Sandbox money",
+    atMs: nowMs,
+  });
+  return id;
+}
+
+/** Returns the ids of the accounts that a sandbox has created in the store. */
+export async function findPlayAccounts(kv: KeyValueStore): Promise<ReadonlySet<AccountId>> {
+  const found = await Promise.all(
+    [demoEmail, trialEmail].map((one) => findAccountByEmail(kv, one)),
+  );
+  return new Set(found.flatMap((account) => account === undefined ? [] : [account.id]));
 }
 
 /**
- * Revokes the keys of the demo account. In production the play money of a store that began as a
- * sandbox would buy real answers, and its keys are in logs and terminals. Sandbox mode creates a
- * new key.
+ * Revokes the keys of these accounts. In production the play money of a store that began as a sandbox would buy real
+ * answers, and the demo account's keys are in logs and terminals. Sandbox mode creates a new key.
  */
-export async function retireDemoAccount(kv: KeyValueStore, nowMs: number): Promise<void> {
-  const account = await findAccountByEmail(kv, demoEmail);
-  if (account === undefined) return;
-  for (const record of await listApiKeys(kv, account.id)) {
-    if (isActive(record, nowMs)) await revokeApiKey(kv, account.id, record.id, nowMs);
+export async function retirePlayAccounts(kv: KeyValueStore, nowMs: number): Promise<void> {
+  for (const accountId of await findPlayAccounts(kv)) {
+    for (const record of await listApiKeys(kv, accountId)) {
+      if (isActive(record, nowMs)) await revokeApiKey(kv, accountId, record.id, nowMs);
+    }
   }
 }

@@ -29,6 +29,7 @@ const publicPages = {
   verify: "/verify",
   forgot: "/forgot",
   reset: "/reset",
+  trial: "/try",
   models: "/models",
   model: "/models/premium-1",
   "model-image": "/models/image-1",

@@ -262,6 +262,8 @@ async function openEmpty(
       GATEWAY_SUPPORT: "ho.tro@example.com",
       GATEWAY_COMPANY: "Công ty TNHH Mẫu, MST 0100233488",
       GATEWAY_PAGES: pagesFolder,
+      GATEWAY_TRIAL_ACCOUNT: "dung.thu@example.com",
+      GATEWAY_TRIAL_VND_PER_DAY: "50000",
       OPEN_MODELS_KEY: "sk-of-a-vendor-0123456789",
     },
   });

@@ -36,6 +36,7 @@ import passkeyScript from "./scripts/passkey.js" with { type: "text" };
 import proofScript from "./scripts/proof.js" with { type: "text" };
 import proofCheckScript from "../../../core/trade/proofs/check_document.js" with { type: "text" };
 import connectScript from "./scripts/connect.js" with { type: "text" };
+import trialScript from "./scripts/trial.js" with { type: "text" };
 import componentsCss from "./styles/components.css" with { type: "text" };
 import darkThemeCss from "./styles/dark_theme.css" with { type: "text" };
 import logCss from "./styles/log.css" with { type: "text" };
@@ -104,6 +105,7 @@ const sources = {
   "log.js": { type: script, text: logScript },
   "connect.js": { type: script, text: connectScript },
   "passkey.js": { type: script, text: passkeyScript },
+  "trial.js": { type: script, text: trialScript },
   "proof.js": { type: script, text: proofScript },
   "proof_check.js": { type: script, text: proofCheckScript },
   "playground.js": { type: script, text: playgroundScript },

@@ -1,5 +1,7 @@
 /** What the customer's pages need of the gateway. */
 import type { Catalog } from "../../../core/catalog/catalog.ts";
+import type { Trial } from "../../../core/config/trial.ts";
+import type { AccountId } from "../../../core/lib/ids/ids.ts";
 import type { TopupSettings } from "../../../core/trade/settings/settings.ts";
 import type { Control } from "../../../kv/engine/control/control.ts";
 import type { WalletEngine } from "../../../kv/money/wallet/mod.ts";
@@ -13,6 +15,14 @@ export type ModelStatus = "up" | "degraded" | "down";
 
 /** Sends a request to the gateway's own API on behalf of a client at `clientAddress`. */
 export type Dispatch = (request: Request, clientAddress: string) => Response | Promise<Response>;
+
+/** What visitors without an account may try, and who pays. */
+export interface TrialDeps extends Omit<Trial, "payer"> {
+  /** It costs nothing: the money is that of a sandbox. */
+  readonly isPlay: boolean;
+  /** Finds the account that pays; `undefined` if it does not exist. */
+  readonly payer: () => Promise<AccountId | undefined>;
+}
 
 /** The dependencies of all pages in this folder. */
 export interface DashboardDeps extends SignInDeps {
@@ -33,6 +43,8 @@ export interface DashboardDeps extends SignInDeps {
   readonly budgets: Pick<KeyLimitBook, "budgetUse">;
   /** What webhooks may reach, and the hint that one waits. */
   readonly webhooks: WebhookDeps;
+  /** Absent: visitors cannot try models. */
+  readonly trial?: TrialDeps | undefined;
   /** The gateway's own API, for the playground. Its calls are handled like calls from outside. */
   readonly dispatch: Dispatch;
 }

@@ -14,8 +14,8 @@ import { type ArchivedStore, withArchive } from "../../../kv/services/archive/op
 import type { Gateway } from "../../api/gateway/gateway.ts";
 import {
   ensureDemoAccount,
-  findDemoAccount,
-  retireDemoAccount,
+  findPlayAccounts,
+  retirePlayAccounts,
 } from "../../process/demo_account.ts";
 import { loadMasterKeys, openCatalog } from "../../process/catalog_opening.ts";
 
@@ -79,14 +79,14 @@ export async function openParts(
 }
 
 /**
- * Says why a store cannot serve real providers: its accounts have play money. Not for the demo account, whose keys
- * production revokes.
+ * Says why a store cannot serve real providers: its accounts have play money. Not for those that the
+ * sandbox created, whose keys production revokes.
  */
 async function sandboxMoneyProblem(kv: KeyValueStore, nowMs: number): Promise<string | undefined> {
   const found = await findSandboxMoney(kv);
   if (!found.wasGiven) return undefined;
-  const demo = await findDemoAccount(kv);
-  const held = found.held.filter(({ accountId }) => accountId !== demo);
+  const play = await findPlayAccounts(kv);
+  const held = found.held.filter(({ accountId }) => !play.has(accountId));
   if (held.length === 0) {
     await endSandboxMoney(kv, nowMs);
     return undefined;
@@ -99,13 +99,13 @@ async function sandboxMoneyProblem(kv: KeyValueStore, nowMs: number): Promise<st
     "or use another store";
 }
 
-/** Returns a key of the demo account in sandbox mode; in production it retires the account. */
+/** Returns a key of the demo account in sandbox mode; in production it retires what the sandbox created. */
 export async function demoKeyOf(
   gateway: Gateway,
   masterKeys: MasterKeys,
 ): Promise<string | undefined> {
   const { config: { mode }, kv, clock } = gateway;
   if (mode === "sandbox") return (await ensureDemoAccount(kv, masterKeys, clock.nowMs())).secret;
-  await retireDemoAccount(kv, clock.nowMs());
+  await retirePlayAccounts(kv, clock.nowMs());
   return undefined;
 }

@@ -1,11 +1,13 @@
 /** Puts the pages together. Loaded with the first request for a page (`customer_app.ts`). */
 import type { Hono } from "hono";
 import type { MasterKeys } from "../../../core/people/api_keys/seal.ts";
+import { trialOf } from "../../../core/config/trial.ts";
 import { unforeseen } from "../../../core/lib/base/assert.ts";
 import { isLoopbackUrl } from "../../../core/net/addresses/local_address.ts";
 import { type RouteTestTarget, testRoute } from "../../api/chat/route_test_call.ts";
 import type { Gateway } from "../../api/gateway/gateway.ts";
 import { createGuardedFetch } from "../../auth/guarded_fetch.ts";
+import { ensureTrialAccount } from "../../process/demo_account.ts";
 import { resolveTxtWithDeno } from "../../process/deno_connect.ts";
 import { createOpenIdClient } from "../../auth/openid.ts";
 import { createPasswordHasher } from "../../auth/password_hash.ts";
@@ -17,6 +19,7 @@ import {
   type PageDeps,
 } from "../../dashboard/mod.ts";
 import { mountPage } from "../../dashboard/page/page.ts";
+import type { TrialDeps } from "../../dashboard/page/deps.ts";
 import type { RateView } from "../../dashboard/page/rate_view.ts";
 import { readSuppliedPages, type SuppliedPages } from "../../dashboard/page/supplied_pages.ts";
 import { editingOf } from "../../operator/operations/contract/editing.ts";
@@ -25,6 +28,7 @@ import type { MoneyIn } from "../jobs/money_in.ts";
 import { fromVnd } from "../../../core/billing/money/micro_vnd.ts";
 import type { AccountId } from "../../../core/lib/ids/ids.ts";
 import type { Clock } from "../../../core/lib/time/clock.ts";
+import { findAccountByEmail } from "../../../kv/people/accounts/accounts.ts";
 import { credit } from "../../../kv/money/ledger/ledger.ts";
 import type { KeyValueStore } from "../../../kv/engine/store/key_value_store.ts";
 
@@ -60,6 +64,23 @@ export function openingCreditOf(
       reason: "Sandbox money",
       atMs: clock.nowMs(),
     });
+  };
+}
+
+/** Returns how visitors try models, with the account that pays. */
+function trialDepsOf(
+  { config, kv, clock }: Pick<Gateway, "config" | "kv" | "clock">,
+): TrialDeps | undefined {
+  const trial = trialOf(config.trial, config.mode);
+  if (trial === undefined) return undefined;
+  const { payer, ...bounds } = trial;
+  return {
+    ...bounds,
+    isPlay: config.mode === "sandbox",
+    payer: async () =>
+      payer.kind === "play"
+        ? await ensureTrialAccount(kv, bounds.vndPerDay, clock.nowMs())
+        : (await findAccountByEmail(kv, payer.email))?.id,
   };
 }
 
@@ -169,6 +190,7 @@ export function createPages(
       const model = gateway.catalog.current.find(modelId);
       return model === undefined ? "down" : router.status(model).state;
     },
+    trial: trialDepsOf(gateway),
     dispatch,
   }, [mountPage(operatorPages, { ...page, ...operator })]);
 }

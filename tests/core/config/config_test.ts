@@ -53,6 +53,9 @@ Deno.test("every wrong variable is reported with its reason and without any secr
     [{ MAIL_URL: "smtp://user:100%@mail.example" }, /MAIL_URL: must /],
     [{ MAIL_URL: "mail.example" }, /MAIL_URL: must /],
     [{ GATEWAY_TOPUP_AUTO_MAX_VND: "1e6" }, /GATEWAY_TOPUP_AUTO_MAX_VND: must be a whole number/],
+    [{ GATEWAY_TRIAL_ACCOUNT: "try@x.vn" }, /GATEWAY_TRIAL_VND_PER_DAY: must be set with/],
+    [{ GATEWAY_TRIAL_ACCOUNT: "nobody" }, /GATEWAY_TRIAL_ACCOUNT: must be an e-mail address/],
+    [{ GATEWAY_TRIAL_CALLS_PER_ADDRESS: "0" }, /must be a whole number from 1 to 1000000/],
     [{ OIDC_ISSUER: "https://id.example" }, /OIDC_CLIENT_ID/],
   ];
   for (const [environment, expected] of cases) {

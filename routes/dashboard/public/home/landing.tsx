@@ -313,6 +313,8 @@ function Hero({ deps, running, locale }: PartProps & { readonly running: Running
         <p class="lead">{t.lead}</p>
         <div class="actions">
           <a class="button" href="/sign-up">{t.start}</a>
+          {deps.trial !== undefined && <a href="/try" class="button outline secondary">{t.tryIt}
+          </a>}
           <a href="/models" class="button outline secondary">{t.prices}</a>
         </div>
         <ul class="checks promises">

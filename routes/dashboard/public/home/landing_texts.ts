@@ -11,6 +11,7 @@ export const landingTexts = defineTexts({
     lead:
       "Text, images, speech and video from many providers behind the API styles you already use. Paid from one prepaid wallet in VND, by the call.",
     start: "Create an account",
+    tryIt: "Try a model first",
     prices: "See models and prices",
     change: "Change two lines, keep your SDK",
     noCard: "No card, no monthly fee",
@@ -141,6 +142,7 @@ export const landingTexts = defineTexts({
     lead:
       "Văn bản, hình ảnh, giọng nói và video từ nhiều nhà cung cấp, qua đúng những kiểu API bạn đang dùng. Trả từ một ví trả trước bằng VND, theo từng lượt gọi.",
     start: "Tạo tài khoản",
+    tryIt: "Thử mô hình trước",
     prices: "Xem mô hình và giá",
     change: "Đổi hai dòng, giữ nguyên SDK",
     noCard: "Không cần thẻ, không phí tháng",

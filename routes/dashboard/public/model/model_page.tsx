@@ -138,7 +138,19 @@ async function modelPage(c: Context<DashboardEnv>, deps: DashboardDeps, history:
         </>
       ),
       actions: signedIn === undefined
-        ? <a class="button" href="/sign-up">{t.start}</a>
+        ? (
+          <>
+            {deps.trial !== undefined && model.kind === "chat" && (
+              <a
+                class="button outline secondary"
+                href={`/try?${new URLSearchParams({ model: model.id })}`}
+              >
+                {t.tryFirst}
+              </a>
+            )}
+            <a class="button" href="/sign-up">{t.start}</a>
+          </>
+        )
         : mayVisit(signedIn, "/playground") &&
           playgroundKinds.some((kind) => kind === model.kind) && (
           <a class="button" href={`/playground?${new URLSearchParams({ model: model.id })}`}>

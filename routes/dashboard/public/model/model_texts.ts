@@ -63,6 +63,7 @@ export const modelTexts = defineTexts({
     code: "Call it",
     tryIt: "Try it in the playground",
     start: "Create an account",
+    tryFirst: "Try it now",
     found: "There is no such model",
   },
   vi: {
@@ -101,6 +102,7 @@ export const modelTexts = defineTexts({
     code: "Gọi thử",
     tryIt: "Chạy thử",
     start: "Tạo tài khoản",
+    tryFirst: "Thử ngay",
     found: "Không có mô hình này",
   },
 });

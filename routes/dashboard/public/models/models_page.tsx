@@ -187,7 +187,7 @@ function listed(
 }
 
 async function modelsPage(c: Context<DashboardEnv>, deps: DashboardDeps, history: PublicHistory) {
-  const { locale } = c.get("visitor");
+  const { locale, signedIn } = c.get("visitor");
   const t = modelListTexts[locale];
   const choice = readChoice((name) => c.req.query(name));
   const view = views.find((name) => name === c.req.query("view")) ?? "table";
@@ -201,7 +201,14 @@ async function modelsPage(c: Context<DashboardEnv>, deps: DashboardDeps, history
       title: t.title,
       lead: t.lead,
       description: t.description,
-      actions: <a class="button outline" href="/compare">{t.compare}</a>,
+      actions: (
+        <>
+          {deps.trial !== undefined && signedIn === undefined && (
+            <a class="button outline" href="/try">{t.tryOne}</a>
+          )}
+          <a class="button outline" href="/compare">{t.compare}</a>
+        </>
+      ),
     },
     <>
       <Toolbar choice={choice} view={view} locale={locale} />
