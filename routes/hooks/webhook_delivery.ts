@@ -1,18 +1,29 @@
-/** Delivers webhooks to the endpoints of customers: one signed POST for each try, logged with what follows it. */
+/**
+ * Delivers webhooks to the endpoints of customers: one POST for each try, signed or as a message to a chat, logged with
+ * what follows it.
+ */
 import type { Deadlines } from "../../core/lib/time/deadlines.ts";
 import { isLoopbackUrl } from "../../core/net/addresses/local_address.ts";
 import { type GuardedPostResult, postGuarded } from "../../core/net/remote/guarded_post.ts";
 import type { Transport } from "../../core/net/transport/transport.ts";
 import type { MasterKeys } from "../../core/people/api_keys/seal.ts";
+import {
+  chatServices,
+  readChatAddress,
+  saidLine,
+} from "../../core/people/webhooks/destinations.ts";
+import { eventMessage } from "../../core/people/webhooks/event_message.ts";
+import { storedEvent } from "../../core/people/webhooks/events.ts";
 import type { Pace, WebhookOutcome } from "../../core/people/webhooks/retries.ts";
 import { signatureHeaders } from "../../core/people/webhooks/signature.ts";
-import { webhookEndpointsKey } from "../../kv/engine/schema/keys.ts";
+import { accountKey, webhookEndpointsKey } from "../../kv/engine/schema/keys.ts";
 import { claimDue, type OutboxClaim } from "../../kv/engine/outbox/outbox_claims.ts";
 import {
   handleClaim,
   type OutboxWork,
   type OutboxWorld,
 } from "../../kv/engine/outbox/outbox_worker.ts";
+import { type Account, accountName, mailAboutOf } from "../../kv/people/accounts/accounts.ts";
 import { recordTry } from "../../kv/people/webhooks/deliveries.ts";
 import {
   type EndpointName,
@@ -22,12 +33,16 @@ import {
   type WebhookDelivery,
   webhookTurns,
 } from "../../kv/people/webhooks/endpoint_queues.ts";
-import { openSecrets, type WebhookRow } from "../../kv/people/webhooks/endpoints.ts";
+import {
+  openSecrets,
+  type WebhookEndpoint,
+  type WebhookRow,
+} from "../../kv/people/webhooks/endpoints.ts";
 
 /** Milliseconds for one try: a receiver writes the event down and answers; its work comes later. */
 export const webhookTryTotalMs = 15_000;
 
-/** Bytes of an answer that are read and thrown away. */
+/** Bytes of an answer that are read: those of servers are thrown away, those of chat services are short. */
 const maxAnswerBytes = 16 * 1024;
 
 /**
@@ -41,6 +56,8 @@ const maxAtOnce: Readonly<Record<Pace, number>> = { quick: 4, slow: 1 };
 
 /** What deliveries need. */
 export interface DeliveryWorld extends OutboxWorld {
+  /** Public address of the service, without a trailing slash, for links in messages. */
+  readonly baseUrl: string;
   readonly deadlines: Deadlines;
   readonly masterKeys: MasterKeys;
   /** Connects to public addresses only. */
@@ -77,30 +94,94 @@ function outcomeOf(result: GuardedPostResult): WebhookOutcome {
   }
 }
 
+/** Posts JSON to the address of an endpoint. */
 async function post(
+  { clock, deadlines, signal, transport, localTransport }: DeliveryWorld,
+  { url, body, headers = [] }: {
+    readonly url: string;
+    readonly body: string;
+    readonly headers?: readonly (readonly [name: string, value: string])[];
+  },
+): Promise<GuardedPostResult> {
+  const local = isLoopbackUrl(url) ? localTransport : undefined;
+  return await postGuarded({ transport: local ?? transport, deadlines, clock }, {
+    url,
+    headers: [
+      ["content-type", "application/json"],
+      ["user-agent", "model-gateway-webhooks"],
+      ...headers,
+    ],
+    body: new TextEncoder().encode(body),
+    totalMs: webhookTryTotalMs,
+    maxAnswerBytes,
+    signal,
+  });
+}
+
+/** Sends a webhook, signed by each secret. */
+async function postSigned(
   world: DeliveryWorld,
   { eventId, body }: WebhookDelivery,
   { url, secrets }: { readonly url: string; readonly secrets: readonly string[] },
 ): Promise<WebhookOutcome> {
-  if (secrets.length === 0) return { kind: "failed", reason: "no_secret" };
-  const { clock, deadlines, signal, transport, localTransport } = world;
-  const atSeconds = Math.floor(clock.nowMs() / 1_000);
+  const atSeconds = Math.floor(world.clock.nowMs() / 1_000);
   const signed = await signatureHeaders(secrets, { id: eventId, atSeconds, body });
-  const local = isLoopbackUrl(url) ? localTransport : undefined;
-  return outcomeOf(
-    await postGuarded({ transport: local ?? transport, deadlines, clock }, {
-      url,
-      headers: [
-        ["content-type", "application/json"],
-        ["user-agent", "model-gateway-webhooks"],
-        ...Object.entries(signed),
-      ],
-      body: new TextEncoder().encode(body),
-      totalMs: webhookTryTotalMs,
-      maxAnswerBytes,
-      signal,
-    }),
-  );
+  return outcomeOf(await post(world, { url, body, headers: Object.entries(signed) }));
+}
+
+/** Sends the message of an event to a chat. A status of success is none if the service did not take the message. */
+async function postMessage(
+  world: DeliveryWorld,
+  { accountId, body }: WebhookDelivery,
+  { chat, secret }: {
+    readonly chat: NonNullable<WebhookEndpoint["chat"]>;
+    readonly secret: string;
+  },
+): Promise<WebhookOutcome> {
+  const { value: account } = await world.kv.get<Account>(accountKey(accountId));
+  if (account === null) throw new TypeError("An endpoint has no account");
+  const { event, isTest } = storedEvent(body);
+  const message = eventMessage(event, {
+    locale: account.locale ?? "vi",
+    accountName: accountName(account),
+    about: mailAboutOf(account),
+    baseUrl: world.baseUrl,
+    isTest,
+  });
+  const address = readChatAddress(secret);
+  const result = await post(world, chatServices[chat].request(address, message));
+  const outcome = outcomeOf(result);
+  if (result.kind !== "answered") return outcome;
+  const { status } = result;
+  const read = chatServices[chat].read(new TextDecoder().decode(result.body));
+  const answer = saidLine(read.says, address);
+  if (outcome.kind === "failed") {
+    return {
+      ...outcome,
+      retryAfterSeconds: outcome.retryAfterSeconds ?? read.retryAfterSeconds,
+      answer,
+    };
+  }
+  return read.isTaken ? { ...outcome, answer } : {
+    kind: "failed",
+    reason: "refused",
+    status,
+    retryAfterSeconds: read.retryAfterSeconds,
+    answer,
+  };
+}
+
+async function send(
+  world: DeliveryWorld,
+  delivery: WebhookDelivery,
+  { chat, url }: WebhookEndpoint,
+  secrets: readonly string[],
+): Promise<WebhookOutcome> {
+  const [secret] = secrets;
+  if (secret === undefined) return { kind: "failed", reason: "no_secret" };
+  return chat === undefined
+    ? await postSigned(world, delivery, { url, secrets })
+    : await postMessage(world, delivery, { chat, secret });
 }
 
 async function deliver(
@@ -117,7 +198,7 @@ async function deliver(
   const atMs = clock.nowMs();
   const beganMs = clock.monotonicMs();
   const secrets = await openSecrets(masterKeys, accountId, row, { endpointId, nowMs: atMs });
-  const outcome = await post(world, claim.payload, { url: endpoint.url, secrets });
+  const outcome = await send(world, claim.payload, endpoint, secrets);
   const durationMs = Math.round(clock.monotonicMs() - beganMs);
   const recorded = await recordTry(kv, claim, { outcome, atMs, durationMs, random: random() });
   if (recorded === "switched_off") world.hintMail();

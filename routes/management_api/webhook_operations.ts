@@ -14,6 +14,7 @@ import {
   optional,
   text,
 } from "../../core/lib/json/schemas.ts";
+import { destinationKinds } from "../../core/people/webhooks/destinations.ts";
 import {
   type EndpointCondition,
   getTry,
@@ -54,7 +55,15 @@ interface ShownEndpoint extends Partial<EndpointCondition> {
 const endpointFields: readonly DescribedField<ShownEndpoint>[] = [
   constant("object", "webhook"),
   always("id", text, ({ endpoint }) => endpoint.id),
+  always(
+    "destination",
+    { type: "string", enum: [...destinationKinds] },
+    ({ endpoint }) => endpoint.chat ?? "webhook",
+  ),
+  // Of Slack the server alone: the rest is a secret.
   always("url", text, ({ endpoint }) => endpoint.url),
+  // Of bots. Their tokens are in no answer.
+  optional("chat_id", text, ({ endpoint }) => endpoint.chatId),
   always("name", text, ({ endpoint }) => endpoint.name),
   always("kinds", listOf(text), ({ endpoint }) => endpoint.kinds.slice()),
   always("is_on", { type: "boolean" }, ({ endpoint }) => endpoint.isOn),
@@ -98,6 +107,8 @@ const listedTryFields: readonly DescribedField<WebhookTry>[] = [
   always("outcome", { type: "string", enum: ["delivered", "failed"] }, (one) => one.outcome.kind),
   optional("status", { type: "integer" }, ({ outcome }) => outcome.status),
   optional("reason", text, ({ outcome }) => outcome.kind === "failed" ? outcome.reason : undefined),
+  // What a chat service said.
+  optional("answer", text, ({ outcome }) => outcome.answer),
   optional("next_at", dateTime, ({ nextAtMs }) => nextAtMs && isoTime(nextAtMs)),
 ];
 
@@ -149,7 +160,8 @@ export const webhookOperations: readonly ManagementOperation[] = [
     method: "post",
     path: webhooksPath,
     summary: "Add a webhook",
-    description: "The answer has the signing secret; no later one does.",
+    description:
+      "To a server (the answer has the signing secret; no later one does) or to a chat: Slack by its `url`, Telegram and Zalo by `token` and `chat_id`.",
     answer: endpointShape,
     example,
     json: (made) => fieldsJson(endpointFields, made),
@@ -174,7 +186,8 @@ export const webhookOperations: readonly ManagementOperation[] = [
     method: "patch",
     path: `${webhooksPath}/{id}`,
     summary: "Change a webhook",
-    description: "What is left out stays as it is.",
+    description:
+      "What is left out stays as it is. Another `chat_id` or server of a bot needs its `token`.",
     answer: endpointShape,
     example: { is_on: false },
     json: (endpoint) => fieldsJson(endpointFields, { endpoint }),

@@ -8,6 +8,7 @@ import type { AccountId } from "../../core/lib/ids/ids.ts";
 import { type Budget, subjectText } from "../../core/limits/budgets.ts";
 import type { Invoice } from "../../core/trade/invoices/invoice.ts";
 import { fieldsJson } from "../../core/lib/json/fields.ts";
+import { defined } from "../../core/lib/base/defined.ts";
 import type { JsonObject } from "../../core/lib/json/json.ts";
 import { vietnamIsoTime } from "../../core/lib/time/vietnam_time.ts";
 import { type DownloadRecord, ledgerPrefix } from "../../kv/engine/schema/keys.ts";
@@ -147,8 +148,19 @@ function budgetOf({ id, name, subject, window, amountMicroVnd, atLimit }: Budget
   };
 }
 
-function webhookOf({ id, url, name, kinds, isOn, createdAtMs }: WebhookEndpoint): JsonObject {
-  return { id, url, name, kinds: [...kinds], is_on: isOn, created_at: time(createdAtMs) };
+function webhookOf(
+  { id, chat, url, chatId, name, kinds, isOn, createdAtMs }: WebhookEndpoint,
+): JsonObject {
+  return {
+    id,
+    destination: chat ?? "webhook",
+    url,
+    ...defined({ chat_id: chatId }),
+    name,
+    kinds: [...kinds],
+    is_on: isOn,
+    created_at: time(createdAtMs),
+  };
 }
 
 function managementKeyOf(key: ManagementKey): JsonObject {

@@ -1,4 +1,4 @@
-/** Posts a short body to a URL that a customer names: no redirect is followed, and of the answer only the head counts. */
+/** Posts a short body to a URL that a customer names: no redirect is followed, and of the answer only the beginning is read. */
 import type { Clock } from "../../lib/time/clock.ts";
 import { retryAfterSeconds } from "../transport/retry_after.ts";
 import { readBeginning } from "../transport/read_whole.ts";
@@ -12,7 +12,7 @@ export interface GuardedPost {
   readonly body: Uint8Array;
   /** Milliseconds for all of it: name, connection, TLS, answer. */
   readonly totalMs: number;
-  /** Bytes of the answer's body that are read, so that its sender sees no broken connection; they are thrown away. */
+  /** Bytes of the answer's body that are read, also if nobody wants them: its sender sees no broken connection. */
   readonly maxAnswerBytes: number;
   /** Gives up at once. */
   readonly signal?: AbortSignal | undefined;
@@ -24,6 +24,8 @@ export type GuardedPostResult =
     readonly kind: "answered";
     readonly status: number;
     readonly retryAfterSeconds: number | undefined;
+    /** The beginning of the answer's body. */
+    readonly body: Uint8Array;
   }
   | { readonly kind: "timeout" | "unreachable" | "broken_answer" | "stopped" };
 
@@ -52,9 +54,9 @@ export async function postGuarded(
   try {
     const response = await exchange.response;
     // Its status counts even if the rest is slow or missing.
-    await readBeginning(response.body, maxAnswerBytes);
+    const begun = await readBeginning(response.body, maxAnswerBytes);
     const pause = retryAfterSeconds((name) => response.header(name), world.clock);
-    return { kind: "answered", status: response.status, retryAfterSeconds: pause };
+    return { kind: "answered", status: response.status, retryAfterSeconds: pause, body: begun };
   } catch (error) {
     if (!(error instanceof UpstreamFailure)) throw error;
     if (signal?.aborted === true) return { kind: "stopped" };

@@ -9,7 +9,7 @@
  */
 import { z } from "zod";
 import { budgetEnds, budgetWindows } from "../../limits/budgets.ts";
-import { givenRoles } from "../organisations/acts.ts";
+import { givenRoles, roles } from "../organisations/acts.ts";
 import type { AccountId, AnnouncementId, ApprovalId, InvoiceId } from "../../lib/ids/ids.ts";
 
 // A mail to be sent, in the form in which it waits in the outbox.
@@ -208,8 +208,8 @@ export const mailJobSchema = z.discriminatedUnion("kind", [
     kind: z.literal("member_role_changed"),
     organisation: z.string(),
     member: z.string(),
-    formerRole: givenRole,
-    role: givenRole,
+    formerRole: z.enum(roles),
+    role: z.enum(roles),
   }),
   z.object({
     ...everyJob,

@@ -7,7 +7,7 @@ import { formatDecimal, formatMoneyShort } from "../../billing/money/display.ts"
 import { vietnamDay, vietnamOffsetMs } from "../../lib/time/vietnam_time.ts";
 import type { BudgetWindow } from "../../limits/budgets.ts";
 import { parseUrl } from "../../lib/runtime/mod.ts";
-import type { GivenRole } from "../organisations/acts.ts";
+import type { GivenRole, Role } from "../organisations/acts.ts";
 import { normaliseEmail } from "../accounts/email_address.ts";
 import type { MailJob, MailKind } from "./mail.ts";
 
@@ -88,7 +88,8 @@ const windowTexts: Readonly<Record<BudgetWindow, Readonly<Record<Locale, string>
 };
 
 /** The roles as they stand in a sentence about a member. */
-const roleTexts: Readonly<Record<GivenRole, Readonly<Record<Locale, string>>>> = {
+const roleTexts: Readonly<Record<Role, Readonly<Record<Locale, string>>>> = {
+  owner: { en: "the owner", vi: "chủ sở hữu" },
   admin: { en: "an admin", vi: "quản trị viên" },
   developer: { en: "a developer", vi: "lập trình viên" },
   billing: { en: "in charge of billing", vi: "kế toán" },

@@ -11,6 +11,7 @@
 import { z } from "zod";
 import { budgetEnds, budgetWindows } from "../../limits/budgets.ts";
 import type { Locale } from "../../lib/base/locale.ts";
+import { roles } from "../organisations/acts.ts";
 
 const vnd = z.string().regex(/^-?\d+(?:\.\d+)?$/);
 const time = z.iso.datetime();
@@ -57,6 +58,8 @@ const budgetFacts = {
   window: z.enum(budgetWindows),
   /** The first day of the window, in Vietnam. */
   from_day: z.iso.date(),
+  /** When the budget resets; absent: never. */
+  resets_at: time.optional(),
 };
 
 const table = {
@@ -65,6 +68,8 @@ const table = {
       ...budgetFacts,
       /** The part of the budget that is spent, as the warning was set. */
       percent: z.int().min(1).max(1_000),
+      /** Whether calls beyond it are refused, or go on; absent in events of earlier versions. */
+      at_limit: z.enum(budgetEnds).optional(),
     }),
     says: {
       en: "Spending has reached a warning level of a budget.",
@@ -78,13 +83,13 @@ const table = {
       budget_vnd: "5000000",
       window: "month",
       from_day: "2026-11-01",
+      resets_at: "2026-11-30T17:00:00.000Z",
+      at_limit: "refuse",
     },
   }),
   "budget.exhausted": kind("budget.exhausted", {
     data: z.strictObject({
       ...budgetFacts,
-      /** When the budget resets; absent: never. */
-      resets_at: time.optional(),
       /** Whether calls beyond it are refused, or go on. */
       at_limit: z.enum(budgetEnds),
     }),
@@ -189,8 +194,8 @@ const table = {
     data: z.strictObject({
       member_id: z.string(),
       email: z.string().max(254),
-      former_role: z.string(),
-      role: z.string(),
+      former_role: z.enum(roles),
+      role: z.enum(roles),
     }),
     says: {
       en:
@@ -222,6 +227,25 @@ const table = {
       email: "ann@example.com",
       role: "developer",
       has_left: false,
+    },
+  }),
+  "webhook.switched_off": kind("webhook.switched_off", {
+    data: z.strictObject({
+      webhook_id: z.string(),
+      name: line,
+      /** Of its address, which may have secrets in its path. */
+      host: z.string(),
+      reason: z.enum(["failing", "gone"]),
+    }),
+    says: {
+      en: "Another endpoint was switched off: it only failed, or asked for no more events.",
+      vi: "Một endpoint khác bị tắt: chỉ toàn lỗi, hoặc không muốn nhận thêm sự kiện.",
+    },
+    example: {
+      webhook_id: "whe_example",
+      name: "Accounting",
+      host: "hooks.example.com",
+      reason: "failing",
     },
   }),
   "incident.opened": kind("incident.opened", {
@@ -315,4 +339,18 @@ export function webhookBody(
 ): string {
   const timestamp = new Date(atMs).toISOString();
   return JSON.stringify({ type, timestamp, ...(isTest && { test: true }), data });
+}
+
+const storedBody = z.object({ test: z.boolean().optional() });
+
+/**
+ * Reads an event from the body that {@linkcode webhookBody} wrote.
+ *
+ * @throws what zod throws, also for a kind of a later version
+ */
+export function storedEvent(
+  body: string,
+): { readonly event: WebhookEvent; readonly isTest: boolean } {
+  const stored: unknown = JSON.parse(body);
+  return { event: parseWebhookEvent(stored), isTest: storedBody.parse(stored).test === true };
 }

@@ -3,7 +3,12 @@ import { dayMs, hourMs, minuteMs } from "../../lib/time/durations.ts";
 
 /** The outcome of one try. The reasons are fixed words. */
 export type WebhookOutcome =
-  | { readonly kind: "delivered"; readonly status: number }
+  | {
+    readonly kind: "delivered";
+    readonly status: number;
+    /** What a chat service said, on one line. */
+    readonly answer?: string;
+  }
   | {
     readonly kind: "failed";
     readonly reason: WebhookFailure;
@@ -11,6 +16,8 @@ export type WebhookOutcome =
     readonly status?: number | undefined;
     /** The pause for which the receiver has asked. */
     readonly retryAfterSeconds?: number | undefined;
+    /** What a chat service said, on one line. */
+    readonly answer?: string;
   };
 
 /** Why a try failed. */
@@ -18,6 +25,8 @@ export type WebhookFailure =
   /** The receiver answered with another status than 2xx. */
   | "status"
   | "timeout"
+  /** The status was 2xx, but the chat service did not take the message. */
+  | "refused"
   /** No connection: name not found, address not public, refused, TLS failed. */
   | "unreachable"
   /** The answer broke off, or was no HTTP. */

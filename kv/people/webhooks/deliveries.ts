@@ -27,6 +27,7 @@ import { finishClaim, type OutboxClaim, postponeClaim } from "../../engine/outbo
 import { compareAndSet } from "../../engine/store/cas.ts";
 import type { AtomicWrite, KeyValueStore } from "../../engine/store/key_value_store.ts";
 import { type Account, mailReaderOf } from "../accounts/accounts.ts";
+import { addWebhookEvent } from "./events.ts";
 import {
   addEndpointLine,
   type WebhookEndpoint,
@@ -103,6 +104,15 @@ function followFailure(
   operation.set(webhookEndpointsKey(accountId), withEndpoint(row, off));
   const done = { by: { kind: "gateway" }, nowMs } as const;
   addEndpointLine(operation, accountId, done, { before: endpoint, after: off });
+  addWebhookEvent(operation, accountId, {
+    type: "webhook.switched_off",
+    data: {
+      webhook_id: endpoint.id,
+      name: endpoint.name,
+      host: new URL(endpoint.url).host,
+      reason: switchedOff,
+    },
+  }, nowMs);
   const reader = account === null ? undefined : mailReaderOf(account, "webhook_switched_off");
   if (reader === undefined) return;
   const job = {

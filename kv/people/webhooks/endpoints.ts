@@ -11,6 +11,12 @@ import { type AccountId, newId, type WebhookEndpointId } from "../../../core/lib
 import { dayMs } from "../../../core/lib/time/durations.ts";
 import { type MasterKeys, open, seal } from "../../../core/people/api_keys/seal.ts";
 import { sealOwners } from "../../../core/people/api_keys/seal_owners.ts";
+import {
+  type ChatAddress,
+  chatAddressText,
+  type ChatKind,
+  shownAddress,
+} from "../../../core/people/webhooks/destinations.ts";
 import { isWebhookKind, type WebhookKind } from "../../../core/people/webhooks/events.ts";
 import type { SwitchOffReason } from "../../../core/people/webhooks/retries.ts";
 import { newWebhookSecret } from "../../../core/people/webhooks/signature.ts";
@@ -36,7 +42,12 @@ const writeAttempts = 10;
 /** An endpoint. Contains no secret. */
 export interface WebhookEndpoint {
   readonly id: WebhookEndpointId;
+  /** The chat service to which its events go; absent: a server gets signed webhooks. */
+  readonly chat?: ChatKind;
+  /** Of a chat whose address is a secret, as much as pages show. */
   readonly url: string;
+  /** The chat in which a bot writes. */
+  readonly chatId?: string;
   /** What its owner calls it; may be empty. */
   readonly name: string;
   /** The kinds of events that it gets. Those of later versions are kept. */
@@ -52,6 +63,7 @@ export interface WebhookEndpoint {
 }
 
 interface EndpointSecrets {
+  /** The signing secret, or the whole address of a chat. */
   readonly sealed: string;
   /** The form that created this secret: sent again, it creates no other. */
   readonly formId: string;
@@ -123,8 +135,17 @@ export function addEndpointLine(
   change: Partial<Record<"before" | "after", WebhookEndpoint>>,
 ): void {
   const shown = (
-    { url, name, kinds, isOn, graceUntilMs, switchedOff }: Partial<WebhookEndpoint> = {},
-  ) => ({ url, name, kinds, isOn, formerSecretUntilAtMs: graceUntilMs, why: switchedOff?.why });
+    { chat, url, chatId, name, kinds, isOn, graceUntilMs, switchedOff }: Partial<WebhookEndpoint> =
+      {},
+  ) => ({
+    ...defined({ chat, chatId }),
+    url,
+    name,
+    kinds,
+    isOn,
+    formerSecretUntilAtMs: graceUntilMs,
+    why: switchedOff?.why,
+  });
   addAct(operation, accountId, "webhooks_changed", done, {
     ...defined({ subject: (change.after ?? change.before)?.id }),
     before: shown(change.before),
@@ -138,6 +159,12 @@ export interface NewWebhookSecret {
   readonly secret: string;
 }
 
+/** A chat, and where its messages go. */
+export interface Chat {
+  readonly kind: ChatKind;
+  readonly address: ChatAddress;
+}
+
 /** What its owner decides about an endpoint. */
 export interface EndpointOptions {
   readonly url: string;
@@ -145,32 +172,98 @@ export interface EndpointOptions {
   readonly kinds: readonly WebhookKind[];
 }
 
-/** Adds an endpoint, which is on. The secret is in the result and is never shown again. */
-export async function addEndpoint(
+function newEndpoint(
+  { id, url, name, kinds, nowMs }: EndpointOptions & Pick<WebhookEndpoint, "id"> & Done,
+): WebhookEndpoint {
+  return { id, url, name, kinds, isOn: true, createdAtMs: nowMs };
+}
+
+/** Adds an endpoint with its secret to the row, unless there is no place or the form was sent before. */
+async function addSealed<Result>(
   kv: KeyValueStore,
-  masterKeys: MasterKeys,
   accountId: AccountId,
-  { formId, nowMs, by, url, name, kinds }: EndpointOptions & Done & { readonly formId: string },
-): Promise<{ readonly ok: true; readonly done: NewWebhookSecret } | NotChanged> {
-  const id = newId("webhookEndpoint", nowMs);
-  const secret = newWebhookSecret();
-  const sealed = await seal(masterKeys, secret, sealOwners.webhook_endpoints(accountId, id));
-  const endpoint = { id, url, name, kinds, isOn: true, createdAtMs: nowMs };
+  { endpoint, sealed, formId, done }: {
+    readonly endpoint: WebhookEndpoint;
+    readonly done: Result;
+  } & Pick<EndpointSecrets, "sealed" | "formId">,
+  by: Done,
+): Promise<{ readonly ok: true; readonly done: Result } | NotChanged> {
   return await changeRow(kv, accountId, (row, operation) => {
     if (Object.values(row.secrets).some((one) => one.formId === formId)) {
       return { ok: false, reason: "sent" };
     }
     if (row.endpoints.length >= maxWebhookEndpoints) return { ok: false, reason: "full" };
-    addEndpointLine(operation, accountId, { by, nowMs }, { after: endpoint });
+    addEndpointLine(operation, accountId, by, { after: endpoint });
     return {
       ok: true,
       row: {
         endpoints: [...row.endpoints, endpoint],
-        secrets: { ...row.secrets, [id]: { sealed, formId } },
+        secrets: { ...row.secrets, [endpoint.id]: { sealed, formId } },
       },
-      done: { endpoint, secret },
+      done,
     };
   });
+}
+
+/** Adds an endpoint, which is on. The secret is in the result and is never shown again. */
+export async function addEndpoint(
+  kv: KeyValueStore,
+  masterKeys: MasterKeys,
+  accountId: AccountId,
+  { formId, ...options }: EndpointOptions & Done & { readonly formId: string },
+): Promise<{ readonly ok: true; readonly done: NewWebhookSecret } | NotChanged> {
+  const id = newId("webhookEndpoint", options.nowMs);
+  const secret = newWebhookSecret();
+  const sealed = await seal(masterKeys, secret, sealOwners.webhook_endpoints(accountId, id));
+  const endpoint = newEndpoint({ ...options, id });
+  const added = { endpoint, sealed, formId, done: { endpoint, secret } };
+  return await addSealed(kv, accountId, added, options);
+}
+
+/** What an endpoint shows of the address of its chat. */
+function shownChat({ kind, address }: Chat): Pick<WebhookEndpoint, "url" | "chatId"> {
+  return {
+    url: shownAddress(kind, address.url),
+    ...defined({ chatId: address.bot?.chatId }),
+  };
+}
+
+/** Adds a chat, which is on. Its address is sealed and never shown again. */
+export async function addChat(
+  kv: KeyValueStore,
+  masterKeys: MasterKeys,
+  accountId: AccountId,
+  { formId, chat, ...options }:
+    & Omit<EndpointOptions, "url">
+    & Done
+    & { readonly formId: string; readonly chat: Chat },
+): Promise<
+  { readonly ok: true; readonly done: { readonly endpoint: WebhookEndpoint } } | NotChanged
+> {
+  const id = newId("webhookEndpoint", options.nowMs);
+  const owner = sealOwners.webhook_endpoints(accountId, id);
+  const sealed = await seal(masterKeys, chatAddressText(chat.address), owner);
+  const { url, chatId } = shownChat(chat);
+  const endpoint = {
+    ...newEndpoint({ ...options, url, id }),
+    chat: chat.kind,
+    ...defined({ chatId }),
+  };
+  return await addSealed(kv, accountId, { endpoint, sealed, formId, done: { endpoint } }, options);
+}
+
+/** Seals the new address of a chat, for {@linkcode editEndpoint}. */
+export async function newChatAddress(
+  masterKeys: MasterKeys,
+  accountId: AccountId,
+  endpointId: WebhookEndpointId,
+  chat: Chat,
+): Promise<Pick<WebhookEndpoint, "url" | "chatId"> & Pick<EndpointSecrets, "sealed">> {
+  const owner = sealOwners.webhook_endpoints(accountId, endpointId);
+  return {
+    ...shownChat(chat),
+    sealed: await seal(masterKeys, chatAddressText(chat.address), owner),
+  };
 }
 
 /** Changes an endpoint. Switching it on forgets its failures; kinds of later versions stay. */
@@ -178,7 +271,10 @@ export async function editEndpoint(
   kv: KeyValueStore,
   accountId: AccountId,
   endpointId: WebhookEndpointId,
-  { nowMs, by, ...change }: Partial<EndpointOptions & Pick<WebhookEndpoint, "isOn">> & Done,
+  { nowMs, by, sealed, ...change }:
+    & Partial<EndpointOptions & Pick<WebhookEndpoint, "isOn" | "chatId">>
+    & Partial<Pick<EndpointSecrets, "sealed">>
+    & Done,
 ): Promise<{ readonly ok: true; readonly done: WebhookEndpoint } | NotChanged> {
   return await changeRow(kv, accountId, (row, operation) => {
     const former = row.endpoints.find(({ id }) => id === endpointId);
@@ -195,7 +291,11 @@ export async function editEndpoint(
       ...(isSwitched && change.isOn === true && { onSinceMs: nowMs }),
     };
     addEndpointLine(operation, accountId, { by, nowMs }, { before: former, after: endpoint });
-    return { ok: true, row: withEndpoint(row, endpoint), done: endpoint };
+    const secret = row.secrets[endpointId];
+    const secrets = sealed === undefined || secret === undefined
+      ? row.secrets
+      : { ...row.secrets, [endpointId]: { ...secret, sealed } };
+    return { ok: true, row: { ...withEndpoint(row, endpoint), secrets }, done: endpoint };
   });
 }
 
@@ -254,7 +354,7 @@ export async function deleteEndpoint(
   return changed;
 }
 
-/** Opens the secrets that sign now, the newest first; empty if none can be opened. */
+/** Opens the secrets that sign now, the newest first, or the address of a chat; empty if none can be opened. */
 export async function openSecrets(
   masterKeys: MasterKeys,
   accountId: AccountId,

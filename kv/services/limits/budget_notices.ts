@@ -65,14 +65,9 @@ function announceReached(
 /** The same of a budget that is used up, or has refused a call. */
 function announceExhausted(operation: AtomicWrite, event: BudgetEvent): void {
   const { account, budget, days, atMs } = event;
-  const resetsAtMs = budgetEndMs(days);
   addWebhookEvent(operation, account.id, {
     type: "budget.exhausted",
-    data: {
-      ...factsOf(event),
-      at_limit: budget.atLimit,
-      ...(resetsAtMs !== undefined && { resets_at: new Date(resetsAtMs).toISOString() }),
-    },
+    data: factsOf(event),
   }, atMs);
   const reader = mailReaderOf(account, "budget_exhausted");
   if (reader === undefined) return;
@@ -83,15 +78,18 @@ function announceExhausted(operation: AtomicWrite, event: BudgetEvent): void {
 }
 
 /** What both webhooks have. */
-function factsOf({ budget, spentMicroVnd, days: { fromDay } }: BudgetEvent) {
-  const { id, name, window, amountMicroVnd } = budget;
+function factsOf({ budget, spentMicroVnd, days }: BudgetEvent) {
+  const { id, name, window, amountMicroVnd, atLimit } = budget;
+  const resetsAtMs = budgetEndMs(days);
   return {
     budget_id: id,
     name,
     spent_vnd: formatVnd(spentMicroVnd),
     budget_vnd: formatVnd(amountMicroVnd),
     window,
-    from_day: fromDay,
+    from_day: days.fromDay,
+    at_limit: atLimit,
+    ...(resetsAtMs !== undefined && { resets_at: new Date(resetsAtMs).toISOString() }),
   };
 }
 

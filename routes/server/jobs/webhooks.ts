@@ -50,6 +50,7 @@ export function startWebhookWorker(
   };
   const works = deliveryWorks({
     ...world,
+    baseUrl,
     deadlines,
     masterKeys,
     transport: media.remote.transport,

@@ -13,9 +13,12 @@ import { type OutboxWorld, runDue } from "../../../kv/engine/outbox/outbox_worke
 import { type Account, createAccount } from "../../../kv/people/accounts/accounts.ts";
 import { listTries, type WebhookTry } from "../../../kv/people/webhooks/deliveries.ts";
 import {
+  addChat,
   addEndpoint,
+  type Chat,
   type EndpointOptions,
   type NewWebhookSecret,
+  type WebhookEndpoint,
 } from "../../../kv/people/webhooks/endpoints.ts";
 import {
   moveWork,
@@ -30,6 +33,7 @@ import { ManualTime } from "../manual_time.ts";
 
 /** A request as the receiver got it. */
 export interface ReceivedWebhook {
+  readonly path: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string;
 }
@@ -50,7 +54,11 @@ export function openReceiver(
 ): Receiver {
   const received: ReceivedWebhook[] = [];
   const server = Deno.serve({ port: 0, hostname: "127.0.0.1", onListen() {} }, async (request) => {
-    const one = { headers: Object.fromEntries(request.headers), body: await request.text() };
+    const one = {
+      path: new URL(request.url).pathname,
+      headers: Object.fromEntries(request.headers),
+      body: await request.text(),
+    };
     received.push(one);
     return await receiver.answer(one);
   });
@@ -122,6 +130,7 @@ export async function openWebhookWorld(options: { readonly connect?: Connect } =
   };
   const world: DeliveryWorld = {
     ...outbox,
+    baseUrl: "https://gateway.example",
     deadlines,
     masterKeys,
     transport: transports[0]!,
@@ -173,6 +182,18 @@ export async function openWebhookWorld(options: { readonly connect?: Connect } =
       });
       if (!added.ok) throw new Error(added.reason);
       return added.done;
+    },
+    /** Adds a chat that gets every event. */
+    async chat(chat: Chat, owner = account): Promise<WebhookEndpoint> {
+      const added = await addChat(kv, masterKeys, owner.id, {
+        name: "",
+        kinds: webhookKinds,
+        formId: newFormId(),
+        nowMs: time.nowMs(),
+        chat,
+      });
+      if (!added.ok) throw new Error(added.reason);
+      return added.done.endpoint;
     },
     /** Reads when the next endpoint has its turn. */
     async nextTurnAtMs(): Promise<number | undefined> {

@@ -1,4 +1,5 @@
 /** Texts of the pages of webhooks. */
+import type { BotKind, DestinationKind } from "../../../../core/people/webhooks/destinations.ts";
 import type { EndpointUrlProblem } from "../../../../core/people/webhooks/endpoint_url.ts";
 import type { SwitchOffReason, WebhookFailure } from "../../../../core/people/webhooks/retries.ts";
 import type { WebhookTry } from "../../../../kv/people/webhooks/deliveries.ts";
@@ -6,8 +7,46 @@ import { defineTexts } from "../../text/i18n.ts";
 
 export const webhookTexts = defineTexts({
   en: {
-    title: "Webhooks",
-    lead: "Receive a signed POST for each event.",
+    title: "Webhooks and alerts",
+    lead: "Events of your organisation, as a signed POST to a server or as a message to a chat.",
+    destination: "Destination",
+    destinations: {
+      webhook: "Signed webhook",
+      slack: "Slack",
+      telegram: "Telegram",
+      zalo: "Zalo",
+    } satisfies Record<DestinationKind, string>,
+    destinationTexts: {
+      webhook: "Your server gets a signed POST with the event as JSON.",
+      slack:
+        "In Slack, add an app with an incoming webhook for a channel, and copy its address. Other services with addresses in Slack's form (Mattermost, Discord with /slack) work, too.",
+      telegram:
+        "Make a bot with @BotFather, add it to your group or channel, and copy its token and the id of the chat.",
+      zalo:
+        "Make a bot with Zalo Bot Manager in Zalo, write to it (or add it to a group), and copy its token and the id of the chat.",
+    } satisfies Record<DestinationKind, string>,
+    urls: {
+      webhook: "URL",
+      slack: "Webhook address",
+    } satisfies Record<Exclude<DestinationKind, BotKind>, string>,
+    botServer: "Server of the bot",
+    token: "Bot token",
+    tokenHints: {
+      telegram: "From @BotFather, as 123456:ABC-…",
+      zalo: "From Zalo Bot Manager, as 123456:abc-…",
+    } satisfies Record<BotKind, string>,
+    tokenStays: "Kept sealed and not shown. Enter it again to change the chat or the server.",
+    tokenNeeded: "Enter the token again: it is sent to no other chat or server than before.",
+    tokenWrong: "A token is a number, a colon and letters, as the service shows it.",
+    secretStays: "Kept sealed and not shown. Leave it empty to keep it.",
+    chatId: "Chat id",
+    chatIdHints: {
+      telegram: "A number (negative for groups), or the @name of a public channel.",
+      zalo: "The bot's getUpdates shows it after a message to the bot.",
+    } satisfies Record<BotKind, string>,
+    chatIdWrong: "An id is a number, an @name, or letters and digits.",
+    noBot: "This endpoint has no bot.",
+    notSigned: "A chat has no signing secret. Change its address instead.",
     count: (count: number, most: number) => `Endpoints: ${count} of ${most}`,
     none: "No endpoints yet",
     noneHint: "Add the address of your server and choose the events that it gets.",
@@ -33,7 +72,12 @@ export const webhookTexts = defineTexts({
       gone: "Switched off: it answered 410, which asks for no more events",
     } satisfies Record<SwitchOffReason, string>,
     url: "URL",
-    urlHint: "https, on port 443, 80, 8080 or 8443, reachable from the internet.",
+    urlHints: {
+      webhook: "https, on port 443, 80, 8080 or 8443, reachable from the internet.",
+      slack: "It is a secret: it is kept sealed and not shown again.",
+      telegram: "Only for a Bot API server of your own; empty: Telegram's.",
+      zalo: "Only if your bot is on another server; empty: Zalo's.",
+    } satisfies Record<DestinationKind, string>,
     urlProblems: {
       "is not a URL": "This is not a URL.",
       "is too long": "This URL is too long.",
@@ -75,6 +119,8 @@ export const webhookTexts = defineTexts({
     removeConfirm: "Delete this endpoint and its log?",
     test: "Send a test",
     testText: "Sends the example of an event, marked with test: true. It is tried once.",
+    testChatText:
+      "Sends the example of an event, marked as a test, and shows what the service answers.",
     testKind: "Event",
     testButton: "Send",
     queued: "Sending. The answer appears here.",
@@ -102,6 +148,7 @@ export const webhookTexts = defineTexts({
     answered: (status: number) => `Answered with status ${status}`,
     failures: {
       status: "Answered with another status than 2xx",
+      refused: "The service did not take the message",
       timeout: "No answer within 15 seconds",
       unreachable: "No connection: name not found, address not public, refused, or TLS failed",
       broken_answer: "The answer broke off or was no HTTP",
@@ -121,8 +168,44 @@ export const webhookTexts = defineTexts({
       "Webhooks follow the Standard Webhooks scheme, which libraries for most languages check. Answer with a 2xx within 15 seconds, and remember each webhook-id: an event can arrive twice.",
   },
   vi: {
-    title: "Webhook",
-    lead: "Máy chủ của bạn được báo khi có việc xảy ra: mỗi sự kiện là một POST có chữ ký.",
+    title: "Webhook và cảnh báo",
+    lead:
+      "Sự kiện của tổ chức, gửi đến máy chủ bằng POST có chữ ký hoặc đến nhóm chat bằng tin nhắn.",
+    destination: "Nơi nhận",
+    destinations: {
+      webhook: "Webhook có chữ ký",
+      slack: "Slack",
+      telegram: "Telegram",
+      zalo: "Zalo",
+    },
+    destinationTexts: {
+      webhook: "Máy chủ của bạn nhận một POST có chữ ký, nội dung là sự kiện ở dạng JSON.",
+      slack:
+        "Trong Slack, thêm một app có incoming webhook cho kênh rồi sao chép địa chỉ. Các dịch vụ nhận định dạng của Slack (Mattermost, Discord với /slack) cũng dùng được.",
+      telegram:
+        "Tạo bot với @BotFather, thêm bot vào nhóm hoặc kênh, rồi sao chép token và id của chat.",
+      zalo:
+        "Tạo bot với Zalo Bot Manager trong Zalo, nhắn cho bot (hoặc thêm bot vào nhóm), rồi sao chép token và id của chat.",
+    },
+    urls: { webhook: "URL", slack: "Địa chỉ webhook" },
+    botServer: "Máy chủ của bot",
+    token: "Token của bot",
+    tokenHints: {
+      telegram: "Do @BotFather cấp, dạng 123456:ABC-…",
+      zalo: "Do Zalo Bot Manager cấp, dạng 123456:abc-…",
+    },
+    tokenStays: "Được niêm phong và không hiện lại. Nhập lại khi đổi chat hoặc máy chủ.",
+    tokenNeeded: "Hãy nhập lại token: token không được gửi đến chat hay máy chủ nào khác.",
+    tokenWrong: "Token gồm một số, dấu hai chấm và các chữ cái, đúng như dịch vụ hiển thị.",
+    secretStays: "Được niêm phong và không hiện lại. Để trống nếu không đổi.",
+    chatId: "Id của chat",
+    chatIdHints: {
+      telegram: "Một số (số âm với nhóm), hoặc @tên của kênh công khai.",
+      zalo: "Xem bằng getUpdates của bot sau khi nhắn cho bot.",
+    },
+    chatIdWrong: "Id là một số, một @tên, hoặc chữ cái và chữ số.",
+    noBot: "Endpoint này không có bot.",
+    notSigned: "Chat không có khoá ký. Hãy đổi địa chỉ của nó.",
     count: (count, most) => `Endpoint: ${count} trên ${most}`,
     none: "Chưa có endpoint nào",
     noneHint: "Thêm địa chỉ máy chủ của bạn và chọn những sự kiện cần nhận.",
@@ -148,7 +231,12 @@ export const webhookTexts = defineTexts({
       gone: "Đã bị tắt: máy chủ trả về 410, nghĩa là không muốn nhận thêm",
     },
     url: "URL",
-    urlHint: "https, cổng 443, 80, 8080 hoặc 8443, truy cập được từ internet.",
+    urlHints: {
+      webhook: "https, cổng 443, 80, 8080 hoặc 8443, truy cập được từ internet.",
+      slack: "Địa chỉ này là bí mật: được niêm phong và không hiện lại.",
+      telegram: "Chỉ khi bạn có máy chủ Bot API riêng; để trống: máy chủ của Telegram.",
+      zalo: "Chỉ khi bot của bạn ở máy chủ khác; để trống: máy chủ của Zalo.",
+    },
     urlProblems: {
       "is not a URL": "Đây không phải là URL.",
       "is too long": "URL quá dài.",
@@ -190,6 +278,7 @@ export const webhookTexts = defineTexts({
     removeConfirm: "Xoá endpoint này và nhật ký của nó?",
     test: "Gửi thử",
     testText: "Gửi ví dụ của một sự kiện, có đánh dấu test: true. Chỉ gửi một lần.",
+    testChatText: "Gửi ví dụ của một sự kiện, ghi rõ là gửi thử, và hiện câu trả lời của dịch vụ.",
     testKind: "Sự kiện",
     testButton: "Gửi",
     queued: "Đang gửi. Kết quả sẽ hiện ở đây.",
@@ -213,6 +302,7 @@ export const webhookTexts = defineTexts({
     answered: (status) => `Trả về mã ${status}`,
     failures: {
       status: "Trả về mã khác 2xx",
+      refused: "Dịch vụ không nhận tin nhắn",
       timeout: "Không trả lời trong 15 giây",
       unreachable:
         "Không kết nối được: không tìm thấy tên miền, địa chỉ không công khai, bị từ chối, hoặc lỗi TLS",

@@ -9,6 +9,10 @@
 import { type Context, Hono } from "hono";
 import { z } from "zod";
 import { parseId } from "../../../../core/lib/ids/ids.ts";
+import {
+  type DestinationKind,
+  destinationKinds,
+} from "../../../../core/people/webhooks/destinations.ts";
 import { webhookKinds } from "../../../../core/people/webhooks/events.ts";
 import {
   getTry,
@@ -57,6 +61,7 @@ import type { DashboardDeps } from "../../page/deps.ts";
 import { type PostedForm, readForm } from "../../page/form_data.ts";
 import type { PageDeclaration } from "../../page/page.ts";
 import type { DashboardEnv, Visitor } from "../../page/visitor.ts";
+import type { Locale } from "../../text/i18n.ts";
 import { actingOf } from "../../visitor/acting.ts";
 import { requireAccount } from "../../visitor/identify.ts";
 import { webhookTexts } from "./texts.ts";
@@ -68,8 +73,10 @@ import {
   postedEndpoint,
   type RefusedForm,
   refusedForm,
+  sentEndpoint,
 } from "./webhook_form.tsx";
 import {
+  EndpointAddress,
   EndpointList,
   endpointName,
   EndpointState,
@@ -111,20 +118,48 @@ async function listPage(c: PageContext, deps: DashboardDeps) {
 
 interface FormState extends RefusedForm {
   readonly values: EndpointFormValues;
+  readonly destination: DestinationKind;
+}
+
+const destinationParameter = z.enum(destinationKinds).catch("webhook");
+
+/** The choice of the destination: each has a form of its own. */
+function Destinations({ chosen, locale }: {
+  readonly chosen: DestinationKind;
+  readonly locale: Locale;
+}) {
+  const t = webhookTexts[locale];
+  return (
+    <nav class="chips" aria-label={t.destination}>
+      {destinationKinds.map((kind) => (
+        <a
+          href={kind === "webhook" ? "/webhooks/new" : `/webhooks/new?to=${kind}`}
+          aria-current={kind === chosen ? "true" : undefined}
+        >
+          {t.destinations[kind]}
+        </a>
+      ))}
+    </nav>
+  );
 }
 
 function newPage(c: PageContext, state?: FormState) {
   const visitor = c.get("visitor");
   const t = webhookTexts[visitor.locale];
+  const destination = state?.destination ?? destinationParameter.parse(c.req.query("to"));
   return renderPage(
     c,
     { title: t.newTitle, status: state === undefined ? 200 : 422 },
     <Card>
+      <Destinations chosen={destination} locale={visitor.locale} />
+      <p class="muted">{t.destinationTexts[destination]}</p>
       {state?.problem !== undefined && <Notice tone="danger">{state.problem}</Notice>}
       <PostForm visitor={visitor} action="/webhooks">
         <FormIdField />
+        <input type="hidden" name="destination" value={destination} />
         <EndpointFields
-          values={state?.values ?? emptyEndpointForm}
+          destination={destination}
+          values={state?.values ?? emptyEndpointForm(destination)}
           errors={state?.errors ?? {}}
           locale={visitor.locale}
         />
@@ -173,11 +208,21 @@ async function refusedPage(
 async function createEndpoint(c: PageContext, deps: DashboardDeps) {
   const form = await readForm(c);
   const values = postedEndpoint(form);
+  const destination = destinationParameter.parse(form.text("destination"));
   const acting = actingOf(c, deps.clock.nowMs(), form);
-  const added = await perform(deps, acting, webhookCreation, values);
-  return added.ok
-    ? await secretPage(c, added.body)
-    : await refusedPage(c, added, (refused) => newPage(c, { values, ...refused }));
+  const sent = { ...sentEndpoint(values, destination), destination };
+  const added = await perform(deps, acting, webhookCreation, sent);
+  if (!added.ok) {
+    return await refusedPage(
+      c,
+      added,
+      (refused) => newPage(c, { values, destination, ...refused }),
+    );
+  }
+  const { endpoint, secret } = added.body;
+  return secret === undefined
+    ? c.redirect(`/webhooks/${endpoint.id}`, 303)
+    : await secretPage(c, { endpoint, secret });
 }
 
 /** The outcome of the act before the page is shown. */
@@ -230,6 +275,8 @@ function Settings(
     <Card title={t.settings}>
       <PostForm visitor={visitor} action={`/webhooks/${endpoint.id}`}>
         <EndpointFields
+          destination={endpoint.chat ?? "webhook"}
+          isStored
           values={values ?? endpointFormOf(endpoint)}
           errors={errors}
           locale={visitor.locale}
@@ -244,7 +291,7 @@ function SendTest({ visitor, endpoint }: PartProps) {
   const t = webhookTexts[visitor.locale];
   return (
     <Card title={t.test}>
-      <p class="muted">{t.testText}</p>
+      <p class="muted">{endpoint.chat === undefined ? t.testText : t.testChatText}</p>
       <PostForm visitor={visitor} action={`/webhooks/${endpoint.id}/test`} class="inline-form">
         <SelectField
           name="kind"
@@ -336,7 +383,8 @@ async function detailPage(
       title: endpointName(endpoint),
       lead: (
         <>
-          {endpoint.url} <EndpointState endpoint={endpoint} locale={locale} />
+          <EndpointAddress endpoint={endpoint} locale={locale} />{" "}
+          <EndpointState endpoint={endpoint} locale={locale} />
         </>
       ),
       status: state.errors === undefined ? 200 : 422,
@@ -365,7 +413,7 @@ async function detailPage(
       <Settings {...part} {...state} />
       <div class="columns">
         <Switch {...part} />
-        <Rotate {...part} nowMs={clock.nowMs()} />
+        {endpoint.chat === undefined && <Rotate {...part} nowMs={clock.nowMs()} />}
       </div>
       <Remove {...part} />
       <p>
@@ -404,7 +452,7 @@ function formAct<
 
 const saveEndpoint: EndpointAction = async (c, deps, endpoint) => {
   const values = postedEndpoint(await readForm(c));
-  const sent = { ...values, id: endpoint.id };
+  const sent = { ...sentEndpoint(values, endpoint.chat ?? "webhook"), id: endpoint.id };
   const edited = await perform(deps, actingOf(c, deps.clock.nowMs()), webhookChange, sent);
   return edited.ok ? await detailPage(c, deps, edited.body, { isSaved: true }) : await refusedPage(
     c,

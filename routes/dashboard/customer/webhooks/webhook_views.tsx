@@ -33,6 +33,19 @@ export function endpointName({ name, url }: Pick<WebhookEndpoint, "name" | "url"
   return name === "" ? new URL(url).host : name;
 }
 
+/** The service of an endpoint that is a chat, and as much of its address as is no secret. */
+export function EndpointAddress({ endpoint: { chat, url, chatId }, locale }: {
+  readonly endpoint: Pick<WebhookEndpoint, "chat" | "url" | "chatId">;
+  readonly locale: Locale;
+}) {
+  const t = webhookTexts[locale];
+  return (
+    <span translate="no">
+      {[chat && t.destinations[chat], url, chatId].filter((part) => part !== undefined).join(" · ")}
+    </span>
+  );
+}
+
 /** Whether an endpoint is on, and why not if its owner did not switch it off. */
 export function EndpointState({ endpoint, locale }: {
   readonly endpoint: WebhookEndpoint;
@@ -122,7 +135,9 @@ export function EndpointList({ listed, locale }: {
                   {endpointName(endpoint)}
                 </a>
                 <div>
-                  <small class="muted">{endpoint.url}</small>
+                  <small class="muted">
+                    <EndpointAddress endpoint={endpoint} locale={locale} />
+                  </small>
                 </div>
               </>
             ),
@@ -164,8 +179,10 @@ function TryBadge({ one: { outcome, nextAtMs }, locale }: {
 /** Says how a try ended. */
 function outcomeWords({ outcome }: WebhookTry, locale: Locale): string {
   const t = webhookTexts[locale];
-  if (outcome.kind === "delivered") return t.answered(outcome.status);
-  return outcome.status === undefined ? t.failures[outcome.reason] : t.answered(outcome.status);
+  const said = outcome.answer === undefined || outcome.answer === "" ? "" : ` “${outcome.answer}”`;
+  if (outcome.kind === "delivered") return `${t.answered(outcome.status)}${said}`;
+  const isOwnReason = outcome.status === undefined || outcome.reason === "refused";
+  return `${isOwnReason ? t.failures[outcome.reason] : t.answered(outcome.status)}${said}`;
 }
 
 /** Seconds between two looks at whether an event has been answered, and the most looks: a try ends after 15 s. */
@@ -293,6 +310,8 @@ export function TryView({ endpoint, one, visitor }: {
   const { locale } = visitor;
   const t = webhookTexts[locale];
   const path = `/webhooks/${endpoint.id}`;
+  // A chat gets a message, which is written of the event when it is sent.
+  const payload = endpoint.chat === undefined ? t.payload : t.event;
   return (
     <>
       <Card>
@@ -316,8 +335,8 @@ export function TryView({ endpoint, one, visitor }: {
           </Fact>
         </dl>
       </Card>
-      <Card title={t.payload}>
-        <CodeBlock code={spread(one.body)} name="body.json" what={t.payload} locale={locale} />
+      <Card title={payload}>
+        <CodeBlock code={spread(one.body)} name="body.json" what={payload} locale={locale} />
       </Card>
       <Card title={t.again}>
         <p class="muted">{t.againText}</p>

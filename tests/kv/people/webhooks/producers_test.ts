@@ -146,7 +146,7 @@ Deno.test("another role and a removal are events and mails of the organisation, 
       await act().catch(() => {});
       return [await taken(store), await mailed(store)];
     };
-    const role = { former_role: "viewer", role: "admin" };
+    const role = { former_role: "viewer", role: "admin" } as const;
     const changed = { member_id: bob.id, email: "bob@example.com", ...role };
     assertEquals(
       await told(() => changeRole(kv, owner.id, bob.id, "admin", { nowMs: 3 })),

@@ -62,6 +62,45 @@ Deno.test("a new endpoint gets every event, and its secret is shown this once", 
   }
 });
 
+Deno.test("each service has a form of its own, whose secret no page shows again", async () => {
+  await using world = await openDashboardWorld();
+  const { browser, account } = await world.signIn();
+  const secret = "SecretOfThe_Channel";
+  const bot = { token: `123456:${secret}`, chatId: "@alerts" };
+  const forms = {
+    slack: { url: `https://hooks.slack.example/services/${secret}` },
+    telegram: bot,
+    zalo: bot,
+  };
+  for (const [kind, fields] of Object.entries(forms)) {
+    const form = await browser.get(`/webhooks/new?to=${kind}`);
+    const wrong = await browser.submit(form, "/webhooks", { ...fields, kinds: [] });
+    assertEquals(wrong.status, 422);
+    // The form of the same service is shown again.
+    assertStringIncludes(wrong.text, `name="destination" value="${kind}"`);
+    assert(!wrong.text.includes(secret), "what is wrong elsewhere does not send it back");
+    const made = await browser.submit(form, "/webhooks", fields);
+    assertEquals(made.status, 303);
+    const path = made.headers.get("location")!;
+    const { text } = await browser.get(path);
+    assert(!text.includes(secret) && !text.includes(`${path}/rotate`));
+    const kept = await browser.submit(await browser.get(path), path, { name: "Ops" });
+    assertStringIncludes(kept.text, "Saved.");
+    await browser.submit(await browser.get(path), `${path}/test`);
+    const [claim] = await claimDeliveries(world.kv, { nowMs: world.time.nowMs(), count: 1 });
+    const outcome = { kind: "failed", reason: "refused", status: 200, answer: "no chat" } as const;
+    await recordTry(world.kv, claim!, { outcome, atMs: 0, durationMs: 9, random: 0 });
+    assertStringIncludes((await browser.get(`${path}?sent=0`)).text, "“no chat”");
+  }
+  const listed = await listEndpoints(world.kv, account.id);
+  assertEquals(listed.map(({ chat, name }) => [chat, name]), [
+    ["slack", "Ops"],
+    ["telegram", "Ops"],
+    ["zalo", "Ops"],
+  ]);
+  assert(!(await browser.get("/webhooks")).text.includes(secret));
+});
+
 Deno.test("the same form sent twice makes one endpoint and says so", async () => {
   await using world = await openDashboardWorld();
   const { browser, account } = await world.signIn();
