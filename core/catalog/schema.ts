@@ -10,6 +10,7 @@ import { maxOutputTokensOfCall, maxReportedTokens } from "../billing/tokens/limi
 import { maxCallMs, maxModelNameChars } from "../lib/base/limits.ts";
 import { isOneLine, oneLineForm } from "../lib/base/plain_text.ts";
 import { driverHeaders } from "../net/http1/request_head.ts";
+import { drivers } from "../net/transport/transport.ts";
 import { modelKinds } from "./entries/model.ts";
 import { videoRulesSchema } from "./entries/video_rules.ts";
 import {
@@ -134,8 +135,10 @@ const httpProvider = z.strictObject({
     z.string().regex(/^[\x20-\x7e]*$/, "must be visible ASCII characters and spaces"),
   ).default({})
     .describe("Fixed headers added to every request, lower-case names. No secrets."),
-  driver: z.enum(["http1", "fetch"]).default("http1")
-    .describe("`fetch` where a proxy or HTTP/2 is needed."),
+  driver: z.enum(drivers).optional()
+    .describe(
+      "`fetch` where a proxy or HTTP/2 is needed. Default `http1`; `fetch` on Deno Deploy.",
+    ),
   paths: z.partialRecord(
     routeStyleSchema,
     z.string().regex(/^\/[\x21-\x22\x24-\x7e]*$/, "must be a path: / first, no spaces, no #"),

@@ -25,6 +25,7 @@ import { readTrial, type TrialSettings, unpaidTrial } from "./trial.ts";
 import { unknownVariables } from "./unknown_variables.ts";
 import { type Environment, secretText, setVariables } from "../lib/environment/environment.ts";
 import { problemLines, readBySchema } from "../lib/environment/schema_words.ts";
+import type { Driver } from "../net/transport/transport.ts";
 import type { MailSettings } from "../people/mail/mail_url.ts";
 import { isDenoDeploy, type StoreLocation, withPlatformDefaults } from "./platform.ts";
 import {
@@ -132,6 +133,8 @@ export interface Config {
   readonly queue: boolean;
   /** Which server takes the connections of clients: the gateway's own, or the runtime's. */
   readonly httpServer: "own" | "runtime";
+  /** How providers without a `driver`, and addresses that customers name, are reached. */
+  readonly driver: Driver;
   /** How long calls are still accepted after SIGTERM while `/readyz` answers 503. */
   readonly stopDelayMs: number;
   /** How long streams may continue after the socket has closed. */
@@ -304,6 +307,8 @@ export function readConfig(
       // A platform that starts instances brings sockets of its own, which only the runtime's server takes.
       httpServer: values.GATEWAY_HTTP_SERVER ??
         (onDenoDeploy || values.GATEWAY_KV.kind === "deploy" ? "runtime" : "own"),
+      // The platform forbids `Deno.connect` to port 443, to which TLS would be started; `fetch` is free of that.
+      driver: onDenoDeploy ? "fetch" : "http1",
       stopDelayMs: values.GATEWAY_STOP_DELAY_MS,
       drainMs: values.GATEWAY_DRAIN_MS,
       // Its instances have one core, and no file that threads could share.

@@ -1,9 +1,13 @@
 /**
- * Opens TCP and TLS connections with Deno, for the HTTP/1.1 driver in `core/net/http1`.
+ * The network of this runtime: TCP and TLS connections for the HTTP/1.1 driver in `core/net/http1`, and `fetch`.
  * Which addresses are public is decided in `core/net/remote/`.
  */
 import type { Connect, Connection } from "../../core/net/transport/connection.ts";
-import { UpstreamFailure } from "../../core/net/transport/transport.ts";
+import {
+  createFetchTransport,
+  type FetchTransportOptions,
+} from "../../core/net/fetch/fetch_transport.ts";
+import { type Transport, UpstreamFailure } from "../../core/net/transport/transport.ts";
 import {
   createGuardedConnect,
   type Dial,
@@ -75,6 +79,25 @@ async function startTls(
   } finally {
     signal.removeEventListener("abort", close);
   }
+}
+
+/** Opens a transport on `fetch` with connections of its own. */
+export function openFetchTransport(
+  bounds: Pick<FetchTransportOptions, "deadlines" | "idleMs">,
+): { readonly transport: Transport; readonly close: () => void } {
+  const client = Deno.createHttpClient({});
+  const onceClient = Deno.createHttpClient({ poolMaxIdlePerHost: 0 });
+  return {
+    transport: createFetchTransport({
+      ...bounds,
+      fetch: (url, init) => fetch(url, { ...init, client }),
+      fetchOnce: (url, init) => fetch(url, { ...init, client: onceClient }),
+    }),
+    close() {
+      client.close();
+      onceClient.close();
+    },
+  };
 }
 
 // DNS and sockets of Deno for fetching URLs of callers; the rules are in `core/media`.

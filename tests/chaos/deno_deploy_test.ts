@@ -204,6 +204,71 @@ Deno.test(
   },
 );
 
+Deno.test("providers are asked without a socket of the gateway's own", processes, async () => {
+  await using provider = Deno.serve(
+    { port: 0, hostname: "127.0.0.1", onListen() {} },
+    async (request) => {
+      const { stream } = await request.json();
+      const part = (choice: object) => ({
+        id: "c1",
+        created: 1,
+        model: "up",
+        choices: [{ index: 0, ...choice }],
+        usage: { prompt_tokens: 3, completion_tokens: 2, total_tokens: 5 },
+      });
+      if (stream !== true) {
+        const message = { role: "assistant", content: "Good day" };
+        return Response.json({
+          object: "chat.completion",
+          ...part({ message, finish_reason: "stop" }),
+        });
+      }
+      const event = (choice: object) =>
+        `data: ${JSON.stringify({ object: "chat.completion.chunk", ...part(choice) })}\n\n`;
+      const events = event({ delta: { content: "Good day" } }) +
+        event({ delta: {}, finish_reason: "stop" });
+      return new Response(`${events}data: [DONE]\n\n`, {
+        headers: { "content-type": "text/event-stream" },
+      });
+    },
+  );
+  const folder = await Deno.makeTempDir();
+  await using files = new AsyncDisposableStack();
+  files.defer(() => Deno.remove(folder, { recursive: true }));
+  const file = `${folder}/gateway.json`;
+  const model = {
+    id: "low-cost-01",
+    kind: "chat",
+    family: "f",
+    displayName: "F",
+    contextWindow: 10_000,
+    maxOutputTokens: 1_000,
+    price: { unit: "request", vnd: callVnd },
+    routes: [{ provider: "up", style: ["chat"] }],
+  };
+  await Deno.writeTextFile(
+    file,
+    JSON.stringify({
+      listRate: 22_000,
+      defaultModel: "low-cost-01",
+      providers: {
+        up: { baseUrl: `http://127.0.0.1:${provider.addr.port}`, apiKeyEnv: "UP_KEY" },
+      },
+      models: [model],
+    }),
+  );
+  await using store = startFaultyStore();
+  const operator = operatorOf(store);
+  const { id, key } = await operator.payer(10_000);
+  const env = { ...deployEnvironment(store), GATEWAY_CONFIG: file, UP_KEY: "vk-1" };
+  await using isolate = await startIsolate(env);
+  for (const stream of [false, true]) {
+    assertEquals((await call(isolate, key, "hello", stream)).error, undefined, `${stream}`);
+  }
+  assertEquals(await isolate.stop(), 0, isolate.lines.join("\n"));
+  assertEquals(await operator.balanceVnd(id), 10_000 - 2 * callVnd);
+});
+
 Deno.test("a video whose isolate was killed is polled to its end by cron", processes, async () => {
   await using store = startFaultyStore();
   const operator = operatorOf(store);

@@ -1,5 +1,6 @@
 /** Completes a provider of `gateway.json` with what its preset says. */
 import { defaultConnectMs } from "../../net/http1/limits.ts";
+import type { Driver } from "../../net/transport/transport.ts";
 import { defined } from "../../lib/base/defined.ts";
 import { type Cloud, credentialHeaderName, type ProviderAuth } from "../entries/cloud_schema.ts";
 import type { RouteStyle } from "../entries/model.ts";
@@ -15,7 +16,7 @@ export interface WrittenProvider extends FilledPlaces {
   readonly auth?: ProviderAuth | undefined;
   readonly cloud?: Cloud | undefined;
   readonly headers: Readonly<Record<string, string>>;
-  readonly driver: "http1" | "fetch";
+  readonly driver?: Driver | undefined;
   readonly paths: Partial<Readonly<Record<RouteStyle, string>>>;
   readonly timeouts: {
     readonly connectMs?: number | undefined;
@@ -39,7 +40,8 @@ export interface HttpProvider {
   readonly auth: ProviderAuth;
   readonly cloud?: Cloud;
   readonly headers: Readonly<Record<string, string>>;
-  readonly driver: "http1" | "fetch";
+  /** Absent: that of the platform. */
+  readonly driver?: Driver;
   readonly paths: Partial<Readonly<Record<RouteStyle, string>>>;
   readonly timeouts: {
     readonly connectMs: number;
@@ -108,14 +110,17 @@ export function expandProvider(
     apiKeyVault: [written.apiKeyVault ?? []].flat(),
     auth: written.auth ?? presetAuth ?? "bearer",
     headers: written.headers,
-    driver: written.driver,
     paths: { ...preset?.paths, ...written.paths },
     timeouts: {
       connectMs: connectMs ?? preset?.timeouts?.connectMs ?? defaultConnectMs,
       ...defined({ firstOutputMs, idleMs: idleMs ?? preset?.timeouts?.idleMs }),
     },
     unresolvedNames: written.unresolvedNames,
-    ...defined({ organization: written.organization, currency: written.currency }),
+    ...defined({
+      driver: written.driver,
+      organization: written.organization,
+      currency: written.currency,
+    }),
   };
   return { provider, problems: problemsOf(written, provider, preset) };
 }

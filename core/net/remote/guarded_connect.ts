@@ -8,7 +8,14 @@
  */
 import { isPublicAddress, maxResolvedAddresses } from "./address.ts";
 import type { Connect, Connection } from "../transport/connection.ts";
-import { UpstreamFailure } from "../transport/transport.ts";
+import { parseDestination } from "../http1/request_head.ts";
+import {
+  type Transport,
+  type UpstreamExchange,
+  UpstreamFailure,
+  type UpstreamRequest,
+  type UpstreamResponse,
+} from "../transport/transport.ts";
 import { parseIpAddress } from "../addresses/ip_address.ts";
 
 /** Resolves all addresses of a name, of both families; empty or rejected if there are none. */
@@ -25,6 +32,23 @@ export interface DialTarget {
 
 /** Opens a socket to an address; with TLS, completes the handshake. */
 export type Dial = (target: DialTarget, signal: AbortSignal) => Promise<Connection>;
+
+/** Resolves a name, or rejects with {@linkcode UpstreamFailure} unless all of its addresses are public. */
+async function publicAddressesOf(
+  hostname: string,
+  resolve: Resolve,
+  signal: AbortSignal,
+): Promise<readonly string[]> {
+  const isLiteral = parseIpAddress(hostname) !== undefined;
+  const addresses = isLiteral
+    ? [hostname]
+    : (await resolve(hostname, signal)).slice(0, maxResolvedAddresses);
+  if (addresses.length === 0) throw new UpstreamFailure("connect", "The name has no address");
+  if (!addresses.every(isPublicAddress)) {
+    throw new UpstreamFailure("refused", "The address is not public");
+  }
+  return addresses;
+}
 
 /**
  * Creates a {@linkcode Connect} for URLs that clients name.
@@ -45,14 +69,7 @@ export function createGuardedConnect(
   world: { readonly resolve: Resolve; readonly dial: Dial },
 ): Connect {
   return async (target, signal) => {
-    const literal = parseIpAddress(target.hostname) !== undefined;
-    const addresses = literal
-      ? [target.hostname]
-      : (await world.resolve(target.hostname, signal)).slice(0, maxResolvedAddresses);
-    if (addresses.length === 0) throw new UpstreamFailure("connect", "The name has no address");
-    if (!addresses.every(isPublicAddress)) {
-      throw new UpstreamFailure("refused", "The address is not public");
-    }
+    const addresses = await publicAddressesOf(target.hostname, world.resolve, signal);
     let failure: unknown;
     for (const address of addresses) {
       if (signal.aborted) break;
@@ -65,4 +82,46 @@ export function createGuardedConnect(
     }
     throw new UpstreamFailure("connect", "No address could be reached", { cause: failure });
   };
+}
+
+/**
+ * Checks the names of requests before a transport that resolves them itself sends them, where no socket can be opened to
+ * a checked address (`fetch` on a platform). The transport asks a name server again, so that one that answers
+ * differently the second time is not stopped: only for platforms from which no private network can be reached.
+ */
+export function createGuardedTransport(transport: Transport, resolve: Resolve): Transport {
+  return { open: (request) => new GuardedExchange(transport, resolve, request) };
+}
+
+class GuardedExchange implements UpstreamExchange {
+  readonly response: Promise<UpstreamResponse>;
+  readonly #aborter = new AbortController();
+  #sent: UpstreamExchange | undefined;
+
+  constructor(transport: Transport, resolve: Resolve, request: UpstreamRequest) {
+    this.response = this.#run(transport, resolve, request);
+    // A caller that cancels may ignore the response.
+    this.response.catch(() => {});
+  }
+
+  cancel(): void {
+    this.#aborter.abort();
+    this.#sent?.cancel();
+  }
+
+  async #run(
+    transport: Transport,
+    resolve: Resolve,
+    request: UpstreamRequest,
+  ): Promise<UpstreamResponse> {
+    const { signal } = this.#aborter;
+    const { target } = parseDestination(request.url);
+    await publicAddressesOf(target.hostname, resolve, signal).catch((cause: unknown) => {
+      if (cause instanceof UpstreamFailure) throw cause;
+      throw new UpstreamFailure("connect", "The name could not be resolved", { cause });
+    });
+    if (signal.aborted) throw new UpstreamFailure("cancelled", "The exchange was cancelled");
+    this.#sent = transport.open(request);
+    return await this.#sent.response;
+  }
 }

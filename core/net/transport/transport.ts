@@ -9,6 +9,12 @@
  */
 import type { ByteParts } from "../../lib/bytes/byte_parts.ts";
 
+/** Drivers that reach peers over the network: the gateway's HTTP/1.1 client on sockets, and the runtime's `fetch`. */
+export const drivers = ["http1", "fetch"] as const;
+
+/** A driver that reaches peers over the network. */
+export type Driver = typeof drivers[number];
+
 /** A driver that reaches providers: the HTTP/1.1 client, `fetch`, or the sandbox (no network at all). */
 export interface Transport {
   /** Starts an exchange. Never throws: failures arrive through {@linkcode UpstreamExchange.response}. */

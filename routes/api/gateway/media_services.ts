@@ -8,13 +8,14 @@ import {
   type GuardedFetchWorld,
   imageMediaTypes,
 } from "../../../core/net/remote/guarded_fetch.ts";
-import type { Resolve } from "../../../core/net/remote/guarded_connect.ts";
+import { createGuardedTransport, type Resolve } from "../../../core/net/remote/guarded_connect.ts";
+import type { Driver, Transport } from "../../../core/net/transport/transport.ts";
 import { PublicNames } from "../../../core/net/remote/public_names.ts";
 import type { UpstreamBodyTools } from "../../../core/media/base/exchange.ts";
 import { createHttp1Transport } from "../../../core/net/http1/transport.ts";
 import type { Connect } from "../../../core/net/transport/connection.ts";
 import { createWakeUp, type WakeUp } from "../../../kv/engine/outbox/outbox_worker.ts";
-import { guardedConnect, resolveWithDeno } from "../../process/deno_connect.ts";
+import { guardedConnect, openFetchTransport, resolveWithDeno } from "../../process/deno_connect.ts";
 
 /** The services of media calls. */
 export interface MediaServices {
@@ -36,11 +37,27 @@ export interface GuardedNetwork {
   readonly resolve: Resolve;
 }
 
+/** Opens the transport to addresses that customers name, which are checked first. */
+function openGuardedTransport(
+  driver: Driver,
+  deadlines: Deadlines,
+  { connect, resolve }: GuardedNetwork,
+): { readonly transport: Transport; readonly close: () => void } {
+  if (driver === "fetch") {
+    const { transport, close } = openFetchTransport({ deadlines });
+    return { transport: createGuardedTransport(transport, resolve), close };
+  }
+  const transport = createHttp1Transport({ connect, deadlines, idleConnectionsPerOrigin: 0 });
+  return { transport, close: () => transport.close() };
+}
+
 /** Opens the services. `network` is for tests. */
 export function openMediaServices(
-  { clock, deadlines, isTold = false, announce }: {
+  { clock, deadlines, driver = "http1", isTold = false, announce }: {
     readonly clock: Clock;
     readonly deadlines: Deadlines;
+    /** How addresses that customers name are reached. */
+    readonly driver?: Driver;
     /** Whether notices of other processes arrive. */
     readonly isTold?: boolean;
     /** Tells other processes that a row of the outbox was written, where the store does not. */
@@ -48,8 +65,7 @@ export function openMediaServices(
   },
   network: GuardedNetwork = { connect: guardedConnect(), resolve: resolveWithDeno },
 ): MediaServices {
-  const { connect, resolve } = network;
-  const transport = createHttp1Transport({ connect, deadlines, idleConnectionsPerOrigin: 0 });
+  const { transport, close } = openGuardedTransport(driver, deadlines, network);
   const remote: GuardedFetchWorld = { transport, deadlines };
   return {
     remote,
@@ -67,8 +83,8 @@ export function openMediaServices(
         ...bounds,
         accepts: bounds.kind === "picture" ? imageMediaTypes : documentMediaTypes,
       }),
-    names: new PublicNames({ resolve, clock, deadlines }),
+    names: new PublicNames({ resolve: network.resolve, clock, deadlines }),
     wakeUp: createWakeUp({ isTold, announce }),
-    close: () => transport.close(),
+    close,
   };
 }

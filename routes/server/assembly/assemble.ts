@@ -353,7 +353,12 @@ export async function assemble(
       onFailure: (error) => logFailure(log, "use of rate limits was not exchanged", error),
     })
     : { book: worker.rates, close: async () => {} };
-  const transports = await openTransports(live.current, { clock, timer, deadlines });
+  const transports = await openTransports(live.current, {
+    clock,
+    timer,
+    deadlines,
+    driver: config.driver,
+  });
   const calls = new CallsInFlight(deadlines);
   const bounds = memoryBounds(config.memoryMb, thread?.workers);
   const bodies = new BodyBudget(deadlines, bounds?.bodies, collectorFor(config.memoryMb));
@@ -438,6 +443,7 @@ export async function assemble(
     media: openMediaServices({
       clock,
       deadlines,
+      driver: config.driver,
       isTold: notices !== undefined,
       announce: notices?.announce && (() => notices.announce?.("outbox")),
     }),

@@ -9,10 +9,9 @@ import type { Deadlines, Timer } from "../../../core/lib/time/deadlines.ts";
 import { defined } from "../../../core/lib/base/defined.ts";
 import { invariant } from "../../../core/lib/base/assert.ts";
 import { maxCallMs } from "../../../core/lib/base/limits.ts";
-import { createFetchTransport } from "../../../core/net/fetch/fetch_transport.ts";
 import { createHttp1Transport } from "../../../core/net/http1/transport.ts";
-import type { Transport } from "../../../core/net/transport/transport.ts";
-import { denoConnect } from "../../process/deno_connect.ts";
+import type { Driver, Transport } from "../../../core/net/transport/transport.ts";
+import { denoConnect, openFetchTransport } from "../../process/deno_connect.ts";
 import { parseDestination } from "../../../core/net/http1/request_head.ts";
 import { NetworkDistance } from "../../../core/routing/choose.ts";
 import type { Connect } from "../../../core/net/transport/connection.ts";
@@ -91,15 +90,19 @@ interface OpenTransport {
 
 type OpenTransports = ReadonlyMap<string, OpenTransport>;
 
-/** The time of all transports. */
-interface TransportTime {
+/** The time of all transports, and the driver of providers that name none. */
+interface TransportWorld {
+  readonly driver: Driver;
   readonly clock: Clock;
   readonly timer: Timer;
   readonly deadlines: Deadlines;
 }
 
 /** Opens the sandbox, which is loaded only where it is configured. */
-async function openSandbox({ clock, timer }: TransportTime, isStrict: boolean): Promise<Transport> {
+async function openSandbox(
+  { clock, timer }: TransportWorld,
+  isStrict: boolean,
+): Promise<Transport> {
   const [{ createSandboxTransport }, { timerDelay }, validators] = await Promise.all([
     import("../../../sandbox/provider/transport.ts"),
     import("../../../sandbox/provider/base/reply.ts"),
@@ -112,27 +115,16 @@ async function openSandbox({ clock, timer }: TransportTime, isStrict: boolean): 
 /** Opens the transport of one provider. */
 async function openTransport(
   provider: ProviderEntry,
-  time: TransportTime,
+  world: TransportWorld,
 ): Promise<OpenTransport> {
-  const { clock, deadlines } = time;
+  const { clock, deadlines } = world;
   if (provider.kind === "sandbox") {
-    const transport = await openSandbox(time, provider.strict);
+    const transport = await openSandbox(world, provider.strict);
     return { entry: provider, transport, close() {} };
   }
-  if (provider.driver === "fetch") {
-    const client = Deno.createHttpClient({});
-    const onceClient = Deno.createHttpClient({ poolMaxIdlePerHost: 0 });
-    const transport = createFetchTransport({
-      fetch: (url, init) => fetch(url, { ...init, client }),
-      fetchOnce: (url, init) => fetch(url, { ...init, client: onceClient }),
-      deadlines,
-      idleMs: provider.timeouts.idleMs ?? maxCallMs,
-    });
-    const close = () => {
-      client.close();
-      onceClient.close();
-    };
-    return { entry: provider, transport, close };
+  if ((provider.driver ?? world.driver) === "fetch") {
+    const idleMs = provider.timeouts.idleMs ?? maxCallMs;
+    return { entry: provider, ...openFetchTransport({ deadlines, idleMs }) };
   }
   const distance = new MeasuredConnect(denoConnect(), clock, provider.baseUrl);
   const transport = createHttp1Transport({
@@ -146,14 +138,14 @@ async function openTransport(
 
 /** Holds the open transports, and closes them when no call needs them. */
 class ProviderTransports implements Transports {
-  readonly #time: TransportTime;
+  readonly #world: TransportWorld;
   #open: OpenTransports = new Map();
   #prepared: OpenTransports | undefined;
   /** Transports of removed providers, which calls may still use. Bounded by the changes of a quarter of an hour. */
   readonly #retired = new Set<OpenTransport>();
 
-  constructor(time: TransportTime) {
-    this.#time = time;
+  constructor(world: TransportWorld) {
+    this.#world = world;
   }
 
   of(provider: string): Transport {
@@ -174,7 +166,7 @@ class ProviderTransports implements Transports {
     const next = new Map<string, OpenTransport>();
     for (const [name, entry] of Object.entries(providers)) {
       const open = this.#open.get(name);
-      const kept = open?.entry === entry ? open : await openTransport(entry, this.#time);
+      const kept = open?.entry === entry ? open : await openTransport(entry, this.#world);
       next.set(name, kept);
     }
     this.#drop(this.#prepared);
@@ -191,7 +183,7 @@ class ProviderTransports implements Transports {
 
   #retire(one: OpenTransport): void {
     this.#retired.add(one);
-    this.#time.deadlines.create(() => {
+    this.#world.deadlines.create(() => {
       this.#retired.delete(one);
       one.close();
     }).arm(retiredMs);
@@ -213,9 +205,9 @@ class ProviderTransports implements Transports {
 /** Opens the transports of all providers of a catalogue. */
 export async function openTransports(
   catalog: Catalog,
-  time: TransportTime,
+  world: TransportWorld,
 ): Promise<Transports> {
-  const transports = new ProviderTransports(time);
+  const transports = new ProviderTransports(world);
   (await transports.prepare(catalog))();
   return transports;
 }

@@ -1,6 +1,7 @@
 /**
  * Runs before the entry of an isolate and takes the place of the platform: schedules of cron are only recorded, long
- * timers never fire, and signals fire cron or let the wall clock jump as it does over a freeze.
+ * timers never fire, no socket opens to a peer, and signals fire cron or let the wall clock jump as it does over a
+ * freeze.
  */
 
 /** Milliseconds from which a timer does not fire: the isolate is frozen or killed before. */
@@ -35,6 +36,11 @@ Object.defineProperty(Deno, "openKv", {
     if (path !== undefined) say(`opened the store ${path}`);
     return openKv(path);
   },
+});
+
+// The platform forbids it to port 443 only, where providers and most other peers listen; `fetch` is free of that.
+Object.defineProperty(Deno, "connect", {
+  value: () => Promise.reject(new Deno.errors.NotCapable("the platform forbids this connection")),
 });
 
 const { setTimeout: start, setInterval: repeat } = globalThis;
