@@ -1,5 +1,6 @@
 /**
  * The gateway's entry: `deno task start` serves, `deno task admin …` runs one command. It only wires.
+ * `--version` names the program and its runtime.
  *
  * Where to read on; the layout is in `docs/internals/ARCHITECTURE.md`:
  *
@@ -10,6 +11,7 @@
  * 5. Money: `core/billing/outcome.ts` for what is charged, `kv/money/wallet/mod.ts` for how it moves.
  * 6. Commands: `routes/operator/cli/cli.ts`.
  */
+import { programVersion } from "./core/lib/base/program_version.ts";
 import { systemClock } from "./core/lib/time/clock.ts";
 import { isLogoAddress } from "./core/people/mail/brand.ts";
 import { type FileText, readConfig } from "./core/config/config.ts";
@@ -20,8 +22,8 @@ import { serve } from "./routes/server/serve.ts";
 import { eventLine } from "./routes/telemetry/call_log.ts";
 
 const cron = createCron();
-// At the top level, where Deno Deploy looks for schedules. Commands end by themselves, without cron.
-if (import.meta.main && Deno.args[0] !== "admin") registerCron(cron);
+// At the top level, where Deno Deploy looks for schedules. What has arguments ends by itself, without cron.
+if (import.meta.main && Deno.args[0] === undefined) registerCron(cron);
 
 const encoder = new TextEncoder();
 const error = (text: string) => void Deno.stderr.writeSync(encoder.encode(text));
@@ -39,6 +41,12 @@ async function readText(path: string | URL): Promise<FileText> {
 }
 
 async function main(args: readonly string[]): Promise<number> {
+  if (args[0] === "--version") {
+    Deno.stdout.writeSync(
+      encoder.encode(`gateway ${programVersion} (Deno ${Deno.version.deno})\n`),
+    );
+    return 0;
+  }
   const environment = setVariables(Deno.env.toObject());
   const { GATEWAY_CONFIG: path, GATEWAY_BRAND_LOGO: logo = "" } = environment;
   const file = await readText(path ?? new URL("./gateway.json", import.meta.url));

@@ -5,6 +5,7 @@
 import { incidentQueue } from "../../kv/people/operators/announcements.ts";
 import type { Clock } from "../../core/lib/time/clock.ts";
 import { mailQueue, type OutboxBacklog, readBacklog } from "../../kv/engine/outbox/outbox.ts";
+import { type EndedBackup, readLastBackup } from "../../kv/services/backup/last_backup.ts";
 import { type EndedMove, readLastMove } from "../../kv/services/archive/last_move.ts";
 import type { KeyValueStore } from "../../kv/engine/store/key_value_store.ts";
 import {
@@ -27,11 +28,12 @@ const readEveryMs = 60_000;
 interface StoreState {
   readonly books: BooksState;
   readonly lastMove: EndedMove | undefined;
+  readonly lastBackup: EndedBackup | undefined;
   readonly backlogs: readonly (readonly [queue: string, backlog: OutboxBacklog])[];
 }
 
 /** The queues that are shown. */
-const watchedQueues = [
+export const watchedQueues = [
   mailQueue.name,
   incidentQueue.name,
   videoPolls.name,
@@ -44,12 +46,13 @@ const watchedQueues = [
 
 async function readStore(kv: KeyValueStore, clock: Clock): Promise<StoreState> {
   const nowMs = clock.nowMs();
-  const [books, lastMove, ...backlogs] = await Promise.all([
+  const [books, lastMove, lastBackup, ...backlogs] = await Promise.all([
     readBooksState(kv),
     readLastMove(kv),
+    readLastBackup(kv),
     ...watchedQueues.map(async (queue) => [queue, await readBacklog(kv, queue, nowMs)] as const),
   ]);
-  return { books, lastMove, backlogs };
+  return { books, lastMove, lastBackup, backlogs };
 }
 
 /** Adds the metrics. All threads have one store, so one of them shows it. */
@@ -62,6 +65,7 @@ export function showStore(
   showOutbox(registry, reader);
   showBooks(registry, reader);
   showArchive(registry, reader);
+  showBackup(registry, reader);
 }
 
 type Reader = Pick<KeptReading<StoreState>, "last">;
@@ -126,6 +130,20 @@ function showBooks(registry: Registry, reader: Reader): void {
     function* (): Iterable<GaugeSample> {
       if (reader.last === undefined) return;
       yield { labels: [], value: (reader.last.books.sealedUntilMs ?? 0) / 1000 };
+    },
+    "max",
+  );
+}
+
+function showBackup(registry: Registry, reader: Reader): void {
+  registry.gauge(
+    "gateway_backup_timestamp_seconds",
+    "When `admin backup` ended last with a whole file; 0: never.",
+    [],
+    function* (): Iterable<GaugeSample> {
+      if (reader.last !== undefined) {
+        yield { labels: [], value: (reader.last.lastBackup?.atMs ?? 0) / 1000 };
+      }
     },
     "max",
   );

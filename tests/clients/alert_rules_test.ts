@@ -155,6 +155,11 @@ const cases: Readonly<Record<string, AlertCase>> = {
     rings: { gateway_archived_timestamp_seconds: "1x4400" },
     silent: { gateway_archived_timestamp_seconds: "0x4400" },
   },
+  GatewayBackupOld: {
+    atMinute: 4_400,
+    rings: { gateway_backup_timestamp_seconds: "1x4400" },
+    silent: { gateway_backup_timestamp_seconds: "0x4400" },
+  },
   GatewayShortfall: {
     atMinute: soon,
     rings: { 'gateway_shortfall_vnd_total{model="m"}': firstEvent },

@@ -85,9 +85,10 @@ export function createGuardedConnect(
 }
 
 /**
- * Checks the names of requests before a transport that resolves them itself sends them, where no socket can be opened to
- * a checked address (`fetch` on a platform). The transport asks a name server again, so that one that answers
- * differently the second time is not stopped: only for platforms from which no private network can be reached.
+ * Checks the names of requests before a transport that resolves them itself sends them.
+ *
+ * For platforms where no socket can be opened to a checked address, and from which no private network can be reached:
+ * the transport asks a name server again, so that one that answers differently the second time is not stopped.
  */
 export function createGuardedTransport(transport: Transport, resolve: Resolve): Transport {
   return { open: (request) => new GuardedExchange(transport, resolve, request) };

@@ -17,8 +17,8 @@ const sqliteKinds: ReadonlyMap<string, OutageKind> = new Map([
   ["locking protocol", "overloaded"],
   ["interrupted", "overloaded"],
   ["unable to open database file", "engine_failed"],
-  ["database disk image is malformed", "engine_failed"],
-  ["file is not a database", "engine_failed"],
+  ["database disk image is malformed", "damaged"],
+  ["file is not a database", "damaged"],
   ["large file support is disabled", "no_room"],
 ]);
 

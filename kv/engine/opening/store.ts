@@ -26,7 +26,7 @@ import { embeddedOutage } from "./embedded_outages.ts";
 import { KvConnectStore } from "../kv_connect/kv_connect_store.ts";
 import { type ReadSnapshot, stillSnapshot, trackedSnapshot } from "../parts/snapshot.ts";
 import { type CallGuard, callGuard, withDeadlines } from "../store/store_deadlines.ts";
-import type { OutageOf } from "../store/store_unavailable.ts";
+import { outageLine, type OutageOf, StoreUnavailableError } from "../store/store_unavailable.ts";
 import type { KeyValueStore } from "../store/key_value_store.ts";
 import { trackWrites, WriteTracker } from "../parts/write_tracker.ts";
 
@@ -108,8 +108,8 @@ export type OpenStoreResult =
   | { readonly ok: true; readonly store: Store }
   /** Another process has the file open; talk to that process instead. */
   | { readonly ok: false; readonly reason: "in_use" }
-  /** It cannot be opened here; `problem` says why, in one line. */
-  | { readonly ok: false; readonly reason: "unusable"; readonly problem: string };
+  /** It cannot be opened here, or is a file that does not exist; `problem` says it in one line. */
+  | { readonly ok: false; readonly reason: "unusable" | "missing"; readonly problem: string };
 
 /** Options of {@linkcode openStore}. */
 export interface OpenStoreOptions {
@@ -148,7 +148,7 @@ export async function openStore(
 ): Promise<OpenStoreResult> {
   if (mustExist && location.kind === "file" && !await isThere(location.path)) {
     const problem = `There is no store at ${location.path}: is GATEWAY_KV mistyped?`;
-    return { ok: false, reason: "unusable", problem };
+    return { ok: false, reason: "missing", problem };
   }
   try {
     switch (location.kind) {
@@ -166,7 +166,7 @@ export async function openStore(
   } catch (error) {
     const where = location.kind === "file" ? ` ${location.path}` : "";
     const cannot = error instanceof StoreWriteError ? "Cannot write to" : "Cannot open";
-    const problem = `${cannot} the store${where}: ${errorLine(error)}`;
+    const problem = `${cannot} the store${where}: ${problemLine(error)}`;
     return { ok: false, reason: "unusable", problem };
   }
 }
@@ -196,6 +196,11 @@ async function openFile(
   }
 }
 
+/** What an error says to the owner of the machine, in one line. */
+function problemLine(error: unknown): string {
+  return error instanceof StoreUnavailableError ? outageLine(error) : errorLine(error);
+}
+
 /** Thrown if the store opened but takes no writes. */
 class StoreWriteError extends Error {
   override name = "StoreWriteError";
@@ -210,7 +215,7 @@ async function proveWritable(kv: KeyValueStore): Promise<void> {
   try {
     await kv.delete(writeProbeKey());
   } catch (error) {
-    throw new StoreWriteError(errorLine(error), { cause: error });
+    throw new StoreWriteError(problemLine(error), { cause: error });
   }
 }
 

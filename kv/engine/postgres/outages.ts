@@ -37,6 +37,9 @@ const serverKinds: ReadonlyMap<string, OutageKind> = new Map([
   ["57014", "no_answer"],
   ["57P", "stopping"],
   ["58", "engine_failed"],
+  // Not `XX000`, an error of the server's program.
+  ["XX001", "damaged"],
+  ["XX002", "damaged"],
 ]);
 
 function kindOfState(state: string): OutageKind | undefined {

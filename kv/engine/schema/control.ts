@@ -241,6 +241,11 @@ export function lastMoveKey(): StoreKey {
   return ["store", "last_move"];
 }
 
+/** When a backup ended last. */
+export function lastBackupKey(): StoreKey {
+  return ["store", "last_backup"];
+}
+
 /** Up to which grant the owners of expiring credit were told, so many days before. */
 export function creditNoticeKey(daysBefore: number): StoreKey {
   return ["store", "credit_notice", daysBefore];

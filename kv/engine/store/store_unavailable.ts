@@ -1,4 +1,5 @@
 /** The error of a store that is away. Each engine names its failures as one of a few kinds; callers see only these. */
+import { errorLine } from "../../../core/lib/base/assert.ts";
 import { GatewayError } from "../../../core/lib/errors/errors.ts";
 
 /**
@@ -13,6 +14,7 @@ import { GatewayError } from "../../../core/lib/errors/errors.ts";
  * - `stopping`: it shuts down or starts up.
  * - `refused`: it refuses the credentials, or answers nothing of the protocol.
  * - `engine_failed`: the engine reports an error of its files.
+ * - `damaged`: what the engine reads is not what it wrote: a page, an index, or the whole file.
  * - `elsewhere`: another thread of this process has it open and knows the kind.
  */
 export type OutageKind =
@@ -25,6 +27,7 @@ export type OutageKind =
   | "stopping"
   | "refused"
   | "engine_failed"
+  | "damaged"
   | "elsewhere";
 
 /** Returns the kind of an error that means that the store is away; `undefined` for an error of the caller. */
@@ -39,4 +42,16 @@ export class StoreUnavailableError extends GatewayError {
     super("maintenance", "The store does not answer at the moment; try again", options);
     this.kind = kind;
   }
+}
+
+/**
+ * Describes an outage to the owner of the machine, in one line: its kind, what the engine says, and for a damaged store
+ * what to do. Customers get the message of the error, which names neither.
+ */
+export function outageLine({ kind, cause, message }: StoreUnavailableError): string {
+  const line = `${cause === undefined ? message : errorLine(cause)} (${kind})`;
+  return kind === "damaged"
+    ? `The store is damaged: ${line}. Stop the gateway, keep a copy of the store, and restore the last backup: ` +
+      "docs/runbooks/restore.md"
+    : `The store is away: ${line}`;
 }

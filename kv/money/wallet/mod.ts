@@ -12,7 +12,7 @@
  *   the same commit.
  */
 export type { DebtRules } from "./lease/debt.ts";
-export { StoppedError, WrittenInstances } from "./lease/instance_lease.ts";
+export { runningVersions, StoppedError, WrittenInstances } from "./lease/instance_lease.ts";
 export type {
   Attachment,
   Balance,

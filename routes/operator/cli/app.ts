@@ -5,6 +5,7 @@
 import { Hono } from "hono";
 import { GatewayError } from "../../../core/lib/errors/errors.ts";
 import { newId } from "../../../core/lib/ids/ids.ts";
+import { outageLine, StoreUnavailableError } from "../../../kv/engine/store/store_unavailable.ts";
 import { commandLine } from "../../../kv/people/audit/operator_audit.ts";
 import { errorResponse } from "../../http/error_response.ts";
 import { operationError } from "../operations/contract/operation.ts";
@@ -23,6 +24,10 @@ import { addTableRoutes } from "./commands/tables.ts";
 function errorAnswers({ clock }: Pick<AdminDeps, "clock">): (thrown: unknown) => Response {
   return (thrown) => {
     const error = operationError(thrown);
+    if (error instanceof StoreUnavailableError) {
+      const known = new GatewayError(error.code, outageLine(error));
+      return errorResponse(known, "chat", newId("request", clock.nowMs()));
+    }
     const known = error instanceof Error && !(error instanceof GatewayError)
       ? new GatewayError("internal_error", `${error.name}: ${error.message}`)
       : error;

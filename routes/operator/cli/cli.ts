@@ -25,7 +25,8 @@ import { openStore, type Store } from "../../../kv/engine/opening/store.ts";
 import { loadMasterKeys, openOwnersCatalog, openVault } from "../../process/catalog_opening.ts";
 import { createAdminApp, createBackupApp } from "./app.ts";
 import { type BackupWorld, proveBackup, restoreHere, saveBackup } from "./commands/backups.ts";
-import { runDoctor } from "./commands/doctor.ts";
+import { type Finding, findingsJson, runDoctor } from "./commands/doctor.ts";
+import { storeFindings, unusableStore } from "./commands/store_findings.ts";
 import { writeTables } from "./commands/tables.ts";
 import { type AdminRequest, adminUsage, readAdminCommand } from "./command_forms.ts";
 import { type AdminCall, adminSocketPath, callAdminSocket } from "./socket.ts";
@@ -63,7 +64,11 @@ export async function runAdmin(
     return 2;
   }
   if (read.request.isLocal === true) {
-    return await runDoctor(config, { write: (text) => world.write(encoder.encode(text)) });
+    return await runDoctor(config, {
+      clock: world.clock,
+      write: (text) => world.write(encoder.encode(text)),
+      lookAtStore: () => lookAtStore(config, read.request, world),
+    });
   }
   const filed = await withCatalogFile(read.request, world);
   const request = filed && await withSecret(filed, world);
@@ -88,11 +93,37 @@ export async function runAdmin(
       ? await backUpHere(config, request, files, store)
       : await restoreHere(proven, files, store);
   }
-  if (opened.reason === "unusable") {
+  if (opened.reason !== "in_use") {
     world.error(`${opened.problem}\n`);
     return 1;
   }
   return await runAtServer(config, request, world);
+}
+
+/** Looks at the store of the configuration, here or at the server that has it open; it changes nothing. */
+async function lookAtStore(
+  config: Config,
+  request: AdminRequest,
+  { clock }: CommandWorld,
+): Promise<readonly Finding[]> {
+  const opened = await openStore(config.store, clock, { mustExist: true });
+  if (opened.ok) {
+    const archived = await withArchive(opened.store, config.store, clock);
+    if (!archived.ok) return [unusableStore(archived.problem)];
+    using store = archived.store;
+    return await storeFindings({ ...store, clock });
+  }
+  if (opened.reason === "missing") {
+    const mend = "the first start makes it; commands find it by the same GATEWAY_KV";
+    return [{ state: "advice", area: "store", what: opened.problem, mend }];
+  }
+  if (opened.reason === "unusable") return [unusableStore(opened.problem)];
+  try {
+    using call = await callAdminSocket(adminSocketPath(config), request.path, {});
+    return findingsJson.parse(await call.response.json());
+  } catch {
+    return [unusableStore("another process has it open, and does not answer")];
+  }
 }
 
 /** Adds the file that a command names to its body; `undefined` if it cannot be read, which was said. */
@@ -190,8 +221,12 @@ async function runAtServer(
   using call = opened;
   const { response } = call;
   if (command.backup !== undefined && response.ok) {
-    const ask = (path: string) => callAdminSocket(socketPath, path, {});
-    return await saveBackup(config, backupWorld(world, command.backup), response, ask);
+    return await saveBackup(
+      config,
+      backupWorld(world, command.backup),
+      response,
+      (path, init = {}) => callAdminSocket(socketPath, path, init),
+    );
   }
   return await tell(
     command,
@@ -224,8 +259,8 @@ async function backUpHere(
     snapshot,
     ...defined({ masterKeys: loaded?.masterKeys }),
   });
-  return await saveBackup(config, world, await app.request(path), async (path) => {
-    return { response: await app.request(path), [Symbol.dispose]() {} };
+  return await saveBackup(config, world, await app.request(path), async (path, init) => {
+    return { response: await app.request(path, init), [Symbol.dispose]() {} };
   });
 }
 

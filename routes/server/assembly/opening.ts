@@ -46,7 +46,7 @@ export async function openParts(
     onQueueTrouble: config.queue ? onQueueTrouble : undefined,
   });
   if (!opened.ok) {
-    const problem = opened.reason === "unusable"
+    const problem = opened.reason !== "in_use"
       ? opened.problem
       : "Cannot start: another process has the store open. Stop it, or set GATEWAY_KV to another file";
     return { ok: false, problem };

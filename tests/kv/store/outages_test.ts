@@ -40,6 +40,9 @@ const postgresCases: readonly Case[] = [
   [server("57P01"), "stopping"],
   [server("57P03"), "stopping"],
   [server("58030"), "engine_failed"],
+  [server("XX001"), "damaged"],
+  [server("XX002"), "damaged"],
+  [server("XX000"), undefined],
   [server("42P01"), undefined],
   [server("22P02"), undefined],
   [new TypeError("Too many checks"), undefined],
@@ -55,6 +58,8 @@ const kvConnectCases: readonly Case[] = [
 const embeddedCases: readonly Case[] = [
   [new Error("an error of a hosted store"), "engine_failed"],
   [new TypeError("disk I/O error"), "engine_failed"],
+  [new TypeError("database disk image is malformed"), "damaged"],
+  [new TypeError("file is not a database"), "damaged"],
   [new TypeError("database or disk is full"), "no_room"],
   [new TypeError("attempt to write a readonly database"), "takes_no_writes"],
   [new TypeError("database is locked"), "overloaded"],

@@ -8,6 +8,7 @@
  * was lost can be looked up, and every result here is definite.
  */
 import { invariant } from "../../../../core/lib/base/assert.ts";
+import { programVersion } from "../../../../core/lib/base/program_version.ts";
 import type { Clock } from "../../../../core/lib/time/clock.ts";
 import { type InstanceId, newId } from "../../../../core/lib/ids/ids.ts";
 import {
@@ -33,6 +34,26 @@ export type InstanceLeaseRow =
     readonly commit: number;
     readonly reapedAtMs: number;
   };
+
+/** What an instance says of itself once, when it registers. Lanes have a row each. */
+interface IndexerRow {
+  readonly sinceMs: number;
+  /** The version of its program; absent of releases before 0.3.0. */
+  readonly version?: string;
+}
+
+/** Lists the versions of the programs that hold an instance lease now; `undefined`: before 0.3.0. */
+export async function runningVersions(
+  kv: KeyValueStore,
+  nowMs: number,
+): Promise<ReadonlySet<string | undefined>> {
+  const versions = new Set<string | undefined>();
+  for await (const { key, value } of kv.list<InstanceLeaseRow>({ prefix: instancesPrefix() })) {
+    if (value.state !== "live" || value.expiresAtMs < nowMs) continue;
+    versions.add((await kv.get<IndexerRow>(indexerKey(instanceOf(key)))).value?.version);
+  }
+  return versions;
+}
 
 /**
  * The result of a commit. `lost`: the instance lease belongs to another process; the effect of the
@@ -112,7 +133,10 @@ export class InstanceLease {
           deps.kv.atomic()
             .check({ key, versionstamp: null })
             .set(key, value)
-            .set(indexerKey(instanceId), { sinceMs: nowMs })
+            .set(
+              indexerKey(instanceId),
+              { sinceMs: nowMs, version: programVersion } satisfies IndexerRow,
+            )
             .commit(),
         );
         if (result.ok) return new InstanceLease(deps, instanceId, result.versionstamp, expiresAtMs);

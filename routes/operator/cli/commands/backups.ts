@@ -21,10 +21,11 @@ import {
   restoreBackup,
 } from "../../../../kv/services/backup/backup.ts";
 import type { BackedUpDay, BackupPart } from "../../../../kv/services/backup/backup_records.ts";
+import { noteBackup } from "../../../../kv/services/backup/last_backup.ts";
 import { daysWithFiles } from "../../../../kv/services/backup/sealed_day_rows.ts";
 import type { ArchivedStore } from "../../../../kv/services/archive/open_archive.ts";
 import type { AdminDeps, StoreReading } from "./admin_deps.ts";
-import { exists, writeWholeFile } from "./whole_file.ts";
+import { exists, removeDeadDrafts, writeWholeFile } from "./whole_file.ts";
 import { dirname, join } from "node:path";
 import { z } from "zod";
 import { openStream, sealStream } from "../../../../kv/services/backup/sealed_stream.ts";
@@ -77,6 +78,9 @@ async function writeBackupFile(
   });
 }
 
+/** The folder of the files of sealed days, below that of the backups. */
+const daysFolder = "days";
+
 // In a folder, backups have the moment of their start as their name, and old ones can leave.
 
 /** The name of a backup in a folder, which sorts by time. */
@@ -85,6 +89,13 @@ const nameInFolder = /^gateway-\d{8}T\d{6}Z\.backup$/;
 function nameAt(nowMs: number): string {
   const moment = new Date(nowMs).toISOString().replace(/\.\d+/, "").replaceAll(/[-:]/g, "");
   return `gateway-${moment}.backup`;
+}
+
+/** Removes what killed runs have left in a folder of backups. */
+async function removeDrafts(folder: string): Promise<void> {
+  await removeDeadDrafts(folder, (name) => nameInFolder.test(name));
+  const days = join(folder, daysFolder);
+  if (await isFolder(days)) await removeDeadDrafts(days, (name) => name.endsWith(".backup"));
 }
 
 async function isFolder(path: string): Promise<boolean> {
@@ -106,7 +117,7 @@ async function removeOldBackups(folder: string, keep: number): Promise<readonly 
 // it was sealed anew, stands beside them; older backups of the rest need the first.
 
 function dayFile(folder: string, { day, content }: BackedUpDay): string {
-  return join(folder, "days", `${day}-${content}.backup`);
+  return join(folder, daysFolder, `${day}-${content}.backup`);
 }
 
 const sealedDay = z.strictObject({ day: z.iso.date(), content: z.string().regex(/^[0-9a-f]+$/) });
@@ -169,6 +180,11 @@ export function addBackupRoutes(app: Hono, deps: BackupDeps): void {
     });
   }
 
+  app.post("/backup/ended", async (context) => {
+    await noteBackup(kv, { atMs: clock.nowMs() });
+    return context.body(null, 204);
+  });
+
   // A store that a gateway has open cannot be restored into.
   app.post("/restore", () => {
     throw new GatewayError(
@@ -203,7 +219,10 @@ export interface BackupWorld {
 }
 
 /** Asks the admin app, which this process or the running server has. */
-export type AskAdmin = (path: string) => Promise<Disposable & { readonly response: Response }>;
+export type AskAdmin = (
+  path: string,
+  init?: RequestInit,
+) => Promise<Disposable & { readonly response: Response }>;
 
 function keyOf(config: Config): Uint8Array<ArrayBuffer> {
   const key = config.backupKey === undefined ? undefined : backupKeyBytes(config.backupKey);
@@ -244,14 +263,19 @@ export async function saveBackup(
     const inFolder = await isFolder(path);
     if (keep === 0) throw new Error("--keep must leave at least one backup");
     if (keep !== undefined && !inFolder) throw new Error(`${path} is no folder, as --keep needs`);
+    const key = keyOf(config);
+    if (inFolder) await removeDrafts(path);
     if (since === undefined) {
-      return await saveBytes(config, world, await bytesIn(first));
+      const saved = await saveBytes(key, world, await bytesIn(first));
+      await tellEnd(ask);
+      return saved;
     }
     if (!inFolder) throw new Error(`${path} is no folder, as --since needs`);
-    days = await writeDays(config, world, sealedDayList.parse(await first.json()), ask);
+    days = await writeDays(key, world, sealedDayList.parse(await first.json()), ask);
     const { written, present, through } = days;
     using call = await ask(through === undefined ? "/backup" : `/backup?through=${through}`);
-    const saved = await saveBytes(config, world, await bytesIn(call.response));
+    const saved = await saveBytes(key, world, await bytesIn(call.response));
+    if (days.problem === undefined) await tellEnd(ask);
     return { ...saved, days: { written, present, through: through ?? null } };
   });
   if (code !== 0 || days?.problem === undefined) return code;
@@ -259,13 +283,22 @@ export async function saveBackup(
   return 1;
 }
 
+/** Tells the store that a backup is whole. One that has just failed does not make the backup worse. */
+async function tellEnd(ask: AskAdmin): Promise<void> {
+  try {
+    using _call = await ask("/backup/ended", { method: "POST" });
+  } catch {
+    // The age of the last backup is then that of the one before.
+  }
+}
+
 async function saveBytes(
-  config: Config,
+  key: Uint8Array<ArrayBuffer>,
   { path, keep, clock }: BackupWorld,
   bytes: AsyncIterable<Uint8Array>,
 ) {
   const file = await isFolder(path) ? join(path, nameAt(clock.nowMs())) : path;
-  const { part: _, ...summary } = await writeBackupFile(file, bytes, { key: keyOf(config) });
+  const { part: _, ...summary } = await writeBackupFile(file, bytes, { key });
   const removed = keep === undefined ? undefined : await removeOldBackups(path, keep);
   return { file, ...summary, ...defined({ removed }) };
 }
@@ -282,12 +315,11 @@ interface WrittenDays {
 
 /** Writes the files of days that the folder lacks, and stops at the first that cannot be written. */
 async function writeDays(
-  config: Config,
+  key: Uint8Array<ArrayBuffer>,
   { path }: BackupWorld,
   { days, problem }: z.infer<typeof sealedDayList>,
   ask: AskAdmin,
 ): Promise<WrittenDays> {
-  const key = keyOf(config);
   const written: string[] = [];
   let present = 0;
   let through: string | undefined;

@@ -15,6 +15,7 @@ import { addAuditLine, commandLine } from "../../../../kv/people/audit/operator_
 import { requireAccount } from "../../operations/contract/named_account.ts";
 import { day } from "../../operations/contract/texts.ts";
 import { type AdminDeps, readJson, type StoreReading } from "./admin_deps.ts";
+import { storeFindings } from "./store_findings.ts";
 import type { KeyValueStore } from "../../../../kv/engine/store/key_value_store.ts";
 
 const verifyQuery = z.strictObject({
@@ -28,14 +29,16 @@ const rebuildBody = z.strictObject({ account: z.string().optional() });
 
 const resealSecretsBody = z.strictObject({ after: z.string().optional() });
 
-/** Adds `/verify`, `/verify/reseal`, `/secrets/reseal`, `/proofs/keys`, `/sandbox/void`, `/export` and `/sums/rebuild`. */
+/** Adds `/doctor`, `/verify`, `/verify/reseal`, `/secrets/reseal`, `/proofs/keys`, `/sandbox/void`, `/export` and `/sums/rebuild`. */
 export function addBookRoutes(
   app: Hono,
-  { kv, clock, masterKeys, origin, beginReading }: Pick<
+  { kv, clock, masterKeys, origin, parts, beginReading }: Pick<
     AdminDeps,
-    "kv" | "clock" | "masterKeys" | "origin" | "beginReading"
+    "kv" | "clock" | "masterKeys" | "origin" | "parts" | "beginReading"
   >,
 ): void {
+  app.get("/doctor", async (context) => context.json(await storeFindings({ kv, clock, parts })));
+
   app.get("/verify", async (context) => {
     const { full, from } = verifyQuery.parse(context.req.query());
     using reading = beginReading?.(context.req.raw.signal);

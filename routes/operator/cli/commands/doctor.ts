@@ -1,7 +1,9 @@
 /**
- * `doctor`: says what of the configuration is incomplete and how to mend it. It opens no store, so it can run beside a
- * server and before the first start; each key of a provider is tried by one call that costs nothing.
+ * `doctor`: says what of the configuration is incomplete, how the store is, and how to mend it. It changes nothing, so it
+ * can run beside a server and before the first start; each key of a provider is tried by one call that costs nothing.
  */
+import { z } from "zod";
+import type { Clock } from "../../../../core/lib/time/clock.ts";
 import type { Config } from "../../../../core/config/config.ts";
 import { hasRealProvider } from "../../../../core/config/catalog_reading.ts";
 import { credentialHeader } from "../../../../core/catalog/entries/cloud_schema.ts";
@@ -16,6 +18,14 @@ export interface Finding {
   /** What to do about it. */
   readonly mend?: string;
 }
+
+/** Reads the findings of a running server. */
+export const findingsJson = z.array(z.object({
+  state: z.enum(["good", "advice", "wrong"]),
+  area: z.string(),
+  what: z.string(),
+  mend: z.string().exactOptional(),
+}));
 
 const good = (area: string, what: string): Finding => ({ state: "good", area, what });
 
@@ -250,16 +260,59 @@ async function tryKey(
   }
 }
 
+// Answers of providers have the time (RFC 9110, section 6.6.1), in whole seconds.
+
+/** Milliseconds by which this machine's clock may differ from that of a provider: signatures of some end in minutes. */
+const maxSkewMs = 10_000;
+
+/** A `fetch` that notes how far the clocks of those who answer are from this one, beyond what the way may take. */
+class TimedFetch {
+  readonly skewsMs: number[] = [];
+  readonly #world: Pick<DoctorWorld, "clock"> & { readonly fetch: typeof globalThis.fetch };
+
+  constructor(world: Pick<DoctorWorld, "clock"> & { readonly fetch: typeof globalThis.fetch }) {
+    this.#world = world;
+  }
+
+  readonly fetch: typeof globalThis.fetch = async (input, init) => {
+    const { clock, fetch } = this.#world;
+    const beganMs = clock.nowMs();
+    const response = await fetch(input, init);
+    const theirMs = Date.parse(response.headers.get("date") ?? "");
+    if (!Number.isNaN(theirMs)) {
+      const early = Math.min(0, theirMs + 1_000 - beganMs);
+      this.skewsMs.push(early + Math.max(0, theirMs - clock.nowMs()));
+    }
+    return response;
+  };
+
+  /** The finding about this machine's clock: one provider may be wrong, the median is not. */
+  finding(): readonly Finding[] {
+    if (this.skewsMs.length === 0) return [];
+    const sorted = this.skewsMs.toSorted((one, other) => one - other);
+    const skewMs = sorted[sorted.length >> 1] ?? 0;
+    if (Math.abs(skewMs) <= maxSkewMs) return [good("clock", "agrees with those of the providers")];
+    const seconds = Math.round(Math.abs(skewMs) / 1000);
+    return [{
+      state: "wrong",
+      area: "clock",
+      what: `is ${seconds} s ${skewMs < 0 ? "ahead of" : "behind"} those of the providers`,
+      mend: "synchronise it by NTP: days, limits and signatures follow it",
+    }];
+  }
+}
+
 /** Tries every key that the environment has, each with one call that lists models. */
 async function providerFindings(
   { catalog, providerKeys }: Pick<Config, "catalog" | "providerKeys">,
-  fetch: typeof globalThis.fetch,
+  world: ConstructorParameters<typeof TimedFetch>[0],
 ): Promise<Finding[]> {
+  const timed = new TimedFetch(world);
   const tries = Object.entries(catalog.providers).flatMap(([name, provider]) => {
     if (provider.kind !== "http") return [];
     const secrets = providerKeys[name] ?? [];
     return provider.apiKeyEnv.map((variable, at) => () =>
-      tryKey(name, provider, { name: variable, secret: secrets[at] ?? "" }, fetch)
+      tryKey(name, provider, { name: variable, secret: secrets[at] ?? "" }, timed.fetch)
     );
   });
   const stored = Object.entries(catalog.providers).flatMap(([name, provider]): Finding[] =>
@@ -273,7 +326,18 @@ async function providerFindings(
       : []
   );
   const found = await Promise.all(tries.slice(0, maxKeysTried).map((one) => one()));
-  return [...found, ...stored];
+  const untried = tries.length - found.length;
+  return [
+    ...found,
+    ...(untried === 0 ? [] : [{
+      state: "advice" as const,
+      area: "providers",
+      what: `${untried} further keys were not tried`,
+      mend: "test their routes: `deno task admin route test`",
+    }]),
+    ...stored,
+    ...timed.finding(),
+  ];
 }
 
 const marks = { good: "ok   ", advice: "look ", wrong: "WRONG" } as const;
@@ -291,13 +355,19 @@ function reportText(findings: readonly Finding[]): string {
   return `${[...lines, end].join("\n")}\n`;
 }
 
+/** What the command needs. */
+export interface DoctorWorld {
+  readonly clock: Clock;
+  readonly write: (text: string) => void | Promise<void>;
+  /** Finds how the store is; not asked where a store is in memory. */
+  readonly lookAtStore: () => Promise<readonly Finding[]>;
+  readonly fetch?: typeof globalThis.fetch;
+}
+
 /** Runs the command. Returns its exit code: 1 if something is wrong. */
 export async function runDoctor(
   config: Config,
-  { write, fetch = globalThis.fetch }: {
-    readonly write: (text: string) => void | Promise<void>;
-    readonly fetch?: typeof globalThis.fetch;
-  },
+  { clock, write, lookAtStore, fetch = globalThis.fetch }: DoctorWorld,
 ): Promise<number> {
   const findings = [
     ...(isServing(config) ? [] : [{
@@ -308,7 +378,8 @@ export async function runDoctor(
       mend: "name one in gateway.json (docs/operations/real-provider.md)",
     }]),
     ...configurationFindings(config),
-    ...await providerFindings(config, fetch),
+    ...(config.store.kind === "memory" ? [] : await lookAtStore()),
+    ...await providerFindings(config, { clock, fetch }),
   ];
   await write(reportText(findings));
   return findings.some(({ state }) => state === "wrong") ? 1 : 0;

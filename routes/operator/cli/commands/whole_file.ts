@@ -1,5 +1,8 @@
 /** Writes files that are there as a whole or not at all. */
-import { dirname } from "node:path";
+import { dirname, join } from "node:path";
+
+/** What the name of a file that is not whole ends in. */
+const draftSuffix = ".part";
 
 /** Whether anything has this name. */
 export async function exists(path: string): Promise<boolean> {
@@ -32,18 +35,18 @@ export async function writeWholeFile<Checked>(
   check: (draft: string) => Promise<Checked>,
 ): Promise<Checked> {
   if (await exists(path)) throw new Error(`${path} exists`);
-  const draft = `${path}.part`;
+  const draft = `${path}${draftSuffix}`;
   try {
-    {
-      using file = await Deno.open(draft, {
-        write: true,
-        create: true,
-        truncate: true,
-        mode: 0o600,
-      });
-      for await (const part of bytes) await writeAll(file, part);
-      await file.sync();
-    }
+    using file = await Deno.open(draft, {
+      write: true,
+      create: true,
+      truncate: true,
+      mode: 0o600,
+    });
+    // Until it has its name, so that nobody takes it for the draft of a killed process.
+    await file.lock(true);
+    for await (const part of bytes) await writeAll(file, part);
+    await file.sync();
     const checked = await check(draft);
     await Deno.rename(draft, path);
     // Some systems cannot open folders, and sync them on their own.
@@ -53,4 +56,25 @@ export async function writeWholeFile<Checked>(
     await Deno.remove(draft).catch(() => {});
     throw error;
   }
+}
+
+/**
+ * Removes the drafts of processes that were killed, of files that `isOurs` knows by their final names; returns how many.
+ * The lock of a process ends with it.
+ */
+export async function removeDeadDrafts(
+  folder: string,
+  isOurs: (name: string) => boolean,
+): Promise<number> {
+  let removed = 0;
+  for (const { name, isFile } of await Array.fromAsync(Deno.readDir(folder))) {
+    if (!isFile || !name.endsWith(draftSuffix)) continue;
+    if (!isOurs(name.slice(0, -draftSuffix.length))) continue;
+    const draft = join(folder, name);
+    using file = await Deno.open(draft, { write: true });
+    if (!await file.tryLock(true)) continue;
+    await Deno.remove(draft);
+    removed++;
+  }
+  return removed;
 }

@@ -19,6 +19,7 @@ import {
   setPasswordHash,
 } from "../../../../../kv/people/accounts/account_credentials.ts";
 import { sessionKey, walletKey } from "../../../../../kv/engine/schema/keys.ts";
+import { readLastBackup } from "../../../../../kv/services/backup/last_backup.ts";
 import { openWalletEngine } from "../../../../../kv/money/wallet/mod.ts";
 import {
   archivedSchemaVersion,
@@ -290,7 +291,10 @@ Deno.test("a backup in a folder is named by its time, and the oldest leave once 
     const backups = `${folder}/backups`;
     await Deno.mkdir(backups);
     const names = async () => (await Array.fromAsync(Deno.readDir(backups))).map((one) => one.name);
-    const others = ["gateway-20260101T000000Z.backup.part", "gateway.backup", "notes.txt"];
+    // Of a run that was killed, and of one that still writes.
+    const dead = "gateway-20260101T000000Z.backup.part";
+    const written = "gateway-20260101T010000Z.backup.part";
+    const others = [dead, written, "gateway.backup", "mine.part", "notes.txt"];
     const earlier = [1, 2, 3].map((day) => `gateway-2026010${day}T023000Z.backup`);
     for (const name of [...others, ...earlier]) await Deno.writeTextFile(`${backups}/${name}`, "x");
 
@@ -314,13 +318,19 @@ Deno.test("a backup in a folder is named by its time, and the oldest leave once 
     }
     assertEquals((await names()).sort(), [...others, ...earlier].sort());
 
+    using running = await Deno.open(`${backups}/${written}`, { write: true });
+    await running.lock(true);
     const made = assertDone(await runCommand(old, ["backup", backups, "--keep", "2"])) as {
       readonly file: string;
       readonly removed: readonly string[];
     };
     assertEquals(made.removed, earlier.slice(0, 2));
     const left = await names();
-    assertEquals(left.length, others.length + 2);
+    assertEquals(left.length, others.length - 1 + 2);
+    assertEquals(others.filter((name) => !left.includes(name)), [dead]);
+    using store = await openedStore(old);
+    const lastBackup = await readLastBackup(store.kv);
+    assert(lastBackup !== undefined && systemClock.nowMs() - lastBackup.atMs < 600_000);
     const fresh = configOf("fresh.sqlite3");
     assertDone(await runCommand(fresh, ["restore", made.file]));
     await assertSound(fresh);

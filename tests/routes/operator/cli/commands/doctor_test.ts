@@ -2,6 +2,7 @@
 import { readConfig } from "../../../../../core/config/config.ts";
 import { type Finding, runDoctor } from "../../../../../routes/operator/cli/commands/doctor.ts";
 import { configurationFindings } from "../../../../../routes/operator/cli/commands/doctor.ts";
+import { systemClock } from "../../../../../core/lib/time/clock.ts";
 import { assert, assertEquals, assertStringIncludes } from "../../../../support/assert.ts";
 import { receivingAccount } from "../../../../support/worlds/topup_world.ts";
 
@@ -31,6 +32,9 @@ function configOf(environment: Record<string, string>, file = realFile) {
   if (!read.ok) throw new Error(read.problems.join("\n"));
   return read.config;
 }
+
+/** A store with nothing to say. */
+const world = { clock: systemClock, lookAtStore: () => Promise.resolve([]) };
 
 const whole = {
   ...keys,
@@ -77,7 +81,11 @@ Deno.test("each key is tried once, with its own header; a refused one is named a
     return Promise.resolve(new Response("{}", { status }));
   };
   let text = "";
-  const code = await runDoctor(configOf(whole), { fetch, write: (part) => void (text += part) });
+  const code = await runDoctor(configOf(whole), {
+    ...world,
+    fetch,
+    write: (part) => void (text += part),
+  });
   assertEquals(asked.sort(), [
     "https://east.example/v1/models e-secret",
     "https://north.example/v1/models Bearer n-secret-1",
@@ -93,7 +101,7 @@ Deno.test("a provider that is away is wrong, one without a list of models leaves
   const run = async (answer: () => Promise<Response>) => {
     let text = "";
     const write = (part: string) => void (text += part);
-    const code = await runDoctor(configOf(whole), { fetch: answer, write });
+    const code = await runDoctor(configOf(whole), { ...world, fetch: answer, write });
     return { code, text };
   };
   const away = await run(() => Promise.reject(new TypeError("no")));
@@ -108,6 +116,43 @@ Deno.test("a sandbox has nothing wrong, and is told to be one", async () => {
   let text = "";
   const write = (part: string) => void (text += part);
   const fetch = () => Promise.reject(new Error("a sandbox calls nobody"));
-  assertEquals(await runDoctor(configOf({}, sandboxFile), { fetch, write }), 0);
+  assertEquals(await runDoctor(configOf({}, sandboxFile), { ...world, fetch, write }), 0);
   assertStringIncludes(text, "no real provider is configured");
+});
+
+Deno.test("the clock is compared with those of the providers, whatever the way takes", async () => {
+  const nowMs = Date.UTC(2026, 10, 20, 12, 0, 0, 700);
+  const run = async (theirs: readonly number[]) => {
+    let at = 0;
+    let text = "";
+    await runDoctor(configOf(whole), {
+      ...world,
+      clock: { nowMs: () => nowMs, monotonicMs: () => 0 },
+      write: (part) => void (text += part),
+      fetch() {
+        const date = new Date(nowMs + (theirs[at++] ?? 0)).toUTCString();
+        return Promise.resolve(new Response("{}", { headers: { date } }));
+      },
+    });
+    return text.split("\n").filter((line) => line.includes("clock:"));
+  };
+  assertEquals(await run([0, -5_000, 9_000]), ["ok    clock: agrees with those of the providers"]);
+  assertEquals(await run([60_000, 60_000, 0]), [
+    "WRONG clock: is 59 s behind those of the providers",
+  ]);
+  assertEquals(await run([-600_000, -600_000, -600_000]), [
+    "WRONG clock: is 600 s ahead of those of the providers",
+  ]);
+});
+
+Deno.test("what is found of the store is written, and decides about the exit code", async () => {
+  let text = "";
+  const wrong: Finding = { state: "wrong", area: "backup", what: "last run 40 h ago", mend: "do" };
+  const code = await runDoctor(configOf({ GATEWAY_KV: "./x.sqlite3" }, sandboxFile), {
+    ...world,
+    write: (part) => void (text += part),
+    lookAtStore: () => Promise.resolve([wrong]),
+  });
+  assertEquals(code, 1);
+  assertStringIncludes(text, "WRONG backup: last run 40 h ago\n      do\n");
 });
