@@ -21,14 +21,9 @@ const operations: readonly { readonly act: Act; readonly line: string }[] = [
   line: `- operation \`${id}\`: \`${method.toUpperCase()} ${path}\``,
 }));
 
-function pageLine(action: string): string {
-  const [method, path] = action.split(" ");
-  return `- ${method === "GET" ? "page" : "form"} \`${path}\``;
-}
-
 function pageLines(of: Act | "everyone"): string[] {
-  return Object.entries(pageActs).filter(([, act]) => act === of)
-    .map(([action]) => pageLine(action));
+  return pageActs.filter(({ act }) => act === of)
+    .map(({ method, path }) => `- ${method === "GET" ? "page" : "form"} \`${path}\``);
 }
 
 /** Who may do an act, as a sentence. */

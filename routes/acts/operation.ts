@@ -115,6 +115,15 @@ export type Result<Body, Why extends string> =
 /** What counting what an act spends needs of the gateway. */
 type SpendDeps = Pick<ActDeps, "kv">;
 
+/** What an operation says of itself, whatever it takes and gives. */
+export interface DeclaredOperation {
+  readonly name: ActName;
+  /** The row of the table of roles and acts. */
+  readonly act: Act;
+  /** Its line in the activity log; `undefined` for what is logged elsewhere. */
+  readonly line: ActivityAct | undefined;
+}
+
 /** An act of customers. */
 export interface Operation<
   Name extends ActName,
@@ -122,12 +131,8 @@ export interface Operation<
   Body,
   Why extends string,
   Deps extends SpendDeps = ActDeps,
-> {
+> extends DeclaredOperation {
   readonly name: Name;
-  /** The row of the table of roles and acts. */
-  readonly act: Act;
-  /** Its line in the activity log; `undefined` for what is logged elsewhere. */
-  readonly line: ActivityAct | undefined;
   /** Reads what a form or a program wrote. Programs write its members in `snake_case`. */
   readonly input: Input;
   /** The reasons why it may not be done, beside those of every operation. */

@@ -4,10 +4,10 @@ import { defined } from "../../core/lib/base/defined.ts";
 import { isJsonObject, type Json, type JsonObject } from "../../core/lib/json/json.ts";
 import { type ErrorCode, GatewayError } from "../../core/lib/errors/errors.ts";
 import { accountName } from "../../kv/people/accounts/accounts.ts";
-import type { ActivityAct } from "../../kv/people/audit/account_activity.ts";
 import {
   type Acting,
   type CommonRefusal,
+  type DeclaredOperation,
   type Operation,
   perform,
   refusalError,
@@ -97,8 +97,8 @@ export interface JsonOperation extends NamedOperation {
   readonly isList?: true;
   /** What a row of a list is. */
   readonly row?: AnswerShape;
-  /** Its line in the activity log; absent of a reading. */
-  readonly line?: ActivityAct;
+  /** The act of customers that it is; absent of a reading. */
+  readonly operation?: DeclaredOperation;
   readonly body?: { readonly describe: () => JsonObject; readonly example: JsonObject };
   readonly run: (call: ManagementCall<unknown>) => Promise<JsonObject>;
 }
@@ -210,7 +210,7 @@ export function actOperation<
   Why extends string,
 >(
   { operation, example, json, ...named }:
-    & Omit<JsonOperation, "id" | "act" | "line" | "errors" | "body" | "run">
+    & Omit<JsonOperation, "id" | "act" | "operation" | "errors" | "body" | "run">
     & {
       readonly operation: Operation<Name, Input, Body, Why, ManagementDeps>;
       /** A body, of operations that take one. */
@@ -222,13 +222,13 @@ export function actOperation<
     },
 ): JsonOperation {
   const inPath = [...named.path.matchAll(/\{(\w+)\}/g)].map(([, name = ""]) => name);
-  const { name: id, act, line, input, refusals } = operation;
+  const { name: id, act, input, refusals } = operation;
   const rows: readonly RefusalRow[] = Object.values(refusals);
   return {
     ...named,
     id,
     act,
-    ...defined({ line }),
+    operation,
     errors: ["invalid_request", "permission_denied", ...rows.map(({ code }) => code)],
     ...(example !== undefined &&
       { body: { describe: () => describedAsSent(described(input), inPath), example } }),

@@ -8,7 +8,7 @@ import { may, type Role, roles } from "../../core/people/organisations/acts.ts";
 import { isJsonObject, type JsonObject } from "../../core/lib/json/json.ts";
 import type { StoreLocation } from "../../core/config/platform.ts";
 import type { RowKind } from "../../kv/engine/schema/store_key.ts";
-import { actOf } from "../../routes/dashboard/page/page_acts.ts";
+import { pageActOf } from "../../routes/dashboard/page/page_acts.ts";
 import type { ManagementOperation } from "../../routes/management_api/operation.ts";
 import { managementOperations } from "../../routes/management_api/operations.ts";
 import type { ManualTime } from "../support/manual_time.ts";
@@ -112,7 +112,7 @@ function filled(path: string, known: FullCompany["known"]): string {
 
 /** Whether a page or form shows or changes something of an organisation, or says which there are. */
 function isOfOrganisations({ method, path }: Route): boolean {
-  const act = actOf(method, path.replaceAll(/[:*]/g, "x"));
+  const act = pageActOf(method, path.replaceAll(/[:*]/g, "x"))?.act;
   if (path.startsWith("/account")) {
     return method === "GET" || (act !== "everyone" && act !== undefined);
   }
@@ -303,7 +303,7 @@ async function triesOfRole(world: World, role: Role): Promise<string[]> {
   const browser = second.browser(company.people[role].browser);
   const wrong: string[] = [];
   for (const { method, path } of pagesOfOrganisations(world)) {
-    const act = actOf(method, path);
+    const act = pageActOf(method, path)?.act;
     if (act === undefined || act === "everyone") continue;
     // What forms do for those who may send them, other tests show.
     if (may(role, act) && method !== "GET") continue;

@@ -1,9 +1,21 @@
-/** Who acts on a page, as the acts of customers take it (`routes/acts/`), and what a page shows of a refusal. */
+/** How pages perform the acts of customers (`routes/acts/`): who acts, and what a page shows of a refusal. */
 import type { Context } from "hono";
+import type { z } from "zod";
 import { defined } from "../../../core/lib/base/defined.ts";
-import type { Acting, CommonRefusal, Refused } from "../../acts/operation.ts";
+import type { Clock } from "../../../core/lib/time/clock.ts";
+import {
+  type ActDeps,
+  type Acting,
+  type CommonRefusal,
+  type Operation,
+  type Outcome,
+  perform,
+  type Refused,
+} from "../../acts/operation.ts";
+import type { ActName } from "../../acts/spending.ts";
 import { defineTexts, type Locale } from "../text/i18n.ts";
 import type { PostedForm } from "../page/form_data.ts";
+import { pageActOf } from "../page/page_acts.ts";
 import type { DashboardEnv } from "../page/visitor.ts";
 import { clientAddress, doneBy } from "./doer.ts";
 
@@ -28,6 +40,32 @@ export function actingOf(
     ...doneBy(c, nowMs),
     ...defined({ companyId: session.companyId, formId: form?.formId() }),
   };
+}
+
+/**
+ * Performs the operation of the form that was sent: the one way for a page to do so.
+ *
+ * @param form the form of an act that is done once however often it is sent
+ * @throws {TypeError} for an operation that is not the declared one of the form (`pageActs`)
+ */
+export async function performForm<
+  Name extends ActName,
+  Input extends z.ZodType,
+  Body,
+  Why extends string,
+  Deps extends Pick<ActDeps, "kv">,
+>(
+  c: Context<DashboardEnv>,
+  deps: Deps & { readonly clock: Clock },
+  operation: Operation<Name, Input, Body, Why, Deps>,
+  sent: unknown,
+  form?: Pick<PostedForm, "formId">,
+): Promise<Outcome<Body, Why>> {
+  const { method, path } = c.req;
+  if (pageActOf(method, path)?.operation !== operation) {
+    throw new TypeError(`${method} ${path} is not declared as ${operation.name}`);
+  }
+  return await perform(deps, actingOf(c, deps.clock.nowMs(), form), operation, sent);
 }
 
 const spentTexts = defineTexts({

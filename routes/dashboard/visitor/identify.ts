@@ -27,7 +27,7 @@ import type { PageDeps } from "../page/page_deps.ts";
 import { parseForm } from "../page/form_data.ts";
 import { may } from "../../../core/people/organisations/acts.ts";
 import { segmentAt } from "../page/navigation.ts";
-import { actOf, isOfOrganisation } from "../page/page_acts.ts";
+import { isOfOrganisation, pageActOf } from "../page/page_acts.ts";
 import { acceptedLocale, parseLocale } from "../text/i18n.ts";
 import { type DashboardEnv, type SignedIn, type Theme, themes } from "../page/visitor.ts";
 import type { Clock } from "../../../core/lib/time/clock.ts";
@@ -335,7 +335,7 @@ export function guardActs(
     const { signedIn } = c.get("visitor");
     const { method, path } = c.req;
     const isRead = method === "GET" || method === "HEAD";
-    const act = actOf(method, path);
+    const act = pageActOf(method, path)?.act;
     const isRefused = act === undefined
       ? !isRead && isOfOrganisation(path)
       : signedIn !== undefined && act !== "everyone" && !may(signedIn.role, act);

@@ -19,14 +19,13 @@ import {
 } from "../../../../kv/services/operations/account_closing.ts";
 import { closeSessionById, closeSessionsOf } from "../../../../kv/people/accounts/sessions.ts";
 import { billingChange } from "../../../acts/money.ts";
-import { perform } from "../../../acts/operation.ts";
 import { secondFactorRequirement } from "../../../acts/sign_in.ts";
 import { Card } from "../../components/mod.ts";
 import { createCookies } from "../../visitor/cookies.ts";
 import type { DashboardDeps } from "../../page/deps.ts";
 import { notFoundPage } from "../../frame/error_pages.tsx";
 import { type PostedForm, readForm } from "../../page/form_data.ts";
-import { actingOf, spentProblem } from "../../visitor/acting.ts";
+import { performForm, spentProblem } from "../../visitor/acting.ts";
 import { doneBy, personDoer } from "../../visitor/doer.ts";
 import { requireAccount } from "../../visitor/identify.ts";
 import { postedBuyer, refusedFields, sentBuyer } from "../invoices/invoices_form.tsx";
@@ -68,8 +67,7 @@ function showAccount(c: Context<DashboardEnv>, deps: DashboardDeps) {
 async function saveInvoiceDetails(c: Context<DashboardEnv>, deps: DashboardDeps) {
   if (!deps.offers.invoices) return await notFoundPage(c);
   const form = postedBuyer(await readForm(c));
-  const acting = actingOf(c, deps.clock.nowMs());
-  const saved = await perform(deps, acting, billingChange, sentBuyer(form));
+  const saved = await performForm(c, deps, billingChange, sentBuyer(form));
   if (saved.ok) return c.redirect("/account?done=invoice", 303);
   if ("why" in saved && saved.why === "busy") {
     throw new GatewayError("overloaded", "The account has just changed");
@@ -82,8 +80,7 @@ async function saveInvoiceDetails(c: Context<DashboardEnv>, deps: DashboardDeps)
 /** Requires a second factor of everybody, or no longer. */
 async function switchRequirement(c: Context<DashboardEnv>, deps: DashboardDeps) {
   const isRequired = (await readForm(c)).text("required") === "yes";
-  const acting = actingOf(c, deps.clock.nowMs());
-  const changed = await perform(deps, acting, secondFactorRequirement, { isRequired });
+  const changed = await performForm(c, deps, secondFactorRequirement, { isRequired });
   if (changed.ok) {
     return c.redirect(`/account?done=${isRequired ? "required" : "not-required"}`, 303);
   }

@@ -16,7 +16,7 @@ import {
   budgetDeletion,
   requiredTagsChange,
 } from "../../../acts/budgets.ts";
-import { type CommonRefusal, perform, type Refused } from "../../../acts/operation.ts";
+import type { CommonRefusal, Refused } from "../../../acts/operation.ts";
 import {
   Card,
   Empty,
@@ -35,7 +35,7 @@ import type { PageDeclaration } from "../../page/page.ts";
 import type { DashboardEnv } from "../../page/visitor.ts";
 import { listMembers } from "../../../../kv/people/organisations/members.ts";
 import { listTeams } from "../../../../kv/people/organisations/teams.ts";
-import { actingOf, spentProblem, spentWords } from "../../visitor/acting.ts";
+import { performForm, spentProblem, spentWords } from "../../visitor/acting.ts";
 import { requireAccount } from "../../visitor/identify.ts";
 import {
   type BudgetErrors,
@@ -254,7 +254,7 @@ function refusedForm(
 
 async function makeBudget(c: PageContext, deps: DashboardDeps): Promise<Response> {
   const { values, sent } = readBudget(await readForm(c));
-  const outcome = await perform(deps, actingOf(c, deps.clock.nowMs()), budgetCreation, sent);
+  const outcome = await performForm(c, deps, budgetCreation, sent);
   if (outcome.ok) return c.redirect("/budgets", 303);
   const state = refusedForm(c, outcome, values);
   return state === "missing" ? await notFoundPage(c) : await formPage(c, deps, undefined, state);
@@ -269,8 +269,7 @@ async function changeBudget(c: PageContext, deps: DashboardDeps): Promise<Respon
   const budget = await budgetOf(c, deps);
   if (budget === undefined) return await notFoundPage(c);
   const { values, sent } = readBudget(await readForm(c));
-  const acting = actingOf(c, deps.clock.nowMs());
-  const outcome = await perform(deps, acting, budgetChange, { id: budget.id, ...sent });
+  const outcome = await performForm(c, deps, budgetChange, { id: budget.id, ...sent });
   if (outcome.ok) return c.redirect("/budgets", 303);
   const state = refusedForm(c, outcome, values);
   return state === "missing" ? await notFoundPage(c) : await formPage(c, deps, budget, state);
@@ -278,7 +277,7 @@ async function changeBudget(c: PageContext, deps: DashboardDeps): Promise<Respon
 
 async function deleteBudget(c: PageContext, deps: DashboardDeps): Promise<Response> {
   const sent = { id: c.req.param("id") };
-  const outcome = await perform(deps, actingOf(c, deps.clock.nowMs()), budgetDeletion, sent);
+  const outcome = await performForm(c, deps, budgetDeletion, sent);
   const problem = outcome.ok ? undefined : spentProblem(outcome, c.get("visitor").locale);
   if (problem !== undefined) return await listPage(c, deps, { problem });
   // One that is gone already is what the form wanted.
@@ -288,7 +287,7 @@ async function deleteBudget(c: PageContext, deps: DashboardDeps): Promise<Respon
 async function requireTags(c: PageContext, deps: DashboardDeps): Promise<Response> {
   const typed = (await readForm(c)).text("tags");
   const tags = typed.split(/[\s,]+/).filter((key) => key !== "");
-  const outcome = await perform(deps, actingOf(c, deps.clock.nowMs()), requiredTagsChange, {
+  const outcome = await performForm(c, deps, requiredTagsChange, {
     tags,
   });
   if (outcome.ok) return c.redirect("/budgets#required-tags", 303);

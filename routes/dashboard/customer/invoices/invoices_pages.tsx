@@ -29,7 +29,6 @@ import {
 } from "../../../../kv/money/invoices/invoices.ts";
 import { readOwnOrder, type TopupOrder } from "../../../../kv/money/payments/topups.ts";
 import { invoiceRequest } from "../../../acts/money.ts";
-import { perform } from "../../../acts/operation.ts";
 import { AskSupport, Card, Notice, PostForm, SubmitButton } from "../../components/mod.ts";
 import type { PageDeps } from "../../page/page_deps.ts";
 import { notFoundPage } from "../../frame/error_pages.tsx";
@@ -52,7 +51,7 @@ import type { PageDeclaration } from "../../page/page.ts";
 import { readMailToken } from "../../../../kv/people/accounts/tokens.ts";
 import { countTryByAddress, rateRules } from "../../../auth/sign_in_budgets.ts";
 import { TokenField } from "../sign_in/mail_request.tsx";
-import { actingOf, spentProblem } from "../../visitor/acting.ts";
+import { performForm, spentProblem } from "../../visitor/acting.ts";
 import { clientAddress } from "../../visitor/doer.ts";
 import { signInTexts } from "../sign_in/texts.ts";
 
@@ -250,7 +249,7 @@ async function sendRequest(c: PageContext, deps: InvoiceDeps) {
   const form = postedBuyer(posted);
   const note = posted.text("note");
   const sent = { topups: [order.code], buyer: sentBuyer(form), note };
-  const made = await perform(deps, actingOf(c, deps.clock.nowMs()), invoiceRequest, sent);
+  const made = await performForm(c, deps, invoiceRequest, sent);
   if (made.ok) return c.redirect(`/invoices/${made.body.id}`, 303);
   const problems = refusedFields(made, readBuyerForm(form));
   const t = invoiceTexts[c.get("visitor").locale];

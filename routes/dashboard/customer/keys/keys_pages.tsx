@@ -35,7 +35,6 @@ import {
 import {
   type CommonRefusal,
   mayAct,
-  perform,
   type RefusalRow,
   type Refused,
 } from "../../../acts/operation.ts";
@@ -52,7 +51,7 @@ import { RecipeList } from "../connect/connect.tsx";
 import type { DashboardDeps } from "../../page/deps.ts";
 import { notAllowedPage, notFoundPage } from "../../frame/error_pages.tsx";
 import { readForm } from "../../page/form_data.ts";
-import { actingOf, spentProblem } from "../../visitor/acting.ts";
+import { actingOf, performForm, spentProblem } from "../../visitor/acting.ts";
 import { personDoer } from "../../visitor/doer.ts";
 import { requireAccount } from "../../visitor/identify.ts";
 import { renderPage } from "../../frame/layout.tsx";
@@ -181,11 +180,11 @@ async function createKey(c: Context<DashboardEnv>, deps: DashboardDeps): Promise
   const t = keyTexts[locale];
   const posted = await readForm(c);
   const values = readKeyForm(posted, emptyKeyForm);
-  const formId = posted.formId();
-  if (formId === undefined) return await newKeyPage(c, deps, { values, problem: t.formStale });
-  const acting = { ...actingOf(c, deps.clock.nowMs()), formId };
+  if (posted.formId() === undefined) {
+    return await newKeyPage(c, deps, { values, problem: t.formStale });
+  }
   const sent = { name: values.name, ...sentKeyForm(values, emptyKeyForm) };
-  const outcome = await perform(deps, acting, keyCreation, sent);
+  const outcome = await performForm(c, deps, keyCreation, sent, posted);
   if (outcome.ok) return await madePage(c, deps, t.createdTitle, outcome.body);
   const wrong = wrongMembers(keyCreation, outcome);
   if (wrong.length > 0) {
@@ -196,7 +195,11 @@ async function createKey(c: Context<DashboardEnv>, deps: DashboardDeps): Promise
   switch ("why" in outcome ? outcome.why : outcome.common) {
     case "full": {
       const { keysPerMember = activeKeysPerMember } = deps;
-      return await keyListPage(c, deps, t.full(maxActiveKeys(acting.account, keysPerMember)));
+      return await keyListPage(
+        c,
+        deps,
+        t.full(maxActiveKeys(c.get("signedIn").account, keysPerMember)),
+      );
     }
     case "busy":
       return await keyListPage(c, deps, t.busy);
@@ -268,13 +271,12 @@ const changeKey: KeyAction = async (c, deps, record) => {
   const t = keyTexts[c.get("visitor").locale];
   const shown = keyFormOf(record, await listTeams(deps.kv, record.accountId));
   const values = readKeyForm(await readForm(c), shown);
-  const acting = actingOf(c, deps.clock.nowMs());
   const sent = { id: record.id, ...sentKeyForm(values, shown) };
-  const outcome = await perform(deps, acting, keyChange, sent);
+  const outcome = await performForm(c, deps, keyChange, sent);
   if (outcome.ok) return await keyDetailPage(c, deps, outcome.body, { saved: true });
   const wrong = wrongMembers(keyChange, outcome);
   // The page of a key that has ended shows no form.
-  if (wrong.length === 0 || !isActive(record, acting.nowMs)) {
+  if (wrong.length === 0 || !isActive(record, deps.clock.nowMs())) {
     return await refusedPage(c, deps, record, outcome);
   }
   const form = { values, errors: keyFormErrors(values, wrong, t) };
@@ -284,19 +286,16 @@ const changeKey: KeyAction = async (c, deps, record) => {
 const rotateKey: KeyAction = async (c, deps, record) => {
   const t = keyTexts[c.get("visitor").locale];
   const posted = await readForm(c);
-  const formId = posted.formId();
-  if (formId === undefined) return await keyDetailPage(c, deps, record);
-  const acting = { ...actingOf(c, deps.clock.nowMs()), formId };
+  if (posted.formId() === undefined) return await keyDetailPage(c, deps, record);
   const sent = { id: record.id, graceHours: Number(posted.text("grace") || NaN) };
-  const outcome = await perform(deps, acting, keyRotation, sent);
+  const outcome = await performForm(c, deps, keyRotation, sent, posted);
   return outcome.ok
     ? await madePage(c, deps, t.rotatedTitle, outcome.body)
     : await refusedPage(c, deps, record, outcome);
 };
 
 const revokeKey: KeyAction = async (c, deps, record) => {
-  const acting = actingOf(c, deps.clock.nowMs());
-  const outcome = await perform(deps, acting, keyRevocation, { id: record.id });
+  const outcome = await performForm(c, deps, keyRevocation, { id: record.id });
   return outcome.ok ? c.redirect("/keys", 303) : await refusedPage(c, deps, record, outcome);
 };
 

@@ -7,7 +7,6 @@ import {
   managementRoles,
 } from "../../../../kv/people/management_keys/management_keys.ts";
 import { managementKeyCreation, managementKeyRevocation } from "../../../acts/management_keys.ts";
-import { perform } from "../../../acts/operation.ts";
 import {
   Badge,
   Card,
@@ -26,7 +25,7 @@ import { renderPage } from "../../frame/layout.tsx";
 import type { DashboardDeps } from "../../page/deps.ts";
 import { readForm } from "../../page/form_data.ts";
 import type { DashboardEnv, Visitor } from "../../page/visitor.ts";
-import { actingOf, refusalView, spentProblem } from "../../visitor/acting.ts";
+import { performForm, refusalView, spentProblem } from "../../visitor/acting.ts";
 import { roleNames } from "../../text/role_names.ts";
 import { RoleTable } from "./role_table.tsx";
 import { organisationTexts } from "./texts.ts";
@@ -153,8 +152,7 @@ async function makeKey(c: Context<DashboardEnv>, deps: DashboardDeps): Promise<R
   const t = organisationTexts[locale];
   const form = await readForm(c);
   const sent = { name: form.text("name"), role: form.text("role") };
-  const acting = actingOf(c, deps.clock.nowMs());
-  const outcome = await perform(deps, acting, managementKeyCreation, sent);
+  const outcome = await performForm(c, deps, managementKeyCreation, sent);
   if (outcome.ok) return await keysPage(c, deps, { secret: outcome.body.secret });
   const view = refusalView<"too_many", KeysState | undefined>(outcome, locale, {
     refusals: { too_many: { problem: t.tooManyManagementKeys } },
@@ -169,8 +167,7 @@ async function revokeKey(c: Context<DashboardEnv>, deps: DashboardDeps): Promise
   const { locale } = c.get("visitor");
   const t = organisationTexts[locale];
   const sent = { id: (await readForm(c)).text("key") };
-  const acting = actingOf(c, deps.clock.nowMs());
-  const outcome = await perform(deps, acting, managementKeyRevocation, sent);
+  const outcome = await performForm(c, deps, managementKeyRevocation, sent);
   if (outcome.ok) return await keysPage(c, deps, { notice: t.managementRevoked });
   return await keysPage(c, deps, {
     problem: spentProblem(outcome, locale) ?? t.managementKeyGone,

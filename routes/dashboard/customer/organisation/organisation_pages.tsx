@@ -17,7 +17,7 @@ import {
   readClosingState,
 } from "../../../../kv/services/operations/account_closing.ts";
 import { keyRulesChange } from "../../../acts/keys.ts";
-import { type Operation, perform } from "../../../acts/operation.ts";
+import type { Operation } from "../../../acts/operation.ts";
 import {
   handOver,
   invitation,
@@ -34,7 +34,7 @@ import type { DashboardDeps } from "../../page/deps.ts";
 import { type PostedForm, readForm } from "../../page/form_data.ts";
 import type { PageDeclaration } from "../../page/page.ts";
 import type { DashboardEnv } from "../../page/visitor.ts";
-import { actingOf, refusalView, type RefusalViews } from "../../visitor/acting.ts";
+import { performForm, refusalView, type RefusalViews } from "../../visitor/acting.ts";
 import { requireAccount } from "../../visitor/identify.ts";
 import { createManagementKeyPages } from "./management_keys_page.tsx";
 import { organisationPage, type OrganisationState } from "./organisation_page.tsx";
@@ -69,7 +69,7 @@ function act<Name extends ActName, Input extends z.ZodType, Body, Why extends st
 ): FormAct {
   return async (c, deps, t) => {
     const sent = inputOf(await readForm(c));
-    const outcome = await perform(deps, actingOf(c, deps.clock.nowMs()), operation, sent);
+    const outcome = await performForm(c, deps, operation, sent);
     const { done, ...words } = wordsOf(t);
     return outcome.ok ? done : refusalView(outcome, c.get("visitor").locale, {
       ...words,

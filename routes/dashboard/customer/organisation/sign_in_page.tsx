@@ -16,7 +16,7 @@ import {
   listCompanyDomains,
   stateOf,
 } from "../../../../kv/people/organisations/company_sign_in.ts";
-import { type Operation, perform } from "../../../acts/operation.ts";
+import type { Operation } from "../../../acts/operation.ts";
 import {
   domainAddition,
   domainRemoval,
@@ -49,7 +49,7 @@ import type { DashboardEnv, Visitor } from "../../page/visitor.ts";
 import { notAllowedPage } from "../../frame/error_pages.tsx";
 import { renderPage } from "../../frame/layout.tsx";
 import { roleNames } from "../../text/role_names.ts";
-import { actingOf, refusalView, type RefusalViews } from "../../visitor/acting.ts";
+import { performForm, refusalView, type RefusalViews } from "../../visitor/acting.ts";
 import { confirmAddress, requireFresh } from "../account/confirm.tsx";
 import { companySignInTexts } from "./sign_in_texts.ts";
 
@@ -360,8 +360,7 @@ function onForm<Name extends ActName, Input extends z.ZodType, Body, Why extends
   return async (c: Context<DashboardEnv>): Promise<Response> => {
     const t = companySignInTexts[c.get("visitor").locale];
     const form = await readForm(c);
-    const acting = actingOf(c, deps.clock.nowMs());
-    const came = await perform(deps, acting, operation, sentOf(form));
+    const came = await performForm(c, deps, operation, sentOf(form));
     const { done, ...words } = wordsOf(t, form);
     const outcome = came.ok
       ? done

@@ -28,7 +28,6 @@ import {
   topupOrdering,
   voucherRedemption,
 } from "../../../acts/money.ts";
-import { perform } from "../../../acts/operation.ts";
 import { Card, Notice, PostForm, SubmitButton, TextField } from "../../components/mod.ts";
 import { notFoundPage } from "../../frame/error_pages.tsx";
 import { readForm } from "../../page/form_data.ts";
@@ -39,7 +38,7 @@ import { orderMark, OrderPanel, type OrderView } from "./wallet_order.tsx";
 import { renderPage } from "../../frame/layout.tsx";
 import { mayVisit } from "../../page/page_acts.ts";
 import type { DashboardEnv, Visitor } from "../../page/visitor.ts";
-import { actingOf, refusalView, spentProblem } from "../../visitor/acting.ts";
+import { performForm, refusalView, spentProblem } from "../../visitor/acting.ts";
 import {
   CreditCard,
   ExpiryNotice,
@@ -162,7 +161,7 @@ async function makeOrder(c: PageContext, deps: WalletDeps) {
   const t = walletTexts[locale];
   const form = await readForm(c);
   const sent = { amountVnd: typedVnd(form.text("amount")) };
-  const made = await perform(deps, actingOf(c, deps.clock.nowMs(), form), topupOrdering, sent);
+  const made = await performForm(c, deps, topupOrdering, sent, form);
   if (made.ok) return c.redirect(`/wallet/orders/${made.body.code}`, 303);
   const [least, most] = [topupMinMicroVnd, topupMaxMicroVnd].map((one) => formatMoney(one, locale));
   const wrong = { amountError: t.badAmount(least ?? "", most ?? "") };
@@ -234,7 +233,7 @@ async function orderPicture(c: PageContext, deps: WalletDeps) {
 
 async function cancelOrder(c: PageContext, deps: WalletDeps) {
   const sent = { id: c.req.param("code") };
-  const outcome = await perform(deps, actingOf(c, deps.clock.nowMs()), topupCancellation, sent);
+  const outcome = await performForm(c, deps, topupCancellation, sent);
   if (outcome.ok) return c.redirect(`/wallet/orders/${outcome.body.code}`, 303);
   const problem = spentProblem(outcome, c.get("visitor").locale);
   return problem === undefined ? await notFoundPage(c) : await walletPage(c, deps, { problem });
@@ -246,7 +245,7 @@ async function setLowBalance(c: PageContext, deps: WalletDeps) {
   const typed = (await readForm(c)).text("mark");
   // An empty field ends the warnings; what cannot be read is no amount.
   const sent = { amountVnd: typed === "" ? null : typedVnd(typed) ?? NaN };
-  const changed = await perform(deps, actingOf(c, deps.clock.nowMs()), lowBalanceChange, sent);
+  const changed = await performForm(c, deps, lowBalanceChange, sent);
   if (changed.ok) {
     c.set("signedIn", { ...c.get("signedIn"), account: changed.body });
     return await walletPage(c, deps, { saved: true });
@@ -264,7 +263,7 @@ async function redeem(c: PageContext, deps: WalletDeps) {
   const { locale } = c.get("visitor");
   const t = creditTexts[locale];
   const sent = { code: (await readForm(c)).text("code") };
-  const result = await perform(deps, actingOf(c, deps.clock.nowMs()), voucherRedemption, sent);
+  const result = await performForm(c, deps, voucherRedemption, sent);
   if (!result.ok) {
     const problem = spentProblem(result, locale);
     if (problem !== undefined) return await walletPage(c, deps, { problem });

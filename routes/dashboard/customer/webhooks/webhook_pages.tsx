@@ -27,12 +27,7 @@ import {
   type NewWebhookSecret,
   type WebhookEndpoint,
 } from "../../../../kv/people/webhooks/endpoints.ts";
-import {
-  type CommonRefusal,
-  type Operation,
-  perform,
-  type Refused,
-} from "../../../acts/operation.ts";
+import { type CommonRefusal, type Operation, type Refused } from "../../../acts/operation.ts";
 import type { ActName } from "../../../acts/spending.ts";
 import {
   tryNumber,
@@ -62,7 +57,7 @@ import { type PostedForm, readForm } from "../../page/form_data.ts";
 import type { PageDeclaration } from "../../page/page.ts";
 import type { DashboardEnv, Visitor } from "../../page/visitor.ts";
 import type { Locale } from "../../text/i18n.ts";
-import { actingOf } from "../../visitor/acting.ts";
+import { performForm } from "../../visitor/acting.ts";
 import { requireAccount } from "../../visitor/identify.ts";
 import { webhookTexts } from "./texts.ts";
 import {
@@ -209,9 +204,8 @@ async function createEndpoint(c: PageContext, deps: DashboardDeps) {
   const form = await readForm(c);
   const values = postedEndpoint(form);
   const destination = destinationParameter.parse(form.text("destination"));
-  const acting = actingOf(c, deps.clock.nowMs(), form);
   const sent = { ...sentEndpoint(values, destination), destination };
-  const added = await perform(deps, acting, webhookCreation, sent);
+  const added = await performForm(c, deps, webhookCreation, sent, form);
   if (!added.ok) {
     return await refusedPage(
       c,
@@ -443,7 +437,7 @@ function formAct<
   return async (c, deps, endpoint) => {
     const form = await readForm(c);
     const sent = { ...sentOf(form, c), id: endpoint.id };
-    const outcome = await perform(deps, actingOf(c, deps.clock.nowMs(), form), operation, sent);
+    const outcome = await performForm(c, deps, operation, sent, form);
     return outcome.ok
       ? await show(c, `/webhooks/${endpoint.id}`, outcome.body)
       : await refusedPage(c, outcome, (refused) => detailPage(c, deps, endpoint, refused));
@@ -453,7 +447,7 @@ function formAct<
 const saveEndpoint: EndpointAction = async (c, deps, endpoint) => {
   const values = postedEndpoint(await readForm(c));
   const sent = { ...sentEndpoint(values, endpoint.chat ?? "webhook"), id: endpoint.id };
-  const edited = await perform(deps, actingOf(c, deps.clock.nowMs()), webhookChange, sent);
+  const edited = await performForm(c, deps, webhookChange, sent);
   return edited.ok ? await detailPage(c, deps, edited.body, { isSaved: true }) : await refusedPage(
     c,
     edited,

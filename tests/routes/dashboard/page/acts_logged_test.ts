@@ -1,6 +1,5 @@
 /**
- * Every form that changes something names its line in the activity log, or why it has none. Operations of the management
- * API declare theirs.
+ * Every form that changes something names its line in the activity log, or why it has none. Operations declare theirs.
  */
 import { assert, assertEquals } from "../../../support/assert.ts";
 import {
@@ -9,7 +8,7 @@ import {
   isActivityAct,
 } from "../../../../kv/people/audit/account_activity.ts";
 import { activityTexts } from "../../../../routes/dashboard/customer/activity/activity_texts.ts";
-import { managementOperations } from "../../../../routes/management_api/operations.ts";
+import { pageActOf, pageActs } from "../../../../routes/dashboard/page/page_acts.ts";
 import { openDashboardWorld } from "../../../support/worlds/dashboard_world.ts";
 import { noNetwork } from "../../../support/worlds/dashboard_world.ts";
 
@@ -25,36 +24,15 @@ const because = (why: string): Reason => ({ why });
 const mailOnly = because("sends a mail, whose link does the act");
 const asksOnly = because("makes a challenge, which a later form answers");
 const callsOnly = because("calls models, which have receipts");
-const sendsOnly = because("sends what is there, and the log of the endpoint has the try");
 const noAccount = because("is about an address without an account");
 
-/** All forms, by method and path as they are registered. */
+/** The forms that are no operation, by method and path as they are registered. */
 const forms: Readonly<Record<string, Logged>> = {
-  "POST /keys": "api_key_made",
-  "POST /keys/:id": ["api_key_changed", "rate_limits_changed"],
   "POST /keys/:id/show": "api_key_shown",
-  "POST /keys/:id/rotate": "api_key_rotated",
-  "POST /keys/:id/revoke": "api_key_revoked",
   "POST /usage/views": because("keeps a filter of one person, which grants nothing"),
   "POST /usage/views/remove": because("keeps a filter of one person, which grants nothing"),
-  "POST /wallet/orders": "topup_order_made",
-  "POST /wallet/orders/:code/cancel": "topup_order_cancelled",
-  "POST /wallet/vouchers": "voucher_redeemed",
-  "POST /wallet/low-balance": "low_balance_mark_changed",
-  "POST /budgets": "budgets_changed",
-  "POST /budgets/tags": "required_tags_changed",
-  "POST /budgets/:id": "budgets_changed",
-  "POST /budgets/:id/remove": "budgets_changed",
   "POST /invoices/shared": because("shows an invoice to who has its link"),
   "POST /invoices/shared/files/:fileId": because("shows an invoice to who has its link"),
-  "POST /invoices": "invoice_requested",
-  "POST /webhooks": "webhooks_changed",
-  "POST /webhooks/:id": "webhooks_changed",
-  "POST /webhooks/:id/switch": "webhooks_changed",
-  "POST /webhooks/:id/rotate": "webhooks_changed",
-  "POST /webhooks/:id/delete": "webhooks_changed",
-  "POST /webhooks/:id/test": sendsOnly,
-  "POST /webhooks/:id/deliveries/:number/again": sendsOnly,
   "POST /playground": callsOnly,
   "POST /playground/api/v1/chat/completions": callsOnly,
   "POST /playground/api/v1/images/generations": callsOnly,
@@ -75,31 +53,11 @@ const forms: Readonly<Record<string, Logged>> = {
   "POST /account/security/app": "app_added",
   "POST /account/security/app/off": "app_removed",
   "POST /account/security/recovery-codes": "recovery_codes_made",
-  "POST /account/second-factor": "second_factor_requirement_changed",
   "POST /account/sessions/sign-out": "sessions_ended",
   "POST /account/sessions/sign-out-others": "sessions_ended",
-  "POST /account/invoice": "invoice_details_changed",
   "POST /account/mails": "mails_changed",
   "POST /account/delete": "deletion_requested",
-  "POST /organisation/name": "organisation_renamed",
-  "POST /organisation/invitations": "member_invited",
-  "POST /organisation/invitations/withdraw": "invitation_withdrawn",
-  "POST /organisation/members/role": "member_role_changed",
-  "POST /organisation/members/remove": "member_removed",
-  "POST /organisation/members/readmit": "member_readmitted",
-  "POST /organisation/teams": "team_made",
-  "POST /organisation/teams/delete": "team_deleted",
-  "POST /organisation/key-rules": "key_rules_changed",
-  "POST /organisation/hand-over": "ownership_handed_over",
   "POST /organisation/delete": because("deletes the log with the organisation"),
-  "POST /organisation/management-keys": "management_key_made",
-  "POST /organisation/management-keys/revoke": "management_key_revoked",
-  "POST /organisation/sign-in": "company_sign_in_changed",
-  "POST /organisation/sign-in/remove": "company_sign_in_changed",
-  "POST /organisation/sign-in/require": "company_sign_in_changed",
-  "POST /organisation/sign-in/domains": "company_domain_changed",
-  "POST /organisation/sign-in/domains/verify": "company_domain_changed",
-  "POST /organisation/sign-in/domains/remove": "company_domain_changed",
   "POST /organisations": "organisation_made",
   "POST /organisations/switch": "signed_in",
   "POST /organisations/accept": ["member_joined", "signed_in"],
@@ -130,6 +88,7 @@ const others: Readonly<Record<string, Logged>> = {
   "GET /wallet/statements/:file": "statement_exported",
   "GET /account/data.ndjson": "data_exported",
   "an operator blocks": ["account_blocked", "account_unblocked", "account_signed_out"],
+  "an operator limits an account": "rate_limits_changed",
   "an operator forgets a second factor": "second_factor_forgotten",
 };
 
@@ -138,18 +97,17 @@ function actsOf(logged: Logged): readonly ActivityAct[] {
   return "why" in logged ? [] : logged;
 }
 
-Deno.test("each form names its line in the activity log, or why it has none", async () => {
+Deno.test("each form that is no operation names its line in the activity log, or why it has none", async () => {
   await using world = await openDashboardWorld({ companySignIn: noNetwork });
   const served = world.routes.filter(({ method }) => method !== "GET" && method !== "ALL")
+    .filter(({ method, path }) => pageActOf(method, path)?.operation === undefined)
     .map(({ method, path }) => `${method} ${path}`)
     .filter((route) => !route.startsWith("POST /operator"));
   assertEquals([...new Set(served)].sort(), Object.keys(forms).sort());
 });
 
 Deno.test("each kind of line is that of an act, and has a text", () => {
-  const ofOperations = managementOperations.flatMap((one) =>
-    "line" in one && one.line !== undefined ? [one.line] : []
-  );
+  const ofOperations = pageActs.flatMap(({ operation }) => operation?.line ?? []);
   const inTables = [forms, others].flatMap((table) => Object.values(table)).flatMap(
     actsOf,
   );

@@ -2,8 +2,9 @@
 import { assert, assertEquals, assertStringIncludes } from "../../../support/assert.ts";
 import { may, type Role, roles } from "../../../../core/people/organisations/acts.ts";
 import { createApiKey } from "../../../../kv/people/api_keys/api_key_changes.ts";
-import { actOf } from "../../../../routes/dashboard/page/page_acts.ts";
+import { pageActOf } from "../../../../routes/dashboard/page/page_acts.ts";
 import { openCompany } from "../../../support/worlds/company_world.ts";
+import { sourcesIn, sourceText } from "../../../repository/source_files.ts";
 import { openDashboardWorld } from "../../../support/worlds/dashboard_world.ts";
 import { formsOf } from "../../../support/browser/test_browser.ts";
 
@@ -54,9 +55,18 @@ Deno.test("each page and form has an act, or is known to need none", async () =>
   const unknown = world.routes.filter(({ method, path }) =>
     method !== "ALL" && !`${method} ${path}`.startsWith("GET /account") &&
     !withoutAct.has(rootOf(path)) &&
-    actOf(method, filled(path)) === undefined
+    pageActOf(method, filled(path)) === undefined
   );
   assertEquals(unknown.map(({ method, path }) => `${method} ${path}`), []);
+});
+
+Deno.test("pages perform operations as those of their form, and in no other way", () => {
+  const performing = [...sourcesIn("routes/dashboard")].filter((path) => {
+    const [, imported = ""] =
+      /import \{([^}]*)\} from "[./]*acts\/operation\.ts"/.exec(sourceText(path)) ?? [];
+    return /\bperform\b/.test(imported);
+  });
+  assertEquals(performing, ["routes/dashboard/visitor/acting.ts"]);
 });
 
 for (const role of roles) {
@@ -70,7 +80,7 @@ for (const role of roles) {
     const wrong: string[] = [];
     const tried: Role[] = [];
     for (const { method, path } of world.routes) {
-      const act = actOf(method, filled(path));
+      const act = pageActOf(method, filled(path))?.act;
       if (act === undefined || act === "everyone") continue;
       const answer = method === "GET"
         ? await browser.get(filled(path))

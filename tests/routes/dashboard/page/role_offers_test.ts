@@ -25,8 +25,8 @@ const others = [
 /** The pages without parameters in their paths; those with one are reached from these. */
 const pages = [
   ...others,
-  ...Object.keys(pageActs).filter((one) => /^GET [^:*]+$/.test(one) && !/\.\w+$/.test(one))
-    .map((one) => one.slice("GET ".length)),
+  ...pageActs.filter(({ method }) => method === "GET").map(({ path }) => path)
+    .filter((path) => !/[:*]/.test(path) && !/\.\w+$/.test(path)),
 ];
 
 /** The paths of a page's links, without their queries. */
