@@ -28,7 +28,8 @@ import { type BackupWorld, proveBackup, restoreHere, saveBackup } from "./comman
 import { type Finding, findingsJson, runDoctor } from "./commands/doctor.ts";
 import { storeFindings, unusableStore } from "./commands/store_findings.ts";
 import { writeTables } from "./commands/tables.ts";
-import { type AdminRequest, adminUsage, readAdminCommand } from "./command_forms.ts";
+import type { AdminRequest } from "./command.ts";
+import { adminUsage, readAdminCommand } from "./command_forms.ts";
 import { type AdminCall, adminSocketPath, callAdminSocket } from "./socket.ts";
 import { unnamedOrigin } from "../../../core/trade/proofs/signed_day.ts";
 import { type ArchivedStore, withArchive } from "../../../kv/services/archive/open_archive.ts";

@@ -127,21 +127,24 @@ export function addKeyRoutes(app: Hono, deps: KeyDeps): void {
 }
 
 /** Characters of the shortest reason for a correction of a wallet. */
-export const minReasonChars = 3;
+const minReasonChars = 3;
 
 /** Characters of the shortest operation id given by hand: a shorter one would be used again by accident. */
-export const minOperationIdChars = 8;
+const minOperationIdChars = 8;
 
 /** Characters of the longest operation id given by hand. */
-export const maxOperationIdChars = 100;
+const maxOperationIdChars = 100;
 
-const accountBody = z.strictObject({
+/** What `account create` sends. */
+export const accountBody = z.strictObject({
   email: z.string().transform(normaliseEmail).refine(
     (email) => email !== undefined,
     "must be an e-mail address",
   ).optional(),
 });
-const creditBody = z.strictObject({
+
+/** What `credit` sends. */
+export const creditBody = z.strictObject({
   vnd: z.string(),
   reason: proseText(maxReasonChars, minReasonChars),
   // The store would write all halves of characters as the same one, under which the movement would not be found.

@@ -21,14 +21,16 @@ const defaultKeptDays = 35;
 /** A year: with more of them, little ever leaves the store. */
 const maxKeptDays = 366;
 
-const archiveBody = z.strictObject({
+/** What `archive` sends. */
+export const archiveBody = z.strictObject({
   olderThanDays: z.int("must be a whole number of days").min(1).max(maxKeptDays)
     .default(defaultKeptDays),
 });
 
 const { least, most } = retentionKinds.receipts;
 
-const retentionBody = z.strictObject({
+/** What `retention` sends. */
+export const retentionBody = z.strictObject({
   months: z.int("must be a whole number of months").min(least).max(most).optional(),
   apply: z.boolean().default(false),
 });

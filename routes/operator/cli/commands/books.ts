@@ -18,16 +18,20 @@ import { type AdminDeps, readJson, type StoreReading } from "./admin_deps.ts";
 import { storeFindings } from "./store_findings.ts";
 import type { KeyValueStore } from "../../../../kv/engine/store/key_value_store.ts";
 
-const verifyQuery = z.strictObject({
+/** What `verify` sends. */
+export const verifyQuery = z.strictObject({
   full: z.literal("yes").optional(),
   from: day.optional(),
 });
 
-const resealBody = z.strictObject({ from: day });
+/** What `reseal` sends. */
+export const resealBody = z.strictObject({ from: day });
 
-const rebuildBody = z.strictObject({ account: z.string().optional() });
+/** What `sums rebuild` sends. */
+export const rebuildBody = z.strictObject({ account: z.string().optional() });
 
-const resealSecretsBody = z.strictObject({ after: z.string().optional() });
+/** What `reseal-secrets` sends. */
+export const resealSecretsBody = z.strictObject({ after: z.string().optional() });
 
 /** Adds `/doctor`, `/verify`, `/verify/reseal`, `/secrets/reseal`, `/proofs/keys`, `/sandbox/void`, `/export` and `/sums/rebuild`. */
 export function addBookRoutes(

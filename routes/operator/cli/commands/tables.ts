@@ -26,7 +26,8 @@ import type { Clock } from "../../../../core/lib/time/clock.ts";
 import type { Bucket } from "../bucket/bucket.ts";
 import { isBucketAddress, readBucketAddress } from "../bucket/bucket_address.ts";
 
-const daysQuery = z.strictObject({ from: day, to: day.optional() });
+/** What `tables` sends. */
+export const daysQuery = z.strictObject({ from: day, to: day.optional() });
 
 const tablePath = z.strictObject({ table: z.enum(dayTableNames), day });
 
