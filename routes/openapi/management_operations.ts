@@ -62,7 +62,7 @@ function answersOf(operation: ManagementOperation): Operation["answers"] {
 function operationOf(operation: ManagementOperation): Operation {
   const { id, method, path, summary, description, parameters = [], errors } = operation;
   const body = "body" in operation ? operation.body : undefined;
-  const line = "line" in operation ? operation.line : undefined;
+  const line = "operation" in operation ? operation.operation?.line : undefined;
   const inPath = [...path.matchAll(/\{(\w+)\}/g)].map(([, name = ""]): Parameter => ({
     name,
     in: "path",

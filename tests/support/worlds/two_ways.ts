@@ -37,7 +37,7 @@ function declaredLine({ method, path }: SentRequest) {
   const found = managementOperations.find((one) =>
     one.method === method.toLowerCase() && isPath(one.path)
   );
-  return found !== undefined && "line" in found ? found.line : undefined;
+  return found !== undefined && "operation" in found ? found.operation?.line : undefined;
 }
 
 /** Opens the world: Ann's organisation is changed on pages, Bob's by a program. */
