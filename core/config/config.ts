@@ -147,6 +147,8 @@ export interface Config {
   readonly retention: RetentionSettings;
   /** Milliseconds that an answer waits for the store to confirm its receipt. */
   readonly receiptWaitMs: number;
+  /** Milliseconds that a call waits to begin while the store is away; 0: it is refused at once. */
+  readonly storeWaitMs: number;
   /** Whether spans and metrics are sent by the runtime's exporter (`OTEL_DENO`). */
   readonly telemetry: boolean;
 }
@@ -316,6 +318,7 @@ export function readConfig(
       memoryMb: values.GATEWAY_MEMORY_MB,
       retention: readRetention(values),
       receiptWaitMs: values.GATEWAY_RECEIPT_WAIT_MS,
+      storeWaitMs: values.GATEWAY_STORE_WAIT_MS,
       telemetry: isTraced(values),
       catalog,
       fileContents: contents,

@@ -168,6 +168,8 @@ const variablesSchema = z.object({
   GATEWAY_HTTP_SERVER: z.enum(["own", "runtime"], { error: "must be own or runtime" }).optional(),
   GATEWAY_STOP_DELAY_MS: wholeNumber(0, 120_000).default(0),
   GATEWAY_RECEIPT_WAIT_MS: wholeNumber(1_000, 600_000).default(30_000),
+  // Longer than a fail-over of PostgreSQL, shorter than the first time-outs of proxies.
+  GATEWAY_STORE_WAIT_MS: wholeNumber(0, 600_000).default(30_000),
   GATEWAY_DRAIN_MS: wholeNumber(0, 900_000).default(25_000),
   GATEWAY_MEMORY_MB: wholeNumber(512, 1_048_576).optional(),
   ...retentionVariables,

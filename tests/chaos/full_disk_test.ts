@@ -63,7 +63,7 @@ for (const killed of [false, true]) {
         await limitFileSize(gateway, 0);
         assertEquals(await tell(2, 6), [503, 503, 503, 503]);
         const told = await credit().catch((error) => String(error));
-        assert(String(told).includes("The store does not answer"), JSON.stringify(told));
+        assert(String(told).includes("The store is away"), JSON.stringify(told));
         // The last words of each answer have come, and its receipt cannot be written.
         const areSaid = () => texts.every((text, i) => text.includes(`${i} of 8"`));
         await until(areSaid, "all answers are complete but for their ends");

@@ -11,7 +11,7 @@ import { until } from "../support/until.ts";
 import { assertExactBooks } from "./books.ts";
 import { ClientLedger } from "./client_ledger.ts";
 import { Cluster } from "./cluster.ts";
-import { startTraffic } from "./traffic.ts";
+import { startOpenTraffic, startTraffic } from "./traffic.ts";
 
 const missing = await missingPackages();
 
@@ -29,17 +29,24 @@ interface Scene {
   untilCallsEnd(): Promise<void>;
 }
 
+/** Calls a second of an open rate. */
+const callsPerSecond = 15;
+
 async function play(
   name: string,
   patroni: PatroniCluster,
   run: (scene: Scene) => Promise<void>,
+  rate: "open" | "closed" = "closed",
 ): Promise<void> {
-  const env = { GATEWAY_KV: patroni.url };
+  // As in production: calls that come during a fail-over wait for its end.
+  const env = { GATEWAY_KV: patroni.url, GATEWAY_STORE_WAIT_MS: "30000" };
   await using cluster = await Cluster.start(Array.from({ length: instances }, () => env));
   const ledger = new ClientLedger();
   ledger.creditedVnd += await cluster.demoVnd();
   const { key } = await cluster.newPayer(ledger, 10_000_000);
-  const traffic = startTraffic(cluster, ledger, key, { clients });
+  const traffic = rate === "closed"
+    ? startTraffic(cluster, ledger, key, { clients })
+    : startOpenTraffic(cluster, ledger, key, { callsPerSecond });
   const untilCallsEnd = async () => {
     const before = ledger.whole.size;
     await until(() => ledger.whole.size > before + callsOfPhase, "calls end");
@@ -51,7 +58,11 @@ async function play(
 }
 
 /** Registers a scenario: three gateways under load on a new cluster, and exact books at the end. */
-function patroniTest(name: string, run: (scene: Scene) => Promise<void>): void {
+function patroniTest(
+  name: string,
+  run: (scene: Scene) => Promise<void>,
+  rate: "open" | "closed" = "closed",
+): void {
   const needs = missing.length === 0 ? "" : ` (needs: apt-get install ${missing.join(" ")})`;
   Deno.test({
     name: `Patroni: ${name}${needs}`,
@@ -60,7 +71,7 @@ function patroniTest(name: string, run: (scene: Scene) => Promise<void>): void {
     sanitizeResources: false,
     async fn() {
       await using patroni = await startPatroni();
-      await play(name, patroni, run);
+      await play(name, patroni, run, rate);
     },
   });
 }
@@ -105,6 +116,24 @@ patroniTest(
     await untilTakenOver("the lead was handed over", scene, second);
     await patroni.untilRole(second, "sync_standby");
   },
+);
+
+patroniTest(
+  "the leader dies under calls that arrive at a rate, and nearly all of them are answered",
+  async (scene) => {
+    const [first] = await leaderAndOther(scene.patroni);
+    await first.kill();
+    await untilTakenOver("the leader was killed under an open rate", scene, first);
+    const { ledger } = scene;
+    const failed = ledger.failures();
+    report(
+      `an open rate: ${failed} of ${ledger.calls} failed, the longest took ${
+        (ledger.longestMs / 1000).toFixed(1)
+      } s`,
+    );
+    assert(failed <= ledger.calls / 100, `${failed} of ${ledger.calls} failed`);
+  },
+  "open",
 );
 
 patroniTest(

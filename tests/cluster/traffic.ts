@@ -20,6 +20,41 @@ export interface TrafficOptions {
   readonly choose?: (number: number) => number | undefined;
 }
 
+/** Most calls under way at once of an open rate: those of a minute of outage. */
+const maxOpenCalls = 2_000;
+
+/** Calls at a rate, whether or not earlier ones have ended, as from many customers. */
+export function startOpenTraffic(
+  cluster: Cluster,
+  ledger: ClientLedger,
+  key: string,
+  { callsPerSecond }: { readonly callsPerSecond: number },
+): Traffic {
+  let isOver = false;
+  const sdks: Sdks[] = cluster.gateways.map((_, at) => sdksFor(cluster.address(at), key));
+  const underWay = new Set<Promise<unknown>>();
+  const running = (async () => {
+    const beganMs = performance.now();
+    for (let number = 0; !isOver; number++) {
+      if (underWay.size < maxOpenCalls) {
+        const call = ledger.record(() => sdkCall(sdks[number % sdks.length]!, number));
+        underWay.add(call);
+        call.finally(() => underWay.delete(call));
+      }
+      // From the start, so that a slow turn is made up for.
+      const nextMs = beganMs + (number + 1) * 1_000 / callsPerSecond;
+      await sleep(Math.max(0, nextMs - performance.now()));
+    }
+    await Promise.all(underWay);
+  })();
+  return {
+    async stop() {
+      isOver = true;
+      await running;
+    },
+  };
+}
+
 /** Starts clients that share one key. */
 export function startTraffic(
   cluster: Cluster,

@@ -25,6 +25,8 @@ interface OpenWalletEngineOptions {
   /** Receipts that may wait for the index before calls are refused. */
   readonly maxUnindexed?: number;
   readonly reservationWaitMs?: number;
+  /** Milliseconds that a call waits to begin while the store is away; by default it is refused at once. */
+  readonly storeWaitMs?: number;
   /** How much accounts may owe; nothing by default. */
   readonly debt?: DebtRules;
   /** Whether other instances may have the store open; assumed by default. */
@@ -67,6 +69,7 @@ export async function openWalletEngine(
     ttlMs: options.ttlMs ?? instanceTtlMs,
     maxUnindexed: options.maxUnindexed ?? maxUnindexedReceipts,
     reservationWaitMs: options.reservationWaitMs ?? defaultReservationWaitMs,
+    storeWaitMs: options.storeWaitMs ?? 0,
     debt: options.debt ?? noDebt,
     isShared,
     lanes: { maxLanes: isShared ? maxSettlementLanes : 0, farStoreMs, ...options.lanes },

@@ -159,6 +159,12 @@ class Charging {
 /** Finished calls that wait for their commit. Beyond it no new call is admitted, which bounds memory. */
 export const maxUnsettledCalls = 20_000;
 
+/** Milliseconds between two looks at whether a store that was away is back. */
+export const storeLookMs = 100;
+
+/** Calls that may wait at once for a store that is away: what a process carries in half a minute under high load. */
+const maxCallsAtDoor = 5_000;
+
 /** Milliseconds that closing waits for the store before it leaves the rest to the reaper. */
 const walletCloseMs = 10_000;
 
@@ -172,6 +178,8 @@ export interface WalletEngineOptions {
   readonly maxUnindexed: number;
   /** Milliseconds that a call waits for money that other calls have reserved. */
   readonly reservationWaitMs: number;
+  /** Milliseconds that a call waits to begin while the store is away; 0: it is refused at once. */
+  readonly storeWaitMs: number;
   readonly debt: DebtRules;
   /** Whether other instances may have the store open. */
   readonly isShared: boolean;
@@ -190,6 +198,10 @@ export class LiveWalletEngine implements WalletEngine {
   readonly #housekeeping: Housekeeping;
   readonly #settledIds = new RecentIds();
   #unsettled = 0;
+  /** Calls that wait for a store that is away. */
+  #atDoor = 0;
+  #look: Promise<void> | undefined;
+  #endLook: (() => void) | undefined;
   #closing: Promise<void> | undefined;
 
   private constructor(
@@ -252,11 +264,68 @@ export class LiveWalletEngine implements WalletEngine {
   ): ReserveResult | Promise<ReserveResult> {
     const leastMicroVnd = typeof amount === "bigint" ? amount : amount.leastMicroVnd;
     invariant(leastMicroVnd >= 0n, "a reservation is not negative");
-    if (!this.#admits()) {
-      this.#housekeeping.probe();
-      return unavailable(leastMicroVnd);
+    const result = this.#admits()
+      ? this.#reserving.reserve(accountId, amount, waitMs)
+      : unavailable(leastMicroVnd);
+    if ("ok" in result && result.ok) return result;
+    const mayWait = rangeOf(amount).waits !== false && this.#options.storeWaitMs > 0;
+    return mayWait
+      ? this.#onceStoreIsBack(result, () => this.#reserving.reserve(accountId, amount, waitMs))
+      : result;
+  }
+
+  /**
+   * Lets a call wait while the store is away, instead of refusing it: nothing of it has begun, so the wait costs memory
+   * only, and a fail-over is over before clients give up. `ask` asks the wallet again.
+   */
+  async #onceStoreIsBack(
+    first: ReserveResult | Promise<ReserveResult>,
+    ask: () => ReserveResult | Promise<ReserveResult>,
+  ): Promise<ReserveResult> {
+    let result = await first;
+    const { clock, storeWaitMs } = this.#options;
+    if (result.ok || result.reason !== "unavailable" || this.#atDoor >= maxCallsAtDoor) {
+      return result;
     }
-    return this.#reserving.reserve(accountId, amount, waitMs);
+    this.#atDoor++;
+    try {
+      let leftMs = storeWaitMs;
+      while (!result.ok && result.reason === "unavailable" && leftMs > 0 && this.#mayReturn()) {
+        const beganMs = clock.monotonicMs();
+        await this.#nextLook();
+        if (this.#admits()) result = await ask();
+        // A clock that stops must not make a call wait forever.
+        leftMs -= Math.max(storeLookMs, clock.monotonicMs() - beganMs);
+      }
+      return result;
+    } finally {
+      this.#atDoor--;
+    }
+  }
+
+  /** Whether the engine may admit calls again without being opened anew. */
+  #mayReturn(): boolean {
+    return this.#pipeline.failure === undefined && this.#closing === undefined;
+  }
+
+  /** Waits until it is time to look whether calls are admitted again; all that wait share one timer. */
+  #nextLook(): Promise<void> {
+    this.#look ??= new Promise((resolve) => {
+      const end = () => {
+        this.#look = undefined;
+        this.#endLook = undefined;
+        resolve();
+      };
+      const stopTimer = this.#options.timer.start(() => {
+        this.#housekeeping.probe();
+        end();
+      }, storeLookMs);
+      this.#endLook = () => {
+        stopTimer();
+        end();
+      };
+    });
+    return this.#look;
   }
 
   extend(
@@ -354,6 +423,7 @@ export class LiveWalletEngine implements WalletEngine {
   close(): Promise<void> {
     this.#closing ??= this.#close();
     this.#reservationQueue.endAll();
+    this.#endLook?.();
     return this.#closing;
   }
 

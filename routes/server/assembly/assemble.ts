@@ -341,6 +341,7 @@ export async function assemble(
     timer,
     random,
     debt: debtRules(live),
+    storeWaitMs: config.storeWaitMs,
     isShared: !isLocal || thread !== undefined,
     // A local store takes one commit at a time, whatever is asked of it.
     ...(isLocal ? { lanes: { maxLanes: 0 } } : {}),

@@ -84,6 +84,7 @@ Deno.test("a variable that is empty or blank counts as not set", () => {
     "GATEWAY_STOP_DELAY_MS",
     "GATEWAY_DRAIN_MS",
     "GATEWAY_RECEIPT_WAIT_MS",
+    "GATEWAY_STORE_WAIT_MS",
     "GATEWAY_SUPPORT",
     "GATEWAY_COMPANY",
     "GATEWAY_APPROVAL_ABOVE_VND",

@@ -62,6 +62,8 @@ const defaultFile = await Deno.readTextFile(new URL("../../../gateway.json", imp
  * with each.
  */
 export const testEnvironment: Readonly<Record<string, string>> = {
+  // What is away stays away until a test mends it.
+  GATEWAY_STORE_WAIT_MS: "0",
   GATEWAY_HTTP_SERVER: Deno.env.get("TEST_HTTP_SERVER") ?? "",
 };
 
