@@ -6,7 +6,6 @@
  * - Out: one `Config`, or every problem at once.
  * - Never: reads the process environment itself, or repeats a secret in the text of a problem.
  */
-import { z } from "zod";
 import type { Catalog } from "../catalog/catalog.ts";
 import { readGatewayFile } from "../catalog/read_file.ts";
 import {
@@ -23,8 +22,8 @@ import { readVariables, type SupportContact, variableNames } from "./config_vari
 import { readRetention, type RetentionSettings } from "./retention.ts";
 import { readTrial, type TrialSettings, unpaidTrial } from "./trial.ts";
 import { unknownVariables } from "./unknown_variables.ts";
-import { type Environment, secretText, setVariables } from "../lib/environment/environment.ts";
-import { problemLines, readBySchema } from "../lib/environment/schema_words.ts";
+import { readSignInProviders, type SignInProvider } from "./sign_in_providers.ts";
+import { type Environment, setVariables } from "../lib/environment/environment.ts";
 import type { Driver } from "../net/transport/transport.ts";
 import type { MailSettings } from "../people/mail/mail_url.ts";
 import { isDenoDeploy, type StoreLocation, withPlatformDefaults } from "./platform.ts";
@@ -127,8 +126,8 @@ export interface Config {
   readonly clientAddressHeader: string | undefined;
   /** Top-ups by bank transfer, and invoices. */
   readonly topup: TopupSettings;
-  /** Sign-in at an OpenID provider, if one is configured. */
-  readonly openId: OpenIdConfig | undefined;
+  /** The providers at which customers may sign in, in the order of their buttons. */
+  readonly signInProviders: readonly SignInProvider[];
   /** Whether the queue of the store wakes workers, where it has one. */
   readonly queue: boolean;
   /** Which server takes the connections of clients: the gateway's own, or the runtime's. */
@@ -153,44 +152,10 @@ export interface Config {
   readonly telemetry: boolean;
 }
 
-/** An OpenID provider at which customers may sign in. */
-export interface OpenIdConfig {
-  readonly issuer: string;
-  readonly clientId: string;
-  readonly clientSecret: string;
-  /** The label of the sign-in button. */
-  readonly label: string;
-}
-
 /** The configuration, or all problems of the environment and of `gateway.json`. */
 export type ConfigResult =
   | { readonly ok: true; readonly config: Config }
   | { readonly ok: false; readonly problems: readonly string[] };
-
-const openIdSchema = z.object({
-  OIDC_ISSUER: z.url({ protocol: /^https?$/ }),
-  OIDC_CLIENT_ID: z.string().min(1),
-  OIDC_CLIENT_SECRET: secretText(1),
-  OIDC_LABEL: z.string().min(1).default("OpenID"),
-});
-
-/** Reads the settings of OpenID: all of them or none, since half a configuration is a mistake. */
-function readOpenId(environment: Environment, problems: string[]): OpenIdConfig | undefined {
-  const names = ["OIDC_ISSUER", "OIDC_CLIENT_ID", "OIDC_CLIENT_SECRET"];
-  if (names.every((name) => environment[name] === undefined)) return undefined;
-  const read = readBySchema(openIdSchema, environment);
-  if (!read.ok) {
-    problems.push(...problemLines("environment", read.problems));
-    return undefined;
-  }
-  const data = read.value;
-  return {
-    issuer: data.OIDC_ISSUER,
-    clientId: data.OIDC_CLIENT_ID,
-    clientSecret: data.OIDC_CLIENT_SECRET,
-    label: data.OIDC_LABEL,
-  };
-}
 
 /** The text of a file, or why it could not be read. */
 export type FileText = string | { readonly problem: string };
@@ -240,8 +205,8 @@ export function readConfig(
   const variables = readVariables(set);
   const topup = readTopupSettings(set);
   const fileName = set["GATEWAY_CONFIG"] ?? "gateway.json";
-  const openIdProblems: string[] = [];
-  const openId = readOpenId(set, openIdProblems);
+  const providerProblems: string[] = [];
+  const signInProviders = readSignInProviders(set, providerProblems);
   const { contents, catalog, secretNames, problems } = typeof file === "string"
     ? readGatewayFile(file, fileName)
     : {
@@ -257,7 +222,7 @@ export function readConfig(
     ...variables.problems,
     ...tracingProblems(variables.values),
     ...(topup.ok ? [] : topup.problems),
-    ...openIdProblems,
+    ...providerProblems,
     ...logoProblems,
     ...proxyProblems(set).map((problem) => `environment ${problem}`),
     ...problems,
@@ -302,7 +267,7 @@ export function readConfig(
       pagesFolder: values.GATEWAY_PAGES,
       clientAddressHeader: values.GATEWAY_CLIENT_ADDRESS_HEADER,
       topup: topup.settings,
-      openId,
+      signInProviders,
       // On by default only on Deno Deploy: on a full disk the runtime's reader of a local queue ends the process.
       queue:
         (values.GATEWAY_QUEUE ?? (values.GATEWAY_KV.kind === "deploy" ? "on" : "off")) === "on",

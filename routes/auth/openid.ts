@@ -10,24 +10,18 @@
  */
 import * as oauth from "oauth4webapi";
 import type { Clock } from "../../core/lib/time/clock.ts";
+import { callbackPathOf, type SignInProvider } from "../../core/config/sign_in_providers.ts";
 import { defined } from "../../core/lib/base/defined.ts";
 import { hourMs } from "../../core/lib/time/durations.ts";
 
 /** Milliseconds of one request to an OpenID provider: a person is waiting. */
 const openIdMs = 10_000;
 
-/** Where providers send people back to. */
-export const callbackPath = "/auth/openid/callback";
+/** Where OpenID providers, those of organisations included, send people back to. */
+export const callbackPath = callbackPathOf("openid");
 
-/** The configured OpenID provider. */
-export interface OpenIdSettings {
-  /** `https://accounts.example.com`; http only for an issuer on this machine. */
-  readonly issuer: string;
-  readonly clientId: string;
-  readonly clientSecret: string;
-  /** The label of the button: `Continue with <label>`. */
-  readonly label: string;
-}
+/** A configured provider. Its address is http only on this machine. */
+export type OpenIdSettings = Omit<SignInProvider, "id">;
 
 /** The secrets of one sign-in, kept by the gateway while the person is at the provider. */
 export interface OpenIdSecrets {
@@ -77,18 +71,38 @@ interface Provider {
   discover(): Promise<oauth.AuthorizationServer>;
 }
 
-function requestOptions(issuer: URL, fetchNow: typeof fetch) {
+/** Bytes of an answer of a provider: its metadata, its keys, or what it says of a person, each a few KB. */
+const maxProviderAnswerBytes = 256 * 1024;
+
+/** Reads an answer to its end, so that its connection is free again, whether anybody looks at the body or not. */
+async function whole({ body, status, headers }: Response): Promise<Response> {
+  const chunks: Uint8Array<ArrayBuffer>[] = [];
+  let bytes = 0;
+  for await (const chunk of body ?? []) {
+    bytes += chunk.length;
+    if (bytes > maxProviderAnswerBytes) {
+      throw new TypeError("The answer of the provider is too long");
+    }
+    chunks.push(chunk);
+  }
+  return new Response(bytes === 0 ? null : new Blob(chunks), { status, headers });
+}
+
+/** Options of requests to a provider: bounded in time, and over TLS unless it is on this machine. */
+export function requestOptions(issuer: URL, fetchNow: typeof fetch) {
   return {
-    [oauth.customFetch]: (
+    [oauth.customFetch]: async (
       url: string,
       options: oauth.CustomFetchOptions<string, BodyInit | undefined>,
     ) =>
-      fetchNow(url, {
-        method: options.method,
-        headers: options.headers,
-        redirect: options.redirect,
-        ...defined({ body: options.body, signal: options.signal }),
-      }),
+      await whole(
+        await fetchNow(url, {
+          method: options.method,
+          headers: options.headers,
+          redirect: options.redirect,
+          ...defined({ body: options.body, signal: options.signal }),
+        }),
+      ),
     [oauth.allowInsecureRequests]: issuer.protocol === "http:" && isLoopback(issuer),
     signal: () => AbortSignal.timeout(openIdMs),
   };
@@ -126,18 +140,29 @@ async function authorizationUrl(
   if (server.authorization_endpoint === undefined) {
     throw new TypeError("Cannot sign in with OpenID: the issuer has no authorization endpoint");
   }
-  const url = new URL(server.authorization_endpoint);
-  const parameters = {
+  return await codeUrl(server.authorization_endpoint, {
     client_id: settings.clientId,
     redirect_uri: redirectUri,
-    response_type: "code",
     scope: "openid email",
     state: secrets.state,
     nonce: secrets.nonce,
-    code_challenge: await oauth.calculatePKCECodeChallenge(secrets.codeVerifier),
+  }, secrets);
+}
+
+/** Builds the address at which a person allows that a code is given out, bound to the verifier (PKCE). */
+export async function codeUrl(
+  endpoint: string,
+  parameters: Readonly<Record<string, string>>,
+  { codeVerifier }: Pick<OpenIdSecrets, "codeVerifier">,
+): Promise<URL> {
+  const url = new URL(endpoint);
+  const all = {
+    ...parameters,
+    response_type: "code",
+    code_challenge: await oauth.calculatePKCECodeChallenge(codeVerifier),
     code_challenge_method: "S256",
   };
-  for (const [name, value] of Object.entries(parameters)) url.searchParams.set(name, value);
+  for (const [name, value] of Object.entries(all)) url.searchParams.set(name, value);
   return url;
 }
 
@@ -198,7 +223,7 @@ async function userInfo(
  * Whether an address is written in one way only. Another account may be behind a form that only becomes the same address,
  * such as letters of full width: the provider tells both apart, and proves nothing for the other one.
  */
-function isNormalForm(email: unknown): email is string {
+export function isNormalForm(email: unknown): email is string {
   return typeof email === "string" && email.normalize("NFKC").trim() === email;
 }
 

@@ -28,10 +28,16 @@ Deno.test("each environment variable that is read is on a page", () => {
     Deno.readDirSync(new URL(folder, root)).toArray().map(({ name }) => pages(folder + name))
   );
   const variable =
-    /\b(?:PORT|HOST|(?:ALL|CASSO|DENO|GATEWAY|HTTPS?|MAIL|OIDC|OTEL|SEPAY)_[A-Z_]+)\b/g;
+    /\b(?:PORT|HOST|(?:ALL|CASSO|DENO|GATEWAY|GITHUB|GOOGLE|HTTPS?|MAIL|OIDC|OTEL|SEPAY)_[A-Z_]+)\b/g;
   const names = new Set(sources.join("\n").match(variable));
   assert(names.size > 20);
-  const text = pages("docs/configuration.md", "docs/accounts.md", "docs/topup.md", ...operations);
+  const text = pages(
+    "docs/configuration.md",
+    "docs/accounts.md",
+    "docs/sign-in.md",
+    "docs/topup.md",
+    ...operations,
+  );
   assertEquals([...names].filter((name) => !new RegExp(`\`${name}[\`=]`).test(text)), []);
 });
 

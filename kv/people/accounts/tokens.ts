@@ -176,6 +176,8 @@ export interface SignInFlow {
   readonly browserHash: string;
   /** The organisation whose provider it is; absent: the operator's. */
   readonly organisationId?: AccountId;
+  /** Which provider of the operator; absent: the OpenID provider, or that of the organisation. */
+  readonly provider?: string;
   readonly next: string;
 }
 

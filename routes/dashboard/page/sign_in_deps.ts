@@ -1,9 +1,16 @@
 /** Dependencies of the sign-in pages. */
+import type { ProviderId } from "../../../core/config/sign_in_providers.ts";
 import type { MasterKeys } from "../../../core/people/api_keys/seal.ts";
 import type { AccountId } from "../../../core/lib/ids/ids.ts";
 import type { OpenIdClient } from "../../auth/openid.ts";
 import type { PasswordHasher } from "../../auth/password_hash.ts";
 import type { PageDeps } from "./page_deps.ts";
+
+/** A provider at which everybody may sign in. */
+export interface OfferedProvider {
+  readonly id: ProviderId;
+  readonly client: OpenIdClient;
+}
 
 /** What sign-in at the providers of organisations needs of the network. */
 export interface CompanySignInDeps {
@@ -20,8 +27,8 @@ export interface SignInDeps extends PageDeps {
   /** Gives a new account what the operator gives to try the service. Absent: nothing. */
   readonly openingCredit?: ((accountId: AccountId) => Promise<void>) | undefined;
   readonly passwords: PasswordHasher;
-  /** Absent: no OpenID provider is configured. */
-  readonly openId?: OpenIdClient | undefined;
+  /** The operator's providers, in the order of their buttons. */
+  readonly providers?: readonly OfferedProvider[] | undefined;
   /** Sign-in at the OpenID providers of organisations. Absent: there is none. */
   readonly companySignIn?: CompanySignInDeps | undefined;
   /**

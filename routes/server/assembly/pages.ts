@@ -9,6 +9,7 @@ import type { Gateway } from "../../api/gateway/gateway.ts";
 import { createGuardedFetch } from "../../auth/guarded_fetch.ts";
 import { ensureTrialAccount } from "../../process/demo_account.ts";
 import { resolveTxtWithDeno } from "../../process/deno_connect.ts";
+import { createGitHubClient } from "../../auth/github.ts";
 import { createOpenIdClient } from "../../auth/openid.ts";
 import { createPasswordHasher } from "../../auth/password_hash.ts";
 import {
@@ -114,7 +115,7 @@ export function createPages(
   { masterKeys, baseUrl, moneyIn: { intake, poll }, webhooks, hintMail, dispatch }: PagesOptions,
 ): Hono<DashboardEnv> {
   const { config, kv, clock, wallet, control, router, log } = gateway;
-  const { topup, openId } = config;
+  const { topup, signInProviders } = config;
   const suppliedPages = suppliedPagesOf(gateway);
   const page: PageDeps = {
     kv,
@@ -156,7 +157,12 @@ export function createPages(
   return createDashboard({
     ...page,
     passwords: createPasswordHasher(),
-    openId: openId && createOpenIdClient(openId, { fetch, clock }),
+    providers: signInProviders.map((one) => ({
+      id: one.id,
+      client: one.id === "github"
+        ? createGitHubClient(one, { fetch })
+        : createOpenIdClient(one, { fetch, clock }),
+    })),
     companySignIn: {
       fetch: createGuardedFetch(gateway.media.remote.transport),
       resolveTxt: resolveTxtWithDeno,

@@ -31,7 +31,10 @@ async function openWorld(fetchNow: typeof fetch = fetch): Promise<OpenIdWorld> {
     },
     { fetch: fetchNow, clock: new ManualTime() },
   );
-  const world = await openDashboardWorld({ baseUrl, openId });
+  const world = await openDashboardWorld({
+    baseUrl,
+    providers: [{ id: "openid", client: openId }],
+  });
   return {
     issuer,
     world,
@@ -212,7 +215,7 @@ openIdTest("a provider that is down is told as a failure, not as an exception", 
     { issuer: "http://127.0.0.1:1", clientId: "x", clientSecret: "y", label: "Down" },
     { fetch, clock: new ManualTime() },
   );
-  await using world = await openDashboardWorld({ openId });
+  await using world = await openDashboardWorld({ providers: [{ id: "openid", client: openId }] });
   const answer = await world.browser().get("/auth/openid/start");
   assertEquals(answer.status, 422);
   assertStringIncludes(answer.text, "did not work");
@@ -220,6 +223,6 @@ openIdTest("a provider that is down is told as a failure, not as an exception", 
 
 Deno.test("without a provider there is no button and no path", async () => {
   await using world = await openDashboardWorld();
-  assert(!(await world.browser().get("/sign-in")).text.includes("openid"));
+  assert(!(await world.browser().get("/sign-in")).text.includes("/auth/"));
   assertEquals((await world.browser().get("/auth/openid/start")).status, 404);
 });

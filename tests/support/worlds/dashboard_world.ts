@@ -10,7 +10,6 @@ import { topupSettings } from "./topup_settings.ts";
 import { runDue } from "../../../kv/engine/outbox/outbox_worker.ts";
 import { openKeyLimitBook } from "../../../kv/services/limits/limit_book.ts";
 import { openWalletEngine, type WalletEngine } from "../../../kv/money/wallet/mod.ts";
-import type { OpenIdClient } from "../../../routes/auth/openid.ts";
 import { createPasswordHasher, type PasswordHasher } from "../../../routes/auth/password_hash.ts";
 import { createDashboard, type DashboardDeps } from "../../../routes/dashboard/mod.ts";
 import { mailWork } from "../../../routes/mail/send_mail.ts";
@@ -44,7 +43,7 @@ export interface DashboardWorld extends AsyncDisposable {
 
 export interface DashboardWorldOptions {
   readonly baseUrl?: string;
-  readonly openId?: OpenIdClient;
+  readonly providers?: DashboardDeps["providers"];
   readonly companySignIn?: DashboardDeps["companySignIn"];
   readonly dispatch?: DashboardDeps["dispatch"];
   readonly passwords?: PasswordHasher;
@@ -104,7 +103,7 @@ export async function openDashboardWorld(
     brand: options.brand,
     openingCredit: options.openingCredit,
     passwords,
-    openId: options.openId,
+    providers: options.providers,
     companySignIn: options.companySignIn,
     hintMail: () => {},
     report: (what) => void reports.push(what),

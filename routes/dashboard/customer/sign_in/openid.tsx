@@ -1,4 +1,4 @@
-/** Sign-in at an OpenID provider, the operator's or that of an organisation: the redirect to it, and the return. */
+/** Sign-in at a provider, one of the operator's or that of an organisation: the redirect to it, and the return. */
 import { type Context, Hono } from "hono";
 import { normaliseEmail, returnPath } from "../../../../core/people/accounts/email_address.ts";
 import { hashSecret, newSecretToken } from "../../../../core/people/accounts/secret_token.ts";
@@ -15,6 +15,7 @@ import {
   type SignInFlow,
   takeSignInFlow,
 } from "../../../../kv/people/accounts/tokens.ts";
+import { callbackPathOf, type ProviderId } from "../../../../core/config/sign_in_providers.ts";
 import { parseDomain } from "../../../../core/people/organisations/domain.ts";
 import type { AccountId } from "../../../../core/lib/ids/ids.ts";
 import { defined } from "../../../../core/lib/base/defined.ts";
@@ -26,13 +27,13 @@ import {
   isOfCompany,
   joinCompany,
 } from "./company.tsx";
-import { callbackPath, type OpenIdClaims, type OpenIdClient } from "../../../auth/openid.ts";
+import type { OpenIdClaims, OpenIdClient } from "../../../auth/openid.ts";
 import { countTryByAddress, rateRules } from "../../../auth/sign_in_budgets.ts";
 import { createCookies } from "../../visitor/cookies.ts";
 import type { Locale } from "../../text/i18n.ts";
 import type { DashboardEnv } from "../../page/visitor.ts";
 import type { SignInDeps } from "../../page/sign_in_deps.ts";
-import { deadEndPage } from "./form_parts.tsx";
+import { deadEndPage, providerStartPath } from "./form_parts.tsx";
 import { equipAccount, firstPath, passFirstFactor } from "./start_session.ts";
 import { clientAddress, whenceOf } from "../../visitor/doer.ts";
 import { personAt } from "../../../../kv/people/accounts/person_activity.ts";
@@ -68,6 +69,7 @@ function failurePage(c: Context<DashboardEnv>, failure: Failure) {
 
 /** Where somebody leaves for. */
 interface Destination {
+  readonly id: ProviderId;
   readonly client: OpenIdClient;
   /** The organisation whose provider it is; absent: the operator's. */
   readonly organisationId?: AccountId;
@@ -83,7 +85,7 @@ async function leave(
   const tries = await countTryByAddress(deps.kv, rule, clientAddress(c), nowMs);
   const found = tries.allowed ? await destination() : undefined;
   if (found === undefined) return await failurePage(c, "openIdFailed");
-  const { client, organisationId } = found;
+  const { id, client, organisationId } = found;
   const secrets = {
     state: newSecretToken(),
     nonce: newSecretToken(),
@@ -92,7 +94,7 @@ async function leave(
   const browser = newSecretToken();
   let target: URL;
   try {
-    target = await client.begin(secrets, deps.baseUrl + callbackPath);
+    target = await client.begin(secrets, deps.baseUrl + callbackPathOf(id));
   } catch (error) {
     deps.report?.("openid", error);
     return await failurePage(c, "openIdFailed");
@@ -102,6 +104,7 @@ async function leave(
     nonce: secrets.nonce,
     browserHash: await hashSecret("flow-browser", browser),
     ...defined({ organisationId }),
+    provider: id,
     next: returnPath(c.req.query("next"), "/"),
   }, nowMs);
   createCookies(deps.baseUrl).write(c, "flow", browser);
@@ -158,31 +161,34 @@ async function claimsOf(
   c: Context<DashboardEnv>,
   deps: SignInDeps,
   flow: SignInFlow,
-  state: string,
+  { state, id }: { readonly state: string; readonly id: ProviderId },
 ): Promise<OpenIdClaims | undefined> {
   try {
-    const { nonce, codeVerifier, organisationId } = flow;
+    const { nonce, codeVerifier, organisationId, provider = "openid" } = flow;
+    // An answer of another provider than the one that was asked.
+    if (provider !== id) return undefined;
     const client = organisationId === undefined
-      ? deps.openId
+      ? deps.providers?.find((one) => one.id === id)?.client
       : await clientOfCompany(deps, organisationId);
     if (client === undefined) return undefined;
-    const callback = new URL(deps.baseUrl + callbackPath + new URL(c.req.url).search);
+    const redirectUri = deps.baseUrl + callbackPathOf(id);
+    const callback = new URL(redirectUri + new URL(c.req.url).search);
     const secrets = { state, nonce, codeVerifier };
-    return await client.finish(callback, secrets, deps.baseUrl + callbackPath);
+    return await client.finish(callback, secrets, redirectUri);
   } catch (error) {
     deps.report?.("openid", error);
     return undefined;
   }
 }
 
-async function comeBack(c: Context<DashboardEnv>, deps: SignInDeps) {
+async function comeBack(c: Context<DashboardEnv>, deps: SignInDeps, id: ProviderId) {
   const state = c.req.query("state") ?? "";
   const flow = await takeSignInFlow(deps.kv, state, deps.clock.nowMs());
   const browser = createCookies(deps.baseUrl).read(c, "flow");
   const sameBrowser = flow !== undefined && browser !== undefined &&
     await sameSecret(await hashSecret("flow-browser", browser), flow.browserHash);
   if (!sameBrowser) return await failurePage(c, "openIdFailed");
-  const claims = await claimsOf(c, deps, flow, state);
+  const claims = await claimsOf(c, deps, flow, { state, id });
   if (claims === undefined) return await failurePage(c, "openIdFailed");
   const arrival = { locale: c.get("visitor").locale, whence: whenceOf(c) };
   const { organisationId } = flow;
@@ -211,21 +217,22 @@ async function companyOf(
   if (found === undefined) return undefined;
   const { organisationId } = found;
   const client = await clientOfCompany(deps, organisationId);
-  return client && { client, organisationId };
+  return client && { id: "openid", client, organisationId };
 }
 
-/** Registers `/auth/openid/*`; without a configured provider they are pages that do not exist. */
+/** Registers a start and a return for each configured provider; those of others are pages that do not exist. */
 function createOpenIdPages(deps: SignInDeps): Hono<DashboardEnv> {
   const app = new Hono<DashboardEnv>();
-  const { openId, companySignIn } = deps;
-  if (openId !== undefined) {
-    app.get("/auth/openid/start", (c) => leave(c, deps, () => Promise.resolve({ client: openId })));
+  const { providers = [], companySignIn } = deps;
+  for (const provider of providers) {
+    app.get(providerStartPath(provider.id), (c) => leave(c, deps, () => Promise.resolve(provider)));
+    app.get(callbackPathOf(provider.id), (c) => comeBack(c, deps, provider.id));
   }
   if (companySignIn !== undefined) {
     app.get(companyStartPath, (c) => leave(c, deps, () => companyOf(c, deps)));
   }
-  if (openId !== undefined || companySignIn !== undefined) {
-    app.get(callbackPath, (c) => comeBack(c, deps));
+  if (companySignIn !== undefined && !providers.some(({ id }) => id === "openid")) {
+    app.get(callbackPathOf("openid"), (c) => comeBack(c, deps, "openid"));
   }
   return app.all("/auth/*", (c) => c.notFound());
 }

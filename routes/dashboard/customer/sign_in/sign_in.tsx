@@ -19,7 +19,7 @@ import { readForm } from "../../page/form_data.ts";
 import type { DashboardEnv } from "../../page/visitor.ts";
 import type { SignInDeps } from "../../page/sign_in_deps.ts";
 import { companyPath } from "./company.tsx";
-import { EmailField, formPage, NextField, nextQuery, OpenIdWay } from "./form_parts.tsx";
+import { EmailField, formPage, NextField, nextQuery, ProviderWays } from "./form_parts.tsx";
 import { LinkInstead } from "./mail_link.tsx";
 import { PasskeyWay } from "./passkey.tsx";
 import { originOf, passFirstFactor } from "./start_session.ts";
@@ -58,6 +58,7 @@ function signInPage(c: Context<DashboardEnv>, deps: SignInDeps, form: SignInForm
           <LinkInstead email={form.email ?? ""} next={form.next ?? ""} visitor={visitor} />
         )}
         {form.ended === true && <Notice tone="warning">{t.ended}</Notice>}
+        <ProviderWays providers={deps.providers} next={form.next} locale={visitor.locale} />
         <PostForm visitor={visitor} action="/sign-in">
           <NextField next={form.next} />
           <EmailField
@@ -74,7 +75,6 @@ function signInPage(c: Context<DashboardEnv>, deps: SignInDeps, form: SignInForm
           <SubmitButton>{t.signInButton}</SubmitButton>
         </PostForm>
         <PasskeyWay visitor={visitor} baseUrl={deps.baseUrl} next={form.next} />
-        <OpenIdWay openId={deps.openId} next={form.next} locale={visitor.locale} />
       </Card>
       <p class="below-card">
         <a href={`/sign-in/link${nextQuery(form.next)}`}>{t.linkWay}</a>

@@ -37,7 +37,7 @@ import {
   formPage,
   NextField,
   nextQuery,
-  OpenIdWay,
+  ProviderWays,
 } from "./form_parts.tsx";
 import { mailSentPage, TokenField } from "./mail_request.tsx";
 import { equipAccount, firstPath, startSession } from "./start_session.ts";
@@ -106,6 +106,7 @@ async function signUpPage(c: Context<DashboardEnv>, deps: SignInDeps, form: Sign
             )}
           </Notice>
         )}
+        <ProviderWays providers={deps.providers} next={form.next} locale={visitor.locale} />
         <PostForm visitor={visitor} action="/sign-up">
           <NextField next={form.next} />
           <EmailField value={form.email} error={form.emailError} locale={visitor.locale} />
@@ -118,7 +119,6 @@ async function signUpPage(c: Context<DashboardEnv>, deps: SignInDeps, form: Sign
           />
           <SubmitButton>{t.signUpButton}</SubmitButton>
         </PostForm>
-        <OpenIdWay openId={deps.openId} next={form.next} locale={visitor.locale} />
       </Card>
       <p class="below-card">
         {t.haveAccount} <a href={`/sign-in${nextQuery(form.next)}`}>{t.signInButton}</a>

@@ -27,7 +27,7 @@ export const signInTexts = defineTexts({
     passwordHint: "At least 10 characters. A few unrelated words work well.",
     emailInvalid: "This is not an email address.",
     passwordProblems: problemsEnglish,
-    or: "or",
+    orByMail: "or with your email address",
     continueWith: (label: string) => `Continue with ${label}`,
     ended:
       "You were signed out, so the form you sent had no effect and was not saved. Sign in, then fill it in again.",
@@ -143,7 +143,7 @@ export const signInTexts = defineTexts({
     passwordHint: "Ít nhất 10 ký tự. Vài từ không liên quan đến nhau là tốt nhất.",
     emailInvalid: "Đây không phải là địa chỉ email.",
     passwordProblems: problemsVietnamese,
-    or: "hoặc",
+    orByMail: "hoặc bằng địa chỉ email",
     continueWith: (label) => `Tiếp tục với ${label}`,
     ended:
       "Phiên đăng nhập đã hết, nên biểu mẫu bạn vừa gửi không thay đổi gì và không được giữ lại. Hãy đăng nhập rồi điền lại.",

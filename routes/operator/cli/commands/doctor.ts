@@ -4,6 +4,8 @@
  */
 import { z } from "zod";
 import type { Clock } from "../../../../core/lib/time/clock.ts";
+import { tryParseExactly } from "../../../../core/lib/json/exact_json.ts";
+import { callbackPathOf, type SignInProvider } from "../../../../core/config/sign_in_providers.ts";
 import type { Config } from "../../../../core/config/config.ts";
 import { hasRealProvider } from "../../../../core/config/catalog_reading.ts";
 import { credentialHeader } from "../../../../core/catalog/entries/cloud_schema.ts";
@@ -74,17 +76,6 @@ function mailFindings(config: Config): Finding[] {
       mend: "add ?from=… to MAIL_URL if the mail service asks for another address",
     }]
     : [sent];
-}
-
-function signInFindings({ openId }: Config): Finding[] {
-  return openId === undefined
-    ? [{
-      state: "advice",
-      area: "sign-in",
-      what: "password, mail link and passkey only",
-      mend: "for a sign-in by OpenID set OIDC_ISSUER, OIDC_CLIENT_ID and OIDC_CLIENT_SECRET",
-    }]
-    : [good("sign-in", `password, mail link, passkey and ${openId.label}`)];
 }
 
 function operatorFindings(config: Config): Finding[] {
@@ -182,7 +173,6 @@ export function configurationFindings(config: Config): Finding[] {
   return [
     addressFindings,
     mailFindings,
-    signInFindings,
     operatorFindings,
     bankFindings,
     keyFindings,
@@ -340,6 +330,88 @@ async function providerFindings(
   ];
 }
 
+// Asks the providers at which people sign in.
+
+/** Answers of a provider that are read: its metadata, or the refusal of a code. */
+const maxProviderAnswerChars = 64 * 1024;
+
+const metadata = z.object({ issuer: z.string(), authorization_endpoint: z.string() });
+
+/** Returns why nobody can sign in at an OpenID provider. */
+async function openIdProblem(
+  { issuer }: SignInProvider,
+  ask: (url: string, init?: RequestInit) => Promise<Response>,
+): Promise<string | undefined> {
+  const response = await ask(`${issuer.replace(/\/$/, "")}/.well-known/openid-configuration`);
+  const { data } = metadata.safeParse(await jsonOf(response));
+  if (response.status !== 200 || data === undefined) {
+    return `its /.well-known/openid-configuration cannot be read (status ${response.status})`;
+  }
+  return data.issuer === issuer ? undefined : `it calls itself ${data.issuer}, not ${issuer}`;
+}
+
+const refusal = z.object({ error: z.string() });
+
+/** Returns why nobody can sign in at GitHub, which tells a wrong client from a made-up code. */
+async function gitHubProblem(
+  { issuer, clientId, clientSecret }: SignInProvider,
+  ask: (url: string, init?: RequestInit) => Promise<Response>,
+): Promise<string | undefined> {
+  const response = await ask(`${issuer}/login/oauth/access_token`, {
+    method: "POST",
+    headers: { accept: "application/json" },
+    body: new URLSearchParams({ client_id: clientId, client_secret: clientSecret, code: "doctor" }),
+  });
+  const { data } = refusal.safeParse(await jsonOf(response));
+  if (data?.error === "bad_verification_code") return undefined;
+  return data?.error === "incorrect_client_credentials" || response.status === 404
+    ? "it does not accept GITHUB_CLIENT_ID with GITHUB_CLIENT_SECRET"
+    : `it answers with status ${response.status} to a made-up code`;
+}
+
+async function jsonOf(response: Response): Promise<unknown> {
+  const text = await response.text();
+  return text.length > maxProviderAnswerChars ? undefined : tryParseExactly(text);
+}
+
+/** Looks at each provider at which people sign in. */
+async function signInFindings(
+  { signInProviders, baseUrl = "<GATEWAY_BASE_URL>" }: Config,
+  fetch: typeof globalThis.fetch,
+): Promise<Finding[]> {
+  const area = "sign-in";
+  if (signInProviders.length === 0) {
+    return [{
+      state: "advice",
+      area,
+      what: "password, mail link and passkey only",
+      mend: "for Google, GitHub or another provider see docs/sign-in.md",
+    }];
+  }
+  const ask = (url: string, init: RequestInit = {}) =>
+    fetch(url, { ...init, redirect: "manual", signal: AbortSignal.timeout(callMs) });
+  return await Promise.all(signInProviders.map(async (provider): Promise<Finding> => {
+    const { id, label } = provider;
+    const register = `register ${baseUrl}${callbackPathOf(id)} there as the redirect address`;
+    try {
+      const problem = await (id === "github" ? gitHubProblem : openIdProblem)(provider, ask);
+      return problem === undefined ? good(area, `${label} answers; ${register}`) : {
+        state: "wrong",
+        area,
+        what: `${label}: ${problem}`,
+        mend: `${register}, and see docs/sign-in.md`,
+      };
+    } catch {
+      return {
+        state: "wrong",
+        area,
+        what: `${label} cannot be reached`,
+        mend: "look at its address, at name servers and at the firewall of this machine",
+      };
+    }
+  }));
+}
+
 const marks = { good: "ok   ", advice: "look ", wrong: "WRONG" } as const;
 
 /** Writes the report. */
@@ -378,6 +450,7 @@ export async function runDoctor(
       mend: "name one in gateway.json (docs/operations/real-provider.md)",
     }]),
     ...configurationFindings(config),
+    ...await signInFindings(config, fetch),
     ...(config.store.kind === "memory" ? [] : await lookAtStore()),
     ...await providerFindings(config, { clock, fetch }),
   ];

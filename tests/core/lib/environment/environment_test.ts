@@ -134,9 +134,37 @@ Deno.test("secrets are visible ASCII; the one line end of a mounted file is remo
     CASSO_WEBHOOK_KEY: `${mark}${rest}\n`,
   });
   assertEquals(config.operatorKey, mark + rest);
-  assertEquals(config.openId?.clientSecret, mark + rest);
+  assertEquals(config.signInProviders[0]?.clientSecret, mark + rest);
   assertEquals(config.topup.cassoWebhookKey, mark + rest);
   assertRefused("GATEWAY_OPERATOR_KEY", { GATEWAY_OPERATOR_KEY: `${mark}\n` });
+});
+
+Deno.test("each provider of the sign-in is read from its variables, all of them or none", () => {
+  const whole: Record<string, string> = {
+    GOOGLE_CLIENT_ID: "g",
+    GOOGLE_CLIENT_SECRET: "g-secret",
+    GITHUB_CLIENT_ID: "h",
+    GITHUB_CLIENT_SECRET: "h-secret",
+    OIDC_ISSUER: "https://id.example.com",
+    OIDC_CLIENT_ID: "o",
+    OIDC_CLIENT_SECRET: "o-secret",
+  };
+  const idsOf = (environment: Record<string, string>) =>
+    configOf(environment).signInProviders.map(({ id }) => id);
+  assertEquals(idsOf({}), []);
+  assertEquals(idsOf(whole), ["google", "github", "openid"]);
+  for (const name of Object.keys(whole)) {
+    const { [name]: _, ...half } = whole;
+    assertRefused(name, half);
+    const [prefix = ""] = name.split("_");
+    const alone = Object.entries(whole).filter(([other]) => other.startsWith(prefix));
+    assertEquals(idsOf(Object.fromEntries(alone)).length, 1);
+  }
+  const github = { GITHUB_CLIENT_ID: "h", GITHUB_CLIENT_SECRET: "s" };
+  const enterprise = { ...github, GITHUB_URL: "https://github.corp.example/path" };
+  const [own] = configOf(enterprise).signInProviders;
+  assertEquals(own?.issuer, "https://github.corp.example");
+  assertRefused("GITHUB_URL", { ...github, GITHUB_URL: "ftp://github.corp.example" });
 });
 
 Deno.test("a proxy that the runtime would silently skip is refused", () => {

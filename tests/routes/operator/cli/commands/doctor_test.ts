@@ -156,3 +156,65 @@ Deno.test("what is found of the store is written, and decides about the exit cod
   assertEquals(code, 1);
   assertStringIncludes(text, "WRONG backup: last run 40 h ago\n      do\n");
 });
+
+Deno.test("each provider of the sign-in is asked, and its redirect address is said, whatever it answers", async () => {
+  const environment = {
+    ...whole,
+    GOOGLE_CLIENT_ID: "g",
+    GOOGLE_CLIENT_SECRET: "google-secret",
+    GITHUB_CLIENT_ID: "h",
+    GITHUB_CLIENT_SECRET: "github-secret",
+    OIDC_ISSUER: "https://id.example",
+    OIDC_CLIENT_ID: "i",
+    OIDC_CLIENT_SECRET: "openid-secret",
+    OIDC_LABEL: "Example ID",
+  };
+  const metadataOf = (issuer: string) => ({ issuer, authorization_endpoint: `${issuer}/auth` });
+  const good: Record<string, () => Response> = {
+    "https://accounts.google.com/.well-known/openid-configuration": () =>
+      Response.json(metadataOf("https://accounts.google.com")),
+    "https://github.com/login/oauth/access_token": () =>
+      Response.json({ error: "bad_verification_code" }),
+    "https://id.example/.well-known/openid-configuration": () =>
+      Response.json(metadataOf("https://id.example")),
+  };
+  const run = async (answers: Record<string, () => Response>) => {
+    let text = "";
+    const code = await runDoctor(configOf(environment), {
+      ...world,
+      write: (part) => void (text += part),
+      fetch: (input) => {
+        const answer = answers[String(input)];
+        if (answer !== undefined) return Promise.resolve(answer());
+        const isProvider = String(input) in good;
+        return isProvider ? Promise.reject(new TypeError("down")) : Promise.resolve(new Response());
+      },
+    });
+    for (const secret of ["google-secret", "github-secret", "openid-secret"]) {
+      assert(!text.includes(secret));
+    }
+    return { code, lines: text.split("\n").filter((line) => line.includes("sign-in:")) };
+  };
+  const fine = await run(good);
+  assertEquals(fine.code, 0);
+  assertEquals(fine.lines.map((line) => line.slice(6)), [
+    "sign-in: Google answers; register https://api.example.com/auth/google/callback there as the redirect address",
+    "sign-in: GitHub answers; register https://api.example.com/auth/github/callback there as the redirect address",
+    "sign-in: Example ID answers; register https://api.example.com/auth/openid/callback there as the redirect address",
+  ]);
+  const wrong: readonly (() => Response)[] = [
+    () => new Response("<html>"),
+    () => new Response("{}", { status: 404 }),
+    () => Response.json({ error: "incorrect_client_credentials" }),
+    () => Response.json(metadataOf("https://other.example")),
+    () => new Response(null, { status: 302, headers: { location: "/" } }),
+  ];
+  for (const url of Object.keys(good)) {
+    for (const answer of wrong) {
+      const { code, lines } = await run({ ...good, [url]: answer });
+      assertEquals([code, lines.filter((line) => line.startsWith("WRONG")).length], [1, 1], url);
+    }
+    const { [url]: _, ...down } = good;
+    assertStringIncludes((await run(down)).lines.join("\n"), "cannot be reached");
+  }
+});
