@@ -5,11 +5,9 @@
  */
 import { assert, assertEquals } from "../support/assert.ts";
 import type { Browser } from "playwright-core";
+import { maxFirstLoadBytes } from "../crawl/page_looks.ts";
 import { browserTest } from "../support/browser/chromium.ts";
 import { openSeededDashboard } from "../support/worlds/seeded_dashboard.ts";
-
-/** Bytes that a first visit to a page may transfer, with all its styles and scripts. */
-const maxBytes = 150 * 1024;
 
 /** Milliseconds on the slow line until the browser has what the largest part of a page needs. */
 const latestPaintMs = 2_500;
@@ -94,7 +92,7 @@ async function problemsOf(
     if (Deno.env.has("SHOW_SPEED")) {
       await show(`${path}: ${bytes} bytes, ${JSON.stringify(needed)}, ${ms} ms\n`);
     }
-    if (bytes > maxBytes) problems.push(`${path}: ${bytes} bytes`);
+    if (bytes > maxFirstLoadBytes) problems.push(`${path}: ${bytes} bytes`);
     if (ms > latestPaintMs) problems.push(`${path}: ${ms} ms`);
     if (needed.isLater) problems.push(`${path}: a script makes the largest part`);
   }

@@ -17,6 +17,29 @@ const looks = [
 /** Heights of a phone and of a desktop, and the width from which a screen is one. */
 const heights = { phone: 780, desktop: 900, desktopFrom: 600 } as const;
 
+/**
+ * Bytes that a first visit to a page may transfer, with all its styles and scripts, compressed: half of them are those of
+ * every page, and the rest is the page with its charts.
+ */
+export const maxFirstLoadBytes = 85 * 1024;
+
+/** Counts the bytes of the next visit, as if the browser had nothing yet. */
+async function countBytes(
+  page: Page,
+): Promise<{ readonly take: () => number; readonly reset: () => Promise<void> }> {
+  const session = await page.context().newCDPSession(page);
+  let bytes = 0;
+  session.on("Network.loadingFinished", ({ encodedDataLength }) => bytes += encodedDataLength);
+  await session.send("Network.enable");
+  return {
+    take: () => bytes,
+    async reset() {
+      await session.send("Network.clearBrowserCache");
+      bytes = 0;
+    },
+  };
+}
+
 /** Waits until charts have been drawn for the width of the window, which they follow after a moment; at most 5 s of frames. */
 const chartsFit = `new Promise((resolve) => {
   const look = (frames) => {
@@ -56,8 +79,12 @@ export async function lookAt(
   ]);
   const page = await context.newPage();
   const found: string[] = [];
+  const counted = await countBytes(page);
   for (const path of pages) {
+    await counted.reset();
     await page.goto(url + path, { waitUntil: "load" });
+    const bytes = counted.take();
+    if (bytes > maxFirstLoadBytes) found.push(`${walker} ${locale} ${path}: ${bytes} bytes`);
     const all = new Map<string, string[]>();
     for (const look of looks) {
       await resize(page, look);

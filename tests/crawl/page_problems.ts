@@ -97,6 +97,37 @@ function languageOf({ text }: HtmlText, { names }: TextTables): string {
   return [addresses, names, spelledSo].reduce((rest, one) => rest.replaceAll(one, " "), text);
 }
 
+/** An amount of money, in the form of either language. */
+const amount = /₫\d[\d.,]*\d|₫\d|\d[\d.,]*[\u00a0 ]?₫/gu;
+
+/** A time in milliseconds or seconds; in Vietnamese, whole seconds that one has to wait are written out. */
+const duration = /(?<![\d.,:])\d[\d.,]*[\u00a0 ]?m?s(?![\p{L}\d])/gu;
+
+/** The forms of amounts and times, which `text/format.ts` writes: no decimals, or so many that two compare. */
+const figureForms = {
+  en: {
+    amount: /^₫\d{1,3}(?:,\d{3})*(?:\.\d{2,6})?$/u,
+    duration:
+      /^(?:\d{1,3}[\u00a0 ]ms|\d\.\d\d[\u00a0 ]s|\d{1,3}(?:,\d{3})*\d(?:\.\d)?[\u00a0 ]s|\d[\u00a0 ]s)$/u,
+  },
+  vi: {
+    amount: /^\d{1,3}(?:\.\d{3})*(?:,\d{2,6})?[\u00a0 ]₫$/u,
+    duration:
+      /^(?:\d{1,3}[\u00a0 ]ms|\d,\d\d[\u00a0 ]s|\d{1,3}(?:\.\d{3})*\d(?:,\d)?[\u00a0 ]s|\d[\u00a0 ]s)$/u,
+  },
+} as const;
+
+/** Lists amounts and times that another formatter has written than that of the pages. */
+function figureProblems({ texts }: HtmlPage, locale: "vi" | "en"): string[] {
+  const forms = figureForms[locale];
+  return texts.filter(({ within }) => !isWithin(within, isForeign)).flatMap(({ text }) =>
+    [
+      ...[...text.matchAll(amount)].filter(([one]) => !forms.amount.test(one)),
+      ...[...text.matchAll(duration)].filter(([one]) => !forms.duration.test(one)),
+    ].map(([one]) => `form of a figure: ${one.replaceAll("\u00a0", " ")} in ${text}`)
+  );
+}
+
 function textProblems(page: HtmlPage, { locale, tables }: PageSurroundings): string[] {
   const problems = new Set<string>();
   for (const text of page.texts) {
@@ -118,5 +149,6 @@ export function pageProblems(page: HtmlPage, surroundings: PageSurroundings): st
     ...idProblems(page),
     ...formProblems(page, surroundings),
     ...textProblems(page, surroundings),
+    ...figureProblems(page, surroundings.locale),
   ];
 }

@@ -27,7 +27,7 @@ export function formatDecimal(text: string, locale: Locale): string {
 
 /**
  * Formats an amount in µVND: `100.000 ₫` in Vietnamese, `₫100,000` in English. No digit other than
- * trailing zeros is dropped.
+ * trailing zeros is dropped; a single decimal gets a second one.
  *
  * @example
  * ```ts
@@ -54,7 +54,6 @@ export function formatMoney(amountMicroVnd: bigint, locale: Locale): string {
 export function decimalsOf(amountsMicroVnd: readonly bigint[]): number {
   const needed = amountsMicroVnd.map((one) => formatVnd(one).split(".")[1]?.length ?? 0);
   const most = Math.max(0, ...needed);
-  // One decimal alone looks like a slip.
   return most === 1 ? 2 : most;
 }
 
@@ -65,9 +64,9 @@ export function formatMoneyTo(amountMicroVnd: bigint, locale: Locale, decimals: 
   return withSign(padded === "" ? whole : `${whole}.${padded}`, locale);
 }
 
-/** Adds the sign of the currency to a decimal text. */
+/** Adds the sign of the currency to a decimal text. One decimal alone looks like a slip: amounts have none, or two or more. */
 function withSign(vnd: string, locale: Locale): string {
-  const text = formatDecimal(vnd, locale);
+  const text = formatDecimal(/\.\d$/.test(vnd) ? `${vnd}0` : vnd, locale);
   if (locale === "vi") return `${text}\u00a0₫`;
   return text.startsWith("−") ? `−₫${text.slice(1)}` : `₫${text}`;
 }
@@ -88,8 +87,6 @@ export function formatMoneyShort(amountMicroVnd: bigint, locale: Locale): string
   const magnitude = amountMicroVnd < 0n ? -amountMicroVnd : amountMicroVnd;
   const stepMicroVnd = magnitude >= 100_000_000n ? 1_000_000n : 10_000n;
   const rounded = (magnitude + stepMicroVnd / 2n) / stepMicroVnd * stepMicroVnd;
-  const text = formatVnd(rounded);
-  // `5.6` beside `5.67` would look like another precision.
-  const shown = text.includes(".") ? text.padEnd(text.indexOf(".") + 3, "0") : text;
+  const shown = formatVnd(rounded);
   return withSign(amountMicroVnd < 0n && rounded > 0n ? `-${shown}` : shown, locale);
 }

@@ -31,6 +31,7 @@ import playgroundMediaScript from "./playground/media.js" with { type: "text" };
 import playgroundPicturesScript from "./playground/pictures.js" with { type: "text" };
 import playgroundReplyScript from "./playground/reply.js" with { type: "text" };
 import playgroundCss from "./styles/playground.css" with { type: "text" };
+import figuresScript from "./scripts/figures.js" with { type: "text" };
 import logScript from "./scripts/log.js" with { type: "text" };
 import passkeyScript from "./scripts/passkey.js" with { type: "text" };
 import proofScript from "./scripts/proof.js" with { type: "text" };
@@ -74,6 +75,7 @@ function joined(...modules: readonly string[]): string {
 }
 
 const playgroundScript = joined(
+  figuresScript,
   playgroundDomScript,
   playgroundMarkdownScript,
   playgroundCodeScript,
@@ -101,7 +103,10 @@ const sources = {
   "docs.css": { type: css, text: docsCss },
   "public.css": { type: css, text: publicCss },
   "chart.css": { type: css, text: uplotCss },
-  "chart.js": { type: script, text: [uplotScript, axisLabelsScript, chartScript].join("\n") },
+  "chart.js": {
+    type: script,
+    text: [uplotScript, joined(axisLabelsScript, figuresScript, chartScript)].join("\n"),
+  },
   "log.js": { type: script, text: logScript },
   "connect.js": { type: script, text: connectScript },
   "passkey.js": { type: script, text: passkeyScript },

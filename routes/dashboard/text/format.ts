@@ -31,10 +31,13 @@ export function englishCount(count: string, one: string, many: string): string {
   return `${count} ${count === "1" ? one : many}`;
 }
 
-/** Formats a duration: `1.2 s` from one second, `340 ms` below. */
+/** Milliseconds up to which seconds have two decimals: what is rounded to ten seconds has one. */
+const belowTenSecondsMs = 9_995;
+
+/** Formats a duration: `340 ms`, `1.25 s` from one second, `12.5 s` from ten. Scripts have the same in `figures.js`. */
 export function formatDuration(ms: number, locale: Locale): string {
-  if (ms < 1000) return `${Math.round(ms)}\u00a0ms`;
-  return `${formatDecimal((ms / 1000).toFixed(ms < 10_000 ? 2 : 1), locale)}\u00a0s`;
+  if (Math.round(ms) < 1000) return `${Math.round(ms)}\u00a0ms`;
+  return `${formatDecimal((ms / 1000).toFixed(ms < belowTenSecondsMs ? 2 : 1), locale)}\u00a0s`;
 }
 
 /** The parts of a moment in Vietnam time, as digits. */

@@ -1,22 +1,24 @@
 /* Estimates of tokens and costs before and while a call runs; the exact figures come from its receipt. */
+import { moneyText } from "../scripts/figures.js";
 
 /* Bytes of a token: fewer than most texts have, so that the estimate before a call is rather too high. */
 const bytesPerToken = 3;
 /* Tokens of a picture: what large ones cost with most models. */
 const tokensPerPicture = 1_500;
 
+/** The language of the page, as numbers are written in it. */
+export function tagOf(page) {
+  return page.locale === "vi" ? "vi-VN" : "en-GB";
+}
+
 /** Formats VND in the language of the page. */
 export function money(page, vnd) {
-  const digits = vnd >= 100 ? 0 : vnd >= 1 ? 2 : 4;
-  const text = new Intl.NumberFormat(page.locale === "vi" ? "vi-VN" : "en-GB", {
-    maximumFractionDigits: digits,
-  }).format(vnd);
-  return page.locale === "vi" ? `${text}\u00a0₫` : `₫${text}`;
+  return moneyText(vnd, tagOf(page));
 }
 
 /** Formats a count in the language of the page. */
 export function count(page, number) {
-  return new Intl.NumberFormat(page.locale === "vi" ? "vi-VN" : "en-GB").format(number);
+  return new Intl.NumberFormat(tagOf(page)).format(number);
 }
 
 /** Estimates the tokens of a text. */

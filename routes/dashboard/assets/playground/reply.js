@@ -1,7 +1,8 @@
 /* The place of one answer: its body, its figures while it runs and afterwards, and the acts on it. */
 import { readFigures } from "./api.js";
 import { element, filled } from "./dom.js";
-import { count, money } from "./estimate.js";
+import { count, money, tagOf } from "./estimate.js";
+import { durationText } from "../scripts/figures.js";
 
 /* Milliseconds between two paintings of an answer: fast to the eye, and cheap for long answers. */
 const paintEveryMs = 80;
@@ -43,7 +44,7 @@ export class ReplyPlace {
     this.#figures.textContent = [
       output > 0 ? filled(texts.tokensRunning, { out: count(this.#page, output) }) : undefined,
       cost > 0 ? filled(texts.costRunning, { cost: money(this.#page, cost) }) : undefined,
-      durationText(this.#page, performance.now() - this.#startedAt),
+      durationText(performance.now() - this.#startedAt, tagOf(this.#page)),
     ].filter((text) => text !== undefined).join(" · ");
   }
 
@@ -67,7 +68,7 @@ export class ReplyPlace {
   failed(requestId) {
     clearTimeout(this.#painting);
     const { texts } = this.#page;
-    const took = durationText(this.#page, performance.now() - this.#startedAt);
+    const took = durationText(performance.now() - this.#startedAt, tagOf(this.#page));
     const receipt = requestId
       ? [
         " · ",
@@ -98,12 +99,4 @@ export class ReplyPlace {
   offer(...buttons) {
     this.#acts.replaceChildren(...buttons);
   }
-}
-
-/* As pages write durations: milliseconds below a second, then two decimals, and one from ten seconds on. */
-function durationText(page, ms) {
-  if (ms < 1000) return `${Math.round(ms)}\u00a0ms`;
-  const decimals = ms < 10_000 ? 2 : 1;
-  const digits = { minimumFractionDigits: decimals, maximumFractionDigits: decimals };
-  return `${(ms / 1000).toLocaleString(page.locale === "vi" ? "vi-VN" : "en-GB", digits)}\u00a0s`;
 }

@@ -1,5 +1,4 @@
 /* The labels of an axis of money: exact for the smallest steps, and short for large sums. */
-"use strict";
 
 /* As people of the language abbreviate thousands, millions and thousands of millions. */
 const amountUnits = {
@@ -10,8 +9,8 @@ const amountUnits = {
 /* Six decimals are a µVND, the smallest sum there is. */
 const mostDecimals = 6;
 
-// deno-lint-ignore no-unused-vars -- chart.js, which is put behind this file, calls it
-function axisLabels(splits, step, locale) {
+/** The labels of these steps. */
+export function axisLabels(splits, step, locale) {
   const top = Math.max(...splits.map((value) => Math.abs(value)));
   const [size, name] = amountUnits[locale].find(([size]) => top >= size) ?? [1, ""];
   const decimals = Math.ceil(-Math.log10(step / size) - 1e-9);

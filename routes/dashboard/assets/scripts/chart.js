@@ -1,25 +1,12 @@
 /* Draws the charts of a page with uPlot, in the colours of the theme. */
-"use strict";
+import { axisLabels } from "./axis_labels.js";
+import { durationText, moneyText } from "./figures.js";
 
 const chartHeight = 220;
 const shareHeight = 92;
 
 /* The width of the figures beside the bars, so that bars and line stand below one another. */
 const figuresWidth = 68;
-
-/* Times as people read them: seconds from one second on. */
-function durationText(ms, locale) {
-  if (ms < 1000) return `${Math.round(ms)}\u00a0ms`;
-  const seconds = new Intl.NumberFormat(locale, { maximumFractionDigits: ms < 10_000 ? 2 : 1 });
-  return `${seconds.format(ms / 1000)}\u00a0s`;
-}
-
-function moneyText(vnd, locale) {
-  const text = new Intl.NumberFormat(locale, {
-    maximumFractionDigits: Math.abs(vnd) >= 100 ? 0 : Math.abs(vnd) >= 1 ? 2 : 6,
-  }).format(vnd);
-  return locale === "vi-VN" ? `${text}\u00a0₫` : `₫${text}`;
-}
 
 function figureText({ metric, locale }, value) {
   if (metric === "cost") return moneyText(value, locale);

@@ -354,6 +354,21 @@ export function wordsOfCode(code: string, locale: Locale): FailureWords {
   return { what, next };
 }
 
+/**
+ * Names a kind of errors, as sums by hour have them: its status, and what its code means.
+ *
+ * @example
+ * ```ts
+ * import { errorKindName } from "./failure_words.ts";
+ * const name = errorKindName("402 insufficient_balance", "en");
+ * if (name !== "402 The balance does not pay for this call") throw new Error(name);
+ * ```
+ */
+export function errorKindName(kind: string, locale: Locale): string {
+  const [status = "", code = ""] = kind.split(" ");
+  return `${status} ${wordsOfCode(code, locale).what.replace(/\.$/u, "")}`;
+}
+
 /** Returns why a call was refused or failed; `undefined` for one that was answered. */
 export function wordsOfCall(call: Call, locale: Locale): FailureWords | undefined {
   if (call.kind === "refused") return refusalWords(call.refused, locale);

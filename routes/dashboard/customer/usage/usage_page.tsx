@@ -34,6 +34,7 @@ import {
   type UsageFilter,
   usageQuery,
 } from "./filter_bar.tsx";
+import { errorKindName } from "./failure_words.ts";
 import { readViews, SavedViews } from "./saved_views.tsx";
 import { usageTexts } from "./texts.ts";
 import type { AccountId } from "../../../../core/lib/ids/ids.ts";
@@ -170,8 +171,10 @@ export function UsageChart(
   const href = (change: Record<string, string | undefined>) =>
     `${path}?${usageQuery(filter, { ...also, ...change })}`;
   const isStacked = metric === "cost" || metric === "calls" || metric === "tokens";
-  const nameOf = (part: string) =>
-    isStacked && callers !== undefined ? partName(part, by, callers, locale) : part;
+  const nameOf = (part: string) => {
+    if (metric === "errors") return errorKindName(part, locale);
+    return isStacked && callers !== undefined ? partName(part, by, callers, locale) : part;
+  };
   const isEmpty = figures.series.stacks.every(({ values }) => values.every((value) => value <= 0));
   return (
     <section class="card chart-card" id="chart">

@@ -1,23 +1,26 @@
 /** Money, shares and times in the form of each language. */
 import { formatMoney, formatMoneyShort } from "../../../../core/billing/money/display.ts";
+import { durationText, moneyText } from "../../../../routes/dashboard/assets/scripts/figures.js";
 import { Money, Time } from "../../../../routes/dashboard/components/mod.ts";
 import {
   formatBucket,
   formatDate,
   formatDateTime,
+  formatDuration,
   formatPercent,
 } from "../../../../routes/dashboard/text/format.ts";
 import { withAmounts } from "../../../../routes/operator/pages/base/problem_lines.tsx";
 import { assertEquals } from "../../../support/assert.ts";
+import * as fc from "../../../support/property.ts";
 
 const amounts = [
-  [315_600_000n, "₫316", "316\u00a0₫", "₫315.6"],
-  [18_696_400_000n, "₫18,696", "18.696\u00a0₫", "₫18,696.4"],
+  [315_600_000n, "₫316", "316\u00a0₫", "₫315.60"],
+  [18_696_400_000n, "₫18,696", "18.696\u00a0₫", "₫18,696.40"],
   [99_996_000n, "₫100", "100\u00a0₫", "₫99.996"],
   [5_670_100n, "₫5.67", "5,67\u00a0₫", "₫5.6701"],
-  [5_600_000n, "₫5.60", "5,60\u00a0₫", "₫5.6"],
+  [5_600_000n, "₫5.60", "5,60\u00a0₫", "₫5.60"],
   [5_000_000n, "₫5", "5\u00a0₫", "₫5"],
-  [-1_524_300_000n, "−₫1,524", "−1.524\u00a0₫", "−₫1,524.3"],
+  [-1_524_300_000n, "−₫1,524", "−1.524\u00a0₫", "−₫1,524.30"],
   [-1n, "₫0", "0\u00a0₫", "−₫0.000001"],
   [0n, "₫0", "0\u00a0₫", "₫0"],
 ] as const;
@@ -39,8 +42,8 @@ Deno.test("an amount has the exact one in the title, and a plus where it is a ch
   assertEquals(
     shown,
     [
-      '<data class="money" value="315600000" title="+₫315.6">+₫316</data>',
-      '<data class="money" value="315600000" >₫315.6</data>',
+      '<data class="money" value="315600000" title="+₫315.60">+₫316</data>',
+      '<data class="money" value="315600000" >₫315.60</data>',
       '<data class="money" value="-5000000" >−₫5</data>',
       '<data class="money" value="0" >₫0</data>',
     ],
@@ -54,7 +57,7 @@ const problems = [
     "12 receipts with 3.000.000\u00a0₫ were",
   ],
   ["-1 µVND off", "−₫0.000001 off", "−0,000001\u00a0₫ off"],
-  ["3700.5 VND went back", "₫3,700.5 went back", "3.700,5\u00a0₫ went back"],
+  ["3700.5 VND went back", "₫3,700.50 went back", "3.700,50\u00a0₫ went back"],
   ["1.5 µVND, acc_1 VND, 7 VNDx", "1.5 µVND, acc_1 VND, 7 VNDx", "1.5 µVND, acc_1 VND, 7 VNDx"],
 ] as const;
 
@@ -126,4 +129,32 @@ Deno.test("a time of a list is marked for the script, a day is not: it has no ho
     [{ relative: true }, {}, { relative: true, dateOnly: true }].map(marked),
     [true, false, false],
   );
+});
+
+Deno.test("scripts write times and money as the server does", () => {
+  const languages = [["en", "en-GB"], ["vi", "vi-VN"]] as const;
+  fc.assert(fc.property(fc.double({ min: 0, max: 1e7, noNaN: true }), (ms) => {
+    for (const [locale, tag] of languages) {
+      assertEquals(durationText(ms, tag), formatDuration(ms, locale));
+    }
+  }));
+  // Halves aside: scripts have floating point, which estimates may have.
+  fc.assert(fc.property(fc.integer({ min: 10, max: 1_000_000_000 }), (hundredths) => {
+    const vnd = hundredths < 10_000 ? hundredths / 100 : Math.round(hundredths / 100);
+    const microVnd = BigInt(Math.round(vnd * 1e6));
+    for (const [locale, tag] of languages) {
+      assertEquals(moneyText(vnd, tag), formatMoneyShort(microVnd, locale));
+    }
+  }));
+});
+
+Deno.test("a time that is rounded to the next unit is written in it", () => {
+  const written = [999.4, 999.6, 9_994, 9_996, 60_000].map((ms) => formatDuration(ms, "en"));
+  assertEquals(written.map((one) => one.replace("\u00a0", " ")), [
+    "999 ms",
+    "1.00 s",
+    "9.99 s",
+    "10.0 s",
+    "60.0 s",
+  ]);
 });
