@@ -174,7 +174,8 @@ export function CallCost({ call, locale }: { call: Call; locale: Locale }) {
 export function CallTable({ calls, refunds, keyNames, locale }: {
   calls: readonly Call[];
   refunds: ReadonlyMap<RequestId, LedgerEntry>;
-  keyNames: ReadonlyMap<string, string>;
+  /** Absent: the visitor may not see keys. */
+  keyNames: ReadonlyMap<string, string> | undefined;
   locale: Locale;
 }) {
   const t = usageTexts[locale];
@@ -206,7 +207,11 @@ export function CallTable({ calls, refunds, keyNames, locale }: {
             </>
           ),
         },
-        { head: t.key, wideOnly: true, cell: ({ keyId }) => keyNames.get(keyId) ?? t.unknownKey },
+        ...(keyNames === undefined ? [] : [{
+          head: t.key,
+          wideOnly: true as const,
+          cell: ({ keyId }: ReturnType<typeof sharedOf>) => keyNames.get(keyId) ?? t.unknownKey,
+        }]),
         {
           head: t.outcome,
           sortable: true,

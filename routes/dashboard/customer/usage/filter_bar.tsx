@@ -200,8 +200,10 @@ export interface FilterBarProps {
   /** The path of the page. */
   readonly path: string;
   readonly filter: UsageFilter;
-  /** Absent: the page has no keys to choose from. */
+  /** Absent: the page has no keys to choose from, or the visitor may not see them. */
   readonly keyNames?: ReadonlyMap<string, string> | undefined;
+  /** Whether calls can be chosen by a tag. */
+  readonly hasTags?: true;
   readonly models: readonly string[];
   /** Parts of the address beside the filter. */
   readonly also?: Readonly<Record<string, string>>;
@@ -273,7 +275,7 @@ function CustomPeriod({ path, filter, also, locale }: FilterBarProps) {
   );
 }
 
-function ChoiceForm({ path, filter, keyNames, models, also, locale }: FilterBarProps) {
+function ChoiceForm({ path, filter, keyNames, hasTags, models, also, locale }: FilterBarProps) {
   const t = usageTexts[locale];
   const all = { value: "", label: t.all };
   const isKnown = filter.model === undefined || models.includes(filter.model);
@@ -304,7 +306,7 @@ function ChoiceForm({ path, filter, keyNames, models, also, locale }: FilterBarP
           })),
         ]}
       />
-      {keyNames !== undefined && (
+      {hasTags === true && (
         <TextField
           name="tag"
           label={t.tag}
@@ -352,7 +354,10 @@ function SetChips({ path, filter, keyNames, also, locale }: FilterBarProps) {
   const errorLabel = errorChoices(filter.error, locale)
     .find(({ value }) => value === filter.error)?.label;
   const set = [
-    ["key", filter.keyId && (keyNames?.get(filter.keyId) ?? t.unknownKey)],
+    [
+      "key",
+      filter.keyId && (keyNames === undefined ? t.key : keyNames.get(filter.keyId) ?? t.unknownKey),
+    ],
     ["model", filter.model],
     ["tag", filter.tag && tagText(filter.tag)],
     ["status", filter.status && `${t.callStatus}: ${statusLabel}`],

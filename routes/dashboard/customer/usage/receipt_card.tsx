@@ -25,7 +25,8 @@ import { usageTexts } from "./texts.ts";
 interface CardProps {
   /** As people call it; absent: by its id. */
   readonly modelName?: string | undefined;
-  readonly keyName: string;
+  /** Absent: the visitor may not see keys. */
+  readonly keyName: string | undefined;
   readonly visitor: Visitor;
 }
 
@@ -220,7 +221,7 @@ function NextSteps({ next, code, model, isOfProvider, visitor }: {
 /** The details of a refused call. */
 function RefusedFacts({ call, keyName, locale }: {
   call: RefusedCall;
-  keyName: string;
+  keyName: string | undefined;
   locale: Locale;
 }) {
   const t = usageTexts[locale];
@@ -235,7 +236,7 @@ function RefusedFacts({ call, keyName, locale }: {
         </Fact>
       )}
       <Fact name={t.latency}>{formatDuration(call.latencyMs, locale)}</Fact>
-      <Fact name={t.key}>{keyName}</Fact>
+      {keyName !== undefined && <Fact name={t.key}>{keyName}</Fact>}
       {model !== undefined && <Fact name={t.model}>{model}</Fact>}
       {endpoint !== undefined && (
         <Fact name={t.endpoint}>
@@ -409,7 +410,7 @@ function styleName(style: string): string {
 /** The details of a receipt, without its route, which is known to the operator alone. */
 function ReceiptFacts({ receipt, keyName, locale }: {
   receipt: Receipt;
-  keyName: string;
+  keyName: string | undefined;
   locale: Locale;
 }) {
   const t = usageTexts[locale];
@@ -423,7 +424,7 @@ function ReceiptFacts({ receipt, keyName, locale }: {
       {receipt.firstOutputMs !== undefined && (
         <Fact name={t.firstOutput}>{formatDuration(receipt.firstOutputMs, locale)}</Fact>
       )}
-      <Fact name={t.key}>{keyName}</Fact>
+      {keyName !== undefined && <Fact name={t.key}>{keyName}</Fact>}
       <Fact name={t.model}>{receipt.model}</Fact>
       {receipt.mappedFrom !== undefined && <Fact name={t.mappedFrom}>{receipt.mappedFrom}</Fact>}
       {receipt.tags !== undefined && (

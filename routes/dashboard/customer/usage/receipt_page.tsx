@@ -3,6 +3,7 @@ import type { Context } from "hono";
 import type { PropsWithChildren } from "hono/jsx";
 import { fieldsJson } from "../../../../core/lib/json/fields.ts";
 import { type AccountId, parseId, type RequestId } from "../../../../core/lib/ids/ids.ts";
+import { may } from "../../../../core/people/organisations/acts.ts";
 import { getApiKey } from "../../../../kv/people/api_keys/api_keys.ts";
 import { readReceipt } from "../../../../kv/money/receipts/receipts.ts";
 import { readRefundsOf } from "../../../../kv/money/ledger/refunds.ts";
@@ -84,8 +85,9 @@ async function Walk({ kv, accountId, requestId, locale }: {
 async function cardOf(c: Context<DashboardEnv>, deps: DashboardDeps, call: Call) {
   const visitor = c.get("visitor");
   const { accountId, keyId } = callerOf(call);
-  const key = await getApiKey(deps.kv, accountId, keyId);
-  const keyName = key?.name ?? usageTexts[visitor.locale].unknownKey;
+  const seesKeys = may(c.get("signedIn").role, "view_keys");
+  const key = seesKeys ? await getApiKey(deps.kv, accountId, keyId) : undefined;
+  const keyName = seesKeys ? key?.name ?? usageTexts[visitor.locale].unknownKey : undefined;
   const modelName = deps.catalog.find(sharedOf(call).model ?? "")?.displayName;
   const shared = { keyName, modelName, visitor };
   if (call.kind === "refused") return <RefusedCard call={call.refused} {...shared} />;

@@ -1,6 +1,5 @@
 /** `/usage`: figures, chart and log of the calls of a period. */
 import type { Context } from "hono";
-import { listApiKeys } from "../../../../kv/people/api_keys/api_keys.ts";
 import { readRefundsOf } from "../../../../kv/money/ledger/refunds.ts";
 import { readTagUsage, readUsage } from "../../../../kv/money/ledger/usage.ts";
 import { takeCalls } from "../../../usage_api/search/call_scan.ts";
@@ -20,6 +19,7 @@ import {
 } from "../../components/mod.ts";
 import type { DashboardDeps } from "../../page/deps.ts";
 import { formatCount, formatMoneyShort } from "../../text/format.ts";
+import { readKeyNames } from "../../visitor/key_names.ts";
 import { renderPage } from "../../frame/layout.tsx";
 import type { Locale } from "../../text/i18n.ts";
 import { NearBudget, readBudgets } from "../budgets/budget_views.tsx";
@@ -116,18 +116,19 @@ export async function readCallers(
   { kv }: DashboardDeps,
   account: Account,
   { by }: Pick<UsageFilter, "by">,
-  keyNames: ReadonlyMap<string, string>,
+  keyNames: ReadonlyMap<string, string> | undefined,
 ): Promise<Callers> {
   const [members, teams] = await Promise.all([
     by === "member" ? listMembers(kv, account) : [],
     listTeams(kv, account.id),
   ]);
-  const groups: StackBy[] = organisationFacts(account).memberCount > 1 ? ["member"] : [];
+  const groups: StackBy[] = keyNames === undefined ? [] : ["key"];
+  if (organisationFacts(account).memberCount > 1) groups.push("member");
   if (teams.length > 0) groups.push("team");
   return {
-    stacks: ["model", "key", ...groups],
+    stacks: ["model", ...groups],
     names: new Map([
-      ...keyNames,
+      ...keyNames ?? [],
       ...teams.map(({ id, name }) => [id, name] as const),
       ...members.map(({ personId, email }) => [personId, email ?? personId] as const),
     ]),
@@ -231,14 +232,14 @@ const callsPerPage = 50;
 
 async function loadCalls(c: Context<DashboardEnv>, deps: DashboardDeps, filter: UsageFilter) {
   const { account } = c.get("signedIn");
-  const [keys, page] = await Promise.all([
-    listApiKeys(deps.kv, account.id),
+  const [keyNames, page] = await Promise.all([
+    readKeyNames(deps.kv, c.get("signedIn")),
     takeCalls(deps.kv, callFilter(filter, account.id), callsPerPage),
   ]);
   const receipts = page.calls.flatMap((call) => call.kind === "receipt" ? [call.receipt] : []);
   return {
     ...page,
-    keyNames: new Map<string, string>(keys.map((key) => [key.id, key.name])),
+    keyNames,
     refunds: await readRefundsOf(deps.kv, receipts),
   };
 }
@@ -306,6 +307,7 @@ export async function usagePage(
         path="/usage"
         filter={filter}
         keyNames={log.keyNames}
+        hasTags
         models={models}
         locale={locale}
       />
@@ -348,14 +350,14 @@ export async function wrongTagPage(
 ): Promise<Response> {
   const { locale } = c.get("visitor");
   const t = usageTexts[locale];
-  const keys = await listApiKeys(kv, c.get("signedIn").account.id);
   return await renderPage(
     c,
     { title: t.title, status: 422 },
     <FilterBar
       path="/usage"
       filter={filter}
-      keyNames={new Map(keys.map(({ id, name }) => [id, name]))}
+      keyNames={await readKeyNames(kv, c.get("signedIn"))}
+      hasTags
       models={catalog.models.map(({ id }) => id)}
       locale={locale}
     />,

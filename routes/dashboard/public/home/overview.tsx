@@ -2,6 +2,7 @@
 import type { Context } from "hono";
 import type { AccountId } from "../../../../core/lib/ids/ids.ts";
 import { vietnamDay } from "../../../../core/lib/time/vietnam_time.ts";
+import { may } from "../../../../core/people/organisations/acts.ts";
 import { listApiKeys } from "../../../../kv/people/api_keys/api_keys.ts";
 import { readRefundsOf } from "../../../../kv/money/ledger/refunds.ts";
 import { netCostMicroVnd, readUsage, type UsageRow } from "../../../../kv/money/ledger/usage.ts";
@@ -259,8 +260,11 @@ export async function Activity({ c, deps, overview, locale }: {
   const { rows, calls, errors, refunds, keys } = overview;
   const asked = readUsageFilter(c, deps.clock.nowMs());
   const filter = { ...asked, before: undefined, at: undefined };
-  const keyNames = new Map<string, string>(keys.map((key) => [key.id, key.name]));
-  const account = c.get("visitor").signedIn?.account;
+  const { signedIn } = c.get("visitor");
+  const account = signedIn?.account;
+  const keyNames = signedIn && may(signedIn.role, "view_keys")
+    ? new Map<string, string>(keys.map((key) => [key.id, key.name]))
+    : undefined;
   const [figures, callers] = await Promise.all([
     readChart(deps.kv, filter, account?.id),
     account && readCallers(deps, account, filter, keyNames),

@@ -1,7 +1,8 @@
 /** Pages offer a role nothing that it may not do: no link, no button, and no form that is a refusal. */
 import { assert, assertEquals } from "../../../support/assert.ts";
-import { roles } from "../../../../core/people/organisations/acts.ts";
+import { may, roles } from "../../../../core/people/organisations/acts.ts";
 import { fromVnd } from "../../../../core/billing/money/micro_vnd.ts";
+import { createApiKey } from "../../../../kv/people/api_keys/api_key_changes.ts";
 import { mayVisit, pageActs } from "../../../../routes/dashboard/page/page_acts.ts";
 import { formsOf } from "../../../support/browser/test_browser.ts";
 import { openCompany } from "../../../support/worlds/company_world.ts";
@@ -61,5 +62,28 @@ for (const role of roles) {
     }
     assert(seen.size > pages.length, "pages of one thing were not reached");
     assertEquals([...new Set(wrong)], []);
+  });
+}
+
+for (const role of roles) {
+  Deno.test(`the filter of requests offers ${role} the names of keys only if the role may see them`, async () => {
+    await using world = await openDashboardWorld();
+    const { account, members } = await openCompany(world);
+    const nowMs = world.time.nowMs();
+    const options = { name: "secret-plans", nowMs, memberId: account.id };
+    const made = await createApiKey(world.kv, world.deps.masterKeys, account.id, options);
+    assert(made.ok);
+    const seesKeys = may(role, "view_keys");
+    const filters = ["", "?tag=wrong", "?by=key", `?key=${made.record.id}`];
+    for (const filter of filters) {
+      const { text } = await members[role].browser.get(`/usage${filter}`);
+      const fields = [
+        ...text.matchAll(/<(?:select|input) id="(key|model|tag|status|error|until)"/g),
+      ]
+        .map(([, name]) => name);
+      const offered = ["model", "tag", "status", "error", "until"];
+      assertEquals(fields, [...seesKeys ? ["key"] : [], ...offered], filter);
+      assertEquals(text.includes("secret-plans"), seesKeys, filter);
+    }
   });
 }
