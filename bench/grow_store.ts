@@ -25,11 +25,14 @@ const each = ({ cpuMicros, receipts }: Spent) =>
   receipts === 0 ? "–" : `${(cpuMicros / receipts).toFixed(1)} µs`;
 
 for (const day of grownDays) {
+  const beganMs = performance.now();
   const written = await store.write(day);
+  const wroteMs = performance.now() - beganMs;
   const verified = await store.verify(day);
   const moved = await store.move(day);
   print(
-    `  ${day}: CPU per receipt: written ${each(written)}, verified ${each(verified)}, ` +
+    `  ${day}: written in ${(wroteMs / 1_000).toFixed(1)} s; ` +
+      `CPU per receipt: written ${each(written)}, verified ${each(verified)}, ` +
       `${moved.receipts} moved ${each(moved)}`,
   );
 }

@@ -6,12 +6,13 @@ import process from "node:process";
 import type { StoreLocation } from "../../core/config/platform.ts";
 import { fromVnd } from "../../core/billing/money/micro_vnd.ts";
 import type { Receipt } from "../../core/billing/usage/receipt.ts";
-import type { AccountId } from "../../core/lib/ids/ids.ts";
+import type { AccountId, ApiKeyId } from "../../core/lib/ids/ids.ts";
 import { systemClock } from "../../core/lib/time/clock.ts";
 import { dayMs, hourMs } from "../../core/lib/time/durations.ts";
 import { vietnamDay, vietnamDayStartMs } from "../../core/lib/time/vietnam_time.ts";
 import type { MasterKeys } from "../../core/people/api_keys/seal.ts";
 import { openStore } from "../../kv/engine/opening/store.ts";
+import { groupsOf, inParallel } from "../../kv/engine/store/in_parallel.ts";
 import type { KeyValueStore } from "../../kv/engine/store/key_value_store.ts";
 import { changeWallet, readWallet } from "../../kv/money/balances/wallets.ts";
 import { credit } from "../../kv/money/ledger/ledger.ts";
@@ -34,8 +35,8 @@ import { type Customer, Traffic } from "./traffic.ts";
 const customers = 1_000;
 const keysPerCustomer = 10;
 
-/** Calls that are indexed together: those of some minutes at noon, so that a sum is written for several calls. */
-const callsPerStep = 4_800;
+/** Calls that are indexed together: those of half a day, so that most sums are written once or twice. */
+const callsPerStep = 25_000;
 
 /** Customers who top up on a day. */
 const topupsPerDay = 20;
@@ -194,10 +195,10 @@ async function makeCustomers(
   startMs: number,
 ): Promise<Customer[]> {
   const made: Customer[] = [];
-  for (let at = 0; at < customers; at++) {
+  await inParallel(Array(customers).keys(), async (at) => {
     const email = `grown-${at}@example.invalid`;
     const { id } = await createAccount(kv, { nowMs: startMs, email });
-    const keyIds = [];
+    const keyIds: ApiKeyId[] = [];
     for (let key = 0; key < keysPerCustomer; key++) {
       const created = await createApiKey(kv, masterKeys, id, {
         name: `key ${key}`,
@@ -206,8 +207,8 @@ async function makeCustomers(
       if (!created.ok) throw new Error("no key");
       keyIds.push(created.record.id);
     }
-    made.push({ accountId: id, keyIds });
-  }
+    made[at] = { accountId: id, keyIds };
+  });
   await topUp(kv, made, startMs);
   return made;
 }
@@ -217,7 +218,7 @@ async function topUp(
   some: readonly Customer[],
   atMs: number,
 ): Promise<void> {
-  for (const { accountId } of some) {
+  await inParallel(some, async ({ accountId }) => {
     await credit(kv, {
       accountId,
       amountMicroVnd: topupMicroVnd,
@@ -226,7 +227,7 @@ async function topUp(
       reason: "bench",
       atMs,
     });
-  }
+  });
 }
 
 async function writeReceipts(
@@ -234,25 +235,25 @@ async function writeReceipts(
   receipts: readonly Receipt[],
   cache: Map<string, KnownSum>,
 ): Promise<void> {
-  for (let from = 0; from < receipts.length; from += indexReceiptsPerCommit) {
+  await inParallel(groupsOf(receipts, indexReceiptsPerCommit), async (some) => {
     const pages = new ReceiptPageLayout();
-    for (const receipt of receipts.slice(from, from + indexReceiptsPerCommit)) pages.add(receipt);
+    for (const receipt of some) pages.add(receipt);
     const op = kv.atomic();
     pages.write(op);
     await op.commit();
-  }
-  for (const chunk of chunkGroups(groupReceipts(receipts))) {
+  });
+  await inParallel(chunkGroups(groupReceipts(receipts)), async (chunk) => {
     const outcome = await writeIndex(kv, chunk, { cache, bounded: (call) => call });
     if (outcome !== "written") throw new Error(outcome);
-  }
+  });
 }
 
 async function charge(kv: KeyValueStore, charges: ReadonlyMap<AccountId, bigint>): Promise<void> {
-  for (const [accountId, microVnd] of charges) {
+  await inParallel(charges, async ([accountId, microVnd]) => {
     const wallet = await readWallet(kv, accountId);
     const op = kv.atomic();
     changeWallet(op, wallet, wallet.availableMicroVnd - microVnd);
     const { ok } = await op.commit();
     if (!ok) throw new Error("somebody else changes wallets");
-  }
+  });
 }

@@ -9,12 +9,11 @@ import { parseCsv } from "../../core/lib/base/csv.ts";
 import { isJsonObject, type JsonObject } from "../../core/lib/json/json.ts";
 import { vietnamDay } from "../../core/lib/time/vietnam_time.ts";
 import type { Receipt } from "../../core/billing/usage/receipt.ts";
-import { listAllReceipts } from "../../kv/money/receipts/receipts.ts";
 import { verifyStore } from "../../kv/services/verify/verify_books.ts";
 import { assert, assertEquals } from "../support/assert.ts";
 import { browserTest } from "../support/browser/chromium.ts";
 import { openDatedGateway } from "../support/gateways/dated_gateway.ts";
-import { ledgerLines } from "../support/worlds/money_world.ts";
+import { ledgerLines, listAllReceipts } from "../support/worlds/money_world.ts";
 import {
   addWebhook,
   call,

@@ -2,6 +2,7 @@
  * `kill -9` of `admin archive` at random moments. Whoever reads the store sees every receipt once all the time, and a run
  * that nobody disturbs ends what the killed ones began.
  */
+import { listAllReceipts } from "../support/worlds/money_world.ts";
 import { assert, assertEquals } from "../support/assert.ts";
 import type { StoreLocation } from "../../core/config/platform.ts";
 import { newMasterKey, readMasterKeys } from "../../core/people/api_keys/seal.ts";
@@ -11,7 +12,7 @@ import { dayMs, minuteMs } from "../../core/lib/time/durations.ts";
 import { vietnamDay, vietnamDayStartMs } from "../../core/lib/time/vietnam_time.ts";
 import { openStore } from "../../kv/engine/opening/store.ts";
 import { receiptPagesBetween } from "../../kv/money/receipts/receipt_pages.ts";
-import { listAllReceipts, listReceipts } from "../../kv/money/receipts/receipts.ts";
+import { listReceipts } from "../../kv/money/receipts/receipts.ts";
 import { type ArchivedStore, withArchive } from "../../kv/services/archive/open_archive.ts";
 import { root } from "../repository/source_files.ts";
 import { testEnvironment } from "../support/gateways/gateway_in_process.ts";

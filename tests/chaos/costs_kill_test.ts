@@ -1,8 +1,8 @@
 /** What calls cost the operator, after `kill -9` in the middle of them: nothing is lost or counted twice. */
+import { listAllReceipts } from "../support/worlds/money_world.ts";
 import { assert, assertEquals } from "../support/assert.ts";
 import { readMargins } from "../../kv/money/costs/margins.ts";
 import { readRateCards } from "../../kv/money/costs/provider_sheet.ts";
-import { listAllReceipts } from "../../kv/money/receipts/receipts.ts";
 import { verifyStore } from "../../kv/services/verify/verify_books.ts";
 import { startGateway } from "../support/gateways/started_gateway.ts";
 import { onStore, withStoreFolder } from "../support/worlds/money_process.ts";

@@ -8,6 +8,8 @@
  */
 import { LinkEndedError, type MessageLink } from "../../../core/lib/threads/message_link.ts";
 import type {
+  ArchivedCallsAsked,
+  ArchivedCallsRead,
   AtomicWrite,
   KeyValueStore,
   RowIterator,
@@ -46,6 +48,7 @@ export type StoreServices = {
     page: { readonly selector: Deno.KvListSelector; readonly options: RowListOptions },
   ): Promise<PassedPage>;
   commit(commit: PassedCommit): Promise<CommitResult>;
+  archivedCalls(asked: ArchivedCallsAsked): Promise<ArchivedCallsRead>;
 };
 
 /** Serves a store. `onWrite` is called with the key of each write before its commit. */
@@ -77,6 +80,8 @@ export function storeServices(
       }
       return operation.commit();
     },
+    archivedCalls: async (asked) =>
+      await kv.archivedCalls?.(asked) ?? { calls: [], reached: asked.from, scanned: 0 },
   };
 }
 
@@ -215,6 +220,10 @@ export class MessageStore implements KeyValueStore {
     options: RowListOptions = {},
   ): RowIterator<Value> {
     return new MessageRows<Value>(this.#open(), selector, options);
+  }
+
+  archivedCalls(asked: ArchivedCallsAsked): Promise<ArchivedCallsRead> {
+    return this.#open().call("archivedCalls", asked);
   }
 
   async set(

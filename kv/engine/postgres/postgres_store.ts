@@ -148,10 +148,15 @@ const isAlive = "(expires_at is null or expires_at > clock_timestamp())";
 const selectRows = `select key, value, version from gateway_kv where ${isAlive} and`;
 const getOne = `${selectRows} key = $1`;
 const getSeveral = `${selectRows} key = any ($1::bytea[])`;
-const firstInRanges = `select at, key, value, version
+const rowsOfRanges = (order: "asc" | "desc") =>
+  `select at, key, value, version
   from unnest($1::bytea[], $2::bytea[]) with ordinality as ranges (first, behind, at)
-    cross join lateral (${selectRows} key >= first and key < behind order by key limit $3) as rows
-  order by at, key`;
+    cross join lateral (
+      ${selectRows} key >= first and key < behind order by key ${order} limit $3
+    ) as rows
+  order by at, key ${order}`;
+const firstInRanges = rowsOfRanges("asc");
+const lastInRanges = rowsOfRanges("desc");
 const inRange = `${selectRows} key >= $1 and key < $2 order by key`;
 const commitCall =
   "select gateway_kv_commit($1::bytea[], $2::bigint[], $3::bytea[], $4::bytea[], $5::bigint[], $6::bytea[], $7::text[]) as version";
@@ -233,10 +238,12 @@ export class PostgresStore implements KeyValueStore {
   async firstRows(
     selectors: readonly Deno.KvListSelector[],
     limit: number,
+    reverse = false,
   ): Promise<readonly (readonly Deno.KvEntry<unknown>[])[]> {
     const ranges = selectors.map(rangeOf);
     const bounds = [ranges.map(({ start }) => start), ranges.map(({ end }) => end)];
-    const rows = await this.#read(firstInRanges, [...bounds.map(byteArrays), limit]);
+    const text = reverse ? lastInRanges : firstInRanges;
+    const rows = await this.#read(text, [...bounds.map(byteArrays), limit]);
     const found: Deno.KvEntry<unknown>[][] = selectors.map(() => []);
     for (const row of rows) {
       found[Number(row["at"]) - 1]?.push(entryOf(decodeKey(keyOf(row)), row));

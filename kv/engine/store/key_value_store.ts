@@ -31,6 +31,35 @@ export interface RowListOptions extends Deno.KvListOptions {
   readonly isWithoutArchive?: boolean;
 }
 
+/** Which calls of an archive are asked for, by what it has in columns: the latest first. */
+export interface ArchivedCallsAsked {
+  /** Absent: those of all accounts. */
+  readonly accountId?: string | undefined;
+  /** Ids from this one on, */
+  readonly from: string;
+  /** and before this one. */
+  readonly before: string;
+  readonly keyId?: string | undefined;
+  readonly model?: string | undefined;
+  readonly onlyFailed?: boolean | undefined;
+  /** The least status, and the first one that is too large. */
+  readonly statusFrom?: number | undefined;
+  readonly statusBefore?: number | undefined;
+  /** A text that their tags contain. */
+  readonly tag?: string | undefined;
+  readonly limit: number;
+}
+
+/** Calls of an archive. Some may not be what was asked for: columns do not have every member. */
+export interface ArchivedCallsRead {
+  /** In the order of their ids, the latest first: an id, and the stored text of its receipt. */
+  readonly calls: readonly (readonly [requestId: string, text: string])[];
+  /** Down to this id everything was read, itself included. */
+  readonly reached: string;
+  /** Calls that the database looked at to find these. */
+  readonly scanned: number;
+}
+
 /** Checks and writes that take effect together or not at all. */
 export interface AtomicWrite {
   /** The commit fails unless each row still has the versionstamp; `null` stands for a row that is absent. */
@@ -55,11 +84,20 @@ export interface KeyValueStore extends Disposable {
     selector: Deno.KvListSelector,
     options?: RowListOptions,
   ): RowIterator<Value>;
-  /** Reads the first rows of each of several ranges, where an engine does so in one round; see `firstRowsOf` of `read_ahead.ts`. */
+  /**
+   * Reads the first rows of each of several ranges, or the last ones first, where an engine does so in one round; see
+   * `firstRowsOf` of `read_ahead.ts`. Leaves out rows that have left the store for an archive.
+   */
   firstRows?(
     selectors: readonly Deno.KvListSelector[],
     limit: number,
+    reverse?: boolean,
   ): Promise<readonly (readonly Deno.KvEntry<unknown>[])[]>;
+  /**
+   * Reads calls that have left the store for an archive, in one or two statements; absent where there is none. Whoever
+   * reads both asks the store first: a call is in the archive before it leaves.
+   */
+  archivedCalls?(asked: ArchivedCallsAsked): Promise<ArchivedCallsRead>;
   /** @param options `expireIn` in milliseconds */
   set(
     key: Deno.KvKey,

@@ -75,19 +75,26 @@ export async function* readAhead<Value>(
   }
 }
 
+/** Most rows that an engine reads at once, as in Deno KV. */
+const maxBatchRows = 1_000;
+
 /**
- * Reads the first rows of each of several ranges, in the order of the ranges: in one round where the engine can, or one
- * range after the other. All of it is in memory at once.
+ * Reads the first rows of each of several ranges, or the last ones first, in the order of the ranges: in one round where
+ * the engine can, or one range after the other. Rows of an archive are left out. All of it is in memory at once.
  */
 export async function firstRowsOf(
   kv: KeyValueStore,
   selectors: readonly Deno.KvListSelector[],
   limit: number,
+  reverse = false,
 ): Promise<readonly (readonly Deno.KvEntry<unknown>[])[]> {
-  if (kv.firstRows !== undefined) return await kv.firstRows(selectors, limit);
+  if (selectors.length === 0) return [];
+  if (kv.firstRows !== undefined) return await kv.firstRows(selectors, limit, reverse);
+  const batchSize = Math.min(limit, maxBatchRows);
+  const options = { limit, batchSize, reverse, isWithoutArchive: true };
   const rows: Deno.KvEntry<unknown>[][] = [];
   for (const selector of selectors) {
-    rows.push(await Array.fromAsync(kv.list<unknown>(selector, { limit, batchSize: limit })));
+    rows.push(await Array.fromAsync(kv.list<unknown>(selector, options)));
   }
   return rows;
 }

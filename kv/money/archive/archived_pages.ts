@@ -95,6 +95,13 @@ interface TimeRange {
   toMs: number;
 }
 
+/** The times of the ids from one on and before another. */
+export function timeWithin(
+  { from, before }: { readonly from: string; readonly before: string },
+): { readonly fromMs: number; readonly toMs: number } {
+  return { fromMs: boundMs(from, "0"), toMs: boundMs(before, "0") + 1 };
+}
+
 /** Reads all calls of a bucket, in the order of their pages. */
 async function callsOfBucket(
   archive: ReceiptArchive,

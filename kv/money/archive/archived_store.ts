@@ -44,6 +44,7 @@ import {
   behindText,
   type IndexPlace,
 } from "./archived_pages.ts";
+import { archivedCalls } from "./archived_calls.ts";
 import { pageOfCall } from "../receipts/receipt_index.ts";
 import type { ReceiptArchive } from "./receipt_archive.ts";
 
@@ -280,6 +281,7 @@ export function archivedStore(living: KeyValueStore, archive: ReceiptArchive): K
       return page === undefined ? entry : entryOf(receiptPageKey(page.newest), page.text);
     });
   };
+  const firstRows = living.firstRows?.bind(living);
   return {
     async get<Value>(key: Deno.KvKey) {
       const inStore = await living.get<Value>(key);
@@ -301,6 +303,8 @@ export function archivedStore(living: KeyValueStore, archive: ReceiptArchive): K
       const read: ReadArchived = (bounds, reading) => kind.read(archive, bounds, reading);
       return new MergedRows<Value>(living, read, selector, options);
     },
+    ...(firstRows !== undefined && { firstRows }),
+    archivedCalls: (asked) => archivedCalls(archive, asked),
     set: (key, value, options) => living.set(key, value, options),
     delete: (key) => living.delete(key),
     atomic: () => living.atomic(),

@@ -20,15 +20,25 @@ import type { LedgerEntry } from "../ledger/ledger.ts";
 import type { CallsOfAccount } from "../receipts/receipt_index.ts";
 import { callColumns, callMembers, callOfRow, type ColumnKind } from "./archive_tables.ts";
 import { BinaryRows } from "./binary_copy.ts";
-import { type ArchivedCall, idOfRequest, requestIdOf, shapeColumns } from "./receipt_rows.ts";
+import {
+  type ArchivedCall,
+  columnText,
+  idOfRequest,
+  requestIdOf,
+  shapeColumns,
+} from "./receipt_rows.ts";
 import type {
   AccountCharges,
   ArchivedMonth,
   CallRange,
+  ColumnFilter,
+  DayCalls,
+  FilteredReading,
   HourMark,
   HourToWrite,
   IndexReading,
   ReceiptArchive,
+  TimeRange,
 } from "./receipt_archive.ts";
 
 const columnTypes: Readonly<Record<ColumnKind, string>> = {
@@ -152,6 +162,70 @@ const selectAmong = `select archive_receipts.id
     join archive_shapes using (shape)
   where called_at >= ${atMs("$2")} and called_at < ${atMs("$3")}
     and (failed or not $4::text::boolean)`;
+
+/** What rows of calls and their shapes have to be for a filter, with the parameters of these conditions. */
+function conditionsOf(
+  { accountId, keyId, model, onlyFailed, statusFrom, statusBefore, tag }: ColumnFilter,
+  parameter: (value: string | number) => string,
+): string[] {
+  const conditions: string[] = [];
+  const add = (value: string | number | undefined, sql: (parameter: string) => string) => {
+    if (value !== undefined) conditions.push(sql(parameter(value)));
+  };
+  add(
+    accountId,
+    (id) => `account = (select account from archive_accounts where account_id = ${id})`,
+  );
+  add(keyId, (id) => `key = (select key from archive_keys where key_id = ${id})`);
+  add(model === undefined ? undefined : columnText(model), (name) => `model = ${name}`);
+  add(statusFrom, (status) => `status >= ${status}`);
+  add(statusBefore, (status) => `status < ${status}`);
+  add(tag, (text) => `position(${text} in rest) > 0`);
+  if (onlyFailed === true) conditions.push("failed");
+  return conditions;
+}
+
+const latestFirst = `called_at desc, id desc`;
+
+/** The statement that reads the calls that fit, a range at a time from the latest on, and its parameters. */
+function selectThatFit({ filter, ranges, from, before, limit }: FilteredReading) {
+  const parameters: (string | number)[] = [JSON.stringify(ranges), from, before, limit];
+  const conditions = conditionsOf(filter, (value) => `$${parameters.push(value)}`);
+  const id = `('req_' || id) collate "C"`;
+  const text = `select ${selected} from (
+      select found.* from json_to_recordset($1::text::json) as range ("fromMs" float8, "toMs" float8)
+        cross join lateral (
+          select archive_receipts.* from archive_receipts join archive_shapes using (shape)
+          where called_at >= ${atMs(`"fromMs"`)} and called_at < ${atMs(`"toMs"`)}
+            and ${[`${id} >= $2`, `${id} < $3`, ...conditions].join(" and ")}
+          order by ${latestFirst} limit $4
+        ) as found
+      order by ${latestFirst} limit $4
+    ) as archive_receipts join archive_accounts using (account)
+      join archive_keys using (key) join archive_shapes using (shape)
+    order by ${latestFirst}`;
+  return { text, parameters };
+}
+
+/** The days of an account, each found by its key: their calls in all, and those that fit. */
+const selectCallsByDay = `
+  select to_char(day, 'YYYY-MM-DD') as day, calls, fitting
+  from generate_series(
+      greatest($2::text::date, (select min(day) from archive_day_sums)),
+      least($3::text::date, (select max(day) from archive_day_sums)), interval '1 day'
+    ) as days (day)
+    cross join lateral (
+      select sum(calls)::float8 as calls, sum(
+          case when ($4::text is null or key_id = $4) and ($5::text is null or model = $5)
+            then case when $6::text::boolean then failed_calls else calls end else 0 end
+        )::float8 as fitting
+      from archive_day_sums where archive_day_sums.day = days.day::date and account_id = $1
+    ) as sums
+  where calls > 0 order by 1 desc`;
+
+const selectTimeOfCall = `select ${msOf("called_at")} as ms from archive_receipts
+  where called_at >= ${atMs("$1")} and called_at < ${atMs("$2")}
+  order by called_at desc offset $3 limit 1`;
 
 const copyCalls = `copy archive_receipts (${
   callMembers.map((member) => callColumns[member].name).join(", ")
@@ -383,6 +457,33 @@ export class PostgresArchive implements ReceiptArchive {
       [fromMs, toMs, limit],
     );
     return rows.map(callOfRow);
+  }
+
+  async callsThatFit(reading: FilteredReading): Promise<ArchivedCall[]> {
+    const { text, parameters } = selectThatFit(reading);
+    return (await this.#pool.query(text, parameters)).map(callOfRow);
+  }
+
+  async callsByDay(
+    accountId: string,
+    { keyId, model, onlyFailed }: ColumnFilter,
+    { fromDay, toDay }: { readonly fromDay: string; readonly toDay: string },
+  ): Promise<DayCalls[]> {
+    const asked = [keyId ?? null, model === undefined ? null : columnText(model)];
+    const rows = await this.#pool.query(
+      selectCallsByDay,
+      [accountId, fromDay, toDay, ...asked, String(onlyFailed === true)],
+    );
+    return rows.map((row) => ({
+      day: String(row["day"]),
+      calls: Number(row["calls"]),
+      fitting: Number(row["fitting"]),
+    }));
+  }
+
+  async timeOfCall({ fromMs, toMs }: TimeRange, count: number): Promise<number | undefined> {
+    const [row] = await this.#pool.query(selectTimeOfCall, [fromMs, toMs, count]);
+    return row === undefined ? undefined : Number(row["ms"]);
   }
 
   async idsOf(accountId: AccountId, reading: IndexReading): Promise<RequestId[]> {

@@ -24,6 +24,43 @@ export interface IndexReading extends CallRange {
   readonly onlyFailed: boolean;
 }
 
+/** What calls have in columns. An absent member fits every call. */
+export interface ColumnFilter {
+  readonly accountId?: string | undefined;
+  readonly keyId?: string | undefined;
+  readonly model?: string | undefined;
+  readonly onlyFailed?: boolean | undefined;
+  readonly statusFrom?: number | undefined;
+  readonly statusBefore?: number | undefined;
+  /** A text that their tags contain. */
+  readonly tag?: string | undefined;
+}
+
+/** Milliseconds from one moment on and before another. */
+export interface TimeRange {
+  readonly fromMs: number;
+  readonly toMs: number;
+}
+
+/** Which calls are read by their columns. */
+export interface FilteredReading {
+  readonly filter: ColumnFilter;
+  /** The latest first; none overlaps another. */
+  readonly ranges: readonly TimeRange[];
+  /** Ids from this one on and before that one. */
+  readonly from: string;
+  readonly before: string;
+  readonly limit: number;
+}
+
+/** The calls of an account on a day. */
+export interface DayCalls {
+  readonly day: string;
+  readonly calls: number;
+  /** Those of the key and the model, or those of them that failed, as it was asked. */
+  readonly fitting: number;
+}
+
 /** What was archived of an hour; it is there only with all its calls. */
 export interface HourMark {
   readonly startMs: number;
@@ -63,6 +100,16 @@ export interface ArchivedMonth {
 export interface ReceiptArchive {
   /** Reads calls in the order of their times; those of one bucket are not in the order of their pages. */
   callsBetween(range: CallRange): Promise<readonly ArchivedCall[]>;
+  /** Reads the calls that fit, the latest first. */
+  callsThatFit(reading: FilteredReading): Promise<readonly ArchivedCall[]>;
+  /** Counts calls of days that are finished, from one to another, the latest first; days without any are left out. */
+  callsByDay(
+    accountId: string,
+    filter: Pick<ColumnFilter, "keyId" | "model" | "onlyFailed">,
+    days: { readonly fromDay: string; readonly toDay: string },
+  ): Promise<readonly DayCalls[]>;
+  /** Returns when the call arrived before which a range has `count` later ones; `undefined` if it has fewer. */
+  timeOfCall(range: TimeRange, count: number): Promise<number | undefined>;
   /** Reads the ids of an account's calls in their order. */
   idsOf(accountId: AccountId, range: IndexReading): Promise<readonly RequestId[]>;
   /** Reads which of some calls it has, all of one day. */

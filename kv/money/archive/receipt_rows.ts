@@ -366,6 +366,11 @@ export function requestIdOf({ id }: Pick<ArchivedCall, "id">): RequestId {
   return `${idPrefix}${id}` as RequestId;
 }
 
+/** Returns the stored text of a receipt, as its page has it. */
+export function storedTextOf(call: ArchivedCall): string {
+  return tupleText(call, rareMembersOf(call));
+}
+
 /** Returns the page of these calls, in their order. */
 export function pageOf(calls: readonly ArchivedCall[]): ReceiptPageRow {
   let newest = "";
@@ -475,7 +480,7 @@ export interface ShapeColumns {
 }
 
 /** A text as every database takes it. */
-function columnText(value: unknown): string {
+export function columnText(value: unknown): string {
   return String(value).toWellFormed().replaceAll("\0", "\u{fffd}");
 }
 

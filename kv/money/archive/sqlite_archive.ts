@@ -14,16 +14,20 @@ import { dayMs, hourMs } from "../../../core/lib/time/durations.ts";
 import type { LedgerEntry } from "../ledger/ledger.ts";
 import type { CallsOfAccount } from "../receipts/receipt_index.ts";
 import { callColumns, callMembers, callOfRow, type ColumnKind } from "./archive_tables.ts";
-import { type ArchivedCall, requestIdOf, shapeColumns } from "./receipt_rows.ts";
+import { type ArchivedCall, columnText, requestIdOf, shapeColumns } from "./receipt_rows.ts";
 import { archivedAround } from "./archived_pages.ts";
 import {
   type AccountCharges,
   type ArchivedMonth,
   type CallRange,
+  type ColumnFilter,
+  type DayCalls,
+  type FilteredReading,
   type HourMark,
   type HourToWrite,
   type IndexReading,
   type ReceiptArchive,
+  type TimeRange,
 } from "./receipt_archive.ts";
 
 const columnTypes: Readonly<Record<ColumnKind, string>> = {
@@ -114,6 +118,40 @@ const selectIds = `select id from receipts join accounts using (account) where $
 
 const selectFailedIds = `select id from receipts join accounts using (account)
   join shapes using (shape) where ${withinPlaces} and failed`;
+
+/** The statement that reads the calls of a range that fit, the latest first, and its cells. */
+function selectThatFit(
+  { filter, from, before }: Pick<FilteredReading, "filter" | "from" | "before">,
+  { fromMs, toMs }: TimeRange,
+  limit: number,
+) {
+  const { accountId, keyId, model, onlyFailed, statusFrom, statusBefore, tag } = filter;
+  const cells: SQLInputValue[] = [fromMs, toMs, from, before];
+  const conditions = ["'req_' || id >= ?", "'req_' || id < ?"];
+  const add = (condition: string, cell: SQLInputValue | undefined) => {
+    if (cell === undefined) return;
+    conditions.push(condition);
+    cells.push(cell);
+  };
+  add("receipts.account = (select account from accounts where account_id = ?)", accountId);
+  add("receipts.key = (select key from keys where key_id = ?)", keyId);
+  add("model = ?", model === undefined ? undefined : columnText(model));
+  add("status >= ?", statusFrom);
+  add("status < ?", statusBefore);
+  add("instr(rest, ?) > 0", tag);
+  if (onlyFailed === true) conditions.push("failed");
+  cells.push(limit);
+  const sql = `${selectCalls} and ${conditions.join(" and ")}
+    order by called_at desc, id desc limit ?`;
+  return { sql, cells };
+}
+
+const selectCallsByDay = `select day.value as day, sum(calls) as calls, sum(
+    case when (?2 is null or key_id = ?2) and (?3 is null or model = ?3)
+      then case when ?4 then failed_calls else calls end else 0 end
+  ) as fitting
+  from json_each(?5) as day join day_sums on day_sums.day = day.value and account_id = ?1
+  group by day.value order by day.value desc`;
 
 const insertCall = `insert into receipts (${
   callMembers.map((member) => callColumns[member].name).join(", ")
@@ -273,6 +311,10 @@ const monthOfDay = (day: string): string => day.slice(0, 7);
 const monthOf = (atMs: number): string => monthOfDay(vietnamDay(atMs));
 const monthStartMs = (month: string): number => vietnamDayStartMs(`${month}-01`);
 
+/** The names of 31 days: a month has no sums of those that it lacks. */
+const daysOfMonth = (month: string): string[] =>
+  Array.from({ length: 31 }, (_, at) => `${month}-${String(at + 1).padStart(2, "0")}`);
+
 /** An archive in a folder. */
 export class SqliteArchive implements ReceiptArchive {
   readonly #folder: string;
@@ -346,6 +388,54 @@ export class SqliteArchive implements ReceiptArchive {
       }
     }
     return calls;
+  }
+
+  async callsThatFit(reading: FilteredReading): Promise<ArchivedCall[]> {
+    const calls: ArchivedCall[] = [];
+    for (const range of reading.ranges) {
+      for (const month of await this.#monthsBetween(range.fromMs, range.toMs, true)) {
+        const left = reading.limit - calls.length;
+        if (left <= 0) return calls;
+        const { sql, cells } = selectThatFit(reading, range, left);
+        for (const row of this.#read(month, sql, cells)) calls.push(callOfRow(row));
+      }
+    }
+    return calls;
+  }
+
+  async callsByDay(
+    accountId: string,
+    { keyId, model, onlyFailed }: ColumnFilter,
+    { fromDay, toDay }: { readonly fromDay: string; readonly toDay: string },
+  ): Promise<DayCalls[]> {
+    const asked = [keyId ?? null, model === undefined ? null : columnText(model)];
+    const days: DayCalls[] = [];
+    const [fromMs, toMs] = [vietnamDayStartMs(fromDay), vietnamDayStartMs(toDay) + dayMs];
+    for (const month of await this.#monthsBetween(fromMs, toMs, true)) {
+      const some = daysOfMonth(month).filter((day) => day >= fromDay && day <= toDay);
+      const cells = [accountId, ...asked, Number(onlyFailed === true), JSON.stringify(some)];
+      for (const row of this.#read(month, selectCallsByDay, cells)) {
+        days.push({
+          day: String(row["day"]),
+          calls: Number(row["calls"]),
+          fitting: Number(row["fitting"]),
+        });
+      }
+    }
+    return days;
+  }
+
+  async timeOfCall({ fromMs, toMs }: TimeRange, count: number): Promise<number | undefined> {
+    let left = count;
+    for (const month of await this.#monthsBetween(fromMs, toMs, true)) {
+      const within = "from receipts where called_at >= ? and called_at < ?";
+      const sql = `select called_at as ms ${within} order by called_at desc limit 1 offset ?`;
+      const [row] = this.#read(month, sql, [fromMs, toMs, left]);
+      if (row !== undefined) return Number(row["ms"]);
+      const [all] = this.#read(month, `select count(*) as calls ${within}`, [fromMs, toMs]);
+      left -= Number(all?.["calls"]);
+    }
+    return undefined;
   }
 
   async idsOf(accountId: AccountId, reading: IndexReading): Promise<RequestId[]> {

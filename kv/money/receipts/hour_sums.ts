@@ -260,7 +260,12 @@ export async function* readHours(
   const prefix = accountId === undefined
     ? hourSumsOfDayPrefix(day)
     : hourSumsOfAccountPrefix(day, accountId);
-  for await (const { key, value } of kv.list<unknown>({ prefix }, { batchSize: rowsPerRead })) {
-    yield { cell: hourCellOf(key), sums: decodeHourSums(value) };
+  for await (const entry of kv.list<unknown>({ prefix }, { batchSize: rowsPerRead })) {
+    yield hourRowOf(entry);
   }
+}
+
+/** Reads a row of hours. */
+export function hourRowOf({ key, value }: Deno.KvEntry<unknown>): HourRow {
+  return { cell: hourCellOf(key), sums: decodeHourSums(value) };
 }

@@ -31,6 +31,11 @@ export function indexBucketOf(key: Deno.KvKey): string {
   return bucketOf(newestOnIndexPage(key));
 }
 
+/** Returns a text behind all ids of the bucket of an id, or of a bucket. */
+export function endOfIndexBucket(id: string): string {
+  return bucketOf(id) + bucketEnd;
+}
+
 /** Calls of one account. */
 export interface CallsOfAccount {
   readonly accountId: AccountId;

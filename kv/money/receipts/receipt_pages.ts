@@ -123,10 +123,13 @@ function pagesFrom(requestId: RequestId): Deno.KvListSelector {
  * Reads the receipts of these calls that exist, by id. Pages of one receipt, the usual case, are
  * read by their key, ten at a time; the others are searched in their bucket, each bucket once. An
  * archive has answered for its calls by then: it is asked again only about those that are nowhere.
+ *
+ * @param options `isWithoutArchive` for a reader that asks the archive itself
  */
 export async function readReceiptPages(
   kv: KeyValueStore,
   requestIds: readonly RequestId[],
+  { isWithoutArchive: isStoreOnly = false } = {},
 ): Promise<Map<RequestId, Receipt>> {
   const wanted = new Set(requestIds);
   const found = new Map<RequestId, Receipt>();
@@ -140,7 +143,7 @@ export async function readReceiptPages(
       if (entry.versionstamp !== null) take(entry);
     }
   }
-  for (const isWithoutArchive of [true, false]) {
+  for (const isWithoutArchive of isStoreOnly ? [true] : [true, false]) {
     const missing = [...wanted].filter((id) => !found.has(id)).sort();
     for (const [oldest, ...others] of Map.groupBy(missing, pageBucketOf).values()) {
       if (oldest === undefined) continue;

@@ -11,51 +11,10 @@
 import type { AccountId, RequestId } from "../../../core/lib/ids/ids.ts";
 import type { Receipt } from "../../../core/billing/usage/receipt.ts";
 import { listBatches } from "../../engine/store/batches.ts";
-import { listIndexed } from "./receipt_index.ts";
-import {
-  decodeReceiptPage,
-  endOfPageBucket,
-  pageBucketOf,
-  readReceiptPages,
-} from "./receipt_pages.ts";
+import { behindAllIds, newestReceipts } from "./newest_receipts.ts";
+import { readReceiptPages } from "./receipt_pages.ts";
 import type { KeyValueStore } from "../../engine/store/key_value_store.ts";
 import { defined } from "../../../core/lib/base/defined.ts";
-import { newestOnReceiptPage, receiptPageKey, receiptsPrefix } from "../../engine/schema/keys.ts";
-
-// Lists the receipts of all accounts in order of time, for operators.
-
-/** Pages that are read at once, of up to 50 KB each. */
-const pagesPerRead = 10;
-
-/**
- * Lists receipts, the latest call first, starting before `before` if given. Calls of one bucket of time may be on
- * several pages, so a bucket is sorted as a whole.
- */
-export async function* listAllReceipts(
-  kv: KeyValueStore,
-  before?: RequestId,
-): AsyncGenerator<Receipt, void, void> {
-  const prefix = receiptsPrefix();
-  const selector = before === undefined
-    ? { prefix }
-    : { prefix, end: receiptPageKey(endOfPageBucket(before)) };
-  let bucket = "";
-  let receipts: Receipt[] = [];
-  const inOrder = () => {
-    const sorted = receipts.filter(({ requestId }) => before === undefined || requestId < before)
-      .sort((one, other) => one.requestId < other.requestId ? 1 : -1);
-    receipts = [];
-    return sorted;
-  };
-  const pages = kv.list<unknown>(selector, { reverse: true, batchSize: pagesPerRead });
-  for await (const entry of pages) {
-    const next = pageBucketOf(newestOnReceiptPage(entry.key));
-    if (next !== bucket) yield* inOrder();
-    bucket = next;
-    receipts.push(...decodeReceiptPage(entry));
-  }
-  yield* inOrder();
-}
 
 /** Most receipts on one page of a list, or in one read. */
 export const maxReceiptsPerRead = 500;
@@ -115,17 +74,16 @@ export async function listReceipts(
   page: { readonly limit: number; readonly before?: RequestId },
 ): Promise<ReceiptPage> {
   const limit = Math.min(page.limit, maxReceiptsPerRead);
-  const { before } = page;
   // The tail is read first: what leaves it afterwards is in the index by the time that is read.
   const tail = await readTail(kv, accountId);
-  const ids = new Set(before === undefined ? tail : tail.filter((id) => id < before));
-  let listed = 0;
-  for await (const requestId of listIndexed(kv, accountId, before)) {
-    ids.add(requestId);
-    if (++listed > limit) break;
+  const { before = behindAllIds } = page;
+  const found: Receipt[] = [];
+  const asked = { accountId, from: "", before, tail, firstRead: limit + 1 };
+  for await (const { receipts } of newestReceipts(kv, asked)) {
+    found.push(...receipts);
+    if (found.length > limit) break;
   }
-  const latest = [...ids].sort().reverse();
-  const receipts = await readReceipts(kv, latest.slice(0, limit));
-  const last = latest.length > limit ? latest[limit - 1] : undefined;
+  const receipts = found.slice(0, limit);
+  const last = found.length > limit ? receipts.at(-1)?.requestId : undefined;
   return { receipts, ...defined({ next: last }) };
 }

@@ -53,6 +53,9 @@ async function openArchive(
 function guardedArchive(archive: ReceiptArchive, guard: CallGuard): ReceiptArchive {
   return {
     callsBetween: (range) => guard(archive.callsBetween(range)),
+    callsThatFit: (reading) => guard(archive.callsThatFit(reading)),
+    callsByDay: (...reading) => guard(archive.callsByDay(...reading)),
+    timeOfCall: (...reading) => guard(archive.timeOfCall(...reading)),
     idsOf: (...reading) => guard(archive.idsOf(...reading)),
     idsAmong: (...reading) => guard(archive.idsAmong(...reading)),
     accounts: (list) => guard(archive.accounts(list)),

@@ -5,14 +5,30 @@
  */
 import { idTimeMs, type RequestId } from "../../../core/lib/ids/ids.ts";
 import { maxCallMs } from "../../../core/lib/base/limits.ts";
-import { vietnamDay, vietnamDayStartMs } from "../../../core/lib/time/vietnam_time.ts";
+import { shiftDay, vietnamDay, vietnamDayStartMs } from "../../../core/lib/time/vietnam_time.ts";
 import {
   firstRefusedHoursDay,
   readRefusedHours,
 } from "../../../kv/services/calls/refused_hours.ts";
-import { readHours, vietnamHour } from "../../../kv/money/receipts/hour_sums.ts";
+import {
+  type HourRow,
+  hourRowOf,
+  readHours,
+  vietnamHour,
+} from "../../../kv/money/receipts/hour_sums.ts";
+import { type DaySumCell, usageSum } from "../../../kv/money/receipts/day_sums.ts";
+import { endOfIndexBucket } from "../../../kv/money/receipts/receipt_index.ts";
+import type { IdSpan, IndexSpan } from "../../../kv/money/receipts/newest_receipts.ts";
 import { readDaySumsOfDay } from "../../../kv/money/ledger/usage.ts";
+import {
+  daySumCellOf,
+  daySumsOfDayKey,
+  hourSumsOfAccountPrefix,
+  indexPageKey,
+  newestOnIndexPage,
+} from "../../../kv/engine/schema/keys.ts";
 import type { KeyValueStore } from "../../../kv/engine/store/key_value_store.ts";
+import { firstRowsOf } from "../../../kv/engine/store/read_ahead.ts";
 import {
   asksForFailures,
   type CallFilter,
@@ -22,13 +38,53 @@ import {
   isSelective,
   mayFitHour,
 } from "./call_filter.ts";
-import { hourMs } from "../../../core/lib/time/durations.ts";
+import { dayMs, hourMs } from "../../../core/lib/time/durations.ts";
 
 /** The hours of a day in which calls may fit. */
 interface HoursOfDay {
   readonly hours: ReadonlySet<number> | "all";
   /** Calls that fit are in the index of failed calls, if anywhere. */
   readonly areFailures: boolean;
+}
+
+const cellName = ({ keyId, model }: DaySumCell): string => `${keyId} ${model}`;
+
+/** Days that are read at once: those for which hours are kept, and those of a store with an archive. */
+const daysPerRead = 40;
+
+/** Cells of a day that are read together with those of other days; one with more is read by itself. */
+const maxCellsOfDay = 300;
+
+const timeOf = (id: string): number => idTimeMs("request", id as RequestId);
+
+/** Hours of a day that follow each other. */
+interface HoursInARow {
+  readonly startMs: number;
+  readonly endMs: number;
+  readonly onlyFailed: boolean;
+}
+
+/** Yields the hours of a day, the latest first. */
+function* hoursInARow(
+  day: string,
+  { hours, areFailures: onlyFailed }: HoursOfDay,
+): Generator<HoursInARow> {
+  const dayStartMs = vietnamDayStartMs(day);
+  if (hours === "all") {
+    return yield { startMs: dayStartMs, endMs: dayStartMs + dayMs, onlyFailed: false };
+  }
+  const inOrder = [...hours].sort((one, other) => other - one);
+  for (let at = 0; at < inOrder.length;) {
+    let next = at + 1;
+    while (next < inOrder.length && inOrder[next] === (inOrder[next - 1] ?? 0) - 1) next++;
+    const [last = 0, first = 0] = [inOrder[at], inOrder[next - 1]];
+    yield {
+      startMs: dayStartMs + first * hourMs,
+      endMs: dayStartMs + (last + 1) * hourMs,
+      onlyFailed,
+    };
+    at = next;
+  }
 }
 
 /** Milliseconds by which an id may be later than the start of its call, after a clock was set back. */
@@ -60,32 +116,65 @@ export class CallDays {
     this.#isSelective = isSelective(filter);
   }
 
-  /** Whether the calls of a day that fit are all in the index of failed calls. */
-  async areFailures(day: string): Promise<boolean> {
-    return (await this.#receiptsOf(day)).areFailures;
-  }
-
   /**
-   * Whether the receipt of a call may fit. Its hour is that of its start, which is minutes after the time of its id at
-   * most, or a little before it if a clock was set back.
+   * Yields the parts of the index in which receipts may fit, the latest first: at least one for each day with some. The hour of a receipt is that of its start, which is minutes after the time of its id
+   * at most, or a little before it if a clock was set back.
    */
-  async mayHaveReceipt(requestId: RequestId): Promise<boolean> {
-    if (!this.#isSelective) return true;
-    const atMs = idTimeMs("request", requestId);
-    return await this.#mayStart(atMs) || await this.#mayStart(atMs + maxCallMs) ||
-      await this.#mayStart(atMs - clockSlackMs);
+  async *spans({ from, before }: IdSpan): AsyncGenerator<IndexSpan, void, void> {
+    if (!this.#isSelective) return yield { from, before, onlyFailed: false };
+    let pending: IndexSpan | undefined;
+    for await (const { startMs, endMs, onlyFailed } of this.#times({ from, before })) {
+      const top = pending === undefined ? before : pending.from;
+      const spanEnd = firstIdAt(endMs + clockSlackMs);
+      const spanFrom = firstIdAt(startMs - maxCallMs);
+      const span = {
+        from: spanFrom < from ? from : spanFrom,
+        before: spanEnd < top ? spanEnd : top,
+        onlyFailed,
+      };
+      // A day of which not all is known may have calls where the one behind it has only failed ones.
+      if (pending?.onlyFailed === true && !onlyFailed && spanEnd > pending.from) {
+        if (spanEnd < pending.before) yield { ...pending, from: spanEnd };
+        pending = { ...span, before: spanEnd < pending.before ? spanEnd : pending.before };
+        continue;
+      }
+      if (span.before <= span.from) continue;
+      if (pending !== undefined) yield pending;
+      pending = span;
+    }
+    if (pending !== undefined) yield pending;
   }
 
-  async #mayStart(atMs: number): Promise<boolean> {
-    const { hours } = await this.#receiptsOf(vietnamDay(atMs));
-    return hours === "all" || hours.has(vietnamHour(atMs));
+  /** Yields the times of hours in which calls may fit, the latest first, those of a day that follow each other as one. */
+  async *#times(span: IdSpan): AsyncGenerator<HoursInARow, void, void> {
+    const newestMs = await this.#callMs(span, true);
+    if (newestMs === undefined) return;
+    let day = vietnamDay(Math.min(newestMs, timeOf(span.before)) + maxCallMs);
+    let firstDay = vietnamDay(Math.max(0, timeOf(span.from) - clockSlackMs));
+    for (let isFirst = true; day >= firstDay; isFirst = false) {
+      if (!isFirst) {
+        // An archive is searched by itself.
+        const oldestMs = await this.#callMs(span, false) ?? newestMs;
+        const oldestDay = vietnamDay(oldestMs - clockSlackMs);
+        if (oldestDay > firstDay) firstDay = oldestDay;
+      }
+      const days = Array.from({ length: daysPerRead }, (_, at) => shiftDay(day, -at))
+        .filter((one) => one >= firstDay);
+      await this.#learn(days);
+      for (const one of days) yield* hoursInARow(one, this.#receipts.get(one) ?? everyHour);
+      day = shiftDay(day, -daysPerRead);
+    }
   }
 
-  /** The point to which a search goes on below a call that cannot fit: the end of the next hour with some, or its day. */
-  async receiptsBelow(requestId: RequestId): Promise<RequestId> {
-    const atMs = idTimeMs("request", requestId);
-    const { hours } = await this.#receiptsOf(vietnamDay(atMs));
-    return below(atMs, hours, clockSlackMs);
+  /** The time of the newest call that the store has in the index within a span, or of the oldest one. */
+  async #callMs({ from, before }: IdSpan, isNewest: boolean): Promise<number | undefined> {
+    const { accountId } = this.#filter;
+    const range = {
+      start: indexPageKey(accountId, from),
+      end: indexPageKey(accountId, endOfIndexBucket(before)),
+    };
+    const [[row] = []] = await firstRowsOf(this.#kv, [range], 1, isNewest);
+    return row && idTimeMs("request", newestOnIndexPage(row.key));
   }
 
   /** Whether a refused call may fit. */
@@ -102,34 +191,53 @@ export class CallDays {
     return below(atMs, await this.#refusedOf(vietnamDay(atMs)), 0);
   }
 
-  async #receiptsOf(day: string): Promise<HoursOfDay> {
-    const known = this.#receipts.get(day) ?? await this.#readReceipts(day);
-    this.#receipts.set(day, known);
-    return known;
+  /** Reads the sums of days, in one statement where none has very many. */
+  async #learn(days: readonly string[]): Promise<void> {
+    const { accountId, keyId } = this.#filter;
+    const cells = keyId === undefined ? [] : [keyId];
+    // The hours are read first: sums that grow in between only make the day count as not complete.
+    const hourRanges = days.map((day) => [...hourSumsOfAccountPrefix(day, accountId), ...cells]);
+    const sumRanges = days.map((day) => [...daySumsOfDayKey(accountId, day), ...cells]);
+    const ranges = [...hourRanges, ...sumRanges].map((prefix) => ({ prefix }));
+    const rows = await firstRowsOf(this.#kv, ranges, maxCellsOfDay);
+    for (const [at, day] of days.entries()) {
+      const [hours, sums] = [rows[at] ?? [], rows[days.length + at] ?? []];
+      const isMore = hours.length >= maxCellsOfDay || sums.length >= maxCellsOfDay;
+      this.#receipts.set(
+        day,
+        isMore ? await this.#readWhole(day) : this.#hoursOf(
+          hours.map(hourRowOf),
+          sums.map(({ key, value }) => ({ cell: daySumCellOf(key), calls: usageSum(value).calls })),
+        ),
+      );
+    }
   }
 
-  async #readReceipts(day: string): Promise<HoursOfDay> {
-    if (!this.#isSelective) return everyHour;
-    const filter = this.#filter;
-    const { accountId } = filter;
-    // The hours are read first: sums that grow in between only make the day count as not complete.
-    const rows = await Array.fromAsync(readHours(this.#kv, day, accountId));
+  async #readWhole(day: string): Promise<HoursOfDay> {
+    const { accountId } = this.#filter;
+    const hours = await Array.fromAsync(readHours(this.#kv, day, accountId));
     const sums = await readDaySumsOfDay(this.#kv, accountId, day);
+    return this.#hoursOf(hours, sums.map(({ cell, usage: { calls } }) => ({ cell, calls })));
+  }
+
+  #hoursOf(
+    rows: readonly HourRow[],
+    sums: readonly { readonly cell: DaySumCell; readonly calls: number }[],
+  ): HoursOfDay {
+    const filter = this.#filter;
+    const byCell = new Map(rows.map((row) => [cellName(row.cell), row]));
     const hours = new Set<number>();
-    let isComplete = true;
-    for (const { cell, usage } of sums) {
+    for (const { cell, calls } of sums) {
       if (!fitsCell(cell, filter)) continue;
-      const row = rows.find(({ cell: { keyId, model } }) =>
-        keyId === cell.keyId && model === cell.model
-      );
-      const counted = [...row?.sums.hours.values() ?? []].reduce(
-        (sum, { calls }) => sum + calls,
-        0,
-      );
-      if (row === undefined || counted !== usage.calls) isComplete = false;
-      for (const [hour, sum] of row?.sums.hours ?? []) if (mayFitHour(sum, filter)) hours.add(hour);
+      const row = byCell.get(cellName(cell));
+      let counted = 0;
+      for (const [hour, sum] of row?.sums.hours ?? []) {
+        counted += sum.calls;
+        if (mayFitHour(sum, filter)) hours.add(hour);
+      }
+      if (counted !== calls) return everyHour;
     }
-    return isComplete ? { hours, areFailures: asksForFailures(filter) } : everyHour;
+    return { hours, areFailures: asksForFailures(filter) };
   }
 
   async #refusedOf(day: string): Promise<ReadonlySet<number> | "all"> {

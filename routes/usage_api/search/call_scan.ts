@@ -4,11 +4,12 @@
  * - Folder `routes/usage_api/search/`: finding calls, whatever the filter, with a bound on what is read.
  * - In: a filter by account, time, key, model and end.
  * - Out: receipts and refused calls, and where a search goes on.
- * - Never: reads the calls of hours in which, by their sums, none fits.
+ * - Never: reads the calls of hours in which, by their sums, none fits, or asks an archive once for each call.
  */
-import { hasTag } from "../../../core/billing/usage/call_tags.ts";
+import { defined } from "../../../core/lib/base/defined.ts";
+import { hasTag, tagText } from "../../../core/billing/usage/call_tags.ts";
 import { failureCodeOf } from "../../../core/billing/usage/call_failure.ts";
-import { type AccountId, idTimeMs, type RequestId } from "../../../core/lib/ids/ids.ts";
+import type { RequestId } from "../../../core/lib/ids/ids.ts";
 import { maxCallMs } from "../../../core/lib/base/limits.ts";
 import type { Receipt } from "../../../core/billing/usage/receipt.ts";
 import {
@@ -17,15 +18,12 @@ import {
   readRefusedCall,
   type RefusedCall,
 } from "../../../kv/services/calls/refused_calls.ts";
-import {
-  listAllReceipts,
-  readReceipt,
-  readReceipts,
-  readTail,
-} from "../../../kv/money/receipts/receipts.ts";
+import { readReceipt, readTail } from "../../../kv/money/receipts/receipts.ts";
+import { newestReceipts, type ReceiptsRead } from "../../../kv/money/receipts/newest_receipts.ts";
 import type { KeyValueStore } from "../../../kv/engine/store/key_value_store.ts";
 import { CallDays } from "./call_days.ts";
 import {
+  asksForFailures,
   type CallFilter,
   type ErrorFilter,
   firstIdAt,
@@ -33,24 +31,16 @@ import {
   fitsErrorCode,
   type ReceiptFilter,
 } from "./call_filter.ts";
-import { vietnamDay, vietnamDayStartMs } from "../../../core/lib/time/vietnam_time.ts";
-import {
-  latestIndexed,
-  listFailed,
-  listIndexed,
-} from "../../../kv/money/receipts/receipt_index.ts";
-
 // Reads an account's receipts in a time range, newest first, filtered and paged.
 
 /** Calls searched for one page when few of them match a filter: well under a tenth of a second of reading. */
 export const maxScanRows = 600;
 
-/** What passing over hours costs in calls: a few small reads. */
-const passingReceiptCost = 8;
+/** What a part of a search without a call costs in calls: a few small reads. */
+const emptyPartCost = 8;
 
-/** Receipts that are read at once: first about a page, then more, since few of them match. */
-const firstRead = 64;
-const nextRead = 256;
+/** Calls that an archive looks at for what one receipt costs here. */
+const scannedPerCall = 40;
 
 /** One step of a search: a call, or only the point that it has reached. */
 export interface Step<Item> {
@@ -58,10 +48,6 @@ export interface Step<Item> {
   readonly item?: Item;
   /** In calls, for the bound of a search. */
   readonly cost: number;
-}
-
-function startOfDay(day: string): RequestId {
-  return firstIdAt(vietnamDayStartMs(day));
 }
 
 interface Bounds {
@@ -74,7 +60,7 @@ interface Bounds {
  * The ids around a range. Ids contain the time of arrival, while a receipt has the start of its call, which can be a
  * little later: so the range is widened, and {@linkcode matchesReceipt} decides.
  */
-function boundsOf({ fromMs, untilMs, before }: ReceiptFilter): Bounds {
+function boundsOf({ fromMs, untilMs, before }: Omit<ReceiptFilter, "accountId">): Bounds {
   const top = firstIdAt(untilMs + maxCallMs);
   return {
     top: before !== undefined && before < top ? before : top,
@@ -82,109 +68,48 @@ function boundsOf({ fromMs, untilMs, before }: ReceiptFilter): Bounds {
   };
 }
 
-/** Failed calls of other hours that are passed over in one step, by their ids alone. */
-const failedPerStep = 200;
-
-/** Yields the failed calls of a day that may fit. */
-async function* failedSteps(
-  kv: KeyValueStore,
-  accountId: AccountId,
-  { top, bottom }: Bounds,
-  days: CallDays,
-): AsyncGenerator<Step<true>, void, void> {
-  let passed = 0;
-  for await (const requestId of listFailed(kv, accountId, top)) {
-    if (requestId < bottom) return;
-    if (await days.mayHaveReceipt(requestId)) yield { requestId, item: true, cost: 1 };
-    else if (++passed % failedPerStep === 0) yield { requestId, cost: passingReceiptCost };
-  }
+/** What the columns of an archive are asked for; receipts have to fit the rest of a filter. */
+function archiveFilter(filter: Partial<CallFilter>) {
+  const { keyId, model, tag, status, error } = filter;
+  const statuses = /^\d+$/.test(status ?? "")
+    ? { statusFrom: Number(status), statusBefore: Number(status) + 1 }
+    : status === "5xx"
+    ? { statusFrom: 500 }
+    : status === "ok"
+    ? { statusBefore: 400 }
+    : {};
+  const onlyFailed = error !== undefined || asksForFailures(filter);
+  return { keyId, model, onlyFailed, ...statuses, ...defined({ tag: tag && tagText(tag) }) };
 }
 
-/** Yields the indexed calls that may fit, and the points to which others were passed over. */
-async function* indexedSteps(
-  kv: KeyValueStore,
-  { accountId }: ReceiptFilter,
-  { top, bottom }: Bounds,
-  days: CallDays,
-): AsyncGenerator<Step<true>, void, void> {
-  let before = top;
-  for (;;) {
-    const latest = await latestIndexed(kv, accountId, before);
-    if (latest === undefined || latest < bottom) return;
-    const day = vietnamDay(idTimeMs("request", latest));
-    if (await days.areFailures(day)) {
-      const begin = startOfDay(day);
-      const lowest = begin < bottom ? bottom : begin;
-      yield* failedSteps(kv, accountId, { top: before, bottom: lowest }, days);
-      before = begin;
-    } else if (await days.mayHaveReceipt(latest)) {
-      const other = yield* fittingSteps(kv, accountId, { top: before, bottom }, days);
-      if (other === undefined) return;
-      before = await days.receiptsBelow(other);
-    } else before = await days.receiptsBelow(latest);
-    yield { requestId: before, cost: passingReceiptCost };
-  }
-}
-
-/** Yields the indexed calls up to the first that cannot fit, which it returns. */
-async function* fittingSteps(
-  kv: KeyValueStore,
-  accountId: AccountId,
-  { top, bottom }: Bounds,
-  days: CallDays,
-): AsyncGenerator<Step<true>, RequestId | undefined, void> {
-  for await (const requestId of listIndexed(kv, accountId, top)) {
-    if (requestId < bottom) return undefined;
-    if (!await days.mayHaveReceipt(requestId)) return requestId;
-    yield { requestId, item: true, cost: 1 };
-  }
-  return undefined;
-}
-
-/** Merges calls that were settled this second, and may not be in the index yet, into those of the index. */
-async function* withTail(
-  tail: readonly RequestId[],
-  indexed: AsyncGenerator<Step<true>, void, void>,
-): AsyncGenerator<Step<true>, void, void> {
-  const waiting = tail.toSorted();
-  let last: RequestId | undefined;
-  for await (const step of indexed) {
-    for (let id = waiting.at(-1); id !== undefined && id > step.requestId; id = waiting.at(-1)) {
-      waiting.pop();
-      if (id !== last) yield { requestId: id, item: true, cost: 1 };
+/** Walks receipts, newest first. Those that cannot fit the filter may be passed over. */
+async function* stepsOf(
+  parts: AsyncGenerator<ReceiptsRead, void, void>,
+  end: RequestId,
+): AsyncGenerator<Step<Receipt>, void, void> {
+  for await (const { receipts, reached, scanned } of parts) {
+    for (const receipt of receipts) {
+      yield { requestId: receipt.requestId, item: receipt, cost: 1 };
     }
-    if (waiting.at(-1) === step.requestId) waiting.pop();
-    last = step.requestId;
-    yield step;
+    if (reached <= end) return;
+    const cost = Math.round(scanned / scannedPerCall) + (receipts.length === 0 ? emptyPartCost : 0);
+    yield { requestId: reached, cost };
   }
-  for (const requestId of waiting.reverse()) yield { requestId, item: true, cost: 1 };
 }
 
-/** Walks the receipts around a range, newest first. Those that cannot fit the filter may be passed over. */
+/** Walks the receipts around a range. */
 async function* walkReceipts(
   kv: KeyValueStore,
   filter: CallFilter,
 ): AsyncGenerator<Step<Receipt>, void, void> {
-  const bounds = boundsOf(filter);
+  const { accountId } = filter;
+  if (filter.status === "refused") return;
+  const { top: before, bottom: from } = boundsOf(filter);
   // The tail is read first: what leaves it afterwards is in the index by the time that is read.
-  const tail = (await readTail(kv, filter.accountId))
-    .filter((id) => id < bounds.top && id >= bounds.bottom);
-  const steps = withTail(tail, indexedSteps(kv, filter, bounds, new CallDays(kv, filter)));
-  let ids: RequestId[] = [];
-  let most = firstRead;
-  const read = async (): Promise<Step<Receipt>[]> => {
-    const receipts = await readReceipts(kv, ids);
-    ids = [];
-    return receipts.map((receipt) => ({ requestId: receipt.requestId, item: receipt, cost: 1 }));
-  };
-  for await (const step of steps) {
-    if (step.item !== undefined) ids.push(step.requestId);
-    if (step.item !== undefined && ids.length < most) continue;
-    if (ids.length >= most) most = nextRead;
-    yield* await read();
-    if (step.item === undefined) yield { requestId: step.requestId, cost: step.cost };
-  }
-  yield* await read();
+  const tail = await readTail(kv, accountId);
+  const spans = new CallDays(kv, filter).spans({ from, before });
+  const asked = { accountId, from, before, tail, spans, filter: archiveFilter(filter) };
+  yield* stepsOf(newestReceipts(kv, asked), from);
 }
 
 /**
@@ -341,8 +266,8 @@ function matchesRefused(call: RefusedCall, filter: CallsOfAllFilter): boolean {
 
 type CallSteps = AsyncGenerator<Step<Call>, void, void>;
 
-async function* receiptCalls(kv: KeyValueStore, filter: CallFilter): CallSteps {
-  for await (const { requestId, item, cost } of walkReceipts(kv, filter)) {
+async function* asCalls(steps: AsyncGenerator<Step<Receipt>, void, void>): CallSteps {
+  for await (const { requestId, item, cost } of steps) {
     yield item === undefined ? { requestId, cost } : { requestId, item: answeredCall(item), cost };
   }
 }
@@ -421,29 +346,21 @@ export async function takeCalls(
   const refused = refusedCalls(kv, filter);
   const steps = filter.status === "refused"
     ? refused
-    : newestFirst(receiptCalls(kv, filter), refused);
+    : newestFirst(asCalls(walkReceipts(kv, filter)), refused);
   return await takeCallPage(steps, (call) => matchesCall(call, filter), count);
 }
 
 /** The calls of all accounts to read. */
 export type CallsOfAllFilter = Omit<CallFilter, "accountId">;
 
-/** Where a list of all calls begins. */
-function topOf({ before, untilMs }: CallsOfAllFilter): RequestId {
-  const top = firstIdAt(untilMs + maxCallMs);
-  return before !== undefined && before < top ? before : top;
-}
-
 async function* allReceiptCalls(kv: KeyValueStore, filter: CallsOfAllFilter): CallSteps {
-  const bottom = firstIdAt(filter.fromMs - maxCallMs);
-  for await (const receipt of listAllReceipts(kv, topOf(filter))) {
-    if (receipt.requestId < bottom) return;
-    yield { requestId: receipt.requestId, item: answeredCall(receipt), cost: 1 };
-  }
+  const { top: before, bottom: from } = boundsOf(filter);
+  const asked = { from, before, filter: archiveFilter(filter) };
+  yield* asCalls(stepsOf(newestReceipts(kv, asked), from));
 }
 
 async function* allRefusedCalls(kv: KeyValueStore, filter: CallsOfAllFilter): CallSteps {
-  for await (const refused of listAllRefusedCalls(kv, topOf(filter))) {
+  for await (const refused of listAllRefusedCalls(kv, boundsOf(filter).top)) {
     const { requestId } = refused;
     if (refused.atMs < filter.fromMs) return;
     yield { requestId, item: { kind: "refused", requestId, refused }, cost: 1 };

@@ -3,6 +3,7 @@ import { type AccountId, type ApiKeyId, newId } from "../../../core/lib/ids/ids.
 import type { Receipt } from "../../../core/billing/usage/receipt.ts";
 import { ledgerOperationKey, ledgerPrefix } from "../../../kv/engine/schema/keys.ts";
 import { credit, type LedgerEntry } from "../../../kv/money/ledger/ledger.ts";
+import { behindAllIds, newestReceipts } from "../../../kv/money/receipts/newest_receipts.ts";
 import { ReceiptPageLayout } from "../../../kv/money/receipts/receipt_pages.ts";
 import type { DayRange } from "../../../kv/money/receipts/day_sums.ts";
 import type { ReceiptDraft, ReserveResult, WalletEngine } from "../../../kv/money/wallet/mod.ts";
@@ -56,6 +57,12 @@ export async function storeReceipts(
   const op = kv.atomic();
   pages.write(op);
   await op.commit();
+}
+
+/** Lists the receipts of all accounts, the latest first. */
+export async function* listAllReceipts(kv: KeyValueStore): AsyncGenerator<Receipt, void, void> {
+  const every = { from: "", before: behindAllIds };
+  for await (const { receipts } of newestReceipts(kv, every)) yield* receipts;
 }
 
 export function newAccount(): AccountId {

@@ -1,8 +1,8 @@
 /** A company whose people live through a month in the browser: what each of them does, one step after the other. */
+import { listAllReceipts } from "./money_world.ts";
 import type { Browser, BrowserContext, Page } from "playwright-core";
 import type { AccountId } from "../../../core/lib/ids/ids.ts";
 import { isJsonObject, type JsonObject } from "../../../core/lib/json/json.ts";
-import { listAllReceipts } from "../../../kv/money/receipts/receipts.ts";
 import { findAccountByEmail } from "../../../kv/people/accounts/accounts.ts";
 import { listMemberships } from "../../../kv/people/organisations/organisations.ts";
 import { assert, assertEquals } from "../assert.ts";

@@ -37,6 +37,9 @@ class CountedArchive {
         );
         return Promise.resolve(within.slice(0, limit));
       },
+      callsThatFit: refuse,
+      callsByDay: refuse,
+      timeOfCall: refuse,
       idsOf: refuse,
       idsAmong: refuse,
       accounts: refuse,

@@ -1,3 +1,4 @@
+import { listAllReceipts } from "../../../support/worlds/money_world.ts";
 import { assert, assertEquals, assertRejects } from "../../../support/assert.ts";
 import { keptFromOf } from "../../../../core/config/retention.ts";
 import { dayMs } from "../../../../core/lib/time/durations.ts";
@@ -6,7 +7,6 @@ import { keptBalancesHeadKey } from "../../../../kv/engine/schema/keys.ts";
 import { archivedStore } from "../../../../kv/money/archive/archived_store.ts";
 import type { Receipt } from "../../../../core/billing/usage/receipt.ts";
 import { refundCall } from "../../../../kv/money/ledger/refunds.ts";
-import { listAllReceipts } from "../../../../kv/money/receipts/receipts.ts";
 import { rebuildDaySums } from "../../../../kv/money/receipts/rebuild_sums.ts";
 import { dropMonths, planDrop } from "../../../../kv/services/archive/drop_months.ts";
 import { moveDays, type StoreParts } from "../../../../kv/services/archive/move_days.ts";

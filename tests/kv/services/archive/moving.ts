@@ -9,11 +9,7 @@ import type { AtomicWrite, KeyValueStore } from "../../../../kv/engine/store/key
 import { archivedStore } from "../../../../kv/money/archive/archived_store.ts";
 import type { ReceiptArchive } from "../../../../kv/money/archive/receipt_archive.ts";
 import { listFailed } from "../../../../kv/money/receipts/receipt_index.ts";
-import {
-  listAllReceipts,
-  listReceipts,
-  readReceipts,
-} from "../../../../kv/money/receipts/receipts.ts";
+import { listReceipts, readReceipts } from "../../../../kv/money/receipts/receipts.ts";
 import {
   moveDays,
   type MoveOptions,
@@ -21,7 +17,7 @@ import {
 } from "../../../../kv/services/archive/move_days.ts";
 import { readChain } from "../../../../kv/services/verify/days/checkpoint_chain.ts";
 import { resealDays } from "../../../../kv/services/verify/verify_books.ts";
-import { draftOf, mustReserve } from "../../../support/worlds/money_world.ts";
+import { draftOf, listAllReceipts, mustReserve } from "../../../support/worlds/money_world.ts";
 import { BooksWorld, problemLines } from "../../../support/worlds/books_world.ts";
 
 /** An empty archive of a test's own. */
@@ -128,6 +124,9 @@ export class Breaking {
   archive(archive: ReceiptArchive): ReceiptArchive {
     return {
       callsBetween: (range) => archive.callsBetween(range),
+      callsThatFit: (reading) => archive.callsThatFit(reading),
+      callsByDay: (...asked) => archive.callsByDay(...asked),
+      timeOfCall: (...asked) => archive.timeOfCall(...asked),
       idsOf: (accountId, reading) => archive.idsOf(accountId, reading),
       idsAmong: (calls, onlyFailed) => archive.idsAmong(calls, onlyFailed),
       accounts: (list) => archive.accounts(list),

@@ -1,3 +1,4 @@
+import { listAllReceipts } from "../../../support/worlds/money_world.ts";
 import { assert, assertEquals } from "../../../support/assert.ts";
 import { newMasterKey } from "../../../../core/people/api_keys/seal.ts";
 import { systemClock } from "../../../../core/lib/time/clock.ts";
@@ -15,7 +16,6 @@ import {
   restoreBackup,
 } from "../../../../kv/services/backup/backup.ts";
 import { readChain } from "../../../../kv/services/verify/days/checkpoint_chain.ts";
-import { listAllReceipts } from "../../../../kv/money/receipts/receipts.ts";
 import { runCommand } from "../../../support/gateways/admin_command.ts";
 import { testConfig } from "../../../support/gateways/gateway_in_process.ts";
 import { BooksWorld, problemLines } from "../../../support/worlds/books_world.ts";

@@ -134,6 +134,16 @@ if (programs === undefined) {
         const calls = [{ accountId, requestIds: [newId("request", 0)] }];
         const reads: readonly (() => Promise<unknown>)[] = [
           () => archive.callsBetween(range),
+          () =>
+            archive.callsThatFit({
+              filter: {},
+              ranges: [{ fromMs: 0, toMs: 1 }],
+              from: "",
+              before: "~",
+              limit: 1,
+            }),
+          () => archive.callsByDay(accountId, {}, { fromDay: "2026-11-01", toDay: "2026-11-01" }),
+          () => archive.timeOfCall({ fromMs: 0, toMs: 1 }, 1),
           () => archive.idsOf(accountId, { ...range, ...place }),
           () => archive.idsAmong(calls, false),
           () => archive.accounts({ from: "", limit: 1, reverse: false }),

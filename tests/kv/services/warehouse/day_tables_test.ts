@@ -1,9 +1,9 @@
 /** Days as tables for a warehouse: every row once, exact, and whole or not at all. */
+import { listAllReceipts } from "../../../support/worlds/money_world.ts";
 import { parquetReadObjects } from "hyparquet";
 import { assertEquals, assertRejects } from "../../../support/assert.ts";
 import { dayMs } from "../../../../core/lib/time/durations.ts";
 import { vietnamDay } from "../../../../core/lib/time/vietnam_time.ts";
-import { listAllReceipts } from "../../../../kv/money/receipts/receipts.ts";
 import { linesByTime } from "../../../../kv/money/ledger/ledger.ts";
 import { asLines, dayTables, fromLines } from "../../../../kv/services/warehouse/day_tables.ts";
 import { type Column, parquetFile } from "../../../../kv/services/warehouse/parquet.ts";

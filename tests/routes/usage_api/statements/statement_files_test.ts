@@ -10,7 +10,6 @@ import { parseVatSchedule } from "../../../../core/trade/invoices/vat.ts";
 import { rowsOfKindPrefix } from "../../../../kv/engine/schema/keys.ts";
 import { credit } from "../../../../kv/money/ledger/ledger.ts";
 import { refundCall } from "../../../../kv/money/ledger/refunds.ts";
-import { listAllReceipts } from "../../../../kv/money/receipts/receipts.ts";
 import { readMonthStatement } from "../../../../kv/money/statements/month_statement.ts";
 import { openWalletEngine } from "../../../../kv/money/wallet/mod.ts";
 import { createAccount } from "../../../../kv/people/accounts/accounts.ts";
@@ -32,7 +31,12 @@ import {
   assertStringIncludes,
 } from "../../../support/assert.ts";
 import { ManualTime } from "../../../support/manual_time.ts";
-import { draftOf, ledgerLines, mustReserve } from "../../../support/worlds/money_world.ts";
+import {
+  draftOf,
+  ledgerLines,
+  listAllReceipts,
+  mustReserve,
+} from "../../../support/worlds/money_world.ts";
 
 /** Nothing rests while the clock stands still. */
 const slices = new TimeSlices({ clock: { monotonicMs: () => 0 }, pause: () => Promise.resolve() });
