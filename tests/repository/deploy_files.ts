@@ -74,6 +74,6 @@ export function variableLines(text: string): Readonly<Record<string, string>> {
 
 /** `NAME=value` pairs of one line, as in `ENV` and `Environment=`. */
 export function variablePairs(line: string): Readonly<Record<string, string>> {
-  const pairs = Array.from(line.matchAll(/([A-Z][A-Z_]+)=(\S+)/gu));
+  const pairs = Array.from(line.matchAll(/([A-Z][A-Z0-9_]+)=(\S+)/gu));
   return Object.fromEntries(pairs.map(([, name, value]) => [name!, value!]));
 }

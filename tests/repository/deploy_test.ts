@@ -79,7 +79,7 @@ function knownVariables(): ReadonlySet<string> {
     sourcesIn(folder).map(sourceText).toArray()
   );
   const names = sources.join("\n").match(/\b(?:PORT|HOST|[A-Z]+_[A-Z_]+)\b/gu) ?? [];
-  return new Set([...names, "DENO_DIR", "DENO_NO_UPDATE_CHECK"]);
+  return new Set([...names, "DENO_DIR", "DENO_NO_UPDATE_CHECK", "DENO_V8_FLAGS"]);
 }
 
 /** Variables that each file sets for the gateway. */

@@ -139,6 +139,11 @@ export function daySumsOfDayKey(accountId: AccountId, day: string): StoreKey {
   return ["usage", accountId, day];
 }
 
+/** Selects the sums of a day, or those of one key. */
+export function daySumsOfDayPrefix(accountId: AccountId, day: string, keyId?: string): StoreKey {
+  return keyId === undefined ? ["usage", accountId, day] : ["usage", accountId, day, keyId];
+}
+
 export function daySumKey(
   accountId: AccountId,
   day: string,
@@ -225,8 +230,13 @@ export function hourSumsOfDayPrefix(day: string): StoreKey {
   return ["usage_hours", day];
 }
 
-export function hourSumsOfAccountPrefix(day: string, accountId: AccountId): StoreKey {
-  return ["usage_hours", day, accountId];
+export function hourSumsOfAccountPrefix(
+  day: string,
+  accountId: AccountId,
+  keyId?: string,
+): StoreKey {
+  const ofAccount = ["usage_hours", day, accountId] as const;
+  return keyId === undefined ? ofAccount : [...ofAccount, keyId];
 }
 
 export function hourSumsKey(

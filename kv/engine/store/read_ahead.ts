@@ -2,7 +2,9 @@
  * Reads the rows of a selector in pages, and requests a page while the one before is processed. Over a network a
  * reader would otherwise wait for a round trip per page, during which it does nothing.
  */
-import type { KeyValueStore } from "./key_value_store.ts";
+import { firstKeyBehind } from "../schema/keys.ts";
+import { groupsOf } from "./in_parallel.ts";
+import { keysPerRead, type KeyValueStore } from "./key_value_store.ts";
 import type { TimeSlices } from "../../../core/lib/time/time_slices.ts";
 
 /** Rows of the first page, and the fewest of any: some milliseconds of decoding. */
@@ -95,6 +97,30 @@ export async function firstRowsOf(
   const rows: Deno.KvEntry<unknown>[][] = [];
   for (const selector of selectors) {
     rows.push(await Array.fromAsync(kv.list<unknown>(selector, options)));
+  }
+  return rows;
+}
+
+/** Rows that are read by their keys at once: an even number, so that two of one thing are read at one moment. */
+export const keysAtOnce = 500;
+
+/**
+ * Reads rows by their keys, at most {@linkcode keysAtOnce} of them: at one moment where the engine reads several ranges
+ * in one round, or ten after ten.
+ */
+export async function rowsOfKeys(
+  kv: KeyValueStore,
+  keys: readonly Deno.KvKey[],
+): Promise<readonly (Deno.KvEntry<unknown> | undefined)[]> {
+  if (kv.firstRows !== undefined) {
+    const ranges = keys.map((key) => ({ start: key, end: firstKeyBehind(key) }));
+    return (await firstRowsOf(kv, ranges, 1)).map(([row]) => row);
+  }
+  const rows: (Deno.KvEntry<unknown> | undefined)[] = [];
+  for (const some of groupsOf(keys, keysPerRead)) {
+    for (const row of await kv.getMany<unknown[]>(some)) {
+      rows.push(row.versionstamp === null ? undefined : row);
+    }
   }
   return rows;
 }

@@ -163,29 +163,38 @@ const selectAmong = `select archive_receipts.id
   where called_at >= ${atMs("$2")} and called_at < ${atMs("$3")}
     and (failed or not $4::text::boolean)`;
 
-/** What rows of calls and their shapes have to be for a filter, with the parameters of these conditions. */
+/**
+ * What rows of calls have to be for a filter, with the parameters of these conditions. Their shapes are looked up in a
+ * set: a join would read all rows of a range and sort them, where the index has the latest first.
+ */
 function conditionsOf(
   { accountId, keyId, model, onlyFailed, statusFrom, statusBefore, tag }: ColumnFilter,
   parameter: (value: string | number) => string,
 ): string[] {
   const conditions: string[] = [];
-  const add = (value: string | number | undefined, sql: (parameter: string) => string) => {
-    if (value !== undefined) conditions.push(sql(parameter(value)));
-  };
-  add(
-    accountId,
-    (id) => `account = (select account from archive_accounts where account_id = ${id})`,
-  );
-  add(keyId, (id) => `key = (select key from archive_keys where key_id = ${id})`);
-  add(model === undefined ? undefined : columnText(model), (name) => `model = ${name}`);
-  add(statusFrom, (status) => `status >= ${status}`);
-  add(statusBefore, (status) => `status < ${status}`);
-  add(tag, (text) => `position(${text} in rest) > 0`);
-  if (onlyFailed === true) conditions.push("failed");
+  const ofShapes: string[] = onlyFailed === true ? ["failed"] : [];
+  if (accountId !== undefined) {
+    const account = `select account from archive_accounts where account_id = ${
+      parameter(accountId)
+    }`;
+    conditions.push(`account = (${account})`);
+  }
+  if (keyId !== undefined) {
+    conditions.push(`key = (select key from archive_keys where key_id = ${parameter(keyId)})`);
+  }
+  if (tag !== undefined) conditions.push(`position(${parameter(tag)} in rest) > 0`);
+  if (model !== undefined) ofShapes.push(`model = ${parameter(columnText(model))}`);
+  if (statusFrom !== undefined) ofShapes.push(`status >= ${parameter(statusFrom)}`);
+  if (statusBefore !== undefined) ofShapes.push(`status < ${parameter(statusBefore)}`);
+  if (ofShapes.length > 0) {
+    const shapes = `select shape from archive_shapes where ${ofShapes.join(" and ")}`;
+    conditions.push(`(shape in (${shapes})) is true`);
+  }
   return conditions;
 }
 
-const latestFirst = `called_at desc, id desc`;
+/** The latest calls, and all of the millisecond of the last one: in the order of an index, which has no ids. */
+const latest = "order by called_at desc fetch first ($4::bigint) rows with ties";
 
 /** The statement that reads the calls that fit, a range at a time from the latest on, and its parameters. */
 function selectThatFit({ filter, ranges, from, before, limit }: FilteredReading) {
@@ -195,15 +204,15 @@ function selectThatFit({ filter, ranges, from, before, limit }: FilteredReading)
   const text = `select ${selected} from (
       select found.* from json_to_recordset($1::text::json) as range ("fromMs" float8, "toMs" float8)
         cross join lateral (
-          select archive_receipts.* from archive_receipts join archive_shapes using (shape)
+          select archive_receipts.* from archive_receipts
           where called_at >= ${atMs(`"fromMs"`)} and called_at < ${atMs(`"toMs"`)}
             and ${[`${id} >= $2`, `${id} < $3`, ...conditions].join(" and ")}
-          order by ${latestFirst} limit $4
+          ${latest}
         ) as found
-      order by ${latestFirst} limit $4
+      ${latest}
     ) as archive_receipts join archive_accounts using (account)
       join archive_keys using (key) join archive_shapes using (shape)
-    order by ${latestFirst}`;
+    order by called_at desc, id desc`;
   return { text, parameters };
 }
 

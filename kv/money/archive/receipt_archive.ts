@@ -100,7 +100,7 @@ export interface ArchivedMonth {
 export interface ReceiptArchive {
   /** Reads calls in the order of their times; those of one bucket are not in the order of their pages. */
   callsBetween(range: CallRange): Promise<readonly ArchivedCall[]>;
-  /** Reads the calls that fit, the latest first. */
+  /** Reads the calls that fit, the latest first. More than the limit only where the last ones are of one millisecond. */
   callsThatFit(reading: FilteredReading): Promise<readonly ArchivedCall[]>;
   /** Counts calls of days that are finished, from one to another, the latest first; days without any are left out. */
   callsByDay(

@@ -22,7 +22,7 @@ import type { IdSpan, IndexSpan } from "../../../kv/money/receipts/newest_receip
 import { readDaySumsOfDay } from "../../../kv/money/ledger/usage.ts";
 import {
   daySumCellOf,
-  daySumsOfDayKey,
+  daySumsOfDayPrefix,
   hourSumsOfAccountPrefix,
   indexPageKey,
   newestOnIndexPage,
@@ -194,10 +194,9 @@ export class CallDays {
   /** Reads the sums of days, in one statement where none has very many. */
   async #learn(days: readonly string[]): Promise<void> {
     const { accountId, keyId } = this.#filter;
-    const cells = keyId === undefined ? [] : [keyId];
     // The hours are read first: sums that grow in between only make the day count as not complete.
-    const hourRanges = days.map((day) => [...hourSumsOfAccountPrefix(day, accountId), ...cells]);
-    const sumRanges = days.map((day) => [...daySumsOfDayKey(accountId, day), ...cells]);
+    const hourRanges = days.map((day) => hourSumsOfAccountPrefix(day, accountId, keyId));
+    const sumRanges = days.map((day) => daySumsOfDayPrefix(accountId, day, keyId));
     const ranges = [...hourRanges, ...sumRanges].map((prefix) => ({ prefix }));
     const rows = await firstRowsOf(this.#kv, ranges, maxCellsOfDay);
     for (const [at, day] of days.entries()) {

@@ -15,15 +15,15 @@ import {
   daySumCellOf,
   daySumsPrefix,
 } from "../../../engine/schema/keys.ts";
-import { keysPerRead, type KeyValueStore } from "../../../engine/store/key_value_store.ts";
-import { wholeKind } from "../../../engine/store/read_ahead.ts";
+import type { KeyValueStore } from "../../../engine/store/key_value_store.ts";
+import { keysAtOnce, rowsOfKeys, wholeKind } from "../../../engine/store/read_ahead.ts";
 import type { Problem } from "./problems.ts";
 import { sumId } from "./verify_sums.ts";
 
 /** A day that sorts behind all days. */
 const endOfTime = "9999-12-31";
 
-const cellsPerRead = Math.floor(keysPerRead / 2);
+const cellsPerRead = Math.floor(keysAtOnce / 2);
 
 function isRight(sum: unknown, copy: unknown): boolean {
   try {
@@ -42,8 +42,9 @@ async function wrongAmong(
   cells: readonly DaySumCell[],
 ): Promise<DaySumCell[]> {
   const keys = cells.flatMap((cell) => [daySumCellKey(cell), dayCopyKey(cell)]);
-  const rows = await kv.getMany<unknown[]>(keys);
-  return cells.filter((_, at) => !isRight(rows[at * 2]!.value, rows[at * 2 + 1]!.value));
+  const rows = await rowsOfKeys(kv, keys);
+  const valueAt = (at: number) => rows[at]?.value ?? null;
+  return cells.filter((_, at) => !isRight(valueAt(at * 2), valueAt(at * 2 + 1)));
 }
 
 /** Lists the cells whose copy is wrong, missing or too much. */

@@ -27,7 +27,8 @@ import {
   storedSum,
   type UsageSum,
 } from "../../../money/receipts/day_sums.ts";
-import { keysPerRead, type KeyValueStore } from "../../../engine/store/key_value_store.ts";
+import type { KeyValueStore } from "../../../engine/store/key_value_store.ts";
+import { keysAtOnce, rowsOfKeys } from "../../../engine/store/read_ahead.ts";
 import { addHour, decodeHourSums, emptyHour } from "../../../money/receipts/hour_sums.ts";
 import { hourCellKey } from "../../../money/receipts/index_write.ts";
 import { groupsOf } from "../../../engine/store/in_parallel.ts";
@@ -66,14 +67,17 @@ export async function* wrongHours(
 
 async function compared(kv: KeyValueStore, cells: readonly DaySumCell[]): Promise<WrongHours[]> {
   const wrong: WrongHours[] = [];
-  for (const group of groupsOf(cells, Math.floor(keysPerRead / 2))) {
-    const rows = await kv.getMany<unknown[]>(
+  for (const group of groupsOf(cells, Math.floor(keysAtOnce / 2))) {
+    const rows = await rowsOfKeys(
+      kv,
       group.flatMap((cell) => [daySumCellKey(cell), hourCellKey(cell)]),
     );
     for (const [at, cell] of group.entries()) {
-      const [day, hours] = [rows[2 * at]?.value, rows[2 * at + 1]?.value];
+      const [day, hours] = [rows[2 * at]?.value ?? null, rows[2 * at + 1]];
       // The row may have expired since it was listed.
-      if (hours === null || readable(() => [addsUp(day, hours)]).includes(true)) continue;
+      if (hours === undefined || readable(() => [addsUp(day, hours.value)]).includes(true)) {
+        continue;
+      }
       const detail =
         `the hours of ${cell.day} ${cell.keyId} ${cell.model} do not add up to their day: admin sums rebuild corrects them`;
       wrong.push({ accountId: cell.accountId, detail });

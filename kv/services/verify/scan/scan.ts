@@ -43,7 +43,7 @@ import { type Batch, decodeBatch } from "../../../engine/store/batches.ts";
 import { refundSum } from "../../../money/ledger/refunds.ts";
 import { indexBucketOf, pageIds } from "../../../money/receipts/receipt_index.ts";
 import { keysPerRead, type KeyValueStore } from "../../../engine/store/key_value_store.ts";
-import { wholeKind } from "../../../engine/store/read_ahead.ts";
+import { keysAtOnce, rowsOfKeys, wholeKind } from "../../../engine/store/read_ahead.ts";
 import { type AccountHolding, readHoldingsInOrder } from "./account_holdings.ts";
 import type { DayBalance, DayBalancePages } from "../days/day_balances.ts";
 import { type DayDigests, lineAtMs } from "../days/day_digests.ts";
@@ -478,17 +478,15 @@ export class Scan {
   }
 
   async #compareTouchedDaySums(): Promise<void> {
-    const groups = groupsOf([...this.sums.cells.values()], keysPerRead);
+    const groups = groupsOf([...this.sums.cells.values()], keysAtOnce);
     await inParallel(groups, async (group) => {
       const keys = group.map(({ cell }) => daySumCellKey(cell));
-      const rows = await this.#kv.getMany<unknown[]>(keys);
+      const rows = await rowsOfKeys(this.#kv, keys);
       group.forEach((sums, at) => {
         const { cell } = sums;
         const stored = rows[at];
         try {
-          const sum = stored === undefined || stored.versionstamp === null
-            ? noUsage
-            : usageSum(stored.value);
+          const sum = stored === undefined ? noUsage : usageSum(stored.value);
           if (sameUsage(sum, totalOf(sums))) return;
           this.suspects.add(cell.accountId);
         } catch (error) {

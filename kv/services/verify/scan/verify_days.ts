@@ -38,8 +38,8 @@ import type { Writable } from "../../../../core/lib/base/assert.ts";
 import { exactProblems } from "./exact_account.ts";
 import { strayCalls } from "./stray_calls.ts";
 
-/** Accounts and day sums in memory at once, some 150 MB; more of them take more passes. */
-const defaultRowsAtOnce = 400_000;
+/** Accounts and day sums in memory at once: 700 bytes each, some 140 MB. More of them take more passes. */
+const defaultRowsAtOnce = 200_000;
 
 /** Milliseconds of the pauses before further readings of accounts in use. */
 const restPausesMs = [200, 1_000, 3_000] as const;

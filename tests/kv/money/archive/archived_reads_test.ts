@@ -1,8 +1,13 @@
 import { assert, assertEquals } from "../../../support/assert.ts";
-import { newId, type RequestId } from "../../../../core/lib/ids/ids.ts";
+import { beforeIdsOf, newId, type RequestId } from "../../../../core/lib/ids/ids.ts";
 import { pageInColumns, pagesOf } from "../../../../kv/money/archive/receipt_rows.ts";
 import type { ArchivedCall } from "../../../../kv/money/archive/receipt_rows.ts";
-import type { ReceiptArchive } from "../../../../kv/money/archive/receipt_archive.ts";
+import { archivedCalls, maxCallsScanned } from "../../../../kv/money/archive/archived_calls.ts";
+import type {
+  FilteredReading,
+  ReceiptArchive,
+} from "../../../../kv/money/archive/receipt_archive.ts";
+import { vietnamDay, vietnamDayStartMs } from "../../../../core/lib/time/vietnam_time.ts";
 import { archivedStore } from "../../../../kv/money/archive/archived_store.ts";
 import { receiptPageKey, receiptsPrefix } from "../../../../kv/engine/schema/keys.ts";
 import { readReceipts } from "../../../../kv/money/receipts/receipts.ts";
@@ -127,4 +132,31 @@ Deno.test("a single row is the archived page of its key, not that of another one
   const whole = archivedStore(kv, counted.archive);
   const read = async (id = "") => (await whole.get(receiptPageKey(id as RequestId))).value;
   assertEquals([await read(ids[2]), await read(ids[1])], [page?.value, null]);
+});
+
+Deno.test("a search looks at a bounded number of archived calls, and says how far it came", async () => {
+  const callsOfDay = 6_000;
+  const asked: FilteredReading[] = [];
+  const archive = {
+    callsThatFit: (reading: FilteredReading) => {
+      asked.push(reading);
+      return Promise.resolve([]);
+    },
+    callsByDay: () =>
+      Promise.resolve(
+        [30, 29, 28, 27, 26, 25].map((day) => ({
+          day: `2026-11-${day}`,
+          calls: callsOfDay,
+          fitting: day === 29 ? 0 : 3,
+        })),
+      ),
+    timeOfCall: () => Promise.resolve(undefined),
+  };
+  const idAt = (day: string) => beforeIdsOf("request", vietnamDayStartMs(day));
+  const span = { from: idAt("2026-11-01"), before: idAt("2026-12-01"), limit: 50 };
+  const read = await archivedCalls(archive, { ...span, accountId: account, model: "rare" });
+  const days = asked.flatMap(({ ranges }) => ranges.map(({ fromMs }) => vietnamDay(fromMs)));
+  assertEquals(days, ["2026-11-30", "2026-11-28", "2026-11-27", "2026-11-26"]);
+  assertEquals(read, { calls: [], reached: idAt("2026-11-26"), scanned: 4 * callsOfDay });
+  assert(read.scanned < maxCallsScanned + callsOfDay);
 });

@@ -3,7 +3,7 @@ import * as fc from "../../../support/property.ts";
 import { assert, assertEquals, assertRejects } from "../../../support/assert.ts";
 import { encodeKey } from "../../../../kv/engine/parts/tuple_key.ts";
 import type { KeyValueStore } from "../../../../kv/engine/store/key_value_store.ts";
-import { firstRowsOf } from "../../../../kv/engine/store/read_ahead.ts";
+import { firstRowsOf, rowsOfKeys } from "../../../../kv/engine/store/read_ahead.ts";
 import { until } from "../../../support/until.ts";
 
 /** A new empty store that several clients open. */
@@ -246,9 +246,29 @@ const cases: Readonly<Record<string, Case>> = {
       ["other"],
       [5, 6, 7],
     ]);
+    const last = await firstRowsOf(kv, ranges, 3, true);
+    assertEquals(last.map((some) => some.map(({ value }) => value)), [
+      [8, 7, 6],
+      [],
+      [2, 1],
+      ["other"],
+      [8, 7, 6],
+    ]);
     const [first] = await Array.fromAsync(kv.list(ranges[0]!, { limit: 1 }));
     assertEquals(rows[0]?.[0], first);
     assertEquals(await firstRowsOf(kv, [], 3), []);
+  },
+
+  async "rows that are read by their keys are those of each key, and no rows behind them"(kv) {
+    await fill(kv, 25);
+    await kv.set(["row", 7, "behind"], "behind");
+    const numbers = [7, 24, 25, 3, 3, ...Array.from({ length: 20 }, (_, at) => at)];
+    const rows = await rowsOfKeys(kv, numbers.map((number) => ["row", number]));
+    assertEquals(rows.map((row) => row?.value), numbers.map((one) => one < 25 ? one : undefined));
+    const { versionstamp } = await kv.get(["row", 7]);
+    assertEquals(rows[0]?.versionstamp, versionstamp ?? "");
+    const others = await rowsOfKeys(kv, [["row"], ["row", 7, "behind"]]);
+    assertEquals(others.map((row) => row?.value), [undefined, "behind"]);
   },
 
   async "a cursor stays good when its row is gone"(kv) {

@@ -7,9 +7,19 @@ import {
   checkIndexedCalls,
   type DaySums,
   type ProvedSums,
+  wrongHours,
 } from "../../../../../kv/services/verify/checks/verify_sums.ts";
+import { allCopyProblems } from "../../../../../kv/services/verify/checks/verify_day_copies.ts";
+import { chunkGroups, groupReceipts } from "../../../../../kv/money/receipts/day_sum_group.ts";
+import { writeIndex } from "../../../../../kv/money/receipts/index_write.ts";
 import { ManualTime } from "../../../../support/manual_time.ts";
-import { draftOf, mustReserve, newAccount, topUp } from "../../../../support/worlds/money_world.ts";
+import {
+  draftOf,
+  mustReserve,
+  newAccount,
+  receiptOf,
+  topUp,
+} from "../../../../support/worlds/money_world.ts";
 import type { KeyValueStore } from "../../../../../kv/engine/store/key_value_store.ts";
 import { dayMs } from "../../../../../core/lib/time/durations.ts";
 
@@ -106,4 +116,35 @@ Deno.test("a call of today that the index has lost is found beside the calls of 
   for await (const { key } of pages) await week.kv.delete(key);
   const report = await verifyStore(week.kv, { pause: () => Promise.resolve() });
   assertEquals(report.problems.some(({ kind }) => kind === "index"), true);
+});
+
+Deno.test("sums are compared with their hours and copies in few statements, however many there are", async () => {
+  using kv: KeyValueStore = await Deno.openKv(":memory:");
+  const account = newAccount();
+  const receipts = Array.from({ length: 600 }, (_, model) =>
+    receiptOf(account, {
+      requestId: idOf(startMs),
+      model: `model-${model}`,
+      providerCost: { kind: "known", card: "card", units: { input: 3 }, costMicroVnd: 5n },
+    }));
+  for (const chunk of chunkGroups(groupReceipts(receipts))) {
+    assertEquals(await writeIndex(kv, chunk, { bounded: (call) => call }), "written");
+  }
+  let statements = 0;
+  // As an engine does that reads several ranges in one round.
+  kv.firstRows = async (selectors, limit, reverse = false) => {
+    statements++;
+    return await Promise.all(
+      selectors.map((selector) => Array.fromAsync(kv.list(selector, { limit, reverse }))),
+    );
+  };
+  const getMany = kv.getMany.bind(kv);
+  kv.getMany = (keys) => {
+    statements++;
+    return getMany(keys);
+  };
+  assertEquals(await Array.fromAsync(wrongHours(kv, {})), []);
+  assertEquals(await allCopyProblems(kv, undefined), []);
+  // 600 sums with their hours, and twice with their copies: 250 at once.
+  assertEquals(statements, 9);
 });
