@@ -7,6 +7,7 @@
  * - Never: moves money, or admits or refuses a call.
  */
 import { type Context, Hono } from "hono";
+import { may } from "../../../../core/people/organisations/acts.ts";
 import { type Budget, maxBudgets } from "../../../../core/limits/budgets.ts";
 import { listBudgets } from "../../../../kv/people/accounts/budgets.ts";
 import { listApiKeys } from "../../../../kv/people/api_keys/api_keys.ts";
@@ -53,13 +54,17 @@ type PageContext = Context<DashboardEnv>;
 
 /** What budgets of the organisation can be of, beside models. */
 async function readSubjects(c: PageContext, { kv }: DashboardDeps) {
-  const { account } = c.get("signedIn");
+  const { account, role } = c.get("signedIn");
+  const { hiddenKey } = budgetTexts[c.get("visitor").locale];
+  const seesKeys = may(role, "view_keys");
   const [keys, teams, members] = await Promise.all([
     listApiKeys(kv, account.id),
     listTeams(kv, account.id),
     listMembers(kv, account),
   ]);
-  const keyNames = new Map<string, string>(keys.map((key) => [key.id, key.name]));
+  const keyNames = new Map<string, string>(
+    keys.map(({ id, name }) => [id, seesKeys ? name : hiddenKey]),
+  );
   const names = new Map<string, string>([
     ...keyNames,
     ...teams.map(({ id, name }) => [id, name] as const),

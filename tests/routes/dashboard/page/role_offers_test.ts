@@ -9,6 +9,9 @@ import { openCompany } from "../../../support/worlds/company_world.ts";
 import { openDashboardWorld } from "../../../support/worlds/dashboard_world.ts";
 import { topUp } from "../../../support/worlds/money_world.ts";
 
+/** The name of a key, which not every role may see. */
+const secretName = "secret-plans";
+
 /** Pages that a person of any role opens, beside those with an act; guides among them. */
 const others = [
   "/",
@@ -44,13 +47,20 @@ for (const role of roles) {
     const form = await owner.browser.get("/budgets/new");
     const budget = { name: "All", of: "account", amount: "1000", window: "day", atLimit: "refuse" };
     assertEquals((await owner.browser.submit(form, "/budgets", budget)).status, 303);
-    const makesKey = await owner.browser.get("/keys/new");
-    assertEquals((await owner.browser.submit(makesKey, "/keys", { name: "all" })).status, 200);
+    const key = { name: secretName, nowMs: world.time.nowMs(), memberId: account.id };
+    const made = await createApiKey(world.kv, world.deps.masterKeys, account.id, key);
+    assert(made.ok);
+    const ofKey = { ...budget, name: "One", of: `key:${made.record.id}` };
+    const again = await owner.browser.get("/budgets/new");
+    assertEquals((await owner.browser.submit(again, "/budgets", ofKey)).status, 303);
     const wrong: string[] = [];
     const seen = new Set(pages);
     for (const path of seen) {
       if (!mayVisit({ role }, path)) continue;
       const page = await member.browser.get(path);
+      if (!may(role, "view_keys") && page.text.includes(secretName)) {
+        wrong.push(`${path} names a key`);
+      }
       for (const link of linksOf(page.text)) {
         if (!mayVisit({ role }, link)) wrong.push(`${path} links to ${link}`);
         if (/^\/(keys|budgets|wallet|invoices|webhooks)\//.test(link)) seen.add(link);
@@ -70,7 +80,7 @@ for (const role of roles) {
     await using world = await openDashboardWorld();
     const { account, members } = await openCompany(world);
     const nowMs = world.time.nowMs();
-    const options = { name: "secret-plans", nowMs, memberId: account.id };
+    const options = { name: secretName, nowMs, memberId: account.id };
     const made = await createApiKey(world.kv, world.deps.masterKeys, account.id, options);
     assert(made.ok);
     const seesKeys = may(role, "view_keys");
@@ -83,7 +93,7 @@ for (const role of roles) {
         .map(([, name]) => name);
       const offered = ["model", "tag", "status", "error", "until"];
       assertEquals(fields, [...seesKeys ? ["key"] : [], ...offered], filter);
-      assertEquals(text.includes("secret-plans"), seesKeys, filter);
+      assertEquals(text.includes(secretName), seesKeys, filter);
     }
   });
 }
