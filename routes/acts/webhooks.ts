@@ -94,7 +94,7 @@ const wrongAddresses = {
   ...wrongUrls,
   no_bot: {
     code: "invalid_request",
-    field: "chat_id",
+    field: "chatId",
     message: "This endpoint has an address, and no bot with a token and a chat",
   },
   token_needed: {
