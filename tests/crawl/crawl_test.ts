@@ -146,7 +146,8 @@ Deno.test("what is planted on a page is found, and nothing else", () => {
   for (const [body, problem] of planted) {
     assert(problemsOf(body).includes(problem), `${problem}: ${problemsOf(body).join("; ")}`);
   }
-  const harmless = `<p lang="en">Your wallet is empty.</p><code>atLimit</code><p>low-cost-01</p>` +
+  const harmless = `<p>Hoá đơn inv_0mwomq1s00000avj86rfacq9s</p>` +
+    `<p lang="en">Your wallet is empty.</p><code>atLimit</code><p>low-cost-01</p>` +
     `<p>Viết cho help@example.com</p><pre>the answer</pre>` +
     `<p>0,18 ₫, 1.250.000 ₫, 145 ms, 1,25 s, 12,5 s, 30 s</p>`;
   assertEquals(problemsOf(harmless), []);

@@ -101,7 +101,7 @@ function languageOf({ text }: HtmlText, { names }: TextTables): string {
 const amount = /₫\d[\d.,]*\d|₫\d|\d[\d.,]*[\u00a0 ]?₫/gu;
 
 /** A time in milliseconds or seconds; in Vietnamese, whole seconds that one has to wait are written out. */
-const duration = /(?<![\d.,:])\d[\d.,]*[\u00a0 ]?m?s(?![\p{L}\d])/gu;
+const duration = /(?<![\p{L}\d.,:_-])\d[\d.,]*[\u00a0 ]?m?s(?![\p{L}\d])/gu;
 
 /** The forms of amounts and times, which `text/format.ts` writes: no decimals, or so many that two compare. */
 const figureForms = {
