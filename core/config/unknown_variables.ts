@@ -34,6 +34,8 @@ function editsBetween(one: string, other: string): number {
  * const mistyped = "GATEWAY_OPERATORS".slice(0, -1);
  * const [line] = unknownVariables([mistyped, "PATH"], new Set(["GATEWAY_OPERATORS"]));
  * if (!line?.endsWith("has no effect; did you mean GATEWAY_OPERATORS?")) throw new Error(line);
+ * const [prefixed] = unknownVariables(["GATEWAY_PORT"], new Set(["PORT"]));
+ * if (!prefixed?.endsWith("did you mean PORT?")) throw new Error(prefixed);
  * ```
  */
 export function unknownVariables(
@@ -44,6 +46,8 @@ export function unknownVariables(
     name.startsWith(prefix) && !known.has(name) && !clientVariables.has(name)
   );
   return unknown.map((name) => {
+    const bare = name.slice(prefix.length);
+    if (known.has(bare)) return `${name} is set and has no effect; did you mean ${bare}?`;
     const near = [...known].filter((other) => other.startsWith(prefix))
       .map((other) => ({ other, edits: editsBetween(name, other) }))
       .sort((one, two) => one.edits - two.edits)[0];

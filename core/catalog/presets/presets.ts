@@ -11,7 +11,23 @@ import { asianPresets } from "./asia.ts";
 import { cloudPresets, localPresets, vendorPresets } from "./vendors.ts";
 import type { Preset } from "./preset.ts";
 
-const all = {
+type Merged<Groups> = Groups extends readonly [infer First, ...infer Rest] ? First & Merged<Rest>
+  : unknown;
+
+/** `never` if two of the groups have a name in common: the later preset would win without a word. */
+type Disjoint<Groups, Seen = never> = Groups extends readonly [infer First, ...infer Rest]
+  ? [keyof First & Seen] extends [never] ? Disjoint<Rest, Seen | keyof First> : never
+  : unknown;
+
+type Groups = readonly [
+  typeof vendorPresets,
+  typeof cloudPresets,
+  typeof aggregatorPresets,
+  typeof asianPresets,
+  typeof localPresets,
+];
+
+const all: Merged<Groups> & Disjoint<Groups> = {
   ...vendorPresets,
   ...cloudPresets,
   ...aggregatorPresets,
@@ -20,7 +36,7 @@ const all = {
 };
 
 /** The name of a preset. */
-export type PresetName = keyof typeof all;
+export type PresetName = keyof Merged<Groups>;
 
 /** Returns a preset. */
 export function presetOf(name: PresetName): Preset {
