@@ -10,6 +10,7 @@ const folder = new URL("../../screenshots/", import.meta.url);
 interface Words {
   readonly preview: string;
   readonly addTier: string;
+  readonly testing: string;
   readonly test: string;
   readonly works: string;
 }
@@ -24,6 +25,7 @@ const words = {
     price: "₫9,900",
     old: "₫8,300",
     addTier: "Add a tier",
+    testing: "Test a route",
     test: "Test this route",
     works: "works",
   },
@@ -36,6 +38,7 @@ const words = {
     price: "9.900",
     old: "8.300",
     addTier: "Thêm mức giá",
+    testing: "Thử tuyến",
     test: "Thử tuyến này",
     works: "hoạt động",
   },
@@ -50,6 +53,7 @@ async function confirm(page: Page): Promise<void> {
 /** Tests a route of a model against the sandbox. */
 async function testsRoute(page: Page, address: string, t: Words): Promise<void> {
   await page.goto(`${address}/operator/catalogue/model?id=premium-1`);
+  await page.locator("summary", { hasText: t.testing }).click();
   await page.getByRole("button", { name: t.test }).first().click();
   const result = page.locator(".notice.success");
   await result.waitFor();
@@ -103,8 +107,10 @@ export async function priceChangeTest(look: Look): Promise<void> {
       await look1("catalogue-model");
       // A form with a mistake comes back with it, and says beside the field what is wrong.
       await page.locator('[name="price.vndPerMtok"]').fill("9.900");
+      // The words about margins say it while it is typed.
+      await page.locator("#margin-words", { hasText: t.either }).waitFor();
       await page.getByRole("button", { name: t.preview }).first().click();
-      await page.getByText(t.either).waitFor();
+      await page.locator(".field-error", { hasText: t.either }).waitFor();
       assertEquals(await page.locator('[name="price.vndPerMtok"]').inputValue(), "9.900");
       await look1("catalogue-mistake");
       await page.locator('[name="price.vndPerMtok"]').fill("9900");

@@ -49,6 +49,7 @@ import {
   providerEntries,
   readEdit,
   settingsEntry,
+  shownField,
   typedModel,
   typedProvider,
 } from "./entry_form.ts";
@@ -56,7 +57,7 @@ import { type EntryProblems, entryProblems } from "./entry_problems.ts";
 import { JsonForm, ProviderForm, SettingsForm } from "./forms.tsx";
 import { tryRoute } from "../../operations/route_tests.ts";
 import { ModelForm } from "./model_form.tsx";
-import { RouteTests, type ShownRouteTest } from "./route_tests.tsx";
+import { RouteTestResult, RouteTests, type ShownRouteTest } from "./route_tests.tsx";
 import { HistoryPage, VersionPage, versionStates } from "./history_page.tsx";
 import { ListPage } from "./list_page.tsx";
 import {
@@ -65,6 +66,7 @@ import {
   catalogueTexts,
   declinePath,
   historyPath,
+  marginsPath,
   previewPath,
   rollbackPath,
   testPath,
@@ -74,6 +76,10 @@ import { PreviewPage } from "./preview_page.tsx";
 import { losingDays } from "../margins/margin_rows.ts";
 import { priceEffect } from "./effect/price_effect.ts";
 import { hasStops, priceStops } from "./effect/price_stops.ts";
+import { type TypedMargins, typedMargins } from "./effect/typed_margins.ts";
+import { filledRows, plainText, sentRows } from "./fields/reading.ts";
+import { routeMembers } from "./fields/shapes.ts";
+import { SwappedMargins } from "./price_matrix.tsx";
 
 const label = { en: "Catalogue", vi: "Danh mục" };
 
@@ -132,19 +138,66 @@ async function showModel(
       ...(entered.problems !== undefined && { status: 400 as const }),
     },
     <>
-      <RouteTests
-        model={deps.catalog.current.models.find(({ id }) => id === entered.name)}
-        visitor={visitor}
-        test={test}
-      />
+      {test !== undefined && <RouteTestResult test={test} locale={visitor.locale} />}
       <ModelForm
         visitor={visitor}
         base={state.head.newest}
         providers={providerEntries(state.contents).map(([name]) => name)}
         catalog={deps.catalog.current}
+        margins={entered.problems === undefined
+          ? await marginsOf(c, deps, { state, ...entered })
+          : { routes: new Map(), problem: t.seeFields }}
         {...entered}
-      />
+      >
+        <RouteTests
+          model={deps.catalog.current.models.find(({ id }) => id === entered.name)}
+          visitor={visitor}
+        />
+      </ModelForm>
     </>,
+  );
+}
+
+/** Computes the margins of an entry; if the catalogue cannot be made with it, there is only its first problem. */
+async function marginsOf(
+  c: OperatorContext,
+  deps: OperatorDeps,
+  { state, name, entry }: Pick<Entered, "state" | "name" | "entry">,
+  places: readonly number[] = [],
+): Promise<TypedMargins> {
+  const t = catalogueTexts[c.get("visitor").locale];
+  const routes = new Map<number, never>();
+  const id = plainText(entry["id"]);
+  if (id === "") return { routes, problem: t.noName };
+  const change = { edit: "model", id: name || id, entry } as const;
+  const catalog = editedCatalog(state.contents, change);
+  const tried = await tryCatalog.run(deps, { catalog }, actOf(c, deps));
+  if (!tried.ok) {
+    const { fields, others } = tried.why === "invalid"
+      ? entryProblems(tried.problems, change, catalog, t)
+      : { fields: {}, others: [tried.error.message] };
+    const [problem = t.problems] = [...Object.values(fields), ...others];
+    return { routes, problem };
+  }
+  const model = tried.catalog.models.find((one) => one.id === id);
+  return model === undefined ? { routes } : typedMargins(model, entry, places);
+}
+
+/** Answers a form that is being typed with its margins, which htmx puts into their places. */
+async function showMargins(c: OperatorContext, deps: OperatorDeps) {
+  const form = await readForm(c);
+  const state = await catalogState(deps.editing);
+  const shown = parsedEntry(form.text(shownField)) ?? {};
+  const entry = typedModel(form, state.contents);
+  const places = filledRows(form, "routes", routeMembers, shown["routes"]).map(({ at }) => at);
+  const name = form.text("name");
+  return await c.html(
+    <SwappedMargins
+      price={shown["price"]}
+      places={sentRows(form, "routes") ?? 0}
+      margins={await marginsOf(c, deps, { state, name, entry }, places)}
+      locale={c.get("visitor").locale}
+    />,
   );
 }
 
@@ -535,6 +588,7 @@ function createCataloguePages(deps: OperatorDeps): Hono<DashboardEnv> {
     .get(`${cataloguePath}/provider`, (c) => providerPage(c, deps))
     .get(`${cataloguePath}/settings`, (c) => settingsPage(c, deps))
     .post(testPath, (c) => testModelRoute(c, deps))
+    .post(marginsPath, (c) => showMargins(c, deps))
     .post(previewPath, (c) => previewChange(c, deps))
     .post(applyPath, (c) => applyChange(c, deps))
     .post(rollbackPath, (c) => rollBackChange(c, deps))

@@ -1,4 +1,5 @@
 /** The form of a model: what it is, its price, and its routes with their costs and capabilities. */
+import type { PropsWithChildren } from "hono/jsx";
 import type { Catalog } from "../../../../core/catalog/catalog.ts";
 import { vnd } from "../../../../core/billing/rate_card.ts";
 import type { Json, JsonObject } from "../../../../core/lib/json/json.ts";
@@ -14,11 +15,15 @@ import { parsedEntry, shownField } from "./entry_form.ts";
 import { noProblems } from "./entry_problems.ts";
 import { fieldLabels } from "./fields/labels.ts";
 import { listOf, objectOf, plainText } from "./fields/reading.ts";
-import { type FieldName, modelMembers, routeMembers, type Shape } from "./fields/shapes.ts";
+import { type FieldName, modelMembers, routeMembers } from "./fields/shapes.ts";
 import {
   AgainButton,
-  CaseFields,
+  CaseButton,
+  CaseChoice,
+  CaseSelect,
+  chosenCase,
   type FormView,
+  GroupError,
   MemberFields,
   ShapeFields,
   shownRows,
@@ -31,13 +36,17 @@ import {
   JsonForm,
   RemoveForm,
 } from "./forms.tsx";
-import { cataloguePath, catalogueTexts, previewPath } from "./texts.ts";
+import type { TypedMargins } from "./effect/typed_margins.ts";
+import { matrixCosts, matrixPrices, PriceMatrix, type RouteColumn } from "./price_matrix.tsx";
+import { cataloguePath, catalogueTexts, marginsPath, previewPath } from "./texts.ts";
 
 /** What the form of a model is shown with. */
 export interface ModelFormProps extends EntryFormProps {
   readonly providers: readonly string[];
   /** The catalogue in force: what routes take where nothing is written, and the currencies of providers. */
   readonly catalog: Pick<Catalog, "find" | "providers">;
+  /** The margins of the entry. */
+  readonly margins: TypedMargins;
   /** The list that gets an empty row more. */
   readonly extendedRows?: string;
 }
@@ -45,8 +54,17 @@ export interface ModelFormProps extends EntryFormProps {
 /** Members of a model that are shown apart from the others. */
 const apart: readonly FieldName[] = ["price", "routes"];
 
-/** Members of a route that are shown apart from the others. */
-const routeApart: readonly FieldName[] = ["provider", "cost", "capabilities", "facts"];
+/** Members of a route that are always in sight. */
+const routeUsual = ["model", "style", "priority", "weight"] as const;
+
+/** Members of a route that are shown apart from the seldom ones. */
+const routeApart: readonly FieldName[] = [
+  ...routeUsual,
+  "provider",
+  "cost",
+  "capabilities",
+  "facts",
+];
 
 /** What a route does where nothing is written, as JSON: that of its provider and style, as far as it serves already. */
 function usualRoute(route: JsonObject, name: string, { catalog }: ModelFormProps): JsonObject {
@@ -84,53 +102,65 @@ function ProviderField({ view, name, value, providers }: {
     ...providers.map((one) => ({ value: one, label: one })),
   ];
   return (
-    <div class="fields">
-      <SelectField
-        name={name}
-        label={fieldLabels[view.locale].provider}
-        value={shown}
-        error={view.errors[name]}
-        options={options}
-      />
-    </div>
+    <SelectField
+      name={name}
+      label={fieldLabels[view.locale].provider}
+      value={shown}
+      error={view.errors[name]}
+      options={options}
+    />
   );
 }
 
-/** The fields of one route. */
-function RouteFields({ form, view, route, at, isNew }: {
+/** Whether a group of fields that folds is open: something in it is wrong, or has just been asked for. */
+function isInUse(
+  { errors, extendedRows }: FormView,
+  isInside: (name: string) => boolean,
+): boolean {
+  return [extendedRows, ...Object.keys(errors)].some((name) => name !== "" && isInside(name));
+}
+
+interface RouteProps {
   readonly form: ModelFormProps;
   readonly view: FormView;
   readonly route: JsonObject;
   readonly at: number;
-  readonly isNew: boolean;
-}) {
-  const t = catalogueTexts[view.locale];
+}
+
+/** The members of a route's cost that are not in the matrix. */
+function OtherCosts({ form, view, route, at }: RouteProps) {
+  const { members } = chosenCase({ value: route["cost"], shape: routeMembers.cost });
+  return (
+    <MemberFields
+      view={view}
+      within={`routes.${at}.cost`}
+      members={members}
+      value={objectOf(route["cost"])}
+      without={matrixCosts(form.entry["price"], route["cost"])}
+    />
+  );
+}
+
+/** What is seldom written of a route, folded away. */
+function SeldomFields(props: RouteProps) {
+  const { form, view, route, at } = props;
   const labels = fieldLabels[view.locale];
   const within = `routes.${at}`;
   const usual = usualRoute(route, form.name, form);
-  const provider = form.catalog.providers[plainText(route["provider"])];
+  const inMatrix = matrixCosts(form.entry["price"], route["cost"]);
+  const inSight = new Set([
+    ...[...routeUsual, "provider", "cost", "cost.unit"].map((name) => `${within}.${name}`),
+    ...inMatrix.map((name) => `${within}.cost.${name}`),
+  ]);
   const written = route["facts"] === undefined ? "capabilities" : "facts";
   const hasCapabilities = view.kind === "chat" || view.kind === "image" ||
     route[written] !== undefined;
-  const part = (name: "cost" | "capabilities" | "facts", label: string, shape: Shape) => (
-    <ShapeFields
-      view={view}
-      name={`${within}.${name}`}
-      label={label}
-      value={route[name]}
-      usual={usual["capabilities"]}
-      shape={shape}
-    />
-  );
   return (
-    <fieldset class="field-rows">
-      <legend>{t.route(at + 1)}</legend>
-      <ProviderField
-        view={view}
-        name={`${within}.provider`}
-        value={route["provider"]}
-        providers={form.providers}
-      />
+    <details
+      class="field-group"
+      open={isInUse(view, (name) => name.startsWith(`${within}.`) && !inSight.has(name))}
+    >
+      <summary>{catalogueTexts[view.locale].moreOfRoute}</summary>
       <MemberFields
         view={view}
         within={within}
@@ -139,36 +169,162 @@ function RouteFields({ form, view, route, at, isNew }: {
         usual={usual}
         without={routeApart}
       />
-      {part("cost", t.costIn(provider?.currency ?? vnd.code), routeMembers.cost)}
-      {hasCapabilities && part(written, labels[written], routeMembers[written])}
-      {!isNew && <CheckboxField name={`${within}.remove`} label={t.removeRoute} />}
+      {inMatrix.length > 0 && <OtherCosts {...props} />}
+      {hasCapabilities && (
+        <ShapeFields
+          view={view}
+          name={`${within}.${written}`}
+          label={labels[written]}
+          value={route[written]}
+          usual={usual["capabilities"]}
+          shape={routeMembers[written]}
+        />
+      )}
+    </details>
+  );
+}
+
+/** The fields of one route. */
+function RouteFields({ isNew, ...props }: RouteProps & { readonly isNew: boolean }) {
+  const { form, view, route, at } = props;
+  const t = catalogueTexts[view.locale];
+  const within = `routes.${at}`;
+  const usual = usualRoute(route, form.name, form);
+  return (
+    <fieldset class="field-rows route-card">
+      <legend>{t.route(at + 1)}</legend>
+      <div class="fields">
+        <ProviderField
+          view={view}
+          name={`${within}.provider`}
+          value={route["provider"]}
+          providers={form.providers}
+        />
+        {routeUsual.map((name) => (
+          <ShapeFields
+            view={view}
+            name={`${within}.${name}`}
+            label={fieldLabels[view.locale][name]}
+            value={route[name]}
+            usual={usual[name]}
+            shape={routeMembers[name]}
+          />
+        ))}
+        <CaseSelect
+          view={view}
+          name={`${within}.cost`}
+          label={t.costIn(currencyOf(form, route))}
+          value={route["cost"]}
+          shape={routeMembers.cost}
+        />
+      </div>
+      <GroupError view={view} name={`${within}.cost`} />
+      {matrixCosts(form.entry["price"], route["cost"]).length === 0 && <OtherCosts {...props} />}
+      <SeldomFields {...props} />
+      <div class="route-end">
+        <CaseButton view={view} />
+        {!isNew && <CheckboxField name={`${within}.remove`} label={t.removeRoute} />}
+      </div>
     </fieldset>
+  );
+}
+
+/** The currency in which the provider of a route charges. */
+function currencyOf({ catalog }: ModelFormProps, route: JsonObject): string {
+  return catalog.providers[plainText(route["provider"])]?.currency ?? vnd.code;
+}
+
+/** The routes of the form: those that are written, and a row to fill in where there is none or one was asked for. */
+function shownRoutes({ entry }: ModelFormProps, view: FormView): readonly JsonObject[] {
+  const routes = listOf(entry["routes"]);
+  const length = shownRows(routes.length, "routes", view);
+  return Array.from({ length }, (_, at) => objectOf(routes[at]));
+}
+
+function PriceCard({ form, view }: { readonly form: ModelFormProps; readonly view: FormView }) {
+  const price = { value: form.entry["price"], shape: modelMembers.price };
+  const columns = shownRoutes(form, view).map((route, at): RouteColumn => ({
+    at,
+    route,
+    currency: currencyOf(form, route),
+  }));
+  return (
+    <Card
+      title={catalogueTexts[view.locale].price}
+      actions={<CaseChoice view={view} name="price" {...price} />}
+    >
+      <GroupError view={view} name="price" />
+      <PriceMatrix
+        view={view}
+        price={objectOf(price.value)}
+        columns={columns}
+        margins={form.margins}
+      >
+        <MemberFields
+          view={view}
+          within="price"
+          members={chosenCase(price).members}
+          value={objectOf(price.value)}
+          without={matrixPrices(price.value)}
+        />
+      </PriceMatrix>
+    </Card>
   );
 }
 
 function RoutesCard({ form, view }: { readonly form: ModelFormProps; readonly view: FormView }) {
   const t = catalogueTexts[view.locale];
-  const routes = listOf(form.entry["routes"]);
-  const count = shownRows(routes.length, "routes", view);
+  const routes = shownRoutes(form, view);
   return (
-    <Card title={t.routes}>
-      <input type="hidden" name="routes.rows" value={String(count)} />
-      {Array.from({ length: count }, (_, at) => (
-        <RouteFields
-          form={form}
-          view={view}
-          route={objectOf(routes[at])}
-          at={at}
-          isNew={at >= routes.length}
-        />
-      ))}
-      <AgainButton value="routes">{t.addRoute}</AgainButton>
+    <Card title={t.routes} actions={<AgainButton value="routes">{t.addRoute}</AgainButton>}>
+      <input type="hidden" name="routes.rows" value={String(routes.length)} />
+      <GroupError view={view} name="routes" />
+      <div class="route-cards">
+        {routes.map((route, at) => (
+          <RouteFields
+            form={form}
+            view={view}
+            route={route}
+            at={at}
+            isNew={at >= listOf(form.entry["routes"]).length}
+          />
+        ))}
+      </div>
     </Card>
   );
 }
 
-/** The form of a model. */
-export function ModelForm(form: ModelFormProps) {
+/** What a model is besides its price and routes; folded away where it is known already. */
+function ModelCard({ form, view }: { readonly form: ModelFormProps; readonly view: FormView }) {
+  const isInside = (name: string) => !/^(?:price|routes)(?:\.|$)/.test(name);
+  return (
+    <Card>
+      <details open={form.name === "" || isInUse(view, isInside)}>
+        <summary>{catalogueTexts[view.locale].aboutModel}</summary>
+        <MemberFields
+          view={view}
+          within=""
+          members={modelMembers}
+          value={form.entry}
+          without={apart}
+        />
+      </details>
+    </Card>
+  );
+}
+
+/** Asks for the margins of what is typed; an answer has the places of each, and an error changes nothing. */
+const liveMargins = {
+  "hx-post": marginsPath,
+  "hx-trigger": "input delay:400ms",
+  "hx-sync": "this:replace",
+  "hx-swap": "none",
+  "hx-status:4xx": "swap:none",
+  "hx-status:5xx": "swap:none",
+} as const;
+
+/** The form of a model. Its margins follow what is typed, as the server computes them. */
+export function ModelForm({ children, ...form }: PropsWithChildren<ModelFormProps>) {
   const { visitor, base, name, entry, problems = noProblems } = form;
   const { locale } = visitor;
   const t = catalogueTexts[locale];
@@ -185,27 +341,20 @@ export function ModelForm(form: ModelFormProps) {
         <EnterButton>{t.preview}</EnterButton>
         <FormTarget edit="model" name={name} base={base} />
         <input type="hidden" name={shownField} value={JSON.stringify(entry)} />
-        <Card title={t.model}>
-          <MemberFields
-            view={view}
-            within=""
-            members={modelMembers}
-            value={entry}
-            without={apart}
-          />
-        </Card>
-        <Card title={t.price}>
-          <CaseFields view={view} name="price" value={entry["price"]} shape={modelMembers.price} />
-        </Card>
-        <RoutesCard form={form} view={view} />
-        <Card>
-          <div class="actions">
-            <SubmitButton>{t.preview}</SubmitButton>
-            <a href={cataloguePath} class="button outline secondary" role="button">{t.back}</a>
-          </div>
-        </Card>
+        <div {...liveMargins}>
+          <ModelCard form={form} view={view} />
+          <PriceCard form={form} view={view} />
+          <RoutesCard form={form} view={view} />
+        </div>
+        <div class="actions">
+          <SubmitButton>{t.preview}</SubmitButton>
+          <a href={cataloguePath} class="button outline secondary" role="button">{t.back}</a>
+        </div>
       </PostForm>
-      <JsonForm visitor={visitor} base={base} name={name} entry={entry} edit="model" />
+      <div class="columns">
+        {children}
+        <JsonForm visitor={visitor} base={base} name={name} entry={entry} edit="model" />
+      </div>
       <RemoveForm visitor={visitor} base={base} name={name} edit="model" label={t.removeModel} />
     </>
   );

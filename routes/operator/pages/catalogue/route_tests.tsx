@@ -55,7 +55,8 @@ export interface ShownRouteTest {
     };
 }
 
-function TestResult({ test: { route, result }, locale }: {
+/** What a test found. */
+export function RouteTestResult({ test: { route, result }, locale }: {
   readonly test: ShownRouteTest;
   readonly locale: Locale;
 }) {
@@ -79,29 +80,30 @@ function TestResult({ test: { route, result }, locale }: {
 }
 
 /** The card; nothing for models whose routes cannot be tested by a chat call. */
-export function RouteTests({ model, visitor, test }: {
+export function RouteTests({ model, visitor }: {
   readonly model: Model | undefined;
   readonly visitor: Visitor;
-  readonly test?: ShownRouteTest | undefined;
 }) {
   if (model?.kind !== "chat") return null;
   const t = testTexts[visitor.locale];
   return (
-    <Card title={t.title}>
-      <p class="muted">{t.lead}</p>
-      {test !== undefined && <TestResult test={test} locale={visitor.locale} />}
-      <ul class="lines advice">
-        {model.routes.map(({ id }) => (
-          <li key={id}>
-            <code>{id}</code>
-            <PostForm visitor={visitor} action={testPath}>
-              <input type="hidden" name="model" value={model.id} />
-              <input type="hidden" name="route" value={id} />
-              <SubmitButton tone="plain" small>{t.test}</SubmitButton>
-            </PostForm>
-          </li>
-        ))}
-      </ul>
+    <Card>
+      <details>
+        <summary>{t.title}</summary>
+        <p class="muted">{t.lead}</p>
+        <ul class="lines advice side-by-side">
+          {model.routes.map(({ id }) => (
+            <li key={id}>
+              <code>{id}</code>
+              <PostForm visitor={visitor} action={testPath}>
+                <input type="hidden" name="model" value={model.id} />
+                <input type="hidden" name="route" value={id} />
+                <SubmitButton tone="plain" small>{t.test}</SubmitButton>
+              </PostForm>
+            </li>
+          ))}
+        </ul>
+      </details>
     </Card>
   );
 }

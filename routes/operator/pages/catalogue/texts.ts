@@ -8,6 +8,7 @@ export const applyPath = `${cataloguePath}/apply`;
 export const historyPath = `${cataloguePath}/versions`;
 export const rollbackPath = `${cataloguePath}/rollback`;
 export const withdrawPath = `${cataloguePath}/withdraw`;
+export const marginsPath = `${cataloguePath}/margins`;
 export const testPath = `${cataloguePath}/test`;
 export const declinePath = `${cataloguePath}/decline`;
 
@@ -68,8 +69,10 @@ export const catalogueTexts = defineTexts({
     routeProvider: "Provider",
     noProvider: "none",
     addRoute: "Add a route",
+    aboutModel: "Name, kind, context and limits",
+    moreOfRoute: "Region, capabilities and more",
     currency: "Currency of its invoices",
-    costIn: (currency: string) => `Cost: what the provider charges, in ${currency}`,
+    costIn: (currency: string) => `Cost in ${currency}, per`,
     removeRoute: "Remove this route",
     preset: "Preset",
     noPreset: "none",
@@ -183,8 +186,10 @@ export const catalogueTexts = defineTexts({
     routeProvider: "Nhà cung cấp",
     noProvider: "không",
     addRoute: "Thêm tuyến",
+    aboutModel: "Tên, loại, ngữ cảnh và giới hạn",
+    moreOfRoute: "Vùng, khả năng và phần khác",
     currency: "Tiền tệ trên hoá đơn",
-    costIn: (currency) => `Chi phí: nhà cung cấp tính, bằng ${currency}`,
+    costIn: (currency) => `Phí ${currency}, theo`,
     removeRoute: "Bỏ tuyến này",
     preset: "Mẫu có sẵn",
     noPreset: "không",

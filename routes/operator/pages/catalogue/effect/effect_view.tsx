@@ -81,7 +81,8 @@ function marginShare({ priceMicroVnd, costMicroVnd }: RateComparison): number | 
     : Number((priceMicroVnd - costMicroVnd) * 10_000n / priceMicroVnd) / 10_000;
 }
 
-function shareText(rate: RateComparison, locale: Locale): string {
+/** A margin as a part of the price. */
+export function shareText(rate: RateComparison, locale: Locale): string {
   const share = marginShare(rate);
   if (share === undefined) return "–";
   return `${share < 0 ? "−" : ""}${formatPercent(Math.abs(share), locale)}`;

@@ -154,22 +154,43 @@ function readCases(
   return ofMembers(chosen === "" || by in read ? read : { [by]: chosen, ...read }, shown);
 }
 
+/** How many rows of a list a form was shown with; `undefined` if it has no such list. */
+export function sentRows(form: PostedForm, name: string): number | undefined {
+  const rows = Number(form.text(`${name}.rows`) || Number.NaN);
+  return Number.isNaN(rows) ? undefined : Math.min(rows, maxFormRows);
+}
+
+/** A row of a list that is filled in and not removed. */
+export interface FilledRow {
+  /** Its place in the form. */
+  readonly at: number;
+  readonly entry: JsonObject;
+}
+
+/** Reads the rows of a list that stay: those that are removed or empty have no place in the entry. */
+export function filledRows(
+  form: PostedForm,
+  name: string,
+  row: Members,
+  shown: Json | undefined,
+): FilledRow[] {
+  const former = listOf(shown);
+  return Array.from({ length: sentRows(form, name) ?? 0 }, (_, at) => at).flatMap((at) => {
+    const within = fieldName(name, at);
+    if (form.text(`${within}.remove`) === "yes") return [];
+    const entry = readMembers(form, within, row, objectOf(former[at]));
+    return Object.keys(entry).length === 0 ? [] : [{ at, entry }];
+  });
+}
+
 function readRows(
   form: PostedForm,
   name: string,
   row: Members,
   shown: Json | undefined,
 ): Json | undefined {
-  const rows = Number(form.text(`${name}.rows`) || Number.NaN);
-  if (Number.isNaN(rows)) return shown;
-  const former = listOf(shown);
-  const read: Json[] = [];
-  for (let i = 0; i < Math.min(rows, maxFormRows); i++) {
-    const at = fieldName(name, i);
-    if (form.text(`${at}.remove`) === "yes") continue;
-    const entry = readMembers(form, at, row, objectOf(former[i]));
-    if (Object.keys(entry).length > 0) read.push(entry);
-  }
+  if (sentRows(form, name) === undefined) return shown;
+  const read = filledRows(form, name, row, shown).map(({ entry }) => entry);
   return read.length === 0 && shown === undefined ? undefined : read;
 }
 

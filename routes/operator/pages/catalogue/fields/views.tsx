@@ -136,7 +136,7 @@ function defaultText(usual: Json | undefined, locale: Locale): string {
 }
 
 /** The problem of a group as a whole. */
-function GroupError({ view, name }: { view: FormView; name: string }) {
+export function GroupError({ view, name }: { view: FormView; name: string }) {
   const error = view.errors[name];
   return error === undefined ? null : <small class="field-error">{error}</small>;
 }
@@ -303,32 +303,59 @@ function caseLabel(by: "unit" | "profile", value: string, locale: Locale): strin
   return unit === undefined ? t.noCost : t.units[unit];
 }
 
-/** The choice of a case, and its fields. */
-export function CaseFields({ view, name, value, shape }: Omit<FieldProps, "label"> & {
+/** A choice between cases, and what is written in it. */
+interface CaseProps extends Omit<FieldProps, "label" | "usual"> {
   readonly shape: Extract<Shape, { readonly kind: "cases" }>;
-}) {
-  const t = fieldTexts[view.locale];
-  const { by, cases } = shape;
-  const object = objectOf(value);
+}
+
+/** The case that counts: the one that is written, or the first. */
+export function chosenCase({ value, shape: { by, cases } }: Pick<CaseProps, "value" | "shape">) {
   const [first = ""] = Object.keys(cases);
-  const written = plainText(object[by]);
-  const chosen = Object.hasOwn(cases, written) ? written : first;
+  const written = plainText(objectOf(value)[by]);
+  const name = Object.hasOwn(cases, written) ? written : first;
+  return { name, members: cases[name] ?? {} };
+}
+
+/** The choice of a case. */
+export function CaseSelect({ label, ...props }: CaseProps & { readonly label?: string }) {
+  const { view: { locale, errors }, name, shape: { by, cases } } = props;
+  return (
+    <SelectField
+      name={`${name}.${by}`}
+      label={label ?? labelOf(by, locale)}
+      value={chosenCase(props).name}
+      options={Object.keys(cases).map((value) => ({
+        value,
+        label: caseLabel(by, value, locale),
+      }))}
+      error={errors[`${name}.${by}`]}
+    />
+  );
+}
+
+/** The button that shows the fields of a case that was chosen instead of another. */
+export function CaseButton({ view: { locale } }: { readonly view: FormView }) {
+  return <AgainButton value="fields">{fieldTexts[locale].showFields}</AgainButton>;
+}
+
+/** The choice of a case beside its button. */
+export function CaseChoice(props: CaseProps) {
+  return (
+    <div class="case-choice">
+      <CaseSelect {...props} />
+      <CaseButton view={props.view} />
+    </div>
+  );
+}
+
+/** The choice of a case, and its fields. */
+function CaseFields(props: CaseProps) {
+  const { view, name, value } = props;
+  const { members } = chosenCase(props);
   return (
     <>
-      <div class="fields">
-        <SelectField
-          name={`${name}.${by}`}
-          label={labelOf(by, view.locale)}
-          value={chosen}
-          options={Object.keys(cases).map((one) => ({
-            value: one,
-            label: caseLabel(by, one, view.locale),
-          }))}
-          error={view.errors[`${name}.${by}`]}
-        />
-      </div>
-      <AgainButton value="fields">{t.showFields}</AgainButton>
-      <MemberFields view={view} within={name} members={cases[chosen] ?? {}} value={object} />
+      <CaseChoice {...props} />
+      <MemberFields view={view} within={name} members={members} value={objectOf(value)} />
     </>
   );
 }

@@ -1,4 +1,5 @@
 /** The preview of a price change: margins by route, and the last 7 days at the new price, exact to the µVND. */
+import fc from "fast-check";
 import { assert, assertEquals, assertStringIncludes } from "../../../../support/assert.ts";
 import { newId } from "../../../../../core/lib/ids/ids.ts";
 import { buildCatalog, type Catalog } from "../../../../../core/catalog/catalog.ts";
@@ -7,6 +8,9 @@ import { createAccount } from "../../../../../kv/people/accounts/accounts.ts";
 import { readMargins } from "../../../../../kv/money/costs/margins.ts";
 import { openWalletEngine } from "../../../../../kv/money/wallet/mod.ts";
 import { losingDays } from "../../../../../routes/operator/pages/margins/margin_rows.ts";
+import { modelEntry } from "../../../../../routes/operator/pages/catalogue/entry_form.ts";
+import { catalogState } from "../../../../../routes/operator/operations/contract/editing.ts";
+import { fromVnd } from "../../../../../core/billing/money/micro_vnd.ts";
 import { priceEffect } from "../../../../../routes/operator/pages/catalogue/effect/price_effect.ts";
 import {
   costedCatalog,
@@ -110,3 +114,58 @@ Deno.test("the preview shows margins by route and the last 7 days, in both langu
       assert(/39 ?% → 24 ?%/.test(text), text);
     }
   }, { catalog }));
+
+/** Margins in µVND as the answer to a form has them, by the place of the route. */
+function sentMargins(html: string, bucket: string): (bigint | undefined)[] {
+  return [0, 1].map((at) => {
+    const cell = html.split(`id="margin-${at}-${bucket}"`)[1]?.split("</span>")[0] ?? "";
+    const value = /<data[^>]* value="(-?\d+)"/.exec(cell)?.[1];
+    return value === undefined ? undefined : BigInt(value);
+  });
+}
+
+Deno.test("margins follow a form that is being typed, each in the place of its route", () =>
+  operatorWorld(async ({ operator, deps: { editing } }) => {
+    const staff = await operator("staff");
+    const entry = { ...modelEntry((await catalogState(editing)).contents, "premium-1") };
+    const cost = (perMtok: number) => ({ unit: "token", perMtok });
+    const shown = {
+      ...entry,
+      routes: ["a", "b"].map((model) => ({ provider: "sandbox", model, cost: cost(1) })),
+    };
+    const whole = fc.integer({ min: 1, max: 999_999 });
+    await fc.assert(
+      fc.asyncProperty(whole, whole, whole, fc.boolean(), async (price, first, second, isOne) => {
+        const { status, text } = await staff.post("/operator/catalogue/margins", {
+          edit: "model",
+          name: "premium-1",
+          base: "1",
+          shown: JSON.stringify(shown),
+          "price.unit": "token",
+          "price.vndPerMtok": `${price}`,
+          "routes.rows": "2",
+          "routes.0.cost.unit": "token",
+          "routes.0.cost.perMtok": `${first}`,
+          "routes.1.cost.unit": "token",
+          "routes.1.cost.outputPerMtok": `${second}`,
+          ...(isOne && { "routes.0.remove": "yes" }),
+        });
+        assertEquals(status, 200);
+        const margin = (of: number) => fromVnd(price) - fromVnd(of);
+        const others = (of: number) => isOne ? undefined : margin(of);
+        assertEquals(sentMargins(text, "input"), [others(first), margin(1)]);
+        assertEquals(sentMargins(text, "output"), [others(first), margin(second)]);
+      }),
+      { numRuns: 10 },
+    );
+    const wrong = await staff.post("/operator/catalogue/margins", {
+      edit: "model",
+      name: "premium-1",
+      shown: JSON.stringify(shown),
+      "price.unit": "token",
+      "price.vndPerMtok": "9.900",
+      "routes.rows": "2",
+    });
+    assertStringIncludes(wrong.text, "Write 9900 or 9.9");
+    assertEquals(sentMargins(wrong.text, "input"), [undefined, undefined]);
+  }));

@@ -6,6 +6,9 @@ import { isJsonObject, type Json, type JsonObject } from "../../../../../../core
 import type { PostedForm } from "../../../../../../routes/dashboard/page/form_data.ts";
 import {
   fieldAt,
+  listOf,
+  objectOf,
+  plainText,
   readShape,
 } from "../../../../../../routes/operator/pages/catalogue/fields/reading.ts";
 import {
@@ -16,6 +19,17 @@ import {
   type Shape,
 } from "../../../../../../routes/operator/pages/catalogue/fields/shapes.ts";
 import { MemberFields } from "../../../../../../routes/operator/pages/catalogue/fields/views.tsx";
+import { ModelForm } from "../../../../../../routes/operator/pages/catalogue/model_form.tsx";
+import {
+  parsedEntry,
+  readEdit,
+} from "../../../../../../routes/operator/pages/catalogue/entry_form.ts";
+import { buildCatalog, type Catalog } from "../../../../../../core/catalog/catalog.ts";
+import { editedCatalog } from "../../../../../../core/catalog/diff.ts";
+import type { Visitor } from "../../../../../../routes/dashboard/page/visitor.ts";
+import { costedFile } from "../../../../../support/worlds/costed_calls.ts";
+import { storedKeyCatalogue } from "../../../../../support/worlds/stored_key_world.ts";
+import { testConfig } from "../../../../../support/gateways/gateway_in_process.ts";
 
 /** Members that are edited as JSON only. */
 const jsonOnly = ["routes.capabilities.videoAdapter", "routes.facts.videoAdapter"];
@@ -102,6 +116,22 @@ function posted(fields: ReadonlyMap<string, string>): PostedForm {
   };
 }
 
+/** An operator, as far as forms ask. */
+const visitor: Visitor = {
+  locale: "en",
+  theme: "light",
+  csrfToken: undefined,
+  path: "/",
+  signedIn: undefined,
+  sandbox: true,
+  maintenance: undefined,
+  announcements: [],
+  suppliedPages: [],
+  support: undefined,
+  brand: { name: "Gateway", icon: "icon.svg" },
+  company: undefined,
+};
+
 /** The fields of an entry. `more` is the list with an empty row more. */
 function shown(entry: JsonObject, more = ""): Map<string, string> {
   const view = {
@@ -114,6 +144,23 @@ function shown(entry: JsonObject, more = ""): Map<string, string> {
     String(MemberFields({ view, within: "", members: modelMembers, value: entry })),
   );
 }
+
+/** The fields of the form of a model. */
+function formFields(entry: JsonObject, catalog = noCatalog): Map<string, string> {
+  const html = String(ModelForm({
+    visitor,
+    base: 1,
+    name: plainText(entry["id"]),
+    entry,
+    providers: [...Object.keys(catalog.providers), route.provider],
+    catalog,
+    margins: { routes: new Map() },
+  }));
+  // The forms behind it send the entry as JSON, or remove it.
+  return sentFields(html.split("</form>")[0] ?? "");
+}
+
+const noCatalog: Pick<Catalog, "find" | "providers"> = { find: () => undefined, providers: {} };
 
 function entryOf(fields: ReadonlyMap<string, string>, before: JsonObject): JsonObject {
   const read = readShape(posted(fields), "", modelShape, before);
@@ -238,6 +285,31 @@ Deno.test("every member of the settings has a field, and settings are removed by
 
 Deno.test("an entry that is shown and sent unchanged is the same", () => {
   for (const entry of bases) assertEquals(entryOf(shown(entry), entry), entry);
+});
+
+Deno.test("the form of a model has every field, wherever it stands", () => {
+  for (const entry of bases) {
+    const names = new Set(formFields(entry).keys());
+    // Capabilities have one of two names, and some kinds of models have none.
+    const missing = [...shown(entry).keys()].filter((name) =>
+      !names.has(name) && !/^routes\.0\.(?:facts|capabilities)\./.test(name)
+    );
+    assertEquals(missing, []);
+    assertEquals(entryOf(formFields(entry), entry), entry);
+  }
+});
+
+Deno.test("the form of every model of a catalogue, sent unchanged, leaves the catalogue unchanged", () => {
+  for (const file of [testConfig().fileContents, costedFile(), storedKeyCatalogue(1)]) {
+    const contents = parsedEntry(JSON.stringify(file));
+    const built = buildCatalog(gatewayFileSchema.parse(file));
+    assert(built.ok && contents !== undefined);
+    for (const entry of listOf(contents["models"]).map(objectOf)) {
+      const edit = readEdit(posted(formFields(entry, built.catalog)), contents);
+      assert(typeof edit === "object" && "edit" in edit && edit.edit === "model");
+      assertEquals(editedCatalog(contents, edit), contents);
+    }
+  }
 });
 
 Deno.test("what is typed into any field is in the entry, and is shown again", () => {
