@@ -34,7 +34,7 @@ function editsBetween(one: string, other: string): number {
  * const mistyped = "GATEWAY_OPERATORS".slice(0, -1);
  * const [line] = unknownVariables([mistyped, "PATH"], new Set(["GATEWAY_OPERATORS"]));
  * if (!line?.endsWith("has no effect; did you mean GATEWAY_OPERATORS?")) throw new Error(line);
- * const [prefixed] = unknownVariables(["GATEWAY_PORT"], new Set(["PORT"]));
+ * const [prefixed] = unknownVariables(["GATEWAY_" + "PORT"], new Set(["PORT"]));
  * if (!prefixed?.endsWith("did you mean PORT?")) throw new Error(prefixed);
  * ```
  */
