@@ -101,7 +101,7 @@ export const slowFiles: Readonly<Record<string, number>> = {
   "tests/cluster/kills_test.ts": 50,
   "tests/cluster/network_test.ts": 80,
   "tests/cluster/outage_test.ts": 60,
-  "tests/cluster/patroni_test.ts": 160,
+  "tests/cluster/patroni_test.ts": 250,
   "tests/conformance/mutated_answers_test.ts": 200,
   "tests/kv/store/engines/denokv_test.ts": 60,
   "tests/kv/store/engines/embedded_expiry_test.ts": 65,
