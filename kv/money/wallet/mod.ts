@@ -26,6 +26,5 @@ export type {
   WithheldAnswer,
 } from "./lease/types.ts";
 export { instanceTtlMs, openWalletEngine } from "./open_wallet_engine.ts";
-export { storeLookMs } from "./wallet_engine.ts";
 export { reapEndedInstances, reapExpiredInstances } from "./reaper.ts";
 export { warnOfLowBalances } from "./low_balance.ts";

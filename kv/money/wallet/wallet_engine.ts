@@ -37,6 +37,7 @@ import type {
   WithheldAnswer,
 } from "./lease/types.ts";
 import type { KeyValueStore } from "../../engine/store/key_value_store.ts";
+import { onceStoreIsBack, storeLookMs } from "../../engine/store/store_wait.ts";
 import { readLeasesOf, walletWriteAttempts } from "../balances/leases.ts";
 import { readWallet } from "../balances/wallets.ts";
 import type { Lease } from "./lease/lease_book.ts";
@@ -159,9 +160,6 @@ class Charging {
 /** Finished calls that wait for their commit. Beyond it no new call is admitted, which bounds memory. */
 export const maxUnsettledCalls = 20_000;
 
-/** Milliseconds between two looks at whether a store that was away is back. */
-export const storeLookMs = 100;
-
 /** Calls that may wait at once for a store that is away: what a process carries in half a minute under high load. */
 const maxCallsAtDoor = 5_000;
 
@@ -264,14 +262,15 @@ export class LiveWalletEngine implements WalletEngine {
   ): ReserveResult | Promise<ReserveResult> {
     const leastMicroVnd = typeof amount === "bigint" ? amount : amount.leastMicroVnd;
     invariant(leastMicroVnd >= 0n, "a reservation is not negative");
-    const result = this.#admits()
-      ? this.#reserving.reserve(accountId, amount, waitMs)
-      : unavailable(leastMicroVnd);
+    const ask = () => {
+      if (this.#admits()) return this.#reserving.reserve(accountId, amount, waitMs);
+      this.#housekeeping.probe();
+      return unavailable(leastMicroVnd);
+    };
+    const result = ask();
     if ("ok" in result && result.ok) return result;
     const mayWait = rangeOf(amount).waits !== false && this.#options.storeWaitMs > 0;
-    return mayWait
-      ? this.#onceStoreIsBack(result, () => this.#reserving.reserve(accountId, amount, waitMs))
-      : result;
+    return mayWait ? this.#onceStoreIsBack(result, ask) : result;
   }
 
   /**
@@ -282,28 +281,21 @@ export class LiveWalletEngine implements WalletEngine {
     first: ReserveResult | Promise<ReserveResult>,
     ask: () => ReserveResult | Promise<ReserveResult>,
   ): Promise<ReserveResult> {
-    let result = await first;
-    const { clock, storeWaitMs } = this.#options;
-    if (result.ok || result.reason !== "unavailable" || this.#atDoor >= maxCallsAtDoor) {
-      return result;
-    }
+    const result = await first;
+    const isAway = (result: ReserveResult) =>
+      !result.ok && result.reason === "unavailable" && this.#mayReturn();
+    if (!isAway(result) || this.#atDoor >= maxCallsAtDoor) return result;
     this.#atDoor++;
+    const { clock, storeWaitMs: waitMs } = this.#options;
     try {
-      let leftMs = storeWaitMs;
-      while (!result.ok && result.reason === "unavailable" && leftMs > 0 && this.#mayReturn()) {
-        const beganMs = clock.monotonicMs();
-        await this.#nextLook();
-        if (this.#admits()) result = await ask();
-        // A clock that stops must not make a call wait forever.
-        leftMs -= Math.max(storeLookMs, clock.monotonicMs() - beganMs);
-      }
-      return result;
+      const wait = { clock, waitMs, nextLook: () => this.#nextLook() };
+      return await onceStoreIsBack(wait, result, { isAway, ask });
     } finally {
       this.#atDoor--;
     }
   }
 
-  /** Whether the engine may admit calls again without being opened anew. */
+  /** Whether the engine can still come to admit calls: it has neither failed nor been closed. */
   #mayReturn(): boolean {
     return this.#pipeline.failure === undefined && this.#closing === undefined;
   }
@@ -316,10 +308,7 @@ export class LiveWalletEngine implements WalletEngine {
         this.#endLook = undefined;
         resolve();
       };
-      const stopTimer = this.#options.timer.start(() => {
-        this.#housekeeping.probe();
-        end();
-      }, storeLookMs);
+      const stopTimer = this.#options.timer.start(end, storeLookMs);
       this.#endLook = () => {
         stopTimer();
         end();

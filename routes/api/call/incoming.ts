@@ -16,7 +16,8 @@ import { maintenanceRetrySeconds } from "../../../core/routing/health/limits.ts"
 import type { RateFigures } from "../../../core/limits/rate_book.ts";
 import { mayBeFree } from "../../../core/billing/price.ts";
 import type { Principal, RefusedCaller } from "../../../kv/people/api_keys/key_directory.ts";
-import { type ReserveResult, storeLookMs } from "../../../kv/money/wallet/mod.ts";
+import type { ReserveResult } from "../../../kv/money/wallet/mod.ts";
+import { onceStoreIsBack, storeLookMs } from "../../../kv/engine/store/store_wait.ts";
 import { StoreUnavailableError } from "../../../kv/engine/store/store_unavailable.ts";
 import { authenticate } from "../../http/authenticate.ts";
 import { type BodyAdmission, readRequestBody } from "../../http/body/request_body.ts";
@@ -178,18 +179,21 @@ function admitCaller(gateway: Gateway, incoming: Incoming): Principal | Promise<
 
 /** Reads the switches and the epoch. While the store is away it waits for it, as the wallet does for calls. */
 async function catchUp({ control, clock, deadlines, config }: Gateway): Promise<void> {
-  let leftMs = config.storeWaitMs;
-  for (;;) {
-    const beganMs = clock.monotonicMs();
-    try {
-      return await control.catchUp();
-    } catch (error) {
-      if (!(error instanceof StoreUnavailableError) || leftMs <= 0) throw error;
-    }
-    await new Promise<void>((resolve) => deadlines.create(resolve).arm(storeLookMs));
-    // A clock that stops must not make a call wait forever.
-    leftMs -= Math.max(storeLookMs, clock.monotonicMs() - beganMs);
-  }
+  const ask = () =>
+    control.catchUp().catch((error: unknown) => {
+      if (error instanceof StoreUnavailableError) return error;
+      throw error;
+    });
+  const failure = await onceStoreIsBack(
+    {
+      clock,
+      waitMs: config.storeWaitMs,
+      nextLook: () => new Promise((resolve) => deadlines.create(resolve).arm(storeLookMs)),
+    },
+    await ask(),
+    { isAway: (answer) => answer !== undefined, ask },
+  );
+  if (failure !== undefined) throw failure;
 }
 
 function admitKnown(gateway: Gateway, incoming: Incoming): Principal | Promise<Principal> {
