@@ -3,7 +3,8 @@
  * views that people and programs read.
  */
 import { invariant } from "../../../core/lib/base/assert.ts";
-import type { ArchivedCall } from "./receipt_rows.ts";
+import type { ColumnFilter, DayCalls } from "./receipt_archive.ts";
+import { type ArchivedCall, columnText } from "./receipt_rows.ts";
 
 /** What a column has. Those of the first three kinds are numbers of rows in another table. */
 export type ColumnKind =
@@ -101,3 +102,15 @@ function textOf(cell: unknown): string {
 
 const numberOrNull = (cell: unknown) => cell === null ? null : numberOf(cell);
 const textOrNull = (cell: unknown) => cell === null ? null : textOf(cell);
+
+/** Makes the counts of a day of a row. */
+export function dayCallsOf({ day, calls, fitting }: Readonly<Record<string, unknown>>): DayCalls {
+  return { day: textOf(day), calls: numberOf(calls), fitting: numberOf(fitting) };
+}
+
+/** The cells of a key and a model that days are counted for; `null`: all. */
+export function countedCells(
+  { keyId, model }: Pick<ColumnFilter, "keyId" | "model">,
+): [keyId: string | null, model: string | null] {
+  return [keyId ?? null, model === undefined ? null : columnText(model)];
+}

@@ -18,7 +18,14 @@ import { postgresOutage } from "../../engine/postgres/outages.ts";
 import { Pool, type Row, stateOf } from "../../engine/postgres/pool.ts";
 import type { LedgerEntry } from "../ledger/ledger.ts";
 import type { CallsOfAccount } from "../receipts/receipt_index.ts";
-import { callColumns, callMembers, callOfRow, type ColumnKind } from "./archive_tables.ts";
+import {
+  callColumns,
+  callMembers,
+  callOfRow,
+  type ColumnKind,
+  countedCells,
+  dayCallsOf,
+} from "./archive_tables.ts";
 import { BinaryRows } from "./binary_copy.ts";
 import {
   type ArchivedCall,
@@ -475,19 +482,12 @@ export class PostgresArchive implements ReceiptArchive {
 
   async callsByDay(
     accountId: string,
-    { keyId, model, onlyFailed }: ColumnFilter,
+    filter: Pick<ColumnFilter, "keyId" | "model" | "onlyFailed">,
     { fromDay, toDay }: { readonly fromDay: string; readonly toDay: string },
   ): Promise<DayCalls[]> {
-    const asked = [keyId ?? null, model === undefined ? null : columnText(model)];
-    const rows = await this.#pool.query(
-      selectCallsByDay,
-      [accountId, fromDay, toDay, ...asked, String(onlyFailed === true)],
-    );
-    return rows.map((row) => ({
-      day: String(row["day"]),
-      calls: Number(row["calls"]),
-      fitting: Number(row["fitting"]),
-    }));
+    const onlyFailed = String(filter.onlyFailed === true);
+    const cells = [accountId, fromDay, toDay, ...countedCells(filter), onlyFailed];
+    return (await this.#pool.query(selectCallsByDay, cells)).map(dayCallsOf);
   }
 
   async timeOfCall({ fromMs, toMs }: TimeRange, count: number): Promise<number | undefined> {

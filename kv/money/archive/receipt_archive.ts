@@ -1,5 +1,6 @@
 /** Where receipts of sealed days are kept in columns: what a database for them does. */
 import type { AccountId, RequestId } from "../../../core/lib/ids/ids.ts";
+import type { ArchivedCallsAsked } from "../../engine/store/key_value_store.ts";
 import type { LedgerEntry } from "../ledger/ledger.ts";
 import type { CallsOfAccount } from "../receipts/receipt_index.ts";
 import type { ArchivedCall } from "./receipt_rows.ts";
@@ -25,16 +26,7 @@ export interface IndexReading extends CallRange {
 }
 
 /** What calls have in columns. An absent member fits every call. */
-export interface ColumnFilter {
-  readonly accountId?: string | undefined;
-  readonly keyId?: string | undefined;
-  readonly model?: string | undefined;
-  readonly onlyFailed?: boolean | undefined;
-  readonly statusFrom?: number | undefined;
-  readonly statusBefore?: number | undefined;
-  /** A text that their tags contain. */
-  readonly tag?: string | undefined;
-}
+export type ColumnFilter = Omit<ArchivedCallsAsked, "from" | "before" | "limit">;
 
 /** Milliseconds from one moment on and before another. */
 export interface TimeRange {

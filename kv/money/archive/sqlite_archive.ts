@@ -13,7 +13,14 @@ import { vietnamDay, vietnamDayStartMs } from "../../../core/lib/time/vietnam_ti
 import { dayMs, hourMs } from "../../../core/lib/time/durations.ts";
 import type { LedgerEntry } from "../ledger/ledger.ts";
 import type { CallsOfAccount } from "../receipts/receipt_index.ts";
-import { callColumns, callMembers, callOfRow, type ColumnKind } from "./archive_tables.ts";
+import {
+  callColumns,
+  callMembers,
+  callOfRow,
+  type ColumnKind,
+  countedCells,
+  dayCallsOf,
+} from "./archive_tables.ts";
 import { type ArchivedCall, columnText, requestIdOf, shapeColumns } from "./receipt_rows.ts";
 import { archivedAround } from "./archived_pages.ts";
 import {
@@ -405,22 +412,16 @@ export class SqliteArchive implements ReceiptArchive {
 
   async callsByDay(
     accountId: string,
-    { keyId, model, onlyFailed }: ColumnFilter,
+    filter: Pick<ColumnFilter, "keyId" | "model" | "onlyFailed">,
     { fromDay, toDay }: { readonly fromDay: string; readonly toDay: string },
   ): Promise<DayCalls[]> {
-    const asked = [keyId ?? null, model === undefined ? null : columnText(model)];
+    const onlyFailed = Number(filter.onlyFailed === true);
     const days: DayCalls[] = [];
     const [fromMs, toMs] = [vietnamDayStartMs(fromDay), vietnamDayStartMs(toDay) + dayMs];
     for (const month of await this.#monthsBetween(fromMs, toMs, true)) {
       const some = daysOfMonth(month).filter((day) => day >= fromDay && day <= toDay);
-      const cells = [accountId, ...asked, Number(onlyFailed === true), JSON.stringify(some)];
-      for (const row of this.#read(month, selectCallsByDay, cells)) {
-        days.push({
-          day: String(row["day"]),
-          calls: Number(row["calls"]),
-          fitting: Number(row["fitting"]),
-        });
-      }
+      const cells = [accountId, ...countedCells(filter), onlyFailed, JSON.stringify(some)];
+      for (const row of this.#read(month, selectCallsByDay, cells)) days.push(dayCallsOf(row));
     }
     return days;
   }

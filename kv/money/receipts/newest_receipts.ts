@@ -37,12 +37,6 @@ export interface IndexSpan extends IdSpan {
 /** Sorts behind the id of every call. */
 export const behindAllIds = "req_~";
 
-/** What the columns of an archive are asked for. */
-export type ArchiveFilter = Omit<
-  ArchivedCallsAsked,
-  "accountId" | "from" | "before" | "limit" | "tag"
->;
-
 /** Receipts to read. */
 export interface NewestReceipts extends IdSpan {
   /** Absent: those of all accounts. */
@@ -52,7 +46,9 @@ export interface NewestReceipts extends IdSpan {
   /** Calls of the account that may not be in the index yet. */
   readonly tail?: readonly RequestId[];
   /** Receipts of the archive that fit; all by default. */
-  readonly filter?: (ArchiveFilter & { readonly tag?: string | undefined }) | undefined;
+  readonly filter?:
+    | Omit<ArchivedCallsAsked, "accountId" | "from" | "before" | "limit">
+    | undefined;
   /** Receipts of the first part; more are read each time, since readers that go on want many. */
   readonly firstRead?: number;
 }
