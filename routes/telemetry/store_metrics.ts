@@ -24,8 +24,8 @@ import type { GaugeSample, Registry } from "./registry.ts";
 /** Milliseconds between two readings, of a dozen calls of the store each: what they show counts in minutes and hours. */
 const readEveryMs = 60_000;
 
-/** What was read last. */
-interface StoreState {
+/** The state of the jobs and queues of a store. */
+export interface StoreState {
   readonly books: BooksState;
   readonly lastMove: EndedMove | undefined;
   readonly lastBackup: EndedBackup | undefined;
@@ -33,7 +33,7 @@ interface StoreState {
 }
 
 /** The queues that are shown. */
-export const watchedQueues = [
+const watchedQueues = [
   mailQueue.name,
   incidentQueue.name,
   videoPolls.name,
@@ -44,7 +44,10 @@ export const watchedQueues = [
   remainsQueue.name,
 ] as const;
 
-async function readStore(kv: KeyValueStore, clock: Clock): Promise<StoreState> {
+/** Reads what jobs and queues have left in the store: some two dozen rows. */
+export async function readStoreState(
+  { kv, clock }: { readonly kv: KeyValueStore; readonly clock: Clock },
+): Promise<StoreState> {
   const nowMs = clock.nowMs();
   const [books, lastMove, lastBackup, ...backlogs] = await Promise.all([
     readBooksState(kv),
@@ -60,7 +63,7 @@ export function showStore(
   registry: Registry,
   { kv, clock }: { readonly kv: KeyValueStore; readonly clock: Clock },
 ): void {
-  const reader = new KeptReading(() => readStore(kv, clock), clock, readEveryMs);
+  const reader = new KeptReading(() => readStoreState({ kv, clock }), clock, readEveryMs);
   registry.readBefore(() => reader.refresh());
   showOutbox(registry, reader);
   showBooks(registry, reader);

@@ -11,23 +11,20 @@ import { hasRealProvider } from "../../../../core/config/catalog_reading.ts";
 import { credentialHeader } from "../../../../core/catalog/entries/cloud_schema.ts";
 import type { HttpProvider } from "../../../../core/catalog/presets/expand.ts";
 
-/** One line of the report. */
-export interface Finding {
+const finding = z.object({
   /** `wrong`: does not work, or customers miss it. `advice`: works, but look at it. */
-  readonly state: "good" | "advice" | "wrong";
-  readonly area: string;
-  readonly what: string;
-  /** What to do about it. */
-  readonly mend?: string;
-}
-
-/** Reads the findings of a running server. */
-export const findingsJson = z.array(z.object({
   state: z.enum(["good", "advice", "wrong"]),
   area: z.string(),
   what: z.string(),
+  /** What to do about it. */
   mend: z.string().exactOptional(),
-}));
+});
+
+/** One line of the report. */
+export type Finding = Readonly<z.output<typeof finding>>;
+
+/** Reads the findings of a running server. */
+export const findingsJson = z.array(finding);
 
 const good = (area: string, what: string): Finding => ({ state: "good", area, what });
 
@@ -337,7 +334,7 @@ const maxProviderAnswerChars = 64 * 1024;
 
 const metadata = z.object({ issuer: z.string(), authorization_endpoint: z.string() });
 
-/** Returns why nobody can sign in at an OpenID provider. */
+/** Returns why sign-in at an OpenID provider cannot work. */
 async function openIdProblem(
   { issuer }: SignInProvider,
   ask: (url: string, init?: RequestInit) => Promise<Response>,
@@ -352,7 +349,7 @@ async function openIdProblem(
 
 const refusal = z.object({ error: z.string() });
 
-/** Returns why nobody can sign in at GitHub, which tells a wrong client from a made-up code. */
+/** Returns why sign-in at GitHub cannot work; GitHub tells a wrong client from a made-up code. */
 async function gitHubProblem(
   { issuer, clientId, clientSecret }: SignInProvider,
   ask: (url: string, init?: RequestInit) => Promise<Response>,

@@ -5,12 +5,8 @@ import { dayMs, hourMs } from "../../../../core/lib/time/durations.ts";
 import type { KeyValueStore } from "../../../../kv/engine/store/key_value_store.ts";
 import { schemaVersionKey } from "../../../../kv/engine/schema/keys.ts";
 import { runningVersions } from "../../../../kv/money/wallet/mod.ts";
-import { readLastMove } from "../../../../kv/services/archive/last_move.ts";
 import type { StoreParts } from "../../../../kv/services/archive/move_days.ts";
-import { readLastBackup } from "../../../../kv/services/backup/last_backup.ts";
-import { readBooksState } from "../../../../kv/services/verify/last_verification.ts";
-import { readBacklog } from "../../../../kv/engine/outbox/outbox.ts";
-import { watchedQueues } from "../../../telemetry/store_metrics.ts";
+import { readStoreState, type StoreState } from "../../../telemetry/store_metrics.ts";
 import type { Finding } from "./doctor.ts";
 
 /** What is looked at. */
@@ -92,13 +88,11 @@ function nightlyFinding({ area, ended, command, runbook }: NightlyJob, nowMs: nu
     : { state: "wrong", area, what, mend: `run \`${command}\` each night, and see why it ended` };
 }
 
-async function nightlyFindings({ kv, clock, parts }: ExaminedStore): Promise<Finding[]> {
+function nightlyFindings(
+  { books: { verified, sealedUntilMs }, lastMove, lastBackup }: StoreState,
+  { clock, parts }: ExaminedStore,
+): Finding[] {
   const nowMs = clock.nowMs();
-  const [{ verified, sealedUntilMs }, move, backup] = await Promise.all([
-    readBooksState(kv),
-    readLastMove(kv),
-    readLastBackup(kv),
-  ]);
   const jobs: readonly NightlyJob[] = [
     {
       area: "verification",
@@ -108,13 +102,13 @@ async function nightlyFindings({ kv, clock, parts }: ExaminedStore): Promise<Fin
     },
     {
       area: "backup",
-      ended: backup,
+      ended: lastBackup,
       command: "deno task admin backup FOLDER",
       runbook: "follow docs/operations/backup.md",
     },
     ...(parts === undefined ? [] : [{
       area: "archive",
-      ended: move,
+      ended: lastMove,
       command: "deno task admin archive",
       runbook: "follow docs/runbooks/days-not-archived.md",
     }]),
@@ -133,11 +127,9 @@ async function nightlyFindings({ kv, clock, parts }: ExaminedStore): Promise<Fin
   ];
 }
 
-async function backlogFindings({ kv, clock }: ExaminedStore): Promise<Finding[]> {
-  const nowMs = clock.nowMs();
+function backlogFindings({ backlogs }: StoreState): Finding[] {
   const findings: Finding[] = [];
-  for (const queue of watchedQueues) {
-    const backlog = await readBacklog(kv, queue, nowMs);
+  for (const [queue, backlog] of backlogs) {
     const area = `queue ${queue}`;
     if (backlog.overdueMs > overdueMs) {
       findings.push({
@@ -184,10 +176,11 @@ async function instanceFindings({ kv, clock }: ExaminedStore): Promise<Finding[]
 
 /** Lists what the store itself shows. It reads a few dozen rows, and changes none. */
 export async function storeFindings(store: ExaminedStore): Promise<Finding[]> {
+  const state = await readStoreState(store);
   return [
     await distanceFinding(store),
-    ...await nightlyFindings(store),
-    ...await backlogFindings(store),
+    ...nightlyFindings(state, store),
+    ...backlogFindings(state),
     ...await instanceFindings(store),
   ];
 }
