@@ -49,7 +49,7 @@ export function unpaidTrial(
   ];
 }
 
-/** What the operator has set. */
+/** The settings of the operator. */
 export interface TrialSettings {
   /** E-mail address of the account that pays; undefined: play money does, in a sandbox only. */
   readonly account: string | undefined;
@@ -87,7 +87,7 @@ export interface Trial {
  * import { trialOf } from "./trial.ts";
  * const none = { account: undefined, vndPerDay: undefined, callsPerAddress: 20, callsPerDay: 2_000 };
  * if (trialOf(none, "sandbox")?.payer.kind !== "play") throw new Error("a sandbox without");
- * if (trialOf(none, "production") !== undefined) throw new Error("nobody pays");
+ * if (trialOf(none, "production") !== undefined) throw new Error("a trial without a payer");
  * const paid = trialOf({ ...none, account: "try@gw.example", vndPerDay: 50_000 }, "production");
  * if (paid?.payer.kind !== "account") throw new Error("not paid");
  * ```

@@ -12,7 +12,7 @@ export interface GuardedPost {
   readonly body: Uint8Array;
   /** Milliseconds for all of it: name, connection, TLS, answer. */
   readonly totalMs: number;
-  /** Bytes of the answer's body that are read, also if nobody wants them: its sender sees no broken connection. */
+  /** Bytes of the answer's body that are read: with all of a short one read, its sender sees no broken connection. */
   readonly maxAnswerBytes: number;
   /** Gives up at once. */
   readonly signal?: AbortSignal | undefined;

@@ -6,7 +6,7 @@ import type { EventMessage } from "./event_message.ts";
 /** The kinds of destinations, in the order of pages and documents. */
 export const destinationKinds = ["webhook", "slack", "telegram", "zalo"] as const;
 
-/** What an endpoint is: a server that gets signed webhooks, or a chat. */
+/** A kind of destination: a server that gets signed webhooks, or a chat. */
 export type DestinationKind = typeof destinationKinds[number];
 
 /** A chat service. */
@@ -57,13 +57,13 @@ export const maxChatIdChars = 65;
 /** Chats: a number (negative for groups), the `@name` of a channel, or an id in letters. */
 export const chatIdForm = /^(?:-?\d{1,20}|@?\w{1,64})$/;
 
-/** What is posted. */
+/** A message in the form of its service. */
 export interface ChatRequest {
   readonly url: string;
   readonly body: string;
 }
 
-/** What a service said in its answer. */
+/** The answer of a service. */
 export interface ChatAnswer {
   /** Whether it has taken the message. */
   readonly isTaken: boolean;
@@ -73,7 +73,7 @@ export interface ChatAnswer {
   readonly retryAfterSeconds?: number | undefined;
 }
 
-/** What there is to know of a chat service. */
+/** The forms of a chat service. */
 interface ChatService {
   readonly request: (address: ChatAddress, message: EventMessage) => ChatRequest;
   readonly read: (body: string) => ChatAnswer;

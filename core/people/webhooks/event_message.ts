@@ -14,7 +14,7 @@ export interface EventMessage {
   readonly link: { readonly label: string; readonly url: string };
 }
 
-/** Whom an event is told, and where its page is. */
+/** The reader of a message, and where pages are. */
 export interface MessageReader {
   readonly locale: Locale;
   /** What pages call the account. */

@@ -11,7 +11,7 @@ export interface AdminRequest {
   readonly body?: unknown;
   /** The operation id of a command that moves money: repeated with it, the command counts once. */
   readonly operationId?: string;
-  /** Looks at the configuration alone: no store is opened, and no server asked. */
+  /** `doctor`: looks at configuration, store and providers itself, and at the server only where that has the store. */
   readonly isLocal?: true;
   /** Creates the store if there is none: what an operator does before the first start. */
   readonly makesStore?: true;
@@ -142,6 +142,18 @@ function boundsOf({ schema }: Field): string | undefined {
     : undefined;
 }
 
+/** Adds what values must be to a help text, by their placeholders; a field without one has no value. */
+function withBounds(
+  about: string,
+  places: readonly (readonly [place: string | null | undefined, field: Field])[],
+): string {
+  const bounds = places.flatMap(([place, field]) => {
+    const form = boundsOf(field);
+    return place === undefined || form === undefined ? [] : [`${place}: ${form}`];
+  });
+  return [about, ...(bounds.length === 0 ? [] : [bounds.join("; ")])].join("\n");
+}
+
 /** Fills the parameters of a path. */
 function filledPath(path: string, values: ReadonlyMap<string, string>): string {
   return path.replaceAll(
@@ -185,19 +197,16 @@ export function command(
       ...(isNumber(field) && { isNumber: true as const }),
     };
   });
-  const bounds = [
-    ...typed.map((field) => [placed.get(field.name), boundsOf(field)] as const),
-    ...optional.map(({ field, value }) => [value, boundsOf(field)] as const),
-  ].flatMap(([place, form]) =>
-    place === undefined || form === undefined ? [] : [`${place}: ${form}`]
-  );
   const hasBody = method !== "GET" && fields.some(({ name }) => !inPath.has(name));
   return {
     words: words.split(" "),
     operands: Object.keys(operands),
     numbers: typed.filter(isNumber).flatMap(({ name }) => placed.get(name) ?? []),
     options: [...optional.map(({ field: _, ...option }) => option), ...self.own ?? []],
-    about: [about, ...(bounds.length === 0 ? [] : [bounds.join("; ")])].join("\n"),
+    about: withBounds(about, [
+      ...typed.map((field) => [placed.get(field.name), field] as const),
+      ...optional.map(({ field, value }) => [value, field] as const),
+    ]),
     request(read, options) {
       const texts = new Map<string, string>();
       for (const [at, field] of Object.values(operands).entries()) {

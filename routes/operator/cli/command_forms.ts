@@ -102,7 +102,7 @@ const applyCatalog: CommandForm = {
 /** All commands, in the order of the help text. */
 export const commandForms: readonly CommandForm[] = [
   command("doctor", { method: "GET", path: "/doctor" }, {
-    about: "say what of the configuration is incomplete, and how to mend it;\n" +
+    about: "say what is incomplete, late or broken, and how to mend it;\n" +
       "tries each key of a provider with one call; exit code 1 if something is wrong",
     also: () => ({ isLocal: true }),
   }),
