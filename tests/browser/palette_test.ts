@@ -13,6 +13,7 @@ const looks: readonly Look[] = [
 /** Searches by the keyboard alone, and returns where it led. */
 async function search(page: Page, typed: string): Promise<string> {
   await page.keyboard.press("/");
+  assertEquals(await page.evaluate(() => document.activeElement?.id), "top-search");
   await page.keyboard.type(typed);
   await page.locator("#suggestions [role=option]").first().waitFor();
   await page.keyboard.press("ArrowDown");

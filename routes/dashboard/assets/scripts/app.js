@@ -137,6 +137,7 @@ document.addEventListener("keydown", (event) => {
 
 /* What the search finds while one types: a list under the field, walked with the arrows. */
 const suggestionsDelayMs = 150;
+const suggestionsRetryMs = 1_000;
 const searchField = document.querySelector("input[data-suggestions]");
 const palette = document.getElementById("suggestions");
 let suggestionsTimer;
@@ -158,7 +159,8 @@ function showSuggestions(isShown) {
   searchField.setAttribute("aria-expanded", String(isShown));
   if (!isShown) select(undefined);
 }
-async function suggest() {
+async function suggest(triesLeft = 3) {
+  clearTimeout(suggestionsTimer);
   suggestionsRequest?.abort();
   const query = searchField.value.trim();
   if (query === "") return showSuggestions(false);
@@ -167,7 +169,7 @@ async function suggest() {
   try {
     const url = `${searchField.dataset.suggestions}?q=${encodeURIComponent(query)}`;
     const answer = await fetch(url, { signal, redirect: "error" });
-    if (!answer.ok) return showSuggestions(false);
+    if (!answer.ok) throw new Error(answer.statusText);
     const text = await answer.text();
     const chosen = options().find((one) => one.getAttribute("aria-selected") === "true")?.href;
     palette.innerHTML = text;
@@ -175,7 +177,10 @@ async function suggest() {
     select(options().find(({ href }) => chosen !== undefined && href === chosen));
     showSuggestions(document.activeElement === searchField);
   } catch {
-    // A newer search has replaced this one, or the page of the search will say what is wrong.
+    // A newer search has replaced this one, or a server that is busy or restarts is asked again.
+    if (signal.aborted) return;
+    showSuggestions(false);
+    if (triesLeft > 1) suggestionsTimer = setTimeout(suggest, suggestionsRetryMs, triesLeft - 1);
   }
 }
 function walkSuggestions(event) {
@@ -200,7 +205,7 @@ if (searchField !== null && palette !== null) {
     clearTimeout(suggestionsTimer);
     suggestionsTimer = setTimeout(suggest, suggestionsDelayMs);
   });
-  searchField.addEventListener("focus", suggest);
+  searchField.addEventListener("focus", () => suggest());
   searchField.addEventListener("keydown", (event) => {
     if (!palette.hidden) walkSuggestions(event);
   });

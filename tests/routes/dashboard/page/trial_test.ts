@@ -126,7 +126,7 @@ for (const locale of ["en", "vi"] as const) {
     assertStringIncludes(used.text, locale === "en" ? "Your network has asked" : "Mạng của bạn");
     assertStringIncludes(used.text, `href="/sign-up"`);
     assertEquals((await ask(world.visitor("203.0.113.6"))).status, 200);
-    world.gateway.time.advance(dayMs);
+    await world.gateway.advance(dayMs);
     assertEquals((await ask(browser)).status, 200);
   });
 }
@@ -160,7 +160,7 @@ Deno.test("visitors who ask at the same time never spend more than the budget of
             if (status === 429) assertStringIncludes(text, `href="/sign-up"`);
           }
           assert(await spent() <= day * budgetMicroVnd, `${await spent()} of ${budgetMicroVnd}`);
-          world.gateway.time.advance(dayMs);
+          await world.gateway.advance(dayMs);
         }
       },
     ),
@@ -170,7 +170,8 @@ Deno.test("visitors who ask at the same time never spend more than the budget of
 
 Deno.test("a revoked key ends trying for the day, and the next one has the budget of the next day", async () => {
   await using world = await openPaidTrial(1_000);
-  const { gateway: { kv, time }, payerId } = world;
+  const { gateway, payerId } = world;
+  const { kv, time } = gateway;
   assertEquals((await ask(world.visitor())).status, 200);
   const [key] = await listApiKeys(kv, payerId);
   assertEquals(key?.dailyLimitMicroVnd, fromVnd(1_000));
@@ -179,7 +180,7 @@ Deno.test("a revoked key ends trying for the day, and the next one has the budge
   assertEquals(ended.status, 503);
   assertStringIncludes(ended.text, "switched off");
   assertEquals((await listApiKeys(kv, payerId)).length, 1);
-  time.advance(dayMs);
+  await gateway.advance(dayMs);
   assertEquals((await ask(world.visitor())).status, 200);
   assertEquals((await listApiKeys(kv, payerId)).length, 2);
 });
