@@ -33,6 +33,11 @@ function watched([deno = "", run = "", ...words]: readonly string[], watch: Watc
   return [deno, run, `--preload=${fromFileUrl(`./${watch}`)}`, ...words];
 }
 
+function inspected([deno = "", run = "", ...words]: readonly string[], port?: number): string[] {
+  const inspect = port === undefined ? [] : [`--inspect=127.0.0.1:${port}`];
+  return [deno, run, ...inspect, ...words];
+}
+
 /** Kind and style of the models that are no Chat ones. */
 const otherModels: Partial<Record<string, { readonly kind: string; readonly style: string }>> = {
   "bench-gemini": { kind: "chat", style: "gemini" },
@@ -66,6 +71,9 @@ export function configuration(upstreamPort: number): string {
   });
 }
 
+/** The address of the account that calls. */
+export const benchEmail = "bench@example.invalid";
+
 export interface BenchGatewayOptions {
   /** Where it runs; a core of its own by default. */
   readonly core?: number | string;
@@ -75,6 +83,8 @@ export interface BenchGatewayOptions {
   readonly watch?: Watch;
   /** Traces operations and collections, to files whose names begin with this. */
   readonly trace?: string;
+  /** A free port for the inspector of its runtime. */
+  readonly inspectorPort?: number;
 }
 
 export class BenchGateway implements AsyncDisposable {
@@ -82,6 +92,7 @@ export class BenchGateway implements AsyncDisposable {
   readonly #core: number | string;
   readonly #trace: string | undefined;
   readonly #watch: Watch | undefined;
+  readonly #inspectorPort: number | undefined;
   readonly #environment: Readonly<Record<string, string>>;
   #server: Server | undefined;
   #secret = "";
@@ -89,12 +100,13 @@ export class BenchGateway implements AsyncDisposable {
   private constructor(
     directory: string,
     upstreamPort: number,
-    { core = cores.measured, workers = 1, trace, watch }: BenchGatewayOptions,
+    { core = cores.measured, workers = 1, trace, watch, inspectorPort }: BenchGatewayOptions,
   ) {
     this.#directory = directory;
     this.#core = core;
     this.#trace = trace;
     this.#watch = watch;
+    this.#inspectorPort = inspectorPort;
     this.#environment = {
       GATEWAY_WORKERS: String(workers),
       PORT: "0",
@@ -115,9 +127,9 @@ export class BenchGateway implements AsyncDisposable {
     await using stack = new AsyncDisposableStack();
     const directory = await Deno.makeTempDir({ prefix: "bench" });
     const gateway = stack.use(new BenchGateway(directory, upstreamPort, options));
-    await gateway.#admin("account", "create", "--email", "bench@example.invalid");
-    await gateway.#admin("credit", "bench@example.invalid", "1000000000", "--reason", "bench");
-    const key = await gateway.#admin("key", "create", "bench@example.invalid");
+    await gateway.#admin("account", "create", "--email", benchEmail);
+    await gateway.#admin("credit", benchEmail, "1000000000", "--reason", "bench");
+    const key = await gateway.#admin("key", "create", benchEmail);
     gateway.#secret = /sk-[A-Za-z0-9]+/.exec(key)?.[0] ?? "";
     if (gateway.#secret === "") throw new Error(`No key in: ${key}`);
     stack.move();
@@ -145,7 +157,8 @@ export class BenchGateway implements AsyncDisposable {
 
   async start(): Promise<void> {
     const watch = this.#watch;
-    const command = watch === undefined ? gatewayCommand() : watched(gatewayCommand(), watch);
+    const plain = inspected(gatewayCommand(), this.#inspectorPort);
+    const command = watch === undefined ? plain : watched(plain, watch);
     this.#server = await Server.start({
       command: this.#trace === undefined ? command : traced(command, this.#trace),
       core: this.#core,
