@@ -50,6 +50,38 @@ function linesOfPrice(
   return lines;
 }
 
+/** Where the money went that was held for a call: held and added are what was charged and returned. */
+export interface HoldLines {
+  readonly heldMicroVnd: bigint;
+  /** Taken from the wallet at the end, since the price was above what was held; 0 unless `returnedMicroVnd` is. */
+  readonly addedMicroVnd: bigint;
+  readonly chargedMicroVnd: bigint;
+  readonly returnedMicroVnd: bigint;
+}
+
+/**
+ * Returns where the money of a receipt went; `undefined` if it does not say what was held.
+ *
+ * @example
+ * ```ts
+ * import { holdLines } from "./charge_lines.ts";
+ * const lines = holdLines({ heldMicroVnd: 360n, costMicroVnd: 66n });
+ * if (lines?.returnedMicroVnd !== 294n || lines.addedMicroVnd !== 0n) throw new Error("wrong");
+ * ```
+ */
+export function holdLines(
+  { heldMicroVnd, costMicroVnd }: Pick<Receipt, "heldMicroVnd" | "costMicroVnd">,
+): HoldLines | undefined {
+  if (heldMicroVnd === undefined) return undefined;
+  const leftMicroVnd = heldMicroVnd - costMicroVnd;
+  return {
+    heldMicroVnd,
+    addedMicroVnd: leftMicroVnd < 0n ? -leftMicroVnd : 0n,
+    chargedMicroVnd: costMicroVnd,
+    returnedMicroVnd: leftMicroVnd > 0n ? leftMicroVnd : 0n,
+  };
+}
+
 /**
  * Returns the lines of a receipt; none for a call that was free.
  *

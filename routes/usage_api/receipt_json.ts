@@ -270,6 +270,19 @@ export const receiptFields: readonly ReceiptField[] = [
     rank: 2,
   },
   inCsv(always("cost_vnd", vnd, ({ receipt }) => formatVnd(receipt.costMicroVnd))),
+  inCsv(
+    always(
+      "held_vnd",
+      {
+        ...maybeText,
+        description:
+          "What was reserved of the wallet for the call, in VND; what `cost_vnd` does not take of it went back. " +
+          "Null: its receipt does not say.",
+      },
+      ({ receipt }) => shown(receipt.heldMicroVnd) ?? null,
+    ),
+    5,
+  ),
   inCsv(always("shortfall_vnd", vnd, ({ receipt }) => formatVnd(receipt.shortfallMicroVnd))),
   inCsv(always("refunded_vnd", vnd, ({ refund }) => formatVnd(refund?.amountMicroVnd ?? 0n))),
   always(

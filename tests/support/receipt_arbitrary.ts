@@ -103,6 +103,7 @@ export const anyReceipt: fc.Arbitrary<Receipt> = fc.record({
   catalogVersion: fc.integer({ min: 1, max: 1_000_000 }),
   costMicroVnd: money,
   shortfallMicroVnd: money,
+  heldMicroVnd: money,
   claimMicroVnd: fc.bigInt({ min: 1n, max: 10n ** 18n }),
   region: text,
   attempts: fc.array(
@@ -132,14 +133,18 @@ export const anyReceipt: fc.Arbitrary<Receipt> = fc.record({
     "shortfallMicroVnd",
     "attempts",
   ],
-}).map(({ region, toolCharges, serviceTier, catalogVersion, endCode, tags, ...receipt }) => ({
+}).map((
+  { region, toolCharges, serviceTier, catalogVersion, endCode, heldMicroVnd, tags, ...receipt },
+) => ({
   ...receipt,
   ...(tags !== undefined && { tags }),
   ...(serviceTier !== undefined && receipt.price.unit === "token" && { serviceTier }),
-  // The gateway's region, the version and what ended a stream are kept with the attempts, and fees of tools with the tokens.
+  // The gateway's region, the version, what ended a stream and what was held are kept with the attempts, and fees of
+  // tools with the tokens.
   ...(region !== undefined && receipt.attempts.length > 0 && { region }),
   ...(catalogVersion !== undefined && receipt.attempts.length > 0 && { catalogVersion }),
   ...(endCode !== undefined && receipt.attempts.length > 0 && { endCode }),
+  ...(heldMicroVnd !== undefined && receipt.attempts.length > 0 && { heldMicroVnd }),
   ...(toolCharges !== undefined && receipt.usage !== undefined && {
     toolCharges,
     costMicroVnd: receipt.costMicroVnd + toolChargesMicroVnd(toolCharges),

@@ -161,6 +161,11 @@ export interface Receipt {
   /** The part of the price that the wallet could not cover; never makes it negative. */
   readonly shortfallMicroVnd: bigint;
   /**
+   * What was reserved of the wallet for the call, with what it was extended by while it ran. Absent on receipts of
+   * earlier releases, and without an attempt.
+   */
+  readonly heldMicroVnd?: bigint;
+  /**
    * What the provider reported beyond what was charged, at this price, which the operator may
    * claim. More than 0.
    */

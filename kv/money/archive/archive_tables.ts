@@ -32,6 +32,7 @@ export const callColumns = {
   calledAtMs: { name: "called_at", kind: "time" },
   costMicroVnd: { name: "cost_micro_vnd", kind: "amount" },
   providerCostMicroVnd: { name: "provider_cost_micro_vnd", kind: "amount", nullable: true },
+  heldMicroVnd: { name: "held_micro_vnd", kind: "amount", nullable: true },
   position: { name: "position", kind: "integer" },
   accountId: { name: "account", kind: "account" },
   keyId: { name: "key", kind: "key" },
@@ -51,6 +52,9 @@ export const callColumns = {
   providerUnits: { name: "provider_units", kind: "text", nullable: true },
   rest: { name: "rest", kind: "text", nullable: true },
 } as const satisfies Readonly<Record<keyof ArchivedCall, CallColumn>>;
+
+/** Columns that archives of earlier releases lack. They are empty for their calls, so they may be added at any time. */
+export const addedColumns = [callColumns.heldMicroVnd] as const satisfies readonly CallColumn[];
 
 /** A member of a call. */
 export type CallMember = keyof typeof callColumns;
@@ -85,6 +89,7 @@ export function callOfRow(row: Readonly<Record<string, unknown>>): ArchivedCall 
     units: numberOf(cell("units")),
     costMicroVnd: textOf(cell("costMicroVnd")),
     providerCostMicroVnd: textOrNull(cell("providerCostMicroVnd")),
+    heldMicroVnd: textOrNull(cell("heldMicroVnd")),
     providerUnits: textOrNull(cell("providerUnits")),
     rest: textOrNull(cell("rest")),
   };

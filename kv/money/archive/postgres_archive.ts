@@ -19,6 +19,7 @@ import { Pool, type Row, stateOf } from "../../engine/postgres/pool.ts";
 import type { LedgerEntry } from "../ledger/ledger.ts";
 import type { CallsOfAccount } from "../receipts/receipt_index.ts";
 import {
+  addedColumns,
   callColumns,
   callMembers,
   callOfRow,
@@ -125,6 +126,25 @@ const schema = `
       provider_cost_micro_vnd * 0.000001 as provider_cost_vnd
     from archive_day_sums;
   commit;`;
+
+/**
+ * Adds what tables of an earlier release lack. That waits for reports that run, and everybody's reads wait behind it, so
+ * it gives up early.
+ */
+const addColumns = `
+  begin;
+  set local lock_timeout = '5s';
+  select pg_advisory_xact_lock(${archiveLock});
+  ${
+  addedColumns.map(({ name, kind }) =>
+    `alter table archive_receipts add column if not exists ${name} ${columnTypes[kind]};`
+  ).join("\n  ")
+}
+  commit;`;
+
+const countAddedColumns = `select count(*)::float8 as there from pg_attribute
+  where attrelid = 'archive_receipts'::regclass and not attisdropped
+    and attname in (${addedColumns.map(({ name }) => `'${name}'`).join(", ")})`;
 
 /** Rounded, since a float of seconds has no whole milliseconds; `extract` would calculate in decimal digits. */
 const msOf = (column: string) => `round(date_part('epoch', ${column}) * 1000)`;
@@ -408,10 +428,11 @@ class CallEncoder {
       case "calledAtMs":
         return rows.time(call.calledAtMs);
       case "costMicroVnd":
-        return rows.bigint(BigInt(call.costMicroVnd));
       case "providerCostMicroVnd":
-        if (call.providerCostMicroVnd === null) return rows.absent();
-        return rows.bigint(BigInt(call.providerCostMicroVnd));
+      case "heldMicroVnd": {
+        const amount = call[member];
+        return amount === null ? rows.absent() : rows.bigint(BigInt(amount));
+      }
     }
     const value = call[member];
     if (value === null) return rows.absent();
@@ -457,10 +478,13 @@ export class PostgresArchive implements ReceiptArchive {
       try {
         const [row] = await pool.query("select to_regclass('day_sums_v1') is null as missing", []);
         if (row?.["missing"] !== false) await pool.script(schema);
+        const [added] = await pool.query(countAddedColumns, []);
+        if (added?.["there"] !== addedColumns.length) await pool.script(addColumns);
         return new PostgresArchive(pool);
       } catch (error) {
         await pool.end();
-        if (tries >= openTries || postgresOutage(error) === undefined) throw error;
+        const mayPass = postgresOutage(error) !== undefined || stateOf(error) === lockNotAvailable;
+        if (tries >= openTries || !mayPass) throw error;
       }
       await sleep(openPauseMs);
     }

@@ -59,6 +59,8 @@ export interface ArchivedCall {
   /** µVND as a decimal number. */
   readonly costMicroVnd: string;
   readonly providerCostMicroVnd: string | null;
+  /** µVND, of a call with one attempt; `null`: `rest` has it, or the receipt does not say. */
+  readonly heldMicroVnd: string | null;
   /**
    * The units of the provider's rate card, in the order of the buckets that the shape names. Empty: the tokens above
    * that are not 0.
@@ -124,7 +126,7 @@ type CallShape = readonly [
 ];
 
 /** The numbers of elements that a stored attempt has had; those about the call are in the first one only. */
-const attemptLengths: ReadonlySet<number> = new Set([3, 5, 6, 7, 8]);
+const attemptLengths: ReadonlySet<number> = new Set([3, 5, 6, 7, 8, 9]);
 
 /** Elements of a stored usage that are columns. */
 const usageColumns = 5;
@@ -182,7 +184,8 @@ function rowOf(
   const tries: readonly unknown[] = Array.isArray(attempts) ? attempts : [];
   const first: readonly unknown[] = Array.isArray(tries[0]) ? tries[0] : [];
   const isOnly = tries.length === 1 && attemptLengths.has(first.length);
-  const [, , attemptMs, , from = null, paid = null, catalogVersion = null, endCode = null] = first;
+  const [, , attemptMs, , from = null, paid = null, catalogVersion = null, ...last] = first;
+  const [endCode = null, held] = last;
   const known: readonly unknown[] | null = Array.isArray(paid) ? paid : null;
   const rare: RareMembers = {};
   if (tokens !== null && tokens.length > usageColumns) rare.usage = tokens.slice(usageColumns);
@@ -233,6 +236,7 @@ function rowOf(
     units: integer(units),
     costMicroVnd: amount(cost),
     providerCostMicroVnd: known && amount(known[0]),
+    heldMicroVnd: isOnly && held !== undefined ? amount(held) : null,
     providerUnits: known && unitsColumn(known.slice(2).filter((_, at) => at % 2 === 1), tokens),
     rest: Object.keys(rare).length === 0 ? null : JSON.stringify(rare),
   };
@@ -252,6 +256,8 @@ interface ShapeTexts {
   readonly cost: { readonly text: string } | { readonly card: readonly string[] } | undefined;
   /** Behind that cost. */
   readonly version: string;
+  /** Whether what was held stands behind all of it. */
+  readonly hasHold: boolean;
   readonly hasAttempts: boolean;
 }
 
@@ -279,6 +285,7 @@ function textsOf(shape: string): ShapeTexts {
       ? { card: card.map((name: unknown) => `${JSON.stringify(name)},`) }
       : { text: JSON.stringify(card) },
     version: list([catalogVersion, endCode].slice(0, Math.max(0, length - 6))),
+    hasHold: length > 8,
     hasAttempts: attempt !== null,
   };
 }
@@ -300,12 +307,13 @@ function shapeTexts(shape: string): ShapeTexts {
 
 function attemptsText(call: ArchivedCall, texts: ShapeTexts, rare: RareMembers): string {
   if (!texts.hasAttempts) return JSON.stringify(rare.attempts);
-  const { attempt, cost, version } = texts;
+  const { attempt, cost, version, hasHold } = texts;
   if (attempt === undefined) return "[]";
   let text = `${attempt.before}${call.attemptMs}${attempt.behind}`;
   if (cost !== undefined) {
     text += "text" in cost ? `,${cost.text}` : `,${costText(call, cost.card)}`;
     if (version !== "") text += `,${version}`;
+    if (hasHold) text += `,"${call.heldMicroVnd}"`;
   }
   return `${text}]]`;
 }

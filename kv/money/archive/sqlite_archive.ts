@@ -14,6 +14,7 @@ import { dayMs, hourMs } from "../../../core/lib/time/durations.ts";
 import type { LedgerEntry } from "../ledger/ledger.ts";
 import type { CallsOfAccount } from "../receipts/receipt_index.ts";
 import {
+  addedColumns,
   callColumns,
   callMembers,
   callOfRow,
@@ -183,7 +184,25 @@ const maxNumbersKept = 50_000;
 function openMonth(path: string): DatabaseSync {
   const db = new DatabaseSync(path);
   db.exec(`pragma journal_mode = wal; pragma synchronous = full; pragma busy_timeout = ${busyMs};`);
+  if (lacksColumns(db)) addColumns(db);
   return db;
+}
+
+function missingColumns(db: DatabaseSync) {
+  const rows = db.prepare("select name from pragma_table_info('receipts')").all();
+  const there = new Set(rows.map((row) => row["name"]));
+  return addedColumns.filter(({ name }) => !there.has(name));
+}
+
+const lacksColumns = (db: DatabaseSync): boolean => missingColumns(db).length > 0;
+
+/** Adds what a file of an earlier release lacks; another thread or process may be doing the same. */
+function addColumns(db: DatabaseSync): void {
+  db.exec("begin immediate");
+  for (const { name, kind } of missingColumns(db)) {
+    db.exec(`alter table receipts add column ${name} ${columnTypes[kind]}`);
+  }
+  db.exec("commit");
 }
 
 /** Numbers that stand for the texts of a month. */
@@ -305,9 +324,11 @@ class MonthWriter {
       case "startsPage":
         return Number(call.startsPage);
       case "costMicroVnd":
-        return BigInt(call.costMicroVnd);
       case "providerCostMicroVnd":
-        return call.providerCostMicroVnd === null ? null : BigInt(call.providerCostMicroVnd);
+      case "heldMicroVnd": {
+        const amount = call[member];
+        return amount === null ? null : BigInt(amount);
+      }
       default:
         return call[member];
     }

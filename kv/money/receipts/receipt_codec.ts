@@ -330,7 +330,8 @@ type StoredAttempt =
     /** These are about the call, and only in its first attempt: earlier releases read five elements, or seven. */
     cost?: StoredCost | null,
     catalogVersion?: number | null,
-    endCode?: string,
+    endCode?: string | null,
+    held?: string,
   ];
 
 const noCallMembers = {};
@@ -338,13 +339,16 @@ const noCallMembers = {};
 function storedAttempt(
   { route, outcome, ms, region }: Attempt,
   from: string | undefined,
-  { providerCost, catalogVersion, endCode }: Pick<
+  { providerCost, catalogVersion, endCode, heldMicroVnd }: Pick<
     Receipt,
-    "providerCost" | "catalogVersion" | "endCode"
+    "providerCost" | "catalogVersion" | "endCode" | "heldMicroVnd"
   >,
 ): StoredAttempt {
   const whole = [route, outcome, ms, region ?? null, from ?? null] as const;
   const cost = providerCost === undefined ? null : storedCost(providerCost);
+  if (heldMicroVnd !== undefined) {
+    return [...whole, cost, catalogVersion ?? null, endCode ?? null, heldMicroVnd.toString()];
+  }
   if (endCode !== undefined) return [...whole, cost, catalogVersion ?? null, endCode];
   if (catalogVersion !== undefined) return [...whole, cost, catalogVersion];
   if (cost !== null) return [...whole, cost];
@@ -418,12 +422,15 @@ export function decodeReceipt(requestId: RequestId, value: unknown): Receipt {
   const region = attempts[0]?.[4];
   const providerCost = providerCostOf(attempts[0]?.[5] ?? undefined);
   const catalogVersion = attempts[0]?.[6] ?? undefined;
-  const endCode = attempts[0]?.[7];
+  const endCode = attempts[0]?.[7] ?? undefined;
+  const held = attempts[0]?.[8];
   const costMicroVnd = BigInt(cost);
   const shortfallMicroVnd = BigInt(shortfall);
   const claimMicroVnd = claim === undefined ? undefined : BigInt(claim);
+  const heldMicroVnd = held === undefined ? undefined : BigInt(held);
   invariant(
-    costMicroVnd >= 0n && shortfallMicroVnd >= 0n && (claimMicroVnd ?? 1n) > 0n,
+    costMicroVnd >= 0n && shortfallMicroVnd >= 0n && (claimMicroVnd ?? 1n) > 0n &&
+      (heldMicroVnd ?? 0n) >= 0n,
     `receipt ${requestId}: negative`,
   );
   const toolCharges = toolChargesOf(usage);
@@ -459,7 +466,7 @@ export function decodeReceipt(requestId: RequestId, value: unknown): Receipt {
     ...(toolCharges.length === 0 ? {} : { toolCharges }),
     costMicroVnd,
     shortfallMicroVnd,
-    ...(claimMicroVnd === undefined ? {} : { claimMicroVnd }),
+    ...defined({ heldMicroVnd, claimMicroVnd }),
     ...(typeof region === "string" ? { region } : {}),
     ...(providerCost === undefined ? {} : { providerCost }),
     attempts: attempts.map(attemptOf),

@@ -357,6 +357,7 @@ export class LiveWalletEngine implements WalletEngine {
         const { accountId, lease, amountMicroVnd } = reservation;
         const finished: Finished = {
           accountId,
+          heldMicroVnd: amountMicroVnd,
           draft,
           rows,
           withheld,

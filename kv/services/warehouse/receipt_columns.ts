@@ -200,4 +200,10 @@ export const receiptColumns: readonly Column<Receipt>[] = [
     about: "The customer's tags, as `env=prod,team=search`.",
     cell: ({ tags }) => tags && tagsText(tags),
   },
+  {
+    name: "held_vnd",
+    type: "vnd",
+    about: "What was reserved of the wallet for it; null: its receipt does not say.",
+    cell: ({ heldMicroVnd }) => heldMicroVnd,
+  },
 ];

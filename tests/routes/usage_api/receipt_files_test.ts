@@ -42,6 +42,7 @@ const receipts: readonly Partial<Receipt>[] = [
     route: "p/m",
     serviceTier: "flex",
     catalogVersion: 7,
+    heldMicroVnd: 3_605_310_001n,
     estimated: true,
     usage: { ...usage, cacheWriteHour: 5, inputAudio: 3, outputImage: 4 },
     price: {
@@ -144,6 +145,7 @@ Deno.test("each member of a receipt is published, or kept from customers on purp
     tags: [{ key: "team", value: "search" }],
     costMicroVnd: 1n,
     shortfallMicroVnd: 0n,
+    heldMicroVnd: 1n,
     claimMicroVnd: 1n,
     providerCost: { kind: "unknown" },
     attempts: [],

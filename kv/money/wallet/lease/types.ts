@@ -43,7 +43,7 @@ export type ReserveResult = { readonly ok: true; readonly reservation: Reservati
 
 /** A receipt before its cost and shortfall are known. */
 export type ReceiptDraft =
-  & Omit<Receipt, "accountId" | "costMicroVnd" | "shortfallMicroVnd">
+  & Omit<Receipt, "accountId" | "costMicroVnd" | "shortfallMicroVnd" | "heldMicroVnd">
   & {
     /** The price of the call, which the wallet may be unable to cover in full. 0 for free calls. */
     readonly priceMicroVnd: bigint;

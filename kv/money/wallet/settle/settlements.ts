@@ -48,6 +48,8 @@ interface AttachedRow {
  */
 export interface Finished {
   readonly accountId: AccountId;
+  /** What the call had reserved when it ended, for its receipt. */
+  readonly heldMicroVnd: bigint;
   draft: ReceiptDraft;
   rows: readonly AttachedRow[];
   /** Asked whenever the call goes into a commit: what to settle instead, if the client got no answer. */
@@ -122,11 +124,18 @@ function forgoWithheld(finished: Finished, book: LeaseBook): void {
   finished.withheld = undefined;
 }
 
-function receiptOf({ accountId, draft, chargeMicroVnd }: Finished): Receipt {
+function receiptOf({ accountId, heldMicroVnd, draft, chargeMicroVnd }: Finished): Receipt {
   const { priceMicroVnd, ...rest } = draft;
   const shortfallMicroVnd = priceMicroVnd - chargeMicroVnd;
   invariant(chargeMicroVnd >= 0n && shortfallMicroVnd >= 0n, "a charge is between 0 and the price");
-  return boundReceipt({ ...rest, accountId, costMicroVnd: chargeMicroVnd, shortfallMicroVnd });
+  return boundReceipt({
+    ...rest,
+    accountId,
+    costMicroVnd: chargeMicroVnd,
+    shortfallMicroVnd,
+    // Receipts keep it with the first attempt.
+    ...(rest.attempts.length > 0 && { heldMicroVnd }),
+  });
 }
 
 /** Latin-1 text takes one byte per character, everything else two. */

@@ -3,11 +3,13 @@ import {
   type ChargedItem,
   type ChargeLine,
   chargeLines,
+  type HoldLines,
+  holdLines,
 } from "../../../../core/billing/charge_lines.ts";
 import { failureOf } from "../../../../core/billing/usage/call_failure.ts";
 import type { Receipt } from "../../../../core/billing/usage/receipt.ts";
 import type { LedgerEntry } from "../../../../kv/money/ledger/ledger.ts";
-import { DataTable, Money, Time } from "../../components/mod.ts";
+import { DataTable, Fact, Money, Time } from "../../components/mod.ts";
 import { bucketNames } from "../../text/bucket_names.ts";
 import { decimalsOf, formatCount } from "../../text/format.ts";
 import { defineTexts, type Locale } from "../../text/i18n.ts";
@@ -27,6 +29,9 @@ interface BillTexts {
   readonly charged: string;
   readonly notCharged: string;
   readonly refunded: string;
+  readonly held: string;
+  readonly added: string;
+  readonly returned: string;
   readonly perMtok: string;
   readonly counted: string;
   readonly reported: string;
@@ -53,6 +58,9 @@ const texts = defineTexts<BillTexts>({
     charged: "Charged",
     notCharged: "Not charged",
     refunded: "Refunded",
+    held: "Held for the call",
+    added: "Taken in addition",
+    returned: "Returned to the wallet",
     perMtok: "Token prices are per 1M tokens.",
     counted: "Tokens estimated by us.",
     reported: "Tokens counted by the provider.",
@@ -77,6 +85,9 @@ const texts = defineTexts<BillTexts>({
     charged: "Đã tính phí",
     notCharged: "Không tính phí",
     refunded: "Đã hoàn tiền",
+    held: "Tạm giữ cho lượt gọi",
+    added: "Trừ thêm từ ví",
+    returned: "Trả lại ví",
     perMtok: "Giá token tính trên 1 triệu token.",
     counted: "Số token do chúng tôi ước tính.",
     reported: "Số token do nhà cung cấp báo.",
@@ -128,6 +139,7 @@ type BilledCall = Pick<
   | "catalogVersion"
   | "costMicroVnd"
   | "shortfallMicroVnd"
+  | "heldMicroVnd"
 >;
 
 /** What was charged, line by line. */
@@ -139,8 +151,14 @@ export function Bill({ receipt, refund, locale }: {
   const t = texts[locale];
   const { costMicroVnd, shortfallMicroVnd } = receipt;
   const { lines, differenceMicroVnd } = chargeLines(receipt);
+  const hold = holdLines(receipt);
   if (costMicroVnd === 0n && failureOf(receipt) !== undefined) {
-    return <FreeBill locale={locale} />;
+    return (
+      <>
+        <FreeBill locale={locale} />
+        {hold !== undefined && <Hold lines={hold} locale={locale} />}
+      </>
+    );
   }
   const decimals = decimalsOf([
     ...lines.map(({ amountMicroVnd }) => amountMicroVnd),
@@ -225,7 +243,31 @@ export function Bill({ receipt, refund, locale }: {
         ]}
       />
       <BillNote receipt={receipt} locale={locale} />
+      {hold !== undefined && <Hold lines={hold} locale={locale} />}
     </div>
+  );
+}
+
+/** Where the money went that was held for a call; nothing for a call that needed none. */
+function Hold({ lines, locale }: { lines: HoldLines; locale: Locale }) {
+  const t = texts[locale];
+  const { heldMicroVnd, addedMicroVnd, chargedMicroVnd, returnedMicroVnd } = lines;
+  if (heldMicroVnd + chargedMicroVnd === 0n) return null;
+  const rows = [
+    { name: t.held, microVnd: heldMicroVnd },
+    ...(addedMicroVnd > 0n ? [{ name: t.added, microVnd: addedMicroVnd }] : []),
+    { name: t.charged, microVnd: -chargedMicroVnd },
+    { name: t.returned, microVnd: returnedMicroVnd },
+  ];
+  const decimals = decimalsOf(rows.map(({ microVnd }) => microVnd));
+  return (
+    <dl class="facts bill-hold">
+      {rows.map(({ name, microVnd }) => (
+        <Fact name={name}>
+          <Money microVnd={microVnd} decimals={decimals} locale={locale} exact />
+        </Fact>
+      ))}
+    </dl>
   );
 }
 

@@ -47,6 +47,8 @@ Deno.test("columns say of a call what its receipt says", () => {
     assertEquals([call.accountId, call.keyId], [receipt.accountId, receipt.keyId]);
     assertEquals(BigInt(call.costMicroVnd), receipt.costMicroVnd);
     assertEquals(call.outputTokens, receipt.usage?.output ?? null);
+    const held = receipt.attempts.length === 1 ? receipt.heldMicroVnd : undefined;
+    assertEquals(call.heldMicroVnd, held?.toString() ?? null);
     const { failed, ...shape } = shapeColumns(call.shape);
     assertEquals(failed, isFailed(receipt));
     assertEquals([shape.kind, shape.style], [receipt.kind, receipt.style]);
@@ -69,6 +71,7 @@ Deno.test("the usual call needs no text beside its columns", () => {
     { attempts: [{ route: "one/m", outcome: "ok", ms: 5 }], providerCost: { kind: "unknown" } },
     { attempts: [{ route: "one/m", outcome: "cut", ms: 5 }], endCode: "stalled" },
     { attempts: [], outcome: "failed", status: 503 },
+    { attempts: [{ route: "one/m", outcome: "ok", ms: 5 }], heldMicroVnd: 3_605_310_000n },
   ];
   for (const some of usual) {
     const page = pageWith([receiptOf(account, some)]);

@@ -1,6 +1,8 @@
 import { assert, assertEquals } from "../../../support/assert.ts";
+import { defined } from "../../../../core/lib/base/defined.ts";
 import { newId } from "../../../../core/lib/ids/ids.ts";
-import { pageInColumns } from "../../../../kv/money/archive/receipt_rows.ts";
+import { hourMs } from "../../../../core/lib/time/durations.ts";
+import { pageInColumns, pagesOf } from "../../../../kv/money/archive/receipt_rows.ts";
 import { encodeReceipt } from "../../../../kv/money/receipts/receipt_codec.ts";
 import { newAccount, receiptOf } from "../../../support/worlds/money_world.ts";
 import { SqliteArchive } from "../../../../kv/money/archive/sqlite_archive.ts";
@@ -86,6 +88,41 @@ Deno.test({
     const [empty] = await archive.months();
     assertEquals(empty?.receipts, 0);
     assert((empty?.bytes ?? 0) * 3 < (full?.bytes ?? 0), `${full?.bytes} to ${empty?.bytes} bytes`);
+    await archive.close();
+    await Deno.remove(folder, { recursive: true });
+  },
+});
+
+Deno.test({
+  name: "SQLite: a month of an earlier release is read, and written on",
+  permissions: { read: true, write: true },
+  async fn() {
+    const { DatabaseSync } = await import("node:sqlite");
+    const folder = await Deno.makeTempDir({ prefix: "gateway-archive-" });
+    const startMs = Date.UTC(2026, 10, 1);
+    const attempts = [{ route: "one/m", outcome: "ok", ms: 5 }];
+    const write = async (archive: SqliteArchive, atMs: number, heldMicroVnd?: bigint) => {
+      const some = { requestId: newId("request", atMs), attempts, ...defined({ heldMicroVnd }) };
+      const receipt = receiptOf(newAccount(), some);
+      const text = `[["${receipt.requestId}",${encodeReceipt(receipt)}]]`;
+      const columns = pageInColumns({ newest: receipt.requestId, text }, 0);
+      assert(columns.ok, "a page");
+      const mark = { startMs: atMs, pages: 1, receipts: 1, chargedMicroVnd: 7n, digest: text };
+      const calls = ReadableStream.from([columns.calls]);
+      assert(await archive.writeHour({ startMs: atMs, digest: text, calls, mark: () => mark }));
+      return text;
+    };
+    const earlier = await SqliteArchive.open(folder);
+    const first = await write(earlier, startMs);
+    await earlier.close();
+    using db = new DatabaseSync(`${folder}/2026-11.sqlite`);
+    db.exec("alter table receipts drop column held_micro_vnd");
+    const archive = await SqliteArchive.open(folder);
+    const range = { fromMs: startMs, toMs: startMs + 2 * hourMs, limit: 9, reverse: false };
+    assertEquals(pagesOf(await archive.callsBetween(range)).map(({ text }) => text), [first]);
+    const second = await write(archive, startMs + hourMs, 360n);
+    const texts = pagesOf(await archive.callsBetween(range)).map(({ text }) => text);
+    assertEquals(texts, [first, second]);
     await archive.close();
     await Deno.remove(folder, { recursive: true });
   },

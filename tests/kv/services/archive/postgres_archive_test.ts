@@ -44,6 +44,24 @@ if (programs === undefined) {
   testDropping("PostgreSQL", open, processes);
 
   Deno.test(
+    "PostgreSQL: tables of an earlier release get the columns they lack",
+    processes,
+    async () => {
+      const url = await server.makeDatabase();
+      await (await PostgresArchive.open({ url, clock: systemClock })).close();
+      const pool = await Pool.open({ url, clock: systemClock });
+      await pool.query("alter table archive_receipts drop column held_micro_vnd", []);
+      const range = { fromMs: 0, toMs: 1, limit: 1, reverse: false };
+      for (const _ of ["it adds them", "they are there"]) {
+        const archive = await PostgresArchive.open({ url, clock: systemClock });
+        assertEquals(await archive.callsBetween(range), []);
+        await archive.close();
+      }
+      await pool.end();
+    },
+  );
+
+  Deno.test(
     "PostgreSQL: a report that stays open holds up neither a new month nor its readers",
     processes,
     async () => {

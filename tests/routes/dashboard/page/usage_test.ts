@@ -331,6 +331,43 @@ Deno.test("the receipt of a failed call explains the failure, and no receipt why
   assertStringIncludes(none.text, "refused long ago");
 });
 
+Deno.test("a receipt says what was held, charged and returned, in both languages", async () => {
+  await using world = await openDashboardWorld();
+  const { browser, account, keyId } = await customer(world);
+  const attempts = [{ route: "one/x", outcome: "ok", ms: 5 }];
+  const shown = async (held: bigint, some: Parameters<typeof draftOf>[1], price: bigint) => {
+    const startedAtMs = world.time.nowMs();
+    const requestId = requestIdAt(startedAtMs);
+    const draft = draftOf(price, { requestId, keyId, startedAtMs, attempts, ...some });
+    await world.wallet.settle(await mustReserve(world.wallet, account.id, held), draft);
+    return await Promise.all(["en", "vi"].map(async (language) => {
+      const { text } = await browser.get(`/receipts/${requestId}`, { "accept-language": language });
+      const [, hold = ""] = /<dl class="facts bill-hold">(.*?)<\/dl>/s.exec(text) ?? [];
+      return hold.replace(/<[^>]+>/g, "|").replace(/\|+/g, "|");
+    }));
+  };
+  const dong = 1_000_000n;
+  const [english = "", vietnamese = ""] = await shown(360n * dong, {}, 66n * dong);
+  assertEquals(
+    english,
+    "|Held for the call|₫360|Charged|−₫66|Returned to the wallet|₫294|",
+  );
+  assertStringIncludes(vietnamese, "|Tạm giữ cho lượt gọi|360");
+  assertStringIncludes(vietnamese, "|Trả lại ví|294");
+  const [beyond = ""] = await shown(50n * dong, {}, 66n * dong);
+  assertEquals(
+    beyond,
+    "|Held for the call|₫50|Taken in addition|₫16|Charged|−₫66|Returned to the wallet|₫0|",
+  );
+  const failed = { outcome: "failed", status: 502 } as const;
+  assertStringIncludes(
+    (await shown(360n * dong, failed, 0n))[0] ?? "",
+    "|Returned to the wallet|₫360|",
+  );
+  const requestId = await call(world, account.id, keyId, { agoMs: 1_000 });
+  assert(!(await browser.get(`/receipts/${requestId}`)).text.includes("bill-hold"));
+});
+
 Deno.test("a receipt shows the fees of hosted tools, the tier of service, and sound apart from text", async () => {
   await using world = await openDashboardWorld();
   const { browser, account, keyId } = await customer(world);
