@@ -1,7 +1,7 @@
 /** The providers at which customers may sign in, by the variables that configure them. */
 import { z } from "zod";
 import { type Environment, secretText } from "../lib/environment/environment.ts";
-import { problemLines, readBySchema } from "../lib/environment/schema_words.ts";
+import { problemLines, readBySchema, type SchemaReading } from "../lib/environment/schema_words.ts";
 
 /** The kinds of providers, in the order of their buttons. `openid`: any OpenID provider. */
 export const providerIds = ["google", "github", "openid"] as const;
@@ -34,7 +34,7 @@ const readers: {
     readonly wanted: readonly string[];
     readonly read: (
       environment: Environment,
-    ) => ReturnType<typeof readBySchema<Omit<SignInProvider, "id">>>;
+    ) => SchemaReading<Omit<SignInProvider, "id">>;
   };
 } = {
   google: {

@@ -1,8 +1,9 @@
 /** What whoever manages budgets writes of one: the fields of forms and of programs, with their bounds. */
 import { z } from "zod";
 import { isTagKey, isTagValue } from "../billing/usage/call_tags.ts";
-import { type ApiKeyId, parseId } from "../lib/ids/ids.ts";
+import { parseId } from "../lib/ids/ids.ts";
 import { nameOf } from "../lib/base/names.ts";
+import { parsedText } from "../lib/base/parsed_text.ts";
 import { budgetEnds, type BudgetSubject, budgetWindows } from "./budgets.ts";
 
 /** The largest amount in VND: beyond any wallet, and exact in a number. */
@@ -10,10 +11,8 @@ const maxVnd = 1_000_000_000_000;
 /** Most characters of the id of a model, member or team. */
 const maxIdChars = 256;
 
-const keyId = z.custom<ApiKeyId>(
-  (value) => typeof value === "string" && parseId("apiKey", value) !== undefined,
-  "must be the id of an API key",
-);
+const keyForm = "must be the id of an API key";
+const keyId = parsedText(z.string(keyForm), (text) => parseId("apiKey", text), keyForm);
 const id = z.string().min(1).max(maxIdChars);
 
 /** What a budget is of, as forms and programs write it. */

@@ -28,8 +28,14 @@ import {
 } from "../../kv/money/invoices/invoices.ts";
 import { cancelTopupOrder, orderTopup, readOwnOrder } from "../../kv/money/payments/topups.ts";
 import { maxLowBalanceVnd, setLowBalanceMark } from "../../kv/people/accounts/low_balance_mark.ts";
-import type { InputIssue } from "../http/input_issues.ts";
-import { type ActDeps, done, operation, type RefusalRow, refused } from "./operation.ts";
+import {
+  type ActDeps,
+  done,
+  type InputIssue,
+  operation,
+  type RefusalRow,
+  refused,
+} from "./operation.ts";
 
 /** What acts on top-ups and invoices need of the gateway. */
 interface TradeDeps {

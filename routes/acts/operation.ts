@@ -11,6 +11,7 @@ import { z } from "zod";
 import { defined } from "../../core/lib/base/defined.ts";
 import type { Locale } from "../../core/lib/base/locale.ts";
 import { parsedText } from "../../core/lib/base/parsed_text.ts";
+import { memberPath, readBySchema } from "../../core/lib/environment/schema_words.ts";
 import type { Catalog } from "../../core/catalog/catalog.ts";
 import { type ErrorCode, GatewayError } from "../../core/lib/errors/errors.ts";
 import { type AccountId, parseId } from "../../core/lib/ids/ids.ts";
@@ -21,7 +22,6 @@ import type { KeyValueStore } from "../../kv/engine/store/key_value_store.ts";
 import type { Account } from "../../kv/people/accounts/accounts.ts";
 import type { ActivityAct, Doer } from "../../kv/people/audit/account_activity.ts";
 import type { Actor } from "../../kv/people/audit/operator_audit.ts";
-import { type InputIssue, inputIssues } from "../http/input_issues.ts";
 import { type ActName, actSpendings, countSpending } from "./spending.ts";
 
 /** What most operations need of the gateway; the others name what they need besides. */
@@ -90,6 +90,13 @@ export interface RefusalRow {
   readonly code: ErrorCode;
   /** The member of the input at fault. */
   readonly field?: string;
+  readonly message: string;
+}
+
+/** A member of an input that is wrong. */
+export interface InputIssue {
+  /** Its path, with dots; empty for the input as a whole. */
+  readonly field: string;
   readonly message: string;
 }
 
@@ -203,17 +210,18 @@ export async function perform<
   sent: unknown,
 ): Promise<Outcome<Body, Why>> {
   if (!mayAtAll(acting, act)) return { ok: false, common: "not_allowed" };
-  const read = input.safeParse(sent);
-  if (!read.success) {
-    return { ok: false, common: "input", issues: inputIssues(read.error) };
+  const read = readBySchema(input, sent);
+  if (!read.ok) {
+    const issues = read.problems.map((one) => ({ field: memberPath(one), message: one.message }));
+    return { ok: false, common: "input", issues };
   }
-  if (acting.operator !== undefined) return await run(deps, acting, read.data);
+  if (acting.operator !== undefined) return await run(deps, acting, read.value);
   const spender = { ...acting, accountId: acting.account.id };
-  const verdict = await countSpending(deps.kv, name, spender, mailTo?.(read.data));
+  const verdict = await countSpending(deps.kv, name, spender, mailTo?.(read.value));
   if (!verdict.allowed) {
     return { ok: false, common: "spent", retryAfterSeconds: verdict.retryAfterSeconds };
   }
-  return await run(deps, acting, read.data);
+  return await run(deps, acting, read.value);
 }
 
 /** Turns a refusal into the error that programs get. `fieldName` is how the program writes a member. */

@@ -29,7 +29,7 @@ import type { SpendGranted } from "../../core/trade/credits/pots.ts";
 import type { TopupSettings } from "../../core/trade/settings/settings.ts";
 import type { DescribedMember } from "../../core/lib/json/schemas.ts";
 import type { ManagementCaller } from "../http/management_key.ts";
-import { unknownMember } from "../http/input_issues.ts";
+import { unknownMember } from "../../core/lib/environment/schema_words.ts";
 import { wrongParameter } from "../http/query.ts";
 
 /** What the management API needs of the gateway. */

@@ -1,4 +1,4 @@
-/** Says what a schema finds wrong with a written file or variable: which member, and what to write there. */
+/** Says what a schema finds wrong with what somebody wrote, in a file, a variable or a request: which member, and what to write there. */
 import { z } from "zod";
 
 /** A member that is wrong. */
@@ -8,8 +8,14 @@ export interface SchemaProblem {
   readonly message: string;
 }
 
+/** What is wrong with a member that nothing has. */
+export const unknownMember = "is not known";
+
 /** Values that are listed; longer lists are cut, since the reader needs the form and not a manual. */
 const maxListed = 16;
+
+/** What is said where a schema does not say what fits. */
+const wrongForm = "has the wrong form";
 
 type JsonSchema = z.core.JSONSchema._JSONSchema;
 
@@ -123,11 +129,11 @@ const schemaWords: z.core.$ZodErrorMap = (issue) => {
     case "invalid_value":
     case "invalid_union": {
       const form = expected(issue);
-      return form === "" ? "has the wrong form" : `must be ${form}`;
+      return form === "" ? wrongForm : `must be ${form}`;
     }
     case "invalid_format":
       return formats[issue.format] ??
-        (issue.pattern === undefined ? "has the wrong form" : `must match ${issue.pattern}`);
+        (issue.pattern === undefined ? wrongForm : `must match ${issue.pattern}`);
     case "too_small":
       return sizeWords(issue, String(issue.minimum), ["at least", "more than"]);
     case "too_big":
@@ -159,7 +165,7 @@ function problemsOf(
     const path = [...above, ...issue.path.map(String)];
     switch (issue.code) {
       case "unrecognized_keys":
-        return issue.keys.map((key) => ({ path: [...path, key], message: "is not known" }));
+        return issue.keys.map((key) => ({ path: [...path, key], message: unknownMember }));
       case "invalid_union": {
         const [nearest, next] = [...issue.errors]
           .map((issues) => ({ issues, distance: distance(issues) }))
@@ -192,9 +198,9 @@ function isAbsent(written: unknown, path: readonly string[]): boolean {
 
 /** Says of a member that is not there that it has to be. */
 function withRequired({ path, message }: SchemaProblem, written: unknown): SchemaProblem {
-  return message.startsWith("must be ") && isAbsent(written, path)
-    ? { path, message: message.replace("must be ", "is required: ") }
-    : { path, message };
+  if (!isAbsent(written, path)) return { path, message };
+  if (message === wrongForm) return { path, message: "is required" };
+  return { path, message: message.replace(/^must be /, "is required: ") };
 }
 
 /** Result of reading a value by a schema. */
@@ -213,10 +219,10 @@ export type SchemaReading<Value> =
  * if (read.ok || read.problems[0]?.message !== 'is required: one of "a", "b"') throw new Error();
  * ```
  */
-export function readBySchema<Value>(
-  schema: z.ZodType<Value>,
+export function readBySchema<Schema extends z.ZodType>(
+  schema: Schema,
   written: unknown,
-): SchemaReading<Value> {
+): SchemaReading<z.output<Schema>> {
   const read = schema.safeParse(written, { error: schemaWords });
   return read.success ? { ok: true, value: read.data } : {
     ok: false,
@@ -224,9 +230,14 @@ export function readBySchema<Value>(
   };
 }
 
+/** Writes where a problem is, with dots; empty for the whole. */
+export function memberPath({ path }: Pick<SchemaProblem, "path">): string {
+  return path.join(".");
+}
+
 /** Writes one line per problem, without the values. */
 export function problemLines(prefix: string, problems: readonly SchemaProblem[]): string[] {
-  return problems.map(({ path, message }) =>
-    `${prefix}${path.length === 0 ? "" : ` ${path.join(".")}`}: ${message}`
+  return problems.map((problem) =>
+    `${prefix}${problem.path.length === 0 ? "" : ` ${memberPath(problem)}`}: ${problem.message}`
   );
 }

@@ -8,7 +8,6 @@ import { newId } from "../../../core/lib/ids/ids.ts";
 import { outageLine, StoreUnavailableError } from "../../../kv/engine/store/store_unavailable.ts";
 import { commandLine } from "../../../kv/people/audit/operator_audit.ts";
 import { errorResponse } from "../../http/error_response.ts";
-import { operationError } from "../operations/contract/operation.ts";
 import { operationNames, operationPaths } from "../operations/contract/paths.ts";
 import { operationServing } from "../operations/serving.ts";
 import { addAccountRoutes, addCreditRoute, addKeyRoutes } from "./commands/accounts.ts";
@@ -22,8 +21,7 @@ import { addTableRoutes } from "./commands/tables.ts";
 
 /** Makes the answers to errors. The owner of the machine reads what went wrong, as nobody else does. */
 function errorAnswers({ clock }: Pick<AdminDeps, "clock">): (thrown: unknown) => Response {
-  return (thrown) => {
-    const error = operationError(thrown);
+  return (error) => {
     if (error instanceof StoreUnavailableError) {
       const known = new GatewayError(error.code, outageLine(error));
       return errorResponse(known, "chat", newId("request", clock.nowMs()));

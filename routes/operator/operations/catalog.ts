@@ -315,8 +315,9 @@ export const listCatalogVersions = operation({
   summary: "The history of the catalogue, newest first",
   effect: "reads",
   input: z.object({
-    before: z.coerce.number().min(0).optional().catch(undefined)
-      .describe("Only versions older than this one; what is no number is ignored."),
+    before: z.coerce.number().int().min(1).optional().describe(
+      "Only versions older than this one.",
+    ),
   }),
   output: z.object({
     object: z.literal("list"),

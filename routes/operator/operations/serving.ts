@@ -2,7 +2,7 @@
 import type { Context } from "hono";
 import { isJsonObject } from "../../../core/lib/json/json.ts";
 import type { Actor } from "../../../kv/people/audit/operator_audit.ts";
-import { type OperationDeps, operationError } from "./contract/operation.ts";
+import type { OperationDeps } from "./contract/operation.ts";
 import { operations } from "./operations.ts";
 import type { OperationName } from "./contract/paths.ts";
 
@@ -48,7 +48,7 @@ export function operationServing(
         version === undefined ? {} : { headers: { etag: `"${version}"` } },
       );
     } catch (error) {
-      return errorAnswer(operationError(error));
+      return errorAnswer(error);
     }
   };
 }

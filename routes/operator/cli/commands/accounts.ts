@@ -24,7 +24,7 @@ import {
 } from "../../../../kv/services/operations/wallet_adjustment.ts";
 import { forgetSecondFactor } from "../../../../kv/people/accounts/second_factor.ts";
 import { namedAccount, requireAccount } from "../../operations/contract/named_account.ts";
-import { balanceIn } from "../../operations/contract/operation.ts";
+import { balanceIn, readInput } from "../../operations/contract/operation.ts";
 import { lineText, maxReasonChars, proseText } from "../../operations/contract/texts.ts";
 import { type AdminDeps, readJson } from "./admin_deps.ts";
 import { defined } from "../../../../core/lib/base/defined.ts";
@@ -113,7 +113,7 @@ async function performed<
 /** Adds `/accounts/{account}/keys`. */
 export function addKeyRoutes(app: Hono, deps: KeyDeps): void {
   app.post("/accounts/:account/keys", async (context) => {
-    const sent = { name: defaultKeyName, ...keyBody.parse(await readJson(context)) };
+    const sent = { name: defaultKeyName, ...readInput(keyBody, await readJson(context)) };
     const account = context.req.param("account");
     const { record, secret } = await performed(deps, account, keyCreation, sent);
     return context.json({ id: record.id, name: record.name, key: secret });
@@ -161,7 +161,7 @@ export function addAccountRoutes(
   { kv, clock }: Pick<AdminDeps, "kv" | "clock">,
 ): void {
   app.post("/accounts", async (context) => {
-    const { email } = accountBody.parse(await readJson(context));
+    const { email } = readInput(accountBody, await readJson(context));
     const account = await createAccount(kv, {
       nowMs: clock.nowMs(),
       by: commandLine,
@@ -205,7 +205,7 @@ export function addCreditRoute(
   { kv, clock, wallet }: Pick<AdminDeps, "kv" | "clock" | "wallet">,
 ): void {
   app.post("/accounts/:account/credit", async (context) => {
-    const { vnd, reason, operationId } = creditBody.parse(await readJson(context));
+    const { vnd, reason, operationId } = readInput(creditBody, await readJson(context));
     const amountMicroVnd = parseTypedVnd(vnd);
     if (amountMicroVnd === undefined) {
       throw new GatewayError("invalid_request", `Not an amount in whole VND: ${vnd}`);

@@ -13,6 +13,7 @@ import {
   planRetention,
 } from "../../../../kv/services/retention/retention.ts";
 import { readChain } from "../../../../kv/services/verify/days/checkpoint_chain.ts";
+import { readInput } from "../../operations/contract/operation.ts";
 import { type AdminDeps, readJson } from "./admin_deps.ts";
 
 /** Days that stay in the store unless the operator says another number: what customers look at most. */
@@ -55,7 +56,7 @@ export function addArchiveRoutes(
   >,
 ): void {
   app.post("/archive", async (context) => {
-    const { olderThanDays } = archiveBody.parse(await readJson(context));
+    const { olderThanDays } = readInput(archiveBody, await readJson(context));
     if (parts === undefined) throw noArchive();
     const nowMs = clock.nowMs();
     const chain = await readChain(kv, masterKeys);
@@ -77,7 +78,7 @@ export function addArchiveRoutes(
   });
 
   app.post("/retention", async (context) => {
-    const { months, apply } = retentionBody.parse(await readJson(context));
+    const { months, apply } = readInput(retentionBody, await readJson(context));
     using reading = beginReading?.(context.req.raw.signal);
     const { slices } = reading ?? {};
     const settings = { ...retention, ...(months !== undefined && { receipts: months }) };

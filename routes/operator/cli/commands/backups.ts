@@ -24,6 +24,7 @@ import type { BackedUpDay, BackupPart } from "../../../../kv/services/backup/bac
 import { noteBackup } from "../../../../kv/services/backup/last_backup.ts";
 import { daysWithFiles } from "../../../../kv/services/backup/sealed_day_rows.ts";
 import type { ArchivedStore } from "../../../../kv/services/archive/open_archive.ts";
+import { readInput } from "../../operations/contract/operation.ts";
 import type { AdminDeps, StoreReading } from "./admin_deps.ts";
 import { exists, removeDeadDrafts, writeWholeFile } from "./whole_file.ts";
 import { dirname, join } from "node:path";
@@ -155,7 +156,7 @@ export function addBackupRoutes(app: Hono, deps: BackupDeps): void {
 
   app.get("/backup", (context) => {
     if (snapshot === undefined) throw new GatewayError("invalid_request", "No backup is made here");
-    const { through } = backupQuery.parse(context.req.query());
+    const { through } = readInput(backupQuery, context.req.query());
     return answer(context.req.raw.signal, (slices) => {
       const source = { kv, snapshot, slices, nowMs: clock.nowMs() };
       return through === undefined || masterKeys === undefined
@@ -172,7 +173,7 @@ export function addBackupRoutes(app: Hono, deps: BackupDeps): void {
     );
 
     app.get("/backup/days/:day", (context) => {
-      const { day } = dayPath.parse(context.req.param());
+      const { day } = readInput(dayPath, context.req.param());
       return answer(
         context.req.raw.signal,
         (slices) => dayBytes({ kv, masterKeys, slices, nowMs: clock.nowMs() }, day),

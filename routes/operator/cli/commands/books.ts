@@ -13,6 +13,7 @@ import { resealSecrets } from "../../../../kv/services/vault/reseal_secrets.ts";
 import { resealStoredKeys } from "../../../../kv/services/vault/stored_keys.ts";
 import { addAuditLine, commandLine } from "../../../../kv/people/audit/operator_audit.ts";
 import { requireAccount } from "../../operations/contract/named_account.ts";
+import { readInput } from "../../operations/contract/operation.ts";
 import { day } from "../../operations/contract/texts.ts";
 import { type AdminDeps, readJson, type StoreReading } from "./admin_deps.ts";
 import { storeFindings } from "./store_findings.ts";
@@ -44,7 +45,7 @@ export function addBookRoutes(
   app.get("/doctor", async (context) => context.json(await storeFindings({ kv, clock, parts })));
 
   app.get("/verify", async (context) => {
-    const { full, from } = verifyQuery.parse(context.req.query());
+    const { full, from } = readInput(verifyQuery, context.req.query());
     using reading = beginReading?.(context.req.raw.signal);
     const { books, topups, proofs } = await verifyAndSign(kv, {
       ...reading,
@@ -59,14 +60,14 @@ export function addBookRoutes(
   });
 
   app.post("/verify/reseal", async (context) => {
-    const { from } = resealBody.parse(await readJson(context));
+    const { from } = readInput(resealBody, await readJson(context));
     using reading = beginReading?.(context.req.raw.signal);
     const options = { ...reading, masterKeys, nowMs: clock.nowMs() };
     return Response.json(inVnd(await resealDays(kv, from, options)));
   });
 
   app.post("/secrets/reseal", async (context) => {
-    const { after } = resealSecretsBody.parse(await readJson(context));
+    const { after } = readInput(resealSecretsBody, await readJson(context));
     const nowMs = clock.nowMs();
     const page = await resealSecrets(kv, masterKeys, after);
     if (after !== undefined) return Response.json(page);
@@ -107,7 +108,7 @@ export function addBookRoutes(
   });
 
   app.post("/sums/rebuild", async (context) => {
-    const { account } = rebuildBody.parse(await readJson(context));
+    const { account } = readInput(rebuildBody, await readJson(context));
     const { kept } = await readKeptBalances(kv, masterKeys);
     const options = { nowMs: clock.nowMs(), afterDay: kept?.day };
     if (account === undefined) {

@@ -18,6 +18,7 @@ import {
 } from "../../../../kv/services/warehouse/day_tables.ts";
 import { checkpointKey } from "../../../../kv/engine/schema/keys.ts";
 import type { KeyValueStore } from "../../../../kv/engine/store/key_value_store.ts";
+import { readInput } from "../../operations/contract/operation.ts";
 import { day } from "../../operations/contract/texts.ts";
 import type { AdminDeps, StoreReading } from "./admin_deps.ts";
 import { exists, writeWholeFile } from "./whole_file.ts";
@@ -40,7 +41,7 @@ export function addTableRoutes(
   { kv, masterKeys, beginReading }: Pick<AdminDeps, "kv" | "masterKeys" | "beginReading">,
 ): void {
   app.get("/tables", async (context) => {
-    const { from, to } = daysQuery.parse(context.req.query());
+    const { from, to } = readInput(daysQuery, context.req.query());
     const days = (await readChain(kv, masterKeys)).checkpoints.map(({ day }) => day);
     const last = days.at(-1);
     if (last === undefined || to !== undefined && to > last) {
@@ -56,7 +57,7 @@ export function addTableRoutes(
   });
 
   app.get("/tables/:table/:day", async (context) => {
-    const { table, day } = tablePath.parse(context.req.param());
+    const { table, day } = readInput(tablePath, context.req.param());
     // The chain was proved when the days were listed; proving it again for each file takes longer each day.
     if ((await kv.get(checkpointKey(day))).versionstamp === null) {
       throw new GatewayError("invalid_request", `${day} is not sealed`);

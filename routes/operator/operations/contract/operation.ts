@@ -9,6 +9,11 @@
  */
 import { z } from "zod";
 import { defined } from "../../../../core/lib/base/defined.ts";
+import {
+  memberPath,
+  readBySchema,
+  type SchemaProblem,
+} from "../../../../core/lib/environment/schema_words.ts";
 import { GatewayError } from "../../../../core/lib/errors/errors.ts";
 import type { TopupSettings } from "../../../../core/trade/settings/settings.ts";
 import { mailQueue } from "../../../../kv/engine/outbox/outbox.ts";
@@ -27,7 +32,6 @@ import {
 } from "../../../api/chat/route_test_call.ts";
 import type { Gateway } from "../../../api/gateway/gateway.ts";
 import type { CallLog } from "../../../telemetry/call_log.ts";
-import { inputIssues } from "../../../http/input_issues.ts";
 import { type CatalogEditing, editingOf } from "./editing.ts";
 import type { OperationName } from "./paths.ts";
 
@@ -180,8 +184,7 @@ export interface Operation {
   /**
    * Checks the input and runs the operation.
    *
-   * @throws {z.ZodError} for a wrong input, which {@linkcode operationError} turns into an error for clients
-   * @throws {GatewayError} for a refusal without a body of its own
+   * @throws {GatewayError} for a wrong input, or a refusal without a body of its own
    */
   call(
     deps: OperationDeps,
@@ -204,34 +207,43 @@ export function operation<In, Raw, Out, Result extends Done<Out> | Refusal>(
     ...rest,
     schemas: { input, output },
     async call(deps, raw, act) {
-      const result = await form.run(deps, input.parse(raw), act);
+      const result = await form.run(deps, readInput(input, raw), act);
       if (!result.ok && "error" in result) throw result.error;
       return result;
     },
     async run(deps, raw, act) {
-      const read = input.safeParse(raw);
-      if (read.success) return await form.run(deps, read.data, act);
-      const [field] = wrongFields(read.error);
-      return { ...refused("input", "invalid_request", wrongInput(read.error)), field: field ?? "" };
+      const read = readBySchema(input, raw);
+      if (read.ok) return await form.run(deps, read.value, act);
+      const [field = ""] = wrongFields(read.problems);
+      return { ok: false, why: "input", error: inputError(read.problems), field };
     },
   };
 }
 
-function wrongInput(error: z.ZodError): string {
-  return inputIssues(error)
-    .map(({ field, message }) => field === "" ? message : `${field}: ${message}`).join("; ");
-}
-
 /** The fields that are wrong, or are none. */
-function wrongFields(error: z.ZodError): readonly string[] {
-  const names = inputIssues(error).map(({ field }) => field.split(".")[0] ?? "");
-  return [...new Set(names)].filter((name) => name !== "");
+function wrongFields(problems: readonly SchemaProblem[]): readonly string[] {
+  return [...new Set(problems.flatMap(({ path: [name] }) => name ?? []))];
 }
 
-/** Turns what an operation threw into the error that every surface shows. */
-export function operationError(error: unknown): unknown {
-  if (!(error instanceof z.ZodError)) return error;
-  const [field, another] = wrongFields(error);
+function inputError(problems: readonly SchemaProblem[]): GatewayError {
+  const [field, another] = problems.map(memberPath).filter((name) => name !== "");
   const param = another === undefined ? field : undefined;
-  return new GatewayError("invalid_request", wrongInput(error), defined({ param }));
+  const lines = problems.map((one) =>
+    one.path.length === 0 ? one.message : `${memberPath(one)}: ${one.message}`
+  );
+  return new GatewayError("invalid_request", lines.join("; "), defined({ param }));
+}
+
+/**
+ * Reads what a program or a command sent.
+ *
+ * @throws {GatewayError} that names each wrong member
+ */
+export function readInput<Schema extends z.ZodType>(
+  schema: Schema,
+  sent: unknown,
+): z.output<Schema> {
+  const read = readBySchema(schema, sent);
+  if (!read.ok) throw inputError(read.problems);
+  return read.value;
 }

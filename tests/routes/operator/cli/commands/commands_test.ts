@@ -107,7 +107,7 @@ Deno.test("a refused command says what is wrong and what would be right", () =>
       [[...credit("5"), "--operation", "short"], "must have 8 to 100 characters"],
       [["campaign", "make", "gift", "Tet"], "kind: must be signup, voucher or bonus"],
       [["campaign", "make", "signup", "Tet", "--amount", "5"], "budget: must be whole VND"],
-      [["campaign", "codes", voucher.id, "0"], "count: Too small"],
+      [["campaign", "codes", voucher.id, "0"], "count: must be at least 1"],
     ];
     for (const [args, problem] of refusals) {
       const ran = await admin(...args);
