@@ -1,14 +1,25 @@
-/** Customers' prices as the operator writes them, and what a call costs its customer under them: pure and exact. */
+/**
+ * Customers' prices as the operator writes them, and what a call costs its customer under them: pure and exact.
+ *
+ * Tiers of service such as `flex` and `priority` are factors on the rates of tokens. A call reserves at the highest
+ * factor that it may get: a provider may run a call at its usual tier instead of the requested one. It is charged by
+ * the tier that the provider reports, but never more than was reserved: a caller that asks for no tier does not pay
+ * for one.
+ *
+ * At the end is the rule for the money with which a call begins where there is too little for all that it may cost.
+ * Wallets and limits of keys use the same rule.
+ */
 import { invariant } from "../lib/base/assert.ts";
-import { maxRate } from "./usage/media_parts.ts";
+import { billedInputTokens, maxRate, type TokenUsage } from "./tokens/token_bounds.ts";
 import type { ToolPrices } from "./usage/hosted_tools.ts";
 import { maxReportedTokens } from "./tokens/limits.ts";
 import type { AppliedPrice, TokenRates } from "./usage/receipt.ts";
-import { billedInputTokens, type TokenUsage } from "./tokens/token_bounds.ts";
 import {
   type AmountReader,
   appliedRate,
   appliedRates,
+  atFactor,
+  bucketRates,
   compileTariff,
   countTokens,
   priceMembers,
@@ -17,6 +28,7 @@ import {
   stepOf,
   type Tariff,
   tokenBuckets,
+  usualFactor,
   type WrittenRates,
   type WrittenTariff,
 } from "./tariff.ts";
@@ -217,7 +229,7 @@ export function costOfUnits(price: AppliedPrice, units: number): bigint {
 }
 
 /** The most tokens of a call. */
-export interface MostTokens {
+interface MostTokens {
   readonly inputTokens: number;
   readonly outputTokens: number;
   /** Whether the prompt has text only; absent: it may have sound and pictures. */
@@ -263,4 +275,210 @@ function maxOutputRate(rates: TokenRates): bigint {
 export function maxPerOutputToken(price: AppliedPrice, inputTokens: number): bigint {
   if (price.unit !== "token") return 0n;
   return roundedUp(maxOutputRate(ratesAt(price, inputTokens)));
+}
+
+/** The tier of a call that asks for none, at the rates of the price itself. */
+export const usualTier = "default";
+
+/** Most decimals of a factor: with those of a price, within the six that are exact. */
+export const factorDecimals = 2;
+
+/** Names of the usual tier. What `auto` means is the operator's own setting at the provider. */
+const usualNames: ReadonlySet<string> = new Set([
+  "",
+  "auto",
+  "standard",
+  "standard_only",
+  "on_demand",
+  "unspecified",
+  "provisioned",
+  "provisioned_throughput",
+  "batch",
+]);
+
+/**
+ * Returns one name for what vendors call a tier.
+ *
+ * @example
+ * ```ts
+ * import { tierName } from "./price.ts";
+ * const names = ["SERVICE_TIER_PRIORITY", "ON_DEMAND_FLEX", "performance", "standard", "ultra"].map(tierName);
+ * if (names.join() !== "priority,flex,priority,default,ultra") throw new Error(names.join());
+ * ```
+ */
+export function tierName(word: string): string {
+  const name = word.toLowerCase().replace(/^service_tier_/, "").replace(/^on_demand_/, "");
+  if (usualNames.has(name)) return usualTier;
+  return name === "performance" ? "priority" : name;
+}
+
+function factorOf(price: AppliedPrice, tier: string): bigint {
+  const tiers = price.unit === "token" ? price.tiers : undefined;
+  return tiers !== undefined && Object.hasOwn(tiers, tier) ? tiers[tier]! : usualFactor;
+}
+
+/** Computes the highest factor of a call that asks for a tier, in hundredths. */
+function maxFactor(price: AppliedPrice, asked: string): bigint {
+  const factor = factorOf(price, asked);
+  return factor > usualFactor ? factor : usualFactor;
+}
+
+/** Returns the price at which a call reserves money that asks for a tier. */
+export function reservedPrice(price: AppliedPrice, asked: string): AppliedPrice {
+  return withFactor(price, maxFactor(price, asked));
+}
+
+/** What is known of the tier of an ended call. */
+interface TierOfCall {
+  readonly asked: string;
+  /** As the provider calls it; absent if it reported none. */
+  readonly reported?: string | undefined;
+  /** Whether the provider got the request for the tier. */
+  readonly isCarried: boolean;
+}
+
+/** A price without factors, and the tier whose factor it contains; absent: the usual one. */
+export interface ChargedTier {
+  readonly price: AppliedPrice;
+  readonly serviceTier?: string;
+}
+
+/**
+ * Returns the price that a call is charged by. A provider that reports no tier is taken to have run a dearer one that it
+ * was asked for, and the usual one instead of a cheaper one.
+ *
+ * @example
+ * ```ts
+ * import { applyPrice } from "./price.ts";
+ * import { chargedTier } from "./price.ts";
+ * const price = applyPrice({ unit: "token", vndPerMtok: 100, serviceTiers: { priority: 2 } });
+ * const charged = chargedTier(price, { asked: "priority", reported: "default", isCarried: true });
+ * if (charged.serviceTier !== undefined) throw new Error("charged for a tier that was not given");
+ * ```
+ */
+export function chargedTier(
+  price: AppliedPrice,
+  { asked, reported, isCarried }: TierOfCall,
+): ChargedTier {
+  if (price.unit !== "token" || price.tiers === undefined) return { price };
+  const most = maxFactor(price, asked);
+  const known = reported === undefined || reported === "" ? undefined : tierName(reported);
+  const assumed = isCarried && factorOf(price, asked) > usualFactor ? asked : usualTier;
+  const tier = known ?? assumed;
+  const factor = factorOf(price, tier);
+  // The operator's own setting, or the provider's choice: not what the caller asked for.
+  if (factor > most) return { price: withFactor(price, usualFactor) };
+  const charged = withFactor(price, factor);
+  return factor === usualFactor ? { price: charged } : { price: charged, serviceTier: tier };
+}
+
+function withFactor(price: AppliedPrice, factor: bigint): AppliedPrice {
+  if (price.unit !== "token" || price.tiers === undefined) return price;
+  const { tiers: _, long, ...rates } = price;
+  if (factor === usualFactor) return long === undefined ? rates : { ...rates, long };
+  return {
+    unit: "token",
+    ...scaled(rates, factor),
+    ...(long !== undefined && {
+      long: { ...scaled(long, factor), aboveTokens: long.aboveTokens },
+    }),
+  };
+}
+
+/** Multiplies all rates. */
+function scaled(rates: TokenRates, factor: bigint): TokenRates {
+  const own = bucketRates(rates);
+  return appliedRates(
+    readRates(atFactor(own.input, factor), (bucket) => {
+      const rate = own[bucket];
+      return rate === undefined ? undefined : atFactor(rate, factor);
+    }),
+  );
+}
+
+/** How much money a call may begin with. */
+export interface ReservationRange {
+  /** The most that the call can cost; it gets this where the money suffices. */
+  readonly wantedMicroVnd: bigint;
+  /** What calls like this one usually need. The call waits for other calls rather than begin with less. */
+  readonly expectedMicroVnd: bigint;
+  /** What the call begins with at least, once no other call holds money or its wait is over. */
+  readonly leastMicroVnd: bigint;
+  /**
+   * The call may cost more than it gets, so it takes all that there is: then only one such call of an account runs at a
+   * time, and what it costs beyond its money is bounded.
+   */
+  readonly takesAll?: boolean;
+  /** `false`: the call is refused at once where it would wait for other calls, since one of them waits for it. */
+  readonly waits?: boolean;
+}
+
+/** An exact amount, or a range of amounts. */
+export type ReservationAmount = bigint | ReservationRange;
+
+/** Returns an amount as a range. */
+export function rangeOf(amount: ReservationAmount): ReservationRange {
+  return typeof amount === "bigint"
+    ? { wantedMicroVnd: amount, expectedMicroVnd: amount, leastMicroVnd: amount }
+    : amount;
+}
+
+/** Money that a call can have. */
+interface FreeMoney {
+  /** What there is, without debt. */
+  readonly ownMicroVnd: bigint;
+  /** The same with what may be owed. */
+  readonly budgetMicroVnd: bigint;
+  /** No other call is known to hold money. */
+  readonly isAlone: boolean;
+}
+
+/**
+ * The part of the free money, as a divisor, that a call takes if no other call runs: long answers are cut late, and
+ * calls that follow at once find something.
+ */
+const shareAlone = 2n;
+/** The part of what is left that each further call takes, so that ten at once run together. */
+const shareBesideOthers = 8n;
+
+/**
+ * Returns what a call gets of the free money, `undefined` if it should wait or be refused. A call whose worst case does
+ * not fit gets a share, if that is more than it is expected to need. Debt is used for the worst case and for what is
+ * expected, never for a share.
+ *
+ * @param takesRest whether the call takes less than it is expected to need
+ *
+ * @example
+ * ```ts
+ * import { fittingMicroVnd } from "./price.ts";
+ * const range = { wantedMicroVnd: 1_000n, expectedMicroVnd: 20n, leastMicroVnd: 1n };
+ * const free = (amount: bigint) => ({ ownMicroVnd: amount, budgetMicroVnd: amount, isAlone: true });
+ * if (fittingMicroVnd(range, free(400n), false) !== 200n) throw new Error("a half");
+ * if (fittingMicroVnd(range, free(15n), false) !== undefined) throw new Error("less than expected");
+ * if (fittingMicroVnd(range, free(15n), true) !== 15n) throw new Error("the rest");
+ * ```
+ */
+export function fittingMicroVnd(
+  range: ReservationRange,
+  { ownMicroVnd, budgetMicroVnd, isAlone }: FreeMoney,
+  takesRest: boolean,
+): bigint | undefined {
+  const { wantedMicroVnd, expectedMicroVnd, leastMicroVnd, takesAll = false } = range;
+  if (budgetMicroVnd >= wantedMicroVnd) return wantedMicroVnd;
+  if (takesAll) return budgetMicroVnd >= expectedMicroVnd ? budgetMicroVnd : undefined;
+  const share = ownMicroVnd / (isAlone ? shareAlone : shareBesideOthers);
+  if (share > expectedMicroVnd) return share;
+  if (budgetMicroVnd >= expectedMicroVnd) return expectedMicroVnd;
+  return takesRest && budgetMicroVnd >= leastMicroVnd ? budgetMicroVnd : undefined;
+}
+
+/** Lowers a range to what another bound has granted. */
+export function rangeWithin(range: ReservationRange, grantedMicroVnd: bigint): ReservationRange {
+  const within = (amount: bigint) => amount < grantedMicroVnd ? amount : grantedMicroVnd;
+  return {
+    ...range,
+    wantedMicroVnd: within(range.wantedMicroVnd),
+    expectedMicroVnd: within(range.expectedMicroVnd),
+    leastMicroVnd: within(range.leastMicroVnd),
+  };
 }

@@ -14,10 +14,9 @@
  *   left.
  * - Never: sends a request to a provider, or reads the store.
  */
-import { type Hedge, isRouteFault } from "../calls/attempts/attempt_loop.ts";
+import { type AttemptResult, type Hedge, isRouteFault } from "../calls/attempts/attempt_loop.ts";
 import { OperatorRefusal } from "../wire/errors/provider_error.ts";
 import type { RouteAccess } from "../calls/exchange/chat_call.ts";
-import type { AttemptResult } from "../calls/attempts/route_attempt.ts";
 import type { Catalog, Model, Route } from "../catalog/catalog.ts";
 import type { GatewayError } from "../lib/errors/errors.ts";
 import type { BreakerState } from "./health/breaker.ts";

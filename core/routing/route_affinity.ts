@@ -2,7 +2,7 @@
  * Remembers which route answered a conversation last. Its provider has the signatures of the reasoning and the cached
  * prompt, so the next turn works best on the same route.
  */
-import type { PromptPrefixes } from "../calls/request/prompt_prefixes.ts";
+import type { PromptPrefixes } from "../calls/bounds/seen_prompts.ts";
 import { hourMs } from "../lib/time/durations.ts";
 
 /** Which route answered, and with which account at its provider. */
@@ -40,7 +40,7 @@ const rememberedMs = hourMs;
  *
  * @example
  * ```ts
- * import { promptPrefixes } from "../calls/request/prompt_prefixes.ts";
+ * import { promptPrefixes } from "../calls/bounds/seen_prompts.ts";
  * import { RouteAffinity } from "./route_affinity.ts";
  * const affinity = new RouteAffinity();
  * const hello = { role: "user", content: "Hello" };

@@ -4,19 +4,19 @@
  */
 import * as fc from "../support/property.ts";
 import { assert, assertEquals } from "../support/assert.ts";
-import { inputBound } from "../../core/calls/bounds/input_bound.ts";
+import { inputBound } from "../../core/calls/bounds/chat_bounds.ts";
 import { roughInputTokens } from "../../core/billing/tokens/rough_estimate.ts";
 import { hostedToolsAskedFor } from "../../core/calls/request/billable_features.ts";
 import {
   continuesTurn,
+  firstImagePath,
   readChatRequest,
   readCountTokensRequest,
 } from "../../core/calls/request/chat_request.ts";
 import { fetchedUrls } from "../../core/net/remote/fetched_urls.ts";
-import { withoutForeignReasoning } from "../../core/calls/exchange/foreign_reasoning.ts";
-import { firstImagePath } from "../../core/calls/request/image_inputs.ts";
+import { withoutForeignReasoning } from "../../core/calls/request/sealed_items.ts";
 import { type JsonBody, parseJsonBody } from "../../core/calls/body/json_body.ts";
-import { promptPrefixes } from "../../core/calls/request/prompt_prefixes.ts";
+import { promptPrefixes } from "../../core/calls/bounds/seen_prompts.ts";
 import { withoutStore } from "../../core/calls/exchange/item_tap.ts";
 import { GatewayError } from "../../core/lib/errors/errors.ts";
 import {

@@ -2,14 +2,12 @@
  * What a provider gets of a client's request: the way of a chat call from its bytes to the request of one route, without
  * a gateway, a socket or money.
  */
-import { buildModel } from "../../core/catalog/catalog.ts";
-import type { Route } from "../../core/catalog/catalog.ts";
+import { buildModel, type Route } from "../../core/catalog/catalog.ts";
 import { providerSchema } from "../../core/catalog/schema.ts";
 import { type JsonBody, parseJsonBody } from "../../core/calls/body/json_body.ts";
 import { startChatExchange } from "../../core/calls/exchange/chat_exchange.ts";
 import { geminiBody } from "../../core/calls/exchange/gemini_body.ts";
-import { chatBody } from "../../core/calls/request/chat_body.ts";
-import { readChatRequest } from "../../core/calls/request/chat_request.ts";
+import { chatBody, readChatRequest } from "../../core/calls/request/chat_request.ts";
 import { joined } from "../../core/lib/bytes/byte_parts.ts";
 import { GatewayError } from "../../core/lib/errors/errors.ts";
 import type { Json, JsonObject } from "../../core/lib/json/json.ts";

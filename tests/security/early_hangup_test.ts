@@ -3,9 +3,8 @@
  */
 import { assert, assertEquals } from "../support/assert.ts";
 import { attemptStream } from "../../core/calls/attempts/attempt.ts";
-import { CallControl } from "../../core/calls/attempts/route_attempt.ts";
-import { meteredStream } from "../../core/calls/stream/metered_stream.ts";
-import { drainAfterEndMs } from "../../core/calls/stream/provider_stream.ts";
+import { CallControl } from "../../core/calls/attempts/attempt_loop.ts";
+import { drainAfterEndMs, meteredStream } from "../../core/calls/stream/metered_stream.ts";
 import { Deadlines } from "../../core/lib/time/deadlines.ts";
 import { defaultIdleMs } from "../../core/net/http1/limits.ts";
 import type { Outcome } from "../../core/billing/usage/receipt.ts";

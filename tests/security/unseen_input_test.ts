@@ -2,7 +2,7 @@
 import { assert, assertEquals, assertThrows } from "../support/assert.ts";
 import { readChatRequest } from "../../core/calls/request/chat_request.ts";
 import { hostedToolsAskedFor } from "../../core/calls/request/billable_features.ts";
-import { inputBound } from "../../core/calls/bounds/input_bound.ts";
+import { inputBound } from "../../core/calls/bounds/chat_bounds.ts";
 import type { Style } from "../../core/wire/contract/contract.ts";
 import { GatewayError } from "../../core/lib/errors/errors.ts";
 import type { Json, JsonObject } from "../../core/lib/json/json.ts";

@@ -3,7 +3,7 @@ import { parseTags } from "../../core/billing/usage/call_tags.ts";
 import * as fc from "./property.ts";
 import { newId } from "../../core/lib/ids/ids.ts";
 import { countedTools, toolChargesMicroVnd } from "../../core/billing/usage/hosted_tools.ts";
-import { partsWithin } from "../../core/billing/usage/media_parts.ts";
+import { partsWithin } from "../../core/billing/tokens/token_bounds.ts";
 import { defined } from "../../core/lib/base/defined.ts";
 import type { Receipt } from "../../core/billing/usage/receipt.ts";
 import { newAccount, testKeyId } from "./worlds/money_world.ts";

@@ -1,5 +1,5 @@
 /** The fields of a media request, in one form for JSON and multipart bodies. */
-import { refuseOtherSpelling } from "./decisive_fields.ts";
+import { refuseOtherSpelling } from "./json_body.ts";
 import { GatewayError } from "../../lib/errors/errors.ts";
 import type { Json, JsonObject } from "../../lib/json/json.ts";
 import { maxModelNameChars } from "../../lib/base/limits.ts";

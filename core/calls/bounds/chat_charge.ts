@@ -1,16 +1,28 @@
 /**
  * Computes the charge of an ended chat call from its bounds and what was read of its answer.
- * `core/billing/outcome.ts` applies the price.
+ * `core/billing/outcome.ts` applies the price. The tokenizer counts the prompt of a call whose provider reported no
+ * usage.
  */
+import { estimateInputTokens } from "../../billing/tokens/estimate_input.ts";
 import type { Model } from "../../catalog/catalog.ts";
-import type { StreamReading } from "../../wire/contract/contract.ts";
-import type { EstimateCorrection } from "../../billing/usage/believable_usage.ts";
+import type { StreamReading, Style } from "../../wire/contract/contract.ts";
+import { convertRequest } from "../../wire/convert/convert.ts";
+import type { JsonBody } from "../body/json_body.ts";
+import {
+  type Charge,
+  chargeCeiling,
+  chargeForChat,
+  type EstimateCorrection,
+} from "../../billing/outcome.ts";
 import { maxReportedTokens } from "../../billing/tokens/limits.ts";
 import type { ToolUses } from "../../billing/usage/hosted_tools.ts";
-import { chargeCeiling } from "../../billing/charge_ceiling.ts";
-import { type Charge, chargeForChat } from "../../billing/outcome.ts";
-import { hasCachePrice } from "../../billing/price.ts";
-import { type ChargedTier, chargedTier, tierName, usualTier } from "../../billing/service_tiers.ts";
+import {
+  type ChargedTier,
+  chargedTier,
+  hasCachePrice,
+  tierName,
+  usualTier,
+} from "../../billing/price.ts";
 import {
   type ReportedUsage,
   tokenBounds,
@@ -21,6 +33,35 @@ import type { ChatBounds } from "./chat_bounds.ts";
 import type { ChatRequest } from "../request/chat_request.ts";
 import { maxBytesWithReasoning, maxOutputBytes } from "./output_limit.ts";
 import type { ProviderUse } from "../../billing/provider_cost.ts";
+
+/**
+ * Bytes of the largest body that a stream keeps for its count: thousands of streams run at once. A longer prompt is
+ * counted by its text at four bytes per token.
+ */
+const maxKeptBodyBytes = 16 * 1024;
+
+/** Returns the body that a call keeps until its end; a whole answer has it in memory anyway. */
+export function keptForCount(body: JsonBody, stream: boolean): JsonBody | undefined {
+  return !stream || body.bytes.length <= maxKeptBodyBytes ? body : undefined;
+}
+
+/**
+ * Counts the tokens as `count_tokens` does: text by the tokenizer, tools and pictures by their rules. `undefined` if the
+ * request cannot be put into the form of those rules.
+ */
+export async function countPrompt(
+  style: Style,
+  body: JsonBody,
+  model: Model,
+): Promise<number | undefined> {
+  if (style === "messages") return await estimateInputTokens(body.value);
+  const converted = convertRequest(style, "messages", body.value, {
+    capabilities: { images: "url" },
+    upstreamModel: model.id,
+    maxOutputTokens: model.maxOutputTokens,
+  });
+  return converted.ok ? await estimateInputTokens(converted.request.body) : undefined;
+}
 
 /** What is known of a chat call before it runs. */
 export interface QuotedChat {
@@ -48,7 +89,7 @@ export interface EndedReading {
 }
 
 /** The end of a chat call, as its charge needs it. */
-export interface EndedChat {
+interface EndedChat {
   readonly outcome: Outcome;
   readonly reading: EndedReading | undefined;
   /**
@@ -141,7 +182,7 @@ export function chargeForEndedChat(
 // What the provider of an ended chat call counted, by which the operator pays for it.
 
 /** The end of a chat call. */
-export interface EndedUse {
+interface EndedUse {
   readonly outcome: Outcome;
   readonly reading: EndedReading | undefined;
   /** The tokens that are charged to the customer. */

@@ -1,5 +1,16 @@
-/** Stops a provider that ignores the caller's bound on output. */
+/**
+ * How long outputs are, as a rule and at most.
+ *
+ * The gateway learns how much output the calls of a key to a model usually have, so that a stream reserves that much
+ * when it begins. A figure that is too low costs a stream more extensions of its reservation; one that is too high keeps
+ * money from other calls. Neither lets a call have more than is reserved for it.
+ *
+ * {@linkcode OutputLimit} stops a provider that ignores the caller's bound on output.
+ */
 import type { Model } from "../../catalog/catalog.ts";
+import type { ApiKeyId } from "../../lib/ids/ids.ts";
+import { estimateOutputTokens } from "../../billing/tokens/rough_estimate.ts";
+import { firstSliceBytes } from "../attempts/attempt.ts";
 import type { StreamReading } from "../../wire/contract/contract.ts";
 import { GatewayError } from "../../lib/errors/errors.ts";
 import {
@@ -10,7 +21,148 @@ import {
 import { maxAnswerBytes } from "../../wire/contract/limits.ts";
 import type { TokenUsage } from "../../billing/tokens/token_bounds.ts";
 import type { ChatRequest } from "../request/chat_request.ts";
-import type { StreamBound, StreamCut } from "../stream/stream_bounds.ts";
+import type { StreamBound, StreamCut } from "../stream/metered_stream.ts";
+
+/** Tokens reserved at least, and where nothing is known: some paragraphs, which a fast provider sends in one piece. */
+const leastTokens = firstSliceBytes;
+/** Tokens of an answer where nothing is known: a page. */
+const unknownUsualTokens = 1_024;
+/** Tokens of an answer at least, however short earlier ones were: a paragraph or two. */
+const leastUsualTokens = 256;
+/** Weight of the latest call in the average. */
+const latestWeight = 0.2;
+/** Factor by which a high figure shrinks with each call that stays below it: some dozens of calls forget it. */
+const decay = 0.9;
+/** Entries of one generation; there are two. */
+const entriesPerGeneration = 5_000;
+/**
+ * Tokens that a report may have beyond the received bytes (end marks, call syntax) before the model counts as hiding
+ * output.
+ */
+const unseenTokens = 64;
+
+/**
+ * Calls of a key with a full reservation after one whose report showed more output than arrived and did not call it
+ * reasoning.
+ */
+const suspectCalls = 20;
+
+/** The output of an ended call. */
+interface SeenOutput {
+  /** Output tokens as the provider reports them. */
+  readonly outputTokens: number;
+  /** The part of `outputTokens` that the report calls reasoning. */
+  readonly reasoningTokens: number;
+  /** Bytes of text, reasoning and tool arguments that arrived. */
+  readonly outputBytes: number;
+}
+
+interface Expectation {
+  readonly tokens: number;
+  /** The average of late. */
+  readonly average: number;
+  /** Number of further calls with a full reservation. */
+  readonly suspect: number;
+}
+
+/** Whether the configuration declares that the model reasons; providers show little or nothing of that. */
+function isDeclaredReasoning({ routes }: Model): boolean {
+  return routes.some(({ capabilities: { thinking, efforts } }) =>
+    (thinking !== undefined && thinking !== "none") || (efforts?.length ?? 0) > 0
+  );
+}
+
+/**
+ * Learns how much output each model and key usually gives.
+ *
+ * @example
+ * ```ts
+ * import { buildModel } from "../../catalog/catalog.ts";
+ * import { modelSchema } from "../../catalog/schema.ts";
+ * import { newId } from "../../lib/ids/ids.ts";
+ * import { OutputExpectations } from "./output_limit.ts";
+ * const price = { unit: "token", vndPerMtok: 1 };
+ * const entry = { id: "m", kind: "chat", family: "f", price, routes: [{ provider: "p" }] };
+ * const model = buildModel(modelSchema.parse(entry));
+ * const expectations = new OutputExpectations();
+ * const keyId = newId("apiKey", 0);
+ * expectations.note(model, keyId, { outputTokens: 1_000, reasoningTokens: 0, outputBytes: 4_000 });
+ * if (expectations.tokens(model, keyId) !== 4_000) throw new Error("not learned");
+ * expectations.note(model, keyId, { outputTokens: 5_000, reasoningTokens: 4_990, outputBytes: 10 });
+ * if (expectations.tokens(model, keyId) !== Infinity) throw new Error("hidden output cannot be expected");
+ * ```
+ */
+export class OutputExpectations {
+  #young = new Map<string, Expectation>();
+  #old = new Map<string, Expectation>();
+  /** Ids of models with hidden reasoning. Bounded by the catalog. */
+  readonly #hiding = new Set<string>();
+  readonly #declared = new WeakMap<Model, boolean>();
+
+  /**
+   * Computes the output tokens to reserve when a stream begins. `Infinity` for a model that hides output: its
+   * reservation cannot grow with what arrives.
+   */
+  tokens(model: Model, keyId: ApiKeyId): number {
+    if (this.#hidesOutput(model)) return Infinity;
+    const known = this.#find(entryName(model, keyId));
+    if (known === undefined) return leastTokens;
+    return known.suspect > 0 ? Infinity : Math.max(known.tokens, leastTokens);
+  }
+
+  /**
+   * Computes the output tokens that a call usually has, hidden ones included: what a call gets at least beside others,
+   * where the money does not suffice for its worst case.
+   */
+  usualTokens(model: Model, keyId: ApiKeyId): number {
+    const known = this.#find(entryName(model, keyId));
+    return known === undefined ? unknownUsualTokens : Math.max(known.tokens, leastUsualTokens);
+  }
+
+  /** The output tokens that calls of a key to a model had on average of late; `undefined` before the first. */
+  averageTokens(model: Model, keyId: ApiKeyId): number | undefined {
+    return this.#find(entryName(model, keyId))?.average;
+  }
+
+  /**
+   * Learns from an ended call. A token has at least a byte, so the larger of the two figures bounds the tokens.
+   * Hidden reasoning counts for the model, for all keys; other output beyond the bytes counts for the key only,
+   * because tool calls without arguments also have more tokens than bytes, and a customer who causes many of those
+   * must not change what others reserve.
+   */
+  note(model: Model, keyId: ApiKeyId, seen: SeenOutput): void {
+    const { outputTokens, reasoningTokens, outputBytes } = seen;
+    const isBeyondSight = outputTokens > outputBytes + unseenTokens;
+    if (isBeyondSight && reasoningTokens > 0) this.#hiding.add(model.id);
+    const name = entryName(model, keyId);
+    const tokens = outputTokens > 0 ? outputTokens : estimateOutputTokens(outputBytes);
+    const earlier = this.#find(name) ?? { tokens: 0, average: tokens, suspect: 0 };
+    if (this.#young.size >= entriesPerGeneration && !this.#young.has(name)) {
+      this.#old = this.#young;
+      this.#young = new Map();
+    }
+    this.#young.set(name, {
+      tokens: Math.max(outputTokens, outputBytes, Math.round(earlier.tokens * decay)),
+      average: earlier.average + (tokens - earlier.average) * latestWeight,
+      suspect: isBeyondSight ? suspectCalls : Math.max(earlier.suspect - 1, 0),
+    });
+  }
+
+  #find(name: string): Expectation | undefined {
+    return this.#young.get(name) ?? this.#old.get(name);
+  }
+
+  #hidesOutput(model: Model): boolean {
+    if (this.#hiding.has(model.id)) return true;
+    let declared = this.#declared.get(model);
+    if (declared === undefined) this.#declared.set(model, declared = isDeclaredReasoning(model));
+    return declared;
+  }
+}
+
+function entryName(model: Model, keyId: ApiKeyId): string {
+  return `${model.id} ${keyId}`;
+}
 
 /**
  * Bytes of JSON for one token of a whole answer: with its twenty most likely alternatives, of 150 bytes each, a token
@@ -65,7 +217,7 @@ export function maxBytesWithReasoning(tokens: number, model: Model): number {
 }
 
 /** The most bytes of output that a stream may have. */
-export interface OutputBytes {
+interface OutputBytes {
   readonly answer: number;
   readonly withReasoning: number;
 }

@@ -1,16 +1,36 @@
-/** A chat call on a route of another style: request, answer and stream are converted. */
+/**
+ * A chat call on a route of another style: request, answer and stream are converted.
+ *
+ * The first part is what native calls have in common with converted ones: how a request goes out, how what comes back
+ * is told to the client, and a lower limit of output in place of the client's, because no more is paid for.
+ */
 import type { ByteParts } from "../../lib/bytes/byte_parts.ts";
 import type { Route } from "../../catalog/catalog.ts";
-import { readAnswer, shapeAnswer, type ShapedAnswer } from "../../wire/convert/answer_reading.ts";
-import type { ReadableAnswer } from "../../wire/convert/lost_parts.ts";
-import { roughPromptTokens } from "../../billing/tokens/rough_estimate.ts";
+import { inClientTerms } from "../../wire/stream/client_model.ts";
 import type {
   AnswerReading,
+  ConversionMemory,
   ConversionOptions,
   ConvertedRequest,
   PipeContext,
   ProviderStyle,
+  Style,
 } from "../../wire/contract/contract.ts";
+import { collectAnswer } from "../../wire/convert/collected_answer.ts";
+import { sortBetas, type SortedBetas } from "../../wire/billable_features/asked_for.ts";
+import { decodeProviderError } from "../../wire/convert/provider_errors.ts";
+import { GatewayError } from "../../lib/errors/errors.ts";
+import { stringifyExactly } from "../../lib/runtime/mod.ts";
+import type { AttemptHandlers, WholeAnswer } from "../attempts/attempt.ts";
+import { type CloudBodyChanges, cloudBodyChanges } from "../../clouds/request_form.ts";
+import { providerRequest } from "./provider_request.ts";
+import { defined } from "../../lib/base/defined.ts";
+import type { ChatCall, ChatExchange, ChatRouteAccess } from "./chat_call.ts";
+import { isJsonObject, type JsonObject, type OutlineObject } from "../../lib/json/json.ts";
+import { wholeOf } from "../../lib/json/outline.ts";
+import { readAnswer, shapeAnswer, type ShapedAnswer } from "../../wire/convert/answer_reading.ts";
+import type { ReadableAnswer } from "../../wire/convert/lost_parts.ts";
+import { roughPromptTokens } from "../../billing/tokens/rough_estimate.ts";
 import { answerFrames } from "../../wire/stream/answer_frames.ts";
 import {
   convertRequest,
@@ -27,32 +47,167 @@ import {
 } from "../../wire/convert/compaction.ts";
 import { createNativePipe } from "../../wire/convert/dialects.ts";
 import { createConvertingPipe } from "../../wire/convert/converting_pipe.ts";
-import type { SortedBetas } from "../../wire/billable_features/asked_for.ts";
-import { GatewayError } from "../../lib/errors/errors.ts";
 import { takesHostedTools } from "../../wire/tools/tool_fields.ts";
-import type { JsonObject } from "../../lib/json/json.ts";
-import { stringifyExactly } from "../../lib/runtime/mod.ts";
 import { hasPathMembers, withoutPathMembers } from "../../wire/mod.ts";
 import {
   fieldsLeftOut,
   hostedToolsAskedFor,
   type StyledRequest,
 } from "../request/billable_features.ts";
-import { loweredLimit } from "./lowered_limit.ts";
-import { defined } from "../../lib/base/defined.ts";
-import type { ChatCall, ChatExchange, ChatRouteAccess } from "./chat_call.ts";
-import {
-  type AnswerWay,
-  betasFor,
-  clientReading,
-  cloudChanges,
-  collected,
-  encoder,
-  open,
-  pipeContext,
-  refusalReader,
-  refuseDropping,
-} from "./provider_side.ts";
+
+/** Encodes bodies and answers. */
+export const encoder = new TextEncoder();
+
+/** Follows the path of Responses calls. */
+const compactPath = "/compact";
+
+/** What the pipe of an answer needs to know of its call. */
+export function pipeContext(call: ChatCall, route: Route): PipeContext {
+  return {
+    clientModel: call.request.model,
+    upstreamModel: route.upstreamModel,
+    requestId: call.requestId,
+    clientWantsUsage: call.request.wantsUsage,
+    nowSeconds: call.nowSeconds,
+  };
+}
+
+/** Reads refusals of a provider: in the words of the client's own style (`native`) or of another one. */
+export function refusalReader(
+  style: ProviderStyle,
+  context: PipeContext,
+  native: boolean,
+): AttemptHandlers["decodeError"] {
+  return (status, text, waitSeconds) => {
+    const options = { native, ...defined({ retryAfterSeconds: waitSeconds }) };
+    return inClientTerms(decodeProviderError(style, status, text, options), context);
+  };
+}
+
+/** Puts the client's name of the model into the error of a reading, if there is one. */
+export function clientReading(reading: AnswerReading, context: PipeContext): AnswerReading {
+  const { error } = reading;
+  return error === undefined ? reading : { ...reading, error: inClientTerms(error, context) };
+}
+
+/** How answers of a provider become those of the client. */
+interface AnswerWay {
+  readonly style: ProviderStyle;
+  readonly clientStyle: Style;
+  readonly context: PipeContext;
+  readonly memory: ConversionMemory;
+  readonly onLost?: (what: string) => void;
+}
+
+/** Collects a stream to the whole answer that the client asked for. */
+export function collected(
+  { style, clientStyle, context, memory, onLost }: AnswerWay,
+  bytes: Uint8Array,
+): Omit<WholeAnswer, "kind"> {
+  const { body, reading } = collectAnswer(style, clientStyle, bytes, context, memory, onLost);
+  return { clientBytes: encoder.encode(stringifyExactly(body)), reading };
+}
+
+/** Selects the client's betas that a route of the Messages style gets. */
+export function betasFor(call: ChatCall, route: Route, style: ProviderStyle): SortedBetas {
+  const header = style === "messages" ? call.clientHeader("anthropic-beta") : undefined;
+  return header === undefined ? { kept: undefined, dropped: [] } : sortBetas(header, route.allow);
+}
+
+/**
+ * Refuses a call whose client wants no field dropped, if one would be.
+ *
+ * @throws {GatewayError} `conversion_refused`, naming the fields
+ */
+export function refuseDropping(
+  { strict }: Pick<ChatCall, "strict">,
+  dropped: readonly string[],
+): void {
+  if (!strict || dropped.length === 0) return;
+  throw new GatewayError(
+    "conversion_refused",
+    `This model cannot carry: ${dropped.join(", ")}. Leave x-gateway-strict out to drop them`,
+    { param: dropped[0] ?? "" },
+  );
+}
+
+/** What the cloud of a provider changes in a body that is otherwise in the plain form of its style. */
+export function cloudChanges(
+  { provider }: ChatRouteAccess,
+  style: ProviderStyle,
+  betas: SortedBetas,
+): CloudBodyChanges | undefined {
+  const cloud = provider.kind === "http" ? provider.cloud : undefined;
+  return cloudBodyChanges(cloud, style, betas.kept);
+}
+
+/** Sends the request to the provider. */
+export function open(
+  call: ChatCall,
+  route: Route,
+  style: ProviderStyle,
+  access: ChatRouteAccess,
+  { body, betas }: { readonly body: ByteParts; readonly betas: SortedBetas },
+) {
+  return access.transport.open(providerRequest({
+    provider: access.provider,
+    style,
+    model: route.upstreamModel,
+    secret: access.secret,
+    body,
+    ...(call.request.compacts === true && { subpath: compactPath }),
+    stream: call.request.stream,
+    clientHeader: (name) => name === "anthropic-beta" ? betas.kept : call.clientHeader(name),
+    onSentAgain: access.onSentAgain,
+  }));
+}
+
+/** The fields of the Chat style for the limit, of which a request may have both. */
+const chatFields = ["max_completion_tokens", "max_tokens"] as const;
+
+/**
+ * Returns the fields to replace or add in a request of a style so that an answer has at most `limit` tokens.
+ *
+ * @param chatField the field for a Chat request that has none
+ *
+ * @example
+ * ```ts
+ * import { loweredLimit } from "./converted_exchange.ts";
+ * const fields = loweredLimit("gemini", { generationConfig: { topK: 4 } }, 100);
+ * if (JSON.stringify(fields) !== '{"generationConfig":{"topK":4,"maxOutputTokens":100}}') {
+ *   throw new Error(JSON.stringify(fields));
+ * }
+ * ```
+ */
+export function loweredLimit(
+  style: Style,
+  body: OutlineObject,
+  limit: number,
+  chatField: typeof chatFields[number] = "max_completion_tokens",
+): JsonObject {
+  switch (style) {
+    case "messages":
+      return { max_tokens: limit };
+    case "responses":
+      return { max_output_tokens: limit };
+    case "chat": {
+      const sent = chatFields.filter((field) => typeof body[field] === "number");
+      const fields = sent.length > 0 ? sent : [chatField];
+      return Object.fromEntries(fields.map((field) => [field, Math.min(limit, own(body, field))]));
+    }
+    case "gemini": {
+      const config = wholeOf(body["generationConfig"] ?? {});
+      return {
+        generationConfig: { ...(isJsonObject(config) ? config : {}), maxOutputTokens: limit },
+      };
+    }
+  }
+}
+
+function own(body: OutlineObject, field: string): number {
+  const value = body[field];
+  return typeof value === "number" ? value : Infinity;
+}
 
 /** The style of a route of a chat model. */
 export function chatStyle(route: Route): ProviderStyle {

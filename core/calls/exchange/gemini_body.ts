@@ -8,7 +8,7 @@ import { parseExactly } from "../../lib/json/exact_json.ts";
 import { isJsonObject, type Json, type JsonObject } from "../../lib/json/json.ts";
 import { stringifyExactly } from "../../lib/runtime/mod.ts";
 import { withReferenceNames } from "../../wire/mod.ts";
-import { type JsonBody, withValue } from "../body/outlined_body.ts";
+import { type JsonBody, withValue } from "../body/json_body.ts";
 import type { TokenUsage } from "../../billing/tokens/token_bounds.ts";
 import type { StreamPipe, StreamReading } from "../../wire/contract/contract.ts";
 

@@ -6,9 +6,8 @@ import { type ByteParts, joined } from "../../lib/bytes/byte_parts.ts";
 import type { JsonObject } from "../../lib/json/json.ts";
 import { encodeBase64, stringifyExactly } from "../../lib/runtime/mod.ts";
 import { convertRequest } from "../../wire/convert/convert.ts";
-import { withoutForeignReasoning } from "./foreign_reasoning.ts";
-import { type JsonBody, parseJsonBody } from "../body/json_body.ts";
-import { withFields, withoutFields } from "../body/changed_body.ts";
+import { withoutForeignReasoning } from "../request/sealed_items.ts";
+import { type JsonBody, parseJsonBody, withFields, withoutFields } from "../body/json_body.ts";
 
 /** Makes the body with which a provider counts the tokens of a Messages request. */
 function countTokensBody(

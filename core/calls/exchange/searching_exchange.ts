@@ -20,13 +20,16 @@ import { type RoundPayer, SearchRounds, type WebSearcher } from "../web_search/s
 import type { ChatCall, ChatExchange, ChatRouteAccess } from "./chat_call.ts";
 import {
   clientReading,
+  conversionOptions,
   encoder,
+  limitedBody,
   open,
+  outgoing,
   pipeContext,
   refusalReader,
   refuseDropping,
-} from "./provider_side.ts";
-import { conversionOptions, limitedBody, outgoing, refuseLosing } from "./converted_exchange.ts";
+  refuseLosing,
+} from "./converted_exchange.ts";
 
 /** Collects the joined stream of all rounds. */
 function collectedEvents(

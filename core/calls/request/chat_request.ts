@@ -2,6 +2,10 @@
  * Reads what the gateway must know of a chat request, in each style. All other fields pass unread,
  * unknown ones too: checking them is up to the provider.
  *
+ * Agents send to the Chat endpoint in the form of another style, too: Cursor's requests have the `input` and the tools
+ * of Responses, with or without members of Chat, and are answered as Chat. {@linkcode chatBody} reads them.
+ * {@linkcode firstImagePath} finds pictures, which only models with the Vision label accept.
+ *
  * - Folder `core/calls/request/`: requests of chat calls as they come in: what the gateway must know of them, in each
  *   style.
  * - In: a parsed body, and the style of its endpoint.
@@ -9,20 +13,218 @@
  * - Never: builds the request to a provider, or writes a prompt to a store or a log; what it keeps in memory is
  *   bounded.
  */
-import type { Style } from "../../wire/contract/contract.ts";
-import { type ErrorCode, GatewayError } from "../../lib/errors/errors.ts";
 import {
   isExactNumber,
   isJsonObject,
+  type Json,
+  type JsonObject,
   type Outline,
   type OutlineObject,
 } from "../../lib/json/json.ts";
-import { isText } from "../../lib/json/outline.ts";
+import { defined } from "../../lib/base/defined.ts";
+import { stringifyExactly } from "../../lib/runtime/mod.ts";
 import { maxOutputTokensOfCall } from "../../billing/tokens/limits.ts";
+import { chatFields } from "../../wire/chat/request/decode_request.ts";
+import { responsesFields } from "../../wire/responses/request/known_fields.ts";
+import type { RouteCapabilities, Style } from "../../wire/contract/contract.ts";
+import { convertRequest } from "../../wire/convert/convert.ts";
+import { type JsonBody, parseJsonBody, refuseMergedFields } from "../body/json_body.ts";
+import { type ErrorCode, GatewayError } from "../../lib/errors/errors.ts";
+import { isText } from "../../lib/json/outline.ts";
 import { isStoredFile, statelessAdvice } from "../../wire/mod.ts";
 import { maxChoices } from "../../wire/contract/limits.ts";
 import { maxModelNameChars } from "../../lib/base/limits.ts";
-import { refuseMergedFields } from "../body/decisive_fields.ts";
+
+const imageTypes: ReadonlySet<unknown> = new Set(["image", "image_url", "input_image"]);
+
+function inContent(content: Outline | undefined, path: string): string | undefined {
+  if (!Array.isArray(content)) return undefined;
+  for (const [i, part] of content.entries()) {
+    if (!isJsonObject(part)) continue;
+    if (imageTypes.has(part["type"])) return `${path}.${i}`;
+    // Pictures inside tool results are one level deeper, in both styles that have them.
+    const nested = part["content"] ?? part["output"];
+    const found = Array.isArray(nested) ? inContent(nested, `${path}.${i}.content`) : undefined;
+    if (found !== undefined) return found;
+  }
+  return undefined;
+}
+
+/**
+ * Finds the path of the first picture; `undefined` if there is none. Reads only the types of parts, not their
+ * contents.
+ *
+ * @example
+ * ```ts
+ * import { firstImagePath } from "./chat_request.ts";
+ * const content = [{ type: "text", text: "What is this?" }, { type: "image_url", image_url: { url: "https://x" } }];
+ * const path = firstImagePath({ messages: [{ role: "user", content }] });
+ * if (path !== "messages.0.content.1") throw new Error(path);
+ * ```
+ */
+export function firstImagePath(body: OutlineObject): string | undefined {
+  for (const field of ["messages", "input"]) {
+    const list = body[field];
+    if (!Array.isArray(list)) continue;
+    for (const [i, item] of list.entries()) {
+      if (!isJsonObject(item)) continue;
+      const found = inContent(item["content"] ?? item["output"], `${field}.${i}.content`);
+      if (found !== undefined) return found;
+    }
+  }
+  return inGeminiContents(body["contents"]);
+}
+
+function inGeminiContents(contents: Outline | undefined): string | undefined {
+  const list = Array.isArray(contents) ? contents : [contents];
+  for (const [i, content] of list.entries()) {
+    const parts = isJsonObject(content) ? content["parts"] : undefined;
+    const found = Array.isArray(parts) ? inParts(parts, `contents.${i}.parts`) : undefined;
+    if (found !== undefined) return found;
+  }
+  return undefined;
+}
+
+function inParts(parts: readonly Outline[], path: string): string | undefined {
+  for (const [i, part] of parts.entries()) {
+    if (!isJsonObject(part)) continue;
+    if (isImageFile(part["inlineData"]) || isImageFile(part["fileData"])) return `${path}.${i}`;
+    const result = part["functionResponse"];
+    const nested = isJsonObject(result) ? result["parts"] : undefined;
+    const found = Array.isArray(nested)
+      ? inParts(nested, `${path}.${i}.functionResponse.parts`)
+      : undefined;
+    if (found !== undefined) return found;
+  }
+  return undefined;
+}
+
+function isImageFile(file: Outline | undefined): boolean {
+  const type = isJsonObject(file) ? file["mimeType"] : undefined;
+  return typeof type === "string" && /^image\//i.test(type);
+}
+
+/** A body in the form of the Chat style. */
+interface ChatBody {
+  readonly body: JsonBody;
+  /** Fields that were sent in another form and that Chat has no place for. */
+  readonly dropped: readonly string[];
+}
+
+/** Chat as its vendor defines it: what a route cannot carry is decided when the route is chosen. */
+const wholeChat: RouteCapabilities = {
+  custom_tools: true,
+  efforts: ["none", "minimal", "low", "medium", "high", "xhigh", "max"],
+  tool_id: "any",
+  tool_name_max: 256,
+  stop_max: 1024,
+};
+
+/**
+ * Brings a body into the form of the Chat style; one that has it is returned as it is.
+ *
+ * @throws {GatewayError} `invalid_request` or `conversion_refused` for items that Chat cannot express
+ *
+ * @example
+ * ```ts
+ * import { chatBody } from "./chat_request.ts";
+ * import { parseJsonBody } from "../body/json_body.ts";
+ * const sent = parseJsonBody(new TextEncoder().encode('{"model":"m","input":"Hi","stream":true}'));
+ * const { body } = chatBody(sent);
+ * if (JSON.stringify(body.value["messages"]) !== '[{"role":"user","content":"Hi"}]') {
+ *   throw new Error(JSON.stringify(body.value));
+ * }
+ * ```
+ */
+export function chatBody(sent: JsonBody): ChatBody {
+  const { outline } = sent;
+  if (isAbsent(outline["messages"]) && !isAbsent(outline["input"])) return ofInput(sent.value);
+  const { tools } = outline;
+  const isOther = Array.isArray(tools) && tools.some(isFlat);
+  return isOther ? { body: bodyOf(withNestedTools(sent.value)), dropped: [] } : {
+    body: sent,
+    dropped: [],
+  };
+}
+
+function isAbsent(value: Outline | undefined): boolean {
+  return value === undefined || value === null;
+}
+
+function bodyOf(value: JsonObject): JsonBody {
+  return parseJsonBody(new TextEncoder().encode(stringifyExactly(value)));
+}
+
+/** Converts a request with `input`. Members that only Chat has are not part of the conversion. */
+function ofInput(value: JsonObject): ChatBody {
+  const converted: JsonObject = {};
+  const own: JsonObject = {};
+  for (const [name, member] of Object.entries(value)) {
+    if (name === "stream_options" || (name in chatFields && !(name in responsesFields))) {
+      own[name] = member;
+    } else converted[name] = member;
+  }
+  const { messages: _, ...ofChat } = own;
+  const { tools, tool_choice: choice } = converted;
+  if (Array.isArray(tools)) converted["tools"] = tools.map(flatTool);
+  if (isJsonObject(choice)) converted["tool_choice"] = flatTool(choice);
+  const conversion = convertRequest("responses", "chat", converted, {
+    capabilities: wholeChat,
+    upstreamModel: typeof value["model"] === "string" ? value["model"] : "",
+    maxOutputTokens: maxOutputTokensOfCall,
+  });
+  if (!conversion.ok) throw conversion.error;
+  const { body: { stream_options: _usage, ...chat }, dropped } = conversion.request;
+  return { body: bodyOf({ ...chat, ...ofChat }), dropped };
+}
+
+/** Whether a tool is declared as in Responses or Messages: its name is beside its type. */
+function isFlat(tool: Outline): boolean {
+  if (!isJsonObject(tool) || typeof tool["name"] !== "string") return false;
+  const { type = "function" } = tool;
+  return (type === "function" || type === "custom") && !isJsonObject(tool[type]);
+}
+
+function withNestedTools(value: JsonObject): JsonObject {
+  const { tools, tool_choice: choice } = value;
+  return {
+    ...value,
+    ...(Array.isArray(tools) && { tools: tools.map(nestedTool) }),
+    ...(isJsonObject(choice) && { tool_choice: nestedTool(choice) }),
+  };
+}
+
+/** Moves the declaration of a tool, or the name of a chosen one, into the member that Chat has for its type. */
+function nestedTool(tool: Json): Json {
+  if (!isJsonObject(tool) || !isFlat(tool)) return tool;
+  const { type, name, description, format, parameters, input_schema: schema, strict, ...rest } =
+    tool;
+  const declared = defined({ name, description });
+  if (type === "custom" && schema === undefined) {
+    return { ...rest, type, custom: { ...declared, ...defined({ format: nestedFormat(format) }) } };
+  }
+  return {
+    ...rest,
+    type: "function",
+    function: { ...declared, ...defined({ parameters: parameters ?? schema, strict }) },
+  };
+}
+
+function nestedFormat(format: Json | undefined): Json | undefined {
+  if (!isJsonObject(format) || format["type"] !== "grammar") return format;
+  if (isJsonObject(format["grammar"])) return format;
+  const { type, ...grammar } = format;
+  return { type, grammar };
+}
+
+function flatTool(tool: Json): Json {
+  if (!isJsonObject(tool)) return tool;
+  const { type = "function" } = tool;
+  const inner = type === "function" || type === "custom" ? tool[type] : undefined;
+  if (!isJsonObject(inner)) return tool;
+  const { function: _function, custom: _custom, ...rest } = tool;
+  return { ...rest, type, ...inner };
+}
 
 /**
  * Whether a request ends with tool results, so that its answer continues a turn that has begun.

@@ -1,10 +1,14 @@
 /**
- * Finds the items of a history that only the account can read that made them, and leaves them out for another: encrypted
- * reasoning, signatures of thinking, and thought signatures.
+ * Items of a history that only their maker can read: encrypted reasoning, signatures of thinking, and thought
+ * signatures.
+ *
+ * Those that an account of a provider made are left out for another account, and a provider's refusal of items that
+ * another account made is recognised. Reasoning and sources that the gateway itself converted for a client are removed
+ * from requests to vendors that did not sign them.
  */
-import type { Style } from "../../wire/contract/contract.ts";
+import type { RouteCapabilities, Style } from "../../wire/contract/contract.ts";
 import { unsealedMark } from "../../wire/fields/reasoning_seal.ts";
-import { skippedSignature, unsignedCall } from "../../wire/gemini/answer/thought_signatures.ts";
+import { skippedSignature } from "../../wire/gemini/answer/thought_signatures.ts";
 import { joined } from "../../lib/bytes/byte_parts.ts";
 import { hashHex } from "../../lib/hash/short_hash.ts";
 import {
@@ -15,9 +19,19 @@ import {
   type OutlineObject,
 } from "../../lib/json/json.ts";
 import { LongText } from "../../lib/json/scan/long_text.ts";
-import { withFields } from "../body/changed_body.ts";
-import { type JsonBody, parseJsonBody } from "../body/json_body.ts";
-import { withValue } from "../body/outlined_body.ts";
+import { type JsonBody, parseJsonBody, withFields, withValue } from "../body/json_body.ts";
+import { resolveCapabilities } from "../../wire/contract/capabilities.ts";
+import {
+  mixesStylesInLoop,
+  sealPrefix,
+  thinkingOffInMixedLoop,
+  unsignedCall,
+  withoutForeignBlocks,
+  withoutForeignSignatures,
+  withoutOwnReasoning,
+  withoutSealedReasoning,
+  wrappedPrefix,
+} from "../../wire/mod.ts";
 
 /** Where a style has its sealed items. */
 interface SealPlaces {
@@ -168,4 +182,93 @@ export function withoutSeals(
   // Bodies may have members that are not in their bytes, such as the model that a path names.
   const { mentionsBase64 } = body;
   return { body: { ...withValue(parsed, { ...body.value, ...changes }), mentionsBase64 }, name };
+}
+
+/** The common prefix of our seals and ids: the seal without its dot. */
+const seal = sealPrefix.slice(0, -1);
+
+/**
+ * Returns the fields to replace in a native body with reasoning or sources from a model of another
+ * style.
+ *
+ * Such a body occurs if the client switched models in mid-conversation, or a call moved to another
+ * route. The vendor would refuse a proof that it did not make, and a budget for thinking in a tool
+ * loop that lacks it.
+ *
+ * @example
+ * ```ts
+ * import { withoutForeignReasoning } from "./sealed_items.ts";
+ * import { parseJsonBody } from "../body/json_body.ts";
+ * const body = parseJsonBody(new TextEncoder().encode('{"messages":[]}'));
+ * if (Object.keys(withoutForeignReasoning("messages", body, {})).length > 0) throw new Error("changed");
+ * ```
+ */
+export function withoutForeignReasoning(
+  style: Style,
+  body: JsonBody,
+  capabilities: RouteCapabilities,
+): JsonObject {
+  if (style === "chat") {
+    const messages = body.mayHold(seal)
+      ? withoutOwnReasoning(body.value["messages"], capabilities)
+      : undefined;
+    return messages === undefined ? {} : { messages: [...messages] };
+  }
+  if (style === "gemini") return ownContents(body, capabilities);
+  const repair = style === "messages" && mixesStylesInLoop(body.outline)
+    ? thinkingOffInMixedLoop(body.value) ?? {}
+    : {};
+  if (!body.mayHold(seal)) return repair;
+  if (style === "messages") {
+    const stripped = withoutForeignBlocks({ ...body.value, ...repair });
+    return stripped === undefined ? repair : { ...repair, messages: stripped["messages"] };
+  }
+  const stripped = withoutSealedReasoning(body.value);
+  return stripped === undefined ? {} : { input: stripped["input"] };
+}
+
+function ownContents(body: JsonBody, capabilities: RouteCapabilities): JsonObject {
+  // Models that think by budget check no signatures.
+  const checks = resolveCapabilities("gemini", capabilities).thinking === "adaptive";
+  // The beginning of our seals in the Gemini style, whose signatures are base64.
+  const mayHold = body.mayHold(wrappedPrefix) || body.mayHold(unsignedCall);
+  const contents = mayHold ? withoutForeignSignatures(body.value["contents"], checks) : undefined;
+  return contents === undefined ? {} : { contents: [...contents] };
+}
+
+/** Fields of the request itself, not of its history, that {@linkcode withoutForeignReasoning} replaces. */
+const fields = ["thinking", "context_management"] as const;
+
+/** Lists the replaced fields that the client has to know of. */
+export function droppedReasoningFields(replaced: JsonObject): string[] {
+  return fields.filter((name) => replaced[name] !== undefined);
+}
+
+/**
+ * What vendors write: OpenAI (`invalid_encrypted_content`, and items that it does not know), Anthropic (`Invalid signature
+ * in thinking block`), Google (`Thought signature is not valid`).
+ */
+const refusals: readonly RegExp[] = [
+  /invalid_encrypted_content/,
+  /encrypted content\b.{0,200}\bcould not be (?:verified|decrypted|parsed)/is,
+  /invalid \W{0,2}signature\W{0,2} in \W{0,2}(?:redacted_)?thinking\W{0,2} block/i,
+  /item with id \W{0,2}rs_[\w-]+\W{0,2} not found/i,
+  /\bthought[_ ]?signature\b.{0,80}\b(?:not valid|invalid|corrupted)|corrupted thought[_ ]?signature/is,
+];
+
+/** Statuses of such refusals: an item that is not known is missing. */
+const statuses: ReadonlySet<number> = new Set([400, 404, 422]);
+
+/**
+ * Whether a provider refused a request because it cannot read its sealed items.
+ *
+ * @example
+ * ```ts
+ * import { refusesForeignItems } from "./sealed_items.ts";
+ * if (!refusesForeignItems(400, '{"error":{"code":"invalid_encrypted_content"}}')) throw new Error("not seen");
+ * if (refusesForeignItems(400, '{"error":{"message":"max_tokens is too large"}}')) throw new Error("another matter");
+ * ```
+ */
+export function refusesForeignItems(status: number, text: string): boolean {
+  return statuses.has(status) && refusals.some((refusal) => refusal.test(text));
 }

@@ -7,7 +7,7 @@ import { withResolvers } from "../../lib/runtime/mod.ts";
 import type { Deadline, Deadlines } from "../../lib/time/deadlines.ts";
 import { GatewayError } from "../../lib/errors/errors.ts";
 import { keepAliveMs, MeteredSource, type MeteredStreamInput } from "./metered_stream.ts";
-import type { CallControl } from "../attempts/route_attempt.ts";
+import type { CallControl } from "../attempts/attempt_loop.ts";
 
 /** Whether `finding` is still pending after the longest silence that a client gets. */
 export async function isLate(deadlines: Deadlines, finding: Promise<unknown>): Promise<boolean> {

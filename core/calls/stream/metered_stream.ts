@@ -29,23 +29,306 @@
  * What the ends have in common is `#release`: settle, then release the last bytes. If settling fails, the stream ends
  * with an error or a broken connection, so that no client sees a complete answer that has no receipt.
  *
+ * A stream has several bounds on its output (what the caller asked for, what the wallet pays): how far it may run, and
+ * how it ends there. Each names a figure of output bytes up to which it need not be asked, so that a chunk costs one
+ * comparison with the lowest of them.
+ *
+ * A read of the provider returns a view of a buffer that the next read reuses. A slice that waits for a bound is
+ * therefore kept only until that next read.
+ *
  * - Folder `core/calls/stream/`: answer streams on their way to the client: forwarded, metered, settled, also begun
  *   before a route has answered.
  * - In: the started stream of a route with its pipe, the bounds of the call, and a function that settles.
  * - Out: bytes for the client; one settlement.
  * - Never: releases the last event of an answer before the call is settled, or reads ahead of its client.
  */
-import type { ByteSink, ByteSource } from "../../lib/bytes/byte_parts.ts";
-import type { PieceReceiver } from "../../net/transport/transport.ts";
-import type { Deadline, Deadlines } from "../../lib/time/deadlines.ts";
-import { GatewayError } from "../../lib/errors/errors.ts";
 import type { StreamEndCode } from "../../billing/usage/call_failure.ts";
-import type { Outcome } from "../../billing/usage/receipt.ts";
+import type { TokenUsage } from "../../billing/tokens/token_bounds.ts";
+import { GatewayError } from "../../lib/errors/errors.ts";
+import type { StreamPipe, StreamReading } from "../../wire/contract/contract.ts";
+import type { Deadline, Deadlines } from "../../lib/time/deadlines.ts";
+import { withResolvers } from "../../lib/runtime/mod.ts";
+import type { PieceReceiver } from "../../net/transport/transport.ts";
 import { knownFailure, type StartedStream } from "../attempts/attempt.ts";
-import { type CallControl, stopError, type StopReason } from "../attempts/route_attempt.ts";
-import { ProviderStream } from "./provider_stream.ts";
-import { type StreamBound, StreamBounds, type StreamCut } from "./stream_bounds.ts";
-import type { StreamPipe } from "../../wire/contract/contract.ts";
+import type { ByteSink, ByteSource } from "../../lib/bytes/byte_parts.ts";
+import type { Outcome } from "../../billing/usage/receipt.ts";
+import { type CallControl, stopError, type StopReason } from "../attempts/attempt_loop.ts";
+
+/** How the gateway ends a stream that its provider would continue. */
+export interface StreamCut {
+  /** `length`: the style's own stop for length, where it has one; `error`: an error event. */
+  readonly as: "length" | "error";
+  /** The error event; used for `length` too where the style has no such stop. */
+  readonly error: GatewayError;
+  /** What the receipt names as the end; absent: the code of the error. */
+  readonly code?: StreamEndCode;
+  /** What is billed so far, for styles that report it at the end. */
+  readonly usage: TokenUsage;
+}
+
+/** Lets a stream run up to some amount of output, and decides there whether it may continue. */
+export interface StreamBound {
+  /** Bytes of output up to which the bound need not be asked. Compared after every read, so a plain number. */
+  readonly outputBytes: number;
+  /**
+   * Called when the output has passed `outputBytes`. Raises that figure, or returns how the stream ends. While a promise
+   * is pending nothing is read, so it must settle within a bound of its own.
+   */
+  passed(reading: StreamReading): StreamCut | undefined | Promise<StreamCut | undefined>;
+}
+
+/** Bytes of a chunk that are always read in one go, so that slices stay worth their cost. */
+const leastSliceBytes = 256;
+
+/** All bounds of one stream. The first one that ends the stream wins. */
+class StreamBounds {
+  readonly #bounds: readonly StreamBound[];
+  #leastBytes: number;
+
+  constructor(bounds: readonly StreamBound[] = []) {
+    this.#bounds = bounds;
+    this.#leastBytes = this.#least();
+  }
+
+  /** Whether a bound has to be asked before more is read. */
+  arePassed(reading: StreamReading): boolean {
+    return reading.outputBytes > this.#leastBytes;
+  }
+
+  /**
+   * Bytes of the stream that can be read before a bound has to be asked. A byte of output takes at least one byte of the
+   * stream, so no bound is passed by more than a small slice, or the one event that ends in it.
+   */
+  room(reading: StreamReading): number {
+    return Math.max(this.#leastBytes - reading.outputBytes, leastSliceBytes);
+  }
+
+  /** Asks every bound that was passed; returns how the stream ends, if it does. */
+  async ask(reading: StreamReading): Promise<StreamCut | undefined> {
+    for (const bound of this.#bounds) {
+      if (reading.outputBytes <= bound.outputBytes) continue;
+      const cut = await bound.passed(reading);
+      if (cut !== undefined) return cut;
+    }
+    this.#leastBytes = this.#least();
+    return undefined;
+  }
+
+  #least(): number {
+    let least = Infinity;
+    for (const { outputBytes } of this.#bounds) least = Math.min(least, outputBytes);
+    return least;
+  }
+}
+
+/** Milliseconds that a provider gets to close its body after the terminal event; then the connection is closed. */
+export const drainAfterEndMs = 500;
+
+/** Reads after the terminal event: a few bytes of framing follow it, and a peer that sends more floods. */
+const drainReads = 16;
+
+/** The limits and handlers of reading a provider's stream. */
+interface ProviderStreamOptions {
+  /** Longest silence of the provider while a read is pending. */
+  readonly idleMs: number;
+  /** Bytes after which the stream is given up, whatever they contain. Default: no bound. */
+  readonly maxBytes: number | undefined;
+  readonly deadlines: Deadlines;
+}
+
+/** Reads the stream of a provider that has produced its first output. */
+class ProviderStream implements PieceReceiver {
+  readonly pipe: StreamPipe;
+  readonly reading: StreamReading;
+  readonly #started: StartedStream;
+  readonly #deadlines: Deadlines;
+  readonly #idle: Deadline;
+  readonly #idleMs: number;
+  readonly #maxBytes: number;
+  #readBytes = 0;
+  /** What arrived and was not given to the pipe yet. Valid until the next read. */
+  #unread: Uint8Array | undefined;
+  #pendingRead: Promise<Uint8Array | null> | undefined;
+  /** Waits for the result of a read without a promise. */
+  #receiver: PieceReceiver | undefined;
+  #stalled = false;
+
+  constructor(started: StartedStream, { idleMs, maxBytes, deadlines }: ProviderStreamOptions) {
+    this.#started = started;
+    this.pipe = started.pipe;
+    this.reading = started.pipe.reading;
+    this.#unread = started.unread;
+    this.#deadlines = deadlines;
+    this.#idleMs = idleMs;
+    this.#maxBytes = maxBytes ?? Infinity;
+    this.#idle = deadlines.create(() => {
+      if (this.#pendingRead === undefined && this.#receiver === undefined) return;
+      this.#stalled = true;
+      this.cancel();
+    });
+  }
+
+  /** The provider was silent for too long and was stopped for it. */
+  get stalled(): boolean {
+    return this.#stalled;
+  }
+
+  /** Nothing more will be read that the client could see. */
+  get isOver(): boolean {
+    return this.reading.state !== "open" || this.#started.bodyEnded;
+  }
+
+  /** The provider has said why it stopped; only its usage report may still come. */
+  get isAnswerWhole(): boolean {
+    const { reading } = this;
+    return reading.state === "open" && reading.stopReason !== undefined &&
+      !this.#started.bodyEnded;
+  }
+
+  get hasUnread(): boolean {
+    return this.#unread !== undefined;
+  }
+
+  /** Begins to read the next chunk; `null` is the end of the body. Give the result to {@linkcode arrived}. */
+  read(): Promise<Uint8Array | null> {
+    // Never disarmed between chunks, which would cost more than arming: when due, it checks for a pending read.
+    this.#idle.arm(this.#idleMs);
+    return this.#pendingRead = this.#started.body.read();
+  }
+
+  /** Whether {@linkcode readTo} can be used. */
+  get readsWithoutPromises(): boolean {
+    return this.#started.body.readTo !== undefined;
+  }
+
+  /** Like {@linkcode read}, but gives the result to a receiver, perhaps before it returns. */
+  readTo(receiver: PieceReceiver): void {
+    this.#idle.arm(this.#idleMs);
+    this.#receiver = receiver;
+    this.#started.body.readTo?.(this);
+  }
+
+  onPiece(bytes: Uint8Array | null): void {
+    const receiver = this.#receiver;
+    this.#receiver = undefined;
+    receiver?.onPiece(bytes);
+  }
+
+  onFailure(failure: unknown): void {
+    const receiver = this.#receiver;
+    this.#receiver = undefined;
+    receiver?.onFailure(failure);
+  }
+
+  /** The result of a read that was begun and is not over. */
+  #takePending(): Promise<Uint8Array | null> | undefined {
+    const pending = this.#pendingRead;
+    this.#pendingRead = undefined;
+    if (this.#receiver === undefined) return pending;
+    const { promise, resolve, reject } = withResolvers<Uint8Array | null>();
+    this.#receiver = { onPiece: resolve, onFailure: reject };
+    return promise;
+  }
+
+  /**
+   * Takes the result of a read.
+   *
+   * @throws {GatewayError} `upstream_unreachable` when the stream has more bytes than an answer can have
+   */
+  arrived(chunk: Uint8Array | null): void {
+    this.#pendingRead = undefined;
+    if (chunk === null) return;
+    this.#readBytes += chunk.length;
+    if (this.#readBytes > this.#maxBytes) throw tooLong();
+    this.#unread = chunk;
+  }
+
+  /**
+   * Gives at most `maxBytes` of what arrived to the pipe; returns what the client gets for them.
+   *
+   * @throws {GatewayError} when the bytes are no stream of the style
+   */
+  convert(maxBytes: number): Uint8Array {
+    return this.pipe.push(this.#take(maxBytes));
+  }
+
+  /** Like {@linkcode convert}, but the result is valid only until something else is done with this or another pipe. */
+  convertLent(maxBytes: number): Uint8Array {
+    const bytes = this.#take(maxBytes);
+    return this.pipe.pushLent?.(bytes) ?? this.pipe.push(bytes);
+  }
+
+  #take(maxBytes: number): Uint8Array {
+    const chunk = this.#unread ?? nothing;
+    if (chunk.length <= maxBytes) {
+      this.#unread = undefined;
+      return chunk;
+    }
+    this.#unread = chunk.subarray(maxBytes);
+    return chunk.subarray(0, maxBytes);
+  }
+
+  /** Stops the idle timeout: the provider is not being waited for. */
+  pause(): void {
+    this.#idle.disarm();
+  }
+
+  /** Ends the exchange with the provider; a pending read rejects. */
+  cancel(): void {
+    this.#started.exchange.cancel();
+  }
+
+  /** Reads what is left after the terminal event (usually nothing), so that the connection returns to its pool. */
+  async drain(): Promise<void> {
+    const deadline = this.#armDrain();
+    try {
+      for (let i = 0; i < drainReads; i++) {
+        if (await this.#started.body.read() === null) return;
+      }
+      this.cancel();
+    } catch {
+      this.cancel();
+    } finally {
+      deadline.disarm();
+    }
+  }
+
+  /**
+   * Reads the usage report that follows a whole answer whose client has left. Without it, a client that hangs up between
+   * the last text and the report would have the whole answer and pay only for the visible part, not for reasoning.
+   */
+  async readReport(): Promise<void> {
+    const deadline = this.#armDrain();
+    try {
+      if (this.#unread !== undefined) this.pipe.push(this.#unread);
+      for (let i = 0; i < drainReads && this.reading.state === "open"; i++) {
+        const chunk = await (this.#takePending() ?? this.#started.body.read());
+        if (chunk === null) break;
+        this.pipe.push(chunk);
+      }
+    } catch {
+      // Without a report the produced output is counted.
+    } finally {
+      deadline.disarm();
+      this.cancel();
+    }
+  }
+
+  #armDrain(): Deadline {
+    const deadline = this.#deadlines.create(() => this.cancel());
+    deadline.arm(drainAfterEndMs);
+    return deadline;
+  }
+}
+
+const nothing = new Uint8Array(0);
+
+function tooLong(): GatewayError {
+  return new GatewayError(
+    "upstream_unreachable",
+    "The provider of this model sent more than an answer can be",
+  );
+}
 
 // Bounds that several steps of a call share.
 
@@ -57,7 +340,7 @@ export const keepAliveMs = 15_000;
 // `core/billing/outcome.ts` has what each outcome costs.
 
 /** The end of a stream: its outcome and the last bytes for the client. */
-export interface StreamEnd {
+interface StreamEnd {
   readonly outcome: Outcome;
   /** What ended it before it was whole; absent also where the client left. */
   readonly code?: StreamEndCode | undefined;

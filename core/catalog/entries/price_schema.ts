@@ -4,8 +4,7 @@ import { z } from "zod";
 import { type LimitSubject, type RateLimitName, rateLimitsOf } from "../../limits/limit_table.ts";
 import { maxReportedTokens } from "../../billing/tokens/limits.ts";
 import { countedTools, defaultMostUses, maxMostUses } from "../../billing/usage/hosted_tools.ts";
-import { isNowhereCheaper } from "../../billing/price.ts";
-import { factorDecimals, tierName, usualTier } from "../../billing/service_tiers.ts";
+import { factorDecimals, isNowhereCheaper, tierName, usualTier } from "../../billing/price.ts";
 import {
   isWrittenPrice,
   maxPriceVnd,

@@ -14,7 +14,7 @@ import {
   type BegunAttempt,
   type CallControl,
   stopError,
-} from "../../calls/attempts/route_attempt.ts";
+} from "../../calls/attempts/attempt_loop.ts";
 import type { RouteAccess } from "../../calls/exchange/chat_call.ts";
 import { type GrowingCounter, maxErrorBodyBytes } from "../../net/transport/read_whole.ts";
 import type { Route } from "../../catalog/catalog.ts";

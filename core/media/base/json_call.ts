@@ -1,6 +1,5 @@
 /** Runs calls that send a JSON body and get one JSON answer with a list: embeddings, ranks, moderation. */
-import { withFields } from "../../calls/body/changed_body.ts";
-import type { JsonBody, Span } from "../../calls/body/json_body.ts";
+import { type JsonBody, type Span, withFields } from "../../calls/body/json_body.ts";
 import { providerRequest } from "../../calls/exchange/provider_request.ts";
 import { readWhole, uncountedBodyBytes } from "../../net/transport/read_whole.ts";
 import type { RouteStyle } from "../../catalog/catalog.ts";

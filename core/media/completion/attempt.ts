@@ -15,7 +15,7 @@ import {
   startStream,
   wholeAsStream,
 } from "../../calls/attempts/attempt.ts";
-import { withFields } from "../../calls/body/changed_body.ts";
+import { type JsonBody, withFields } from "../../calls/body/json_body.ts";
 import { providerRequest } from "../../calls/exchange/provider_request.ts";
 import { readWhole } from "../../net/transport/read_whole.ts";
 import type { Route } from "../../catalog/catalog.ts";
@@ -30,7 +30,6 @@ import { ClientModel } from "../../wire/stream/client_model.ts";
 import { type MediaExchange, type MediaWork, parseJson, readNoResult } from "../base/exchange.ts";
 import { refuseField } from "../../calls/body/fields.ts";
 import type { CompletionRequest } from "./request.ts";
-import type { JsonBody } from "../../calls/body/json_body.ts";
 import type { ByteSink, ByteSource } from "../../lib/bytes/byte_parts.ts";
 import { tryParseExactly } from "../../lib/json/exact_json.ts";
 import { stringifyExactly } from "../../lib/runtime/mod.ts";

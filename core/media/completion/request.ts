@@ -10,8 +10,7 @@
 import { type DescribedMember, text } from "../../lib/json/schemas.ts";
 import { maxOutputTokensOfCall } from "../../billing/tokens/limits.ts";
 import type { ChatRequest } from "../../calls/request/chat_request.ts";
-import { refuseMergedFields } from "../../calls/body/decisive_fields.ts";
-import { type JsonBody, parseJsonBody } from "../../calls/body/json_body.ts";
+import { type JsonBody, parseJsonBody, refuseMergedFields } from "../../calls/body/json_body.ts";
 import { isJsonObject, type Json } from "../../lib/json/json.ts";
 import { textBytes } from "../../wire/stream/reading.ts";
 import { addCounts, type CountedInput, countOne } from "../base/input_charge.ts";

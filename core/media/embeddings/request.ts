@@ -7,8 +7,7 @@
  * - Never: builds the numbers of a vector.
  */
 import { type DescribedMember, listOf, text, writtenSchema } from "../../lib/json/schemas.ts";
-import { refuseMergedFields } from "../../calls/body/decisive_fields.ts";
-import { parseJsonBody } from "../../calls/body/json_body.ts";
+import { parseJsonBody, refuseMergedFields } from "../../calls/body/json_body.ts";
 import { decodeBase64 } from "../../lib/runtime/mod.ts";
 import { isJsonObject, type Json, type JsonObject } from "../../lib/json/json.ts";
 import { readCount } from "../../wire/stream/reading.ts";

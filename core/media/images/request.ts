@@ -4,7 +4,7 @@
  * See docs/media.md#images.
  */
 import type { DescribedMember } from "../../lib/json/schemas.ts";
-import { refuseMergedFields } from "../../calls/body/decisive_fields.ts";
+import { refuseMergedFields } from "../../calls/body/json_body.ts";
 import { mergedField } from "../../wire/billable_features/asked_for.ts";
 import { fieldsOfBody, type MediaBody, readMediaBody } from "../../calls/body/body.ts";
 import {

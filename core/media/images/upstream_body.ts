@@ -5,7 +5,7 @@
  * A route's capability `image_edits` names what its provider accepts: `form` (files; the default)
  * or `json` (`images: [{ image_url }]`, URLs allowed).
  */
-import { withFields } from "../../calls/body/changed_body.ts";
+import { withFields } from "../../calls/body/json_body.ts";
 import { isJsonObject, type Json, type JsonObject } from "../../lib/json/json.ts";
 import { stringifyExactly } from "../../lib/runtime/mod.ts";
 import { type NewFormPart, partText, replaceField, writeForm } from "../../calls/body/multipart.ts";

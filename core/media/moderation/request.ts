@@ -8,8 +8,7 @@
  * - Never: keeps what is classified, or its result.
  */
 import { type DescribedMember, listOf, text, writtenSchema } from "../../lib/json/schemas.ts";
-import { refuseMergedFields } from "../../calls/body/decisive_fields.ts";
-import { parseJsonBody } from "../../calls/body/json_body.ts";
+import { parseJsonBody, refuseMergedFields } from "../../calls/body/json_body.ts";
 import { isJsonObject, type Json, type JsonObject } from "../../lib/json/json.ts";
 import { jsonKey } from "../../lib/json/json_cursor.ts";
 import type { MediaWork } from "../base/exchange.ts";

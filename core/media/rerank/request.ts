@@ -7,8 +7,7 @@
  * - Never: believes more searches or tokens than the documents can be.
  */
 import { type DescribedMember, listOf, text, writtenSchema } from "../../lib/json/schemas.ts";
-import { refuseMergedFields } from "../../calls/body/decisive_fields.ts";
-import { parseJsonBody } from "../../calls/body/json_body.ts";
+import { parseJsonBody, refuseMergedFields } from "../../calls/body/json_body.ts";
 import { isJsonObject, type Json, type JsonObject } from "../../lib/json/json.ts";
 import { readCount, textBytes } from "../../wire/stream/reading.ts";
 import { fieldsOfJson, jsonField, refuseField, textField } from "../../calls/body/fields.ts";

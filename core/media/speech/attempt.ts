@@ -8,7 +8,12 @@
  */
 import type { DescribedMember } from "../../lib/json/schemas.ts";
 import { isEventStream, type StartedStream, startStream } from "../../calls/attempts/attempt.ts";
-import { withFields } from "../../calls/body/changed_body.ts";
+import {
+  type JsonBody,
+  parseJsonBody,
+  refuseMergedFields,
+  withFields,
+} from "../../calls/body/json_body.ts";
 import { providerRequest } from "../../calls/exchange/provider_request.ts";
 import { maxErrorBodyBytes, readWhole } from "../../net/transport/read_whole.ts";
 import type { GatewayError } from "../../lib/errors/errors.ts";
@@ -31,8 +36,6 @@ import {
   noOutput,
 } from "../base/events.ts";
 import { encodeSseEvent } from "../../lib/sse/writer.ts";
-import { refuseMergedFields } from "../../calls/body/decisive_fields.ts";
-import { type JsonBody, parseJsonBody } from "../../calls/body/json_body.ts";
 import { fieldsOfJson, textField } from "../../calls/body/fields.ts";
 import { modelName, requiredText } from "../../calls/body/request_field.ts";
 

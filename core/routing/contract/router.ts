@@ -8,8 +8,7 @@
  * - Never: orders routes, or gathers what other threads should know: `core/routing/` does.
  */
 import type { RouteAccess } from "../../calls/exchange/chat_call.ts";
-import type { Hedge } from "../../calls/attempts/attempt_loop.ts";
-import type { AttemptResult } from "../../calls/attempts/route_attempt.ts";
+import type { AttemptResult, Hedge } from "../../calls/attempts/attempt_loop.ts";
 import type { Model, Route, RouteStyle } from "../../catalog/catalog.ts";
 import type { GatewayError } from "../../lib/errors/errors.ts";
 import type { HealthView } from "../health/route_health.ts";

@@ -1,5 +1,5 @@
 /** Finds which tier of service a request asks for, and whether a route gets to know. */
-import { tierName, usualTier } from "../../billing/service_tiers.ts";
+import { tierName, usualTier } from "../../billing/price.ts";
 import { isJsonObject, type Outline, type OutlineObject } from "../../lib/json/json.ts";
 import { resolveCapabilities } from "../contract/capabilities.ts";
 import type { RouteCapabilities, Style } from "../contract/contract.ts";

@@ -3,10 +3,10 @@
  * servers end a stream with zeros, or leave out what an earlier event reported.
  */
 import { defined } from "../../lib/base/defined.ts";
-import { partsWithin } from "../../billing/usage/media_parts.ts";
 import {
   billedInputTokens,
   type MediaParts,
+  partsWithin,
   type ReportedUsage,
   type TokenUsage,
 } from "../../billing/tokens/token_bounds.ts";

@@ -21,8 +21,11 @@ import type {
 } from "../../../core/billing/usage/receipt.ts";
 import { unknownProviderCost } from "../../../core/billing/provider_cost.ts";
 import { tokensPerRate } from "../../../core/billing/price.ts";
-import { hasMediaParts, partsWithin } from "../../../core/billing/usage/media_parts.ts";
-import type { TokenUsage } from "../../../core/billing/tokens/token_bounds.ts";
+import {
+  hasMediaParts,
+  partsWithin,
+  type TokenUsage,
+} from "../../../core/billing/tokens/token_bounds.ts";
 import { type CallTags, parseTags, tagsText } from "../../../core/billing/usage/call_tags.ts";
 
 // The element of a stored receipt that says what the call cost the operator.

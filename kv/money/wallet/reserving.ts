@@ -9,7 +9,7 @@ import {
   rangeOf,
   type ReservationAmount,
   type ReservationRange,
-} from "../../../core/billing/reservation_range.ts";
+} from "../../../core/billing/price.ts";
 import { kvCallMs } from "../../engine/store/store_deadlines.ts";
 import {
   LeaseReservation,

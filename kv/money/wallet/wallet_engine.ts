@@ -7,7 +7,7 @@ import type { Clock } from "../../../core/lib/time/clock.ts";
 import type { Timer } from "../../../core/lib/time/deadlines.ts";
 import type { AccountId, InstanceId } from "../../../core/lib/ids/ids.ts";
 import type { Receipt } from "../../../core/billing/usage/receipt.ts";
-import { rangeOf, type ReservationAmount } from "../../../core/billing/reservation_range.ts";
+import { rangeOf, type ReservationAmount } from "../../../core/billing/price.ts";
 import { retireInstance } from "./reaper.ts";
 import type { DebtRules } from "./lease/debt.ts";
 import {

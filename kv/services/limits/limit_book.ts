@@ -8,7 +8,7 @@ import {
   rangeOf,
   type ReservationAmount,
   type ReservationRange,
-} from "../../../core/billing/reservation_range.ts";
+} from "../../../core/billing/price.ts";
 import type { AccountId } from "../../../core/lib/ids/ids.ts";
 import type { Clock } from "../../../core/lib/time/clock.ts";
 import {

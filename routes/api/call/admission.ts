@@ -1,13 +1,12 @@
 /** Admits calls: chooses the model, refuses what the model cannot do, and reserves money. */
 import type { Catalog, Model, ModelKind } from "../../../core/catalog/catalog.ts";
-import type { ChatRequest } from "../../../core/calls/request/chat_request.ts";
-import { firstImagePath } from "../../../core/calls/request/image_inputs.ts";
+import { type ChatRequest, firstImagePath } from "../../../core/calls/request/chat_request.ts";
 import { GatewayError } from "../../../core/lib/errors/errors.ts";
 import type { OutlineObject } from "../../../core/lib/json/json.ts";
 import { formatVnd } from "../../../core/billing/money/micro_vnd.ts";
 import type { Principal } from "../../../kv/people/api_keys/key_directory.ts";
 import { bindsCall, type Budget } from "../../../core/limits/budgets.ts";
-import type { ReservationRange } from "../../../core/billing/reservation_range.ts";
+import type { ReservationRange } from "../../../core/billing/price.ts";
 import type { Refusal } from "../../../kv/money/wallet/mod.ts";
 import { type CallMoney, type MoneySources, reserveMoney } from "./call_money.ts";
 import { limitError, reservationRetrySeconds } from "./limit_refusals.ts";

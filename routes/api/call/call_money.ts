@@ -3,7 +3,7 @@
  * the budgets of its account.
  */
 import type { Receipt } from "../../../core/billing/usage/receipt.ts";
-import { rangeOf, rangeWithin } from "../../../core/billing/reservation_range.ts";
+import { rangeOf, rangeWithin } from "../../../core/billing/price.ts";
 import { defined } from "../../../core/lib/base/defined.ts";
 import type { Budget } from "../../../core/limits/budgets.ts";
 import { limitsAnyPeriod, pickPeriodLimits } from "../../../core/limits/limit_table.ts";

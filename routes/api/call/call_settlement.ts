@@ -4,7 +4,7 @@
  *
  * What the store gets per call is in docs/internals/MONEY.md; `wallet.settle` writes it.
  */
-import type { AttemptResult } from "../../../core/calls/attempts/route_attempt.ts";
+import type { AttemptResult } from "../../../core/calls/attempts/attempt_loop.ts";
 import type { Route } from "../../../core/catalog/catalog.ts";
 import type {
   AppliedPrice,

@@ -2,7 +2,7 @@
 import type { Model } from "../../../core/catalog/catalog.ts";
 import type { RatedCall } from "../../../core/limits/rate_book.ts";
 import { type RateSources, rateSubjects } from "../../../core/limits/rate_limits.ts";
-import type { ReservationRange } from "../../../core/billing/reservation_range.ts";
+import type { ReservationRange } from "../../../core/billing/price.ts";
 import type { TokenUsage } from "../../../core/billing/tokens/token_bounds.ts";
 import type { Principal } from "../../../kv/people/api_keys/key_directory.ts";
 import type { Gateway } from "../gateway/gateway.ts";

@@ -1,7 +1,11 @@
 /** Reports the result of all attempts of a call, and maps a failure to the client's error. */
-import { type AttemptLoopResult, isRouteFault } from "../../../core/calls/attempts/attempt_loop.ts";
+import {
+  type AttemptLoopResult,
+  type BegunAttempt,
+  type CallControl,
+  isRouteFault,
+} from "../../../core/calls/attempts/attempt_loop.ts";
 import type { Attempt, Receipt } from "../../../core/billing/usage/receipt.ts";
-import type { BegunAttempt, CallControl } from "../../../core/calls/attempts/route_attempt.ts";
 import type { Model } from "../../../core/catalog/catalog.ts";
 import { GatewayError } from "../../../core/lib/errors/errors.ts";
 import type { RequestId } from "../../../core/lib/ids/ids.ts";

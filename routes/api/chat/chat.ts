@@ -19,9 +19,13 @@ import {
   paidOutputTokens,
   withinOutput,
 } from "../../../core/calls/bounds/chat_bounds.ts";
-import { keptForCount } from "../../../core/calls/bounds/prompt_count.ts";
+import { keptForCount } from "../../../core/calls/bounds/chat_charge.ts";
 import type { ChatCall } from "../../../core/calls/exchange/chat_call.ts";
-import { readChatRequest, readCompactRequest } from "../../../core/calls/request/chat_request.ts";
+import {
+  chatBody,
+  readChatRequest,
+  readCompactRequest,
+} from "../../../core/calls/request/chat_request.ts";
 import { geminiBody, type GeminiPath } from "../../../core/calls/exchange/gemini_body.ts";
 import { isLate } from "../../../core/calls/stream/early_stream.ts";
 import { RemoteDocuments } from "../../../core/calls/request/remote_documents.ts";
@@ -47,7 +51,6 @@ import {
   type Incoming,
   requireJson,
 } from "../call/incoming.ts";
-import { chatBody } from "../../../core/calls/request/chat_body.ts";
 import { type FetchedUrl, fetchedUrls } from "../../../core/net/remote/fetched_urls.ts";
 import { parseJsonBody } from "../../../core/calls/body/json_body.ts";
 import { withRecentItems } from "../../../core/calls/request/recent_items.ts";

@@ -5,15 +5,14 @@ import {
   type StartedStream,
   type WholeAnswer,
 } from "../../../core/calls/attempts/attempt.ts";
-import { runAttempts } from "../../../core/calls/attempts/attempt_loop.ts";
-import type {
-  AttemptHost,
-  AttemptResult,
-  SlowAttempt,
-} from "../../../core/calls/attempts/route_attempt.ts";
+import {
+  type AttemptHost,
+  type AttemptResult,
+  runAttempts,
+  type SlowAttempt,
+} from "../../../core/calls/attempts/attempt_loop.ts";
 import type { ChatCall, ChatExchange } from "../../../core/calls/exchange/chat_call.ts";
-import { startChatExchange } from "../../../core/calls/exchange/chat_exchange.ts";
-import { localChatRefusal } from "../../../core/calls/exchange/local_refusal.ts";
+import { localChatRefusal, startChatExchange } from "../../../core/calls/exchange/chat_exchange.ts";
 import type { ChatRequest } from "../../../core/calls/request/chat_request.ts";
 import type { Route } from "../../../core/catalog/catalog.ts";
 import { type GatewayError, wireStatus } from "../../../core/lib/errors/errors.ts";

@@ -3,11 +3,11 @@ import type { ChatBounds } from "../../../core/calls/bounds/chat_bounds.ts";
 import {
   chargeForEndedChat,
   type ChatCharge,
+  countPrompt,
   type EndedReading,
   providerUseOf,
   type QuotedChat,
 } from "../../../core/calls/bounds/chat_charge.ts";
-import { countPrompt } from "../../../core/calls/bounds/prompt_count.ts";
 import type { JsonBody } from "../../../core/calls/body/json_body.ts";
 import type { ChatRequest } from "../../../core/calls/request/chat_request.ts";
 import {
@@ -18,11 +18,9 @@ import {
   OutputLimit,
 } from "../../../core/calls/bounds/output_limit.ts";
 import { carriesTier } from "../../../core/wire/billable_features/asked_tier.ts";
-import type { AttemptResult } from "../../../core/calls/attempts/route_attempt.ts";
+import type { AttemptResult } from "../../../core/calls/attempts/attempt_loop.ts";
 import type { Route } from "../../../core/catalog/catalog.ts";
-import type { EstimateCorrection } from "../../../core/billing/usage/believable_usage.ts";
-import type { Implausible } from "../../../core/billing/charge_ceiling.ts";
-import type { Charge } from "../../../core/billing/outcome.ts";
+import type { Charge, EstimateCorrection, Implausible } from "../../../core/billing/outcome.ts";
 import { maxPerOutputToken, worstCaseCost } from "../../../core/billing/price.ts";
 import type { AppliedPrice, Attempt, Receipt } from "../../../core/billing/usage/receipt.ts";
 import type { CallCharge, CallEnd, CallSettlement } from "../call/call_settlement.ts";
@@ -30,7 +28,7 @@ import { defined } from "../../../core/lib/base/defined.ts";
 import type { AnsweredBy } from "../../../core/routing/route_affinity.ts";
 import type { Terms } from "../call/terms.ts";
 import type { Gateway } from "../gateway/gateway.ts";
-import type { StreamBound } from "../../../core/calls/stream/stream_bounds.ts";
+import type { StreamBound } from "../../../core/calls/stream/metered_stream.ts";
 import type { CallMoney } from "../call/call_money.ts";
 import { moneyBounds, pauseMs } from "./money_bounds.ts";
 import { expectedOutput } from "../call/rate_limits.ts";

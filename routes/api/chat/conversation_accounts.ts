@@ -2,10 +2,13 @@
  * Keeps a conversation with the account at a provider that can read its sealed items, and leaves out what another one
  * cannot read. See docs/behaviour.md#routing.
  */
-import { refusesForeignItems } from "../../../core/calls/exchange/foreign_refusal.ts";
+import {
+  refusesForeignItems,
+  sealsOf,
+  withoutSeals,
+} from "../../../core/calls/request/sealed_items.ts";
 import type { ChatCall, ChatExchange } from "../../../core/calls/exchange/chat_call.ts";
 import { continuesTurn } from "../../../core/calls/request/chat_request.ts";
-import { sealsOf, withoutSeals } from "../../../core/calls/request/sealed_items.ts";
 import type { FormerRoute, KeyPreference } from "../../../core/routing/contract/router.ts";
 import { type AnsweredBy, nobody } from "../../../core/routing/route_affinity.ts";
 import type { Gateway } from "../gateway/gateway.ts";

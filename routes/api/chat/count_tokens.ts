@@ -5,12 +5,11 @@
 import { fieldsJson } from "../../../core/lib/json/fields.ts";
 import { always, constant, count, type DescribedField } from "../../../core/lib/json/schemas.ts";
 import { answerHeaders } from "../../http/own_headers.ts";
-import type { JsonBody } from "../../../core/calls/body/outlined_body.ts";
+import { type JsonBody, parseJsonBody } from "../../../core/calls/body/json_body.ts";
 import {
   readChatRequest,
   readCountTokensRequest,
 } from "../../../core/calls/request/chat_request.ts";
-import { parseJsonBody } from "../../../core/calls/body/json_body.ts";
 import { withRecentItems } from "../../../core/calls/request/recent_items.ts";
 import { estimateInputTokens } from "../../../core/billing/tokens/estimate_input.ts";
 import { convertRequest } from "../../../core/wire/convert/convert.ts";

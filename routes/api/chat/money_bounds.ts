@@ -13,7 +13,7 @@
  */
 import { bytesPerEstimatedToken } from "../../../core/billing/tokens/rough_estimate.ts";
 import type { Charge } from "../../../core/billing/outcome.ts";
-import type { StreamBound, StreamCut } from "../../../core/calls/stream/stream_bounds.ts";
+import type { StreamBound, StreamCut } from "../../../core/calls/stream/metered_stream.ts";
 import { GatewayError } from "../../../core/lib/errors/errors.ts";
 import type { TokenUsage } from "../../../core/billing/tokens/token_bounds.ts";
 import type { StreamReading } from "../../../core/wire/contract/contract.ts";

@@ -2,7 +2,7 @@
 import type { Deadline, Deadlines, Timer } from "../../../core/lib/time/deadlines.ts";
 import type { Control } from "../../../kv/engine/control/control.ts";
 import type { KeyDirectory, Principal } from "../../../kv/people/api_keys/key_directory.ts";
-import { CallControl } from "../../../core/calls/attempts/route_attempt.ts";
+import { CallControl } from "../../../core/calls/attempts/attempt_loop.ts";
 import { maxCallMs } from "../../../core/lib/base/limits.ts";
 
 // A worker of this process on a queue that all processes share.

@@ -12,7 +12,7 @@ import type { SeenPrompts } from "../../../core/calls/bounds/seen_prompts.ts";
 import type { RouteAffinity } from "../../../core/routing/route_affinity.ts";
 import type { Clock } from "../../../core/lib/time/clock.ts";
 import type { RecentItems } from "../../../core/calls/request/recent_items.ts";
-import type { OutputExpectations } from "../../../core/calls/bounds/output_expectations.ts";
+import type { OutputExpectations } from "../../../core/calls/bounds/output_limit.ts";
 import type { Config } from "../../../core/config/config.ts";
 import type { Deadlines } from "../../../core/lib/time/deadlines.ts";
 import type { RateBook } from "../../../core/limits/rate_book.ts";

@@ -16,8 +16,7 @@ import { serveChat } from "../chat/chat.ts";
 import type { Gateway } from "../gateway/gateway.ts";
 import { admitRequest, type Incoming, requireJson } from "../call/incoming.ts";
 import { readChatRequest } from "../../../core/calls/request/chat_request.ts";
-import { type JsonBody, withValue } from "../../../core/calls/body/outlined_body.ts";
-import { parseJsonBody } from "../../../core/calls/body/json_body.ts";
+import { type JsonBody, parseJsonBody, withValue } from "../../../core/calls/body/json_body.ts";
 import { fieldsJson } from "../../../core/lib/json/fields.ts";
 import { isJsonObject } from "../../../core/lib/json/json.ts";
 import {

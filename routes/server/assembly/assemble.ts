@@ -10,7 +10,7 @@ import { AnswerBudget } from "../../../core/lib/bytes/answer_budget.ts";
 import { BodyBudget } from "../../../core/lib/bytes/body_budget.ts";
 import { SeenPrompts } from "../../../core/calls/bounds/seen_prompts.ts";
 import { RecentItems } from "../../../core/calls/request/recent_items.ts";
-import { OutputExpectations } from "../../../core/calls/bounds/output_expectations.ts";
+import { OutputExpectations } from "../../../core/calls/bounds/output_limit.ts";
 import { type Clock, oncePerMillisecond } from "../../../core/lib/time/clock.ts";
 import type { Config, FileText } from "../../../core/config/config.ts";
 import {

@@ -7,10 +7,7 @@ import { readChatRequest } from "../../../core/calls/request/chat_request.ts";
 import { parseJsonBody } from "../../../core/calls/body/json_body.ts";
 import type { Model } from "../../../core/catalog/catalog.ts";
 import type { JsonObject } from "../../../core/lib/json/json.ts";
-import {
-  chargeMultiple,
-  chargeMultipleWithHostedTools,
-} from "../../../core/billing/charge_ceiling.ts";
+import { chargeMultiple, chargeMultipleWithHostedTools } from "../../../core/billing/outcome.ts";
 import { applyPrice } from "../../../core/billing/price.ts";
 import { noTokens, type TokenUsage } from "../../../core/billing/tokens/token_bounds.ts";
 import type { AppliedPrice, Outcome } from "../../../core/billing/usage/receipt.ts";

@@ -5,7 +5,7 @@ import {
   rangeOf,
   rangeWithin,
   type ReservationRange,
-} from "../../../core/billing/reservation_range.ts";
+} from "../../../core/billing/price.ts";
 
 const money = fc.bigInt({ min: 0n, max: 10_000n });
 const arbitraryRange = fc.record({ amounts: fc.tuple(money, money, money), takesAll: fc.boolean() })

@@ -1,7 +1,12 @@
 import * as fc from "../../support/property.ts";
 import { assert, assertEquals } from "../../support/assert.ts";
-import { applyPrice, costOfTokens, worstCaseCost } from "../../../core/billing/price.ts";
-import { chargedTier, reservedPrice } from "../../../core/billing/service_tiers.ts";
+import {
+  applyPrice,
+  chargedTier,
+  costOfTokens,
+  reservedPrice,
+  worstCaseCost,
+} from "../../../core/billing/price.ts";
 import type { TierPrices } from "../../../core/billing/tariff.ts";
 import { billedInputTokens } from "../../../core/billing/tokens/token_bounds.ts";
 

@@ -1,10 +1,14 @@
 /** Customers' prices and providers' costs speak one language: the same terms and the same call give the same amount. */
 import * as fc from "../../support/property.ts";
 import { assert, assertEquals } from "../../support/assert.ts";
-import { applyPrice, type CataloguePrice, costOfTokens } from "../../../core/billing/price.ts";
+import {
+  applyPrice,
+  type CataloguePrice,
+  chargedTier,
+  costOfTokens,
+} from "../../../core/billing/price.ts";
 import { providerCost } from "../../../core/billing/provider_cost.ts";
 import { rateCard, type RouteCost, vnd } from "../../../core/billing/rate_card.ts";
-import { chargedTier } from "../../../core/billing/service_tiers.ts";
 import {
   costMembers,
   priceMembers,

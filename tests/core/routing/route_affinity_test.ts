@@ -1,5 +1,5 @@
 /** By what a conversation is recognised when the beginning of its prompt changes with every request. */
-import { promptPrefixes } from "../../../core/calls/request/prompt_prefixes.ts";
+import { promptPrefixes } from "../../../core/calls/bounds/seen_prompts.ts";
 import type { Json, JsonObject } from "../../../core/lib/json/json.ts";
 import { RouteAffinity } from "../../../core/routing/route_affinity.ts";
 import type { Style } from "../../../core/wire/contract/contract.ts";
@@ -176,7 +176,7 @@ Deno.test("the table of routes is bounded", () => {
 });
 
 Deno.test("threads find the same hashes, so that what one of them tells is found by the others", async () => {
-  const module = new URL("../../../core/calls/request/prompt_prefixes.ts", import.meta.url).href;
+  const module = new URL("../../../core/calls/bounds/seen_prompts.ts", import.meta.url).href;
   const body = loops.messages.request("Be brief.", "Hello", 2);
   const source = `import { promptPrefixes } from ${JSON.stringify(module)};
     postMessage(promptPrefixes("m", "messages", ${JSON.stringify(body)}));`;

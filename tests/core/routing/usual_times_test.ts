@@ -1,12 +1,12 @@
 import { assert, assertEquals } from "../../support/assert.ts";
 import { ManualTime } from "../../support/manual_time.ts";
 import { runSeed, seededRandom } from "../../support/random.ts";
-import { runAttempts } from "../../../core/calls/attempts/attempt_loop.ts";
 import {
   type AttemptHost,
   type BegunAttempt,
   CallControl,
-} from "../../../core/calls/attempts/route_attempt.ts";
+  runAttempts,
+} from "../../../core/calls/attempts/attempt_loop.ts";
 import { buildCatalog, type Model } from "../../../core/catalog/catalog.ts";
 import { gatewayFileSchema } from "../../../core/catalog/schema.ts";
 import { Deadlines } from "../../../core/lib/time/deadlines.ts";

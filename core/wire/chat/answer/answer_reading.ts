@@ -1,7 +1,11 @@
 import { count, orNull, type Written, writtenSchema } from "../../../lib/json/schemas.ts";
 import { isJsonObject, type Json, type JsonObject } from "../../../lib/json/json.ts";
 import { stringifyExactly } from "../../../lib/runtime/mod.ts";
-import type { ReportedUsage, TokenUsage } from "../../../billing/tokens/token_bounds.ts";
+import {
+  partsWithin,
+  type ReportedUsage,
+  type TokenUsage,
+} from "../../../billing/tokens/token_bounds.ts";
 import type { AnswerReading } from "../../contract/contract.ts";
 import { readProviderError } from "../../errors/provider_error.ts";
 import { answerFailure } from "../../stream/answer_gate.ts";
@@ -16,7 +20,6 @@ import {
   type UsageReport,
 } from "../../stream/reading.ts";
 import { countReportedUses, ToolUseCount } from "../../tools/tool_uses.ts";
-import { partsWithin } from "../../../billing/usage/media_parts.ts";
 import { readParts } from "../../stream/media_parts.ts";
 
 /**

@@ -1,10 +1,11 @@
 import { count, text, type Written } from "../../../lib/json/schemas.ts";
 import { isJsonObject, type Json, type JsonObject } from "../../../lib/json/json.ts";
 import { stringifyExactly } from "../../../lib/runtime/mod.ts";
-import type {
-  MediaParts,
-  ReportedUsage,
-  TokenUsage,
+import {
+  type MediaParts,
+  partsWithin,
+  type ReportedUsage,
+  type TokenUsage,
 } from "../../../billing/tokens/token_bounds.ts";
 import type { AnswerReading } from "../../contract/contract.ts";
 import { readProviderError } from "../../errors/provider_error.ts";
@@ -23,7 +24,6 @@ import { isRefusal, readStop } from "../../fields/stop_words.ts";
 import { ToolUseCount } from "../../tools/tool_uses.ts";
 import { maxRefusalChars } from "../../contract/limits.ts";
 import type { Stop, StopReason } from "../../conversation/mod.ts";
-import { partsWithin } from "../../../billing/usage/media_parts.ts";
 
 // Reads and writes finish reasons of Gemini.
 //

@@ -11,11 +11,10 @@ import {
   textBytes,
   type UsageReport,
 } from "../../stream/reading.ts";
-import type { ReportedUsage } from "../../../billing/tokens/token_bounds.ts";
+import { partsWithin, type ReportedUsage } from "../../../billing/tokens/token_bounds.ts";
 import { countReportedUses, ToolUseCount } from "../../tools/tool_uses.ts";
 import { responseEnd } from "./response_object.ts";
 import { maxToolCallsPerAnswer } from "../../contract/limits.ts";
-import { partsWithin } from "../../../billing/usage/media_parts.ts";
 import { readParts } from "../../stream/media_parts.ts";
 
 // Counts hosted tools in a Responses answer by its output items.

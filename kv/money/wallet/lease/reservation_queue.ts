@@ -5,10 +5,7 @@
  */
 import type { Timer } from "../../../../core/lib/time/deadlines.ts";
 import type { AccountId } from "../../../../core/lib/ids/ids.ts";
-import {
-  fittingMicroVnd,
-  type ReservationRange,
-} from "../../../../core/billing/reservation_range.ts";
+import { fittingMicroVnd, type ReservationRange } from "../../../../core/billing/price.ts";
 import { freeMicroVnd, type Lease, type LeaseBook } from "./lease_book.ts";
 import type { Refusal, Reservation } from "./types.ts";
 import { invariant } from "../../../../core/lib/base/assert.ts";

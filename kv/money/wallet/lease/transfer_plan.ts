@@ -1,8 +1,5 @@
 /** Computes how much money moves between a wallet and a lease. Pure: reads and writes nothing. */
-import {
-  fittingMicroVnd,
-  type ReservationRange,
-} from "../../../../core/billing/reservation_range.ts";
+import { fittingMicroVnd, type ReservationRange } from "../../../../core/billing/price.ts";
 import { freeMicroVnd, isSmall, type Lease } from "./lease_book.ts";
 
 /** Multiple of what is needed that a draw ahead takes. */

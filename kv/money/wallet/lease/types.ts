@@ -1,7 +1,7 @@
 /** The interface of the wallet engine. */
 import type { AccountId, InstanceId } from "../../../../core/lib/ids/ids.ts";
 import type { Receipt } from "../../../../core/billing/usage/receipt.ts";
-import type { ReservationAmount } from "../../../../core/billing/reservation_range.ts";
+import type { ReservationAmount } from "../../../../core/billing/price.ts";
 
 /** Money reserved for one call. Settle or release it exactly once. */
 export interface Reservation {

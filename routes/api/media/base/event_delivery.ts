@@ -13,7 +13,7 @@ import { idleMs } from "../../../../core/routing/timeouts.ts";
 import { bytesLeave } from "../../../http/query.ts";
 import { streamOf } from "../../call/response_headers.ts";
 import type { Found, MediaCall } from "./media_call.ts";
-import { type CallControl, stopError } from "../../../../core/calls/attempts/route_attempt.ts";
+import { type CallControl, stopError } from "../../../../core/calls/attempts/attempt_loop.ts";
 import type { GatewayError } from "../../../../core/lib/errors/errors.ts";
 import type { ByteReader, UpstreamExchange } from "../../../../core/net/transport/transport.ts";
 

@@ -18,16 +18,14 @@ import type { Reply } from "../../../../core/net/http1/server/reply.ts";
 import type { BufferedAnswer } from "../../../../core/lib/bytes/answer_budget.ts";
 import type { BufferedBytes } from "../../../../core/lib/bytes/byte_budget.ts";
 import {
+  type AttemptHost,
   type AttemptLoopResult,
+  type AttemptResult,
   runAttempts,
+  type SlowAttempt,
 } from "../../../../core/calls/attempts/attempt_loop.ts";
-import type {
-  AttemptHost,
-  AttemptResult,
-  SlowAttempt,
-} from "../../../../core/calls/attempts/route_attempt.ts";
 import type { FetchedUrl } from "../../../../core/net/remote/fetched_urls.ts";
-import { localRefusal } from "../../../../core/calls/exchange/local_refusal.ts";
+import { localRefusal } from "../../../../core/calls/exchange/chat_exchange.ts";
 import type { Route, RouteStyle } from "../../../../core/catalog/catalog.ts";
 import { wireStatus } from "../../../../core/lib/errors/errors.ts";
 import type { OutlineObject } from "../../../../core/lib/json/json.ts";
@@ -42,7 +40,7 @@ import {
 import { answerTimeoutMs } from "../../../../core/routing/timeouts.ts";
 import type { CallLoad, Operation } from "../../../../core/routing/contract/router.ts";
 import type { AppliedPrice } from "../../../../core/billing/usage/receipt.ts";
-import { rangeOf, type ReservationRange } from "../../../../core/billing/reservation_range.ts";
+import { rangeOf, type ReservationRange } from "../../../../core/billing/price.ts";
 import type { Principal } from "../../../../kv/people/api_keys/key_directory.ts";
 import { reserveFunds } from "../../call/funds.ts";
 import type { RunningCall } from "../../gateway/access_watch.ts";

@@ -1,9 +1,6 @@
 import { assert, assertEquals } from "../../../support/assert.ts";
 import * as fc from "../../../support/property.ts";
-import {
-  believableUsage,
-  type UsageEvidence,
-} from "../../../../core/billing/usage/believable_usage.ts";
+import { believableUsage, type UsageEvidence } from "../../../../core/billing/outcome.ts";
 import {
   billedInputTokens,
   type BoundedCall,

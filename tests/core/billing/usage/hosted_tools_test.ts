@@ -11,10 +11,7 @@ import {
 import { chargeForChat } from "../../../../core/billing/outcome.ts";
 import { applyPrice, worstCaseCost } from "../../../../core/billing/price.ts";
 import { askedTools } from "../../../../core/wire/billable_features/asked_tier.ts";
-import {
-  otherCaseProblem,
-  refuseMergedFields,
-} from "../../../../core/calls/body/decisive_fields.ts";
+import { otherCaseProblem, refuseMergedFields } from "../../../../core/calls/body/json_body.ts";
 import { GatewayError } from "../../../../core/lib/errors/errors.ts";
 import type { Style } from "../../../../core/wire/contract/contract.ts";
 

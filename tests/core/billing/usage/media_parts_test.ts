@@ -1,19 +1,19 @@
 /** Tokens of sound and pictures: read in each style, priced apart, within what was reserved. */
 import * as fc from "../../../support/property.ts";
 import { assert, assertEquals } from "../../../support/assert.ts";
-import { withinCeiling } from "../../../../core/billing/charge_ceiling.ts";
-import { partsWithin } from "../../../../core/billing/usage/media_parts.ts";
+import { withinCeiling } from "../../../../core/billing/outcome.ts";
+import {
+  billedInputTokens,
+  partsWithin,
+  type TokenUsage,
+} from "../../../../core/billing/tokens/token_bounds.ts";
 import {
   applyPrice,
   costOfTokens,
   maxPerOutputToken,
   worstCaseCost,
 } from "../../../../core/billing/price.ts";
-import {
-  billedInputTokens,
-  type TokenUsage,
-} from "../../../../core/billing/tokens/token_bounds.ts";
-import { inputBound } from "../../../../core/calls/bounds/input_bound.ts";
+import { inputBound } from "../../../../core/calls/bounds/chat_bounds.ts";
 import { readChatUsage } from "../../../../core/wire/chat/answer/answer_reading.ts";
 import { readGeminiUsage } from "../../../../core/wire/gemini/answer/answer_reading.ts";
 import { readResponsesUsage } from "../../../../core/wire/responses/answer/answer_reading.ts";

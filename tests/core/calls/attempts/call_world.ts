@@ -8,14 +8,12 @@ import {
   type WholeAnswer,
 } from "../../../../core/calls/attempts/attempt.ts";
 import {
-  type AttemptLoopInput,
-  runAttempts,
-} from "../../../../core/calls/attempts/attempt_loop.ts";
-import {
   type AttemptHost,
+  type AttemptLoopInput,
   type AttemptResult,
   CallControl,
-} from "../../../../core/calls/attempts/route_attempt.ts";
+  runAttempts,
+} from "../../../../core/calls/attempts/attempt_loop.ts";
 import { Deadlines } from "../../../../core/lib/time/deadlines.ts";
 import { readAnswer } from "../../../../core/wire/convert/answer_reading.ts";
 import { decodeProviderError } from "../../../../core/wire/convert/provider_errors.ts";

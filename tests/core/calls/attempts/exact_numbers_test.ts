@@ -5,7 +5,7 @@ import { attemptAnswer } from "../../../../core/calls/attempts/attempt.ts";
 import type { ChatCall } from "../../../../core/calls/exchange/chat_call.ts";
 import { startChatExchange } from "../../../../core/calls/exchange/chat_exchange.ts";
 import { readChatRequest } from "../../../../core/calls/request/chat_request.ts";
-import { exactBoundBodyBytes, inputBound } from "../../../../core/calls/bounds/input_bound.ts";
+import { exactBoundBodyBytes, inputBound } from "../../../../core/calls/bounds/chat_bounds.ts";
 import { parseJsonBody } from "../../../../core/calls/body/json_body.ts";
 import { buildCatalog, type Route } from "../../../../core/catalog/catalog.ts";
 import { gatewayFileSchema } from "../../../../core/catalog/schema.ts";

@@ -1,5 +1,5 @@
 import { assert, assertEquals } from "../../../support/assert.ts";
-import { roomAfterSilenceMs } from "../../../../core/calls/attempts/route_attempt.ts";
+import { roomAfterSilenceMs } from "../../../../core/calls/attempts/attempt_loop.ts";
 import { defaultFirstOutputMs } from "../../../../core/catalog/entries/model.ts";
 import { maxCallMs } from "../../../../core/lib/base/limits.ts";
 import { chatStream, tryRoutes, type World } from "./call_world.ts";

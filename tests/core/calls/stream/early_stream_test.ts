@@ -1,11 +1,10 @@
 import { assert, assertEquals, assertRejects } from "../../../support/assert.ts";
 import * as fc from "../../../support/property.ts";
 import { attemptStream } from "../../../../core/calls/attempts/attempt.ts";
-import { CallControl } from "../../../../core/calls/attempts/route_attempt.ts";
+import { CallControl } from "../../../../core/calls/attempts/attempt_loop.ts";
 import { type Arrival, earlyStream } from "../../../../core/calls/stream/early_stream.ts";
 import { Deadlines } from "../../../../core/lib/time/deadlines.ts";
-import { drainAfterEndMs } from "../../../../core/calls/stream/provider_stream.ts";
-import { keepAliveMs } from "../../../../core/calls/stream/metered_stream.ts";
+import { drainAfterEndMs, keepAliveMs } from "../../../../core/calls/stream/metered_stream.ts";
 import type { Outcome } from "../../../../core/billing/usage/receipt.ts";
 import { ManualTime } from "../../../support/manual_time.ts";
 import { chatStream, newChatPipe, tickMs } from "../attempts/call_world.ts";

@@ -1,5 +1,5 @@
 import { assertEquals } from "../../../support/assert.ts";
-import { withoutForeignReasoning } from "../../../../core/calls/exchange/foreign_reasoning.ts";
+import { withoutForeignReasoning } from "../../../../core/calls/request/sealed_items.ts";
 import { parseJsonBody } from "../../../../core/calls/body/json_body.ts";
 
 const parse = (value: unknown) => parseJsonBody(new TextEncoder().encode(JSON.stringify(value)));

@@ -1,8 +1,7 @@
 import { assert, assertEquals, assertThrows } from "../../../support/assert.ts";
 import * as fc from "../../../support/property.ts";
 import { joined, piecesOf } from "../../../../core/lib/bytes/byte_parts.ts";
-import { withFields } from "../../../../core/calls/body/changed_body.ts";
-import { parseJsonBody } from "../../../../core/calls/body/json_body.ts";
+import { parseJsonBody, withFields } from "../../../../core/calls/body/json_body.ts";
 import { GatewayError } from "../../../../core/lib/errors/errors.ts";
 import { maxMessages } from "../../../../core/calls/request/chat_request.ts";
 import {

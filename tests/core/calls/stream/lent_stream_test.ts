@@ -1,8 +1,11 @@
 import { assert, assertEquals } from "../../../support/assert.ts";
 import { attemptStream } from "../../../../core/calls/attempts/attempt.ts";
-import { CallControl } from "../../../../core/calls/attempts/route_attempt.ts";
-import { keepAliveMs, meteredStream } from "../../../../core/calls/stream/metered_stream.ts";
-import type { StreamBound } from "../../../../core/calls/stream/stream_bounds.ts";
+import { CallControl } from "../../../../core/calls/attempts/attempt_loop.ts";
+import {
+  keepAliveMs,
+  meteredStream,
+  type StreamBound,
+} from "../../../../core/calls/stream/metered_stream.ts";
 import { GatewayError } from "../../../../core/lib/errors/errors.ts";
 import type { Outcome } from "../../../../core/billing/usage/receipt.ts";
 import type { ByteSink } from "../../../../core/lib/bytes/byte_parts.ts";

@@ -1,14 +1,15 @@
 import { assert, assertEquals, assertRejects } from "../../../support/assert.ts";
 import * as fc from "../../../support/property.ts";
 import { attemptStream } from "../../../../core/calls/attempts/attempt.ts";
-import { CallControl } from "../../../../core/calls/attempts/route_attempt.ts";
+import { CallControl } from "../../../../core/calls/attempts/attempt_loop.ts";
 import {
+  drainAfterEndMs,
   keepAliveMs,
   meteredStream,
   type MeteredStreamInput,
+  type StreamBound,
+  type StreamCut,
 } from "../../../../core/calls/stream/metered_stream.ts";
-import { drainAfterEndMs } from "../../../../core/calls/stream/provider_stream.ts";
-import type { StreamBound, StreamCut } from "../../../../core/calls/stream/stream_bounds.ts";
 import { Deadlines } from "../../../../core/lib/time/deadlines.ts";
 import type { StreamReading } from "../../../../core/wire/contract/contract.ts";
 import { GatewayError } from "../../../../core/lib/errors/errors.ts";

@@ -1,10 +1,9 @@
 import { assert, assertEquals } from "../../../support/assert.ts";
-import { withFields } from "../../../../core/calls/body/changed_body.ts";
+import { parseJsonBody, withFields } from "../../../../core/calls/body/json_body.ts";
 import {
   droppedReasoningFields,
   withoutForeignReasoning,
-} from "../../../../core/calls/exchange/foreign_reasoning.ts";
-import { parseJsonBody } from "../../../../core/calls/body/json_body.ts";
+} from "../../../../core/calls/request/sealed_items.ts";
 import { joined } from "../../../../core/lib/bytes/byte_parts.ts";
 import { convertRequest } from "../../../../core/wire/convert/convert.ts";
 import { unsealedMark } from "../../../../core/wire/fields/reasoning_seal.ts";

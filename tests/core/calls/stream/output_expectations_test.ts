@@ -2,7 +2,7 @@
 import { assertEquals } from "../../../support/assert.ts";
 import { buildModel } from "../../../../core/catalog/catalog.ts";
 import { modelSchema } from "../../../../core/catalog/schema.ts";
-import { OutputExpectations } from "../../../../core/calls/bounds/output_expectations.ts";
+import { OutputExpectations } from "../../../../core/calls/bounds/output_limit.ts";
 import { newId } from "../../../../core/lib/ids/ids.ts";
 
 function modelOf(id: string, capabilities: object = {}) {

@@ -1,6 +1,9 @@
 import { assert, assertEquals } from "../../../support/assert.ts";
-import { promptPrefixes } from "../../../../core/calls/request/prompt_prefixes.ts";
-import { type ReportedCall, SeenPrompts } from "../../../../core/calls/bounds/seen_prompts.ts";
+import {
+  promptPrefixes,
+  type ReportedCall,
+  SeenPrompts,
+} from "../../../../core/calls/bounds/seen_prompts.ts";
 import type { JsonObject } from "../../../../core/lib/json/json.ts";
 import { noTokens } from "../../../../core/billing/tokens/token_bounds.ts";
 

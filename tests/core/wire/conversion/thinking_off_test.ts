@@ -1,6 +1,6 @@
 /** Thinking that a client switches off is off, or the client hears that it is not. */
 import { assert, assertEquals } from "../../../support/assert.ts";
-import { withoutIdleEffort } from "../../../../core/calls/exchange/idle_effort.ts";
+import { withoutIdleEffort } from "../../../../core/calls/exchange/chat_exchange.ts";
 import { presetOf } from "../../../../core/catalog/presets/presets.ts";
 import type { JsonObject } from "../../../../core/lib/json/json.ts";
 import type {

@@ -17,7 +17,7 @@ import {
   type WalletEngine,
 } from "../../../../kv/money/wallet/mod.ts";
 import { verifyStore } from "../../../../kv/services/verify/verify_books.ts";
-import { rangeOf, type ReservationAmount } from "../../../../core/billing/reservation_range.ts";
+import { rangeOf, type ReservationAmount } from "../../../../core/billing/price.ts";
 import { readWallet } from "../../../../kv/money/balances/wallets.ts";
 import { setImmediate } from "node:timers";
 import { assert, assertEquals } from "../../../support/assert.ts";

@@ -1,8 +1,7 @@
 import { assert, assertEquals } from "../../../support/assert.ts";
 import { readChatRequest } from "../../../../core/calls/request/chat_request.ts";
 import { newId } from "../../../../core/lib/ids/ids.ts";
-import { applyPrice } from "../../../../core/billing/price.ts";
-import { rangeOf } from "../../../../core/billing/reservation_range.ts";
+import { applyPrice, rangeOf } from "../../../../core/billing/price.ts";
 import { readReceipt } from "../../../../kv/money/receipts/receipts.ts";
 import { reserveWithin } from "../../../../routes/api/call/admission.ts";
 import { CallSettlement } from "../../../../routes/api/call/call_settlement.ts";

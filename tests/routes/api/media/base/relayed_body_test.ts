@@ -1,5 +1,5 @@
 import { assertEquals, assertRejects } from "../../../../support/assert.ts";
-import { CallControl } from "../../../../../core/calls/attempts/route_attempt.ts";
+import { CallControl } from "../../../../../core/calls/attempts/attempt_loop.ts";
 import {
   relayedBody,
   type RelayedOutcome,
