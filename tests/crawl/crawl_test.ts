@@ -131,6 +131,9 @@ const planted: readonly (readonly [body: string, problem: string])[] = [
   [`<p>0,3 s</p>`, "form of a figure: 0,3 s in 0,3 s"],
   [`<p>1.25 s</p>`, "form of a figure: 1.25 s in 1.25 s"],
   [`<p>1500 ms</p>`, "form of a figure: 1500 ms in 1500 ms"],
+  [`<p>5%</p>`, "form of a figure: 5% in 5%"],
+  [`<p>5 %</p>`, "form of a figure: 5 % in 5 %"],
+  [`<p>5.25\u00a0%</p>`, "form of a figure: 5.25 % in 5.25\u00a0%"],
 ];
 
 Deno.test("what is planted on a page is found, and nothing else", () => {
@@ -149,7 +152,8 @@ Deno.test("what is planted on a page is found, and nothing else", () => {
   const harmless = `<p>Hoá đơn inv_0mwomq1s00000avj86rfacq9s</p>` +
     `<p lang="en">Your wallet is empty.</p><code>atLimit</code><p>low-cost-01</p>` +
     `<p>Viết cho help@example.com</p><pre>the answer</pre>` +
-    `<p>0,18 ₫, 1.250.000 ₫, 145 ms, 1,25 s, 12,5 s, 30 s</p>`;
+    `<p>0,18 ₫, 1.250.000 ₫, 145 ms, 1,25 s, 12,5 s, 30 s</p>` +
+    `<p>5\u00a0%, 0,4\u00a0%, 99,99\u00a0%</p>`;
   assertEquals(problemsOf(harmless), []);
   const foreign = pageProblems(readHtml(sound), { ...surroundings, locale: "en" });
   assertEquals(foreign, ["lang is vi"]);

@@ -63,7 +63,7 @@ export function readHtml(html: string): HtmlPage {
   const texts: HtmlText[] = [];
   let current: HtmlElement | undefined;
   const addText = (source: string) => {
-    const text = unescapeHtml(source).replaceAll(/\s+/g, " ").trim();
+    const text = unescapeHtml(source).replaceAll(/[^\S\u00a0]+/g, " ").trim();
     if (text !== "") texts.push({ text, within: current });
   };
   let at = 0;

@@ -94,7 +94,8 @@ const spelledSo = /\b(?:macOS|iOS|iPhone|iPad|cURL|eBay|openSUSE|tokenId|txId)\b
 
 /** A text without what is of no language. */
 function languageOf({ text }: HtmlText, { names }: TextTables): string {
-  return [addresses, names, spelledSo].reduce((rest, one) => rest.replaceAll(one, " "), text);
+  return [addresses, names, spelledSo].reduce((rest, one) => rest.replaceAll(one, " "), text)
+    .replaceAll("\u00a0", " ");
 }
 
 /** An amount of money, in the form of either language. */
@@ -103,27 +104,33 @@ const amount = /₫\d[\d.,]*\d|₫\d|\d[\d.,]*[\u00a0 ]?₫/gu;
 /** A time in milliseconds or seconds; in Vietnamese, whole seconds that one has to wait are written out. */
 const duration = /(?<![\p{L}\d.,:_-])\d[\d.,]*[\u00a0 ]?m?s(?![\p{L}\d])/gu;
 
+/** A percentage. */
+const percentage = /\d[\d.,]*[\u00a0 ]?%/gu;
+
 /** The forms of amounts and times, which `text/format.ts` writes: no decimals, or so many that two compare. */
 const figureForms = {
   en: {
     amount: /^₫\d{1,3}(?:,\d{3})*(?:\.\d{2,6})?$/u,
     duration:
       /^(?:\d{1,3}[\u00a0 ]ms|\d\.\d\d[\u00a0 ]s|\d{1,3}(?:,\d{3})*\d(?:\.\d)?[\u00a0 ]s|\d[\u00a0 ]s)$/u,
+    percentage: /^\d{1,3}(?:,\d{3})*(?:\.\d{1,2})?\u00a0%$/u,
   },
   vi: {
     amount: /^\d{1,3}(?:\.\d{3})*(?:,\d{2,6})?[\u00a0 ]₫$/u,
     duration:
       /^(?:\d{1,3}[\u00a0 ]ms|\d,\d\d[\u00a0 ]s|\d{1,3}(?:\.\d{3})*\d(?:,\d)?[\u00a0 ]s|\d[\u00a0 ]s)$/u,
+    percentage: /^\d{1,3}(?:\.\d{3})*(?:,\d{1,2})?\u00a0%$/u,
   },
 } as const;
 
-/** Lists amounts and times that another formatter has written than that of the pages. */
+/** Lists amounts, times and percentages that another formatter has written than that of the pages. */
 function figureProblems({ texts }: HtmlPage, locale: "vi" | "en"): string[] {
   const forms = figureForms[locale];
   return texts.filter(({ within }) => !isWithin(within, isForeign)).flatMap(({ text }) =>
     [
       ...[...text.matchAll(amount)].filter(([one]) => !forms.amount.test(one)),
       ...[...text.matchAll(duration)].filter(([one]) => !forms.duration.test(one)),
+      ...[...text.matchAll(percentage)].filter(([one]) => !forms.percentage.test(one)),
     ].map(([one]) => `form of a figure: ${one.replaceAll("\u00a0", " ")} in ${text}`)
   );
 }

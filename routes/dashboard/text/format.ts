@@ -109,7 +109,11 @@ export function formatBucket(
 /** Formats a part of a whole: `0.4 %` in English and `0,4 %` in Vietnamese, a whole percent from 10 % on. */
 export function formatPercent(part: number, locale: Locale): string {
   const percent = part * 100;
-  return `${
-    formatDecimal(percent.toFixed(Math.abs(percent) >= 10 || percent === 0 ? 0 : 1), locale)
-  }\u00a0%`;
+  return formatPercentage(percent, locale, Math.abs(percent) >= 10 || percent === 0 ? 0 : 1);
+}
+
+/** Formats a number of hundredths. All percentages of pages have this form: the sign never begins a line. */
+export function formatPercentage(percent: number, locale: Locale, decimals?: number): string {
+  const text = decimals === undefined ? String(percent) : percent.toFixed(decimals);
+  return `${formatDecimal(text, locale)}\u00a0%`;
 }

@@ -18,7 +18,6 @@ import { openDashboardWorld } from "../../support/worlds/dashboard_world.ts";
 
 const issuer = "https://id.example";
 const settings = { issuer, clientId: "gw", clientSecret: "the-client-secret", label: "Example ID" };
-const callback = "https://gw.example/auth/openid/callback";
 const accessToken = "the-access-token";
 
 /** What the provider answers. */

@@ -9,7 +9,7 @@ export const budgetTexts = defineTexts({
     count: (count: number, most: number) => `${count} of ${most}`,
     none: "No budgets yet",
     noneHint:
-      "A budget tells you by email at 50, 80 and 100 %, and can refuse calls when it is used up.",
+      "A budget tells you by email at 50, 80 and 100\u00a0%, and can refuse calls when it is used up.",
     make: "New budget",
     newTitle: "New budget",
     editTitle: "Edit budget",
@@ -20,7 +20,7 @@ export const budgetTexts = defineTexts({
     tagHint: "A key and a value such as team=search. Only for a budget of a tag.",
     window: "Window",
     amount: "Amount, in ₫",
-    atLimit: "At 100 %",
+    atLimit: "At 100\u00a0%",
     ends: {
       refuse: "Refuse calls",
       tell: "Notify only",
@@ -83,7 +83,7 @@ export const budgetTexts = defineTexts({
     count: (count, most) => `${count} trên ${most}`,
     none: "Chưa có ngân sách nào",
     noneHint:
-      "Ngân sách báo cho bạn qua email ở mức 50, 80 và 100 %, và có thể từ chối lượt gọi khi đã dùng hết.",
+      "Ngân sách báo cho bạn qua email ở mức 50, 80 và 100\u00a0%, và có thể từ chối lượt gọi khi đã dùng hết.",
     make: "Ngân sách mới",
     newTitle: "Ngân sách mới",
     editTitle: "Sửa ngân sách",
@@ -94,7 +94,7 @@ export const budgetTexts = defineTexts({
     tagHint: "Một khoá và giá trị như team=search. Chỉ dùng cho ngân sách theo tag.",
     window: "Kỳ",
     amount: "Số tiền, ₫",
-    atLimit: "Khi đạt 100 %",
+    atLimit: "Khi đạt 100\u00a0%",
     ends: { refuse: "Từ chối lượt gọi", tell: "Chỉ báo" },
     usedUp: { refuse: "Đang từ chối", tell: "Đã hết" },
     refusing: (name) => `Lượt gọi đang bị từ chối: ngân sách “${name}” đã hết`,

@@ -3,7 +3,7 @@ import type { Context } from "hono";
 import { microVndPerVnd } from "../../../../core/billing/money/micro_vnd.ts";
 import type { Invoice, InvoiceState } from "../../../../core/trade/invoices/invoice.ts";
 import { issuedFieldNames } from "../../../../core/trade/invoices/issued_form.ts";
-import { formatVatRate } from "../../../../core/trade/invoices/vat.ts";
+import type { VatRate } from "../../../../core/trade/invoices/vat.ts";
 import type { UninvoicedOrder } from "../../../../kv/money/invoices/invoiced_orders.ts";
 import { invoiceFileResponse } from "../../../payments/invoice_file.ts";
 import {
@@ -19,7 +19,7 @@ import {
   Time,
 } from "../../components/mod.ts";
 import { notFoundPage } from "../../frame/error_pages.tsx";
-import { formatMoney } from "../../text/format.ts";
+import { formatMoney, formatPercentage } from "../../text/format.ts";
 import type { Locale } from "../../text/i18n.ts";
 import { invoiceTexts } from "./invoices_texts.ts";
 import type { DashboardEnv } from "../../page/visitor.ts";
@@ -146,6 +146,11 @@ function basisText(invoice: Invoice): string {
   return invoice.basis.kind === "orders" ? invoice.basis.codes.join(" ") : invoice.basis.month;
 }
 
+/** A rate of VAT: a percentage, or the class of what is not taxed. */
+function vatRateText(rate: VatRate, locale: Locale): string {
+  return "percent" in rate ? formatPercentage(rate.percent, locale) : rate.untaxed;
+}
+
 /** The data that is or will be printed on the invoice. Also used on the operator's page. */
 export function InvoiceFacts({ invoice, locale }: { invoice: Invoice; locale: Locale }) {
   const t = invoiceTexts[locale];
@@ -158,7 +163,7 @@ export function InvoiceFacts({ invoice, locale }: { invoice: Invoice; locale: Lo
     [t.email, buyer.email],
     [t.phone, buyer.phone],
     [t.net, formatMoney(vnd(invoice.netVnd), locale)],
-    [t.vat(formatVatRate(invoice.rate)), formatMoney(vnd(invoice.vatVnd), locale)],
+    [t.vat(vatRateText(invoice.rate, locale)), formatMoney(vnd(invoice.vatVnd), locale)],
     [t.total, `${formatMoney(vnd(invoice.grossVnd), locale)} (${invoice.amountInWords})`],
     ...issuedFieldNames.map((name): [string, string | undefined] => [
       t.issuedFields[name],

@@ -28,7 +28,7 @@ import {
   uptimeOf,
 } from "../status/history_strip.tsx";
 import type { BooksState } from "../../../../kv/services/verify/last_verification.ts";
-import { formatCount, formatDuration, formatMoney } from "../../text/format.ts";
+import { formatCount, formatDuration, formatMoney, formatPercentage } from "../../text/format.ts";
 import { sumOf } from "../../../../core/routing/history/availability.ts";
 import type { RunningOffers } from "../../../../kv/money/credits/running_offers.ts";
 import type { DashboardEnv } from "../../page/visitor.ts";
@@ -296,7 +296,9 @@ function promisesOf(
   return [
     running.signup === undefined ? t.noCard : t.credit(money(running.signup.amountMicroVnd)),
     bonus !== undefined && t.bonus(
-      bonus.gift.kind === "percent" ? `${bonus.gift.percent} %` : money(bonus.gift.amountMicroVnd),
+      bonus.gift.kind === "percent"
+        ? formatPercentage(bonus.gift.percent, locale)
+        : money(bonus.gift.amountMicroVnd),
       bonus.minTopupMicroVnd === undefined ? undefined : money(bonus.minTopupMicroVnd),
     ),
     t.freeFailures,

@@ -1,6 +1,5 @@
 /** A strip with a bar for each day, coloured by how many calls were answered. */
-import { formatDecimal } from "../../../../core/billing/money/display.ts";
-import { formatDate } from "../../text/format.ts";
+import { formatDate, formatPercentage } from "../../text/format.ts";
 import { defineTexts, type Locale } from "../../text/i18n.ts";
 import type { Clock } from "../../../../core/lib/time/clock.ts";
 import { vietnamDayNumber } from "../../../../core/lib/time/vietnam_time.ts";
@@ -108,12 +107,14 @@ const texts = defineTexts({
  * @example
  * ```ts
  * import { formatShare } from "./history_strip.tsx";
- * if (formatShare(0.99999, "en") !== "99.99 %" || formatShare(1, "vi") !== "100 %") throw new Error();
+ * if (formatShare(0.99999, "en") !== "99.99\u00a0%") throw new Error();
+ * if (formatShare(1, "vi") !== "100\u00a0%") throw new Error();
  * ```
  */
 export function formatShare(share: number, locale: Locale): string {
-  if (share === 1) return "100 %";
-  return `${formatDecimal((Math.floor(share * 10_000) / 100).toFixed(2), locale)} %`;
+  return share === 1
+    ? formatPercentage(100, locale)
+    : formatPercentage(Math.floor(share * 10_000) / 100, locale, 2);
 }
 
 /** The share of calls of all days that were answered; `undefined` if there were none. */

@@ -20,7 +20,7 @@ import {
   Stats,
   Time,
 } from "../../../dashboard/components/mod.ts";
-import { formatCount, formatMoneyShort } from "../../../dashboard/text/format.ts";
+import { formatCount, formatMoneyShort, formatPercentage } from "../../../dashboard/text/format.ts";
 import type { Locale } from "../../../dashboard/text/i18n.ts";
 import { actorName } from "../base/account_texts.ts";
 import { campaignTexts } from "./campaign_texts.ts";
@@ -50,7 +50,10 @@ export function StateBadge({ campaign, nowMs, locale }: {
 function giftText({ gift }: Campaign, locale: Locale): string {
   return gift.kind === "amount"
     ? formatMoneyShort(gift.amountMicroVnd, locale)
-    : campaignTexts[locale].percentUpTo(gift.percent, formatMoneyShort(gift.capMicroVnd, locale));
+    : campaignTexts[locale].percentUpTo(
+      formatPercentage(gift.percent, locale),
+      formatMoneyShort(gift.capMicroVnd, locale),
+    );
 }
 
 /** All campaigns with what they have given of what they may. */

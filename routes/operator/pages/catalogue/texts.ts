@@ -104,7 +104,8 @@ export const catalogueTexts = defineTexts({
       `Write ${one} or ${other}: this could be either.`,
     wholeWrong: "Write a whole number, such as 200000.",
     stopTitle: "Check this before you apply",
-    greatChange: (model: string, price: string) => `${model}: ${price} changes by more than 50 %`,
+    greatChange: (model: string, price: string) =>
+      `${model}: ${price} changes by more than 50\u00a0%`,
     sure: "These prices are meant so",
     notSure: "Confirm the prices first: tick the box under them.",
     notJson: "This is not JSON with an object in it.",
@@ -220,7 +221,7 @@ export const catalogueTexts = defineTexts({
     priceAmbiguous: (one, other) => `Hãy ghi ${one} hoặc ${other}: số này có thể là cả hai.`,
     wholeWrong: "Hãy ghi số nguyên, ví dụ 200000.",
     stopTitle: "Kiểm tra trước khi áp dụng",
-    greatChange: (model, price) => `${model}: ${price} thay đổi hơn 50 %`,
+    greatChange: (model, price) => `${model}: ${price} thay đổi hơn 50\u00a0%`,
     sure: "Các giá này đúng như ý muốn",
     notSure: "Hãy xác nhận giá trước: đánh dấu ô bên dưới.",
     notJson: "Đây không phải JSON chứa một đối tượng.",

@@ -1,5 +1,4 @@
 /** `/operator/margins`: what calls earned and cost, by model, route, customer, key or day, beside the period before. */
-import { formatDecimal } from "../../../../core/billing/money/display.ts";
 import { formatVnd } from "../../../../core/billing/money/micro_vnd.ts";
 import { type CsvColumn, csvFile } from "../../../../core/lib/base/csv.ts";
 import { vietnamDayStartMs } from "../../../../core/lib/time/vietnam_time.ts";
@@ -25,7 +24,12 @@ import {
   Stat,
   Stats,
 } from "../../../dashboard/components/mod.ts";
-import { formatCount, formatDate, formatMoneyShort } from "../../../dashboard/text/format.ts";
+import {
+  formatCount,
+  formatDate,
+  formatMoneyShort,
+  formatPercentage,
+} from "../../../dashboard/text/format.ts";
 import type { Locale } from "../../../dashboard/text/i18n.ts";
 import { csvDownloadHeaders } from "../../../http/query.ts";
 import { type OperatorContext, type OperatorDeps, renderOperatorPage } from "../base/frame.tsx";
@@ -156,8 +160,7 @@ async function readOthers({ kv }: OperatorDeps, range: DayRange): Promise<Others
 /** A share in hundredths of a percent, as `12.34 %`. */
 function shareText(basisPoints: number | undefined, locale: Locale): string {
   if (basisPoints === undefined) return "–";
-  const text = (basisPoints / 100).toFixed(1);
-  return `${formatDecimal(text, locale)}\u00a0%`;
+  return formatPercentage(basisPoints / 100, locale, 1);
 }
 
 /** What lowers the result without being a call. */

@@ -76,7 +76,7 @@ Deno.test("a paid order gets its invoice: form, request, state", () =>
         "Requested",
         "₫185,185",
         "₫14,815",
-        "VAT (8%)",
+        "VAT (8\u00a0%)",
         "Hai trăm nghìn đồng",
         "0100233488",
       ]
@@ -110,7 +110,7 @@ Deno.test("the rate is that of the day, from the setting", () =>
   invoiced(async ({ world, ann, as, code }) => {
     world.nowMs = Date.parse("2027-01-01T00:00:00+07:00");
     const sent = await (await as(ann)).post("/invoices", { ...buyer, order: code });
-    assertStringIncludes((await (await as(ann)).get(sent.location!)).text, "VAT (10%)");
+    assertStringIncludes((await (await as(ann)).get(sent.location!)).text, "VAT (10\u00a0%)");
     assertEquals((await listAccountInvoices(world.kv, ann.id, 1))[0]?.vatVnd, 18_182n);
   }));
 

@@ -37,7 +37,7 @@ Deno.test("the page of a model shows answered calls and speed of 30 days", async
   await using world = await openDashboardWorld();
   await callsOfToday(world);
   const { text } = await world.browser().get("/models/premium-1");
-  assertStringIncludes(text, "Last 30 days: 87.50 % of calls answered");
+  assertStringIncludes(text, "Last 30 days: 87.50\u00a0% of calls answered");
   assertStringIncludes(text, "≤ 330\u00a0ms");
   assert(!(await world.browser().get("/models/image-1")).text.includes("330\u00a0ms"));
 });

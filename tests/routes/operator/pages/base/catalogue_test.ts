@@ -239,7 +239,7 @@ Deno.test("a price that changes by more than half is applied only when it was co
     const small = await change(staff, "premium-1", { "price.vndPerMtok": "8000" });
     assert(!small.preview.text.includes('name="sure"'));
     const { preview, offered } = await change(staff, "premium-1", { "price.vndPerMtok": "830" });
-    assertStringIncludes(preview.text, "changes by more than 50 %");
+    assertStringIncludes(preview.text, "changes by more than 50\u00a0%");
     assertStringIncludes(preview.text, "−90\u00a0%");
     const unsure = await staff.post(`${path}/apply`, { ...offered, reason: "a slip" });
     assertStringIncludes(unsure.text, "Confirm the prices first");
@@ -250,7 +250,7 @@ Deno.test("a price that changes by more than half is applied only when it was co
     const video = await change(staff, "video-a", { "price.tiers.0.vnd": "9900" });
     assertStringIncludes(video.preview.text, "Prices by length: 5–10 s");
     assertStringIncludes(video.preview.text, "+200\u00a0%");
-    assertStringIncludes(video.preview.text, "changes by more than 50 %");
+    assertStringIncludes(video.preview.text, "changes by more than 50\u00a0%");
   }));
 
 Deno.test("providers are added by form and JSON, and a provider in use is not removed", () =>
