@@ -253,6 +253,25 @@ export function accountOperations(): readonly Operation[] {
     },
     {
       ...ofAccount,
+      id: "getGeneration",
+      path: "/v1/generation",
+      summary: "One call in the form of OpenRouter",
+      description:
+        "The receipt of a call as OpenRouter writes it, for tools that look calls up there; amounts are in VND. What the " +
+        "gateway does not keep is `null`.",
+      parameters: [{
+        name: "id",
+        in: "query",
+        required: true,
+        description:
+          "The `x-request-id` of the call, or the id of its answer if the gateway converted it.",
+        schema: { type: "string", minLength: 1 },
+      }],
+      answers: [jsonAnswer("The call.", "Generation")],
+      errors: [...readErrors, "invalid_request", "not_found"],
+    },
+    {
+      ...ofAccount,
       id: "getReceiptProof",
       path: "/v1/receipts/{id}/proof",
       summary: "Proof of a receipt",

@@ -13,7 +13,7 @@ import {
   statementProofFields,
 } from "../usage_api/proofs.ts";
 import { seriesFields } from "../usage_api/series.ts";
-import { receiptFields } from "../usage_api/receipt_json.ts";
+import { generationFields, receiptFields } from "../usage_api/receipt_json.ts";
 import { statementFields, statementListFields } from "../usage_api/statements/statement_json.ts";
 import { balanceFields, receiptListFields, usageFields } from "../usage_api/usage_api.ts";
 
@@ -30,6 +30,7 @@ export const accountSchemas: JsonObject = {
   UsageSeries: objectSchema("Figures of calls over time.", seriesFields),
   Receipt: objectSchema("What a call used and cost.", receiptFields),
   ReceiptList: objectSchema("A page of receipts.", receiptListFields),
+  Generation: objectSchema("A call in the form of OpenRouter.", generationFields),
   RefusedCall: objectSchema(
     "A call that was refused before a provider was asked. It cost nothing.",
     refusedFields,

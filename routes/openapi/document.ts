@@ -173,12 +173,14 @@ function operationObject(operation: Operation): JsonObject {
   };
 }
 
-function parameterObject({ name, in: place, description, schema, example }: Parameter): JsonObject {
+function parameterObject(
+  { name, in: place, description, schema, required, example }: Parameter,
+): JsonObject {
   return {
     name,
     in: place,
     description,
-    required: place === "path",
+    required: required ?? place === "path",
     schema,
     ...(example === undefined ? {} : { example }),
   };

@@ -28,6 +28,8 @@ export interface Parameter {
   readonly in: "path" | "query" | "header";
   readonly description: string;
   readonly schema: JsonObject;
+  /** Whether a query has to have it; absent: it may be left out. Those of the path always have to be there. */
+  readonly required?: true;
   readonly example?: string;
 }
 

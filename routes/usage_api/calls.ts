@@ -1,4 +1,4 @@
-/** `GET /v1/calls` and `/v1/calls/{request_id}`: answered and refused calls together. */
+/** `GET /v1/calls`, `/v1/calls/{request_id}` and `/v1/generation`: answered and refused calls together. */
 import { type CallTag, parseTag } from "../../core/billing/usage/call_tags.ts";
 import { type ErrorCode, errorTable, GatewayError } from "../../core/lib/errors/errors.ts";
 import { type AccountId, type ApiKeyId, parseId, type RequestId } from "../../core/lib/ids/ids.ts";
@@ -26,7 +26,7 @@ import type { KeyValueStore } from "../../kv/engine/store/key_value_store.ts";
 import { type RowBounds, rowLimit, wrongParameter } from "../http/query.ts";
 import { type Call, callerOf, findCall, takeCalls } from "./search/call_scan.ts";
 import { rangeMs, requireRange } from "./range.ts";
-import { failureFields, receiptJson } from "./receipt_json.ts";
+import { failureFields, generationFields, receiptJson, requestIdIn } from "./receipt_json.ts";
 import type { Context } from "hono";
 import { readMembership } from "../../kv/people/organisations/organisations.ts";
 import type { Doer } from "../../kv/people/audit/account_activity.ts";
@@ -108,10 +108,22 @@ export function tagAskedFor(c: Context<Env>): CallTag | undefined {
  */
 export async function ownReceipt(
   c: Context<Env>,
-  { accountId, onlyKeyId }: Reader,
+  reader: Reader,
   kv: KeyValueStore,
 ): Promise<Receipt> {
-  const requestId = parseId("request", c.req.param("id") ?? "");
+  return await receiptOf(kv, reader, parseId("request", c.req.param("id") ?? ""));
+}
+
+/**
+ * Reads a receipt, if the key may read it.
+ *
+ * @throws {GatewayError} `not_found`
+ */
+async function receiptOf(
+  kv: KeyValueStore,
+  { accountId, onlyKeyId }: Reader,
+  requestId: RequestId | undefined,
+): Promise<Receipt> {
   const receipt = requestId === undefined ? undefined : await readReceipt(kv, requestId);
   const isHidden = onlyKeyId !== undefined && receipt?.keyId !== onlyKeyId;
   if (receipt?.accountId !== accountId || isHidden) {
@@ -239,5 +251,23 @@ export function callAnswer({ kv }: CallsDeps): Answer {
       throw new GatewayError("not_found", "There is no such call");
     }
     return (await callsJson(kv, [call]))[0] ?? {};
+  };
+}
+
+/** Finds the receipt of a call by the id of the request, or of an answer that the gateway wrote, as OpenRouter does. */
+export function generationAnswer(kv: KeyValueStore): Answer {
+  return async (c, reader) => {
+    const id = c.req.query("id") ?? "";
+    if (id === "") throw wrongParameter("id", "must be the x-request-id of a call");
+    const requestId = requestIdIn(id);
+    if (requestId === undefined) {
+      throw new GatewayError(
+        "not_found",
+        "No receipt has this id. Answers that pass unchanged have the provider's id: use that of the header x-request-id",
+      );
+    }
+    const receipt = await receiptOf(kv, reader, requestId);
+    const refund = (await readRefundsOf(kv, [receipt])).get(receipt.requestId);
+    return fieldsJson(generationFields, { receipt, refund });
   };
 }

@@ -1,9 +1,11 @@
 /**
  * The fields of a receipt, each once: its member in the JSON of the API and of exports, its columns in CSV, and its
- * schema in OpenAPI. Amounts are exact, in VND; in JSON they are decimal strings, so that readers do not round them.
+ * schema in OpenAPI. Amounts are exact, in VND; in JSON they are decimal strings, so that readers do not round them. At
+ * the end the form of OpenRouter, for tools that look calls up there.
  */
 import type { CsvColumn } from "../../core/lib/base/csv.ts";
-import { fieldColumns, fieldsJson } from "../../core/lib/json/fields.ts";
+import { type Field, fieldColumns, fieldsJson } from "../../core/lib/json/fields.ts";
+import { parseId, type RequestId } from "../../core/lib/ids/ids.ts";
 import type { JsonObject } from "../../core/lib/json/json.ts";
 import { type CallFailure, failureOf, streamEndOf } from "../../core/billing/usage/call_failure.ts";
 import { type ToolCharge, toolChargesMicroVnd } from "../../core/billing/usage/hosted_tools.ts";
@@ -24,9 +26,11 @@ import {
   count,
   dateTime,
   type DescribedField,
+  isoTime,
   listField,
   maybeText,
   nullableField,
+  objectField,
   objectSchema,
   optional,
   text,
@@ -309,3 +313,133 @@ export function receiptJson(row: ReceiptRow): JsonObject {
 export const receiptColumns: readonly CsvColumn<ReceiptRow>[] = fieldColumns(
   receiptFields.toSorted(({ rank: one = 0 }, { rank: other = 0 }) => one - other),
 );
+
+// The form in which OpenRouter writes a call (`GenerationResponse` of its OpenAPI document). Amounts are in VND; what the
+// gateway does not keep, as the reason of an end, or tells the operator alone, as the provider, is `null`.
+
+const maybeCount: JsonObject = { type: ["integer", "null"], minimum: 0 };
+const milliseconds: JsonObject = { type: ["number", "null"] };
+const amount: JsonObject = {
+  type: "number",
+  description: "An amount in VND, with up to six decimals; the receipt has it as exact text.",
+};
+
+/** Up to nine billion VND a number holds six decimals exactly. */
+const vndNumber = (microVnd: bigint) => Number(formatVnd(microVnd));
+
+/** What was charged and has stayed charged. */
+const keptMicroVnd = ({ receipt, refund }: ReceiptRow) =>
+  receipt.costMicroVnd - (refund?.amountMicroVnd ?? 0n);
+
+/** The kinds of calls by the names of OpenRouter; a moderation has none there. */
+const apiTypes: Readonly<Record<Receipt["kind"], string | null>> = {
+  chat: "completions",
+  completion: "completions",
+  embedding: "embeddings",
+  image: "image",
+  speech: "tts",
+  transcription: "stt",
+  video: "video",
+  rerank: "rerank",
+  moderation: null,
+};
+
+/** Time from the first output to the last, or of the whole call, where nothing came before the end. */
+function generationMs({ latencyMs, firstOutputMs }: Receipt): number {
+  return firstOutputMs === undefined ? latencyMs : Math.max(0, latencyMs - firstOutputMs);
+}
+
+/** Tokens of the prompt, those from and for a cache included. */
+function promptTokens({ usage }: Receipt): number | null {
+  return usage === undefined ? null : usage.input + usage.cacheRead + usage.cacheWrite;
+}
+
+/** Charged uses of a tool. */
+function toolUses({ toolCharges = [] }: Receipt, named: string): number {
+  return toolCharges.filter(({ tool }) => tool === named)
+    .reduce((sum, { uses }) => sum + uses, 0);
+}
+
+const ofReceipt = (
+  name: string,
+  schema: JsonObject,
+  value: (
+    receipt: Receipt,
+  ) => ReturnType<Field<Receipt>["value"]> & (string | number | boolean | null),
+) => always<ReceiptRow>(name, schema, ({ receipt }) => value(receipt));
+
+const dataFields: readonly DescribedField<ReceiptRow>[] = [
+  ofReceipt("id", text, ({ requestId }) => requestId),
+  ofReceipt("request_id", text, ({ requestId }) => requestId),
+  constant("upstream_id", null),
+  always("total_cost", amount, (row) => vndNumber(keptMicroVnd(row))),
+  always("usage", amount, (row) => vndNumber(keptMicroVnd(row))),
+  constant("currency", "VND"),
+  constant("cache_discount", null),
+  constant("upstream_inference_cost", null),
+  constant("is_byok", false),
+  ofReceipt(
+    "created_at",
+    { type: "string", format: "date-time" },
+    ({ startedAtMs }) => isoTime(startedAtMs),
+  ),
+  ofReceipt("api_type", maybeText, ({ kind }) => apiTypes[kind]),
+  ofReceipt("model", text, ({ model }) => model),
+  ofReceipt("streamed", { type: "boolean" }, ({ stream }) => stream),
+  ofReceipt("cancelled", { type: "boolean" }, ({ outcome }) => outcome === "client_gone"),
+  ofReceipt("latency", milliseconds, ({ firstOutputMs, latencyMs }) => firstOutputMs ?? latencyMs),
+  ofReceipt("generation_time", milliseconds, generationMs),
+  constant("moderation_latency", null),
+  ofReceipt("tokens_prompt", maybeCount, promptTokens),
+  ofReceipt("tokens_completion", maybeCount, ({ usage }) => usage?.output ?? null),
+  ofReceipt("native_tokens_prompt", maybeCount, promptTokens),
+  ofReceipt("native_tokens_completion", maybeCount, ({ usage }) => usage?.output ?? null),
+  ofReceipt("native_tokens_reasoning", maybeCount, ({ usage }) => usage?.reasoning ?? null),
+  ofReceipt("native_tokens_cached", maybeCount, ({ usage }) => usage?.cacheRead ?? null),
+  constant("native_tokens_completion_images", null),
+  constant("num_media_prompt", null),
+  constant("num_input_audio_prompt", null),
+  ofReceipt(
+    "num_media_completion",
+    maybeCount,
+    ({ kind, units }) => kind === "image" ? units : null,
+  ),
+  ofReceipt("num_search_results", maybeCount, () => null),
+  ofReceipt("num_fetches", maybeCount, (receipt) => toolUses(receipt, "web_fetch")),
+  ofReceipt("service_tier", maybeText, ({ serviceTier }) => serviceTier ?? null),
+  ofReceipt("data_region", text, ({ region }) => region ?? "global"),
+  constant("provider_name", null),
+  constant("provider_responses", null),
+  constant("finish_reason", null),
+  constant("native_finish_reason", null),
+  constant("origin", ""),
+  constant("http_referer", null),
+  constant("user_agent", null),
+  constant("external_user", null),
+  constant("app_id", null),
+  constant("preset_id", null),
+  constant("workspace_id", null),
+  constant("router", null),
+  constant("web_search_engine", null),
+];
+
+/** The fields of the answer. */
+export const generationFields: readonly DescribedField<ReceiptRow>[] = [
+  objectField("data", "The call.", dataFields, (row) => row),
+];
+
+/**
+ * Returns the request of an id: that of a request, or one that the gateway wrote into an answer, as `chatcmpl-…`, which
+ * ends with the same characters.
+ *
+ * @example
+ * ```ts
+ * import { requestIdIn } from "./receipt_json.ts";
+ * if (requestIdIn("chatcmpl-0mwojiy9c0058ty1ozbefk5u3") !== "req_0mwojiy9c0058ty1ozbefk5u3") throw new Error();
+ * if (requestIdIn("chatcmpl-B9MBs8CjcvOU2jLn4n570S5qMJKcT") !== undefined) throw new Error("a provider's own id");
+ * ```
+ */
+export function requestIdIn(id: string): RequestId | undefined {
+  const changing = /(?:^|[^0-9A-Za-z])([0-9a-z]+)$/.exec(id)?.[1];
+  return changing === undefined ? undefined : parseId("request", `req_${changing}`);
+}

@@ -1,6 +1,6 @@
 /**
  * The JSON API of usage and balance: `GET /v1/usage`, `/v1/receipts`, `/v1/receipts/{request_id}`,
- * `/v1/calls`, `/v1/calls/{request_id}` and `/v1/balance`, with an API key or a management key, free of charge; and
+ * `/v1/calls`, `/v1/calls/{request_id}`, `/v1/generation` and `/v1/balance`, with an API key or a management key, free of charge; and
  * proofs of them.
  *
  * - Folder `routes/usage_api/`: usage, receipts and balance as JSON, for programs and for pages.
@@ -47,6 +47,7 @@ import {
   cursorOf,
   type Env,
   firstDay,
+  generationAnswer,
   keyAskedFor,
   ownReceipt,
   type Reader,
@@ -299,6 +300,7 @@ export const readings: Readonly<Record<string, Reading>> = {
     answer: ({ kv }) =>
       loadedLater(async () => (await import("./proofs.ts")).receiptProofAnswer(kv)),
   },
+  "/v1/generation": { act: "view_usage", answer: ({ kv }) => generationAnswer(kv) },
   "/v1/statements": {
     act: "view_money",
     answer: (deps) =>

@@ -154,7 +154,7 @@ Deno.test("each path refuses other methods by naming its own", async () => {
   for (const path of new Set(operations.map(({ path }) => path.replace(/\{\w+\}/, "x")))) {
     // The pages and the usage API are apart from the API in this gateway.
     if (
-      /^\/(?:v1\/(?:usage|receipts|statements|activity|proofs|calls|balance|organisation)|\.well-known)/
+      /^\/(?:v1\/(?:usage|receipts|generation|statements|activity|proofs|calls|balance|organisation)|\.well-known)/
         .test(path)
     ) {
       continue;

@@ -10,6 +10,9 @@ import { openWalletEngine, type WalletEngine } from "../../../kv/money/wallet/mo
 import { parquetReadObjects } from "hyparquet";
 import { parseCsv } from "../../../core/lib/base/csv.ts";
 import { formatVnd } from "../../../core/billing/money/micro_vnd.ts";
+import { answerId as answerIdOf } from "../../../core/wire/fields/answer_ids.ts";
+import { refundCall } from "../../../kv/money/ledger/refunds.ts";
+import { readReceipt } from "../../../kv/money/receipts/receipts.ts";
 import { createUsageApi } from "../../../routes/usage_api/usage_api.ts";
 import { requestIdAt } from "../../support/worlds/dashboard_world.ts";
 import { refuse } from "../../support/worlds/refused_calls.ts";
@@ -106,6 +109,46 @@ Deno.test("usage sums exactly, by day, key or model", async () => {
   ]);
   const filtered = await world.get("/v1/usage?model=image-1", customer.secret);
   assertEquals(filtered.body.total.cost_vnd, "1.245");
+});
+
+Deno.test("a call is looked up in the form of OpenRouter, by its id or that of its answer", async () => {
+  await using world = await openWorld();
+  const customer = await world.customer();
+  const limited = await world.limitedKey(customer);
+  const other = await world.customer();
+  const requestId = await call(world.wallet, customer, world.time.nowMs());
+  const answerId = answerIdOf("chatcmpl-", requestId);
+  for (const id of [requestId, answerId]) {
+    const { status, body: { data } } = await world.get(`/v1/generation?id=${id}`, customer.secret);
+    assertEquals(status, 200);
+    assertEquals([data.id, data.total_cost, data.usage, data.currency], [
+      requestId,
+      1.245,
+      1.245,
+      "VND",
+    ]);
+    assertEquals([data.model, data.api_type, data.is_byok], ["premium-1", "completions", false]);
+    assertEquals(data.tokens_prompt, data.native_tokens_prompt);
+  }
+  const refused = [
+    [customer, "chatcmpl-B9MBs8CjcvOU2jLn4n570S5qMJKcT", 404],
+    [customer, "req_0", 404],
+    [customer, "", 400],
+    [limited, requestId, 404],
+    [other, requestId, 404],
+  ] as const;
+  for (const [{ secret }, id, status] of refused) {
+    assertEquals((await world.get(`/v1/generation?id=${id}`, secret)).status, status, id);
+  }
+  // Only videos can be refunded, and what came back is no cost.
+  const video = requestIdAt(world.time.nowMs());
+  const draft = draftOf(1_245_000n, { requestId: video, keyId: customer.keyId, kind: "video" });
+  await world.wallet.settle(await mustReserve(world.wallet, customer.accountId, 1_245_000n), draft);
+  const receipt = await readReceipt(world.kv, video);
+  assert(receipt);
+  await refundCall(world.kv, receipt, { reason: "test", atMs: world.time.nowMs() });
+  const { body: { data } } = await world.get(`/v1/generation?id=${video}`, customer.secret);
+  assertEquals([data.api_type, data.total_cost], ["video", 0]);
 });
 
 Deno.test("usage is grouped by the member and the team of the key, and adds up to the whole", async () => {

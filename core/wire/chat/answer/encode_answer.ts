@@ -70,6 +70,7 @@ export const chatAnswerMembers = {
     ["prompt_tokens", "completion_tokens", "total_tokens"],
   ),
   service_tier: maybeText,
+  system_fingerprint: maybeText,
   moderation: orNull({ type: "object" }),
 };
 
@@ -94,6 +95,8 @@ export function encodeChatAnswer(
     object: "chat.completion",
     created: context.nowSeconds,
     model: context.clientModel,
+    // OpenRouter's SDK refuses answers without it.
+    system_fingerprint: null,
     choices,
     ...(answer.usage === undefined ? {} : { usage: writeChatUsage(answer.usage) }),
     ...writeTier(answer.serviceTier),

@@ -56,6 +56,7 @@ Deno.test("a Chat client gets every member that a strict library expects", () =>
     object: "chat.completion",
     created: 1_700_000_000,
     model: "client-model",
+    system_fingerprint: null,
     choices: [{
       index: 0,
       message: { role: "assistant", content: "Hello", refusal: null, annotations: [] },

@@ -272,6 +272,7 @@ function chatAnswer(of: Given): JsonObject {
     object: "chat.completion",
     created: 1_700_000_000,
     model: "client-model",
+    system_fingerprint: null,
     choices: [{
       index: 0,
       message,
