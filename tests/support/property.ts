@@ -1,8 +1,9 @@
 /**
  * fast-check with the seed and the number of cases of the test run: `import * as fc from ".../property.ts"`.
  *
- * `SEED` makes the cases repeat; without it each run draws others. `PROPERTY_CASES=tenth` draws a tenth of the cases
- * that a property asks for: the fast tier, which runs often and each time with a new seed.
+ * `SEED` makes the cases repeat; without it each run draws others. `PROPERTY_CASES` draws a part of the cases that a
+ * property asks for: `tenth` for the fast tier, which runs often and each time with a new seed, and `third` for runs of
+ * one seed, which would only try the same cases again.
  */
 import {
   assert as assertProperty,
@@ -21,19 +22,26 @@ const defaultCases = 100;
 /** Cases that a property has at least, unless it asks for fewer. */
 const minCases = 5;
 
+/** The parts by name: one case of so many. */
+const parts: Readonly<Record<string, number>> = { tenth: 10, third: 3 };
+
+function partOf(asked: number): number {
+  const name = environment("PROPERTY_CASES") ?? "all";
+  return name === "all" ? asked : Math.ceil(asked / (parts[name] ?? 1));
+}
+
 /** Cases that a property which asks for `asked` gets in this run, for tests that count what happened in them. */
 export function casesOf(asked: number): number {
-  if (environment("PROPERTY_CASES") !== "tenth") return asked;
-  return Math.min(asked, Math.max(minCases, Math.ceil(asked / 10)));
+  return Math.min(asked, Math.max(minCases, partOf(asked)));
 }
 
 /**
- * The cases of a long table that this run tries: all, or in the fast tier a tenth that its seed chooses. Each call
- * chooses for itself.
+ * The cases of a long table that this run tries: all, or as many of them as its part is, which its seed chooses. Each
+ * call chooses for itself.
  */
 export function drawn<Case>(cases: readonly Case[]): readonly Case[] {
-  if (environment("PROPERTY_CASES") !== "tenth") return cases;
-  const count = Math.max(1, Math.ceil(cases.length / 10));
+  const count = Math.max(1, partOf(cases.length));
+  if (count >= cases.length) return cases;
   return Array.from({ length: count }, () => cases[Math.floor(runRandom() * cases.length)] as Case);
 }
 
