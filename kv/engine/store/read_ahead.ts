@@ -3,7 +3,7 @@
  * reader would otherwise wait for a round trip per page, during which it does nothing.
  */
 import { firstKeyBehind } from "../schema/keys.ts";
-import { groupsOf } from "./in_parallel.ts";
+import { groupsOf, inParallel } from "./in_parallel.ts";
 import { keysPerRead, type KeyValueStore } from "./key_value_store.ts";
 import type { TimeSlices } from "../../../core/lib/time/time_slices.ts";
 
@@ -106,7 +106,7 @@ export const keysAtOnce = 500;
 
 /**
  * Reads rows by their keys, at most {@linkcode keysAtOnce} of them: at one moment where the engine reads several ranges
- * in one round, or ten after ten.
+ * in one round, or ten of them at a moment.
  */
 export async function rowsOfKeys(
   kv: KeyValueStore,
@@ -116,13 +116,21 @@ export async function rowsOfKeys(
     const ranges = keys.map((key) => ({ start: key, end: firstKeyBehind(key) }));
     return (await firstRowsOf(kv, ranges, 1)).map(([row]) => row);
   }
-  const rows: (Deno.KvEntry<unknown> | undefined)[] = [];
-  for (const some of groupsOf(keys, keysPerRead)) {
-    for (const row of await kv.getMany<unknown[]>(some)) {
-      rows.push(row.versionstamp === null ? undefined : row);
-    }
-  }
-  return rows;
+  const groups = groupsOf(keys, keysPerRead);
+  const read: (readonly Deno.KvEntryMaybe<unknown>[])[] = [];
+  await inParallel(groups.entries(), async ([at, some]) => {
+    read[at] = await kv.getMany<unknown[]>(some);
+  });
+  return read.flat().map((row) => row.versionstamp === null ? undefined : row);
+}
+
+/** Reads what rows hold, like {@linkcode rowsOfKeys}; `undefined` for a row that is not there. */
+export async function valuesOfKeys<Value>(
+  kv: KeyValueStore,
+  keys: readonly Deno.KvKey[],
+): Promise<readonly (Value | undefined)[]> {
+  // What a row holds is known only to whoever wrote it, as with Deno KV.
+  return (await rowsOfKeys(kv, keys)).map((row) => (row?.value ?? undefined) as Value | undefined);
 }
 
 // Reads all rows of a kind, for audits and exports.

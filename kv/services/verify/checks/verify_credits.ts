@@ -37,8 +37,14 @@ import {
   ledgerPrefix,
   vouchersPrefix,
 } from "../../../engine/schema/keys.ts";
-import { keysPerRead, type KeyValueStore } from "../../../engine/store/key_value_store.ts";
-import { listBatchRows, wholeKind } from "../../../engine/store/read_ahead.ts";
+import type { KeyValueStore } from "../../../engine/store/key_value_store.ts";
+import {
+  keysAtOnce,
+  listBatchRows,
+  rowsOfKeys,
+  valuesOfKeys,
+  wholeKind,
+} from "../../../engine/store/read_ahead.ts";
 import { groupsOf } from "../../../engine/store/in_parallel.ts";
 import type { Problem } from "./problems.ts";
 import { totalOf } from "../../../../core/trade/credits/pots.ts";
@@ -237,11 +243,11 @@ class CreditCheck {
     const { fromMs } = this.#options;
     const startId = fromMs === undefined ? "" : beforeIdsOf("ledger", fromMs);
     const recent = grants.filter(({ grantId }) => grantId >= startId);
-    for (const some of groupsOf(recent, keysPerRead)) {
+    for (const some of groupsOf(recent, keysAtOnce)) {
       const keys = some.map(({ accountId, grantId }) => ledgerKey(accountId, grantId));
-      const lines = await this.#kv.getMany<(LedgerEntry | null)[]>(keys);
+      const lines = await valuesOfKeys<LedgerEntry>(this.#kv, keys);
       some.forEach((grant, at) => {
-        if (!isLineOf(lines[at]?.value ?? undefined, grant)) {
+        if (!isLineOf(lines[at], grant)) {
           this.#found(`the grant ${grant.grantId} is not what its line says`, grant.accountId);
         }
       });
@@ -252,12 +258,12 @@ class CreditCheck {
       }
     }
     const open = grants.filter(({ closedAtMs }) => closedAtMs === undefined);
-    for (const some of groupsOf(open, keysPerRead)) {
+    for (const some of groupsOf(open, keysAtOnce)) {
       const keys = some.map(({ accountId }) => grantBookKey(accountId));
-      const books = await this.#kv.getMany<unknown[]>(keys);
+      const books = await rowsOfKeys(this.#kv, keys);
       for (const [at, grant] of some.entries()) {
         const entry = books[at];
-        if (entry === undefined || isInBook(entry, grant)) continue;
+        if (entry !== undefined && isInBook(entry, grant)) continue;
         // Closed since it was read: its row and the book change in one commit.
         const { value } = await this.#kv.get<Grant>(grantKey(grant.campaignId, grant.grantId));
         if (value?.closedAtMs !== undefined || isInBook(await this.#bookOf(grant), grant)) continue;
@@ -278,9 +284,9 @@ class CreditCheck {
       const keys = lines.map(({ ledgerId, grant }) =>
         grantKey(grant!.campaignId, grant!.grantId ?? ledgerId)
       );
-      const grants = await this.#kv.getMany<(Grant | null)[]>(keys);
+      const grants = await valuesOfKeys<Grant>(this.#kv, keys);
       lines.forEach((line, at) => {
-        const grant = grants[at]?.value ?? undefined;
+        const grant = grants[at];
         const isRight = grant !== undefined && grant.accountId === line.accountId &&
           (line.grant?.grantId === undefined
             ? isLineOf(line, grant)
@@ -294,7 +300,7 @@ class CreditCheck {
     for await (const { value } of linesByTime(this.#kv, fromMs, slices)) {
       if (!isLedgerLine(value) || value.grant === undefined) continue;
       lines.push(value);
-      if (lines.length >= keysPerRead) await check();
+      if (lines.length >= keysAtOnce) await check();
     }
     if (lines.length > 0) await check();
   }

@@ -10,12 +10,13 @@ import {
   ledgerOperationKey,
 } from "../../../engine/schema/keys.ts";
 import { groupsOf } from "../../../engine/store/in_parallel.ts";
-import { keysPerRead, type KeyValueStore } from "../../../engine/store/key_value_store.ts";
+import type { KeyValueStore } from "../../../engine/store/key_value_store.ts";
+import { keysAtOnce, rowsOfKeys, valuesOfKeys } from "../../../engine/store/read_ahead.ts";
 import type { LedgerEntry } from "../../../money/ledger/ledger.ts";
 import type { Problem } from "./problems.ts";
 
 /** Movements whose rows are read at once where each has two. */
-export const movementsPerRead = Math.floor(keysPerRead / 2);
+export const movementsPerRead = Math.floor(keysAtOnce / 2);
 
 /** Computes a text that is equal for the rows of one movement. */
 function fingerprint(entry: LedgerEntry): string {
@@ -23,8 +24,8 @@ function fingerprint(entry: LedgerEntry): string {
   return [ledgerId, accountId, amountMicroVnd, kind, operationId].join(" ");
 }
 
-function isOther(row: LedgerEntry | null | undefined, entry: LedgerEntry): boolean {
-  return row === null || row === undefined || fingerprint(row) !== fingerprint(entry);
+function isOther(row: LedgerEntry | undefined, entry: LedgerEntry): boolean {
+  return row === undefined || fingerprint(row) !== fingerprint(entry);
 }
 
 function wrong(accountId: AccountId, detail: string): Problem {
@@ -53,12 +54,12 @@ export async function problemsOfCopies(
     ledgerKey(accountId, ledgerId),
     ledgerOperationKey(operationId),
   ]);
-  const rows = await kv.getMany<(LedgerEntry | null)[]>(keys);
+  const rows = await valuesOfKeys<LedgerEntry>(kv, keys);
   return copies.flatMap((copy, at) => {
     const { accountId, ledgerId, operationId } = copy;
-    const [line, operation] = [rows[2 * at]?.value, rows[2 * at + 1]?.value];
+    const [line, operation] = [rows[2 * at], rows[2 * at + 1]];
     const details: string[] = [];
-    if (line === null || line === undefined) details.push(withoutLine(operationId, ledgerId));
+    if (line === undefined) details.push(withoutLine(operationId, ledgerId));
     else if (isOther(line, copy)) {
       details.push(`the line ${ledgerId} and its copy by time disagree`);
     }
@@ -67,28 +68,28 @@ export async function problemsOfCopies(
   });
 }
 
-/** Looks for lines without a copy among at most `keysPerRead`. */
+/** Looks for lines without a copy among at most `keysAtOnce`. */
 export async function linesWithoutCopy(
   kv: KeyValueStore,
   lines: readonly LedgerEntry[],
 ): Promise<Problem[]> {
-  const rows = await kv.getMany(lines.map(({ ledgerId }) => ledgerByTimeKey(ledgerId)));
-  return lines.filter((_, at) => rows[at]?.versionstamp === null)
+  const rows = await rowsOfKeys(kv, lines.map(({ ledgerId }) => ledgerByTimeKey(ledgerId)));
+  return lines.filter((_, at) => rows[at] === undefined)
     .map((line) => wrong(line.accountId, withoutCopy(line)));
 }
 
-/** Looks for operations whose line is missing or another, among at most `keysPerRead`: no line leads to them. */
+/** Looks for operations whose line is missing or another, among at most `keysAtOnce`: no line leads to them. */
 export async function problemsOfOperations(
   kv: KeyValueStore,
   operations: readonly Deno.KvEntry<LedgerEntry>[],
 ): Promise<Problem[]> {
   const keys = operations.map(({ value }) => ledgerKey(value.accountId, value.ledgerId));
-  const lines = await kv.getMany<(LedgerEntry | null)[]>(keys);
+  const lines = await valuesOfKeys<LedgerEntry>(kv, keys);
   return operations.flatMap(({ key, value }, at) => {
     const { accountId, ledgerId } = value;
     const cause = ledgerOperationIdOf(key);
-    const line = lines[at]?.value;
-    if (line === null || line === undefined) {
+    const line = lines[at];
+    if (line === undefined) {
       return [wrong(accountId, withoutLine(cause, ledgerId))];
     }
     const isRight = !isOther(line, value) && line.operationId === cause;
@@ -108,10 +109,10 @@ export async function problemsOfLines(
       ledgerByTimeKey(ledgerId),
       ledgerOperationKey(operationId),
     ]);
-    const rows = await kv.getMany<(LedgerEntry | null)[]>(keys);
+    const rows = await valuesOfKeys<LedgerEntry>(kv, keys);
     for (const [at, line] of group.entries()) {
-      const [copy, operation] = [rows[2 * at]?.value, rows[2 * at + 1]?.value];
-      if (copy === null || copy === undefined) problems.push(wrong(accountId, withoutCopy(line)));
+      const [copy, operation] = [rows[2 * at], rows[2 * at + 1]];
+      if (copy === undefined) problems.push(wrong(accountId, withoutCopy(line)));
       if (isOther(operation, line)) {
         problems.push(wrong(accountId, ofAnother(line, line.operationId)));
       }

@@ -42,7 +42,7 @@ import { decodeReceiptPage, pageBucketOf } from "../../../money/receipts/receipt
 import { type Batch, decodeBatch } from "../../../engine/store/batches.ts";
 import { refundSum } from "../../../money/ledger/refunds.ts";
 import { indexBucketOf, pageIds } from "../../../money/receipts/receipt_index.ts";
-import { keysPerRead, type KeyValueStore } from "../../../engine/store/key_value_store.ts";
+import type { KeyValueStore } from "../../../engine/store/key_value_store.ts";
 import { keysAtOnce, rowsOfKeys, wholeKind } from "../../../engine/store/read_ahead.ts";
 import { type AccountHolding, readHoldingsInOrder } from "./account_holdings.ts";
 import type { DayBalance, DayBalancePages } from "../days/day_balances.ts";
@@ -325,7 +325,7 @@ export class Scan {
 
   /** Looks for lines without a copy, which are not among those that are read by time. */
   async #readLedger(): Promise<void> {
-    await eachGroup(this.#lines(), keysPerRead, async (lines) => {
+    await eachGroup(this.#lines(), keysAtOnce, async (lines) => {
       this.#reportAll(await linesWithoutCopy(this.#kv, lines));
     });
   }
@@ -344,7 +344,7 @@ export class Scan {
   }
 
   async #readOperations(): Promise<void> {
-    await eachGroup(this.#operations(), keysPerRead, async (operations) => {
+    await eachGroup(this.#operations(), keysAtOnce, async (operations) => {
       this.#reportAll(await problemsOfOperations(this.#kv, operations));
     });
   }
