@@ -90,6 +90,9 @@ const minCallsPerRead = 32;
 /** Most calls of one read: all of a bucket have to be there, which takes 36 ms. */
 const maxCallsPerRead = 1_000_000;
 
+/** A range that has the ids of all calls. */
+const everyId = { from: "req_", before: "req_~" } as const;
+
 interface TimeRange {
   fromMs: number;
   toMs: number;
@@ -102,28 +105,24 @@ export function timeWithin(
   return { fromMs: boundMs(from, "0"), toMs: boundMs(before, "0") + 1 };
 }
 
-/** Reads all calls of a bucket, in the order of their pages. */
-async function callsOfBucket(
+/** Reads all calls of some buckets in one statement, those of each in the order of their pages. */
+async function callsOfBuckets(
   archive: ReceiptArchive,
-  fromMs: number,
-): Promise<readonly ArchivedCall[]> {
-  const range = { fromMs, toMs: bucketEndMs(fromMs), limit: maxCallsPerRead, reverse: false };
-  const calls = await archive.callsBetween(range);
-  invariant(calls.length < maxCallsPerRead, "the calls of a bucket fit into memory");
-  return [...calls].sort((one, other) => one.position - other.position);
+  starts: readonly number[],
+): Promise<ArchivedCall[][]> {
+  const calls = await archive.callsThatFit({
+    filter: {},
+    ranges: starts.toSorted((one, other) => other - one)
+      .map((fromMs) => ({ fromMs, toMs: bucketEndMs(fromMs) })),
+    ...everyId,
+    limit: maxCallsPerRead,
+  });
+  invariant(calls.length < maxCallsPerRead, "the calls of some buckets fit into memory");
+  const buckets = Map.groupBy(calls, ({ calledAtMs }) => bucketStartMs(calledAtMs));
+  return [...buckets.values()].map((bucket) =>
+    bucket.sort((one, other) => one.position - other.position)
+  );
 }
-
-/** Whether the archive has any call from the first of some buckets to the last: of the newest calls it has none. */
-async function hasCallsWithin(
-  archive: ReceiptArchive,
-  buckets: readonly number[],
-): Promise<boolean> {
-  const [fromMs, toMs] = [Math.min(...buckets), bucketEndMs(Math.max(...buckets))];
-  return (await archive.callsBetween({ fromMs, toMs, limit: 1, reverse: false })).length > 0;
-}
-
-/** Buckets from which on one question before saves several: each takes as long as a bucket. */
-const minBucketsProbed = 3;
 
 /** Reads the page that each of some calls is on, if the archive has it; every bucket of time is read once. */
 export async function archivedPagesWith(
@@ -134,9 +133,8 @@ export async function archivedPagesWith(
   const times = requestIds.map((id) => idTimeMs("request", id)).filter(Number.isSafeInteger);
   const starts = [...new Set(times.map(bucketStartMs))];
   const pages = new Map<RequestId, ReceiptPageRow>();
-  if (starts.length >= minBucketsProbed && !await hasCallsWithin(archive, starts)) return pages;
-  const buckets = await Promise.all(starts.map((fromMs) => callsOfBucket(archive, fromMs)));
-  for (const calls of buckets.flatMap(callsByPage)) {
+  if (starts.length === 0) return pages;
+  for (const calls of (await callsOfBuckets(archive, starts)).flatMap(callsByPage)) {
     const found = calls.map(requestIdOf).filter((id) => wanted.has(id));
     if (found.length === 0) continue;
     const page = pageOf(calls);
