@@ -1,7 +1,8 @@
 /**
  * Fills a store as years of operation would:
  * `grow_store.ts <file or address of PostgreSQL> <receipts> [days] [days that stay in the store]`, with 1,000 accounts
- * and 10,000 keys. Every day is verified and sealed, and older ones move to the archive; prints what each took.
+ * and 10,000 keys. Every day is verified and sealed, and older ones move to the archive; prints what each took. Into
+ * PostgreSQL the rows of a day are copied.
  */
 import { readStoreLocation } from "../core/config/platform.ts";
 import { newMasterKey, readMasterKeys } from "../core/people/api_keys/seal.ts";
@@ -19,6 +20,7 @@ await using store = await OperatedStore.open({
   masterKeys,
   callsPerDay,
   keptDays: Number(kept),
+  isFilled: true,
 }, grownDays[0] ?? "");
 
 const each = ({ cpuMicros, receipts }: Spent) =>

@@ -8,6 +8,7 @@ import { fromVnd } from "../../core/billing/money/micro_vnd.ts";
 import type { Receipt } from "../../core/billing/usage/receipt.ts";
 import type { AccountId, ApiKeyId } from "../../core/lib/ids/ids.ts";
 import { systemClock } from "../../core/lib/time/clock.ts";
+import { sleep } from "../../core/lib/time/sleep.ts";
 import { dayMs, hourMs } from "../../core/lib/time/durations.ts";
 import { vietnamDay, vietnamDayStartMs } from "../../core/lib/time/vietnam_time.ts";
 import type { MasterKeys } from "../../core/people/api_keys/seal.ts";
@@ -18,6 +19,7 @@ import { changeWallet, readWallet } from "../../kv/money/balances/wallets.ts";
 import { credit } from "../../kv/money/ledger/ledger.ts";
 import {
   chunkGroups,
+  type DaySumGroup,
   groupReceipts,
   indexReceiptsPerCommit,
 } from "../../kv/money/receipts/day_sum_group.ts";
@@ -29,6 +31,7 @@ import { moveDays, type StoreParts } from "../../kv/services/archive/move_days.t
 import { type ArchivedStore, withArchive } from "../../kv/services/archive/open_archive.ts";
 import { readChain } from "../../kv/services/verify/days/checkpoint_chain.ts";
 import { verifyBooks } from "../../kv/services/verify/verify_books.ts";
+import { FilledRows } from "./filled_rows.ts";
 import { PostgresServer } from "./postgres_server.ts";
 import { type Customer, Traffic } from "./traffic.ts";
 
@@ -37,6 +40,12 @@ const keysPerCustomer = 10;
 
 /** Calls that are indexed together: those of half a day, so that most sums are written once or twice. */
 const callsPerStep = 25_000;
+
+/** The same where rows are copied: a sum that is in two steps would be made twice. */
+const callsPerCopy = 100_000;
+
+/** Pause behind work that blocks the thread: a deadline of the store would count it as time that has passed. */
+const afterWorkMs = 250;
 
 /** Customers who top up on a day. */
 const topupsPerDay = 20;
@@ -72,6 +81,8 @@ export interface OperatedOptions {
   readonly callsPerDay: number;
   /** Days that stay in the store. */
   readonly keptDays: number;
+  /** Copies the rows of a day into PostgreSQL, for stores that are not written to measure the writing. */
+  readonly isFilled?: boolean;
 }
 
 /** A store in operation. */
@@ -82,14 +93,19 @@ export class OperatedStore implements AsyncDisposable {
   readonly #options: OperatedOptions;
   readonly #traffic: Traffic;
   readonly #server: PostgresServer | undefined;
+  readonly #filled: FilledRows | undefined;
 
   private constructor(
     store: ArchivedStore & { readonly parts: StoreParts },
     accounts: readonly Customer[],
     options: OperatedOptions,
-    server: PostgresServer | undefined,
+    { server, filled }: {
+      readonly server: PostgresServer | undefined;
+      readonly filled: FilledRows | undefined;
+    },
   ) {
     this.#server = server;
+    this.#filled = filled;
     this.store = store;
     this.parts = store.parts;
     this.customers = accounts;
@@ -107,8 +123,12 @@ export class OperatedStore implements AsyncDisposable {
     const { store } = archived;
     if (store.parts === undefined) throw new Error(`a store of kind ${location.kind}: no archive`);
     const accounts = await makeCustomers(store.kv, masterKeys, vietnamDayStartMs(firstDay));
-    const server = location.kind === "postgres" ? await PostgresServer.of(location.url) : undefined;
-    return new OperatedStore({ ...store, parts: store.parts }, accounts, options, server);
+    const url = location.kind === "postgres" ? location.url : undefined;
+    const server = url === undefined ? undefined : await PostgresServer.of(url);
+    const isFilled = url !== undefined && options.isFilled === true;
+    const filled = isFilled ? await FilledRows.of(url) : undefined;
+    const operated = { ...store, parts: store.parts };
+    return new OperatedStore(operated, accounts, options, { server, filled });
   }
 
   get kv(): KeyValueStore {
@@ -140,19 +160,26 @@ export class OperatedStore implements AsyncDisposable {
     const { callsPerDay } = this.#options;
     const startMs = vietnamDayStartMs(day);
     return await this.spentBy(async () => {
+      if (this.#filled !== undefined) await sleep(afterWorkMs);
       await topUp(this.kv, this.customers.slice(0, topupsPerDay), startMs);
       const charges = new Map<AccountId, bigint>();
       const cache = new Map<string, KnownSum>();
+      const kv = this.#filled?.kv ?? this.kv;
+      const how = { cache, isInOrder: this.#filled !== undefined };
       let some: Receipt[] = [];
       for (const receipt of this.#traffic.day(startMs, callsPerDay)) {
         const { accountId, costMicroVnd } = receipt;
         charges.set(accountId, (charges.get(accountId) ?? 0n) + costMicroVnd);
         some.push(receipt);
-        if (some.length < callsPerStep) continue;
-        await writeReceipts(this.kv, some, cache);
+        if (some.length < (this.#filled === undefined ? callsPerStep : callsPerCopy)) continue;
+        await writeReceipts(kv, some, how);
         some = [];
       }
-      if (some.length > 0) await writeReceipts(this.kv, some, cache);
+      if (some.length > 0) await writeReceipts(kv, some, how);
+      if (this.#filled !== undefined) {
+        await this.#filled.flush();
+        await sleep(afterWorkMs);
+      }
       await charge(this.kv, charges);
       return callsPerDay;
     });
@@ -185,6 +212,7 @@ export class OperatedStore implements AsyncDisposable {
 
   async [Symbol.asyncDispose](): Promise<void> {
     await this.#server?.[Symbol.asyncDispose]();
+    await this.#filled?.[Symbol.asyncDispose]();
     this.store[Symbol.dispose]();
   }
 }
@@ -230,10 +258,11 @@ async function topUp(
   });
 }
 
+/** Writes receipts and their index: in order where a store checks nothing, since a sum may be in two chunks. */
 async function writeReceipts(
   kv: KeyValueStore,
   receipts: readonly Receipt[],
-  cache: Map<string, KnownSum>,
+  { cache, isInOrder }: { readonly cache: Map<string, KnownSum>; readonly isInOrder: boolean },
 ): Promise<void> {
   await inParallel(groupsOf(receipts, indexReceiptsPerCommit), async (some) => {
     const pages = new ReceiptPageLayout();
@@ -242,10 +271,13 @@ async function writeReceipts(
     pages.write(op);
     await op.commit();
   });
-  await inParallel(chunkGroups(groupReceipts(receipts)), async (chunk) => {
+  const write = async (chunk: readonly DaySumGroup[]) => {
     const outcome = await writeIndex(kv, chunk, { cache, bounded: (call) => call });
     if (outcome !== "written") throw new Error(outcome);
-  });
+  };
+  const chunks = chunkGroups(groupReceipts(receipts));
+  if (!isInOrder) return await inParallel(chunks, write);
+  for (const chunk of chunks) await write(chunk);
 }
 
 async function charge(kv: KeyValueStore, charges: ReadonlyMap<AccountId, bigint>): Promise<void> {
