@@ -8,6 +8,8 @@ export interface PostedForm {
   text(name: string): string;
   /** A single field exactly as typed: for passwords. */
   exact(name: string): string;
+  /** A field that says "yes" or "no"; `null` for anything else, which no operation takes for an answer. */
+  yesOrNo(name: string): boolean | null;
   /** All values of a field that can repeat. */
   all(name: string): string[];
   file(name: string): File | undefined;
@@ -41,6 +43,10 @@ export async function readForm<Env extends DashboardEnv>(c: Context<Env>): Promi
   return {
     exact,
     text: (name) => exact(name).trim(),
+    yesOrNo(name) {
+      const answer = exact(name);
+      return answer === "yes" || (answer === "no" ? false : null);
+    },
     all: (name) => form.getAll(name).filter((value) => typeof value === "string"),
     file(name) {
       const value = form.get(name);

@@ -79,7 +79,7 @@ async function saveInvoiceDetails(c: Context<DashboardEnv>, deps: DashboardDeps)
 
 /** Requires a second factor of everybody, or no longer. */
 async function switchRequirement(c: Context<DashboardEnv>, deps: DashboardDeps) {
-  const isRequired = (await readForm(c)).text("required") === "yes";
+  const isRequired = (await readForm(c)).yesOrNo("required");
   const changed = await performForm(c, deps, secondFactorRequirement, { isRequired });
   if (changed.ok) {
     return c.redirect(`/account?done=${isRequired ? "required" : "not-required"}`, 303);

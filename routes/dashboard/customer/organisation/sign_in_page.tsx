@@ -412,9 +412,9 @@ const switchRequirement = (deps: FormDeps) =>
   onForm(
     deps,
     providerRequirement,
-    (form) => ({ isRequired: form.text("required") === "yes" }),
+    (form) => ({ isRequired: form.yesOrNo("required") }),
     (t, form) => ({
-      done: form.text("required") === "yes" ? "required" : "notRequired",
+      done: form.yesOrNo("required") ? "required" : "notRequired",
       refusals: {
         first_self: { problem: t.requirementFirstSelf },
         not_set_up: { problem: t.requirementNotSetUp },

@@ -181,9 +181,11 @@ export const speechFormats = ["mp3", "wav"] as const;
 /** The sizes of pictures in the form. */
 export const imageSizes = ["1024x1024", "1024x1536", "1536x1024"] as const;
 
-function numberOf(text: string): number | undefined {
+/** A number of the form; another text stays as it is, so that the API refuses it by name. */
+function numberOf(text: string): number | string | undefined {
   const value = Number(text.replace(",", "."));
-  return text === "" || !Number.isFinite(value) ? undefined : value;
+  if (text === "") return undefined;
+  return Number.isFinite(value) ? value : text;
 }
 
 function chatRequest(form: PostedForm, model: PlaygroundModel, prompt: string): ApiRequest {

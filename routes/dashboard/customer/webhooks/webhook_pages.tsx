@@ -203,7 +203,8 @@ async function refusedPage(
 async function createEndpoint(c: PageContext, deps: DashboardDeps) {
   const form = await readForm(c);
   const values = postedEndpoint(form);
-  const destination = destinationParameter.parse(form.text("destination"));
+  const destination = destinationKinds.find((kind) => kind === form.text("destination"));
+  if (destination === undefined) return await notFoundPage(c);
   const sent = { ...sentEndpoint(values, destination), destination };
   const added = await performForm(c, deps, webhookCreation, sent, form);
   if (!added.ok) {
@@ -457,7 +458,7 @@ const saveEndpoint: EndpointAction = async (c, deps, endpoint) => {
 
 const switchEndpoint = formAct(
   webhookChange,
-  (form) => ({ isOn: form.text("on") === "yes" }),
+  (form) => ({ isOn: form.yesOrNo("on") }),
   (c, path) => c.redirect(path, 303),
 );
 

@@ -132,7 +132,8 @@ async function queuePage(c: OperatorContext, deps: OperatorDeps) {
 
 /** Exports the requests that are requested or exported, and marks the requested ones as exported. */
 async function exportQueue(c: OperatorContext, deps: OperatorDeps) {
-  const format = (await readForm(c)).text("format") === "json" ? "json" : "csv";
+  const format = (await readForm(c)).text("format");
+  if (format !== "json" && format !== "csv") return await notFoundPage(c);
   const invoices = await exportInvoices(deps, actOf(c, deps));
   const name = `invoices-${vietnamDay(deps.clock.nowMs())}.${format}`;
   if (format === "csv") return c.body(invoicesAsCsv(invoices), 200, csvDownloadHeaders(name));

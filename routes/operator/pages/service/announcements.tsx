@@ -15,6 +15,7 @@ import {
   SubmitButton,
   TextField,
 } from "../../../dashboard/components/mod.ts";
+import { notFoundPage } from "../../../dashboard/frame/error_pages.tsx";
 import { readForm } from "../../../dashboard/page/form_data.ts";
 import { defineTexts } from "../../../dashboard/text/i18n.ts";
 import { AnnouncementView } from "../../../dashboard/frame/announcement_list.tsx";
@@ -168,8 +169,10 @@ async function publish(c: OperatorContext, deps: OperatorDeps) {
   const t = texts[c.get("visitor").locale];
   const form = await readForm(c);
   const starts = form.text("starts");
+  const kind = announcementKinds.find((one) => one === form.text("kind"));
+  if (kind === undefined) return await notFoundPage(c);
   const published = await announce.run(deps, {
-    kind: announcementKinds.find((one) => one === form.text("kind")) ?? "incident",
+    kind,
     title: form.text("title"),
     text: form.text("text"),
     // The field has Vietnam time.
@@ -183,10 +186,12 @@ async function publish(c: OperatorContext, deps: OperatorDeps) {
 async function update(c: OperatorContext, deps: OperatorDeps) {
   const t = texts[c.get("visitor").locale];
   const form = await readForm(c);
+  const ends = form.yesOrNo("ends");
+  if (ends === null) return await notFoundPage(c);
   const updated = await addAnnouncementUpdate.run(deps, {
     announcement: c.req.param("id") ?? "",
     text: form.text("text"),
-    ends: form.text("ends") === "yes",
+    ends,
   }, actOf(c, deps));
   if (updated.ok) return doneAt(c, path, "resolved");
   const problem = updated.why === "input" ? t.incomplete : t.refusals[updated.why];

@@ -10,6 +10,7 @@ import { Hono } from "hono";
 import { maxSwitchReasonChars, type Switches } from "../../../../kv/engine/control/control.ts";
 import { turnMaintenance } from "../../operations/service.ts";
 import { Card, PostForm, SubmitButton, TextField } from "../../../dashboard/components/mod.ts";
+import { notFoundPage } from "../../../dashboard/frame/error_pages.tsx";
 import { readForm } from "../../../dashboard/page/form_data.ts";
 import { formatDateTime } from "../../../dashboard/text/format.ts";
 import type { DashboardEnv, Visitor } from "../../../dashboard/page/visitor.ts";
@@ -69,7 +70,8 @@ function MaintenanceCard({ switches, visitor }: { switches: Switches; visitor: V
 async function changeMaintenance(c: OperatorContext, deps: OperatorDeps) {
   const t = frameTexts[c.get("visitor").locale];
   const form = await readForm(c);
-  const on = form.text("on") === "yes";
+  const on = form.yesOrNo("on");
+  if (on === null) return await notFoundPage(c);
   const message = form.text("message");
   const turned = await turnMaintenance.run(deps, on ? { on, message } : { on }, actOf(c, deps));
   if (!turned.ok) return await servicePage(c, deps, t.problems.reason);
