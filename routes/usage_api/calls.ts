@@ -66,6 +66,12 @@ export async function mayRead(
   return maker !== undefined && may(maker.role, act);
 }
 
+/** Whether a reader may see the names of keys. A key knows its own; the organisation's own keys name all that they read. */
+export async function seesKeyNames(kv: KeyValueStore, reader: Reader): Promise<boolean> {
+  const isOfMember = reader.roles !== undefined || reader.memberId !== undefined;
+  return !isOfMember || reader.onlyKeyId !== undefined || await mayRead(kv, reader, "view_keys");
+}
+
 /** Makes the body of an answer for a known reader, or the answer if that is a file. */
 export type Answer = (c: Context<Env>, reader: Reader) => Promise<JsonObject | Response>;
 

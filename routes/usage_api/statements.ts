@@ -17,11 +17,12 @@ import {
   type MonthStatement,
   readMonthStatement,
   withoutInvoices,
+  withoutKeyNames,
 } from "../../kv/money/statements/month_statement.ts";
 import { getAccount } from "../../kv/people/accounts/accounts.ts";
 import { writeActivity } from "../../kv/people/audit/account_activity.ts";
 import { counted, wrongParameter } from "../http/query.ts";
-import { type Answer, mayRead, requireBalanceRight } from "./calls.ts";
+import { type Answer, mayRead, requireBalanceRight, seesKeyNames } from "./calls.ts";
 import { parseDay } from "./range.ts";
 import { statementDocument } from "./statements/statement_document.ts";
 import {
@@ -76,18 +77,22 @@ export async function listMonths(
  * Reads the statement of a month.
  *
  * @param sees.invoices whether the reader may see invoices, and the details of their buyer
+ * @param sees.keys whether the reader may see the names of keys
  * @throws {GatewayError} if the month has not begun, or has more movements than a statement holds
  */
 export async function requireStatement(
   { kv, clock, vatRates }: StatementDeps,
   accountId: AccountId,
   month: string,
-  sees: { readonly invoices: boolean },
+  sees: { readonly invoices: boolean; readonly keys: boolean },
 ): Promise<MonthStatement> {
   const nowMs = clock.nowMs();
   if (month > vietnamDay(nowMs).slice(0, 7)) throw wrongParameter("month", "has not begun");
   const statement = await readMonthStatement(kv, accountId, { month, nowMs, vatRates });
-  if (statement !== undefined) return sees.invoices ? statement : withoutInvoices(statement);
+  if (statement !== undefined) {
+    const named = sees.keys ? statement : withoutKeyNames(statement);
+    return sees.invoices ? named : withoutInvoices(named);
+  }
   throw new GatewayError(
     "invalid_request",
     `The month has more than ${
@@ -152,8 +157,11 @@ export function statementAnswer(deps: StatementDeps): Answer {
     const language = c.req.query("language") ?? "vi";
     const locale = statementLanguages.find((one) => one === language);
     if (locale === undefined) throw wrongParameter("language", "must be vi or en");
-    const invoices = await mayRead(deps.kv, reader, "view_invoices");
-    const statement = await requireStatement(deps, reader.accountId, month, { invoices });
+    const sees = {
+      invoices: await mayRead(deps.kv, reader, "view_invoices"),
+      keys: await seesKeyNames(deps.kv, reader),
+    };
+    const statement = await requireStatement(deps, reader.accountId, month, sees);
     if (kind === undefined) return fieldsJson(statementFields, statement);
     const { accountId, program: by } = reader;
     if (by !== undefined) {

@@ -52,6 +52,7 @@ import {
   ownReceipt,
   type Reader,
   requireBalanceRight,
+  seesKeyNames,
   tagAskedFor,
 } from "./calls.ts";
 import { authenticate } from "../http/authenticate.ts";
@@ -230,7 +231,9 @@ function receiptListAnswer({ kv, clock }: UsageApiDeps): Answer {
 function receiptAnswer({ kv }: UsageApiDeps): Answer {
   return async (c, reader) => {
     const receipt = await ownReceipt(c, reader, kv);
-    const key = await getApiKey(kv, reader.accountId, receipt.keyId);
+    const key = await seesKeyNames(kv, reader)
+      ? await getApiKey(kv, reader.accountId, receipt.keyId)
+      : undefined;
     const refund = (await readRefundsOf(kv, [receipt])).get(receipt.requestId);
     return receiptJson({ receipt, refund, keyName: key?.name ?? null });
   };

@@ -14,7 +14,7 @@ import { readRefundsOf } from "../../kv/money/ledger/refunds.ts";
 import { listApiKeys } from "../../kv/people/api_keys/api_keys.ts";
 import type { Column, ColumnType } from "../../kv/services/warehouse/parquet.ts";
 import { fileStream, wrongParameter } from "../http/query.ts";
-import { type Answer, keyAskedFor, tagAskedFor } from "./calls.ts";
+import { type Answer, keyAskedFor, seesKeyNames, tagAskedFor } from "./calls.ts";
 import { boundedRange, maxUsageDays, rangeMs, requireRange } from "./range.ts";
 import { receiptColumns, receiptJson, type ReceiptRow } from "./receipt_json.ts";
 import { scanReceipts } from "./search/call_scan.ts";
@@ -174,14 +174,14 @@ export async function* rowGroups(
   if (group.length > 0) yield await rowsOf(group);
 }
 
-/** Streams an export under a name without its extension. */
+/** Streams an export under a name without its extension; the names of keys are only for whoever sees keys. */
 export async function exportResponse(
   kv: KeyValueStore,
   filter: ExportFilter,
   form: ExportForm,
-  name: string,
+  { name, seesKeys }: { readonly name: string; readonly seesKeys: boolean },
 ): Promise<Response> {
-  const keys = await listApiKeys(kv, filter.accountId);
+  const keys = seesKeys ? await listApiKeys(kv, filter.accountId) : [];
   const keyNames = new Map<string, string>(keys.map((key) => [key.id, key.name]));
   const encoder = new TextEncoder();
   async function* bytes() {
@@ -217,6 +217,9 @@ export function usageExportAnswer(
       tag: tagAskedFor(c),
     };
     const name = `calls-${range.fromDay}-to-${range.toDay}`;
-    return await exportResponse(kv, filter, exportForms[format], name);
+    return await exportResponse(kv, filter, exportForms[format], {
+      name,
+      seesKeys: await seesKeyNames(kv, reader),
+    });
   };
 }

@@ -92,6 +92,11 @@ export function withoutInvoices(
   return { ...rest, holder: { accountId, ...defined({ email }) } };
 }
 
+/** Removes the names of keys, for readers whose role may not see keys. */
+export function withoutKeyNames({ byKey, ...rest }: MonthStatement): MonthStatement {
+  return { ...rest, byKey: byKey.map(({ of, usage }) => ({ of, usage })) };
+}
+
 /** Returns the first and the last day of a month. */
 export function daysOfMonth(month: string): Period {
   const [year = 0, number = 0] = month.split("-").map(Number);

@@ -1,5 +1,6 @@
 /** Streams the calls of a range as a file: CSV for spreadsheets, JSON for programs. */
 import type { Context } from "hono";
+import { may } from "../../../../core/people/organisations/acts.ts";
 import { type ExportForm, exportResponse } from "../../../usage_api/usage_export.ts";
 import type { DashboardDeps } from "../../page/deps.ts";
 import type { DashboardEnv } from "../../page/visitor.ts";
@@ -12,7 +13,7 @@ export async function exportFile(
   deps: DashboardDeps,
   form: ExportForm,
 ): Promise<Response> {
-  const { account } = c.get("signedIn");
+  const { account, role } = c.get("signedIn");
   const filter = readUsageFilter(c, deps.clock.nowMs());
   if (filter.wrongTag !== undefined) return await wrongTagPage(c, deps, filter);
   const { period, keyId, model, tag } = filter;
@@ -22,6 +23,6 @@ export async function exportFile(
     deps.kv,
     { accountId: account.id, fromMs, untilMs, keyId, model, tag },
     form,
-    name,
+    { name, seesKeys: may(role, "view_keys") },
   );
 }

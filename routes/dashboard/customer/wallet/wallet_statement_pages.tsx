@@ -130,8 +130,8 @@ export async function monthDownload(c: PageContext, deps: WalletDeps) {
       brandName: deps.brand?.name,
       seller: deps.company,
     };
-    const invoices = may(role, "view_invoices");
-    const statement = await requireStatement(source, account.id, month, { invoices });
+    const sees = { invoices: may(role, "view_invoices"), keys: may(role, "view_keys") };
+    const statement = await requireStatement(source, account.id, month, sees);
     await writeActivity(deps.kv, {
       accountId: account.id,
       act: "statement_exported",
