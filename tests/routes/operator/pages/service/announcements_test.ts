@@ -53,7 +53,7 @@ Deno.test("a form without a title, a text or a real time publishes nothing", () 
     for (const change of [{ title: "" }, { text: "" }, { starts: "tomorrow" }]) {
       assertEquals((await staff.post(path, { ...whole, ...change })).status, 400);
     }
-    assertEquals((await staff.post(`${path}/ann_nothing`, { text: "x" })).status, 400);
+    assertEquals((await staff.post(`${path}/ann_nothing`, { text: "x", ends: "no" })).status, 400);
     assertEquals(await listAnnouncements(world.kv), []);
     await staff.post(path, whole);
     const [planned] = await listAnnouncements(world.kv);
