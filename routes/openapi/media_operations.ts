@@ -2,8 +2,8 @@
 import { ref } from "../../core/lib/json/schemas.ts";
 import { paidErrors } from "./error_answers.ts";
 import type { ExampleModels } from "./example_models.ts";
-import { callParameters, costHeaderNames } from "./headers.ts";
-import type { Operation, OperationAnswer } from "./operation.ts";
+import { callParameters, costHeaderNames, strictParameter } from "./headers.ts";
+import type { Operation, OperationAnswer, Parameter } from "./operation.ts";
 
 const common = {
   method: "post",
@@ -25,6 +25,14 @@ function jsonOrEvents(description: string, schema: string): OperationAnswer {
   return { ...rest, content: { ...content, "text/event-stream": ref("EventStream") } };
 }
 
+const embeddingModel = (models: ExampleModels): Parameter => ({
+  name: "model",
+  in: "path",
+  description: "Id or alias of a model of embeddings.",
+  schema: { type: "string", minLength: 1 },
+  example: models.embedding,
+});
+
 /** The operations of this group. */
 export function mediaOperations(models: ExampleModels): readonly Operation[] {
   return [...textOperations(models), ...imageOperations(models), ...audioOperations(models)];
@@ -44,6 +52,40 @@ function textOperations(models: ExampleModels): readonly Operation[] {
         example: { model: models.embedding, input: ["Xin chào", "Hello"] },
       },
       answers: [jsonAnswer("The vectors.", "EmbeddingList")],
+    },
+    {
+      ...common,
+      id: "embedContent",
+      tag: "Text",
+      path: "/v1beta/models/{model}:embedContent",
+      summary: "Embedding, Gemini",
+      description:
+        "Turns a text into a vector, in the Gemini style. `taskType` and `title` are named in `x-gateway-conversion`: no " +
+        "other provider has them.",
+      parameters: [embeddingModel(models), ...callParameters, strictParameter],
+      errorStyle: "gemini",
+      errors: [...paidErrors, "conversion_refused"],
+      body: {
+        schema: ref("EmbedContentRequest"),
+        example: { content: { parts: [{ text: "Xin chào" }] } },
+      },
+      answers: [jsonAnswer("The vector.", "EmbedContentResponse")],
+    },
+    {
+      ...common,
+      id: "batchEmbedContents",
+      tag: "Text",
+      path: "/v1beta/models/{model}:batchEmbedContents",
+      summary: "Embeddings, Gemini",
+      description: "The same for up to 100 texts, as one call.",
+      parameters: [embeddingModel(models), ...callParameters, strictParameter],
+      errorStyle: "gemini",
+      errors: [...paidErrors, "conversion_refused"],
+      body: {
+        schema: ref("BatchEmbedContentsRequest"),
+        example: { requests: [{ content: { parts: [{ text: "Xin chào" }] } }] },
+      },
+      answers: [jsonAnswer("The vectors.", "BatchEmbedContentsResponse")],
     },
     {
       ...common,

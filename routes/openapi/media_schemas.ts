@@ -4,6 +4,11 @@ import { objectSchema } from "../../core/lib/json/schemas.ts";
 import { completionAnswerSchema } from "../../core/media/completion/attempt.ts";
 import { completionFields } from "../../core/media/completion/request.ts";
 import { embeddingAnswerSchema, embeddingFields } from "../../core/media/embeddings/request.ts";
+import {
+  geminiEmbeddingAnswers,
+  geminiEmbeddingBatchFields,
+  geminiEmbeddingFields,
+} from "../../core/media/embeddings/gemini_form.ts";
 import { imageAnswerSchema } from "../../core/media/images/answer.ts";
 import { imageEditFields, imageFields } from "../../core/media/images/request.ts";
 import { moderationAnswerSchema, moderationFields } from "../../core/media/moderation/request.ts";
@@ -23,6 +28,11 @@ const requests: JsonObject = {
   SpeechRequest: objectSchema("A text to speak.", speechFields),
   TranscriptionRequest: objectSchema("A recording.", transcriptionFields),
   EmbeddingRequest: objectSchema("Texts to turn into vectors.", embeddingFields),
+  EmbedContentRequest: objectSchema("A text to turn into a vector.", geminiEmbeddingFields),
+  BatchEmbedContentsRequest: objectSchema(
+    "Texts to turn into vectors.",
+    geminiEmbeddingBatchFields,
+  ),
   RerankRequest: objectSchema("Documents to rank by a query.", rerankFields),
   ModerationRequest: objectSchema("Texts and pictures to classify.", moderationFields),
   CompletionRequest: objectSchema("A text to continue.", completionFields),
@@ -33,6 +43,8 @@ const answers: JsonObject = {
   ImageList: imageAnswerSchema,
   Transcript: transcriptSchema,
   EmbeddingList: embeddingAnswerSchema,
+  EmbedContentResponse: geminiEmbeddingAnswers.embedContent,
+  BatchEmbedContentsResponse: geminiEmbeddingAnswers.batchEmbedContents,
   RankList: rerankAnswerSchema,
   ModerationList: moderationAnswerSchema,
   Completion: completionAnswerSchema,

@@ -1,3 +1,4 @@
+import { ApiError as GoogleError, GoogleGenAI } from "@google/genai";
 import OpenAI, { APIError, toFile } from "openai";
 import { chimeMp3Base64 } from "../../sandbox/provider/media/assets/chime_mp3.ts";
 import { assert, assertEquals } from "../support/assert.ts";
@@ -88,6 +89,30 @@ Deno.test("the official OpenAI SDK uses the other endpoints of a started gateway
     const { headers } = response;
     assertEquals(headers.get("x-gateway-model"), "embed-1");
     assertEquals(headers.get("x-gateway-cost-vnd"), String(packed.usage.prompt_tokens));
+  });
+
+  await t.step("embedContent of Google's SDK: the same vectors, in its form", async () => {
+    const google = new GoogleGenAI({
+      apiKey: gateway.key,
+      httpOptions: { baseUrl: gateway.address },
+    });
+    const texts = ["a red cat", "a red dog"];
+    const { data } = await openai.embeddings.create({
+      model: "embed-1",
+      input: texts,
+      dimensions: 12,
+      encoding_format: "float",
+    });
+    const { embeddings } = await google.models.embedContent({
+      model: "embed-1",
+      contents: texts,
+      config: { outputDimensionality: 12, taskType: "RETRIEVAL_QUERY" },
+    });
+    assertEquals(embeddings?.map(({ values }) => values), data.map(({ embedding }) => embedding));
+    const error = await google.models.embedContent({ model: "embed-1", contents: [""] })
+      .then(() => undefined, (thrown) => thrown);
+    assert(error instanceof GoogleError);
+    assertEquals(error.status, 400);
   });
 
   await t.step("embeddings.create: tokens and dimensions; errors are the SDK's", async () => {

@@ -10,6 +10,8 @@
  */
 import type { Context } from "hono";
 import { geminiBody, type GeminiPath } from "../../../core/calls/exchange/gemini_body.ts";
+import type { GeminiEmbeddingOperation } from "../../../core/media/embeddings/gemini_form.ts";
+import { loadedOnce } from "../../../core/lib/base/assert.ts";
 import { GatewayError } from "../../../core/lib/errors/errors.ts";
 import type { Reply } from "../../../core/net/http1/server/reply.ts";
 import { serveChat } from "../chat/chat.ts";
@@ -166,6 +168,15 @@ interface GeminiEndpoint {
   readonly serve: Serve;
 }
 
+/** The operations of embeddings, whose code is loaded with the first call. */
+const embeddingOperations: Readonly<Record<GeminiEmbeddingOperation, true>> = {
+  embedContent: true,
+  batchEmbedContents: true,
+};
+
+const isEmbedding = (operation: string): operation is GeminiEmbeddingOperation =>
+  Object.hasOwn(embeddingOperations, operation);
+
 /** Serves `{model}:{operation}`. A name of a model may have slashes and colons itself. */
 const serveOperation: Serve = (gateway, incoming, context) => {
   const { 0: _, 1: model = "", 2: operation = "" } =
@@ -173,11 +184,26 @@ const serveOperation: Serve = (gateway, incoming, context) => {
   const call = callOf(model, operation, incoming.request.url);
   if (call !== undefined) return serveChat(gateway, "gemini", incoming, call);
   if (operation === "countTokens") return serveGeminiCount(gateway, incoming, model);
+  if (isEmbedding(operation)) return embed(gateway, incoming, model, operation);
   throw new GatewayError(
     "not_found",
-    "There is no such operation: this gateway offers generateContent, streamGenerateContent and countTokens",
+    "There is no such operation: this gateway offers generateContent, streamGenerateContent, countTokens, embedContent and " +
+      "batchEmbedContents",
   );
 };
+
+/** Loaded with the first call: most gateways have no models of embeddings. */
+const embeddingEndpoint = loadedOnce(() => import("../media/embeddings/embeddings.ts"));
+
+async function embed(
+  gateway: Gateway,
+  incoming: Incoming,
+  model: string,
+  operation: GeminiEmbeddingOperation,
+): Promise<Reply | Response> {
+  const { serveGeminiEmbeddings } = await embeddingEndpoint();
+  return await serveGeminiEmbeddings(gateway, incoming, model, operation);
+}
 
 function callOf(model: string, operation: string, url: string): GeminiPath | undefined {
   if (operation === "generateContent") return { model, stream: false, inArray: false };

@@ -186,7 +186,7 @@ Deno.test("errors have the vendor's shape", async () => {
   };
   const call = "/v1beta/models/gem:generateContent";
   assertEquals(await errorOf(call, {}), [400, "INVALID_ARGUMENT", "INVALID_REQUEST"]);
-  assertEquals(await errorOf("/v1beta/models/gem:embedContent", {}), [
+  assertEquals(await errorOf("/v1beta/models/gem:generateAnswer", {}), [
     404,
     "NOT_FOUND",
     "NOT_FOUND",
@@ -383,7 +383,7 @@ Deno.test("calls are served alike by the server itself and by the application's 
   }
   const others = [
     "/v1beta/models/gem:countTokens",
-    "/v1beta/models/gem:embedContent",
+    "/v1beta/models/gem:generateAnswer",
     "/v1beta/models/g%65m:generateContent",
     "/v1beta//models/gem:generateContent",
     "/v2/models/gem:generateContent",

@@ -118,8 +118,13 @@ function writtenPath(path: string): string {
 
 /** Paths with one handler for several operations, or a second address of one. */
 const otherwiseDescribed: Readonly<Record<string, readonly string[]>> = {
-  "post /v1beta/models/{id}": ["generateContent", "streamGenerateContent", "countTokens"]
-    .map((operation) => `post /v1beta/models/{model}:${operation}`),
+  "post /v1beta/models/{id}": [
+    "generateContent",
+    "streamGenerateContent",
+    "countTokens",
+    "embedContent",
+    "batchEmbedContents",
+  ].map((operation) => `post /v1beta/models/{model}:${operation}`),
   "post /v1/models/{id}": [],
   "get /v1beta/models/{id}": ["get /v1beta/models/{model}"],
 };

@@ -17,7 +17,7 @@ import type { Gateway } from "../../gateway/gateway.ts";
 import { hasIdempotencyKey, knownAnswer } from "../../call/idempotency.ts";
 import { admitRequest, type Incoming, requireJson } from "../../call/incoming.ts";
 import { costHeaders } from "../../call/response_headers.ts";
-import { type MediaRequest, serveMediaCall } from "./media_call.ts";
+import { type MediaRequest, refuseDropped, serveMediaCall } from "./media_call.ts";
 
 /** What distinguishes such an endpoint. */
 export interface JsonEndpoint<Request extends JsonRequest> {
@@ -27,6 +27,8 @@ export interface JsonEndpoint<Request extends JsonRequest> {
   /** Reads the body. @throws {GatewayError} the client's error */
   readonly read: (body: Uint8Array) => Request;
   readonly work: (request: Request) => MediaWork<JsonAnswer>;
+  /** Members that were sent and that no provider gets; absent: all are passed on. */
+  readonly dropped?: (request: Request) => readonly string[];
   /** Members of the request that are text for the model, beside those that are in all requests. */
   readonly texts?: ReadonlySet<string>;
   /** The most that a call can cost. */
@@ -48,6 +50,8 @@ export async function serveJsonEndpoint<Request extends JsonRequest>(
   const { body, principal } = await admitRequest(gateway, incoming);
   requireJson(incoming.request);
   const request = endpoint.read(body);
+  const dropped = endpoint.dropped?.(request) ?? [];
+  refuseDropped(dropped, incoming.request.headers);
   const catalog = gateway.catalog.current;
   const chosen = incoming.chosen = chooseModel(catalog, request.model, endpoint.kind, principal);
   if (hasIdempotencyKey(incoming)) {
@@ -72,6 +76,7 @@ export async function serveJsonEndpoint<Request extends JsonRequest>(
       ...(price.unit === "token" && {
         expectedTokens: { input: estimateOutputTokens(body.length), output: 0 },
       }),
+      dropped,
       fields: request.body.outline,
       urls: fetchedUrls(request.body.outline, endpoint.texts),
     },

@@ -27,7 +27,7 @@ import {
 import type { FetchedUrl } from "../../../../core/net/remote/fetched_urls.ts";
 import { localRefusal } from "../../../../core/calls/exchange/chat_exchange.ts";
 import type { Route, RouteStyle } from "../../../../core/catalog/catalog.ts";
-import { wireStatus } from "../../../../core/lib/errors/errors.ts";
+import { GatewayError, wireStatus } from "../../../../core/lib/errors/errors.ts";
 import type { OutlineObject } from "../../../../core/lib/json/json.ts";
 import {
   type MediaExchange,
@@ -42,6 +42,8 @@ import type { CallLoad, Operation } from "../../../../core/routing/contract/rout
 import type { AppliedPrice } from "../../../../core/billing/usage/receipt.ts";
 import { rangeOf, type ReservationRange } from "../../../../core/billing/price.ts";
 import type { Principal } from "../../../../kv/people/api_keys/key_directory.ts";
+import type { HttpRequest } from "../../../http/body/http_request.ts";
+import { requestHeaders } from "../../../http/own_headers.ts";
 import { reserveFunds } from "../../call/funds.ts";
 import type { RunningCall } from "../../gateway/access_watch.ts";
 import { CallSettlement } from "../../call/call_settlement.ts";
@@ -76,6 +78,23 @@ export interface MediaRequest {
   readonly fields: OutlineObject;
   /** URLs in the request that a provider may fetch. */
   readonly urls: readonly FetchedUrl[];
+}
+
+/**
+ * Refuses a request whose client wants nothing dropped.
+ *
+ * @throws {GatewayError} `conversion_refused`, if something would be
+ */
+export function refuseDropped(dropped: readonly string[], headers: HttpRequest["headers"]): void {
+  const [field] = dropped;
+  if (field === undefined || headers.get(requestHeaders.strict) !== "true") return;
+  throw new GatewayError(
+    "conversion_refused",
+    `This model cannot follow: ${
+      dropped.join(", ")
+    }. Leave ${requestHeaders.strict} out to drop them`,
+    { param: field },
+  );
 }
 
 const noTokens: ExpectedTokens = { input: 0, output: 0 };

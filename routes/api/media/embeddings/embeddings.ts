@@ -1,5 +1,6 @@
 /**
- * `POST /v1/embeddings`. Charged by the tokens of the input.
+ * `POST /v1/embeddings`, and `embedContent` and `batchEmbedContents` of the Gemini style. Charged by the tokens of the
+ * input.
  *
  * - Folder `routes/api/media/embeddings/`: embedding calls.
  * - In: an admitted request for an embedding model.
@@ -7,7 +8,15 @@
  * - Never: charges for more tokens than the input can have.
  */
 import type { Reply } from "../../../../core/net/http1/server/reply.ts";
+import type { AppliedPrice } from "../../../../core/billing/usage/receipt.ts";
+import type { JsonAnswer } from "../../../../core/media/base/json_call.ts";
 import {
+  type GeminiEmbeddingOperation,
+  geminiEmbeddingWork,
+  readGeminiEmbeddings,
+} from "../../../../core/media/embeddings/gemini_form.ts";
+import {
+  type EmbeddingRequest,
   embeddingWork,
   readEmbeddingRequest,
   reportedInputTokens,
@@ -17,6 +26,16 @@ import type { Gateway } from "../../gateway/gateway.ts";
 import type { Incoming } from "../../call/incoming.ts";
 import { serveJsonEndpoint } from "../base/json_endpoint.ts";
 
+/** What all forms of the call share. */
+const embeddings = {
+  kind: "embedding",
+  style: "embeddings",
+  operation: "embedding",
+  maxMicroVnd: (price: AppliedPrice, { input }: EmbeddingRequest) => maxInputCost(price, input),
+  charge: (price: AppliedPrice, { input }: EmbeddingRequest, answer: JsonAnswer) =>
+    chargeForInput(price, input, reportedInputTokens(answer)),
+} as const;
+
 /**
  * Serves one embedding call.
  *
@@ -24,12 +43,28 @@ import { serveJsonEndpoint } from "../base/json_endpoint.ts";
  */
 export function serveEmbeddings(gateway: Gateway, incoming: Incoming): Promise<Reply | Response> {
   return serveJsonEndpoint(gateway, incoming, {
-    kind: "embedding",
-    style: "embeddings",
-    operation: "embedding",
+    ...embeddings,
     read: readEmbeddingRequest,
     work: embeddingWork,
-    maxMicroVnd: (price, { input }) => maxInputCost(price, input),
-    charge: (price, { input }, answer) => chargeForInput(price, input, reportedInputTokens(answer)),
+  });
+}
+
+/**
+ * Serves one embedding call of a Gemini client.
+ *
+ * @param model the name in the path
+ * @throws {GatewayError} the client's error; nothing is charged then
+ */
+export function serveGeminiEmbeddings(
+  gateway: Gateway,
+  incoming: Incoming,
+  model: string,
+  operation: GeminiEmbeddingOperation,
+): Promise<Reply | Response> {
+  return serveJsonEndpoint(gateway, incoming, {
+    ...embeddings,
+    read: (body) => readGeminiEmbeddings(body, operation, model),
+    work: (request) => geminiEmbeddingWork(request, operation),
+    dropped: ({ dropped }) => dropped,
   });
 }

@@ -37,12 +37,12 @@ import {
   type Found,
   type MediaCall,
   type MediaRequest,
+  refuseDropped,
   serveMediaCall,
 } from "../base/media_call.ts";
 import { startCall } from "../../call/terms.ts";
 import { LateReceiptError } from "../../call/route_result.ts";
 import { costHeaders } from "../../call/response_headers.ts";
-import type { HttpRequest } from "../../../http/body/http_request.ts";
 import { answerHeaders, requestHeaders } from "../../../http/own_headers.ts";
 import { credentialName, smallExchange, upstreamOf } from "./video_tasks.ts";
 import { readIdempotencyKey } from "../../../../core/calls/body/idempotency_key.ts";
@@ -104,19 +104,6 @@ export async function giveUpClaim(gateway: Gateway, claim: ClaimedKey | undefine
 /** Lists the fields for `x-gateway-conversion`. */
 function droppedFields({ unknownFields, approximatedFields }: VideoRequest): readonly string[] {
   return [...unknownFields, ...approximatedFields];
-}
-
-function refuseDropped(request: VideoRequest, headers: HttpRequest["headers"]): void {
-  const dropped = droppedFields(request);
-  const [field] = dropped;
-  if (field === undefined || headers.get(requestHeaders.strict) !== "true") return;
-  throw new GatewayError(
-    "conversion_refused",
-    `This model cannot follow: ${
-      dropped.join(", ")
-    }. Leave ${requestHeaders.strict} out to drop them`,
-    { param: field },
-  );
 }
 
 /** Cancels a task that the provider accepted but that could not be stored. */
@@ -206,7 +193,7 @@ export async function createVideo(
     principal,
   );
   const request = readVideoRequest(fields, videoRulesOf(chosen.model), chosen.model.id);
-  refuseDropped(request, headers);
+  refuseDropped(droppedFields(request), headers);
   const known = await claimOf(gateway, incoming, principal, media);
   if (known?.kind === "done") return known.response;
   try {
