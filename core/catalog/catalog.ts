@@ -89,6 +89,15 @@ function withKeptRoutes(
 export type { Model, ModelKind, Route, RouteStyle };
 
 /**
+ * A wish for the route, as clients of aggregators write it behind a name: `:floor`, `:nitro`. The routes of a model are
+ * the operator's; the model is still the one that is named, not the default one at another price.
+ */
+const variantSuffix = /:[a-z]{1,20}$/;
+
+/** Begins names of stored prompts at aggregators. A model without that prompt would answer another question. */
+const presetMark = "@preset/";
+
+/**
  * The model that a name selects. `mappedFrom` is the name that was sent if it is not the model's
  * id.
  */
@@ -114,8 +123,8 @@ export interface Catalog {
   /** Finds a model of any kind by its id or an alias. */
   find(name: string): Model | undefined;
   /**
-   * Selects the model for a name sent to an endpoint of `kind`. An unknown name selects the default
-   * premium model on chat endpoints and nothing elsewhere. A known model of another kind is
+   * Selects the model for a name sent to an endpoint of `kind`, whatever wish for the route is behind it. An unknown
+   * name selects the default premium model on chat endpoints and nothing elsewhere. A known model of another kind is
    * returned as it is.
    */
   resolve(name: string, kind: ModelKind): Resolution;
@@ -297,11 +306,11 @@ export function buildCatalog(
       rateLimits: file.rateLimits,
       find: (name) => byName.get(name),
       resolve(name, kind) {
-        const model = byName.get(name);
+        const model = byName.get(name) ?? byName.get(name.replace(variantSuffix, ""));
         if (model !== undefined) {
           return { found: true, model, mappedFrom: model.id === name ? undefined : name };
         }
-        if (kind !== "chat") return { found: false };
+        if (kind !== "chat" || name.startsWith(presetMark)) return { found: false };
         // Receipts keep the name: a key that was put in its place by mistake must not get there.
         return { found: true, model: defaultModel, mappedFrom: withoutKeys(name) };
       },

@@ -101,6 +101,22 @@ Deno.test("an unknown name selects the default premium model on chat endpoints a
   assertEquals([alias.model.id, alias.mappedFrom], ["premium-1", "premium"]);
 });
 
+Deno.test("a wish for the route behind a name leaves the model that is named, and a stored prompt is none", () => {
+  const catalog = defaultCatalog();
+  for (const { id, kind, aliases } of catalog.models) {
+    for (const name of [id, ...aliases]) {
+      const variant = catalog.resolve(`${name}:floor`, kind);
+      assert(variant.found);
+      assertEquals([variant.model.id, variant.mappedFrom], [id, `${name}:floor`]);
+    }
+    assertEquals(catalog.resolve(`@preset/${id}`, kind).found, false);
+  }
+  const unknown = catalog.resolve("no-such-model:nitro", "chat");
+  assert(unknown.found);
+  assertEquals([unknown.model.id, unknown.mappedFrom], ["premium-1", "no-such-model:nitro"]);
+  assertEquals(catalog.resolve("no-such-model:nitro", "image").found, false);
+});
+
 Deno.test("readConfig() names every problem at once", () => {
   const file = JSON.parse(fileText);
   delete file.models[0].price;
