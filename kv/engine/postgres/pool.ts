@@ -52,6 +52,15 @@ export interface PoolOptions {
   readonly isForCopies?: boolean;
 }
 
+/** The type `bytea`, which comes as `\x` and hexadecimal digits. */
+const byteaOid = 17;
+
+/** Reads bytes by the engine's own decoder: the driver's goes digit by digit, a seventh of the time of a verification. */
+function withBytes(sql: postgres.Sql): postgres.Sql {
+  sql.options.parsers[byteaOid] = (text: string) => Uint8Array.fromHex(text.slice(2));
+  return sql;
+}
+
 /**
  * Connects a socket that sends everything at once. The driver ends a copy with a short message that else waits for the
  * receipt of the rows before it, which the server's side confirms 40 ms later, and the statement behind it waits alike.
@@ -140,10 +149,11 @@ export class Pool {
       // What the server remarks, such as that a table is already there, is no concern of an operator.
       onnotice: () => {},
     };
-    const sql = postgres(url, settings);
+    const sql = withBytes(postgres(url, settings));
     // Among several hosts only the driver's own sockets choose, and none of them has connected yet.
     const mayHaveSocket = isForCopies && sql.options.host.length === 1 && !sql.options.path;
-    return mayHaveSocket ? postgres(url, { ...settings, ...{ socket: promptSocket } }) : sql;
+    if (!mayHaveSocket) return sql;
+    return withBytes(postgres(url, { ...settings, ...{ socket: promptSocket } }));
   }
 
   /**
