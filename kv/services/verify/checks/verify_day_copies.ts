@@ -82,23 +82,70 @@ export async function* copiedCells(
   for await (const { key } of wholeKind(kv, selector, slices)) yield dayCopyOf(key);
 }
 
-async function* sumsWithCosts(
+/** Numbers of rows by day. */
+type Counts = Map<string, number>;
+
+const countOne = (counts: Counts, day: string) => void counts.set(day, (counts.get(day) ?? 0) + 1);
+
+/**
+ * Compares all day sums that have costs with their copies, and counts those that are right. What was read at two moments
+ * and differs is read again at one.
+ */
+async function compareCopies(
   kv: KeyValueStore,
   slices: TimeSlices | undefined,
-): AsyncGenerator<DaySumCell> {
+): Promise<{ readonly problems: readonly Problem[]; readonly right: Counts }> {
+  const right: Counts = new Map();
+  const different: DaySumCell[] = [];
+  let some: { readonly cell: DaySumCell; readonly value: unknown }[] = [];
+  const check = async () => {
+    const copies = await rowsOfKeys(kv, some.map(({ cell }) => dayCopyKey(cell)));
+    for (const [at, { cell, value }] of some.entries()) {
+      if (isRight(value, copies[at]?.value ?? null)) countOne(right, cell.day);
+      else different.push(cell);
+    }
+    some = [];
+  };
   for await (const { key, value } of wholeKind(kv, { prefix: daySumsPrefix() }, slices)) {
     const isMarked = typeof value === "object" && value !== null && "providers" in value;
-    if (isMarked) yield daySumCellOf(key);
+    if (!isMarked) continue;
+    some.push({ cell: daySumCellOf(key), value });
+    if (some.length >= keysAtOnce) await check();
   }
+  await check();
+  return { problems: await copyDisagreements(kv, different), right };
 }
 
-/** Checks all copies and all day sums. */
+/** Counts copies by day. */
+async function countCopies(kv: KeyValueStore, slices: TimeSlices | undefined): Promise<Counts> {
+  const counts: Counts = new Map();
+  for await (const { day } of copiedCells(kv, undefined, slices)) countOne(counts, day);
+  return counts;
+}
+
+async function* cellsOfDay(
+  kv: KeyValueStore,
+  day: string,
+  slices: TimeSlices | undefined,
+): AsyncGenerator<DaySumCell> {
+  const selector = dayCopiesRange({ fromDay: day, toDay: day });
+  for await (const { key } of wholeKind(kv, selector, slices)) yield dayCopyOf(key);
+}
+
+/**
+ * Checks all copies and all day sums. A day has copies too much only if it has more of them than sums whose copy is
+ * right: only such days are read once more.
+ */
 export async function allCopyProblems(
   kv: KeyValueStore,
   slices: TimeSlices | undefined,
 ): Promise<Problem[]> {
-  const missing = await copyDisagreements(kv, sumsWithCosts(kv, slices));
+  const { problems: missing, right } = await compareCopies(kv, slices);
   const details = new Set(missing.map(({ detail }) => detail));
-  const surplus = await copyDisagreements(kv, copiedCells(kv, undefined, slices));
+  const surplus: Problem[] = [];
+  for (const [day, count] of await countCopies(kv, slices)) {
+    if (count === right.get(day)) continue;
+    surplus.push(...await copyDisagreements(kv, cellsOfDay(kv, day, slices)));
+  }
   return [...missing, ...surplus.filter(({ detail }) => !details.has(detail))];
 }

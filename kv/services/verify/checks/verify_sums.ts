@@ -28,7 +28,7 @@ import {
   type UsageSum,
 } from "../../../money/receipts/day_sums.ts";
 import type { KeyValueStore } from "../../../engine/store/key_value_store.ts";
-import { keysAtOnce, rowsOfKeys } from "../../../engine/store/read_ahead.ts";
+import { keysAtOnce, listBatchRows, rowsOfKeys } from "../../../engine/store/read_ahead.ts";
 import { addHour, decodeHourSums, emptyHour } from "../../../money/receipts/hour_sums.ts";
 import { hourCellKey } from "../../../money/receipts/index_write.ts";
 import { groupsOf } from "../../../engine/store/in_parallel.ts";
@@ -54,18 +54,35 @@ export async function* wrongHours(
   const selector = fromDay === undefined
     ? { prefix }
     : { prefix, start: hourSumsOfDayPrefix(fromDay) };
-  let cells: DaySumCell[] = [];
-  for await (const { key } of kv.list(selector)) {
-    cells.push(hourCellOf(key));
-    if (cells.length < 1_000) continue;
-    yield* await compared(kv, cells);
-    cells = [];
+  let rows: Deno.KvEntry<unknown>[] = [];
+  for await (const row of kv.list<unknown>(selector, { batchSize: listBatchRows })) {
+    rows.push(row);
+    if (rows.length < keysAtOnce) continue;
+    yield* await compared(kv, rows);
+    rows = [];
     await slices?.rest();
   }
-  yield* await compared(kv, cells);
+  yield* await compared(kv, rows);
 }
 
-async function compared(kv: KeyValueStore, cells: readonly DaySumCell[]): Promise<WrongHours[]> {
+/** Compares rows of hours with their day sums. What was read at two moments and differs is read again at one. */
+async function compared(
+  kv: KeyValueStore,
+  rows: readonly Deno.KvEntry<unknown>[],
+): Promise<WrongHours[]> {
+  const cells = rows.map(({ key }) => hourCellOf(key));
+  const days = await rowsOfKeys(kv, cells.map(daySumCellKey));
+  const differ = cells.filter((_, at) => !isWhole(days[at]?.value ?? null, rows[at]?.value));
+  return await comparedAtOnce(kv, differ);
+}
+
+const isWhole = (day: unknown, hours: unknown): boolean =>
+  readable(() => [addsUp(day, hours)]).includes(true);
+
+async function comparedAtOnce(
+  kv: KeyValueStore,
+  cells: readonly DaySumCell[],
+): Promise<WrongHours[]> {
   const wrong: WrongHours[] = [];
   for (const group of groupsOf(cells, Math.floor(keysAtOnce / 2))) {
     const rows = await rowsOfKeys(
@@ -75,9 +92,7 @@ async function compared(kv: KeyValueStore, cells: readonly DaySumCell[]): Promis
     for (const [at, cell] of group.entries()) {
       const [day, hours] = [rows[2 * at]?.value ?? null, rows[2 * at + 1]];
       // The row may have expired since it was listed.
-      if (hours === undefined || readable(() => [addsUp(day, hours.value)]).includes(true)) {
-        continue;
-      }
+      if (hours === undefined || isWhole(day, hours.value)) continue;
       const detail =
         `the hours of ${cell.day} ${cell.keyId} ${cell.model} do not add up to their day: admin sums rebuild corrects them`;
       wrong.push({ accountId: cell.accountId, detail });

@@ -478,8 +478,9 @@ export class Scan {
   }
 
   async #compareTouchedDaySums(): Promise<void> {
-    const groups = groupsOf([...this.sums.cells.values()], keysAtOnce);
-    await inParallel(groups, async (group) => {
+    // One group after the other: the rows of many would be in memory at once, and wait for each other past the deadline
+    // that a statement has.
+    for (const group of groupsOf([...this.sums.cells.values()], keysAtOnce)) {
       const keys = group.map(({ cell }) => daySumCellKey(cell));
       const rows = await rowsOfKeys(this.#kv, keys);
       group.forEach((sums, at) => {
@@ -493,6 +494,7 @@ export class Scan {
           this.#reportRow(keys[at]!, error, cell.accountId);
         }
       });
-    });
+      await this.#options.slices?.rest();
+    }
   }
 }
