@@ -2,7 +2,7 @@
 import { ref } from "../../core/lib/json/schemas.ts";
 import { videoVariants } from "../../core/media/video/upstream_requests.ts";
 import { videoListOrders } from "../../kv/services/videos/mod.ts";
-import { videoListRows } from "../api/media/videos/video_tasks.ts";
+import { confirmParameter, videoListRows } from "../api/media/videos/video_tasks.ts";
 import { rowLimitSchema } from "../http/query.ts";
 import { callErrors, paidErrors } from "./error_answers.ts";
 import type { ExampleModels } from "./example_models.ts";
@@ -89,8 +89,15 @@ export function videoOperations(models: ExampleModels): readonly Operation[] {
       method: "delete",
       path: "/v1/videos/{id}",
       summary: "Cancel or remove a task",
-      description: "Cancels a pending task, removes one that has ended.",
-      parameters: [id],
+      description:
+        "Cancels a pending task, removes one that has ended. A finished video, whose file is paid, is removed with " +
+        "`confirm=true` only.",
+      parameters: [id, {
+        name: confirmParameter.name,
+        in: "query",
+        description: "Removes a finished video, too.",
+        schema: { const: confirmParameter.value },
+      }],
       answers: [{
         description: "What was done.",
         content: { "application/json": ref("VideoDeleted") },

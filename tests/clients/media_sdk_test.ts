@@ -208,7 +208,8 @@ Deno.test("the official OpenAI SDK makes images, speech and videos at a started 
       ) assertEquals((await refusal(run)).status, 404);
       assertEquals((await stranger.videos.list()).data, []);
 
-      const deleted = await openai.videos.delete(finishedId);
+      assertEquals((await refusal(() => openai.videos.delete(finishedId))).param, "confirm");
+      const deleted = await openai.videos.delete(finishedId, { query: { confirm: "true" } });
       assertEquals([deleted.id, deleted.object, deleted.deleted], [
         finishedId,
         "video.deleted",

@@ -31,6 +31,8 @@ import {
   type VideoUpstream,
 } from "../../../../core/media/video/upstream_requests.ts";
 import type { Principal } from "../../../../kv/people/api_keys/key_directory.ts";
+import { formatVnd } from "../../../../core/billing/money/micro_vnd.ts";
+import { answerHeaders } from "../../../http/own_headers.ts";
 import { type RowBounds, rowLimit, wrongParameter } from "../../../http/query.ts";
 import type { Gateway } from "../../gateway/gateway.ts";
 import { admitRequest, type Incoming } from "../../call/incoming.ts";
@@ -159,7 +161,15 @@ export async function retrieveVideo(
   const { task } = await findVideo(gateway, principal, idText);
   // Where no worker runs all the time, a request starts the poll.
   if (!isFinal(task.state)) gateway.media.wakeUp.nudge(videoPolls.name);
-  return Response.json(videoObject(task));
+  return Response.json(videoObject(task), { headers: taskHeaders(task) });
+}
+
+/** The model of a task and what it was charged when it was created; asking for it is free. */
+function taskHeaders({ model, costMicroVnd }: VideoTask): [string, string][] {
+  return [
+    [answerHeaders.model, model],
+    [answerHeaders.priceVndPerRequest, formatVnd(costMicroVnd)],
+  ];
 }
 
 /** Tasks on one page of a list. */
@@ -230,7 +240,7 @@ async function cancelPending(gateway: Gateway, row: VideoTaskRow) {
     await commitStep(gateway.kv, row, seen, { nowMs });
     throw new GatewayError(
       "invalid_request",
-      `The video has just ended as ${seen.task.state}; delete it again to remove it`,
+      `The video has just ended as ${seen.task.state}, so it can no longer be cancelled`,
     );
   }
   const confirmed = await cancelUpstream(gateway, row);
@@ -243,6 +253,20 @@ async function cancelPending(gateway: Gateway, row: VideoTaskRow) {
 /** Times that a task may change under a `DELETE` before it gives up. */
 const deleteTries = 3;
 
+/** The query that a finished video asks for: its file is paid, and who cancels late would lose it. */
+export const confirmParameter = { name: "confirm", value: "true" } as const;
+
+/** Refuses to remove a finished video by a `DELETE` that may have been meant to cancel it. */
+function requireConfirmation({ id }: VideoTask, url: string): void {
+  const { name, value } = confirmParameter;
+  if (new URL(url).searchParams.get(name) === value) return;
+  throw new GatewayError(
+    "invalid_request",
+    `The video ${id} is finished and paid. To delete its file, add ?${name}=${value}`,
+    { param: name },
+  );
+}
+
 /** Serves a `DELETE`: cancels what is pending, removes what has ended. */
 export async function deleteVideo(
   gateway: Gateway,
@@ -253,13 +277,16 @@ export async function deleteVideo(
   for (let tries = 0; tries < deleteTries; tries++) {
     const row = await findVideo(gateway, principal, idText);
     if (isFinal(row.task.state)) {
-      if (row.task.state === "completed") await cancelUpstream(gateway, row).catch(() => {});
+      if (row.task.state === "completed") {
+        requireConfirmation(row.task, incoming.request.url);
+        await cancelUpstream(gateway, row).catch(() => {});
+      }
       if (!await forgetVideo(gateway.kv, row)) continue;
-      return Response.json(videoDeleted(row.task));
+      return Response.json(videoDeleted(row.task), { headers: taskHeaders(row.task) });
     }
     const cancelled = await cancelPending(gateway, row);
     if (cancelled === undefined) continue;
-    return Response.json(videoDeleted(cancelled));
+    return Response.json(videoDeleted(cancelled), { headers: taskHeaders(cancelled) });
   }
   throw new GatewayError("overloaded", "The video changed at the same moment; try again");
 }

@@ -150,7 +150,23 @@ Deno.test("DELETE of a completed task removes it here and at the provider; money
   await using provider = standardProvider();
   await using world = await openMediaWorld({ providers: { p1: provider.port }, models: [model()] });
   const id = await completed(world, provider);
-  const body = await (await remove(world, id)).json();
+  const calls = provider.seen.length;
+  for (const query of ["", "?confirm=1", "?confirm="]) {
+    const response = await world.send(`/v1/videos/${id}${query}`, { method: "DELETE" });
+    const { status, param } = await errorOf(response);
+    assertEquals([status, param], [400, "confirm"], query);
+  }
+  assertEquals(provider.seen.length, calls, "the file is paid, and a late cancel must not lose it");
+  const read = await world.send(`/v1/videos/${id}`);
+  assertEquals((await read.json()).status, "completed");
+  const removed = await world.send(`/v1/videos/${id}?confirm=true`, { method: "DELETE" });
+  for (const { headers } of [read, removed]) {
+    assertEquals(
+      [headers.get("x-gateway-model"), headers.get("x-gateway-price-vnd-per-request")],
+      ["video-t", "3000"],
+    );
+  }
+  const body = await removed.json();
   assertEquals([body.status, body.refunded, body.deleted], ["completed", false, true]);
   assertEquals(provider.seen.at(-1)?.method, "DELETE");
   assertEquals((await errorOf(await world.send(`/v1/videos/${id}`))).status, 404);
