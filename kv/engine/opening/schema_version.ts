@@ -107,7 +107,7 @@ export async function prepareStore(
   const wanted = (options.migrations ?? storeMigrations).length + 1;
   if ((await kv.get(restoreMarkKey())).versionstamp !== null) {
     const problem =
-      "Cannot use the store: a restore into it did not end. Empty it and restore the backup again";
+      "Cannot use the store: a restore into it did not end. Restore the same backup again, which goes on where it stopped";
     return { ok: false, problem };
   }
   for (;;) {

@@ -15,7 +15,9 @@
  */
 import type { TimeSlices } from "../../../core/lib/time/time_slices.ts";
 import { everyRow, kindOfKey, restoreMarkKey } from "../../engine/schema/keys.ts";
-import type { KeyValueStore } from "../../engine/store/key_value_store.ts";
+import type { AtomicWrite, KeyValueStore } from "../../engine/store/key_value_store.ts";
+import { StoreUnavailableError } from "../../engine/store/store_unavailable.ts";
+import { onceStoreIsBack, type StoreWait } from "../../engine/store/store_wait.ts";
 import {
   programSchemaVersion,
   readSchemaVersion,
@@ -140,35 +142,158 @@ export interface BackupBytes {
 }
 
 /** Whether a store has no rows. */
-export async function isEmptyStore(kv: KeyValueStore): Promise<boolean> {
+async function isEmptyStore(kv: KeyValueStore): Promise<boolean> {
   const rows = await Array.fromAsync(kv.list(everyRow(), { limit: 1 }));
   return rows.length === 0;
 }
 
+/** The row of a restore that has not ended; no gateway starts on its store. */
+interface RestoreMark {
+  readonly startedAtMs: number;
+  /** Names the backup. Absent, as the others: the restore was of an earlier release. */
+  readonly backup?: string;
+  /** Rows of the backup that are in the store. */
+  readonly written?: number;
+  /** The restore that writes: it stops once the row names another one. */
+  readonly holder?: string;
+}
+
+/** What a restore is of, and how it waits for its store. */
+export interface RestoreOptions {
+  readonly nowMs: number;
+  /** Names the backup, so that no other one is written over a part of it. */
+  readonly backup: string;
+  /** For a store that is away. */
+  readonly wait: StoreWait;
+}
+
 /**
  * Writes the rows of backups that {@linkcode checkBackup} has read: those of sealed days first, then what has its
- * schema version. Until its end the store has a mark with which no gateway starts.
- *
- * @throws if the store has rows, or fails; it has to be emptied then
+ * schema version. Each commit notes how far it is, so that a restore that was interrupted goes on where it stopped.
  */
-export async function restoreBackup(
-  kv: KeyValueStore,
-  { days, last }: BackupBytes,
-  nowMs: number,
-): Promise<void> {
-  if (!await isEmptyStore(kv)) throw new Error("The store is not empty");
-  const mark = restoreMarkKey();
-  const marked = await kv.atomic().check({ key: mark, versionstamp: null })
-    .set(mark, { startedAtMs: nowMs }).commit();
-  if (!marked.ok) throw new Error("Another restore into this store is under way");
-  for (const bytes of days) {
-    const { rows } = await decodeBackup(bytes);
-    for await (const batch of batches(rows)) await writeRows(kv, batch, nowMs);
+export class Restore {
+  /** Rows that an earlier run has written. */
+  readonly resumedAfter: number;
+  readonly #kv: KeyValueStore;
+  readonly #options: RestoreOptions;
+  readonly #holder: string;
+  #mark: Deno.KvEntryMaybe<RestoreMark>;
+  /** Whether the mark may have changed: the answer of a commit was lost. */
+  #isUncertain = false;
+  /** Rows of the backup that were read. */
+  #read = 0;
+
+  private constructor(
+    kv: KeyValueStore,
+    options: RestoreOptions,
+    holder: string,
+    mark: Deno.KvEntryMaybe<RestoreMark>,
+  ) {
+    this.#kv = kv;
+    this.#options = options;
+    this.#holder = holder;
+    this.#mark = mark;
+    this.resumedAfter = mark.value?.written ?? 0;
   }
-  const { header, rows } = await decodeBackup(last);
-  for await (const batch of batches(rows)) await writeRows(kv, batch, nowMs);
-  await writeSchemaVersion(kv, header.schemaVersion, nowMs);
-  await kv.delete(mark);
+
+  /**
+   * Begins a restore into an empty store, or takes over one of the same backup that did not end.
+   *
+   * @throws {Error} if the store has other rows
+   */
+  static async begin(kv: KeyValueStore, options: RestoreOptions): Promise<Restore> {
+    const holder = crypto.randomUUID();
+    return await onceBack(options.wait, async () => {
+      const found = await kv.get<RestoreMark>(restoreMarkKey());
+      if (found.value?.holder === holder) return new Restore(kv, options, holder, found);
+      if (found.value === null && !await isEmptyStore(kv)) {
+        throw new Error("the store is not empty; name an empty one in GATEWAY_KV");
+      }
+      const { backup, nowMs } = options;
+      if (found.value !== null && found.value.backup !== backup) {
+        const other = found.value.backup ?? "an earlier release";
+        throw new Error(`the store has a part of another backup (${other}); empty it first`);
+      }
+      const value = { written: 0, startedAtMs: nowMs, ...found.value, backup, holder };
+      const { ok } = await kv.atomic().check(found).set(found.key, value).commit();
+      if (!ok) throw otherRestore();
+      return new Restore(kv, options, holder, await kv.get<RestoreMark>(found.key));
+    });
+  }
+
+  /**
+   * Writes what is not there yet.
+   *
+   * @throws {Error} if the store fails or stays away; another run goes on from there
+   */
+  async write({ days, last }: BackupBytes): Promise<void> {
+    for (const bytes of days) await this.#writeRows((await decodeBackup(bytes)).rows);
+    const { header, rows } = await decodeBackup(last);
+    await this.#writeRows(rows);
+    await onceBack(this.#options.wait, async () => {
+      await writeSchemaVersion(this.#kv, header.schemaVersion, this.#options.nowMs);
+      await this.#kv.delete(this.#mark.key);
+    });
+  }
+
+  async #writeRows(rows: AsyncIterable<SnapshotRow>): Promise<void> {
+    for await (const batch of batches(rows)) {
+      this.#read += batch.length;
+      if (this.#read <= this.resumedAfter) continue;
+      await onceBack(this.#options.wait, () => this.#commit(batch));
+    }
+  }
+
+  async #commit(batch: readonly SnapshotRow[]): Promise<void> {
+    if (this.#isUncertain && await this.#hasLanded()) return;
+    this.#isUncertain = true;
+    const { value, key } = this.#mark;
+    const noted: RestoreMark = {
+      startedAtMs: value?.startedAtMs ?? this.#options.nowMs,
+      backup: this.#options.backup,
+      written: this.#read,
+      holder: this.#holder,
+    };
+    const operation = this.#kv.atomic().check(this.#mark).set(key, noted);
+    addRows(operation, batch, this.#options.nowMs);
+    const commit = await operation.commit();
+    if (!commit.ok) {
+      // A commit whose answer was lost may land late.
+      if (await this.#hasLanded()) return;
+      throw otherRestore();
+    }
+    this.#mark = { key, value: noted, versionstamp: commit.versionstamp };
+    this.#isUncertain = false;
+  }
+
+  /** Reads the mark anew, and says whether the batch under way is in the store. */
+  async #hasLanded(): Promise<boolean> {
+    const found = await this.#kv.get<RestoreMark>(this.#mark.key);
+    if (found.value?.holder !== this.#holder) throw otherRestore();
+    this.#mark = found;
+    this.#isUncertain = false;
+    return (found.value.written ?? 0) >= this.#read;
+  }
+}
+
+function otherRestore(): Error {
+  return new Error("another restore into this store is under way");
+}
+
+/** Repeats an act while the store is away. */
+async function onceBack<Result>(wait: StoreWait, act: () => Promise<Result>): Promise<Result> {
+  type Tried = { readonly result: Result } | { readonly away: StoreUnavailableError };
+  const ask = async (): Promise<Tried> => {
+    try {
+      return { result: await act() };
+    } catch (error) {
+      if (error instanceof StoreUnavailableError) return { away: error };
+      throw error;
+    }
+  };
+  const tried = await onceStoreIsBack(wait, await ask(), { isAway: (one) => "away" in one, ask });
+  if ("away" in tried) throw tried.away;
+  return tried.result;
 }
 
 /** Collects rows for commits. No key is in one commit twice, since engines differ in what counts then. */
@@ -189,18 +314,11 @@ async function* batches(rows: AsyncIterable<SnapshotRow>): AsyncGenerator<Snapsh
   if (batch.size > 0) yield [...batch.values()];
 }
 
-async function writeRows(
-  kv: KeyValueStore,
-  rows: readonly SnapshotRow[],
-  nowMs: number,
-): Promise<void> {
-  const operation = kv.atomic();
+function addRows(operation: AtomicWrite, rows: readonly SnapshotRow[], nowMs: number): void {
   for (const { key: encoded, value, expiresAtMs } of rows) {
     const key = decodeKey(encoded);
     const expireIn = restoredLifeMs(kindOfKey(key), expiresAtMs, nowMs);
     if (value === null || expireIn === 0) operation.delete(key);
     else operation.set(key, decodeValue(value), expireIn === undefined ? {} : { expireIn });
   }
-  const { ok } = await operation.commit();
-  if (!ok) throw new Error("A commit without checks failed a check");
 }

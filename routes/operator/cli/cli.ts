@@ -92,7 +92,7 @@ export async function runAdmin(
     const files = backupWorld(world, backup);
     return proven === undefined
       ? await backUpHere(config, request, files, store)
-      : await restoreHere(proven, files, store);
+      : await restoreHere(proven, files, store, config.storeWaitMs);
   }
   if (opened.reason !== "in_use") {
     world.error(`${opened.problem}\n`);

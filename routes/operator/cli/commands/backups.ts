@@ -2,6 +2,8 @@
  * `admin backup` and `admin restore`. The process that was started by the operator encrypts and decrypts, so the key does
  * not leave it. If a server has the store open, its bytes come over the server's socket.
  */
+import { sleep } from "../../../../core/lib/time/sleep.ts";
+import { storeLookMs } from "../../../../kv/engine/store/store_wait.ts";
 import type { Hono } from "hono";
 import { backupKeyBytes } from "../../../../core/config/config_variables.ts";
 import type { Config } from "../../../../core/config/config.ts";
@@ -16,9 +18,8 @@ import {
   type BackupSummary,
   checkBackup,
   dayBytes,
-  isEmptyStore,
   restBytes,
-  restoreBackup,
+  Restore,
 } from "../../../../kv/services/backup/backup.ts";
 import type { BackedUpDay, BackupPart } from "../../../../kv/services/backup/backup_records.ts";
 import { noteBackup } from "../../../../kv/services/backup/last_backup.ts";
@@ -389,29 +390,32 @@ export async function proveBackup(
   }
 }
 
-const notRestored = "Nothing was restored";
+const notRestored = "Not restored";
 
-/** Restores a backup into a store that this process has opened. */
+/** Restores a backup into a store that this process has opened, or goes on with one that did not end. */
 export function restoreHere(
   { bytes, summary }: ProvenBackup,
   world: BackupWorld,
   { kv, parts }: Pick<ArchivedStore, "kv" | "parts">,
+  storeWaitMs: number,
 ): Promise<number> {
   return exitCode(world, notRestored, async () => {
-    if (!await isEmptyStore(kv)) {
-      throw new Error("the store is not empty; name an empty one in GATEWAY_KV");
-    }
     // Readers would take what an earlier store has archived for receipts of the backup.
     if ((await parts?.archive.months())?.some(({ receipts }) => receipts > 0)) {
       throw new Error(
         "the archive of the store is not empty: move its folder away, or drop the tables archive_…",
       );
     }
+    const { clock, path } = world;
+    const wait = { clock, waitMs: storeWaitMs, nextLook: () => sleep(storeLookMs) };
+    const backup = `${summary.madeAt}, ${summary.records} records`;
+    const restore = await Restore.begin(kv, { nowMs: clock.nowMs(), backup, wait });
     try {
-      await restoreBackup(kv, bytes, world.clock.nowMs());
+      await restore.write(bytes);
     } catch (error) {
-      throw new Error(`${errorLine(error)}; empty the store before you try again`);
+      throw new Error(`${errorLine(error)}; the same command goes on where it stopped`);
     }
-    return { restored: world.path, ...summary };
+    const { resumedAfter } = restore;
+    return { restored: path, ...summary, ...(resumedAfter > 0 && { resumedAfter }) };
   });
 }

@@ -13,7 +13,7 @@ import {
   backupBytes,
   dayBytes,
   restBytes,
-  restoreBackup,
+  Restore,
 } from "../../../../kv/services/backup/backup.ts";
 import { readChain } from "../../../../kv/services/verify/days/checkpoint_chain.ts";
 import { runCommand } from "../../../support/gateways/admin_command.ts";
@@ -54,7 +54,9 @@ Deno.test("a backup has the receipts of the archive, and is restored without one
     const last = inDays ? restBytes(source, days.at(-1) ?? "") : backupBytes(source);
     using restored = await Deno.openKv(":memory:");
     const dayFiles = await Promise.all(days.map((day) => dayBytes(source, day)));
-    await restoreBackup(restored, { days: dayFiles, last }, nowMs);
+    const wait = { clock: systemClock, waitMs: 0, nextLook: () => Promise.resolve() };
+    const restore = await Restore.begin(restored, { nowMs, backup: "this one", wait });
+    await restore.write({ days: dayFiles, last });
     assertEquals(await Array.fromAsync(listAllReceipts(restored)), receipts);
     const prepared = await prepareStore(restored, { clock: systemClock, sleep: async () => {} });
     assertEquals(prepared, { ok: true, version: 1 });
