@@ -26,6 +26,7 @@ import {
 } from "../../engine/schema/keys.ts";
 import { archivedSchemaVersion, raiseSchemaVersion } from "../../engine/opening/schema_version.ts";
 import type { KeyValueStore } from "../../engine/store/key_value_store.ts";
+import { StoreUnavailableError } from "../../engine/store/store_unavailable.ts";
 import { firstRowsOf, wholeKind } from "../../engine/store/read_ahead.ts";
 import {
   archivedAround,
@@ -75,6 +76,8 @@ export interface MovedDay {
 export interface MoveReport {
   readonly moved: readonly MovedDay[];
   readonly problems: readonly string[];
+  /** Why it stopped before its last day: the store or the archive went away. */
+  readonly outage?: StoreUnavailableError;
 }
 
 /** The row that says that days have left the store. */
@@ -88,20 +91,34 @@ export async function moveDays(parts: StoreParts, options: MoveOptions): Promise
   const problems: string[] = [];
   for (const checkpoint of options.checkpoints) {
     const { day, receipts } = checkpoint;
-    if (await isMoved(parts, checkpoint)) continue;
-    const problem = await copyDay(parts, checkpoint, options) ??
-      await archiveProblem(parts.archive, checkpoint, options.slices);
-    if (problem !== undefined) {
-      problems.push(problem);
-      continue;
+    try {
+      if (await isMoved(parts, checkpoint)) continue;
+      const problem = await moveDay(parts, checkpoint, options);
+      if (problem === undefined) moved.push({ day, receipts });
+      else problems.push(problem);
+    } catch (error) {
+      if (!(error instanceof StoreUnavailableError)) throw error;
+      return { moved, problems, outage: error };
     }
-    await markArchive(parts.living, options.nowMs);
-    await clearDay(parts, day, options);
-    if (await hasPages(parts.living, day)) {
-      problems.push(`calls of ${day} were settled after it was sealed: seal it anew to move them`);
-    } else moved.push({ day, receipts });
   }
   return { moved, problems };
+}
+
+/** Moves a day; returns why it stays. */
+async function moveDay(
+  parts: StoreParts,
+  checkpoint: SealedCheckpoint,
+  options: MoveOptions,
+): Promise<string | undefined> {
+  const { day } = checkpoint;
+  const problem = await copyDay(parts, checkpoint, options) ??
+    await archiveProblem(parts.archive, checkpoint, options.slices);
+  if (problem !== undefined) return problem;
+  await markArchive(parts.living, options.nowMs);
+  await clearDay(parts, day, options);
+  return await hasPages(parts.living, day)
+    ? `calls of ${day} were settled after it was sealed: seal it anew to move them`
+    : undefined;
 }
 
 /** The digest of an hour without pages, which an archive need not have. */

@@ -6,7 +6,8 @@ import { GatewayError } from "../../../../core/lib/errors/errors.ts";
 import { dayMs } from "../../../../core/lib/time/durations.ts";
 import { vietnamDay } from "../../../../core/lib/time/vietnam_time.ts";
 import { noteMove } from "../../../../kv/services/archive/last_move.ts";
-import { moveDays } from "../../../../kv/services/archive/move_days.ts";
+import { moveDays, type MoveReport } from "../../../../kv/services/archive/move_days.ts";
+import { outageLine } from "../../../../kv/engine/store/store_unavailable.ts";
 import {
   applyRetention,
   type LeavingKind,
@@ -47,6 +48,33 @@ function problemsOf(kinds: readonly LeavingKind[]): string[] {
   return kinds.flatMap(({ kind, problem }) => problem === undefined ? [] : [`${kind}: ${problem}`]);
 }
 
+/** Says in a line what a run has moved, and why it ended. */
+function endOf(
+  { moved, problems, outage }: MoveReport,
+  { before, sealed, due }: {
+    /** The first day that is too young to move. */
+    readonly before: string;
+    /** Days that are sealed, and those of them that are old enough. */
+    readonly sealed: number;
+    readonly due: number;
+  },
+): string {
+  const receipts = moved.reduce((sum, day) => sum + day.receipts, 0);
+  const [first, last] = [moved[0]?.day, moved.at(-1)?.day];
+  const done = first === undefined
+    ? "moved nothing"
+    : `moved ${moved.length} days with ${receipts} receipts, ${first} to ${last}`;
+  if (outage !== undefined) {
+    return `${done}; stopped early. ${
+      outageLine(outage)
+    }. The next run goes on where this one stopped`;
+  }
+  if (problems.length > 0) return `${done}; ${problems.length} days stay, see problems`;
+  if (sealed === 0) return `${done}: no day is sealed yet, which verify does`;
+  if (due === 0) return `${done}: no sealed day is before ${before}`;
+  return `${done}; all ${due} sealed days before ${before} are in the archive`;
+}
+
 /** Adds `/archive` and `/retention`. */
 export function addArchiveRoutes(
   app: Hono,
@@ -63,18 +91,23 @@ export function addArchiveRoutes(
     const before = vietnamDay(nowMs - olderThanDays * dayMs);
     const checkpoints = chain.checkpoints.filter(({ day }) => day < before);
     using reading = beginReading?.(context.req.raw.signal);
-    const { moved, problems } = await moveDays(parts, {
-      checkpoints,
-      nowMs,
-      slices: reading?.slices,
-    });
     const { slices } = reading ?? {};
+    const report = await moveDays(parts, { checkpoints, nowMs, slices });
+    const { moved, problems, outage } = report;
+    const ended = endOf(report, {
+      before,
+      sealed: chain.checkpoints.length,
+      due: checkpoints.length,
+    });
+    if (outage !== undefined) {
+      return context.json({ ok: false, ended, moved, dropped: [], problems });
+    }
     const source = { kv, parts, masterKeys, settings: retention, nowMs, slices };
     const kinds = await applyRetention(source);
     const all = [...chain.problems, ...problems, ...problemsOf(kinds)];
     await noteMove(kv, { atMs: clock.nowMs(), problems: all.length });
     const dropped = kinds.filter(({ rows }) => rows > 0);
-    return context.json({ ok: all.length === 0, moved, dropped, problems: all });
+    return context.json({ ok: all.length === 0, ended, moved, dropped, problems: all });
   });
 
   app.post("/retention", async (context) => {

@@ -6,6 +6,7 @@ import {
   readSchemaVersion,
 } from "../../../../kv/engine/opening/schema_version.ts";
 import type { AtomicWrite, KeyValueStore } from "../../../../kv/engine/store/key_value_store.ts";
+import { StoreUnavailableError } from "../../../../kv/engine/store/store_unavailable.ts";
 import { archivedStore } from "../../../../kv/money/archive/archived_store.ts";
 import type { ReceiptArchive } from "../../../../kv/money/archive/receipt_archive.ts";
 import { listFailed } from "../../../../kv/money/receipts/receipt_index.ts";
@@ -88,16 +89,19 @@ export class Breaking {
   left: number;
   readonly #isAfter: boolean;
 
-  constructor(left: number, isAfter: boolean) {
+  readonly #failure: () => Error;
+
+  constructor(left: number, isAfter: boolean, failure = () => new Error("killed")) {
     this.left = left;
     this.#isAfter = isAfter;
+    this.#failure = failure;
   }
 
   async act<Result>(run: () => Promise<Result>): Promise<Result> {
     const isLast = this.left-- === 0;
-    if (isLast && !this.#isAfter) throw new Error("killed");
+    if (isLast && !this.#isAfter) throw this.#failure();
     const result = await run();
-    if (isLast) throw new Error("killed");
+    if (isLast) throw this.#failure();
     if (this.left < -1) throw new Error("a dead process acts");
     return result;
   }
@@ -172,6 +176,23 @@ export function testMoving(
       assertEquals(books.full, isFull);
     }
     assertEquals((await world.world.verify({ kv: world.whole, isFull: true })).receipts, 16);
+  });
+
+  test("a run that loses its store says what it has moved, and the next one moves the rest", async () => {
+    let isCutShort = false;
+    for (const left of [0, 4, 8, 12]) {
+      await using world = await open();
+      const before = await world.seen(world.world.kv);
+      const away = () => new StoreUnavailableError("unreachable");
+      const living = new Breaking(left, left % 8 === 0, away).store(world.world.kv);
+      const cut = await world.move({ living }, { rowsPerCommit: 1 });
+      assertEquals([cut.outage?.kind, cut.problems], ["unreachable", []]);
+      isCutShort ||= cut.moved.length > 0;
+      const rest = await world.move();
+      assertEquals([rest.outage, cut.moved.length + rest.moved.length], [undefined, 3]);
+      assertEquals(await world.seen(), before);
+    }
+    assert(isCutShort, "a day had moved before an outage");
   });
 
   test("a store whose days have moved is refused by programs without an archive", async () => {

@@ -1,5 +1,10 @@
 /** `admin archive` as an operator types it. */
-import { assert, assertEquals } from "../../../../support/assert.ts";
+import {
+  assert,
+  assertEquals,
+  assertMatch,
+  assertStringIncludes,
+} from "../../../../support/assert.ts";
 import { newMasterKey, readMasterKeys } from "../../../../../core/people/api_keys/seal.ts";
 import { systemClock } from "../../../../../core/lib/time/clock.ts";
 import { vietnamDay, vietnamDayStartMs } from "../../../../../core/lib/time/vietnam_time.ts";
@@ -47,10 +52,12 @@ Deno.test("`admin archive` moves the days that are old enough, and notes how it 
   const masterKey = newMasterKey();
   const days = await seed(path, masterKey);
   const config = testConfig({ env: { GATEWAY_KV: path, GATEWAY_MASTER_KEYS: masterKey } });
+  const ended: string[] = [];
   const moved = async (...args: string[]) => {
     const { code, written } = await runCommand(config, ["archive", ...args]);
     const answer = JSON.parse(written);
     assertEquals([code, answer.ok, answer.problems], [0, true, []]);
+    ended.push(answer.ended);
     return answer.moved.map(({ day }: { day: string }) => day);
   };
   assertEquals(await lastMove(path), undefined);
@@ -58,6 +65,11 @@ Deno.test("`admin archive` moves the days that are old enough, and notes how it 
   assertEquals((await lastMove(path))?.problems, 0);
   assertEquals(await moved(), days);
   assertEquals(await moved("--older-than", "1"), []);
+  const [early = "", whole = "", again = ""] = ended;
+  assertMatch(early, /^moved nothing: no sealed day is before \d{4}-\d\d-\d\d$/);
+  const range = `${days[0]} to ${days.at(-1)}`;
+  assertStringIncludes(whole, `moved 6 days with 6 receipts, ${range}; all 6 sealed days before`);
+  assertMatch(again, /^moved nothing; all 6 sealed days before .* are in the archive$/);
   await Deno.remove(folder, { recursive: true });
 });
 
