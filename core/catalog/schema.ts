@@ -9,7 +9,7 @@ import { routeCapabilitiesSchema } from "../wire/contract/capabilities.ts";
 import { maxOutputTokensOfCall, maxReportedTokens } from "../billing/tokens/limits.ts";
 import { maxCallMs, maxModelNameChars } from "../lib/base/limits.ts";
 import { isOneLine, oneLineForm } from "../lib/base/plain_text.ts";
-import { driverHeaders } from "../net/http1/request_head.ts";
+import { driverHeaders } from "../net/http1/heads.ts";
 import { drivers } from "../net/transport/transport.ts";
 import { modelKinds } from "./entries/model.ts";
 import { videoRulesSchema } from "./entries/video_rules.ts";

@@ -1,9 +1,13 @@
 /** A transport that adds a cloud's credential to requests and brings its answers into the plain form of a style. */
 import type { Cloud } from "../catalog/entries/cloud_schema.ts";
-import { decompressed } from "../net/transport/decompressed.ts";
-import { maxErrorBodyBytes, readBeginning, readWhole } from "../net/transport/read_whole.ts";
+import {
+  bodyOf,
+  decompressed,
+  maxErrorBodyBytes,
+  readBeginning,
+  readWhole,
+} from "../net/transport/read_whole.ts";
 import type { Deadlines } from "../lib/time/deadlines.ts";
-import { bodyOf } from "../net/transport/given_body.ts";
 import {
   type ByteReader,
   type Transport,

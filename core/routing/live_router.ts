@@ -1,11 +1,12 @@
 /**
  * The router of a running gateway: orders routes by health, speed, region and the operator's switches, and learns from
- * every attempt.
+ * every attempt. See docs/behaviour.md#routing.
  *
- * It combines the parts of this folder: {@linkcode HealthTable} (breakers, speed, stuck routes), {@linkcode
- * ProviderAccess} (credentials), {@linkcode CustomerLimits} (rate limits of single customers), {@linkcode Hedging} and
- * {@linkcode UsualTimes} (when a second route starts), {@linkcode RecentCalls} (the public status). Clock and random
- * numbers are injected, so tests and simulations decide them.
+ * {@linkcode orderRoutes} is pure. {@linkcode LiveRouter} combines it with the parts of this folder: {@linkcode
+ * HealthTable} (breakers, speed, stuck routes), {@linkcode ProviderAccess} (credentials), {@linkcode CustomerLimits}
+ * (rate limits of single customers), {@linkcode Hedging} and {@linkcode UsualTimes} (when a second route starts),
+ * {@linkcode RecentCalls} (the public status: what recent callers got, whatever the state of single routes). Clock and
+ * random numbers are injected, so tests and simulations decide them.
  *
  * - Folder `core/routing/`: the order of routes: affinity, hedging, credentials, timeouts, and what threads tell each
  *   other of it.
@@ -14,22 +15,10 @@
  *   left.
  * - Never: sends a request to a provider, or reads the store.
  */
-import { type AttemptResult, type Hedge, isRouteFault } from "../calls/attempts/attempt_loop.ts";
-import { OperatorRefusal } from "../wire/errors/provider_error.ts";
-import type { RouteAccess } from "../calls/exchange/chat_call.ts";
-import type { Catalog, Model, Route } from "../catalog/catalog.ts";
-import type { GatewayError } from "../lib/errors/errors.ts";
-import type { BreakerState } from "./health/breaker.ts";
-import { type Choice, formerFirst, orderRoutes } from "./choose.ts";
-import { CustomerLimits } from "./contract/customer_limits.ts";
-import { FalseReports } from "./health/false_reports.ts";
-import { HealthTable, routeReports } from "./health_table.ts";
-import { Hedging, probeHedgeMs } from "./timeouts.ts";
-import { ProviderAccess, type ProviderAccessOptions } from "./provider_access.ts";
-import { RecentCalls } from "./health/recent_calls.ts";
-import type { HealthSample, RouteHealth } from "./health/route_health.ts";
+import type { Catalog, Model, Route, RouteStyle } from "../catalog/catalog.ts";
 import type {
   CallLoad,
+  FormerRoute,
   KeyPreference,
   ModelStatus,
   Operation,
@@ -42,11 +31,269 @@ import type {
   TokenAnswer,
   WantedToken,
 } from "./contract/router.ts";
+import { type AttemptResult, type Hedge, isRouteFault } from "../calls/attempts/attempt_loop.ts";
+import { OperatorRefusal } from "../wire/errors/provider_error.ts";
+import type { RouteAccess } from "../calls/exchange/chat_call.ts";
+import type { GatewayError } from "../lib/errors/errors.ts";
+import type { BreakerState } from "./health/breaker.ts";
+import {
+  CustomerLimits,
+  HealthTable,
+  ProviderAccess,
+  type ProviderAccessOptions,
+  routeReports,
+} from "./health_table.ts";
+import { Hedging, probeHedgeMs } from "./timeouts.ts";
+import type { HealthSample, RouteHealth } from "./health/route_health.ts";
 import { StateExchange } from "./state_exchange.ts";
 import { UsualTimes } from "./usual_times.ts";
 
+/**
+ * False reports within the window after which the route rests: a single one may be an accident of a starting server.
+ */
+const maxFalseReports = 3;
+const windowMs = 10 * 60_000;
+
+/**
+ * The times of the last false reports. Only what no caller can bring about counts, see `implausibleSide`.
+ *
+ * @example
+ * ```ts
+ * import { FalseReports } from "./live_router.ts";
+ * const reports = new FalseReports();
+ * if (reports.note(0) || reports.note(1) || !reports.note(2)) throw new Error("three are too many");
+ * ```
+ */
+export class FalseReports {
+  /** At most as many as matter, oldest first. */
+  readonly #timesMs: number[] = [];
+
+  /** Notes one; `true` if there were too many within the window. */
+  note(nowMs: number): boolean {
+    this.#timesMs.push(nowMs);
+    if (this.#timesMs.length > maxFalseReports) this.#timesMs.shift();
+    const [oldestMs = nowMs] = this.#timesMs;
+    return this.#timesMs.length === maxFalseReports && nowMs - oldestMs <= windowMs;
+  }
+}
+
+/** Most recent calls that count: after so many answered ones a failure is forgotten. */
+const calls = 20;
+/** Older calls do not count. */
+const rememberedMs = 5 * 60_000;
+/** Failures in a row, including the last call, after which the model is down. */
+const failuresOfDown = 3;
+/** Failures among the recent calls after which the model is degraded; a single one may be chance. */
+const failuresOfDegraded = 2;
+
+interface Call {
+  readonly answered: boolean;
+  readonly atMs: number;
+}
+
+/**
+ * The last calls of one model.
+ *
+ * @example
+ * ```ts
+ * import { RecentCalls } from "./live_router.ts";
+ * const recent = new RecentCalls();
+ * for (let i = 0; i < 6; i++) recent.note(false, i);
+ * if (recent.state(10) !== "down") throw new Error("six failures in a row");
+ * for (let i = 0; i < 20; i++) recent.note(true, 10 + i);
+ * if (recent.state(30) !== "up") throw new Error("long over");
+ * ```
+ */
+export class RecentCalls {
+  /** Oldest first. */
+  readonly #calls: Call[] = [];
+
+  note(answered: boolean, nowMs: number): void {
+    if (this.#calls.length >= calls) this.#calls.shift();
+    this.#calls.push({ answered, atMs: nowMs });
+  }
+
+  /** The status; `undefined` if there were no recent calls. */
+  state(nowMs: number): "up" | "degraded" | "down" | undefined {
+    const recent = this.#calls.filter(({ atMs }) => nowMs - atMs <= rememberedMs);
+    if (recent.length === 0) return undefined;
+    const last = recent.slice(-failuresOfDown);
+    if (last.length === failuresOfDown && last.every(({ answered }) => !answered)) return "down";
+    const failures = recent.filter(({ answered }) => !answered).length;
+    const isNoticed = failures >= failuresOfDegraded || recent.at(-1)?.answered === false;
+    return isNoticed ? "degraded" : "up";
+  }
+}
+
+// How far a provider is by network, measured by the time that connections to it take to open.
+
+/**
+ * Latest connections of which the quickest counts: waits of a busy machine make others longer. After as many slower
+ * ones the network has changed.
+ */
+const keptConnections = 8;
+
+/** Milliseconds by which a connection may take longer than to the nearest route and still count as near. */
+const nearSlackMs = 10;
+
+/** Multiple of the nearest route's time up to which a route counts as near. */
+const nearFactor = 1.5;
+
+/**
+ * The network distance of one provider. The time to open a connection has nothing in it of the time that a model
+ * thinks, unlike the time to first output.
+ *
+ * @example
+ * ```ts
+ * import { isNear, NetworkDistance } from "./live_router.ts";
+ * const distance = new NetworkDistance();
+ * for (const ms of [190, 180, 400]) distance.note(ms);
+ * if (distance.connectMs !== 180) throw new Error("another distance");
+ * if (isNear(180, 20) || !isNear(28, 20)) throw new Error("wrong");
+ * ```
+ */
+export class NetworkDistance {
+  readonly #latestMs: number[] = [];
+
+  /** Notes how long a connection took to open. */
+  note(ms: number): void {
+    this.#latestMs.push(ms);
+    if (this.#latestMs.length > keptConnections) this.#latestMs.shift();
+  }
+
+  /** Milliseconds that a connection takes; `undefined` before the first one. */
+  get connectMs(): number | undefined {
+    return this.#latestMs.length === 0 ? undefined : Math.min(...this.#latestMs);
+  }
+}
+
+/** Whether a route counts as near beside the nearest one. */
+export function isNear(connectMs: number, nearestMs: number): boolean {
+  return connectMs <= nearestMs * nearFactor + nearSlackMs;
+}
+
+/** A route that may be tried, with what is known of its speed. */
+export interface Choice {
+  readonly route: Route;
+  /** Average time to first output; `undefined` if never measured. */
+  readonly firstOutputMs: number | undefined;
+  readonly inFlight: number;
+  /** Milliseconds that a connection to its provider takes to open; absent if never measured. */
+  readonly connectMs?: number | undefined;
+}
+
+/** What the order of routes depends on. */
+interface ChooseOptions {
+  /** The caller's own style: routes of that style need no conversion. */
+  readonly style: RouteStyle;
+  /** The region of this instance, if it has one. */
+  readonly region: string | undefined;
+  /** From 0 up to 1, called as often as needed. */
+  readonly random: () => number;
+}
+
+/**
+ * Estimates the wait on a route. An unmeasured route counts as quick, so that it gets measured; waiting calls count
+ * too, so that a quick route is not overloaded.
+ */
+function score({ route, firstOutputMs, inFlight }: Choice): number {
+  return ((firstOutputMs ?? 1) + 1) * (1 + inFlight / 8) / route.weight;
+}
+
+function pickByWeight(choices: readonly Choice[], random: number): number {
+  let total = 0;
+  for (const { route } of choices) total += route.weight;
+  let rest = random * total;
+  for (const [i, { route }] of choices.entries()) {
+    rest -= route.weight;
+    if (rest < 0) return i;
+  }
+  return choices.length - 1;
+}
+
+/**
+ * Orders routes of equal rank by power of two choices, then by expected wait. This spreads load, where always taking
+ * the best would send every call to one route.
+ */
+function orderWithin(choices: readonly Choice[], random: () => number): Choice[] {
+  if (choices.length < 2) return [...choices];
+  const first = pickByWeight(choices, random());
+  const others = choices.filter((_, i) => i !== first);
+  const second = others[pickByWeight(others, random())]!;
+  const one = choices[first]!;
+  const winner = score(one) <= score(second) ? one : second;
+  const rest = choices.filter((choice) => choice !== winner).sort((a, b) => score(a) - score(b));
+  return [winner, ...rest];
+}
+
+/** The shortest connection of each priority. */
+function nearestOf(choices: readonly Choice[]): ReadonlyMap<number, number> {
+  const nearest = new Map<number, number>();
+  for (const { route: { priority }, connectMs } of choices) {
+    if (connectMs === undefined) continue;
+    nearest.set(priority, Math.min(nearest.get(priority) ?? Infinity, connectMs));
+  }
+  return nearest;
+}
+
+/**
+ * The distance of a route as a rank: 2 if it is measured to be far, 1 if the operator's label names another region.
+ * Labels count among near routes, too: a provider may take connections near its callers and answer them elsewhere.
+ */
+function distanceRank(
+  { route, connectMs }: Choice,
+  region: string | undefined,
+  nearestMs: number | undefined,
+): number {
+  if (region === undefined) return 0;
+  if (connectMs !== undefined && nearestMs !== undefined && !isNear(connectMs, nearestMs)) return 2;
+  return route.region !== undefined && route.region !== region ? 1 : 0;
+}
+
+/**
+ * Orders routes: by priority, then near ones first if the instance has a region, then the caller's own style. Equal
+ * ones are ordered by power of two choices over the observed time to first output.
+ */
+export function orderRoutes(choices: readonly Choice[], options: ChooseOptions): Route[] {
+  const { style, region, random } = options;
+  if (choices.length < 2) return choices.map(({ route }) => route);
+  const groups = new Map<number, Choice[]>();
+  const nearest = region === undefined ? undefined : nearestOf(choices);
+  for (const choice of choices) {
+    const { route } = choice;
+    const distance = distanceRank(choice, region, nearest?.get(route.priority));
+    const rank = route.priority * 6 + distance * 2 + (route.style === style ? 0 : 1);
+    const group = groups.get(rank);
+    if (group === undefined) groups.set(rank, [choice]);
+    else group.push(choice);
+  }
+  return [...groups.keys()].sort((a, b) => a - b)
+    .flatMap((rank) => orderWithin(groups.get(rank) ?? [], random))
+    .map(({ route }) => route);
+}
+
+/**
+ * Puts the route that holds the proofs and the cache of a conversation first. Between turns only within its priority,
+ * so that a conversation returns to the operator's preference; within a turn in any case.
+ *
+ * @param mayLead whether a route is well, and not one that is being probed
+ */
+export function formerFirst(
+  ordered: readonly Route[],
+  { routeId, midTurn }: FormerRoute,
+  mayLead: (route: Route) => boolean,
+): readonly Route[] {
+  const [first] = ordered;
+  const former = ordered.find(({ id }) => id === routeId);
+  if (first === undefined || former === undefined || former === first) return ordered;
+  if (!mayLead(former)) return ordered;
+  // A route of better priority that is only being probed cannot be returned to yet.
+  if (!midTurn && first.priority < former.priority && mayLead(first)) return ordered;
+  return [former, ...ordered.filter((route) => route !== former)];
+}
+
 /** What the router needs of the running gateway. */
-export interface LiveRouterOptions extends ProviderAccessOptions {
+interface LiveRouterOptions extends ProviderAccessOptions {
   /** From 0 up to 1. */
   readonly random: () => number;
   readonly region: string | undefined;

@@ -8,9 +8,7 @@
 import type { Catalog, Route } from "../catalog/catalog.ts";
 import type { Clock } from "../lib/time/clock.ts";
 import type { Deadline, Deadlines } from "../lib/time/deadlines.ts";
-import type { CustomerLimits } from "./contract/customer_limits.ts";
-import type { HealthTable } from "./health_table.ts";
-import type { ProviderAccess } from "./provider_access.ts";
+import type { CustomerLimits, HealthTable, ProviderAccess } from "./health_table.ts";
 import type { RouteHealth } from "./health/route_health.ts";
 import type { Operation, RouteName, SharedState } from "./contract/router.ts";
 

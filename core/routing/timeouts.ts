@@ -1,6 +1,6 @@
 /** Computes how long a call waits for a route, from the configuration of its provider and model. */
 import type { Catalog, Model, Route } from "../catalog/catalog.ts";
-import { defaultIdleMs } from "../net/http1/limits.ts";
+import { defaultIdleMs } from "../net/http1/heads.ts";
 import { defaultFirstOutputMs } from "../catalog/entries/model.ts";
 import type { Hedge } from "../calls/attempts/attempt_loop.ts";
 import type { Clock } from "../lib/time/clock.ts";

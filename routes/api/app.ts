@@ -1,24 +1,25 @@
 /**
- * The paths of the API. Unknown paths answer 404 before anything asks for a key.
+ * The paths of the API, and the style of the errors of each. Unknown paths answer 404 before anything asks for a key.
+ * Clients of the Gemini style may have their key in the query.
  *
  * - Folder `routes/api/`: the API under `/v1` and `/v1beta`: which path leads to which endpoint.
  * - In: requests with an API key.
  * - Out: answers in the caller's style, the status of the service.
  * - Never: asks for a key before it knows the path (404 comes before 401), or logs a prompt, an answer or a key.
  */
+import type { HttpRequest } from "../http/body/http_request.ts";
+import { type ErrorStyle, GatewayError } from "../../core/lib/errors/errors.ts";
+import { listStyle, modelList, modelObject } from "./models/models.ts";
 import { type Context, Hono } from "hono";
 import { cors } from "hono/cors";
 import type { Style } from "../../core/wire/contract/contract.ts";
 import { type Reply, responseOf } from "../../core/net/http1/server/reply.ts";
-import { type ErrorStyle, GatewayError } from "../../core/lib/errors/errors.ts";
 import { newId } from "../../core/lib/ids/ids.ts";
 import { withCommonHeaders, withRateHeaders } from "../http/own_headers.ts";
 import { errorReply, errorResponse } from "../http/error_response.ts";
-import type { HttpRequest } from "../http/body/http_request.ts";
 import { pathOf } from "../http/query.ts";
 import { serveChat, serveCompact } from "./chat/chat.ts";
 import { serveCountTokens, serveInputTokens } from "./chat/count_tokens.ts";
-import { errorStyleOf } from "./error_style.ts";
 import type { Gateway } from "./gateway/gateway.ts";
 import {
   geminiCallAt,
@@ -26,14 +27,74 @@ import {
   serveGeminiModel,
   serveGeminiModels,
 } from "./gemini/endpoints.ts";
-import { geminiPaths, isGeminiClient, withQueryKey } from "./models/query_key.ts";
-import { admitRequest, checkVersion, type Incoming } from "./call/incoming.ts";
+import { admitRequest, checkVersion, type Incoming, traceFailure } from "./call/incoming.ts";
 import { mediaEndpoints } from "./media/media_endpoints.ts";
-import { traceFailure } from "./call/refusals.ts";
 import { withCostHeaders } from "./call/response_headers.ts";
-import { listStyle, modelList, modelObject } from "./models/models.ts";
 import { unknownPathMessage } from "./unknown_path.ts";
 import { DayOfAvailability, serveStatus } from "./status.ts";
+
+/** The beginning of paths that only this style has. */
+const geminiPaths = "/v1beta/";
+
+/** The end of a path of a call, which exists under `/v1`, too. */
+const operation = /^\/v1\/models\/.+:(?:generateContent|streamGenerateContent|countTokens)$/;
+
+/** The header that the vendor's library has the key in. */
+const keyHeader = "x-goog-api-key";
+
+/** Whether the vendor's library sent a request: it names itself in a header. */
+function isGeminiClient(headers: HttpRequest["headers"]): boolean {
+  return headers.has("x-goog-api-client") || headers.has(keyHeader);
+}
+
+/** Whether a path is one of this style. */
+function isGeminiPath(path: string): boolean {
+  return path.startsWith(geminiPaths) || operation.test(path);
+}
+
+const queryKey = "key";
+
+/**
+ * Returns the request with the key in a header and not in its URL, which error reports of a runtime may show. Beside a
+ * key that the header has already, it is a second value of it. Any other request is returned as it is.
+ */
+function withQueryKey(request: HttpRequest, path: string): HttpRequest {
+  if (!request.url.includes(`${queryKey}=`) || !isGeminiPath(path)) return request;
+  const url = new URL(request.url);
+  const keys = url.searchParams.getAll(queryKey);
+  if (keys.length === 0) return request;
+  url.searchParams.delete(queryKey);
+  const { headers } = request;
+  const inHeader = headers.get(keyHeader);
+  const values = (inHeader === null ? keys : [inHeader, ...keys]).join(", ");
+  return {
+    method: request.method,
+    url: url.href,
+    headers: {
+      get: (name) => name === keyHeader ? values : headers.get(name),
+      has: (name) => name === keyHeader || headers.has(name),
+    },
+    get body() {
+      return request.body;
+    },
+    get signal() {
+      return request.signal;
+    },
+    bytes: () => request.bytes(),
+  };
+}
+
+/**
+ * Returns the style of errors for a path: Messages and Gemini for their endpoints, and for models if the list would have that
+ * style.
+ */
+function errorStyleOf(pathname: string, headers: HttpRequest["headers"]): ErrorStyle {
+  if (isGeminiPath(pathname)) return "gemini";
+  if (pathname === "/v1/messages" || pathname.startsWith("/v1/messages/")) return "messages";
+  const isModels = pathname === "/v1/models" || pathname.startsWith("/v1/models/");
+  if (!isModels) return "chat";
+  return isGeminiClient(headers) ? "gemini" : listStyle(headers);
+}
 
 /** Seconds for which a browser may cache a preflight answer: the longest that any browser accepts. */
 const preflightSeconds = 86_400;

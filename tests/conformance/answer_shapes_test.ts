@@ -1,8 +1,13 @@
 /** Answers that plainly have the form of their style are not walked: whatever is to be repaired, named or refused is. */
 import { assert, assertEquals } from "../support/assert.ts";
 import { isJsonObject, type Json, type JsonObject } from "../../core/lib/json/json.ts";
-import { fitOf, type Shape, shaped, UnknownNames } from "../../core/wire/stream/answer_shape.ts";
-import { answerShapes } from "../../core/wire/stream/answer_shapes.ts";
+import {
+  answerShapes,
+  fitOf,
+  type Shape,
+  shaped,
+  UnknownNames,
+} from "../../core/wire/stream/answer_shape.ts";
 import { jsonMutations } from "../support/mutations.ts";
 import { type Original, originals } from "./mutated/originals.ts";
 

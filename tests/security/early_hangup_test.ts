@@ -6,7 +6,7 @@ import { attemptStream } from "../../core/calls/attempts/attempt.ts";
 import { CallControl } from "../../core/calls/attempts/attempt_loop.ts";
 import { drainAfterEndMs, meteredStream } from "../../core/calls/stream/metered_stream.ts";
 import { Deadlines } from "../../core/lib/time/deadlines.ts";
-import { defaultIdleMs } from "../../core/net/http1/limits.ts";
+import { defaultIdleMs } from "../../core/net/http1/heads.ts";
 import type { Outcome } from "../../core/billing/usage/receipt.ts";
 import { chatStream, newChatPipe, tickMs } from "../core/calls/attempts/call_world.ts";
 import { FakeExchange, settled } from "../core/calls/stream/fake_exchange.ts";

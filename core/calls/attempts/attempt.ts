@@ -6,24 +6,25 @@ import type { AnswerReading, StreamPipe } from "../../wire/contract/contract.ts"
 import { GatewayError, type Mark } from "../../lib/errors/errors.ts";
 import { streamFailure } from "../../wire/stream/answer_gate.ts";
 import { parseExactly } from "../../lib/json/exact_json.ts";
-import { parseWithinDepth } from "../../lib/json/depth.ts";
+import { parseWithinDepth } from "../../lib/json/json_scanner.ts";
 import { isJsonObject, type JsonObject } from "../../lib/json/json.ts";
 import { maxAnswerBytes, maxSseEventBytes } from "../../wire/contract/limits.ts";
-import { bodyOf } from "../../net/transport/given_body.ts";
+import {
+  arrivedWhole,
+  bodyOf,
+  codingOf,
+  decompressed,
+  type GrowingCounter,
+  maxErrorBodyBytes,
+  readBeginning,
+  readWhole,
+} from "../../net/transport/read_whole.ts";
 import {
   type ByteReader,
   type UpstreamExchange,
   UpstreamFailure,
   type UpstreamResponse,
 } from "../../net/transport/transport.ts";
-import { codingOf, decompressed } from "../../net/transport/decompressed.ts";
-import {
-  arrivedWhole,
-  type GrowingCounter,
-  maxErrorBodyBytes,
-  readBeginning,
-  readWhole,
-} from "../../net/transport/read_whole.ts";
 import { retryAfterSeconds } from "../../net/transport/retry_after.ts";
 import { waitUntilSeconds } from "../../wire/errors/body_wait.ts";
 import { defined } from "../../lib/base/defined.ts";

@@ -42,7 +42,7 @@ import {
   mergedField,
 } from "../../wire/billable_features/asked_for.ts";
 import { stringifyExactly } from "../../lib/runtime/mod.ts";
-import { singleWriteBytes } from "../../net/http1/limits.ts";
+import { singleWriteBytes } from "../../net/http1/heads.ts";
 
 // What a JSON body is after it was read, whole or in outline.
 

@@ -4,7 +4,7 @@
  */
 import { type ByteParts, withFewPieces } from "../../lib/bytes/byte_parts.ts";
 import { GatewayError } from "../../lib/errors/errors.ts";
-import { singleWriteBytes } from "../../net/http1/limits.ts";
+import { singleWriteBytes } from "../../net/http1/heads.ts";
 
 /** Parts of one form: 10 pictures and some 20 fields are the most that any endpoint knows. */
 const maxFormParts = 64;

@@ -21,7 +21,7 @@ import {
   toolPricesOf,
   worstCaseCost,
 } from "../../billing/price.ts";
-import { askedTier, askedTools } from "../../wire/billable_features/asked_tier.ts";
+import { askedTier, askedTools } from "../../wire/billable_features/asked_for.ts";
 import type { BillableFeature } from "../../wire/contract/features.ts";
 import { maxToolFees, type ReservedTool, reservedTools } from "../../billing/usage/hosted_tools.ts";
 import type { AppliedPrice } from "../../billing/usage/receipt.ts";

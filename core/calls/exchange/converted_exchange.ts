@@ -33,18 +33,16 @@ import type { ReadableAnswer } from "../../wire/convert/lost_parts.ts";
 import { roughPromptTokens } from "../../billing/tokens/rough_estimate.ts";
 import { answerFrames } from "../../wire/stream/answer_frames.ts";
 import {
+  asksForCompaction,
+  compactedAnswer,
+  compactedConversation,
+  compactionRequest,
   convertRequest,
   decodeAnswer,
   encodeAnswer,
   readConversation,
   writeConversation,
 } from "../../wire/convert/convert.ts";
-import {
-  asksForCompaction,
-  compactedAnswer,
-  compactedConversation,
-  compactionRequest,
-} from "../../wire/convert/compaction.ts";
 import { createNativePipe } from "../../wire/convert/dialects.ts";
 import { createConvertingPipe } from "../../wire/convert/converting_pipe.ts";
 import { takesHostedTools } from "../../wire/tools/tool_fields.ts";

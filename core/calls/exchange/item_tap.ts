@@ -14,8 +14,7 @@ import {
 } from "../../lib/json/json.ts";
 import { maxSseEventBytes } from "../../wire/contract/limits.ts";
 import type { TokenUsage } from "../../billing/tokens/token_bounds.ts";
-import type { SseFrame } from "../../lib/sse/frame.ts";
-import { SseFrameTooLargeError, SseSplitter } from "../../lib/sse/splitter.ts";
+import { type SseFrame, SseFrameTooLargeError, SseSplitter } from "../../lib/sse/frame.ts";
 import { wholeOf } from "../../lib/json/outline.ts";
 
 // Keeps providers from storing prompts and answers in the operator's account, which all customers share. Responses

@@ -6,8 +6,11 @@ import {
   billableFeatureWords,
   hostedToolFeatures,
 } from "../../wire/contract/features.ts";
-import { askedTier } from "../../wire/billable_features/asked_tier.ts";
-import { type AskedFeature, findBillableFeatures } from "../../wire/billable_features/asked_for.ts";
+import {
+  type AskedFeature,
+  askedTier,
+  findBillableFeatures,
+} from "../../wire/billable_features/asked_for.ts";
 import { GatewayError } from "../../lib/errors/errors.ts";
 import type { OutlineObject } from "../../lib/json/json.ts";
 

@@ -24,8 +24,7 @@ import { billedInputTokens, type ReportedUsage } from "../../billing/tokens/toke
 import { tryParseExactly } from "../../lib/json/exact_json.ts";
 import { isJsonObject } from "../../lib/json/json.ts";
 import { withResolvers } from "../../lib/runtime/mod.ts";
-import type { SseFrame } from "../../lib/sse/frame.ts";
-import { SseFrameTooLargeError, SseSplitter } from "../../lib/sse/splitter.ts";
+import { type SseFrame, SseFrameTooLargeError, SseSplitter } from "../../lib/sse/frame.ts";
 import type {
   ByteReader,
   UpstreamExchange,
@@ -46,7 +45,7 @@ import { AnswerCollector } from "../../wire/convert/collected_answer.ts";
 import type { EventSink, StreamDecoder } from "../../wire/stream/dialect.ts";
 import { providerDialectOf } from "../../wire/convert/dialects.ts";
 import { eventFrame, type WrittenEvent } from "./event_stream.ts";
-import { addReports, joinReports } from "../../wire/stream/usage_reports.ts";
+import { addReports, joinReports } from "../../wire/stream/reading.ts";
 import { continueSearched, type OfferedSearch } from "./search_function.ts";
 import {
   answered,

@@ -1,5 +1,5 @@
 /** Completes a provider of `gateway.json` with what its preset says. */
-import { defaultConnectMs } from "../../net/http1/limits.ts";
+import { defaultConnectMs } from "../../net/http1/heads.ts";
 import type { Driver } from "../../net/transport/transport.ts";
 import { defined } from "../../lib/base/defined.ts";
 import { type Cloud, credentialHeaderName, type ProviderAuth } from "../entries/cloud_schema.ts";

@@ -7,8 +7,7 @@
  * rounds them, too.
  */
 import { type ExactNumber, isJsonObject, type Json, type JsonObject } from "./json.ts";
-import { checkJsonDepth } from "./depth.ts";
-import { JsonScanner, token } from "./json_scanner.ts";
+import { checkJsonDepth, JsonScanner, token } from "./json_scanner.ts";
 import { encodeHex, exactNumber } from "../runtime/mod.ts";
 import { maxExactNumbers, maxJsonDepth } from "./scan/limits.ts";
 

@@ -4,7 +4,7 @@ import { providerRequest } from "../../calls/exchange/provider_request.ts";
 import { readWhole, uncountedBodyBytes } from "../../net/transport/read_whole.ts";
 import type { RouteStyle } from "../../catalog/catalog.ts";
 import { type ByteParts, joined, withFewPieces } from "../../lib/bytes/byte_parts.ts";
-import { singleWriteBytes } from "../../net/http1/limits.ts";
+import { singleWriteBytes } from "../../net/http1/heads.ts";
 import { JsonCursor, type JsonKey, jsonKey, JsonScanError } from "../../lib/json/json_cursor.ts";
 import { type MediaExchange, type MediaWork, readNoResult } from "./exchange.ts";
 import type { Json, JsonObject } from "../../lib/json/json.ts";

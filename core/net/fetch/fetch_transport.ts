@@ -10,10 +10,9 @@
 import { joined } from "../../lib/bytes/byte_parts.ts";
 import { invariant } from "../../lib/base/assert.ts";
 import type { Deadline, Deadlines } from "../../lib/time/deadlines.ts";
-import { defaultIdleMs } from "../http1/limits.ts";
+import { checkHeader, defaultIdleMs, parseDestination } from "../http1/heads.ts";
 import { maxCallMs } from "../../lib/base/limits.ts";
-import { isRepeatable } from "../http1/repetition.ts";
-import { checkHeader, parseDestination } from "../http1/request_head.ts";
+import { isRepeatable } from "../http1/transport.ts";
 import {
   type ByteReader,
   type Transport,

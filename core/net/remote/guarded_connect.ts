@@ -8,7 +8,7 @@
  */
 import { isPublicAddress, maxResolvedAddresses } from "./address.ts";
 import type { Connect, Connection } from "../transport/connection.ts";
-import { parseDestination } from "../http1/request_head.ts";
+import { parseDestination } from "../http1/heads.ts";
 import {
   type Transport,
   type UpstreamExchange,

@@ -123,7 +123,7 @@ export interface Stop {
  *
  * `block` identifies a block: a number that rises in the order of first appearance. Deltas of different blocks may
  * interleave; `block_end` comes as soon as the decoder knows that nothing follows for a block.
- * Encoders of styles that allow one open block at a time go through `core/wire/stream/sequencer.ts`.
+ * Encoders of styles that allow one open block at a time go through `core/wire/stream/choices.ts`.
  *
  * `json` is a piece of text **as a JSON string literal, quotes included**: the hot path copies it from frame to
  * frame without decoding. Slow paths make it with `JSON.stringify`.

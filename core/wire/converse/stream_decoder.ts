@@ -12,8 +12,7 @@ import { bufferedBlockBytes, maxToolCallsPerAnswer } from "../contract/limits.ts
 import type { ConversionMemory } from "../contract/contract.ts";
 import { readProviderError } from "../errors/provider_error.ts";
 import type { EventSink, StreamDecoder } from "../stream/dialect.ts";
-import { UnknownNames } from "../stream/answer_shape.ts";
-import { shapedEvent } from "../stream/answer_shapes.ts";
+import { shapedEvent, UnknownNames } from "../stream/answer_shape.ts";
 import { eventJson, eventObject } from "../stream/reading.ts";
 import {
   bedrock,

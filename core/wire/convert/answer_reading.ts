@@ -1,6 +1,5 @@
 import type { JsonObject } from "../../lib/json/json.ts";
-import { UnknownNames } from "../stream/answer_shape.ts";
-import { shapedAnswer } from "../stream/answer_shapes.ts";
+import { shapedAnswer, UnknownNames } from "../stream/answer_shape.ts";
 import { readChatAnswer } from "../chat/answer/answer_reading.ts";
 import type { AnswerReading, ProviderStyle } from "../contract/contract.ts";
 import { readConverseAnswer } from "../converse/decode_answer.ts";

@@ -12,10 +12,9 @@ import type { ProviderStyle, StreamReading, Style } from "../contract/contract.t
 import type { AnswerBlock } from "../conversation/mod.ts";
 import { readNoAnswer } from "../errors/provider_error.ts";
 import { type Ending, endingOf, stopFailure } from "../fields/stop_words.ts";
-import { SseSplitter } from "../../lib/sse/splitter.ts";
+import { SseSplitter } from "../../lib/sse/frame.ts";
 import { maxSseEventBytes } from "../contract/limits.ts";
-import { UnknownNames } from "./answer_shape.ts";
-import { shapedAnswer, shapedEvent } from "./answer_shapes.ts";
+import { shapedAnswer, shapedEvent, UnknownNames } from "./answer_shape.ts";
 import { frameJson } from "./reading.ts";
 
 /**

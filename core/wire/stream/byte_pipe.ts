@@ -1,12 +1,14 @@
-import { joined } from "../../lib/bytes/byte_parts.ts";
+import { ByteRanges, joined } from "../../lib/bytes/byte_parts.ts";
 import { GatewayError } from "../../lib/errors/errors.ts";
 import { maxSseEventBytes } from "../contract/limits.ts";
-import { ByteRanges } from "../../lib/bytes/byte_ranges.ts";
-import type { SseFrame } from "../../lib/sse/frame.ts";
-import { parseWithinDepth } from "../../lib/json/depth.ts";
+import {
+  RepeatedFrame,
+  type SseFrame,
+  SseFrameTooLargeError,
+  SseSplitter,
+} from "../../lib/sse/frame.ts";
+import { parseWithinDepth } from "../../lib/json/json_scanner.ts";
 import { JsonScanError } from "../../lib/json/json_cursor.ts";
-import { SseFrameTooLargeError, SseSplitter } from "../../lib/sse/splitter.ts";
-import { RepeatedFrame } from "../../lib/sse/repeated_frame.ts";
 import type { StreamPipe, StreamReading } from "../contract/contract.ts";
 import type { TokenUsage } from "../../billing/tokens/token_bounds.ts";
 import { enterText, type StreamMeter } from "./reading.ts";

@@ -30,7 +30,7 @@ export interface ProviderDialect {
    * Writes a conversation as a request of this style. The conversation went through
    * `core/wire/fields/normalize_turns.ts` before (turns merged, every call answered by a result at the start of the next
    * turn, ids unique) and through `core/wire/tools/tool_preparation.ts` (names, ids and schemas legal at the route,
-   * free-text tools turned into functions if the route has none). `core/wire/convert/answer_restoration.ts` reverses the
+   * free-text tools turned into functions if the route has none). `core/wire/convert/convert.ts` reverses the
    * latter, so decoders and encoders need not.
    *
    * @throws {GatewayError} `conversion_refused` naming the field, in the client's path, that cannot be carried

@@ -3,7 +3,7 @@
  * none, object schemas, only the allowed tools. Calls in the history and the tool choice change with them.
  *
  * Names and ids are pure functions of the client's, so they agree between requests. The memory records what the answer
- * must restore; see `core/wire/convert/answer_restoration.ts`.
+ * must restore; see `core/wire/convert/convert.ts`.
  *
  * - Folder `core/wire/tools/`: conversion of tools: names, ids, JSON Schemas, arguments, hosted
  *   tools, structured answers.

@@ -19,7 +19,7 @@ import type { AtomicWrite, KeyValueStore } from "../../engine/store/key_value_st
 export interface Wallet {
   /**
    * Negative while the account owes: its calls have reserved or cost more than it had, within its
-   * debt limit (`kv/money/wallet/lease/debt.ts`). Incoming money, from a lease or from outside, pays that
+   * debt limit (`kv/money/wallet/lease/transfer_plan.ts`). Incoming money, from a lease or from outside, pays that
    * first.
    */
   readonly availableMicroVnd: bigint;

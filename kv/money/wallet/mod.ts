@@ -11,7 +11,7 @@
  * - Never: sets a balance (there are only movements), or settles on a lease without checking the instance lease in
  *   the same commit.
  */
-export type { DebtRules } from "./lease/debt.ts";
+export type { DebtRules } from "./lease/transfer_plan.ts";
 export { runningVersions, StoppedError, WrittenInstances } from "./lease/instance_lease.ts";
 export type {
   Attachment,

@@ -1,8 +1,8 @@
 /** Opens the wallet engine with its bounds and its defaults. */
 import type { Clock } from "../../../core/lib/time/clock.ts";
 import { systemTimer, type Timer } from "../../../core/lib/time/deadlines.ts";
-import { type DebtRules, noDebt } from "./lease/debt.ts";
-import { farStoreMs, type LaneRules, maxSettlementLanes } from "./settle/settlement_lanes.ts";
+import { type DebtRules, noDebt } from "./lease/transfer_plan.ts";
+import { farStoreMs, type LaneRules, maxSettlementLanes } from "./settle/pipeline.ts";
 import { LiveWalletEngine } from "./wallet_engine.ts";
 import type { WalletEngine } from "./lease/types.ts";
 import type { KeyValueStore } from "../../engine/store/key_value_store.ts";

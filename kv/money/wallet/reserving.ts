@@ -12,13 +12,15 @@ import {
 } from "../../../core/billing/price.ts";
 import { kvCallMs } from "../../engine/store/store_deadlines.ts";
 import {
+  freeMicroVnd,
+  isOfSmallWallet,
+  type Lease,
   LeaseReservation,
   recheckDelayMs,
   type ReservationQueue,
   type ReservedOnLease,
   unavailable,
-} from "./lease/reservation_queue.ts";
-import { freeMicroVnd, isOfSmallWallet, type Lease } from "./lease/lease_book.ts";
+} from "./lease/lease_book.ts";
 import type { Pipeline } from "./settle/pipeline.ts";
 import type { Granted, Waiter } from "./settle/transfers.ts";
 import type { Extension, Refusal, ReserveResult } from "./lease/types.ts";

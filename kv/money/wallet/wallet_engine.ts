@@ -3,13 +3,13 @@
  * the pipeline.
  */
 import { invariant } from "../../../core/lib/base/assert.ts";
+import type { AccountId, InstanceId, RequestId } from "../../../core/lib/ids/ids.ts";
 import type { Clock } from "../../../core/lib/time/clock.ts";
 import type { Timer } from "../../../core/lib/time/deadlines.ts";
-import type { AccountId, InstanceId } from "../../../core/lib/ids/ids.ts";
 import type { Receipt } from "../../../core/billing/usage/receipt.ts";
 import { rangeOf, type ReservationAmount } from "../../../core/billing/price.ts";
 import { retireInstance } from "./reaper.ts";
-import type { DebtRules } from "./lease/debt.ts";
+import type { DebtRules } from "./lease/transfer_plan.ts";
 import {
   Backoff,
   CommitNumbers,
@@ -17,12 +17,10 @@ import {
   type InstanceLeaseDeps,
   StoppedError,
 } from "./lease/instance_lease.ts";
-import { LeaseReservation, ReservationQueue, unavailable } from "./lease/reservation_queue.ts";
+import { type Lease, LeaseReservation, ReservationQueue, unavailable } from "./lease/lease_book.ts";
 import { Housekeeping } from "./housekeeping.ts";
-import { Pipeline } from "./settle/pipeline.ts";
-import { RecentIds } from "./lease/recent_ids.ts";
+import { type LaneRules, Pipeline } from "./settle/pipeline.ts";
 import { Reserving } from "./reserving.ts";
-import type { LaneRules } from "./settle/settlement_lanes.ts";
 import { attachedRows, type Finished } from "./settle/settlements.ts";
 import type {
   Attachment,
@@ -40,14 +38,100 @@ import type { KeyValueStore } from "../../engine/store/key_value_store.ts";
 import { onceStoreIsBack, storeLookMs } from "../../engine/store/store_wait.ts";
 import { readLeasesOf, walletWriteAttempts } from "../balances/leases.ts";
 import { readWallet } from "../balances/wallets.ts";
-import type { Lease } from "./lease/lease_book.ts";
 import type { Granted } from "./settle/transfers.ts";
+
+/**
+ * Ids of settled calls in each of the two remembered generations: a program error that settles a call twice
+ * does so soon.
+ */
+const recentIdsPerGeneration = 10_000;
+
+/** Places of a generation: a third of them are taken at most, so that searches are short. A power of two. */
+const places = 32_768;
+const placeMask = places - 1;
+
+/** 32-bit numbers of a place: two ids with the same 96 bits do not occur. */
+const wordsPerPlace = 3;
+
+/** Three hashes of an id. One object for all ids, since each is used at once. */
+const hash = { one: 0, two: 0, three: 0 };
+
+/** Hashes in the manner of FNV-1a; the first is never 0, which marks a free place. */
+function hashId(id: RequestId): void {
+  let one = 0x811c9dc5;
+  let two = 0x9747b28c;
+  let three = 0x3c6ef372;
+  for (let index = 0; index < id.length; index++) {
+    const code = id.charCodeAt(index);
+    one = Math.imul(one ^ code, 0x01000193);
+    two = Math.imul(two ^ code ^ (two >>> 15), 0x85ebca6b);
+    three = Math.imul(three ^ code ^ (three >>> 13), 0xc2b2ae35);
+  }
+  hash.one = one | 0 || 1;
+  hash.two = two | 0;
+  hash.three = three | 0;
+}
+
+/** The ids of one generation as hashes, in one block of memory that no collection has to visit. */
+class Generation {
+  readonly #words = new Int32Array(places * wordsPerPlace);
+  count = 0;
+
+  /** Whether the id of {@linkcode hash} is among them. */
+  holdsHash(): boolean {
+    const words = this.#words;
+    const { one, two, three } = hash;
+    for (let place = one & placeMask;; place = (place + 1) & placeMask) {
+      const at = place * wordsPerPlace;
+      if (words[at] === 0) return false;
+      if (words[at] === one && words[at + 1] === two && words[at + 2] === three) return true;
+    }
+  }
+
+  addHash(): void {
+    const words = this.#words;
+    let place = hash.one & placeMask;
+    while (words[place * wordsPerPlace] !== 0) place = (place + 1) & placeMask;
+    const at = place * wordsPerPlace;
+    words[at] = hash.one;
+    words[at + 1] = hash.two;
+    words[at + 2] = hash.three;
+    this.count++;
+  }
+
+  clear(): void {
+    this.#words.fill(0);
+    this.count = 0;
+  }
+}
+
+/**
+ * Remembers recent request ids, so that a bug cannot charge a request twice. Two generations bound
+ * the memory. A set of texts would be a large part of what collections visit.
+ */
+export class RecentIds {
+  #young = new Generation();
+  #old = new Generation();
+
+  add(id: RequestId): void {
+    hashId(id);
+    const isKnown = this.#young.holdsHash() || this.#old.holdsHash();
+    invariant(!isKnown, () => `request ${id} was settled before`);
+    if (this.#young.count >= recentIdsPerGeneration) {
+      const former = this.#old;
+      this.#old = this.#young;
+      this.#young = former;
+      former.clear();
+    }
+    this.#young.addHash();
+  }
+}
 
 // Reads the balance of an account as one instance sees it: wallet row, lease rows of all instances,
 // and its own memory.
 
 /** The view of the instance that asks. */
-export interface BalanceView {
+interface BalanceView {
   readonly kv: KeyValueStore;
   /** Bounds a store call in time. */
   readonly bounded: <T>(call: Promise<T>) => Promise<T>;
@@ -166,7 +250,7 @@ const maxCallsAtDoor = 5_000;
 /** Milliseconds that closing waits for the store before it leaves the rest to the reaper. */
 const walletCloseMs = 10_000;
 
-export interface WalletEngineOptions {
+interface WalletEngineOptions {
   readonly clock: Clock;
   readonly timer: Timer;
   /** Random number from 0 (included) to 1 (excluded); spreads retries over time. */

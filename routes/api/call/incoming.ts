@@ -1,5 +1,6 @@
 /**
- * The first steps of every API call: maintenance, authentication, reading the body.
+ * The first steps of every API call: maintenance, authentication, reading the body; and the trace of a call that ends
+ * there or at a later refusal, without a receipt: a log line, and a row that the customer can find.
  *
  * - Folder `routes/api/call/`: what calls of every kind share: authentication, admission, reservation, idempotency,
  *   headers, settlement.
@@ -9,9 +10,9 @@
  */
 import type { BufferedAnswer } from "../../../core/lib/bytes/answer_budget.ts";
 import type { BufferedBody } from "../../../core/lib/bytes/body_budget.ts";
-import { GatewayError } from "../../../core/lib/errors/errors.ts";
+import { type ErrorStyle, GatewayError, wireStatus } from "../../../core/lib/errors/errors.ts";
 import { maxRequestBodyBytes } from "../../../core/lib/base/limits.ts";
-import type { RequestId } from "../../../core/lib/ids/ids.ts";
+import { idTimeMs, type RequestId } from "../../../core/lib/ids/ids.ts";
 import { maintenanceRetrySeconds } from "../../../core/routing/health/limits.ts";
 import type { RateFigures } from "../../../core/limits/rate_book.ts";
 import { mayBeFree } from "../../../core/billing/price.ts";
@@ -22,10 +23,12 @@ import { StoreUnavailableError } from "../../../kv/engine/store/store_unavailabl
 import { authenticate } from "../../http/authenticate.ts";
 import { type BodyAdmission, readRequestBody } from "../../http/body/request_body.ts";
 import type { HttpRequest } from "../../http/body/http_request.ts";
-import { unpaidError } from "./admission.ts";
-import type { ChosenModel } from "./terms.ts";
+import { type ChosenModel, unpaidError } from "./admission.ts";
 import type { KeyedCall } from "../gateway/keyed_call.ts";
 import type { Gateway } from "../gateway/gateway.ts";
+import { unforeseen } from "../../../core/lib/base/assert.ts";
+import { defined } from "../../../core/lib/base/defined.ts";
+import { knownError } from "../../http/error_response.ts";
 
 /** A request as the server passes it on, with what the following steps learn about it. */
 export interface Incoming extends RefusedCaller {
@@ -58,7 +61,7 @@ export interface AuthenticatedRequest {
 }
 
 /** Whether the endpoint charges. A free one accepts a large body for an empty wallet, too. */
-export type Charging = "paid" | "free";
+type Charging = "paid" | "free";
 
 /** How a request is admitted. */
 interface AdmissionOptions {
@@ -260,4 +263,67 @@ export function checkVersion(headers: HttpRequest["headers"]): void {
       });
     }
   }
+}
+
+/** What was called. */
+interface Called {
+  /** The served path, without what the caller may have written behind it. */
+  readonly endpoint: string | undefined;
+  readonly style: ErrorStyle;
+}
+
+/**
+ * Logs a call that failed without a receipt, and keeps it if the caller's key is known. Each error code has a message,
+ * and so a budget, of its own in the log: a flood of wrong keys does not hide an empty wallet.
+ */
+export function traceFailure(
+  gateway: Gateway,
+  incoming: Incoming,
+  called: Called,
+  error: unknown,
+): void {
+  const { requestId, principal, isAdmitted } = incoming;
+  if (!(error instanceof GatewayError)) {
+    const fields = { request_id: requestId, ...unforeseen(error) };
+    gateway.log.event("error", "unexpected error", fields);
+  }
+  // Its receipt and its line describe its end.
+  if (isAdmitted === true) return;
+  keep(gateway, incoming, called, error);
+  const known = knownError(error);
+  const status = wireStatus(known, called.style);
+  if (called.endpoint !== undefined) {
+    gateway.observer.refused({ endpoint: called.endpoint, status, code: known.code });
+  }
+  if (!(error instanceof GatewayError)) return;
+  gateway.log.event("info", `call refused: ${error.code}`, {
+    request_id: requestId,
+    endpoint: called.endpoint,
+    status,
+    ...(principal && { account_id: principal.accountId, key_id: principal.key.id }),
+  });
+}
+
+function keep(
+  { refusedCalls, clock }: Gateway,
+  { requestId, principal, refusedKey, chosen }: Incoming,
+  { endpoint, style }: Called,
+  error: unknown,
+): void {
+  const key = principal === undefined
+    ? refusedKey
+    : { accountId: principal.accountId, keyId: principal.key.id };
+  if (key === undefined) return;
+  const known = knownError(error);
+  const atMs = idTimeMs("request", requestId);
+  refusedCalls.add({
+    ...key,
+    requestId,
+    atMs,
+    latencyMs: Math.max(0, clock.nowMs() - atMs),
+    status: wireStatus(known, style),
+    code: known.code,
+    message: known.message,
+    ...defined({ endpoint, model: chosen?.model.id, figures: known.figures }),
+  });
 }

@@ -32,15 +32,27 @@ import { RemoteDocuments } from "../../../core/calls/request/remote_documents.ts
 import type { Catalog, Model } from "../../../core/catalog/catalog.ts";
 import type { Style } from "../../../core/wire/contract/contract.ts";
 import type { AmountBound } from "../call/call_money.ts";
-import { chooseModel, refuseFreeChoices, refuseUnseenImages } from "../call/admission.ts";
-import { findRoute, localError } from "./chat_attempts.ts";
-import { reserveFunds } from "../call/funds.ts";
-import { deliverAnswer, deliverEarly, deliverStream, type Delivery } from "./chat_delivery.ts";
+import {
+  type CallStart,
+  callTags,
+  chooseModel,
+  refuseFreeChoices,
+  refuseUnseenImages,
+  startCall,
+  type Terms,
+} from "../call/admission.ts";
+import {
+  deliverAnswer,
+  deliverEarly,
+  deliverStream,
+  type Delivery,
+  findRoute,
+  localError,
+} from "./chat_attempts.ts";
+import { expectedOutput, reserveFunds } from "../call/funds.ts";
 import { hasIdempotencyKey, knownAnswer } from "../call/idempotency.ts";
 import { CallSettlement } from "../call/call_settlement.ts";
-import { type CallStart, callTags, startCall, type Terms } from "../call/terms.ts";
 import type { CallTags } from "../../../core/billing/usage/call_tags.ts";
-import { expectedOutput } from "../call/rate_limits.ts";
 import { ChatSettlement, PaidRounds } from "./chat_settlement.ts";
 import type { Gateway } from "../gateway/gateway.ts";
 import { CallSearcher, chooseSearch } from "./web_search.ts";

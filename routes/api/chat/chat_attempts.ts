@@ -1,4 +1,28 @@
-/** Tries the routes of a chat call until one of them produces output. */
+/**
+ * Tries the routes of a chat call until one of them produces output, and delivers what was found: a whole answer, a
+ * stream, or a stream that began early.
+ *
+ * {@linkcode ConversationAccounts} keeps a conversation with the account at a provider that can read its sealed items,
+ * and leaves out what another one cannot read. See docs/behaviour.md#routing.
+ */
+import {
+  refusesForeignItems,
+  sealsOf,
+  withoutSeals,
+} from "../../../core/calls/request/sealed_items.ts";
+import type { ChatCall, ChatExchange } from "../../../core/calls/exchange/chat_call.ts";
+import { type ChatRequest, continuesTurn } from "../../../core/calls/request/chat_request.ts";
+import type {
+  CallLoad,
+  FormerRoute,
+  KeyPreference,
+  Operation,
+} from "../../../core/routing/contract/router.ts";
+import { type AnsweredBy, nobody } from "../../../core/routing/route_affinity.ts";
+import type { Gateway } from "../gateway/gateway.ts";
+import type { BufferedAnswer } from "../../../core/lib/bytes/answer_budget.ts";
+import type { Reply } from "../../../core/net/http1/server/reply.ts";
+import type { BufferedBody } from "../../../core/lib/bytes/body_budget.ts";
 import {
   attemptAnswer,
   attemptStream,
@@ -7,23 +31,274 @@ import {
 } from "../../../core/calls/attempts/attempt.ts";
 import {
   type AttemptHost,
+  type AttemptLoopResult,
   type AttemptResult,
+  type CallControl,
   runAttempts,
   type SlowAttempt,
 } from "../../../core/calls/attempts/attempt_loop.ts";
-import type { ChatCall, ChatExchange } from "../../../core/calls/exchange/chat_call.ts";
-import { localChatRefusal, startChatExchange } from "../../../core/calls/exchange/chat_exchange.ts";
-import type { ChatRequest } from "../../../core/calls/request/chat_request.ts";
-import type { Route } from "../../../core/catalog/catalog.ts";
+import type { FetchedUrl } from "../../../core/net/remote/fetched_urls.ts";
+import { arrivalOf, earlyStream } from "../../../core/calls/stream/early_stream.ts";
+import { ArrayStream } from "../../../core/calls/exchange/gemini_body.ts";
+import type { RemoteDocuments } from "../../../core/calls/request/remote_documents.ts";
+import {
+  meteredStream,
+  type MeteredStreamInput,
+} from "../../../core/calls/stream/metered_stream.ts";
+import type { Style } from "../../../core/wire/contract/contract.ts";
+import { createNativePipe } from "../../../core/wire/convert/dialects.ts";
 import { type GatewayError, wireStatus } from "../../../core/lib/errors/errors.ts";
-import type { CallLoad, Operation } from "../../../core/routing/contract/router.ts";
-import { answerTimeoutMs, ownFirstOutputMs, slowAfterMs } from "../../../core/routing/timeouts.ts";
-import type { Terms } from "../call/terms.ts";
-import { reportResult } from "../call/route_result.ts";
-import type { Gateway } from "../gateway/gateway.ts";
-import { vetUrls } from "../gateway/vetted_urls.ts";
-import type { Delivery, Found } from "./chat_delivery.ts";
-import { ConversationAccounts } from "./conversation_accounts.ts";
+import {
+  answerTimeoutMs,
+  idleMs,
+  ownFirstOutputMs,
+  slowAfterMs,
+} from "../../../core/routing/timeouts.ts";
+import { encodeSseEvent, keepAliveComment } from "../../../core/lib/sse/writer.ts";
+import { bytesLeave } from "../../http/query.ts";
+import type { ChatSettlement } from "./chat_settlement.ts";
+import {
+  callHeaders,
+  costHeaders,
+  eventStream,
+  type OutputLimitNotice,
+  streamOf,
+  wholeAnswer,
+} from "../call/response_headers.ts";
+import { localChatRefusal, startChatExchange } from "../../../core/calls/exchange/chat_exchange.ts";
+import type { Route } from "../../../core/catalog/catalog.ts";
+import { type Terms, vetUrls } from "../call/admission.ts";
+import { reportResult } from "../call/call_settlement.ts";
+
+/** The accounts behind the sealed items of one call. */
+class ConversationAccounts {
+  readonly #gateway: Pick<Gateway, "routeAffinity" | "clock">;
+  readonly #call: ChatCall;
+  readonly #seals: readonly string[];
+  readonly #former: AnsweredBy | undefined;
+  readonly #conversation: string | undefined;
+
+  /**
+   * @param former who answered the conversation last: what is new in it since then is theirs
+   * @param conversation what all turns of the conversation have in common
+   */
+  constructor(
+    gateway: Pick<Gateway, "routeAffinity" | "clock">,
+    call: ChatCall,
+    former: AnsweredBy | undefined,
+    conversation: string | undefined,
+  ) {
+    const { routeAffinity, clock } = gateway;
+    this.#gateway = gateway;
+    this.#call = call;
+    this.#seals = sealsOf(call.request.style, call.body);
+    this.#conversation = conversation;
+    if (former !== undefined) routeAffinity.noteSeals(this.#seals, former, clock.monotonicMs());
+    this.#former = former ?? this.#lastOwner();
+  }
+
+  #ownerOf(seal: string): AnsweredBy | undefined {
+    return this.#gateway.routeAffinity.ownerOf(seal);
+  }
+
+  #lastOwner(): AnsweredBy | undefined {
+    const last = this.#seals.findLast((seal) => this.#ownerOf(seal) !== undefined);
+    const owner = last === undefined ? undefined : this.#ownerOf(last);
+    return owner?.account === nobody.account ? undefined : owner;
+  }
+
+  /** The route that answered last; a conversation in which it has sealed something stays there between turns, too. */
+  get formerRoute(): FormerRoute | undefined {
+    const former = this.#former;
+    if (former === undefined) return undefined;
+    const { request, body } = this.#call;
+    const midTurn = continuesTurn(request.style, body.outline) ||
+      this.#seals.some((seal) => this.#ownerOf(seal)?.account === former.account);
+    return { routeId: former.routeId, midTurn };
+  }
+
+  /** Which key of a provider the call should have. */
+  get preferred(): KeyPreference {
+    return { account: this.#former?.account, conversation: this.#conversation };
+  }
+
+  /** The call without the sealed items that an account is known not to read. */
+  callFor(account: string): ChatCall {
+    const call = this.#call;
+    const isForeign = (seal: string) => {
+      const owner = this.#ownerOf(seal);
+      return owner !== undefined && owner.account !== account;
+    };
+    if (!this.#seals.some(isForeign)) return call;
+    const { body, name } = withoutSeals(call.request.style, call.body, isForeign);
+    return { ...call, body, dropped: [...call.dropped ?? [], name] };
+  }
+
+  /** Has an attempt repeated without the sealed items if its provider refuses them. */
+  watched(exchange: ChatExchange, account: string): ChatExchange {
+    const sent = this.#seals.filter((seal) => {
+      const owner = this.#ownerOf(seal);
+      return owner === undefined || owner.account === account;
+    });
+    if (sent.length === 0) return exchange;
+    let isRefused = false;
+    return {
+      ...exchange,
+      decodeError: (status, text, waitSeconds) => {
+        if (refusesForeignItems(status, text)) {
+          isRefused = true;
+          const { routeAffinity, clock } = this.#gateway;
+          routeAffinity.disown(sent, clock.monotonicMs());
+        }
+        return exchange.decodeError(status, text, waitSeconds);
+      },
+      repeats: () => isRefused,
+    };
+  }
+}
+
+/**
+ * Sent during silence: a ping event where the style has one, a comment where not
+ * (docs/internals/WIRE_FORMATS.md#silence-in-streams). The `keepalive` event
+ * that Responses providers send would break clients here: it must not come before `response.created`, and older
+ * releases of the official library do not know it at all.
+ */
+const keepAlives: Record<Style, Uint8Array> = {
+  messages: encodeSseEvent('{"type": "ping"}', "ping"),
+  chat: keepAliveComment,
+  responses: keepAliveComment,
+  // The vendor's libraries read any other line as JSON.
+  gemini: new TextEncoder().encode("\n\n"),
+};
+
+/** An admitted chat call, with what finding and delivering its answer needs. */
+export interface Delivery {
+  readonly gateway: Gateway;
+  readonly call: ChatCall;
+  readonly settlement: ChatSettlement;
+  readonly control: CallControl;
+  /** Output tokens that were reserved when the call began. */
+  readonly paidTokens: number;
+  readonly outputLimit: OutputLimitNotice | undefined;
+  /** The counted memory of the request's body, which is kept as long as routes are tried. */
+  readonly bufferedBody: BufferedBody | undefined;
+  /** URLs in the request that its provider would fetch. */
+  readonly urls: readonly FetchedUrl[];
+  /** Documents that the request only names; absent where it names none. */
+  readonly documents: RemoteDocuments | undefined;
+  /** Counts the memory of a whole answer; absent for a stream. */
+  readonly bufferedAnswer: BufferedAnswer | undefined;
+  /** Request fields that the routes tried so far could not carry, for an answer that begins before a route is found. */
+  readonly dropped: Set<string>;
+}
+
+/** The route that answered, with its first output. */
+type Found = Extract<
+  AttemptLoopResult<ChatExchange, StartedStream | WholeAnswer>,
+  { readonly ok: true }
+>;
+
+function headersOf(delivery: Delivery, dropped: readonly string[]): [string, string][] {
+  const { call, settlement, outputLimit } = delivery;
+  return callHeaders({
+    model: call.model,
+    mappedFrom: settlement.terms.mappedFrom,
+    price: settlement.terms.price,
+    dropped,
+    outputLimit,
+  });
+}
+
+/** Delivers a whole answer, after settling it. */
+export async function deliverAnswer(
+  delivery: Delivery,
+  found: Found,
+  answer: WholeAnswer,
+): Promise<Reply> {
+  const { reading, clientBytes } = answer;
+  const receipt = await delivery.settlement.settle({
+    outcome: reading.empty && reading.usage === undefined ? "empty" : "completed",
+    status: 200,
+    reading: { ...reading, sawOutput: !reading.empty },
+    route: found.route,
+    attempts: found.attempts,
+  });
+  const headers = [...headersOf(delivery, found.begun.dropped), ...costHeaders(receipt)];
+  return wholeAnswer(clientBytes, headers, delivery.bufferedAnswer, delivery.gateway.deadlines);
+}
+
+function meteredInput(
+  delivery: Delivery,
+  found: Found,
+  started: StartedStream,
+): MeteredStreamInput {
+  const { gateway, call, settlement, control, paidTokens } = delivery;
+  const { route, attempts } = found;
+  return {
+    started,
+    keepAlive: keepAlives[call.request.style],
+    idleMs: idleMs(settlement.terms.catalog, route),
+    deadlines: gateway.deadlines,
+    control,
+    bounds: [settlement.outputLimit(route, attempts), ...settlement.moneyBounds(paidTokens, route)],
+    maxBytes: settlement.maxStreamBytes(route),
+    settle: async (outcome, endCode) => {
+      const { reading } = started.pipe;
+      await settlement.settle({ outcome, endCode, status: 200, reading, route, attempts });
+    },
+    bytesLeave,
+    onBug: settlement.onBug,
+  };
+}
+
+function streamType({ call }: Delivery): string {
+  return call.request.inArray === true ? "application/json" : eventStream;
+}
+
+/** Delivers a stream whose first output has arrived. */
+export function deliverStream(
+  delivery: Delivery,
+  found: Found,
+  started: StartedStream,
+): Reply {
+  const stream = meteredStream(meteredInput(delivery, found, started));
+  return streamOf(stream, headersOf(delivery, found.begun.dropped), streamType(delivery));
+}
+
+/** Writes the error event for a failed call whose client already has its status. */
+function errorEvent({ call }: Delivery, error: GatewayError): Uint8Array {
+  const { request, requestId, nowSeconds } = call;
+  const pipe = createNativePipe(request.style, {
+    clientModel: request.model,
+    requestId,
+    clientWantsUsage: request.wantsUsage,
+    nowSeconds,
+    injectedUsage: false,
+  });
+  return (request.inArray === true ? new ArrayStream(pipe) : pipe).fail(error);
+}
+
+/**
+ * Delivers a stream that begins before there is any output: its client has waited for `keepAliveMs`, and proxies
+ * would soon close the connection. `finding` resolves with what was found, or rejects with the settled failure.
+ */
+export function deliverEarly(delivery: Delivery, finding: Promise<Found>): Reply {
+  const { gateway, call, settlement, control } = delivery;
+  const arrival = arrivalOf(finding, {
+    streamOf: (found) =>
+      found.result.kind === "stream" ? meteredInput(delivery, found, found.result) : undefined,
+    errorEvent: (error) => errorEvent(delivery, error),
+    abandon: () => settlement.abandon(),
+  });
+  delivery.bufferedBody?.keepUntil(finding);
+  const stream = earlyStream({
+    arrival,
+    keepAlive: keepAlives[call.request.style],
+    deadlines: gateway.deadlines,
+    control,
+  });
+  return streamOf(stream, headersOf(delivery, [...delivery.dropped]), streamType(delivery));
+}
 
 function operationOf({ stream }: Pick<ChatRequest, "stream">): Operation {
   return stream ? "chat_stream" : "chat";

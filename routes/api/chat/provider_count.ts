@@ -15,7 +15,7 @@ import { decodeProviderError } from "../../../core/wire/convert/provider_errors.
 import { inClientTerms } from "../../../core/wire/stream/client_model.ts";
 import type { HttpRequest } from "../../http/body/http_request.ts";
 import type { Gateway } from "../gateway/gateway.ts";
-import { vetUrls } from "../gateway/vetted_urls.ts";
+import { vetUrls } from "../call/admission.ts";
 
 /** Milliseconds to wait for the provider's token counter; after that the estimate is sent. */
 const countTokensMs = 10_000;

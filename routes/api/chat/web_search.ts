@@ -23,10 +23,9 @@ import type {
 } from "../../../core/wire/conversation/mod.ts";
 import { dialectOf } from "../../../core/wire/convert/dialects.ts";
 import type { Principal } from "../../../kv/people/api_keys/key_directory.ts";
-import type { ChosenModel } from "../call/terms.ts";
+import type { ChosenModel } from "../call/admission.ts";
 import type { Gateway } from "../gateway/gateway.ts";
-import type { Incoming } from "../call/incoming.ts";
-import { traceFailure } from "../call/refusals.ts";
+import { type Incoming, traceFailure } from "../call/incoming.ts";
 
 /** A chat request whose model was chosen by its name. */
 interface NamedRequest {

@@ -12,8 +12,8 @@ import { maxCallMs } from "../../../core/lib/base/limits.ts";
 import { createHttp1Transport } from "../../../core/net/http1/transport.ts";
 import type { Driver, Transport } from "../../../core/net/transport/transport.ts";
 import { denoConnect, openFetchTransport } from "../../process/deno_connect.ts";
-import { parseDestination } from "../../../core/net/http1/request_head.ts";
-import { NetworkDistance } from "../../../core/routing/choose.ts";
+import { parseDestination } from "../../../core/net/http1/heads.ts";
+import { NetworkDistance } from "../../../core/routing/live_router.ts";
 import type { Connect } from "../../../core/net/transport/connection.ts";
 
 // Measures how long connections to a provider take to open.

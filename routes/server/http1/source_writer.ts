@@ -4,7 +4,7 @@
  */
 import type { ByteSink, ByteSource } from "../../../core/lib/bytes/byte_parts.ts";
 import type { Connection } from "../../../core/net/transport/connection.ts";
-import { WriteBuffers } from "../../../core/net/http1/limits.ts";
+import { WriteBuffers } from "../../../core/net/http1/heads.ts";
 
 /**
  * Writes all bytes to a connection.

@@ -11,7 +11,7 @@ import type { ProviderStyle, Style } from "../../../core/wire/contract/contract.
 import { GatewayError } from "../../../core/lib/errors/errors.ts";
 import { Deadlines } from "../../../core/lib/time/deadlines.ts";
 import type { JsonObject } from "../../../core/lib/json/json.ts";
-import { bodyOf } from "../../../core/net/transport/given_body.ts";
+import { bodyOf } from "../../../core/net/transport/read_whole.ts";
 import { UpstreamFailure } from "../../../core/net/transport/transport.ts";
 import { assert } from "../../support/assert.ts";
 import { ManualTime } from "../../support/manual_time.ts";

@@ -19,7 +19,7 @@ import {
 } from "../../support/mutations.ts";
 import { GatewayError } from "../../../core/lib/errors/errors.ts";
 import { isJsonObject, type Json, type JsonObject } from "../../../core/lib/json/json.ts";
-import { bodyOf } from "../../../core/net/transport/given_body.ts";
+import { bodyOf } from "../../../core/net/transport/read_whole.ts";
 import { UpstreamFailure, type UpstreamResponse } from "../../../core/net/transport/transport.ts";
 import type { StartedStream } from "../../../core/calls/attempts/attempt.ts";
 import type { MediaExchange, MediaWork } from "../../../core/media/base/exchange.ts";

@@ -1,7 +1,7 @@
 import { assert, assertEquals } from "../../support/assert.ts";
 import * as fc from "../../support/property.ts";
 import type { Route } from "../../../core/catalog/catalog.ts";
-import { type Choice, formerFirst, orderRoutes } from "../../../core/routing/choose.ts";
+import { type Choice, formerFirst, orderRoutes } from "../../../core/routing/live_router.ts";
 
 function choice(id: string, changes: Partial<Route> & { firstOutputMs?: number } = {}): Choice {
   const { firstOutputMs, ...route } = changes;

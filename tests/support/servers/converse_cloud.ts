@@ -4,7 +4,7 @@
  */
 import { EventStreamCodec } from "@smithy/eventstream-codec";
 import { systemClock } from "../../../core/lib/time/clock.ts";
-import { SseSplitter } from "../../../core/lib/sse/splitter.ts";
+import { SseSplitter } from "../../../core/lib/sse/frame.ts";
 import { type ByteReader, UpstreamFailure } from "../../../core/net/transport/transport.ts";
 import { timerDelay } from "../../../sandbox/provider/base/reply.ts";
 import { createSandboxTransport } from "../../../sandbox/provider/transport.ts";

@@ -16,11 +16,11 @@ import {
   isPlausible,
   noReport,
   readCount,
+  readParts,
   textBytes,
   type UsageReport,
 } from "../../stream/reading.ts";
-import { countReportedUses, ToolUseCount } from "../../tools/tool_uses.ts";
-import { readParts } from "../../stream/media_parts.ts";
+import { countReportedUses, ToolUseCount } from "../../tools/tool_fields.ts";
 
 /**
  * Finds the error of MiniMax in an answer without choices; `undefined` if it has none.

@@ -24,12 +24,11 @@ import type {
   ToolCallBlock,
 } from "../../conversation/mod.ts";
 import { chatModeration, knownTier } from "../../content/citations.ts";
-import { writeAnnotation } from "./sources.ts";
+import { writeAnnotation, writeFinishReason } from "./decode_answer.ts";
 import { imagePart } from "../../fields/pictures.ts";
 import { formatOfSound } from "../../fields/sound.ts";
 import { joinedBase64 } from "../../content/base64.ts";
 import { argumentsText } from "../../tools/tool_fields.ts";
-import { writeFinishReason } from "./decode_answer.ts";
 import { detailFor } from "./reasoning_details.ts";
 import { chatUsageMembers, writeChatUsage } from "./answer_reading.ts";
 

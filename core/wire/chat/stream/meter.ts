@@ -28,7 +28,7 @@ import {
   writeChatUsage,
 } from "../answer/answer_reading.ts";
 import { CallRepair, repairedCalls } from "../answer/call_repair.ts";
-import { countReportedUses, ToolUseCount } from "../../tools/tool_uses.ts";
+import { countReportedUses, ToolUseCount } from "../../tools/tool_fields.ts";
 import type { TokenUsage } from "../../../billing/tokens/token_bounds.ts";
 import { encodeSseEvent, sseEventText } from "../../../lib/sse/writer.ts";
 import { answerId } from "../../fields/answer_ids.ts";

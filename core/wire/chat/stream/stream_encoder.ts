@@ -4,7 +4,7 @@
  * See docs/internals/WIRE_FORMATS.md#chat-stream and docs/conversion.md#streams.
  */
 import { imagePart } from "../../fields/pictures.ts";
-import { audioOf } from "../answer/encode_answer.ts";
+import { audioOf, writeTier } from "../answer/encode_answer.ts";
 import { errorBody } from "../../../lib/errors/errors.ts";
 import type { JsonObject } from "../../../lib/json/json.ts";
 import { stringifyExactly } from "../../../lib/runtime/mod.ts";
@@ -14,9 +14,7 @@ import type { ConversionMemory, PipeContext } from "../../contract/contract.ts";
 import type { Moderation, Stop, StreamEvent } from "../../conversation/mod.ts";
 import type { RepeatableText, StreamEncoder, TextFrame } from "../../stream/dialect.ts";
 import { chatModeration } from "../../content/citations.ts";
-import { StreamAnnotations } from "../answer/sources.ts";
-import { writeTier } from "../answer/encode_answer.ts";
-import { writeFinishReason } from "../answer/decode_answer.ts";
+import { StreamAnnotations, writeFinishReason } from "../answer/decode_answer.ts";
 import { detailFor, ownDetailId } from "../answer/reasoning_details.ts";
 import { writeChatUsage } from "../answer/answer_reading.ts";
 

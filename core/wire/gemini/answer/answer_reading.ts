@@ -21,7 +21,7 @@ import {
   type UsageReport,
 } from "../../stream/reading.ts";
 import { isRefusal, readStop } from "../../fields/stop_words.ts";
-import { ToolUseCount } from "../../tools/tool_uses.ts";
+import { ToolUseCount } from "../../tools/tool_fields.ts";
 import { maxRefusalChars } from "../../contract/limits.ts";
 import type { Stop, StopReason } from "../../conversation/mod.ts";
 

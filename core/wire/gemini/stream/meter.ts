@@ -1,6 +1,6 @@
 import type { GatewayError } from "../../../lib/errors/errors.ts";
 import { FrameEdits, type SseFrame } from "../../../lib/sse/frame.ts";
-import { parseWithinDepth } from "../../../lib/json/depth.ts";
+import { parseWithinDepth } from "../../../lib/json/json_scanner.ts";
 import { JsonCursor, jsonKey, JsonScanError } from "../../../lib/json/json_cursor.ts";
 import { isJsonObject, type Json, type JsonObject } from "../../../lib/json/json.ts";
 import { ClientModel, inClientTerms } from "../../stream/client_model.ts";
@@ -25,7 +25,7 @@ import {
   writeGeminiUsage,
 } from "../answer/answer_reading.ts";
 import { isRefusal, stopFailure } from "../../fields/stop_words.ts";
-import { ToolUseCount } from "../../tools/tool_uses.ts";
+import { ToolUseCount } from "../../tools/tool_fields.ts";
 import type { TokenUsage } from "../../../billing/tokens/token_bounds.ts";
 import { sseEventText } from "../../../lib/sse/writer.ts";
 import { stringifyExactly } from "../../../lib/runtime/mod.ts";

@@ -23,8 +23,7 @@ import type {
   Stop,
 } from "../../conversation/mod.ts";
 import type { EventSink, StreamDecoder } from "../../stream/dialect.ts";
-import { UnknownNames } from "../../stream/answer_shape.ts";
-import { shapedEvent } from "../../stream/answer_shapes.ts";
+import { shapedEvent, UnknownNames } from "../../stream/answer_shape.ts";
 import { eventJson, eventObject } from "../../stream/reading.ts";
 import { readProviderError } from "../../errors/provider_error.ts";
 import { indexedChoices } from "../../stream/choices.ts";
@@ -41,7 +40,7 @@ import { addHostedResult, otherParts } from "../answer/hosted_parts.ts";
 import { readLogprobs } from "../answer/logprobs.ts";
 import { readModelPart, readSources } from "../answer/decode_answer.ts";
 import { google, provesThought } from "../answer/thought_signatures.ts";
-import { ToolUseCount } from "../../tools/tool_uses.ts";
+import { ToolUseCount } from "../../tools/tool_fields.ts";
 import { PartialCalls } from "./partial_calls.ts";
 
 /**

@@ -13,7 +13,7 @@ import type { Citation, Stop, StreamEvent } from "../../conversation/mod.ts";
 import { citationChars } from "../../content/citations.ts";
 import { bufferedBlockBytes, streamCitationChars } from "../../contract/limits.ts";
 import type { StreamEncoder } from "../../stream/dialect.ts";
-import { type BlockEvent, BlockSequencer } from "../../stream/sequencer.ts";
+import { type BlockEvent, BlockSequencer } from "../../stream/choices.ts";
 import { answerArguments } from "../../tools/tool_fields.ts";
 import { answerFrame, hostedParts, picturePart, soundPart } from "../answer/encode_answer.ts";
 import { writeGrounding } from "../answer/decode_answer.ts";

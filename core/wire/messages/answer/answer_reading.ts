@@ -25,7 +25,7 @@ import {
   textBytes,
   type UsageReport,
 } from "../../stream/reading.ts";
-import { countReportedUses, ToolUseCount } from "../../tools/tool_uses.ts";
+import { countReportedUses, ToolUseCount } from "../../tools/tool_fields.ts";
 import type { Stop, StopReason } from "../../conversation/mod.ts";
 import { hostedUseMembers } from "./hosted_calls.ts";
 import type { CountedTool } from "../../../billing/usage/hosted_tools.ts";

@@ -51,8 +51,13 @@ import {
 } from "../../fields/field_table.ts";
 import { withoutBillingLine } from "./billing_line.ts";
 import { decodeCache, decodeContent, decodeText, sinceCompaction } from "./decode_blocks.ts";
-import { decodeToolChoice, decodeTools } from "./decode_tools.ts";
-import { isAppliedChange, type LoadedTools, loadedTools } from "./loaded_tools.ts";
+import {
+  decodeToolChoice,
+  decodeTools,
+  isAppliedChange,
+  type LoadedTools,
+  loadedTools,
+} from "./decode_tools.ts";
 import { defined } from "../../../lib/base/defined.ts";
 
 // The fields of a Messages request: which of them, and which of their members, the decoder reads.

@@ -15,7 +15,7 @@ import {
 } from "../../stream/reading.ts";
 import { nativeStreamError } from "../../errors/errors.ts";
 import { isRefusal, stopFailure } from "../../fields/stop_words.ts";
-import { countReportedUses, ToolUseCount } from "../../tools/tool_uses.ts";
+import { countReportedUses, ToolUseCount } from "../../tools/tool_fields.ts";
 import {
   countBlockUse,
   enterMessagesUsage,

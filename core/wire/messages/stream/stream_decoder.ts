@@ -26,13 +26,11 @@ import {
   type MessagesCounts,
   readMessagesStop,
 } from "../answer/answer_reading.ts";
-import { countReportedUses, ToolUseCount } from "../../tools/tool_uses.ts";
+import { answerArguments, countReportedUses, ToolUseCount } from "../../tools/tool_fields.ts";
 import type { HostedCall } from "../../conversation/mod.ts";
-import { answerArguments } from "../../tools/tool_fields.ts";
 import { hostedResultId, ranBy, readHostedUse, withHostedResult } from "../answer/hosted_calls.ts";
 import { neutralTier, ranInside } from "../answer/decode_answer.ts";
-import { UnknownNames } from "../../stream/answer_shape.ts";
-import { isKnownEvent, shapedEvent } from "../../stream/answer_shapes.ts";
+import { isKnownEvent, shapedEvent, UnknownNames } from "../../stream/answer_shape.ts";
 
 // Reads hosted calls of one Messages stream: a call waits for its result, which is another block.
 

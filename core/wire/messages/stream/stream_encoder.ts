@@ -19,7 +19,7 @@ import type {
   StreamEvent,
 } from "../../conversation/mod.ts";
 import type { RepeatableText, StreamEncoder, TextFrame } from "../../stream/dialect.ts";
-import { type BlockEvent, BlockSequencer } from "../../stream/sequencer.ts";
+import { type BlockEvent, BlockSequencer } from "../../stream/choices.ts";
 import { clientWordId } from "../../tools/tool_preparation.ts";
 import { CitedText, writeCitation } from "../answer/cited_text.ts";
 import { thinkingSignature } from "../answer/encode_answer.ts";

@@ -8,14 +8,14 @@ import {
   isPlausible,
   noReport,
   readCount,
+  readParts,
   textBytes,
   type UsageReport,
 } from "../../stream/reading.ts";
 import { partsWithin, type ReportedUsage } from "../../../billing/tokens/token_bounds.ts";
-import { countReportedUses, ToolUseCount } from "../../tools/tool_uses.ts";
+import { countReportedUses, ToolUseCount } from "../../tools/tool_fields.ts";
 import { responseEnd } from "./response_object.ts";
 import { maxToolCallsPerAnswer } from "../../contract/limits.ts";
-import { readParts } from "../../stream/media_parts.ts";
 
 // Counts hosted tools in a Responses answer by its output items.
 

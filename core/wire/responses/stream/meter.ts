@@ -15,7 +15,7 @@ import { stopFailure } from "../../fields/stop_words.ts";
 import { readProviderError } from "../../errors/provider_error.ts";
 import { ItemUses, readResponsesItem, readResponsesUsage } from "../answer/answer_reading.ts";
 import { type ClosingEvent, KeptOutput } from "../items/kept_output.ts";
-import { countReportedUses } from "../../tools/tool_uses.ts";
+import { countReportedUses } from "../../tools/tool_fields.ts";
 import {
   type EndedResponse,
   failureOf,

@@ -10,12 +10,11 @@
  */
 import type { ToolUses } from "../../../billing/usage/hosted_tools.ts";
 import { GatewayError } from "../../../lib/errors/errors.ts";
-import { parseWithinDepth } from "../../../lib/json/depth.ts";
+import { parseWithinDepth } from "../../../lib/json/json_scanner.ts";
 import { isJsonObject, type Json, type JsonObject } from "../../../lib/json/json.ts";
 import type { ConversionMemory } from "../../contract/contract.ts";
 import type { EventSink, StreamDecoder } from "../../stream/dialect.ts";
-import { UnknownNames } from "../../stream/answer_shape.ts";
-import { isKnownEvent, shapedEvent } from "../../stream/answer_shapes.ts";
+import { isKnownEvent, shapedEvent, UnknownNames } from "../../stream/answer_shape.ts";
 import { eventObject } from "../../stream/reading.ts";
 import { readModeration } from "../../content/citations.ts";
 import { readProviderError } from "../../errors/provider_error.ts";
@@ -23,7 +22,7 @@ import { readAnnotation } from "../answer/decode_answer.ts";
 import { summaryBreak } from "../items/output_items.ts";
 import { readResponsesStop, responseEnd } from "../answer/response_object.ts";
 import { type AnswerState, StreamedItem } from "./streamed_item.ts";
-import { countReportedUses } from "../../tools/tool_uses.ts";
+import { countReportedUses } from "../../tools/tool_fields.ts";
 import { ItemUses, readResponsesUsage } from "../answer/answer_reading.ts";
 import { maxToolCallsPerAnswer } from "../../contract/limits.ts";
 

@@ -20,7 +20,7 @@ import type {
   StreamEvent,
 } from "../../conversation/mod.ts";
 import type { StreamEncoder } from "../../stream/dialect.ts";
-import { type BlockEvent, BlockSequencer } from "../../stream/sequencer.ts";
+import { type BlockEvent, BlockSequencer } from "../../stream/choices.ts";
 import { hostedEvents, hostedItem, hostedItemKind } from "../items/hosted_items.ts";
 import { OpenCall, type OpenItem, OpenMessage, OpenReasoning } from "./open_item.ts";
 import { callKind, itemId, pictureItem } from "../items/output_items.ts";

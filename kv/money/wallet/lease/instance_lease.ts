@@ -1,7 +1,7 @@
 /**
  * Keeps the instance lease: one row per running instance, which each of its money commits checks
  * and rewrites. With a far store an instance has further rows, through which settlements are
- * committed side by side (`kv/money/wallet/settle/settlement_lanes.ts`).
+ * committed side by side (`kv/money/wallet/settle/pipeline.ts`).
  *
  * A process that changes the row (the reaper) excludes the instance from further writes, whatever
  * the clocks say. Each commit leaves its number in the row, so the fate of a commit whose answer

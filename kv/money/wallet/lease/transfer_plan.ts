@@ -1,6 +1,30 @@
-/** Computes how much money moves between a wallet and a lease. Pure: reads and writes nothing. */
+/**
+ * Computes how much money moves between a wallet and a lease. Pure: reads and writes nothing.
+ *
+ * Debt is bounded: a draw may take a wallet below zero by a limited amount, so that running calls, which reserve more
+ * than they will cost, do not block each other when little is left. The borrowed money is treated like any other:
+ * leased, reserved, charged, returned. So all instances together never lend more than the limit, and a wallet without
+ * running calls owes only what its calls have cost beyond its balance. Incoming money pays the debt first.
+ */
+import type { Wallet } from "../../balances/wallets.ts";
 import { fittingMicroVnd, type ReservationRange } from "../../../../core/billing/price.ts";
 import { freeMicroVnd, isSmall, type Lease } from "./lease_book.ts";
+
+/** Limits of debts, in µVND. */
+export interface DebtRules {
+  /** Limit for accounts that have topped up at some time. */
+  readonly toppedUpMicroVnd: bigint;
+  /** Limit for all other accounts. */
+  readonly othersMicroVnd: bigint;
+}
+
+/** No account may owe anything. */
+export const noDebt: DebtRules = { toppedUpMicroVnd: 0n, othersMicroVnd: 0n };
+
+/** Returns the most that a wallet may owe. */
+export function debtLimitMicroVnd(wallet: Wallet, rules: DebtRules): bigint {
+  return wallet.hasToppedUp === true ? rules.toppedUpMicroVnd : rules.othersMicroVnd;
+}
 
 /** Multiple of what is needed that a draw ahead takes. */
 const drawAheadFactor = 4n;
@@ -44,7 +68,7 @@ export interface TransferPlan {
 }
 
 /** The wallet as it was read. */
-export interface DrawableWallet {
+interface DrawableWallet {
   readonly availableMicroVnd: bigint;
   /** How far below zero the wallet may go for what is needed. Nothing is drawn ahead of that. */
   readonly debtLimitMicroVnd: bigint;

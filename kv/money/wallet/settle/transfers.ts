@@ -8,7 +8,15 @@ import { type LeaseValue, walletWriteAttempts } from "../../balances/leases.ts";
 import { leaseKey } from "../../../engine/schema/keys.ts";
 import { hasMoved, leasedElsewhereMicroVnd, readWallets } from "./wallet_view.ts";
 import { changeWallet, type WalletRow } from "../../balances/wallets.ts";
-import { debtLimitMicroVnd, type DebtRules } from "../lease/debt.ts";
+import {
+  aheadMicroVnd,
+  debtLimitMicroVnd,
+  type DebtRules,
+  type GiveBack,
+  planTransfer,
+  type TransferPlan,
+  type WaiterRange,
+} from "../lease/transfer_plan.ts";
 import type { InstanceLease } from "../lease/instance_lease.ts";
 import {
   freeMicroVnd,
@@ -16,20 +24,11 @@ import {
   type Lease,
   type LeaseBook,
   type LeaseRowContent,
-} from "../lease/lease_book.ts";
-import {
   onItsWay,
   refusal,
   type ReservationQueue,
   unavailable,
-} from "../lease/reservation_queue.ts";
-import {
-  aheadMicroVnd,
-  type GiveBack,
-  planTransfer,
-  type TransferPlan,
-  type WaiterRange,
-} from "../lease/transfer_plan.ts";
+} from "../lease/lease_book.ts";
 import type { Refusal } from "../lease/types.ts";
 import { keysPerRead, type KeyValueStore } from "../../../engine/store/key_value_store.ts";
 

@@ -9,14 +9,12 @@ import { readMediaBody } from "../../../../core/calls/body/body.ts";
 import type { MediaWork } from "../../../../core/media/base/exchange.ts";
 import type { JsonAnswer, JsonRequest } from "../../../../core/media/base/json_call.ts";
 import type { Operation } from "../../../../core/routing/contract/router.ts";
-import { chooseModel } from "../../call/admission.ts";
+import { chooseModel, startCall } from "../../call/admission.ts";
 import type { CallCharge } from "../../call/call_settlement.ts";
-import { startCall } from "../../call/terms.ts";
-import { wholeAnswer } from "../../call/whole_answer.ts";
+import { costHeaders, wholeAnswer } from "../../call/response_headers.ts";
 import type { Gateway } from "../../gateway/gateway.ts";
 import { hasIdempotencyKey, knownAnswer } from "../../call/idempotency.ts";
 import { admitRequest, type Incoming, requireJson } from "../../call/incoming.ts";
-import { costHeaders } from "../../call/response_headers.ts";
 import { type MediaRequest, refuseDropped, serveMediaCall } from "./media_call.ts";
 
 /** What distinguishes such an endpoint. */

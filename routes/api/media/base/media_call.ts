@@ -44,16 +44,19 @@ import { rangeOf, type ReservationRange } from "../../../../core/billing/price.t
 import type { Principal } from "../../../../kv/people/api_keys/key_directory.ts";
 import type { HttpRequest } from "../../../http/body/http_request.ts";
 import { requestHeaders } from "../../../http/own_headers.ts";
-import { reserveFunds } from "../../call/funds.ts";
+import { type ExpectedTokens, reserveFunds } from "../../call/funds.ts";
 import type { RunningCall } from "../../gateway/access_watch.ts";
-import { CallSettlement } from "../../call/call_settlement.ts";
-import { type CallStart, callTags, type ChosenModel, type Terms } from "../../call/terms.ts";
+import { CallSettlement, reportResult } from "../../call/call_settlement.ts";
+import {
+  type CallStart,
+  callTags,
+  type ChosenModel,
+  type Terms,
+  vetUrls,
+} from "../../call/admission.ts";
 import type { Gateway } from "../../gateway/gateway.ts";
 import type { Incoming } from "../../call/incoming.ts";
 import { callHeaders, streamOf } from "../../call/response_headers.ts";
-import type { ExpectedTokens } from "../../call/rate_limits.ts";
-import { reportResult } from "../../call/route_result.ts";
-import { vetUrls } from "../../gateway/vetted_urls.ts";
 
 /** What an endpoint read of its request, before any money is reserved for it. */
 export interface MediaRequest {

@@ -37,9 +37,8 @@ import {
   readCompletionRequest,
 } from "../../../../core/media/completion/request.ts";
 import { estimatedTokens } from "../../../../core/media/base/input_charge.ts";
-import { chooseModel, refuseFreeChoices } from "../../call/admission.ts";
+import { type CallStart, chooseModel, refuseFreeChoices, startCall } from "../../call/admission.ts";
 import type { CallCharge } from "../../call/call_settlement.ts";
-import { type CallStart, startCall } from "../../call/terms.ts";
 import { serveAdmittedChat } from "../../chat/chat.ts";
 import type { Gateway } from "../../gateway/gateway.ts";
 import { hasIdempotencyKey, knownAnswer } from "../../call/idempotency.ts";
@@ -50,8 +49,13 @@ import {
   requireJson,
 } from "../../call/incoming.ts";
 import { type Found, type MediaCall, serveMediaCall } from "../base/media_call.ts";
-import { expectedOutput } from "../../call/rate_limits.ts";
-import { costHeaders, outputLimitHeader, streamOf } from "../../call/response_headers.ts";
+import { expectedOutput } from "../../call/funds.ts";
+import {
+  costHeaders,
+  outputLimitHeader,
+  streamOf,
+  wholeAnswer,
+} from "../../call/response_headers.ts";
 import {
   chargeForEndedChat,
   type EndedReading,
@@ -67,7 +71,6 @@ import type { AppliedPrice, Outcome } from "../../../../core/billing/usage/recei
 import { keepAliveComment } from "../../../../core/lib/sse/writer.ts";
 import { idleMs } from "../../../../core/routing/timeouts.ts";
 import { bytesLeave } from "../../../http/query.ts";
-import { wholeAnswer } from "../../call/whole_answer.ts";
 
 // Delivers what the attempts of a completion found, settled before its last byte.
 

@@ -20,13 +20,12 @@ import {
 import { readMediaBody, urlsOfBody } from "../../../../core/calls/body/body.ts";
 import { taggedFields } from "../../../../core/calls/body/sent_tags.ts";
 import { applyPrice, costOfUnits } from "../../../../core/billing/price.ts";
-import { chooseModel } from "../../call/admission.ts";
+import { chooseModel, startCall } from "../../call/admission.ts";
 import { hasIdempotencyKey, knownAnswer } from "../../call/idempotency.ts";
 import type { Gateway } from "../../gateway/gateway.ts";
 import { admitRequest, type Incoming } from "../../call/incoming.ts";
 import { type Found, type MediaCall, serveMediaCall } from "../base/media_call.ts";
 import type { CallSettlement } from "../../call/call_settlement.ts";
-import { startCall } from "../../call/terms.ts";
 import {
   meteredStream,
   type MeteredStreamInput,
@@ -36,8 +35,7 @@ import type { Outcome } from "../../../../core/billing/usage/receipt.ts";
 import { idleMs } from "../../../../core/routing/timeouts.ts";
 import { keepAliveComment } from "../../../../core/lib/sse/writer.ts";
 import { bytesLeave } from "../../../http/query.ts";
-import { costHeaders, streamOf } from "../../call/response_headers.ts";
-import { wholeAnswer } from "../../call/whole_answer.ts";
+import { costHeaders, streamOf, wholeAnswer } from "../../call/response_headers.ts";
 
 // Delivers what the attempts of an image call found, settled before its last byte.
 

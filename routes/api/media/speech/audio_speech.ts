@@ -15,12 +15,11 @@ import {
   type SpeechResult,
   speechWork,
 } from "../../../../core/media/speech/attempt.ts";
-import { chooseModel } from "../../call/admission.ts";
+import { chooseModel, startCall } from "../../call/admission.ts";
 import { hasIdempotencyKey, knownAnswer } from "../../call/idempotency.ts";
 import type { Gateway } from "../../gateway/gateway.ts";
 import { admitRequest, type Incoming, requireJson } from "../../call/incoming.ts";
 import { type Found, type MediaCall, serveMediaCall } from "../base/media_call.ts";
-import { startCall } from "../../call/terms.ts";
 import { deliverEvents, lateEvents, relayedBody, settlerOf } from "../base/event_delivery.ts";
 import { formatVnd } from "../../../../core/billing/money/micro_vnd.ts";
 import { answerHeaders } from "../../../http/own_headers.ts";

@@ -17,9 +17,8 @@ import {
   type TranscriptionTask,
   transcriptionWork,
 } from "../../../../core/media/transcription/attempt.ts";
-import { chooseModel } from "../../call/admission.ts";
-import { startCall } from "../../call/terms.ts";
-import { wholeAnswer } from "../../call/whole_answer.ts";
+import { chooseModel, startCall } from "../../call/admission.ts";
+import { costHeaders, wholeAnswer } from "../../call/response_headers.ts";
 import type { Gateway } from "../../gateway/gateway.ts";
 import { hasIdempotencyKey, knownAnswer } from "../../call/idempotency.ts";
 import { admitRequest, type Incoming } from "../../call/incoming.ts";
@@ -30,7 +29,6 @@ import {
   settlerOf,
 } from "../base/event_delivery.ts";
 import { type Found, type MediaCall, serveMediaCall } from "../base/media_call.ts";
-import { costHeaders } from "../../call/response_headers.ts";
 
 async function deliver(
   delivery: EventDelivery,

@@ -30,7 +30,7 @@ import {
   releaseKey,
 } from "../../../../kv/services/calls/idempotency.ts";
 import { newTaskRows, readVideo, videoPolls } from "../../../../kv/services/videos/mod.ts";
-import { chooseModel } from "../../call/admission.ts";
+import { chooseModel, startCall } from "../../call/admission.ts";
 import type { Gateway } from "../../gateway/gateway.ts";
 import { admitRequest, type Incoming } from "../../call/incoming.ts";
 import {
@@ -40,8 +40,7 @@ import {
   refuseDropped,
   serveMediaCall,
 } from "../base/media_call.ts";
-import { startCall } from "../../call/terms.ts";
-import { LateReceiptError } from "../../call/route_result.ts";
+import { LateReceiptError } from "../../call/call_settlement.ts";
 import { costHeaders } from "../../call/response_headers.ts";
 import { answerHeaders, requestHeaders } from "../../../http/own_headers.ts";
 import { credentialName, smallExchange, upstreamOf } from "./video_tasks.ts";

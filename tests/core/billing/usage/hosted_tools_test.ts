@@ -10,7 +10,7 @@ import {
 } from "../../../../core/billing/usage/hosted_tools.ts";
 import { chargeForChat } from "../../../../core/billing/outcome.ts";
 import { applyPrice, worstCaseCost } from "../../../../core/billing/price.ts";
-import { askedTools } from "../../../../core/wire/billable_features/asked_tier.ts";
+import { askedTools } from "../../../../core/wire/billable_features/asked_for.ts";
 import { otherCaseProblem, refuseMergedFields } from "../../../../core/calls/body/json_body.ts";
 import { GatewayError } from "../../../../core/lib/errors/errors.ts";
 import type { Style } from "../../../../core/wire/contract/contract.ts";

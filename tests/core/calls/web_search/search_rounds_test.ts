@@ -8,7 +8,7 @@ import {
 } from "../../../../core/calls/web_search/search_rounds.ts";
 import { offerSearch } from "../../../../core/calls/web_search/search_function.ts";
 import { Deadlines } from "../../../../core/lib/time/deadlines.ts";
-import { bodyOf } from "../../../../core/net/transport/given_body.ts";
+import { bodyOf } from "../../../../core/net/transport/read_whole.ts";
 import type { Conversation } from "../../../../core/wire/conversation/mod.ts";
 import { readConversation } from "../../../../core/wire/convert/convert.ts";
 import { GatewayError } from "../../../../core/lib/errors/errors.ts";

@@ -5,7 +5,7 @@ import {
   encoded,
   maxPooledCopyBytes,
   pooledBufferBytes,
-} from "../../../../core/lib/bytes/byte_ranges.ts";
+} from "../../../../core/lib/bytes/byte_parts.ts";
 
 const piece = fc.oneof(
   fc.uint8Array({ maxLength: 300 }),

@@ -3,12 +3,13 @@ import * as fc from "../../../support/property.ts";
 import {
   decodeBase64,
   decodeBase64Url,
+  decodeHex,
   decodePortably,
   encodeBase64,
   encodeBase64Url,
+  encodeHex,
   encodePortably,
-} from "../../../../core/lib/runtime/base64.ts";
-import { decodeHex, encodeHex } from "../../../../core/lib/runtime/hex.ts";
+} from "../../../../core/lib/runtime/mod.ts";
 
 const bytes = fc.uint8Array({ maxLength: 40 });
 

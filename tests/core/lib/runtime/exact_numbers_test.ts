@@ -5,7 +5,7 @@ import {
   isExactNumber,
   portableExactNumbers,
   stringifyExactly,
-} from "../../../../core/lib/runtime/exact_numbers.ts";
+} from "../../../../core/lib/runtime/mod.ts";
 
 const numberText = fc.oneof(
   fc.bigInt().map(String),

@@ -1,6 +1,5 @@
 import { assertEquals } from "../../../support/assert.ts";
-import { SseFrame } from "../../../../core/lib/sse/frame.ts";
-import { RepeatedFrame } from "../../../../core/lib/sse/repeated_frame.ts";
+import { RepeatedFrame, SseFrame } from "../../../../core/lib/sse/frame.ts";
 
 const encoder = new TextEncoder();
 

@@ -1,6 +1,6 @@
 import { assert, assertEquals, assertThrows } from "../../../support/assert.ts";
 import * as fc from "../../../support/property.ts";
-import { SseFrameTooLargeError, SseSplitter } from "../../../../core/lib/sse/splitter.ts";
+import { SseFrameTooLargeError, SseSplitter } from "../../../../core/lib/sse/frame.ts";
 
 interface Seen {
   readonly event: string;

@@ -1,6 +1,6 @@
 import { assertEquals, assertThrows } from "../../../support/assert.ts";
 import { InvariantError } from "../../../../core/lib/base/assert.ts";
-import { SseSplitter } from "../../../../core/lib/sse/splitter.ts";
+import { SseSplitter } from "../../../../core/lib/sse/frame.ts";
 import { encodeSseComment, encodeSseEvent } from "../../../../core/lib/sse/writer.ts";
 
 Deno.test("a written event is read back", () => {

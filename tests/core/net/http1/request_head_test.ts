@@ -1,7 +1,6 @@
 import { assertEquals, assertThrows } from "../../../support/assert.ts";
-import { encodeRequest, parseDestination } from "../../../../core/net/http1/request_head.ts";
+import { encodeRequest, parseDestination, WriteBuffers } from "../../../../core/net/http1/heads.ts";
 import { UpstreamFailure, type UpstreamRequest } from "../../../../core/net/transport/transport.ts";
-import { WriteBuffers } from "../../../../core/net/http1/limits.ts";
 import { concat } from "./bytes.ts";
 
 const url = "https://api.example/v1/x?y=z";

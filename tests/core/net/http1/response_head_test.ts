@@ -1,6 +1,6 @@
 import { assertEquals, assertThrows } from "../../../support/assert.ts";
 import * as fc from "../../../support/property.ts";
-import { findHeadEnd, parseResponseHead } from "../../../../core/net/http1/response_head.ts";
+import { findHeadEnd, parseResponseHead } from "../../../../core/net/http1/heads.ts";
 import { UpstreamFailure } from "../../../../core/net/transport/transport.ts";
 
 const encode = (text: string) => new TextEncoder().encode(text);

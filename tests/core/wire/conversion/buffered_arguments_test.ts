@@ -1,6 +1,6 @@
 /** Arguments that can only be changed as a whole are kept until their call ends: within a bound, whoever sends them. */
 import { assert, assertEquals, assertThrows } from "../../../support/assert.ts";
-import { restoringSink } from "../../../../core/wire/convert/answer_restoration.ts";
+import { restoringSink } from "../../../../core/wire/convert/convert.ts";
 import type { StreamEvent } from "../../../../core/wire/conversation/mod.ts";
 import { GatewayError } from "../../../../core/lib/errors/errors.ts";
 import { bufferedBlockBytes } from "../../../../core/wire/contract/limits.ts";

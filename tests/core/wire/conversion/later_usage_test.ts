@@ -1,7 +1,7 @@
 /** Usage of a stream whose later reports are worse than earlier ones. */
 import { assert, assertEquals } from "../../../support/assert.ts";
 import fc from "fast-check";
-import { joinReports } from "../../../../core/wire/stream/usage_reports.ts";
+import { joinReports } from "../../../../core/wire/stream/reading.ts";
 import type { ProviderStyle } from "../../../../core/wire/contract/contract.ts";
 import {
   billedInputTokens,

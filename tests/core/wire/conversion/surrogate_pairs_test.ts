@@ -2,7 +2,7 @@
 import { assert, assertEquals } from "../../../support/assert.ts";
 import * as fc from "../../../support/property.ts";
 import type { StreamEvent } from "../../../../core/wire/conversation/mod.ts";
-import { joiningSink } from "../../../../core/wire/convert/surrogate_pairs.ts";
+import { joiningSink } from "../../../../core/wire/convert/converting_pipe.ts";
 import { chatFrames, chunk, messagesFrames, streamed } from "./streaming.ts";
 
 /** A lone half anywhere in a piece of text. */

@@ -2,7 +2,7 @@
 import { assert, assertEquals } from "../../../support/assert.ts";
 import * as fc from "../../../support/property.ts";
 import type { ConversionMemory, ThinkTags } from "../../../../core/wire/contract/contract.ts";
-import { restoreAnswer } from "../../../../core/wire/convert/answer_restoration.ts";
+import { restoreAnswer } from "../../../../core/wire/convert/convert.ts";
 import type { StreamEvent } from "../../../../core/wire/conversation/mod.ts";
 import { splitThinking, thinkingSink } from "../../../../core/wire/convert/think_tags.ts";
 import type { JsonObject } from "../../../../core/lib/json/json.ts";

@@ -1,7 +1,7 @@
 /** What is done to tools on the way there is undone on the way back; capabilities and schemas keep their rules. */
 import { assertEquals, assertThrows } from "../../../support/assert.ts";
 import * as fc from "../../../support/property.ts";
-import { restoreAnswer } from "../../../../core/wire/convert/answer_restoration.ts";
+import { restoreAnswer } from "../../../../core/wire/convert/convert.ts";
 import type { StreamEvent } from "../../../../core/wire/conversation/mod.ts";
 import { budgetOf, effortOf, nearestEffort } from "../../../../core/wire/fields/output_format.ts";
 import {
@@ -14,7 +14,7 @@ import {
   allowsStrictMessages,
   messagesFormatSchema,
 } from "../../../../core/wire/tools/schemas/json_schema.ts";
-import { type BlockEvent, BlockSequencer } from "../../../../core/wire/stream/sequencer.ts";
+import { type BlockEvent, BlockSequencer } from "../../../../core/wire/stream/choices.ts";
 import { answerArguments, argumentsObject } from "../../../../core/wire/tools/tool_fields.ts";
 import type { Json, JsonObject } from "../../../../core/lib/json/json.ts";
 

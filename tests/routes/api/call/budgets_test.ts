@@ -30,7 +30,7 @@ import { announceRefusals, BudgetNotices } from "../../../../kv/services/limits/
 import type { WebhookEvent } from "../../../../core/people/webhooks/events.ts";
 import { vietnamDay } from "../../../../core/lib/time/vietnam_time.ts";
 import { webhookEvents } from "../../../../kv/people/webhooks/events.ts";
-import { limitError } from "../../../../routes/api/call/limit_refusals.ts";
+import { limitError } from "../../../../routes/api/call/admission.ts";
 import { type KeyLimitBook, openKeyLimitBook } from "../../../../kv/services/limits/limit_book.ts";
 import { verifyBooks, verifyStore } from "../../../../kv/services/verify/verify_books.ts";
 import { reserveMoney } from "../../../../routes/api/call/call_money.ts";

@@ -3,9 +3,8 @@ import { readChatRequest } from "../../../../core/calls/request/chat_request.ts"
 import { newId } from "../../../../core/lib/ids/ids.ts";
 import { applyPrice, rangeOf } from "../../../../core/billing/price.ts";
 import { readReceipt } from "../../../../kv/money/receipts/receipts.ts";
-import { reserveWithin } from "../../../../routes/api/call/admission.ts";
+import { reserveWithin, startCall, type Terms } from "../../../../routes/api/call/admission.ts";
 import { CallSettlement } from "../../../../routes/api/call/call_settlement.ts";
-import { startCall, type Terms } from "../../../../routes/api/call/terms.ts";
 import { ChatSettlement } from "../../../../routes/api/chat/chat_settlement.ts";
 import { openTestGateway } from "../../../support/gateways/gateway_in_process.ts";
 

@@ -10,7 +10,7 @@ import type { AccountRateLimits, RateLimits } from "../../../../core/limits/rate
 import { setRateLimits } from "../../../../kv/people/accounts/rate_limits.ts";
 import { listRefusedCalls } from "../../../../kv/services/calls/refused_calls.ts";
 import { listReceipts, readReceipt } from "../../../../kv/money/receipts/receipts.ts";
-import { rateRefusalError } from "../../../../routes/api/call/limit_refusals.ts";
+import { rateRefusalError } from "../../../../routes/api/call/admission.ts";
 import { assert, assertEquals, assertMatch } from "../../../support/assert.ts";
 import { mockProvider } from "../gateway/media_world.ts";
 import { ManualTime } from "../../../support/manual_time.ts";

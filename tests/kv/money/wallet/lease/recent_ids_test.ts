@@ -1,6 +1,6 @@
 /** The wallet engine refuses to settle a call that it has settled lately, and no other. */
 import { newId, type RequestId } from "../../../../../core/lib/ids/ids.ts";
-import { RecentIds } from "../../../../../kv/money/wallet/lease/recent_ids.ts";
+import { RecentIds } from "../../../../../kv/money/wallet/wallet_engine.ts";
 import { assertThrows } from "../../../../support/assert.ts";
 
 const ids = (count: number): RequestId[] =>

@@ -4,7 +4,7 @@ import { assert, assertEquals } from "../../../../support/assert.ts";
 import { Deadlines } from "../../../../../core/lib/time/deadlines.ts";
 import { type AnswerBudget, answerWaitMs } from "../../../../../core/lib/bytes/answer_budget.ts";
 import { keepAliveMs } from "../../../../../core/calls/stream/metered_stream.ts";
-import { unreadAnswerMs } from "../../../../../routes/api/call/whole_answer.ts";
+import { unreadAnswerMs } from "../../../../../routes/api/call/response_headers.ts";
 import { ManualTime } from "../../../../support/manual_time.ts";
 import { until } from "../../../../support/until.ts";
 import {
