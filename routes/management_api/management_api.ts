@@ -11,7 +11,7 @@ import { type Context, Hono } from "hono";
 import { GatewayError } from "../../core/lib/errors/errors.ts";
 import { sha256Hex } from "../../core/lib/hash/sha256.ts";
 import { newId } from "../../core/lib/ids/ids.ts";
-import { parseWithinDepth } from "../../core/lib/json/json_scanner.ts";
+import { parseWithinDepth } from "../../core/lib/json/exact_json.ts";
 import { isJsonObject, type JsonObject } from "../../core/lib/json/json.ts";
 import { requireIdempotencyKey } from "../../core/calls/body/idempotency_key.ts";
 import {

@@ -6,10 +6,10 @@ import * as fc from "../support/property.ts";
 import { assert, assertEquals } from "../support/assert.ts";
 import { inputBound } from "../../core/calls/bounds/chat_bounds.ts";
 import { roughInputTokens } from "../../core/billing/tokens/rough_estimate.ts";
-import { hostedToolsAskedFor } from "../../core/calls/request/billable_features.ts";
 import {
   continuesTurn,
   firstImagePath,
+  hostedToolsAskedFor,
   readChatRequest,
   readCountTokensRequest,
 } from "../../core/calls/request/chat_request.ts";

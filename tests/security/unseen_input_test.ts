@@ -1,7 +1,6 @@
 /** Input that a few bytes make a provider read is reserved before the call; otherwise many calls could share one small balance. */
 import { assert, assertEquals, assertThrows } from "../support/assert.ts";
-import { readChatRequest } from "../../core/calls/request/chat_request.ts";
-import { hostedToolsAskedFor } from "../../core/calls/request/billable_features.ts";
+import { hostedToolsAskedFor, readChatRequest } from "../../core/calls/request/chat_request.ts";
 import { inputBound } from "../../core/calls/bounds/chat_bounds.ts";
 import type { Style } from "../../core/wire/contract/contract.ts";
 import { GatewayError } from "../../core/lib/errors/errors.ts";

@@ -5,8 +5,7 @@ import type { Deadlines } from "../../lib/time/deadlines.ts";
 import type { AnswerReading, StreamPipe } from "../../wire/contract/contract.ts";
 import { GatewayError, type Mark } from "../../lib/errors/errors.ts";
 import { streamFailure } from "../../wire/stream/answer_gate.ts";
-import { parseExactly } from "../../lib/json/exact_json.ts";
-import { parseWithinDepth } from "../../lib/json/json_scanner.ts";
+import { parseExactly, parseWithinDepth } from "../../lib/json/exact_json.ts";
 import { isJsonObject, type JsonObject } from "../../lib/json/json.ts";
 import { maxAnswerBytes, maxSseEventBytes } from "../../wire/contract/limits.ts";
 import {

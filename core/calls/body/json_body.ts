@@ -21,7 +21,7 @@ import {
   joined,
   withFewPieces,
 } from "../../lib/bytes/byte_parts.ts";
-import { mayChange, withExactNumbers } from "../../lib/json/exact_json.ts";
+import { JsonScanner, mayChange, token, withExactNumbers } from "../../lib/json/exact_json.ts";
 import {
   isJsonObject,
   type Json,
@@ -35,7 +35,6 @@ import { scanJson, type Skeleton } from "../../lib/json/scan/scan.ts";
 import { beginningOfUrl } from "../../net/remote/named_url.ts";
 import { GatewayError } from "../../lib/errors/errors.ts";
 import { JsonCount } from "../../lib/errors/json_bounds.ts";
-import { JsonScanner, token } from "../../lib/json/json_scanner.ts";
 import {
   billableFieldNames,
   judgedFieldNames,

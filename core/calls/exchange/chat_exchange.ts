@@ -41,7 +41,7 @@ import { jsonKey } from "../../lib/json/json_cursor.ts";
 import { stringifyExactly, withResolvers } from "../../lib/runtime/mod.ts";
 import type { ProviderAnswer } from "../attempts/attempt.ts";
 import { ArrayStream, decisiveFields } from "./gemini_body.ts";
-import { fieldsLeftOut } from "../request/billable_features.ts";
+import { fieldsLeftOut } from "../request/chat_request.ts";
 import { droppedReasoningFields, withoutForeignReasoning } from "../request/sealed_items.ts";
 import { type JsonBody, withFields, withoutFields } from "../body/json_body.ts";
 import type { CloudBodyChanges } from "../../clouds/request_form.ts";

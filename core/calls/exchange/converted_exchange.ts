@@ -47,11 +47,7 @@ import { createNativePipe } from "../../wire/convert/dialects.ts";
 import { createConvertingPipe } from "../../wire/convert/converting_pipe.ts";
 import { takesHostedTools } from "../../wire/tools/tool_fields.ts";
 import { hasPathMembers, withoutPathMembers } from "../../wire/mod.ts";
-import {
-  fieldsLeftOut,
-  hostedToolsAskedFor,
-  type StyledRequest,
-} from "../request/billable_features.ts";
+import { fieldsLeftOut, hostedToolsAskedFor, type StyledRequest } from "../request/chat_request.ts";
 
 /** Encodes bodies and answers. */
 export const encoder = new TextEncoder();

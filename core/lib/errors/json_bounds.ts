@@ -5,7 +5,7 @@
  * in memory.
  */
 import { GatewayError } from "./errors.ts";
-import { JsonScanner, token } from "../json/json_scanner.ts";
+import { JsonScanner, token } from "../json/exact_json.ts";
 import { maxJsonDepth, maxJsonNames, maxJsonValues } from "../json/scan/limits.ts";
 
 function refusal(problem: string): GatewayError {

@@ -1,4 +1,4 @@
-import { parseWithinDepth } from "./json_scanner.ts";
+import { parseWithinDepth } from "./exact_json.ts";
 import type { Json } from "./json.ts";
 
 // Finds the ends of long lists of numbers without looking at each byte.

@@ -7,7 +7,7 @@ import {
   SseFrameTooLargeError,
   SseSplitter,
 } from "../../lib/sse/frame.ts";
-import { parseWithinDepth } from "../../lib/json/json_scanner.ts";
+import { parseWithinDepth } from "../../lib/json/exact_json.ts";
 import { JsonScanError } from "../../lib/json/json_cursor.ts";
 import type { StreamPipe, StreamReading } from "../contract/contract.ts";
 import type { TokenUsage } from "../../billing/tokens/token_bounds.ts";

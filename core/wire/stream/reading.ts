@@ -17,8 +17,7 @@ import { maxReportedTokens } from "../../billing/tokens/limits.ts";
 import type { FrameEdits, SseFrame } from "../../lib/sse/frame.ts";
 import type { StreamReading } from "../contract/contract.ts";
 import { GatewayError } from "../../lib/errors/errors.ts";
-import { parseWithinDepth } from "../../lib/json/json_scanner.ts";
-import { parseExactly } from "../../lib/json/exact_json.ts";
+import { parseExactly, parseWithinDepth } from "../../lib/json/exact_json.ts";
 import { JsonScanError } from "../../lib/json/json_cursor.ts";
 
 /**

@@ -8,12 +8,10 @@ import {
   type RequestHead,
   RequestRefusal,
 } from "../../../core/net/http1/server/request_head.ts";
-import { type BodyHost, RequestBody, type ServerBounds } from "./request_body.ts";
+import { type BodyHost, RequestBody, type ServerBounds, SocketReader } from "./request_body.ts";
 import type { Evictable } from "./eviction.ts";
-import { cancel, ReplyWriter } from "./reply_writer.ts";
+import { cancel, ReplyWriter, writeAll } from "./reply_writer.ts";
 import { ServedRequest } from "./served_request.ts";
-import { SocketReader } from "./socket_reader.ts";
-import { writeAll } from "./source_writer.ts";
 import type { ByteSink, ByteSource } from "../../../core/lib/bytes/byte_parts.ts";
 
 // Turns a standard `Response` into the form that the server writes.

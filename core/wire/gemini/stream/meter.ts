@@ -1,6 +1,6 @@
 import type { GatewayError } from "../../../lib/errors/errors.ts";
 import { FrameEdits, type SseFrame } from "../../../lib/sse/frame.ts";
-import { parseWithinDepth } from "../../../lib/json/json_scanner.ts";
+import { parseWithinDepth } from "../../../lib/json/exact_json.ts";
 import { JsonCursor, jsonKey, JsonScanError } from "../../../lib/json/json_cursor.ts";
 import { isJsonObject, type Json, type JsonObject } from "../../../lib/json/json.ts";
 import { ClientModel, inClientTerms } from "../../stream/client_model.ts";

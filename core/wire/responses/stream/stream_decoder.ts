@@ -10,7 +10,7 @@
  */
 import type { ToolUses } from "../../../billing/usage/hosted_tools.ts";
 import { GatewayError } from "../../../lib/errors/errors.ts";
-import { parseWithinDepth } from "../../../lib/json/json_scanner.ts";
+import { parseWithinDepth } from "../../../lib/json/exact_json.ts";
 import { isJsonObject, type Json, type JsonObject } from "../../../lib/json/json.ts";
 import type { ConversionMemory } from "../../contract/contract.ts";
 import type { EventSink, StreamDecoder } from "../../stream/dialect.ts";

@@ -1,7 +1,6 @@
 import * as fc from "../../../support/property.ts";
 import { assertEquals } from "../../../support/assert.ts";
-import { parseExactly } from "../../../../core/lib/json/exact_json.ts";
-import { JsonScanner, token } from "../../../../core/lib/json/json_scanner.ts";
+import { JsonScanner, parseExactly, token } from "../../../../core/lib/json/exact_json.ts";
 import { stringifyExactly } from "../../../../core/lib/runtime/mod.ts";
 
 /** Returns all tokens of a text, each with its kind. */

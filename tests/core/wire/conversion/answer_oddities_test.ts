@@ -7,7 +7,7 @@ import { createConvertingPipe } from "../../../../core/wire/convert/converting_p
 import { readAnswer, shapeAnswer } from "../../../../core/wire/convert/answer_reading.ts";
 import { answerFrames } from "../../../../core/wire/stream/answer_frames.ts";
 import { unknownInStream } from "../../../../core/wire/stream/answer_gate.ts";
-import { checkJsonDepth } from "../../../../core/lib/json/json_scanner.ts";
+import { checkJsonDepth } from "../../../../core/lib/json/exact_json.ts";
 import { pipeText } from "../native/piping.ts";
 import { accepted, context, convertedAnswer } from "./converting.ts";
 import { clientStyles, providerStyles, streamedAnswer, wholeAnswer } from "./provider_answers.ts";
