@@ -25,7 +25,7 @@ import {
 } from "../lib/eventstream/decoder.ts";
 import { joined } from "../lib/bytes/byte_parts.ts";
 import { isJsonObject, type JsonObject } from "../lib/json/json.ts";
-import { decodeBase64 } from "../lib/runtime/mod.ts";
+import { decodeBase64 } from "../lib/runtime/built_ins.ts";
 import { encodeSseEvent } from "../lib/sse/writer.ts";
 
 // Turns a stream of Bedrock into server-sent events: of the Messages style for `invoke`, of Converse for the others.

@@ -33,7 +33,7 @@ import {
   topupVariableNames,
 } from "../trade/settings/settings.ts";
 import { defined } from "../lib/base/defined.ts";
-import { parseUrl } from "../lib/runtime/mod.ts";
+import { parseUrl } from "../lib/runtime/built_ins.ts";
 
 // Checks the proxies that the environment names.
 //

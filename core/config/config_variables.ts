@@ -22,7 +22,7 @@ import {
   readStoreLocation,
   type StoreLocation,
 } from "./platform.ts";
-import { decodeBase64Url, parseUrl } from "../lib/runtime/mod.ts";
+import { decodeBase64Url, parseUrl } from "../lib/runtime/built_ins.ts";
 
 // Reads `GATEWAY_BACKUP_KEY`: 32 bytes in base64url, as a master key.
 

@@ -1,6 +1,6 @@
 /** Recognises a hosting platform whose instances come and go, and the settings that follow from it. */
 import { type Environment, holdsControls } from "../lib/environment/environment.ts";
-import { parseUrl } from "../lib/runtime/mod.ts";
+import { parseUrl } from "../lib/runtime/built_ins.ts";
 
 // Reads `GATEWAY_KV`.
 

@@ -77,4 +77,4 @@ export { withoutSealedReasoning } from "./responses/items/output_items.ts";
 export { errorBody, GatewayError } from "../lib/errors/errors.ts";
 export { parseExactly } from "../lib/json/exact_json.ts";
 export { isJsonObject, type Json, type JsonObject } from "../lib/json/json.ts";
-export { stringifyExactly } from "../lib/runtime/mod.ts";
+export { stringifyExactly } from "../lib/runtime/built_ins.ts";

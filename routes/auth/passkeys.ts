@@ -6,7 +6,7 @@ import type { AuthenticationResponseJSON, RegistrationResponseJSON } from "@simp
 import { z } from "zod";
 import { loadedOnce } from "../../core/lib/base/assert.ts";
 import { defined } from "../../core/lib/base/defined.ts";
-import { decodeBase64Url, encodeBase64Url } from "../../core/lib/runtime/mod.ts";
+import { decodeBase64Url, encodeBase64Url } from "../../core/lib/runtime/built_ins.ts";
 import { type AccountId, parseId } from "../../core/lib/ids/ids.ts";
 import { newSecretToken } from "../../core/people/accounts/secret_token.ts";
 import type { Clock } from "../../core/lib/time/clock.ts";

@@ -27,7 +27,7 @@ import {
 } from "../../core/lib/json/json.ts";
 import { LongText } from "../../core/lib/json/scan/long_text.ts";
 import { maxScannedBytes } from "../../core/lib/json/scan/scan.ts";
-import { stringifyExactly } from "../../core/lib/runtime/mod.ts";
+import { stringifyExactly } from "../../core/lib/runtime/built_ins.ts";
 import type { Style } from "../../core/wire/contract/contract.ts";
 import { findBillableFeatures } from "../../core/wire/billable_features/asked_for.ts";
 import { mixesStylesInLoop } from "../../core/wire/mod.ts";

@@ -11,7 +11,7 @@ import { chatBody, readChatRequest } from "../../core/calls/request/chat_request
 import { joined } from "../../core/lib/bytes/byte_parts.ts";
 import { GatewayError } from "../../core/lib/errors/errors.ts";
 import type { Json, JsonObject } from "../../core/lib/json/json.ts";
-import { withResolvers } from "../../core/lib/runtime/mod.ts";
+import { withResolvers } from "../../core/lib/runtime/built_ins.ts";
 import { fetchedUrls } from "../../core/net/remote/fetched_urls.ts";
 import type { ProviderStyle, RouteCapabilities, Style } from "../../core/wire/contract/contract.ts";
 import { fetchedFor } from "./routes.ts";

@@ -1,5 +1,5 @@
 /** Puts the tests of conversion into one script that needs nothing of its runtime. */
-import { encodeBase64 } from "../../core/lib/runtime/mod.ts";
+import { encodeBase64 } from "../../core/lib/runtime/built_ins.ts";
 import { root, sourcesIn } from "../repository/source_files.ts";
 import type { Files } from "./registry.ts";
 

@@ -1,5 +1,5 @@
 import { isJsonObject, type Json, type JsonObject } from "../../lib/json/json.ts";
-import { stringifyExactly } from "../../lib/runtime/mod.ts";
+import { stringifyExactly } from "../../lib/runtime/built_ins.ts";
 import {
   base64ImageTokens,
   base64PdfTokens,

@@ -18,7 +18,7 @@ import {
 import { LongText } from "../../lib/json/scan/long_text.ts";
 import { maxJsonDepth } from "../../lib/json/scan/limits.ts";
 import { maxReportedTokens } from "./limits.ts";
-import { decodeBase64 } from "../../lib/runtime/mod.ts";
+import { decodeBase64 } from "../../lib/runtime/built_ins.ts";
 
 // Counts the tokens of pictures and documents by the rule that the Messages vendor documents.
 //

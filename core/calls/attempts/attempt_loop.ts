@@ -18,7 +18,7 @@ import { type ErrorCode, GatewayError } from "../../lib/errors/errors.ts";
 import type { Attempt } from "../../billing/usage/receipt.ts";
 import type { UpstreamExchange } from "../../net/transport/transport.ts";
 import { knownFailure } from "./attempt.ts";
-import { withResolvers } from "../../lib/runtime/mod.ts";
+import { withResolvers } from "../../lib/runtime/built_ins.ts";
 
 // Stops a call from outside: the client left, its 15 minutes are over, its key was revoked, the process ends.
 

@@ -2,7 +2,7 @@
 import { GatewayError } from "../../lib/errors/errors.ts";
 import type { MediaBody } from "./body.ts";
 import { sha256Hex } from "../../lib/hash/sha256.ts";
-import { stringifyExactly } from "../../lib/runtime/mod.ts";
+import { stringifyExactly } from "../../lib/runtime/built_ins.ts";
 
 /** Most characters of an `Idempotency-Key`: UUIDs have 36, and 255 is the usual bound. */
 export const maxIdempotencyKeyChars = 255;

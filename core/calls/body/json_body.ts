@@ -40,7 +40,7 @@ import {
   judgedFieldNames,
   mergedField,
 } from "../../wire/billable_features/asked_for.ts";
-import { stringifyExactly } from "../../lib/runtime/mod.ts";
+import { stringifyExactly } from "../../lib/runtime/built_ins.ts";
 import { singleWriteBytes } from "../../net/http1/heads.ts";
 
 // What a JSON body is after it was read, whole or in outline.

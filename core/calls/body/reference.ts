@@ -1,5 +1,5 @@
 /** A picture from a client: a URL, base64 in JSON, or a file of a form. */
-import { decodeBase64, encodeBase64 } from "../../lib/runtime/mod.ts";
+import { decodeBase64, encodeBase64 } from "../../lib/runtime/built_ins.ts";
 import { GatewayError } from "../../lib/errors/errors.ts";
 import { isJsonObject, type Json } from "../../lib/json/json.ts";
 import { parseRemoteUrl } from "../../net/remote/remote_url.ts";

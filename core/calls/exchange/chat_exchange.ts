@@ -38,7 +38,7 @@ import { spelledMark } from "../../wire/fields/answer_ids.ts";
 import { billingLineStart, withoutBillingLines } from "../../wire/messages/request/billing_line.ts";
 import { createNativePipe } from "../../wire/convert/dialects.ts";
 import { jsonKey } from "../../lib/json/json_cursor.ts";
-import { stringifyExactly, withResolvers } from "../../lib/runtime/mod.ts";
+import { stringifyExactly, withResolvers } from "../../lib/runtime/built_ins.ts";
 import type { ProviderAnswer } from "../attempts/attempt.ts";
 import { ArrayStream, decisiveFields } from "./gemini_body.ts";
 import { fieldsLeftOut } from "../request/chat_request.ts";

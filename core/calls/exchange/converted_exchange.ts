@@ -20,7 +20,7 @@ import { collectAnswer } from "../../wire/convert/collected_answer.ts";
 import { sortBetas, type SortedBetas } from "../../wire/billable_features/asked_for.ts";
 import { decodeProviderError } from "../../wire/convert/provider_errors.ts";
 import { GatewayError } from "../../lib/errors/errors.ts";
-import { stringifyExactly } from "../../lib/runtime/mod.ts";
+import { stringifyExactly } from "../../lib/runtime/built_ins.ts";
 import type { AttemptHandlers, WholeAnswer } from "../attempts/attempt.ts";
 import { type CloudBodyChanges, cloudBodyChanges } from "../../clouds/request_form.ts";
 import { providerRequest } from "./provider_request.ts";

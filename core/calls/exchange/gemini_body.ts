@@ -6,7 +6,7 @@ import { GatewayError } from "../../lib/errors/errors.ts";
 import { decodeUtf8 } from "../../lib/bytes/byte_parts.ts";
 import { parseExactly } from "../../lib/json/exact_json.ts";
 import { isJsonObject, type Json, type JsonObject } from "../../lib/json/json.ts";
-import { stringifyExactly } from "../../lib/runtime/mod.ts";
+import { stringifyExactly } from "../../lib/runtime/built_ins.ts";
 import { withReferenceNames } from "../../wire/mod.ts";
 import { type JsonBody, withValue } from "../body/json_body.ts";
 import type { TokenUsage } from "../../billing/tokens/token_bounds.ts";

@@ -4,7 +4,7 @@ import type { ProviderEntry } from "../../catalog/schema.ts";
 import { cloudBodyChanges, countTokensPath, geminiCountPath } from "../../clouds/request_form.ts";
 import { type ByteParts, joined } from "../../lib/bytes/byte_parts.ts";
 import type { JsonObject } from "../../lib/json/json.ts";
-import { encodeBase64, stringifyExactly } from "../../lib/runtime/mod.ts";
+import { encodeBase64, stringifyExactly } from "../../lib/runtime/built_ins.ts";
 import { convertRequest } from "../../wire/convert/convert.ts";
 import { withoutForeignReasoning } from "../request/sealed_items.ts";
 import { type JsonBody, parseJsonBody, withFields, withoutFields } from "../body/json_body.ts";

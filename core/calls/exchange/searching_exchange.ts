@@ -14,7 +14,7 @@ import { collectEvents, createEventPipe } from "../web_search/event_stream.ts";
 import { offerSearch } from "../web_search/search_function.ts";
 import { GatewayError } from "../../lib/errors/errors.ts";
 import { invariant } from "../../lib/base/assert.ts";
-import { stringifyExactly } from "../../lib/runtime/mod.ts";
+import { stringifyExactly } from "../../lib/runtime/built_ins.ts";
 import type { WholeAnswer } from "../attempts/attempt.ts";
 import { type RoundPayer, SearchRounds, type WebSearcher } from "../web_search/search_rounds.ts";
 import type { ChatCall, ChatExchange, ChatRouteAccess } from "./chat_call.ts";

@@ -24,7 +24,7 @@ import {
   type OutlineObject,
 } from "../../lib/json/json.ts";
 import { defined } from "../../lib/base/defined.ts";
-import { stringifyExactly } from "../../lib/runtime/mod.ts";
+import { stringifyExactly } from "../../lib/runtime/built_ins.ts";
 import { maxOutputTokensOfCall } from "../../billing/tokens/limits.ts";
 import { chatFields } from "../../wire/chat/request/decode_request.ts";
 import { responsesFields } from "../../wire/responses/request/known_fields.ts";

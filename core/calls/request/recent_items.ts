@@ -11,7 +11,7 @@ import {
   type Outline,
   type OutlineObject,
 } from "../../lib/json/json.ts";
-import { stringifyExactly } from "../../lib/runtime/mod.ts";
+import { stringifyExactly } from "../../lib/runtime/built_ins.ts";
 import { maxRequestBodyBytes } from "../../lib/base/limits.ts";
 import { type JsonBody, parseJsonBody } from "../body/json_body.ts";
 

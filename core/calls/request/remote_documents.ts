@@ -1,5 +1,5 @@
 /** Fetches the documents and pictures that a chat request names by URL, for routes that take only their data. */
-import { encodeBase64 } from "../../lib/runtime/mod.ts";
+import { encodeBase64 } from "../../lib/runtime/built_ins.ts";
 import type { ByteCounter } from "../../lib/bytes/byte_budget.ts";
 import type { Route } from "../../catalog/catalog.ts";
 import type { FetchedDocument, FetchedDocuments } from "../../wire/contract/fetched_documents.ts";

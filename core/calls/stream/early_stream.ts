@@ -3,7 +3,7 @@
  * and keep-alives while routes are still tried; then comes the stream of a route, or an error event.
  */
 import type { ByteSink, ByteSource } from "../../lib/bytes/byte_parts.ts";
-import { withResolvers } from "../../lib/runtime/mod.ts";
+import { withResolvers } from "../../lib/runtime/built_ins.ts";
 import type { Deadline, Deadlines } from "../../lib/time/deadlines.ts";
 import { GatewayError } from "../../lib/errors/errors.ts";
 import { keepAliveMs, MeteredSource, type MeteredStreamInput } from "./metered_stream.ts";

@@ -47,7 +47,7 @@ import type { TokenUsage } from "../../billing/tokens/token_bounds.ts";
 import { GatewayError } from "../../lib/errors/errors.ts";
 import type { StreamPipe, StreamReading } from "../../wire/contract/contract.ts";
 import type { Deadline, Deadlines } from "../../lib/time/deadlines.ts";
-import { withResolvers } from "../../lib/runtime/mod.ts";
+import { withResolvers } from "../../lib/runtime/built_ins.ts";
 import type { PieceReceiver } from "../../net/transport/transport.ts";
 import { knownFailure, type StartedStream } from "../attempts/attempt.ts";
 import type { ByteSink, ByteSource } from "../../lib/bytes/byte_parts.ts";

@@ -23,7 +23,7 @@ import { countedTools, noToolUses, type ToolUses } from "../../billing/usage/hos
 import { billedInputTokens, type ReportedUsage } from "../../billing/tokens/token_bounds.ts";
 import { tryParseExactly } from "../../lib/json/exact_json.ts";
 import { isJsonObject } from "../../lib/json/json.ts";
-import { withResolvers } from "../../lib/runtime/mod.ts";
+import { withResolvers } from "../../lib/runtime/built_ins.ts";
 import { type SseFrame, SseFrameTooLargeError, SseSplitter } from "../../lib/sse/frame.ts";
 import type {
   ByteReader,

@@ -1,7 +1,7 @@
 /** Service accounts of Google Cloud: a signed assertion (RFC 7523) is exchanged for an access token. */
 import { z } from "zod";
 import type { CloudAuth } from "../../catalog/entries/cloud_schema.ts";
-import { decodeBase64, encodeBase64Url } from "../../lib/runtime/mod.ts";
+import { decodeBase64, encodeBase64Url } from "../../lib/runtime/built_ins.ts";
 import {
   type Authorizer,
   type AuthorizerTools,

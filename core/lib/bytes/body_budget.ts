@@ -13,7 +13,7 @@ import {
 } from "./byte_budget.ts";
 import type { Deadline, Deadlines } from "../time/deadlines.ts";
 import { GatewayError } from "../errors/errors.ts";
-import { withResolvers } from "../runtime/mod.ts";
+import { withResolvers } from "../runtime/built_ins.ts";
 
 // A byte budget with a queue: what does not fit waits instead of being refused at once.
 

@@ -6,7 +6,7 @@
  * - Out: hashes as bytes, numbers or text.
  * - Never: hashes passwords: `routes/auth/` does.
  */
-import { encodeHex } from "../runtime/mod.ts";
+import { encodeHex } from "../runtime/built_ins.ts";
 
 /** Computes the hash of bytes, or of a text in UTF-8. */
 export async function sha256(content: Uint8Array | string): Promise<Uint8Array> {

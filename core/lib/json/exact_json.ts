@@ -16,7 +16,7 @@
  */
 import { type ExactNumber, isJsonObject, type Json, type JsonObject } from "./json.ts";
 import { maxExactNumbers, maxJsonDepth } from "./scan/limits.ts";
-import { encodeHex, exactNumber } from "../runtime/mod.ts";
+import { encodeHex, exactNumber } from "../runtime/built_ins.ts";
 
 /** The kinds of tokens that {@linkcode JsonScanner.next} returns. */
 export const token = {

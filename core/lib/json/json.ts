@@ -2,12 +2,12 @@
  * The types of JSON values as parsed, before validation.
  *
  * - Folder `core/lib/json/`: JSON beyond `JSON.parse`: exact numbers, outlines without long texts, one scanner for
- *   the tokens of a text (`json_scanner.ts`), and a cursor to single members of a stream's frames (`json_cursor.ts`).
+ *   the tokens of a text (`exact_json.ts`), and a cursor to single members of a stream's frames (`json_cursor.ts`).
  * - In: JSON as text or bytes, whole or in pieces.
  * - Out: typed values, outlines, positions of literals.
  * - Never: names a field of a wire style.
  */
-import { type ExactNumber, isExactNumber } from "../runtime/mod.ts";
+import { type ExactNumber, isExactNumber } from "../runtime/built_ins.ts";
 import { LongText } from "./scan/long_text.ts";
 
 export { type ExactNumber, isExactNumber };

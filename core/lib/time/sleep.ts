@@ -1,5 +1,5 @@
 /** Waiting: for a time, for a task with a time-out, until a signal. */
-import { withResolvers } from "../runtime/mod.ts";
+import { withResolvers } from "../runtime/built_ins.ts";
 
 /**
  * Waits for a task, but no longer than `durationMs`. The task keeps running; its later result is

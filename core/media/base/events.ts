@@ -12,7 +12,7 @@ import { errorBody, GatewayError } from "../../lib/errors/errors.ts";
 import { FrameEdits, type SseFrame } from "../../lib/sse/frame.ts";
 import { JsonCursor, type JsonKey, jsonKey } from "../../lib/json/json_cursor.ts";
 import { encodeSseEvent } from "../../lib/sse/writer.ts";
-import { stringifyExactly } from "../../lib/runtime/mod.ts";
+import { stringifyExactly } from "../../lib/runtime/built_ins.ts";
 
 const typeKey = jsonKey("type");
 const errorKey = jsonKey("error");

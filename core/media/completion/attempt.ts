@@ -32,7 +32,7 @@ import { refuseField } from "../../calls/body/fields.ts";
 import type { CompletionRequest } from "./request.ts";
 import type { ByteSink, ByteSource } from "../../lib/bytes/byte_parts.ts";
 import { tryParseExactly } from "../../lib/json/exact_json.ts";
-import { stringifyExactly } from "../../lib/runtime/mod.ts";
+import { stringifyExactly } from "../../lib/runtime/built_ins.ts";
 import { type SseFrame, SseSplitter } from "../../lib/sse/frame.ts";
 import { keepAliveComment, sseEventText } from "../../lib/sse/writer.ts";
 import { maxSseEventBytes } from "../../wire/contract/limits.ts";

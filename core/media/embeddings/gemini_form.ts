@@ -16,7 +16,7 @@ import {
   writtenSchema,
 } from "../../lib/json/schemas.ts";
 import { JsonCursor, jsonKey } from "../../lib/json/json_cursor.ts";
-import { decodeBase64 } from "../../lib/runtime/mod.ts";
+import { decodeBase64 } from "../../lib/runtime/built_ins.ts";
 import { type MediaWork, readNoResult } from "../base/exchange.ts";
 import type { JsonAnswer } from "../base/json_call.ts";
 import { type EmbeddingRequest, embeddingWork, readEmbeddingRequest } from "./request.ts";

@@ -8,7 +8,7 @@
  */
 import { type DescribedMember, listOf, text, writtenSchema } from "../../lib/json/schemas.ts";
 import { parseJsonBody, refuseMergedFields } from "../../calls/body/json_body.ts";
-import { decodeBase64 } from "../../lib/runtime/mod.ts";
+import { decodeBase64 } from "../../lib/runtime/built_ins.ts";
 import { isJsonObject, type Json, type JsonObject } from "../../lib/json/json.ts";
 import { readCount } from "../../wire/stream/reading.ts";
 import { fieldsOfJson, jsonField, refuseField } from "../../calls/body/fields.ts";

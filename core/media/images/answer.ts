@@ -16,7 +16,7 @@ import { vendorErrorMembers } from "../../wire/errors/errors.ts";
 import { readProviderError } from "../../wire/errors/provider_error.ts";
 import type { GatewayError } from "../../lib/errors/errors.ts";
 import type { SseFrame } from "../../lib/sse/frame.ts";
-import { stringifyExactly } from "../../lib/runtime/mod.ts";
+import { stringifyExactly } from "../../lib/runtime/built_ins.ts";
 import type { ImageRequest } from "./request.ts";
 import { BytePipe } from "../../wire/stream/byte_pipe.ts";
 import type { StreamPipe } from "../../wire/contract/contract.ts";

@@ -7,7 +7,7 @@
  */
 import { withFields } from "../../calls/body/json_body.ts";
 import { isJsonObject, type Json, type JsonObject } from "../../lib/json/json.ts";
-import { stringifyExactly } from "../../lib/runtime/mod.ts";
+import { stringifyExactly } from "../../lib/runtime/built_ins.ts";
 import { type NewFormPart, partText, replaceField, writeForm } from "../../calls/body/multipart.ts";
 import {
   type MediaReference,

@@ -24,7 +24,7 @@ import type {
   UpstreamExchange,
   UpstreamResponse,
 } from "../../net/transport/transport.ts";
-import { encodeBase64 } from "../../lib/runtime/mod.ts";
+import { encodeBase64 } from "../../lib/runtime/built_ins.ts";
 import { BytePipe } from "../../wire/stream/byte_pipe.ts";
 import type { StreamPipe } from "../../wire/contract/contract.ts";
 import { type FrameFate, newStreamReading } from "../../wire/stream/reading.ts";

@@ -18,7 +18,7 @@ import { hasShape, readWhere, reportedUsageSchema, type ResultShape } from "../b
 import { jsonKey } from "../../lib/json/json_cursor.ts";
 import { type FormPart, replaceField } from "../../calls/body/multipart.ts";
 import { defined } from "../../lib/base/defined.ts";
-import { stringifyExactly } from "../../lib/runtime/mod.ts";
+import { stringifyExactly } from "../../lib/runtime/built_ins.ts";
 import { encodeSseEvent } from "../../lib/sse/writer.ts";
 import type { StreamPipe } from "../../wire/contract/contract.ts";
 import { BytePipe } from "../../wire/stream/byte_pipe.ts";

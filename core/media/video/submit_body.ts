@@ -1,7 +1,7 @@
 /** Builds the body of a submission, with fields in the places that the provider's adapter names. */
 import { GatewayError } from "../../lib/errors/errors.ts";
 import { isJsonObject, type Json, type JsonObject } from "../../lib/json/json.ts";
-import { stringifyExactly } from "../../lib/runtime/mod.ts";
+import { stringifyExactly } from "../../lib/runtime/built_ins.ts";
 import { type NewFormPart, writeForm } from "../../calls/body/multipart.ts";
 import {
   type MediaReference,

@@ -1,5 +1,5 @@
 /** The URL of a server on this machine. */
-import { parseUrl } from "../../lib/runtime/mod.ts";
+import { parseUrl } from "../../lib/runtime/built_ins.ts";
 
 /** Hosts that mean every address of the machine, which a browser cannot open. */
 const everyAddress: readonly string[] = ["0.0.0.0", "[::]"];

@@ -5,7 +5,7 @@
  * The request side says where to connect and makes the bytes to send. Response heads are parsed strictly: a head in
  * doubt ends the exchange.
  */
-import { parseUrl } from "../../lib/runtime/mod.ts";
+import { parseUrl } from "../../lib/runtime/built_ins.ts";
 import { lengthOf, piecesOf } from "../../lib/bytes/byte_parts.ts";
 import type { ConnectTarget } from "../transport/connection.ts";
 import { UpstreamFailure, type UpstreamRequest } from "../transport/transport.ts";

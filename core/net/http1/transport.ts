@@ -28,7 +28,7 @@ import {
   Pool,
   type PoolOptions,
 } from "./connections.ts";
-import { startPromise, withResolvers } from "../../lib/runtime/mod.ts";
+import { startPromise, withResolvers } from "../../lib/runtime/built_ins.ts";
 import { invariant } from "../../lib/base/assert.ts";
 import type { Connect, Connection } from "../transport/connection.ts";
 import { ChunkedDecoder } from "./chunked.ts";

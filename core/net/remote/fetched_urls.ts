@@ -11,7 +11,7 @@ import { GatewayError } from "../../lib/errors/errors.ts";
 import { isText } from "../../lib/json/outline.ts";
 import { isJsonObject, type Outline, type OutlineObject } from "../../lib/json/json.ts";
 import type { LongText } from "../../lib/json/scan/long_text.ts";
-import { decodeBase64 } from "../../lib/runtime/mod.ts";
+import { decodeBase64 } from "../../lib/runtime/built_ins.ts";
 import { sniffBytes, sniffMediaType } from "./guarded_fetch.ts";
 import { mayBeUrl, readNamedUrl } from "./named_url.ts";
 

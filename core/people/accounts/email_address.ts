@@ -1,5 +1,5 @@
 /** Validates e-mail addresses and brings them to the form that the store uses. */
-import { parseUrl } from "../../lib/runtime/mod.ts";
+import { parseUrl } from "../../lib/runtime/built_ins.ts";
 
 // Finds the mailbox of an address, to detect that two accounts may belong to one person; never to
 // grant access.

@@ -1,5 +1,5 @@
 /** Opaque secrets that only their holder has: session cookies, tokens in mails. */
-import { encodeBase64Url } from "../../lib/runtime/mod.ts";
+import { encodeBase64Url } from "../../lib/runtime/built_ins.ts";
 import { sha256 } from "../../lib/hash/sha256.ts";
 
 /** 256 bits cannot be guessed, so one fast hash is enough to store them. */

@@ -5,7 +5,7 @@
  * Text form: `v1.<masterKeyId>.<iv>.<ciphertext>`, base64url. The additional data names the owner,
  * so a ciphertext moved to another record does not decrypt.
  */
-import { decodeBase64Url, encodeBase64Url } from "../../lib/runtime/mod.ts";
+import { decodeBase64Url, encodeBase64Url } from "../../lib/runtime/built_ins.ts";
 import { sha256 } from "../../lib/hash/sha256.ts";
 import type { SealOwner } from "./seal_owners.ts";
 

@@ -1,5 +1,5 @@
 /** Reads the operator's brand: the name, logo and colour that customers see on pages, in mails and in documents. */
-import { parseUrl } from "../../lib/runtime/mod.ts";
+import { parseUrl } from "../../lib/runtime/built_ins.ts";
 
 /** The colours of links, buttons and marks in one theme, each as `#rrggbb`. */
 export interface BrandColours {

@@ -6,7 +6,7 @@ import type { Locale } from "../../lib/base/locale.ts";
 import { formatDecimal, formatMoneyShort } from "../../billing/money/display.ts";
 import { vietnamDay, vietnamOffsetMs } from "../../lib/time/vietnam_time.ts";
 import type { BudgetWindow } from "../../limits/budgets.ts";
-import { parseUrl } from "../../lib/runtime/mod.ts";
+import { parseUrl } from "../../lib/runtime/built_ins.ts";
 import type { GivenRole, Role } from "../organisations/acts.ts";
 import { normaliseEmail } from "../accounts/email_address.ts";
 import type { MailJob, MailKind } from "./mail.ts";

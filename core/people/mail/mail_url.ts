@@ -2,7 +2,7 @@
  * Reads `MAIL_URL` once, at start, so that mistakes in it show there and not when the first
  * customer waits for a mail.
  */
-import { parseUrl } from "../../lib/runtime/mod.ts";
+import { parseUrl } from "../../lib/runtime/built_ins.ts";
 import {
   holdsControls,
   percentEncodeHint,

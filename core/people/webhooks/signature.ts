@@ -1,5 +1,5 @@
 /** Secrets and signatures of webhooks, as Standard Webhooks (https://www.standardwebhooks.com) defines them. */
-import { decodeBase64, encodeBase64 } from "../../lib/runtime/mod.ts";
+import { decodeBase64, encodeBase64 } from "../../lib/runtime/built_ins.ts";
 
 const secretPrefix = "whsec_";
 

@@ -8,7 +8,7 @@
  */
 import { microVndPerVnd, parseVnd } from "../../billing/money/micro_vnd.ts";
 import { vietnamDayNumber, vietnamOffsetMs } from "../../lib/time/vietnam_time.ts";
-import { decodeHex } from "../../lib/runtime/mod.ts";
+import { decodeHex } from "../../lib/runtime/built_ins.ts";
 import { dayMs } from "../../lib/time/durations.ts";
 
 // Parses times as banks write them: Vietnam's local time, often without a zone or seconds.

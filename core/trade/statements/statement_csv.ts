@@ -8,7 +8,7 @@
  * - Never: corrects a misspelt order code, or credits a wallet.
  */
 import { parseWrittenAmount } from "../../billing/money/read_amount.ts";
-import { encodeHex } from "../../lib/runtime/mod.ts";
+import { encodeHex } from "../../lib/runtime/built_ins.ts";
 import { sha256 } from "../../lib/hash/sha256.ts";
 import { vietnamDateTime } from "../../lib/time/vietnam_time.ts";
 import { type BankNotice, parseBankTime } from "../bank/bank_notice.ts";

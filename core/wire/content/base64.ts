@@ -1,5 +1,5 @@
 import { joined } from "../../lib/bytes/byte_parts.ts";
-import { decodeBase64, encodeBase64 } from "../../lib/runtime/mod.ts";
+import { decodeBase64, encodeBase64 } from "../../lib/runtime/built_ins.ts";
 
 /** Joins pieces of base64, of which each may have its own padding; empty if they are none. */
 export function joinedBase64(pieces: readonly string[]): string {

@@ -9,7 +9,7 @@
  */
 import { isJsonObject, type Json, type JsonObject } from "../../lib/json/json.ts";
 import type { Citation, Moderation, TextSpan, Turn } from "../conversation/mod.ts";
-import { decodeBase64 } from "../../lib/runtime/mod.ts";
+import { decodeBase64 } from "../../lib/runtime/built_ins.ts";
 import type { Warnings } from "../contract/warnings.ts";
 import { defined } from "../../lib/base/defined.ts";
 

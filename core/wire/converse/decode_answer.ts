@@ -9,7 +9,7 @@ import { isJsonObject, type Json, type JsonObject } from "../../lib/json/json.ts
 import type { AnswerReading, ConversionMemory } from "../contract/contract.ts";
 import type { Answer, AnswerBlock, Citation, ReasoningProof, Stop } from "../conversation/mod.ts";
 import { writeDataUrl } from "../content/citations.ts";
-import { stringifyExactly } from "../../lib/runtime/mod.ts";
+import { stringifyExactly } from "../../lib/runtime/built_ins.ts";
 import type { ReportedUsage } from "../../billing/tokens/token_bounds.ts";
 import { readProviderError } from "../errors/provider_error.ts";
 import { answerFailure } from "../stream/answer_gate.ts";

@@ -7,7 +7,7 @@ import { refuseAudio } from "../fields/audio.ts";
 import { defined } from "../../lib/base/defined.ts";
 import type { JsonObject } from "../../lib/json/json.ts";
 import { JsonCount } from "../../lib/errors/json_bounds.ts";
-import { stringifyExactly } from "../../lib/runtime/mod.ts";
+import { stringifyExactly } from "../../lib/runtime/built_ins.ts";
 import type { ResolvedCapabilities } from "../contract/capabilities.ts";
 import type {
   Block,

@@ -7,7 +7,7 @@
 import { defined } from "../../lib/base/defined.ts";
 import { type MembersRead, noneLeft, noneUnhandled } from "../../lib/base/assert.ts";
 import type { JsonObject } from "../../lib/json/json.ts";
-import { stringifyExactly } from "../../lib/runtime/mod.ts";
+import { stringifyExactly } from "../../lib/runtime/built_ins.ts";
 import { resolveCapabilities, type ResolvedCapabilities } from "../contract/capabilities.ts";
 import type { ConversionMemory, ConversionOptions } from "../contract/contract.ts";
 import type {

@@ -5,7 +5,7 @@
  */
 import { GatewayError } from "../../lib/errors/errors.ts";
 import { isJsonObject, type Json, type JsonObject } from "../../lib/json/json.ts";
-import { stringifyExactly } from "../../lib/runtime/mod.ts";
+import { stringifyExactly } from "../../lib/runtime/built_ins.ts";
 import { joinedBase64 } from "../content/base64.ts";
 import { defined } from "../../lib/base/defined.ts";
 import { bufferedBlockBytes, maxToolCallsPerAnswer } from "../contract/limits.ts";

@@ -23,7 +23,7 @@ import {
   type JsonObject,
   type OutlineObject,
 } from "../../lib/json/json.ts";
-import { stringifyExactly } from "../../lib/runtime/mod.ts";
+import { stringifyExactly } from "../../lib/runtime/built_ins.ts";
 import { bufferedBlockBytes } from "../contract/limits.ts";
 import { GatewayError } from "../../lib/errors/errors.ts";
 import { takeToolAnswer, toolAnswerSink } from "../tools/answer_tool.ts";

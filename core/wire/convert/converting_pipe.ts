@@ -33,7 +33,7 @@ import { dialectOf, providerDialectOf } from "./dialects.ts";
 import { literalBytes } from "../../lib/json/json_literal.ts";
 import { enterText, joinReports, newStreamReading } from "../stream/reading.ts";
 import { stopFailure } from "../fields/stop_words.ts";
-import { stringifyExactly } from "../../lib/runtime/mod.ts";
+import { stringifyExactly } from "../../lib/runtime/built_ins.ts";
 import { pictureOutputBytes, withoutMedia } from "../fields/pictures.ts";
 import { type AnswerClient, loneFailure, type LostPart, lostPart } from "./lost_parts.ts";
 import { clientPlaces, streamFailure, unknownFailure } from "../stream/answer_gate.ts";

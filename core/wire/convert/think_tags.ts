@@ -2,7 +2,7 @@
  * Separates thinking from the answer for servers that send both in one text: `<think>…</think>` before the answer. Only
  * the beginning of the text is examined: elsewhere a model may write about these tags.
  */
-import { stringifyExactly } from "../../lib/runtime/mod.ts";
+import { stringifyExactly } from "../../lib/runtime/built_ins.ts";
 import type { ThinkTags } from "../contract/contract.ts";
 import type { AnswerBlock, AnswerText, Choice, StreamEvent } from "../conversation/mod.ts";
 import type { EventSink } from "../stream/dialect.ts";

@@ -1,6 +1,6 @@
 /** Writes the requested format of an answer: as a field of the style, or as an instruction. */
 import type { JsonObject } from "../../lib/json/json.ts";
-import { stringifyExactly } from "../../lib/runtime/mod.ts";
+import { stringifyExactly } from "../../lib/runtime/built_ins.ts";
 import type {
   Conversation,
   Effort,

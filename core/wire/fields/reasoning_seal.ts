@@ -10,7 +10,7 @@ import { GatewayError } from "../../lib/errors/errors.ts";
 import { parseExactly } from "../../lib/json/exact_json.ts";
 import { isJsonObject, type Json, type JsonObject } from "../../lib/json/json.ts";
 import { JsonCount } from "../../lib/errors/json_bounds.ts";
-import { decodeBase64Url, encodeBase64Url, stringifyExactly } from "../../lib/runtime/mod.ts";
+import { decodeBase64Url, encodeBase64Url, stringifyExactly } from "../../lib/runtime/built_ins.ts";
 import type { ReasoningProof } from "../conversation/mod.ts";
 
 /** Values that every sealed proof of reasoning may have: one has a dozen fields. */

@@ -4,7 +4,7 @@
  */
 import { isJsonObject, type Json, type JsonObject } from "../../lib/json/json.ts";
 import { sseEventText } from "../../lib/sse/writer.ts";
-import { stringifyExactly } from "../../lib/runtime/mod.ts";
+import { stringifyExactly } from "../../lib/runtime/built_ins.ts";
 import type { ProviderStyle } from "../contract/contract.ts";
 
 /**

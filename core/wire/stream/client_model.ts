@@ -7,7 +7,7 @@ import type { GatewayError } from "../../lib/errors/errors.ts";
 import { isJsonObject, type Json, type JsonObject } from "../../lib/json/json.ts";
 import type { FrameEdits, SseFrame } from "../../lib/sse/frame.ts";
 import { JsonCursor, type JsonKey, jsonKey } from "../../lib/json/json_cursor.ts";
-import { stringifyExactly } from "../../lib/runtime/mod.ts";
+import { stringifyExactly } from "../../lib/runtime/built_ins.ts";
 
 const encoder = new TextEncoder();
 

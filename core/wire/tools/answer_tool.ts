@@ -5,7 +5,7 @@
  * Drops text directly before the call or anywhere after it, and further calls of the answer tool. Text before a call of
  * the client's own tools, or before no call, stays.
  */
-import { stringifyExactly } from "../../lib/runtime/mod.ts";
+import { stringifyExactly } from "../../lib/runtime/built_ins.ts";
 import { GatewayError } from "../../lib/errors/errors.ts";
 import { bufferedBlockBytes } from "../contract/limits.ts";
 import { citationChars } from "../content/citations.ts";

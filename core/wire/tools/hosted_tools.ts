@@ -1,6 +1,6 @@
 /** Reads the client's options for a hosted tool, in the form of any style. */
 import { isJsonObject, type Json, type JsonObject } from "../../lib/json/json.ts";
-import { stringifyExactly } from "../../lib/runtime/mod.ts";
+import { stringifyExactly } from "../../lib/runtime/built_ins.ts";
 import type { HostedToolRequest, McpRequest, Told, WebSearchRequest } from "../conversation/mod.ts";
 import { defined } from "../../lib/base/defined.ts";
 

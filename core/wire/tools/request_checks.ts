@@ -3,7 +3,7 @@
  * words, and no provider gets a request that it must refuse. What only one vendor refuses is a matter of its encoder.
  */
 import type { Json } from "../../lib/json/json.ts";
-import { stringifyExactly } from "../../lib/runtime/mod.ts";
+import { stringifyExactly } from "../../lib/runtime/built_ins.ts";
 import type {
   Block,
   Conversation,

@@ -19,7 +19,7 @@ import { oneOf, optionalString, refuse } from "../fields/fields.ts";
 import type { Warnings } from "../contract/warnings.ts";
 import { tryParseExactly } from "../../lib/json/exact_json.ts";
 import type { JsonCount } from "../../lib/errors/json_bounds.ts";
-import { stringifyExactly } from "../../lib/runtime/mod.ts";
+import { stringifyExactly } from "../../lib/runtime/built_ins.ts";
 import { type CountedTool, noToolUses, type ToolUses } from "../../billing/usage/hosted_tools.ts";
 import { readCount } from "../stream/reading.ts";
 

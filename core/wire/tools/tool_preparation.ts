@@ -14,7 +14,7 @@
 import { tryParseExactly } from "../../lib/json/exact_json.ts";
 import type { Json } from "../../lib/json/json.ts";
 import { JsonCount } from "../../lib/errors/json_bounds.ts";
-import { stringifyExactly } from "../../lib/runtime/mod.ts";
+import { stringifyExactly } from "../../lib/runtime/built_ins.ts";
 import type { ConversionMemory } from "../contract/contract.ts";
 import type {
   Block,

@@ -7,7 +7,11 @@
  * - Out: signed texts in a chain, paths to their roots.
  * - Never: is on the way of a call, or changes a day that was signed.
  */
-import { decodeBase64Url, encodeBase64Url, encodeHex } from "../../../core/lib/runtime/mod.ts";
+import {
+  decodeBase64Url,
+  encodeBase64Url,
+  encodeHex,
+} from "../../../core/lib/runtime/built_ins.ts";
 import { invariant } from "../../../core/lib/base/assert.ts";
 import { sha256 } from "../../../core/lib/hash/sha256.ts";
 import { type MasterKeys, open, seal } from "../../../core/people/api_keys/seal.ts";

@@ -1,6 +1,6 @@
 /** Reads proofs: one chunk of a tree, and the roots of the others. */
 import { type AccountId, idTimeMs, type RequestId } from "../../../core/lib/ids/ids.ts";
-import { decodeHex, encodeHex } from "../../../core/lib/runtime/mod.ts";
+import { decodeHex, encodeHex } from "../../../core/lib/runtime/built_ins.ts";
 import { dayMs } from "../../../core/lib/time/durations.ts";
 import { vietnamDay, vietnamDayStartMs } from "../../../core/lib/time/vietnam_time.ts";
 import type { Inclusion, SignedDay } from "../../../core/trade/proofs/check_proof.ts";

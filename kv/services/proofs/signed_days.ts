@@ -6,7 +6,7 @@
 import { createHash } from "node:crypto";
 import { sha256Hex } from "../../../core/lib/hash/sha256.ts";
 
-import { encodeHex } from "../../../core/lib/runtime/mod.ts";
+import { encodeHex } from "../../../core/lib/runtime/built_ins.ts";
 import { dayMs } from "../../../core/lib/time/durations.ts";
 import type { TimeSlices } from "../../../core/lib/time/time_slices.ts";
 import { vietnamDay, vietnamDayStartMs } from "../../../core/lib/time/vietnam_time.ts";

@@ -7,7 +7,7 @@
 import { createHash } from "node:crypto";
 import { z } from "zod";
 import { sha256Hex } from "../../../core/lib/hash/sha256.ts";
-import { encodeHex } from "../../../core/lib/runtime/mod.ts";
+import { encodeHex } from "../../../core/lib/runtime/built_ins.ts";
 import type { AccountId } from "../../../core/lib/ids/ids.ts";
 import type { TimeSlices } from "../../../core/lib/time/time_slices.ts";
 import type { MasterKeys } from "../../../core/people/api_keys/seal.ts";

@@ -1,6 +1,6 @@
 /** Answers `POST /embeddings` in the sandbox: texts with the same words get vectors that are close to each other. */
 import { isJsonObject, type Json, type JsonObject } from "../../../core/lib/json/json.ts";
-import { encodeBase64 } from "../../../core/lib/runtime/mod.ts";
+import { encodeBase64 } from "../../../core/lib/runtime/built_ins.ts";
 import { hashHex } from "../../../core/lib/hash/short_hash.ts";
 import { knownTriggers, requiredList, SandboxRefusal, tokenBound } from "../base/request.ts";
 import { countTokens, reported } from "../base/tokens.ts";

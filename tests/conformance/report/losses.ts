@@ -1,5 +1,5 @@
 /** Finds what a conversion lost without naming it: in requests by their text, in answers by their content. */
-import { decodeBase64 } from "../../../core/lib/runtime/mod.ts";
+import { decodeBase64 } from "../../../core/lib/runtime/built_ins.ts";
 import type { Style } from "../../../core/wire/contract/contract.ts";
 import { isJsonObject, type Json, type JsonObject } from "../../../core/lib/json/json.ts";
 import { list } from "../clients.ts";

@@ -10,7 +10,7 @@ import {
 import { buildCatalog, type Model } from "../../../core/catalog/catalog.ts";
 import { gatewayFileSchema } from "../../../core/catalog/schema.ts";
 import { Deadlines } from "../../../core/lib/time/deadlines.ts";
-import { withResolvers } from "../../../core/lib/runtime/mod.ts";
+import { withResolvers } from "../../../core/lib/runtime/built_ins.ts";
 import { UpstreamFailure } from "../../../core/net/transport/transport.ts";
 import type { CallLoad, Operation } from "../../../core/routing/contract/router.ts";
 import { LiveRouter } from "../../../core/routing/live_router.ts";

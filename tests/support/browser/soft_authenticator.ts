@@ -2,7 +2,7 @@
  * An authenticator in software, with a browser around it: makes passkeys and signs with them as WebAuthn says, but for
  * what a test asks it to do wrong. Written after the specification, not after the library that verifies.
  */
-import { encodeBase64Url } from "../../../core/lib/runtime/mod.ts";
+import { encodeBase64Url } from "../../../core/lib/runtime/built_ins.ts";
 
 const bytes = (text: string) => Uint8Array.fromBase64(text, { alphabet: "base64url" });
 const utf8 = (text: string) => new TextEncoder().encode(text);

@@ -7,7 +7,7 @@
  * - Out: the text without its long strings, and where they are.
  * - Never: decides whether a text is JSON: it reports what it validated, and doubts everything else.
  */
-import { decodeBase64 } from "../../runtime/mod.ts";
+import { decodeBase64 } from "../../runtime/built_ins.ts";
 import { maxJsonDepth } from "./limits.ts";
 import { moduleBase64 } from "./module.ts";
 

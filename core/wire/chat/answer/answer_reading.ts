@@ -1,6 +1,6 @@
 import { count, orNull, type Written, writtenSchema } from "../../../lib/json/schemas.ts";
 import { isJsonObject, type Json, type JsonObject } from "../../../lib/json/json.ts";
-import { stringifyExactly } from "../../../lib/runtime/mod.ts";
+import { stringifyExactly } from "../../../lib/runtime/built_ins.ts";
 import {
   partsWithin,
   type ReportedUsage,

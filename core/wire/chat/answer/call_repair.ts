@@ -4,7 +4,7 @@
  * add to a string.
  */
 import { idText, isJsonObject, type Json, type JsonObject } from "../../../lib/json/json.ts";
-import { stringifyExactly } from "../../../lib/runtime/mod.ts";
+import { stringifyExactly } from "../../../lib/runtime/built_ins.ts";
 import { maxToolCallsPerAnswer } from "../../contract/limits.ts";
 
 /** A call of the stream, as its deltas identify it. */

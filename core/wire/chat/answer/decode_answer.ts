@@ -34,7 +34,7 @@ import type {
 import { streamCitationChars } from "../../contract/limits.ts";
 import { literalLength } from "../../../lib/json/json_literal.ts";
 import { GatewayError } from "../../../lib/errors/errors.ts";
-import { stringifyExactly } from "../../../lib/runtime/mod.ts";
+import { stringifyExactly } from "../../../lib/runtime/built_ins.ts";
 import type { ConversionMemory } from "../../contract/contract.ts";
 import { readImagePart } from "../../fields/pictures.ts";
 import { mediaTypeOfSound } from "../../fields/sound.ts";

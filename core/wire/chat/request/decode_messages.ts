@@ -4,7 +4,7 @@
  * See docs/internals/WIRE_FORMATS.md#chat-messages.
  */
 import { isJsonObject, type Json, type JsonObject } from "../../../lib/json/json.ts";
-import { stringifyExactly } from "../../../lib/runtime/mod.ts";
+import { stringifyExactly } from "../../../lib/runtime/built_ins.ts";
 import {
   fileBlock,
   instructionTexts,

@@ -1,5 +1,5 @@
 import { parseExactly } from "../../../lib/json/exact_json.ts";
-import { stringifyExactly } from "../../../lib/runtime/mod.ts";
+import { stringifyExactly } from "../../../lib/runtime/built_ins.ts";
 import { isJsonObject, type Json, type JsonObject } from "../../../lib/json/json.ts";
 import { errorBody, type GatewayError } from "../../../lib/errors/errors.ts";
 import { FrameEdits, type SseFrame } from "../../../lib/sse/frame.ts";

@@ -19,7 +19,7 @@ import {
 } from "../../contract/limits.ts";
 import type { EventSink, RepeatableText, StreamDecoder } from "../../stream/dialect.ts";
 import { FrameTemplate, JsonProgress, literalLength } from "../../../lib/json/json_literal.ts";
-import { stringifyExactly } from "../../../lib/runtime/mod.ts";
+import { stringifyExactly } from "../../../lib/runtime/built_ins.ts";
 import {
   hasSources,
   isZeroCall,

@@ -7,7 +7,7 @@ import { imagePart } from "../../fields/pictures.ts";
 import { audioOf, writeTier } from "../answer/encode_answer.ts";
 import { errorBody } from "../../../lib/errors/errors.ts";
 import type { JsonObject } from "../../../lib/json/json.ts";
-import { stringifyExactly } from "../../../lib/runtime/mod.ts";
+import { stringifyExactly } from "../../../lib/runtime/built_ins.ts";
 import type { TokenUsage } from "../../../billing/tokens/token_bounds.ts";
 import { answerId, CallIds } from "../../fields/answer_ids.ts";
 import type { ConversionMemory, PipeContext } from "../../contract/contract.ts";

@@ -12,7 +12,7 @@
 import { GatewayError } from "../../../lib/errors/errors.ts";
 import { idText, isJsonObject, type Json, type JsonObject } from "../../../lib/json/json.ts";
 import { defined } from "../../../lib/base/defined.ts";
-import { stringifyExactly } from "../../../lib/runtime/mod.ts";
+import { stringifyExactly } from "../../../lib/runtime/built_ins.ts";
 import type { ConversionMemory } from "../../contract/contract.ts";
 import type {
   Answer,

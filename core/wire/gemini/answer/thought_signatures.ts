@@ -9,7 +9,7 @@
  */
 import { isJsonObject, type Json, type JsonObject } from "../../../lib/json/json.ts";
 import type { ReasoningBlock, ReasoningProof } from "../../conversation/mod.ts";
-import { encodeBase64 } from "../../../lib/runtime/mod.ts";
+import { encodeBase64 } from "../../../lib/runtime/built_ins.ts";
 import { decodeBase64Text } from "../../content/citations.ts";
 import { sealPrefix, sealProof, unsealProof } from "../../fields/reasoning_seal.ts";
 import { defined } from "../../../lib/base/defined.ts";

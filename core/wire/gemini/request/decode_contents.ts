@@ -1,6 +1,6 @@
 /** Reads the contents of a Gemini request as turns. */
 import { isJsonObject, type Json, type JsonObject } from "../../../lib/json/json.ts";
-import { stringifyExactly } from "../../../lib/runtime/mod.ts";
+import { stringifyExactly } from "../../../lib/runtime/built_ins.ts";
 import type {
   AnswerBlock,
   AudioBlock,

@@ -5,7 +5,7 @@
  */
 import { isJsonObject, type Json, type JsonObject } from "../../../lib/json/json.ts";
 import { maxJsonDepth } from "../../../lib/json/scan/limits.ts";
-import { stringifyExactly } from "../../../lib/runtime/mod.ts";
+import { stringifyExactly } from "../../../lib/runtime/built_ins.ts";
 import { eachChild } from "../../tools/schemas/json_schema.ts";
 import { defined } from "../../../lib/base/defined.ts";
 import type {

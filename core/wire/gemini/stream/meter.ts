@@ -28,7 +28,7 @@ import { isRefusal, stopFailure } from "../../fields/stop_words.ts";
 import { ToolUseCount } from "../../tools/tool_fields.ts";
 import type { TokenUsage } from "../../../billing/tokens/token_bounds.ts";
 import { sseEventText } from "../../../lib/sse/writer.ts";
-import { stringifyExactly } from "../../../lib/runtime/mod.ts";
+import { stringifyExactly } from "../../../lib/runtime/built_ins.ts";
 import { BytePipe } from "../../stream/byte_pipe.ts";
 import type { PipeContext, StreamPipe } from "../../contract/contract.ts";
 import { answerFrame } from "../answer/encode_answer.ts";

@@ -11,7 +11,7 @@
 import type { ToolUses } from "../../../billing/usage/hosted_tools.ts";
 import { defined } from "../../../lib/base/defined.ts";
 import { isJsonObject, type JsonObject } from "../../../lib/json/json.ts";
-import { stringifyExactly } from "../../../lib/runtime/mod.ts";
+import { stringifyExactly } from "../../../lib/runtime/built_ins.ts";
 import { GatewayError } from "../../../lib/errors/errors.ts";
 import { maxToolCallsPerAnswer } from "../../contract/limits.ts";
 import type { ConversionMemory } from "../../contract/contract.ts";

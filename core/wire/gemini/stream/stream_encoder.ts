@@ -6,7 +6,7 @@
 import { errorBody, GatewayError } from "../../../lib/errors/errors.ts";
 import type { TokenUsage } from "../../../billing/tokens/token_bounds.ts";
 import { isJsonObject, type Json, type JsonObject } from "../../../lib/json/json.ts";
-import { stringifyExactly } from "../../../lib/runtime/mod.ts";
+import { stringifyExactly } from "../../../lib/runtime/built_ins.ts";
 import { CallIds } from "../../fields/answer_ids.ts";
 import type { PipeContext } from "../../contract/contract.ts";
 import type { Citation, Stop, StreamEvent } from "../../conversation/mod.ts";

@@ -6,7 +6,7 @@ import {
   writtenSchema,
 } from "../../../lib/json/schemas.ts";
 import { isJsonObject, type Json, type JsonObject } from "../../../lib/json/json.ts";
-import { stringifyExactly } from "../../../lib/runtime/mod.ts";
+import { stringifyExactly } from "../../../lib/runtime/built_ins.ts";
 import {
   noTokens,
   type ReportedUsage,

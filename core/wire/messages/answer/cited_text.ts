@@ -7,7 +7,7 @@
  */
 import type { AnswerText, Citation } from "../../conversation/mod.ts";
 import { literalLength } from "../../../lib/json/json_literal.ts";
-import { stringifyExactly } from "../../../lib/runtime/mod.ts";
+import { stringifyExactly } from "../../../lib/runtime/built_ins.ts";
 import { isJsonObject, type Json, type JsonObject } from "../../../lib/json/json.ts";
 import { unsealedMark } from "../../fields/reasoning_seal.ts";
 

@@ -3,7 +3,7 @@
  */
 import { count, text, type Written } from "../../../lib/json/schemas.ts";
 import { isJsonObject, type Json, type JsonObject } from "../../../lib/json/json.ts";
-import { stringifyExactly } from "../../../lib/runtime/mod.ts";
+import { stringifyExactly } from "../../../lib/runtime/built_ins.ts";
 import type { HostedCall, HostedCallBlock, WebSource } from "../../conversation/mod.ts";
 import { hostedIdMark } from "../../tools/hosted_calls.ts";
 import { unsealedMark } from "../../fields/reasoning_seal.ts";

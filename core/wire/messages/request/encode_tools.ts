@@ -1,7 +1,7 @@
 /** Writes tools and tool choice as Messages fields. */
 import { noneLeft } from "../../../lib/base/assert.ts";
 import { isJsonObject, type Json, type JsonObject } from "../../../lib/json/json.ts";
-import { stringifyExactly } from "../../../lib/runtime/mod.ts";
+import { stringifyExactly } from "../../../lib/runtime/built_ins.ts";
 import type { ConversionOptions } from "../../contract/contract.ts";
 import type {
   Conversation,

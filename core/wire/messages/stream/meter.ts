@@ -26,7 +26,7 @@ import {
 } from "../answer/answer_reading.ts";
 import type { TokenUsage } from "../../../billing/tokens/token_bounds.ts";
 import { encodeSseEvent, sseEventText } from "../../../lib/sse/writer.ts";
-import { stringifyExactly } from "../../../lib/runtime/mod.ts";
+import { stringifyExactly } from "../../../lib/runtime/built_ins.ts";
 import { BytePipe } from "../../stream/byte_pipe.ts";
 import type { PipeContext, StreamPipe } from "../../contract/contract.ts";
 

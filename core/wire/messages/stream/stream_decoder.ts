@@ -16,7 +16,7 @@ import type { ConversionMemory } from "../../contract/contract.ts";
 import type { EventSink, RepeatableText, StreamDecoder } from "../../stream/dialect.ts";
 import { eventJson, eventObject, type UsageReport } from "../../stream/reading.ts";
 import { FrameTemplate } from "../../../lib/json/json_literal.ts";
-import { stringifyExactly } from "../../../lib/runtime/mod.ts";
+import { stringifyExactly } from "../../../lib/runtime/built_ins.ts";
 import { readProviderError } from "../../errors/provider_error.ts";
 import { readCitation, readCitations } from "../answer/cited_text.ts";
 import {

@@ -7,7 +7,7 @@ import { pictureNote } from "../../fields/pictures.ts";
 import { errorBody, GatewayError } from "../../../lib/errors/errors.ts";
 import { bufferedBlockBytes, maxRefusalChars } from "../../contract/limits.ts";
 import type { JsonObject } from "../../../lib/json/json.ts";
-import { stringifyExactly } from "../../../lib/runtime/mod.ts";
+import { stringifyExactly } from "../../../lib/runtime/built_ins.ts";
 import type { TokenUsage } from "../../../billing/tokens/token_bounds.ts";
 import { answerId, CallIds } from "../../fields/answer_ids.ts";
 import type { PipeContext } from "../../contract/contract.ts";

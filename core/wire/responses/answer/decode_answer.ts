@@ -11,7 +11,7 @@
  */
 import { GatewayError } from "../../../lib/errors/errors.ts";
 import { isJsonObject, type Json, type JsonObject } from "../../../lib/json/json.ts";
-import { stringifyExactly } from "../../../lib/runtime/mod.ts";
+import { stringifyExactly } from "../../../lib/runtime/built_ins.ts";
 import { readModeration, readUrlCitation, writeDataUrl } from "../../content/citations.ts";
 import type { ConversionMemory } from "../../contract/contract.ts";
 import type { Answer, AnswerBlock, Citation } from "../../conversation/mod.ts";

@@ -4,7 +4,7 @@
  * See docs/internals/WIRE_FORMATS.md#responses.
  */
 import type { JsonObject } from "../../../lib/json/json.ts";
-import { stringifyExactly } from "../../../lib/runtime/mod.ts";
+import { stringifyExactly } from "../../../lib/runtime/built_ins.ts";
 import { CallIds } from "../../fields/answer_ids.ts";
 import type { ConversionMemory, PipeContext } from "../../contract/contract.ts";
 import type { Answer, AnswerText, ToolCallBlock } from "../../conversation/mod.ts";

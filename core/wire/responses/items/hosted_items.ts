@@ -1,7 +1,7 @@
 /** Reads and writes calls of hosted tools as Responses items: one item has the call and its result. */
 import { listOf, maybeText, orNull, text, type Written } from "../../../lib/json/schemas.ts";
 import { isJsonObject, type Json, type JsonObject } from "../../../lib/json/json.ts";
-import { stringifyExactly } from "../../../lib/runtime/mod.ts";
+import { stringifyExactly } from "../../../lib/runtime/built_ins.ts";
 import type { HostedCall, HostedCallBlock, WebSource } from "../../conversation/mod.ts";
 import { hostedIdMark } from "../../tools/hosted_calls.ts";
 

@@ -4,7 +4,7 @@
  * output.
  */
 import type { Json, JsonObject } from "../../../lib/json/json.ts";
-import { stringifyExactly } from "../../../lib/runtime/mod.ts";
+import { stringifyExactly } from "../../../lib/runtime/built_ins.ts";
 import { refusalPart, summaryParts, textPart } from "./output_items.ts";
 
 /** Most characters kept of one stream: about 16,000 tokens. */

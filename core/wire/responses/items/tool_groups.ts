@@ -2,7 +2,7 @@
  * Names the functions of groups (`namespace` tools), in which agents send their own tools and those of MCP servers. Only
  * this style has groups; for the others each function gets a name that joins group and function.
  */
-import { stringifyExactly } from "../../../lib/runtime/mod.ts";
+import { stringifyExactly } from "../../../lib/runtime/built_ins.ts";
 import type { GroupedName } from "../../contract/contract.ts";
 import { hashHex } from "../../../lib/hash/short_hash.ts";
 

@@ -1,6 +1,6 @@
 /** Reads the input items of a Responses request as turns. */
 import { isJsonObject, type Json, type JsonObject } from "../../../lib/json/json.ts";
-import { stringifyExactly } from "../../../lib/runtime/mod.ts";
+import { stringifyExactly } from "../../../lib/runtime/built_ins.ts";
 import {
   fileBlock,
   instructionTexts,

@@ -27,7 +27,7 @@ import {
 import { joined } from "../../../lib/bytes/byte_parts.ts";
 import type { TokenUsage } from "../../../billing/tokens/token_bounds.ts";
 import { encodeSseEvent } from "../../../lib/sse/writer.ts";
-import { stringifyExactly } from "../../../lib/runtime/mod.ts";
+import { stringifyExactly } from "../../../lib/runtime/built_ins.ts";
 import { BytePipe } from "../../stream/byte_pipe.ts";
 import type { PipeContext, StreamPipe } from "../../contract/contract.ts";
 

@@ -5,7 +5,7 @@
 import type { JsonObject } from "../../../lib/json/json.ts";
 import type { Citation, ReasoningProof } from "../../conversation/mod.ts";
 import { literalLength } from "../../../lib/json/json_literal.ts";
-import { stringifyExactly } from "../../../lib/runtime/mod.ts";
+import { stringifyExactly } from "../../../lib/runtime/built_ins.ts";
 import {
   annotation,
   type CallHead,

@@ -9,7 +9,7 @@ import type { JsonObject } from "../../../lib/json/json.ts";
 import { maxAnswerBytes } from "../../contract/limits.ts";
 import type { TokenUsage } from "../../../billing/tokens/token_bounds.ts";
 import { sseEventText } from "../../../lib/sse/writer.ts";
-import { stringifyExactly } from "../../../lib/runtime/mod.ts";
+import { stringifyExactly } from "../../../lib/runtime/built_ins.ts";
 import { CallIds } from "../../fields/answer_ids.ts";
 import type { ConversionMemory, PipeContext } from "../../contract/contract.ts";
 import type {

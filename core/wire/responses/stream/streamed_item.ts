@@ -3,7 +3,7 @@
  * may come by deltas or with the whole item at its end; what the deltas left out is taken from the whole item.
  */
 import { isJsonObject, type Json, type JsonObject } from "../../../lib/json/json.ts";
-import { stringifyExactly } from "../../../lib/runtime/mod.ts";
+import { stringifyExactly } from "../../../lib/runtime/built_ins.ts";
 import type { AnswerBlock, Citation } from "../../conversation/mod.ts";
 import type { EventSink } from "../../stream/dialect.ts";
 import { decodeOutputItem, objects, ranInside, readAnnotations } from "../answer/decode_answer.ts";

@@ -8,7 +8,7 @@
  * - Never: validates a value against a schema, or fetches what a reference names.
  */
 import { isJsonObject, type Json, type JsonObject } from "../../../lib/json/json.ts";
-import { stringifyExactly } from "../../../lib/runtime/mod.ts";
+import { stringifyExactly } from "../../../lib/runtime/built_ins.ts";
 import { maxJsonDepth } from "../../../lib/json/scan/limits.ts";
 
 // Walks the schemas inside a JSON Schema, apart from data that merely looks like a schema.

@@ -1,7 +1,7 @@
 /** Reads `s3://BUCKET/PREFIX`, with what the environment says about servers and keys. */
 import type { BucketVariables } from "../../../../core/config/bucket_variables.ts";
 import { secretProblem } from "../../../../core/lib/environment/environment.ts";
-import { parseUrl } from "../../../../core/lib/runtime/mod.ts";
+import { parseUrl } from "../../../../core/lib/runtime/built_ins.ts";
 
 /** A bucket that can be written to. */
 export interface BucketAddress {

@@ -1,7 +1,7 @@
 import { assertEquals, assertThrows } from "../../../support/assert.ts";
 import * as fc from "../../../support/property.ts";
 import { parseExactly } from "../../../../core/lib/json/exact_json.ts";
-import { stringifyExactly } from "../../../../core/lib/runtime/mod.ts";
+import { stringifyExactly } from "../../../../core/lib/runtime/built_ins.ts";
 import { maxExactNumbers, maxJsonDepth } from "../../../../core/lib/json/scan/limits.ts";
 
 /** Generates texts as `JSON.stringify` writes them, with whole numbers of any length. */

@@ -1,7 +1,7 @@
 import * as fc from "../../../support/property.ts";
 import { assertEquals } from "../../../support/assert.ts";
 import { JsonScanner, parseExactly, token } from "../../../../core/lib/json/exact_json.ts";
-import { stringifyExactly } from "../../../../core/lib/runtime/mod.ts";
+import { stringifyExactly } from "../../../../core/lib/runtime/built_ins.ts";
 
 /** Returns all tokens of a text, each with its kind. */
 function tokensOf(text: string): (readonly [string, number])[] {

@@ -4,7 +4,7 @@ import { modulePath, moduleText } from "../../../support/write_wasm.ts";
 import type { JsonObject } from "../../../../core/lib/json/json.ts";
 import { outlineOf, type OutlineRules, wholeOf } from "../../../../core/lib/json/outline.ts";
 import { maxScannedBytes, scanJson } from "../../../../core/lib/json/scan/scan.ts";
-import { stringifyExactly } from "../../../../core/lib/runtime/mod.ts";
+import { stringifyExactly } from "../../../../core/lib/runtime/built_ins.ts";
 
 const encode = (text: string) => new TextEncoder().encode(text);
 const strict = new TextDecoder("utf-8", { fatal: true });

@@ -9,7 +9,7 @@ import {
   encodeBase64Url,
   encodeHex,
   encodePortably,
-} from "../../../../core/lib/runtime/mod.ts";
+} from "../../../../core/lib/runtime/built_ins.ts";
 
 const bytes = fc.uint8Array({ maxLength: 40 });
 

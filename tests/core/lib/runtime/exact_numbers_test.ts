@@ -5,7 +5,7 @@ import {
   isExactNumber,
   portableExactNumbers,
   stringifyExactly,
-} from "../../../../core/lib/runtime/mod.ts";
+} from "../../../../core/lib/runtime/built_ins.ts";
 
 const numberText = fc.oneof(
   fc.bigInt().map(String),

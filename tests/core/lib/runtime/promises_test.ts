@@ -1,5 +1,5 @@
 import { assertEquals, assertRejects } from "../../../support/assert.ts";
-import { parseUrl, startPromise, withResolvers } from "../../../../core/lib/runtime/mod.ts";
+import { parseUrl, startPromise, withResolvers } from "../../../../core/lib/runtime/built_ins.ts";
 
 Deno.test("withResolvers() settles its promise from outside", async () => {
   const kept = withResolvers<number>();

@@ -5,7 +5,7 @@ import { casesOf } from "../../../support/property.ts";
 import { runRandom } from "../../../support/random.ts";
 import { jsonMutations, type Mutation, textMutations } from "../../../support/mutations.ts";
 import type { Json, JsonObject } from "../../../../core/lib/json/json.ts";
-import { encodeHex } from "../../../../core/lib/runtime/mod.ts";
+import { encodeHex } from "../../../../core/lib/runtime/built_ins.ts";
 import { leafHash, pathOf, rootOf } from "../../../../core/trade/proofs/merkle.ts";
 import { writeStatement } from "../../../../core/trade/proofs/signed_day.ts";
 import {

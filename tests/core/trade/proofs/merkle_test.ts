@@ -9,7 +9,7 @@ import {
   pathOf,
   rootOf,
 } from "../../../../core/trade/proofs/merkle.ts";
-import { encodeHex } from "../../../../core/lib/runtime/mod.ts";
+import { encodeHex } from "../../../../core/lib/runtime/built_ins.ts";
 import { assert, assertEquals } from "../../../support/assert.ts";
 
 const hash = (bytes: Uint8Array) => new Uint8Array(createHash("sha256").update(bytes).digest());

@@ -1,6 +1,6 @@
 /** What a Converse model makes beside text: pictures are carried, what no other style has is named in its place. */
 import { assert, assertEquals } from "../../../support/assert.ts";
-import { decodeBase64, encodeBase64 } from "../../../../core/lib/runtime/mod.ts";
+import { decodeBase64, encodeBase64 } from "../../../../core/lib/runtime/built_ins.ts";
 import type { JsonObject } from "../../../../core/lib/json/json.ts";
 import type { ProviderStyle, Style } from "../../../../core/wire/contract/contract.ts";
 import { convertAnswer } from "../../../../core/wire/convert/convert.ts";

@@ -2,7 +2,7 @@
 import { assert, assertEquals } from "../../../support/assert.ts";
 import { parseExactly } from "../../../../core/lib/json/exact_json.ts";
 import { isJsonObject, type JsonObject } from "../../../../core/lib/json/json.ts";
-import { stringifyExactly } from "../../../../core/lib/runtime/mod.ts";
+import { stringifyExactly } from "../../../../core/lib/runtime/built_ins.ts";
 import type { BodyStyle } from "../../../support/body_style.ts";
 import { converted, convertedAnswer } from "./converting.ts";
 import { streamed } from "./streaming.ts";

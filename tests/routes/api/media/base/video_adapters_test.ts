@@ -1,5 +1,5 @@
 import { assert, assertEquals, assertStringIncludes } from "../../../../support/assert.ts";
-import { exactNumber } from "../../../../../core/lib/runtime/mod.ts";
+import { exactNumber } from "../../../../../core/lib/runtime/built_ins.ts";
 import { videoModelProblems } from "../../../../../core/catalog/entries/video_rules.ts";
 import { defaultCatalog } from "../../../../support/gateways/gateway_in_process.ts";
 import {

@@ -115,7 +115,7 @@ function encode(bytes: Uint8Array, alphabet: Alphabet, omitPadding: boolean): st
  *
  * @example
  * ```ts
- * import { decodeBase64 } from "./mod.ts";
+ * import { decodeBase64 } from "./built_ins.ts";
  * if (decodeBase64("aGk=")?.join() !== "104,105") throw new Error("wrong");
  * if (decodeBase64("a") !== undefined) throw new Error("too short");
  * ```
@@ -251,7 +251,7 @@ export function isExactNumber(value: unknown): value is ExactNumber {
  *
  * @example
  * ```ts
- * import { exactNumber, stringifyExactly } from "./mod.ts";
+ * import { exactNumber, stringifyExactly } from "./built_ins.ts";
  * const text = stringifyExactly({ id: exactNumber("12345678901234567890") });
  * if (text !== '{"id":12345678901234567890}') throw new Error(text);
  * ```
