@@ -226,7 +226,8 @@ function wrongFields(problems: readonly SchemaProblem[]): readonly string[] {
 }
 
 function inputError(problems: readonly SchemaProblem[]): GatewayError {
-  const [field, another] = problems.map(memberPath).filter((name) => name !== "");
+  // A member may have several problems; the error names it if no other has one.
+  const [field, another] = new Set(problems.map(memberPath).filter((name) => name !== ""));
   const param = another === undefined ? field : undefined;
   const lines = problems.map((one) =>
     one.path.length === 0 ? one.message : `${memberPath(one)}: ${one.message}`

@@ -110,6 +110,7 @@ function posted(fields: ReadonlyMap<string, string>): PostedForm {
   return {
     exact: (name) => fields.get(name) ?? "",
     text: (name) => (fields.get(name) ?? "").trim(),
+    yesOrNo: (name) => fields.has(name) ? fields.get(name) === "yes" : null,
     all: (name) => [fields.get(name)].filter((value) => value !== undefined),
     file: () => undefined,
     formId: () => undefined,
