@@ -70,15 +70,15 @@ async function main(args: readonly string[]): Promise<number> {
     });
   }
 
-  const { stop, hurry, tell } = createStopSignals(systemClock);
-  for (const signal of ["SIGTERM", "SIGINT"] as const) Deno.addSignalListener(signal, tell);
+  const { stop, abort, notify } = createStopSignals(systemClock);
+  for (const signal of ["SIGTERM", "SIGINT"] as const) Deno.addSignalListener(signal, notify);
   try {
     return await serve(read.config, {
       clock: systemClock,
       random: Math.random,
       write: lines.write,
       signal: stop,
-      hurry,
+      abort,
       cron,
       ...(typeof file === "string"
         ? { source: { environment, file, ...(logoFile !== undefined && { logoFile }) } }

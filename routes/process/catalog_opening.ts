@@ -4,7 +4,7 @@
  * - Folder `routes/process/`: what a process opens and how it ends: the catalogue, master keys, log lines, cron,
  *   signals.
  * - In: the configuration, signals, schedules of the platform.
- * - Out: an open catalogue, keys, signals to stop and to hurry.
+ * - Out: an open catalogue, keys, signals to stop and to abort.
  * - Never: serves a request itself, or decides when a job runs.
  */
 import {

@@ -98,7 +98,7 @@ export function createLineWriter({ output, lossLine }: LineWriterOptions): LineW
   };
 }
 
-// Turns process signals into two abort signals: stop, and hurry.
+// Turns process signals into two signals: stop, and abort at once.
 
 /**
  * Milliseconds after the first signal within which further ones are taken for the same request to stop; a
@@ -111,9 +111,9 @@ export interface StopSignals {
   /** Aborted when the process should stop. */
   readonly stop: AbortSignal;
   /** Aborted at the second signal. */
-  readonly hurry: AbortSignal;
+  readonly abort: AbortSignal;
   /** The handler of every signal. */
-  readonly tell: () => void;
+  readonly notify: () => void;
 }
 
 /**
@@ -124,24 +124,24 @@ export interface StopSignals {
  * ```ts
  * import { systemClock } from "../../core/lib/time/clock.ts";
  * import { createStopSignals } from "./keep_serving.ts";
- * const { stop, hurry, tell } = createStopSignals(systemClock);
- * tell();
- * tell();
- * if (!stop.aborted || hurry.aborted) throw new Error("one Ctrl-C is no hurry");
+ * const { stop, abort, notify } = createStopSignals(systemClock);
+ * notify();
+ * notify();
+ * if (!stop.aborted || abort.aborted) throw new Error("one Ctrl-C aborts");
  * ```
  */
 export function createStopSignals(clock: Pick<Clock, "monotonicMs">): StopSignals {
   const stop = new AbortController();
-  const hurry = new AbortController();
+  const abort = new AbortController();
   let firstAtMs: number | undefined;
   return {
     stop: stop.signal,
-    hurry: hurry.signal,
-    tell() {
+    abort: abort.signal,
+    notify() {
       const nowMs = clock.monotonicMs();
       firstAtMs ??= nowMs;
       stop.abort();
-      if (nowMs - firstAtMs >= sameSignalMs) hurry.abort();
+      if (nowMs - firstAtMs >= sameSignalMs) abort.abort();
     },
   };
 }
@@ -160,11 +160,11 @@ export async function untilAborted(signal: AbortSignal): Promise<void> {
 }
 
 /** Waits until load balancers have seen that `/readyz` answers 503. Calls are still accepted. */
-export async function awaitBalancers(stopDelayMs: number, hurry?: AbortSignal): Promise<void> {
-  if (stopDelayMs === 0 || hurry?.aborted === true) return;
+export async function awaitBalancers(stopDelayMs: number, abort?: AbortSignal): Promise<void> {
+  if (stopDelayMs === 0 || abort?.aborted === true) return;
   const { promise, resolve } = Promise.withResolvers<void>();
   const timer = setTimeout(resolve, stopDelayMs);
-  hurry?.addEventListener("abort", () => resolve(), { once: true });
+  abort?.addEventListener("abort", () => resolve(), { once: true });
   await promise;
   clearTimeout(timer);
 }

@@ -99,11 +99,11 @@ async function serveAlone(
 
   await untilAborted(signal);
   gateway.log.event("info", "stopping", { calls_in_flight: gateway.calls.count });
-  await awaitBalancers(config.stopDelayMs, options.hurry);
+  await awaitBalancers(config.stopDelayMs, options.abort);
   // shutdown() stops accepting at once and resolves when all responses are out; assembled.close() makes them end.
   const stopped = listening.shutdown();
   await work.stop();
-  await assembled.close(options.hurry);
+  await assembled.close(options.abort);
   await atMost(lastEndsMs, stopped);
   await atMost(lastEndsMs, admin.stop());
   gateway.log.event("info", "stopped");

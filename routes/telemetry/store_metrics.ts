@@ -14,7 +14,7 @@ import {
   readBooksState,
   verificationScopes,
 } from "../../kv/services/verify/last_verification.ts";
-import { remainsQueue } from "../../kv/people/deletion/remains.ts";
+import { pendingCleanupQueue } from "../../kv/people/deletion/pending_cleanup.ts";
 import { webhookDeliveries, webhookTurns } from "../../kv/people/webhooks/endpoint_queues.ts";
 import { webhookEvents } from "../../kv/people/webhooks/events.ts";
 import { videoPolls } from "../../kv/services/videos/mod.ts";
@@ -41,7 +41,7 @@ const watchedQueues = [
   webhookDeliveries.name,
   webhookTurns.quick.name,
   webhookTurns.slow.name,
-  remainsQueue.name,
+  pendingCleanupQueue.name,
 ] as const;
 
 /** Reads what jobs and queues have left in the store: some two dozen rows. */

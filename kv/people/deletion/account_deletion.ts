@@ -34,7 +34,7 @@ import {
 import { deleteRows } from "../../engine/store/delete_rows.ts";
 import type { AtomicWrite, KeyValueStore } from "../../engine/store/key_value_store.ts";
 import { type Account, hasOnlyBooks, isOwnersAccount, writeAccount } from "../accounts/accounts.ts";
-import { addRemains, type QueuedRemains, type Remains } from "./remains.ts";
+import { addPendingCleanup, type PendingCleanup, type QueuedCleanup } from "./pending_cleanup.ts";
 import { addEndOfFactors } from "../accounts/second_factor.ts";
 
 /** The end of an account, or of a half of it. */
@@ -148,7 +148,7 @@ async function addEndOfPerson(
 /** What stays of an account that ends, and what is left to do then. */
 interface Plan {
   readonly staying: Staying;
-  readonly remains: Remains;
+  readonly cleanup: PendingCleanup;
 }
 
 /**
@@ -161,12 +161,12 @@ async function forget(
   accountId: AccountId,
   end: End,
   planOf: (account: Account) => Plan,
-): Promise<QueuedRemains | undefined> {
-  return await writeAccount<QueuedRemains | undefined>(async () => {
+): Promise<QueuedCleanup | undefined> {
+  return await writeAccount<QueuedCleanup | undefined>(async () => {
     const entry = await kv.get<Account>(accountKey(accountId));
     const account = entry.value;
     if (account === null || account.deletedAtMs !== undefined) return { done: undefined };
-    const { staying, remains } = planOf(account);
+    const { staying, cleanup } = planOf(account);
     const operation = bumpKeysEpoch(kv.atomic()).check(entry);
     // What was given up before stays in the books, and is told where they are read.
     const { givenUpMicroVnd = end.givenUpMicroVnd } = account;
@@ -176,7 +176,7 @@ async function forget(
     else operation.set(entry.key, onlyId(account, rest));
     if (staying !== "organisation") await addEndOfOrganisation(kv, operation, accountId);
     if (staying !== "person") await addEndOfPerson(kv, operation, account);
-    const queued = addRemains(operation, remains);
+    const queued = addPendingCleanup(operation, cleanup);
     return (await operation.commit()).ok ? { done: queued } : "again";
   });
 }
@@ -217,12 +217,12 @@ export async function forgetPerson(
   accountId: AccountId,
   nowMs: number,
   givenUpMicroVnd = 0n,
-): Promise<QueuedRemains | undefined> {
+): Promise<QueuedCleanup | undefined> {
   return await forget(kv, accountId, { nowMs, givenUpMicroVnd }, (account) => {
     const keepsOrganisation = !isOwnersAccount(account) && !hasOnlyBooks(account);
     return {
       staying: keepsOrganisation ? "organisation" : undefined,
-      remains: { of: "person", personId: accountId, keepsOrganisation, atMs: nowMs },
+      cleanup: { of: "person", personId: accountId, keepsOrganisation, atMs: nowMs },
     };
   });
 }
@@ -238,7 +238,7 @@ export async function endOrganisation(
   kv: KeyValueStore,
   organisationId: AccountId,
   end: End,
-): Promise<QueuedRemains | undefined> {
+): Promise<QueuedCleanup | undefined> {
   return await forget(kv, organisationId, end, ({ organisation, email, identities = [] }) => {
     if ((organisation?.memberCount ?? 1) > 1) {
       throw new GatewayError("overloaded", "A member has just joined the organisation");
@@ -246,7 +246,7 @@ export async function endOrganisation(
     const ownerId = organisation?.ownerId ?? organisationId;
     return {
       staying: email !== undefined || identities.length > 0 ? "person" : undefined,
-      remains: { of: "organisation", organisationId, ownerId, atMs: end.nowMs },
+      cleanup: { of: "organisation", organisationId, ownerId, atMs: end.nowMs },
     };
   });
 }

@@ -24,7 +24,11 @@ import {
   writeAccount,
 } from "../accounts/accounts.ts";
 import { countWith } from "../accounts/rate_limits.ts";
-import { addRemains, type QueuedRemains, type Remains } from "../deletion/remains.ts";
+import {
+  addPendingCleanup,
+  type PendingCleanup,
+  type QueuedCleanup,
+} from "../deletion/pending_cleanup.ts";
 import { addAct, type Doer, type Done } from "../audit/account_activity.ts";
 import { addWebhookEvent } from "../webhooks/events.ts";
 import { revokeApiKey } from "../api_keys/api_key_changes.ts";
@@ -278,7 +282,7 @@ export async function removeMember(
 ): Promise<boolean> {
   const { nowMs, by } = done;
   const hasLeft = isDeleted === true || (by?.kind === "person" && by.accountId === personId);
-  const removed = await writeAccount<QueuedRemains | undefined>(async () => {
+  const removed = await writeAccount<QueuedCleanup | undefined>(async () => {
     const [entry, row, person] = await kv.getMany<[Account, MemberRow, Account]>([
       accountKey(organisationId),
       memberKey(organisationId, personId),
@@ -310,8 +314,8 @@ export async function removeMember(
       const name = person.value.email ?? person.value.id;
       addOrganisation(operation, { owner: person.value, name, nowMs });
     }
-    const remains: Remains = { of: "member", organisationId, personId, atMs: nowMs };
-    const queued = addRemains(operation, remains);
+    const cleanup: PendingCleanup = { of: "member", organisationId, personId, atMs: nowMs };
+    const queued = addPendingCleanup(operation, cleanup);
     return (await operation.commit()).ok ? { done: queued } : "again";
   });
   if (removed === undefined) return false;

@@ -16,7 +16,11 @@ import {
   forgetPerson,
   forgetRows,
 } from "../../people/deletion/account_deletion.ts";
-import { type QueuedRemains, type Remains, remainsQueue } from "../../people/deletion/remains.ts";
+import {
+  type PendingCleanup,
+  pendingCleanupQueue,
+  type QueuedCleanup,
+} from "../../people/deletion/pending_cleanup.ts";
 import { closeSessionsOf } from "../../people/accounts/sessions.ts";
 import { forgetApiKeys } from "../../people/api_keys/api_key_changes.ts";
 import { revokeKeysOf } from "../../people/organisations/members.ts";
@@ -105,27 +109,27 @@ export async function closeOrganisation(
 }
 
 /** Does what an act has queued, which nobody else does then. */
-async function finish(kv: KeyValueStore, queued: QueuedRemains | undefined): Promise<void> {
+async function finish(kv: KeyValueStore, queued: QueuedCleanup | undefined): Promise<void> {
   if (queued === undefined) return;
-  await finishRemains(kv, queued.remains);
+  await finishCleanup(kv, queued.cleanup);
   await queued.finish(kv);
 }
 
 /** Does what is left of an act; what was done before is not done again. */
-async function finishRemains(kv: KeyValueStore, remains: Remains): Promise<void> {
-  const { atMs } = remains;
-  switch (remains.of) {
+async function finishCleanup(kv: KeyValueStore, cleanup: PendingCleanup): Promise<void> {
+  const { atMs } = cleanup;
+  switch (cleanup.of) {
     case "member": {
       // Who has joined again meanwhile has keys of later.
-      const { organisationId, personId } = remains;
+      const { organisationId, personId } = cleanup;
       return await revokeKeysOf(kv, organisationId, personId, { nowMs: atMs, madeUntilMs: atMs });
     }
     case "organisation": {
-      const { organisationId, ownerId } = remains;
+      const { organisationId, ownerId } = cleanup;
       return await forgetRest(kv, { id: organisationId, ownerId }, atMs);
     }
     case "person": {
-      const { personId, keepsOrganisation } = remains;
+      const { personId, keepsOrganisation } = cleanup;
       await closeSessionsOf(kv, personId);
       if (keepsOrganisation) return await forgetRows(kv, personId, "person");
       return await forgetRest(kv, { id: personId, ownerId: personId }, atMs);
@@ -149,12 +153,12 @@ async function forgetRest(
 const lanes = 2;
 
 /** The consumer of the queue of what is left to do. */
-export function remainsWork(kv: KeyValueStore): OutboxWork<Remains> {
+export function pendingCleanupWork(kv: KeyValueStore): OutboxWork<PendingCleanup> {
   return {
-    queue: remainsQueue,
+    queue: pendingCleanupQueue,
     lanes,
     async handle({ payload }) {
-      await finishRemains(kv, payload);
+      await finishCleanup(kv, payload);
       return "done";
     },
   };

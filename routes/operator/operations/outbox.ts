@@ -11,7 +11,7 @@ import {
 } from "../../../kv/engine/outbox/outbox_dead_letters.ts";
 import { incidentQueue } from "../../../kv/people/operators/announcements.ts";
 import { addAuditLine, type OperatorAct } from "../../../kv/people/audit/operator_audit.ts";
-import { remainsQueue } from "../../../kv/people/deletion/remains.ts";
+import { pendingCleanupQueue } from "../../../kv/people/deletion/pending_cleanup.ts";
 import { webhookDeliveries } from "../../../kv/people/webhooks/endpoint_queues.ts";
 import { webhookEvents } from "../../../kv/people/webhooks/events.ts";
 import { videoPolls } from "../../../kv/services/videos/mod.ts";
@@ -24,7 +24,7 @@ const outboxQueues: readonly OutboxQueue<unknown>[] = [
   videoPolls,
   webhookEvents,
   webhookDeliveries,
-  remainsQueue,
+  pendingCleanupQueue,
 ];
 
 /** Dead letters of each queue in the list; reviving or deleting some makes room for the rest. */

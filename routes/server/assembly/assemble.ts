@@ -188,10 +188,10 @@ const stopMs = 3_000;
 export interface Assembled {
   readonly gateway: Gateway;
   /**
-   * Waits for running calls up to the deadline, or until `hurry` is aborted, then ends them;
+   * Waits for running calls up to the deadline, or until `abort` is aborted, then ends them;
    * flushes the ledger and returns leases.
    */
-  close(hurry?: AbortSignal): Promise<void>;
+  close(abort?: AbortSignal): Promise<void>;
 }
 
 /** What a gateway needs of its environment: time, randomness, master keys, and the output for log lines. */
@@ -216,12 +216,12 @@ async function drain(
   calls: CallsInFlight,
   timer: Timer,
   drainMs: number,
-  hurry?: AbortSignal,
+  abort?: AbortSignal,
 ): Promise<void> {
   let cancel = () => {};
   const late = new Promise<void>((resolve) => {
-    cancel = timer.start(resolve, hurry?.aborted === true ? 0 : drainMs);
-    hurry?.addEventListener("abort", () => resolve(), { once: true });
+    cancel = timer.start(resolve, abort?.aborted === true ? 0 : drainMs);
+    abort?.addEventListener("abort", () => resolve(), { once: true });
   });
   await Promise.race([calls.idle(), late]);
   cancel();
@@ -460,8 +460,8 @@ export async function assemble(
   });
   return {
     gateway,
-    async close(hurry) {
-      await drain(calls, timer, config.drainMs, hurry);
+    async close(abort) {
+      await drain(calls, timer, config.drainMs, abort);
       await wallet.close();
       await atMost(stopMs, rates.close());
       await gateway.withheldRefunds.rest(stopMs);

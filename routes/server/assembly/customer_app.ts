@@ -19,7 +19,7 @@ import {
 } from "../jobs/mails.ts";
 import { resolveTxtWithDeno } from "../../process/deno_connect.ts";
 import { openMoneyIn } from "../jobs/money_in.ts";
-import { startRemainsWorker } from "../jobs/remains.ts";
+import { startCleanupWorker } from "../jobs/pending_cleanup.ts";
 import { startWebhookWorker } from "../jobs/webhooks.ts";
 
 /** The parts that HTTP and the jobs share. */
@@ -101,7 +101,7 @@ export function openCustomerApp(gateway: Gateway, options: CustomerAppOptions): 
     startWorkers: () => [
       startMailWorker(gateway, options),
       startWebhookWorker(gateway, options),
-      startRemainsWorker(gateway),
+      startCleanupWorker(gateway),
     ],
   };
 }

@@ -7,7 +7,7 @@ export interface ServeOptions extends Pick<Surroundings, "clock" | "random" | "w
   /** Aborted when the process should stop. */
   readonly signal: AbortSignal;
   /** Aborted at the second signal: running calls are then ended at once. */
-  readonly hurry?: AbortSignal | undefined;
+  readonly abort?: AbortSignal | undefined;
   /** The platform's cron, whose runs do what is due; without it only timers do. */
   readonly cron?: Cron;
   /** What the configuration was read from, for serving threads; without it this thread serves alone. */

@@ -140,21 +140,21 @@ export class Fleet {
   }
 
   /** Lets all workers drain and settle, and ends them. */
-  async close(drainMs: number, hurry?: AbortSignal): Promise<void> {
+  async close(drainMs: number, abort?: AbortSignal): Promise<void> {
     this.#isStopping = true;
     const seats = [...this.#seats.values()];
-    const tellHurry = () => {
-      for (const { link } of seats) link.note("hurry", null);
+    const noteAbort = () => {
+      for (const { link } of seats) link.note("abort", null);
     };
-    if (hurry?.aborted === true) tellHurry();
-    else hurry?.addEventListener("abort", tellHurry, { once: true });
+    if (abort?.aborted === true) noteAbort();
+    else abort?.addEventListener("abort", noteAbort, { once: true });
     await Promise.all(seats.map(async (seat) => {
       // A worker that ends meanwhile is recovered like any other.
       await atMost(drainMs + closeMarginMs, seat.link.call("close", null).catch(() => {}));
       seat.terminate();
       await seat.ended;
     }));
-    hurry?.removeEventListener("abort", tellHurry);
+    abort?.removeEventListener("abort", noteAbort);
     clearInterval(this.#timer);
     await Promise.all(this.#recovering);
   }

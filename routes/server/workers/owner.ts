@@ -106,9 +106,9 @@ export async function serveWithWorkers(
   if (problem === undefined) await untilAborted(AbortSignal.any([signal, hopeless.signal]));
   gateway.log.event("info", "stopping", { calls_in_flight: fleet.calls });
   fleet.tellStopping();
-  if (problem === undefined) await awaitBalancers(config.stopDelayMs, options.hurry);
-  await Promise.all([fleet.close(config.drainMs, options.hurry), work?.stop()]);
-  await assembled.close(options.hurry);
+  if (problem === undefined) await awaitBalancers(config.stopDelayMs, options.abort);
+  await Promise.all([fleet.close(config.drainMs, options.abort), work?.stop()]);
+  await assembled.close(options.abort);
   await atMost(lastEndsMs, admin.stop());
   gateway.log.event("info", "stopped");
   return problem !== undefined || hopeless.signal.aborted ? 1 : 0;

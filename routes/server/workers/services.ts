@@ -99,7 +99,7 @@ export type WorkerServices = {
   /** From now on `/readyz` answers 503. */
   stopping(nothing: null): void;
   /** Ends running calls at once. */
-  hurry(nothing: null): void;
+  abort(nothing: null): void;
   /** Accepts nothing more, waits for running calls, settles; resolves when all is done. */
   close(nothing: null): Promise<void>;
 };

@@ -88,7 +88,7 @@ class WorkerProgram {
   readonly #lines: Gathered<string>;
   readonly #affinities: Gathered<SharedAffinity>;
   readonly #notices = new OwnersNotices();
-  readonly #hurry = new AbortController();
+  readonly #abort = new AbortController();
   #gateway: Gateway | undefined;
   #serving: Promise<Serving | undefined> = Promise.resolve(undefined);
   #isStopping = false;
@@ -126,7 +126,7 @@ class WorkerProgram {
       finished: (id) => this.#gateway?.keyedCalls.finished(id) ?? Promise.resolve(false),
       items: ({ account, ids }) => this.#gateway?.recentItems.kept(account, ids) ?? [],
       stopping: () => void (this.#isStopping = true),
-      hurry: () => this.#hurry.abort(),
+      abort: () => this.#abort.abort(),
       close: () => this.#close(),
     };
   }
@@ -206,7 +206,7 @@ class WorkerProgram {
     if (serving === undefined) return;
     const stopped = serving.shutdown();
     await serving.jobs.stop();
-    await serving.assembled.close(this.#hurry.signal);
+    await serving.assembled.close(this.#abort.signal);
     await atMost(lastEndsMs, stopped);
     this.#lines.flush();
   }

@@ -4,15 +4,15 @@ import { ManualTime } from "../../support/manual_time.ts";
 
 Deno.test("the first signal stops, those with it are the same, a later one hurries", () => {
   const time = new ManualTime();
-  const { stop, hurry, tell } = createStopSignals(time);
-  const state = () => [stop.aborted, hurry.aborted];
+  const { stop, abort, notify } = createStopSignals(time);
+  const state = () => [stop.aborted, abort.aborted];
   assertEquals(state(), [false, false]);
-  tell();
+  notify();
   assertEquals(state(), [true, false]);
   time.advance(sameSignalMs - 1);
-  tell();
+  notify();
   assertEquals(state(), [true, false]);
   time.advance(1);
-  tell();
+  notify();
   assertEquals(state(), [true, true]);
 });

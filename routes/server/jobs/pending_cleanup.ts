@@ -1,8 +1,8 @@
-/** Does what is left of acts whose process was killed: see `kv/people/deletion/remains.ts`. */
+/** Does what is left of acts whose process was killed: see `kv/people/deletion/pending_cleanup.ts`. */
 import { errorName } from "../../../core/lib/base/assert.ts";
 import { minuteMs } from "../../../core/lib/time/durations.ts";
 import { type OutboxWorld, runDue } from "../../../kv/engine/outbox/outbox_worker.ts";
-import { remainsWork } from "../../../kv/services/operations/account_closing.ts";
+import { pendingCleanupWork } from "../../../kv/services/operations/account_closing.ts";
 import type { BackgroundWorker } from "../../api/gateway/access_watch.ts";
 import type { Gateway } from "../../api/gateway/gateway.ts";
 
@@ -10,7 +10,7 @@ import type { Gateway } from "../../api/gateway/gateway.ts";
 const lookEveryMs = 5 * minuteMs;
 
 /** Looks at the start, since the process before may have died, and then at intervals. */
-export function startRemainsWorker({ kv, clock, random, log }: Gateway): BackgroundWorker {
+export function startCleanupWorker({ kv, clock, random, log }: Gateway): BackgroundWorker {
   const world: OutboxWorld = {
     kv,
     clock,
@@ -21,7 +21,7 @@ export function startRemainsWorker({ kv, clock, random, log }: Gateway): Backgro
       }),
   };
   const stopping = new AbortController();
-  const run = () => runDue(world, remainsWork(kv), stopping.signal);
+  const run = () => runDue(world, pendingCleanupWork(kv), stopping.signal);
   // Where the store does not answer, the next look makes up for it.
   const first = run().catch(() => {});
   return {

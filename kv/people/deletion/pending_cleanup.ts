@@ -12,7 +12,7 @@ import type { AtomicWrite, KeyValueStore } from "../../engine/store/key_value_st
 
 const accountId = z.custom<AccountId>((id) => typeof id === "string" && id.startsWith("acc_"));
 
-const remains = z.discriminatedUnion("of", [
+const cleanup = z.discriminatedUnion("of", [
   /** The keys that a removed member has made, which no longer call. */
   z.object({ of: z.literal("member"), organisationId: accountId, personId: accountId }),
   z.object({ of: z.literal("organisation"), organisationId: accountId, ownerId: accountId }),
@@ -21,35 +21,35 @@ const remains = z.discriminatedUnion("of", [
 ]).and(z.object({ atMs: z.number() }));
 
 /** What is left to do, and since when. */
-export type Remains = z.infer<typeof remains>;
+export type PendingCleanup = z.infer<typeof cleanup>;
 
 /** Milliseconds after which a worker does it: whoever acted has done it by then, or was killed. */
 const leftAloneMs = minuteMs;
 
 /** The queue of what is left to do. */
-export const remainsQueue: OutboxQueue<Remains> = {
+export const pendingCleanupQueue: OutboxQueue<PendingCleanup> = {
   name: "remains",
-  parse: (stored) => remains.parse(stored),
+  parse: (stored) => cleanup.parse(stored),
   claimMs: 5 * minuteMs,
   maxAttempts: 20,
   backoffMs: [5_000, minuteMs, 10 * minuteMs],
 };
 
 /** What was queued. */
-export interface QueuedRemains {
-  readonly remains: Remains;
+export interface QueuedCleanup {
+  readonly cleanup: PendingCleanup;
   /** Takes it off the queue: it was done. */
   readonly finish: (kv: KeyValueStore) => Promise<void>;
 }
 
 /** Adds what is left to do to the commit of its act. */
-export function addRemains(operation: AtomicWrite, payload: Remains): QueuedRemains {
+export function addPendingCleanup(operation: AtomicWrite, payload: PendingCleanup): QueuedCleanup {
   const { atMs: nowMs } = payload;
   const id = crypto.randomUUID();
   const dueAtMs = nowMs + leftAloneMs;
-  addToOutbox(operation, remainsQueue, { id, payload, nowMs, dueAtMs });
+  addToOutbox(operation, pendingCleanupQueue, { id, payload, nowMs, dueAtMs });
   return {
-    remains: payload,
-    finish: (kv) => kv.delete(outboxRowKey(remainsQueue.name, dueAtMs, id)),
+    cleanup: payload,
+    finish: (kv) => kv.delete(outboxRowKey(pendingCleanupQueue.name, dueAtMs, id)),
   };
 }

@@ -7,7 +7,7 @@ import { runDue } from "../../../../kv/engine/outbox/outbox_worker.ts";
 import { outboxQueuePrefix, teamsPrefix } from "../../../../kv/engine/schema/keys.ts";
 import type { KeyValueStore } from "../../../../kv/engine/store/key_value_store.ts";
 import { createAccount, getAccount } from "../../../../kv/people/accounts/accounts.ts";
-import { remainsQueue } from "../../../../kv/people/deletion/remains.ts";
+import { pendingCleanupQueue } from "../../../../kv/people/deletion/pending_cleanup.ts";
 import { createApiKey } from "../../../../kv/people/api_keys/api_key_changes.ts";
 import { listApiKeys } from "../../../../kv/people/api_keys/api_keys.ts";
 import { openKeyDirectory } from "../../../../kv/people/api_keys/key_directory.ts";
@@ -21,7 +21,7 @@ import {
 import { createTeam } from "../../../../kv/people/organisations/teams.ts";
 import {
   closeOrganisation,
-  remainsWork,
+  pendingCleanupWork,
 } from "../../../../kv/services/operations/account_closing.ts";
 import { assert, assertEquals } from "../../../support/assert.ts";
 import { ManualTime } from "../../../support/manual_time.ts";
@@ -73,10 +73,10 @@ async function openWorld() {
     async runWorker(): Promise<number> {
       time.advance(minuteMs);
       const world = { kv, clock: time, random: () => 0 };
-      return await runDue(world, remainsWork(kv));
+      return await runDue(world, pendingCleanupWork(kv));
     },
     async queued(): Promise<number> {
-      const rows = kv.list({ prefix: outboxQueuePrefix(remainsQueue.name) });
+      const rows = kv.list({ prefix: outboxQueuePrefix(pendingCleanupQueue.name) });
       return (await Array.fromAsync(rows)).length;
     },
     [Symbol.dispose]: () => kv.close(),
