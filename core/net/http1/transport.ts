@@ -8,7 +8,7 @@
  *   connections.
  * - In: an `UpstreamRequest`, and a function that connects.
  * - Out: an `UpstreamExchange`: response head and body, or a failure as a value.
- * - Never: opens a socket itself (`routes/upstream/` does), or guesses at a response head that is
+ * - Never: opens a socket itself (`routes/process/deno_connect.ts` does), or guesses at a response head that is
  *   in doubt.
  */
 import {
