@@ -97,8 +97,13 @@ for (const [name, program] of Object.entries({ denokv, PostgreSQL: postgres })) 
 
 // Paths, filled with what the organisation has.
 
-/** Fills the parameters of a path, which stand as `:id` or `{id}`. */
+/** Readings whose id is in the query, and what fills it. */
+const queried: Readonly<Record<string, string>> = { "/v1/generation": "receipts/:id" };
+
+/** Fills the parameters of a path, which stand as `:id` or `{id}`, or in its query. */
 function filled(path: string, known: FullCompany["known"]): string {
+  const inQuery = queried[path];
+  if (inQuery !== undefined) return `${path}?id=${known[inQuery]}`;
   const segments = path.split("/");
   return segments.map((segment, at) => {
     const found = /^(?::(?<bare>\w+)|\{(?<braced>\w+)\})(?<rest>.*)$/.exec(segment)?.groups;
