@@ -2,6 +2,7 @@
 import type { Page } from "playwright-core";
 import { assertEquals } from "../support/assert.ts";
 import { browserTest } from "../support/browser/chromium.ts";
+import { countClicks } from "../support/browser/clicks.ts";
 import { type Look, openWindow, problemsOf } from "../support/browser/page_soundness.ts";
 import { openOperatedGateway } from "../support/worlds/operated_gateway.ts";
 import { storedKeyCatalogue } from "../support/worlds/stored_key_world.ts";
@@ -76,6 +77,7 @@ for (const look of looks) {
       });
       const { address, gateway } = world;
       const context = await openWindow(browser, look, address, world.operatorToken);
+      const clicks = await countClicks(context);
       const page = await context.newPage();
       const see = async (name: string) => {
         assertEquals(await problemsOf(page, name), []);
@@ -107,6 +109,7 @@ for (const look of looks) {
       await choose(page, { kind: "chat", "routes.0.provider": "acme" });
       await see("model");
       await applies(page, see, "model");
+      assertEquals(clicks(), 7, "clicks");
 
       const { key } = await gateway.customer(1_000);
       const answer = await fetch(`${address}/v1/chat/completions`, {

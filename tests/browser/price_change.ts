@@ -2,6 +2,7 @@
 import type { Page } from "playwright-core";
 import { assert, assertEquals, assertStringIncludes } from "../support/assert.ts";
 import { browserTest } from "../support/browser/chromium.ts";
+import { countClicks } from "../support/browser/clicks.ts";
 import { type Look, openWindow, problemsOf } from "../support/browser/page_soundness.ts";
 import { openOperatedGateway } from "../support/worlds/operated_gateway.ts";
 
@@ -86,6 +87,7 @@ export async function priceChangeTest(look: Look): Promise<void> {
       const { address, gateway } = world;
       const { key } = await gateway.customer(1_000);
       const context = await openWindow(browser, look, address, world.operatorToken);
+      const clicks = await countClicks(context);
       const page = await context.newPage();
       const look1 = async (name: string) => {
         assertEquals(await problemsOf(page, name), []);
@@ -123,6 +125,7 @@ export async function priceChangeTest(look: Look): Promise<void> {
       await page.getByRole("button", { name: t.apply }).click();
       await confirm(page);
       await page.waitForURL(/done=switched/);
+      assertEquals(clicks(), 5, "clicks of a change with a mistake");
       await look1("catalogue-applied");
       assertStringIncludes(await shownPrice(), t.price);
       assertStringIncludes(await listed(), "9900");
@@ -135,6 +138,7 @@ export async function priceChangeTest(look: Look): Promise<void> {
       await page.getByRole("button", { name: t.restore }).click();
       await confirm(page);
       await page.waitForURL(/done=switched/);
+      assertEquals(clicks(), 8, "clicks of both");
       assertStringIncludes(await shownPrice(), t.old);
       assertStringIncludes(await listed(), "8300");
       await page.goto(`${address}/operator/catalogue/versions/2`);

@@ -5,6 +5,7 @@
 import type { Browser, Page } from "playwright-core";
 import { assertEquals } from "../support/assert.ts";
 import { browserTest } from "../support/browser/chromium.ts";
+import { countClicks } from "../support/browser/clicks.ts";
 import { type Look, openWindow, problemsOf } from "../support/browser/page_soundness.ts";
 import { openSeededDashboard, type SeededDashboard } from "../support/worlds/seeded_dashboard.ts";
 import { testPassword } from "../support/worlds/dashboard_world.ts";
@@ -44,6 +45,7 @@ async function signOutAndIn(page: Page, address: string): Promise<void> {
 async function useApp(browser: Browser, seeded: SeededDashboard, look: Look): Promise<string[]> {
   const { address, world } = seeded;
   const context = await openWindow(browser, look, address, seeded.sessionToken);
+  const clicks = await countClicks(context);
   const page = await context.newPage();
   const problems: string[] = [];
   await page.goto(`${address}/account`);
@@ -56,6 +58,7 @@ async function useApp(browser: Browser, seeded: SeededDashboard, look: Look): Pr
   problems.push(...await lookAt(page, look, "two-factor-set-up"));
   await enterCode(page, codeFor(secret, world.time.nowMs()));
   await page.locator(".recovery-codes").waitFor();
+  assertEquals(clicks(), 4, "clicks");
   problems.push(...await lookAt(page, look, "two-factor-codes"));
   assertEquals(await page.locator(".recovery-codes li").count(), 10);
   const code = await page.locator(".recovery-codes code").first().textContent() ?? "";
