@@ -43,8 +43,8 @@ const quickUrl = "https://quick.example/hook";
 
 const hangingAccounts = 100;
 const honestAccounts = 10;
-/** Waiting events of all that hang: a tenth in the fast tier. */
-const queuedEvents = casesOf(100_000);
+/** Waiting events of all that hang: a tenth in the fast tier, and never a third, since nothing about them is random. */
+const queuedEvents = casesOf(100_000) === 10_000 ? 10_000 : 100_000;
 const ticks = 600;
 const tickMs = 100;
 /** An honest event each half second. */
