@@ -328,7 +328,7 @@ export function reservedPrice(price: AppliedPrice, asked: string): AppliedPrice 
   return withFactor(price, maxFactor(price, asked));
 }
 
-/** What is known of the tier of an ended call. */
+/** The tier of an ended call, as far as it is known. */
 interface TierOfCall {
   readonly asked: string;
   /** As the provider calls it; absent if it reported none. */
@@ -400,9 +400,9 @@ function scaled(rates: TokenRates, factor: bigint): TokenRates {
 export interface ReservationRange {
   /** The most that the call can cost; it gets this where the money suffices. */
   readonly wantedMicroVnd: bigint;
-  /** What calls like this one usually need. The call waits for other calls rather than begin with less. */
+  /** The usual need of calls like this one. The call waits for other calls rather than begin with less. */
   readonly expectedMicroVnd: bigint;
-  /** What the call begins with at least, once no other call holds money or its wait is over. */
+  /** The least that the call begins with, once no other call holds money or its wait is over. */
   readonly leastMicroVnd: bigint;
   /**
    * The call may cost more than it gets, so it takes all that there is: then only one such call of an account runs at a
@@ -425,7 +425,7 @@ export function rangeOf(amount: ReservationAmount): ReservationRange {
 
 /** Money that a call can have. */
 interface FreeMoney {
-  /** What there is, without debt. */
+  /** The money that is there, without debt. */
   readonly ownMicroVnd: bigint;
   /** The same with what may be owed. */
   readonly budgetMicroVnd: bigint;

@@ -4,9 +4,9 @@
  * the end the form of OpenRouter, for tools that look calls up there.
  */
 import type { CsvColumn } from "../../core/lib/base/csv.ts";
-import { type Field, fieldColumns, fieldsJson } from "../../core/lib/json/fields.ts";
+import { fieldColumns, fieldsJson } from "../../core/lib/json/fields.ts";
 import { parseId, type RequestId } from "../../core/lib/ids/ids.ts";
-import type { JsonObject } from "../../core/lib/json/json.ts";
+import type { Json, JsonObject } from "../../core/lib/json/json.ts";
 import { type CallFailure, failureOf, streamEndOf } from "../../core/billing/usage/call_failure.ts";
 import { type ToolCharge, toolChargesMicroVnd } from "../../core/billing/usage/hosted_tools.ts";
 import { formatVnd } from "../../core/billing/money/micro_vnd.ts";
@@ -349,9 +349,8 @@ function generationMs({ latencyMs, firstOutputMs }: Receipt): number {
   return firstOutputMs === undefined ? latencyMs : Math.max(0, latencyMs - firstOutputMs);
 }
 
-/** Tokens of the prompt, those from and for a cache included. */
 function promptTokens({ usage }: Receipt): number | null {
-  return usage === undefined ? null : usage.input + usage.cacheRead + usage.cacheWrite;
+  return usage === undefined ? null : billedInputTokens(usage);
 }
 
 /** Charged uses of a tool. */
@@ -363,9 +362,7 @@ function toolUses({ toolCharges = [] }: Receipt, named: string): number {
 const ofReceipt = (
   name: string,
   schema: JsonObject,
-  value: (
-    receipt: Receipt,
-  ) => ReturnType<Field<Receipt>["value"]> & (string | number | boolean | null),
+  value: (receipt: Receipt) => Json,
 ) => always<ReceiptRow>(name, schema, ({ receipt }) => value(receipt));
 
 const dataFields: readonly DescribedField<ReceiptRow>[] = [
@@ -378,11 +375,7 @@ const dataFields: readonly DescribedField<ReceiptRow>[] = [
   constant("cache_discount", null),
   constant("upstream_inference_cost", null),
   constant("is_byok", false),
-  ofReceipt(
-    "created_at",
-    { type: "string", format: "date-time" },
-    ({ startedAtMs }) => isoTime(startedAtMs),
-  ),
+  ofReceipt("created_at", dateTime, ({ startedAtMs }) => isoTime(startedAtMs)),
   ofReceipt("api_type", maybeText, ({ kind }) => apiTypes[kind]),
   ofReceipt("model", text, ({ model }) => model),
   ofReceipt("streamed", { type: "boolean" }, ({ stream }) => stream),
@@ -404,7 +397,7 @@ const dataFields: readonly DescribedField<ReceiptRow>[] = [
     maybeCount,
     ({ kind, units }) => kind === "image" ? units : null,
   ),
-  ofReceipt("num_search_results", maybeCount, () => null),
+  constant("num_search_results", null),
   ofReceipt("num_fetches", maybeCount, (receipt) => toolUses(receipt, "web_fetch")),
   ofReceipt("service_tier", maybeText, ({ serviceTier }) => serviceTier ?? null),
   ofReceipt("data_region", text, ({ region }) => region ?? "global"),

@@ -111,7 +111,7 @@ export interface SlowAttempt {
   readonly hasSigned: boolean;
 }
 
-/** What a call does for its attempts: it begins them, reads their first output, and hears of their end. */
+/** The part of a call that its attempts need: it begins them, reads their first output, and hears of their end. */
 export interface AttemptHost<Begun extends BegunAttempt, Result> {
   /**
    * Starts the exchange on a route. A {@linkcode GatewayError} that it throws (e.g. a refused conversion) means that

@@ -235,9 +235,10 @@ export function memberPath({ path }: Pick<SchemaProblem, "path">): string {
   return path.join(".");
 }
 
-/** Writes one line per problem, without the values. */
+/** Writes one line per problem, without the values; `prefix` may be empty. */
 export function problemLines(prefix: string, problems: readonly SchemaProblem[]): string[] {
-  return problems.map((problem) =>
-    `${prefix}${problem.path.length === 0 ? "" : ` ${memberPath(problem)}`}: ${problem.message}`
-  );
+  return problems.map((problem) => {
+    const place = [prefix, memberPath(problem)].filter((part) => part !== "").join(" ");
+    return place === "" ? problem.message : `${place}: ${problem.message}`;
+  });
 }

@@ -11,6 +11,7 @@ import { z } from "zod";
 import { defined } from "../../../../core/lib/base/defined.ts";
 import {
   memberPath,
+  problemLines,
   readBySchema,
   type SchemaProblem,
 } from "../../../../core/lib/environment/schema_words.ts";
@@ -214,25 +215,21 @@ export function operation<In, Raw, Out, Result extends Done<Out> | Refusal>(
     async run(deps, raw, act) {
       const read = readBySchema(input, raw);
       if (read.ok) return await form.run(deps, read.value, act);
-      const [field = ""] = wrongFields(read.problems);
+      const field = read.problems.find(({ path }) => path.length > 0)?.path[0] ?? "";
       return { ok: false, why: "input", error: inputError(read.problems), field };
     },
   };
-}
-
-/** The fields that are wrong, or are none. */
-function wrongFields(problems: readonly SchemaProblem[]): readonly string[] {
-  return [...new Set(problems.flatMap(({ path: [name] }) => name ?? []))];
 }
 
 function inputError(problems: readonly SchemaProblem[]): GatewayError {
   // A member may have several problems; the error names it if no other has one.
   const [field, another] = new Set(problems.map(memberPath).filter((name) => name !== ""));
   const param = another === undefined ? field : undefined;
-  const lines = problems.map((one) =>
-    one.path.length === 0 ? one.message : `${memberPath(one)}: ${one.message}`
+  return new GatewayError(
+    "invalid_request",
+    problemLines("", problems).join("; "),
+    defined({ param }),
   );
-  return new GatewayError("invalid_request", lines.join("; "), defined({ param }));
 }
 
 /**
