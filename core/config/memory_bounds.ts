@@ -49,7 +49,7 @@ export function defaultWorkers(cores: number, memoryMb: number | undefined): num
  * answer of the largest size may exceed their budgets, which these parts leave room for: with 512 MB
  * that is one body of 20 MB at a time, with smaller ones beside it.
  */
-const divisors = { bodies: 32, answers: 14, replayed: 44, items: 88 };
+const divisors = { bodies: 32, answers: 14, replayed: 44, items: 88, responses: 44 };
 
 /** The bounds of one process. */
 export interface MemoryBounds {
@@ -61,6 +61,8 @@ export interface MemoryBounds {
   readonly replayed: ByteBounds;
   /** Output items that later calls refer to. */
   readonly items: { readonly totalChars: number; readonly accountChars: number };
+  /** Turns that later calls continue. */
+  readonly responses: { readonly totalBytes: number; readonly accountBytes: number };
 }
 
 /** MB that each of several serving threads may use if the operator sets no bound: machines have as much for a core. */
@@ -101,5 +103,6 @@ export function memoryBounds(
     answers: bounds(divisors.answers),
     replayed: bounds(divisors.replayed),
     items: { totalChars: part(divisors.items), accountChars: part(divisors.items) / 2 },
+    responses: { totalBytes: part(divisors.responses), accountBytes: part(divisors.responses) / 2 },
   };
 }

@@ -27,6 +27,14 @@ const versionParameter: Parameter = {
   example: "2023-06-01",
 };
 
+const responseId: Parameter = {
+  name: "id",
+  in: "path",
+  description: "Id of the response.",
+  schema: { type: "string" },
+  example: "resp_0123456789",
+};
+
 /** The model in the path of the Gemini style. */
 const geminiModel = (models: ExampleModels): Parameter => ({
   name: "model",
@@ -86,8 +94,8 @@ export function chatOperations(models: ExampleModels): readonly Operation[] {
       path: "/v1/responses",
       summary: "Responses",
       description:
-        "Answers in the Responses style. No state is kept: send the whole conversation instead of " +
-        "`previous_response_id`.",
+        "Answers in the Responses style. `previous_response_id` continues a response of the last hour; older ones, " +
+        "and those of other accounts, are unknown.",
       parameters: chatParameters,
       body: {
         schema: ref("ResponsesRequest"),
@@ -95,7 +103,39 @@ export function chatOperations(models: ExampleModels): readonly Operation[] {
       },
       answers: [chatAnswer("Response")],
       errorStyle: "chat",
-      errors: chatErrors,
+      errors: [...chatErrors, "previous_response_not_found"],
+    },
+    {
+      id: "getResponse",
+      tag: "Chat",
+      method: "get",
+      path: "/v1/responses/{id}",
+      summary: "Read a kept response",
+      description:
+        "The response as it was answered, free of charge. It is kept in memory for an hour, unless `store` was `false`.",
+      parameters: [responseId],
+      answers: [{
+        description: "The response.",
+        content: { "application/json": ref("Response") },
+      }],
+      errorStyle: "chat",
+      errors: [...callErrors, "invalid_request", "not_found"],
+    },
+    {
+      id: "deleteResponse",
+      tag: "Chat",
+      method: "delete",
+      path: "/v1/responses/{id}",
+      summary: "Remove a kept response",
+      description:
+        "Removes a response, free of charge. Later responses of the conversation keep the items that led to them.",
+      parameters: [responseId],
+      answers: [{
+        description: "It is removed.",
+        content: { "application/json": ref("ResponseDeleted") },
+      }],
+      errorStyle: "chat",
+      errors: [...callErrors, "not_found"],
     },
     ...geminiOperations(models),
     {
@@ -139,7 +179,7 @@ export function chatOperations(models: ExampleModels): readonly Operation[] {
         headers: [answerHeaders.estimate],
       }],
       errorStyle: "chat",
-      errors: [...bodyErrors, "context_length_exceeded"],
+      errors: [...bodyErrors, "context_length_exceeded", "previous_response_not_found"],
     },
     {
       id: "compactResponse",
@@ -161,7 +201,7 @@ export function chatOperations(models: ExampleModels): readonly Operation[] {
         headers: costHeaderNames,
       }],
       errorStyle: "chat",
-      errors: [...chatErrors, "not_found"],
+      errors: [...chatErrors, "not_found", "previous_response_not_found"],
     },
   ];
 }

@@ -18,6 +18,7 @@ import { geminiRequest } from "../../sandbox/vendor_validators/google/gemini_sch
 import { messagesRequest } from "../../sandbox/vendor_validators/anthropic/messages_schema.ts";
 import { responsesRequest } from "../../sandbox/vendor_validators/openai/responses_schema.ts";
 import { countFields } from "../api/chat/count_tokens.ts";
+import { removedFields } from "../api/chat/kept_responses.ts";
 import { z } from "zod";
 import type { FieldTable } from "../../core/wire/fields/field_table.ts";
 
@@ -160,10 +161,16 @@ const requests: JsonObject = {
   }),
   ResponsesRequest: requestSchema(responsesRequest, responsesFields, {
     description: "A request of the Responses style.",
-    without: ["background", "conversation", "previous_response_id", "prompt"],
+    without: ["background", "conversation", "prompt"],
     descriptions: {
       ...shared,
-      input: "A text, or the items of the conversation so far. Send all of it with each call.",
+      input:
+        "A text, or the items of the conversation so far; with `previous_response_id` those that are new.",
+      previous_response_id:
+        "The response that the request continues. It is kept in memory for an hour; `instructions` and `tools` of it " +
+        "are not carried over.",
+      store:
+        "`false`: nothing is kept of the response. Providers store nothing; `true` is named in `x-gateway-conversion`.",
       instructions: "Instructions for the whole conversation.",
       max_output_tokens: "Most tokens of the answer, reasoning included.",
       text: "Format of the answer: plain text, or JSON that matches a schema.",
@@ -220,6 +227,7 @@ const answers: JsonObject = {
   MessagesTokenCount: objectSchema("Prompt tokens.", countFields.messages),
   ResponsesTokenCount: objectSchema("Prompt tokens.", countFields.responses),
   GeminiTokenCount: objectSchema("Prompt tokens.", countFields.gemini),
+  ResponseDeleted: objectSchema("The response that was removed.", removedFields),
   CompactedResponse: {
     type: "object",
     description: "A compacted conversation.",

@@ -13,6 +13,7 @@ export interface GatewayState {
   readonly calls: { readonly count: number };
   readonly bodies: { readonly usedBytes: number };
   readonly answers: { readonly usedBytes: number };
+  readonly keptResponses: { readonly bytes: number };
   readonly wallet: Pick<WalletEngine, "healthy" | "load">;
 }
 
@@ -91,6 +92,12 @@ function addCallGauges(registry: Registry, state: GatewayState): void {
     "Bytes of large answers that calls hold now.",
     [],
     () => [{ labels: [], value: state.answers.usedBytes }],
+  );
+  registry.gauge(
+    "gateway_kept_response_bytes",
+    "Bytes of Responses turns that are kept for later calls, running calls included.",
+    [],
+    () => [{ labels: [], value: state.keptResponses.bytes }],
   );
   registry.gauge(
     "gateway_teller_healthy",

@@ -125,6 +125,47 @@ Deno.test(
   },
 );
 
+Deno.test(
+  "a Responses request may continue, read and remove a response that another worker made",
+  threads,
+  async () => {
+    await using gateway = await serveThreaded();
+    const { key } = await gateway.customer(1_000_000);
+    const headers = { authorization: `Bearer ${key}`, "content-type": "application/json" };
+    const ask = async (method: string, path: string, body?: unknown) => {
+      const response = await gateway.fetch(path, {
+        method,
+        headers,
+        ...(body !== undefined && { body: JSON.stringify(body) }),
+      });
+      return { status: response.status, body: await response.json() };
+    };
+    const create = (more: object) =>
+      ask("POST", "/v1/responses", { model: "premium-1", input: "words", ...more });
+    const many = <Answer>(run: () => Promise<Answer>) =>
+      Promise.all(Array.from({ length: 16 }, run));
+    const { body: { id, usage } } = await create({});
+    const continued = await many(() => create({ previous_response_id: id }));
+    for (const { status, body } of continued) {
+      assertEquals(status, 200, JSON.stringify(body));
+      assert(body.usage.input_tokens > usage.input_tokens);
+    }
+    // Two turns on, so that the turn between them has come from elsewhere, too.
+    const { body: last } = continued[0]!;
+    for (const { status, body } of await many(() => create({ previous_response_id: last.id }))) {
+      assertEquals(status, 200, JSON.stringify(body));
+      assert(body.usage.input_tokens > last.usage.input_tokens);
+    }
+    const path = `/v1/responses/${id}`;
+    assertEquals((await many(() => ask("GET", path))).filter(({ body }) => body.id !== id), []);
+    const removed = await many(() => ask("DELETE", path));
+    assert(removed.some(({ status }) => status === 200));
+    for (const { status } of await many(() => ask("GET", path))) assertEquals(status, 404);
+    const { status, body } = await create({ previous_response_id: id });
+    assertEquals([status, body.error.code], [400, "previous_response_not_found"]);
+  },
+);
+
 /** A provider that counts its calls and fails. */
 function failingProvider() {
   let calls = 0;

@@ -533,24 +533,61 @@ export function withoutFields(
   removed: readonly string[],
   changes: JsonObject,
 ): ByteParts {
-  const pieces: Uint8Array[] = [];
-  const add = (name: string, value: Uint8Array) => {
-    const comma = pieces.length === 0 ? "{" : ",";
-    pieces.push(encoder.encode(`${comma}${stringifyExactly(name)}:`), value);
-  };
+  const members: Member[] = [];
   for (const [name, { start, end }] of body.fields) {
     if (removed.includes(name) || changes[name] !== undefined) continue;
-    add(name, body.bytes.subarray(start, end));
+    members.push([name, body.bytes.subarray(start, end)]);
   }
   for (const [name, value] of Object.entries(changes)) {
     if (value !== undefined && !removed.includes(name)) {
-      add(name, encoder.encode(stringifyExactly(value)));
+      members.push([name, encoder.encode(stringifyExactly(value))]);
     }
   }
-  pieces.push(encoder.encode(pieces.length === 0 ? "{}" : "}"));
+  const pieces = writtenMembers(members);
   return body.bytes.length <= maxCopiedBodyBytes
     ? joined(pieces)
     : withFewPieces(pieces, singleWriteBytes);
+}
+
+/** A field with the bytes of its value. */
+type Member = readonly [name: string, value: Uint8Array];
+
+function writtenMembers(members: readonly Member[]): Uint8Array[] {
+  const pieces: Uint8Array[] = [];
+  for (const [name, value] of members) {
+    const comma = pieces.length === 0 ? "{" : ",";
+    pieces.push(encoder.encode(`${comma}${stringifyExactly(name)}:`), value);
+  }
+  pieces.push(encoder.encode(pieces.length === 0 ? "{}" : "}"));
+  return pieces;
+}
+
+/**
+ * Leaves a top-level field out, and gives another one a value that is bytes of JSON; the values of the rest stay as they
+ * were.
+ *
+ * @example
+ * ```ts
+ * import { parseJsonBody, withFieldBytes } from "./json_body.ts";
+ * const body = parseJsonBody(new TextEncoder().encode('{ "model": "a", "input" : "Hi" }'));
+ * const value = new TextEncoder().encode("[1.0]");
+ * const text = new TextDecoder().decode(withFieldBytes(body, "model", { name: "input", value }));
+ * if (text !== '{"input":[1.0]}') throw new Error(text);
+ * ```
+ */
+export function withFieldBytes(
+  { bytes, fields }: JsonBody,
+  removed: string,
+  changed?: { readonly name: string; readonly value: Uint8Array },
+): Uint8Array {
+  const members: Member[] = [];
+  for (const [name, { start, end }] of fields) {
+    if (name !== removed && name !== changed?.name) {
+      members.push([name, bytes.subarray(start, end)]);
+    }
+  }
+  if (changed !== undefined) members.push([changed.name, changed.value]);
+  return joined(writtenMembers(members));
 }
 
 /**

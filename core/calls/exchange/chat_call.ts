@@ -64,4 +64,6 @@ export interface ChatRouteAccess extends RouteAccess {
 export interface ChatExchange extends AttemptHandlers {
   /** Fields of the request that this route could not carry, for `x-gateway-conversion`. */
   readonly dropped: readonly string[];
+  /** The last event of a Responses stream that ended whole; absent where items are not visited. */
+  readonly lastEvent?: () => Uint8Array | undefined;
 }

@@ -307,9 +307,11 @@ function visited(
 
 function tapped(exchange: ChatExchange, visit: ItemVisitor): ChatExchange {
   const { fromStream } = exchange;
+  let tap: ItemTap | undefined;
   return {
     ...exchange,
-    createPipe: () => new ItemTap(exchange.createPipe(), visit),
+    createPipe: () => tap = new ItemTap(exchange.createPipe(), visit),
+    lastEvent: () => tap?.lastEvent,
     toClient(answer) {
       const bytes = exchange.toClient(answer);
       visitItems(bytes, visit);

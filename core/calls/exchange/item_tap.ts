@@ -79,12 +79,16 @@ export function visitItems(bytes: Uint8Array, visit: ItemVisitor): void {
   for (const item of output) if (isJsonObject(item)) visit(item);
 }
 
-/** A pipe that visits each item of the stream when it is whole. The bytes pass as they are. */
+/** The events with which a response ends that can be continued. */
+const lastEvents: ReadonlySet<string> = new Set(["response.completed", "response.incomplete"]);
+
+/** A pipe that visits each item of the stream when it is whole, and keeps its last event. The bytes pass as they are. */
 export class ItemTap implements StreamPipe {
   readonly #pipe: StreamPipe;
   readonly #visit: ItemVisitor;
   /** Removed after an event that is too large to parse; the bytes pass all the same. */
   #splitter: SseSplitter | undefined = new SseSplitter(maxSseEventBytes);
+  #lastEvent: Uint8Array | undefined;
 
   constructor(pipe: StreamPipe, visit: ItemVisitor) {
     this.#pipe = pipe;
@@ -93,6 +97,11 @@ export class ItemTap implements StreamPipe {
 
   get reading(): StreamReading {
     return this.#pipe.reading;
+  }
+
+  /** The data of the event with which the response ended, if it ended whole. */
+  get lastEvent(): Uint8Array | undefined {
+    return this.#lastEvent;
   }
 
   push(chunk: Uint8Array): Uint8Array {
@@ -123,7 +132,9 @@ export class ItemTap implements StreamPipe {
   }
 
   #look(frame: SseFrame): boolean {
-    if (frame.event !== "response.output_item.done") return true;
+    const { event: name, payload, payloadStart, payloadEnd } = frame;
+    if (lastEvents.has(name)) this.#lastEvent = payload.slice(payloadStart, payloadEnd);
+    if (name !== "response.output_item.done") return true;
     const event = parsed(frame.data);
     const item = isJsonObject(event) ? event["item"] : undefined;
     if (isJsonObject(item)) this.#visit(item);

@@ -71,6 +71,13 @@ export const errorTable = {
     retry: false,
     messagesDetails: { error_code: "thread_unsupported_request" },
   },
+  /** A turn that is not kept here (any more): the client sends the whole conversation. */
+  previous_response_not_found: {
+    status: 400,
+    type: "invalid_request_error",
+    retry: false,
+    responsesCode: "invalid_prompt",
+  },
   context_length_exceeded: {
     status: 400,
     type: "invalid_request_error",

@@ -64,13 +64,12 @@ import {
   requireJson,
 } from "../call/incoming.ts";
 import { type FetchedUrl, fetchedUrls } from "../../../core/net/remote/fetched_urls.ts";
-import { parseJsonBody } from "../../../core/calls/body/json_body.ts";
-import { withRecentItems } from "../../../core/calls/request/recent_items.ts";
+import { type JsonBody, parseJsonBody } from "../../../core/calls/body/json_body.ts";
+import type { TurnDraft, TurnInput } from "../../../core/calls/request/kept_responses.ts";
+import { withKeptTurns } from "./kept_responses.ts";
 import { applyPrice } from "../../../core/billing/price.ts";
 import { requestHeaders } from "../../http/own_headers.ts";
 import type { OutputLimitNotice } from "../call/response_headers.ts";
-import { Buffer } from "node:buffer";
-import type { AccountId } from "../../../core/lib/ids/ids.ts";
 
 // Reads and checks a chat request, before any money is reserved for it.
 
@@ -82,29 +81,38 @@ interface CheckedChat {
   readonly urls: readonly FetchedUrl[];
   /** Runs the searches of the model, which can run none itself. */
   readonly searchModel?: Model | undefined;
+  /** What is kept of the call for later turns; absent: nothing. */
+  readonly turn?: TurnInput | undefined;
   /** Set if the provider gets a lower limit of output than the client's, because no more is paid for. */
   readonly outputLimit?: OutputLimitNotice | undefined;
 }
 
-/** Parses the body, chooses the model and computes what the call can cost. */
+/** A request in the form of its style. */
+interface StyledBody {
+  readonly body: JsonBody;
+  readonly dropped?: readonly string[];
+  /** Of the Responses style: what a turn that is kept of it has. */
+  readonly turn?: TurnInput;
+}
+
+/** Brings a body into the form of its style. */
+function styledBody(style: Style, sent: JsonBody, path: GeminiPath | undefined): StyledBody {
+  if (style === "chat") return chatBody(sent);
+  return { body: path === undefined ? sent : geminiBody(sent, path) };
+}
+
+/** Chooses the model and computes what the call can cost. */
 function checkChat(
   gateway: Gateway,
   style: Style,
   incoming: Incoming,
-  { body: bytes, principal, start, path, compacts, isNested, tags: given }: AdmittedChat,
+  { principal, start, path, compacts, isNested, tags: given }: AdmittedChat,
+  { sent, styled: { body, dropped = [], turn } }: {
+    readonly sent: JsonBody;
+    readonly styled: StyledBody;
+  },
 ): CheckedChat {
   const { requestId, request: { headers } } = incoming;
-  requireJson(incoming.request);
-  if (style === "messages") checkVersion(headers);
-  const sent = parseJsonBody(bytes);
-  const { recentItems } = gateway;
-  const { body, dropped = [] } = style === "chat" ? chatBody(sent) : {
-    body: style === "responses"
-      ? withRecentItems(recentItems, principal.accountId, sent)
-      : path === undefined
-      ? sent
-      : geminiBody(sent, path),
-  };
   const read = compacts === true
     ? readCompactRequest(body.outline)
     : readChatRequest(style, body.outline);
@@ -122,6 +130,8 @@ function checkChat(
   refuseFreeChoices(model, request, body.outline);
   const price = applyPrice(model.price);
   const bounds = chatBounds(request, body, model, price, hasSeveralKeys(model, catalog));
+  // A client that wants no store sends its items itself.
+  const keptTurn = compacts === true || body.outline["store"] === false ? undefined : turn;
   const call: ChatCall = {
     request,
     body,
@@ -131,10 +141,7 @@ function checkChat(
     clientHeader: (name) => headers.get(name) ?? undefined,
     strict: headers.get(requestHeaders.strict) === "true",
     dropped,
-    // A client that wants no store sends its items itself.
-    ...(style === "responses" && compacts !== true && body.outline["store"] !== false && {
-      onItem: recentItems.keeper(principal.accountId),
-    }),
+    ...(keptTurn !== undefined && { onItem: gateway.recentItems.keeper(principal.accountId) }),
   };
   const terms: Terms = {
     ...chosen,
@@ -146,7 +153,7 @@ function checkChat(
     price,
     tags: isNested === true ? given : callTags(incoming.request, principal, style, sent.outline),
   };
-  return { terms, call, bounds, urls, searchModel };
+  return { terms, call, bounds, urls, searchModel, turn: keptTurn };
 }
 
 /** Whether a provider of the model has several keys. */
@@ -155,28 +162,6 @@ function hasSeveralKeys({ routes }: Model, { providers }: Catalog): boolean {
     const entry = providers[provider];
     return entry?.kind === "http" && entry.apiKeyEnv.length + entry.apiKeyVault.length > 1;
   });
-}
-
-// Fetches items that a Responses request refers to from the threads that keep them.
-
-/** Most items of one request that are fetched: far above the turns of a tool loop. */
-const maxItems = 1_000;
-
-/** Whether a body may have references; without them nothing is parsed twice. */
-function mayRefer(bytes: Uint8Array): boolean {
-  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).includes("item_reference");
-}
-
-/** Keeps the items here that the request refers to and that another serving thread has. */
-export async function fetchPeersItems(
-  { peers, recentItems }: Pick<Gateway, "peers" | "recentItems">,
-  account: AccountId,
-  bytes: Uint8Array,
-): Promise<void> {
-  if (peers === undefined || !mayRefer(bytes)) return;
-  const missing = recentItems.missing(account, parseJsonBody(bytes).outline).slice(0, maxItems);
-  if (missing.length === 0) return;
-  for (const item of await peers.items(account, missing)) recentItems.keep(account, item);
 }
 
 /**
@@ -232,9 +217,15 @@ export async function serveAdmittedChat(
   incoming: Incoming,
   admitted: AdmittedChat,
 ): Promise<Reply | Response> {
-  const { body: bytes, principal, isNested } = admitted;
-  if (style === "responses") await fetchPeersItems(gateway, principal.accountId, bytes);
-  const checked = withSearcher(gateway, incoming, checkChat(gateway, style, incoming, admitted));
+  const { body: bytes, principal, isNested, path } = admitted;
+  requireJson(incoming.request);
+  if (style === "messages") checkVersion(incoming.request.headers);
+  const sent = parseJsonBody(bytes);
+  const styled = style === "responses"
+    ? await withKeptTurns(gateway, incoming, principal.accountId, sent)
+    : styledBody(style, sent, path);
+  const read = checkChat(gateway, style, incoming, admitted, { sent, styled });
+  const checked = withSearcher(gateway, incoming, read);
   if (hasIdempotencyKey(incoming)) {
     const body = { kind: "json", json: checked.call.body } as const;
     const known = await knownAnswer(gateway, incoming, principal, body);
@@ -259,13 +250,16 @@ export async function serveAdmittedChat(
     localError: () => localError(gateway, checked),
   });
   const settlement = new CallSettlement(gateway, terms, funds);
+  const { turn } = checked;
+  const draft = turn && gateway.keptResponses.draft(principal.accountId, turn);
   try {
     const { reservation: { amountMicroVnd }, boundBy } = funds.money;
     const paid = boundBy === undefined || initial.isStoppable
       ? checked
       : withPaidOutput(checked, amountMicroVnd, boundBy);
-    return await deliver(gateway, incoming, paid, settlement);
+    return await deliver(gateway, incoming, paid, { settled: settlement, draft });
   } catch (error) {
+    draft?.drop();
     settlement.abandon();
     throw error;
   }
@@ -310,7 +304,10 @@ async function deliver(
   gateway: Gateway,
   incoming: Incoming,
   checked: CheckedChat,
-  settled: CallSettlement,
+  { settled, draft }: {
+    readonly settled: CallSettlement;
+    readonly draft: TurnDraft | undefined;
+  },
 ): Promise<Reply | Response> {
   const { bounds, urls, outputLimit } = checked;
   const { terms: { principal }, funds: { money, running: control } } = settled;
@@ -318,7 +315,8 @@ async function deliver(
   const call = rounds === undefined ? checked.call : { ...checked.call, rounds };
   const { request, body } = call;
   const counted = keptForCount(body, request.stream);
-  const settlement = new ChatSettlement(gateway, settled, { request, bounds, counted, rounds });
+  const input = { request, bounds, counted, rounds, draft };
+  const settlement = new ChatSettlement(gateway, settled, input);
   // A call that is not streamed runs to its end when its client leaves: the provider would finish and charge it
   // anyway. Reading the signal makes the server watch the connection, which costs as much as parsing the body, so
   // it is done while the provider works.

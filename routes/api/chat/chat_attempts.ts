@@ -11,6 +11,7 @@ import {
   withoutSeals,
 } from "../../../core/calls/request/sealed_items.ts";
 import type { ChatCall, ChatExchange } from "../../../core/calls/exchange/chat_call.ts";
+import { responseOfEvent } from "../../../core/calls/request/kept_responses.ts";
 import { type ChatRequest, continuesTurn } from "../../../core/calls/request/chat_request.ts";
 import type {
   CallLoad,
@@ -222,6 +223,7 @@ export async function deliverAnswer(
     reading: { ...reading, sawOutput: !reading.empty },
     route: found.route,
     attempts: found.attempts,
+    response: () => clientBytes,
   });
   const headers = [...headersOf(delivery, found.begun.dropped), ...costHeaders(receipt)];
   return wholeAnswer(clientBytes, headers, delivery.bufferedAnswer, delivery.gateway.deadlines);
@@ -233,7 +235,7 @@ function meteredInput(
   started: StartedStream,
 ): MeteredStreamInput {
   const { gateway, call, settlement, control, paidTokens } = delivery;
-  const { route, attempts } = found;
+  const { route, attempts, begun } = found;
   return {
     started,
     keepAlive: keepAlives[call.request.style],
@@ -244,7 +246,15 @@ function meteredInput(
     maxBytes: settlement.maxStreamBytes(route),
     settle: async (outcome, endCode) => {
       const { reading } = started.pipe;
-      await settlement.settle({ outcome, endCode, status: 200, reading, route, attempts });
+      await settlement.settle({
+        outcome,
+        endCode,
+        status: 200,
+        reading,
+        route,
+        attempts,
+        response: () => responseOfEvent(begun.lastEvent?.()),
+      });
     },
     bytesLeave,
     onBug: settlement.onBug,

@@ -31,6 +31,7 @@ import {
   type QuotedChat,
 } from "../../../core/calls/bounds/chat_charge.ts";
 import type { JsonBody } from "../../../core/calls/body/json_body.ts";
+import type { TurnDraft } from "../../../core/calls/request/kept_responses.ts";
 import type { ChatRequest } from "../../../core/calls/request/chat_request.ts";
 import {
   maxBytesOfAnswer,
@@ -43,7 +44,12 @@ import { carriesTier } from "../../../core/wire/billable_features/asked_for.ts";
 import type { AttemptResult } from "../../../core/calls/attempts/attempt_loop.ts";
 import type { Route } from "../../../core/catalog/catalog.ts";
 import { maxPerOutputToken, worstCaseCost } from "../../../core/billing/price.ts";
-import type { AppliedPrice, Attempt, Receipt } from "../../../core/billing/usage/receipt.ts";
+import type {
+  AppliedPrice,
+  Attempt,
+  Outcome,
+  Receipt,
+} from "../../../core/billing/usage/receipt.ts";
 import type { CallCharge, CallEnd, CallSettlement } from "../call/call_settlement.ts";
 import { defined } from "../../../core/lib/base/defined.ts";
 import type { AnsweredBy } from "../../../core/routing/route_affinity.ts";
@@ -206,12 +212,19 @@ interface ChatSettlementInput {
   readonly counted?: JsonBody | undefined;
   /** Set if the gateway runs web searches for the model: one answer is the sum of several requests. */
   readonly rounds: PaidRounds | undefined;
+  /** The turn that is kept once the call is settled. */
+  readonly draft: TurnDraft | undefined;
 }
 
 /** How a chat call ended, with what was read of the answer. */
 interface ChatEnd extends CallEnd {
   readonly reading: EndedReading | undefined;
+  /** Returns the response that the client gets, if it can be continued; asked only for a turn that is kept. */
+  readonly response?: () => Uint8Array | undefined;
 }
+
+/** Ends after which the client has a whole response. */
+const wholeOutcomes: ReadonlySet<Outcome> = new Set<Outcome>(["completed", "empty", "cut"]);
 
 /**
  * Whether the provider of a route may cache prompts by itself. The Converse style reports usage only at the end of a
@@ -443,7 +456,24 @@ export class ChatSettlement {
     if (charge.implausible !== undefined) this.#noteFalseReport(end.route, charge.implausible);
     this.#noteOutput(end, charge);
     const options = { stopReason: end.reading?.stopReason };
-    return this.#call.settle(end, this.#withProviderUse(end, charge), options);
+    const settled = this.#call.settle(end, this.#withProviderUse(end, charge), options);
+    return this.#input.draft === undefined ? settled : this.#withTurn(end, settled);
+  }
+
+  /** Keeps the turn of a call once it is settled, and before its client has the end of the response. */
+  async #withTurn(
+    { outcome, response }: ChatEnd,
+    settled: Promise<Receipt>,
+  ): Promise<Receipt> {
+    const { draft } = this.#input;
+    try {
+      const receipt = await settled;
+      const whole = wholeOutcomes.has(outcome) ? response?.() : undefined;
+      if (whole !== undefined) draft?.keep(whole);
+      return receipt;
+    } finally {
+      draft?.drop();
+    }
   }
 
   /**
@@ -478,6 +508,7 @@ export class ChatSettlement {
 
   /** Releases the reservation of a call that ended before anything could be charged. */
   abandon(): void {
+    this.#input.draft?.drop();
     this.#call.abandon();
   }
 }

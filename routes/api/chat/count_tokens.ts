@@ -10,13 +10,12 @@ import {
   readChatRequest,
   readCountTokensRequest,
 } from "../../../core/calls/request/chat_request.ts";
-import { withRecentItems } from "../../../core/calls/request/recent_items.ts";
 import { estimateInputTokens } from "../../../core/billing/tokens/estimate_input.ts";
 import { convertRequest } from "../../../core/wire/convert/convert.ts";
 import { chooseModel } from "../call/admission.ts";
 import type { Gateway } from "../gateway/gateway.ts";
 import { admitRequest, checkVersion, type Incoming, requireJson } from "../call/incoming.ts";
-import { fetchPeersItems } from "./chat.ts";
+import { withKeptTurns } from "./kept_responses.ts";
 import { countAtProvider, type CountCall } from "./provider_count.ts";
 
 /** The fields of a count, in each style that has one. */
@@ -66,9 +65,8 @@ export async function serveInputTokens(gateway: Gateway, incoming: Incoming): Pr
   const { body: bytes, principal } = await admitRequest(gateway, incoming, { charging: "free" });
   const { headers } = incoming.request;
   requireJson(incoming.request);
-  const { accountId } = principal;
-  await fetchPeersItems(gateway, accountId, bytes);
-  const body = withRecentItems(gateway.recentItems, accountId, parseJsonBody(bytes));
+  const sent = parseJsonBody(bytes);
+  const { body } = await withKeptTurns(gateway, incoming, principal.accountId, sent);
   const { model: clientModel } = readChatRequest("responses", body.value);
   const catalog = gateway.catalog.current;
   const { model } = incoming.chosen = chooseModel(catalog, clientModel, "chat", principal);

@@ -11,6 +11,7 @@ import type { BodyBudget } from "../../../core/lib/bytes/body_budget.ts";
 import type { SeenPrompts } from "../../../core/calls/bounds/seen_prompts.ts";
 import type { RouteAffinity } from "../../../core/routing/route_affinity.ts";
 import type { Clock } from "../../../core/lib/time/clock.ts";
+import type { KeptResponses } from "../../../core/calls/request/kept_responses.ts";
 import type { RecentItems } from "../../../core/calls/request/recent_items.ts";
 import type { OutputExpectations } from "../../../core/calls/bounds/output_limit.ts";
 import type { Config } from "../../../core/config/config.ts";
@@ -66,6 +67,8 @@ export interface Gateway {
   readonly routeAffinity: RouteAffinity;
   /** Items that Responses clients can refer to by id. */
   readonly recentItems: RecentItems;
+  /** Turns that Responses clients can continue by id. */
+  readonly keptResponses: KeptResponses;
   readonly calls: CallsInFlight;
   /** What calls have used of the limits of keys of a day or month. */
   readonly limits: KeyLimitBook;

@@ -3,6 +3,7 @@ import {
   type ReplayedAnswer,
   ReplayedAnswers,
 } from "../../../core/calls/replay/replayed_answers.ts";
+import type { KeptResponse } from "../../../core/calls/request/kept_responses.ts";
 import type { ByteBounds } from "../../../core/lib/bytes/byte_budget.ts";
 import type { Deadlines } from "../../../core/lib/time/deadlines.ts";
 import { maxCallMs } from "../../../core/lib/base/limits.ts";
@@ -21,6 +22,16 @@ export interface Peers {
   finished(id: string): Promise<boolean>;
   /** Finds items of Responses answers that other threads keep. */
   items(account: AccountId, ids: readonly string[]): Promise<readonly JsonObject[]>;
+  /** Finds a turn that another thread keeps. */
+  response(of: NamedResponse): Promise<KeptResponse | undefined>;
+  /** Removes a turn from the other threads; resolves with whether one had it. */
+  removeResponse(of: NamedResponse): Promise<boolean>;
+}
+
+/** A turn of an account. */
+export interface NamedResponse {
+  readonly account: AccountId;
+  readonly id: string;
 }
 
 /** Most calls with one key that wait for the first; SDKs repeat two or three times. */

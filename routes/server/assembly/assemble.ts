@@ -9,6 +9,7 @@
 import { AnswerBudget } from "../../../core/lib/bytes/answer_budget.ts";
 import { BodyBudget } from "../../../core/lib/bytes/body_budget.ts";
 import { SeenPrompts } from "../../../core/calls/bounds/seen_prompts.ts";
+import { KeptResponses } from "../../../core/calls/request/kept_responses.ts";
 import { RecentItems } from "../../../core/calls/request/recent_items.ts";
 import { OutputExpectations } from "../../../core/calls/bounds/output_limit.ts";
 import { type Clock, oncePerMillisecond } from "../../../core/lib/time/clock.ts";
@@ -364,6 +365,7 @@ export async function assemble(
   const bounds = memoryBounds(config.memoryMb, thread?.workers);
   const bodies = new BodyBudget(deadlines, bounds?.bodies, collectorFor(config.memoryMb));
   const answers = new AnswerBudget(deadlines, bounds?.answers);
+  const keptResponses = new KeptResponses(clock, deadlines, bounds?.responses);
   const tracing = await openTelemetryOf(config, live);
   const log = createCallLog(
     write,
@@ -397,7 +399,7 @@ export async function assemble(
   vault.attach(() =>
     router.replaceCatalog({ catalog: live.current, providerKeys: live.providerKeys })
   );
-  showState(metrics, { router, calls, wallet, bodies, answers });
+  showState(metrics, { router, calls, wallet, bodies, answers, keptResponses });
   showStore(metrics, { kv, clock });
   showProviderCredit(metrics, { catalog: live, router, deadlines, clock });
   const observer = observers([counting, ...tracing]);
@@ -420,6 +422,7 @@ export async function assemble(
     expectations: new OutputExpectations(),
     routeAffinity: new RouteAffinity(worker?.shareAffinity),
     recentItems: new RecentItems(clock, bounds?.items),
+    keptResponses,
     calls,
     limits,
     rates: rates.book,

@@ -51,6 +51,12 @@ function servicesOfOthers(
       (await answersOf(others, ({ link }) => link.call("finished", id))).includes(true),
     items: async (wanted) =>
       (await answersOf(others, ({ link }) => link.call("items", wanted))).flat(),
+    async response(of) {
+      const kept = await answersOf(others, ({ link }) => link.call("response", of));
+      return kept.find((response) => response !== undefined);
+    },
+    removeResponse: async (of) =>
+      (await answersOf(others, ({ link }) => link.call("removeResponse", of))).includes(true),
   };
 }
 

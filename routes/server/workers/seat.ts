@@ -202,6 +202,8 @@ export type OthersServices = Pick<
   | "replayed"
   | "finished"
   | "items"
+  | "response"
+  | "removeResponse"
 >;
 
 /** What all workers share. */

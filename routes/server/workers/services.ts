@@ -1,5 +1,6 @@
 /** What the threads of a gateway let each other call. */
 import type { ReplayedAnswer } from "../../../core/calls/replay/replayed_answers.ts";
+import type { KeptResponse } from "../../../core/calls/request/kept_responses.ts";
 import type { AccountId } from "../../../core/lib/ids/ids.ts";
 import type { JsonObject } from "../../../core/lib/json/json.ts";
 import type {
@@ -27,6 +28,7 @@ import type {
 import type { PeriodAmounts } from "../../../kv/services/limits/spent_sums.ts";
 import type { NoticeKind } from "../../../kv/engine/store/change_notices.ts";
 import type { StoreServices } from "../../../kv/engine/messages/message_store.ts";
+import type { NamedResponse } from "../../api/gateway/keyed_calls.ts";
 import type { RegistrySnapshot } from "../../telemetry/registry.ts";
 
 /** The limits of keys, whose book the owner has. A call of a key with limits has a number. */
@@ -84,6 +86,8 @@ export type OwnerServices = StoreServices & LimitServices & RateServices & {
   replayed(id: string): Promise<ReplayedAnswer | undefined>;
   finished(id: string): Promise<boolean>;
   items(wanted: WantedItems): Promise<readonly JsonObject[]>;
+  response(of: NamedResponse): Promise<KeptResponse | undefined>;
+  removeResponse(of: NamedResponse): Promise<boolean>;
 };
 
 /** What an owner may call of its workers. */
@@ -96,6 +100,8 @@ export type WorkerServices = {
   replayed(id: string): Promise<ReplayedAnswer | undefined>;
   finished(id: string): Promise<boolean>;
   items(wanted: WantedItems): readonly JsonObject[];
+  response(of: NamedResponse): KeptResponse | undefined;
+  removeResponse(of: NamedResponse): boolean;
   /** From now on `/readyz` answers 503. */
   stopping(nothing: null): void;
   /** Ends running calls at once. */

@@ -125,6 +125,9 @@ class WorkerProgram {
       },
       finished: (id) => this.#gateway?.keyedCalls.finished(id) ?? Promise.resolve(false),
       items: ({ account, ids }) => this.#gateway?.recentItems.kept(account, ids) ?? [],
+      response: ({ account, id }) => this.#gateway?.keptResponses.find(account, id),
+      removeResponse: ({ account, id }) =>
+        this.#gateway?.keptResponses.remove(account, id) ?? false,
       stopping: () => void (this.#isStopping = true),
       abort: () => this.#abort.abort(),
       close: () => this.#close(),
@@ -167,6 +170,8 @@ class WorkerProgram {
           replayed: (id) => link.call("replayed", id),
           finished: (id) => link.call("finished", id),
           items: (account, ids) => link.call("items", { account, ids }),
+          response: (of) => link.call("response", of),
+          removeResponse: (of) => link.call("removeResponse", of),
         },
       },
     });

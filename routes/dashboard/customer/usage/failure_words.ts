@@ -33,6 +33,10 @@ const english: Readonly<Record<ErrorCode, Words>> = {
     "The request refers to state that is not kept here.",
     "Send the whole conversation.",
   ],
+  previous_response_not_found: [
+    "The response to continue is not kept here (any more).",
+    "Send the whole conversation.",
+  ],
   context_length_exceeded: [
     "The request is too long for the model.",
     "Send less, or choose a model with a larger context.",
@@ -118,6 +122,10 @@ const vietnamese: typeof english = {
   ],
   thread_unsupported: [
     "Yêu cầu nhắc đến trạng thái không được lưu ở đây.",
+    "Hãy gửi toàn bộ cuộc trò chuyện.",
+  ],
+  previous_response_not_found: [
+    "Câu trả lời cần nối tiếp không còn được giữ ở đây.",
     "Hãy gửi toàn bộ cuộc trò chuyện.",
   ],
   context_length_exceeded: [
@@ -235,6 +243,7 @@ const detailedCodes: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
   "invalid_json",
   "conversion_refused",
   "thread_unsupported",
+  "previous_response_not_found",
   "context_length_exceeded",
   "unsupported_media_type",
   "permission_denied",
