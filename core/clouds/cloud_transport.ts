@@ -115,7 +115,7 @@ class BedrockEvents implements ByteReader {
 /** Milliseconds to wait for the body of a refusal; after that the status decides. */
 const refusalBodyMs = 2_000;
 
-/** What a cloud's transport needs. */
+/** Needs of a cloud's transport. */
 export interface CloudTransportOptions {
   readonly transport: Transport;
   readonly cloud: Cloud | undefined;

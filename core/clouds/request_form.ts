@@ -11,13 +11,13 @@ import type { Cloud } from "../catalog/entries/cloud_schema.ts";
 import type { RouteStyle } from "../catalog/entries/model.ts";
 import type { JsonObject } from "../lib/json/json.ts";
 
-/** What a path depends on. */
+/** Facts of a call that its path depends on. */
 export interface CloudCall {
   readonly style: RouteStyle;
   /** The provider's name of the model: at Azure, of a deployment. */
   readonly model: string;
   readonly stream: boolean;
-  /** What follows the style's path, e.g. `/count_tokens`. */
+  /** Rest of the path after that of the style, e.g. `/count_tokens`. */
   readonly subpath: string;
 }
 
@@ -126,7 +126,7 @@ export function hasVersionInBody(cloud: Cloud | undefined, style: RouteStyle): b
   return cloud !== undefined && isHostedMessages(cloud, style);
 }
 
-/** What a cloud changes in a body. */
+/** Changes of a cloud to a body. */
 export interface CloudBodyChanges {
   readonly removed: readonly string[];
   readonly added: JsonObject;

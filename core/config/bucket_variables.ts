@@ -1,7 +1,7 @@
 /** The variables by which programs for S3 know their keys. The gateway uses them only where a command names a bucket. */
 import { type Environment, withoutLineEnd } from "../lib/environment/environment.ts";
 
-/** What the environment says about buckets; nothing of it is needed before a command names one. */
+/** Settings of buckets in the environment; nothing of it is needed before a command names one. */
 export interface BucketVariables {
   readonly accessKeyId: string | undefined;
   /** Never logged. */

@@ -62,7 +62,7 @@ export type CatalogReading =
   | { readonly ok: true } & ServableCatalog
   | { readonly ok: false; readonly problems: readonly string[] };
 
-/** How a catalogue is read. */
+/** Options of reading a catalogue. */
 export interface ReadCatalogOptions extends BuildCatalogOptions {
   /**
    * The stored keys that the catalogue may name: others are a problem. Absent: they are not looked at, since a version

@@ -88,7 +88,7 @@ export interface Config {
   readonly masterKeys: string | undefined;
   /** Text of `GATEWAY_BACKUP_KEY`; undefined = no backup can be made or restored. */
   readonly backupKey: string | undefined;
-  /** What the environment says about buckets, for commands that write to one. */
+  /** Settings of buckets in the environment, for commands that write to one. */
   readonly bucket: BucketVariables;
   /** E-mail addresses of operators, lower-case. */
   readonly operators: readonly string[];
@@ -97,11 +97,11 @@ export interface Config {
   readonly brand: Brand;
   /** The support contact for customers; undefined: pages and mails name none. */
   readonly support: SupportContact | undefined;
-  /** Who runs the service, with tax code and address as the law asks; undefined: the pages do not say it. */
+  /** Company that runs the service, with tax code and address as the law asks; undefined: the pages do not say it. */
   readonly company: string | undefined;
   /** Active API keys for each member of an organisation of several. */
   readonly keysPerMember: number;
-  /** How visitors without an account try models. */
+  /** Trial of models by visitors without an account. */
   readonly trial: TrialSettings;
   /** Folder of the pages that the operator supplies; undefined: there are none. */
   readonly pagesFolder: string | undefined;
@@ -118,7 +118,7 @@ export interface Config {
   readonly readCatalog: ReadCatalog;
   /** `sandbox`: no real provider is configured, so a demo account with play money is offered. */
   readonly mode: "sandbox" | "production";
-  /** What an operator should know at the start, a line each. */
+  /** Warnings that an operator should read at the start, a line each. */
   readonly warnings: readonly string[];
   /** Secrets of each provider of {@linkcode Config.catalog} by provider name. Never logged. */
   readonly providerKeys: ProviderKeys;
@@ -130,19 +130,19 @@ export interface Config {
   readonly signInProviders: readonly SignInProvider[];
   /** Whether the queue of the store wakes workers, where it has one. */
   readonly queue: boolean;
-  /** Which server takes the connections of clients: the gateway's own, or the runtime's. */
+  /** Server that takes the connections of clients: the gateway's own, or the runtime's. */
   readonly httpServer: "own" | "runtime";
-  /** How providers without a `driver`, and addresses that customers name, are reached. */
+  /** Driver for providers without one of their own, and for addresses that customers name. */
   readonly driver: Driver;
-  /** How long calls are still accepted after SIGTERM while `/readyz` answers 503. */
+  /** Milliseconds for which calls are still accepted after SIGTERM while `/readyz` answers 503. */
   readonly stopDelayMs: number;
-  /** How long streams may continue after the socket has closed. */
+  /** Milliseconds for which streams may continue after the socket has closed. */
   readonly drainMs: number;
   /** Threads that serve calls; undefined: by the cores and the memory of the machine. */
   readonly workers: number | undefined;
   /** Memory in MB that the process may use; undefined: each buffer has a bound of its own. */
   readonly memoryMb: number | undefined;
-  /** How long rows are kept that leave the store by their age. */
+  /** Time for which rows are kept that leave the store by their age. */
   readonly retention: RetentionSettings;
   /** Milliseconds that an answer waits for the store to confirm its receipt. */
   readonly receiptWaitMs: number;

@@ -4,7 +4,7 @@ import { parseUrl } from "../lib/runtime/built_ins.ts";
 
 // Reads `GATEWAY_KV`.
 
-/** Where the gateway keeps its records. */
+/** Place of the gateway's records. */
 export type StoreLocation =
   | { readonly kind: "memory" }
   | { readonly kind: "file"; readonly path: string }

@@ -11,7 +11,7 @@ type KeptUnit = "days" | "months" | "years";
 
 /** A kind of rows with a setting. */
 interface RetentionKind {
-  /** What a row has, for the guide. */
+  /** Content of a row, for the guide. */
   readonly holds: string;
   /** The environment variable, whose name ends in the unit. */
   readonly variable: string;
@@ -88,7 +88,7 @@ export type RetentionKindName = keyof typeof retentionKinds;
 /** The names of all kinds, in their order. */
 export const retentionKindNames = Object.keys(retentionKinds) as readonly RetentionKindName[];
 
-/** How long each kind is kept, in its unit; `undefined`: for ever. */
+/** Time for which each kind is kept, in its unit; `undefined`: for ever. */
 export type RetentionSettings = {
   readonly [Kind in RetentionKindName]: typeof retentionKinds[Kind]["byDefault"] extends number
     ? number

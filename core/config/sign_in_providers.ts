@@ -20,7 +20,9 @@ export interface SignInProvider {
   readonly label: string;
 }
 
-/** Where each provider sends people back to: a path of its own, so that no answer of one is taken for that of another. */
+/**
+ * Path to which a provider sends people back: one of its own, so that no answer of one is taken for that of another.
+ */
 export function callbackPathOf(id: ProviderId): string {
   return `/auth/${id}/callback`;
 }

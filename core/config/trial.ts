@@ -69,7 +69,7 @@ export function readTrial(values: Values): TrialSettings {
   };
 }
 
-/** How visitors try models: the money and calls of a day. */
+/** Bounds of the trial by visitors: the money and calls of a day. */
 export interface Trial {
   /** The account that pays; `play`: one of the sandbox, with play money. */
   readonly payer: { readonly kind: "play" } | { readonly kind: "account"; readonly email: string };

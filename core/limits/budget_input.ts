@@ -1,4 +1,4 @@
-/** What whoever manages budgets writes of one: the fields of forms and of programs, with their bounds. */
+/** Budgets as forms and programs write them: their fields, with their bounds. */
 import { z } from "zod";
 import { isTagKey, isTagValue } from "../billing/usage/call_tags.ts";
 import { parseId } from "../lib/ids/ids.ts";
@@ -15,7 +15,7 @@ const keyForm = "must be the id of an API key";
 const keyId = parsedText(z.string(keyForm), (text) => parseId("apiKey", text), keyForm);
 const id = z.string().min(1).max(maxIdChars);
 
-/** What a budget is of, as forms and programs write it. */
+/** Subject of a budget, as forms and programs write it. */
 const subject = z.discriminatedUnion("kind", [
   z.strictObject({ kind: z.literal("account") }),
   z.strictObject({ kind: z.literal("key"), keyId }),
@@ -38,7 +38,7 @@ const window = z.enum(budgetWindows);
 const amountVnd = z.int().min(1).max(maxVnd);
 const atLimit = z.enum(budgetEnds);
 
-/** What is written of a new budget. */
+/** Input for a new budget. */
 export const budgetInputSchema = z.strictObject({
   name,
   subject,
@@ -47,7 +47,7 @@ export const budgetInputSchema = z.strictObject({
   atLimit: atLimit.default("refuse"),
 });
 
-/** What is written of a budget that is changed: what is left out stays as it is. */
+/** Input for a budget that is changed: what is left out stays as it is. */
 export const budgetChangeSchema = z.strictObject({
   name: name.exactOptional(),
   subject: subject.exactOptional(),
@@ -56,7 +56,7 @@ export const budgetChangeSchema = z.strictObject({
   atLimit: atLimit.exactOptional(),
 });
 
-/** What a budget shall be. */
+/** Budget as it shall be. */
 export type BudgetInput = z.output<typeof budgetInputSchema>;
 
 /** A change of a budget: what is left out stays as it is. */

@@ -11,7 +11,7 @@ import { shiftDay, vietnamDay, vietnamDayStartMs } from "../lib/time/vietnam_tim
 /** Most budgets of an organisation: each call is compared with all of them. */
 export const maxBudgets = 100;
 
-/** What a budget is of: all calls, or those of one key, model, tag, member or team. */
+/** Subject of a budget: all calls, or those of one key, model, tag, member or team. */
 export type BudgetSubject =
   | { readonly kind: "account" }
   | { readonly kind: "key"; readonly keyId: ApiKeyId }
@@ -39,7 +39,7 @@ export const budgetWindows = ["day", "week", "month", "total"] as const;
 /** A window of budgets. Weeks begin on Monday. */
 export type BudgetWindow = typeof budgetWindows[number];
 
-/** What a budget does when its amount is used up: refuses calls, or only tells. */
+/** Effects of a budget when its amount is used up: it refuses calls, or only tells. */
 export const budgetEnds = ["refuse", "tell"] as const;
 
 /** A budget, as its row has it. */
@@ -56,7 +56,7 @@ export interface Budget {
 /** Percentages of a budget that trigger a warning, each at most once per window. */
 const warningPercents = [50, 80, 100] as const;
 
-/** Such a share. */
+/** One of {@linkcode warningPercents}. */
 export type WarningPercent = typeof warningPercents[number];
 
 /** The largest share that an amount has reached; `undefined` below the smallest. */
@@ -69,7 +69,7 @@ export function reachedPercent(
   );
 }
 
-/** Whose a key is, as its row says it. */
+/** Owner of a key, as its row says it. */
 export interface KeyOwner {
   /** The organisation. */
   readonly accountId: AccountId;
@@ -90,7 +90,7 @@ export function keyMember(
   return madeByProgram === true ? undefined : memberId ?? accountId;
 }
 
-/** What decides in which budgets a call counts. */
+/** Facts of a call that decide in which budgets it counts. */
 export interface BudgetedCall {
   readonly key: KeyOwner & { readonly id: ApiKeyId };
   readonly model: string;
@@ -180,7 +180,7 @@ export function budgetDays(
   }
 }
 
-/** When the window of some days ends; `undefined`: never. */
+/** End of the window of some days; `undefined`: never. */
 export function budgetEndMs({ toDay }: BudgetDays): number | undefined {
   return toDay === lastDay ? undefined : vietnamDayStartMs(shiftDay(toDay, 1));
 }

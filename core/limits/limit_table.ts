@@ -16,7 +16,7 @@ import { hourMs, minuteMs } from "../lib/time/durations.ts";
 /** Whom a limit binds. */
 export type LimitSubject = "account" | "key" | "model" | "account_model";
 
-/** What the answers of an API name: the vendors' headers have a figure for each. */
+/** Kinds of limits that the answers of an API name: the vendors' headers have a figure for each. */
 export type LimitHeader = "requests" | "tokens";
 
 /** Calls that run at the same time; counted in memory. */
@@ -111,10 +111,10 @@ export type SpendingLimitName = {
   [Name in PeriodLimitName]: Table[Name]["meter"] extends "money" ? Name : never;
 }[PeriodLimitName];
 
-/** What is counted over a day or month. */
+/** Meters over a day or month. */
 export type PeriodMeter = PeriodLimit["meter"];
 
-/** What the rate book counts. */
+/** Meters of the rate book. */
 export type RateMeter = (ConcurrencyLimit | SlidingLimit)["meter"];
 
 /** The rate limits that can bind one kind of subject. */

@@ -28,7 +28,7 @@ type SharedSums = Readonly<
 >;
 
 /**
- * What an instance publishes of a subject: sums since it first saw it, and of the window of each limit. It has
+ * Uses of a subject that an instance publishes: sums since it first saw it, and of the window of each limit. It has
  * those limits that it counts; an instance of another version may have others.
  */
 export interface SharedUse extends Partial<SharedSums> {
@@ -87,7 +87,7 @@ class Meter {
   }
 }
 
-/** What one unit of a limit is in its counters: money is counted in millionths of a VND. */
+/** Counter units in one unit of a limit: money is counted in millionths of a VND. */
 const perUnit: Record<RateMeter, number> = { calls: 1, tokens: 1, money: 1_000_000 };
 
 const kinds = recordOf(slidingLimitNames, slidingKind);
@@ -104,7 +104,7 @@ class Counter {
   /** Its place among all sliding limits, as in {@linkcode Needs}. */
   readonly index: number;
   readonly meter: Meter;
-  /** What may be added until the next exchange. */
+  /** Amount that may be added until the next exchange. */
   quota = Infinity;
 
   constructor(name: SlidingLimitName) {
@@ -228,18 +228,20 @@ export interface RateRefusal {
   readonly scope: LimitSubject;
   readonly limitName: RateLimitName;
   readonly limit: number;
-  /** How much of it the call was expected to need. */
+  /** Amount that the call was expected to need. */
   readonly needed: number;
-  /** When the call would be admitted if nothing else is; `undefined`: never, since it needs more than the limit. */
+  /**
+   * Milliseconds until the call would be admitted if nothing else is; `undefined`: never, since it needs more than the limit.
+   */
   readonly retryAfterMs: number | undefined;
   readonly figures: RateFigures;
 }
 
-/** How an admitted call ended. */
+/** End of an admitted call. */
 export interface RatedEnd {
   /** Tokens that it used; `undefined` if that is not known: the expected ones remain. */
   readonly tokens: number | undefined;
-  /** What it cost; absent if that is not known: the expected cost remains. */
+  /** Cost of the call; absent if that is not known: the expected cost remains. */
   readonly costMicroVnd?: bigint;
   /** False for a call that no provider got: it counts neither as a call nor as money. */
   readonly isCounted: boolean;
@@ -265,21 +267,21 @@ export interface RateRequest {
   readonly tokens: number;
   /** The part of them that is its prompt: a prompt beyond a limit can never be admitted. */
   readonly inputTokens: number;
-  /** What it is expected to cost, and what it needs to begin; absent: nothing. */
+  /** Expected cost, and the cost that it needs to begin; absent: nothing. */
   readonly cost?: { readonly expectedMicroVnd: bigint; readonly leastMicroVnd: bigint };
 }
 
-/** What a subject uses now of each limit, for pages. */
+/** Uses of each limit by a subject now, for pages. */
 export type RateUse = Readonly<Record<RateLimitName, number>>;
 
 /** The book as endpoints and pages see it: at once, or from another thread. */
 export interface RateBook {
   begin(request: RateRequest): RateAdmission | RateRefusal | Promise<RateAdmission | RateRefusal>;
-  /** What subjects use now, in their order. */
+  /** Uses by subjects now, in their order. */
   use(ids: readonly string[]): readonly RateUse[] | Promise<readonly RateUse[]>;
 }
 
-/** Which instances share a book's limits. */
+/** Instances that share a book's limits. */
 interface Sharing {
   /** Counts the exchanges of sums. */
   exchange: number;
@@ -346,7 +348,7 @@ export class ProcessRateBook implements RateBook {
     });
   }
 
-  /** What this instance reports to others: all subjects that its calls use. */
+  /** Uses that this instance reports to others: of all subjects that its calls use. */
   publish(): [id: string, use: SharedUse][] {
     const nowMs = this.#monotonicMs();
     const published: [string, SharedUse][] = [];
@@ -438,7 +440,7 @@ function inUnits(name: SlidingLimitName, amount: number): number {
   return Math.ceil(amount / perUnit[kinds[name].meter]);
 }
 
-/** What a call is expected to need, and what it needs at least: more than the limit can never be admitted. */
+/** Expected need of a call, and its least one: more than the limit can never be admitted. */
 interface Need {
   readonly amount: number;
   readonly least: number;
@@ -456,7 +458,7 @@ const needOf: Record<RateMeter, (request: RateRequest) => Need> = {
   }),
 };
 
-/** What a call used; `undefined`: not known, so what it was expected to need remains. */
+/** Use by a call; `undefined`: not known, so what it was expected to need remains. */
 const usedOf: Record<RateMeter, (end: RatedEnd) => number | undefined> = {
   calls: ({ isCounted }) => isCounted ? 1 : 0,
   tokens: ({ tokens }) => tokens,
@@ -467,8 +469,8 @@ const usedOf: Record<RateMeter, (end: RatedEnd) => number | undefined> = {
 };
 
 /**
- * What a call needs of each limit, as it is counted: at most the smallest limit that binds it, since an answer that may be
- * long must not forbid a call whose prompt fits.
+ * Need of a call for each limit, as it is counted: at most the smallest limit that binds it, since an answer that may
+ * be long must not forbid a call whose prompt fits.
  */
 function needsOf(request: RateRequest): Needs {
   return slidingLimitNames.map((name) => {
@@ -528,7 +530,7 @@ function stricterFigure(
   return { limit, remaining, resetMs: meter.emptyInMs(nowMs) };
 }
 
-/** What a call has added to one counter. */
+/** Amount that a call has added to one counter. */
 interface Added {
   readonly name: SlidingLimitName;
   readonly meter: Meter;

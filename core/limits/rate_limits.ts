@@ -5,7 +5,7 @@ import { type LimitSubject, type RateLimitName, rateLimitNames } from "./limit_t
 /** Limits of one subject. An absent one does not limit. */
 export type RateLimits = { readonly [Name in RateLimitName]?: number | undefined };
 
-/** What an operator sets for one account in place of the defaults: another limit, or none. Absent: the default. */
+/** Settings of an operator for one account in place of the defaults: another limit, or none. Absent: the default. */
 export type RateOverrides = { readonly [Name in RateLimitName]?: number | "none" };
 
 /** Whoever shares one minute: an account, a key, a model, or an account on a model. */
@@ -70,7 +70,7 @@ export interface ModelRateLimits {
   readonly account?: RateLimits | undefined;
 }
 
-/** What an operator sets for one account: for all its calls, and for its calls of single models. */
+/** Settings of an operator for one account: for all its calls, and for its calls of single models. */
 export interface AccountRateLimits extends RateOverrides {
   readonly models?: Readonly<Record<string, RateOverrides>>;
 }
@@ -81,9 +81,9 @@ export interface RateSources {
   /** Absent where no key calls: for pages. */
   readonly keyId: ApiKeyId | undefined;
   readonly defaults: DefaultRateLimits | undefined;
-  /** What the operator set for the account. */
+  /** Limits that the operator set for the account. */
   readonly account: AccountRateLimits | undefined;
-  /** What the owner of the key set. */
+  /** Limits that the owner of the key set. */
   readonly key: RateLimits | undefined;
   /** Absent where no model is called: for pages. */
   readonly model:

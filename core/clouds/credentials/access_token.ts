@@ -20,7 +20,7 @@ const leastLifeMs = 10_000;
 /** Milliseconds after a failed renewal in which the issuer is not asked again. */
 const renewalPauseMs = 10_000;
 
-/** What an {@linkcode AccessToken} needs. */
+/** Needs of an {@linkcode AccessToken}. */
 export interface AccessTokenOptions {
   /**
    * @param refused the token that the provider refused, if one is to be replaced

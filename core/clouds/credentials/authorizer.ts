@@ -34,11 +34,11 @@ export interface Authorizer {
    * once more because the next credential may be better: a fresh token, or a signature by a corrected clock.
    */
   refused(request: UpstreamRequest, response: Pick<UpstreamResponse, "status" | "header">): boolean;
-  /** Where the credential is a token: see `AccessToken.issued`. */
+  /** Present where the credential is a token: see `AccessToken.issued`. */
   issued?(refused: string | undefined): Promise<IssuedToken>;
 }
 
-/** What credentials are made with. */
+/** Tools that credentials are made with. */
 export interface AuthorizerTools {
   /** Reaches the issuer of tokens. */
   readonly transport: Transport;

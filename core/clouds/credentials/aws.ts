@@ -21,13 +21,13 @@ import { AccessToken, renewingToken } from "./access_token.ts";
 
 // Signature Version 4 of AWS, with keys from any source.
 
-/** What is signed beside the request. */
+/** Service and region that are signed beside the request. */
 export interface SignedPlace {
   readonly region: string;
   readonly service: string;
 }
 
-/** Where keys come from. */
+/** Source of the keys that requests are signed with. */
 export interface AwsKeySource {
   /**
    * Returns keys as `ACCESS_KEY_ID:SECRET_ACCESS_KEY`, with `:SESSION_TOKEN` if they are temporary.

@@ -90,7 +90,7 @@ export function issuerFailure(status: number, word: string): CredentialFailure {
   return new CredentialFailure(`token_refused: ${word || `status ${status}`}`, isRefusal);
 }
 
-/** What an issuer answered. */
+/** Answer of an issuer of tokens. */
 export interface IssuerAnswer {
   readonly status: number;
   readonly text: string;

@@ -49,7 +49,7 @@ function separatorOf(text: string): string {
 }
 
 /**
- * Where a spreadsheet may start a cell: at the start of the text, and after anything that it may
+ * Places at which a spreadsheet may start a cell: at the start of the text, and after anything that it may
  * take for a separator or a line end.
  */
 const formulaStart = /(^|[,;|\t\r\n])([\s"']*)(?=[=+\-@\uff1d\uff0b\uff0d\uff20])/g;
@@ -69,7 +69,7 @@ export function csvCell(value: string): string {
   return /[",;\r\n\t]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe;
 }
 
-/** What a cell may be made of; `null` and `undefined` are an empty cell. */
+/** Values of a cell; `null` and `undefined` are an empty cell. */
 export type CsvValue = string | number | bigint | boolean | null | undefined;
 
 /** A column of a file. Its name and its cells stand together, so neither can be added or moved alone. */

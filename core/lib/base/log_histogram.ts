@@ -40,7 +40,7 @@ export class LogHistogram {
   values: readonly number[] = [];
   #size = 0;
 
-  /** How many durations there are. */
+  /** Number of durations. */
   get size(): number {
     return this.#size;
   }

@@ -1,4 +1,4 @@
-/** What a text from a person or a program may consist of, where it is stored, shown on pages or written into files. */
+/** Checks of a text from a person or a program, where it is stored, shown on pages or written into files. */
 
 /** Control characters, halves of characters, and marks that end a line or turn its direction. */
 const notInLine = /[\p{Cc}\p{Cs}\p{Bidi_Control}\u2028\u2029]/u;
@@ -6,11 +6,11 @@ const notInLine = /[\p{Cc}\p{Cs}\p{Bidi_Control}\u2028\u2029]/u;
 /** The same, but for tabs and ends of lines. */
 const notInProse = /[[\p{Cc}\p{Cs}\p{Bidi_Control}\u2028\u2029]--[\t\n\r]]/v;
 
-/** What a text must be that {@linkcode isOneLine} refuses, for messages. */
+/** Form of a text that {@linkcode isOneLine} accepts, for messages. */
 export const oneLineForm =
   "must have no control characters, line breaks or marks of text direction";
 
-/** What a text must be that {@linkcode isProse} refuses, for messages. */
+/** Form of a text that {@linkcode isProse} accepts, for messages. */
 export const proseForm = "must have no control characters or marks of text direction";
 
 /**

@@ -8,13 +8,13 @@ export interface SchemaProblem {
   readonly message: string;
 }
 
-/** What is wrong with a member that nothing has. */
+/** Message about a member that nothing has. */
 export const unknownMember = "is not known";
 
 /** Values that are listed; longer lists are cut, since the reader needs the form and not a manual. */
 const maxListed = 16;
 
-/** What is said where a schema does not say what fits. */
+/** Message where a schema does not say what fits. */
 const wrongForm = "has the wrong form";
 
 type JsonSchema = z.core.JSONSchema._JSONSchema;
@@ -148,7 +148,7 @@ const schemaWords: z.core.$ZodErrorMap = (issue) => {
 /** The distance of a value that is no object, list or text where the form asks for one. */
 const wrongKind = 10_000;
 
-/** How far a value is from a form of a union: by unknown members, then by problems. */
+/** Distance of a value from a form of a union: by unknown members, then by problems. */
 function distance(issues: readonly z.core.$ZodIssue[]): number {
   return issues.reduce((sum, issue) => {
     if (issue.code === "unrecognized_keys") return sum + 100 * issue.keys.length;

@@ -206,7 +206,7 @@ export type RefusalFigures =
     /** Spent, or held by calls in flight. */
     readonly usedMicroVnd: bigint;
     readonly neededMicroVnd: bigint;
-    /** When its window ends; absent: never. */
+    /** End of its window; absent: never. */
     readonly resetsAtMs?: number;
   }
   | {
@@ -218,8 +218,8 @@ export type RefusalFigures =
   };
 
 /**
- * What rests after an error of a route. Only what is about the route may mark it: one caller could take it from all
- * others.
+ * Part of a route that rests after its error. Only what is about the route may mark it: one caller could take it from
+ * all others.
  *
  * - `nothing`: the request itself may have caused it.
  * - `ability`: the same, and another route is tried although the code is one of the caller: the route lacks what the
@@ -230,7 +230,7 @@ export type RefusalFigures =
  */
 export type Mark = "nothing" | "ability" | "several" | "rate" | "route" | "credential";
 
-/** What an error carries besides its code and message. */
+/** Facts that an error carries besides its code and message. */
 export interface GatewayErrorOptions extends ErrorOptions {
   /** The request field at fault, e.g. `messages.0.content`. */
   readonly param?: string;
@@ -247,7 +247,7 @@ export interface GatewayErrorOptions extends ErrorOptions {
   readonly retry?: boolean;
   /** Members of the provider's error object, free of secrets, where the caller speaks the provider's style. */
   readonly vendorMembers?: JsonObject;
-  /** What rests after it; `route` if absent. */
+  /** Part that rests after it; `route` if absent. */
   readonly marks?: Mark;
   /** For pages. */
   readonly figures?: RefusalFigures;

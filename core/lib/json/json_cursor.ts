@@ -41,7 +41,7 @@ export class NumberLists {
   #windowEnd = 0;
   /** The decoded window; empty if a byte of it is no character of its own. */
   #text = "";
-  /** Where each searched character is next in the window. Remembered, so that all searches together pass it once. */
+  /** Next place of each searched character in the window. Remembered, so that all searches together pass it once. */
   readonly #next: number[] = [];
 
   /** @param end up to where the bytes are JSON */

@@ -87,7 +87,7 @@ export function objectField<Row, Inner>(
   return always(name, schema, (row) => fieldsJson(fields, innerOf(row)));
 }
 
-/** Such a field that is left out where `innerOf` returns `undefined`. */
+/** Optional field of a row that is left out where `innerOf` returns `undefined`. */
 export function optionalField<Row, Inner>(
   name: string,
   description: string,
@@ -100,7 +100,7 @@ export function optionalField<Row, Inner>(
   });
 }
 
-/** Such a field that is `null` where `innerOf` returns `undefined`. */
+/** Nullable field of a row that is `null` where `innerOf` returns `undefined`. */
 export function nullableField<Row, Inner>(
   name: string,
   description: string,
@@ -143,7 +143,7 @@ export function writtenSchema<Members extends MemberSchemas>(
   return { type: "object", description, required: [...required], properties: { ...members } };
 }
 
-/** Such a value, or `null` where there is none. */
+/** Schema of a value, or of `null` where there is none. */
 export function orNull(schema: JsonObject): JsonObject {
   return { anyOf: [schema, { type: "null" }] };
 }

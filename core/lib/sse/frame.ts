@@ -48,7 +48,7 @@ export class SseFrame {
   bytes: Uint8Array = nothing;
   start = 0;
   end = 0;
-  /** How many `data` lines the frame has; 0 for a comment or an empty frame. */
+  /** Number of `data` lines of the frame; 0 for a comment or an empty frame. */
   dataLines = 0;
   /** The payload: a range of `payload`, which is `bytes` itself unless the frame has several `data` lines. */
   payload: Uint8Array = nothing;
@@ -56,7 +56,7 @@ export class SseFrame {
   payloadEnd = 0;
   #eventStart = 0;
   #eventEnd = 0;
-  /** Where each of several `data` lines begins: in the payload, and in `bytes`. */
+  /** Starts of several `data` lines: in the payload, and in `bytes`. */
   #lines: { readonly payloadAt: number; readonly bytesAt: number }[] = [];
 
   /** Points the frame at `bytes[start, end)` and finds its fields. */
@@ -211,7 +211,7 @@ interface FrameEdit {
  */
 export class FrameEdits {
   readonly #edits: FrameEdit[] = [];
-  /** How many edits the current frame has. */
+  /** Number of edits of the current frame. */
   count = 0;
 
   /** Removes the edits of the previous frame. */
@@ -500,7 +500,7 @@ export class RepeatedFrame {
   #after = nothing;
   /** The suffix after the second placeholder, closing quote included. */
   #tail = nothing;
-  /** Where the text of the last match is, without its quotes. */
+  /** Start of the text of the last match, without its quotes. */
   textStart = 0;
   textEnd = 0;
   /** UTF-8 length of the text of the last match. */

@@ -29,7 +29,7 @@ export function webPort(port: MessagePort): LinkPort {
   };
 }
 
-/** What one side lets the other call, by name. Arguments and results must be structured-cloneable. */
+/** Functions that one side lets the other call, by name. Arguments and results must be structured-cloneable. */
 export type Services = Readonly<Record<string, (body: never) => unknown>>;
 
 type BodyOf<Service> = Service extends (body: infer Body) => unknown ? Body : never;

@@ -136,7 +136,7 @@ export class Deadlines {
     return new Deadline(this, onDue);
   }
 
-  /** How many deadlines hang in the wheel. */
+  /** Number of deadlines in the wheel. */
   get armedCount(): number {
     return this.#linkedCount;
   }

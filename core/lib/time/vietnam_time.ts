@@ -3,7 +3,7 @@
  */
 import { dayMs, hourMs } from "./durations.ts";
 
-/** How far the clocks of Vietnam are ahead of UTC. */
+/** Milliseconds by which the clocks of Vietnam are ahead of UTC. */
 export const vietnamOffsetMs = 7 * hourMs;
 let lastDayNumber = -1;
 let lastDay = "";

@@ -48,7 +48,7 @@ const checks = new Uint8Array(256).map((_, byte) => {
   return value;
 });
 
-/** What all frames of a stream share. */
+/** Facts that all frames of a stream share. */
 export interface FlacStream {
   readonly rate: number;
 }

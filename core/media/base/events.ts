@@ -1,4 +1,4 @@
-/** What streams of pictures and of speech have in common. */
+/** Events that streams of pictures and of speech have in common. */
 import type { Span } from "../../calls/body/json_body.ts";
 import type { StreamPipe, StreamReading } from "../../wire/contract/contract.ts";
 import {

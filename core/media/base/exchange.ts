@@ -82,7 +82,7 @@ export interface UpstreamBody {
   readonly bytes: ByteParts;
 }
 
-/** What building a body needs from outside. */
+/** Tools for building a body. */
 export interface UpstreamBodyTools {
   /** Fetches a picture that is given by URL. */
   readonly fetchImage: (
@@ -123,7 +123,7 @@ export function toolsOfCall(tools: UpstreamBodyTools, counter: ByteCounter): Ups
   };
 }
 
-/** What an endpoint sends to a route, and what it accepts as an answer. */
+/** Exchange of an endpoint with a route: what it sends, and what it accepts as an answer. */
 export interface MediaWork<Value> {
   /**
    * Prepares what is sent to a route, without contacting its provider: pictures behind URLs are
@@ -155,7 +155,7 @@ export interface MediaExchange extends BegunAttempt {
   readonly answered: () => Promise<UpstreamResponse>;
 }
 
-/** What a media call needs to start on a route. */
+/** Needs of a media call to start on a route. */
 export interface MediaStart {
   readonly route: Route;
   readonly tools: UpstreamBodyTools;

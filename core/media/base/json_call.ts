@@ -156,14 +156,14 @@ export function hasShape(bytes: Uint8Array, shape: ResultShape): boolean {
   }
 }
 
-/** What all requests of these endpoints have. */
+/** Fields of all requests of these endpoints. */
 export interface JsonRequest {
   /** The model as the client named it; the answer names it so, too. */
   readonly model: string;
   readonly body: JsonBody;
 }
 
-/** How an endpoint is called at providers, and which answers it takes. */
+/** Way of an endpoint to its providers, and the answers that it takes. */
 export interface JsonCall {
   readonly request: JsonRequest;
   readonly style: RouteStyle;

@@ -239,7 +239,7 @@ export type CompletionResult =
   | { readonly kind: "answer"; readonly bytes: Uint8Array; readonly reading: AnswerReading }
   | { readonly kind: "stream"; readonly started: StartedStream };
 
-/** What an attempt needs of its call. */
+/** Needs of an attempt. */
 export interface CompletionWorkInput {
   readonly request: CompletionRequest;
   readonly requestId: string;

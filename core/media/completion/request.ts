@@ -31,9 +31,9 @@ const maxPrompts = 128;
 /** A request that was read and checked. */
 export interface CompletionRequest {
   readonly body: JsonBody;
-  /** What the model reads: the prompts, and the text after the gap. */
+  /** Text that the model reads: the prompts, and the text after the gap. */
   readonly input: CountedInput;
-  /** What bounds the call, in the terms of chat calls. */
+  /** Bounds of the call, in the terms of chat calls. */
   readonly bounds: ChatRequest;
 }
 

@@ -24,7 +24,7 @@ export type ImageResult =
   | { readonly kind: "answer"; readonly bytes: Uint8Array; readonly images: number }
   | { readonly kind: "stream"; readonly started: StartedStream; readonly images: ImagePipe };
 
-/** What an attempt needs of an image call. */
+/** Needs of an attempt of an image call. */
 export interface ImageWorkInput {
   readonly request: ImageRequest;
   readonly requestId: string;

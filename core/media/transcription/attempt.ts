@@ -104,7 +104,7 @@ const maxAudioBytes = 25 * 1024 * 1024;
 /** Bytes of the whole form: prompts, and short samples of known speakers, are beside the file. */
 export const maxTranscriptionBodyBytes = maxAudioBytes + 1024 * 1024;
 
-/** What the text is written in: the language of the audio, or English. */
+/** Language that the text is written in: that of the audio, or English. */
 export type TranscriptionTask = "transcriptions" | "translations";
 
 /** A request that was read, checked and measured. */

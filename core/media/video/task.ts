@@ -58,7 +58,7 @@ export interface VideoTask {
   readonly progress: number;
   readonly createdAtMs: number;
   readonly completedAtMs: number | undefined;
-  /** When the provider removes the file, if it said so. */
+  /** Moment at which the provider removes the file, if it said so. */
   readonly expiresAtMs: number | undefined;
   /** The time at which an unfinished task fails. */
   readonly deadlineAtMs: number;
@@ -66,7 +66,7 @@ export interface VideoTask {
   readonly seconds: number;
   readonly size: string;
   readonly error: VideoError | undefined;
-  /** What was charged at creation. */
+  /** Charge at creation. */
   readonly costMicroVnd: bigint;
   /** The refund, once there is one. */
   readonly refundId: LedgerId | undefined;

@@ -71,7 +71,7 @@ function hasFile({ content }: VideoAdapter, answer: Json): boolean {
   return typeof address === "string" && address !== "";
 }
 
-/** What a provider says of the failure of a task, where its adapter finds it. */
+/** Failure of a task in the provider's words, where its adapter finds them. */
 function saidOf(
   { poll: { errorCode, errorMessage } }: VideoAdapter,
   answer: Json,

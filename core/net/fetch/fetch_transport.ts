@@ -30,7 +30,7 @@ const fetchReadBytes = 8 * 1024;
 /** `fetch` as it is used here; bind a client (proxy, certificates) into it where one is needed. */
 export type Fetch = (url: string, init: RequestInit) => Promise<Response>;
 
-/** What the transport over `fetch` needs. */
+/** Needs of the transport over `fetch`. */
 export interface FetchTransportOptions {
   readonly fetch: Fetch;
   /** For a POST that must not be sent twice: a `fetch` that never reuses a connection, and so never sends again. */

@@ -12,7 +12,7 @@ export interface LinkOwner {
   onLinkDue(link: Link): void;
 }
 
-/** What a {@linkcode Link} needs. */
+/** Needs of a {@linkcode Link}. */
 interface LinkOptions {
   readonly origin: string;
   readonly connection: Connection;
@@ -25,7 +25,7 @@ interface LinkOptions {
 }
 
 /**
- * How long an answer may still arrive after a failed write: a peer that refuses a body answers
+ * Milliseconds for which an answer may still arrive after a failed write: a peer that refuses a body answers
  * first.
  */
 const writeFailedGraceMs = 1_000;
@@ -192,7 +192,7 @@ export class Link {
     if (this.#pendingRead !== undefined) this.#onDisturbed?.(this);
   };
 
-  /** How long the link has been idle, to within two ticks of the deadlines. */
+  /** Milliseconds for which the link has been idle, to within two ticks of the deadlines. */
   get restedMs(): number {
     return Math.max(this.#restMs - this.#deadline.remainingMs, 0);
   }
@@ -320,7 +320,7 @@ export interface Http1Bounds extends ChunkedLimits {
   readonly interimResponses: number;
 }
 
-/** What all exchanges of a transport share: bounds, pool, deadlines, counters. */
+/** Setting that all exchanges of a transport share: bounds, pool, deadlines, counters. */
 export interface ExchangeSetting {
   readonly connect: Connect;
   readonly deadlines: Deadlines;

@@ -214,7 +214,7 @@ function headEnd({ method, body }: UpstreamRequest): string {
   return method === "POST" ? "content-length: 0\r\n\r\n" : "\r\n";
 }
 
-/** How the end of a body is recognised (RFC 9112 section 6.3). */
+/** Ways to recognise the end of a body (RFC 9112 section 6.3). */
 type Framing =
   | { readonly kind: "none" }
   | { readonly kind: "length"; readonly bytes: number }

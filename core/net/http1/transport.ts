@@ -495,7 +495,7 @@ const maxTrailerBytes = 8 * 1024;
 /** Heads with a status of 1xx before the final one: a server sends one or two. */
 const maxInterimResponses = 8;
 
-/** What the HTTP/1.1 driver needs, and bounds that differ from its defaults. */
+/** Options of the HTTP/1.1 driver, and bounds that differ from its defaults. */
 export interface Http1TransportOptions extends Partial<Http1Bounds>, Partial<PoolOptions> {
   readonly connect: Connect;
   readonly deadlines: Deadlines;

@@ -60,7 +60,7 @@ const shownMembers: ReadonlySet<string> = new Set([
   ...["citations", "annotations", "attributes"],
 ]);
 
-/** What directly holds declarations of functions: in a list, or as its value. */
+/** Keys that directly hold declarations of functions: in a list, or as their value. */
 const declarations: ReadonlySet<string> = new Set([
   ...["tools", "functions", "function", "functionDeclarations", "function_declarations"],
   "definition",

@@ -93,14 +93,14 @@ const maxRedirects = 3;
 /** Milliseconds for one file behind a client's URL, redirects included; the client waits for it. */
 const remoteMediaMs = 20_000;
 
-/** What fetching needs from outside: a transport and deadlines. */
+/** World that fetching needs: a transport and deadlines. */
 export interface GuardedFetchWorld {
   /** Must use a guarded connect: this function checks URLs, that one checks addresses. */
   readonly transport: Transport;
   readonly deadlines: Deadlines;
 }
 
-/** What is fetched, and within which bounds. */
+/** Address to fetch, and its bounds. */
 export interface GuardedFetchOptions {
   /** The field that errors name. */
   readonly field: string;
@@ -116,7 +116,7 @@ export interface GuardedFetchOptions {
 /** The kinds of files that are fetched. */
 export type RemoteKind = "picture" | "document";
 
-/** What is requested from the server, and what errors call it. */
+/** Kinds of files that are requested, with the name that errors have for them. */
 const kinds: Readonly<Record<RemoteKind, { readonly accept: string; readonly word: string }>> = {
   picture: { accept: "image/*", word: "an image" },
   document: { accept: "application/pdf", word: "a PDF document" },

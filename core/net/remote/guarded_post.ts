@@ -5,7 +5,7 @@ import { readBeginning } from "../transport/read_whole.ts";
 import { UpstreamFailure, type UpstreamFailureCode } from "../transport/transport.ts";
 import type { GuardedFetchWorld } from "./guarded_fetch.ts";
 
-/** What is posted, and within which bounds. */
+/** Message to post, and its bounds. */
 export interface GuardedPost {
   readonly url: string;
   readonly headers: readonly (readonly [name: string, value: string])[];
@@ -18,7 +18,7 @@ export interface GuardedPost {
   readonly signal?: AbortSignal | undefined;
 }
 
-/** What became of it. `stopped`: by the signal. */
+/** Result of a post. `stopped`: by the signal. */
 export type GuardedPostResult =
   | {
     readonly kind: "answered";
@@ -29,7 +29,7 @@ export type GuardedPostResult =
   }
   | { readonly kind: "timeout" | "unreachable" | "broken_answer" | "stopped" };
 
-/** Which failures mean that no request was sent. They have one name, for all that may be inside the network. */
+/** Failures that mean that no request was sent. They have one name, for all that may be inside the network. */
 const unreachable: ReadonlySet<UpstreamFailureCode> = new Set(["connect", "refused", "shortage"]);
 
 /**

@@ -13,12 +13,12 @@ import type { Resolve } from "./guarded_connect.ts";
 
 /** Time to resolve one name; name servers answer within tens of milliseconds. */
 const resolveMs = 3_000;
-/** How long a result is reused: agents send the same picture with every turn. */
+/** Milliseconds for which a result is reused: agents send the same picture with every turn. */
 const verdictMs = 60_000;
 /** Results that are kept: about 100 KB. */
 const maxVerdicts = 1_000;
 
-/** Where the addresses of a name are. `unknown`: it has none, or no name server answered. */
+/** Network in which the addresses of a name are. `unknown`: it has none, or no name server answered. */
 type Reach = "public" | "private" | "unknown";
 
 interface Verdict {

@@ -12,7 +12,7 @@ export type HeaderOf = (name: string) => string | undefined;
  */
 const dateForm = /^(?:(?:mon|tue|wed|thu|fri|sat|sun)|\d{4}-\d\d-\d\d)/i;
 
-/** What limits are counted in, by the names that vendors use within headers. */
+/** Units of limits, by the names that vendors use within headers. */
 const limited = ["requests", "tokens", "input-tokens", "output-tokens"] as const;
 
 /** Headers with the moment or the time at which a limit ends, with those that tell what is left of it. */
@@ -74,7 +74,7 @@ function resetSeconds(header: HeaderOf, clock: Clock): number | undefined {
   return longest ?? listedSeconds(header("ratelimit"));
 }
 
-/** What a limit of the header `ratelimit` has left, and the seconds to its end, by the draft's later and earlier form. */
+/** Rest of a limit of the header `ratelimit`, and the seconds to its end, by the draft's later and earlier form. */
 const listedLimit =
   /\b(?:r|remaining)\s*=\s*(\d{1,12})\s*[;,]\s*(?:[a-z]{1,12}\s*=\s*[^;,]{1,40}[;,]\s*){0,3}(?:t|reset)\s*=\s*(\d{1,9})/gi;
 

@@ -25,7 +25,7 @@ const touchEveryMs = 15 * 60_000;
  */
 const freshMs = 15 * minuteMs;
 
-/** What a session has shown beside its first factor. */
+/** Proof that a session has shown beside its first factor. */
 export type SecondFactorKind = "code" | "recovery_code" | "passkey";
 
 /** One signed-in browser. Contains no secret: only the browser has the token. */
@@ -41,7 +41,7 @@ export interface Session {
   readonly method: "password" | "openid" | "mail" | "passkey";
   /** Absent: nothing more was asked for. */
   readonly secondFactor?: SecondFactorKind;
-  /** When its owner entered the password once more; absent: not since the sign-in. */
+  /** Moment at which its owner entered the password once more; absent: not since the sign-in. */
   readonly confirmedAtMs?: number;
   /** The browser as its owner recognises it, such as `Chrome, Windows`. */
   readonly device: string;

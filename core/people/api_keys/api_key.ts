@@ -60,7 +60,7 @@ const secretLength = 43; // 62^43 > 2^256
 const checksumLength = 6; // 62^6 > 2^32
 const form = /^(sk|mk)-[0-9A-Za-z]{49}$/;
 
-/** What a key is for: `sk`, calls of models; `mk`, the management API, never calls. */
+/** Purpose of a key: `sk`, calls of models; `mk`, the management API, never calls. */
 export type KeyPrefix = "sk" | "mk";
 
 function crc32(text: string): number {

@@ -170,7 +170,7 @@ export async function open(
 //
 // Text form: `v1.<masterKeyId>.<signature>`, base64url.
 
-/** What a signature says about its text. */
+/** Verdict of a signature about its text. */
 export type SignatureCheck =
   | { readonly kind: "valid" }
   /** The text or its signature was changed. */

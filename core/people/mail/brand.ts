@@ -112,7 +112,7 @@ const colourForm = /^#[0-9a-f]{6}$/;
 const colourProblem =
   "must be a colour such as #0f766e, or two with a comma: for light and for dark pages";
 
-/** What was read of the colours, or what is wrong with them. */
+/** Colours that were read, or what is wrong with them. */
 export type ReadColours =
   | { readonly ok: true; readonly colours: NonNullable<Brand["colours"]> }
   | { readonly ok: false; readonly problem: string };
@@ -155,7 +155,7 @@ export function readColours(text: string): ReadColours {
 /** Characters of a logo: a drawing of a few shapes has some thousands. */
 const maxLogoChars = 64 * 1024;
 
-/** What a drawing may not have: what runs, and what is loaded from elsewhere. */
+/** Contents that a drawing may not have: what runs, and what is loaded from elsewhere. */
 const refusedInLogo: readonly (readonly [RegExp, string])[] = [
   [/<!DOCTYPE|<!ENTITY/i, "a document type"],
   [/<script/i, "a script"],
@@ -179,7 +179,7 @@ export function logoProblem(text: string): string | undefined {
   return found && `has ${found[1]}; a logo is a drawing alone`;
 }
 
-/** What was read of a logo, or what is wrong with it. */
+/** Logo that was read, or what is wrong with it. */
 export type ReadLogo =
   | { readonly ok: true; readonly logo: BrandLogo }
   | { readonly ok: false; readonly problem: string };

@@ -51,7 +51,7 @@ const everyJob = {
   }).optional(),
 };
 
-/** What mails about a budget say of it. */
+/** Facts of a budget in mails about it. */
 const budgetFacts = {
   budgetName: z.string(),
   window: z.enum(budgetWindows),
@@ -141,7 +141,7 @@ export const mailJobSchema = z.discriminatedUnion("kind", [
   z.object({
     ...everyJob,
     kind: z.literal("new_browser"),
-    /** What the browser says of itself, shortened; may be empty. */
+    /** Name that the browser gives itself, shortened; may be empty. */
     device: z.string(),
     address: z.string(),
     atMs: z.number(),
@@ -225,7 +225,7 @@ export const mailJobSchema = z.discriminatedUnion("kind", [
     kind: z.literal("company_domain_missing"),
     organisation: z.string(),
     domain: z.string(),
-    /** When it loses its effect; absent: it has. */
+    /** Moment at which it loses its effect; absent: it has. */
     untilMs: z.number().optional(),
   }),
   /** To the new owner of an organisation. */
@@ -244,7 +244,7 @@ export const mailJobSchema = z.discriminatedUnion("kind", [
 /** The kind of a mail. */
 export type MailKind = MailJob["kind"];
 
-/** Who gets a mail, in which language, and about which account. */
+/** Reader of a mail: the address, the language, and the account that it is about. */
 export type MailReader = Pick<MailJob, "to" | "locale" | "about">;
 
 /** A mail to be sent, by its kind, with the values of its text. */
@@ -273,7 +273,7 @@ export interface Mail {
   readonly subject: string;
   readonly text: string;
   readonly html: string;
-  /** Where one POST switches off mails of this kind, if they can be switched off. */
+  /** Address at which one POST switches off mails of this kind, if they can be switched off. */
   readonly switchOffUrl?: string;
 }
 

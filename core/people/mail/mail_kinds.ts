@@ -30,7 +30,7 @@ type Writer<Kind extends MailKind> = (
   support: string | undefined,
 ) => RenderedMail;
 
-/** Who reads a kind of mail. */
+/** Readers of a kind of mail. */
 export type MailAudience = "customer" | "operator" | "subscriber";
 
 /**
@@ -39,7 +39,7 @@ export type MailAudience = "customer" | "operator" | "subscriber";
  */
 export type AlwaysSent = "security" | "requested";
 
-/** What there is to know of a kind of mail. */
+/** Entry of a kind of mail in the table. */
 interface MailEntry<Kind extends MailKind> extends Readonly<Record<Locale, Writer<Kind>>> {
   readonly audience: MailAudience;
   /** Absent: its reader can switch it off. */
@@ -96,7 +96,7 @@ const roleTexts: Readonly<Record<Role, Readonly<Record<Locale, string>>>> = {
   viewer: { en: "a viewer", vi: "người xem" },
 };
 
-/** What each role may do, for those who are invited to it. */
+/** Work of each role, for those who are invited to it. */
 const roleWork: Readonly<Record<GivenRole, Readonly<Record<Locale, string>>>> = {
   admin: {
     en: "you manage members, API keys and money",
@@ -120,7 +120,7 @@ function balanceText({ balanceMicroVnd, locale }: Job<"topup_credited">): string
   return [locale === "vi" ? `Số dư mới: ${balance}.` : `The new balance is ${balance}.`];
 }
 
-/** What happens when the budget is used up, and when its window ends. */
+/** Effect of a used-up budget, and the end of its window. */
 function budgetEndText(
   { atLimit, resetsAtMs, locale }: Job<"budget_reached" | "budget_exhausted">,
   isOver: boolean,
@@ -144,7 +144,7 @@ function budgetEndText(
   return `${end}${reset}`;
 }
 
-/** Whose wallet it is, as it stands in a sentence. */
+/** Owner of a wallet, as it stands in a sentence. */
 function walletText({ about, locale }: Pick<MailJob, "about" | "locale">): string {
   const name = about?.organisation;
   if (locale === "vi") return name === undefined ? "ví của bạn" : `ví của “${name}”`;
@@ -172,7 +172,7 @@ function creditText(job: Job<"bonus_credited" | "voucher_redeemed">): string[] {
     ];
 }
 
-/** What changed, as a sentence without its end. */
+/** Change as a sentence without its end. */
 const secondFactorChanges: Readonly<
   Record<Job<"second_factor_changed">["change"], Readonly<Record<Locale, string>>>
 > = {
@@ -981,7 +981,7 @@ const table: { readonly [Kind in MailKind]: MailEntry<Kind> } = {
   },
 };
 
-/** What pages, documents and senders need of a kind of mail. */
+/** Facts of a kind of mail that pages, documents and senders need. */
 export type MailKindFacts = Pick<
   MailEntry<MailKind>,
   "audience" | "always" | "isAboutPerson" | "path" | "name"
@@ -1031,7 +1031,7 @@ const nameMembers: ReadonlySet<string> = new Set([
 const advertising =
   /:\/\/|\bwww\.|\p{L}\.\p{L}{2,}|[$€£¥₫%]\s*\d|\d[\s.,]*(?:[$€£¥₫%]|vnđ|vnd|usd|eur|k|tr|triệu|đồng|đ)(?!\p{L})|(?:\d[\s.-]?){8,}/iu;
 
-/** What stands for such a name. */
+/** Words in place of such a name. */
 const unnamed = { en: "(name withheld)", vi: "(tên không hiển thị)" } as const;
 
 /** Whether a name reads like an advertisement. Addresses of persons are names, too. */

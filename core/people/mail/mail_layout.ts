@@ -37,7 +37,7 @@ export function composeMail(
     readonly brand: Brand;
     /** The support contact, if one is set. */
     readonly support?: string | undefined;
-    /** Where one click switches off mails of this kind, if they can be switched off. */
+    /** Address at which one click switches off mails of this kind, if they can be switched off. */
     readonly switchOffUrl?: string | undefined;
   },
 ): Mail {

@@ -11,7 +11,7 @@ import {
   withoutLineEnd,
 } from "../../lib/environment/environment.ts";
 
-/** How mails are sent. */
+/** Ways to send mails. */
 export type MailSettings =
   /** Written to the log, links included; for a developer's machine only. */
   | { readonly kind: "log" }

@@ -21,7 +21,7 @@ export type MailSubject =
   | { readonly kind: "account"; readonly accountId: AccountId }
   | { readonly kind: "subscriber"; readonly addressHash: string };
 
-/** What a link switches off. */
+/** Mails that a link switches off. */
 export interface SwitchOff {
   readonly subject: MailSubject;
   readonly mailKind: MailKind;
@@ -41,7 +41,7 @@ function textOf({ subject, mailKind }: SwitchOff): string {
   return `${name}.${mailKind}`;
 }
 
-/** What is signed: no other signature of the gateway is one of a link. */
+/** Text that is signed: no other signature of the gateway is one of a link. */
 const signed = (text: string) => `switch off mails ${text}`;
 
 /**

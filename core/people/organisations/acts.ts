@@ -1,5 +1,5 @@
 /**
- * Who may do what in an organisation: one table of roles and acts. Pages, the management API and the tests read it; no
+ * Roles and acts in an organisation: one table of who may do what. Pages, the management API and the tests read it; no
  * other place decides by a role.
  *
  * - Folder `core/people/organisations/`: roles of members, what each may do, and the bounds of an organisation.
@@ -11,7 +11,7 @@
 /** The roles of members, from the most to the least. An organisation has exactly one owner. */
 export const roles = ["owner", "admin", "developer", "billing", "viewer"] as const;
 
-/** What a member is in an organisation. */
+/** Role of a member in an organisation. */
 export type Role = typeof roles[number];
 
 /** The roles that a member can be given; ownership is handed over instead. */
@@ -61,7 +61,7 @@ const actTable = {
   change_webhooks: ["all", "all", "no", "no", "no"],
   /** Keys of the management API, which can do what an admin can. */
   change_management_keys: ["all", "all", "no", "no", "no"],
-  /** Who did what. */
+  /** Activity: who did what. */
   view_activity: ["all", "all", "no", "no", "no"],
   /** Everything that the gateway keeps of the organisation, in one file. */
   export_organisation: ["all", "no", "no", "no", "no"],

@@ -1,4 +1,4 @@
-/** Where events can be sent: signed to a server, or to a chat in the form of its service. One table has all services. */
+/** Destinations of events: signed to a server, or to a chat in the form of its service. One table has all services. */
 import { z } from "zod";
 import { tryParseExactly } from "../../lib/json/exact_json.ts";
 import type { EventMessage } from "./event_message.ts";
@@ -26,7 +26,7 @@ export function hasBot(kind: DestinationKind): kind is BotKind {
   return Object.hasOwn(botServers, kind);
 }
 
-/** Where the messages of an endpoint go. Sealed as a whole, so that a token goes to no other address or chat. */
+/** Address of the messages of an endpoint. Sealed as a whole, so that a token goes to no other address or chat. */
 export interface ChatAddress {
   /** The address itself, or the server of a bot. */
   readonly url: string;
@@ -191,7 +191,7 @@ export const chatServices: Readonly<Record<ChatKind, ChatService>> = {
   },
 };
 
-/** What pages and logs show of an address: of one that is a secret itself, only the server. */
+/** Address as pages and logs show it: of one that is a secret itself, only the server. */
 export function shownAddress(kind: ChatKind, url: string): string {
   return hasBot(kind) ? url : `${new URL(url).origin}/…`;
 }

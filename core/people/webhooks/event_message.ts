@@ -17,7 +17,7 @@ export interface EventMessage {
 /** The reader of a message, and where pages are. */
 export interface MessageReader {
   readonly locale: Locale;
-  /** What pages call the account. */
+  /** Name of the account on pages. */
   readonly accountName: string;
   readonly about: NonNullable<MailJob["about"]>;
   /** Public address of the service, without a trailing slash. */

@@ -18,7 +18,7 @@ const time = z.iso.datetime();
 /** One line that a person has written. */
 const line = z.string().max(200);
 
-/** What is known of a key without its secret. */
+/** Facts of a key without its secret. */
 const apiKey = z.strictObject({
   key_id: z.string(),
   name: line,
@@ -29,10 +29,10 @@ const apiKey = z.strictObject({
 /** An incident with the text of the update that opened or ended it. */
 const incident = { incident_id: z.string(), title: line, text: z.string().max(2_000) };
 
-/** What there is to know of a kind of event. */
+/** Entry of a kind of event in the table. */
 interface KindEntry<Data extends z.ZodType> {
   readonly data: Data;
-  /** When it is sent, in one sentence. */
+  /** Occasion of the event, in one sentence. */
   readonly says: Readonly<Record<Locale, string>>;
   readonly example: z.infer<Data>;
 }
@@ -48,7 +48,7 @@ function kind<Type extends string, Data extends z.ZodType>(type: Type, entry: Ki
   };
 }
 
-/** What events about a budget say of it. */
+/** Facts of a budget in events about it. */
 const budgetFacts = {
   budget_id: z.string(),
   name: line,
@@ -58,7 +58,7 @@ const budgetFacts = {
   window: z.enum(budgetWindows),
   /** The first day of the window, in Vietnam. */
   from_day: z.iso.date(),
-  /** When the budget resets; absent: never. */
+  /** Moment at which the budget resets; absent: never. */
   resets_at: time.optional(),
 };
 
@@ -296,7 +296,7 @@ export function isWebhookKind(text: string): text is WebhookKind {
 /** The kinds of events, in the order of pages and documents. */
 export const webhookKinds: readonly WebhookKind[] = Object.keys(table).filter(isWebhookKind);
 
-/** What pages and documents say of a kind. */
+/** Descriptions of a kind on pages and in documents. */
 export function webhookKindSays(name: WebhookKind): Readonly<Record<Locale, string>> {
   return table[name].says;
 }

@@ -6,7 +6,7 @@ export type WebhookOutcome =
   | {
     readonly kind: "delivered";
     readonly status: number;
-    /** What a chat service said, on one line. */
+    /** Answer of a chat service, on one line. */
     readonly answer?: string;
   }
   | {
@@ -16,7 +16,7 @@ export type WebhookOutcome =
     readonly status?: number | undefined;
     /** The pause for which the receiver has asked. */
     readonly retryAfterSeconds?: number | undefined;
-    /** What a chat service said, on one line. */
+    /** Answer of a chat service, on one line. */
     readonly answer?: string;
   };
 
@@ -74,7 +74,7 @@ export type Pace = "quick" | "slow";
 export interface PacedTries {
   /** Tries so far. */
   readonly tries: number;
-  /** When the last slow try ended, until a quick one follows {@linkcode slowForMs} later. */
+  /** End of the last slow try, until a quick one follows {@linkcode slowForMs} later. */
   readonly slowAtMs?: number;
 }
 
@@ -109,7 +109,7 @@ export interface FailingStreak {
   readonly tries: number;
 }
 
-/** What follows a failed try. */
+/** Consequence of a failed try. */
 export interface AfterFailure {
   /** Absent: the delivery is given up. */
   readonly nextAtMs: number | undefined;

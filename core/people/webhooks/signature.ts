@@ -11,7 +11,7 @@ export function newWebhookSecret(): string {
   return secretPrefix + encodeBase64(crypto.getRandomValues(new Uint8Array(secretBytes)));
 }
 
-/** What one try signs. */
+/** Message that one try signs. */
 export interface SignedMessage {
   /** The same for every try, so that a receiver finds repeats. */
   readonly id: string;

@@ -84,13 +84,13 @@ export function newVoucherCode(
   return code;
 }
 
-/** What a campaign gives credit for: a sign-up, a code, or a top-up. */
+/** Occasions for which a campaign gives credit: a sign-up, a code, or a top-up. */
 export const campaignKinds = ["signup", "voucher", "bonus"] as const;
 
 /** One of these causes. */
 export type CampaignKind = typeof campaignKinds[number];
 
-/** How much one grant is. */
+/** Amount of one grant. */
 export type Gift =
   | { readonly kind: "amount"; readonly amountMicroVnd: bigint }
   /** A share of a top-up, at most the cap. */
@@ -118,7 +118,7 @@ export interface CampaignTerms {
   readonly perNetworkPerDay?: number;
 }
 
-/** Who made a campaign, or agreed to it: an account, or the command line. */
+/** Author of a campaign, or the one who agreed to it: an account, or the command line. */
 export interface CampaignAuthor {
   readonly accountId?: AccountId;
   readonly email: string;

@@ -93,7 +93,7 @@ export const campaignFields = {
 /** The name of a field. */
 export type CampaignFieldName = keyof typeof campaignFields;
 
-/** What is typed. An empty text means that the field is not set. */
+/** Fields as typed. An empty text means that the field is not set. */
 export type CampaignFields = Readonly<Record<CampaignFieldName, string>>;
 
 /** The names of the fields of one input. */

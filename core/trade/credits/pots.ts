@@ -12,10 +12,10 @@
 import { invariant } from "../../lib/base/assert.ts";
 import type { LedgerId } from "../../lib/ids/ids.ts";
 
-/** Which money calls are paid with: what was given first, or the customer's own first. */
+/** Orders in which calls are paid: from what was given first, or from the customer's own first. */
 export const spendingOrders = ["first", "last"] as const;
 
-/** When credit that was given is spent. */
+/** Place of given credit in the order of spending. */
 export type SpendGranted = typeof spendingOrders[number];
 
 /** A grant of which something may be left. */
@@ -39,12 +39,12 @@ export interface Pots<Grant extends OpenGrant = OpenGrant> {
   readonly grants: readonly Grant[];
 }
 
-/** What all pots have together. */
+/** Sum of all pots. */
 export function totalOf({ ownMicroVnd, grants }: Pots): bigint {
   return grants.reduce((sum, { leftMicroVnd }) => sum + leftMicroVnd, ownMicroVnd);
 }
 
-/** What is left of all grants. */
+/** Rest of all grants. */
 export function grantedOf({ grants }: Pots): bigint {
   return grants.reduce((sum, { leftMicroVnd }) => sum + leftMicroVnd, 0n);
 }

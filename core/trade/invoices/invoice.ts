@@ -164,7 +164,7 @@ export interface InvoiceBuyer {
 /** The buyer as set in the account, as far as the customer has filled it in. */
 export type InvoiceSettings = Partial<InvoiceBuyer>;
 
-/** How much of an order's money an invoice covers: an order that is paid again may have several. */
+/** Part of an order's money that an invoice covers: an order that is paid again may have several. */
 export interface InvoicePart {
   readonly code: OrderCode;
   readonly amountMicroVnd: bigint;
@@ -172,7 +172,7 @@ export interface InvoicePart {
   readonly replaces?: InvoiceId;
 }
 
-/** What the invoice covers: paid orders, or (for accountants who invoice by usage) a month. */
+/** Basis of the invoice: paid orders, or (for accountants who invoice by usage) a month. */
 export type InvoiceBasis =
   | {
     readonly kind: "orders";
@@ -183,7 +183,7 @@ export type InvoiceBasis =
   /** `2026-11`, Vietnam time. */
   | { readonly kind: "month"; readonly month: string };
 
-/** What the invoicing provider and the tax authority assigned. */
+/** Numbers that the invoicing provider and the tax authority assigned. */
 export interface IssuedInvoice {
   readonly number: string;
   readonly series: string;
@@ -227,7 +227,7 @@ export interface Invoice extends VatSplit {
   readonly itemName: string;
   readonly requestedAtMs: number;
   readonly state: InvoiceState;
-  /** When the state last changed. */
+  /** Moment of the last change of the state. */
   readonly changedAtMs: number;
   readonly issued?: IssuedInvoice;
   readonly files: readonly InvoiceFile[];

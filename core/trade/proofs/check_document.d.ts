@@ -26,10 +26,10 @@ export type WrongProof =
   /** There is nothing to check. */
   | "nothing";
 
-/** Where a balance stands in the proof of a month. */
+/** Place of a balance in the proof of a month. */
 export type BalancePlace = "opening" | "closing";
 
-/** What a right proof shows. */
+/** Fact that a right proof shows. */
 export type ProvenFact =
   & { readonly origin: string; readonly day: string; readonly account: unknown }
   & (
@@ -49,7 +49,7 @@ export interface RefusedProof {
   readonly place?: BalancePlace;
 }
 
-/** What a check found. */
+/** Result of a check. */
 export type DocumentCheck =
   | { readonly ok: true; readonly facts: readonly ProvenFact[] }
   | RefusedProof;

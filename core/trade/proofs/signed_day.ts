@@ -44,7 +44,7 @@ export interface DayStatement {
   /** A day of Vietnam, such as `2026-11-26`. */
   readonly day: string;
   readonly receipts: TreeHead;
-  /** What the accounts have at its end; `null` for a day that was signed together with a later one. */
+  /** Balances of the accounts at its end; `null` for a day that was signed together with a later one. */
   readonly balances: TreeHead | null;
   /** SHA-256 of the statement before it in hexadecimal digits; `null` for the first. */
   readonly previous: string | null;

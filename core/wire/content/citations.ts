@@ -203,7 +203,7 @@ export function writeUrlCitation({ url, title }: Citation, place: TextSpan): Jso
   return { start_index: place.start, end_index: place.end, title, url };
 }
 
-/** Where a source belongs in a text that holds its block from `start` to `end`. */
+/** Place of a source in a text that holds its block from `start` to `end`. */
 export function placeOf({ span }: Citation, start: number, end: number): TextSpan {
   // Sent too late for its own block, which is in another text.
   if (span === undefined || start + span.start < 0) return { start, end };

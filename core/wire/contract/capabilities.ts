@@ -1,5 +1,5 @@
 /**
- * What conversion must know of one route: which fields its model takes, and in which form.
+ * Capabilities of one route that conversion must know: which fields its model takes, and in which form.
  *
  * Capabilities are data in `gateway.json` (`routes[].capabilities`), never branches per vendor. Every capability has a default by style:
  * what the vendor that defined the style takes today. A route says only where it differs.
@@ -49,7 +49,7 @@ export const routeCapabilitiesSchema = z.strictObject({
   thinking_budget_min: z.int().min(0),
   thinking_budget_max: z.int().positive(),
   /**
-   * How thinking is switched off: in the usual way of the style, at Messages by `between_tools`, or not at all (`no`):
+   * Way to switch thinking off: in the usual way of the style, at Messages by `between_tools`, or not at all (`no`):
    * the model then gets the lowest budget or effort.
    */
   thinking_off: z.enum(["disabled", "between_tools", "no"]),

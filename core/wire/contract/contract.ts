@@ -20,20 +20,20 @@ import type { ProviderStyle, Style } from "./style.ts";
 export type { ProviderStyle, RouteCapabilities, Style };
 
 /**
- * How a server marks thinking within the text of an answer. `pair`: the answer may begin with `<think>`. `close`: the
+ * Marks of thinking within the text of an answer. `pair`: the answer may begin with `<think>`. `close`: the
  * prompt ends in the opening tag already, so the answer begins with thinking and shows only the closing tag.
  */
 export type ThinkTags = "pair" | "close";
 
 /**
- * What a pipe has read of a stream so far. The pipe mutates it in place: one object per stream, shared with its readers.
+ * State of a pipe that reads a stream. The pipe mutates it in place: one object per stream, shared with its readers.
  */
 export interface StreamReading {
   /** Usage in disjoint buckets: each counter of the largest report, never added. */
   usage: ReportedUsage | undefined;
   /** A report was present but absurd (negative, not a whole number, beyond limits) and was ignored. */
   usageRejected: boolean;
-  /** How often the provider ran its tools so far; `undefined` if nothing tells. */
+  /** Runs of its tools by the provider so far; `undefined` if nothing tells. */
   toolUses: ToolUses | undefined;
   /** The tier of service that ran the call, as the provider calls it; `undefined` if it reports none. */
   serviceTier: string | undefined;
@@ -81,7 +81,7 @@ export interface StreamPipe {
    * until any pipe is used again. Absent where a pipe has no use for it.
    */
   pushLent?(bytes: Uint8Array): Uint8Array;
-  /** What was read and not returned yet, since it may be the end; absent if nothing. */
+  /** Bytes that were read and not returned yet, since they may be the end; absent if there are none. */
   readonly heldBack?: Uint8Array;
   /**
    * The upstream body ended or `reading.state` left `open`. Returns the bytes that close the client's stream:
@@ -121,7 +121,7 @@ export interface PipeContext {
 export interface AnswerReading {
   readonly usage: ReportedUsage | undefined;
   readonly usageRejected: boolean;
-  /** How often the provider ran its tools; absent if nothing tells. */
+  /** Runs of its tools by the provider; absent if nothing tells. */
   readonly toolUses?: ToolUses | undefined;
   /** The tier of service that ran the call, as the provider calls it; absent if it reports none. */
   readonly serviceTier?: string | undefined;
@@ -139,7 +139,7 @@ export interface ConvertedRequest {
   readonly body: JsonObject;
   /** Fields that could not be carried or were approximated, by their path in the client's request. */
   readonly dropped: readonly string[];
-  /** What the conversion of the answer needs of the request, such as renamed tools. Opaque. */
+  /** Memory of the request that the conversion of the answer needs, such as renamed tools. Opaque. */
   readonly memory: ConversionMemory;
   /** Values of `anthropic-beta` that the body needs at a Messages vendor. */
   readonly betas: readonly string[];
@@ -152,7 +152,7 @@ export interface GroupedName {
 }
 
 /**
- * What converting an answer needs of the conversion of its request. Opaque outside the dialects; small, without prompt
+ * Memory of the conversion of a request, for that of its answer. Opaque outside the dialects; small, without prompt
  * text.
  */
 export interface ConversionMemory {

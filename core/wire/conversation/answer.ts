@@ -69,7 +69,7 @@ export interface SoundBlock extends Placed {
 /** Text of an answer, with its sources. */
 export interface AnswerText extends TextBlock {
   readonly citations?: readonly Citation[];
-  /** How likely each token was: entries as Chat and Responses both write them. */
+  /** Likelihood of each token: entries as Chat and Responses both write them. */
   readonly logprobs?: readonly JsonObject[];
 }
 

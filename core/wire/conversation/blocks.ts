@@ -47,7 +47,7 @@ export interface WebSearchRequest extends HostedRequest {
   readonly location?: Told<JsonObject>;
   /** Most searches of one answer. */
   readonly maxUses?: Told<number>;
-  /** How much of the results the model reads: `low`, `medium`, `high`. */
+  /** Share of the results that the model reads: `low`, `medium`, `high`. */
   readonly contextSize?: Told<string>;
 }
 
@@ -117,7 +117,7 @@ export interface FetchCall {
 export interface CodeCall {
   readonly tool: "code_execution";
   readonly code: string;
-  /** What it printed. */
+  /** Text that it printed. */
   readonly output?: string;
   readonly failed: boolean;
 }
@@ -291,6 +291,6 @@ export interface ForeignBlock extends Placed {
   readonly raw: JsonObject;
   /** A rendering as plain text that helps another model, such as search results. */
   readonly text?: string;
-  /** What an encoder of another style does when there is no `text`. `warn` in an answer: content that is lost. */
+  /** Choice of an encoder of another style when there is no `text`. `warn` in an answer: content that is lost. */
   readonly otherwise: "ignore" | "warn" | "refuse";
 }

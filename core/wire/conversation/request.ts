@@ -47,7 +47,7 @@ export interface HostedTool extends Placed {
   readonly otherwise?: "warn" | "refuse";
 }
 
-/** Which tools the model may or must call. */
+/** Tools that the model may or must call. */
 export type ToolChoice =
   | {
     readonly type: "auto" | "required";
@@ -136,7 +136,7 @@ export interface Sampling {
   readonly stop?: readonly string[];
 }
 
-/** How much the model should think. */
+/** Effort of the model's thinking. */
 export type Effort = "none" | "minimal" | "low" | "medium" | "high" | "xhigh" | "max";
 
 /** A request for thinking: mode, effort or budget, and how to show it. */
@@ -145,7 +145,7 @@ export interface ReasoningRequest {
   readonly mode?: "off" | "on" | "adaptive";
   readonly effort?: Effort;
   readonly budgetTokens?: number;
-  /** How the thinking is shown: the client's value of Messages `display` or Responses `summary`. */
+  /** Form in which the thinking is shown: the client's value of Messages `display` or Responses `summary`. */
   readonly display?: { readonly word: string; readonly path: string };
   /** The client wants encrypted reasoning back to replay it (Responses `include`). */
   readonly encrypted?: boolean;

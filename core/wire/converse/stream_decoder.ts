@@ -28,7 +28,7 @@ import {
 /** A block of the stream that has not ended. */
 interface OpenBlock {
   readonly block: number;
-  /** What further deltas continue; `none` until the first one shows it. Nothing of a `nameless` call goes out. */
+  /** Kind that further deltas continue; `none` until the first one shows it. Nothing of a `nameless` call goes out. */
   kind: "none" | "text" | "reasoning" | "call" | "nameless" | "picture" | "foreign";
   /** The proof of a reasoning block, which may come in pieces. */
   signature: string;

@@ -284,7 +284,7 @@ function readsSearches({ from, tools }: Conversation): boolean {
     tools.some((tool) => tool.type === "hosted" && tool.requested?.tool === "web_search");
 }
 
-/** What the answer to a request repeats of it, or has only if it was asked for. */
+/** Memory of what the answer to a request repeats of it, or has only if it was asked for. */
 export function echoMemory(from: Style, body: JsonObject): ConversionMemory {
   if (from === "responses") return { echo: echoOf(body) };
   const { modalities } = body;

@@ -174,7 +174,7 @@ const maxLostNames = 16;
 const encoder = new TextEncoder();
 const nothing = new Uint8Array(0);
 
-/** What a repeated frame is converted with. */
+/** Options of the conversion of a repeated frame. */
 interface RepeatedTextOptions {
   readonly decoder: StreamDecoder;
   readonly encoder: StreamEncoder;
@@ -313,7 +313,7 @@ class ConvertingPipe implements StreamPipe {
   /** Absent where steps between decoder and encoder depend on the text. */
   readonly #repeated: RepeatedText | undefined;
   readonly #known: KnownFrames | undefined;
-  /** What is sent with this push: ranges of bytes, then text. */
+  /** Output of this push: ranges of bytes, then text. */
   readonly #ranges = new ByteRanges();
   #out = "";
   /** The events of the frame that is being read: how many, and the last. */

@@ -26,7 +26,7 @@ const mediaKinds: ReadonlySet<string> = new Set([
 
 /** A part that the client does not get. */
 export interface LostPart {
-  /** What it is, as far as a name of it may be passed on. */
+  /** Kind of the part, as far as a name of it may be passed on. */
   readonly kind: string;
   /** The text that takes its place. */
   readonly note: string;

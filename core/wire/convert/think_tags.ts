@@ -93,7 +93,7 @@ class ThinkSplitter {
   }
 }
 
-/** How many characters at the end may be the beginning of a closing tag. */
+/** Number of characters at the end that may be the beginning of a closing tag. */
 function partialTag(text: string): number {
   for (let length = Math.min(close.length - 1, text.length); length > 0; length--) {
     if (close.startsWith(text.slice(text.length - length))) return length;

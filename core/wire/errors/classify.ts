@@ -5,7 +5,7 @@ import type { ErrorRow } from "./table/row.ts";
 import { formRows, rowsOfCode } from "./table/table.ts";
 import { loneCounts, looseWindow, type WindowCounts, windowOf } from "./window_counts.ts";
 
-/** What an error means. */
+/** Meaning of an error. */
 export interface Verdict {
   readonly kind: ErrorKind;
   /** The row that says so; absent where the status alone does. */

@@ -77,8 +77,8 @@ const fieldRoots = String
 export const fieldPath = new RegExp(`^${fieldRoots}[.[]`, "i");
 
 /**
- * What libraries and vendors write before their texts: `litellm.BadRequestError: OpenAIException - `, `<400> …: `. The
- * path of a field is none, whatever its name ends with.
+ * Words that libraries and vendors write before their texts: `litellm.BadRequestError: OpenAIException - `, `<400> …:
+ * `. The path of a field is none, whatever its name ends with.
  */
 const lead = new RegExp(
   String

@@ -27,7 +27,7 @@ const host =
 const address = /\b\d{1,3}(?:\.\d{1,3}){3}(?::\d+)?\b/g;
 const forms = new RegExp(`(?<![\\w-])(?:${[...keyForms, ...idForms].join("|")})`, "g");
 
-/** What an operator has, before its id or name. */
+/** Nouns of what an operator has, before its id or name. */
 const owned = String
   .raw`(?:(?:cloud |aws |api |your |billing )?(?:accounts?|organi[sz]ations?|projects?|teams?|tenants?|workspaces?|subscriptions?|deployments?|resources?|customers?)|(?:account|organi[sz]ation|project|team|tenant|workspace|subscription|deployment|resource|customer|user|request|trace|log|session|correlation|event|api key|access key|key|endpoint|group)[ _-]?ids?|requestid)`;
 

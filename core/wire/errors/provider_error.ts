@@ -49,7 +49,7 @@ const ownWords: Partial<Record<ErrorCode, string>> = {
 const accountTalk =
   /\b(?:billing|recharge|balance|payment|trial|tier|upgrade|your (?:current )?(?:plan|quota)|your account)\b/i;
 
-/** What is known of a failure besides its body. */
+/** Circumstances of a failure besides its body. */
 interface Circumstances extends ProviderErrorOptions {
   /** The status of a refusal; absent for an error within a stream or a success. */
   readonly status?: number;

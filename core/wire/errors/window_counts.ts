@@ -6,7 +6,7 @@
  * limit.
  */
 
-/** How large a request is, and how large it may be. */
+/** Size of a request, and its bound. */
 export interface WindowCounts {
   /** Tokens of the prompt. */
   readonly used: number;
@@ -45,7 +45,7 @@ const windowWords =
 const capName =
   /^.{0,12}?\bmax(?:imum)?[_ ](?:completion[_ ]|output[_ ]|new[_ ])?tokens\b|^(?:the )?(?:requested )?(?:max(?:imum)? )?(?:output|completion) tokens\b/i;
 
-/** Where quoted words begin, which may be the client's; a quoted name is none. */
+/** Starts of quoted words, which may be the client's; a quoted name is none. */
 const quotation = /(?<!\w)['"`](?!\w{1,40}['"`])/;
 
 const number = String.raw`\d[\d,]{0,14}`;

@@ -167,7 +167,7 @@ export function byKind(
 
 /** A field without a place of its own in the conversation; it goes by name to routes that take it. */
 export interface ExtraField {
-  /** What becomes of it at a route that does not take it. */
+  /** Fate of the field at a route that does not take it. */
   readonly otherwise: "warn" | "refuse" | "ignore";
   /** Whether leaving a value out changes no answer. */
   readonly asksForNothing: (value: Json) => boolean;

@@ -30,7 +30,7 @@ export class CacheMarkCounter {
   #taken = 0;
   #hasShort = false;
 
-  /** How many marks have gone out. */
+  /** Number of marks that have gone out. */
   get taken(): number {
     return this.#taken;
   }

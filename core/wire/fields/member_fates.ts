@@ -1,5 +1,5 @@
 /**
- * What becomes of each member of the typed form in the encoders of all styles: one table, in which a row lists the
+ * Fates of each member of the typed form in the encoders of all styles: one table, in which a row lists the
  * styles that differ. A new member does not compile until it has a row; that each encoder does what the table says is
  * held by `tests/core/wire/conversion/member_fates_test.ts`.
  *
@@ -26,7 +26,7 @@ import type {
 import type { ProviderStyle, Style } from "../contract/contract.ts";
 import type { SchemaFormat } from "./output_format.ts";
 
-/** What an encoder makes of a member. */
+/** Fate of a member in an encoder. */
 export type Fate =
   /** It goes out, as a member or within another, or decides what goes out. */
   | "written"
@@ -75,7 +75,7 @@ export interface AnswerParts {
   readonly stop: Stop;
 }
 
-/** What becomes of the members of a request, by the style of the route. */
+/** Fates of the members of a request, by the style of the route. */
 export const requestFates = {
   turn: { role: "written", blocks: "written" },
   text: {
@@ -153,7 +153,7 @@ export const requestFates = {
   },
 } as const satisfies FateTable<RequestParts, ProviderStyle>;
 
-/** What becomes of the members of an answer, by the style of the client. */
+/** Fates of the members of an answer, by the style of the client. */
 export const answerFates = {
   answer: {
     // Messages and Responses have one choice, and their clients cannot ask for several.

@@ -69,7 +69,7 @@ export function mediaRefusal(kind: string, style: Style): GatewayError {
   );
 }
 
-/** What an answer has beside the media that its client does not get. */
+/** Parts of an answer beside the media that its client does not get. */
 export interface RestOfAnswer {
   /** Bytes of its text and calls. */
   readonly bytes: number;

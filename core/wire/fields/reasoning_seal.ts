@@ -55,7 +55,7 @@ export function readSealedText(content: Json | undefined): string | undefined {
   return bytes === undefined ? undefined : new TextDecoder().decode(bytes);
 }
 
-/** How a summary is told to a model that reads it as text. */
+/** Summary as it is told to a model that reads it as text. */
 export function toldSummary(summary: string): string {
   return `Summary of the conversation so far:\n\n${summary}`;
 }

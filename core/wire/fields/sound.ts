@@ -1,7 +1,7 @@
 /** Sound in answers: what providers send, by the names that Chat has for it. */
 import { isJsonObject, type Json } from "../../lib/json/json.ts";
 
-/** What the first characters of base64 show of the format. */
+/** Formats that the first characters of base64 show. */
 const beginnings: readonly (readonly [string, string])[] = [
   ["UklGR", "audio/wav"],
   ["SUQz", "audio/mpeg"],

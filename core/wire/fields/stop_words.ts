@@ -9,8 +9,8 @@ import type { Json } from "../../lib/json/json.ts";
 import type { Stop, StopReason } from "../conversation/mod.ts";
 
 /**
- * What a known word means. `failure`: the provider failed, and another attempt or route may succeed. `unusable`: the same
- * for what the model wrote, which depends on the request and says nothing about the route.
+ * Meaning of a known word. `failure`: the provider failed, and another attempt or route may succeed. `unusable`: the
+ * same for what the model wrote, which depends on the request and says nothing about the route.
  */
 type Meaning = Exclude<StopReason, "unknown"> | "failure" | "unusable";
 
@@ -106,7 +106,7 @@ function nameOf(reason: Json | undefined): string {
   return typeof reason === "string" && name.test(reason) ? reason : "unknown";
 }
 
-/** What a reason means; `undefined` if there is none, as at some servers. */
+/** Meaning of a reason; `undefined` if there is none, as at some servers. */
 function meaningOf(reason: Json | undefined): Meaning | "unknown" | undefined {
   if (reason === undefined || reason === null || reason === "") return undefined;
   return typeof reason === "string" ? meanings.get(reason.toLowerCase()) ?? "unknown" : "unknown";
@@ -118,8 +118,8 @@ export function isRefusal(reason: Json | undefined): boolean {
 }
 
 /**
- * How a reason ends an answer without content. `explained`: it says why there is none. `plain`: it is the regular end.
- * `none`: it does not explain that. What waits for calls has some.
+ * Ending of an answer without content, by its reason. `explained`: it says why there is none. `plain`: it is the
+ * regular end. `none`: it does not explain that. What waits for calls has some.
  */
 export type Ending = "explained" | "plain" | "none";
 
@@ -135,7 +135,7 @@ const endings: Readonly<Record<Meaning | "unknown", Ending>> = {
   unknown: "none",
 };
 
-/** How a reason ends an answer that has no content. */
+/** Ending of an answer that has no content, by its reason. */
 export function endingOf(reason: Json | undefined): Ending {
   const meaning = meaningOf(reason);
   return meaning === undefined ? "none" : endings[meaning];

@@ -1,6 +1,6 @@
 /**
- * What an answer is: at least one part that its client can read, or an ending that says why there is none. Everything else
- * is a failure of the provider: it costs nothing, and the next route is tried.
+ * Gate of answers: an answer has at least one part that its client can read, or an ending that says why there is none.
+ * Everything else is a failure of the provider: it costs nothing, and the next route is tried.
  *
  * Routes of the client's own style count parts of unknown types, since the client may know them; only text must be text.
  * Routes of another style count what the client's style has a place for, by {@linkcode clientPlaces}.
@@ -18,12 +18,12 @@ import { shapedAnswer, shapedEvent, UnknownNames } from "./answer_shape.ts";
 import { frameJson } from "./reading.ts";
 
 /**
- * What becomes of a block at a client. `read`: it is a part of the answer. `beside`: what it led to is in other parts.
+ * Fate of a block at a client. `read`: it is a part of the answer. `beside`: what it led to is in other parts.
  * `named`: it is lost, named and not charged.
  */
 type Place = "read" | "beside" | "named";
 
-/** What is the same at the clients of all styles. */
+/** Fates that are the same at the clients of all styles. */
 const everywhere = {
   text: "read",
   reasoning: "read",
@@ -31,7 +31,7 @@ const everywhere = {
   foreign: "named",
 } as const;
 
-/** What the clients of each style can read. */
+/** Blocks that the clients of each style can read. */
 export const clientPlaces: Readonly<Record<Style, Readonly<Record<AnswerBlock["type"], Place>>>> = {
   chat: { ...everywhere, hosted_call: "beside", picture: "read", sound: "read" },
   messages: { ...everywhere, hosted_call: "read", picture: "named", sound: "named" },
@@ -41,7 +41,7 @@ export const clientPlaces: Readonly<Record<Style, Readonly<Record<AnswerBlock["t
 
 /** An answer of which its client can read nothing. */
 interface EmptyAnswer {
-  /** How its choices ended. */
+  /** Endings of its choices. */
   readonly endings: readonly Ending[];
   readonly usage: TokenUsage | undefined;
   /** Content that nothing could be made of, if there is any. */
@@ -90,7 +90,7 @@ export function emptyFailure({ endings, usage, unknown }: EmptyAnswer): GatewayE
   );
 }
 
-/** Where a whole answer of each style has its content, which may be empty but not absent. */
+/** Places of the content of a whole answer of each style, which may be empty but not absent. */
 const contentPlaces: Readonly<Record<ProviderStyle, readonly string[]>> = {
   chat: ["choices", "message", "content"],
   messages: ["content"],
@@ -118,7 +118,7 @@ function unknownOf(style: ProviderStyle, body: JsonObject): string | undefined {
   return unknown.take()[0];
 }
 
-/** What was read of a whole answer. */
+/** Reading of a whole answer. */
 export interface WholeReading {
   readonly reasons: readonly (Json | undefined)[];
   readonly hasOutput: boolean;

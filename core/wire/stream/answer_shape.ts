@@ -10,7 +10,7 @@ import { GatewayError } from "../../lib/errors/errors.ts";
 import { isJsonObject, type Json, type JsonObject } from "../../lib/json/json.ts";
 import type { ProviderStyle } from "../contract/contract.ts";
 
-/** What a value of an answer may be. `null` is always absence. */
+/** Forms that a value of an answer may have. `null` is always absence. */
 export type Shape =
   /** Nothing that the model says: any value. */
   | "any"
@@ -63,7 +63,7 @@ const plainName = /^[\w.-]{1,40}$/;
 /** Most names of one answer that are kept: they go into a header. */
 const maxNames = 16;
 
-/** What a reading found that no other style has a place for. */
+/** Names in a reading that no other style has a place for. */
 export class UnknownNames {
   /** Absent where nothing was found, as in nearly all answers. */
   #names: Set<string> | undefined;

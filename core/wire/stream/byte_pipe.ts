@@ -39,12 +39,14 @@ export class BytePipe implements StreamPipe {
   readonly #meter: StreamMeter;
   readonly #ending: StreamEnding;
   readonly #splitter = new SseSplitter(maxSseEventBytes);
-  /** What is sent with this push. */
+  /** Output of this push. */
   readonly #ranges = new ByteRanges();
   readonly #visit = (frame: SseFrame): boolean =>
     this.reading.state === "open" ? this.#read(frame) : this.#readAfterEnd(frame);
   readonly #repeated = new RepeatedFrame();
-  /** What the client gets in place of the bytes before and after the text of a repeated frame, where they are edited. */
+  /**
+   * Bytes that the client gets in place of those before and after the text of a repeated frame, where they are edited.
+   */
   #editedBefore: Uint8Array | undefined;
   #editedAfter: Uint8Array | undefined;
   readonly #known = (bytes: Uint8Array, from: number): number => this.#passRepeated(bytes, from);

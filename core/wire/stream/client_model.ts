@@ -17,7 +17,7 @@ const emptyLiteralBytes = 2;
 /** The member `model`, prepared for scanning. */
 export const modelKey = jsonKey("model");
 
-/** What follows the name of a member whose value is a string. */
+/** Rest of a member after its name, if its value is a string. */
 const memberValue = /[ \t\r\n]*:[ \t\r\n]*("(?:[^"\\]|\\.)*")/y;
 
 /** Names that are kept encoded: those of the catalogue, and what clients call them. */

@@ -72,14 +72,14 @@ export interface EncodedRequest {
   readonly betas?: readonly string[];
 }
 
-/** Where a text is in the data of a frame. */
+/** Place of a text in the data of a frame. */
 export interface RepeatableText {
   readonly kind: "text" | "reasoning";
   /** Offset of the opening quote of its literal. */
   readonly at: number;
 }
 
-/** What is written around the literal of a text. */
+/** Bytes that are written around the literal of a text. */
 export interface TextFrame {
   readonly before: string;
   readonly after: string;
@@ -90,7 +90,7 @@ export type EventSink = (event: StreamEvent) => void;
 
 /** Reads the frames of an upstream into events of the conversation. One per stream. */
 export interface StreamDecoder {
-  /** How often the provider ran its tools so far; `undefined` if nothing tells. */
+  /** Runs of its tools by the provider so far; `undefined` if nothing tells. */
   readonly toolUses?: ToolUses | undefined;
   /** Names of what the events so far have beside the shape of the style. */
   readonly unknown?: UnknownNames;
@@ -105,7 +105,7 @@ export interface StreamDecoder {
    * text. Absent in decoders without such frames.
    */
   readonly repeatableText?: RepeatableText | undefined;
-  /** Such a frame came, with a text of so many UTF-16 units, and was not given to {@linkcode frame}. */
+  /** Counts a frame with a text of so many UTF-16 units that was not given to {@linkcode frame}. */
   passed?(kind: RepeatableText["kind"], units: number): void;
   /** Ends the stream: emits `end` if the end of the body is a clean end in this style and none was emitted before. */
   bodyEnd(emit: EventSink): void;
@@ -121,10 +121,10 @@ export interface StreamEncoder {
    */
   encode(event: StreamEvent): string;
   /**
-   * What would be written around the text of another event of this kind in this block, if that depends on nothing else.
-   * Absent in encoders that write each event in another way.
+   * Bytes that would be written around the text of another event of this kind in this block, if that depends on nothing
+   * else. Absent in encoders that write each event in another way.
    */
   textFrame?(kind: RepeatableText["kind"], block: number): TextFrame | undefined;
-  /** Such a text of so many UTF-16 units was written without {@linkcode encode}. */
+  /** Counts a text of so many UTF-16 units that was written without {@linkcode encode}. */
   passed?(kind: RepeatableText["kind"], block: number, units: number): void;
 }

@@ -181,8 +181,8 @@ export function frameJson(frame: SseFrame): Json {
 }
 
 /**
- * Where the one text of a frame is, if the frame changes nothing in a reading but its lengths. A meter fills it while it
- * reads the frame.
+ * Place of the one text of a frame, if the frame changes nothing in a reading but its lengths. A meter fills it while
+ * it reads the frame.
  */
 export class LoneText {
   /** The text without its quotes, as a range of the payload. */

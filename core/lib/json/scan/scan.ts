@@ -58,7 +58,7 @@ const textAt = 192 * 1024;
 const paddingBytes = 192;
 const pageBytes = 64 * 1024;
 
-/** What the scanner returns, beside its results in memory. */
+/** Flags that the scanner returns, beside its results in memory. */
 const flag = { doubtful: 1, longNumbers: 2 } as const;
 
 const decoder = new TextDecoder();

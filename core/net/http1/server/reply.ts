@@ -52,7 +52,7 @@ const ownNames: ReadonlySet<string> = new Set([
 
 const fieldValue = /^[\t\x20-\x7e\x80-\xff]*$/;
 
-/** How the end of an answer's body is shown. */
+/** Ways to show the end of an answer's body. */
 export type ReplyFraming =
   /** By its length in bytes. */
   | number
@@ -62,7 +62,7 @@ export type ReplyFraming =
   /** There is none, and nothing says how long it would be. */
   | "none";
 
-/** What the head of an answer says. */
+/** Head of an answer. */
 export interface ReplyHead {
   readonly status: number;
   /** Names are tokens in lower case: those of `Headers`, or literals of the code. */

@@ -101,7 +101,7 @@ interface MediaPart extends JsonObject {
 /** A content part of a Chat message. */
 type Part = TextPart | MediaPart;
 
-/** How closely the model looks at a picture; `original` is a word of Responses. */
+/** Detail in which the model looks at a picture; `original` is a word of Responses. */
 const details: ReadonlyMap<string, string> = new Map([
   ["auto", "auto"],
   ["low", "low"],
@@ -614,7 +614,7 @@ function encodeSampling(
   } else body.stop = [...stop];
 }
 
-/** What switches thinking off, by the field of the route. */
+/** Values that switch thinking off, by the field of the route. */
 const thinkingOff: Readonly<
   Record<ResolvedCapabilities["thinking_switch"], JsonObject | undefined>
 > = {

@@ -176,7 +176,7 @@ interface Said {
   readonly alone: boolean;
 }
 
-/** What the decoder gives to the reader of its tool calls. */
+/** Input of the reader of tool calls, from the decoder. */
 interface StreamCallsInput {
   readonly emit: EventSink;
   readonly takeBlock: () => number;
@@ -431,7 +431,7 @@ function keyOf(delta: JsonObject, id: string, position: number): string {
 // Recognizes chunks that differ from an earlier one in a single piece of text. Most chunks of a stream do: reading only
 // the piece is several times faster than parsing the chunk.
 
-/** What the one piece of text in a chunk is. */
+/** Kind of the one piece of text in a chunk. */
 type PieceKind = "text" | "reasoning" | "arguments";
 
 const reasoningKeys: ReadonlySet<string> = new Set(["reasoning_content", "reasoning"]);
@@ -454,7 +454,7 @@ class ChunkShape {
   readonly #template = new FrameTemplate();
   #kind: PieceKind | undefined;
 
-  /** What the piece is; `undefined` while no shape is learnt. */
+  /** Kind of the piece; `undefined` while no shape is learnt. */
   get kind(): PieceKind | undefined {
     return this.#kind;
   }

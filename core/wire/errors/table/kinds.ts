@@ -4,12 +4,12 @@
  */
 import type { ErrorCode, Mark } from "../../../lib/errors/errors.ts";
 
-/** What follows from a kind of error. Whether another route is tried follows from the code, and from `ability`. */
+/** Consequence of a kind of error. Whether another route is tried follows from the code, and from `ability`. */
 export interface Consequence {
   /** Decides the client's status, type and `x-should-retry`. */
   readonly code: ErrorCode;
   /**
-   * Whose words the client gets: the provider's, masked; the gateway's, since the provider's would tell of the operator;
+   * Words that the client gets: the provider's, masked; the gateway's, since the provider's would tell of the operator;
    * or those by which agents shorten a request.
    */
   readonly words: "provider" | "gateway" | "window";
@@ -58,14 +58,14 @@ export const consequences = {
   timeout: { code: "upstream_timeout", words: "provider", marks: "route", alarms: false },
   /** The provider failed. */
   broken: { code: "upstream_unreachable", words: "provider", marks: "route", alarms: false },
-  /** What the provider wrote in answer to this request made it fail; the route serves others. */
+  /** Failure by what the provider wrote in answer to this request; the route serves others. */
   unusable: { code: "upstream_unreachable", words: "provider", marks: "nothing", alarms: false },
 } as const satisfies Record<string, Consequence>;
 
-/** Whose matter an error is. */
+/** Kinds of errors, by whose matter they are. */
 export type ErrorKind = keyof typeof consequences;
 
-/** What a status means that no row of the table explains. */
+/** Meaning of a status that no row of the table explains. */
 const kindOfStatus: ReadonlyMap<number, ErrorKind> = new Map<number, ErrorKind>([
   [401, "account"],
   [402, "account"],
@@ -91,7 +91,7 @@ const kindOfStatus: ReadonlyMap<number, ErrorKind> = new Map<number, ErrorKind>(
   [529, "capacity"],
 ]);
 
-/** What a status says by itself. 404 depends on what is missing. */
+/** Meaning of a status by itself. 404 depends on what is missing. */
 export function statusKind(status: number): ErrorKind {
   return kindOfStatus.get(status) ?? (status < 400 || status >= 500 ? "broken" : "request");
 }

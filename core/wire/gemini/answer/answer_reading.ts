@@ -322,7 +322,7 @@ export function partsOf(content: Json | undefined): JsonObject[] {
   return Array.isArray(parts) ? parts.filter(isJsonObject) : [];
 }
 
-/** What the parts of a candidate bring. */
+/** Contents that the parts of a candidate bring. */
 export interface PartsReading {
   /** Whether a client can use any of it. */
   readonly isOutput: boolean;

@@ -132,7 +132,7 @@ function decodeModel(parts: readonly PlacedPart[]): Block[] {
   return blocks;
 }
 
-/** What the history tells of a part that only this style has is named, and so is media: no vendor takes it back. */
+/** Part of the history that only this style has: it is named, and so is media, since no vendor takes it back. */
 function told(block: AnswerBlock, raw: JsonObject): Block {
   if (block.type === "foreign") return { ...block, otherwise: "warn" };
   if (block.type !== "picture" && block.type !== "sound") return block;

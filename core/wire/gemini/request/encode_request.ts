@@ -88,7 +88,7 @@ function encodeGeminiTools(
   return isHosted;
 }
 
-/** How the model takes hosted tools beside functions; models up to 2.5, which think by budget, do not. */
+/** Mixing of hosted tools with functions that the model takes; models up to 2.5, which think by budget, take none. */
 function mixingOf(
   { thinking, mixed_tools }: ResolvedCapabilities,
 ): ResolvedCapabilities["mixed_tools"] {

@@ -61,7 +61,7 @@ export class GeminiStreamDecoder implements StreamDecoder {
   #open: { readonly kind: "text" | "reasoning"; readonly block: number } | undefined;
   /** Hosted calls whose results, or those of calls before them, have not come yet. */
   #hosted: HostedCallBlock[] = [];
-  /** Those of them that have their result. */
+  /** Hosted calls that have their result. */
   readonly #whole = new Set<HostedCallBlock>();
   #citations: readonly Citation[] = [];
   /**

@@ -7,7 +7,7 @@
 
 import { isJsonObject, type Json } from "../../../lib/json/json.ts";
 
-/** How the line begins; it is the whole block, or the first line of one. */
+/** Start of the line; it is the whole block, or the first line of one. */
 export const billingLineStart = "x-anthropic-billing-header:";
 
 /**

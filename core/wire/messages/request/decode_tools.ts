@@ -35,7 +35,7 @@ type ToolChange = typeof toolChanges[number];
 
 /** The tools of a request. */
 export interface LoadedTools {
-  /** Those that the model may call, in the order of their declarations. */
+  /** Tools that the model may call, in the order of their declarations. */
   readonly tools: readonly DeclaredTool[];
   /** The names of all that are declared. */
   readonly names: ReadonlySet<Json | undefined>;
@@ -105,7 +105,7 @@ export function isAppliedChange(block: JsonObject, names: LoadedTools["names"]):
   return tool["type"] === "tool_definition" || names.has(tool["name"]);
 }
 
-/** What a block changes; `undefined` for a block of another type. */
+/** Change that a block makes; `undefined` for a block of another type. */
 function changeOf(block: JsonObject, path: string): {
   readonly type: ToolChange;
   readonly name: string;

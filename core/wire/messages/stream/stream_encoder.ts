@@ -98,7 +98,7 @@ export class ToolInputStream {
   }
 }
 
-/** What follows the text of a delta. */
+/** Bytes that follow the text of a delta. */
 const deltaTail = "}}\n\n";
 
 type OpenKind = "text" | "thinking" | "tool_use" | "custom" | "whole";

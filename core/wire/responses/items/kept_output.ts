@@ -50,7 +50,7 @@ interface KeptPart {
   readonly index: number;
   /** JSON literals without quotes, joined. */
   inner: string;
-  /** Which closing events the client has received. */
+  /** Closing events that the client has received. */
   closed: "open" | "text" | "part";
 }
 

@@ -40,7 +40,7 @@ export interface InputPart extends JsonObject {
   type: "input_text" | "input_image" | "input_file";
 }
 
-/** How closely the model looks at a picture. */
+/** Detail in which the model looks at a picture. */
 const details: ReadonlySet<string> = new Set(["auto", "low", "high", "original"]);
 
 /** Writes the parts of one request. */

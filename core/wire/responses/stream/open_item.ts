@@ -54,7 +54,7 @@ export class OpenMessage implements OpenItem {
   readonly #write: WriteEvent;
   readonly #done: JsonObject[] = [];
   #part: OpenPart | undefined;
-  /** Where the text of the current block begins within its part: in literal text and, if needed, in decoded text. */
+  /** Start of the text of the current block within its part: in literal text and, if needed, in decoded text. */
   #blockStart = 0;
   #startChars: number | undefined = 0;
   #citations: Citation[] = [];

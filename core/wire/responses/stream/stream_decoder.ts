@@ -40,7 +40,7 @@ class StreamedItems implements AnswerState {
   readonly #open = new Map<number, StreamedItem>();
   /** Places of items that are closed: nothing more is taken from them. */
   readonly #closed = new Set<number>();
-  /** Where the events of items without a place go: counted as they come. */
+  /** Place of events of items without one: counted as they come. */
   #unplaced = 0;
   #nextBlock = 0;
 

@@ -11,9 +11,9 @@ import { GatewayError } from "../../../lib/errors/errors.ts";
 import { isHostedItem } from "../items/hosted_items.ts";
 import { readItemProof } from "../items/output_items.ts";
 
-/** What the items of one answer share. */
+/** State that the items of one answer share. */
 export interface AnswerState {
-  /** Who can verify the proofs of reasoning in this answer. */
+  /** Signer who can verify the proofs of reasoning in this answer. */
   readonly signer: string;
   /** Whether the answer has called a tool of the client. */
   hasCalls: boolean;
@@ -24,8 +24,8 @@ export interface AnswerState {
 }
 
 /**
- * What came of a text by deltas, to be compared with the whole text at its end. It keeps no text: a hash of all characters,
- * and one of those that are no white space, in which servers differ.
+ * Record of a text that came by deltas, to be compared with the whole text at its end. It keeps no text: a hash of all
+ * characters, and one of those that are no white space, in which servers differ.
  */
 class Told {
   #chars = 0;
@@ -118,7 +118,7 @@ export class StreamedItem {
   readonly #parts = new Map<number, number>();
   /** Sources already sent of the part that is open. */
   #cited = 0;
-  /** What came by deltas of a message's parts by their place, or of a call or of reasoning at 0. */
+  /** Records of the deltas of a message's parts by their place, or of a call or of reasoning at 0. */
   readonly #told = new Map<number, Told>();
   /** A call without a name so far: it is sent with its whole item, if that has one. */
   #nameless: boolean;
