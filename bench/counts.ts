@@ -11,7 +11,7 @@ import { countCalls, openInProcessGateway } from "./in_process_gateway.ts";
 import { type JobShape, runJob, wholeCalls } from "./measure.ts";
 import { print } from "./print.ts";
 
-/** What is counted, and for each of what. */
+/** Counted facts, and what each is counted for. */
 interface Counted {
   readonly shape: JobShape;
   readonly each: "call" | "event";

@@ -75,11 +75,11 @@ export function configuration(upstreamPort: number): string {
 export const benchEmail = "bench@example.invalid";
 
 export interface BenchGatewayOptions {
-  /** Where it runs; a core of its own by default. */
+  /** Processor that it runs on; a core of its own by default. */
   readonly core?: number | string;
   /** Threads that serve. */
   readonly workers?: number;
-  /** What measures from within its thread. */
+  /** Watch that measures from within its thread. */
   readonly watch?: Watch;
   /** Traces operations and collections, to files whose names begin with this. */
   readonly trace?: string;
@@ -149,7 +149,7 @@ export class BenchGateway implements AsyncDisposable {
     return `${this.#directory}/gateway.sqlite3`;
   }
 
-  /** What its watch has written since the start: a value of JSON for each line. */
+  /** Lines of its watch since the start: a value of JSON for each. */
   watched(): readonly unknown[] {
     const lines = Deno.readTextFileSync(`${this.#directory}/watch.jsonl`).trimEnd().split("\n");
     return lines.map((line) => JSON.parse(line));

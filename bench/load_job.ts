@@ -29,7 +29,7 @@ export interface LoadJob {
    * warming up.
    */
   readonly pauseMs: number;
-  /** How to treat streams. `hold` opens the stream of each connection once, however long it takes. */
+  /** Treatment of streams. `hold` opens the stream of each connection once, however long it takes. */
   readonly mode: "repeat" | "hold" | "leave";
 }
 

@@ -9,7 +9,7 @@ const bar = { firstStep: undefined, goal: 150, better: "less", unit: "ms" } as c
 /** Requests of each kind, the first of which is not counted: it loads the pages. */
 const rounds = 7;
 
-/** What customers ask of their log, by name. */
+/** Requests of customers to their log, by name. */
 function requests(failedId: string): Record<string, string> {
   return {
     "page: overview": "/",

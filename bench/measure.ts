@@ -14,7 +14,7 @@ export interface Effort {
   readonly rounds: number;
   readonly seconds: number;
   readonly warmSeconds: number;
-  /** How many slow streams are held open. */
+  /** Number of slow streams that are held open. */
   readonly openStreams: number;
   /** Repetitions, each on a new process. */
   readonly openRounds: number;

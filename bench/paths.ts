@@ -1,4 +1,4 @@
-/** Where the files of the benchmark are. */
+/** Paths of the files of the benchmark. */
 
 /** Path of a file beside this one, or of the project: `../main.ts`. */
 export function fromFileUrl(file: string): string {

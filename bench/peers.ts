@@ -10,7 +10,7 @@ export interface Peer {
   readonly name: string;
   /** Undefined where it is absent. */
   readonly started: StartedPeer | undefined;
-  /** How to provide it. */
+  /** Way to provide it. */
   readonly howToProvide: string;
   readonly compared: "callsPerSecond" | "cpuMicrosPerCall";
   readonly bar: Bar;

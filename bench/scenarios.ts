@@ -1,5 +1,5 @@
 /**
- * How the mock upstream answers, chosen by the model name of the request, which passes through every gateway.
+ * Answers of the mock upstream, chosen by the model name of the request, which passes through every gateway.
  *
  * `json` does not stream; the others stream `events` events, `everyMs` apart or as fast as the client reads.
  */

@@ -6,7 +6,7 @@ import { preciseNowMs } from "./wall_clock.ts";
 
 /** The longest stop of a second. */
 export interface Stop {
-  /** When the second ended, by the clock that all processes share. */
+  /** End of the second, by the clock that all processes share. */
   readonly atMs: number;
   readonly longestMs: number;
 }

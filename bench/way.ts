@@ -47,7 +47,10 @@ type Ways = Readonly<Record<WayName, readonly string[]>>;
 const preparingCalls = 2;
 /** Calls that a file must have run in to count, so that a job that happens to run beside one does not. */
 const countedCalls = 5;
-/** How long the gateway is watched without a call: longer than the intervals of the jobs that run every few seconds. */
+/**
+ * Milliseconds for which the gateway is watched without a call: longer than the intervals of the jobs that run every few
+ * seconds.
+ */
 const idleMs = 12_000;
 
 /** The folders whose files count. */

@@ -30,7 +30,7 @@ const receiptsPerPage = 50;
 
 type Side = "fresh" | "grown";
 
-/** What was spent, by measure, side and round. */
+/** Table of what was spent, by measure, side and round. */
 class Table {
   readonly #spent = new Map<string, Record<Side, Spent[]>>();
 

@@ -36,7 +36,7 @@ export class FilledRows implements AsyncDisposable {
     return new FilledRows(await Pool.open(options));
   }
 
-  /** What writers see as their store: one that has no rows, and takes all. */
+  /** Store as writers see it: one that has no rows, and takes all. */
   readonly kv: KeyValueStore = {
     get: refuse,
     getMany<Values extends readonly unknown[]>(

@@ -52,7 +52,7 @@ const topupsPerDay = 20;
 
 const topupMicroVnd = fromVnd(1_000_000_000);
 
-/** When the jobs of the night run: behind the two hours in which calls of the day may still end. */
+/** Hour of the jobs of the night: behind the two hours in which calls of the day may still end. */
 const nightMs = 3 * hourMs;
 
 /** User and system time of this process so far, all threads, in µs. */
@@ -61,7 +61,7 @@ function ownCpuMicros(): number {
   return user + system;
 }
 
-/** What took how much CPU. */
+/** CPU by what took it. */
 export interface Spent {
   readonly cpuMicros: number;
   /** Of the server of a store on PostgreSQL. */

@@ -1,4 +1,4 @@
-/** What a PostgreSQL server of this machine takes for the store of a benchmark: CPU time, and room on the disk. */
+/** Use of this machine by a PostgreSQL server as the store of a benchmark: CPU time, and room on the disk. */
 import { systemClock } from "../../core/lib/time/clock.ts";
 import { Pool } from "../../kv/engine/postgres/pool.ts";
 import { cpuMicros } from "../process_stats.ts";

@@ -9,7 +9,7 @@ import { dayMs } from "../../core/lib/time/durations.ts";
 import { bucketStartMs } from "../../kv/money/archive/receipt_rows.ts";
 import { seededRandom } from "../routing/seeded_random.ts";
 
-/** Who calls. */
+/** Customer who calls. */
 export interface Customer {
   readonly accountId: AccountId;
   readonly keyIds: readonly ApiKeyId[];
@@ -50,7 +50,7 @@ const shares = { mapped: 0.08, streamed: 0.7, cached: 0.4, retried: 0.04, failed
 /** Most calls of a burst, which share a page. */
 const maxBurst = 4;
 
-/** How much more calls there are at noon than on average. */
+/** Share by which calls at noon exceed the average. */
 const dayCurve = 0.8;
 
 /** The moment of a day up to which a part of its calls has come. */

@@ -10,7 +10,7 @@ import { type Scenario, second } from "./scenarios.ts";
 /** A policy: how it picks a route and learns from outcomes. */
 export interface Policy {
   candidates(): readonly Route[];
-  /** When a second route starts beside the first. */
+  /** Start of a second route beside the first. */
   hedge(first: Route | undefined): Hedge | undefined;
   begin(route: Route): void;
   end(route: Route, result: "ok" | "failed" | "beaten", ms: number): void;

@@ -92,7 +92,7 @@ const listed = (one: z.ZodString, maxCount: number) =>
 const address = z.string().refine(isAddressRange, "must be an address or a range");
 const model = z.string().min(1).max(maxModelChars);
 
-/** What is written of a key beside its name: what is left out stays as it is, `null` clears. */
+/** Settings of a key beside its name: what is left out stays as it is, `null` clears. */
 const settings = {
   teamId: idOf("team", "must be the id of a team").nullable().exactOptional(),
   expiresAt: z.iso.datetime().transform((text) => Date.parse(text)).nullable().exactOptional(),
@@ -217,7 +217,9 @@ export interface KeyWithSecret {
   readonly secret?: string;
 }
 
-/** Whose new key it is: operators make keys for the owner, programs for nobody, unless their role reaches own keys only. */
+/**
+ * Owner of a new key: operators make keys for the owner, programs for nobody, unless their role reaches own keys only.
+ */
 function makerOf(acting: Acting): { memberId?: AccountId; madeByProgram?: true } {
   if (acting.operator !== undefined) return {};
   const isProgram = acting.by.kind === "management_key";
@@ -226,7 +228,7 @@ function makerOf(acting: Acting): { memberId?: AccountId; madeByProgram?: true }
     : { memberId: acting.personId };
 }
 
-/** What secrets are made and told with. The id of a form counts for whoever sent it alone: its repeat shows a secret. */
+/** Act that makes and tells secrets. The id of a form counts for whoever sent it alone: its repeat shows a secret. */
 function keyAct({ account, nowMs, by, operator, personId, formId }: Acting) {
   const sender = by.kind === "management_key" ? by.keyId : personId;
   return {
@@ -238,7 +240,7 @@ function keyAct({ account, nowMs, by, operator, personId, formId }: Acting) {
   };
 }
 
-/** What a request gets that was carried out before: the secret again, for a short time. */
+/** Answer to a request that was carried out before: the secret again, for a short time. */
 async function madeBefore(
   { kv, masterKeys }: ActDeps,
   { account, nowMs }: Acting,

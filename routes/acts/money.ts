@@ -37,7 +37,7 @@ import {
   refused,
 } from "./operation.ts";
 
-/** What acts on top-ups and invoices need of the gateway. */
+/** Needs of acts on top-ups and invoices. */
 interface TradeDeps {
   readonly kv: KeyValueStore;
   readonly topup: TopupSettings;

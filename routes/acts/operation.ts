@@ -1,6 +1,6 @@
 /**
- * What customers do, each act once: pages, the management API and tests run the same operation and differ only in how
- * they read its input and show its outcome.
+ * Operations of customers, each act once: pages, the management API and tests run the same operation and differ only in
+ * how they read its input and show its outcome.
  *
  * - Folder `routes/acts/`: the acts of customers as operations: input, rights, cost to others, refusals.
  * - In: who acts for which organisation, and what a form or a program wrote.
@@ -24,7 +24,7 @@ import type { ActivityAct, Doer } from "../../kv/people/audit/account_activity.t
 import type { Actor } from "../../kv/people/audit/operator_audit.ts";
 import { type ActName, actSpendings, countSpending } from "./spending.ts";
 
-/** What most operations need of the gateway; the others name what they need besides. */
+/** Needs of most operations; the others name what they need besides. */
 export interface ActDeps {
   readonly kv: KeyValueStore;
   readonly control: Pick<Control, "refresh">;
@@ -37,7 +37,7 @@ export interface ActDeps {
   readonly hintMail: () => void;
 }
 
-/** Who acts for an organisation, now. */
+/** Person who acts for an organisation, now. */
 export interface Acting {
   readonly account: Account;
   /** The person, or the member who made the management key. */
@@ -53,7 +53,7 @@ export interface Acting {
    * bounds. Absent: somebody of the organisation acts.
    */
   readonly operator?: Actor;
-  /** What mails about the act call the person who does it. */
+  /** Name of the person who does it, as mails about the act say it. */
   readonly actorName: string;
   /** The network address of the request. */
   readonly address: string;
@@ -85,7 +85,7 @@ export function mayAct(
   return roles.every((role) => mayOn({ role, personId }, act, makerId));
 }
 
-/** How programs are told why nothing was done. */
+/** Refusal as programs are told it. */
 export interface RefusalRow {
   readonly code: ErrorCode;
   /** The member of the input at fault. */
@@ -106,23 +106,23 @@ export interface Refused<Why extends string> extends RefusalDetails {
   readonly why: Why;
 }
 
-/** What a refusal says beside its reason. */
+/** Details of a refusal beside its reason. */
 export interface RefusalDetails {
   /** The members of the input at fault, where the reason alone does not say it. */
   readonly issues?: readonly InputIssue[];
-  /** When the act becomes possible, if that is known. */
+  /** Moment at which the act becomes possible, if that is known. */
   readonly startsAtMs?: number;
 }
 
-/** What an operation did, or why not. */
+/** Result of an operation: what it did, or why not. */
 export type Result<Body, Why extends string> =
   | { readonly ok: true; readonly body: Body }
   | Refused<Why>;
 
-/** What counting what an act spends needs of the gateway. */
+/** Needs of counting what an act spends. */
 type SpendDeps = Pick<ActDeps, "kv">;
 
-/** What an operation says of itself, whatever it takes and gives. */
+/** Operation as it describes itself, whatever it takes and gives. */
 export interface DeclaredOperation {
   readonly name: ActName;
   /** The row of the table of roles and acts. */
@@ -190,7 +190,7 @@ export type CommonRefusal =
   | { readonly ok: false; readonly common: "spent"; readonly retryAfterSeconds: number }
   | { readonly ok: false; readonly common: "input"; readonly issues: readonly InputIssue[] };
 
-/** What came of a performed operation. */
+/** Outcome of a performed operation. */
 export type Outcome<Body, Why extends string> = Result<Body, Why> | CommonRefusal;
 
 /**

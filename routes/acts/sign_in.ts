@@ -37,7 +37,7 @@ export const maxClientIdChars = 255;
 
 type KvDeps = Pick<ActDeps, "kv">;
 
-/** What connecting a provider needs of the gateway. */
+/** Needs of connecting a provider. */
 interface ProviderDeps extends KvDeps {
   readonly masterKeys: MasterKeys;
   readonly clock: Clock;

@@ -1,5 +1,5 @@
 /**
- * What acts cost others, and how much of it somebody may spend: changes wake all instances and make rows, mails reach
+ * Spending by acts, and its bounds: changes wake all instances and make rows, mails reach
  * somebody's mailbox, deliveries are requests to somebody's server. An act that is not in the table does not compile.
  */
 import { addressBlock } from "../../core/net/addresses/ip_address.ts";
@@ -10,7 +10,7 @@ import type { Doer } from "../../kv/people/audit/account_activity.ts";
 import { rateRules } from "../auth/sign_in_budgets.ts";
 import type { KeyValueStore } from "../../kv/engine/store/key_value_store.ts";
 
-/** What an act spends, at most one of each. */
+/** Units that an act spends, at most one of each. */
 export type Spending =
   /** Writes rows that all instances read. */
   | "change"
@@ -110,7 +110,7 @@ export const actSpendings = {
 /** The name of an act of customers: the `operationId` of its operation of the management API, if it has one. */
 export type ActName = keyof typeof actSpendings;
 
-/** Who spends. */
+/** Person who spends. */
 export interface Spender {
   readonly personId: AccountId;
   readonly accountId: AccountId;

@@ -39,14 +39,14 @@ import { type Acting, done, idOf, operation, type RefusalRow, refused } from "./
 /** Characters of the name of an endpoint: a line of a list. */
 export const maxEndpointNameChars = 80;
 
-/** What these operations need of the gateway. */
+/** Needs of these operations. */
 interface Deps {
   readonly kv: KeyValueStore;
   readonly masterKeys: MasterKeys;
   readonly webhooks: WebhookDeps;
 }
 
-/** What webhooks may reach, and the hint that one waits. */
+/** Addresses that webhooks may reach, and the hint that one waits. */
 export interface WebhookDeps {
   /** Whether endpoints may be on this machine. */
   readonly isLocalAllowed: boolean;

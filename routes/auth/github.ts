@@ -24,7 +24,7 @@ function gitHubApi(origin: string): string {
   return origin === "https://github.com" ? "https://api.github.com" : `${origin}/api/v3`;
 }
 
-/** What GitHub would publish of itself, were it an OpenID provider. */
+/** Metadata that GitHub would publish of itself, were it an OpenID provider. */
 function serverOf(origin: string) {
   return {
     issuer: origin,

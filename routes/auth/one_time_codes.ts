@@ -63,7 +63,7 @@ export function totpStep(secret: string, code: string, nowMs: number): number | 
   return off === null ? undefined : Math.floor(nowMs / 1_000 / periodSeconds) + off;
 }
 
-/** What is needed to check codes. */
+/** Needs of checking codes. */
 export interface CodeDeps {
   readonly kv: KeyValueStore;
   readonly masterKeys: MasterKeys;
@@ -96,7 +96,7 @@ export async function factorOf(
   return kept ? { kind: "known", secret, confirmed: false } : { kind: "busy" };
 }
 
-/** What a code is worth before it is used up. */
+/** Worth of a code before it is used up. */
 export type CodeCheck =
   | {
     readonly kind: "right";

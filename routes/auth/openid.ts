@@ -17,7 +17,7 @@ import { hourMs } from "../../core/lib/time/durations.ts";
 /** Milliseconds of one request to an OpenID provider: a person is waiting. */
 const openIdMs = 10_000;
 
-/** Where OpenID providers, those of organisations included, send people back to. */
+/** Path to which OpenID providers, those of organisations included, send people back. */
 export const callbackPath = callbackPathOf("openid");
 
 /** A configured provider. Its address is http only on this machine. */

@@ -26,7 +26,7 @@ import type { KeyValueStore } from "../../kv/engine/store/key_value_store.ts";
 
 const library = loadedOnce(() => import("@simplewebauthn/server"));
 
-/** What is needed to use passkeys. */
+/** Needs of passkeys. */
 export interface PasskeyDeps {
   readonly kv: KeyValueStore;
   readonly clock: Pick<Clock, "nowMs">;
@@ -67,7 +67,7 @@ const maxCredentialChars = 32_768;
 
 const base64Url = z.string().regex(/^[\w-]*$/);
 
-/** What both kinds of answers have. */
+/** Members that both kinds of answers have. */
 const credential = {
   id: base64Url.min(1).max(1_400),
   rawId: base64Url,
@@ -148,7 +148,7 @@ async function verifySigned<Result>(
 /** The person who registers a passkey, as the authenticator stores them. */
 export interface PasskeyOwner {
   readonly accountId: AccountId;
-  /** How people choose among their passkeys. */
+  /** Name by which people choose among their passkeys. */
   readonly label: string;
 }
 
@@ -228,7 +228,7 @@ export async function verifyRegistration(
   };
 }
 
-/** Who is asked for a passkey. */
+/** People who are asked for a passkey. */
 export type PasskeyAsk =
   /** Whoever has one: the passkey says whose it is. */
   | { readonly act: "sign_in"; readonly holder: string }

@@ -25,7 +25,7 @@ import { readRequestBody } from "../http/body/request_body.ts";
 /** Bytes of a bank notice: one is under 4 KiB, the rest is room for long statement texts. */
 const maxBankNoticeBytes = 64 * 1024;
 
-/** What the endpoint needs of the gateway. */
+/** Needs of the endpoint. */
 export interface BankHookDeps {
   readonly clock: Clock;
   readonly deadlines: Deadlines;

@@ -54,7 +54,7 @@ const maxServed: Readonly<Record<Pace, number>> = { quick: 128, slow: 256 };
 /** Deliveries of one endpoint at the same time: several keep up with its events, one costs little if it hangs. */
 const maxAtOnce: Readonly<Record<Pace, number>> = { quick: 4, slow: 1 };
 
-/** What deliveries need. */
+/** Needs of deliveries. */
 export interface DeliveryWorld extends OutboxWorld {
   /** Public address of the service, without a trailing slash, for links in messages. */
   readonly baseUrl: string;

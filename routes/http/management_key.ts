@@ -32,7 +32,7 @@ export interface ManagementCaller {
   readonly by: Extract<Doer, { kind: "management_key" }>;
 }
 
-/** What a program asks for, and from where. */
+/** Request of a program, and the place that it came from. */
 export interface ManagementRequest {
   readonly headers: Headers;
   readonly clientAddress: string | undefined;

@@ -79,7 +79,7 @@ export function wrongParameter(param: string, why: string): GatewayError {
   return new GatewayError("invalid_request", `${param}: ${why}`, { param });
 }
 
-/** How many rows a page of a list may have, and has if the request names no number. */
+/** Bounds of the rows of a page, and their number if the request names none. */
 export interface RowBounds {
   readonly most: number;
   readonly otherwise: number;

@@ -25,7 +25,7 @@ import { z } from "zod";
 
 // Sends mails over HTTPS as JSON, in the shape that most mail services accept: for networks that block SMTP.
 
-/** What a mailer over HTTPS needs. */
+/** Needs of a mailer over HTTPS. */
 export interface HttpMailerOptions {
   readonly settings: Pick<HttpMailSettings, "url" | "key">;
   readonly from: string;
@@ -78,7 +78,7 @@ export function createHttpMailer({ settings, from, fetch }: HttpMailerOptions): 
 
 // Sends mails over SMTP with nodemailer, which is loaded with the first mail.
 
-/** What a mailer over SMTP needs. */
+/** Needs of a mailer over SMTP. */
 export interface SmtpMailerOptions {
   readonly settings: Omit<SmtpSettings, "from">;
   /** `Model Gateway <no-reply@example.com>` or a bare address. */

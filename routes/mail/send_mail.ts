@@ -151,7 +151,7 @@ async function note(
   }
 }
 
-/** What stands behind the path of a link: its token, or the account that the mail is about. */
+/** End of the path of a link: its token, or the account that the mail is about. */
 function linkEnd({ about }: MailJob, token: string | undefined): string {
   // Who has the token need not be a member, nor have an account.
   if (token !== undefined) return `#token=${token}`;

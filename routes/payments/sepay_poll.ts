@@ -62,7 +62,7 @@ const maxBankPollPages = 50;
 /** Bytes of one page of a provider's list: a hundred movements of under 10 KB each. */
 const maxBankPageBytes = 1024 * 1024;
 
-/** What a poll needs. */
+/** Needs of a poll. */
 export interface SepayPollDeps {
   readonly intake: BankIntake;
   readonly nowMs: () => number;

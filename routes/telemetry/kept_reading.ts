@@ -1,4 +1,4 @@
-/** What a scrape shows without asking for it each time: read when somebody scrapes, and kept for a while. */
+/** Readings that a scrape shows without asking each time: taken when somebody scrapes, and kept for a while. */
 import type { Clock } from "../../core/lib/time/clock.ts";
 import { atMost } from "../../core/lib/time/sleep.ts";
 

@@ -48,7 +48,7 @@ const operationNames: Record<Receipt["kind"], string> = {
   completion: "text_completion",
 };
 
-/** What the observer needs; tests replace tracer and meter. */
+/** Needs of the observer; tests replace tracer and meter. */
 export interface OpenTelemetryOptions {
   /** The catalogue in force. */
   readonly catalog: () => Catalog;

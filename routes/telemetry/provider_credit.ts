@@ -21,7 +21,7 @@ const answerMs = 10_000;
 /** Currencies of one provider that are shown: those that tell several have two. */
 const maxCurrencies = 4;
 
-/** What asks providers. */
+/** Needs of asking providers. */
 export interface CreditDeps {
   readonly catalog: Pick<LiveCatalog, "current">;
   readonly router: Pick<Router, "access">;

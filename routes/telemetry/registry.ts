@@ -7,7 +7,7 @@ import { invariant } from "../../core/lib/base/assert.ts";
 /** Most series of one metric: models × outcomes × statuses of the largest catalog are far fewer. */
 const maxSeriesPerMetric = 10_000;
 
-/** How the values of several threads become one: gauges of one state have the worst, all others the sum. */
+/** Ways to merge the values of several threads: gauges of one state have the worst, all others the sum. */
 export type Merging = "sum" | "max" | "min";
 
 /** The value of one series. */
@@ -280,7 +280,7 @@ export class Registry {
     return new Map(this.#metrics.map((metric) => [metric.name, metric.values()]));
   }
 
-  /** What remains of threads that have ended: the sums of their counters, without gauges. */
+  /** Rest of threads that have ended: the sums of their counters, without gauges. */
   remaining(ended: readonly RegistrySnapshot[]): RegistrySnapshot {
     const growing = this.#metrics.filter(({ type }) => type !== "gauge");
     return new Map(growing.map(({ name, merging }) => {

@@ -82,7 +82,7 @@ export interface RefusedCallLabels {
   readonly code: ErrorCode;
 }
 
-/** What a span says of a request. The query is left out: a client may have its key there. */
+/** Labels of a request in its span. The query is left out: a client may have its key there. */
 export interface RequestLabels {
   readonly method: string;
   readonly path: string;
@@ -106,7 +106,7 @@ export interface CallObserver {
 }
 
 /**
- * What happens to the charge of a call whose receipt is late:
+ * Fate of the charge of a call whose receipt is late:
  *
  * - `forgone`: a whole answer, of which the client got nothing, is free: no commit that charges it was ever sent.
  * - `undecided`: the same, but a commit that charges it is on its way. If it lands the charge is refunded, unless the

@@ -52,11 +52,11 @@ import { rowGroups } from "./usage_export.ts";
 const ordersPerRead = 200;
 const maxInvoicesRead = 10_000;
 
-/** What a file is made of. */
+/** Source of a file. */
 interface DataSource {
   readonly kv: KeyValueStore;
   readonly account: Account;
-  /** Who downloads it: of people, it has nobody else. An organisation may have the id of its former owner. */
+  /** Person who downloads it: of people, it has nobody else. An organisation may have the id of its former owner. */
   readonly person: Account;
   readonly nowMs: number;
 }

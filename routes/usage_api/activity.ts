@@ -44,7 +44,7 @@ export const activityRows: RowBounds = { most: 200, otherwise: 50 };
 /** Characters of a filter by person: an address of mail. */
 const maxPersonChars = 254;
 
-/** What a doer is made of, for those who may not see the names of operators. */
+/** Parts of a doer, for those who may not see the names of operators. */
 function partsOf(by: Doer) {
   return {
     accountId: by.kind === "person" ? by.accountId : undefined,

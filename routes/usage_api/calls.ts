@@ -33,12 +33,12 @@ import type { Doer } from "../../kv/people/audit/account_activity.ts";
 
 // What the answers of the usage API share: how they are called, and the parts of queries that several read.
 
-/** What the server knows of the connection. */
+/** Facts of the connection that the server knows. */
 export interface Env {
   Bindings: { readonly clientAddress?: string };
 }
 
-/** Who reads: a caller with an API key, or a program with a management key. */
+/** Reader: a caller with an API key, or a program with a management key. */
 export interface Reader {
   readonly accountId: AccountId;
   /** The key that reads its own calls and no more; absent: everything of the account. */
@@ -168,10 +168,10 @@ interface CallsDeps {
   readonly clock: Clock;
 }
 
-/** What `status` may be: a group of statuses, or one of HTTP. */
+/** Form of `status`: a group of statuses, or one of HTTP. */
 export const askedStatus = /^(?:ok|error|refused|5xx|[1-5][0-9]{2})$/;
 
-/** What `status` may be, for messages. */
+/** Form of `status`, for messages. */
 export const callStatusForm = "must be ok, error, refused, 5xx or an HTTP status";
 
 /** A row may have been written by a version whose table had other codes. */

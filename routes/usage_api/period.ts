@@ -22,7 +22,7 @@ export const presets = ["1h", "24h", "7d", "30d", "month"] as const;
 
 export type Preset = typeof presets[number];
 
-/** What one bar of a chart can stand for. */
+/** Times that one bar of a chart can stand for. */
 export const grains = ["hour", "day", "month"] as const;
 
 export type Grain = typeof grains[number];

@@ -31,7 +31,7 @@ import { requireMonth } from "./statements.ts";
 /** Signed days on one page of the list: a year and its day more fit. */
 export const signedDayRows: RowBounds = { most: 400, otherwise: 31 };
 
-/** What hashes a tree is loaded with the first proof: no start needs it. */
+/** Loads what hashes a tree with the first proof: no start needs it. */
 const loadProofs = () => import("../../kv/services/proofs/read_proofs.ts");
 
 const noProofs: Readonly<Record<NoProof, string>> = {

@@ -327,7 +327,7 @@ const amount: JsonObject = {
 /** Up to nine billion VND a number holds six decimals exactly. */
 const vndNumber = (microVnd: bigint) => Number(formatVnd(microVnd));
 
-/** What was charged and has stayed charged. */
+/** Charge that has stayed. */
 const keptMicroVnd = ({ receipt, refund }: ReceiptRow) =>
   receipt.costMicroVnd - (refund?.amountMicroVnd ?? 0n);
 

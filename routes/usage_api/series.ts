@@ -43,12 +43,12 @@ import {
 import { billedTokens, isKeyGroup, type KeyGroup, readKeyGroups, totalUsage } from "./summary.ts";
 import { hourMs } from "../../core/lib/time/durations.ts";
 
-/** What a chart may show. */
+/** Metrics of a chart. */
 export const metrics = ["cost", "calls", "tokens", "errors", "first", "duration"] as const;
 
 export type Metric = typeof metrics[number];
 
-/** What a chart of the calls that fit can show, the usual first: a failed call costs nothing and has no output. */
+/** Metrics of a chart of the calls that fit, the usual first: a failed call costs nothing and has no output. */
 export function metricsOf(
   filter: ErrorFilter & { readonly tag?: CallTag | undefined },
 ): readonly [Metric, ...Metric[]] {

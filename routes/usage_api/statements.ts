@@ -32,7 +32,7 @@ import {
 } from "./statements/statement_files.ts";
 import { statementFields, statementListFields } from "./statements/statement_json.ts";
 
-/** What statements are made from. */
+/** Needs of statements. */
 export interface StatementDeps {
   readonly kv: KeyValueStore;
   readonly clock: Clock;
@@ -41,7 +41,7 @@ export interface StatementDeps {
   readonly vatRates: readonly DatedVatRate[];
   /** The name of the service. Absent: that of the project. */
   readonly brandName?: string | undefined;
-  /** Who runs the service. */
+  /** Company that runs the service. */
   readonly seller: string | undefined;
 }
 

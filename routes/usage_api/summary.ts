@@ -19,7 +19,7 @@ import { hourMs } from "../../core/lib/time/durations.ts";
 
 // Sums up how calls fared in some hours: how many failed, how long they took, and which models were called.
 
-/** How the calls of some hours fared. */
+/** Health of the calls of some hours. */
 export interface Health {
   /** Calls with a receipt. */
   readonly calls: HourSum;
@@ -105,7 +105,7 @@ export function usageBy(
   });
 }
 
-/** What keys are grouped by. */
+/** Groups of keys. */
 const keyGroups = {
   member: keyMember,
   team: ({ teamId }) => teamId,

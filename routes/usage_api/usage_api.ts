@@ -267,7 +267,7 @@ function balanceAnswer({ wallet }: UsageApiDeps): Answer {
 /** Makes the body of an answer for everybody. */
 type PublicAnswer = (c: Context<Env>) => Promise<JsonObject | Response>;
 
-/** How long caches may keep what everybody reads: a day is signed once in a night. */
+/** Time for which caches may keep what everybody reads: a day is signed once in a night. */
 const publicCache = "public, max-age=60";
 
 /** An answer that few ask for: its code is loaded with the first request, not with the start. */
@@ -276,14 +276,14 @@ function loadedLater(load: () => Promise<Answer>): Answer {
   return async (c, reader) => await (await answer())(c, reader);
 }
 
-/** What is read under a path. */
+/** Reading under a path. */
 interface Reading {
-  /** What a management key needs; an API key reads what is of its account. */
+  /** Act that a management key needs; an API key reads what is of its account. */
   readonly act: Act;
   readonly answer: (deps: UsageApiDeps) => Answer;
 }
 
-/** What is read, by the path as OpenAPI writes it. */
+/** Readings, by the path as OpenAPI writes it. */
 export const readings: Readonly<Record<string, Reading>> = {
   "/v1/usage": { act: "view_usage", answer: usageAnswer },
   "/v1/usage/series": {

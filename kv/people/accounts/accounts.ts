@@ -67,8 +67,8 @@ export interface Identity {
 }
 
 /**
- * What makes an account the organisation of several people. Absent: an organisation of one, owned by the person with the
- * same id.
+ * Facts that make an account the organisation of several people. Absent: an organisation of one, owned by the person
+ * with the same id.
  */
 export interface OrganisationFacts {
   readonly name: string;
@@ -98,7 +98,7 @@ export interface Account {
   readonly blockedReason?: string;
   /** Set once the personal data is deleted. The id stays because the ledger names it. */
   readonly deletedAtMs?: number;
-  /** What was in the wallet when its owner closed the account and gave it up; the books still have it. */
+  /** Balance when its owner closed the account and gave it up; the books still have it. */
   readonly givenUpMicroVnd?: bigint;
   /** A mail warns when the balance falls below this amount. Absent: no warning. */
   readonly lowBalanceMicroVnd?: bigint;

@@ -16,7 +16,7 @@ export interface Passkey {
   readonly name: string;
   /** COSE key in base64url. */
   readonly publicKey: string;
-  /** How often the authenticator says that it was used; 0 if it does not count. */
+  /** Number of uses by the authenticator's own count; 0 if it does not count. */
   readonly counter: number;
   /** Ways to reach the authenticator, as the browser named them. */
   readonly transports: readonly string[];

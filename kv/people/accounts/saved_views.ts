@@ -22,7 +22,7 @@ export interface SavedView {
   readonly query: string;
 }
 
-/** Whose views, and where. */
+/** Owner and place of views. */
 export interface ViewsOf {
   readonly personId: AccountId;
   readonly organisationId: AccountId;

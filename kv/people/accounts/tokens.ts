@@ -39,7 +39,7 @@ export const passkeyChallengeMs = 5 * minuteMs;
 /** Most characters of a token that is looked up; tokens issued here have 43. */
 const maxTokenChars = 64;
 
-/** What a mailed token permits. Single use unless stated otherwise. */
+/** Permission that a mailed token gives. Single use unless stated otherwise. */
 export type MailGrant =
   | {
     readonly purpose: "sign_up";
@@ -165,7 +165,7 @@ function isGrantOf<Purpose extends MailPurpose>(
   return grant.purpose === purpose;
 }
 
-/** What is stored between the redirect to an OpenID provider and the return. */
+/** State that is stored between the redirect to an OpenID provider and the return. */
 export interface SignInFlow {
   readonly codeVerifier: string;
   readonly nonce: string;
@@ -176,7 +176,7 @@ export interface SignInFlow {
   readonly browserHash: string;
   /** The organisation whose provider it is; absent: the operator's. */
   readonly organisationId?: AccountId;
-  /** Which provider of the operator; absent: the OpenID provider, or that of the organisation. */
+  /** Provider of the operator; absent: the OpenID provider, or that of the organisation. */
   readonly provider?: string;
   readonly next: string;
 }
@@ -249,7 +249,7 @@ export async function readPendingSignIn(
   };
 }
 
-/** What the signature of a challenge is for. */
+/** Challenge of a passkey, with the purpose of its signature. */
 export interface PasskeyChallenge {
   readonly act: "register" | "sign_in" | "second_factor";
   /** Hash of what only the browser has that asked for the challenge. */

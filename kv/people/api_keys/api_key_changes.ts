@@ -131,7 +131,7 @@ export function hasSettings(record: ApiKeyRecord, options: ApiKeyOptions): boole
   return settingsText(settingsOf(record)) === settingsText(options);
 }
 
-/** Who makes or revokes a key: an operator for its owner, or somebody of the account. */
+/** Actor who makes or revokes a key: an operator for its owner, or somebody of the account. */
 interface KeyActor {
   readonly by: Actor | undefined;
   readonly doneBy: Doer | undefined;

@@ -97,7 +97,7 @@ export interface Whence {
   readonly browser: string;
 }
 
-/** Who acts. */
+/** Doer of an act. */
 export type Doer =
   | ({ readonly kind: "person"; readonly accountId: AccountId; readonly email?: string } & Whence)
   /** A program with an API key. */
@@ -120,7 +120,7 @@ export interface ActivityLine {
   readonly atMs: number;
   readonly act: ActivityAct;
   readonly by: Doer;
-  /** What was acted on: a key, an order, a month; empty: the account. */
+  /** Subject of the act: a key, an order, a month; empty: the account. */
   readonly subject: string;
   readonly before?: ActivityFields;
   readonly after?: ActivityFields;
@@ -130,7 +130,7 @@ export interface ActivityLine {
 export interface Activity extends Omit<ActivityLine, "id" | "subject" | "before" | "after"> {
   readonly accountId: AccountId;
   readonly subject?: string;
-  /** What it was before, and what it is now; only members that differ are kept. No secrets. */
+  /** Members that differ, as they were before and as they are now. No secrets. */
   readonly before?: object;
   readonly after?: object;
 }
@@ -186,7 +186,7 @@ export function addActivity(operation: AtomicWrite, activity: Activity): void {
   operation.set(activityKey(accountId, line.id), line, { expireIn: activityKeptMs });
 }
 
-/** Who does something, and when; `by` is absent where nobody of the account does it. */
+/** Doer of something, and its time; `by` is absent where nobody of the account does it. */
 export interface Done {
   readonly by?: Doer | undefined;
   readonly nowMs: number;

@@ -178,14 +178,14 @@ export interface AuditSearch {
   /** Continues with the lines older than this one. */
   readonly before?: AuditId;
   readonly act?: OperatorAct;
-  /** What was acted on, whole. */
+  /** Subject of the act, whole. */
   readonly subject?: string;
   /** The address of whoever acted. */
   readonly operatorEmail?: string;
   /** From and until a moment. */
   readonly fromMs?: number;
   readonly untilMs?: number;
-  /** What else a line has to fulfil. */
+  /** Further condition that a line has to fulfil. */
   readonly fits?: (line: AuditLine) => boolean;
 }
 

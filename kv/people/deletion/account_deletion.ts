@@ -40,11 +40,11 @@ import { addEndOfFactors } from "../accounts/second_factor.ts";
 /** The end of an account, or of a half of it. */
 interface End {
   readonly nowMs: number;
-  /** What its owner gives up; it stays in the wallet. */
+  /** Balance that its owner gives up; it stays in the wallet. */
   readonly givenUpMicroVnd: bigint;
 }
 
-/** What stays of an account whose person and organisation are gone. */
+/** Rest of an account whose person and organisation are gone. */
 function onlyId(
   { id, createdAtMs, blockedAtMs }: Account,
   { nowMs, givenUpMicroVnd }: End,
@@ -76,12 +76,12 @@ async function addEndOfCompanySignIn(
   }
 }
 
-/** What stays of an account whose organisation belongs to somebody else. */
+/** Rest of an account whose organisation belongs to somebody else. */
 function withoutPerson({ email: _, identities: _of, mailsOff: _off, ...rest }: Account): Account {
   return rest;
 }
 
-/** What stays of an account whose organisation its owner has deleted, while the person with its id goes on. */
+/** Rest of an account whose organisation its owner has deleted, while the person with its id goes on. */
 function onlyPerson(
   account: Account,
   { nowMs, givenUpMicroVnd }: End,
@@ -99,7 +99,7 @@ function onlyPerson(
   };
 }
 
-/** What stays of an account beside its books: the organisation of somebody else, or a person. */
+/** Rest of an account beside its books: the organisation of somebody else, or a person. */
 type Staying = "organisation" | "person" | undefined;
 
 /** Adds the end of what acts for an organisation by itself to a commit; {@linkcode forgetRows} deletes the rest. */
@@ -145,7 +145,7 @@ async function addEndOfPerson(
   }
 }
 
-/** What stays of an account that ends, and what is left to do then. */
+/** Rest of an account that ends, and the work that is left then. */
 interface Plan {
   readonly staying: Staying;
   readonly cleanup: PendingCleanup;

@@ -20,7 +20,7 @@ const cleanup = z.discriminatedUnion("of", [
   z.object({ of: z.literal("person"), personId: accountId, keepsOrganisation: z.boolean() }),
 ]).and(z.object({ atMs: z.number() }));
 
-/** What is left to do, and since when. */
+/** Work that is left to do, and the moment since when. */
 export type PendingCleanup = z.infer<typeof cleanup>;
 
 /** Milliseconds after which a worker does it: whoever acted has done it by then, or was killed. */
@@ -35,7 +35,7 @@ export const pendingCleanupQueue: OutboxQueue<PendingCleanup> = {
   backoffMs: [5_000, minuteMs, 10 * minuteMs],
 };
 
-/** What was queued. */
+/** Work that was queued. */
 export interface QueuedCleanup {
   readonly cleanup: PendingCleanup;
   /** Takes it off the queue: it was done. */

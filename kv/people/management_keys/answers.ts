@@ -31,7 +31,7 @@ export interface RepeatableRequest {
   readonly fingerprint: string;
 }
 
-/** How a request with an idempotency key begins. */
+/** Beginning of a request with an idempotency key. */
 export type AnswerClaim =
   | { readonly kind: "claimed" }
   | { readonly kind: "answered"; readonly answer: string }

@@ -75,7 +75,7 @@ function reportIncident(
   );
 }
 
-/** What an announcement is about. */
+/** Kinds of announcements. */
 export const announcementKinds = ["incident", "maintenance"] as const;
 
 /** One announcement. */
@@ -91,7 +91,7 @@ export interface Announcement {
   readonly updates: readonly { readonly atMs: number; readonly text: string }[];
 }
 
-/** Who acts, and the time. */
+/** Actor and time of an act. */
 export interface AnnouncementAct {
   readonly operator: Actor;
   readonly nowMs: number;

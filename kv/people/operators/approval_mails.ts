@@ -19,7 +19,7 @@ export async function findApprovers(
   return accounts.filter((account) => account !== undefined);
 }
 
-/** What waits. */
+/** Request that waits for approval. */
 export interface WaitingRequest extends
   Pick<
     Extract<MailJob, { kind: "approval_waiting" }>,
@@ -28,7 +28,7 @@ export interface WaitingRequest extends
   /** Names the request among all mails. */
   readonly id: string;
   readonly requestedBy: Actor;
-  /** Who may profit from the act, and so may not approve it. */
+  /** People who may profit from the act, and so may not approve it. */
   readonly beneficiaries?: Beneficiaries;
 }
 

@@ -1,6 +1,6 @@
 /**
- * Who may profit from the wallet of an account: everybody who is, or lately was, a member of its organisation, by their
- * accounts, mailboxes and identities at sign-in providers. None of them moves its money as an operator.
+ * People who may profit from the wallet of an account: everybody who is, or lately was, a member of its organisation,
+ * by their accounts, mailboxes and identities at sign-in providers. None of them moves its money as an operator.
  */
 import { mailboxOf } from "../../../core/people/accounts/email_address.ts";
 import { formerMembersPrefix, memberOf } from "../../engine/schema/keys.ts";
@@ -19,7 +19,7 @@ export function isSamePerson(
     (other.email !== undefined && mailboxOf(operator.email) === mailboxOf(other.email));
 }
 
-/** What a person is known by. */
+/** Names by which a person is known. */
 interface KnownPerson {
   readonly accountId: string;
   readonly email?: string | undefined;

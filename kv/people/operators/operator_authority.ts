@@ -20,7 +20,7 @@ import { dayMs } from "../../../core/lib/time/durations.ts";
 
 // The facts on which a decision about money rests, and the mark by which a decision names what it has seen.
 
-/** What a decision sees of an order. */
+/** Facts of an order that a decision sees. */
 export interface OrderFacts {
   readonly code: string;
   readonly accountId: string;
@@ -29,7 +29,7 @@ export interface OrderFacts {
   readonly receivedMicroVnd: bigint;
 }
 
-/** What a decision sees of a bank notice. */
+/** Facts of a bank notice that a decision sees. */
 export interface NoticeFacts {
   readonly event: {
     readonly amountMicroVnd: bigint;
@@ -39,7 +39,7 @@ export interface NoticeFacts {
   readonly state: unknown;
 }
 
-/** What an act moves and for whom. The balance is none of the facts: running calls change it all the time. */
+/** Facts of an act: what it moves and for whom. The balance is none of them: running calls change it all the time. */
 export interface ActFacts {
   /** Positive for credits, negative for debits. */
   readonly amountMicroVnd: bigint;

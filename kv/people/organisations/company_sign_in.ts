@@ -26,7 +26,7 @@ export interface CompanyOpenId {
   readonly issuer: string;
   readonly clientId: string;
   readonly sealedSecret: string;
-  /** What people are who join by their domain. */
+  /** Role of people who join by their domain. */
   readonly role: GivenRole;
 }
 
@@ -41,18 +41,18 @@ export function isSameClient(
 /** The row of a domain. */
 export interface CompanyDomain {
   readonly domain: string;
-  /** What its TXT record has to say. No secret. */
+  /** Text that its TXT record has to have. No secret. */
   readonly token: string;
   readonly addedAtMs: number;
-  /** When its record was found; absent: not yet. */
+  /** Moment at which its record was found; absent: not yet. */
   readonly verifiedAtMs?: number;
-  /** When a verified one was last looked at; absent: not since. */
+  /** Moment at which a verified one was last looked at; absent: not since. */
   readonly checkedAtMs?: number;
   /** Since when the record of a verified one is away; it loses its effect after `domainGraceMs`. */
   readonly missingSinceMs?: number;
 }
 
-/** How a domain stands, as the activity log says it. */
+/** State of a domain, as the activity log says it. */
 export function stateOf(
   row: CompanyDomain | undefined,
 ): "not verified" | "verified" | "record missing" | undefined {
@@ -87,7 +87,7 @@ export async function getCompanyOpenId(
   return (await kv.get<CompanyOpenId>(companyOpenIdKey(organisationId))).value ?? undefined;
 }
 
-/** What the activity log says of a provider: no secret. */
+/** Facts of a provider in the activity log: no secret. */
 function shownOf(openId: CompanyOpenId | null | undefined): object {
   if (openId === null || openId === undefined) return {};
   const { issuer, clientId, role } = openId;
@@ -184,7 +184,7 @@ export async function addCompanyDomain(
 /** Attempts of a check-and-set on a domain: only acts of its organisations compete. */
 export const domainAttempts = 4;
 
-/** What a look at the record of a domain has led to. */
+/** Result of a look at the record of a domain. */
 export type DomainVerification = "verified" | "no_record" | "taken" | "gone" | "busy";
 
 /**

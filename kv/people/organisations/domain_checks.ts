@@ -25,7 +25,7 @@ const checkEveryMs = 6 * hourMs;
 /** Names that are resolved at the same time, each for some seconds at most. */
 const namesAtOnce = 16;
 
-/** What a check needs. */
+/** World that a check needs. */
 export interface DomainCheckWorld {
   readonly kv: KeyValueStore;
   readonly nowMs: number;

@@ -6,7 +6,7 @@ import { formerMemberKey } from "../../engine/schema/keys.ts";
 import type { AtomicWrite } from "../../engine/store/key_value_store.ts";
 import type { Account } from "../accounts/accounts.ts";
 
-/** What a former member is known by, whatever becomes of their account. */
+/** Addresses and identities of a former member, whatever becomes of their account. */
 export type FormerMemberRow = Pick<Account, "email" | "identities">;
 
 /** Adds to the commit by which somebody is a member no more that they were one. */

@@ -39,7 +39,7 @@ import { readMembership } from "./organisations.ts";
 export interface Invitation {
   readonly email: string;
   readonly role: GivenRole;
-  /** What the mail calls the member who invites. */
+  /** Name of the member who invites, as the mail says it. */
   readonly inviter: string;
   /** By whose right it was made; absent on those of older versions. */
   readonly restsOn?: InvitationRight;

@@ -5,10 +5,10 @@ import type { KeyValueStore } from "../../engine/store/key_value_store.ts";
 import { addAct, type Done } from "../audit/account_activity.ts";
 import { type Account, hasOnlyBooks, writeAccount } from "../accounts/accounts.ts";
 
-/** Who moves API keys between teams: those who change members, or whoever may change a key as well. */
+/** Members who move API keys between teams: those who change members, or whoever may change a key as well. */
 export const keyMoverNames = ["admins", "makers"] as const;
 
-/** Who moves API keys between teams. */
+/** One of {@linkcode keyMoverNames}. */
 export type KeyMovers = typeof keyMoverNames[number];
 
 /**

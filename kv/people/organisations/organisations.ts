@@ -84,7 +84,7 @@ export async function readMembership(
   return role === undefined ? undefined : { account: account.value, role };
 }
 
-/** What decides for whom a session acts. */
+/** Facts of a session that decide for whom it acts. */
 export type ActingSession = Pick<Session, "organisationId" | "companyId">;
 
 /**

@@ -62,7 +62,7 @@ export interface WebhookTry extends Omit<WebhookDelivery, "tries" | "accountId" 
   readonly atMs: number;
   readonly durationMs: number;
   readonly outcome: WebhookOutcome;
-  /** When the next try is due; absent: there is none. */
+  /** Moment of the next try; absent: there is none. */
   readonly nextAtMs?: number;
 }
 
@@ -124,7 +124,7 @@ function followFailure(
   addMail(operation, job, { nowMs });
 }
 
-/** What a failed try leads to. A test says nothing of how an endpoint fares. */
+/** State of an endpoint after a failed try. A test changes none of it. */
 function afterTry(
   { tries, cause }: WebhookDelivery,
   { outcome, random }: EndedTry,
@@ -208,7 +208,7 @@ export async function recordTry(
   return outcome === "conflict" ? "lost" : outcome.done;
 }
 
-/** How an endpoint fares, as its owner sees it. */
+/** Condition of an endpoint, as its owner sees it. */
 export interface EndpointCondition {
   /** Its failures in a row; absent: there are none. */
   readonly streak: FailingStreak | undefined;

@@ -120,13 +120,13 @@ export interface DroppedEvents {
   readonly lastAtMs: number;
 }
 
-/** How an endpoint fares. Its tries number those of the log. */
+/** State of an endpoint. Its tries number those of the log. */
 export interface WebhookState extends PacedTries {
   readonly streak?: FailingStreak;
   /** Absent: nothing waits. */
   readonly queue?: {
     readonly waiting: number;
-    /** Where its turn was put last; it is not there while it is claimed. */
+    /** Place of its last turn; it is not there while it is claimed. */
     readonly turn: { readonly pace: Pace; readonly dueAtMs: number };
   };
   /** The last events that were dropped, if ever. */
@@ -186,7 +186,7 @@ function dropped(
   return { count: 1, sinceMs: nowMs, lastAtMs: nowMs };
 }
 
-/** When deliveries are queued, and whether they are from a queue already: those are not dropped. */
+/** Moment at which deliveries are queued, and whether they are from a queue already: those are not dropped. */
 interface Queued {
   readonly nowMs: number;
   readonly isMoved?: boolean;

@@ -48,13 +48,13 @@ export interface WebhookEndpoint {
   readonly url: string;
   /** The chat in which a bot writes. */
   readonly chatId?: string;
-  /** What its owner calls it; may be empty. */
+  /** Name that its owner gave it; may be empty. */
   readonly name: string;
   /** The kinds of events that it gets. Those of later versions are kept. */
   readonly kinds: readonly string[];
   readonly isOn: boolean;
   readonly createdAtMs: number;
-  /** When it was switched on again, if ever: earlier failures count no more. */
+  /** Moment at which it was switched on again, if ever: earlier failures count no more. */
   readonly onSinceMs?: number;
   /** Until then the secret before the last rotation signs, too. */
   readonly graceUntilMs?: number;
@@ -165,7 +165,7 @@ export interface Chat {
   readonly address: ChatAddress;
 }
 
-/** What its owner decides about an endpoint. */
+/** Options of an endpoint that its owner decides. */
 export interface EndpointOptions {
   readonly url: string;
   readonly name: string;
@@ -220,7 +220,7 @@ export async function addEndpoint(
   return await addSealed(kv, accountId, added, options);
 }
 
-/** What an endpoint shows of the address of its chat. */
+/** Address of a chat, as its endpoint shows it. */
 function shownChat({ kind, address }: Chat): Pick<WebhookEndpoint, "url" | "chatId"> {
   return {
     url: shownAddress(kind, address.url),

@@ -38,10 +38,10 @@ const lanes = 4;
 /** An event that waits to be passed on. */
 interface WaitingEvent {
   readonly eventId: WebhookEventId;
-  /** When it became true. */
+  /** Moment at which it became true. */
   readonly atMs: number;
   readonly event: WebhookEvent;
-  /** Whose event it is; absent: it is about the service, and for all accounts. */
+  /** Owner of the event; absent: it is about the service, and for all accounts. */
   readonly accountId?: AccountId | undefined;
   /** The last account to which an event for all was passed on. */
   readonly after?: AccountId | undefined;

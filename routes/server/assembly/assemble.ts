@@ -130,7 +130,7 @@ function openRates(kv: KeyValueStore, { clock, timer, isAlone, onFailure }: {
 
 // The place of a thread among those of a gateway that serves on several.
 
-/** What the configuration was read from, so that each thread reads the same. */
+/** Source of the configuration, so that each thread reads the same. */
 export interface ConfigSource {
   readonly environment: Environment;
   /** The text of `gateway.json`. */
@@ -163,7 +163,7 @@ export type Thread =
     }
   );
 
-/** How many threads serve calls. Elsewhere than on Linux several sockets cannot share a port, so there is one. */
+/** Number of threads that serve calls. Elsewhere than on Linux several sockets cannot share a port, so there is one. */
 export function workersOf({ workers, memoryMb }: Config): number {
   if (Deno.build.os !== "linux") return 1;
   return workers ?? defaultWorkers(navigator.hardwareConcurrency, memoryMb);
@@ -195,7 +195,7 @@ export interface Assembled {
   close(abort?: AbortSignal): Promise<void>;
 }
 
-/** What a gateway needs of its environment: time, randomness, master keys, and the output for log lines. */
+/** Surroundings of a gateway: time, randomness, master keys, and the output for log lines. */
 export interface Surroundings {
   readonly clock: Clock;
   /** Runs time-outs, pauses and periodic work; the machine's by default. */

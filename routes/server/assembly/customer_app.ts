@@ -30,7 +30,7 @@ export interface CustomerApp {
   managementApi(): Promise<ReturnType<typeof createManagementApi>>;
   /** Loads and builds the pages; the playground sends its calls through `dispatch`. */
   dashboard(dispatch: Dispatch): Promise<Hono<DashboardEnv>>;
-  /** What runs at intervals. */
+  /** Jobs that run at intervals. */
   readonly jobs: readonly Job[];
   /** Starts sending mails and webhooks. */
   startWorkers(): readonly BackgroundWorker[];

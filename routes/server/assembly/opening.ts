@@ -19,7 +19,7 @@ import {
 } from "../../process/demo_account.ts";
 import { loadMasterKeys, openCatalog } from "../../process/catalog_opening.ts";
 
-/** What was opened, or why it cannot be, in one line. */
+/** Opened parts, or why they cannot be opened, in one line. */
 type OpeningResult =
   | {
     readonly ok: true;

@@ -38,7 +38,7 @@ import type { KeyValueStore } from "../../../kv/engine/store/key_value_store.ts"
 /** Enough for some hundred calls of the sandbox, and little enough to meet an empty wallet, too. */
 const playVnd = 20_000;
 
-/** Where and for whom play money is given. */
+/** Place and receivers of play money. */
 export interface OpeningCreditOptions {
   readonly kv: KeyValueStore;
   readonly clock: Clock;
@@ -85,13 +85,13 @@ function trialDepsOf(
   };
 }
 
-/** What the pages need beyond the gateway. */
+/** Needs of the pages beyond the gateway. */
 export interface PagesOptions {
   readonly masterKeys: MasterKeys;
   /** Public address of the service, without a trailing slash. */
   readonly baseUrl: string;
   readonly moneyIn: MoneyIn;
-  /** What webhooks may reach, and the hint that one waits. */
+  /** Addresses that webhooks may reach, and the hint that one waits. */
   readonly webhooks: DashboardDeps["webhooks"];
   /** Called after a mail was added to the queue. */
   readonly hintMail: () => void;

@@ -1,4 +1,4 @@
-/** What a gateway that serves needs of its process. */
+/** Needs of a gateway that serves, which its process has. */
 import type { ConfigSource, Surroundings } from "./assemble.ts";
 import type { Cron } from "../../process/cron.ts";
 
@@ -10,6 +10,6 @@ export interface ServeOptions extends Pick<Surroundings, "clock" | "random" | "w
   readonly abort?: AbortSignal | undefined;
   /** The platform's cron, whose runs do what is due; without it only timers do. */
   readonly cron?: Cron;
-  /** What the configuration was read from, for serving threads; without it this thread serves alone. */
+  /** Source of the configuration, for serving threads; without it this thread serves alone. */
   readonly source?: ConfigSource;
 }

@@ -81,7 +81,7 @@ export type RequestHandler = (
   remoteAddress: Deno.NetAddr,
 ) => Reply | Response | Promise<Reply | Response>;
 
-/** What all connections of a server share. */
+/** Setting that all connections of a server share. */
 export interface ConnectionSetting {
   readonly bounds: ServerBounds;
   readonly deadlines: Deadlines;
@@ -92,7 +92,7 @@ export interface ConnectionSetting {
   readonly date: () => string;
 }
 
-/** What a connection is waiting for, and so what it means when its time is up. */
+/** Phase of a connection: what it is waiting for, and so what it means when its time is up. */
 type Phase = "first_byte" | "idle" | "head" | "serving" | "writing" | "lingering";
 
 /** Counts the waits for clients, so that the oldest one is known. */
@@ -104,7 +104,7 @@ const skippedLines = 2;
 const CR = 13;
 const LF = 10;
 
-/** What the answer to something that is no request goes by. */
+/** Head by which something that is no request is answered. */
 const refusedHead = { method: "GET", keepAlive: false, isVersion11: true } as const;
 
 const continueHead = new TextEncoder().encode("HTTP/1.1 100 Continue\r\n\r\n");
@@ -121,7 +121,7 @@ export class ClientConnection implements BodyHost, Evictable {
   #request: ServedRequest | undefined;
   readonly #writer: ReplyWriter;
   #continued: Promise<void> | undefined;
-  /** How much of the next head holds no end of it. */
+  /** Bytes of the next head that hold no end of it. */
   #searchedBytes = 0;
   #isStopping = false;
   #isClosed = false;

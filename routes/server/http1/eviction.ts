@@ -1,10 +1,10 @@
-/** Which connections give their place to new ones when a server has no room. */
+/** Eviction: the connections that give their place to new ones when a server has no room. */
 import { addressBlock } from "../../../core/net/addresses/ip_address.ts";
 
-/** What decides whether a connection may be closed for another. */
+/** Facts that decide whether a connection may be closed for another. */
 export interface Evictable {
   readonly remoteHost: string;
-  /** What the client owes: `undefined` while a request is served. */
+  /** Bytes that the client owes: `undefined` while a request is served. */
   readonly awaits: "first_byte" | "head" | "next_request" | undefined;
   /** Grows with every beginning of such a wait, over all connections. */
   readonly awaitsSince: number;

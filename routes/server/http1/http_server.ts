@@ -14,7 +14,7 @@ import { connectionsToEvict } from "./eviction.ts";
 /** Milliseconds until accepting is tried again after it failed: calls that end free sockets. */
 const acceptAgainMs = 200;
 
-/** Where and how a server listens. */
+/** Address and options of a listening server. */
 export interface HttpServerOptions extends ConnectionSetting {
   readonly hostname: string;
   /** 0: one that the system chooses. */
@@ -82,9 +82,9 @@ export class HttpServer {
   }
 
   /**
-   * Where the system has no resources left, connections that wait for their clients give theirs back, such as file
-   * descriptors, and so that calls have some for providers, no more are used from then on; otherwise the listener is
-   * replaced after a pause.
+   * Frees resources of the system where none are left: connections that wait for their clients give theirs back, such
+   * as file descriptors, and so that calls have some for providers, no more are used from then on; otherwise the
+   * listener is replaced after a pause.
    */
   async #recover(error: unknown): Promise<void> {
     const isShort = isShortage(error);

@@ -51,7 +51,7 @@ const lineEndBytes = 2;
 const CR = 13;
 const LF = 10;
 
-/** How an answer is written. */
+/** Way in which an answer is written. */
 interface SourceWriting {
   readonly socket: Connection;
   readonly source: ByteSource;
@@ -69,7 +69,7 @@ class SourceWriter implements ByteSink {
   #head: string;
   #queue: Uint8Array[] = [];
   #unwrittenBytes: number | undefined;
-  /** What is being written, and the shared buffer that it lies in, if it does. */
+  /** Bytes that are being written, and the shared buffer that they lie in, if they do. */
   #sent: Uint8Array = nothing;
   #buffer: Uint8Array<ArrayBuffer> | undefined;
   #isScheduled = false;
@@ -265,7 +265,7 @@ class SourceWriter implements ByteSink {
 
   readonly #onFailed = (): void => this.abandon();
 
-  /** What was enqueued so far has been written. */
+  /** Goes on after all that was enqueued so far has been written. */
   #next(): void {
     if (this.#isEndWritten) this.#end(true);
     else if (this.#queue.length > 0 || this.#isClosed) this.#write();
@@ -308,7 +308,7 @@ function writeLine(text: string, buffer: Uint8Array, at: number): number {
 /** Bytes of a whole answer that are copied behind its head to make one write; copying more costs more than a second write. */
 const joinedBytes = 16 * 1024;
 
-/** What a writer needs of its connection. */
+/** Needs of a writer, which its connection has. */
 interface ReplyHost {
   readonly socket: Connection;
   /** The value of the `date` header. */
@@ -319,7 +319,7 @@ interface ReplyHost {
   readonly onBroken: (defect?: unknown) => void;
 }
 
-/** What an answer depends on of its request. */
+/** Facts of a request that its answer depends on. */
 type AnsweredHead = Pick<RequestHead, "method" | "keepAlive" | "isVersion11">;
 
 /** The writer of a connection's answers, one after another. */
@@ -405,7 +405,7 @@ export class ReplyWriter {
   }
 }
 
-/** How the end of an answer is shown to the client of a request. */
+/** Framing of an answer: how its end is shown to the client of a request. */
 function framingOf({ status, headers, body }: Reply, head: AnsweredHead): ReplyFraming {
   if (status === 204 || status === 304) return "none";
   if (body === null) return 0;

@@ -237,7 +237,7 @@ export const serverBounds: ServerBounds = {
 /** Slow windows in a row after which a body is given up: the reader may have paused in the first. */
 const slowWindows = 2;
 
-/** What a body needs of its connection. */
+/** Needs of a body, which its connection has. */
 export interface BodyHost {
   readonly reader: SocketReader;
   readonly bounds: ServerBounds;

@@ -19,9 +19,9 @@ const bonusOfOthersEveryMs = 60_000;
 /** Milliseconds between two searches for credit that is about to expire, which is announced days before. */
 const noticeEveryMs = 10 * 60_000;
 
-/** What follows credit. */
+/** Work that follows credit. */
 export interface CreditWork {
-  /** What runs at intervals. */
+  /** Jobs that run at intervals. */
   readonly jobs: readonly Job[];
   /** Notes that this thread has credited a top-up, whose bonus may be due. */
   topUpCredited(): void;

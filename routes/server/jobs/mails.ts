@@ -23,7 +23,7 @@ import type { Job } from "./jobs.ts";
 /** Milliseconds between two comparisons of balances with the thresholds of their owners. */
 const lowBalanceEveryMs = 60_000;
 
-/** What mails need beyond the gateway. */
+/** Needs of mails beyond the gateway. */
 export interface MailOptions {
   /** Public address of the service, without a trailing slash. */
   readonly baseUrl: string;

@@ -21,7 +21,7 @@ import { denoConnect } from "../../process/deno_connect.ts";
 /** Milliseconds between two runs of cron that send what is due. */
 const sendEveryMs = 60_000;
 
-/** What the names of all queues of webhooks begin with. */
+/** Prefix of the names of all queues of webhooks. */
 const webhookQueues = "webhook_";
 
 /** Starts the workers that pass events on to endpoints and deliver them. */

@@ -60,7 +60,7 @@ function createMetrics(gateway: Gateway): Hono {
   return app;
 }
 
-/** What the application needs beside the gateway. */
+/** Needs of the application beside the gateway. */
 export interface AppOptions {
   /** Whether the process was told to stop. */
   readonly stopping: () => boolean;

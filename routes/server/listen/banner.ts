@@ -4,7 +4,7 @@ import type { Config } from "../../../core/config/config.ts";
 import { localAddress } from "../../../core/net/addresses/local_address.ts";
 import type { ListeningAddress } from "./listen.ts";
 
-/** Where a gateway is reached. */
+/** Addresses of a gateway. */
 export interface Listening {
   readonly address: string;
   /** An address at which programs on this machine reach the gateway. */

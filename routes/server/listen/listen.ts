@@ -40,7 +40,7 @@ export type Answer = (
   remoteAddress: Deno.NetAddr,
 ) => Reply | Response | Promise<Reply | Response>;
 
-/** Where the server listens. */
+/** Address on which the server listens. */
 export type ListeningAddress = Pick<Deno.NetAddr, "hostname" | "port">;
 
 /** A listening server. */
@@ -50,7 +50,7 @@ export interface Listening {
   shutdown(): Promise<void>;
 }
 
-/** What each kind of server needs beside the handler. */
+/** Needs of each kind of server beside the handler. */
 export interface ListenOptions extends ListeningAddress {
   /** Whether other threads of this process listen at the same address. */
   readonly isShared: boolean;
@@ -141,7 +141,7 @@ export type ListenResult =
    */
   | { readonly ok: false; readonly problem: string };
 
-/** How to listen where several threads share a port. */
+/** Port that several threads share. */
 export interface SharedPort {
   readonly port: number;
 }

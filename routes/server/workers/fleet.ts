@@ -14,7 +14,7 @@ import type { WorkerThread } from "./worker_thread.ts";
 /** The other workers of one, as they are now. */
 export type Others = () => readonly Seat[];
 
-/** What each of the others says; one that ends meanwhile says nothing. */
+/** Answers of the others; one that ends meanwhile gives none. */
 async function answersOf<Answer>(
   others: Others,
   ask: (seat: Seat) => Promise<Answer>,
@@ -85,7 +85,7 @@ const recoverPauseMs = 1_000;
 /** Milliseconds beyond the time to drain after which a worker that does not stop is ended. */
 const closeMarginMs = 20_000;
 
-/** What the owner of the workers gives them. */
+/** Parts that the owner of the workers gives them. */
 export interface FleetDeps extends Omit<SeatDeps, "others"> {
   readonly workers: number;
   /** The owner's own. */
@@ -106,7 +106,7 @@ export class Fleet {
   /** Workers that have ended and whose leases are not returned yet. */
   readonly #recovering = new Set<Promise<void>>();
   readonly #timer: ReturnType<typeof setInterval>;
-  /** What ended workers had counted. */
+  /** Counters of ended workers. */
   #remaining: RegistrySnapshot = new Map();
   /** Consecutive workers that died within {@linkcode soundMs}. */
   #shortLives = 0;

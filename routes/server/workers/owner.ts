@@ -30,7 +30,7 @@ import { startWorkerThread, type WorkerStart, type WorkerThread } from "./worker
 /** The name of this thread among those that hear notices. */
 const ownerName = "owner";
 
-/** What was opened for the workers. */
+/** Parts that were opened for the workers. */
 export interface OwnedParts {
   readonly store: ArchivedStore;
   readonly masterKeys: MasterKeys;

@@ -206,7 +206,7 @@ export type OthersServices = Pick<
   | "removeResponse"
 >;
 
-/** What all workers share. */
+/** Parts that all workers share. */
 export interface SeatDeps {
   readonly kv: KeyValueStore;
   readonly hub: NoticeHub;
@@ -214,11 +214,11 @@ export interface SeatDeps {
   readonly rates: RateBook;
   /** Gets log lines, one or several at once. */
   readonly write: (line: string) => void;
-  /** What concerns the other workers. */
+  /** Services of the other workers. */
   readonly others: (seat: Seat) => OthersServices;
 }
 
-/** How the start of a worker went. */
+/** Result of the start of a worker. */
 type Start = { readonly ok: true } | {
   readonly ok: false;
   readonly reason: string;

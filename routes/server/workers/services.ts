@@ -1,4 +1,4 @@
-/** What the threads of a gateway let each other call. */
+/** Services that the threads of a gateway offer each other. */
 import type { ReplayedAnswer } from "../../../core/calls/replay/replayed_answers.ts";
 import type { KeptResponse } from "../../../core/calls/request/kept_responses.ts";
 import type { AccountId } from "../../../core/lib/ids/ids.ts";
@@ -69,7 +69,7 @@ export interface WantedItems {
   readonly ids: readonly string[];
 }
 
-/** What a worker may call of its owner. */
+/** Services of the owner for a worker. */
 export type OwnerServices = StoreServices & LimitServices & RateServices & {
   /** Whole lines of the log, without the last line break. */
   lines(lines: string): void;
@@ -90,7 +90,7 @@ export type OwnerServices = StoreServices & LimitServices & RateServices & {
   removeResponse(of: NamedResponse): Promise<boolean>;
 };
 
-/** What an owner may call of its workers. */
+/** Services of a worker for its owner. */
 export type WorkerServices = {
   notice(kind: NoticeKind): void;
   merge(states: readonly SharedState[]): void;

@@ -5,7 +5,7 @@ import { unforeseen } from "../../../core/lib/base/assert.ts";
 import { type LinkPort, webPort } from "../../../core/lib/threads/message_link.ts";
 import type { ConfigSource } from "../assembly/assemble.ts";
 
-/** What a worker begins with. */
+/** Message with which a worker begins. */
 export interface WorkerStart {
   /** From 1 on; a worker that replaces another has its number. */
   readonly number: number;

@@ -1,4 +1,4 @@
-/** What a search for calls asks for: by whom, when, with which key and model, and how they ended. */
+/** Filter of a search for calls: by whom, when, with which key and model, and how they ended. */
 import { type AccountId, parseId, type RequestId } from "../../../core/lib/ids/ids.ts";
 import type { CallTag } from "../../../core/billing/usage/call_tags.ts";
 import { type ErrorCode, errorTable } from "../../../core/lib/errors/errors.ts";
@@ -30,7 +30,7 @@ export interface ReceiptFilter {
   readonly before?: RequestId | undefined;
 }
 
-/** How the calls ended. */
+/** Endings of calls. */
 export interface ErrorFilter {
   /** `ok`, `error`, `refused` or `5xx`, or a status such as `402`. */
   readonly status?: string | undefined;
@@ -50,7 +50,7 @@ export function fitsCell(
     (model === undefined || cell.model === model);
 }
 
-/** What an error is about, for those who look for a cause and know no code. */
+/** Families of errors, for those who look for a cause and know no code. */
 export const errorFamilies = [
   "request",
   "access",

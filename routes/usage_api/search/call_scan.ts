@@ -36,7 +36,7 @@ import {
 /** Calls searched for one page when few of them match a filter: well under a tenth of a second of reading. */
 export const maxScanRows = 600;
 
-/** What a part of a search without a call costs in calls: a few small reads. */
+/** Cost of a part of a search without a call, in calls: a few small reads. */
 const emptyPartCost = 8;
 
 /** Calls that an archive looks at for what one receipt costs here. */
@@ -68,7 +68,7 @@ function boundsOf({ fromMs, untilMs, before }: Omit<ReceiptFilter, "accountId">)
   };
 }
 
-/** What the columns of an archive are asked for; receipts have to fit the rest of a filter. */
+/** Filter for the columns of an archive; receipts have to fit the rest. */
 function archiveFilter(filter: Partial<CallFilter>) {
   const { keyId, model, tag, status, error } = filter;
   const statuses = /^\d+$/.test(status ?? "")
@@ -133,7 +133,7 @@ function matchesReceipt(
     fitsCell(receipt, filter) && (filter.tag === undefined || hasTag(receipt.tags, filter.tag));
 }
 
-/** What one search found, and where it continues. */
+/** Items that one search found, and where it continues. */
 export interface Found<Item> {
   readonly found: readonly Item[];
   /** The `before` that continues it; absent at the end. */
@@ -193,7 +193,7 @@ export async function findCall(kv: KeyValueStore, requestId: RequestId): Promise
   return refused === undefined ? undefined : { kind: "refused", requestId, refused };
 }
 
-/** Whose call it is. */
+/** Caller of a call. */
 export function callerOf(call: Call): Pick<RefusedCall, "accountId" | "keyId"> {
   const { accountId, keyId } = call.kind === "receipt" ? call.receipt : call.refused;
   return { accountId, keyId };
@@ -275,7 +275,7 @@ async function* asCalls(steps: AsyncGenerator<Step<Receipt>, void, void>): CallS
 /** Refused calls that are read at once after others were passed over: the next may be passed over, too. */
 const rowsAfterJump = 25;
 
-/** What passing over refused calls costs in calls. */
+/** Cost of passing over refused calls, in calls. */
 const passingCost = 5;
 
 async function* refusedCalls(kv: KeyValueStore, filter: CallFilter): CallSteps {

@@ -117,7 +117,7 @@ function movements(statement: MonthStatement, locale: Locale): StatementSection 
   };
 }
 
-/** What a table of calls begins with. */
+/** First columns of a table of calls. */
 type CallName = Pick<StatementRow, "day" | "item" | "reference">;
 
 function calls(

@@ -12,7 +12,7 @@ import type { z } from "zod";
 type Issue = z.core.$ZodIssue;
 type Path = readonly PropertyKey[];
 
-/** How a vendor writes the path of a field. */
+/** Form in which a vendor writes the path of a field. */
 export type PathStyle = "dots" | "brackets";
 
 /**
