@@ -41,7 +41,7 @@ import type { GatewayFile, ModelEntry, ProviderEntry, WalletRules } from "./sche
 
 type Providers = Readonly<Record<string, ProviderEntry>>;
 
-/** What is taken over of the catalogue before. */
+/** Parts that are taken over of the catalogue before. */
 export interface FormerCatalog {
   readonly providers: Providers;
   find(name: string): Model | undefined;
@@ -256,7 +256,7 @@ export function buildModel(
   };
 }
 
-/** What a catalogue takes over. */
+/** Parts that a catalogue takes over. */
 export interface BuildCatalogOptions {
   /** Its number in the store. */
   readonly version?: number | undefined;

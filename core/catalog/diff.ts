@@ -57,7 +57,7 @@ export function editedCatalog(catalog: JsonObject, change: CatalogEdit): JsonObj
   }
 }
 
-/** What a change is about: an entry of the catalogue, or one of its settings. */
+/** Part that a change is about: an entry of the catalogue, or one of its settings. */
 export type ChangedPart =
   | { readonly part: "settings" }
   | { readonly part: "provider"; readonly name: string }

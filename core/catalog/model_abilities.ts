@@ -1,4 +1,4 @@
-/** What callers may ask of a chat model, over all of its routes. */
+/** Abilities of a chat model that callers may ask of it, over all of its routes. */
 import type { ProviderStyle, Style } from "../wire/contract/contract.ts";
 import { resolveCapabilities } from "../wire/contract/capabilities.ts";
 import { takesHostedTools } from "../wire/tools/tool_fields.ts";

@@ -8,7 +8,7 @@ import { buildCatalog, type BuildCatalogOptions, buildModel, type Catalog } from
 import { type CatalogParts, catalogProblems, type UnreadModel } from "./problems.ts";
 import { environmentName, gatewayFileSchema, modelSchema, storedKeyName } from "./schema.ts";
 
-/** Where the secrets of a provider are. */
+/** Names of the variables and files that hold the secrets of a provider. */
 export interface SecretNames {
   readonly variables: readonly string[];
   /** Names of keys that are sealed in the store. */
@@ -56,7 +56,7 @@ const secretClaims = z.object({
   apiKeyVault: z.unknown().optional(),
 });
 
-/** Those of some written names that can be names. */
+/** Names among some written ones that can be names. */
 function namesIn(written: unknown, schema: z.ZodType<string>): string[] {
   return [written].flat().flatMap((name) => {
     const named = schema.safeParse(name);

@@ -281,7 +281,7 @@ export const gatewayFileSchema = z.strictObject({
   models: z.array(modelSchema).min(1).max(10_000),
 });
 
-/** What accounts may spend beyond their balance. */
+/** Bounds of what accounts may spend beyond their balance. */
 export type WalletRules = Readonly<z.infer<typeof walletSchema>>;
 /** The contents of `gateway.json`, with defaults filled in. */
 export type GatewayFile = z.infer<typeof gatewayFileSchema>;

@@ -30,7 +30,7 @@ export interface RateComparison {
 export interface Underpriced extends RateComparison {
   readonly model: string;
   readonly route: string;
-  /** How many rates of the route are below their cost. */
+  /** Number of rates of the route that are below their cost. */
   readonly rates: number;
 }
 

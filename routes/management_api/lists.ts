@@ -18,9 +18,9 @@ function pageOf(item: AnswerShape): AnswerShape {
   };
 }
 
-/** How a list shows its rows. */
+/** Form in which a list shows its rows. */
 interface RowForm<Row> {
-  /** What an answer is made of for each row. */
+  /** Shape of an answer for each row. */
   readonly item: AnswerShape;
   /** The cursor of a row. */
   readonly idOf: (row: Row) => string;

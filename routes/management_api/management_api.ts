@@ -30,7 +30,7 @@ import { managementOperations } from "./operations.ts";
 /** Bytes of a body: the longest is a key with every model named. */
 const maxBodyBytes = 64 * 1024;
 
-/** What the server knows of the connection. */
+/** Facts of the connection that the server knows. */
 interface Env {
   Bindings: { readonly clientAddress?: string };
 }

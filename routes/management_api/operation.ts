@@ -1,4 +1,4 @@
-/** What an operation of the management API is. */
+/** Operations of the management API. */
 import { z } from "zod";
 import { defined } from "../../core/lib/base/defined.ts";
 import { isJsonObject, type Json, type JsonObject } from "../../core/lib/json/json.ts";
@@ -32,7 +32,7 @@ import type { ManagementCaller } from "../http/management_key.ts";
 import { unknownMember } from "../../core/lib/environment/schema_words.ts";
 import { wrongParameter } from "../http/query.ts";
 
-/** What the management API needs of the gateway. */
+/** Needs of the management API. */
 export interface ManagementDeps {
   readonly kv: KeyValueStore;
   readonly clock: Clock;
@@ -43,15 +43,15 @@ export interface ManagementDeps {
   readonly wallet: Pick<WalletEngine, "balance">;
   readonly catalog: Pick<Catalog, "find">;
   readonly keysPerMember: number;
-  /** How customers pay in, and the rates of invoices. */
+  /** Settings of paying in, and the rates of invoices. */
   readonly topup: TopupSettings;
-  /** When calls spend credit that was given. */
+  /** Place of given credit in the order of spending. */
   readonly spendGranted: SpendGranted;
   /** Public address of the service, without a trailing slash. */
   readonly baseUrl: string;
   /** Reads the texts of the TXT records of a name; rejects if the resolver does not say what there is. */
   readonly resolveTxt: (name: string) => Promise<readonly string[]>;
-  /** What webhooks may reach, and the hint that one waits. */
+  /** Addresses that webhooks may reach, and the hint that one waits. */
   readonly webhooks: WebhookDeps;
   /** Wakes what sends mails. */
   readonly hintMail: () => void;
@@ -76,7 +76,7 @@ export interface AnswerShape {
   readonly fields: readonly DescribedField<never>[];
 }
 
-/** What every operation says of itself. */
+/** Facts of every operation about itself. */
 export interface NamedOperation {
   readonly id: string;
   readonly method: "get" | "post" | "patch" | "delete";
@@ -95,7 +95,7 @@ export interface JsonOperation extends NamedOperation {
   readonly answer: AnswerShape;
   /** Its answer has this many rows at most, of which `limit` and `after` choose a page. */
   readonly isList?: true;
-  /** What a row of a list is. */
+  /** Shape of a row of a list. */
   readonly row?: AnswerShape;
   /** The act of customers that it is; absent of a reading. */
   readonly operation?: DeclaredOperation;
@@ -139,7 +139,7 @@ function described(schema: z.ZodType): JsonObject {
 
 // Acts of customers as operations of this API.
 
-/** How this API writes the members of an act's input. */
+/** Name of a member of an act's input in this API. */
 export function snakeName(name: string): string {
   return name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
 }
@@ -245,7 +245,7 @@ export function actOperation<
   };
 }
 
-/** What is wrong with a part of the path names nothing. */
+/** Refusal of a part of the path, which names nothing. */
 function refusalOf<Why extends string>(
   refusal: Refused<Why> | CommonRefusal,
   refusals: Readonly<Record<Why, RefusalRow>>,

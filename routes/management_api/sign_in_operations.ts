@@ -45,7 +45,7 @@ import {
   type ManagementOperation,
 } from "./operation.ts";
 
-/** How the people of an organisation sign in. */
+/** Sign-in of the people of an organisation. */
 interface SignIn {
   readonly provider: CompanyOpenId | undefined;
   readonly isRequired: boolean;

@@ -41,9 +41,9 @@ import {
 interface ShownTopup {
   readonly order: TopupOrder;
   readonly nowMs: number;
-  /** What is paid and on no invoice. */
+  /** Amount that is paid and on no invoice. */
   readonly uninvoicedMicroVnd: bigint;
-  /** What arrived; absent in lists. */
+  /** Payments that arrived; absent in lists. */
   readonly payments?: readonly TopupPayment[];
 }
 
@@ -58,7 +58,7 @@ const appFields: readonly DescribedField<BankApp>[] = [
   always("url", text, ({ href }) => href),
 ];
 
-/** What a transfer has to say, as the page of an order shows it. */
+/** Texts of a transfer, as the page of an order shows them. */
 const transferFields: readonly DescribedField<TopupOrder>[] = [
   always("bank_name", text, ({ to }) => to.bankName),
   always("bank_bin", text, ({ to }) => to.bin),

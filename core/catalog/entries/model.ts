@@ -30,7 +30,7 @@ export const modelKinds = [
   "completion",
 ] as const;
 
-/** What a model does. */
+/** Kind of a model, by what it does. */
 export type ModelKind = typeof modelKinds[number];
 
 /** The styles in which routes are called: the wire styles of chat and the media endpoints. */
@@ -59,7 +59,7 @@ export interface Route {
   readonly countTokens: boolean;
   /** The provider compacts conversations of the Responses style. */
   readonly compactsResponses?: boolean;
-  /** What the provider charges; `undefined`: not known. */
+  /** Charges of the provider; `undefined`: not known. */
   readonly rateCard?: RateCard | undefined;
   /** The billable features that the operator allows on this route. */
   readonly allow: ReadonlySet<BillableFeature>;

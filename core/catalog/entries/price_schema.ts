@@ -87,7 +87,7 @@ interface TariffMembers<Rates, Piece, Search, Minute, TokenFees, Fees> {
   readonly piece: Piece;
   readonly search: Search;
   readonly minute: Minute;
-  /** What a tariff of tokens has beside its rates, and what one of calls has beside its amount. */
+  /** Fees of a tariff of tokens beside its rates, and those of one of calls beside its amount. */
   readonly tokenFees: TokenFees;
   readonly fees: Fees;
 }

@@ -195,7 +195,7 @@ const ownVideoRulesSchema = z.strictObject({
     .describe("A task that is unfinished after this time fails and is refunded."),
 });
 
-/** What a video model may accept. All sizes are `<W>x<H>` in pixels. */
+/** Values that a video model may accept. All sizes are `<W>x<H>` in pixels. */
 export type VideoRules = z.infer<typeof ownVideoRulesSchema>;
 
 const portraitAndLandscape: VideoRules["sizes"] = [

@@ -1,6 +1,6 @@
 /**
- * What vendors publish about how their models think, by the vendor's name of the model. Operators need not write it;
- * what they write comes before it.
+ * Facts that vendors publish about how their models think, by the vendor's name of the model. Operators need not write
+ * it; what they write comes before it.
  */
 import type { ProviderStyle, RouteCapabilities } from "../../wire/contract/contract.ts";
 import type { RouteStyle } from "../entries/model.ts";

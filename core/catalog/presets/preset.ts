@@ -1,4 +1,4 @@
-/** What is known of a provider before an operator writes anything. */
+/** Presets: the facts of a provider before an operator writes anything. */
 import type { ProviderStyle, RouteCapabilities } from "../../wire/contract/contract.ts";
 import type { Cloud, ProviderAuth } from "../entries/cloud_schema.ts";
 import type { RouteStyle } from "../entries/model.ts";
@@ -8,7 +8,7 @@ import type { Json } from "../../lib/json/json.ts";
 export const presetPlaces = ["region", "project", "resource", "account"] as const;
 /** A field of a provider that fills a place in the address of a preset. */
 export type PresetPlace = typeof presetPlaces[number];
-/** What an operator wrote for the places of a preset. */
+/** Values that an operator wrote for the places of a preset. */
 export type FilledPlaces = Readonly<Partial<Record<PresetPlace, string | undefined>>>;
 
 /** Prepaid credit that is left, as the provider counts it. */
@@ -18,9 +18,9 @@ export interface ProviderCredit {
   readonly amount: number;
 }
 
-/** Where a provider tells the credit of a key. */
+/** Address at which a provider tells the credit of a key. */
 export interface CreditSource {
-  /** What follows the base address. */
+  /** Path behind the base address. */
   readonly path: string;
   /** Reads an answer; what cannot be read is left out. */
   readonly read: (answer: Json) => readonly ProviderCredit[];
@@ -34,13 +34,13 @@ export interface Preset {
   readonly baseUrl: string;
   /** The places of address, `auth` and `cloud`. */
   readonly places?: readonly PresetPlace[];
-  /** How the key is sent; absent: as a bearer. */
+  /** Way to send the key; absent: as a bearer. */
   readonly auth?: ProviderAuth | ((places: FilledPlaces) => ProviderAuth);
   readonly cloud?: (places: FilledPlaces) => Cloud;
-  /** What it serves. The first chat style is that of routes that name none. */
+  /** Styles that it serves. The first chat style is that of routes that name none. */
   readonly styles: readonly RouteStyle[];
   readonly paths?: Partial<Readonly<Record<RouteStyle, string>>>;
-  /** Where its servers differ from those of the vendor that defined the style. */
+  /** Differences of its servers from those of the vendor that defined the style. */
   readonly facts?: Partial<Readonly<Record<ProviderStyle, RouteCapabilities>>>;
   readonly timeouts?: { readonly connectMs?: number; readonly idleMs?: number };
   /** It counts tokens of the Messages and Gemini styles. */
@@ -50,9 +50,9 @@ export interface Preset {
   /** It is usually called without a key. */
   readonly isKeyless?: boolean;
   readonly credit?: CreditSource;
-  /** Where address, paths and facts come from. */
+  /** Source of address, paths and facts. */
   readonly source: string;
-  /** What an operator should know, in a few words. */
+  /** Note for operators, in a few words. */
   readonly note?: string;
 }
 

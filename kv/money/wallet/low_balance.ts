@@ -10,10 +10,10 @@ import { addWebhookEvent } from "../../people/webhooks/events.ts";
 import { addMail } from "../../engine/outbox/outbox.ts";
 import type { KeyValueStore } from "../../engine/store/key_value_store.ts";
 
-/** What the check needs. */
+/** Needs of the check. */
 export interface LowBalanceWorld {
   readonly kv: KeyValueStore;
-  /** What an account has left, in µVND. */
+  /** Rest of an account's money, in µVND. */
   readonly balanceOf: (accountId: AccountId) => Promise<bigint>;
   readonly nowMs: number;
 }

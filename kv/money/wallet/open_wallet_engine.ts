@@ -27,11 +27,11 @@ interface OpenWalletEngineOptions {
   readonly reservationWaitMs?: number;
   /** Milliseconds that a call waits to begin while the store is away; by default it is refused at once. */
   readonly storeWaitMs?: number;
-  /** How much accounts may owe; nothing by default. */
+  /** Bounds of what accounts may owe; nothing by default. */
   readonly debt?: DebtRules;
   /** Whether other instances may have the store open; assumed by default. */
   readonly isShared?: boolean;
-  /** When settlements are committed side by side; by default if the store is far. */
+  /** Rules for committing settlements side by side; by default if the store is far. */
   readonly lanes?: Partial<LaneRules>;
 }
 

@@ -55,7 +55,9 @@ export interface ReapReport {
   readonly reaped: number;
   /** Instances that could not be cleared up, with the reason. The next run continues. */
   readonly unfinished: readonly { readonly instanceId: InstanceId; readonly reason: string }[];
-  /** When the first of the other instances expires, unless it renews its lease; `Infinity` if there is none. */
+  /**
+   * Moment at which the first of the other instances expires, unless it renews its lease; `Infinity` if there is none.
+   */
   readonly nextExpiryMs: number;
 }
 
@@ -267,7 +269,7 @@ async function chargesByAccount(
   return charges;
 }
 
-/** What is left of a lease after the batches whose charges its row lacks. */
+/** Rest of a lease after the batches whose charges its row lacks. */
 function leftMicroVnd(lease: LeaseRow, charges: ChargesByAccount): bigint {
   const later = (charges.get(lease.accountId) ?? [])
     .filter(({ commit }) => commit > lease.asOfCommit);

@@ -46,7 +46,7 @@ interface ReservedAmount extends ReservedOnLease {
   readonly ok: true;
 }
 
-/** What is asked of a wallet. */
+/** Amount that is asked of a wallet. */
 interface Asked {
   readonly range: ReservationRange;
   /** Takes less than it is expected to need. */

@@ -39,7 +39,7 @@ import { daysWithFiles, restSelectors, sealedDayRows, type SealedDays } from "./
 const commitRows = 200;
 const commitBytes = 400_000;
 
-/** What a backup is made of. */
+/** Source of a backup. */
 export interface BackupSource {
   readonly kv: KeyValueStore;
   readonly snapshot: ReadSnapshot;
@@ -47,7 +47,7 @@ export interface BackupSource {
   readonly slices?: TimeSlices | undefined;
 }
 
-/** What the files of sealed days are made of. */
+/** Source of the files of sealed days. */
 export type DayBackupSource = Omit<BackupSource, "snapshot"> & SealedDays;
 
 async function* keptRows(rows: AsyncIterable<SnapshotRow>): AsyncGenerator<SnapshotRow> {
@@ -105,7 +105,7 @@ export async function dayBytes(
   return encodeBackup({ madeAtMs: nowMs, schemaVersion, part: { kind: "day", day } }, rows);
 }
 
-/** What a backup contains. */
+/** Contents of a backup. */
 export interface BackupSummary {
   readonly madeAt: string;
   readonly schemaVersion: number;
@@ -158,7 +158,7 @@ interface RestoreMark {
   readonly holder?: string;
 }
 
-/** What a restore is of, and how it waits for its store. */
+/** Options of a restore: its source, and how it waits for its store. */
 export interface RestoreOptions {
   readonly nowMs: number;
   /** Names the backup, so that no other one is written over a part of it. */

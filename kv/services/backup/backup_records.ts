@@ -66,13 +66,16 @@ export interface BackedUpDay {
   readonly content: string;
 }
 
-/** What a backup has of a store: all of it, a sealed day, or what is not of the sealed days with files of their own. */
+/**
+ * Part of a store that a backup has: all of it, a sealed day, or what is not of the sealed days with files of their
+ * own.
+ */
 export type BackupPart =
   | { readonly kind: "whole" }
   | { readonly kind: "day"; readonly day: BackedUpDay }
   | { readonly kind: "rest"; readonly days: readonly BackedUpDay[] };
 
-/** What is known about a backup before its rows. */
+/** Facts about a backup before its rows. */
 export interface BackupHeader {
   readonly madeAtMs: number;
   /** The schema version of the store that was read. */

@@ -44,7 +44,7 @@ async function contentOf(sealed: DayContent): Promise<string> {
   return (await sha256Hex(text)).slice(0, contentDigits);
 }
 
-/** What tells which days are sealed. */
+/** Days that are sealed. */
 export interface SealedDays {
   readonly kv: KeyValueStore;
   readonly masterKeys: MasterKeys;

@@ -27,14 +27,14 @@ export interface LeavingRow {
   readonly entry: Deno.KvEntry<unknown>;
   /** The time that says its age and its month. */
   readonly atMs: number;
-  /** What it is counted as beside others of its kind. */
+  /** Name under which it is counted beside others of its kind. */
   readonly sort: string;
   readonly amountMicroVnd: bigint;
   /** Further rows that leave with it. */
   readonly besides: readonly Deno.KvKey[];
 }
 
-/** How the rows of a kind are found. */
+/** Kind of rows that are dropped, and how they are found. */
 interface DroppedKind {
   /** Whether a row may change until it leaves: then the commit checks it. */
   readonly mayChange: boolean;
@@ -105,8 +105,8 @@ const isFinalState: Readonly<Record<InvoiceState, boolean>> = {
 };
 
 /**
- * What was invoiced of each order stays in a row of its own (`invoice_of_order`), so that no money is ever on a second
- * invoice.
+ * Invoices of orders. What was invoiced of each order stays in a row of its own (`invoice_of_order`), so that no money
+ * is ever on a second invoice.
  */
 async function* invoices(
   kv: KeyValueStore,

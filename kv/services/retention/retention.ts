@@ -33,7 +33,7 @@ import { type DroppedRows, readDropped, setDropped } from "../verify/days/droppe
 import { recordLine } from "../verify/export.ts";
 import { droppedKinds, type LeavingRow } from "./dropped_kinds.ts";
 
-/** What is looked at, and how long each kind is kept. */
+/** Source of the rows that are looked at, and the time for which each kind is kept. */
 export interface RetentionSource {
   readonly kv: KeyValueStore;
   /** The store and its archive apart; absent where this kind of store has no archive. */
@@ -46,11 +46,11 @@ export interface RetentionSource {
   readonly rowsPerCommit?: number;
 }
 
-/** What leaves of a kind, or why nothing can. */
+/** Rows that leave of a kind, or why none can. */
 export interface LeavingKind {
   readonly kind: RetentionKindName;
   readonly setting: string;
-  /** How long its rows are kept, such as `30 days`. */
+  /** Time for which its rows are kept, such as `30 days`. */
   readonly kept: string;
   readonly rows: number;
   /** Days of Vietnam; for receipts months, which leave as a whole. */

@@ -23,7 +23,7 @@ import { restoredRefusedCallMs } from "../calls/refused_calls.ts";
 import { rateUseMs } from "../limits/rate_exchange.ts";
 import { availabilityExpireMs, historyExpireMs } from "../status/availability.ts";
 
-/** How a row ends. */
+/** Ways in which a row ends. */
 type RowLife =
   /** Dropped by its age, as the setting of the kind says; or earlier by itself, where it also expires. */
   | {

@@ -48,7 +48,7 @@ export interface ChartProps {
     /** That of all bars together. */
     readonly whole: number | undefined;
   } | undefined;
-  /** What the chart shows, for screen readers. */
+  /** Content of the chart, for screen readers. */
   readonly label: string;
   /** Names parts for people; absent: they are shown as they are. */
   readonly nameOf?: ((part: string) => string) | undefined;
@@ -74,7 +74,7 @@ function microVndOf(vnd: number): bigint {
   return BigInt(Math.round(vnd * 1e6));
 }
 
-/** What `chart.js` reads. */
+/** Input of `chart.js`. */
 function drawn({ series, grain, before, share, linkOf, nameOf, locale }: ChartProps) {
   const t = texts[locale];
   const name = nameOf ?? ((part: string) => part);

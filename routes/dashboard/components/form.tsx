@@ -46,7 +46,7 @@ export interface FormProps {
   readonly passkey?: {
     readonly act: "create" | "get";
     readonly origin: string;
-    /** What it says of the errors of browsers, in JSON. */
+    /** Words for the errors of browsers, in JSON. */
     readonly words: string;
   } | undefined;
 }

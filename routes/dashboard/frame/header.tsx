@@ -26,11 +26,11 @@ export interface BarPlace {
   readonly icon: IconName;
   readonly name: string;
   readonly isCurrent: boolean;
-  /** What waits there. */
+  /** Number of what waits there. */
   readonly badge?: Child;
 }
 
-/** What the frame shows on pages that are not about the visitor's own account. */
+/** Content of the frame on pages that are not about the visitor's own account. */
 export interface PageArea {
   /** Marks the area in the bar at the top. */
   readonly name: string;
@@ -50,7 +50,7 @@ interface LinkProps {
 /** The links of the navigation that the visitor may see, in their groups. */
 export function NavLinks(
   { visitor, links: { navigation, current, area }, within }: LinkProps & {
-    /** Where the links are, for ids that are unique on the page. */
+    /** Place of the links, for ids that are unique on the page. */
     readonly within: "side" | "menu";
   },
 ) {

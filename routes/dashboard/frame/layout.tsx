@@ -80,10 +80,10 @@ function ConfirmDialog({ visitor }: { visitor: Visitor }) {
   );
 }
 
-/** What a page tells its frame. */
+/** Options that a page gives its frame. */
 export interface PageOptions {
   readonly title: string;
-  /** What search engines and previews say of the page; pages for one account have none. */
+  /** Description for search engines and previews; pages for one account have none. */
   readonly description?: string;
   /** The address of an Atom feed of what the page shows. */
   readonly feed?: string;
@@ -232,7 +232,7 @@ function Head({ visitor, title, description, feed, scripts, styles, bare }: Page
   );
 }
 
-/** What search engines and previews of links show of a page. */
+/** Preview of a page for search engines and links. */
 function Preview({ visitor, title, description }: {
   visitor: Visitor;
   title: string;

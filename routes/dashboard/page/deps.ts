@@ -1,4 +1,4 @@
-/** What the customer's pages need of the gateway. */
+/** Needs of the customer's pages. */
 import type { Catalog } from "../../../core/catalog/catalog.ts";
 import type { Trial } from "../../../core/config/trial.ts";
 import type { AccountId } from "../../../core/lib/ids/ids.ts";
@@ -16,7 +16,7 @@ export type ModelStatus = "up" | "degraded" | "down";
 /** Sends a request to the gateway's own API on behalf of a client at `clientAddress`. */
 export type Dispatch = (request: Request, clientAddress: string) => Response | Promise<Response>;
 
-/** What visitors without an account may try, and who pays. */
+/** Models that visitors without an account may try, and who pays. */
 export interface TrialDeps extends Omit<Trial, "payer"> {
   /** It costs nothing: the money is that of a sandbox. */
   readonly isPlay: boolean;
@@ -39,9 +39,9 @@ export interface DashboardDeps extends SignInDeps {
   readonly modelStatus?: ((modelId: string) => ModelStatus) | undefined;
   /** Rate limits and their use; absent: none are shown. */
   readonly rates?: RateView | undefined;
-  /** What is spent of budgets. */
+  /** Use of budgets. */
   readonly budgets: Pick<KeyLimitBook, "budgetUse">;
-  /** What webhooks may reach, and the hint that one waits. */
+  /** Addresses that webhooks may reach, and the hint that one waits. */
   readonly webhooks: WebhookDeps;
   /** Absent: visitors cannot try models. */
   readonly trial?: TrialDeps | undefined;

@@ -205,7 +205,7 @@ export interface PageAct {
   /** As the pages register it. */
   readonly path: string;
   readonly act: Act | "everyone";
-  /** What a form performs; absent of pages, and of forms that are no operation. */
+  /** Operation that a form performs; absent of pages, and of forms that are no operation. */
   readonly operation?: DeclaredOperation;
   readonly pageOnly?: PageOnlyReason;
   /** The part of it that programs do. */

@@ -1,4 +1,4 @@
-/** What every page needs of the gateway. */
+/** Needs of every page. */
 import type { SpendGranted } from "../../../core/trade/credits/pots.ts";
 import type { Brand } from "../../../core/people/mail/brand.ts";
 import type { SupportContact } from "../../../core/config/config_variables.ts";
@@ -6,7 +6,7 @@ import type { Clock } from "../../../core/lib/time/clock.ts";
 import type { KeyValueStore } from "../../../kv/engine/store/key_value_store.ts";
 import type { SuppliedPages } from "./supplied_pages.ts";
 
-/** What is needed to identify the visitor. Every page gets at least this. */
+/** Needs of identifying the visitor. Every page gets at least this. */
 export interface PageDeps {
   readonly kv: KeyValueStore;
   readonly clock: Clock;
@@ -16,13 +16,13 @@ export interface PageDeps {
   readonly operators: readonly string[];
   /** No real provider is configured: the wallet has play money. */
   readonly sandbox: boolean;
-  /** When calls spend credit that was given; first if absent. */
+  /** Place of given credit in the order of spending; first if absent. */
   readonly spendGranted?: SpendGranted | undefined;
   /** The support contact. Absent: no page names one. */
   readonly support?: SupportContact | undefined;
   /** The operator's name, logo and colours. Absent: those of the project. */
   readonly brand?: Brand | undefined;
-  /** Who runs the service. Absent: no page says it. */
+  /** Company that runs the service. Absent: no page says it. */
   readonly company?: string | undefined;
   /** The pages that the operator supplies. Absent: none. */
   readonly suppliedPages?: SuppliedPages | undefined;

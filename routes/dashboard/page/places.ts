@@ -39,16 +39,16 @@ export interface Place {
 /** So many things of a kind are counted; a number as high is shown as "100+". */
 export const maxCounted = 100;
 
-/** How much waits in a place, and whether something is wrong there. */
+/** Count of what waits in a place, and whether something is wrong there. */
 export interface WaitingCount {
   readonly count: number;
   readonly tone: "busy" | "bad";
 }
 
-/** What waits, by place; places without an entry have nothing. */
+/** Counts of what waits, by place; places without an entry have nothing. */
 export type WaitingCounts = ReadonlyMap<PlaceName, WaitingCount>;
 
-/** What the foot of the sidebar says on every page. */
+/** Facts at the foot of the sidebar on every page. */
 export interface ServiceFacts {
   /** The last verification of the books; `undefined` before the first. */
   readonly verified: { readonly atMs: number; readonly problems: number } | undefined;
@@ -56,7 +56,7 @@ export interface ServiceFacts {
   readonly catalogVersion: number | undefined;
 }
 
-/** What the frame of the operator's pages needs to know. */
+/** Facts that the frame of the operator's pages needs. */
 export interface OperatorShell {
   readonly places: readonly Place[];
   /** The index of the path segment that decides: 0 is the first. */
@@ -67,14 +67,17 @@ export interface OperatorShell {
   facts(): Promise<ServiceFacts>;
 }
 
-/** Where a page is: its place, its tab, and the link that leads to it. */
+/** Whereabouts of a page: its place, its tab, and the link that leads to it. */
 export interface Whereabouts {
   readonly place: Place;
   readonly tab: PlaceTab;
   readonly link: PageLink;
 }
 
-/** How many parts of an address a link names; 0 if it does not lead there. The path of a link may be the begin of another. */
+/**
+ * Number of parts of an address that a link names; 0 if it does not lead there. The path of a link may be the begin of
+ * another.
+ */
 function fitOf({ href }: PageLink, path: string, query: URLSearchParams): number {
   const [linkPath = "", linkQuery = ""] = href.split("?");
   if (path !== linkPath && !path.startsWith(`${linkPath}/`)) return 0;

@@ -22,11 +22,11 @@ import { amountsOf } from "../../../kv/services/limits/spent_sums.ts";
 
 /** The rate limits of a gateway, as its pages see them. */
 export interface RateView {
-  /** What `gateway.json` sets for every account and key. */
+  /** Limits that `gateway.json` sets for every account and key. */
   readonly defaults: () => DefaultRateLimits | undefined;
   /** The model of an id. */
   readonly model: (id: string) => Pick<Model, "id" | "rateLimits"> | undefined;
-  /** What is used now. */
+  /** Use of the limits now. */
   readonly use: RateBook["use"];
 }
 
@@ -41,7 +41,10 @@ export interface LimitInUse {
   readonly used: number;
 }
 
-/** Whose limits are shown. Without a key: those of the account, and of single models that an operator has set. */
+/**
+ * Owner of the limits that are shown. Without a key: those of the account, and of single models that an operator has
+ * set.
+ */
 export interface RateOwner {
   readonly account: Pick<Account, "id" | "rateLimits">;
   readonly key?: ApiKeyRecord | undefined;
@@ -99,7 +102,7 @@ export async function limitsInUse(
   );
 }
 
-/** How an amount of a day or month is shown. */
+/** Amounts of a day or month as they are shown. */
 const shownAmount: Record<PeriodMeter, (amount: bigint) => number> = {
   money: (microVnd) => Number(microVnd / microVndPerVnd),
   images: Number,

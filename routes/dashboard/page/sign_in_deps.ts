@@ -12,7 +12,7 @@ export interface OfferedProvider {
   readonly client: OpenIdClient;
 }
 
-/** What sign-in at the providers of organisations needs of the network. */
+/** Network that sign-in at the providers of organisations needs. */
 export interface CompanySignInDeps {
   /** Reaches public addresses only: organisations name the addresses. */
   readonly fetch: typeof fetch;
@@ -20,7 +20,7 @@ export interface CompanySignInDeps {
   readonly resolveTxt: (name: string) => Promise<readonly string[]>;
 }
 
-/** What the sign-in pages need of the gateway. */
+/** Needs of the sign-in pages. */
 export interface SignInDeps extends PageDeps {
   /** Seals the first key of a new account. */
   readonly masterKeys: MasterKeys;

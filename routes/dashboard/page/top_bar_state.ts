@@ -1,10 +1,10 @@
-/** What the top bar shows of a customer's money and of the service. */
+/** State of a customer's money and of the service in the top bar. */
 import { topupMinMicroVnd } from "../../../core/trade/settings/settings.ts";
 import type { Announcement } from "../../../kv/people/operators/announcements.ts";
 import type { Membership } from "../../../kv/people/organisations/organisations.ts";
 import type { ModelStatus } from "./deps.ts";
 
-/** How a balance is coloured: calls are refused without money, and soon will be below the mark. */
+/** Level of a balance, by which it is coloured: calls are refused without money, and soon will be below the mark. */
 export type BalanceLevel = "enough" | "low" | "empty";
 
 interface ShownBalance {
@@ -15,11 +15,11 @@ interface ShownBalance {
 /** The state of the service in one word. */
 export type ServiceState = "operational" | "degraded" | "incident" | "maintenance";
 
-/** What the top bar says of an account and of the service. */
+/** Facts of an account and of the service in the top bar. */
 export interface TopBarState {
   readonly balance: ShownBalance;
   readonly service: ServiceState;
-  /** Those of the signed-in person, for the switcher. */
+  /** Organisations of the signed-in person, for the switcher. */
   readonly organisations: readonly Membership[];
 }
 
@@ -47,7 +47,7 @@ export function balanceLevel(
 export function serviceState(
   { maintenance, announcements, nowMs, models }: {
     readonly maintenance: string | undefined;
-    /** Those that are not over. */
+    /** Announcements that are not over. */
     readonly announcements: readonly Announcement[];
     readonly nowMs: number;
     readonly models: readonly ModelStatus[];

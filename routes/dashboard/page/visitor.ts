@@ -21,7 +21,7 @@ export interface SignedIn {
   readonly account: Account;
   /** The account of the person: address, password, sessions. The same one in the person's own organisation. */
   readonly person: Account;
-  /** What the person is in the organisation. */
+  /** Role of the person in the organisation. */
   readonly role: Role;
   readonly session: Session;
   /** The organisation that the session is for, and may not act for since it requires its own provider. */
@@ -54,7 +54,7 @@ export interface Visitor {
   readonly support: SupportContact | undefined;
   /** The operator's brand, or that of the project. */
   readonly brand: ShownBrand;
-  /** Who runs the service, for the footer. */
+  /** Company that runs the service, for the footer. */
   readonly company: string | undefined;
 }
 

@@ -1,4 +1,4 @@
-/** What kinds of tokens are called on pages, where rate cards and receipts have their names. */
+/** Names of the kinds of tokens on pages, where rate cards and receipts have their names. */
 import { type TokenBucket, tokenBuckets } from "../../../core/billing/tariff.ts";
 import type { Locale } from "./i18n.ts";
 

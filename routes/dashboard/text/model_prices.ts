@@ -58,7 +58,7 @@ interface TokenFigures {
   readonly outputVndPerMtok?: WrittenVnd | undefined;
 }
 
-/** What customers call the tools that providers run. */
+/** Names for customers of the tools that providers run. */
 export const hostedToolNames = defineTexts<Record<CountedTool, string>>({
   en: {
     web_search: "Web search",

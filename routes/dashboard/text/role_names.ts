@@ -1,4 +1,4 @@
-/** What pages call the roles of members. */
+/** Names of the roles of members on pages. */
 import type { Role } from "../../../core/people/organisations/acts.ts";
 import type { Locale } from "./i18n.ts";
 

@@ -1,4 +1,4 @@
-/** How pages perform the acts of customers (`routes/acts/`): who acts, and what a page shows of a refusal. */
+/** Acts of customers (`routes/acts/`) as pages perform them: who acts, and what a page shows of a refusal. */
 import type { Context } from "hono";
 import type { z } from "zod";
 import { defined } from "../../../core/lib/base/defined.ts";
@@ -92,7 +92,7 @@ export function spentProblem(
     : undefined;
 }
 
-/** What a page shows for each reason why an act was refused. */
+/** Views of a page for each reason why an act was refused. */
 export interface RefusalViews<Why extends string, View> {
   readonly refusals: Readonly<Record<Why, View>>;
   /** By the member of the input that is wrong. */

@@ -28,7 +28,7 @@ export async function actFor(
   await setSessionOrganisation(kv, token, membership.account.id, done);
 }
 
-/** Where somebody learns that a link is about an organisation of others. */
+/** Path at which somebody learns that a link is about an organisation of others. */
 const notMemberPath = "/organisations?foreign";
 
 /**

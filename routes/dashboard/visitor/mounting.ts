@@ -46,7 +46,7 @@ function isServed(
   return readsHtml(headers) && method === "GET";
 }
 
-/** What stands in a path for a parameter, when the paths of mounts are compared. */
+/** Segment in place of a parameter, when the paths of mounts are compared. */
 const anySegment = "0";
 
 /**

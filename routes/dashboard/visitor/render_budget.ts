@@ -18,7 +18,7 @@ interface Account {
   readonly atMs: number;
 }
 
-/** What each address has left. */
+/** Budget that each address has left. */
 export class RenderBudget {
   readonly #clock: Pick<Clock, "monotonicMs">;
   readonly #left = new Map<string, Account>();

@@ -5,10 +5,10 @@ import { hasSecondFactor } from "../../../kv/people/accounts/second_factor.ts";
 import type { PageDeps } from "../page/page_deps.ts";
 import type { DashboardEnv } from "../page/visitor.ts";
 
-/** Where second factors are set up. */
+/** Path at which second factors are set up. */
 export const securityPath = "/account/security";
 
-/** What people need to set one up, or to leave. */
+/** Paths that people need to set one up, or to leave. */
 const openPaths: readonly string[] = [
   securityPath,
   "/account/confirm",

@@ -35,7 +35,7 @@ export type InstanceLeaseRow =
     readonly reapedAtMs: number;
   };
 
-/** What an instance says of itself once, when it registers. Lanes have a row each. */
+/** Facts of an instance that it writes once, when it registers. Lanes have a row each. */
 interface IndexerRow {
   readonly sinceMs: number;
   /** The version of its program; absent of releases before 0.3.0. */
@@ -146,7 +146,7 @@ export class InstanceLease {
     }
   }
 
-  /** When other processes may treat this instance as dead, as far as it knows. */
+  /** Moment at which other processes may treat this instance as dead, as far as it knows. */
   get expiresAtMs(): number {
     return this.#expiresAtMs;
   }

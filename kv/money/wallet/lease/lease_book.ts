@@ -41,15 +41,15 @@ export interface Lease {
   readonly late: readonly CommittedCharge[];
   /** Settlements of this lease whose commit is under way, in the order of their numbers. */
   readonly underWay: readonly number[];
-  /** How much to draw beyond what is needed: grows while draws follow each other closely. */
+  /** Amount to draw beyond what is needed: grows while draws follow each other closely. */
   readonly aheadMicroVnd: bigint;
   /** The largest recent reservation. With little more than this left, the lease draws ahead. */
   readonly typicalMicroVnd: bigint;
   /** The latest reservation: the size of the calls, by which a wallet is small or not. */
   readonly reservationMicroVnd: bigint;
-  /** What the last read found in the wallet. A hint for drawing ahead, never a reason to refuse. */
+  /** Balance that the last read found in the wallet. A hint for drawing ahead, never a reason to refuse. */
   readonly walletMicroVnd: bigint;
-  /** When the wallet was read last. */
+  /** Moment at which the wallet was read last. */
   readonly walletSeenAtMs: number;
   readonly lastDrawAtMs: number;
   readonly lastUsedAtMs: number;
@@ -73,13 +73,13 @@ export function isOfSmallWallet(lease: Lease): boolean {
   return isSmall(lease.walletMicroVnd + lease.remainingMicroVnd, lease.reservationMicroVnd);
 }
 
-/** What a committed settlement took from a lease. */
+/** Amount that a committed settlement took from a lease. */
 interface CommittedCharge {
   readonly commit: number;
   readonly amountMicroVnd: bigint;
 }
 
-/** What a commit writes into the row of a lease. */
+/** Content that a commit writes into the row of a lease. */
 export interface LeaseRowContent {
   readonly remainingMicroVnd: bigint;
   /** The row has the charges of all settlements up to and including this commit, and of no later one. */
@@ -348,7 +348,7 @@ export class LeaseBook {
 interface KnownWallet {
   /** In leases of other instances. */
   readonly elsewhereMicroVnd: bigint;
-  /** How far below zero the wallet may go. */
+  /** Amount by which the wallet may go below zero. */
   readonly debtLimitMicroVnd: bigint;
 }
 

@@ -55,11 +55,11 @@ export interface TransferRequest {
     readonly range?: WaiterRange | undefined;
   }[];
   readonly giveBack: GiveBack | undefined;
-  /** What should be free beside the waiters' amounts; drawn only if the wallet has all of it. */
+  /** Amount that should be free beside the waiters' amounts; drawn only if the wallet has all of it. */
   readonly wantedMicroVnd: bigint;
 }
 
-/** What one round does with one wallet. */
+/** Plan of one round for one wallet. */
 export interface TransferPlan {
   /** From the wallet to the lease; negative when money goes back. */
   readonly drawMicroVnd: bigint;
@@ -70,7 +70,7 @@ export interface TransferPlan {
 /** The wallet as it was read. */
 interface DrawableWallet {
   readonly availableMicroVnd: bigint;
-  /** How far below zero the wallet may go for what is needed. Nothing is drawn ahead of that. */
+  /** Amount by which the wallet may go below zero for what is needed. Nothing is drawn ahead of that. */
   readonly debtLimitMicroVnd: bigint;
   readonly nowMs: number;
 }

@@ -30,11 +30,11 @@ export interface Refusal {
    */
   readonly reason: "insufficient" | "on_hold" | "unavailable";
   readonly neededMicroVnd: bigint;
-  /** What was free for this call. */
+  /** Amount that was free for this call. */
   readonly availableMicroVnd: bigint;
   /** Reserved by other calls, of this instance and of others. */
   readonly reservedMicroVnd: bigint;
-  /** What the account owes for calls that ended. */
+  /** Debt of the account for calls that ended. */
   readonly owedMicroVnd: bigint;
 }
 
@@ -66,7 +66,7 @@ export interface Attachment {
   apply(op: RowWriter): void;
 }
 
-/** What is settled instead for a call whose client was refused the answer meanwhile. */
+/** Settlement in place of a call's own, whose client was refused the answer meanwhile. */
 export interface WithheldAnswer {
   /** The receipt of a free call, with the same request id. */
   readonly draft: ReceiptDraft;
@@ -96,13 +96,13 @@ export interface IndexProgress {
   readonly waiting: number;
 }
 
-/** What the engine asks of the store. */
+/** Load that the engine puts on the store. */
 export interface WalletLoad {
   /** Calls that ended and whose receipts are not durable yet. */
   readonly unsettled: number;
-  /** Those of them that are in no commit yet. */
+  /** Number of them that are in no commit yet. */
   readonly queued: number;
-  /** How often it repeated what the store refused or did not answer. */
+  /** Number of repeats of what the store refused or did not answer. */
   readonly retries: number;
 }
 

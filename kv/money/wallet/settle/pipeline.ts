@@ -92,14 +92,14 @@ export const farStoreMs = 10;
 /** Milliseconds without a settlement after which a lane is closed, looked at twice in that time: before its row expires. */
 const laneIdleMs = 30_000;
 
-/** When lanes are used. */
+/** Rules for the use of lanes. */
 export interface LaneRules {
   readonly maxLanes: number;
   /** Milliseconds of a commit above which the store is far. */
   readonly farStoreMs: number;
 }
 
-/** What became of a lane after a settlement. */
+/** State of a lane after a settlement. */
 type LaneState = "open" | "lost";
 
 interface SettlementLanesDeps {

@@ -48,7 +48,7 @@ interface AttachedRow {
  */
 export interface Finished {
   readonly accountId: AccountId;
-  /** What the call had reserved when it ended, for its receipt. */
+  /** Reservation of the call when it ended, for its receipt. */
   readonly heldMicroVnd: bigint;
   draft: ReceiptDraft;
   rows: readonly AttachedRow[];

@@ -63,7 +63,7 @@ interface TransferRequest {
   readonly lease: Lease;
   readonly waiters: Waiter[];
   giveBack: GiveBack | undefined;
-  /** What should be free for calls that wait for reserved money; 0 for none. */
+  /** Amount that should be free for calls that wait for reserved money; 0 for none. */
   wantedMicroVnd: bigint;
   attempts: number;
 }

@@ -69,7 +69,7 @@ export interface AccountPageState {
     readonly confirmation?: string;
     readonly deletionPassword?: string;
     readonly giveUp?: string;
-    /** What has to end before the account can be deleted. */
+    /** Obstacles that have to end before the account can be deleted. */
     readonly obstacles?: readonly ClosingObstacle[];
   };
   /** The invoice details as posted, and what is wrong with them. */

@@ -96,7 +96,7 @@ export async function saveMailSwitches(c: Context<DashboardEnv>, deps: Dashboard
   return c.redirect("/account?done=mails", 303);
 }
 
-/** What a link in a mail switches off; `undefined` if the gateway did not sign it. */
+/** Mails that a link switches off; `undefined` if the gateway did not sign it. */
 async function switchOffOf(
   c: Context<DashboardEnv>,
   { masterKeys }: DashboardDeps,

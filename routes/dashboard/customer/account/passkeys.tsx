@@ -39,7 +39,7 @@ import { securityTexts } from "./security_texts.ts";
 
 const passkeysPath = `${securityPath}/passkeys`;
 
-/** What the card shows. */
+/** Content of the card. */
 export interface PasskeysView {
   readonly visitor: Visitor;
   readonly baseUrl: string;

@@ -58,7 +58,7 @@ const announcements = {
   "passkey-removed": "passkeyWasRemoved",
 } as const;
 
-/** What the cards show. */
+/** Content of the cards. */
 interface SecurityView {
   readonly visitor: Visitor;
   readonly app: SecondFactor | undefined;

@@ -1,4 +1,4 @@
-/** What an act changed, in the reader's words: logs keep the names of members and their values as programs have them. */
+/** Changes of an act in the reader's words: logs keep the names of members and their values as programs have them. */
 import type { Child } from "hono/jsx";
 import { parseVnd } from "../../../../core/billing/money/micro_vnd.ts";
 import type { ActivityFields, ActivityLine } from "../../../../kv/people/audit/account_activity.ts";
@@ -13,7 +13,7 @@ export type ThingNames = ReadonlyMap<string, string>;
 
 type Words = Readonly<Record<string, string>>;
 
-/** What members of lines are called; limits have their names from the table of limits. */
+/** Names of members of lines; limits have theirs from the table of limits. */
 const english = {
   name: "Name",
   of: "Applies to",
@@ -155,7 +155,7 @@ function leafOf(name: string): string {
   return name.split(".").at(-1) ?? name;
 }
 
-/** What a member is called; `undefined` if no table has it. */
+/** Name of a member; `undefined` if no table has it. */
 export function memberWords(name: string, locale: Locale): string | undefined {
   const leaf = leafOf(name);
   const tables: readonly Words[] = [texts[locale].names, rateTexts[locale].names];
@@ -167,7 +167,7 @@ export function named(text: string, names: ThingNames): string {
   return text.replaceAll(/\b[a-z]+_[0-9a-z]{10,}\b/g, (id) => names.get(id) ?? id);
 }
 
-/** What a budget is of, as `core/limits/budgets.ts` writes it. */
+/** Subject of a budget in words, from the form that `core/limits/budgets.ts` writes. */
 function subjectWords(text: string, names: ThingNames, locale: Locale): string {
   const subjects: Words = budgetTexts[locale].subjects;
   const [kind = "", ...rest] = text.split(" ");
@@ -199,7 +199,7 @@ function valueWords(name: string, value: string, names: ThingNames, locale: Loca
 /** Members whose values are names of the API. */
 const codes: readonly string[] = ["kinds", "masked"];
 
-/** What changed: each name once, with its value before and after. */
+/** List of changes: each name once, with its value before and after. */
 export function Changes({ line: { before, after }, names, locale }: {
   line: Pick<ActivityLine, "before" | "after">;
   names: ThingNames;

@@ -18,7 +18,7 @@ import type { Locale } from "../../text/i18n.ts";
 import { budgetTexts } from "./budget_texts.ts";
 import { subjectWords } from "./budget_views.tsx";
 
-/** What is typed into the form. */
+/** Values that are typed into the form. */
 export interface BudgetValues {
   readonly name: string;
   /** `account`, `tag`, or a kind with an id: `key:…`, `model:…`, `member:…`, `team:…`. */
@@ -39,7 +39,7 @@ export const emptyBudget: BudgetValues = {
   atLimit: "refuse",
 };
 
-/** What is wrong with a form, by field. */
+/** Problems of a form, by field. */
 export type BudgetErrors = Partial<Record<keyof BudgetValues, string>>;
 
 function valueOf(subject: BudgetSubject): string {
@@ -136,7 +136,7 @@ export function budgetErrors(
   };
 }
 
-/** What a budget can be of. */
+/** Choices for the subject of a budget. */
 export interface BudgetChoices {
   readonly keyNames: ReadonlyMap<string, string>;
   readonly models: readonly string[];

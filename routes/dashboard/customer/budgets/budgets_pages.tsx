@@ -52,7 +52,7 @@ import { BudgetTable, type ListedBudget, NearBudget, readBudgets } from "./budge
 
 type PageContext = Context<DashboardEnv>;
 
-/** What budgets of the organisation can be of, beside models. */
+/** Subjects of budgets of the organisation, beside models. */
 async function readSubjects(c: PageContext, { kv }: DashboardDeps) {
   const { account, role } = c.get("signedIn");
   const { hiddenKey } = budgetTexts[c.get("visitor").locale];
@@ -76,7 +76,7 @@ async function readSubjects(c: PageContext, { kv }: DashboardDeps) {
 interface ListState {
   /** Why nothing was changed. */
   readonly problem?: string;
-  /** What was typed into the field of required tags, if it is wrong. */
+  /** Text that was typed into the field of required tags, if it is wrong. */
   readonly wrongTags?: string;
 }
 

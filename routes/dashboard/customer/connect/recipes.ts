@@ -117,7 +117,7 @@ function chatCurl(baseUrl: string, model: string): string {
        "messages": [{"role": "user", "content": "Hello!"}]}'`;
 }
 
-/** What a recipe fills in. */
+/** Facts that a recipe fills in. */
 export interface RecipeFacts {
   readonly baseUrl: string;
   readonly model: string;
@@ -125,10 +125,10 @@ export interface RecipeFacts {
   readonly key: string;
 }
 
-/** How one tool is set up. */
+/** Recipe for one tool. */
 export interface Recipe {
   readonly name: string;
-  /** Where the settings belong. */
+  /** Place of the settings. */
   readonly text: Readonly<Record<Locale, string>>;
   readonly code: readonly Snippet[];
 }

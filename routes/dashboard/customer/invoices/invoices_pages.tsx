@@ -148,7 +148,7 @@ function createSharedInvoicePages(deps: PageDeps): Hono<DashboardEnv> {
     .post(`${sharedPath}/files/:fileId`, (c) => downloadShared(c, deps));
 }
 
-/** What the invoice pages need of the gateway. */
+/** Needs of the invoice pages. */
 export interface InvoiceDeps extends PageDeps {
   readonly topup: TopupSettings;
 }

@@ -139,7 +139,7 @@ function LastError({ call, locale }: { call: Call; locale: Locale }) {
   );
 }
 
-/** What one does with a key: its calls, the parts of its page, and its end. */
+/** Menu of a key: its calls, the parts of its page, and its end. */
 function KeyMenu({ listed: { record, mayChange }, visitor }: {
   listed: ListedKey;
   visitor: Visitor;

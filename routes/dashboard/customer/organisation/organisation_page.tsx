@@ -123,7 +123,7 @@ export async function organisationPage(
   );
 }
 
-/** Who was removed, where that matters: they would come back by the provider of the organisation. */
+/** People who were removed, where that matters: they would come back by the provider of the organisation. */
 async function removedOf(kv: KeyValueStore, id: AccountId): Promise<readonly RemovedMember[]> {
   return await getCompanyOpenId(kv, id) === undefined ? [] : await listRemovedMembers(kv, id);
 }

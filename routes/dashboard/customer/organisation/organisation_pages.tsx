@@ -45,7 +45,7 @@ import { createOrganisationList } from "./organisations_page.tsx";
 type Texts = typeof organisationTexts["en"];
 type Done = keyof Texts["done"];
 
-/** What a form did: a short name for the notice after the redirect, or what the page says instead. */
+/** Outcome of a form: a short name for the notice after the redirect, or what the page says instead. */
 type Outcome = Done | OrganisationState;
 
 /** An act of a form; it has passed the table of roles and acts. */
@@ -55,7 +55,7 @@ type FormAct = (
   t: Texts,
 ) => Promise<Outcome>;
 
-/** How a form shows what came of an act; a field that people do not type says that it is gone. */
+/** Words in which a form shows what came of an act; a field that people do not type says that it is gone. */
 interface FormWords<Why extends string>
   extends Omit<RefusalViews<Why, OrganisationState>, "spent" | "otherwise"> {
   readonly done: Done;

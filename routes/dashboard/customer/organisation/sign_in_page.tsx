@@ -53,7 +53,7 @@ import { performForm, refusalView, type RefusalViews } from "../../visitor/actin
 import { confirmAddress, requireFresh } from "../account/confirm.tsx";
 import { companySignInTexts } from "./sign_in_texts.ts";
 
-/** Where the page is. */
+/** Path of the page. */
 export const companySignInPath = "/organisation/sign-in";
 
 /** Members that the card names who cannot sign in at the provider. */
@@ -74,10 +74,10 @@ interface ProviderForm {
   };
 }
 
-/** What a form did: a short name for the notice after the redirect, or what the page says instead. */
+/** Outcome of a form: a short name for the notice after the redirect, or what the page says instead. */
 type Outcome = keyof Texts["done"] | { readonly problem: string } | { readonly form: ProviderForm };
 
-/** What the cards show. */
+/** Content of the cards. */
 interface View {
   readonly visitor: Visitor;
   readonly baseUrl: string;
@@ -339,12 +339,12 @@ function RequirementCard({ visitor, openId, domains, fresh, isRequired, outsider
   );
 }
 
-/** What the forms need. */
+/** Needs of the forms. */
 type FormDeps =
   & Pick<DashboardDeps, "kv" | "clock" | "baseUrl" | "masterKeys" | "report">
   & CompanySignInDeps;
 
-/** What a form means, in the words of the page. */
+/** Meaning of a form, in the words of the page. */
 interface FormWords<Why extends string>
   extends Omit<RefusalViews<Why, Outcome>, "spent" | "otherwise"> {
   readonly done: keyof Texts["done"];

@@ -1,4 +1,4 @@
-/** What the playground has to know of each model: prices, abilities, and the values of its form. */
+/** Facts of each model that the playground has to know: prices, abilities, and the values of its form. */
 import type { Catalog, Model } from "../../../../core/catalog/catalog.ts";
 import { modelAbilities } from "../../../../core/catalog/model_abilities.ts";
 import { applyPrice } from "../../../../core/billing/price.ts";

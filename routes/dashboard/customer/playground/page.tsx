@@ -16,7 +16,7 @@ import {
 import { keyHeader } from "./relay.ts";
 import { playgroundTexts } from "./texts.ts";
 
-/** What the page is made of. */
+/** Parts of the page. */
 export interface PlaygroundProps {
   readonly visitor: Visitor;
   readonly baseUrl: string;
@@ -161,7 +161,7 @@ function Settings({ visitor, models, model, keys }: PlaygroundProps) {
   );
 }
 
-/** Where messages are written. */
+/** Form in which messages are written. */
 function Composer({ locale }: { locale: Locale }) {
   const t = playgroundTexts[locale];
   return (

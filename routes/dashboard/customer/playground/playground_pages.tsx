@@ -52,7 +52,7 @@ const errorAnswer = z.object({
   }),
 });
 
-/** What the playground says about an error, in the page's language: by its code, else by its type. */
+/** Text of the playground about an error, in the page's language: by its code, else by its type. */
 function problemText({ problems }: PlaygroundTexts, answer: unknown): string {
   const parsed = errorAnswer.safeParse(answer);
   if (!parsed.success) return problems.api_error;

@@ -43,7 +43,7 @@ export const playgroundTexts = defineTexts({
     makeKey: "Create a key",
     videoQueued: "The video is being made. Reload the link until it is there:",
     videoFile: "The video",
-    /** What the script shows. `{…}` is filled in. */
+    /** Texts that the script shows. `{…}` is filled in. */
     script: {
       tokens: "{in} in · {out} out",
       tokensRunning: "≈ {out} tokens",

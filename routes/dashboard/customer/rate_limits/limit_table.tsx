@@ -123,7 +123,7 @@ function LimitMeter({ name, used, limit, locale }: LimitInUse & { readonly local
   );
 }
 
-/** What is used and the limit, money as money. */
+/** Use and limit in figures, money as money. */
 function inFigures({ name, used, limit }: LimitInUse, locale: Locale): [string, string] {
   const written = (amount: number) =>
     limitTable[name].meter === "money"

@@ -21,9 +21,9 @@ import { EmailField, formPage, NextField } from "./form_parts.tsx";
 import { clientAddress } from "../../visitor/doer.ts";
 import { signInTexts } from "./texts.ts";
 
-/** Where people type the address whose domain leads to their organisation. */
+/** Path at which people type the address whose domain leads to their organisation. */
 export const companyPath = "/sign-in/company";
-/** Where the link leads that leaves for the provider. */
+/** Path of the link that leaves for the provider. */
 export const companyStartPath = "/auth/openid/company";
 
 /** The client of an organisation's provider, as it is at this moment. */

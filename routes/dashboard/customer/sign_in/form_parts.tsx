@@ -57,7 +57,7 @@ export function EmailField({ value, error, autofocus, locale }: {
   );
 }
 
-/** Where the sign-in at a provider begins. */
+/** Path at which the sign-in at a provider begins. */
 export function providerStartPath(id: ProviderId): string {
   return `/auth/${id}/start`;
 }

@@ -95,7 +95,7 @@ export function TokenField({ token, locale }: { token: string | undefined; local
 
 type Texts = typeof signInTexts["en"];
 
-/** What distinguishes one requested mail from another. */
+/** Facts that distinguish one requested mail from another. */
 export interface RequestedMail {
   readonly kind: OpeningMail;
   /** The page with the form, which also takes it. */

@@ -41,7 +41,7 @@ import type { Whence } from "../../../../kv/people/audit/account_activity.ts";
 import { signInTexts } from "./texts.ts";
 import type { PageDeclaration } from "../../page/page.ts";
 
-/** How somebody comes back. */
+/** Arrival of somebody who comes back. */
 interface Arrival {
   readonly locale: Locale;
   readonly whence: Whence;
@@ -67,7 +67,7 @@ function failurePage(c: Context<DashboardEnv>, failure: Failure) {
   return deadEndPage(c, { title: t.signInTitle, why: t[failure], way });
 }
 
-/** Where somebody leaves for. */
+/** Destination for which somebody leaves. */
 interface Destination {
   readonly id: ProviderId;
   readonly client: OpenIdClient;

@@ -169,7 +169,7 @@ export async function mailFactorChange(
   deps.hintMail();
 }
 
-/** What was shown, or why it does not count. */
+/** Second factor that was shown, or why it does not count. */
 export type ShownFactor =
   | { readonly ok: true; readonly kind: SecondFactorKind }
   | { readonly ok: false; readonly why: string };

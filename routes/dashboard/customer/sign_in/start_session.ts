@@ -138,7 +138,7 @@ export async function equipAccount(
   }
 }
 
-/** Where invitations are answered. */
+/** Path at which invitations are answered. */
 const invitationsPath = "/organisations";
 
 /** Whether an invitation waits for an answer of a person: it comes before their own account. */

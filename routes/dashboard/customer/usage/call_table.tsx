@@ -162,7 +162,7 @@ function ErrorLine({ call, locale }: { call: Call; locale: Locale }) {
   );
 }
 
-/** What a call cost; one that failed or was refused says that it was free. */
+/** Cost of a call; one that failed or was refused says that it was free. */
 export function CallCost({ call, locale }: { call: Call; locale: Locale }) {
   const microVnd = call.kind === "receipt" ? call.receipt.costMicroVnd : 0n;
   return microVnd === 0n && errorOf(call) !== undefined
@@ -256,7 +256,7 @@ export function CallTable({ calls, refunds, keyNames, locale }: {
   );
 }
 
-/** What both kinds of calls have. */
+/** Members that both kinds of calls have. */
 export function sharedOf(call: Call) {
   if (call.kind === "refused") return call.refused;
   const { startedAtMs: atMs, model, keyId, latencyMs, status } = call.receipt;

@@ -22,7 +22,7 @@ const texts = defineTexts({
   },
 });
 
-/** What the rate counts: the failed and the refused calls, and all of them. */
+/** Figures of the rate: the failed and the refused calls, and all of them. */
 function errorWords({ calls, refused }: Pick<Health, "calls" | "refused">, locale: Locale): string {
   const t = texts[locale];
   const counts = [

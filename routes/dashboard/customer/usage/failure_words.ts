@@ -16,7 +16,7 @@ export const failureCodesOfPages: readonly string[] = [
   ...new Set([...Object.keys(errorTable), ...failureCodes]),
 ].sort();
 
-/** What happened, and the next step. */
+/** Failure and the next step, in words. */
 type Words = readonly [what: string, next: string];
 
 const english: Readonly<Record<ErrorCode, Words>> = {

@@ -48,9 +48,9 @@ export interface UsageFilter {
   readonly model: string | undefined;
   /** Only calls with this tag; then all figures are by day. */
   readonly tag: CallTag | undefined;
-  /** What was typed for a tag and is none: nothing is shown then. */
+  /** Text that was typed for a tag and is none: nothing is shown then. */
   readonly wrongTag: string | undefined;
-  /** How the calls ended: a status, and an error code. */
+  /** Ending of the calls: a status, and an error code. */
   readonly status: string | undefined;
   readonly error: string | undefined;
   /** The list shows the calls of one bar of the chart. */
@@ -156,7 +156,7 @@ export function usageParameters(filter: UsageFilter): Record<string, string> {
   );
 }
 
-/** What a link changes of a filter; `undefined` takes a part away. */
+/** Change of a filter by a link; `undefined` takes a part away. */
 export type FilterChange = Readonly<Record<string, string | undefined>>;
 
 /** Writes the filter as a query, for links to other pages of the list and to the export. */
@@ -340,7 +340,7 @@ function ChoiceForm({ path, filter, keyNames, hasTags, models, also, locale }: F
   );
 }
 
-/** What is chosen, each with a link that takes it away. */
+/** Chips of what is chosen, each with a link that takes it away. */
 function SetChips({ path, filter, keyNames, also, locale }: FilterBarProps) {
   const t = usageTexts[locale];
   const bar = filter.at === undefined ? undefined : bucketRange(filter.at);

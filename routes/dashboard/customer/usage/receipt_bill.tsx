@@ -124,7 +124,7 @@ function SumRow({ name, microVnd, decimals, locale }: {
   );
 }
 
-/** What a bill says of a call. */
+/** Members of a call that a bill shows. */
 type BilledCall = Pick<
   Receipt,
   | "price"
@@ -142,7 +142,7 @@ type BilledCall = Pick<
   | "heldMicroVnd"
 >;
 
-/** What was charged, line by line. */
+/** Bill of what was charged, line by line. */
 export function Bill({ receipt, refund, locale }: {
   receipt: BilledCall;
   refund: LedgerEntry | undefined;
@@ -248,7 +248,7 @@ export function Bill({ receipt, refund, locale }: {
   );
 }
 
-/** Where the money went that was held for a call; nothing for a call that needed none. */
+/** Lines of where the money went that was held for a call; nothing for a call that needed none. */
 function Hold({ lines, locale }: { lines: HoldLines; locale: Locale }) {
   const t = texts[locale];
   const { heldMicroVnd, addedMicroVnd, chargedMicroVnd, returnedMicroVnd } = lines;

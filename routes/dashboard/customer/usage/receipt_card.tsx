@@ -21,7 +21,7 @@ import { type FailureWords, failureWords, refusalWords } from "./failure_words.t
 import { Bill, FreeBill } from "./receipt_bill.tsx";
 import { usageTexts } from "./texts.ts";
 
-/** What a card knows of a call beside its row. */
+/** Facts of a call that a card has beside its row. */
 interface CardProps {
   /** As people call it; absent: by its id. */
   readonly modelName?: string | undefined;
@@ -152,7 +152,7 @@ function CardHead({ name, state, requestId, atMs, locale }: {
   );
 }
 
-/** What happened, in words. */
+/** Failure of the call, in words. */
 function Failure({ words: { what, detail }, tried, locale }: {
   words: FailureWords;
   tried: string | undefined;
@@ -174,7 +174,7 @@ function Failure({ words: { what, detail }, tried, locale }: {
   );
 }
 
-/** What to do about a failed call: the step of its code, then where else to look. */
+/** Steps after a failed call: the step of its code, then where else to look. */
 function NextSteps({ next, code, model, isOfProvider, visitor }: {
   next: string;
   code: string;
@@ -307,7 +307,7 @@ function SpanBar({ span, wholeMs }: { span: Span; wholeMs: number }) {
   );
 }
 
-/** How an attempt ended: in words, or by the code that one can look up. */
+/** End of an attempt: in words, or by the code that one can look up. */
 function AttemptEnd({ outcome, locale }: { outcome: string; locale: Locale }) {
   const { attemptEnds } = usageTexts[locale];
   return Object.hasOwn(attemptEnds, outcome)
@@ -446,7 +446,7 @@ function ReceiptFacts({ receipt, keyName, locale }: {
   );
 }
 
-/** What ended a stream before it was whole, in the language of the page. */
+/** Notice of what ended a stream before it was whole, in the language of the page. */
 function EndNotice({ receipt: { endCode }, locale }: { receipt: Receipt; locale: Locale }) {
   if (endCode === undefined) return null;
   const { endedBy, ends, endedByProvider } = usageTexts[locale];
@@ -458,7 +458,7 @@ function EndNotice({ receipt: { endCode }, locale }: { receipt: Receipt; locale:
   );
 }
 
-/** What the bill does not say of the tokens: those that no price counts, and those of reasoning. */
+/** Facts of the tokens that the bill has not: those that no price counts, and those of reasoning. */
 function UsageFacts({ receipt, locale }: { receipt: Receipt; locale: Locale }) {
   const t = usageTexts[locale];
   const { usage, costMicroVnd, shortfallMicroVnd } = receipt;

@@ -63,7 +63,7 @@ const reasonsVietnamese: typeof reasonsEnglish = {
   stopped: "Lượt gọi bị dừng trước khi có câu trả lời.",
   no_route: "Không có đường nào đến nhà cung cấp nhận lượt gọi.",
 };
-/** What ended a stream before it was whole. */
+/** Causes that ended a stream before it was whole. */
 const endsEnglish: Readonly<Record<string, string>> = {
   call_timeout: "The call reached its bound of 15 minutes.",
   upstream_timeout: "The provider stopped sending.",

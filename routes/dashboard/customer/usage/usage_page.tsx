@@ -104,7 +104,7 @@ interface UsageChartProps {
   readonly locale: Locale;
 }
 
-/** What the bars of one organisation can be stacked by. */
+/** Groups by which the bars of one organisation can be stacked. */
 export interface Callers {
   readonly stacks: readonly StackBy[];
   /** Names of keys and teams by their ids, and of members if the bars are stacked by them. */

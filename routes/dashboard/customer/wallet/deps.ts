@@ -3,7 +3,7 @@ import type { TopupSettings } from "../../../../core/trade/settings/settings.ts"
 import type { WalletEngine } from "../../../../kv/money/wallet/mod.ts";
 import type { PageDeps } from "../../page/page_deps.ts";
 
-/** What the wallet pages need of the gateway. */
+/** Needs of the wallet pages. */
 export interface WalletDeps extends PageDeps {
   readonly wallet: Pick<WalletEngine, "balance">;
   readonly topup: TopupSettings;

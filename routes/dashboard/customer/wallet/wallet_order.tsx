@@ -32,7 +32,7 @@ export interface OrderView {
   readonly payments: readonly TopupPayment[];
   readonly balanceMicroVnd: bigint;
   readonly nowMs: number;
-  /** What an offer gives on top, once the sum has arrived. */
+  /** Bonus of an offer, once the sum has arrived. */
   readonly bonusMicroVnd: bigint;
   /** Invoices can be requested here. */
   readonly invoices: boolean;

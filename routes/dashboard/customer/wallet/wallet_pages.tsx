@@ -60,14 +60,14 @@ type PageContext = Context<DashboardEnv>;
 
 const shownOrders = 20;
 
-/** What came of the act before the page is shown. */
+/** Message about the act before the page is shown. */
 interface WalletMessage {
   /** Why nothing was done, if no field is at fault. */
   readonly problem?: string;
   readonly amountError?: string;
   readonly markError?: string;
   readonly saved?: boolean;
-  /** What a voucher code gave, now or before. */
+  /** Amount that a voucher code gave, now or before. */
   readonly redeemed?: string;
   /** A voucher code that was refused, and why. */
   readonly voucher?: { readonly code: string; readonly error: string };

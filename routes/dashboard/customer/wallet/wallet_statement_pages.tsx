@@ -52,7 +52,7 @@ const shownMonths = 36;
 
 function MonthFiles({ months, proven, locale }: {
   months: readonly string[];
-  /** Those of which there is a proof. */
+  /** Entries of which there is a proof. */
   proven: ReadonlySet<string>;
   locale: Locale;
 }) {

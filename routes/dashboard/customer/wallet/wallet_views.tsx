@@ -87,11 +87,11 @@ function GrantTable({ grants, locale }: { grants: readonly BookGrant[]; locale: 
   );
 }
 
-/** What is left of each grant, and the form for a code. */
+/** Card with the rest of each grant, and the form for a code. */
 export function CreditCard({ pots, visitor, code, error }: {
   pots: Pots<BookGrant>;
   visitor: Visitor;
-  /** What was typed, and why it was refused. */
+  /** Code as typed, and why it was refused. */
   code?: string | undefined;
   error?: string | undefined;
 }) {
@@ -245,7 +245,7 @@ function OrderBadge({ order, nowMs, locale }: {
     : <Badge tone={tones[status]}>{t.states[status]}</Badge>;
 }
 
-/** What arrived, and what was asked for if that is another amount; the latter while nothing has arrived. */
+/** Amount that arrived, and what was asked for if that is another amount; the latter while nothing has arrived. */
 function OrderAmount({ order: { askedMicroVnd, receivedMicroVnd }, locale }: {
   order: TopupOrder;
   locale: Locale;

@@ -35,7 +35,7 @@ export interface EndpointFormValues {
   readonly kinds: readonly string[];
 }
 
-/** What is wrong, by field. */
+/** Problems by field. */
 export type EndpointFormErrors = Partial<Record<keyof EndpointFormValues, string>>;
 
 /** The form of a new endpoint: every event for a server, since most receivers want all; what people must know for a chat. */
@@ -80,7 +80,7 @@ export function postedEndpoint(posted: PostedForm): EndpointFormValues {
   };
 }
 
-/** What a form sends of the fields: an empty one of a chat is one that was not filled in. */
+/** Fields as a form sends them: an empty one of a chat is one that was not filled in. */
 export function sentEndpoint(
   { url, token, chatId, name, kinds }: EndpointFormValues,
   destination: DestinationKind,

@@ -222,7 +222,7 @@ async function createEndpoint(c: PageContext, deps: DashboardDeps) {
 
 /** The outcome of the act before the page is shown. */
 interface DetailState extends Partial<RefusedForm> {
-  /** What was typed into the settings, if it was refused. */
+  /** Values that were typed into the settings, if they were refused. */
   readonly values?: EndpointFormValues;
   readonly isSaved?: boolean;
 }

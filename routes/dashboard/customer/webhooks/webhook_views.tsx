@@ -1,4 +1,4 @@
-/** What the pages of webhooks show: the list, the log of an endpoint, one try, and how to check a signature. */
+/** Views of the pages of webhooks: the list, the log of an endpoint, one try, and how to check a signature. */
 import { exampleEvent, webhookBody } from "../../../../core/people/webhooks/events.ts";
 import { vietnamDayStartMs } from "../../../../core/lib/time/vietnam_time.ts";
 import type { WebhookEndpoint } from "../../../../kv/people/webhooks/endpoints.ts";
@@ -28,7 +28,7 @@ import type { Locale } from "../../text/i18n.ts";
 import { CodeTabs } from "../connect/code_tabs.tsx";
 import { webhookTexts } from "./texts.ts";
 
-/** What an endpoint is called: its name, or its host. */
+/** Name of an endpoint: its own, or its host. */
 export function endpointName({ name, url }: Pick<WebhookEndpoint, "name" | "url">): string {
   return name === "" ? new URL(url).host : name;
 }
@@ -351,7 +351,7 @@ export function TryView({ endpoint, one, visitor }: {
   );
 }
 
-/** How the example was sent: on a day that the page may name. */
+/** Day of the example, which the page may name. */
 const exampleDay = "2026-11-28";
 
 const verifyingCode = [
@@ -374,7 +374,7 @@ const event = new Webhook("whsec_…").verify(body, headers); // throws if it is
   },
 ];
 
-/** How a receiver checks a webhook, with an example of one. */
+/** Card about how a receiver checks a webhook, with an example of one. */
 export function VerifyCard({ locale }: { readonly locale: Locale }) {
   const t = webhookTexts[locale];
   const example = webhookBody(exampleEvent("topup.credited"), {

@@ -145,7 +145,7 @@ async function latestCalls(
   return (await takeCalls(deps.kv, filter, shownCalls)).calls;
 }
 
-/** What a person can do about a refused call. */
+/** Remedy of a person for a refused call. */
 type Fix = keyof typeof welcomeTexts["en"]["fixes"];
 
 const fixes: Readonly<Partial<Record<string, Fix>>> = {
@@ -212,7 +212,7 @@ function FirstCall({ calls, keys, locale, looks }: {
   calls: readonly Call[];
   keys: readonly ApiKeyRecord[];
   locale: Locale;
-  /** How often this page has looked before. */
+  /** Number of times that this page has looked before. */
   looks: number;
 }) {
   const t = welcomeTexts[locale];

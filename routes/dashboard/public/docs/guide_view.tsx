@@ -5,7 +5,7 @@ import type { SignedIn } from "../../page/visitor.ts";
 import type { Locale } from "../../text/i18n.ts";
 import { type GuideSection, type GuideText, type Inline, inlines } from "./guides/guide.ts";
 
-/** Who reads; absent: a visitor, or somebody whose role does not matter. */
+/** Reader of the guide; absent: a visitor, or somebody whose role does not matter. */
 type Reader = Pick<SignedIn, "role"> | undefined;
 
 function piece(inline: Inline, reader: Reader) {

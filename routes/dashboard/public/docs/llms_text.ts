@@ -106,7 +106,7 @@ export function memberSchemas(document: JsonObject, given: Json | undefined): Js
   return alternatives(schema).flatMap((option) => memberSchemas(document, option));
 }
 
-/** What the text is made of. */
+/** Options of the text. */
 export interface LlmsTextOptions extends GuideFacts {
   /** The name of the service. */
   readonly brand: string;

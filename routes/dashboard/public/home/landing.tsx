@@ -72,7 +72,7 @@ const texts = defineTexts({
   },
 });
 
-/** What the form asks. */
+/** Question that the form asks. */
 export interface Question {
   readonly model: Model;
   readonly input: number;
@@ -284,7 +284,7 @@ function codeTabs({ baseUrl, catalog }: DashboardDeps): CodeTab[] {
   return [...sdks, ...tools];
 }
 
-/** What is promised beside the buttons: only what is given today. */
+/** Promises beside the buttons: only what is given today. */
 function promisesOf(
   { offers: { invoices } }: DashboardDeps,
   running: RunningOffers,
@@ -339,7 +339,7 @@ function Hero({ deps, running, locale }: PartProps & { readonly running: Running
 /** Tokens of the call in the box, and of its answer. */
 const greeting = { input: 9, output: 12 } as const;
 
-/** What the code of the box gets back, and what that costs today. */
+/** Answer that the code of the box gets back, and what that costs today. */
 function SampleAnswer({ catalog, locale }: { catalog: Catalog; locale: Locale }) {
   const t = landingTexts[locale];
   const { defaultModel: model } = catalog;
@@ -359,7 +359,7 @@ function SampleAnswer({ catalog, locale }: { catalog: Catalog; locale: Locale })
   );
 }
 
-/** What a stranger asks first, each with the page that proves the answer. */
+/** Questions that a stranger asks first, each with the page that proves the answer. */
 function Questions({ deps, locale }: PartProps) {
   const t = landingTexts[locale];
   const { bankTransfer, invoices } = deps.offers;
@@ -463,7 +463,7 @@ function Prices({ deps, locale }: PartProps) {
 /** Tokens of the call whose receipt is shown: a turn of an agent with most of its prompt cached. */
 const sampleUsage = { input: 1_179, cacheRead: 18_400, cacheWrite: 0, output: 880, reasoning: 0 };
 
-/** What can be checked: the models, the share of answered calls, and that the books agree. */
+/** Facts that can be checked: the models, the share of answered calls, and that the books agree. */
 function Facts({ deps, days, firstOutputMs, books, locale }: PartProps & {
   readonly days: readonly HistoryDay[];
   /** The median over these days; absent: there were no calls. */
@@ -562,7 +562,7 @@ function faqItem({ question, answer }: { readonly question: string; readonly ans
   );
 }
 
-/** What the landing page shows beside the catalogue; each is read at most once in a while. */
+/** Facts that the landing page shows beside the catalogue; each is read at most once in a while. */
 export interface LandingFacts {
   readonly history: PublicHistory;
   readonly books: () => Promise<BooksState>;

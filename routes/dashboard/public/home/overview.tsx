@@ -83,7 +83,7 @@ const texts = defineTexts({
   },
 });
 
-/** What the overview shows. */
+/** Content of the overview. */
 export interface Overview {
   readonly balance: Balance;
   readonly rows: readonly UsageRow[];
@@ -126,7 +126,7 @@ function usualDayMicroVnd({ rows, today }: Overview): bigint | undefined {
   return netCostMicroVnd(totalUsage(before)) / BigInt(days);
 }
 
-/** How many days the balance lasts at the pace of the usual day. */
+/** Number of days that the balance lasts at the pace of the usual day. */
 function runwayDays({ balance }: Overview, usualMicroVnd: bigint | undefined): number | undefined {
   if (usualMicroVnd === undefined || usualMicroVnd <= 0n || balance.totalMicroVnd <= 0n) {
     return undefined;

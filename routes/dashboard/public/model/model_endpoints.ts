@@ -18,7 +18,7 @@ const operationIds: Readonly<Record<ModelKind, readonly string[]>> = {
   completion: ["createCompletion"],
 };
 
-/** How a model is called. */
+/** Endpoints of a model. */
 export interface ModelEndpoints {
   readonly operations: readonly Operation[];
   /** A call for a shell. */

@@ -14,7 +14,7 @@ import {
   Status,
 } from "./views.tsx";
 
-/** What is compared. */
+/** Trait that is compared. */
 interface Trait {
   readonly name: string;
   readonly of: (listed: ListedModel) => Child;

@@ -40,7 +40,7 @@ const listedKinds: readonly ModelKind[] = [
 const sorts = ["", "price", "context", "speed"] as const;
 export type Sort = typeof sorts[number];
 
-/** What the visitor asked for. */
+/** Choice of the visitor. */
 export interface ModelChoice {
   readonly search: string;
   readonly kind: ModelKind | "";

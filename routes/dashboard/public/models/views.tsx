@@ -17,7 +17,7 @@ export interface ListedModel {
   readonly firstOutputMs: number | undefined;
 }
 
-/** What both forms of the list need. */
+/** Needs of both forms of the list. */
 export interface ModelListProps {
   readonly models: readonly ListedModel[];
   readonly listRate: number;

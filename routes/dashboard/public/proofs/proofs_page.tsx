@@ -105,7 +105,7 @@ const texts = defineTexts({
   },
 });
 
-/** What a customer runs, as the guide has it. */
+/** Command that a customer runs, as the guide has it. */
 function commandOf(baseUrl: string): string {
   return [
     `curl "${baseUrl}/v1/receipts/$REQUEST_ID/proof" -H "x-api-key: $KEY" > proof.json`,

@@ -111,7 +111,7 @@ export function signedDayColumns(locale: Locale): readonly Column<ShownDay>[] {
   ];
 }
 
-/** What stands in place of a list of no days. */
+/** Notice in place of a list of no days. */
 export function NoSignedDay({ locale }: { locale: Locale }) {
   const t = texts[locale];
   return (

@@ -1,4 +1,4 @@
-/** What a search finds: pages, models, keys, guides, endpoints of the API, error codes; for operators customers, too. */
+/** Search over pages, models, keys, guides, endpoints of the API and error codes; for operators customers, too. */
 import type { Context } from "hono";
 import { may } from "../../../../core/people/organisations/acts.ts";
 import { mayVisit } from "../../page/page_acts.ts";
@@ -26,7 +26,7 @@ export const maxQueryChars = 80;
 export interface Found {
   readonly href: string;
   readonly name: string;
-  /** What tells it from others of its kind. */
+  /** Note that tells it from others of its kind. */
   readonly note?: string;
 }
 
@@ -51,7 +51,7 @@ export interface FoundGroup {
   readonly found: readonly Found[];
 }
 
-/** Those whose name has the text, those that begin with it first. */
+/** Entries whose name has the text, those that begin with it first. */
 function named(all: readonly Found[], wanted: string): readonly Found[] {
   return all.map((one) => ({ one, at: foldVietnamese(one.name).indexOf(wanted) }))
     .filter(({ at }) => at >= 0)
@@ -106,7 +106,7 @@ function errorCodes(locale: Locale): Found[] {
 /** Characters of an address from which customers are suggested: fewer fit everybody. */
 const minAddressChars = 2;
 
-/** What leads an operator to a customer: the begin of an address, an id, or the code of an order. */
+/** Customers that a search leads an operator to: by the begin of an address, an id, or the code of an order. */
 async function customersOf(
   kv: KeyValueStore,
   query: string,
@@ -139,7 +139,7 @@ async function endpointsOf(source: DocumentSource): Promise<Found[]> {
   );
 }
 
-/** What is searched for. */
+/** Text that is searched for. */
 export interface SearchQuery {
   readonly query: string;
   /** Things of each kind. */

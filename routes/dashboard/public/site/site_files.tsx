@@ -1,6 +1,6 @@
 /**
- * What crawlers ask for (`/robots.txt`, `/sitemap.xml`, `/favicon.ico`), and the pages that the operator supplies
- * (`/terms`, `/privacy`, `/contact`, `/changelog`).
+ * Site files that crawlers ask for (`/robots.txt`, `/sitemap.xml`, `/favicon.ico`), and the pages that the operator
+ * supplies (`/terms`, `/privacy`, `/contact`, `/changelog`).
  *
  * - Folder `routes/dashboard/public/site/`: files about the site as a whole, and the operator's own texts.
  * - In: the list of public pages, Markdown of the operator.

@@ -25,7 +25,7 @@ function entryOf(announcement: Announcement, baseUrl: string): string {
     `<content type="text">${escapeXml(text.join("\n\n"))}</content></entry>`;
 }
 
-/** What a feed says of itself. */
+/** Facts of a feed. */
 interface FeedFacts {
   readonly baseUrl: string;
   readonly title: string;

@@ -42,7 +42,7 @@ const errorAnswer = z.object({
   error: z.object({ type: z.string(), code: z.string().nullish() }),
 });
 
-/** What each error of the API means to a visitor, by its code, else by its type; all others: it failed. */
+/** Meaning of each error of the API to a visitor, by its code, else by its type; all others: it failed. */
 const problemsByError: Readonly<Record<string, TrialProblem>> = {
   spending_limit_reached: "day_used_up",
   budget_exceeded: "day_used_up",
@@ -120,7 +120,7 @@ async function TrialReceipt({ deps, trial, requestId, visitor }: {
   );
 }
 
-/** What was asked and has passed the form, or what is wrong with it. */
+/** Question that has passed the form, or what is wrong with it. */
 type Asked = { readonly model: PlaygroundModel; readonly prompt: string } | TrialProblem;
 
 function chatModels({ catalog }: DashboardDeps, { locale }: Visitor): PlaygroundModel[] {

@@ -1,7 +1,7 @@
 /** A guide: a text in both languages, as data, so that pages and `/llms.txt` are made of the same words. */
 import type { Locale } from "../../../text/i18n.ts";
 
-/** What the texts and snippets of guides name. */
+/** Facts that the texts and snippets of guides name. */
 export interface GuideFacts {
   /** Public address of the service, without a trailing slash. */
   readonly baseUrl: string;

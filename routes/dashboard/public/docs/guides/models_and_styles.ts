@@ -1,4 +1,4 @@
-/** Which model answers which style, and what becomes of fields that it cannot carry. */
+/** Models and the styles that they answer, and what becomes of fields that they cannot carry. */
 import { requestHeaders } from "../../../../http/own_headers.ts";
 import type { Guide } from "./guide.ts";
 
