@@ -31,7 +31,7 @@ for (const killed of [false, true]) {
         let gateway = await startMoneyGateway(folder, {}, { outlivesFileLimit: true });
         const { key, accountId } = await newPayer(gateway, 50_000);
         const credit = () =>
-          askAdmin<{ status: string }>(gateway, "POST", `/accounts/${accountId}/credit`, {
+          askAdmin<{ status: string }>(gateway, "POST", `/api/accounts/${accountId}/credit`, {
             vnd: "1000",
             reason: "on a full disk",
             operationId: "full-disk-1",

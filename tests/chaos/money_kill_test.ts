@@ -188,7 +188,7 @@ Deno.test(
       const orders = await onStore(folder, (kv) => seedOrders(kv, 20));
       const credit = (gateway: StartedGateway) =>
         Promise.resolve(orders.map(({ accountId }, i) => () =>
-          askAdmin(gateway, "POST", `/accounts/${accountId}/credit`, {
+          askAdmin(gateway, "POST", `/api/accounts/${accountId}/credit`, {
             vnd: "1000",
             reason: "test",
             operationId: `credit-${i}`,

@@ -158,7 +158,7 @@ Deno.test(
       const gateway = await startMoneyGateway(folder);
       let operations = 0;
       const credit = (vnd: string) =>
-        askAdmin<{ balanceVnd: string }>(gateway, "POST", `/accounts/${accountId}/credit`, {
+        askAdmin<{ balanceVnd: string }>(gateway, "POST", `/api/accounts/${accountId}/credit`, {
           vnd,
           reason: "odd sums",
           operationId: `odd-sum-${operations++}`,

@@ -13,7 +13,7 @@ import { type CampaignId, newId } from "../../../core/lib/ids/ids.ts";
 import {
   type Actor,
   addAuditLine,
-  type Operator,
+  isPerson,
   type OperatorAct,
   operatorProgram,
 } from "../../people/audit/operator_audit.ts";
@@ -42,11 +42,6 @@ function authorOf(operator: Actor): CampaignAuthor {
   return "accountId" in operator
     ? { accountId: operator.accountId, email: operator.email }
     : { email: operator.email };
-}
-
-/** Whether an actor is a person with an account, whose own authority is limited. */
-function isPerson(operator: Actor): operator is Operator {
-  return "accountId" in operator;
 }
 
 /**

@@ -17,7 +17,7 @@ import { type CreditedTransfer, paymentOf } from "./bank_matching.ts";
 import { compareAndSet } from "../../engine/store/cas.ts";
 import { accountKey } from "../../engine/schema/keys.ts";
 import { credit } from "../ledger/ledger.ts";
-import { addAuditLine, type MovedMoney, type Operator } from "../../people/audit/operator_audit.ts";
+import { addAuditLine, type Decider, type MovedMoney } from "../../people/audit/operator_audit.ts";
 import { type Authority, authorize, isAsSeen } from "../../people/operators/operator_authority.ts";
 import { getTopupOrder, receiveTopup, type TopupOrder } from "./topups.ts";
 import type { AtomicWrite, KeyValueStore } from "../../engine/store/key_value_store.ts";
@@ -60,7 +60,7 @@ export type BalanceOf = (accountId: AccountId) => Promise<bigint>;
 
 /** The operator, the time and the authority of an act. */
 export interface AssignmentContext {
-  readonly operator: Operator;
+  readonly operator: Decider;
   readonly nowMs: number;
   readonly authority: Authority;
   readonly balanceOf: BalanceOf;

@@ -26,7 +26,7 @@ import {
   unreadableNoticeKey,
   unreadableNoticesPrefix,
 } from "../../engine/schema/keys.ts";
-import { addAuditLine, type Operator } from "../../people/audit/operator_audit.ts";
+import { type Actor, addAuditLine, type Operator } from "../../people/audit/operator_audit.ts";
 import type { AtomicWrite, KeyValueStore } from "../../engine/store/key_value_store.ts";
 import { defined } from "../../../core/lib/base/defined.ts";
 import { listBatchRows } from "../../engine/store/read_ahead.ts";
@@ -92,7 +92,7 @@ export async function listUnreadable(kv: KeyValueStore): Promise<UnreadableNotic
 export async function setAsideUnreadable(
   kv: KeyValueStore,
   ref: Pick<UnreadableNotice, "source" | "contentHash">,
-  act: { readonly operator: Operator; readonly nowMs: number; readonly note: string },
+  act: { readonly operator: Actor; readonly nowMs: number; readonly note: string },
 ): Promise<boolean> {
   const { source, contentHash } = ref;
   const entry = await kv.get<UnreadableNotice>(unreadableNoticeKey(source, contentHash));

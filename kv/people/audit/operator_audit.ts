@@ -135,8 +135,16 @@ export const commandLine = { email: "command line" } as const;
 /** A program that authenticates with the operator key (`GATEWAY_OPERATOR_KEY`). */
 export const operatorProgram = { email: "operator key" } as const;
 
-/** Everyone who may carry out an act that needs no second person. */
-export type Actor = Operator | typeof commandLine | typeof operatorProgram;
+/** Whoever has authority over money: an operator with an account, or the owner of the machine, whom no limit binds. */
+export type Decider = Operator | typeof commandLine;
+
+/** Everyone who may carry out an act that moves no money. */
+export type Actor = Decider | typeof operatorProgram;
+
+/** Whether somebody who acts is an operator with an account. */
+export function isPerson(operator: Actor): operator is Operator {
+  return "accountId" in operator;
+}
 
 /** Adds a line to the atomic write of the act. */
 export function addAuditLine(

@@ -13,7 +13,7 @@ import { mailboxOf } from "../../../core/people/accounts/email_address.ts";
 import type { Account } from "../accounts/accounts.ts";
 import { operatorMovedKey, operatorPromisedKey } from "../../engine/schema/keys.ts";
 import { mayProfit } from "./beneficiaries.ts";
-import type { MovedMoney, Operator } from "../audit/operator_audit.ts";
+import { type Decider, isPerson, type MovedMoney, type Operator } from "../audit/operator_audit.ts";
 import type { AtomicWrite, KeyValueStore } from "../../engine/store/key_value_store.ts";
 import { hashBase62 } from "../../../core/lib/hash/short_hash.ts";
 import { dayMs } from "../../../core/lib/time/durations.ts";
@@ -76,7 +76,7 @@ export function isAsSeen(seen: string | undefined, facts: ActFacts): boolean {
 
 /** The authority of an act. */
 export type Authority =
-  /** One operator alone, up to the limit. */
+  /** Somebody alone: an operator up to the limit, the owner of the machine without one. */
   | { readonly kind: "alone"; readonly limitMicroVnd: bigint }
   /**
    * Approved by the acting operator, requested by another. `attach` decides the approval in the
@@ -114,7 +114,7 @@ type MovedAlone = readonly MovedInQuarter[];
 
 /** A movement that an operator requests: a positive sum is a credit, a negative one a debit. */
 export interface WantedMovement {
-  readonly operator: Operator;
+  readonly operator: Decider;
   readonly account: Account;
   readonly amountMicroVnd: bigint;
   readonly nowMs: number;
@@ -131,8 +131,10 @@ export async function authorize(
 ): Promise<AuthorityResult> {
   const { operator, account } = wanted;
   const deciders = authority.kind === "approved" ? [operator, authority.requestedBy] : [operator];
-  if (await mayProfit(kv, deciders, account)) return { ok: false, why: "beneficiary" };
-  if (authority.kind === "approved") return { ok: true, attach: () => {} };
+  if (await mayProfit(kv, deciders.filter(isPerson), account)) {
+    return { ok: false, why: "beneficiary" };
+  }
+  if (authority.kind === "approved" || !isPerson(operator)) return { ok: true, attach: () => {} };
   const key = operatorMovedKey(mailboxOf(operator.email), account.id);
   const attach = await withinLimit(kv, key, { ...wanted, limitMicroVnd: authority.limitMicroVnd });
   return attach === undefined ? { ok: false, why: "limit" } : { ok: true, attach };
@@ -145,7 +147,8 @@ export async function authorize(
  */
 export async function authorizePromise(
   kv: KeyValueStore,
-  wanted: Pick<WantedMovement, "operator" | "amountMicroVnd" | "nowMs"> & {
+  wanted: Pick<WantedMovement, "amountMicroVnd" | "nowMs"> & {
+    readonly operator: Operator;
     readonly limitMicroVnd: bigint;
   },
 ): Promise<((operation: AtomicWrite) => void) | undefined> {

@@ -27,7 +27,13 @@ import {
   approvalsPrefix,
   ledgerOperationKey,
 } from "../../engine/schema/keys.ts";
-import { addAuditLine, type MovedMoney, type Operator } from "../../people/audit/operator_audit.ts";
+import {
+  addAuditLine,
+  type Decider,
+  isPerson,
+  type MovedMoney,
+  type Operator,
+} from "../../people/audit/operator_audit.ts";
 import {
   isAnyAmong,
   isSamePerson,
@@ -50,7 +56,7 @@ export interface Approval {
   readonly requestedBy: Operator;
   readonly requestedAtMs: number;
   readonly state: "pending" | "approved" | "refused";
-  readonly decidedBy?: Operator;
+  readonly decidedBy?: Decider;
   readonly decidedAtMs?: number;
   /** The money of the act: as requested, later as moved. Absent in requests of earlier versions. */
   readonly money?: MovedMoney;
@@ -256,7 +262,7 @@ export async function decideApproval(
     return (await operation.commit()).ok ? { ok: true } : { ok: false, why: "busy" };
   }
   const { requestedBy } = approval;
-  if (isSamePerson(operator, requestedBy)) return { ok: false, why: "self" };
+  if (isPerson(operator) && isSamePerson(operator, requestedBy)) return { ok: false, why: "self" };
   const authority = {
     kind: "approved",
     requestedBy,

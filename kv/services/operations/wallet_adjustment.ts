@@ -10,8 +10,8 @@ import { credit, debit, type LedgerEntry, type MovementResult } from "../../mone
 import {
   addAuditLine,
   type commandLine,
+  type Decider,
   type MovedMoney,
-  type Operator,
 } from "../../people/audit/operator_audit.ts";
 import { type Authority, authorize, isAsSeen } from "../../people/operators/operator_authority.ts";
 import type { AtomicWrite, KeyValueStore } from "../../engine/store/key_value_store.ts";
@@ -30,9 +30,9 @@ interface AdjustmentMoment {
   readonly seen?: string | undefined;
 }
 
-/** An operator with an account, and the authority of the correction. */
+/** An operator, or the owner of the machine who approves, and the authority of the correction. */
 export interface OperatorAdjustment extends AdjustmentMoment {
-  readonly operator: Operator;
+  readonly operator: Decider;
   /**
    * The id of the approval or of the submitted form: a form that is sent twice moves money once.
    */

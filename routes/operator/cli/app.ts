@@ -10,13 +10,11 @@ import { commandLine } from "../../../kv/people/audit/operator_audit.ts";
 import { errorResponse } from "../../http/error_response.ts";
 import { operationNames, operationPaths } from "../operations/contract/paths.ts";
 import { operationServing } from "../operations/serving.ts";
-import { addAccountRoutes, addCreditRoute, addKeyRoutes } from "./commands/accounts.ts";
+import { addAccountRoutes, addKeyRoutes } from "./commands/accounts.ts";
 import { type AdminDeps, readJson } from "./commands/admin_deps.ts";
 import { addArchiveRoutes } from "./commands/archive.ts";
 import { addBackupRoutes, type BackupDeps } from "./commands/backups.ts";
 import { addBookRoutes } from "./commands/books.ts";
-import { addApprovalRoute } from "./commands/campaigns.ts";
-import { addNoticeRoutes } from "./commands/notices.ts";
 import { addTableRoutes } from "./commands/tables.ts";
 
 /** Makes the answers to errors. The owner of the machine reads what went wrong, as nobody else does. */
@@ -54,9 +52,6 @@ export function createAdminApp(deps: AdminDeps): Hono {
   }
   addAccountRoutes(app, deps);
   addKeyRoutes(app, deps);
-  addCreditRoute(app, deps);
-  addApprovalRoute(app, deps);
-  addNoticeRoutes(app, deps);
   addBookRoutes(app, deps);
   addBackupRoutes(app, deps);
   addTableRoutes(app, deps);

@@ -307,7 +307,7 @@ async function runHere(
         fileContents: config.fileContents,
         refresh: () => Promise.resolve(),
       },
-      receivingAccounts: config.topup.receivingAccounts,
+      topup: config.topup,
     });
     // The answer is written completely before the store closes.
     const response = await app.request(command.path, initOf(command));

@@ -15,12 +15,16 @@ import {
   tryCatalog,
   withdrawScheduledVersion,
 } from "../operations/catalog.ts";
+import { decideRequest, listApprovalRequests } from "../operations/money/approvals.ts";
 import {
+  agreeToCampaign,
   makeCodes,
   newestCampaigns,
   startCampaign,
   turnCampaign,
 } from "../operations/money/campaigns.ts";
+import { adjustAccount, assignNotice } from "../operations/money/movements.ts";
+import { listWaitingNotices, resolveNotice } from "../operations/money/notices.ts";
 import { showMargins, showSheet } from "../operations/money/costs.ts";
 import { forgetLetter, listLetters, reviveLetter } from "../operations/outbox.ts";
 import {
@@ -33,19 +37,16 @@ import {
 import { tryRoute } from "../operations/route_tests.ts";
 import { turnMaintenance } from "../operations/service.ts";
 import { type AdminRequest, command, type CommandForm, requestOf } from "./command.ts";
-import { accountBody, creditBody } from "./commands/accounts.ts";
+import { accountBody } from "./commands/accounts.ts";
 import { archiveBody, retentionBody } from "./commands/archive.ts";
 import { rebuildBody, resealBody, resealSecretsBody, verifyQuery } from "./commands/books.ts";
 import { daysQuery } from "./commands/tables.ts";
 
-const credit = command("credit", {
-  method: "POST",
-  path: "/accounts/:account/credit",
-  input: creditBody,
-}, {
+const credit = command("credit", requestOf(adjustAccount), {
   about: "credit (or, with a minus, debit) a wallet with whole VND: 50000, 50.000 and 50,000\n" +
     "are the same; the same operation id never counts twice",
   operands: { ACCOUNT: "account", VND: "vnd" },
+  without: ["seen"],
   names: { operationId: "operation" },
   values: { operationId: "ID" },
 });
@@ -168,7 +169,7 @@ export const commandForms: readonly CommandForm[] = [
     operands: { CAMPAIGN: "campaign" },
     given: { paused: false },
   }),
-  command("campaign approve", { method: "POST", path: "/campaigns/:campaign/approve" }, {
+  command("campaign approve", requestOf(agreeToCampaign), {
     about: "agree to one that promises more than one operator may",
     operands: { CAMPAIGN: "campaign" },
   }),
@@ -241,9 +242,61 @@ export const commandForms: readonly CommandForm[] = [
     about: "remove one of them for good",
     operands: { "QUEUE:ID": "letter" },
   }),
-  command("notice return", { method: "POST", path: "/notices/:notice/return" }, {
+  command("approval list", requestOf(listApprovalRequests), {
+    about: "what waits for a second operator and what was decided, newest first",
+    without: ["before", "limit"],
+  }),
+  command("approval approve", requestOf(decideRequest), {
+    about: "agree to what an operator asked for, which moves the money",
+    operands: { APPROVAL: "approval" },
+    given: { verdict: "approve" },
+    without: ["seen"],
+  }),
+  command("approval refuse", requestOf(decideRequest), {
+    about: "refuse what an operator asked for",
+    operands: { APPROVAL: "approval" },
+    given: { verdict: "refuse" },
+    without: ["seen"],
+  }),
+  command("notice list", requestOf(listWaitingNotices), {
+    about: "bank notices that wait for a person, oldest first",
+    without: ["after", "limit"],
+  }),
+  command("notice assign", requestOf(assignNotice), {
+    about: "credit a bank notice to an order, or to an account by its id or e-mail",
+    operands: { "SOURCE:ID": "notice", TARGET: "target" },
+    without: ["seen"],
+  }),
+  command("notice duplicate", requestOf(resolveNotice), {
+    about: "mark a bank notice as a duplicate of another one",
+    operands: { "SOURCE:ID": "notice", OTHER: "of" },
+    given: { verdict: "duplicate" },
+    without: ["note"],
+  }),
+  command("notice ignore", requestOf(resolveNotice), {
+    about: "set a bank notice aside that is no top-up",
+    operands: { "SOURCE:ID": "notice" },
+    given: { verdict: "ignore" },
+    without: ["of"],
+  }),
+  command("notice refund", requestOf(resolveNotice), {
+    about: "say that the money goes back by bank transfer",
+    operands: { "SOURCE:ID": "notice" },
+    given: { verdict: "start_refund" },
+    without: ["of"],
+  }),
+  command("notice refunded", requestOf(resolveNotice), {
+    about: "say that it has gone back, with the reference of the bank",
+    operands: { "SOURCE:ID": "notice" },
+    given: { verdict: "finish_refund" },
+    without: ["of"],
+    names: { note: "reference" },
+  }),
+  command("notice return", requestOf(resolveNotice), {
     about: "put a bank notice (marked duplicate, set aside, refund not sent) back under review",
     operands: { "SOURCE:ID": "notice" },
+    given: { verdict: "return" },
+    without: ["of", "note"],
   }),
   command("backup", { method: "GET", path: "/backup" }, {
     about:

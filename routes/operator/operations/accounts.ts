@@ -17,6 +17,7 @@ import { signOutEverywhere } from "../../../kv/people/accounts/sessions.ts";
 import { setRateLimits } from "../../../kv/people/accounts/rate_limits.ts";
 import { isActive, listApiKeys } from "../../../kv/people/api_keys/api_keys.ts";
 import { namedAccount, noAccount } from "./contract/named_account.ts";
+import { wrongCursor } from "./contract/lists.ts";
 import { operation, refused } from "./contract/operation.ts";
 import { proseText, reasonText } from "./contract/texts.ts";
 
@@ -77,7 +78,7 @@ export const pageOfAccounts = operation({
   async run({ kv }, { after, limit }) {
     const from = after === undefined ? undefined : parseId("account", after);
     if (after !== undefined && from === undefined) {
-      return refused("after", "invalid_request", "after: must be the id of an account", "after");
+      return wrongCursor("the id of an account", "after");
     }
     const { accounts, next } = await listAccounts(kv, { limit, ...defined({ after: from }) });
     const body = {

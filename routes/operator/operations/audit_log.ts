@@ -7,8 +7,8 @@ import {
   findAuditLines,
   operatorActs,
 } from "../../../kv/people/audit/operator_audit.ts";
-import { listBody, listCursor, listLimit, listOf } from "./contract/lists.ts";
-import { operation, refused } from "./contract/operation.ts";
+import { listBody, listCursor, listLimit, listOf, wrongCursor } from "./contract/lists.ts";
+import { operation } from "./contract/operation.ts";
 import { movedMoney, movedMoneyJson } from "./money/moved_money.ts";
 
 const auditRow = z.object({
@@ -51,7 +51,7 @@ export const listAudit = operation({
   async run({ kv }, { act, subject, operator, before: cursor, limit: count }) {
     const before = cursor === undefined ? undefined : parseId("audit", cursor);
     if (cursor !== undefined && before === undefined) {
-      return refused("before", "invalid_request", "before: must be the id of a line", "before");
+      return wrongCursor("the id of a line");
     }
     const search = { count, ...defined({ before, act, subject, operatorEmail: operator }) };
     const { lines, next } = await findAuditLines(kv, search);

@@ -22,7 +22,7 @@ import {
 } from "../../usage_api/calls.ts";
 import { receiptFields } from "../../usage_api/receipt_json.ts";
 import { rangeMs, requireRange } from "../../usage_api/range.ts";
-import { listBody, listCursor, listLimit, listOf } from "./contract/lists.ts";
+import { listBody, listCursor, listLimit, listOf, wrongCursor } from "./contract/lists.ts";
 import { namedAccount } from "./contract/named_account.ts";
 import { operation, refused } from "./contract/operation.ts";
 
@@ -78,7 +78,7 @@ export const listCalls = operation({
     const { account, from, to, key: keyId, model, status, error, limit } = input;
     const before = input.before === undefined ? undefined : parseId("request", input.before);
     if (input.before !== undefined && before === undefined) {
-      return refused("before", "invalid_request", "before: must be a request id", "before");
+      return wrongCursor("a request id");
     }
     const query = new URLSearchParams(defined({ from, to }));
     const range = requireRange(query, vietnamDay(nowMs), firstDay);

@@ -135,6 +135,8 @@ function operationObject(operation: Operation): JsonObject {
 export function operatorDocument(server: string): JsonObject {
   const paths: Record<string, JsonObject> = {};
   for (const name of operationNames) {
+    // No key stands in for a person.
+    if (operations[name].authority === "person") continue;
     const { method, path } = operationPaths[name];
     (paths[writtenPath(path)] ??= {})[method.toLowerCase()] = operationObject(operations[name]);
   }

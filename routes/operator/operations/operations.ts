@@ -16,7 +16,14 @@ import {
   signOutAccount,
   turnAccount,
 } from "./accounts.ts";
-import { makeCodes, newestCampaigns, startCampaign, turnCampaign } from "./money/campaigns.ts";
+import { decideRequest, listApprovalRequests } from "./money/approvals.ts";
+import {
+  agreeToCampaign,
+  makeCodes,
+  newestCampaigns,
+  startCampaign,
+  turnCampaign,
+} from "./money/campaigns.ts";
 import { addAnnouncementUpdate, announce, latestAnnouncements } from "./announcements.ts";
 import { listAudit } from "./audit_log.ts";
 import { listCalls, showCall } from "./calls.ts";
@@ -28,13 +35,15 @@ import {
   replaceInvoice,
   sendInvoice,
 } from "./money/invoices.ts";
+import { adjustAccount, assignNotice } from "./money/movements.ts";
 import {
-  listApprovalRequests,
+  closeUnreadable,
   listNotices,
-  listTopups,
   listUnreadableNotices,
   listWaitingNotices,
-} from "./money/payments.ts";
+  resolveNotice,
+} from "./money/notices.ts";
+import { listTopups } from "./money/topups.ts";
 import { forgetLetter, listLetters, reviveLetter } from "./outbox.ts";
 import {
   listCatalogVersions,
@@ -80,6 +89,7 @@ export const operations: Readonly<Record<OperationName, Operation>> = {
   "accounts.list": pageOfAccounts,
   "accounts.show": showAccount,
   "accounts.block": turnAccount,
+  "accounts.adjust": adjustAccount,
   "accounts.limits": limitAccount,
   "accounts.sign_out": signOutAccount,
   "accounts.notes": notesOfAccount,
@@ -87,6 +97,7 @@ export const operations: Readonly<Record<OperationName, Operation>> = {
   "campaigns.list": newestCampaigns,
   "campaigns.make": startCampaign,
   "campaigns.pause": turnCampaign,
+  "campaigns.approve": agreeToCampaign,
   "campaigns.codes": makeCodes,
   "margins.show": showMargins,
   "margins.sheet": showSheet,
@@ -95,10 +106,14 @@ export const operations: Readonly<Record<OperationName, Operation>> = {
   "announcements.publish": announce,
   "announcements.update": addAnnouncementUpdate,
   "approvals.list": listApprovalRequests,
+  "approvals.decide": decideRequest,
   "topups.list": listTopups,
   "notices.list": listNotices,
   "notices.waiting": listWaitingNotices,
   "notices.unreadable": listUnreadableNotices,
+  "notices.set_aside": closeUnreadable,
+  "notices.assign": assignNotice,
+  "notices.resolve": resolveNotice,
   "invoices.list": listInvoiceRequests,
   "invoices.export": exportInvoiceQueue,
   "invoices.issue": issueInvoice,

@@ -20,7 +20,6 @@ export async function openAdmin(
   if (gateway.config.store.kind !== "file") return { ok: true, stop: async () => {} };
   const path = adminSocketPath(gateway.config);
   try {
-    const { receivingAccounts } = gateway.config.topup;
     // Loaded with the first command.
     const app = loadedOnce(async () => {
       const [{ createAdminApp }, { storeReadings }, { operationDepsOf }] = await Promise.all([
@@ -37,7 +36,6 @@ export async function openAdmin(
         snapshot: store.snapshot,
         parts: store.parts,
         retention: gateway.config.retention,
-        receivingAccounts,
         beginReading: storeReadings({ ...gateway, stopping }),
       });
     });

@@ -307,7 +307,7 @@ export async function newPayer(gateway: StartedGateway, vnd = 0): Promise<Payer>
   const keys = `/accounts/${account.id}/keys`;
   const made = await askAdmin<{ id: ApiKeyId; key: string }>(gateway, "POST", keys, {});
   if (vnd > 0) {
-    await askAdmin(gateway, "POST", `/accounts/${account.id}/credit`, {
+    await askAdmin(gateway, "POST", `/api/accounts/${account.id}/credit`, {
       vnd: String(vnd),
       reason: "money to spend",
       operationId: `test-${account.id}`,

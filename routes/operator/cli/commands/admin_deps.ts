@@ -4,13 +4,12 @@
  * - Folder `routes/operator/cli/commands/`: the commands of `deno task admin`, a file for each subject.
  * - In: checked operands and options, the store.
  * - Out: JSON, changes with their audit lines, encrypted backups.
- * - Never: credits a bank notice: the operator's pages do, which ask twice.
+ * - Never: knows what an operation does: commands that are one send it.
  */
 import type { Context } from "hono";
 import type { MasterKeys } from "../../../../core/people/api_keys/seal.ts";
 import type { Clock } from "../../../../core/lib/time/clock.ts";
 import type { RetentionSettings } from "../../../../core/config/retention.ts";
-import type { ReceivingAccount } from "../../../../core/trade/bank/receiving_account.ts";
 import type { Control } from "../../../../kv/engine/control/control.ts";
 import type { WalletEngine } from "../../../../kv/money/wallet/mod.ts";
 import type { OperationDeps } from "../../operations/contract/operation.ts";
@@ -85,7 +84,6 @@ export interface AdminDeps extends OperationDeps {
   /** Active API keys for each member of an organisation of several; absent: ten. */
   readonly keysPerMember?: number;
   readonly wallet: WalletEngine;
-  readonly receivingAccounts: readonly ReceivingAccount[];
   /** Reads every row as of one moment, for a backup. */
   readonly snapshot?: ReadSnapshot;
   /** The store and its archive apart; absent where this kind of store has no archive. */

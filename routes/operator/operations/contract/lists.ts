@@ -1,5 +1,6 @@
 /** Lists as operations answer them: some rows, whether there are more, and the id after which those begin. */
 import { z } from "zod";
+import { refused } from "./operation.ts";
 
 /** Rows of one answer: about 200 KB of JSON. */
 const maxListedRows = 200;
@@ -40,4 +41,9 @@ export function listRead<Item, Row>(read: readonly Item[], { limit, row, id }: {
   const end = items.at(-1);
   const last = end && id(end);
   return listBody(items.map(row), { next: read.length > limit ? last : undefined, last });
+}
+
+/** The refusal of a cursor that no list has answered. */
+export function wrongCursor(form: string, field: "before" | "after" = "before") {
+  return refused(field, "invalid_request", `${field}: must be ${form}`, field);
 }

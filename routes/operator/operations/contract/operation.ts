@@ -24,7 +24,11 @@ import type { Control } from "../../../../kv/engine/control/control.ts";
 import type { KeyValueStore } from "../../../../kv/engine/store/key_value_store.ts";
 import type { BalanceOf } from "../../../../kv/money/payments/bank_assignment.ts";
 import type { WalletEngine } from "../../../../kv/money/wallet/mod.ts";
-import type { Actor } from "../../../../kv/people/audit/operator_audit.ts";
+import {
+  type Actor,
+  type Decider,
+  operatorProgram,
+} from "../../../../kv/people/audit/operator_audit.ts";
 import type { LiveCatalog } from "../../../../kv/services/catalog/live_catalog.ts";
 import {
   type RouteTestResult,
@@ -52,8 +56,8 @@ export interface OperationDeps {
   readonly testRoute?: (target: RouteTestTarget) => Promise<RouteTestResult>;
   /** The addresses of operators, lower-case. */
   readonly operatorEmails?: readonly string[];
-  /** What one operator may promise alone; absent: nothing. */
-  readonly topup?: Pick<TopupSettings, "approvalAboveMicroVnd">;
+  /** What one operator may move or promise alone, and the accounts at banks that receive money. */
+  readonly topup: Pick<TopupSettings, "approvalAboveMicroVnd" | "receivingAccounts">;
   /** E-mail addresses of operators, for mails about what waits for their approval; absent: nobody is told. */
   readonly operators?: readonly string[];
   /** Called after a mail was added to the queue; absent: the queue is read at its intervals. */
@@ -95,6 +99,19 @@ export interface OperationAct {
    * @throws {GatewayError} if a program named none
    */
   readonly base?: () => number;
+}
+
+/**
+ * Returns who decides about money.
+ *
+ * @throws {GatewayError} `permission_denied` for a program
+ */
+export function deciderOf({ operator }: Pick<OperationAct, "operator">): Decider {
+  if ("accountId" in operator || operator.email !== operatorProgram.email) return operator;
+  throw new GatewayError(
+    "permission_denied",
+    "Money is moved by persons: by an operator on the pages, or by deno task admin",
+  );
 }
 
 /** An operation that was carried out. */
@@ -160,6 +177,8 @@ export interface OperationForm<In, Raw, Out, Result extends Done<Out> | Refusal>
   readonly summary: string;
   /** `acts`: it changes something, and writes an audit line in the same commit. */
   readonly effect: "reads" | "acts";
+  /** It moves money or agrees to that: no key of a program stands in for a person. */
+  readonly authority?: "person";
   /** Query, path parameters and body in one. */
   readonly input: z.ZodType<In, Raw>;
   readonly output: z.ZodType<Out>;
@@ -177,6 +196,7 @@ export interface Operation {
   readonly name: OperationName;
   readonly summary: string;
   readonly effect: "reads" | "acts";
+  readonly authority?: "person";
   readonly replacesVersion?: true;
   readonly refusals?: RefusalBodies;
   readonly maxBodyBytes?: number;
@@ -208,6 +228,7 @@ export function operation<In, Raw, Out, Result extends Done<Out> | Refusal>(
     ...rest,
     schemas: { input, output },
     async call(deps, raw, act) {
+      if (form.authority === "person") deciderOf(act);
       const result = await form.run(deps, readInput(input, raw), act);
       if (!result.ok && "error" in result) throw result.error;
       return result;

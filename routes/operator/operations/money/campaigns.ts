@@ -3,8 +3,8 @@
  *
  * - Folder `routes/operator/operations/money/`: operations on what has to do with money.
  * - In: checked input, and who acts.
- * - Out: campaigns and codes, invoices in new states, lists and sums for programs.
- * - Never: moves money between wallets, which needs the authority of a person.
+ * - Out: movements, requests for approval, campaigns and codes, invoices in new states, lists and sums for programs.
+ * - Never: moves money without the authority of a person.
  */
 import { findApprovers } from "../../../../kv/people/operators/approval_mails.ts";
 import { z } from "zod";
@@ -25,6 +25,7 @@ import {
   readCampaign,
 } from "../../../../core/trade/credits/campaign_form.ts";
 import {
+  approveCampaign,
   type CampaignActResult,
   listCampaigns,
   makeCampaign,
@@ -35,7 +36,7 @@ import {
   maxCodesAtOnce,
   maxUsesOfCode,
 } from "../../../../kv/money/credits/vouchers.ts";
-import { operation, type Refused, refused } from "../contract/operation.ts";
+import { deciderOf, operation, type Refused, refused } from "../contract/operation.ts";
 
 const author = z.object({ accountId: z.string().optional(), email: z.string() });
 
@@ -75,7 +76,7 @@ const refusals: Readonly<Record<Exclude<CampaignActResult, "done" | "missing">, 
 type Refusal = Exclude<CampaignActResult, "done">;
 
 /** The refusal of an act on a campaign; `undefined` if it was done. */
-export function campaignRefusal(result: CampaignActResult): Refused<Refusal> | undefined {
+function campaignRefusal(result: CampaignActResult): Refused<Refusal> | undefined {
   if (result === "done") return undefined;
   return result === "missing"
     ? refused("missing", "not_found", "There is no such campaign")
@@ -83,7 +84,7 @@ export function campaignRefusal(result: CampaignActResult): Refused<Refusal> | u
 }
 
 /** Reads the id of a campaign. */
-export function campaignIdOf(
+function campaignIdOf(
   text: string,
 ): { readonly ok: true; readonly id: CampaignId } | Refused<"missing"> {
   const id = parseId("campaign", text);
@@ -148,7 +149,7 @@ export const startCampaign = operation({
       return refused(field, "invalid_request", text, field);
     }
     // The limit binds persons alone: a program always needs one, and the owner of the store may write whatever row.
-    const limitMicroVnd = topup?.approvalAboveMicroVnd ?? 0n;
+    const limitMicroVnd = topup.approvalAboveMicroVnd;
     const approvers = await findApprovers(kv, operators);
     const made = await makeCampaign(kv, read.terms, { ...act, limitMicroVnd, approvers });
     if (made.needsApproval === true) hintMail?.();
@@ -169,6 +170,24 @@ export const turnCampaign = operation({
     const { id } = named;
     return campaignRefusal(await pauseCampaign(kv, id, paused, act)) ??
       { ok: true, body: { id, paused } };
+  },
+});
+
+/** Agrees to a campaign. */
+export const agreeToCampaign = operation({
+  name: "campaigns.approve",
+  summary: "Agrees to a campaign that promises more than who made it may promise alone",
+  effect: "acts",
+  authority: "person",
+  input: z.strictObject({ campaign: z.string() }),
+  output: z.object({ id: z.string(), approve: z.literal("done") }),
+  async run({ kv }, { campaign }, act) {
+    const named = campaignIdOf(campaign);
+    if (!named.ok) return named;
+    const { id } = named;
+    const { nowMs } = act;
+    return campaignRefusal(await approveCampaign(kv, id, { operator: deciderOf(act), nowMs })) ??
+      { ok: true, body: { id, approve: "done" as const } };
   },
 });
 

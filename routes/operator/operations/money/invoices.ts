@@ -20,7 +20,7 @@ import {
   reportInvoiceSent,
 } from "../../../../kv/money/payments/topup_checks.ts";
 import { getAccount } from "../../../../kv/people/accounts/accounts.ts";
-import { listBody, listCursor, listLimit, listOf } from "../contract/lists.ts";
+import { listBody, listCursor, listLimit, listOf, wrongCursor } from "../contract/lists.ts";
 import {
   operation,
   type OperationAct,
@@ -55,7 +55,7 @@ export const listInvoiceRequests = operation({
   async run({ kv }, { state, before: cursor, limit }) {
     const before = cursor === undefined ? undefined : parseId("invoice", cursor);
     if (cursor !== undefined && before === undefined) {
-      return refused("before", "invalid_request", "before: must be the id of one", "before");
+      return wrongCursor("the id of one");
     }
     const page = { count: limit, ...defined({ state, before }) };
     const { invoices, next } = await pageOfInvoices(kv, page);

@@ -1,9 +1,13 @@
-/** The money of an act, as the audit log and approvals show it to programs. */
+/** What operations on money share: how it is shown to programs, and what a decision has seen. */
 import { z } from "zod";
 import { formatVnd } from "../../../../core/billing/money/micro_vnd.ts";
 import { defined } from "../../../../core/lib/base/defined.ts";
 import type { BankNoticeRef } from "../../../../kv/money/payments/bank_notices.ts";
-import type { MovedMoney } from "../../../../kv/people/audit/operator_audit.ts";
+import {
+  type Decider,
+  isPerson,
+  type MovedMoney,
+} from "../../../../kv/people/audit/operator_audit.ts";
 
 /** The schema of {@linkcode movedMoneyJson}. */
 export const movedMoney = z.object({
@@ -33,4 +37,20 @@ export function movedMoneyJson(
     balanceAfterVnd: formatVnd(balanceAfterMicroVnd),
     ...defined({ orderCode, notice: notice && noticeText(notice), requestedBy }),
   };
+}
+
+/** Writes a time as programs read it. */
+export function timeOf(atMs: number): string {
+  return new Date(atMs).toISOString();
+}
+
+/** The schema of the mark of what an operator has seen. */
+export const seenMark = z.string().optional()
+  .describe(
+    "The mark of the facts that were shown. Persons name it: nothing moves if a fact has changed.",
+  );
+
+/** What a decision is bound to: persons see the dossier first, the owner of the machine may decide without. */
+export function seenBy(operator: Decider, seen: string | undefined): string | undefined {
+  return isPerson(operator) ? seen ?? "" : seen;
 }

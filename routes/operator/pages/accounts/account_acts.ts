@@ -6,18 +6,11 @@
  * - Out: HTML, blocked accounts, adjustments, requests for approval.
  * - Never: sets a balance: money only moves.
  */
-import { findApprovers } from "../../../../kv/people/operators/approval_mails.ts";
-import { parseTypedVnd } from "../../../../core/billing/money/read_amount.ts";
-import { requestApproval } from "../../../../kv/services/operations/approvals.ts";
-import {
-  type Adjustment,
-  adjustWallet,
-} from "../../../../kv/services/operations/wallet_adjustment.ts";
 import { notFoundPage } from "../../../dashboard/frame/error_pages.tsx";
 import { formIdField } from "../../../dashboard/components/mod.ts";
 import { readForm } from "../../../dashboard/page/form_data.ts";
 import { accountOf, accountPage } from "./account_page.tsx";
-import { balanceIn } from "../../operations/contract/operation.ts";
+import { adjustAccount } from "../../operations/money/movements.ts";
 import {
   limitAccount,
   noteAccount,
@@ -26,13 +19,10 @@ import {
 } from "../../operations/accounts.ts";
 import {
   actOf,
-  aloneIn,
   doneAt,
   type OperatorContext,
   type OperatorDeps,
-  operatorOf,
   type OperatorPage,
-  reasonOf,
 } from "../base/frame.tsx";
 import { confirmAct, seenField } from "../dossier/dossier_view.tsx";
 import { frameTexts } from "../base/texts.ts";
@@ -78,62 +68,34 @@ async function adjust(c: OperatorContext, deps: OperatorDeps) {
   if (account === undefined || account.deletedAtMs !== undefined) return await notFoundPage(c);
   const t = frameTexts[c.get("visitor").locale];
   const form = await readForm(c);
-  const amountMicroVnd = parseTypedVnd(form.text("amount"));
-  const reason = reasonOf(form);
-  if (amountMicroVnd === undefined) {
-    return await accountActPage(c, deps, { account, act: "adjust", problem: t.problems.amount });
-  }
-  if (reason === undefined) {
-    return await accountActPage(c, deps, { account, act: "adjust", problem: t.problems.reason });
-  }
-  const formId = form.formId();
-  if (formId === undefined) {
-    return await accountActPage(c, deps, { account, act: "adjust", problem: t.problems.busy });
-  }
-  const adjustment: Adjustment = { accountId: account.id, amountMicroVnd, reason };
+  const [amount, reason] = [form.text("amount"), form.text("reason")];
+  const formId = form.formId() ?? "";
   const seen = form.text(seenField);
-  const act = { kind: "adjust", ...adjustment } as const;
-  const confirm = async (problem?: string) =>
-    await confirmAct(c, deps, act, {
-      action: `/operator/accounts/${account.id}/adjust`,
-      fields: { amount: form.text("amount"), reason, [formIdField]: formId },
-      back: `/operator/accounts/${account.id}`,
-      under: "/operator/accounts",
-      problem,
-      gone: () => accountActPage(c, deps, { account, act: "adjust", problem: t.problems.target }),
-    });
-  if (seen === "") return await confirm();
-  const context = {
-    operator: operatorOf(c),
-    nowMs: deps.clock.nowMs(),
-    balanceOf: balanceIn(deps),
-    seen,
-  };
-  const result = await adjustWallet(deps.kv, adjustment, {
-    ...context,
-    caseId: formId,
-    authority: aloneIn(deps),
+  const wanted = { account: account.id, vnd: amount, reason, operationId: formId, seen };
+  const result = await adjustAccount.run(deps, wanted, actOf(c, deps));
+  if (result.ok) {
+    return result.body.status === "asked"
+      ? doneAt(c, "/operator/approvals", "asked")
+      : doneAt(c, `/operator/accounts/${account.id}`, "adjusted");
+  }
+  const refuse = (problem: string) => accountActPage(c, deps, { account, act: "adjust", problem });
+  if (result.why === "input") {
+    const problems: Readonly<Record<string, string>> = {
+      vnd: t.problems.amount,
+      reason: t.problems.reason,
+    };
+    return await refuse(problems[result.field] ?? t.problems.busy);
+  }
+  if (result.why === "account") return await refuse(t.problems.target);
+  if (result.why !== "changed") return await refuse(t.problems[result.why]);
+  return await confirmAct(c, deps, result.act, {
+    action: `/operator/accounts/${account.id}/adjust`,
+    fields: { amount, reason, [formIdField]: formId },
+    back: `/operator/accounts/${account.id}`,
+    under: "/operator/accounts",
+    problem: seen === "" ? undefined : t.problems.changed,
+    gone: () => refuse(t.problems.target),
   });
-  if (result.ok) return doneAt(c, `/operator/accounts/${account.id}`, "adjusted");
-  if (result.why === "changed") return await confirm(t.problems.changed);
-  if (result.why !== "limit") {
-    return await accountActPage(c, deps, {
-      account,
-      act: "adjust",
-      problem: t.problems[result.why],
-    });
-  }
-  const approvers = await findApprovers(deps.kv, deps.operators);
-  const asked = await requestApproval(deps.kv, act, { ...context, formId, approvers });
-  if (!asked.ok) {
-    return await accountActPage(c, deps, {
-      account,
-      act: "adjust",
-      problem: t.problems[asked.why],
-    });
-  }
-  deps.hintMail();
-  return doneAt(c, "/operator/approvals", "asked");
 }
 
 /** Sets the limits that the form has. */

@@ -27,11 +27,9 @@ import type { RouteReport } from "../../../../core/routing/contract/router.ts";
 import type { TopupSettings } from "../../../../core/trade/settings/settings.ts";
 import type { BankIntake } from "../../../../kv/money/payments/bank_intake.ts";
 import type { LiveCatalog } from "../../../../kv/services/catalog/live_catalog.ts";
-import type { Authority } from "../../../../kv/people/operators/operator_authority.ts";
 import type { RateView } from "../../../dashboard/page/rate_view.ts";
 import type { OperationAct, OperationDeps } from "../../operations/contract/operation.ts";
-import { maxReasonChars, reasonText } from "../../operations/contract/texts.ts";
-import type { PostedForm } from "../../../dashboard/page/form_data.ts";
+import { maxReasonChars } from "../../operations/contract/texts.ts";
 import type { PageDeps } from "../../../dashboard/page/page_deps.ts";
 import type { SepayPollResult } from "../../../payments/sepay_poll.ts";
 import type { Locale } from "../../../dashboard/text/i18n.ts";
@@ -52,11 +50,6 @@ export interface OperatorDeps extends PageDeps, Omit<OperationDeps, "kv" | "cloc
   /** Reads the provider's list of movements now. Absent: no token is set. */
   readonly poll?: (() => Promise<SepayPollResult>) | undefined;
   readonly hintMail: () => void;
-}
-
-/** Returns what one operator may do without a second. */
-export function aloneIn({ topup }: Pick<OperatorDeps, "topup">): Authority {
-  return { kind: "alone", limitMicroVnd: topup.approvalAboveMicroVnd };
 }
 
 // Shared parts of the operator's lists.
@@ -110,11 +103,6 @@ export function ReasonField({ locale, id }: { locale: Locale; id?: string }) {
       maxlength={maxReasonChars}
     />
   );
-}
-
-/** Reads a reason; `undefined` if it is missing, longer than the field takes, or no text that can be shown. */
-export function reasonOf(form: PostedForm, field = "reason"): string | undefined {
-  return reasonText.safeParse(form.text(field)).data;
 }
 
 /** The context of a request to an operator's page. */

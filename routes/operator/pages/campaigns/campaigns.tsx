@@ -23,14 +23,10 @@ import { recordOf } from "../../../../core/lib/base/record_of.ts";
 import { csvFile } from "../../../../core/lib/base/csv.ts";
 import { parseId } from "../../../../core/lib/ids/ids.ts";
 import { readCampaignFigures } from "../../../../kv/money/credits/grants.ts";
-import {
-  approveCampaign,
-  getCampaign,
-  listCampaigns,
-} from "../../../../kv/money/credits/campaigns.ts";
+import { getCampaign, listCampaigns } from "../../../../kv/money/credits/campaigns.ts";
 import { defined } from "../../../../core/lib/base/defined.ts";
 import {
-  campaignRefusal,
+  agreeToCampaign,
   makeCodes,
   startCampaign,
   turnCampaign,
@@ -291,12 +287,12 @@ async function act(c: OperatorContext, deps: OperatorDeps, what: "pause" | "resu
   if (campaign === undefined) return await notFoundPage(c);
   const { id } = campaign;
   const by = actOf(c, deps);
-  const refusal = what === "approve"
-    ? campaignRefusal(await approveCampaign(deps.kv, id, by))
+  const done = what === "approve"
+    ? await agreeToCampaign.run(deps, { campaign: id }, by)
     : await turnCampaign.run(deps, { campaign: id, paused: what === "pause" }, by);
-  if (refusal === undefined || refusal.ok) return doneAt(c, `${path}/${id}`, "resolved");
+  if (done.ok) return doneAt(c, `${path}/${id}`, "resolved");
   const { refusals } = campaignTexts[c.get("visitor").locale];
-  const problem = refusals[refusal.why === "input" ? "missing" : refusal.why];
+  const problem = refusals[done.why === "input" ? "missing" : done.why];
   return await campaignPage(c, deps, { problem });
 }
 

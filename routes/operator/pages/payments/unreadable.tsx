@@ -3,7 +3,6 @@ import { Hono } from "hono";
 import { bankSources } from "../../../../core/trade/bank/bank_notice.ts";
 import {
   listUnreadable,
-  setAsideUnreadable,
   type UnreadableNotice,
 } from "../../../../kv/money/payments/bank_notices.ts";
 import {
@@ -18,12 +17,12 @@ import { readForm } from "../../../dashboard/page/form_data.ts";
 import type { DashboardEnv, Visitor } from "../../../dashboard/page/visitor.ts";
 import { maxReasonChars } from "../../operations/contract/texts.ts";
 import { bankTexts } from "../base/bank_texts.ts";
+import { closeUnreadable } from "../../operations/money/notices.ts";
 import {
+  actOf,
   doneAt,
   type OperatorContext,
   type OperatorDeps,
-  operatorOf,
-  reasonOf,
   renderOperatorPage,
 } from "../base/frame.tsx";
 import { frameTexts } from "../base/texts.ts";
@@ -83,15 +82,13 @@ async function setAside(c: OperatorContext, deps: OperatorDeps) {
   const t = frameTexts[c.get("visitor").locale];
   const form = await readForm(c);
   const source = bankSources.find((known) => known === form.text("source"));
-  const note = reasonOf(form, "note");
   if (source === undefined) return await unreadableList(c, deps, t.problems.missing);
-  if (note === undefined) return await unreadableList(c, deps, t.problems.reason);
-  const done = await setAsideUnreadable(
-    deps.kv,
-    { source, contentHash: form.text("hash") },
-    { operator: operatorOf(c), nowMs: deps.clock.nowMs(), note },
-  );
-  if (!done) return await unreadableList(c, deps, t.problems.missing);
+  const wanted = { source, hash: form.text("hash"), note: form.text("note") };
+  const closed = await closeUnreadable.run(deps, wanted, actOf(c, deps));
+  if (!closed.ok) {
+    const problem = t.problems[closed.why === "input" ? "reason" : closed.why];
+    return await unreadableList(c, deps, problem);
+  }
   return doneAt(c, unreadablePath, "resolved");
 }
 

@@ -6,7 +6,6 @@ import { Hono } from "hono";
 import { parseId } from "../../../../core/lib/ids/ids.ts";
 import {
   type Approval,
-  decideApproval,
   getApproval,
   listApprovals,
   moneyOfApproval,
@@ -15,7 +14,6 @@ import { readDossier } from "../../../../kv/services/operations/dossier.ts";
 import type { Operator } from "../../../../kv/people/audit/operator_audit.ts";
 import { isSamePerson, mayProfit } from "../../../../kv/people/operators/beneficiaries.ts";
 import type { KeyValueStore } from "../../../../kv/engine/store/key_value_store.ts";
-import { followCredited } from "../../../../kv/money/credits/credited_transfers.ts";
 import {
   Badge,
   Card,
@@ -31,7 +29,9 @@ import type { Locale } from "../../../dashboard/text/i18n.ts";
 import type { DashboardEnv, Visitor } from "../../../dashboard/page/visitor.ts";
 import { accountTexts } from "../base/account_texts.ts";
 import { balanceIn } from "../../operations/contract/operation.ts";
+import { decideRequest } from "../../operations/money/approvals.ts";
 import {
+  actOf,
   doneAt,
   NothingHere,
   type OperatorContext,
@@ -282,19 +282,13 @@ function Verdicts({ approval, mark, hindrance, visitor }: Pick<ShownApproval, "a
 
 async function decide(c: OperatorContext, deps: OperatorDeps, verdict: "approve" | "refuse") {
   const t = frameTexts[c.get("visitor").locale];
-  const id = parseId("approval", c.req.param("id") ?? "");
-  if (id === undefined) return await approvalsPage(c, deps, t.problems.missing);
+  const approval = c.req.param("id") ?? "";
   // A form without the mark was not made from a dossier.
   const seen = (await readForm(c)).text(seenField);
-  const result = await decideApproval(deps.kv, id, verdict, {
-    operator: operatorOf(c),
-    nowMs: deps.clock.nowMs(),
-    balanceOf: balanceIn(deps),
-    onCredited: followCredited,
-    seen,
-  });
-  if (!result.ok) return await approvalPage(c, deps, t.problems[result.why]);
-  deps.hintMail();
+  const result = await decideRequest.run(deps, { approval, verdict, seen }, actOf(c, deps));
+  if (!result.ok) {
+    return await approvalPage(c, deps, t.problems[result.why === "input" ? "busy" : result.why]);
+  }
   return doneAt(c, "/operator/approvals", verdict === "approve" ? "approved" : "refused");
 }
 

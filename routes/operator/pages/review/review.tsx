@@ -7,23 +7,15 @@
  * - Out: HTML, decided notices and approvals with their audit lines.
  * - Never: lets an operator decide their own request, or credits a likely order without a decision.
  */
-import { findApprovers } from "../../../../kv/people/operators/approval_mails.ts";
 import { Hono } from "hono";
-import { normaliseEmail } from "../../../../core/people/accounts/email_address.ts";
-import { parseId } from "../../../../core/lib/ids/ids.ts";
+import { defined } from "../../../../core/lib/base/defined.ts";
 import { formatVnd } from "../../../../core/billing/money/micro_vnd.ts";
 import {
   type BankSource,
   bankSources,
   isEventId,
 } from "../../../../core/trade/bank/bank_notice.ts";
-import { foldVietnamese, parseOrderCode } from "../../../../core/trade/bank/order_code.ts";
-import { findAccountByEmail } from "../../../../kv/people/accounts/accounts.ts";
-import { requestApproval } from "../../../../kv/services/operations/approvals.ts";
-import {
-  assignBankNotice,
-  type AssignTarget,
-} from "../../../../kv/money/payments/bank_assignment.ts";
+import { foldVietnamese } from "../../../../core/trade/bank/order_code.ts";
 import {
   type BankNoticeRef,
   type BankNoticeRow,
@@ -31,23 +23,21 @@ import {
   listReviews,
   listUnreadable,
 } from "../../../../kv/money/payments/bank_notices.ts";
-import { resolveBankNotice, type Verdict } from "../../../../kv/money/payments/bank_intake.ts";
-import { followCredited } from "../../../../kv/money/credits/credited_transfers.ts";
 import { Card, Notice } from "../../../dashboard/components/mod.ts";
 import { notFoundPage } from "../../../dashboard/frame/error_pages.tsx";
-import { type PostedForm, readForm } from "../../../dashboard/page/form_data.ts";
+import { readForm } from "../../../dashboard/page/form_data.ts";
 import { formatCount } from "../../../dashboard/text/format.ts";
 import type { DashboardEnv } from "../../../dashboard/page/visitor.ts";
 import { bankTexts, reviewLabel } from "../base/bank_texts.ts";
-import { balanceIn } from "../../operations/contract/operation.ts";
+import { noticeText } from "../../operations/money/moved_money.ts";
+import { assignNotice } from "../../operations/money/movements.ts";
+import { resolveNotice, verdicts } from "../../operations/money/notices.ts";
 import {
-  aloneIn,
+  actOf,
   doneAt,
   type OperatorContext,
   type OperatorDeps,
-  operatorOf,
   type OperatorPage,
-  reasonOf,
   renderOperatorPage,
   SearchForm,
 } from "../base/frame.tsx";
@@ -135,101 +125,47 @@ async function noticePage(c: OperatorContext, deps: OperatorDeps, problem?: stri
   );
 }
 
-/** Parses the owner of the money as typed: an order code, an account id or an e-mail address. */
-async function targetOf(deps: OperatorDeps, typed: string): Promise<AssignTarget | undefined> {
-  const code = parseOrderCode(typed.toUpperCase());
-  if (code !== undefined) return { kind: "order", code };
-  const id = parseId("account", typed);
-  if (id !== undefined) return { kind: "account", accountId: id };
-  const email = normaliseEmail(typed);
-  const account = email === undefined ? undefined : await findAccountByEmail(deps.kv, email);
-  return account === undefined ? undefined : { kind: "account", accountId: account.id };
-}
-
 async function assign(c: OperatorContext, deps: OperatorDeps) {
   const t = frameTexts[c.get("visitor").locale];
   const ref = refOf(c);
-  const row = ref === undefined ? null : (await getBankNotice(deps.kv, ref)).value;
-  if (ref === undefined || row === null) return await notFoundPage(c);
+  if (ref === undefined) return await notFoundPage(c);
   const form = await readForm(c);
-  const target = await targetOf(deps, form.text("target"));
-  const reason = reasonOf(form);
-  if (target === undefined) return await noticePage(c, deps, t.problems.target);
-  if (reason === undefined) return await noticePage(c, deps, t.problems.reason);
-  const assignment = { ref, target, reason };
-  const { amountMicroVnd } = row.event;
-  const act = { kind: "assign", amountMicroVnd, ...assignment } as const;
+  const [target, reason] = [form.text("target"), form.text("reason")];
   const seen = form.text(seenField);
-  const confirm = async (problem?: string) =>
-    await confirmAct(c, deps, act, {
-      action: `${noticePath(ref)}/assign`,
-      fields: { target: form.text("target"), reason },
-      back: noticePath(ref),
-      under: "/operator/review",
-      problem,
-      gone: () => noticePage(c, deps, t.problems.target),
-    });
-  if (seen === "") return await confirm();
-  const context = {
-    operator: operatorOf(c),
-    nowMs: deps.clock.nowMs(),
-    balanceOf: balanceIn(deps),
-    seen,
-  };
-  const result = await assignBankNotice(deps.kv, assignment, {
-    ...context,
-    authority: aloneIn(deps),
-    onCredited: followCredited,
-  });
+  const wanted = { notice: noticeText(ref), target, reason, seen };
+  const result = await assignNotice.run(deps, wanted, actOf(c, deps));
   if (result.ok) {
-    deps.hintMail();
-    return doneAt(c, noticePath(ref), "assigned");
+    return result.body.status === "asked"
+      ? doneAt(c, "/operator/approvals", "asked")
+      : doneAt(c, noticePath(ref), "assigned");
   }
-  if (result.why === "changed") return await confirm(t.problems.changed);
-  if (result.why !== "limit") return await noticePage(c, deps, t.problems[result.why]);
-  const approvers = await findApprovers(deps.kv, deps.operators);
-  const asked = await requestApproval(deps.kv, act, { ...context, approvers });
-  if (!asked.ok) return await noticePage(c, deps, t.problems[asked.why]);
-  deps.hintMail();
-  return doneAt(c, "/operator/approvals", "asked");
-}
-
-/** Reads a decision from the form, or the name of the missing field. */
-function verdictOf(form: PostedForm): Verdict | "reason" | "not_same" {
-  const note = reasonOf(form, "note");
-  switch (form.text("verdict")) {
-    case "duplicate": {
-      const [source, ...rest] = form.text("of").split(":");
-      const id = rest.join(":");
-      const parsed = parseSource(source);
-      return parsed === undefined || !isEventId(id)
-        ? "not_same"
-        : { kind: "duplicate", of: { source: parsed, id } };
-    }
-    case "ignore":
-      return note === undefined ? "reason" : { kind: "ignore", note };
-    case "start_refund":
-      return note === undefined ? "reason" : { kind: "start_refund", note };
-    case "finish_refund":
-      return note === undefined ? "reason" : { kind: "finish_refund", bankReference: note };
-    default:
-      return { kind: "return" };
+  if (result.why !== "changed" || !("act" in result)) {
+    return await noticePage(c, deps, t.problems[result.why === "input" ? "reason" : result.why]);
   }
+  return await confirmAct(c, deps, result.act, {
+    action: `${noticePath(ref)}/assign`,
+    fields: { target, reason },
+    back: noticePath(ref),
+    under: "/operator/review",
+    problem: seen === "" ? undefined : t.problems.changed,
+    gone: () => noticePage(c, deps, t.problems.target),
+  });
 }
 
 async function resolve(c: OperatorContext, deps: OperatorDeps) {
   const t = frameTexts[c.get("visitor").locale];
   const ref = refOf(c);
   if (ref === undefined) return await notFoundPage(c);
-  const verdict = verdictOf(await readForm(c));
-  if (typeof verdict === "string") return await noticePage(c, deps, t.problems[verdict]);
-  const result = await resolveBankNotice(deps.kv, ref, verdict, {
-    operator: operatorOf(c),
-    nowMs: deps.clock.nowMs(),
-    receivingAccounts: deps.topup.receivingAccounts,
-  });
-  if (!result.ok) return await noticePage(c, deps, t.problems[result.why]);
-  return doneAt(c, noticePath(ref), "resolved");
+  const form = await readForm(c);
+  const wanted = {
+    notice: noticeText(ref),
+    verdict: verdicts.find((verdict) => verdict === form.text("verdict")) ?? "return",
+    ...defined({ of: form.text("of") || undefined, note: form.text("note") || undefined }),
+  };
+  const result = await resolveNotice.run(deps, wanted, actOf(c, deps));
+  if (result.ok) return doneAt(c, noticePath(ref), "resolved");
+  const isNote = result.why === "input" || result.why === "note";
+  return await noticePage(c, deps, t.problems[isNote ? "reason" : result.why]);
 }
 
 /** Registers `/operator/review` and the pages of single notices. */

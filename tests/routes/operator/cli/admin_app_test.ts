@@ -1,5 +1,6 @@
 import { assert, assertEquals, assertStringIncludes } from "../../../support/assert.ts";
 import type { Hono } from "hono";
+import { fromVnd } from "../../../../core/billing/money/micro_vnd.ts";
 import { newId } from "../../../../core/lib/ids/ids.ts";
 import { newMasterKey, readMasterKeys } from "../../../../core/people/api_keys/seal.ts";
 import { noCampaignFields, readCampaign } from "../../../../core/trade/credits/campaign_form.ts";
@@ -18,6 +19,7 @@ import { forgetPerson } from "../../../../kv/people/deletion/account_deletion.ts
 import { makeCampaign } from "../../../../kv/money/credits/campaigns.ts";
 import { credit } from "../../../../kv/money/ledger/ledger.ts";
 import { refundOperationId } from "../../../../kv/money/ledger/refunds.ts";
+import { requestApproval } from "../../../../kv/services/operations/approvals.ts";
 import { LiveVault } from "../../../../kv/services/vault/live_vault.ts";
 import { openWalletEngine } from "../../../../kv/money/wallet/mod.ts";
 import { noUsage } from "../../../../kv/money/receipts/day_sums.ts";
@@ -40,7 +42,7 @@ async function administered(run: (world: TopupWorld, app: Hono) => Promise<void>
   const wallet = await openWalletEngine(kv, { clock });
   const control = await openControl(kv, clock);
   const masterKeys = await readMasterKeys(newMasterKey());
-  const receivingAccounts = [receivingAccount];
+  const topup = { receivingAccounts: [receivingAccount], approvalAboveMicroVnd: 0n };
   try {
     const { readCatalog, fileContents, retention } = testConfig();
     const vault = new LiveVault({ kv, masterKeys });
@@ -52,7 +54,7 @@ async function administered(run: (world: TopupWorld, app: Hono) => Promise<void>
       origin: "https://gw.example",
       control,
       wallet,
-      receivingAccounts,
+      topup,
       editing,
       parts: undefined,
       retention,
@@ -80,7 +82,10 @@ async function typed(app: Hono, line: string): Promise<{ status: number; said: s
 }
 
 const putBack = (app: Hono, name: string) =>
-  app.request(`/notices/${encodeURIComponent(name)}/return`, { method: "POST" });
+  app.request("/api/bank-notices/verdicts", {
+    method: "POST",
+    body: JSON.stringify({ notice: name, verdict: "return" }),
+  });
 
 Deno.test("a notice that the machine took for a duplicate is put back by the command line", () =>
   administered(async (world, app) => {
@@ -88,7 +93,7 @@ Deno.test("a notice that the machine took for a duplicate is put back by the com
     const joined = notice("nap tien", { source: "casso", id: "c:1", reference: "R1" });
     await world.intake.take(joined, "{}");
     const done = await putBack(app, "casso:c:1");
-    assertEquals([done.status, (await done.json()).kind], [200, "review"]);
+    assertEquals([done.status, (await done.json()).state.kind], [200, "review"]);
     const [line] = await listAuditLines(world.kv, { count: 1 });
     assertEquals([line?.act, line?.operatorEmail, line?.operatorId], [
       "notice_returned",
@@ -96,13 +101,13 @@ Deno.test("a notice that the machine took for a duplicate is put back by the com
       undefined,
     ]);
     const refusals = [
-      ["casso:c:1", "it waits already"],
-      ["casso:nothing", "there is no such notice"],
-      ["nobody:1", "Not a bank notice"],
+      ["casso:c:1", 400, "its state does not allow this"],
+      ["casso:nothing", 404, "there is no such notice"],
+      ["nobody:1", 400, "Not a bank notice"],
     ] as const;
-    for (const [name, why] of refusals) {
+    for (const [name, status, why] of refusals) {
       const refused = await putBack(app, name);
-      assertEquals(refused.status, 400);
+      assertEquals(refused.status, status);
       assertStringIncludes((await refused.json()).error.message, why);
     }
     assertEquals(await world.findings(), []);
@@ -129,7 +134,7 @@ Deno.test("money is not moved by hand under an operation id of the gateway's own
     const ann = await world.customer("ann");
     const event = notice((await world.order(ann)).code);
     const move = (operationId: string, vnd = "200000") =>
-      app.request(`/accounts/${ann.id}/credit`, {
+      app.request(`/api/accounts/${ann.id}/credit`, {
         method: "POST",
         body: JSON.stringify({ vnd, reason: "bank is late", operationId }),
       });
@@ -152,7 +157,7 @@ Deno.test("an operation id is a line that the store keeps as it is, so that veri
   administered(async (world, app) => {
     const ann = await world.customer("ann");
     const move = (operationId: string, reason = "bank is late") =>
-      app.request(`/accounts/${ann.id}/credit`, {
+      app.request(`/api/accounts/${ann.id}/credit`, {
         method: "POST",
         body: JSON.stringify({ vnd: "5000", reason, operationId }),
       });
@@ -176,7 +181,7 @@ Deno.test("a body that is no JSON is the sender's fault, whichever command it is
     const paths = [
       "/accounts",
       `/accounts/${id}/keys`,
-      `/accounts/${id}/credit`,
+      `/api/accounts/${id}/credit`,
       "/verify/reseal",
       "/sums/rebuild",
       "/archive",
@@ -282,6 +287,15 @@ const lineOfCommand: Readonly<Record<string, Line>> = {
   "outbox list": reads,
   "outbox revive": "letter_revived",
   "outbox forget": "letter_forgotten",
+  "approval list": reads,
+  "approval approve": "wallet_adjusted",
+  "approval refuse": "adjustment_refused",
+  "notice list": reads,
+  "notice assign": "notice_assigned",
+  "notice duplicate": "notice_marked_duplicate",
+  "notice ignore": "notice_ignored",
+  "notice refund": "notice_refund_started",
+  "notice refunded": "notice_refunded",
   "notice return": "notice_returned",
   "backup": reads,
   "restore": { none: "it fills an empty store with the lines of another" },
@@ -371,6 +385,35 @@ Deno.test("each command that changes something leaves one line of the owner of t
       "{}",
     );
     await run("notice return", "casso:c:9");
+    await run("notice list", "");
+    await run("notice refund", "casso:c:9 --note no-customer");
+    await run("notice refunded", "casso:c:9 --reference FT26334");
+    await run("notice refunded", "casso:c:9 --reference FT26334", { status: 400 });
+    for (const id of ["s:1", "s:2", "s:3"]) {
+      await world.intake.take(notice("nap tien", { id, reference: id }), "{}");
+    }
+    await run("notice assign", `sepay:s:1 ${to} --reason found`);
+    await run("notice assign", `sepay:s:1 ${to} --reason again`, { status: 400 });
+    await run("notice duplicate", "sepay:s:2 sepay:s:3");
+    await run("notice ignore", "sepay:s:3 --note not-ours");
+    const staff = await world.customer("staff");
+    const asked = async (reason: string) => {
+      const requestedBy = { accountId: staff.id, email: "staff@example.com" };
+      const amountMicroVnd = fromVnd(7_000_000);
+      const made = await requestApproval(
+        kv,
+        { kind: "adjust", accountId: account, amountMicroVnd, reason },
+        { operator: requestedBy, nowMs, balanceOf: () => Promise.resolve(0n), formId: reason },
+      );
+      assert(made.ok);
+      return made.approval.id;
+    };
+    await run("approval list", "");
+    const agreed = await asked("first");
+    const { decidedBy, state } = await run("approval approve", agreed);
+    assertEquals([decidedBy, state], [{ email: "command line" }, "approved"]);
+    await run("approval approve", agreed, { status: 400 });
+    await run("approval refuse", await asked("second"));
     for (const act of ["add", "replace", "remove"]) await run(`provider-key ${act}`, "main");
     await run("provider-key list", "");
     for (const turned of ["on", "off"]) await run(`maintenance ${turned}`, "");

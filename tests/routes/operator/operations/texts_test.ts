@@ -16,10 +16,15 @@ import { notice } from "../../../support/worlds/topup_world.ts";
 
 /** Texts of bodies whose form is checked elsewhere: moments, names, secrets, and what campaigns read as it is typed. */
 const formsOfTheirOwn: Partial<Record<OperationName, readonly string[]>> = {
+  "accounts.adjust": ["vnd", "operationId", "seen"],
   "announcements.publish": ["startsAt"],
+  "approvals.decide": ["seen"],
   "catalog.apply": ["effective_from"],
   "catalog.rollback": ["effective_from"],
   "campaigns.make": campaignFieldNames,
+  "notices.assign": ["notice", "target", "seen"],
+  "notices.resolve": ["notice", "of"],
+  "notices.set_aside": ["hash"],
   "provider_keys.add": ["name", "secret"],
   "provider_keys.replace": ["secret"],
 };

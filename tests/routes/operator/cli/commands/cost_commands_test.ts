@@ -49,7 +49,7 @@ Deno.test("margins and provider sheets are printed by commands", async () => {
     parts: undefined,
     retention: testConfig().retention,
     editing: testEditing(kv, clock),
-    receivingAccounts: [],
+    topup: testConfig().topup,
   });
   const margins = await answerOf(app, "margins --by model");
   assertEquals([margins.fromDay, margins.toDay], ["2026-11-01", "2026-11-20"]);

@@ -244,7 +244,7 @@ Deno.test("small amounts count together on the pages, and no operator credits th
     const adjust = (browser: typeof staff, accountId: string) =>
       confirmed(browser, `/operator/accounts/${accountId}/adjust`, {
         amount: "4.000.000",
-        reason: "r",
+        reason: "late",
         form: crypto.randomUUID(),
       });
     const both = await Promise.all([adjust(staff, ann.id), adjust(staff, ann.id)]);
