@@ -246,18 +246,56 @@ export function worstCaseCost(price: AppliedPrice, bound: MostTokens): bigint {
   invariant(Number.isSafeInteger(bound.inputTokens) && bound.inputTokens >= 0, "Input bound");
   invariant(Number.isSafeInteger(bound.outputTokens) && bound.outputTokens >= 0, "Output bound");
   const rates = ratesAt(price, bound.inputTokens);
+  return roundedUp(
+    BigInt(bound.inputTokens) * maxInputRate(rates, bound.isText === true) +
+      BigInt(bound.outputTokens) * maxOutputRate(rates),
+  );
+}
+
+/** The highest unit prices by which a call may be charged, in µVND: of 1,000,000 tokens, and of a call. */
+export interface MaxUnitPrices {
+  readonly prompt: bigint;
+  readonly completion: bigint;
+  readonly request: bigint;
+}
+
+/**
+ * Computes the highest unit prices of a call whose input is bounded: a prompt may be charged as cached, as long, or as
+ * sound.
+ *
+ * @example
+ * ```ts
+ * import { applyPrice, maxUnitPrices } from "./price.ts";
+ * const price = applyPrice({ unit: "token", vndPerMtok: 100, cacheWriteVndPerMtok: 125 });
+ * const { prompt, completion, request } = maxUnitPrices(price, { inputTokens: 10, isText: true });
+ * if (prompt !== 125_000_000n || completion !== 100_000_000n || request !== 0n) throw new Error("wrong");
+ * ```
+ */
+export function maxUnitPrices(
+  price: AppliedPrice,
+  bound: Pick<MostTokens, "inputTokens" | "isText">,
+): MaxUnitPrices {
+  if (price.unit !== "token") {
+    return { prompt: 0n, completion: 0n, request: price.perUnitMicroVnd };
+  }
+  const rates = ratesAt(price, bound.inputTokens);
+  return {
+    prompt: maxInputRate(rates, bound.isText === true),
+    completion: maxOutputRate(rates),
+    request: 0n,
+  };
+}
+
+function maxInputRate(rates: TokenRates, isText: boolean): bigint {
   const cached = maxRate(
     rates.inputPerMtokMicroVnd,
     rates.cacheReadPerMtokMicroVnd,
     rates.cacheWritePerMtokMicroVnd,
     rates.cacheWriteHourPerMtokMicroVnd,
   );
-  const maxInputRate = bound.isText === true
+  return isText
     ? cached
     : maxRate(cached, rates.inputAudioPerMtokMicroVnd, rates.inputImagePerMtokMicroVnd);
-  return roundedUp(
-    BigInt(bound.inputTokens) * maxInputRate + BigInt(bound.outputTokens) * maxOutputRate(rates),
-  );
 }
 
 function maxOutputRate(rates: TokenRates): bigint {

@@ -89,20 +89,49 @@ function withKeptRoutes(
 export type { Model, ModelKind, Route, RouteStyle };
 
 /**
- * A wish for the route, as clients of aggregators write it behind a name: `:floor`, `:nitro`. The routes of a model are
- * the operator's; the model is still the one that is named, not the default one at another price.
+ * A wish for the route, as clients of aggregators write it behind a name. The model is the one that is named, not the
+ * default one at another price.
  */
 const variantSuffix = /:[a-z]{1,20}$/;
 
-/** Begins names of stored prompts at aggregators. A model without that prompt would answer another question. */
+/** The wishes that order the routes of the model. Others say nothing about them, such as `:latest`. */
+const suffixSorts: Readonly<Record<string, RouteOrder>> = {
+  ":floor": "price",
+  ":nitro": "throughput",
+};
+
+/** Wishes for another offer than the model at its price: serving the model all the same would be a guess. */
+const refusedSuffixes: ReadonlySet<string> = new Set([":free", ":online"]);
+
+/** The order of routes that the suffix of a name asks for. */
+export type RouteOrder = "price" | "throughput";
+
+/** Part of the names of stored prompts at aggregators. A model without that prompt would answer another question. */
 const presetMark = "@preset/";
+
+/** Names by which aggregators choose a model for the request. */
+const routerNames: ReadonlySet<string> = new Set(["auto", "openrouter/auto"]);
+
+/** Whether a name asks for more than a model: for one that is chosen, a stored prompt, or another offer. */
+export function asksForMore(name: string): boolean {
+  const [suffix = ""] = variantSuffix.exec(name) ?? [];
+  return routerNames.has(name) || name.includes(presetMark) || refusedSuffixes.has(suffix);
+}
 
 /**
  * The model that a name selects. `mappedFrom` is the name that was sent if it is not the model's
  * id.
  */
 export type Resolution =
-  | { readonly found: true; readonly model: Model; readonly mappedFrom: string | undefined }
+  | {
+    readonly found: true;
+    readonly model: Model;
+    readonly mappedFrom: string | undefined;
+    /** The name is neither an id nor an alias, with or without a suffix. */
+    readonly isDefault?: true;
+    /** The order of routes that its suffix asks for. */
+    readonly sort?: RouteOrder;
+  }
   | { readonly found: false };
 
 /** The catalogue: every model by its names, every provider, and the rules of wallets. */
@@ -123,9 +152,9 @@ export interface Catalog {
   /** Finds a model of any kind by its id or an alias. */
   find(name: string): Model | undefined;
   /**
-   * Selects the model for a name sent to an endpoint of `kind`, whatever wish for the route is behind it. An unknown
-   * name selects the default premium model on chat endpoints and nothing elsewhere. A known model of another kind is
-   * returned as it is.
+   * Selects the model for a name sent to an endpoint of `kind`, with a wish for the route behind it or without. An
+   * unknown name selects the default premium model on chat endpoints and nothing elsewhere, one that asks for more than a
+   * model nothing anywhere. A known model of another kind is returned as it is.
    */
   resolve(name: string, kind: ModelKind): Resolution;
 }
@@ -306,13 +335,20 @@ export function buildCatalog(
       rateLimits: file.rateLimits,
       find: (name) => byName.get(name),
       resolve(name, kind) {
-        const model = byName.get(name) ?? byName.get(name.replace(variantSuffix, ""));
-        if (model !== undefined) {
-          return { found: true, model, mappedFrom: model.id === name ? undefined : name };
+        const exact = byName.get(name);
+        if (exact !== undefined) {
+          return { found: true, model: exact, mappedFrom: exact.id === name ? undefined : name };
         }
-        if (kind !== "chat" || name.startsWith(presetMark)) return { found: false };
+        if (asksForMore(name)) return { found: false };
+        const [suffix = ""] = variantSuffix.exec(name) ?? [];
+        const model = suffix === "" ? undefined : byName.get(name.slice(0, -suffix.length));
+        if (model !== undefined) {
+          const sort = suffixSorts[suffix];
+          return { found: true, model, mappedFrom: name, ...(sort !== undefined && { sort }) };
+        }
+        if (kind !== "chat") return { found: false };
         // Receipts keep the name: a key that was put in its place by mistake must not get there.
-        return { found: true, model: defaultModel, mappedFrom: withoutKeys(name) };
+        return { found: true, model: defaultModel, mappedFrom: withoutKeys(name), isDefault: true };
       },
     },
   };

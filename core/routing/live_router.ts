@@ -15,6 +15,7 @@
  *   left.
  * - Never: sends a request to a provider, or reads the store.
  */
+import type { RouteSort, RouteWish } from "../calls/request/route_preferences.ts";
 import type { Catalog, Model, Route, RouteStyle } from "../catalog/catalog.ts";
 import type {
   CallLoad,
@@ -324,6 +325,15 @@ const falseReportReason = "false_reports";
 /** Milliseconds after which a due probe is overdue: by then the route's own traffic could have been the probe. */
 const overdueProbeMs = 30_000;
 
+/** Whether routes are ordered by a figure that differs among them; the price is that of their model. */
+function isMeasured(sort: RouteSort | undefined): sort is "throughput" | "latency" {
+  return sort === "throughput" || sort === "latency";
+}
+
+function ascending(a: number, b: number): number {
+  return a < b ? -1 : a > b ? 1 : 0;
+}
+
 /** Orders the routes of each call by their health and learns from each attempt. */
 export class LiveRouter implements Router, RouterOfThreads {
   readonly #options: LiveRouterOptions;
@@ -422,13 +432,18 @@ export class LiveRouter implements Router, RouterOfThreads {
       }
     }
     const order = { style: wanted.style, region, random };
-    const ordered = [...orderRoutes(open, order), ...orderRoutes(last, order)];
+    const arranged = (choices: readonly Choice[]) => {
+      const routes = orderRoutes(choices, order);
+      return wanted.wish === undefined ? routes : this.#wished(routes, wanted, wanted.wish, nowMs);
+    };
+    const ordered = [...arranged(open), ...arranged(last)];
     // One last attempt is better than a certain refusal, unless the provider itself asked for the pause; and a second
     // route than none beside one that may hang.
     const takesLast = ordered.length === 0 || wanted.operation !== "chat_stream";
     if (takesLast && soonest !== undefined && !soonest.health.pauseWasAsked) {
       ordered.push(soonest.route);
     }
+    if (wanted.wish?.order !== undefined || isMeasured(wanted.wish?.sort)) return ordered;
     const overdue = this.#overdueProbe(ordered, wanted, nowMs);
     if (overdue !== undefined) return [overdue, ...ordered.filter((route) => route !== overdue)];
     if (wanted.former === undefined || ordered.length < 2) return ordered;
@@ -436,6 +451,32 @@ export class LiveRouter implements Router, RouterOfThreads {
       open.some((choice) => choice.route === route) &&
       this.#health.of(route, wanted.operation).availability(nowMs) === "yes";
     return formerFirst(ordered, wanted.former, mayLead);
+  }
+
+  /**
+   * Orders equally usable routes as the caller wants: the providers that it names first, then by the figure that it
+   * names. A route without a measurement comes after those with one.
+   */
+  #wished(
+    routes: readonly Route[],
+    { operation }: RouteQuery,
+    { order, sort }: RouteWish,
+    nowMs: number,
+  ): readonly Route[] {
+    const place = ({ provider }: Route) => {
+      const at = order?.indexOf(provider) ?? -1;
+      return at < 0 ? Infinity : at;
+    };
+    const figure = (route: Route) => {
+      if (!isMeasured(sort)) return 0;
+      // Only streams show how fast a route writes.
+      return sort === "latency"
+        ? this.#health.of(route, operation).firstOutputMs(nowMs) ?? Infinity
+        : -(this.#health.known(route, "chat_stream")?.tokensPerSecond ?? -Infinity);
+    };
+    const ranked = routes.map((route) => ({ route, at: place(route), figure: figure(route) }));
+    return ranked.sort((a, b) => ascending(a.at, b.at) || ascending(a.figure, b.figure))
+      .map(({ route }) => route);
   }
 
   /**

@@ -3,6 +3,7 @@
  * `routes/` writes one out.
  */
 import type { RequestId } from "../../core/lib/ids/ids.ts";
+import { routeHeader } from "../../core/calls/request/chat_request.ts";
 import { tagsHeader } from "../../core/calls/body/sent_tags.ts";
 import type { ErrorStyle } from "../../core/lib/errors/errors.ts";
 import { type LimitHeader, slidingKind, slidingLimitNames } from "../../core/limits/limit_table.ts";
@@ -68,6 +69,8 @@ export const requestHeaders = {
   /** `true`: a request with fields that would be dropped is refused. */
   strict: "x-gateway-strict",
   idempotencyKey: "idempotency-key",
+  /** `only=a,b; sort=latency`: preferences of the route, for styles whose body must stay clean. */
+  route: routeHeader,
   /** `team=search,env=prod`: metadata of the receipt. */
   tags: tagsHeader,
 } as const;

@@ -4,12 +4,12 @@ import type { JsonObject } from "../../core/lib/json/json.ts";
 import { answerHeaders } from "../http/own_headers.ts";
 import type { ExampleModels } from "./example_models.ts";
 import { bodyErrors, callErrors, chatErrors } from "./error_answers.ts";
-import { callParameters, costHeaderNames, strictParameter } from "./headers.ts";
+import { callParameters, costHeaderNames, routeParameter, strictParameter } from "./headers.ts";
 import type { Operation, OperationAnswer, Parameter } from "./operation.ts";
 
 const eventStream = { "text/event-stream": ref("EventStream") };
 
-const chatParameters = [...callParameters, strictParameter];
+const chatParameters = [...callParameters, routeParameter, strictParameter];
 
 function chatAnswer(schema: string): OperationAnswer {
   return {

@@ -17,6 +17,11 @@ import { chatRequest } from "../../sandbox/vendor_validators/openai/chat_schema.
 import { geminiRequest } from "../../sandbox/vendor_validators/google/gemini_schema.ts";
 import { messagesRequest } from "../../sandbox/vendor_validators/anthropic/messages_schema.ts";
 import { responsesRequest } from "../../sandbox/vendor_validators/openai/responses_schema.ts";
+import {
+  gatewayMembers,
+  modelsSchema,
+  providerSchemas,
+} from "../../core/calls/request/route_preferences.ts";
 import { countFields } from "../api/chat/count_tokens.ts";
 import { removedFields } from "../api/chat/kept_responses.ts";
 import { z } from "zod";
@@ -33,6 +38,8 @@ export interface RequestSchemaOptions {
   readonly descriptions: Readonly<Record<string, string>>;
   /** Members that replace those of a field's schema. */
   readonly overrides?: Readonly<Record<string, JsonObject>>;
+  /** Members that are the gateway's own. */
+  readonly own?: JsonObject;
 }
 
 /**
@@ -56,7 +63,7 @@ export interface RequestSchemaOptions {
 export function requestSchema(
   schema: z.ZodType,
   table: FieldTable,
-  { description, without, descriptions, overrides = {} }: RequestSchemaOptions,
+  { description, without, descriptions, overrides = {}, own = {} }: RequestSchemaOptions,
 ): JsonObject {
   const whole = plain(z.toJSONSchema(schema, { io: "input", unrepresentable: "any" }));
   const read = isJsonObject(whole["properties"]) ? whole["properties"] : {};
@@ -64,11 +71,11 @@ export function requestSchema(
   const properties: JsonObject = {};
   for (const name of names) {
     if (without.includes(name)) continue;
-    const own = read[name];
+    const member = read[name];
     const said = descriptions[name];
     properties[name] = {
       ...(said === undefined ? {} : { description: said }),
-      ...(isJsonObject(own) ? own : {}),
+      ...(isJsonObject(member) ? member : {}),
       ...overrides[name],
     };
   }
@@ -77,7 +84,7 @@ export function requestSchema(
     type: "object",
     description,
     required: required.filter((name) => typeof name !== "string" || !without.includes(name)),
-    properties,
+    properties: { ...properties, ...own },
   };
 }
 
@@ -123,14 +130,52 @@ const shared = {
   store: "Nothing is stored; `true` is named in `x-gateway-conversion`.",
 } as const;
 
+/** What a caller says of the route, which no provider gets. */
+const routeMembers: JsonObject = {
+  models: modelsSchema,
+  provider: ref("RoutePreferences"),
+  providerOptions: {
+    type: "object",
+    description: "The same as clients of Vercel's gateway say it.",
+    properties: {
+      gateway: {
+        type: "object",
+        properties: {
+          models: modelsSchema,
+          ...Object.fromEntries(gatewayMembers.map((name) => [name, providerSchemas[name]])),
+        },
+      },
+    },
+  },
+};
+
+const fallbacks: JsonObject = {
+  type: "array",
+  description: "`models` as LiteLLM's clients say it: names, or objects with a `model`.",
+  items: {
+    anyOf: [{ type: "string" }, {
+      type: "object",
+      required: ["model"],
+      properties: { model: { type: "string" } },
+    }],
+  },
+};
+
 const choices: JsonObject = {
   anyOf: [{ type: "integer", minimum: 1, maximum: maxChoices }, { type: "null" }],
 };
 
 const requests: JsonObject = {
+  RoutePreferences: {
+    type: "object",
+    description: "Which providers may serve a call, in which order and up to which price.",
+    additionalProperties: false,
+    properties: providerSchemas,
+  },
   MessagesRequest: requestSchema(messagesRequest, messagesFields, {
     description: "A request of the Messages style.",
     without: [],
+    own: routeMembers,
     descriptions: {
       ...shared,
       max_tokens: "Most tokens of the answer.",
@@ -145,6 +190,7 @@ const requests: JsonObject = {
   ChatCompletionRequest: requestSchema(chatRequest, chatFields, {
     description: "A request of the Chat Completions style.",
     without: ["audio"],
+    own: { ...routeMembers, fallbacks },
     descriptions: {
       ...shared,
       messages: "The conversation so far. Nothing is stored: send all of it with each call.",
@@ -162,6 +208,7 @@ const requests: JsonObject = {
   ResponsesRequest: requestSchema(responsesRequest, responsesFields, {
     description: "A request of the Responses style.",
     without: ["background", "conversation", "prompt"],
+    own: { ...routeMembers, fallbacks },
     descriptions: {
       ...shared,
       input:
@@ -181,6 +228,7 @@ const requests: JsonObject = {
   GenerateContentRequest: requestSchema(geminiRequest, geminiFields, {
     description: "A request of the Gemini style; names in snake case are accepted, too.",
     without: ["model", "stream", "cachedContent"],
+    own: routeMembers,
     descriptions: {
       contents: "The conversation so far. Nothing is stored: send all of it with each call.",
       systemInstruction: "Instructions for the whole conversation.",

@@ -116,6 +116,16 @@ export const callParameters: readonly Parameter[] = [
   },
 ];
 
+/** The header with preferences of the route. */
+export const routeParameter: Parameter = {
+  name: requestHeaders.route,
+  in: "header",
+  description:
+    "Other models to try, and which providers may serve the call: what `models` and `provider` of the body say.",
+  schema: { type: "string" },
+  example: "models=general-01; sort=latency; max_price.prompt=9000",
+};
+
 /** The header with which a request refuses conversions that lose a field. */
 export const strictParameter: Parameter = {
   name: requestHeaders.strict,

@@ -82,6 +82,77 @@ export function withValue(body: JsonBody, value: JsonObject): JsonBody {
   };
 }
 
+/**
+ * Leaves top-level fields out; every other byte stays as it was. Nothing is parsed again.
+ *
+ * @example
+ * ```ts
+ * import { parseJsonBody, withoutMembers } from "./json_body.ts";
+ * const body = parseJsonBody(new TextEncoder().encode('{ "models": ["b"], "model" : "a" }'));
+ * const { bytes, value } = withoutMembers(body, ["models"]);
+ * const text = new TextDecoder().decode(bytes);
+ * if (text !== '{ "model" : "a" }' || value["models"] !== undefined) throw new Error(text);
+ * ```
+ */
+export function withoutMembers(body: JsonBody, names: readonly string[]): JsonBody {
+  return new ReducedBody(body, names);
+}
+
+class ReducedBody implements JsonBody {
+  readonly bytes: Uint8Array;
+  readonly outline: OutlineObject;
+  readonly fields: ReadonlyMap<string, Span>;
+  readonly #whole: JsonBody;
+  readonly #names: readonly string[];
+
+  constructor(whole: JsonBody, names: readonly string[]) {
+    this.#whole = whole;
+    this.#names = names;
+    this.outline = without(whole.outline, names);
+    const { bytes, fields } = whole;
+    const pieces: Uint8Array[] = [];
+    const kept = new Map<string, Span>();
+    let length = 0;
+    const add = (start: number, end: number) => {
+      pieces.push(bytes.subarray(start, end));
+      length += end - start;
+    };
+    let before = bytes.indexOf(0x7b) + 1;
+    add(0, before);
+    let isFirst = true;
+    for (const [name, { start, end }] of fields) {
+      if (!names.includes(name)) {
+        // The comma after a field that is left out, where nothing is before it.
+        add(kept.size === 0 && !isFirst ? bytes.indexOf(0x2c, before) + 1 : before, end);
+        kept.set(name, { start: length - (end - start), end: length });
+      }
+      isFirst = false;
+      before = end;
+    }
+    add(before, bytes.length);
+    this.bytes = joined(pieces);
+    this.fields = kept;
+  }
+
+  get value(): JsonObject {
+    return without(this.#whole.value, this.#names);
+  }
+
+  get mentionsBase64(): boolean {
+    return this.#whole.mentionsBase64;
+  }
+
+  mayHold(text: string): boolean {
+    return this.#whole.mayHold(text);
+  }
+}
+
+function without<Value extends object>(object: Value, names: readonly string[]): Value {
+  const copy = { ...object };
+  for (const name of names) Reflect.deleteProperty(copy, name);
+  return copy;
+}
+
 // What must hold for the names of the top-level fields of a body.
 
 /**

@@ -373,7 +373,7 @@ export function chatBounds(
 const leastLimitTokens = 16;
 
 /** What a chat call reserves when it begins. */
-interface InitialReservation {
+export interface InitialReservation {
   readonly range: ReservationRange;
   /**
    * The output follows the reservation: the stream can be stopped when its money is used up. Any other call gets a limit

@@ -6,6 +6,7 @@ import type { FetchedDocuments } from "../../wire/contract/fetched_documents.ts"
 import type { Transport } from "../../net/transport/transport.ts";
 import type { AttemptHandlers } from "../attempts/attempt.ts";
 import type { ChatRequest } from "../request/chat_request.ts";
+import type { RouteWish } from "../request/route_preferences.ts";
 import type { ItemVisitor } from "./item_tap.ts";
 import type { JsonBody } from "../body/json_body.ts";
 import type { RoundPayer, WebSearcher } from "../web_search/search_rounds.ts";
@@ -18,8 +19,10 @@ export interface ChatCall {
   readonly requestId: string;
   readonly nowSeconds: number;
   readonly clientHeader: (name: string) => string | undefined;
-  /** `x-gateway-strict: true`: refuse instead of dropping. */
+  /** `x-gateway-strict: true`, or required parameters: refuse instead of dropping. */
   readonly strict: boolean;
+  /** What the caller wants of the order of its routes. */
+  readonly wish?: RouteWish | undefined;
   /** Fields that were lost before a route was chosen, since the request came in the form of another style. */
   readonly dropped?: readonly string[];
   /** Most output tokens of one answer that are paid for, if the provider has to get a lower limit than the client's. */

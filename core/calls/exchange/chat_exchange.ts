@@ -144,7 +144,7 @@ function nativeBody(
   }
   for (const field of leftOut) changes[field] = null;
   // The Gemini style has it in the path.
-  if (call.request.style !== "gemini" && route.upstreamModel !== call.request.model) {
+  if (call.request.style !== "gemini" && route.upstreamModel !== call.body.outline["model"]) {
     changes["model"] = route.upstreamModel;
   }
   if (injectUsage) {

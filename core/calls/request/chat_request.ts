@@ -117,6 +117,28 @@ function isImageFile(file: Outline | undefined): boolean {
   return typeof type === "string" && /^image\//i.test(type);
 }
 
+/** The header with preferences of the route. */
+export const routeHeader = "x-gateway-route";
+
+const everyStyle = ["models", "provider", "providerOptions"];
+/** What LiteLLM names so, the Messages vendor has under the same name in another form. */
+const withFallbacks = [...everyStyle, "fallbacks"];
+
+/** The top-level fields of each style in which a caller has a say in the route; see `route_preferences.ts`. */
+export const preferenceFields: Readonly<Record<Style, readonly string[]>> = {
+  messages: everyStyle,
+  chat: withFallbacks,
+  responses: withFallbacks,
+  gemini: everyStyle,
+};
+
+/** Whether a request may hold preferences of the route: nearly all hold none, and are asked nothing else. */
+export function mayPreferRoutes(style: Style, { fields }: JsonBody): boolean {
+  const names = preferenceFields[style];
+  for (let i = 0; i < names.length; i++) if (fields.has(names[i]!)) return true;
+  return false;
+}
+
 /** A body in the form of the Chat style. */
 interface ChatBody {
   readonly body: JsonBody;

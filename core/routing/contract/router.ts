@@ -8,6 +8,7 @@
  * - Never: orders routes, or gathers what other threads should know: `core/routing/` does.
  */
 import type { RouteAccess } from "../../calls/exchange/chat_call.ts";
+import type { RouteWish } from "../../calls/request/route_preferences.ts";
 import type { AttemptResult, Hedge } from "../../calls/attempts/attempt_loop.ts";
 import type { Model, Route, RouteStyle } from "../../catalog/catalog.ts";
 import type { GatewayError } from "../../lib/errors/errors.ts";
@@ -100,6 +101,8 @@ export interface RouteQuery {
   readonly former?: FormerRoute | undefined;
   /** Whose call it is: routes that limit this customer are left out. */
   readonly customer?: string | undefined;
+  /** What the caller wants of the order. */
+  readonly wish?: RouteWish | undefined;
 }
 
 /** Chooses the routes of a call and takes reports of attempts. */

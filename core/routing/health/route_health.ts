@@ -221,6 +221,11 @@ export class RouteHealth {
     return this.#firstOutput.usualMs;
   }
 
+  /** Average output tokens per second of finished streams; `undefined` before the first one. */
+  get tokensPerSecond(): number | undefined {
+    return this.#throughput.tokensPerSecond;
+  }
+
   /** See {@linkcode Breaker.reason}. */
   get reason(): string | undefined {
     return this.#breaker.reason;
@@ -374,7 +379,7 @@ export class RouteHealth {
   view(nowMs: number, wallOffsetMs: number): HealthView {
     const breaker = this.#breaker.view(nowMs);
     const { usualMs } = this.#firstOutput;
-    const { tokensPerSecond } = this.#throughput;
+    const { tokensPerSecond } = this;
     return {
       ...breaker,
       firstOutputMs: usualMs === undefined ? undefined : Math.round(usualMs),

@@ -5,7 +5,13 @@
  * {@linkcode Terms} are what is known of a call once its request is read. They stay as they are until the receipt, which
  * says the same. A refusal by a limit says which limit it is, its value, and when to try again.
  */
-import type { Catalog, Model, ModelKind } from "../../../core/catalog/catalog.ts";
+import {
+  asksForMore,
+  type Catalog,
+  type Model,
+  type ModelKind,
+  type RouteOrder,
+} from "../../../core/catalog/catalog.ts";
 import type { CallTags } from "../../../core/billing/usage/call_tags.ts";
 import type { AppliedPrice } from "../../../core/billing/usage/receipt.ts";
 import { readSentTags } from "../../../core/calls/body/sent_tags.ts";
@@ -67,6 +73,8 @@ export interface ChosenModel {
   readonly catalog: Catalog;
   readonly model: Model;
   readonly mappedFrom: string | undefined;
+  /** The order of routes that the name asks for. */
+  readonly sort?: RouteOrder | undefined;
 }
 
 /** Who calls which model, since when and at which price. Never refers to the request, whose body may be large. */
@@ -348,9 +356,17 @@ function offeredModels(
   return `Models for this endpoint: ${named}${ids.length > maxNamedModels ? ", …" : ""}`;
 }
 
+/** Why a name selects no model. */
+function unknownName(name: string, kind: ModelKind): string {
+  return asksForMore(name)
+    ? "this name asks for a choice among models, a stored prompt or another offer, and there are none here: name a model"
+    : `there is no ${kind} model of this name`;
+}
+
 /**
  * Finds the model for a name, if this key may use it.
  *
+ * @param param where the request has the name
  * @throws {GatewayError} `invalid_request` for a model of another kind (naming the right endpoint) or an unknown name
  * without a fallback model, `permission_denied` for a model that the key may not use
  */
@@ -359,30 +375,32 @@ export function chooseModel(
   name: string,
   kind: ModelKind,
   principal: Principal,
+  param = "model",
 ): ChosenModel {
   const resolution = catalog.resolve(name, kind);
-  if (!resolution.found) {
+  // Only the model of the request may be an unknown name: among others, each name is there for its own sake.
+  if (!resolution.found || (param !== "model" && resolution.isDefault === true)) {
     throw new GatewayError(
       "invalid_request",
-      `model: there is no ${kind} model of this name. ${offeredModels(catalog, kind, principal)}`,
-      { param: "model" },
+      `${param}: ${unknownName(name, kind)}. ${offeredModels(catalog, kind, principal)}`,
+      { param },
     );
   }
-  const { model, mappedFrom } = resolution;
+  const { model, mappedFrom, sort } = resolution;
   if (model.kind !== kind) {
     throw new GatewayError(
       "invalid_request",
-      `model: ${model.id} is ${kindInWords[model.kind]}; use ${endpointOfKind[model.kind]}. ` +
+      `${param}: ${model.id} is ${kindInWords[model.kind]}; use ${endpointOfKind[model.kind]}. ` +
         offeredModels(catalog, kind, principal),
-      { param: "model" },
+      { param },
     );
   }
   if (principal.allowedModels?.has(model.id) === false) {
     throw new GatewayError("permission_denied", `This API key may not use the model ${model.id}`, {
-      param: "model",
+      param,
     });
   }
-  return { catalog, model, mappedFrom };
+  return { catalog, model, mappedFrom, ...(sort !== undefined && { sort }) };
 }
 
 /**
@@ -468,6 +486,16 @@ export async function reserveWithin(
     ? limitError(result, model)
     : unpaidError(result);
   throw (unpaid.code !== "maintenance" ? await localError() : undefined) ?? unpaid;
+}
+
+/** Books the money of a call under the limits that bind it with another model, in place of those before. */
+export function moveBooking(
+  { limits }: MoneySources,
+  terms: Pick<Terms, "principal" | "model" | "start" | "tags">,
+  money: CallMoney,
+): Promise<LimitRefusal | undefined> {
+  const { principal: { key }, start: { startedAtMs } } = terms;
+  return money.moveBooking(limits, { key, budgets: refusingBudgets(terms) }, startedAtMs);
 }
 
 /** Maps a reservation that the wallet refused to the client's error. */

@@ -18,6 +18,7 @@ import type { ApiKeyRecord } from "../../../kv/people/api_keys/api_keys.ts";
 import type {
   KeyLimitBook,
   LimitedCall,
+  LimitedKey,
   LimitRefusal,
   PeriodNeed,
 } from "../../../kv/services/limits/limit_book.ts";
@@ -116,6 +117,26 @@ export class CallMoney {
     }
   }
 
+  /**
+   * Books the reservation under other limits and gives back those before. A refused call has nothing booked: it may be
+   * booked again, or has to end.
+   */
+  async moveBooking(
+    limits: KeyLimitBook,
+    limited: LimitedCaller,
+    startedAtMs: number,
+  ): Promise<LimitRefusal | undefined> {
+    this.#end(noAmounts);
+    const { reservation: { amountMicroVnd } } = this;
+    const need = { money: amountMicroVnd };
+    if (limited.budgets === undefined && !limitsAnyPeriod(limited.key, need)) return undefined;
+    const begun = await limits.begin(limitedKey(limited), need, startedAtMs);
+    if (!begun.ok) return begun;
+    this.#booking = begun.call;
+    this.#bookedMicroVnd = begun.amountMicroVnd;
+    return undefined;
+  }
+
   /** Debits the call; see {@linkcode WalletEngine.settle}. */
   async settle(
     ...[draft, attach, withheld]: Tail<Parameters<WalletEngine["settle"]>>
@@ -175,18 +196,20 @@ export function reserveMoney(
 /** The result of a reservation. */
 export type ReservedMoney = CallMoney | Refusal | LimitRefusal;
 
+/** Returns the limits of a key and the budgets of its account, as the book reads them. */
+function limitedKey({ key, budgets }: LimitedCaller): LimitedKey {
+  const { id, accountId } = key;
+  return { id, accountId, ...pickPeriodLimits(key), ...defined({ budgets }) };
+}
+
 async function reserveBooked(
   { wallet, limits }: MoneySources,
-  { key, budgets }: LimitedCaller,
+  limited: LimitedCaller,
   need: PeriodNeed,
   startedAtMs: number,
 ): Promise<ReservedMoney> {
-  const { id, accountId } = key;
-  const begun = await limits.begin(
-    { id, accountId, ...pickPeriodLimits(key), ...defined({ budgets }) },
-    need,
-    startedAtMs,
-  );
+  const { accountId } = limited.key;
+  const begun = await limits.begin(limitedKey(limited), need, startedAtMs);
   if (!begun.ok) return begun;
   const { call: booking, amountMicroVnd } = begun;
   const range = rangeOf(need.money);

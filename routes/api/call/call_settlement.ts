@@ -194,8 +194,8 @@ interface SettleOptions {
 
 /** The one settlement of a call. */
 export class CallSettlement {
-  readonly terms: Terms;
   readonly funds: Funds;
+  #terms: Terms;
   readonly #gateway: Gateway;
   readonly #attempts: AttemptTiming[] = [];
   #firstOutputMs: number | undefined;
@@ -212,8 +212,18 @@ export class CallSettlement {
 
   constructor(gateway: Gateway, terms: Terms, funds: Funds) {
     this.#gateway = gateway;
-    this.terms = terms;
+    this.#terms = terms;
     this.funds = funds;
+  }
+
+  /** The terms of the model that is tried, and at the end those of the one that answered. */
+  get terms(): Terms {
+    return this.#terms;
+  }
+
+  /** Passes the call to the terms of another model, before the first output of any. */
+  moveTo(terms: Terms): void {
+    this.#terms = terms;
   }
 
   /** Milliseconds from the start of the call to its first output; `undefined` before it. */

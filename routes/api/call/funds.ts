@@ -3,14 +3,21 @@
  * here alike.
  */
 import type { Model } from "../../../core/catalog/catalog.ts";
-import type { RatedCall } from "../../../core/limits/rate_book.ts";
+import type { RatedCall, RatedEnd } from "../../../core/limits/rate_book.ts";
 import { type RateSources, rateSubjects } from "../../../core/limits/rate_limits.ts";
 import type { ReservationRange } from "../../../core/billing/price.ts";
 import type { TokenUsage } from "../../../core/billing/tokens/token_bounds.ts";
 import type { Principal } from "../../../kv/people/api_keys/key_directory.ts";
 import type { Gateway } from "../gateway/gateway.ts";
 import type { Incoming } from "./incoming.ts";
-import { type RangeRequest, rateRefusalError, reserveWithin, type Terms } from "./admission.ts";
+import {
+  limitError,
+  moveBooking,
+  type RangeRequest,
+  rateRefusalError,
+  reserveWithin,
+  type Terms,
+} from "./admission.ts";
 import type { RunningCall } from "../gateway/access_watch.ts";
 import type { KeyedCall } from "../gateway/keyed_call.ts";
 import type { CallMoney } from "./call_money.ts";
@@ -102,11 +109,24 @@ interface FundsRequest extends RangeRequest {
   readonly expectedTokens: ExpectedTokens;
 }
 
+/** Limits of several models of one call, of which one answered after the others were tried. */
+class RatedCalls implements RatedCall {
+  readonly #calls: readonly (RatedCall | undefined)[];
+
+  constructor(calls: readonly (RatedCall | undefined)[]) {
+    this.#calls = calls;
+  }
+
+  end(end: RatedEnd): void {
+    for (const call of this.#calls) call?.end(end);
+  }
+}
+
 /** What a call holds until it is settled or abandoned. */
 export interface Funds {
   readonly money: CallMoney;
   /** Set if rate limits bind the call. */
-  readonly rated: RatedCall | undefined;
+  rated: RatedCall | undefined;
   /** Set if the client sent an idempotency key. */
   readonly keyedCall: KeyedCall | undefined;
   /** Its time, and what stops it. An object, since a closure made beside the request would retain its body. */
@@ -139,4 +159,39 @@ export async function reserveFunds(
   } finally {
     if (!isReserved) rated?.end({ tokens: 0, isCounted: false });
   }
+}
+
+/**
+ * Moves what a call holds to another model, before the first output of any: the model's own rate limits count the call,
+ * and budgets that bind the model take the place of those that bound the one before. The money of the wallet stays.
+ *
+ * @throws {GatewayError} 429 naming the rate limit, 402 naming the budget or the limit of the key: nothing is held of them
+ * then
+ */
+export async function moveFunds(
+  gateway: Gateway,
+  terms: Terms,
+  funds: Funds,
+  { input, output }: ExpectedTokens,
+): Promise<void> {
+  const { principal, model } = terms;
+  const subjects = rateSubjects(sourcesOf(gateway, principal, model))
+    ?.filter(({ scope }) => scope === "model" || scope === "account_model") ?? [];
+  const { reservation: { amountMicroVnd } } = funds.money;
+  const begun = subjects.length === 0 ? undefined : await gateway.rates.begin({
+    subjects,
+    tokens: input + output,
+    inputTokens: input,
+    cost: { expectedMicroVnd: amountMicroVnd, leastMicroVnd: amountMicroVnd },
+  });
+  if (begun?.ok === false) throw rateRefusalError(begun, model);
+  let isMoved = false;
+  try {
+    const refusal = await moveBooking(gateway, terms, funds.money);
+    if (refusal !== undefined) throw limitError(refusal, model);
+    isMoved = true;
+  } finally {
+    if (!isMoved) begun?.call.end({ tokens: 0, isCounted: false });
+  }
+  if (begun !== undefined) funds.rated = new RatedCalls([funds.rated, begun.call]);
 }

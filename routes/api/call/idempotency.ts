@@ -32,6 +32,7 @@ export function hasIdempotencyKey({ request }: Incoming): boolean {
  * Checks the key, before anything is reserved or sent. Returns the answer of the first call if it is kept; otherwise
  * this call claims the key, as `incoming.keyedCall`.
  *
+ * @param said what the request says beside its body and path
  * @throws {GatewayError} `order_under_way` while another instance runs the call, `already_answered` when the answer
  * is not kept, `idempotency_key_reused` when the key belongs to another request, `maintenance` when the store does
  * not answer
@@ -41,6 +42,7 @@ export async function knownAnswer(
   incoming: Incoming,
   principal: Principal,
   body: MediaBody,
+  said = "",
 ): Promise<Response | undefined> {
   const { kv, clock, keyedCalls } = gateway;
   const { request, requestId } = incoming;
@@ -48,7 +50,7 @@ export async function knownAnswer(
   const key = await readIdempotencyKey(
     request.headers.get(header) ?? "",
     body,
-    pathOf(request.url),
+    `${pathOf(request.url)}${said}`,
   );
   const id = `${accountId} ${key.id}`;
   let wasUnderWay = false;

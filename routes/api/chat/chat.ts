@@ -13,6 +13,7 @@ import { invariant } from "../../../core/lib/base/assert.ts";
 import {
   type ChatBounds,
   chatBounds,
+  type InitialReservation,
   initialReservation,
   leastOutputTokens,
   paidLimit,
@@ -23,19 +24,30 @@ import { keptForCount } from "../../../core/calls/bounds/chat_charge.ts";
 import type { ChatCall } from "../../../core/calls/exchange/chat_call.ts";
 import {
   chatBody,
+  type ChatRequest,
+  mayPreferRoutes,
   readChatRequest,
   readCompactRequest,
 } from "../../../core/calls/request/chat_request.ts";
+import {
+  preferencesText,
+  refuseDearer,
+  type RoutePreferences,
+  takePreferences,
+  wishOf,
+  withPreferredRoutes,
+} from "../../../core/calls/request/route_preferences.ts";
 import { geminiBody, type GeminiPath } from "../../../core/calls/exchange/gemini_body.ts";
 import { isLate } from "../../../core/calls/stream/early_stream.ts";
 import { RemoteDocuments } from "../../../core/calls/request/remote_documents.ts";
 import type { Catalog, Model } from "../../../core/catalog/catalog.ts";
 import type { Style } from "../../../core/wire/contract/contract.ts";
-import type { AmountBound } from "../call/call_money.ts";
+import type { AmountBound, CallMoney } from "../call/call_money.ts";
 import {
   type CallStart,
   callTags,
   chooseModel,
+  type ChosenModel,
   refuseFreeChoices,
   refuseUnseenImages,
   startCall,
@@ -46,15 +58,18 @@ import {
   deliverEarly,
   deliverStream,
   type Delivery,
+  type Fallback,
   findRoute,
   localError,
+  type ModelOffer,
 } from "./chat_attempts.ts";
-import { expectedOutput, reserveFunds } from "../call/funds.ts";
+import { expectedOutput, moveFunds, reserveFunds } from "../call/funds.ts";
 import { hasIdempotencyKey, knownAnswer } from "../call/idempotency.ts";
 import { CallSettlement } from "../call/call_settlement.ts";
 import type { CallTags } from "../../../core/billing/usage/call_tags.ts";
 import { ChatSettlement, PaidRounds } from "./chat_settlement.ts";
 import type { Gateway } from "../gateway/gateway.ts";
+import { coveringRange, fitting, requestedModels } from "./preferred_models.ts";
 import { CallSearcher, chooseSearch } from "./web_search.ts";
 import {
   admitRequest,
@@ -67,14 +82,14 @@ import { type FetchedUrl, fetchedUrls } from "../../../core/net/remote/fetched_u
 import { type JsonBody, parseJsonBody } from "../../../core/calls/body/json_body.ts";
 import type { TurnDraft, TurnInput } from "../../../core/calls/request/kept_responses.ts";
 import { withKeptTurns } from "./kept_responses.ts";
-import { applyPrice } from "../../../core/billing/price.ts";
+import { applyPrice, maxUnitPrices } from "../../../core/billing/price.ts";
 import { requestHeaders } from "../../http/own_headers.ts";
 import type { OutputLimitNotice } from "../call/response_headers.ts";
 
 // Reads and checks a chat request, before any money is reserved for it.
 
 /** A chat call that was read and checked. Nothing is reserved for it yet. */
-interface CheckedChat {
+export interface CheckedChat {
   readonly terms: Terms;
   readonly call: ChatCall;
   readonly bounds: ChatBounds;
@@ -85,6 +100,21 @@ interface CheckedChat {
   readonly turn?: TurnInput | undefined;
   /** Set if the provider gets a lower limit of output than the client's, because no more is paid for. */
   readonly outputLimit?: OutputLimitNotice | undefined;
+  /** What was said of the route, for whether two requests are the same. */
+  readonly preferences?: RoutePreferences | undefined;
+  /** The same call for other models, in the order to try. */
+  readonly fallbacks?: readonly CheckedChat[];
+}
+
+/** A chat request that was parsed. */
+interface ParsedChat {
+  readonly gateway: Gateway;
+  readonly incoming: Incoming;
+  readonly admitted: AdmittedChat;
+  /** The body as it was sent, without preferences of the route. */
+  readonly sent: JsonBody;
+  readonly styled: StyledBody;
+  readonly preferences: RoutePreferences | undefined;
 }
 
 /** A request in the form of its style. */
@@ -101,30 +131,62 @@ function styledBody(style: Style, sent: JsonBody, path: GeminiPath | undefined):
   return { body: path === undefined ? sent : geminiBody(sent, path) };
 }
 
-/** Chooses the model and computes what the call can cost. */
-function checkChat(
-  gateway: Gateway,
+/** Parses a body, and takes what it says of the route out of it. */
+function parsedBody(
+  { catalog }: Gateway,
   style: Style,
-  incoming: Incoming,
-  { principal, start, path, compacts, isNested, tags: given }: AdmittedChat,
-  { sent, styled: { body, dropped = [], turn } }: {
-    readonly sent: JsonBody;
-    readonly styled: StyledBody;
-  },
-): CheckedChat {
-  const { requestId, request: { headers } } = incoming;
+  { request: { headers } }: Incoming,
+  bytes: Uint8Array,
+): Pick<ParsedChat, "sent" | "preferences"> {
+  const body = parseJsonBody(bytes);
+  const header = headers.get(requestHeaders.route);
+  if (header === null && !mayPreferRoutes(style, body)) {
+    return { sent: body, preferences: undefined };
+  }
+  return takePreferences({ style, body, header, providers: catalog.current.providers });
+}
+
+/** Chooses the model, or the models, and computes what the call can cost. */
+function checkChat(style: Style, parsed: ParsedChat): CheckedChat {
+  const { gateway, incoming, admitted, styled: { body }, preferences } = parsed;
+  const { principal, path, compacts } = admitted;
+  const catalog = gateway.catalog.current;
   const read = compacts === true
     ? readCompactRequest(body.outline)
     : readChatRequest(style, body.outline);
   const request = path?.inArray === true ? { ...read, inArray: true } : read;
-  const catalog = gateway.catalog.current;
+  if (preferences === undefined) {
+    return checkModel(parsed, request, chooseModel(catalog, request.model, "chat", principal));
+  }
+  const requested = requestedModels(request.model, preferences, { catalog, principal });
+  const [first, ...fallbacks] = fitting(
+    requested,
+    ({ chosen, name }) => checkModel(parsed, { ...request, model: name }, chosen),
+  );
+  incoming.chosen = first.terms;
+  return { ...first, fallbacks };
+}
+
+/** Checks a request for one model. */
+function checkModel(
+  { gateway, incoming, admitted, sent, styled, preferences }: ParsedChat,
+  request: ChatRequest,
+  byName: ChosenModel,
+): CheckedChat {
+  const { body, dropped = [], turn } = styled;
+  const { principal, start, compacts, isNested, tags: given } = admitted;
+  const { requestId, request: { headers } } = incoming;
+  const { style } = request;
   const named = { style, body, name: request.model, principal };
-  const byName = chooseModel(catalog, request.model, "chat", principal);
   // Who compacts a conversation searches for nothing, whatever tools it names.
   const { chosen, searchModel } = compacts === true
     ? { chosen: byName }
     : chooseSearch(byName, named);
-  const { model } = incoming.chosen = chosen;
+  const { catalog, sort } = chosen;
+  const model = preferences === undefined
+    ? chosen.model
+    : withPreferredRoutes(chosen.model, preferences);
+  incoming.chosen = chosen;
   refuseUnseenImages(model, body.outline);
   const urls = fetchedUrls(body.outline);
   refuseFreeChoices(model, request, body.outline);
@@ -132,6 +194,10 @@ function checkChat(
   const bounds = chatBounds(request, body, model, price, hasSeveralKeys(model, catalog));
   // A client that wants no store sends its items itself.
   const keptTurn = compacts === true || body.outline["store"] === false ? undefined : turn;
+  if (preferences !== undefined) {
+    const { reservedPrice, input: { tokens: inputTokens, isText } } = bounds;
+    refuseDearer(model, maxUnitPrices(reservedPrice, { inputTokens, isText }), preferences);
+  }
   const call: ChatCall = {
     request,
     body,
@@ -139,12 +205,16 @@ function checkChat(
     requestId,
     nowSeconds: Math.floor(start.startedAtMs / 1000),
     clientHeader: (name) => headers.get(name) ?? undefined,
-    strict: headers.get(requestHeaders.strict) === "true",
+    strict: headers.get(requestHeaders.strict) === "true" ||
+      preferences?.requireParameters === true,
+    wish: preferences === undefined ? sort && { sort } : wishOf(preferences, sort),
     dropped,
     ...(keptTurn !== undefined && { onItem: gateway.recentItems.keeper(principal.accountId) }),
   };
   const terms: Terms = {
-    ...chosen,
+    catalog,
+    model,
+    mappedFrom: chosen.mappedFrom,
     requestId,
     principal,
     start,
@@ -153,7 +223,7 @@ function checkChat(
     price,
     tags: isNested === true ? given : callTags(incoming.request, principal, style, sent.outline),
   };
-  return { terms, call, bounds, urls, searchModel, turn: keptTurn };
+  return { terms, call, bounds, urls, searchModel, turn: keptTurn, preferences };
 }
 
 /** Whether a provider of the model has several keys. */
@@ -220,29 +290,27 @@ export async function serveAdmittedChat(
   const { body: bytes, principal, isNested, path } = admitted;
   requireJson(incoming.request);
   if (style === "messages") checkVersion(incoming.request.headers);
-  const sent = parseJsonBody(bytes);
+  const { sent, preferences } = parsedBody(gateway, style, incoming, bytes);
   const styled = style === "responses"
     ? await withKeptTurns(gateway, incoming, principal.accountId, sent)
     : styledBody(style, sent, path);
-  const read = checkChat(gateway, style, incoming, admitted, { sent, styled });
+  const read = checkChat(style, { gateway, incoming, admitted, sent, styled, preferences });
   const checked = withSearcher(gateway, incoming, read);
   if (hasIdempotencyKey(incoming)) {
     const body = { kind: "json", json: checked.call.body } as const;
-    const known = await knownAnswer(gateway, incoming, principal, body);
+    const said = preferences === undefined ? "" : preferencesText(preferences);
+    const known = await knownAnswer(gateway, incoming, principal, body, said);
     if (known !== undefined) return known;
   }
-  const { terms, bounds, call } = checked;
-  const keyId = principal.key.id;
-  const initial = initialReservation(bounds, {
-    stream: call.request.stream,
-    expectedTokens: gateway.expectations.tokens(call.model, keyId),
-    usualTokens: gateway.expectations.usualTokens(call.model, keyId),
-    leastTokens: leastOutputTokens(call.request, call.body.outline),
-    ...(isNested === true && { waits: false }),
-  });
+  const { terms, bounds, call, fallbacks } = checked;
+  const initial = initialOf(gateway, checked, isNested);
+  const others = fallbacks?.map((one) => initialOf(gateway, one, isNested));
   const funds = await reserveFunds(gateway, incoming, terms, {
-    range: initial.range,
-    otherwise: initial.unlimited,
+    range: others === undefined
+      ? initial.range
+      : coveringRange([initial, ...others].map(({ range }) => range)),
+    // With several models, one that the money covers is tried in place of one that it does not.
+    otherwise: others === undefined || others.length === 0 ? initial.unlimited : undefined,
     expectedTokens: {
       input: bounds.estimatedInputTokens,
       output: expectedOutput(gateway, principal, call.model, bounds.outputTokens),
@@ -253,11 +321,11 @@ export async function serveAdmittedChat(
   const { turn } = checked;
   const draft = turn && gateway.keptResponses.draft(principal.accountId, turn);
   try {
-    const { reservation: { amountMicroVnd }, boundBy } = funds.money;
-    const paid = boundBy === undefined || initial.isStoppable
-      ? checked
-      : withPaidOutput(checked, amountMicroVnd, boundBy);
-    return await deliver(gateway, incoming, paid, { settled: settlement, draft });
+    const { money } = funds;
+    const paid = paidCall(checked, initial, money);
+    const paidFallbacks = fallbacks?.map((one, i) => paidCall(one, others![i]!, money));
+    const delivered = paidFallbacks === undefined ? paid : { ...paid, fallbacks: paidFallbacks };
+    return await deliver(gateway, incoming, delivered, { settled: settlement, draft });
   } catch (error) {
     draft?.drop();
     settlement.abandon();
@@ -265,13 +333,43 @@ export async function serveAdmittedChat(
   }
 }
 
+function initialOf(
+  { expectations }: Gateway,
+  { call, bounds, terms: { principal: { key } } }: CheckedChat,
+  isNested: true | undefined,
+): InitialReservation {
+  const { request, model } = call;
+  return initialReservation(bounds, {
+    stream: request.stream,
+    expectedTokens: expectations.tokens(model, key.id),
+    usualTokens: expectations.usualTokens(model, key.id),
+    leastTokens: leastOutputTokens(request, call.body.outline),
+    ...(isNested === true && { waits: false }),
+  });
+}
+
+/** Bounds the output of a call whose reservation does not cover all that it may cost, unless its stream can be stopped. */
+function paidCall(
+  checked: CheckedChat,
+  { isStoppable }: InitialReservation,
+  { reservation: { amountMicroVnd }, boundBy }: CallMoney,
+): CheckedChat {
+  return boundBy === undefined || isStoppable
+    ? checked
+    : withPaidOutput(checked, amountMicroVnd, boundBy);
+}
+
 /** Lets the gateway search the web for a model that cannot, as calls of the same account and key. */
-function withSearcher(gateway: Gateway, incoming: Incoming, checked: CheckedChat): CheckedChat {
-  const { searchModel, terms: { principal, tags }, call } = checked;
+function withSearcher(gateway: Gateway, incoming: Incoming, given: CheckedChat): CheckedChat {
+  const checked = given.fallbacks === undefined ? given : {
+    ...given,
+    fallbacks: given.fallbacks.map((one) => withSearcher(gateway, incoming, one)),
+  };
+  const { searchModel, preferences, terms: { principal, tags }, call } = checked;
   if (searchModel === undefined) return checked;
   const searcher = new CallSearcher(
     gateway,
-    { incoming, principal, searchModel },
+    { incoming, principal, searchModel, preferences },
     (search, body) => {
       const start = startCall(gateway);
       const nested = { body, principal, start, isNested: true, tags } as const;
@@ -299,24 +397,57 @@ function withPaidOutput(
   };
 }
 
+/** The end of a call, whichever of its models answers. */
+interface Settling {
+  readonly settled: CallSettlement;
+  readonly draft: TurnDraft | undefined;
+}
+
+/** The part of a delivery that depends on the model. */
+function offerOf(
+  gateway: Gateway,
+  checked: CheckedChat,
+  { settled, draft }: Settling,
+): ModelOffer {
+  const { bounds, outputLimit } = checked;
+  const { money } = settled.funds;
+  const rounds = checked.call.searcher === undefined ? undefined : new PaidRounds(money, bounds);
+  const call = rounds === undefined ? checked.call : { ...checked.call, rounds };
+  const { request, body } = call;
+  const counted = keptForCount(body, request.stream);
+  return {
+    call,
+    settlement: new ChatSettlement(gateway, settled, { request, bounds, counted, rounds, draft }),
+    paidTokens: paidOutputTokens(bounds, money.reservation.amountMicroVnd),
+    outputLimit,
+  };
+}
+
+/** What is tried after the models before it have failed: the call passes to the terms of its model. */
+function fallbackOf(gateway: Gateway, checked: CheckedChat, settling: Settling): Fallback {
+  return async () => {
+    const { terms, bounds: { estimatedInputTokens: input, outputTokens } } = checked;
+    const { principal, model } = terms;
+    const output = expectedOutput(gateway, principal, model, outputTokens);
+    const { settled } = settling;
+    await moveFunds(gateway, terms, settled.funds, { input, output });
+    settled.moveTo(terms);
+    return offerOf(gateway, checked, settling);
+  };
+}
+
 /** Tries the routes for a call whose money is reserved, and settles it. */
 async function deliver(
   gateway: Gateway,
   incoming: Incoming,
   checked: CheckedChat,
-  { settled, draft }: {
-    readonly settled: CallSettlement;
-    readonly draft: TurnDraft | undefined;
-  },
+  settling: Settling,
 ): Promise<Reply | Response> {
-  const { bounds, urls, outputLimit } = checked;
-  const { terms: { principal }, funds: { money, running: control } } = settled;
-  const rounds = checked.call.searcher === undefined ? undefined : new PaidRounds(money, bounds);
-  const call = rounds === undefined ? checked.call : { ...checked.call, rounds };
-  const { request, body } = call;
-  const counted = keptForCount(body, request.stream);
-  const input = { request, bounds, counted, rounds, draft };
-  const settlement = new ChatSettlement(gateway, settled, input);
+  const { bounds, urls } = checked;
+  const { settled } = settling;
+  const { terms: { principal }, funds: { running: control } } = settled;
+  const offer = offerOf(gateway, checked, settling);
+  const { request, body } = offer.call;
   // A call that is not streamed runs to its end when its client leaves: the provider would finish and charge it
   // anyway. Reading the signal makes the server watch the connection, which costs as much as parsing the body, so
   // it is done while the provider works.
@@ -330,12 +461,10 @@ async function deliver(
     ? new RemoteDocuments(request, body, fetchDocument, bodies.open(principal.accountId))
     : undefined;
   const delivery: Delivery = {
+    ...offer,
     gateway,
-    call,
-    settlement,
     control,
-    paidTokens: paidOutputTokens(bounds, money.reservation.amountMicroVnd),
-    outputLimit,
+    fallbacks: checked.fallbacks?.map((one) => fallbackOf(gateway, one, settling)),
     bufferedBody,
     documents,
     urls,
@@ -353,7 +482,7 @@ async function answer(delivery: Delivery, onSent: () => void): Promise<Reply | R
   if (!delivery.call.request.stream) {
     const found = await findRoute(delivery, () => undefined);
     invariant(found.result.kind === "answer", "no stream was asked for");
-    return await deliverAnswer(delivery, found, found.result);
+    return await deliverAnswer(found.delivery, found, found.result);
   }
   let statusSent: number | undefined;
   const finding = findRoute(delivery, () => statusSent);
@@ -364,5 +493,5 @@ async function answer(delivery: Delivery, onSent: () => void): Promise<Reply | R
   }
   const found = await finding;
   invariant(found.result.kind === "stream", "a stream was asked for");
-  return deliverStream(delivery, found, found.result);
+  return deliverStream(found.delivery, found, found.result);
 }

@@ -48,7 +48,7 @@ import {
 } from "../../../core/calls/stream/metered_stream.ts";
 import type { Style } from "../../../core/wire/contract/contract.ts";
 import { createNativePipe } from "../../../core/wire/convert/dialects.ts";
-import { type GatewayError, wireStatus } from "../../../core/lib/errors/errors.ts";
+import { GatewayError, wireStatus } from "../../../core/lib/errors/errors.ts";
 import {
   answerTimeoutMs,
   idleMs,
@@ -58,6 +58,7 @@ import {
 import { encodeSseEvent, keepAliveComment } from "../../../core/lib/sse/writer.ts";
 import { bytesLeave } from "../../http/query.ts";
 import type { ChatSettlement } from "./chat_settlement.ts";
+import { mayFallBack } from "./preferred_models.ts";
 import {
   callHeaders,
   costHeaders,
@@ -68,6 +69,7 @@ import {
 } from "../call/response_headers.ts";
 import { localChatRefusal, startChatExchange } from "../../../core/calls/exchange/chat_exchange.ts";
 import type { Route } from "../../../core/catalog/catalog.ts";
+import type { Attempt } from "../../../core/billing/usage/receipt.ts";
 import { type Terms, vetUrls } from "../call/admission.ts";
 import { reportResult } from "../call/call_settlement.ts";
 
@@ -172,15 +174,26 @@ const keepAlives: Record<Style, Uint8Array> = {
   gemini: new TextEncoder().encode("\n\n"),
 };
 
-/** An admitted chat call, with what finding and delivering its answer needs. */
-export interface Delivery {
-  readonly gateway: Gateway;
+/** A call as one of its models would serve it. */
+export interface ModelOffer {
   readonly call: ChatCall;
   readonly settlement: ChatSettlement;
-  readonly control: CallControl;
   /** Output tokens that were reserved when the call began. */
   readonly paidTokens: number;
   readonly outputLimit: OutputLimitNotice | undefined;
+}
+
+/**
+ * Passes the call to its next model. Rejects with a {@linkcode GatewayError} if limits or budgets of that model refuse it.
+ */
+export type Fallback = () => Promise<ModelOffer>;
+
+/** An admitted chat call, with what finding and delivering its answer needs. */
+export interface Delivery extends ModelOffer {
+  readonly gateway: Gateway;
+  readonly control: CallControl;
+  /** The models to try when this one fails before its first output; absent: none. */
+  readonly fallbacks?: readonly Fallback[] | undefined;
   /** The counted memory of the request's body, which is kept as long as routes are tried. */
   readonly bufferedBody: BufferedBody | undefined;
   /** URLs in the request that its provider would fetch. */
@@ -194,10 +207,15 @@ export interface Delivery {
 }
 
 /** The route that answered, with its first output. */
-type Found = Extract<
-  AttemptLoopResult<ChatExchange, StartedStream | WholeAnswer>,
-  { readonly ok: true }
->;
+type Found =
+  & Extract<
+    AttemptLoopResult<ChatExchange, StartedStream | WholeAnswer>,
+    { readonly ok: true }
+  >
+  & {
+    /** The call as the model serves it that answered. */
+    readonly delivery: Delivery;
+  };
 
 function headersOf(delivery: Delivery, dropped: readonly string[]): [string, string][] {
   const { call, settlement, outputLimit } = delivery;
@@ -296,7 +314,9 @@ export function deliverEarly(delivery: Delivery, finding: Promise<Found>): Reply
   const { gateway, call, settlement, control } = delivery;
   const arrival = arrivalOf(finding, {
     streamOf: (found) =>
-      found.result.kind === "stream" ? meteredInput(delivery, found, found.result) : undefined,
+      found.result.kind === "stream"
+        ? meteredInput(found.delivery, found, found.result)
+        : undefined,
     errorEvent: (error) => errorEvent(delivery, error),
     abandon: () => settlement.abandon(),
   });
@@ -307,21 +327,27 @@ export function deliverEarly(delivery: Delivery, finding: Promise<Found>): Reply
     deadlines: gateway.deadlines,
     control,
   });
-  return streamOf(stream, headersOf(delivery, [...delivery.dropped]), streamType(delivery));
+  // With several models it is not known yet which of them will answer.
+  const isOpen = delivery.fallbacks !== undefined && delivery.fallbacks.length > 0;
+  const headers = isOpen ? [] : headersOf(delivery, [...delivery.dropped]);
+  return streamOf(stream, headers, streamType(delivery));
 }
 
 function operationOf({ stream }: Pick<ChatRequest, "stream">): Operation {
   return stream ? "chat_stream" : "chat";
 }
 
-/** The routes that serve a request: a conversation is compacted by its own vendor where one of them can. */
+/**
+ * The routes that serve a call: a conversation is compacted by its own vendor where one of them can, and a caller who
+ * wants no other route gets the first.
+ */
 function servingRoutes(
   routes: readonly Route[],
-  { compacts }: Pick<ChatRequest, "compacts">,
+  { request: { compacts }, wish }: Pick<ChatCall, "request" | "wish">,
 ): readonly Route[] {
-  if (compacts !== true) return routes;
-  const own = routes.filter((route) => route.compactsResponses);
-  return own.length > 0 ? own : routes;
+  const own = compacts === true ? routes.filter((route) => route.compactsResponses) : [];
+  const serving = own.length > 0 ? own : routes;
+  return wish?.isSingle === true ? serving.slice(0, 1) : serving;
 }
 
 /** Finds the error of a request that every route would refuse before anything is sent. */
@@ -329,9 +355,9 @@ export function localError(
   { router }: Gateway,
   { call, terms: { catalog } }: { readonly call: ChatCall; readonly terms: Terms },
 ): Promise<GatewayError | undefined> {
-  const { request, model } = call;
-  const asked = { style: request.style, operation: operationOf(request) };
-  const candidates = servingRoutes(router.candidates(model, asked), request);
+  const { request, model, wish } = call;
+  const asked = { style: request.style, operation: operationOf(request), wish };
+  const candidates = servingRoutes(router.candidates(model, asked), call);
   return localChatRefusal(call, candidates, ({ provider }) => catalog.providers[provider]);
 }
 
@@ -382,14 +408,15 @@ class ChatAttempts implements AttemptHost<ChatExchange, StartedStream | WholeAns
 
   /** Routes in the order to try. */
   candidates(): readonly Route[] {
-    const { gateway, call: { model, request }, settlement } = this.#delivery;
+    const { gateway, call, settlement } = this.#delivery;
     const wanted = {
-      style: request.style,
+      style: call.request.style,
       operation: this.operation,
       former: this.#conversation.formerRoute,
       customer: settlement.terms.principal.accountId,
+      wish: call.wish,
     };
-    return servingRoutes(gateway.router.candidates(model, wanted), request);
+    return servingRoutes(gateway.router.candidates(call.model, wanted), call);
   }
 
   /** The account at the provider of a route that was tried. */
@@ -449,7 +476,7 @@ class ChatAttempts implements AttemptHost<ChatExchange, StartedStream | WholeAns
 }
 
 /**
- * Tries the routes until one produces output.
+ * Tries the routes of the call's model, and then those of its other models, until one produces output.
  *
  * @param statusSent the status that the client already has, if it has one
  * @throws {GatewayError} when no route did; the call is settled then
@@ -458,35 +485,80 @@ export async function findRoute(
   delivery: Delivery,
   statusSent: () => number | undefined,
 ): Promise<Found> {
-  const { gateway, call, settlement, control } = delivery;
-  const { request, model } = call;
-  const { router } = gateway;
-  const host = new ChatAttempts(delivery);
-  const { operation } = host;
-  const customer = settlement.terms.principal.accountId;
-  const candidates = host.candidates();
-  const loop = await runAttempts<ChatExchange, StartedStream | WholeAnswer>({
-    candidates,
-    hedge: router.hedge(model, operation, candidates[0]),
-    host,
-    deadlines: gateway.deadlines,
-    clock: gateway.clock,
-    control,
-  });
-  delivery.documents?.release();
-  const routed = { model, operation, customer, candidates: candidates.length, control } as const;
-  const found = reportResult(gateway, routed, loop);
-  if (found.ok) {
-    settlement.noteRoute(found.route, host.accountOf(found.route));
+  const { control, fallbacks = [] } = delivery;
+  let current = delivery;
+  let attempts: readonly Attempt[] = [];
+  for (let next = 0;;) {
+    const trial = new ModelTrial(current);
+    const found = trial.ended(await trial.attempts);
+    attempts = attempts.length === 0 ? found.attempts : [...attempts, ...found.attempts];
+    if (found.ok) {
+      delivery.documents?.release();
+      return { ...found, attempts, delivery: current };
+    }
+    let { error } = found;
+    let offer: ModelOffer | undefined;
+    while (offer === undefined && control.stopped === undefined && mayFallBack(error)) {
+      const fallback = fallbacks[next++];
+      if (fallback === undefined) break;
+      try {
+        offer = await fallback();
+      } catch (refusal) {
+        if (!(refusal instanceof GatewayError)) throw refusal;
+        error = refusal;
+      }
+    }
+    if (offer !== undefined) {
+      current = { ...delivery, ...offer };
+      continue;
+    }
+    delivery.documents?.release();
+    const { request: { style } } = delivery.call;
+    await current.settlement.settle({
+      outcome: control.stopped === "client_gone" ? "client_gone" : "failed",
+      status: statusSent() ?? wireStatus(error, style === "messages" ? "messages" : "chat"),
+      reading: undefined,
+      route: undefined,
+      attempts,
+    });
+    throw error;
+  }
+}
+
+/** The attempts on the routes of one model. */
+class ModelTrial {
+  readonly attempts: Promise<AttemptLoopResult<ChatExchange, StartedStream | WholeAnswer>>;
+  readonly #delivery: Delivery;
+  readonly #host: ChatAttempts;
+  readonly #candidates: number;
+
+  constructor(delivery: Delivery) {
+    const { gateway, call: { model }, control } = delivery;
+    const host = new ChatAttempts(delivery);
+    const candidates = host.candidates();
+    this.#delivery = delivery;
+    this.#host = host;
+    this.#candidates = candidates.length;
+    this.attempts = runAttempts<ChatExchange, StartedStream | WholeAnswer>({
+      candidates,
+      hedge: gateway.router.hedge(model, host.operation, candidates[0]),
+      host,
+      deadlines: gateway.deadlines,
+      clock: gateway.clock,
+      control,
+    });
+  }
+
+  /** Reports how they ended. */
+  ended(
+    loop: AttemptLoopResult<ChatExchange, StartedStream | WholeAnswer>,
+  ): AttemptLoopResult<ChatExchange, StartedStream | WholeAnswer> {
+    const { gateway, call: { model }, settlement, control } = this.#delivery;
+    const { operation } = this.#host;
+    const customer = settlement.terms.principal.accountId;
+    const routed = { model, operation, customer, candidates: this.#candidates, control } as const;
+    const found = reportResult(gateway, routed, loop);
+    if (found.ok) settlement.noteRoute(found.route, this.#host.accountOf(found.route));
     return found;
   }
-  const { error } = found;
-  await settlement.settle({
-    outcome: control.stopped === "client_gone" ? "client_gone" : "failed",
-    status: statusSent() ?? wireStatus(error, request.style === "messages" ? "messages" : "chat"),
-    reading: undefined,
-    route: undefined,
-    attempts: found.attempts,
-  });
-  throw error;
 }

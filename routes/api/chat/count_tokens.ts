@@ -10,6 +10,7 @@ import {
   readChatRequest,
   readCountTokensRequest,
 } from "../../../core/calls/request/chat_request.ts";
+import { withoutPreferences } from "../../../core/calls/request/route_preferences.ts";
 import { estimateInputTokens } from "../../../core/billing/tokens/estimate_input.ts";
 import { convertRequest } from "../../../core/wire/convert/convert.ts";
 import { chooseModel } from "../call/admission.ts";
@@ -49,7 +50,7 @@ export async function serveCountTokens(gateway: Gateway, incoming: Incoming): Pr
   const { headers } = incoming.request;
   requireJson(incoming.request);
   checkVersion(headers);
-  const body = parseJsonBody(bytes);
+  const body = withoutPreferences("messages", parseJsonBody(bytes));
   const { model: clientModel } = readCountTokensRequest(body.value);
   const catalog = gateway.catalog.current;
   const { model } = incoming.chosen = chooseModel(catalog, clientModel, "chat", principal);
@@ -65,7 +66,7 @@ export async function serveInputTokens(gateway: Gateway, incoming: Incoming): Pr
   const { body: bytes, principal } = await admitRequest(gateway, incoming, { charging: "free" });
   const { headers } = incoming.request;
   requireJson(incoming.request);
-  const sent = parseJsonBody(bytes);
+  const sent = withoutPreferences("responses", parseJsonBody(bytes));
   const { body } = await withKeptTurns(gateway, incoming, principal.accountId, sent);
   const { model: clientModel } = readChatRequest("responses", body.value);
   const catalog = gateway.catalog.current;

@@ -4,6 +4,10 @@
  */
 import type { SearchFindings, WebSearcher } from "../../../core/calls/web_search/search_rounds.ts";
 import type { AttemptTime } from "../../../core/calls/attempts/attempt.ts";
+import {
+  providerText,
+  type RoutePreferences,
+} from "../../../core/calls/request/route_preferences.ts";
 import type { JsonBody } from "../../../core/calls/body/json_body.ts";
 import type { Model } from "../../../core/catalog/catalog.ts";
 import { searchesWeb } from "../../../core/catalog/model_abilities.ts";
@@ -23,6 +27,7 @@ import type {
 } from "../../../core/wire/conversation/mod.ts";
 import { dialectOf } from "../../../core/wire/convert/dialects.ts";
 import type { Principal } from "../../../kv/people/api_keys/key_directory.ts";
+import { requestHeaders } from "../../http/own_headers.ts";
 import type { ChosenModel } from "../call/admission.ts";
 import type { Gateway } from "../gateway/gateway.ts";
 import { type Incoming, traceFailure } from "../call/incoming.ts";
@@ -103,6 +108,8 @@ interface SearchingCall {
   readonly incoming: Incoming;
   readonly principal: Principal;
   readonly searchModel: Model;
+  /** What the caller said of providers and prices binds the searches, too. */
+  readonly preferences: RoutePreferences | undefined;
 }
 
 /**
@@ -134,12 +141,15 @@ export class CallSearcher implements WebSearcher {
 
   async #run(query: string, request: WebSearchRequest): Promise<SearchFindings> {
     const gateway = this.#gateway;
-    const { incoming: { clientAddress }, principal, searchModel } = this.#call;
+    const { incoming: { clientAddress }, principal, searchModel, preferences } = this.#call;
     const requestId = newId("request", gateway.clock.nowMs());
     const incoming: Incoming = {
       request: new Request("http://gateway/v1/messages", {
         method: "POST",
-        headers: { "content-type": "application/json" },
+        headers: {
+          "content-type": "application/json",
+          ...(preferences && { [requestHeaders.route]: providerText(preferences) }),
+        },
       }),
       requestId,
       clientAddress,

@@ -30,6 +30,7 @@ import {
   ref,
   text,
 } from "../../../core/lib/json/schemas.ts";
+import { withoutPreferences } from "../../../core/calls/request/route_preferences.ts";
 import { chooseModel } from "../call/admission.ts";
 import { countAnswer, estimateAnswer, estimateConverted } from "../chat/count_tokens.ts";
 import { countAtProvider } from "../chat/provider_count.ts";
@@ -49,7 +50,7 @@ async function serveGeminiCount(
   requireJson(incoming.request);
   const catalog = gateway.catalog.current;
   const { model } = incoming.chosen = chooseModel(catalog, name, "chat", principal);
-  const body = geminiBody(counted(parseJsonBody(bytes)), {
+  const body = geminiBody(counted(withoutPreferences("gemini", parseJsonBody(bytes))), {
     model: name,
     stream: false,
     inArray: false,

@@ -12,6 +12,7 @@ import { breakerPauseMaxMs } from "../../../core/routing/health/limits.ts";
 import { credentialRestMs } from "../../../core/routing/health/credentials.ts";
 import { LimitedCustomers } from "../../../core/routing/health/limited_customers.ts";
 import { hedgeMinSamples, noRouteError, probeHedgeMs } from "../../../core/routing/timeouts.ts";
+import type { RouteWish } from "../../../core/calls/request/route_preferences.ts";
 import { LiveRouter } from "../../../core/routing/live_router.ts";
 import { operations, type RouteEvent } from "../../../core/routing/contract/router.ts";
 import { ManualTime } from "../../support/manual_time.ts";
@@ -102,6 +103,24 @@ Deno.test("a route that fails leaves the candidates, is announced once, and come
   assertEquals(candidates(), ["a", "b"]);
   succeed("a");
   assertEquals(events.map(({ state }) => state), ["open", "closed"]);
+});
+
+Deno.test("a caller's order and figure arrange the routes that are well, and reach no other", () => {
+  const { router, model, route, succeed, fail } = newRouter({ routes: ["a", "b", "c"] });
+  const wished = (wish: RouteWish) =>
+    router.candidates(model, { style: "chat", operation, wish }).map(({ provider }) => provider)
+      .join("");
+  assertEquals([wished({}), wished({ order: ["c", "a"] })], ["abc", "cab"]);
+  assertEquals(wished({ sort: "latency" }), "abc", "nothing is measured yet");
+  succeed("a", 900);
+  succeed("c", 100);
+  router.noteThroughput(route("c"), operation, 10, 1_000);
+  router.noteThroughput(route("b"), operation, 500, 1_000);
+  assertEquals([wished({ sort: "latency" }), wished({ sort: "throughput" })], ["cab", "bca"]);
+  assertEquals(wished({ sort: "price" }), "abc", "all routes of a model have one price");
+  assertEquals(wished({ order: ["a"], sort: "latency" }), "acb");
+  times(breakerConsecutiveFailures, () => fail("c"));
+  assertEquals(wished({ order: ["c"], sort: "throughput" }), "ba");
 });
 
 Deno.test("health is kept per operation", () => {

@@ -1,0 +1,97 @@
+/**
+ * Calls that name several models: which of them may answer, what is reserved for all of them, and how one takes over from
+ * another before the first output.
+ *
+ * Each model keeps its own price, bounds and limits. The reservation covers the dearest of them. Limits of a model and
+ * budgets that bind only its calls are asked when its turn comes; a model that they refuse is passed over.
+ */
+import type { Catalog } from "../../../core/catalog/catalog.ts";
+import { GatewayError } from "../../../core/lib/errors/errors.ts";
+import type { ReservationRange } from "../../../core/billing/price.ts";
+import type { RoutePreferences } from "../../../core/calls/request/route_preferences.ts";
+import { isRouteFault } from "../../../core/calls/attempts/attempt_loop.ts";
+import type { ErrorCode } from "../../../core/lib/errors/errors.ts";
+import type { Principal } from "../../../kv/people/api_keys/key_directory.ts";
+import { chooseModel, type ChosenModel } from "../call/admission.ts";
+
+/** A model of a request, by the name that the request has for it. */
+export interface RequestedModel {
+  readonly chosen: ChosenModel;
+  readonly name: string;
+}
+
+/**
+ * Returns the models of a request in the order to try, each once: that of `model`, then the others.
+ *
+ * @param name the model of the request
+ * @throws {GatewayError} for a name that is unknown, of another kind, or not allowed for the key: it is not left out in
+ * silence
+ */
+export function requestedModels(
+  name: string,
+  { models }: RoutePreferences,
+  { catalog, principal }: { readonly catalog: Catalog; readonly principal: Principal },
+): RequestedModel[] {
+  const requested = [{ chosen: chooseModel(catalog, name, "chat", principal), name }];
+  for (const { name: other, path } of models) {
+    const chosen = chooseModel(catalog, other, "chat", principal, path);
+    if (requested.some(({ chosen: { model } }) => model === chosen.model)) continue;
+    requested.push({ chosen: { ...chosen, mappedFrom: name }, name: other });
+  }
+  return requested;
+}
+
+/**
+ * Checks a request for each of its models; one that it does not fit is passed over.
+ *
+ * @throws {GatewayError} the error of the first model, if it fits none
+ */
+export function fitting<Checked>(
+  requested: readonly RequestedModel[],
+  check: (model: RequestedModel) => Checked,
+): [Checked, ...Checked[]] {
+  const checked: Checked[] = [];
+  let refusal: unknown;
+  for (const model of requested) {
+    try {
+      checked.push(check(model));
+    } catch (error) {
+      if (!(error instanceof GatewayError) || error.status !== 400) throw error;
+      refusal ??= error;
+    }
+  }
+  const [first, ...others] = checked;
+  if (first === undefined) throw refusal;
+  return [first, ...others];
+}
+
+/** Returns the range that covers every one of several calls, of which one runs. */
+export function coveringRange(ranges: readonly ReservationRange[]): ReservationRange {
+  const most = (of: (range: ReservationRange) => bigint) =>
+    ranges.map(of).reduce((one, other) => one > other ? one : other);
+  return {
+    ...ranges[0],
+    wantedMicroVnd: most(({ wantedMicroVnd }) => wantedMicroVnd),
+    expectedMicroVnd: most(({ expectedMicroVnd }) => expectedMicroVnd),
+    leastMicroVnd: most(({ leastMicroVnd }) => leastMicroVnd),
+  };
+}
+
+/** Errors of a model, beside those of its routes, after which another model may answer. */
+const modelFaults: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
+  // Too long for this one, refused by its filter, or more than it offers.
+  "context_length_exceeded",
+  "request_too_large",
+  "content_policy_violation",
+  "conversion_refused",
+  "feature_unavailable",
+  // Limits and budgets of this model.
+  "rate_limit_reached",
+  "budget_exceeded",
+  "balance_on_hold",
+]);
+
+/** Whether the next model of a request may be tried after this error. */
+export function mayFallBack(error: GatewayError): boolean {
+  return isRouteFault(error) || modelFaults.has(error.code) || error.marks === "ability";
+}

@@ -1,0 +1,198 @@
+/**
+ * Whatever preferences a caller sends, and however routes fail: the routes that are tried are those of a small model of
+ * the rules, and what is charged is the price of the model that answered.
+ */
+import { assert, assertEquals } from "../../../support/assert.ts";
+import * as fc from "../../../support/property.ts";
+import { defined } from "../../../../core/lib/base/defined.ts";
+import { applyPrice } from "../../../../core/billing/price.ts";
+import {
+  type Fault,
+  type PreferringStyle,
+  preferringStyles,
+  PreferringWorld,
+  requestOf,
+} from "../../../support/worlds/preferring_world.ts";
+
+const providers = ["a", "b", "c", "d"] as const;
+
+interface TestModel {
+  readonly id: string;
+  readonly vndPerMtok: number;
+  readonly providers: readonly string[];
+}
+
+const models: readonly TestModel[] = [
+  { id: "one", vndPerMtok: 1_000, providers: ["a", "b", "c"] },
+  { id: "two", vndPerMtok: 3_000, providers: ["d", "b"] },
+  { id: "three", vndPerMtok: 500, providers: ["c", "d"] },
+];
+
+/** What a caller says; an absent member is not sent. */
+interface Said {
+  readonly models?: readonly string[];
+  readonly order?: readonly string[];
+  readonly only?: readonly string[];
+  readonly ignore?: readonly string[];
+  readonly allow_fallbacks?: boolean;
+  readonly sort?: string;
+  readonly max_price?: { readonly prompt: number };
+}
+
+const some = (names: readonly string[]) =>
+  fc.uniqueArray(fc.constantFrom(...names), { minLength: 1 });
+
+const said: fc.Arbitrary<Said> = fc.record({
+  models: some(models.map(({ id }) => id)),
+  order: some(providers),
+  only: some(providers),
+  ignore: fc.uniqueArray(fc.constantFrom(...providers), { minLength: 1, maxLength: 2 }),
+  allow_fallbacks: fc.boolean(),
+  sort: fc.constant("price"),
+  max_price: fc.record({ prompt: fc.constantFrom(499, 500, 1_000, 2_999, 3_000) }),
+}, { requiredKeys: [] });
+
+const faults: fc.Arbitrary<readonly Fault[]> = fc.array(
+  fc.constantFrom<Fault>(
+    undefined,
+    undefined,
+    "down",
+    "limited",
+    "filtered",
+    "too_long",
+    "invalid",
+  ),
+  { minLength: providers.length, maxLength: providers.length },
+);
+
+/** How a call ends by the rules of docs/routing.md. */
+interface Expected {
+  /** The routes that are asked, as `model provider`. */
+  readonly tried: readonly string[];
+  /** The model that answers; absent: none does. */
+  readonly answers?: string;
+}
+
+/** The routes of a model that the caller accepts, in the order to try. */
+function acceptedOf(model: TestModel, said: Said): readonly string[] {
+  const { order, only, ignore, allow_fallbacks: others = true, max_price: most } = said;
+  if (most !== undefined && model.vndPerMtok > most.prompt) return [];
+  const left = model.providers.filter((name) =>
+    only?.includes(name) !== false && ignore?.includes(name) !== true
+  );
+  if (order === undefined) return others ? left : left.slice(0, 1);
+  const first = order.filter((name) => left.includes(name));
+  return others ? [...first, ...left.filter((name) => !order.includes(name))] : first;
+}
+
+function expectedOf(said: Said, faultOf: (provider: string) => Fault): Expected {
+  const tried: string[] = [];
+  for (const id of new Set(["one", ...said.models ?? []])) {
+    const model = models.find((model) => model.id === id)!;
+    for (const provider of acceptedOf(model, said)) {
+      tried.push(`${id} ${provider}`);
+      const fault = faultOf(provider);
+      if (fault === undefined) return { tried, answers: id };
+      if (fault === "invalid") return { tried };
+      if (fault === "filtered" || fault === "too_long") break;
+    }
+  }
+  return { tried };
+}
+
+const forms = ["openrouter", "vercel", "litellm", "header"] as const;
+
+/** Writes what a caller says in one of the forms; what a form has no place for goes into the header. */
+function written(
+  style: PreferringStyle,
+  form: typeof forms[number],
+  { models, ...members }: Said,
+): { readonly body: object; readonly headers: Readonly<Record<string, string>> } {
+  if (form === "openrouter") return { body: { models, provider: members }, headers: {} };
+  const { order, only, sort, ...rest } = members;
+  if (form === "vercel") {
+    const gateway = { models, order, only, sort };
+    return { body: { providerOptions: { gateway } }, headers: header(rest) };
+  }
+  const takesFallbacks = style === "chat" || style === "responses";
+  return form === "litellm" && takesFallbacks
+    ? { body: { fallbacks: models?.map((model) => ({ model })) }, headers: header(members) }
+    : { body: {}, headers: header({ ...members, ...defined({ models }) }) };
+}
+
+function header({ max_price: most, ...members }: Partial<Said>): Readonly<Record<string, string>> {
+  const pairs = Object.entries(members).flatMap(([name, value]) =>
+    value === undefined ? [] : [`${name}=${value}`]
+  );
+  if (most !== undefined) pairs.push(`max_price.prompt=${most.prompt}`);
+  return pairs.length === 0 ? {} : { "x-gateway-route": pairs.join("; ") };
+}
+
+const open = () =>
+  PreferringWorld.open(
+    providers,
+    models.map(({ id, vndPerMtok, providers }) => ({
+      id,
+      kind: "chat",
+      family: "test",
+      price: { unit: "token", vndPerMtok },
+      routes: providers.map((provider, priority) => ({
+        provider,
+        model: `${id}-at-${provider}`,
+        priority,
+      })),
+    })),
+  );
+
+Deno.test("the routes that are tried, the model and the charge are those of the rules", async () => {
+  await using world = await open();
+  const cases = fc.record({
+    said,
+    faults,
+    form: fc.constantFrom(...forms),
+    stream: fc.boolean(),
+  });
+  await fc.assert(
+    fc.asyncProperty(cases, async ({ said, faults, form, stream }) => {
+      for (const [i, provider] of providers.entries()) world.faults.set(provider, faults[i]);
+      const faultAt = (route: string) => world.faults.get(route.slice(-1));
+      const expected = expectedOf(said, faultAt);
+      // A route that failed for a reason of its own is tried later by the next calls.
+      const teaches = expected.tried.some((route) => /^(down|limited)$/.test(faultAt(route) ?? ""));
+      for (const style of preferringStyles) {
+        world.asked.length = 0;
+        const { key, accountId } = await world.gateway.customer(1_000);
+        const { body, headers } = written(style, form, said);
+        const answer = await world.ask(key, requestOf(style, "one", body, stream), headers);
+        const asked = world.asked.map(({ body, provider }) =>
+          `${JSON.parse(body).model.split("-")[0]} ${provider}`
+        );
+        assertEquals(asked, expected.tried, `${style} ${answer.text}`);
+        assertEquals(answer.status === 200, expected.answers !== undefined, answer.text);
+        const receipts = await world.receipts(accountId);
+        assertEquals(receipts.length, expected.tried.length === 0 ? 0 : 1, "one receipt of a call");
+        const [receipt] = receipts;
+        if (receipt !== undefined) {
+          assertEquals(
+            receipt.attempts.map(({ route }) => route.replace(/^(.)\/(\w+)-at-.$/, "$2 $1")),
+            expected.tried,
+          );
+          const model = models.find(({ id }) => id === expected.answers);
+          const cost = model === undefined ? 0 : 12 * model.vndPerMtok;
+          assertEquals(receipt.costMicroVnd, BigInt(cost));
+          assert(receipt.costMicroVnd <= (receipt.heldMicroVnd ?? 0n), "at most what was held");
+          if (model !== undefined) {
+            assertEquals(receipt.model, model.id);
+            const price = applyPrice({ unit: "token", vndPerMtok: model.vndPerMtok });
+            assertEquals(receipt.price, price);
+          }
+        }
+        const { wallet } = world.gateway.assembled.gateway;
+        assertEquals((await wallet.balance(accountId)).reservedMicroVnd, 0n);
+        if (teaches) await world.reopen();
+      }
+      await world.checkBooks();
+    }),
+    { numRuns: 200 },
+  );
+});
