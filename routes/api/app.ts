@@ -145,6 +145,10 @@ async function serveModel(
   return Response.json(modelObject(model, catalog.listRate, listStyle(incoming.request.headers)));
 }
 
+/**
+ * A path that ends in an id beside fixed names has a `*` in its place: with a parameter there, the router would change to
+ * one that is slower and does not match ids with slashes, on all paths of the gateway.
+ */
 const endpoints: readonly Endpoint[] = [
   { method: "POST", path: "/v1/messages", serve: chat("messages") },
   { method: "POST", path: "/v1/chat/completions", serve: chat("chat") },
@@ -152,8 +156,8 @@ const endpoints: readonly Endpoint[] = [
   { method: "POST", path: "/v1/messages/count_tokens", serve: serveCountTokens },
   { method: "POST", path: "/v1/responses/input_tokens", serve: serveInputTokens },
   { method: "POST", path: "/v1/responses/compact", serve: serveCompact },
-  { method: "GET", path: "/v1/responses/:id", serve: serveKeptResponse },
-  { method: "DELETE", path: "/v1/responses/:id", serve: serveKeptResponseRemoval },
+  { method: "GET", path: "/v1/responses/*", serve: serveKeptResponse },
+  { method: "DELETE", path: "/v1/responses/*", serve: serveKeptResponseRemoval },
   { method: "GET", path: "/v1/models", serve: serveModelList },
   { method: "GET", path: "/v1/models/:id{.+}", serve: serveModel },
   ...mediaEndpoints,
@@ -161,7 +165,13 @@ const endpoints: readonly Endpoint[] = [
 ];
 
 const servedPaths = [...new Set(endpoints.map(({ path }) => path))]
-  .filter((path) => !path.includes(":") && !path.startsWith(geminiPaths));
+  .filter((path) => !/[:*]/.test(path) && !path.startsWith(geminiPaths));
+
+/** Whether a path is one of an endpoint; a `*` stands for something that has no path of its own. */
+function isOf(endpoint: string, path: string): boolean {
+  return !endpoint.endsWith("*") ||
+    (path.length >= endpoint.length && !servedPaths.includes(path));
+}
 
 /** The served path of a request: what follows it is text of the caller. */
 function servedPathOf(path: string): string | undefined {
@@ -299,7 +309,12 @@ export function createApi(gateway: Gateway): Hono<{ Bindings: ConnectionBindings
 
   const methods = new Map<string, string[]>([["/v1/status", ["GET"]]]);
   for (const { method, path, serve } of endpoints) {
-    app.on(method, path, handle(serve));
+    const served = handle(serve);
+    app.on(
+      method,
+      path,
+      (context, next) => isOf(path, context.req.path) ? served(context) : next(),
+    );
     methods.set(path, [...methods.get(path) ?? [], method]);
   }
   app.all(`${doubledVersion}*`, (context, next) => {
@@ -309,7 +324,8 @@ export function createApi(gateway: Gateway): Hono<{ Bindings: ConnectionBindings
     return app.fetch(new Request(url, raw), context.env);
   });
   for (const [path, allowed] of methods) {
-    app.all(path, (context) => {
+    app.all(path, (context, next) => {
+      if (!isOf(path, context.req.path)) return next();
       const wantsSocket = context.req.header("upgrade")?.toLowerCase() === "websocket";
       const use = allowed.join(" or ");
       const error = wantsSocket

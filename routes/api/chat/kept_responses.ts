@@ -104,6 +104,11 @@ function notFound(id: string): GatewayError {
 /** Characters of an unknown id that an error repeats. */
 const maxRepeatedIdChars = 80;
 
+/** The id at the end of the path. */
+function idIn(context: Context): string {
+  return context.req.path.slice(context.req.path.lastIndexOf("/") + 1);
+}
+
 /** Serves GET /v1/responses/{id}. */
 export async function serveKeptResponse(
   gateway: Gateway,
@@ -111,7 +116,7 @@ export async function serveKeptResponse(
   context: Context,
 ): Promise<Response> {
   const { principal: { accountId: account } } = await admitRequest(gateway, incoming);
-  const id = context.req.param("id") ?? "";
+  const id = idIn(context);
   if (context.req.query("stream") === "true") {
     throw new GatewayError("invalid_request", "stream: a kept response is given as a whole", {
       param: "stream",
@@ -130,7 +135,7 @@ export async function serveKeptResponseRemoval(
   context: Context,
 ): Promise<Response> {
   const { principal: { accountId: account } } = await admitRequest(gateway, incoming);
-  const id = context.req.param("id") ?? "";
+  const id = idIn(context);
   const wasHere = gateway.keptResponses.remove(account, id);
   const wasThere = await gateway.peers?.removeResponse({ account, id });
   if (!wasHere && wasThere !== true) throw notFound(id);
