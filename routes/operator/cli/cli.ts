@@ -28,7 +28,7 @@ import { type BackupWorld, proveBackup, restoreHere, saveBackup } from "./comman
 import { type Finding, findingsJson, runDoctor } from "./commands/doctor.ts";
 import { storeFindings, unusableStore } from "./commands/store_findings.ts";
 import { writeTables } from "./commands/tables.ts";
-import type { AdminRequest } from "./command.ts";
+import { type AdminRequest, asTyped } from "./command.ts";
 import { adminUsage, readAdminCommand } from "./command_forms.ts";
 import { type AdminCall, adminSocketPath, callAdminSocket } from "./socket.ts";
 import { unnamedOrigin } from "../../../core/trade/proofs/signed_day.ts";
@@ -350,7 +350,7 @@ async function tell(
   }
   try {
     if (command.isPaged && response.ok) return await tellPages(command, response, world, ask);
-    if (command.path !== "/export" || !response.ok) return await tellJson(response, world);
+    if (command.path !== "/export" || !response.ok) return await tellJson(command, response, world);
     for await (const bytes of response.body ?? []) await world.write(bytes);
     return 0;
   } catch {
@@ -388,7 +388,7 @@ async function tellPages(
     world.error(`${all} resealed, ${problems.length} problem(s); now ${page.next.split(" ")[0]}\n`);
     const rest: AdminRequest = { ...command, body: { after: page.next } };
     using call = await ask(rest.path, initOf(rest));
-    if (!call.response.ok) return await tellJson(call.response, world);
+    if (!call.response.ok) return await tellJson(command, call.response, world);
     page = pageAnswer.parse(await call.response.json());
   }
   await print({ ok: problems.length === 0, resealed, problems }, world);
@@ -399,8 +399,12 @@ async function print(body: unknown, world: CommandWorld): Promise<void> {
   await world.write(encoder.encode(`${JSON.stringify(body, null, 2)}\n`));
 }
 
-async function tellJson(response: Response, world: CommandWorld): Promise<number> {
-  const body: unknown = await response.json();
+async function tellJson(
+  command: AdminRequest,
+  response: Response,
+  world: CommandWorld,
+): Promise<number> {
+  const body = asTyped(await response.json(), command);
   await print(body, world);
   if (!response.ok) return 1;
   const isClean = typeof body === "object" && body !== null && "ok" in body

@@ -29,6 +29,8 @@ export interface AdminRequest {
   };
   /** Answers come in pages: the command asks again from the `next` of each, and sums up what they count. */
   readonly isPaged?: true;
+  /** The fields of the input by what was typed for them, as errors name it: `--max-grants`, `ACCOUNT`. */
+  readonly typed?: Readonly<Record<string, string>>;
   /** The folder or bucket to which the tables of the days of the answer are written. */
   readonly tablesPlace?: string;
 }
@@ -168,6 +170,28 @@ function sentValue(field: Field, text: string): string | number | true {
   return isNumber(field) ? Number(text) : text;
 }
 
+/** An error as the admin app answers it. */
+const errorAnswer = z.looseObject({
+  error: z.looseObject({ message: z.string(), param: z.string().nullish() }),
+});
+
+/** Names the options and operands in an error in place of the fields that were sent; other answers stay as they are. */
+export function asTyped(answer: unknown, { typed = {} }: Pick<AdminRequest, "typed">): unknown {
+  const read = errorAnswer.safeParse(answer);
+  if (!read.success) return answer;
+  const { error, ...rest } = read.data;
+  const named = (field: string) => Object.hasOwn(typed, field) ? typed[field] : field;
+  // A problem begins with its field; several are joined.
+  const message = error.message.replaceAll(
+    /(^|; )(\w+)(?=: )/g,
+    (_, before: string, field: string) => `${before}${named(field)}`,
+  );
+  return {
+    ...rest,
+    error: { ...error, message, ...(error.param != null && { param: named(error.param) }) },
+  };
+}
+
 /** Makes a command of the request that it sends. */
 export function command(
   words: string,
@@ -197,6 +221,10 @@ export function command(
       ...(isNumber(field) && { isNumber: true as const }),
     };
   });
+  const typedNames: Readonly<Record<string, string>> = Object.fromEntries([
+    ...typed.map(({ name }) => [name, placed.get(name) ?? name]),
+    ...optional.map(({ field, name }) => [field.name, `--${name}`]),
+  ]);
   const hasBody = method !== "GET" && fields.some(({ name }) => !inPath.has(name));
   return {
     words: words.split(" "),
@@ -223,6 +251,7 @@ export function command(
       );
       return {
         method,
+        typed: typedNames,
         path: filledPath(path, texts) + (query.size === 0 ? "" : `?${query}`),
         ...(hasBody && { body: { ...Object.fromEntries(sent), ...given } }),
         ...(fields.some(({ name }) => name === secretField) && { readsSecret: true as const }),

@@ -111,7 +111,7 @@ function letterOf(text: string): LetterName | Refused<"name"> {
     return { ok: true, queue, id };
   }
   const names = outboxQueues.map((one) => `${one.name}:ID`).join(" or ");
-  return refused("name", "invalid_request", `Not a dead letter: ${text} (${names})`);
+  return refused("name", "invalid_request", `Not a dead letter: ${text} (${names})`, "letter");
 }
 
 /** Returns what adds the audit line of an act on a letter: its name, and why it was given up. */

@@ -54,7 +54,7 @@ type KeyDeps = Pick<
   "kv" | "clock" | "masterKeys" | "control" | "catalog" | "hintMail" | "keysPerMember"
 >;
 
-/** Performs an act on the keys of an account; the members of its input are named as the act names them. */
+/** Performs an act on the keys of an account; the id of a key is what the path names so. */
 async function performed<
   Name extends ActName,
   Input extends z.ZodType,
@@ -71,7 +71,7 @@ async function performed<
   const actDeps: ActDeps = { ...rest, catalog: { find }, hintMail };
   const outcome = await perform(actDeps, await actingFor(deps, account), act, sent);
   if (outcome.ok) return outcome.body;
-  throw refusalError(act.refusals, outcome, (field) => field);
+  throw refusalError(act.refusals, outcome, (field) => field === "id" ? "key" : field);
 }
 
 /** Adds `/accounts/{account}/keys`. */

@@ -89,7 +89,7 @@ function campaignIdOf(
 ): { readonly ok: true; readonly id: CampaignId } | Refused<"missing"> {
   const id = parseId("campaign", text);
   return id === undefined
-    ? refused("missing", "invalid_request", `Not a campaign: ${text}`)
+    ? refused("missing", "invalid_request", `Not a campaign: ${text}`, "campaign")
     : { ok: true, id };
 }
 

@@ -265,7 +265,7 @@ export const assignNotice = operation({
     }
     const target = await targetOf(deps, typed);
     if (target === undefined) {
-      const text = `target: There is no such order or account: ${typed}`;
+      const text = `There is no such order or account: ${typed}`;
       return refused("target", "invalid_request", text, "target");
     }
     const operator = deciderOf(act);

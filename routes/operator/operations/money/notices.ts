@@ -36,7 +36,7 @@ export function namedNotice(
   const id = rest.join(":");
   return source !== undefined && isEventId(id)
     ? { ok: true, ref: { source, id } }
-    : refused("missing", "invalid_request", `${field}: Not a bank notice: ${text}`, field);
+    : refused("missing", "invalid_request", `Not a bank notice: ${text}`, field);
 }
 
 /** The schema of what became of a notice. */

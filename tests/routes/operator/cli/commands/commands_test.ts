@@ -97,7 +97,7 @@ Deno.test("a refused command says what is wrong and what would be right", () =>
     const refusals: readonly (readonly [readonly string[], string])[] = [
       [
         ["margins", "--from", "2026-12-02", "--to", "2026-12-01"],
-        "from: 2026-12-02 is after to",
+        "--from: 2026-12-02 is after",
       ],
       [["provider-sheet", "--from", "2026-12-02", "--to", "2026-12-01"], "is after to"],
       [["catalog", "rollback", "99", "--reason", "test"], "There is no such version"],
@@ -105,9 +105,9 @@ Deno.test("a refused command says what is wrong and what would be right", () =>
       [credit("-60.000"), "the wallet has 50000 VND"],
       [["credit", ann, "5", "--reason", "x"], "must have 3 to 500 characters"],
       [[...credit("5"), "--operation", "short"], "must have 8 to 100 characters"],
-      [["campaign", "make", "gift", "Tet"], "kind: must be signup, voucher or bonus"],
-      [["campaign", "make", "signup", "Tet", "--amount", "5"], "budget: must be whole VND"],
-      [["campaign", "codes", voucher.id, "0"], "count: must be at least 1"],
+      [["campaign", "make", "gift", "Tet"], "KIND: must be signup, voucher or bonus"],
+      [["campaign", "make", "signup", "Tet", "--amount", "5"], "--budget: must be whole VND"],
+      [["campaign", "codes", voucher.id, "0"], "COUNT: must be at least 1"],
     ];
     for (const [args, problem] of refusals) {
       const ran = await admin(...args);
