@@ -68,6 +68,8 @@ export const rateHeaders = {
 export const requestHeaders = {
   /** `true`: a request with fields that would be dropped is refused. */
   strict: "x-gateway-strict",
+  /** `true`: the usage in the answer has its cost. */
+  cost: "x-gateway-usage-cost",
   idempotencyKey: "idempotency-key",
   /** `only=a,b; sort=latency`: preferences of the route, for styles whose body must stay clean. */
   route: routeHeader,

@@ -4,12 +4,18 @@ import type { JsonObject } from "../../core/lib/json/json.ts";
 import { answerHeaders } from "../http/own_headers.ts";
 import type { ExampleModels } from "./example_models.ts";
 import { bodyErrors, callErrors, chatErrors } from "./error_answers.ts";
-import { callParameters, costHeaderNames, routeParameter, strictParameter } from "./headers.ts";
+import {
+  callParameters,
+  costHeaderNames,
+  costParameter,
+  routeParameter,
+  strictParameter,
+} from "./headers.ts";
 import type { Operation, OperationAnswer, Parameter } from "./operation.ts";
 
 const eventStream = { "text/event-stream": ref("EventStream") };
 
-const chatParameters = [...callParameters, routeParameter, strictParameter];
+const chatParameters = [...callParameters, routeParameter, strictParameter, costParameter];
 
 function chatAnswer(schema: string): OperationAnswer {
   return {

@@ -126,6 +126,15 @@ export const routeParameter: Parameter = {
   example: "models=general-01; sort=latency; max_price.prompt=9000",
 };
 
+/** The header with which a request asks for its cost in the answer. */
+export const costParameter: Parameter = {
+  name: requestHeaders.cost,
+  in: "header",
+  description: "`true`: the usage in the answer has `cost` and its parts, in VND. " +
+    '`"usage": {"include": true}` in the body asks for the same.',
+  schema: { type: "string", enum: ["true", "false"] },
+};
+
 /** The header with which a request refuses conversions that lose a field. */
 export const strictParameter: Parameter = {
   name: requestHeaders.strict,

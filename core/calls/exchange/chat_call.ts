@@ -6,6 +6,7 @@ import type { FetchedDocuments } from "../../wire/contract/fetched_documents.ts"
 import type { Transport } from "../../net/transport/transport.ts";
 import type { AttemptHandlers } from "../attempts/attempt.ts";
 import type { ChatRequest } from "../request/chat_request.ts";
+import type { CostedReceipt } from "../../billing/cost_parts.ts";
 import type { RouteWish } from "../request/route_preferences.ts";
 import type { ItemVisitor } from "./item_tap.ts";
 import type { JsonBody } from "../body/json_body.ts";
@@ -63,10 +64,19 @@ export interface ChatRouteAccess extends RouteAccess {
   readonly onSentAgain: () => void;
 }
 
+/** How the cost of a settled call gets into its answer. */
+export interface CostWriter {
+  readonly whole: (answer: Uint8Array, receipt: CostedReceipt) => Uint8Array;
+  /** For the last bytes of a stream. */
+  readonly tail: (tail: Uint8Array, receipt: CostedReceipt) => Uint8Array;
+}
+
 /** A chat call prepared for one route: how to send it and how to read its answer. */
 export interface ChatExchange extends AttemptHandlers {
   /** Fields of the request that this route could not carry, for `x-gateway-conversion`. */
   readonly dropped: readonly string[];
   /** The last event of a Responses stream that ended whole; absent where items are not visited. */
   readonly lastEvent?: () => Uint8Array | undefined;
+  /** Writes the cost into the answer; absent unless the client asked for it. */
+  readonly cost?: CostWriter;
 }

@@ -62,6 +62,7 @@ import {
   startCompacting,
   startConverted,
 } from "./converted_exchange.ts";
+import { tellingCost } from "./cost_in_body.ts";
 import { defined } from "../../lib/base/defined.ts";
 import type { ChatCall, ChatExchange, ChatRouteAccess } from "./chat_call.ts";
 import { startSearching } from "./searching_exchange.ts";
@@ -281,13 +282,14 @@ export function startChatExchange(
 ): ChatExchange {
   const style = chatStyle(route);
   const { searcher } = call;
-  const exchange = searcher !== undefined
+  const plain = searcher !== undefined
     ? startSearching(call, route, style, access, searcher)
     : compactsHere(call, route, style)
     ? startCompacting(call, route, style, access)
     : style === call.request.style
     ? startNative(call, route, call.request.style, access)
     : startConverted(call, route, style, access);
+  const exchange = call.request.tellsCost === true ? tellingCost(plain, call.request) : plain;
   if (call.request.inArray === true) {
     return { ...exchange, createPipe: () => new ArrayStream(exchange.createPipe()) };
   }

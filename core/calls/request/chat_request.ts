@@ -309,6 +309,8 @@ export interface ChatRequest {
   readonly wantsUsage: boolean;
   /** Gemini: the client wants the stream as one JSON array. */
   readonly inArray?: boolean;
+  /** The answer has its cost in its usage. */
+  readonly tellsCost?: boolean;
   /** Responses: the conversation is compacted. Such a request has no field for a limit of output. */
   readonly compacts?: true;
 }

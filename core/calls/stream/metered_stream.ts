@@ -405,6 +405,8 @@ export interface MeteredStreamInput {
    * it was whole.
    */
   readonly settle: (outcome: Outcome, endCode: StreamEndCode | undefined) => Promise<void>;
+  /** Changes the last bytes once the call is settled. */
+  readonly sealed?: (tail: Uint8Array) => Uint8Array;
   /** Each may end the stream early; the first that does wins. */
   readonly bounds?: readonly StreamBound[];
   /** Bytes of the provider after which the stream is given up, whatever they contain. */
@@ -670,7 +672,11 @@ export class MeteredSource implements ByteSource, PieceReceiver {
       if (!(cause instanceof GatewayError)) return sink?.error(cause);
       return this.#leave(preamble, this.#orBug(() => this.#provider.pipe.fail(cause)));
     }
-    this.#leave(preamble, tail);
+    const { sealed } = this.#input;
+    const last = sealed === undefined || tail === undefined
+      ? tail
+      : this.#orBug(() => sealed(tail));
+    this.#leave(preamble, last);
   }
 
   /** Sends the last bytes, and ends the client's stream. */

@@ -38,6 +38,7 @@ import {
   withPreferredRoutes,
 } from "../../../core/calls/request/route_preferences.ts";
 import { geminiBody, type GeminiPath } from "../../../core/calls/exchange/gemini_body.ts";
+import { readCostRequest } from "../../../core/calls/exchange/cost_in_body.ts";
 import { isLate } from "../../../core/calls/stream/early_stream.ts";
 import { RemoteDocuments } from "../../../core/calls/request/remote_documents.ts";
 import type { Catalog, Model } from "../../../core/catalog/catalog.ts";
@@ -115,6 +116,8 @@ interface ParsedChat {
   readonly sent: JsonBody;
   readonly styled: StyledBody;
   readonly preferences: RoutePreferences | undefined;
+  /** The client wants the cost in the answer. */
+  readonly tellsCost: boolean;
 }
 
 /** A request in the form of its style. */
@@ -131,30 +134,33 @@ function styledBody(style: Style, sent: JsonBody, path: GeminiPath | undefined):
   return { body: path === undefined ? sent : geminiBody(sent, path) };
 }
 
-/** Parses a body, and takes what it says of the route out of it. */
+/** Parses a body, and takes what it says to the gateway only out of it. */
 function parsedBody(
   { catalog }: Gateway,
   style: Style,
   { request: { headers } }: Incoming,
-  bytes: Uint8Array,
-): Pick<ParsedChat, "sent" | "preferences"> {
-  const body = parseJsonBody(bytes);
+  { body: bytes, isNested }: AdmittedChat,
+): Pick<ParsedChat, "sent" | "preferences" | "tellsCost"> {
+  const asksCost = isNested !== true && headers.get(requestHeaders.cost) === "true";
+  const { body, tellsCost } = readCostRequest(style, parseJsonBody(bytes), asksCost);
   const header = headers.get(requestHeaders.route);
   if (header === null && !mayPreferRoutes(style, body)) {
-    return { sent: body, preferences: undefined };
+    return { sent: body, preferences: undefined, tellsCost };
   }
-  return takePreferences({ style, body, header, providers: catalog.current.providers });
+  const { providers } = catalog.current;
+  return { ...takePreferences({ style, body, header, providers }), tellsCost };
 }
 
 /** Chooses the model, or the models, and computes what the call can cost. */
 function checkChat(style: Style, parsed: ParsedChat): CheckedChat {
-  const { gateway, incoming, admitted, styled: { body }, preferences } = parsed;
+  const { gateway, incoming, admitted, styled: { body }, preferences, tellsCost } = parsed;
   const { principal, path, compacts } = admitted;
   const catalog = gateway.catalog.current;
   const read = compacts === true
     ? readCompactRequest(body.outline)
     : readChatRequest(style, body.outline);
-  const request = path?.inArray === true ? { ...read, inArray: true } : read;
+  const inArray = path?.inArray === true;
+  const request = inArray || tellsCost ? { ...read, inArray, tellsCost } : read;
   if (preferences === undefined) {
     return checkModel(parsed, request, chooseModel(catalog, request.model, "chat", principal));
   }
@@ -287,18 +293,20 @@ export async function serveAdmittedChat(
   incoming: Incoming,
   admitted: AdmittedChat,
 ): Promise<Reply | Response> {
-  const { body: bytes, principal, isNested, path } = admitted;
+  const { principal, isNested, path } = admitted;
   requireJson(incoming.request);
   if (style === "messages") checkVersion(incoming.request.headers);
-  const { sent, preferences } = parsedBody(gateway, style, incoming, bytes);
+  const parsed = parsedBody(gateway, style, incoming, admitted);
+  const { sent, preferences, tellsCost } = parsed;
   const styled = style === "responses"
     ? await withKeptTurns(gateway, incoming, principal.accountId, sent)
     : styledBody(style, sent, path);
-  const read = checkChat(style, { gateway, incoming, admitted, sent, styled, preferences });
+  const read = checkChat(style, { gateway, incoming, admitted, styled, ...parsed });
   const checked = withSearcher(gateway, incoming, read);
   if (hasIdempotencyKey(incoming)) {
     const body = { kind: "json", json: checked.call.body } as const;
-    const said = preferences === undefined ? "" : preferencesText(preferences);
+    const preferred = preferences === undefined ? "" : preferencesText(preferences);
+    const said = tellsCost ? `${preferred} cost` : preferred;
     const known = await knownAnswer(gateway, incoming, principal, body, said);
     if (known !== undefined) return known;
   }

@@ -46,6 +46,7 @@ import {
   meteredStream,
   type MeteredStreamInput,
 } from "../../../core/calls/stream/metered_stream.ts";
+import type { Receipt } from "../../../core/billing/usage/receipt.ts";
 import type { Style } from "../../../core/wire/contract/contract.ts";
 import { createNativePipe } from "../../../core/wire/convert/dialects.ts";
 import { GatewayError, wireStatus } from "../../../core/lib/errors/errors.ts";
@@ -244,7 +245,8 @@ export async function deliverAnswer(
     response: () => clientBytes,
   });
   const headers = [...headersOf(delivery, found.begun.dropped), ...costHeaders(receipt)];
-  return wholeAnswer(clientBytes, headers, delivery.bufferedAnswer, delivery.gateway.deadlines);
+  const bytes = found.begun.cost?.whole(clientBytes, receipt) ?? clientBytes;
+  return wholeAnswer(bytes, headers, delivery.bufferedAnswer, delivery.gateway.deadlines);
 }
 
 function meteredInput(
@@ -254,6 +256,8 @@ function meteredInput(
 ): MeteredStreamInput {
   const { gateway, call, settlement, control, paidTokens } = delivery;
   const { route, attempts, begun } = found;
+  const { cost } = begun;
+  let receipt: Receipt | undefined;
   return {
     started,
     keepAlive: keepAlives[call.request.style],
@@ -264,7 +268,7 @@ function meteredInput(
     maxBytes: settlement.maxStreamBytes(route),
     settle: async (outcome, endCode) => {
       const { reading } = started.pipe;
-      await settlement.settle({
+      receipt = await settlement.settle({
         outcome,
         endCode,
         status: 200,
@@ -274,6 +278,9 @@ function meteredInput(
         response: () => responseOfEvent(begun.lastEvent?.()),
       });
     },
+    ...(cost !== undefined && {
+      sealed: (tail: Uint8Array) => receipt === undefined ? tail : cost.tail(tail, receipt),
+    }),
     bytesLeave,
     onBug: settlement.onBug,
   };

@@ -26,7 +26,11 @@ export interface Told {
 const event = (name: string, body: object) =>
   `event: ${name}\ndata: ${JSON.stringify({ type: name, ...body })}\n\n`;
 
-const transcripts: Record<BodyStyle, { whole(told: Told): object; stream(told: Told): string }> = {
+/** The answers of a provider, by its style. */
+export const transcripts: Record<
+  BodyStyle,
+  { whole(told: Told): object; stream(told: Told): string }
+> = {
   messages: {
     whole: ({ text, usage }) => ({
       id: "msg_1",
