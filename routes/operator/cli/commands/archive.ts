@@ -44,6 +44,27 @@ function noArchive(): GatewayError {
   );
 }
 
+/** What SQLite says of a file that another process has locked; the code of the error is lost between threads. */
+const lockedFile = /\bdatabase is locked\b/;
+
+/**
+ * Runs what writes to files of the archive.
+ *
+ * @throws {GatewayError} that says what to do if another process has a file locked
+ */
+async function unlessLocked<Result>(run: () => Promise<Result>): Promise<Result> {
+  try {
+    return await run();
+  } catch (error) {
+    if (!(error instanceof Error && lockedFile.test(error.message))) throw error;
+    throw new GatewayError(
+      "service_unavailable",
+      "Another process has a file of the archive locked: another archive or retention, a backup program, or a tool " +
+        "that reads it (fuser names the process). Days that were moved are whole: end the other one, and run this again",
+    );
+  }
+}
+
 function problemsOf(kinds: readonly LeavingKind[]): string[] {
   return kinds.flatMap(({ kind, problem }) => problem === undefined ? [] : [`${kind}: ${problem}`]);
 }
@@ -92,7 +113,7 @@ export function addArchiveRoutes(
     const checkpoints = chain.checkpoints.filter(({ day }) => day < before);
     using reading = beginReading?.(context.req.raw.signal);
     const { slices } = reading ?? {};
-    const report = await moveDays(parts, { checkpoints, nowMs, slices });
+    const report = await unlessLocked(() => moveDays(parts, { checkpoints, nowMs, slices }));
     const { moved, problems, outage } = report;
     const ended = endOf(report, {
       before,
@@ -103,7 +124,7 @@ export function addArchiveRoutes(
       return context.json({ ok: false, ended, moved, dropped: [], problems });
     }
     const source = { kv, parts, masterKeys, settings: retention, nowMs, slices };
-    const kinds = await applyRetention(source);
+    const kinds = await unlessLocked(() => applyRetention(source));
     const all = [...chain.problems, ...problems, ...problemsOf(kinds)];
     await noteMove(kv, { atMs: clock.nowMs(), problems: all.length });
     const dropped = kinds.filter(({ rows }) => rows > 0);
@@ -116,7 +137,7 @@ export function addArchiveRoutes(
     const { slices } = reading ?? {};
     const settings = { ...retention, ...(months !== undefined && { receipts: months }) };
     const source = { kv, parts, masterKeys, settings, nowMs: clock.nowMs(), slices };
-    const kinds = await (apply ? applyRetention : planRetention)(source);
+    const kinds = await unlessLocked(() => (apply ? applyRetention : planRetention)(source));
     const problems = problemsOf(kinds);
     const ok = problems.length === 0;
     return context.json(apply ? { ok, dropped: kinds } : { ok, wouldDrop: kinds });
