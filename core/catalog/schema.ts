@@ -157,6 +157,13 @@ const httpProvider = z.strictObject({
       "name are one. What one key has sealed (encrypted reasoning, signatures), the others can read, so that a " +
       "conversation may move between them. Default: each key is an account of its own.",
   ),
+  dataPolicy: z.strictObject({
+    trains: z.boolean().optional().describe("Whether it may train on prompts and answers."),
+    retains: z.boolean().optional().describe("Whether it keeps them after the call."),
+  }).optional().describe(
+    "What your contract with the provider says of data. Callers who forbid training or retention get only routes of " +
+      "providers for which `false` is written here or in the preset; what is not written is not known.",
+  ),
   currency: providerCurrency,
 }).transform((written, context) => {
   const { provider, problems } = expandProvider(written);

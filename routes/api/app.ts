@@ -121,10 +121,12 @@ async function serveModelList(gateway: Gateway, incoming: Incoming): Promise<Res
   const { principal: { allowedModels } } = await admitRequest(gateway, incoming);
   const { headers, url } = incoming.request;
   checkVersion(headers);
-  const { models, listRate } = gateway.catalog.current;
+  const { models, listRate, providers } = gateway.catalog.current;
   const allowed = models.filter(({ id }) => allowedModels?.has(id) !== false);
   const { searchParams } = new URL(url);
-  return Response.json(modelList({ models: allowed, listRate }, listStyle(headers), searchParams));
+  return Response.json(
+    modelList({ models: allowed, listRate, providers }, listStyle(headers), searchParams),
+  );
 }
 
 async function serveModel(
@@ -142,7 +144,7 @@ async function serveModel(
   if (model === undefined || allowedModels?.has(model.id) === false) {
     throw new GatewayError("model_not_found", "There is no such model");
   }
-  return Response.json(modelObject(model, catalog.listRate, listStyle(incoming.request.headers)));
+  return Response.json(modelObject(model, catalog, listStyle(incoming.request.headers)));
 }
 
 /**

@@ -18,7 +18,7 @@ import { geminiRequest } from "../../sandbox/vendor_validators/google/gemini_sch
 import { messagesRequest } from "../../sandbox/vendor_validators/anthropic/messages_schema.ts";
 import { responsesRequest } from "../../sandbox/vendor_validators/openai/responses_schema.ts";
 import {
-  gatewayMembers,
+  gatewaySchemas,
   modelsSchema,
   providerSchemas,
 } from "../../core/calls/request/route_preferences.ts";
@@ -140,10 +140,7 @@ const routeMembers: JsonObject = {
     properties: {
       gateway: {
         type: "object",
-        properties: {
-          models: modelsSchema,
-          ...Object.fromEntries(gatewayMembers.map((name) => [name, providerSchemas[name]])),
-        },
+        properties: { models: modelsSchema, ...gatewaySchemas },
       },
     },
   },

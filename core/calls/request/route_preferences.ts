@@ -7,7 +7,8 @@
  * read into one {@linkcode RoutePreferences}, by one table of members. They are the gateway's own: no provider gets them,
  * and every other byte of the body stays as it was. What the gateway cannot do is refused by name, never ignored.
  */
-import type { Model, Route } from "../../catalog/catalog.ts";
+import type { Catalog, Model, Route } from "../../catalog/catalog.ts";
+import { dataPolicyOf } from "../../catalog/data_policy.ts";
 import { formatVnd, parseVnd } from "../../billing/money/micro_vnd.ts";
 import type { MaxUnitPrices } from "../../billing/price.ts";
 import { maxModelNameChars } from "../../lib/base/limits.ts";
@@ -55,6 +56,12 @@ export interface RoutePreferences {
   readonly allowFallbacks: boolean;
   /** Whether a route that would drop a field of the request is left out. */
   readonly requireParameters: boolean;
+  /** Whether the provider must be known not to train on what it gets. */
+  readonly forbidsTraining: boolean;
+  /** Whether the provider must be known to keep nothing. */
+  readonly forbidsRetention: boolean;
+  /** The regions in which the call may be served, as the catalogue names them. */
+  readonly regions?: readonly string[];
   readonly sort?: RouteSort;
   readonly maxPrice?: MaxPrice;
 }
@@ -78,6 +85,9 @@ interface ProviderPreferences {
   readonly ignore: readonly string[];
   readonly allow_fallbacks: boolean;
   readonly require_parameters: boolean;
+  readonly data_collection: boolean;
+  readonly zdr: boolean;
+  readonly regions: readonly string[];
   readonly sort: RouteSort;
   readonly max_price: MaxPrice;
 }
@@ -220,6 +230,25 @@ const providerMembers: {
     "`false`: no other providers than those of `order` are tried, and without it only one route.",
   ),
   require_parameters: flag("`true`: routes that would drop a field of the request are left out."),
+  data_collection: {
+    schema: {
+      enum: ["allow", "deny"],
+      description: "`deny`: only providers that are known not to train on prompts and answers.",
+    },
+    // Whether it is denied.
+    read: (value, path) =>
+      value === "deny" || (value === "allow" ? false : refuse(path, "must be allow or deny")),
+  },
+  zdr: flag("`true`: only providers that are known to keep nothing after the call."),
+  regions: {
+    schema: {
+      type: "array",
+      maxItems: maxNames,
+      items: nameSchema,
+      description: "Only routes in these regions, as the operator names them.",
+    },
+    read: (value, path) => names(value, path).map(({ name }) => name),
+  },
   sort,
   max_price: maxPrice,
 };
@@ -233,8 +262,37 @@ export const providerSchemas: JsonObject = Object.fromEntries(
   Object.entries(providerMembers).map(([name, { schema }]) => [name, schema]),
 );
 
-/** The part of them that clients of Vercel's gateway send, in the same form. */
-export const gatewayMembers: readonly string[] = ["order", "only", "sort"];
+const gatewaySorts: Readonly<Record<string, RouteSort>> = {
+  cost: "price",
+  ttft: "latency",
+  tps: "throughput",
+};
+
+/** The members of `providerOptions.gateway`, and what each of them is in `provider`. */
+const gatewayMembers: Readonly<
+  Record<string, { readonly name: MemberName; readonly value: (sent: Outline) => Outline }>
+> = {
+  order: { name: "order", value: (sent) => sent },
+  only: { name: "only", value: (sent) => sent },
+  sort: {
+    name: "sort",
+    value: (sent) => typeof sent === "string" ? gatewaySorts[sent] ?? sent : sent,
+  },
+  zeroDataRetention: { name: "zdr", value: (sent) => sent },
+  disallowPromptTraining: {
+    name: "data_collection",
+    value: (sent) => sent === true ? "deny" : sent === false ? "allow" : sent,
+  },
+};
+
+/** The schemas of the members of `providerOptions.gateway` beside `models`. */
+export const gatewaySchemas: JsonObject = {
+  order: providerMembers.order.schema,
+  only: providerMembers.only.schema,
+  sort: { enum: Object.keys(gatewaySorts) },
+  zeroDataRetention: providerMembers.zdr.schema,
+  disallowPromptTraining: { type: "boolean", description: "`true`: as `data_collection: deny`." },
+};
 
 function onlyMembers(object: OutlineObject, path: string, known: readonly string[]): void {
   for (const name in object) {
@@ -273,22 +331,26 @@ class Gathered {
     this.#values[name] = providerMembers[name].read(value, path, this.#providers);
   }
 
+  /** Takes a preference of providers. */
+  take(name: MemberName, value: Outline | undefined, path: string): void {
+    if (value === undefined || value === null) return;
+    // Forms of clients send empty lists for what was not chosen.
+    if (Array.isArray(value) && value.length === 0) return;
+    this.#set(name, value, path);
+  }
+
   /** Takes the members of an object that are preferences of providers. */
   members(object: OutlineObject, path: string): void {
-    for (const name in object) {
-      const value = object[name];
-      if (value === undefined || value === null || !isMember(name)) continue;
-      // Forms of clients send empty lists for what was not chosen.
-      if (Array.isArray(value) && value.length === 0) continue;
-      this.#set(name, value, path === "" ? name : `${path}.${name}`);
-    }
+    for (const name in object) if (isMember(name)) this.take(name, object[name], `${path}.${name}`);
   }
 
   get preferences(): RoutePreferences {
-    const { order, only, ignore, sort, max_price: maxPrice } = this.#values;
+    const { order, only, ignore, regions, sort, max_price: maxPrice } = this.#values;
     return {
       models: this.#models,
-      ...defined({ order, only, ignore, sort, maxPrice }),
+      ...defined({ order, only, ignore, regions, sort, maxPrice }),
+      forbidsTraining: this.#values.data_collection ?? false,
+      forbidsRetention: this.#values.zdr ?? false,
       allowFallbacks: this.#values.allow_fallbacks ?? true,
       requireParameters: this.#values.require_parameters ?? false,
     };
@@ -325,14 +387,16 @@ const readers: Readonly<Record<string, (gathered: Gathered, value: Outline) => v
     const options = objectAt(value, "providerOptions");
     onlyMembers(options, "providerOptions", ["gateway"]);
     const gateway = objectAt(options["gateway"] ?? {}, path);
-    onlyMembers(gateway, path, [...gatewayMembers, "models"]);
+    onlyMembers(gateway, path, ["models", ...Object.keys(gatewayMembers)]);
     gathered.models(names(gateway["models"] ?? [], `${path}.models`), `${path}.models`);
-    gathered.members(gateway, path);
+    for (const [member, { name, value }] of Object.entries(gatewayMembers)) {
+      gathered.take(name, value(gateway[member] ?? null), `${path}.${member}`);
+    }
   },
 };
 
 /** Members of the header whose value is a list. */
-const listNames: ReadonlySet<string> = new Set(["models", "order", "only", "ignore"]);
+const listNames: ReadonlySet<string> = new Set(["models", "order", "only", "ignore", "regions"]);
 
 /**
  * Reads the header into the form of the body: `only=a,b; allow_fallbacks=false; max_price.prompt=9000`.
@@ -400,18 +464,26 @@ function pricesText(maxPrice: MaxPrice): string[] {
  *   only: ["a", "b"],
  *   allowFallbacks: false,
  *   requireParameters: false,
+ *   forbidsTraining: false,
+ *   forbidsRetention: false,
  *   maxPrice: { prompt: 1_500_000n },
  * });
  * if (text !== "only=a,b; allow_fallbacks=false; max_price.prompt=1.5") throw new Error(text);
  * ```
  */
 export function providerText(
-  { order, only, ignore, allowFallbacks, maxPrice = {} }: RoutePreferences,
+  preferences: RoutePreferences,
 ): string {
-  const lists = Object.entries({ order, only, ignore })
+  const { order, only, ignore, regions, allowFallbacks, maxPrice = {} } = preferences;
+  const { forbidsTraining, forbidsRetention } = preferences;
+  const lists = Object.entries({ order, only, ignore, regions })
     .flatMap(([name, list]) => list === undefined ? [] : [`${name}=${list.join(",")}`]);
-  const fallbacks = allowFallbacks ? [] : ["allow_fallbacks=false"];
-  return [...lists, ...fallbacks, ...pricesText(maxPrice)].join("; ");
+  const flags = [
+    ...(allowFallbacks ? [] : ["allow_fallbacks=false"]),
+    ...(forbidsTraining ? ["data_collection=deny"] : []),
+    ...(forbidsRetention ? ["zdr=true"] : []),
+  ];
+  return [...lists, ...flags, ...pricesText(maxPrice)].join("; ");
 }
 
 /** Writes all of the preferences of a call: two calls with the same text want the same. */
@@ -427,7 +499,7 @@ export interface PreferringRequest {
   readonly body: JsonBody;
   readonly header: string | null;
   /** The providers of the catalogue, by name. */
-  readonly providers: Readonly<Record<string, unknown>>;
+  readonly providers: Providers;
 }
 
 /**
@@ -467,13 +539,27 @@ function withModel(body: JsonBody, model: string): JsonBody {
   return parseJsonBody(joined(withFields(body, { model })));
 }
 
-/** Which preference of providers a route does not meet; `undefined`: it meets all. */
-function unmet(route: Route, preferences: RoutePreferences): string | undefined {
-  const { order = [], only, ignore, allowFallbacks } = preferences;
-  const { provider } = route;
+/** The providers of a catalogue, by name. */
+type Providers = Catalog["providers"];
+
+/** Finds the preference of providers that a route does not meet; `undefined`: it meets all. */
+function unmet(
+  { provider, region }: Route,
+  preferences: RoutePreferences,
+  providers: Providers,
+): string | undefined {
+  const { order = [], only, ignore, regions, allowFallbacks } = preferences;
+  const entry = providers[provider];
+  const { trains, retains } = entry === undefined ? {} : dataPolicyOf(entry);
   if (only?.includes(provider) === false) return "only";
   if (ignore?.includes(provider) === true) return "ignore";
   if (!allowFallbacks && order.length > 0 && !order.includes(provider)) return "order";
+  // What is not known is not "no".
+  if (preferences.forbidsTraining && trains !== false) return "data_collection";
+  if (preferences.forbidsRetention && retains !== false) return "zdr";
+  if (regions !== undefined && (region === undefined || !regions.includes(region))) {
+    return "regions";
+  }
   return undefined;
 }
 
@@ -482,19 +568,23 @@ function unmet(route: Route, preferences: RoutePreferences): string | undefined 
  *
  * @throws {GatewayError} `invalid_request` naming the preferences, if no route meets them
  */
-export function withPreferredRoutes(model: Model, preferences: RoutePreferences): Model {
+export function withPreferredRoutes(
+  model: Model,
+  preferences: RoutePreferences,
+  providers: Providers,
+): Model {
   const missed = new Set<string>();
   const routes = model.routes.filter((route) => {
-    const name = unmet(route, preferences);
+    const name = unmet(route, preferences, providers);
     if (name !== undefined) missed.add(name);
     return name === undefined;
   });
   if (routes.length === model.routes.length) return model;
   if (routes.length > 0) return { ...model, routes };
-  const providers = inWords(new Set(model.routes.map(({ provider }) => provider)));
+  const names = inWords(new Set(model.routes.map(({ provider }) => provider)));
   refuse(
     "provider",
-    `no route of the model ${model.id} meets ${inWords(missed)}; its providers are ${providers}`,
+    `no route of the model ${model.id} meets ${inWords(missed)}; its providers are ${names}`,
   );
 }
 

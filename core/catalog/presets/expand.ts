@@ -5,7 +5,7 @@ import { defined } from "../../lib/base/defined.ts";
 import { type Cloud, credentialHeaderName, type ProviderAuth } from "../entries/cloud_schema.ts";
 import type { RouteStyle } from "../entries/model.ts";
 import { type PresetName, presetOf } from "./presets.ts";
-import { type FilledPlaces, type Preset, presetPlaces } from "./preset.ts";
+import { type DataPolicy, type FilledPlaces, type Preset, presetPlaces } from "./preset.ts";
 
 /** A provider as the operator wrote it. */
 export interface WrittenProvider extends FilledPlaces {
@@ -26,6 +26,7 @@ export interface WrittenProvider extends FilledPlaces {
   readonly unresolvedNames: boolean;
   readonly organization?: string | undefined;
   readonly currency?: string | undefined;
+  readonly dataPolicy?: DataPolicy | undefined;
 }
 
 /** A provider that is reached over the network. */
@@ -53,6 +54,8 @@ export interface HttpProvider {
   readonly organization?: string;
   /** The code of the currency of its invoices; absent: VND. */
   readonly currency?: string;
+  /** What it does with prompts and answers, as far as it is known. */
+  readonly dataPolicy?: DataPolicy;
 }
 
 interface Problem {
@@ -120,6 +123,9 @@ export function expandProvider(
       driver: written.driver,
       organization: written.organization,
       currency: written.currency,
+      // At another address than its own, a preset says nothing about who runs the server.
+      dataPolicy: written.dataPolicy ??
+        (written.baseUrl === undefined ? preset?.dataPolicy : undefined),
     }),
   };
   return { provider, problems: problemsOf(written, provider, preset) };

@@ -26,6 +26,17 @@ export interface CreditSource {
   readonly read: (answer: Json) => readonly ProviderCredit[];
 }
 
+/** Facts of what a provider does with prompts and answers; an absent one is not known. */
+export interface DataPolicy {
+  /** Whether it may train on them. */
+  readonly trains?: boolean | undefined;
+  /** Whether it keeps them after the call. */
+  readonly retains?: boolean | undefined;
+}
+
+/** A server of the operator's own that passes nothing on (Ollama does, for models in its cloud). */
+export const ownServer: DataPolicy = { trains: false, retains: false };
+
 /** A provider that operators need not describe. */
 export interface Preset {
   /** The name as the provider writes it. */
@@ -47,6 +58,8 @@ export interface Preset {
   readonly countTokens?: boolean;
   /** The provider compacts conversations of the Responses style. */
   readonly compactResponses?: boolean;
+  /** Facts that hold for every account; what depends on a contract is the operator's to write. */
+  readonly dataPolicy?: DataPolicy;
   /** It is usually called without a key. */
   readonly isKeyless?: boolean;
   readonly credit?: CreditSource;

@@ -1,5 +1,11 @@
 /** Vendors of models, at their own endpoints. */
-import { compatibleChat, compatibleMessages, type FilledPlaces, type Preset } from "./preset.ts";
+import {
+  compatibleChat,
+  compatibleMessages,
+  type FilledPlaces,
+  ownServer,
+  type Preset,
+} from "./preset.ts";
 
 // Clouds, by their own forms of requests.
 
@@ -95,6 +101,7 @@ export const localPresets = {
     },
     timeouts: nearby,
     isKeyless: true,
+    dataPolicy: ownServer,
     source: "https://docs.vllm.ai/en/latest/serving/openai_compatible_server/",
     note: "Errors within streams are events with `error`.",
   },
@@ -107,6 +114,7 @@ export const localPresets = {
     },
     timeouts: nearby,
     isKeyless: true,
+    dataPolicy: ownServer,
     source: "https://docs.sglang.ai/basic_usage/openai_api_completions.html",
   },
   ollama: {
@@ -129,6 +137,7 @@ export const localPresets = {
     facts: { chat: { ...compatibleChat, images: "base64" }, messages: compatibleMessages },
     timeouts: nearby,
     isKeyless: true,
+    dataPolicy: ownServer,
     source: "https://github.com/ggml-org/llama.cpp/tree/master/tools/server",
   },
   "lm-studio": {
@@ -138,6 +147,7 @@ export const localPresets = {
     facts: { chat: { ...compatibleChat, images: "base64" } },
     timeouts: nearby,
     isKeyless: true,
+    dataPolicy: ownServer,
     source: "https://lmstudio.ai/docs/developer/openai-compat/chat-completions",
   },
 } satisfies Readonly<Record<string, Preset>>;

@@ -191,7 +191,7 @@ function checkModel(
   const { catalog, sort } = chosen;
   const model = preferences === undefined
     ? chosen.model
-    : withPreferredRoutes(chosen.model, preferences);
+    : withPreferredRoutes(chosen.model, preferences, catalog.providers);
   incoming.chosen = chosen;
   refuseUnseenImages(model, body.outline);
   const urls = fetchedUrls(body.outline);

@@ -9,6 +9,8 @@
  * - Never: reads the store or asks a provider.
  */
 import type { Catalog, Model } from "../../../core/catalog/catalog.ts";
+import { dataPolicyOf } from "../../../core/catalog/data_policy.ts";
+import { defined } from "../../../core/lib/base/defined.ts";
 import { modelKinds } from "../../../core/catalog/entries/model.ts";
 import { fieldsJson } from "../../../core/lib/json/fields.ts";
 import type { JsonObject } from "../../../core/lib/json/json.ts";
@@ -20,6 +22,7 @@ import {
   type DescribedField,
   listOf,
   type ListPage,
+  objectSchema,
   optional,
   pageFields,
   text,
@@ -37,6 +40,43 @@ interface ListedName {
   readonly name: string;
   readonly model: Model;
   readonly listRate: number;
+  readonly providers: Catalog["providers"];
+}
+
+const providerSchema = objectSchema("A provider that serves the model.", [
+  {
+    name: "name",
+    schema: { ...text, description: "As `provider.order`, `only` and `ignore` name it." },
+    isRequired: true,
+  },
+  { name: "regions", schema: listOf(text) },
+  {
+    name: "trains",
+    schema: {
+      type: "boolean",
+      description: "May train on prompts and answers. Absent: not known.",
+    },
+  },
+  {
+    name: "retains",
+    schema: { type: "boolean", description: "Keeps them after the call. Absent: not known." },
+  },
+]);
+
+/** Lists the providers of a model with the facts by which callers choose among them. */
+function providersOf({ model, providers }: ListedName): JsonObject[] {
+  return [...new Set(model.routes.map(({ provider }) => provider))].map((name) => {
+    const regions = model.routes.flatMap(({ provider, region }) =>
+      provider === name && region !== undefined ? [region] : []
+    );
+    const entry = providers[name];
+    const { trains, retains } = entry === undefined ? {} : dataPolicyOf(entry);
+    return {
+      name,
+      ...(regions.length > 0 && { regions: [...new Set(regions)] }),
+      ...defined({ trains, retains }),
+    };
+  });
 }
 
 const displayName: DescribedField<ListedName> = always(
@@ -64,6 +104,7 @@ const commonFields: readonly DescribedField<ListedName>[] = [
     { type: "boolean", description: "Whether it takes pictures." },
     (listed) => chatOnly(listed)?.vision,
   ),
+  always("providers", listOf(providerSchema), (listed) => providersOf(listed)),
   always("aliases", listOf(text), ({ model }) => [...model.aliases]),
   always("price", priceSchema, ({ model, listRate }) => priceJson(model.price, listRate)),
   always("list_price", listFigureText, ({ model, listRate }) => listPrice(model.price, listRate)),
@@ -109,15 +150,21 @@ export function listStyle(headers: HttpRequest["headers"]): ListStyle {
 }
 
 /** Lists every model by its id, then by its aliases: agents offer only the names that they find in the list. */
-function listedNames({ models, listRate }: Pick<Catalog, "models" | "listRate">): ListedName[] {
+function listedNames(
+  { models, listRate, providers }: Pick<Catalog, "models" | "listRate" | "providers">,
+): ListedName[] {
   return models.flatMap((model) =>
-    [model.id, ...model.aliases].map((name): ListedName => ({ name, model, listRate }))
+    [model.id, ...model.aliases].map((name): ListedName => ({ name, model, listRate, providers }))
   );
 }
 
 /** Makes the object of one model in the shape of the given style. */
-export function modelObject(model: Model, listRate: number, style: ListStyle): JsonObject {
-  return fieldsJson(modelFields[style], { name: model.id, model, listRate });
+export function modelObject(
+  model: Model,
+  { listRate, providers }: Pick<Catalog, "listRate" | "providers">,
+  style: ListStyle,
+): JsonObject {
+  return fieldsJson(modelFields[style], { name: model.id, model, listRate, providers });
 }
 
 /** Models of one page, as in the Messages style. */
@@ -149,7 +196,7 @@ export const modelListFields: Readonly<Record<ListStyle, readonly DescribedField
  * @throws {GatewayError} if one of the parameters of the Messages shape is given and wrong
  */
 export function modelList(
-  catalog: Pick<Catalog, "models" | "listRate">,
+  catalog: Pick<Catalog, "models" | "listRate" | "providers">,
   style: ListStyle,
   query: URLSearchParams,
 ): JsonObject {

@@ -1,4 +1,6 @@
 /** A gateway whose providers record what they get, and fail as a test says: for calls with preferences of their route. */
+import type { DataPolicy } from "../../../core/catalog/presets/preset.ts";
+import { defined } from "../../../core/lib/base/defined.ts";
 import type { AccountId } from "../../../core/lib/ids/ids.ts";
 import type { Receipt } from "../../../core/billing/usage/receipt.ts";
 import { listReceipts } from "../../../kv/money/receipts/receipts.ts";
@@ -93,6 +95,9 @@ function answerOf(isStream: boolean): Response {
   return new Response(events, { headers: { "content-type": "text/event-stream" } });
 }
 
+/** What is known of providers, by their names. */
+type Policies = Readonly<Record<string, DataPolicy>>;
+
 /** The gateway and its providers. */
 export class PreferringWorld implements AsyncDisposable {
   /** What providers got, in order. */
@@ -100,14 +105,21 @@ export class PreferringWorld implements AsyncDisposable {
   readonly faults = new Map<string, Fault>();
   readonly #servers: ReadonlyMap<string, Deno.HttpServer<Deno.NetAddr>>;
   readonly #models: readonly { readonly id: string }[];
+  readonly #policies: Policies;
   #gateway: TestGateway | undefined;
 
   /**
    * @param names the providers
    * @param models the models of the catalogue; the first is the default one
+   * @param policies what is known of the providers
    */
-  private constructor(names: readonly string[], models: readonly { readonly id: string }[]) {
+  private constructor(
+    names: readonly string[],
+    models: readonly { readonly id: string }[],
+    policies: Policies,
+  ) {
     this.#models = models;
+    this.#policies = policies;
     this.#servers = new Map(names.map((name) => [
       name,
       Deno.serve(
@@ -121,8 +133,9 @@ export class PreferringWorld implements AsyncDisposable {
   static async open(
     names: readonly string[],
     models: readonly { readonly id: string }[],
+    policies: Policies = {},
   ): Promise<PreferringWorld> {
-    const world = new PreferringWorld(names, models);
+    const world = new PreferringWorld(names, models, policies);
     await world.reopen();
     return world;
   }
@@ -148,6 +161,7 @@ export class PreferringWorld implements AsyncDisposable {
         kind: "http",
         baseUrl: `http://127.0.0.1:${port}`,
         apiKeyEnv: "PREFERRING_KEY",
+        ...defined({ dataPolicy: this.#policies[name] }),
       }]),
     );
     this.#gateway = await openTestGateway({

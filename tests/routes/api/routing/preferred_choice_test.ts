@@ -16,6 +16,15 @@ import {
 
 const providers = ["a", "b", "c", "d"] as const;
 
+/** What is known of them: nothing of `a`, not all of `d`. */
+const policies = {
+  b: { trains: false, retains: true },
+  c: { trains: false, retains: false },
+  d: { retains: false },
+};
+/** The regions of their routes; that of `a` is not known. */
+const regions: Readonly<Record<string, string>> = { b: "vn", c: "sg", d: "vn" };
+
 interface TestModel {
   readonly id: string;
   readonly vndPerMtok: number;
@@ -35,6 +44,9 @@ interface Said {
   readonly only?: readonly string[];
   readonly ignore?: readonly string[];
   readonly allow_fallbacks?: boolean;
+  readonly data_collection?: "allow" | "deny";
+  readonly zdr?: boolean;
+  readonly regions?: readonly string[];
   readonly sort?: string;
   readonly max_price?: { readonly prompt: number };
 }
@@ -48,6 +60,9 @@ const said: fc.Arbitrary<Said> = fc.record({
   only: some(providers),
   ignore: fc.uniqueArray(fc.constantFrom(...providers), { minLength: 1, maxLength: 2 }),
   allow_fallbacks: fc.boolean(),
+  data_collection: fc.constantFrom("allow", "allow", "deny"),
+  zdr: fc.constantFrom(false, false, true),
+  regions: fc.constantFrom(["vn"], ["vn", "sg"], ["vn", "sg"]),
   sort: fc.constant("price"),
   max_price: fc.record({ prompt: fc.constantFrom(499, 500, 1_000, 2_999, 3_000) }),
 }, { requiredKeys: [] });
@@ -78,7 +93,10 @@ function acceptedOf(model: TestModel, said: Said): readonly string[] {
   const { order, only, ignore, allow_fallbacks: others = true, max_price: most } = said;
   if (most !== undefined && model.vndPerMtok > most.prompt) return [];
   const left = model.providers.filter((name) =>
-    only?.includes(name) !== false && ignore?.includes(name) !== true
+    only?.includes(name) !== false && ignore?.includes(name) !== true &&
+    (said.data_collection !== "deny" || ["b", "c"].includes(name)) &&
+    (said.zdr !== true || ["c", "d"].includes(name)) &&
+    said.regions?.includes(regions[name] ?? "unknown") !== false
   );
   if (order === undefined) return others ? left : left.slice(0, 1);
   const first = order.filter((name) => left.includes(name));
@@ -111,8 +129,16 @@ function written(
   if (form === "openrouter") return { body: { models, provider: members }, headers: {} };
   const { order, only, sort, ...rest } = members;
   if (form === "vercel") {
-    const gateway = { models, order, only, sort };
-    return { body: { providerOptions: { gateway } }, headers: header(rest) };
+    const { data_collection: collection, zdr: zeroDataRetention, ...others } = rest;
+    const gateway = {
+      models,
+      order,
+      only,
+      sort: sort && "cost",
+      zeroDataRetention,
+      disallowPromptTraining: collection && collection === "deny",
+    };
+    return { body: { providerOptions: { gateway } }, headers: header(others) };
   }
   const takesFallbacks = style === "chat" || style === "responses";
   return form === "litellm" && takesFallbacks
@@ -140,8 +166,10 @@ const open = () =>
         provider,
         model: `${id}-at-${provider}`,
         priority,
+        ...defined({ region: regions[provider] }),
       })),
     })),
+    policies,
   );
 
 Deno.test("the routes that are tried, the model and the charge are those of the rules", async () => {

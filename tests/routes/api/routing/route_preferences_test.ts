@@ -231,6 +231,30 @@ Deno.test("limits and budgets of a model bind it when its turn comes, and only t
   await world.checkBooks();
 });
 
+Deno.test("what is known of providers is in the list of models, and unknown is not no", async () => {
+  await using world = await PreferringWorld.open(["a", "b"], [model("one", 1_000, ["a", "b"])], {
+    b: { trains: false },
+  });
+  const { key } = await world.gateway.customer(1_000_000);
+  for (const headers of [{}, { "anthropic-version": "2023-06-01" }]) {
+    const listed = await world.gateway.fetch(
+      new Request("http://gateway/v1/models/one", {
+        headers: { ...headers, authorization: `Bearer ${key}` },
+      }),
+    );
+    assertEquals((await listed.json()).providers, [{ name: "a" }, { name: "b", trains: false }]);
+  }
+  const ask = (provider: object) => world.ask(key, requestOf("chat", "one", { provider }));
+  assertEquals((await ask({ data_collection: "deny" })).status, 200);
+  assertEquals(world.asked.map(({ provider }) => provider), ["b"]);
+  const { status, text } = await ask({ zdr: true, data_collection: "deny" });
+  assertEquals(status, 400);
+  assertEquals(
+    JSON.parse(text).error.message,
+    "provider: no route of the model one meets data_collection, zdr; its providers are a, b",
+  );
+});
+
 Deno.test("suffixes order the routes of their model, and ask for no other one in silence", async () => {
   await using world = await open();
   const { key } = await world.gateway.customer(1_000_000);
