@@ -26,7 +26,11 @@ await using store = await OperatedStore.open({
 const each = ({ cpuMicros, receipts }: Spent) =>
   receipts === 0 ? "–" : `${(cpuMicros / receipts).toFixed(1)} µs`;
 
-for (const day of grownDays) {
+/** Days after which the room on the disk is printed. */
+const daysPerSize = 5;
+const megabytes = (bytes: number) => `${(bytes / 1e6).toFixed(1)} MB`;
+
+for (const [at, day] of grownDays.entries()) {
   const beganMs = performance.now();
   const written = await store.write(day);
   const wroteMs = performance.now() - beganMs;
@@ -36,5 +40,12 @@ for (const day of grownDays) {
     `  ${day}: written in ${(wroteMs / 1_000).toFixed(1)} s; ` +
       `CPU per receipt: written ${each(written)}, verified ${each(verified)}, ` +
       `${moved.receipts} moved ${each(moved)}`,
+  );
+  if ((at + 1) % daysPerSize > 0) continue;
+  const bytes = await store.bytes();
+  const archived = Math.max(0, at + 1 - Number(kept)) * callsPerDay;
+  print(
+    `day ${at + 1}: store ${megabytes(bytes.store)}, archive ${megabytes(bytes.archive)}` +
+      (archived > 0 ? `, ${(bytes.archive / archived).toFixed(0)} bytes an archived receipt` : ""),
   );
 }

@@ -12,6 +12,9 @@ import { sleep } from "../../core/lib/time/sleep.ts";
 import { dayMs, hourMs } from "../../core/lib/time/durations.ts";
 import { vietnamDay, vietnamDayStartMs } from "../../core/lib/time/vietnam_time.ts";
 import type { MasterKeys } from "../../core/people/api_keys/seal.ts";
+import { hourSumsOfDayPrefix } from "../../kv/engine/schema/keys.ts";
+import { deleteRows } from "../../kv/engine/store/delete_rows.ts";
+import { hourSumsKeptMs } from "../../kv/money/receipts/hour_sums.ts";
 import { openStore } from "../../kv/engine/opening/store.ts";
 import { groupsOf, inParallel } from "../../kv/engine/store/in_parallel.ts";
 import type { KeyValueStore } from "../../kv/engine/store/key_value_store.ts";
@@ -206,6 +209,9 @@ export class OperatedStore implements AsyncDisposable {
       const old = checkpoints.filter((checkpoint) => checkpoint.day < before);
       const { moved, problems } = await moveDays(this.parts, { checkpoints: old, nowMs });
       if (problems.length > 0) throw new Error(problems.join("; "));
+      // They expire by the clock, of which no day passes here.
+      const hoursOf = hourSumsOfDayPrefix(vietnamDay(nowMs - hourSumsKeptMs - dayMs));
+      await deleteRows(this.parts.living, { prefix: hoursOf });
       return moved.reduce((sum, { receipts }) => sum + receipts, 0);
     });
   }

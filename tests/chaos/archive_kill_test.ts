@@ -11,6 +11,8 @@ import { systemClock } from "../../core/lib/time/clock.ts";
 import { dayMs, minuteMs } from "../../core/lib/time/durations.ts";
 import { vietnamDay, vietnamDayStartMs } from "../../core/lib/time/vietnam_time.ts";
 import { openStore } from "../../kv/engine/opening/store.ts";
+import { daySumCellOf, daySumsPrefix } from "../../kv/engine/schema/keys.ts";
+import { readUsage } from "../../kv/money/ledger/usage.ts";
 import { receiptPagesBetween } from "../../kv/money/receipts/receipt_pages.ts";
 import { listReceipts } from "../../kv/money/receipts/receipts.ts";
 import { type ArchivedStore, withArchive } from "../../kv/services/archive/open_archive.ts";
@@ -109,6 +111,8 @@ interface Progress {
   readonly hours: number;
   /** Pages of sealed days that are in the store. */
   readonly pages: number;
+  /** Their sums by day, key and model that are in the store. */
+  readonly sums: number;
 }
 
 /** A copy of the seeded store. */
@@ -172,7 +176,7 @@ async function killArchiving(seed: Seed, copy: Copy, afterMs: number): Promise<b
 }
 
 function isChanged(before: Progress, after: Progress): boolean {
-  return after.hours !== before.hours || after.pages !== before.pages;
+  return after.hours !== before.hours || after.pages !== before.pages || after.sums !== before.sums;
 }
 
 /** What a database in a file leaves on the disk when it is written. Only the process that has it open may read it. */
@@ -185,6 +189,10 @@ async function assertWhole(store: ArchivedStore, seed: Seed): Promise<void> {
   // As one text: the differences of two lists of a thousand ids would take minutes to print.
   assertEquals((await listAll(store)).join(), seed.allIds.join());
   assertEquals((await listAccount(store, seed.account)).join(), seed.idsOfAccount.join());
+  const everyDay = { fromDay: "2000-01-01", toDay: "2999-12-31" };
+  const usage = await readUsage(store.kv, seed.account, everyDay);
+  const calls = usage.reduce((sum, { usage }) => sum + usage.calls, 0);
+  assertEquals(calls, seed.idsOfAccount.length);
 }
 
 async function progressOf(
@@ -194,7 +202,10 @@ async function progressOf(
   assert(parts !== undefined, "the store has an archive");
   const hours = await parts.archive.hoursBetween(0, sealedUntilMs);
   const pages = await Array.fromAsync(parts.living.list(receiptPagesBetween(0, sealedUntilMs)));
-  return { hours: hours.length, pages: pages.length };
+  const sums = await Array.fromAsync(parts.living.list({ prefix: daySumsPrefix() }));
+  const day = vietnamDay(sealedUntilMs);
+  const old = sums.filter(({ key }) => daySumCellOf(key).day < day);
+  return { hours: hours.length, pages: pages.length, sums: old.length };
 }
 
 /** When the next kill comes, as the last ones were too early or too late. */
@@ -232,7 +243,7 @@ async function killedOn(
     const isVain = !isChanged(before, after);
     before = after;
     if (!isVain) await copy.look();
-    if (!isKilled || after.pages === 0) {
+    if (!isKilled || after.pages + after.sums === 0) {
       times.wasLate();
       break;
     }
@@ -253,7 +264,8 @@ async function killOften(seed: Seed, makeCopy: () => Promise<Copy>): Promise<voi
     const { ok, problems } = await runAdmin(seed, copy, "archive");
     assertEquals([ok, problems], [true, []]);
     await copy.look();
-    assertEquals((await copy.progress()).pages, 0, "the sealed days have left the store");
+    const { pages, sums } = await copy.progress();
+    assertEquals([pages, sums], [0, 0], "the sealed days have left the store");
     const books = await runAdmin(seed, copy, "verify", "--full");
     assertEquals([books.ok, books.full, books.receipts], [true, true, seed.allIds.length]);
   }

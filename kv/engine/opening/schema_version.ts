@@ -32,6 +32,12 @@ export const programSchemaVersion = storeMigrations.length + 1;
  */
 export const archivedSchemaVersion = programSchemaVersion + 1;
 
+/**
+ * The version of a store whose sums are partly in the archive, too. A program that looks for receipts alone there would
+ * begin the sums of old days anew.
+ */
+export const archivedSumsSchemaVersion = archivedSchemaVersion + 1;
+
 /** Milliseconds for which a lock on migrations counts, unless it is renewed. */
 const lockMs = 60_000;
 
@@ -112,7 +118,7 @@ export async function prepareStore(
   }
   for (;;) {
     const version = await settledVersion(kv, wanted, options.clock.nowMs());
-    const known = wanted + archivedSchemaVersion - programSchemaVersion;
+    const known = wanted + archivedSumsSchemaVersion - programSchemaVersion;
     if (version > known) {
       const problem =
         `Cannot use the store: it has schema version ${version}, this program knows version ${known}. Start the newer release that wrote it`;

@@ -236,6 +236,21 @@ export function archiveMarkKey(): StoreKey {
   return ["store", "archive"];
 }
 
+/** Present once sums of a day may have left the store for an archive; each change of what has left changes the row. */
+export function archivedSumsKey(day: string): StoreKey {
+  return ["store", "archived_sums", day];
+}
+
+/** Selects the rows of all days whose sums may have left. */
+export function archivedSumsPrefix(): StoreKey {
+  return ["store", "archived_sums"];
+}
+
+/** Returns the day of such a row. */
+export function archivedSumsDayOf(key: Deno.KvKey): string {
+  return String(key[2]);
+}
+
 /** When days were moved to the archive last, and how many could not be. */
 export function lastMoveKey(): StoreKey {
   return ["store", "last_move"];

@@ -94,6 +94,13 @@ export interface KeyValueStore extends Disposable {
     reverse?: boolean,
   ): Promise<readonly (readonly Deno.KvEntry<unknown>[])[]>;
   /**
+   * Reads rows by their keys that are read one by one and have left the store for an archive, in the order of the keys;
+   * absent where there is none. `rowsOfKeys` of `read_ahead.ts` asks for those that it does not find.
+   */
+  archivedRows?(
+    keys: readonly Deno.KvKey[],
+  ): Promise<readonly (Deno.KvEntry<unknown> | undefined)[]>;
+  /**
    * Reads calls that have left the store for an archive, in one or two statements; absent where there is none. Whoever
    * reads both asks the store first: a call is in the archive before it leaves.
    */

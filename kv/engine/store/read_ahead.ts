@@ -4,7 +4,7 @@
  */
 import { firstKeyBehind } from "../schema/keys.ts";
 import { groupsOf, inParallel } from "./in_parallel.ts";
-import { keysPerRead, type KeyValueStore } from "./key_value_store.ts";
+import { keysPerRead, type KeyValueStore, type RowListOptions } from "./key_value_store.ts";
 import type { TimeSlices } from "../../../core/lib/time/time_slices.ts";
 
 /** Rows of the first page, and the fewest of any: some milliseconds of decoding. */
@@ -28,12 +28,18 @@ interface Page<Value> {
   readonly isLast: boolean;
 }
 
+/** What is read: {@linkcode RowListOptions} says more. */
+export type ReadAheadOptions = Pick<RowListOptions, "isWithoutArchive">;
+
 async function readPage<Value>(
   kv: KeyValueStore,
   selector: Deno.KvListSelector,
-  { rows, cursor }: { readonly rows: number; readonly cursor: string },
+  { rows, cursor, ...options }: ReadAheadOptions & {
+    readonly rows: number;
+    readonly cursor: string;
+  },
 ): Promise<Page<Value>> {
-  const list = kv.list<Value>(selector, { limit: rows, batchSize: rows, cursor });
+  const list = kv.list<Value>(selector, { ...options, limit: rows, batchSize: rows, cursor });
   const entries = await Array.fromAsync(list);
   return { entries, cursor: list.cursor, isLast: entries.length < rows };
 }
@@ -63,12 +69,13 @@ function rowsAfter(entries: readonly Deno.KvEntry<unknown>[]): number {
 export async function* readAhead<Value>(
   kv: KeyValueStore,
   selector: Deno.KvListSelector,
+  options: ReadAheadOptions = {},
 ): AsyncGenerator<Deno.KvEntry<Value>> {
-  let next = readPage<Value>(kv, selector, { rows: leastPageRows, cursor: "" });
+  let next = readPage<Value>(kv, selector, { ...options, rows: leastPageRows, cursor: "" });
   for (;;) {
     const { entries, cursor, isLast } = await next;
     if (!isLast) {
-      next = readPage<Value>(kv, selector, { rows: rowsAfter(entries), cursor });
+      next = readPage<Value>(kv, selector, { ...options, rows: rowsAfter(entries), cursor });
       // A reader that stops early never awaits it.
       next.catch(() => {});
     }
@@ -114,7 +121,11 @@ export async function rowsOfKeys(
 ): Promise<readonly (Deno.KvEntry<unknown> | undefined)[]> {
   if (kv.firstRows !== undefined) {
     const ranges = keys.map((key) => ({ start: key, end: firstKeyBehind(key) }));
-    return (await firstRowsOf(kv, ranges, 1)).map(([row]) => row);
+    const rows = (await firstRowsOf(kv, ranges, 1)).map(([row]) => row);
+    const missing = keys.filter((_, at) => rows[at] === undefined);
+    if (kv.archivedRows === undefined || missing.length === 0) return rows;
+    const archived = (await kv.archivedRows(missing)).values();
+    return rows.map((row) => row ?? archived.next().value);
   }
   const groups = groupsOf(keys, keysPerRead);
   const read: (readonly Deno.KvEntryMaybe<unknown>[])[] = [];
@@ -149,8 +160,9 @@ export async function* wholeKind<Value>(
   kv: KeyValueStore,
   selector: Deno.KvListSelector,
   slices: TimeSlices | undefined,
+  options?: ReadAheadOptions,
 ): AsyncGenerator<Deno.KvEntry<Value>> {
-  for await (const entry of readAhead<Value>(kv, selector)) {
+  for await (const entry of readAhead<Value>(kv, selector, options)) {
     yield entry;
     const rest = slices?.rest();
     if (rest !== undefined) await rest;

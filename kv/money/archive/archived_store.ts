@@ -9,11 +9,25 @@
  *
  * Several rows that are read at once are asked for in the archive together. There a call is found by its own id,
  * and the entry carries the key of its page, which saves the caller a search in the bucket.
+ *
+ * Sums of old days leave the store as well, and a call that ends late changes one that has left. Its writer reads the
+ * archived row with a version of its own, and writes the whole sum to the store, where it counts in place of the
+ * archived one until its day moves again. The commit checks that the store has no such row, that the archive has the one
+ * that was read, and that no sum of its day has left meanwhile: each commit that clears rows of a day changes the mark
+ * of the day ({@linkcode archivedSumsKey}), which the commit of the writer checks.
  */
 import { invariant } from "../../../core/lib/base/assert.ts";
+import type { Clock } from "../../../core/lib/time/clock.ts";
+import { dayMs } from "../../../core/lib/time/durations.ts";
+import { shiftDay, vietnamDay } from "../../../core/lib/time/vietnam_time.ts";
 import {
   allFailedPagesPrefix,
   allIndexPagesPrefix,
+  archivedSumsDayOf,
+  archivedSumsKey,
+  archivedSumsPrefix,
+  dayCopiesPrefix,
+  daySumsPrefix,
   everyRow,
   failedPageKey,
   firstKeyBehind,
@@ -31,11 +45,15 @@ import {
   type SnapshotRow,
   snapshotRowOf,
 } from "../../engine/parts/snapshot.ts";
-import { encodeKey } from "../../engine/parts/tuple_key.ts";
-import type {
-  KeyValueStore,
-  RowIterator,
-  RowListOptions,
+import { decodeKey, encodeKey } from "../../engine/parts/tuple_key.ts";
+import { rangeOf } from "../../engine/parts/key_range.ts";
+import { groupsOf } from "../../engine/store/in_parallel.ts";
+import {
+  type AtomicWrite,
+  keysPerRead,
+  type KeyValueStore,
+  type RowIterator,
+  type RowListOptions,
 } from "../../engine/store/key_value_store.ts";
 import {
   archivedIndex,
@@ -45,6 +63,18 @@ import {
   type IndexPlace,
 } from "./archived_pages.ts";
 import { archivedCalls } from "./archived_calls.ts";
+import {
+  archivedSumEntries,
+  archivedSumRows,
+  archivedSumsOf,
+  cellOfSumKey,
+  compareParts,
+  isSumKind,
+  sumKeyText,
+  sumRowsOf,
+} from "./archived_sums.ts";
+import { sumCellId, sumsOnPage } from "./sum_pages.ts";
+import { archivedSumVersion, type DaySumCell, isArchivedSum } from "../receipts/day_sums.ts";
 import { pageOfCall } from "../receipts/receipt_index.ts";
 import type { ReceiptArchive } from "./receipt_archive.ts";
 
@@ -136,14 +166,8 @@ function boundsOf(selector: Deno.KvListSelector): Bounds {
   return { from: from ?? [], before };
 }
 
-/** Compares keys whose parts are ids: a space sorts before all of their letters. */
-function compareKeys(one: Deno.KvKey, other: Deno.KvKey): number {
-  const [left, right] = [one.join(" "), other.join(" ")];
-  return left === right ? 0 : left < right ? -1 : 1;
-}
-
 const isSameKey = (one: Deno.KvKey | undefined, other: Deno.KvKey): boolean =>
-  one !== undefined && compareKeys(one, other) === 0;
+  one !== undefined && compareParts(one, other) === 0;
 
 /** The rest of a selector behind a row. */
 function behind(
@@ -171,7 +195,7 @@ function decodeCursor(cursor: string): Deno.KvKey {
 
 /** Reads the archived rows of one kind. */
 type ReadArchived = (
-  bounds: Bounds,
+  selector: Deno.KvListSelector,
   reading: { readonly limit: number; readonly reverse: boolean },
 ) => Promise<Entry[]>;
 
@@ -223,7 +247,7 @@ class MergedRows<Value> implements RowIterator<Value> {
     const limit = Math.min(this.#batchRows, this.#left);
     const list = this.#living.list<unknown>(this.#rest, { limit, batchSize: limit, reverse });
     const living = await Array.fromAsync(list);
-    const archived = await this.#readArchived(boundsOf(this.#rest), { limit, reverse });
+    const archived = await this.#readArchived(this.#rest, { limit, reverse });
     // Behind the last row of a side that has more, rows of the other would come too early.
     const ends = [living, archived].filter((side) => side.length >= limit).map((side) =>
       side.at(-1)
@@ -251,7 +275,7 @@ function merged(living: readonly Entry[], archived: readonly Entry[], reverse: b
     if (left === undefined && right === undefined) return rows;
     const order = left === undefined || right === undefined
       ? 0
-      : compareKeys(left.key, right.key) * (reverse ? -1 : 1);
+      : compareParts(left.key, right.key) * (reverse ? -1 : 1);
     const takesLeft = right === undefined || (left !== undefined && order <= 0);
     if (left !== undefined && takesLeft) rows.push(left);
     else if (right !== undefined) rows.push(right);
@@ -263,21 +287,166 @@ function merged(living: readonly Entry[], archived: readonly Entry[], reverse: b
 const isReceiptPageKey = (key: Deno.KvKey): boolean =>
   archivedKinds.get(kindOfKey(key)) === receiptKind && key.length === 2;
 
-/** Reads a store and its archive as one. Closing it closes the store. */
-export function archivedStore(living: KeyValueStore, archive: ReceiptArchive): KeyValueStore {
+/**
+ * Days for which sums stay in the store at least: those of a month that is open, and some more. Reads of such days never
+ * ask the archive.
+ */
+export const sumsStayDays = 35;
+
+/** A clock of another instance may be ahead of this one by less than this. */
+const clockSlackMs = dayMs;
+
+/** What a sum of a store may have left it for. */
+class LeftSums {
+  readonly #living: KeyValueStore;
+  readonly #archive: ReceiptArchive;
+  readonly #clock: Pick<Clock, "nowMs"> | undefined;
+
+  constructor(
+    living: KeyValueStore,
+    archive: ReceiptArchive,
+    clock: Pick<Clock, "nowMs"> | undefined,
+  ) {
+    this.#living = living;
+    this.#archive = archive;
+    this.#clock = clock;
+  }
+
+  /** Whether sums of a day are in the store for sure, or nowhere. */
+  stays(day: string): boolean {
+    if (this.#clock === undefined) return false;
+    return day >= vietnamDay(this.#clock.nowMs() - sumsStayDays * dayMs + clockSlackMs);
+  }
+
+  /** Whether the rows of a selector have a first day from which on nothing has left. */
+  stayWithin(selector: Deno.KvListSelector): boolean {
+    const first = "start" in selector ? selector.start : selector.prefix;
+    const isByDay = kindOfKey(first) === byDayKind;
+    const [accountOrDay, day] = textParts(first);
+    const isOfAccount = "prefix" in selector
+      ? textParts(selector.prefix).length > 0
+      : accountOrDay === textParts(selector.end)[0];
+    const firstDay = isByDay ? accountOrDay : isOfAccount ? day : undefined;
+    return firstDay !== undefined && this.stays(firstDay);
+  }
+
+  /** Which of some keys may be of sums that have left. */
+  among(keys: readonly Deno.KvKey[]): Deno.KvKey[] {
+    return keys.filter((key) => {
+      const cell = isSumKind(kindOfKey(key)) ? cellOfSumKey(key) : undefined;
+      return cell !== undefined && !this.stays(cell.day);
+    });
+  }
+
+  async entriesOf(keys: readonly Deno.KvKey[]): Promise<ReadonlyMap<string, Entry>> {
+    const wanted = this.among(keys);
+    return wanted.length === 0 ? new Map() : await archivedSumEntries(this.#archive, wanted);
+  }
+
+  /**
+   * Adds what a commit has to check in place of the versions of sums that have left.
+   *
+   * @returns whether the archive has the rows that were read
+   */
+  async check(op: AtomicWrite, expected: readonly ExpectedSum[]): Promise<boolean> {
+    const days = [...new Set(expected.map(({ cell: { day } }) => day))];
+    const marks: Deno.KvEntryMaybe<unknown>[] = [];
+    for (const some of groupsOf(days.map(archivedSumsKey), keysPerRead)) {
+      marks.push(...await this.#living.getMany<unknown[]>(some));
+    }
+    const left = new Set(
+      days.filter((_, at) => marks[at] !== undefined && marks[at].versionstamp !== null),
+    );
+    const cells = expected.map(({ cell }) => cell).filter(({ day }) => left.has(day));
+    const versions = new Map<string, string>();
+    if (cells.length > 0) {
+      for (const { cell, revision } of await archivedSumsOf(this.#archive, cells)) {
+        versions.set(sumCellId(cell), archivedSumVersion(revision));
+      }
+    }
+    if (expected.some(({ cell, version }) => (versions.get(sumCellId(cell)) ?? null) !== version)) {
+      return false;
+    }
+    for (const { key } of expected) op.check({ key, versionstamp: null });
+    for (const mark of marks) {
+      op.check(mark);
+      // The day has rows in the store again, which the next run moves.
+      const row: ArchivedSumsMark = { isMoved: false };
+      if (mark.versionstamp !== null) op.set(mark.key, row);
+    }
+    return true;
+  }
+}
+
+/** The row of a day whose sums may have left the store. */
+export interface ArchivedSumsMark {
+  /** Whether all that there were have left. */
+  readonly isMoved: boolean;
+}
+
+/** A sum as a writer has read it, which was not in the store. */
+interface ExpectedSum {
+  readonly key: Deno.KvKey;
+  readonly cell: DaySumCell;
+  /** That of the archive; `null`: neither had it. */
+  readonly version: string | null;
+}
+
+const byDayKind = kindOfKey(dayCopiesPrefix());
+const daySumKind = kindOfKey(daySumsPrefix());
+
+/** Begins a commit, whose checks of sums count for store and archive as one. */
+function archivedWrite(living: KeyValueStore, left: LeftSums): AtomicWrite {
+  const op = living.atomic();
+  const [check, commit] = [op.check.bind(op), op.commit.bind(op)];
+  const expected: ExpectedSum[] = [];
+  op.check = (...checks) => {
+    for (const one of checks) {
+      const { key, versionstamp } = one;
+      const isOther = kindOfKey(key) !== daySumKind ||
+        (versionstamp !== null && !isArchivedSum(one));
+      const cell = isOther ? undefined : cellOfSumKey(key);
+      if (cell === undefined || (versionstamp === null && left.stays(cell.day))) check(one);
+      else expected.push({ key, cell, version: versionstamp });
+    }
+    return op;
+  };
+  op.commit = async () => {
+    if (expected.length > 0) {
+      op.check = check;
+      if (!await left.check(op, expected)) return { ok: false };
+    }
+    return await commit();
+  };
+  return op;
+}
+
+/**
+ * Reads a store and its archive as one. Closing it closes the store.
+ *
+ * @param clock spares reads of recent days a look into the archive; without it all of them take one
+ */
+export function archivedStore(
+  living: KeyValueStore,
+  archive: ReceiptArchive,
+  clock?: Pick<Clock, "nowMs">,
+): KeyValueStore {
+  const left = new LeftSums(living, archive, clock);
   /** Completes entries, in their order, by what the archive has of those that the store has not. */
   const completed = async (
     found: readonly Deno.KvEntryMaybe<unknown>[],
   ): Promise<readonly Deno.KvEntryMaybe<unknown>[]> => {
-    const missing = found.filter(({ key, versionstamp }) =>
-      versionstamp === null && isReceiptPageKey(key)
-    );
-    if (missing.length === 0) return found;
-    const ids = missing.map(({ key }) => newestOnReceiptPage(key));
-    const pages = await archivedPagesWith(archive, ids);
+    const absent = found.filter(({ versionstamp }) => versionstamp === null).map(({ key }) => key);
+    const ids = absent.filter(isReceiptPageKey).map(newestOnReceiptPage);
+    const sums = await left.entriesOf(absent);
+    if (ids.length === 0 && sums.size === 0) return found;
+    const pages = ids.length === 0 ? undefined : await archivedPagesWith(archive, ids);
     return found.map((entry) => {
-      if (entry.versionstamp !== null || !isReceiptPageKey(entry.key)) return entry;
-      const page = pages.get(newestOnReceiptPage(entry.key));
+      if (entry.versionstamp !== null) return entry;
+      if (!isReceiptPageKey(entry.key)) {
+        return sums.size === 0 ? entry : sums.get(sumKeyText(entry.key)) ?? entry;
+      }
+      const page = pages?.get(newestOnReceiptPage(entry.key));
       return page === undefined ? entry : entryOf(receiptPageKey(page.newest), page.text);
     });
   };
@@ -286,7 +455,8 @@ export function archivedStore(living: KeyValueStore, archive: ReceiptArchive): K
     async get<Value>(key: Deno.KvKey) {
       const inStore = await living.get<Value>(key);
       const [found] = await completed([inStore]);
-      const isOfKey = found !== undefined && isSameKey(found.key, key);
+      const isOfKey = found !== undefined && found.key.length === key.length &&
+        found.key.every((part, at) => part === key[at]);
       return isOfKey ? found as Deno.KvEntryMaybe<Value> : inStore;
     },
     async getMany<Values extends readonly unknown[]>(
@@ -298,16 +468,29 @@ export function archivedStore(living: KeyValueStore, archive: ReceiptArchive): K
     },
     list<Value>(selector: Deno.KvListSelector, options: RowListOptions = {}) {
       const first = "prefix" in selector ? selector.prefix : selector.start;
-      const kind = options.isWithoutArchive ? undefined : archivedKinds.get(kindOfKey(first));
+      const name = kindOfKey(first);
+      const kind = archivedKinds.get(name);
+      if (options.isWithoutArchive === true) return living.list<Value>(selector, options);
+      if (isSumKind(name) && !left.stayWithin(selector)) {
+        const read: ReadArchived = (rest, { limit, reverse }) => {
+          invariant(!reverse, "sums are read in their order");
+          return archivedSumRows(archive, rest, limit);
+        };
+        return new MergedRows<Value>(living, read, selector, options);
+      }
       if (kind === undefined) return living.list<Value>(selector, options);
-      const read: ReadArchived = (bounds, reading) => kind.read(archive, bounds, reading);
+      const read: ReadArchived = (rest, reading) => kind.read(archive, boundsOf(rest), reading);
       return new MergedRows<Value>(living, read, selector, options);
     },
     ...(firstRows !== undefined && { firstRows }),
+    async archivedRows(keys) {
+      const sums = await left.entriesOf(keys);
+      return keys.map((key) => sums.get(sumKeyText(key)));
+    },
     archivedCalls: (asked) => archivedCalls(archive, asked),
     set: (key, value, options) => living.set(key, value, options),
     delete: (key) => living.delete(key),
-    atomic: () => living.atomic(),
+    atomic: () => archivedWrite(living, left),
     close: () => living.close(),
     [Symbol.dispose]: () => living.close(),
   };
@@ -316,21 +499,102 @@ export function archivedStore(living: KeyValueStore, archive: ReceiptArchive): K
 /** Rows of one read of a snapshot. */
 const snapshotRows = 500;
 
+/** Pages of sums of one read of a snapshot. */
+const snapshotPages = 16;
+
 /**
- * Reads a store as of one moment, and the rows of its archive, which never change. A row that moves meanwhile is in
- * both, and the same.
+ * Reads a store as of one moment, and the rows of its archive. Receipts never change, and one that moves meanwhile is in
+ * both, and the same. A sum that the store has counts in place of the archived one.
  */
 export async function* archivedSnapshot(
-  living: ReadSnapshot,
+  { kv: living, snapshot }: { readonly kv: KeyValueStore; readonly snapshot: ReadSnapshot },
   archive: ReceiptArchive,
   reading: SnapshotReading = {},
 ): AsyncGenerator<SnapshotRow> {
-  yield* living(reading);
-  for (const selector of reading.selectors ?? [everyRow()]) {
+  const seen = new SeenSums(await daysOfLeftSums(living));
+  for await (const row of snapshot(reading)) {
+    seen.add(row);
+    yield row;
+  }
+  const selectors = reading.selectors ?? [everyRow()];
+  for (const selector of selectors) {
     for (const { prefix, kind } of archivedPrefixes) {
       const within = withinPrefix(selector, prefix);
       if (within !== undefined) yield* everyRowOf(kind, archive, within, reading.slices);
     }
+  }
+  for (const day of await daysOfLeftSums(living)) {
+    yield* sumsOfDay(archive, day, { selectors, seen, slices: reading.slices });
+  }
+}
+
+async function daysOfLeftSums(living: KeyValueStore): Promise<string[]> {
+  const marks = living.list({ prefix: archivedSumsPrefix() });
+  return await Array.fromAsync(marks, ({ key }) => archivedSumsDayOf(key));
+}
+
+/** Days behind the last one that had left: those that may leave while a snapshot is read. */
+const daysOfARun = 3;
+
+/** The sums of old days that a snapshot of a store has. */
+class SeenSums {
+  readonly #rows = new Set<string>();
+  readonly #before: string;
+
+  constructor(days: readonly string[]) {
+    const last = days.at(-1);
+    this.#before = last === undefined ? "" : shiftDay(last, daysOfARun + 1);
+  }
+
+  add({ key: encoded, value }: SnapshotRow): void {
+    if (this.#before === "" || !mayBeSum(encoded)) return;
+    const key = decodeKey(encoded);
+    const cell = isSumKind(kindOfKey(key)) ? cellOfSumKey(key) : undefined;
+    if (cell === undefined || cell.day >= this.#before) return;
+    if (value === null) this.#rows.delete(encoded.toHex());
+    else this.#rows.add(encoded.toHex());
+  }
+
+  has(encoded: Uint8Array): boolean {
+    return this.#rows.has(encoded.toHex());
+  }
+}
+
+/** How keys of sums begin, encoded; of other keys most are told apart without reading them. */
+const sumKeyBytes = encodeKey(daySumsPrefix()).subarray(0, -1);
+
+function mayBeSum(encoded: Uint8Array): boolean {
+  return sumKeyBytes.every((byte, at) => encoded[at] === byte);
+}
+
+async function* sumsOfDay(
+  archive: ReceiptArchive,
+  day: string,
+  { selectors, seen, slices }: {
+    readonly selectors: readonly Deno.KvListSelector[];
+    readonly seen: SeenSums;
+    readonly slices: TimeSlices | undefined;
+  },
+): AsyncGenerator<SnapshotRow> {
+  const ranges = selectors.map(rangeOf)
+    .map(({ start, end }) => ({ start: start.toHex(), end: end.toHex() }));
+  for (let fromAccount = "";;) {
+    const pages = await archive.sumPages({
+      fromAccount,
+      toAccount: behindEveryPart,
+      fromDay: day,
+      toDay: day,
+      limit: snapshotPages,
+    });
+    for (const row of pages.flatMap((page) => sumsOnPage(page)).flatMap(sumRowsOf)) {
+      const encoded = snapshotRowOf(row);
+      const hex = encoded.key.toHex();
+      const isWanted = ranges.some(({ start, end }) => hex >= start && hex < end);
+      if (isWanted && !seen.has(encoded.key)) yield encoded;
+      await slices?.rest();
+    }
+    if (pages.length < snapshotPages) return;
+    fromAccount = `${pages.at(-1)?.lastAccount}${behindEveryPart}`;
   }
 }
 

@@ -4,6 +4,7 @@
  *
  * Programs for finance and reports read the views, whose columns keep their names and meanings; the tables may change.
  */
+import { deflateRawSync, inflateRawSync } from "node:zlib";
 import { invariant } from "../../../core/lib/base/assert.ts";
 import { type AccountId, idTimeMs, type RequestId } from "../../../core/lib/ids/ids.ts";
 import type { Clock } from "../../../core/lib/time/clock.ts";
@@ -26,6 +27,7 @@ import {
   type ColumnKind,
   countedCells,
   dayCallsOf,
+  sumPagesSql,
 } from "./archive_tables.ts";
 import { BinaryRows } from "./binary_copy.ts";
 import {
@@ -46,6 +48,9 @@ import type {
   HourToWrite,
   IndexReading,
   ReceiptArchive,
+  SumPage,
+  SumReading,
+  SumsToWrite,
   TimeRange,
 } from "./receipt_archive.ts";
 
@@ -145,6 +150,34 @@ const addColumns = `
 const countAddedColumns = `select count(*)::float8 as there from pg_attribute
   where attrelid = 'archive_receipts'::regclass and not attisdropped
     and attname in (${addedColumns.map(({ name }) => `'${name}'`).join(", ")})`;
+
+/**
+ * Makes the table of sums, with which an archive of an earlier release begins once. Pages are compressed before they are
+ * written.
+ */
+const sumsSchema = `
+  begin;
+  select pg_advisory_xact_lock(${archiveLock});
+  create table if not exists archive_sums (
+    day text collate "C" not null, last_account text collate "C" not null,
+    first_account text collate "C" not null, data bytea not null, primary key (day, last_account)
+  );
+  alter table archive_sums alter column data set storage external;
+  commit;`;
+
+const pagesSql = sumPagesSql("archive_sums", (number) => `$${number}`);
+
+const selectPages = `${pagesSql.days}
+  select found.* from days cross join lateral (
+    select day, first_account, last_account, data from archive_sums as page
+    where ${pagesSql.conditions} order by last_account
+  ) as found limit $5`;
+
+const insertPage = `insert into archive_sums (day, last_account, first_account, data)
+  values ($1, $2, $3, $4)`;
+
+const deletePages = `delete from archive_sums
+  where day = $1 and last_account >= $2 and first_account <= $3`;
 
 /** Rounded, since a float of seconds has no whole milliseconds; `extract` would calculate in decimal digits. */
 const msOf = (column: string) => `round(date_part('epoch', ${column}) * 1000)`;
@@ -478,6 +511,11 @@ export class PostgresArchive implements ReceiptArchive {
       try {
         const [row] = await pool.query("select to_regclass('day_sums_v1') is null as missing", []);
         if (row?.["missing"] !== false) await pool.script(schema);
+        const [sums] = await pool.query(
+          "select to_regclass('archive_sums') is null as missing",
+          [],
+        );
+        if (sums?.["missing"] !== false) await pool.script(sumsSchema);
         const [added] = await pool.query(countAddedColumns, []);
         if (added?.["there"] !== addedColumns.length) await pool.script(addColumns);
         return new PostgresArchive(pool);
@@ -690,6 +728,27 @@ export class PostgresArchive implements ReceiptArchive {
     });
   }
 
+  async sumPages(
+    { fromAccount, toAccount, fromDay, toDay, limit }: SumReading,
+  ): Promise<SumPage[]> {
+    const cells = [fromAccount, toAccount, fromDay, toDay, limit];
+    return (await this.#pool.query(selectPages, cells)).map(sumPageOf);
+  }
+
+  async writeSums({ day, fromAccount, toAccount, merge }: SumsToWrite): Promise<void> {
+    await this.#pool.transaction(async ({ query }) => {
+      await query(idleInTransaction);
+      await query(`select pg_advisory_xact_lock(${archiveLock})`);
+      const cells = [fromAccount, toAccount, day, day, Number.MAX_SAFE_INTEGER];
+      const pages = await merge((await query(selectPages, cells)).map(sumPageOf));
+      await query(deletePages, [day, fromAccount, toAccount]);
+      for (const { firstAccount, lastAccount, text } of pages) {
+        await query(insertPage, [day, lastAccount, firstAccount, deflateRawSync(text)]);
+      }
+      return true;
+    });
+  }
+
   async months(): Promise<ArchivedMonth[]> {
     const rows = await this.#pool.query(
       `select c.relname as name, pg_total_relation_size(c.oid)::text as bytes
@@ -741,6 +800,17 @@ const dropTries = 60;
 
 /** Readers go on in between. */
 const dropPauseMs = 500;
+
+function sumPageOf(row: Row): SumPage {
+  const data = row["data"];
+  invariant(data instanceof Uint8Array, "a page of sums is bytes");
+  return {
+    day: String(row["day"]),
+    firstAccount: String(row["first_account"]),
+    lastAccount: String(row["last_account"]),
+    text: new TextDecoder().decode(inflateRawSync(data)),
+  };
+}
 
 function accountsOf(rows: readonly Row[]): AccountId[] {
   return rows.map((row) => String(row["account_id"]) as AccountId);

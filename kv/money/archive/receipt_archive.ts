@@ -88,6 +88,32 @@ export interface ArchivedMonth {
   readonly bytes: number;
 }
 
+/** Sums of some accounts on a day, as a text of `sum_pages.ts`. Pages of a day share no account. */
+export interface SumPage {
+  readonly day: string;
+  readonly firstAccount: string;
+  readonly lastAccount: string;
+  readonly text: string;
+}
+
+/** Which pages of sums are read: those that have accounts and days of these ranges, whose ends are included. */
+export interface SumReading {
+  readonly fromAccount: string;
+  readonly toAccount: string;
+  readonly fromDay: string;
+  readonly toDay: string;
+  readonly limit: number;
+}
+
+/** The sums of some accounts on a day that are written. */
+export interface SumsToWrite {
+  readonly day: string;
+  readonly fromAccount: string;
+  readonly toAccount: string;
+  /** Makes the pages in place of those that there are. Nobody else writes sums of the day meanwhile. */
+  readonly merge: (pages: readonly SumPage[]) => Promise<readonly SumPage[]>;
+}
+
 /** An archive of receipts. Reads show what is committed; a call that rejects may be repeated. */
 export interface ReceiptArchive {
   /** Reads calls in the order of their times; those of one bucket are not in the order of their pages. */
@@ -127,6 +153,10 @@ export interface ReceiptArchive {
   accountsOfDay(day: string, onlyFailed: boolean): Promise<readonly AccountId[]>;
   /** Sums what was charged to each account in some days that are finished, both included, in the order of the accounts. */
   chargesOf(fromDay: string, toDay: string): Promise<readonly AccountCharges[]>;
+  /** Reads pages of sums in the order of their days and accounts, the first ones up to the limit. */
+  sumPages(reading: SumReading): Promise<readonly SumPage[]>;
+  /** Replaces the pages that have some accounts of a day. */
+  writeSums(sums: SumsToWrite): Promise<void>;
   /** Lists the months that are there, the earliest first. */
   months(): Promise<readonly ArchivedMonth[]>;
   /** Drops the calls of a month. Its sums and ledger lines stay. */

@@ -7,6 +7,7 @@
  */
 import { DatabaseSync, type SQLInputValue, type StatementSync } from "node:sqlite";
 import { join } from "node:path";
+import { deflateRawSync, inflateRawSync } from "node:zlib";
 import { invariant } from "../../../core/lib/base/assert.ts";
 import { type AccountId, type RequestId } from "../../../core/lib/ids/ids.ts";
 import { vietnamDay, vietnamDayStartMs } from "../../../core/lib/time/vietnam_time.ts";
@@ -21,6 +22,7 @@ import {
   type ColumnKind,
   countedCells,
   dayCallsOf,
+  sumPagesSql,
 } from "./archive_tables.ts";
 import { type ArchivedCall, columnText, requestIdOf, shapeColumns } from "./receipt_rows.ts";
 import { archivedAround } from "./archived_pages.ts";
@@ -35,6 +37,9 @@ import {
   type HourToWrite,
   type IndexReading,
   type ReceiptArchive,
+  type SumPage,
+  type SumReading,
+  type SumsToWrite,
   type TimeRange,
 } from "./receipt_archive.ts";
 
@@ -60,7 +65,15 @@ const callsSql = `
   ) strict, without rowid;
   create index if not exists receipts_by_account on receipts (account, called_at);`;
 
+/** Pages are compressed. */
+const sumsSql = `
+  create table if not exists sums (
+    day text not null, last_account text not null, first_account text not null, data blob not null,
+    primary key (day, last_account)
+  ) strict;`;
+
 const schema = `
+  ${sumsSql}
   create table if not exists accounts (account integer primary key, account_id text not null unique) strict;
   create table if not exists keys (key integer primary key, key_id text not null unique) strict;
   create table if not exists shapes (
@@ -161,6 +174,13 @@ const selectCallsByDay = `select day.value as day, sum(calls) as calls, sum(
   from json_each(?5) as day join day_sums on day_sums.day = day.value and account_id = ?1
   group by day.value order by day.value desc`;
 
+const pagesSql = sumPagesSql("sums", (number) => `?${number}`);
+
+/** Day by day, by the index of each: SQLite takes the order of a cross join, and an order of its own would read all pages. */
+const selectPages = `${pagesSql.days}
+  select page.day, first_account, last_account, data from days cross join sums as page
+  where ${pagesSql.conditions} limit ?5`;
+
 const insertCall = `insert into receipts (${
   callMembers.map((member) => callColumns[member].name).join(", ")
 }) values (${callMembers.map(() => "?").join(", ")})`;
@@ -185,7 +205,13 @@ function openMonth(path: string): DatabaseSync {
   const db = new DatabaseSync(path);
   db.exec(`pragma journal_mode = wal; pragma synchronous = full; pragma busy_timeout = ${busyMs};`);
   if (lacksColumns(db)) addColumns(db);
+  if (lacksSums(db)) db.exec(sumsSql);
   return db;
+}
+
+function lacksSums(db: DatabaseSync): boolean {
+  const sql = "select count(*) as there from sqlite_master where type = 'table' and name = 'sums'";
+  return db.prepare(sql).get()?.["there"] !== 1;
 }
 
 function missingColumns(db: DatabaseSync) {
@@ -600,11 +626,13 @@ export class SqliteArchive implements ReceiptArchive {
     });
   }
 
-  accountsOfDay(day: string, onlyFailed: boolean): Promise<AccountId[]> {
+  async accountsOfDay(day: string, onlyFailed: boolean): Promise<AccountId[]> {
+    const startMs = vietnamDayStartMs(day);
+    if ((await this.#monthsBetween(startMs, startMs + dayMs, false)).length === 0) return [];
     const sql = `select distinct account_id from day_sums
       where day = ? and failed_calls >= ? order by account_id`;
     const rows = this.#read(monthOfDay(day), sql, [day, Number(onlyFailed)]);
-    return Promise.resolve(rows.map((row) => String(row["account_id"]) as AccountId));
+    return rows.map((row) => String(row["account_id"]) as AccountId);
   }
 
   async chargesOf(fromDay: string, toDay: string): Promise<AccountCharges[]> {
@@ -623,6 +651,35 @@ export class SqliteArchive implements ReceiptArchive {
       .map(([accountId, chargedMicroVnd]) => ({ accountId, chargedMicroVnd }));
   }
 
+  async sumPages(
+    { fromAccount, toAccount, fromDay, toDay, limit }: SumReading,
+  ): Promise<SumPage[]> {
+    const pages: SumPage[] = [];
+    for (const month of await this.#monthsBetween(0, Infinity, false)) {
+      if (pages.length >= limit) break;
+      if (month < fromDay.slice(0, month.length) || month > toDay) continue;
+      const cells = [fromAccount, toAccount, fromDay, toDay, limit - pages.length];
+      for (const row of this.#read(month, selectPages, cells)) pages.push(sumPageOf(row));
+    }
+    return pages;
+  }
+
+  async writeSums({ day, fromAccount, toAccount, merge }: SumsToWrite): Promise<void> {
+    await this.#inMonth(monthOfDay(day), async (db) => {
+      const cells = [fromAccount, toAccount, day, day, Number.MAX_SAFE_INTEGER];
+      const pages = await merge(db.prepare(selectPages).all(...cells).map(sumPageOf));
+      db.prepare("delete from sums where day = ? and last_account >= ? and first_account <= ?")
+        .run(day, fromAccount, toAccount);
+      const insert = db.prepare(
+        "insert into sums (day, last_account, first_account, data) values (?, ?, ?, ?)",
+      );
+      for (const { firstAccount, lastAccount, text } of pages) {
+        insert.run(day, lastAccount, firstAccount, deflateRawSync(text));
+      }
+      return true;
+    });
+  }
+
   async months(): Promise<ArchivedMonth[]> {
     const months: ArchivedMonth[] = [];
     for (const month of await this.#monthsBetween(0, Infinity, false)) {
@@ -637,8 +694,10 @@ export class SqliteArchive implements ReceiptArchive {
     invariant(/^\d{4}-\d{2}$/.test(month), "a month");
     this.#closeReaders();
     using db = openMonth(this.#path(month));
+    // Sums stay, and those whose they are.
     db.exec(`begin immediate; drop table receipts; delete from shapes; delete from keys;
-      delete from accounts; ${callsSql} commit;`);
+      delete from accounts where account_id not in (select account_id from day_sums);
+      ${callsSql} commit;`);
     // It gives back a page with each step of the statement.
     db.prepare("pragma incremental_vacuum").all();
     db.exec("pragma wal_checkpoint(truncate);");
@@ -649,6 +708,17 @@ export class SqliteArchive implements ReceiptArchive {
     this.#closeReaders();
     return Promise.resolve();
   }
+}
+
+function sumPageOf(row: Readonly<Record<string, unknown>>): SumPage {
+  const data = row["data"];
+  invariant(data instanceof Uint8Array, "a page of sums is bytes");
+  return {
+    day: String(row["day"]),
+    firstAccount: String(row["first_account"]),
+    lastAccount: String(row["last_account"]),
+    text: new TextDecoder().decode(inflateRawSync(data)),
+  };
 }
 
 async function monthsIn(folder: string): Promise<string[]> {

@@ -186,7 +186,9 @@ async function readRows(
   };
   for await (const { key, value } of kv.list<unknown>(selector)) {
     const cell = daySumCellOf(key);
-    rows.set(cellId(cell), { ...cell, usage: usageSum(value) });
+    const usage = usageSum(value);
+    // A sum of no calls stands in place of an archived one that was wrong.
+    if (usage.calls > 0) rows.set(cellId(cell), { ...cell, usage });
   }
   return rows;
 }

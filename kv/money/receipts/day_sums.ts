@@ -88,6 +88,16 @@ export function daySumCellKey(cell: DaySumCell): Deno.KvKey {
   return daySumKey(cell.accountId, cell.day, cell.keyId, cell.model);
 }
 
+/** The version of a sum that has left the store for an archive: another one after each change, and none that a store gives. */
+export function archivedSumVersion(revision: number): string {
+  return `archived ${revision}`;
+}
+
+/** Whether the version of a sum is that of an archive. A commit can replace such a row, and not delete it. */
+export function isArchivedSum({ versionstamp }: { readonly versionstamp: string | null }): boolean {
+  return versionstamp?.startsWith("archived ") === true;
+}
+
 /** Adds a receipt to a sum, in place, without what it cost the operator. */
 export function addCounts(total: Writable<UsageSum>, receipt: Receipt): void {
   invariant(receipt.costMicroVnd >= 0n, "a receipt never lowers a sum");

@@ -18,6 +18,7 @@ import {
   type DaySumCell,
   daySumCell,
   daySumCellKey,
+  isArchivedSum,
   noUsage,
   sameUsage,
   type StoredSum,
@@ -203,6 +204,10 @@ async function correctRow(
   const hours = right === undefined || right.hours.size === 0
     ? undefined
     : encodeHourSums({ missingCalls: 0, hours: right.hours });
+  // A sum of no calls stands in place of an archived one.
+  if (right === undefined && stored !== undefined && usageSum(stored.value).calls === 0) {
+    return "right";
+  }
   const isRight = stored && right && sameUsage(usageSum(stored.value), right.usage);
   if (isRight && (hours === undefined || sameHours(hours, storedHours))) {
     return await correctCopy(kv, stored, right);
@@ -213,7 +218,9 @@ async function correctRow(
   const op = kv.atomic().check({ key, versionstamp: stored?.versionstamp ?? null });
   // The sum is written even if only its hours are wrong: indexers remember both by the version of the sum.
   if (right) op.set(key, { ...right.usage, hasHours: hours !== undefined } satisfies StoredSum);
-  else op.delete(key);
+  else if (stored !== undefined && isArchivedSum(stored)) {
+    op.set(key, { ...noUsage, hasHours: false } satisfies StoredSum);
+  } else op.delete(key);
   const copy = dayCopyKey(cell);
   if (right?.usage.providers !== undefined) op.set(copy, right.usage);
   else op.delete(copy);
@@ -269,8 +276,9 @@ async function correctTags(
       const versionstamp = stored.get(id)?.versionstamp ?? null;
       const op = kv.atomic().check({ key: daySumCellKey(cell), versionstamp });
       for (const { key, sum } of some) {
-        if (sum === undefined) op.delete(key);
-        else op.set(key, sum);
+        if (sum !== undefined) op.set(key, sum);
+        else if (isArchivedSum({ versionstamp })) op.set(key, noUsage);
+        else op.delete(key);
       }
       if ((await op.commit()).ok) corrected += some.length;
       else moved = true;

@@ -115,7 +115,10 @@ export async function readTagRows(
         ({ key, value }): TagRow => ({ ...tagSumOf(key), usage: usageSum(value) }),
       )
     );
-    for (const some of await Promise.all(read)) rows.push(...some);
+    for (const some of await Promise.all(read)) {
+      // A sum of no calls stands in place of an archived one that was wrong.
+      rows.push(...some.filter(({ usage }) => usage.calls > 0));
+    }
   }
   invariant(rows.every((row) => row.accountId === accountId), "rows of one account");
   return rows;

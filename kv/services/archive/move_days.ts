@@ -43,6 +43,7 @@ import { type HourMark, type ReceiptArchive } from "../../money/archive/receipt_
 import { isLedgerLine, type LedgerEntry, linesByTime } from "../../money/ledger/ledger.ts";
 import { receiptPagesBetween } from "../../money/receipts/receipt_pages.ts";
 import { pageIds } from "../../money/receipts/receipt_index.ts";
+import { moveSums } from "./move_sums.ts";
 import type { SealedCheckpoint } from "../verify/days/checkpoint_chain.ts";
 import { DayDigests } from "../verify/days/day_digests.ts";
 
@@ -75,6 +76,8 @@ export interface MovedDay {
 /** What was moved, and the days that stay, since they are not as they were sealed, with a line each. */
 export interface MoveReport {
   readonly moved: readonly MovedDay[];
+  /** Sums by day, key and model that have left the store; absent: none. */
+  readonly sums?: number;
   readonly problems: readonly string[];
   /** Why it stopped before its last day: the store or the archive went away. */
   readonly outage?: StoreUnavailableError;
@@ -85,23 +88,32 @@ export interface ArchiveMark {
   readonly firstMovedAtMs: number;
 }
 
-/** Moves days. A day that is in the archive already takes two short reads. */
+/**
+ * Moves days, and the sums of those that are older than sums stay in the store. A day that is in the archive already
+ * takes two short reads.
+ */
 export async function moveDays(parts: StoreParts, options: MoveOptions): Promise<MoveReport> {
   const moved: MovedDay[] = [];
   const problems: string[] = [];
-  for (const checkpoint of options.checkpoints) {
-    const { day, receipts } = checkpoint;
-    try {
-      if (await isMoved(parts, checkpoint)) continue;
-      const problem = await moveDay(parts, checkpoint, options);
-      if (problem === undefined) moved.push({ day, receipts });
-      else problems.push(problem);
-    } catch (error) {
-      if (!(error instanceof StoreUnavailableError)) throw error;
-      return { moved, problems, outage: error };
+  let sums = 0;
+  try {
+    const cleared: string[] = [];
+    for (const checkpoint of options.checkpoints) {
+      const { day, receipts } = checkpoint;
+      const isThere = await isMoved(parts, checkpoint);
+      const problem = isThere ? undefined : await moveDay(parts, checkpoint, options);
+      if (problem !== undefined) problems.push(problem);
+      else {
+        cleared.push(day);
+        if (!isThere) moved.push({ day, receipts });
+      }
     }
+    sums = await moveSums(parts, cleared, options);
+  } catch (error) {
+    if (!(error instanceof StoreUnavailableError)) throw error;
+    return { moved, problems, outage: error };
   }
-  return { moved, problems };
+  return { moved, problems, ...(sums > 0 && { sums }) };
 }
 
 /** Moves a day; returns why it stays. */

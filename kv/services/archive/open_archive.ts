@@ -61,6 +61,8 @@ function guardedArchive(archive: ReceiptArchive, guard: CallGuard): ReceiptArchi
     accounts: (list) => guard(archive.accounts(list)),
     accountsOfDay: (...reading) => guard(archive.accountsOfDay(...reading)),
     hoursBetween: (...range) => guard(archive.hoursBetween(...range)),
+    sumPages: (reading) => guard(archive.sumPages(reading)),
+    writeSums: (sums) => archive.writeSums(sums),
     chargesOf: (...days) => archive.chargesOf(...days),
     months: () => archive.months(),
     writeHour: (hour) => archive.writeHour(hour),
@@ -100,8 +102,8 @@ export async function withArchive(
       ok: true,
       store: {
         ...store,
-        kv: archivedStore(store.kv, archive),
-        snapshot: (reading) => archivedSnapshot(store.snapshot, archive, reading),
+        kv: archivedStore(store.kv, archive, clock),
+        snapshot: (reading) => archivedSnapshot(store, archive, reading),
         parts: { living: store.kv, archive },
         [Symbol.dispose]() {
           void archive.close();

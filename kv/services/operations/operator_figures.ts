@@ -127,7 +127,8 @@ async function addDays(
 ): Promise<number> {
   const monthStart = vietnamDay(nowMs - 29 * dayMs);
   let rows = 0;
-  for await (const entry of kv.list<unknown>({ prefix }, scan)) {
+  // None of these days has left the store.
+  for await (const entry of kv.list<unknown>({ prefix }, { ...scan, isWithoutArchive: true })) {
     rows++;
     const { accountId, day } = daySumCellOf(entry.key);
     if (day < monthStart) continue;

@@ -51,6 +51,9 @@ const membership = replaced("the membership, when its person leaves");
 const money = never("every balance is proved by them, and no cause moves money twice");
 const orders = never("money may arrive under their codes at any time");
 const sums = never("statements begin with the balance that they give");
+const movedSums = never(
+  "in the archive once they are old, since statements begin with the balance that they give",
+);
 const seals = never("they prove what is there, and what was dropped");
 const versions = never("receipts name the version that they were charged by");
 const running = replaced("the running instance");
@@ -184,10 +187,10 @@ export const rowLives: Readonly<Record<RowKind, RowLife>> = {
   topup_open: orders,
   topup_order: orders,
   topup_payment: bank,
-  usage: sums,
-  usage_by_day: sums,
+  usage: movedSums,
+  usage_by_day: movedSums,
   usage_hours: expires(hourSumsKeptMs),
-  usage_tags: sums,
+  usage_tags: movedSums,
   verified_domain: replaced("the domain, when its organisation removes it or another verifies it"),
   video: never("one for each video, until its owner deletes it"),
   video_open: work,

@@ -37,10 +37,13 @@ const maxReadings = 20;
 /** Receipts in memory at once. */
 const receiptsAtOnce = 1_000;
 
-async function* accountsWithTags(kv: KeyValueStore): AsyncGenerator<AccountId, void, void> {
+async function* accountsWithTags(
+  kv: KeyValueStore,
+  isWithoutArchive: boolean,
+): AsyncGenerator<AccountId, void, void> {
   let selector: Deno.KvListSelector = { prefix: allTagSumsPrefix() };
   for (;;) {
-    const [first] = await Array.fromAsync(kv.list(selector, { limit: 1 }));
+    const [first] = await Array.fromAsync(kv.list(selector, { limit: 1, isWithoutArchive }));
     if (first === undefined) return;
     const accountId = accountOfKey(first.key);
     yield accountId;
@@ -58,7 +61,8 @@ export async function* wrongTagSums(
     readonly slices?: TimeSlices | undefined;
   },
 ): AsyncGenerator<WrongTagSums, void, void> {
-  for await (const accountId of accountsWithTags(kv)) {
+  // Days that are not sealed have all their sums in the store.
+  for await (const accountId of accountsWithTags(kv, fromDay !== undefined)) {
     const selector = tagSumsFromDay(accountId, fromDay ?? "");
     const [first] = await Array.fromAsync(kv.list(selector, { limit: 1 }));
     if (first === undefined && fromDay === undefined) continue;

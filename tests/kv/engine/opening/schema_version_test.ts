@@ -5,7 +5,7 @@ import {
   assertStringIncludes,
 } from "../../../support/assert.ts";
 import {
-  archivedSchemaVersion,
+  archivedSumsSchemaVersion,
   type Migration,
   prepareStore,
   programSchemaVersion,
@@ -37,7 +37,7 @@ Deno.test("a store that a newer program wrote is refused, and both versions are 
   const prepared = await prepareStore(kv, world);
   assert(!prepared.ok);
   assertStringIncludes(prepared.problem, `schema version ${programSchemaVersion + 6}`);
-  assertStringIncludes(prepared.problem, `version ${archivedSchemaVersion}.`);
+  assertStringIncludes(prepared.problem, `version ${archivedSumsSchemaVersion}.`);
   assert(!prepared.problem.includes("\n"));
   assertEquals(await readSchemaVersion(kv), programSchemaVersion + 6);
 });

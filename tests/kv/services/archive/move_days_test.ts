@@ -8,6 +8,7 @@ import { newAccount, receiptOf } from "../../../support/worlds/money_world.ts";
 import { SqliteArchive } from "../../../../kv/money/archive/sqlite_archive.ts";
 import { testDropping } from "./dropping.ts";
 import { type TestArchive, testMoving } from "./moving.ts";
+import { testMovingSums } from "./moving_sums.ts";
 import { archiveCalls, documentedColumns, documentedStatements, views } from "./reports_page.ts";
 
 async function openArchive(): Promise<TestArchive> {
@@ -30,6 +31,7 @@ async function openArchive(): Promise<TestArchive> {
 }
 
 testMoving("SQLite", openArchive);
+testMovingSums("SQLite", openArchive);
 // As the gateway runs: SQLite attaches no file then, not even for `vacuum`.
 testDropping("SQLite", openArchive, { permissions: { read: true, write: true } });
 
@@ -116,13 +118,15 @@ Deno.test({
     const first = await write(earlier, startMs);
     await earlier.close();
     using db = new DatabaseSync(`${folder}/2026-11.sqlite`);
-    db.exec("alter table receipts drop column held_micro_vnd");
+    db.exec("alter table receipts drop column held_micro_vnd; drop table sums");
     const archive = await SqliteArchive.open(folder);
     const range = { fromMs: startMs, toMs: startMs + 2 * hourMs, limit: 9, reverse: false };
     assertEquals(pagesOf(await archive.callsBetween(range)).map(({ text }) => text), [first]);
     const second = await write(archive, startMs + hourMs, 360n);
     const texts = pagesOf(await archive.callsBetween(range)).map(({ text }) => text);
     assertEquals(texts, [first, second]);
+    const all = { fromAccount: "", toAccount: "~", fromDay: "", toDay: "~", limit: 9 };
+    assertEquals(await archive.sumPages(all), []);
     await archive.close();
     await Deno.remove(folder, { recursive: true });
   },

@@ -6,6 +6,16 @@ import {
   readSchemaVersion,
 } from "../../../../kv/engine/opening/schema_version.ts";
 import type { AtomicWrite, KeyValueStore } from "../../../../kv/engine/store/key_value_store.ts";
+import { readUsage } from "../../../../kv/money/ledger/usage.ts";
+import {
+  type ArchivedSum,
+  sumPagesOf,
+  sumsOnPage,
+} from "../../../../kv/money/archive/sum_pages.ts";
+import { rebuildDaySums } from "../../../../kv/money/receipts/rebuild_sums.ts";
+import { openWalletEngine } from "../../../../kv/money/wallet/mod.ts";
+import { vietnamDay } from "../../../../core/lib/time/vietnam_time.ts";
+import { ManualTime } from "../../../support/manual_time.ts";
 import { StoreUnavailableError } from "../../../../kv/engine/store/store_unavailable.ts";
 import { archivedStore } from "../../../../kv/money/archive/archived_store.ts";
 import type { ReceiptArchive } from "../../../../kv/money/archive/receipt_archive.ts";
@@ -43,7 +53,7 @@ class ArchiveWorld implements AsyncDisposable {
 
   async move(
     parts: { readonly living?: KeyValueStore; readonly archive?: ReceiptArchive } = {},
-    options: Pick<MoveOptions, "rowsPerCommit"> = {},
+    options: Partial<Pick<MoveOptions, "rowsPerCommit" | "nowMs">> = {},
   ): Promise<MoveReport> {
     const { world, test: { archive } } = this;
     const { checkpoints, problems } = await readChain(world.kv, world.masterKeys);
@@ -137,6 +147,8 @@ export class Breaking {
       hoursBetween: (fromMs, toMs) => archive.hoursBetween(fromMs, toMs),
       accountsOfDay: (day, onlyFailed) => archive.accountsOfDay(day, onlyFailed),
       chargesOf: (fromDay, toDay) => archive.chargesOf(fromDay, toDay),
+      sumPages: (reading) => archive.sumPages(reading),
+      writeSums: (sums) => this.act(() => archive.writeSums(sums)),
       writeHour: (hour) => this.act(() => archive.writeHour(hour)),
       finishDay: (day, lines) => this.act(() => archive.finishDay(day, lines)),
       months: () => archive.months(),
@@ -193,6 +205,83 @@ export function testMoving(
       assertEquals(await world.seen(), before);
     }
     assert(isCutShort, "a day had moved before an outage");
+  });
+
+  test("archived sums are verified against archived receipts, and rebuilt where they are wrong", async () => {
+    await using world = await open();
+    const { kv, ann, bob, nowMs } = world.world;
+    const verified = async () =>
+      problemLines(await world.world.verify({ kv: world.whole, isFull: true }));
+    assertEquals((await world.move({}, { nowMs: nowMs + 60 * dayMs })).sums, 6);
+    assertEquals(await world.rows("usage"), 2);
+    assertEquals(await verified(), []);
+    const [page] = await world.test.archive.sumPages({
+      fromAccount: ann,
+      toAccount: ann,
+      fromDay: "",
+      toDay: "~",
+      limit: 1,
+    });
+    assert(page !== undefined, "a page");
+    const [sum] = sumsOnPage(page, [ann]);
+    assert(sum !== undefined, "a sum");
+    const wrong: ArchivedSum[] = [
+      { ...sum, sum: { ...sum.sum, outputTokens: sum.sum.outputTokens + 1 } },
+      { ...sum, cell: { ...sum.cell, model: "without calls" } },
+    ];
+    const others = sumsOnPage(page, [bob]);
+    await world.test.archive.writeSums({
+      day: page.day,
+      fromAccount: page.firstAccount,
+      toAccount: page.lastAccount,
+      merge: () => Promise.resolve(sumPagesOf(page.day, [...wrong, ...others])),
+    });
+    const lines = await verified();
+    assert(lines.some((line) => line.includes(`${page.day} ${sum.cell.keyId}`)), lines.join());
+    const rebuilt = await rebuildDaySums(world.whole, ann, { nowMs, afterDay: undefined });
+    assertEquals(rebuilt, { corrected: 2, isMoving: false });
+    const again = await rebuildDaySums(world.whole, ann, { nowMs, afterDay: undefined });
+    assertEquals(again, { corrected: 0, isMoving: false });
+    assertEquals(await verified(), []);
+    // What stands in place of an archived sum moves behind it.
+    assertEquals((await world.move({}, { nowMs: nowMs + 60 * dayMs })).sums, 2);
+    assertEquals((await Array.fromAsync(kv.list({ prefix: ["usage"] }))).length, 2);
+    assertEquals(await verified(), []);
+    const days = { fromDay: page.day, toDay: page.day };
+    const [usage, ...more] = await readUsage(world.whole, ann, days);
+    assertEquals([usage?.usage.calls, more.length], [2, 0]);
+  });
+
+  test("a call that ends after its sums have moved is in them once, and moves behind them", async () => {
+    await using world = await open();
+    const { ann, bob, nowMs } = world.world;
+    const later = { nowMs: nowMs + 60 * dayMs };
+    await world.move({}, later);
+    const wallet = await openWalletEngine(world.whole, {
+      clock: { nowMs: () => nowMs, monotonicMs: () => nowMs },
+      timer: new ManualTime(),
+    });
+    const startedAtMs = nowMs - 2 * dayMs + 60_000;
+    const day = vietnamDay(startedAtMs);
+    for (const account of [ann, bob, ann]) {
+      const late = draftOf(5n, { requestId: newId("request", startedAtMs), startedAtMs });
+      await wallet.settle(await mustReserve(wallet, account, 5n), late);
+    }
+    await wallet.indexOnce();
+    await wallet.close();
+    const calls = async () => {
+      const sums = [ann, bob].map((id) => readUsage(world.whole, id, { fromDay: day, toDay: day }));
+      return (await Promise.all(sums)).map((rows) => rows.map(({ usage }) => usage.calls));
+    };
+    assertEquals(await calls(), [[4], [3]]);
+    const { masterKeys } = world.world;
+    const options = { masterKeys, nowMs, pause: () => Promise.resolve() };
+    assertEquals(problemLines(await resealDays(world.whole, day, options)), []);
+    const report = await world.move({}, later);
+    assertEquals([report.problems, report.sums], [[], 2]);
+    assertEquals([await world.rows("receipt"), await world.rows("usage")], [4, 2]);
+    assertEquals(await calls(), [[4], [3]]);
+    assertEquals(problemLines(await world.world.verify({ kv: world.whole, isFull: true })), []);
   });
 
   test("a store whose days have moved is refused by programs without an archive", async () => {

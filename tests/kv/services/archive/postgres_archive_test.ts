@@ -11,6 +11,7 @@ import { Pool, stateOf } from "../../../../kv/engine/postgres/pool.ts";
 import { postgresPrograms, startPostgres } from "../../../support/servers/postgres_server.ts";
 import { testDropping } from "./dropping.ts";
 import { type TestArchive, testMoving } from "./moving.ts";
+import { testMovingSums } from "./moving_sums.ts";
 import { archiveCalls, documentedColumns, documentedStatements, views } from "./reports_page.ts";
 
 // The driver's timers outlive a connection by some milliseconds.
@@ -41,6 +42,7 @@ if (programs === undefined) {
     };
   };
   testMoving("PostgreSQL", open, processes);
+  testMovingSums("PostgreSQL", open, processes);
   testDropping("PostgreSQL", open, processes);
 
   Deno.test(
@@ -51,10 +53,13 @@ if (programs === undefined) {
       await (await PostgresArchive.open({ url, clock: systemClock })).close();
       const pool = await Pool.open({ url, clock: systemClock });
       await pool.query("alter table archive_receipts drop column held_micro_vnd", []);
+      await pool.query("drop table archive_sums", []);
+      const all = { fromAccount: "", toAccount: "~", fromDay: "", toDay: "~", limit: 9 };
       const range = { fromMs: 0, toMs: 1, limit: 1, reverse: false };
       for (const _ of ["it adds them", "they are there"]) {
         const archive = await PostgresArchive.open({ url, clock: systemClock });
         assertEquals(await archive.callsBetween(range), []);
+        assertEquals(await archive.sumPages(all), []);
         await archive.close();
       }
       await pool.end();

@@ -22,7 +22,7 @@ import { sessionKey, walletKey } from "../../../../../kv/engine/schema/keys.ts";
 import { readLastBackup } from "../../../../../kv/services/backup/last_backup.ts";
 import { openWalletEngine } from "../../../../../kv/money/wallet/mod.ts";
 import {
-  archivedSchemaVersion,
+  archivedSumsSchemaVersion,
   writeSchemaVersion,
 } from "../../../../../kv/engine/opening/schema_version.ts";
 import { serve } from "../../../../../routes/server/serve.ts";
@@ -186,10 +186,10 @@ Deno.test("a store of a newer program is used by no command and no gateway", () 
     await fillStore(config);
     {
       using store = await openedStore(config);
-      await writeSchemaVersion(store.kv, archivedSchemaVersion + 1, 0);
+      await writeSchemaVersion(store.kv, archivedSumsSchemaVersion + 1, 0);
     }
     const rows = await rowsOf(config);
-    const problem = `it has schema version ${archivedSchemaVersion + 1}`;
+    const problem = `it has schema version ${archivedSumsSchemaVersion + 1}`;
     for (const args of [["verify"], ["account", "list"], ["backup", `${folder}/backup`]]) {
       const ran = await runCommand(config, args);
       assertEquals([ran.code, ran.written], [1, ""]);
