@@ -98,6 +98,7 @@ const schema = `
     started_at timestamptz primary key, pages integer not null, receipts integer not null,
     charged_micro_vnd bigint not null, digest text not null
   );
+  -- Days that an earlier release has moved, until the next run makes pages of them.
   create table if not exists archive_day_sums (
     day date not null, account_id text collate "C" not null, key_id text collate "C" not null,
     model text collate "C" not null, calls bigint not null, failed_calls bigint not null,
@@ -125,11 +126,71 @@ const schema = `
     select ledger_id, moved_at, account_id, amount_micro_vnd * 0.000001 as amount_vnd,
       kind, operation_id, request_id
     from archive_ledger;
+  commit;`;
+
+/** Cells of a page of sums by day. */
+const cellsPerPage = 256;
+
+/** The columns of a page of sums by day, in which a cell has the same place. */
+const cellColumns = {
+  accounts: "integer",
+  keys: "integer",
+  models: "integer",
+  calls: "integer",
+  failed_calls: "integer",
+  input_tokens: "bigint",
+  output_tokens: "bigint",
+  cost_micro_vnd: "bigint",
+  provider_cost_micro_vnd: "bigint",
+} as const;
+
+const cellNames = Object.keys(cellColumns).join(", ");
+
+/** The cells of pages, a row each, as other statements read them. */
+const cells =
+  `archive_day_pages cross join lateral unnest(${cellNames}) as cell (account, key, model,
+    calls, failed, input, output, cost, provider_cost)`;
+
+/** Writes cells, rows of `cell (day, account, …)`, as pages. */
+const insertPagesOf = (cell: string) =>
+  `insert into archive_day_pages
+  select day, page, min(account), max(account), ${
+    ["account", "key", "model", "calls", "failed", "input", "output", "cost", "provider_cost"]
+      .map((name) => `array_agg(${name} order by account, key, model)`).join(", ")
+  }
+  from (
+    select *, (row_number() over (partition by day order by account, key, model) - 1) / ${cellsPerPage} as page
+    from (${cell}) as cell
+  ) as numbered group by day, page`;
+
+/**
+ * Makes the pages of sums by day. A view of an earlier release is replaced, so that whoever may read it may read the new
+ * one.
+ */
+const dayPagesSchema = `
+  begin;
+  set local lock_timeout = '5s';
+  select pg_advisory_xact_lock(${archiveLock});
+  create table if not exists archive_models (
+    model integer generated always as identity primary key, name text collate "C" not null unique
+  );
+  create table if not exists archive_day_pages (
+    day date not null, page integer not null, first_account integer not null, last_account integer not null,
+    ${Object.entries(cellColumns).map(([name, type]) => `${name} ${type}[] not null`).join(", ")},
+    primary key (day, last_account, page)
+  );
+  create or replace view archive_day_cells as
+    select day, account_id, key_id, name as model, cell.calls::bigint as calls,
+      cell.failed::bigint as failed_calls, cell.input as input_tokens, cell.output as output_tokens,
+      cell.cost as cost_micro_vnd, cell.provider_cost as provider_cost_micro_vnd
+    from ${cells} join archive_accounts using (account) join archive_keys using (key)
+      join archive_models using (model)
+    union all select * from archive_day_sums;
   create or replace view day_sums_v1 as
     select day, account_id, key_id, model, calls, failed_calls, input_tokens, output_tokens,
       cost_micro_vnd * 0.000001 as cost_vnd,
       provider_cost_micro_vnd * 0.000001 as provider_cost_vnd
-    from archive_day_sums;
+    from archive_day_cells;
   commit;`;
 
 /**
@@ -276,19 +337,38 @@ function selectThatFit({ filter, ranges, from, before, limit }: FilteredReading)
   return { text, parameters };
 }
 
-/** The days of an account, each found by its key: their calls in all, and those that fit. */
+/** The days of an account, each found by its page: their calls in all, and those that fit. */
 const selectCallsByDay = `
+  with wanted as (
+    select (select account from archive_accounts where account_id = $1) as account,
+      (select key from archive_keys where key_id = $4) as key,
+      (select model from archive_models where name = $5) as model
+  )
   select to_char(day, 'YYYY-MM-DD') as day, calls, fitting
-  from generate_series(
-      greatest($2::text::date, (select min(day) from archive_day_sums)),
-      least($3::text::date, (select max(day) from archive_day_sums)), interval '1 day'
+  from wanted cross join generate_series(
+      greatest($2::text::date, (select least((select min(day) from archive_day_pages), (select min(day) from archive_day_sums)))),
+      least($3::text::date, (select greatest((select max(day) from archive_day_pages), (select max(day) from archive_day_sums)))),
+      interval '1 day'
     ) as days (day)
     cross join lateral (
       select sum(calls)::float8 as calls, sum(
-          case when ($4::text is null or key_id = $4) and ($5::text is null or model = $5)
-            then case when $6::text::boolean then failed_calls else calls end else 0 end
+          case when fits then case when $6::text::boolean then failed else calls end else 0 end
         )::float8 as fitting
-      from archive_day_sums where archive_day_sums.day = days.day::date and account_id = $1
+      from (
+        select cell.calls, cell.failed, ($4::text is null or cell.key = wanted.key)
+            and ($5::text is null or cell.model = wanted.model) as fits
+        from ${cells}
+        where archive_day_pages.day = days.day::date and last_account >= wanted.account
+          and first_account <= wanted.account and cell.account = wanted.account
+          and last_account <= coalesce((
+            select min(behind.last_account) from archive_day_pages as behind
+            where behind.day = days.day::date and behind.last_account > wanted.account
+          ), wanted.account)
+        union all
+        select calls, failed_calls, ($4::text is null or key_id = $4)
+            and ($5::text is null or model = $5)
+        from archive_day_sums where archive_day_sums.day = days.day::date and account_id = $1
+      ) as found
     ) as sums
   where calls > 0 order by 1 desc`;
 
@@ -300,12 +380,45 @@ const copyCalls = `copy archive_receipts (${
   callMembers.map((member) => callColumns[member].name).join(", ")
 }) from stdin with (format binary)`;
 
-const insertSums = `insert into archive_day_sums
-  select $1::date, account_id, key_id, model, count(*), count(*) filter (where failed),
-    coalesce(sum(input_tokens::bigint + cache_read_tokens + cache_write_tokens), 0),
-    coalesce(sum(output_tokens), 0), sum(cost_micro_vnd), coalesce(sum(provider_cost_micro_vnd), 0)
-  from ${joined} where called_at >= ${atMs("$2")} and called_at < ${atMs("$3")}
-  group by account_id, key_id, model`;
+const ofDay = `archive_receipts join archive_shapes using (shape)
+  where called_at >= ${atMs("$1")} and called_at < ${atMs("$2")}`;
+
+const insertModels = `insert into archive_models (name)
+  select distinct model from ${ofDay}
+    and not exists (select 1 from archive_models where name = archive_shapes.model)`;
+
+const insertSums = insertPagesOf(`
+  select $3::text::date as day, account, key, archive_models.model, count(*)::integer as calls,
+    (count(*) filter (where failed))::integer as failed,
+    coalesce(sum(input_tokens::bigint + cache_read_tokens + cache_write_tokens), 0)::bigint as input,
+    coalesce(sum(output_tokens), 0)::bigint as output, sum(cost_micro_vnd)::bigint as cost,
+    coalesce(sum(provider_cost_micro_vnd), 0)::bigint as provider_cost
+  from archive_receipts join archive_shapes using (shape)
+    join archive_models on name = archive_shapes.model
+  where called_at >= ${atMs("$1")} and called_at < ${atMs("$2")}
+  group by account, key, archive_models.model`);
+
+/** Makes pages of a day that an earlier release has as rows. */
+const packRows = insertPagesOf(`
+  select day, account, key, archive_models.model, calls::integer as calls,
+    failed_calls::integer as failed, input_tokens as input, output_tokens as output,
+    cost_micro_vnd as cost, provider_cost_micro_vnd as provider_cost
+  from archive_day_sums join archive_accounts using (account_id) join archive_keys using (key_id)
+    join archive_models on name = archive_day_sums.model
+  where day = $1::text::date`);
+
+/** What these rows need in dictionaries: those of receipts that were dropped are there, models are not. */
+const packNames = [
+  `insert into archive_models (name) select distinct model from archive_day_sums
+    where day = $1::text::date and not exists (select 1 from archive_models where name = archive_day_sums.model)`,
+  `insert into archive_keys (key_id) select distinct key_id from archive_day_sums as sums
+    where day = $1::text::date and not exists (select 1 from archive_keys where key_id = sums.key_id)`,
+  `insert into archive_accounts (account_id) select distinct account_id from archive_day_sums as sums
+    where day = $1::text::date
+      and not exists (select 1 from archive_accounts where account_id = sums.account_id)`,
+];
+
+const deleteRows = "delete from archive_day_sums where day = $1::text::date";
 
 const insertLines = `insert into archive_ledger
   select "ledgerId", $2::date, ${
@@ -509,13 +622,13 @@ export class PostgresArchive implements ReceiptArchive {
         isForCopies: true,
       });
       try {
-        const [row] = await pool.query("select to_regclass('day_sums_v1') is null as missing", []);
-        if (row?.["missing"] !== false) await pool.script(schema);
-        const [sums] = await pool.query(
-          "select to_regclass('archive_sums') is null as missing",
-          [],
-        );
-        if (sums?.["missing"] !== false) await pool.script(sumsSchema);
+        const isMissing = async (table: string) => {
+          const [row] = await pool.query(`select to_regclass('${table}') is null as missing`, []);
+          return row?.["missing"] !== false;
+        };
+        if (await isMissing("ledger_v1")) await pool.script(schema);
+        if (await isMissing("archive_sums")) await pool.script(sumsSchema);
+        if (await isMissing("archive_day_pages")) await pool.script(dayPagesSchema);
         const [added] = await pool.query(countAddedColumns, []);
         if (added?.["there"] !== addedColumns.length) await pool.script(addColumns);
         return new PostgresArchive(pool);
@@ -607,14 +720,14 @@ export class PostgresArchive implements ReceiptArchive {
   }
 
   async accountsOfDay(day: string, onlyFailed: boolean): Promise<AccountId[]> {
-    const sql = `select distinct account_id from archive_day_sums
+    const sql = `select distinct account_id from archive_day_cells
       where day = $1::text::date and failed_calls >= $2 order by 1`;
     return accountsOf(await this.#pool.query(sql, [day, Number(onlyFailed)]));
   }
 
   async chargesOf(fromDay: string, toDay: string): Promise<AccountCharges[]> {
     const rows = await this.#pool.query(
-      `select account_id, sum(cost_micro_vnd)::text as charged from archive_day_sums
+      `select account_id, sum(cost_micro_vnd)::text as charged from archive_day_cells
         where day >= $1::text::date and day <= $2::text::date group by account_id order by account_id`,
       [fromDay, toDay],
     );
@@ -702,8 +815,10 @@ export class PostgresArchive implements ReceiptArchive {
     await this.#pool.transaction(async ({ query }) => {
       await query(idleInTransaction);
       await query(`select pg_advisory_xact_lock(${archiveLock})`);
-      await query("delete from archive_day_sums where day = $1::text::date", [day]);
-      await query(insertSums, [day, startMs, startMs + dayMs]);
+      await query("delete from archive_day_pages where day = $1::text::date", [day]);
+      await query(deleteRows, [day]);
+      await query(insertModels, [startMs, startMs + dayMs]);
+      await query(insertSums, [startMs, startMs + dayMs, day]);
       await query("delete from archive_ledger where day = $1::text::date", [day]);
       let some: object[] = [];
       const insert = async () => void await query(insertLines, [JSON.stringify(some), day]);
@@ -741,10 +856,26 @@ export class PostgresArchive implements ReceiptArchive {
       await query(`select pg_advisory_xact_lock(${archiveLock})`);
       const cells = [fromAccount, toAccount, day, day, Number.MAX_SAFE_INTEGER];
       const pages = await merge((await query(selectPages, cells)).map(sumPageOf));
+      if (pages === undefined) return false;
       await query(deletePages, [day, fromAccount, toAccount]);
       for (const { firstAccount, lastAccount, text } of pages) {
         await query(insertPage, [day, lastAccount, firstAccount, deflateRawSync(text)]);
       }
+      return true;
+    });
+  }
+
+  async packDay(day: string): Promise<void> {
+    const [found] = await this.#pool.query(
+      "select 1 as there from archive_day_sums where day = $1::text::date limit 1",
+      [day],
+    );
+    if (found === undefined) return;
+    await this.#pool.transaction(async ({ query }) => {
+      await query(`select pg_advisory_xact_lock(${archiveLock})`);
+      for (const insert of packNames) await query(insert, [day]);
+      await query(packRows, [day]);
+      await query(deleteRows, [day]);
       return true;
     });
   }

@@ -110,8 +110,11 @@ export interface SumsToWrite {
   readonly day: string;
   readonly fromAccount: string;
   readonly toAccount: string;
-  /** Makes the pages in place of those that there are. Nobody else writes sums of the day meanwhile. */
-  readonly merge: (pages: readonly SumPage[]) => Promise<readonly SumPage[]>;
+  /**
+   * Makes the pages in place of those that there are; `undefined`: they stay. Nobody else writes sums of the day
+   * meanwhile.
+   */
+  readonly merge: (pages: readonly SumPage[]) => Promise<readonly SumPage[] | undefined>;
 }
 
 /** An archive of receipts. Reads show what is committed; a call that rejects may be repeated. */
@@ -149,6 +152,8 @@ export interface ReceiptArchive {
   writeHour(hour: HourToWrite): Promise<boolean>;
   /** Writes the sums of a day whose hours are all there, and its ledger lines, in place of what it has of them. */
   finishDay(day: string, lines: AsyncIterable<LedgerEntry>): Promise<void>;
+  /** Brings what an earlier release has written for a day into the form of this one. Reads do not show a difference. */
+  packDay(day: string): Promise<void>;
   /** Lists the accounts with calls in a day that is finished, or only those with calls that failed. */
   accountsOfDay(day: string, onlyFailed: boolean): Promise<readonly AccountId[]>;
   /** Sums what was charged to each account in some days that are finished, both included, in the order of the accounts. */

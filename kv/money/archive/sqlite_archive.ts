@@ -626,6 +626,10 @@ export class SqliteArchive implements ReceiptArchive {
     });
   }
 
+  packDay(): Promise<void> {
+    return Promise.resolve();
+  }
+
   async accountsOfDay(day: string, onlyFailed: boolean): Promise<AccountId[]> {
     const startMs = vietnamDayStartMs(day);
     if ((await this.#monthsBetween(startMs, startMs + dayMs, false)).length === 0) return [];
@@ -668,6 +672,7 @@ export class SqliteArchive implements ReceiptArchive {
     await this.#inMonth(monthOfDay(day), async (db) => {
       const cells = [fromAccount, toAccount, day, day, Number.MAX_SAFE_INTEGER];
       const pages = await merge(db.prepare(selectPages).all(...cells).map(sumPageOf));
+      if (pages === undefined) return false;
       db.prepare("delete from sums where day = ? and last_account >= ? and first_account <= ?")
         .run(day, fromAccount, toAccount);
       const insert = db.prepare(

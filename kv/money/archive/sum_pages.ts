@@ -82,9 +82,22 @@ type EncodedProvider = readonly [
   /** `null`: all that the customer paid. */
   revenue: Amount | null,
   cost: Amount,
-  /** Names of buckets and their numbers in turns. */
+  /** Names of buckets and their numbers in turns; below 0: the same as that of {@linkcode counted}. */
   units: readonly number[],
 ];
+
+/** Counts that units of a provider nearly always are: -1 is the first of them. */
+const counted = ["inputTokens", "cacheReadTokens", "cacheWriteTokens", "outputTokens"] as const;
+
+function encodeUnits(units: number, sum: UsageSum): number {
+  const at = units === 0 ? -1 : counted.findIndex((name) => sum[name] === units);
+  return at < 0 ? units : -1 - at;
+}
+
+function decodeUnits(units: number, sum: UsageSum): number {
+  const name = units < 0 ? counted[-1 - units] : undefined;
+  return name === undefined ? units : sum[name];
+}
 
 type EncodedCounts = readonly [cost: Amount, shortfall: Amount, ...counts: number[]];
 
@@ -127,16 +140,16 @@ function encodeCounts(sum: UsageSum): EncodedCounts {
   return [...amounts, ...counts.map((name) => sum[name])];
 }
 
-function encodeProviders(
-  { providers = {}, costMicroVnd }: UsageSum,
-  names: Names,
-): EncodedProvider[] {
+function encodeProviders(sum: UsageSum, names: Names): EncodedProvider[] {
+  const { providers = {}, costMicroVnd } = sum;
   return Object.entries(providers).map(([name, part]) => [
     names.numberOf(name),
     part.calls,
     part.revenueMicroVnd === costMicroVnd ? null : encodeAmount(part.revenueMicroVnd),
     encodeAmount(part.costMicroVnd),
-    Object.entries(part.units).flatMap(([bucket, units]) => [names.numberOf(bucket), units]),
+    Object.entries(part.units).flatMap((
+      [bucket, units],
+    ) => [names.numberOf(bucket), encodeUnits(units, sum)]),
   ]);
 }
 
@@ -209,18 +222,18 @@ function decodeCounts([cost, shortfall, ...rest]: EncodedCounts): Writable<Usage
 
 function decodeProviders(
   parts: readonly EncodedProvider[],
-  costMicroVnd: bigint,
+  sum: UsageSum,
   names: readonly string[],
 ): ProviderSums {
   const providers: Record<string, ProviderSum> = {};
   for (const [name, calls, revenue, cost, numbers] of parts) {
     const units: Record<string, number> = {};
     for (let at = 0; at + 1 < numbers.length; at += 2) {
-      units[nameAt(names, numbers[at] ?? -1)] = numbers[at + 1] ?? 0;
+      units[nameAt(names, numbers[at] ?? -1)] = decodeUnits(numbers[at + 1] ?? 0, sum);
     }
     providers[nameAt(names, name)] = {
       calls,
-      revenueMicroVnd: revenue === null ? costMicroVnd : BigInt(revenue),
+      revenueMicroVnd: revenue === null ? sum.costMicroVnd : BigInt(revenue),
       costMicroVnd: BigInt(cost),
       units,
     };
@@ -242,7 +255,7 @@ function decodeCell(
     revision,
     sum: {
       ...sum,
-      ...(providers !== 0 && { providers: decodeProviders(providers, sum.costMicroVnd, names) }),
+      ...(providers !== 0 && { providers: decodeProviders(providers, sum, names) }),
       hasHours: hasHours === 1,
     },
     tags: tags.map(([key, value, counted]) => ({

@@ -123,6 +123,7 @@ class DayOfSums {
 
   async move(): Promise<number> {
     await this.#begin();
+    await this.#parts.archive.packDay(this.#day);
     for (const accounts of groupsOf(await this.#accounts(), accountsAtOnce)) {
       await this.#moveAccounts(accounts);
       await this.#options.slices?.rest();
@@ -156,7 +157,6 @@ class DayOfSums {
   async #moveAccounts(accounts: readonly AccountId[]): Promise<void> {
     const [fromAccount, toAccount] = [accounts[0], accounts.at(-1)];
     if (fromAccount === undefined || toAccount === undefined) return;
-    if ((await this.#livingOf(accounts)).length === 0) return;
     const { archive } = this.#parts;
     let living: LivingCell[] = [];
     await archive.writeSums({
@@ -165,10 +165,12 @@ class DayOfSums {
       toAccount,
       merge: async (pages) => {
         living = await this.#livingOf(accounts);
+        if (living.length === 0) return undefined;
         const archived = pages.flatMap((page) => sumsOnPage(page));
         return sumPagesOf(this.#day, mergedSums(archived, living));
       },
     });
+    if (living.length === 0) return;
     const found = await archivedSumsOf(archive, living.map(({ cell }) => cell));
     const archived = new Map(found.map((sum) => [sumCellId(sum.cell), sum]));
     const isThere = (one: LivingCell) => givesBack(archived.get(sumCellId(one.cell)), one);

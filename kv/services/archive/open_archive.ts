@@ -67,6 +67,7 @@ function guardedArchive(archive: ReceiptArchive, guard: CallGuard): ReceiptArchi
     months: () => archive.months(),
     writeHour: (hour) => archive.writeHour(hour),
     finishDay: (...day) => archive.finishDay(...day),
+    packDay: (day) => archive.packDay(day),
     dropMonth: (month) => archive.dropMonth(month),
     close: () => archive.close(),
   };

@@ -151,6 +151,7 @@ export class Breaking {
       writeSums: (sums) => this.act(() => archive.writeSums(sums)),
       writeHour: (hour) => this.act(() => archive.writeHour(hour)),
       finishDay: (day, lines) => this.act(() => archive.finishDay(day, lines)),
+      packDay: (day) => this.act(() => archive.packDay(day)),
       months: () => archive.months(),
       dropMonth: (month) => archive.dropMonth(month),
       close: () => archive.close(),

@@ -67,6 +67,42 @@ if (programs === undefined) {
   );
 
   Deno.test(
+    "PostgreSQL: sums by day of an earlier release are read as they are, and made pages of",
+    processes,
+    async () => {
+      const url = await server.makeDatabase();
+      const archive = await PostgresArchive.open({ url, clock: systemClock });
+      const { day } = await archiveCalls(archive);
+      const pool = await Pool.open({ url, clock: systemClock });
+      const [account] = await archive.accountsOfDay(day, false);
+      assert(account !== undefined, "an account");
+      const seen = async () => [
+        await pool.query("select * from day_sums_v1 order by 1, 2, 3, 4", []),
+        await archive.accountsOfDay(day, false),
+        await archive.accountsOfDay(day, true),
+        await archive.chargesOf(day, day),
+        await archive.callsByDay(account, {}, { fromDay: "2000-01-01", toDay: "2999-01-01" }),
+        await archive.callsByDay(account, { model: "m" }, { fromDay: day, toDay: day }),
+        await archive.callsByDay(account, { onlyFailed: true }, { fromDay: day, toDay: day }),
+      ];
+      const rows = () =>
+        pool.query(`select count(*)::int as rows from archive_day_sums where day = '${day}'`, []);
+      const before = await seen();
+      await pool.query("insert into archive_day_sums select * from archive_day_cells", []);
+      await pool.query("delete from archive_day_pages", []);
+      await pool.query("delete from archive_models", []);
+      assertEquals(await seen(), before);
+      for (const _ of ["it makes pages", "they are there"]) {
+        await archive.packDay(day);
+        assertEquals(await seen(), before);
+        assertEquals((await rows())[0]?.["rows"], 0);
+      }
+      await pool.end();
+      await archive.close();
+    },
+  );
+
+  Deno.test(
     "PostgreSQL: a report that stays open holds up neither a new month nor its readers",
     processes,
     async () => {
