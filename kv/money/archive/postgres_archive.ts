@@ -878,6 +878,22 @@ export class PostgresArchive implements ReceiptArchive {
       await query(deleteRows, [day]);
       return true;
     });
+    await this.#emptyRows();
+  }
+
+  /** Gives the room of rows back once all are gone, unless a report reads them just now. */
+  async #emptyRows(): Promise<void> {
+    const rows = await this.#pool.query("select 1 as there from archive_day_sums limit 1", []);
+    if (rows.length > 0) return;
+    try {
+      await this.#pool.transaction(async ({ query }) => {
+        await query("set local lock_timeout = '500ms'");
+        await query("truncate archive_day_sums");
+        return true;
+      });
+    } catch (error) {
+      if (stateOf(error) !== lockNotAvailable) throw error;
+    }
   }
 
   async months(): Promise<ArchivedMonth[]> {
