@@ -30,7 +30,8 @@ import { type KnownSum, writeIndex } from "../../kv/money/receipts/index_write.t
 import { ReceiptPageLayout } from "../../kv/money/receipts/receipt_pages.ts";
 import { createAccount } from "../../kv/people/accounts/accounts.ts";
 import { createApiKey } from "../../kv/people/api_keys/api_key_changes.ts";
-import { moveDays, type StoreParts } from "../../kv/services/archive/move_days.ts";
+import type { StoreParts } from "../../kv/money/archive/receipt_archive.ts";
+import { moveDays } from "../../kv/services/archive/move_days.ts";
 import { type ArchivedStore, withArchive } from "../../kv/services/archive/open_archive.ts";
 import { readChain } from "../../kv/services/verify/days/checkpoint_chain.ts";
 import { verifyBooks } from "../../kv/services/verify/verify_books.ts";

@@ -1,6 +1,6 @@
 /** Where receipts of sealed days are kept in columns: what a database for them does. */
 import type { AccountId, RequestId } from "../../../core/lib/ids/ids.ts";
-import type { ArchivedCallsAsked } from "../../engine/store/key_value_store.ts";
+import type { ArchivedCallsAsked, KeyValueStore } from "../../engine/store/key_value_store.ts";
 import type { LedgerEntry } from "../ledger/ledger.ts";
 import type { CallsOfAccount } from "../receipts/receipt_index.ts";
 import type { ArchivedCall } from "./receipt_rows.ts";
@@ -167,4 +167,10 @@ export interface ReceiptArchive {
   /** Drops the calls of a month. Its sums and ledger lines stay. */
   dropMonth(month: string): Promise<void>;
   close(): Promise<void>;
+}
+
+/** A store and its archive, apart. */
+export interface StoreParts {
+  readonly living: KeyValueStore;
+  readonly archive: ReceiptArchive;
 }

@@ -23,7 +23,7 @@ import {
   readKeptBalances,
   writeKeptBalances,
 } from "../verify/days/kept_balances.ts";
-import type { StoreParts } from "./move_days.ts";
+import type { StoreParts } from "../../money/archive/receipt_archive.ts";
 
 /** What is dropped. */
 export interface DropOptions {

@@ -39,19 +39,13 @@ import {
   bucketStartMs,
   pageInColumns,
 } from "../../money/archive/receipt_rows.ts";
-import { type HourMark, type ReceiptArchive } from "../../money/archive/receipt_archive.ts";
+import type { HourMark, ReceiptArchive, StoreParts } from "../../money/archive/receipt_archive.ts";
 import { isLedgerLine, type LedgerEntry, linesByTime } from "../../money/ledger/ledger.ts";
 import { receiptPagesBetween } from "../../money/receipts/receipt_pages.ts";
 import { pageIds } from "../../money/receipts/receipt_index.ts";
 import { moveSums } from "./move_sums.ts";
 import type { SealedCheckpoint } from "../verify/days/checkpoint_chain.ts";
 import { DayDigests } from "../verify/days/day_digests.ts";
-
-/** A store and its archive, apart. */
-export interface StoreParts {
-  readonly living: KeyValueStore;
-  readonly archive: ReceiptArchive;
-}
 
 /** Rows deleted in one commit: as many changes as the store takes. */
 const maxRowsPerCommit = 1_000;

@@ -43,7 +43,7 @@ import {
 } from "../../money/archive/sum_pages.ts";
 import { daySumCellKey, storedSum, usageSum } from "../../money/receipts/day_sums.ts";
 import type { TagSum } from "../../money/receipts/tag_sums.ts";
-import type { StoreParts } from "./move_days.ts";
+import type { StoreParts } from "../../money/archive/receipt_archive.ts";
 
 /** Accounts whose sums of a day are moved at once: some hundred cells. */
 const accountsAtOnce = 50;
@@ -69,7 +69,7 @@ export interface MoveSumsOptions {
 }
 
 /** Returns the first day whose sums stay in the store. */
-export function firstDayOfLivingSums(nowMs: number): string {
+function firstDayOfLivingSums(nowMs: number): string {
   return vietnamDay(nowMs - sumsStayDays * dayMs);
 }
 

@@ -7,7 +7,7 @@ import type { CallGuard } from "../../engine/store/store_deadlines.ts";
 import { archiveMarkKey } from "../../engine/schema/keys.ts";
 import { archivedSnapshot, archivedStore } from "../../money/archive/archived_store.ts";
 import type { ReceiptArchive } from "../../money/archive/receipt_archive.ts";
-import type { StoreParts } from "./move_days.ts";
+import type { StoreParts } from "../../money/archive/receipt_archive.ts";
 
 /** A store with its archive. */
 export interface ArchivedStore extends Store {

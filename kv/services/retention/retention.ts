@@ -28,7 +28,7 @@ import { keysPerRead, type KeyValueStore } from "../../engine/store/key_value_st
 import { groupsOf } from "../../engine/store/in_parallel.ts";
 import { addAuditLine, commandLine } from "../../people/audit/operator_audit.ts";
 import { dropMonths, planDrop } from "../archive/drop_months.ts";
-import type { StoreParts } from "../archive/move_days.ts";
+import type { StoreParts } from "../../money/archive/receipt_archive.ts";
 import { type DroppedRows, readDropped, setDropped } from "../verify/days/dropped_rows.ts";
 import { recordLine } from "../verify/export.ts";
 import { droppedKinds, type LeavingRow } from "./dropped_kinds.ts";

@@ -14,7 +14,7 @@ import type { Control } from "../../../../kv/engine/control/control.ts";
 import type { WalletEngine } from "../../../../kv/money/wallet/mod.ts";
 import type { OperationDeps } from "../../operations/contract/operation.ts";
 import { operatorBody } from "../../operations/contract/body.ts";
-import type { StoreParts } from "../../../../kv/services/archive/move_days.ts";
+import type { StoreParts } from "../../../../kv/money/archive/receipt_archive.ts";
 import type { ReadSnapshot } from "../../../../kv/engine/parts/snapshot.ts";
 import type { Deadlines } from "../../../../core/lib/time/deadlines.ts";
 import { GatewayError } from "../../../../core/lib/errors/errors.ts";

@@ -5,7 +5,7 @@ import { dayMs, hourMs } from "../../../../core/lib/time/durations.ts";
 import type { KeyValueStore } from "../../../../kv/engine/store/key_value_store.ts";
 import { schemaVersionKey } from "../../../../kv/engine/schema/keys.ts";
 import { runningVersions } from "../../../../kv/money/wallet/mod.ts";
-import type { StoreParts } from "../../../../kv/services/archive/move_days.ts";
+import type { StoreParts } from "../../../../kv/money/archive/receipt_archive.ts";
 import { readStoreState, type StoreState } from "../../../telemetry/store_metrics.ts";
 import type { Finding } from "./doctor.ts";
 
