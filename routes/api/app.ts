@@ -169,10 +169,11 @@ const endpoints: readonly Endpoint[] = [
 const servedPaths = [...new Set(endpoints.map(({ path }) => path))]
   .filter((path) => !/[:*]/.test(path) && !path.startsWith(geminiPaths));
 
-/** Whether a path is one of an endpoint; a `*` stands for something that has no path of its own. */
+/** Whether a path is one of an endpoint; a `*` stands for one segment that has no path of its own. */
 function isOf(endpoint: string, path: string): boolean {
-  return !endpoint.endsWith("*") ||
-    (path.length >= endpoint.length && !servedPaths.includes(path));
+  if (!endpoint.endsWith("*")) return true;
+  const id = path.slice(endpoint.length - 1);
+  return id !== "" && !id.includes("/") && !servedPaths.includes(path);
 }
 
 /** The served path of a request: what follows it is text of the caller. */

@@ -389,7 +389,6 @@ Deno.test("the 404 for an endpoint that only vendors have differs from that for 
     "/v1/vector_stores/vs_1/search": "which all customers share",
     "/v1/batches": "cannot be held before",
     "/v1/messages/batches": "cannot be held before",
-    "/v1/responses/resp_1": "send the whole conversation",
     "/v1/responses/resp_1/cancel": "send the whole conversation",
     "/v1beta/cachedContents": "which all customers share",
     "/v1beta/files/f1": "which all customers share",

@@ -229,7 +229,10 @@ Deno.test("a response is read, counted and removed by its id, by its account onl
     });
     for (const method of ["GET", "DELETE"]) {
       assertEquals((await world.fetched(method, path)).status, 404);
+      const below = await world.fetched(method, `${path}/input_items`);
+      assert(below.text.includes("does not offer"), below.text);
     }
+    assertEquals((await world.fetched("POST", path, {})).status, 405);
     const { status, response: { error } } = await world.respond(next);
     assertEquals([status, error.code, error.param], [
       400,
