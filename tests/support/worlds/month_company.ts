@@ -6,6 +6,7 @@ import { isJsonObject, type JsonObject } from "../../../core/lib/json/json.ts";
 import { findAccountByEmail } from "../../../kv/people/accounts/accounts.ts";
 import { listMemberships } from "../../../kv/people/organisations/organisations.ts";
 import { assert, assertEquals } from "../assert.ts";
+import { countClicks } from "../browser/clicks.ts";
 import { signUpInBrowser } from "../browser/new_customer.ts";
 import { type Look, problemsOf } from "../browser/page_soundness.ts";
 import type { DatedGateway } from "../gateways/dated_gateway.ts";
@@ -23,6 +24,8 @@ interface Seated {
   readonly email: string;
   readonly context: BrowserContext;
   readonly page: Page;
+  /** How often this person has pressed something since the sign-up. */
+  readonly clicks: () => number;
 }
 
 /** How a company differs from the other one. */
@@ -95,6 +98,11 @@ export function who({ people }: MonthCompany, seat: Seat): Seated {
   return person;
 }
 
+/** How often the people of a company have pressed something. */
+export function clicksOf({ people }: MonthCompany): number {
+  return [...people.values()].reduce((sum, { clicks }) => sum + clicks(), 0);
+}
+
 /** Opens a page as somebody of the company. */
 export async function visit(company: MonthCompany, seat: Seat, path: string): Promise<Page> {
   const { page } = who(company, seat);
@@ -155,7 +163,7 @@ async function signUp(company: MonthCompany, seat: Seat): Promise<Seated> {
   const email = `${seat}@${facts.slug}.example`;
   const landing = seat === "owner" ? "/welcome" : "/organisations";
   const signedUp = await signUpInBrowser(browser, facts.look, world, { email, landing });
-  const person = { email, ...signedUp };
+  const person = { email, ...signedUp, clicks: await countClicks(signedUp.context) };
   people.set(seat, person);
   return person;
 }
@@ -258,6 +266,17 @@ export async function makeBudget(
   await page.waitForURL(/\/budgets(\?|$)/);
   const link = page.locator('main a[href^="/budgets/"]:not([href="/budgets/new"])').first();
   company.made.paths.budget = await link.getAttribute("href") ?? "";
+  return page;
+}
+
+/** The owner reads on the home page that the budget is used up, and raises it from there. */
+export async function raiseBudget(company: MonthCompany, amountVnd: number): Promise<Page> {
+  const page = await visit(company, "owner", "/");
+  const { budget } = company.made.paths;
+  await page.locator(`main a[href="${budget}"]`).first().click();
+  await page.waitForURL(`**${budget}`);
+  await submit(page, budget, { amount: String(amountVnd) });
+  await page.waitForURL(/\/budgets(\?|$)/);
   return page;
 }
 
