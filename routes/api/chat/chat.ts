@@ -317,7 +317,7 @@ export async function serveAdmittedChat(
     range: others === undefined
       ? initial.range
       : coveringRange([initial, ...others].map(({ range }) => range)),
-    // With several models, one that the money covers is tried in place of one that it does not.
+    // What one model may owe is not what another may: with several, too little money is a refusal.
     otherwise: others === undefined || others.length === 0 ? initial.unlimited : undefined,
     expectedTokens: {
       input: bounds.estimatedInputTokens,
