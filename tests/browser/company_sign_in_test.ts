@@ -20,16 +20,10 @@ import { recheckDomains } from "../../kv/people/organisations/domain_checks.ts";
 import { removeMember } from "../../kv/people/organisations/members.ts";
 import { createOrganisation, handOver } from "../../kv/people/organisations/organisations.ts";
 import { browserTest } from "../support/browser/chromium.ts";
-import { type Look, openWindow, problemsOf } from "../support/browser/page_soundness.ts";
+import { looks, openWindow, problemsOf } from "../support/browser/page_soundness.ts";
 import { openSeededDashboard, type SeededDashboard } from "../support/worlds/seeded_dashboard.ts";
 
 const folder = new URL("../../screenshots/", import.meta.url);
-
-const looks: readonly Look[] = [
-  { locale: "en", theme: "light", width: 1280 },
-  { locale: "vi", theme: "light", width: 390 },
-  { locale: "en", theme: "dark", width: 390 },
-];
 
 /** A provider, a domain that stays verified and one whose record is away. */
 async function setUp(kv: KeyValueStore, { id }: Account, nowMs: number): Promise<void> {
@@ -53,7 +47,9 @@ async function setUp(kv: KeyValueStore, { id }: Account, nowMs: number): Promise
   });
 }
 
-/** The seeded person's organisation with its sign-in, two members and one who was removed; and one that keeps them out. */
+/**
+ * The seeded person's organisation with its sign-in, two members and one who was removed; and one that keeps them out.
+ */
 async function seedCompany(
   seeded: SeededDashboard,
 ): Promise<{ readonly globex: Account; readonly inherited: Account }> {

@@ -6,7 +6,7 @@ import type { BrowserContext, Page } from "playwright-core";
 import { assert, assertEquals } from "../support/assert.ts";
 import { parseCsv } from "../../core/lib/base/csv.ts";
 import { browserTest } from "../support/browser/chromium.ts";
-import { type Look, openWindow, problemsOf } from "../support/browser/page_soundness.ts";
+import { type Look, looks, openWindow, problemsOf } from "../support/browser/page_soundness.ts";
 import { openTopupSite, type TopupSite } from "../support/worlds/topup_site.ts";
 
 const words = {
@@ -70,12 +70,7 @@ async function redeem(page: Page, site: TopupSite, code: string, look: Look): Pr
   assertEquals(await problemsOf(page, "the statement"), []);
 }
 
-for (
-  const look of [
-    { locale: "en", theme: "light", width: 1280 },
-    { locale: "vi", theme: "dark", width: 390 },
-  ] as const satisfies readonly Look[]
-) {
+for (const look of looks) {
   await browserTest(
     `credit from a campaign to the wallet: ${look.locale}, ${look.width} px`,
     async (browser) => {

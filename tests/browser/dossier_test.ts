@@ -1,15 +1,9 @@
 /** Money decisions in a real browser: shown before they are made, with and without script, in both languages. */
 import { assertEquals } from "../support/assert.ts";
 import { browserTest } from "../support/browser/chromium.ts";
-import { type Look, openWindow, problemsOf } from "../support/browser/page_soundness.ts";
+import { type Look, looks, openWindow, problemsOf } from "../support/browser/page_soundness.ts";
 import { openTopupSite, seedTopups } from "../support/worlds/topup_site.ts";
 
-const looks: readonly Look[] = [
-  { locale: "vi", theme: "light", width: 1280 },
-  { locale: "en", theme: "dark", width: 1280 },
-  { locale: "en", theme: "light", width: 390 },
-  { locale: "vi", theme: "dark", width: 390 },
-];
 const folder = new URL("../../screenshots/", import.meta.url);
 
 const words = {

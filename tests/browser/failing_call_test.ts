@@ -7,7 +7,7 @@ import { newId } from "../../core/lib/ids/ids.ts";
 import { dayMs } from "../../core/lib/time/durations.ts";
 import { assert, assertEquals } from "../support/assert.ts";
 import { browserTest } from "../support/browser/chromium.ts";
-import { type Look, openWindow, problemsOf } from "../support/browser/page_soundness.ts";
+import { type Look, looks, openWindow, problemsOf } from "../support/browser/page_soundness.ts";
 import { draftOf, mustReserve } from "../support/worlds/money_world.ts";
 import { requestIdAt } from "../support/worlds/dashboard_world.ts";
 import { refuse } from "../support/worlds/refused_calls.ts";
@@ -107,11 +107,6 @@ async function operatorLooks(site: TopupSite, page: Page, failed: string) {
   await page.keyboard.press("Enter");
   await page.waitForURL(`**/operator/calls/${failed}`);
 }
-
-const looks: readonly Look[] = [
-  { locale: "en", theme: "light", width: 1280 },
-  { locale: "vi", theme: "dark", width: 390 },
-];
 
 for (const look of looks) {
   await browserTest(

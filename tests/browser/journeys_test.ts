@@ -1,6 +1,6 @@
 /**
- * What people do when something happens, each from the page where they begin: a leaked key, an incident, a complaint, the
- * end of a month.
+ * What people do when something happens, each from the page where they begin: a leaked key, an incident, a complaint,
+ * the end of a month.
  */
 import type { Page } from "playwright-core";
 import { createApiKey } from "../../kv/people/api_keys/api_key_changes.ts";
@@ -8,13 +8,8 @@ import { getApiKey } from "../../kv/people/api_keys/api_keys.ts";
 import { assert, assertEquals, assertMatch } from "../support/assert.ts";
 import { browserTest } from "../support/browser/chromium.ts";
 import { countClicks } from "../support/browser/clicks.ts";
-import { type Look, openWindow, problemsOf } from "../support/browser/page_soundness.ts";
+import { type Look, looks, openWindow, problemsOf } from "../support/browser/page_soundness.ts";
 import { openTopupSite, seedTopups, type TopupSite } from "../support/worlds/topup_site.ts";
-
-const looks: readonly Look[] = [
-  { locale: "en", theme: "light", width: 1280 },
-  { locale: "vi", theme: "dark", width: 390 },
-];
 
 const folder = new URL("../../screenshots/", import.meta.url);
 

@@ -1,21 +1,16 @@
-/** The pages around mails in a real browser, with scripts and without: subscribing to incidents, switching mails off. */
+/**
+ * The pages around mails in a real browser, with scripts and without: subscribing to incidents, switching mails off.
+ */
 import { assertEquals } from "../support/assert.ts";
 import { commandLine } from "../../kv/people/audit/operator_audit.ts";
 import { publishAnnouncement } from "../../kv/people/operators/announcements.ts";
 import { subscriberHash, switchOffToken } from "../../core/people/mail/switch_off.ts";
 import { browserTest } from "../support/browser/chromium.ts";
-import { type Look, openWindow, problemsOf } from "../support/browser/page_soundness.ts";
+import { looks, openWindow, problemsOf } from "../support/browser/page_soundness.ts";
 import { openSeededDashboard } from "../support/worlds/seeded_dashboard.ts";
 import { tokenOf } from "../support/worlds/dashboard_world.ts";
 
 const folder = new URL("../../screenshots/", import.meta.url);
-
-const looks: readonly Look[] = [
-  { locale: "en", theme: "light", width: 1440 },
-  { locale: "vi", theme: "dark", width: 1440 },
-  { locale: "vi", theme: "light", width: 390 },
-  { locale: "en", theme: "dark", width: 390 },
-];
 
 for (const look of looks) {
   await browserTest(

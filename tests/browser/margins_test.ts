@@ -2,15 +2,9 @@
 import { bucketNames } from "../../routes/dashboard/text/bucket_names.ts";
 import { assert, assertEquals } from "../support/assert.ts";
 import { browserTest } from "../support/browser/chromium.ts";
-import { type Look, openWindow, problemsOf } from "../support/browser/page_soundness.ts";
+import { looks, openWindow, problemsOf } from "../support/browser/page_soundness.ts";
 import { openTopupSite, seedTopups } from "../support/worlds/topup_site.ts";
 
-const looks: readonly Look[] = [
-  { locale: "vi", theme: "light", width: 1280 },
-  { locale: "en", theme: "dark", width: 1280 },
-  { locale: "en", theme: "light", width: 390 },
-  { locale: "vi", theme: "dark", width: 390 },
-];
 const folder = new URL("../../screenshots/", import.meta.url);
 
 const words = {

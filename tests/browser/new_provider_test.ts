@@ -3,14 +3,9 @@ import type { Page } from "playwright-core";
 import { assertEquals } from "../support/assert.ts";
 import { browserTest } from "../support/browser/chromium.ts";
 import { countClicks } from "../support/browser/clicks.ts";
-import { type Look, openWindow, problemsOf } from "../support/browser/page_soundness.ts";
+import { looks, openWindow, problemsOf } from "../support/browser/page_soundness.ts";
 import { openOperatedGateway } from "../support/worlds/operated_gateway.ts";
 import { storedKeyCatalogue } from "../support/worlds/stored_key_world.ts";
-
-const looks: readonly Look[] = [
-  { locale: "en", theme: "light", width: 1440 },
-  { locale: "vi", theme: "dark", width: 390 },
-];
 
 const folder = new URL("../../screenshots/", import.meta.url);
 

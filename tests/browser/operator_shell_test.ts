@@ -4,15 +4,9 @@
  */
 import { assert, assertEquals } from "../support/assert.ts";
 import { browserTest } from "../support/browser/chromium.ts";
-import { type Look, openWindow, problemsOf } from "../support/browser/page_soundness.ts";
+import { type Look, looks, openWindow, problemsOf } from "../support/browser/page_soundness.ts";
 import { openTopupSite, seedTopups } from "../support/worlds/topup_site.ts";
 
-const looks: readonly Look[] = [
-  { locale: "en", theme: "light", width: 1440 },
-  { locale: "vi", theme: "dark", width: 1440 },
-  { locale: "en", theme: "dark", width: 390 },
-  { locale: "vi", theme: "light", width: 390 },
-];
 const folder = new URL("../../screenshots/", import.meta.url);
 
 const words = {
@@ -52,7 +46,9 @@ for (const look of looks) {
       const context = await openWindow(browser, look, site.address, site.operatorToken);
       const page = await context.newPage();
       const t = words[look.locale];
-      /** Nothing in the frame is of the operator's own account: no wallet, and the places of the bar are the operator's. */
+      /**
+       * Nothing in the frame is of the operator's own account: no wallet, and the places of the bar are the operator's.
+       */
       const seesOwnFrame = async () => {
         assertEquals(await page.locator(".balance, a[href='/wallet']").count(), 0);
         const places = await page.locator(".bottom > nav a").evaluateAll((links) =>

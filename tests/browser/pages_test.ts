@@ -5,18 +5,11 @@
 import type { BrowserContext } from "playwright-core";
 import { assertEquals } from "../support/assert.ts";
 import { browserTest } from "../support/browser/chromium.ts";
-import { type Look, openWindow, problemsOf } from "../support/browser/page_soundness.ts";
+import { type Look, looks, openWindow, problemsOf } from "../support/browser/page_soundness.ts";
 import { openSeededDashboard, type SeededDashboard } from "../support/worlds/seeded_dashboard.ts";
 import { openTopupSite, seedTopups } from "../support/worlds/topup_site.ts";
 
 const folder = new URL("../../screenshots/", import.meta.url);
-
-const looks: readonly Look[] = [
-  { locale: "vi", theme: "light", width: 1280 },
-  { locale: "en", theme: "dark", width: 1280 },
-  { locale: "en", theme: "light", width: 390 },
-  { locale: "vi", theme: "dark", width: 390 },
-];
 
 const publicPages = {
   landing: "/",

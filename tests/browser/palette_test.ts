@@ -1,14 +1,11 @@
-/** The frame of a signed-in customer: the search that shows what it finds, the menu of the account, the bar of phones. */
+/**
+ * The frame of a signed-in customer: the search that shows what it finds, the menu of the account, the bar of phones.
+ */
 import type { Page } from "playwright-core";
 import { assert, assertEquals } from "../support/assert.ts";
 import { browserTest } from "../support/browser/chromium.ts";
-import { type Look, openWindow, problemsOf } from "../support/browser/page_soundness.ts";
+import { looks, openWindow, problemsOf } from "../support/browser/page_soundness.ts";
 import { openSeededDashboard } from "../support/worlds/seeded_dashboard.ts";
-
-const looks: readonly Look[] = [
-  { locale: "en", theme: "light", width: 1280 },
-  { locale: "vi", theme: "dark", width: 390 },
-];
 
 /** Searches by the keyboard alone, and returns where it led. */
 async function search(page: Page, typed: string): Promise<string> {

@@ -7,7 +7,7 @@ import { assert, assertEquals, assertStringIncludes } from "../support/assert.ts
 import type { Page } from "playwright-core";
 import { browserTest } from "../support/browser/chromium.ts";
 import { signUpInBrowser, startMailingGateway } from "../support/browser/new_customer.ts";
-import { type Look, problemsOf } from "../support/browser/page_soundness.ts";
+import { type Look, looks, problemsOf } from "../support/browser/page_soundness.ts";
 
 const folder = new URL("../../screenshots/", import.meta.url);
 
@@ -15,11 +15,6 @@ const words = {
   en: { receipt: "Receipt", retry: "Retry", edit: "Edit", stopped: "Stopped." },
   vi: { receipt: "Biên nhận", retry: "Thử lại", edit: "Sửa", stopped: "Đã dừng." },
 };
-
-const looks: readonly Look[] = [
-  { locale: "vi", theme: "dark", width: 390 },
-  { locale: "en", theme: "light", width: 1280 },
-];
 
 /** A red pixel. */
 const picture =

@@ -1,17 +1,15 @@
-/** The last signed day on the status page leads to all of them, where a proof is checked: a right one, and a changed one. */
+/**
+ * The last signed day on the status page leads to all of them, where a proof is checked: a right one, and a changed
+ * one.
+ */
 import { assertEquals } from "../support/assert.ts";
 import { browserTest } from "../support/browser/chromium.ts";
-import { type Look, openWindow, problemsOf } from "../support/browser/page_soundness.ts";
+import { looks, openWindow, problemsOf } from "../support/browser/page_soundness.ts";
 import { openTopupSite, seedTopups } from "../support/worlds/topup_site.ts";
 import { dayMs } from "../../core/lib/time/durations.ts";
 import { verifyAndSign } from "../../kv/services/proofs/verify_and_sign.ts";
 import { listSignedDays, proveReceipt } from "../../kv/services/proofs/read_proofs.ts";
 import { receiptsInOrder } from "../../kv/services/proofs/signed_days.ts";
-
-const looks: readonly Look[] = [
-  { locale: "en", theme: "light", width: 1280 },
-  { locale: "vi", theme: "dark", width: 390 },
-];
 
 const words = {
   en: { right: "The proof is right:", path: "The path does not lead to the signed root" },

@@ -2,15 +2,9 @@
 import type { Page } from "playwright-core";
 import { assert, assertEquals } from "../support/assert.ts";
 import { browserTest } from "../support/browser/chromium.ts";
-import { type Look, openWindow, problemsOf } from "../support/browser/page_soundness.ts";
+import { looks, openWindow, problemsOf } from "../support/browser/page_soundness.ts";
 import { openOperatedGateway } from "../support/worlds/operated_gateway.ts";
 
-const looks: readonly Look[] = [
-  { locale: "vi", theme: "light", width: 1440 },
-  { locale: "en", theme: "dark", width: 1440 },
-  { locale: "en", theme: "light", width: 390 },
-  { locale: "vi", theme: "dark", width: 390 },
-];
 const folder = new URL("../../screenshots/", import.meta.url);
 
 const first = "sk-vendor-first-0123456789-aaaa";

@@ -1,17 +1,13 @@
-/** Rate limits in a real browser: an operator sets those of an account, its owner those of a key, both see their use. */
+/**
+ * Rate limits in a real browser: an operator sets those of an account, its owner those of a key, both see their use.
+ */
 import { ProcessRateBook } from "../../core/limits/rate_book.ts";
 import { createApiKey } from "../../kv/people/api_keys/api_key_changes.ts";
 import { assert, assertEquals } from "../support/assert.ts";
 import { browserTest } from "../support/browser/chromium.ts";
-import { type Look, openWindow, problemsOf } from "../support/browser/page_soundness.ts";
+import { looks, openWindow, problemsOf } from "../support/browser/page_soundness.ts";
 import { openTopupSite } from "../support/worlds/topup_site.ts";
 
-const looks: readonly Look[] = [
-  { locale: "vi", theme: "light", width: 1280 },
-  { locale: "en", theme: "dark", width: 1280 },
-  { locale: "en", theme: "light", width: 390 },
-  { locale: "vi", theme: "dark", width: 390 },
-];
 const folder = new URL("../../screenshots/", import.meta.url);
 
 for (const look of looks) {

@@ -1,17 +1,12 @@
 /**
- * The routes of `/operator/provider-routes` in a real browser: a short list, searched while typing; an act returns to its row.
+ * The routes of `/operator/provider-routes` in a real browser: a short list, searched while typing; an act returns to
+ * its row.
  */
 import { assert, assertEquals } from "../support/assert.ts";
 import { browserTest } from "../support/browser/chromium.ts";
-import { type Look, openWindow, problemsOf } from "../support/browser/page_soundness.ts";
+import { looks, openWindow, problemsOf } from "../support/browser/page_soundness.ts";
 import { openTopupSite } from "../support/worlds/topup_site.ts";
 
-const looks: readonly Look[] = [
-  { locale: "vi", theme: "light", width: 1280 },
-  { locale: "en", theme: "dark", width: 1280 },
-  { locale: "en", theme: "light", width: 390 },
-  { locale: "vi", theme: "dark", width: 390 },
-];
 const folder = new URL("../../screenshots/", import.meta.url);
 
 /** Height in pixels of a list of 57 models, one line each, on the narrowest screen. */

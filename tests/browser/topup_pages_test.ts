@@ -2,20 +2,13 @@
 import { assertEquals, assertStringIncludes } from "../support/assert.ts";
 import type { Browser } from "playwright-core";
 import { browserTest } from "../support/browser/chromium.ts";
-import { type Look, openWindow, problemsOf } from "../support/browser/page_soundness.ts";
+import { type Look, looks, openWindow, problemsOf } from "../support/browser/page_soundness.ts";
 import { readQr } from "../support/browser/qr_reader.ts";
 import { openTopupSite, seedTopups } from "../support/worlds/topup_site.ts";
 import { notice, receivingAccount } from "../support/worlds/topup_world.ts";
 import { orderVietQr } from "../../core/trade/bank/receiving_account.ts";
 
 const folder = new URL("../../screenshots/", import.meta.url);
-
-const looks: readonly Look[] = [
-  { locale: "vi", theme: "light", width: 1280 },
-  { locale: "en", theme: "dark", width: 1280 },
-  { locale: "en", theme: "light", width: 390 },
-  { locale: "vi", theme: "dark", width: 390 },
-];
 
 async function lookAt(
   browser: Browser,

@@ -1,13 +1,8 @@
 /** A visitor tries a model before there is an account: the answer as it arrives, its cost, and what ends it. */
 import { assert, assertEquals, assertStringIncludes } from "../support/assert.ts";
 import { browserTest } from "../support/browser/chromium.ts";
-import { type Look, openWindow, problemsOf } from "../support/browser/page_soundness.ts";
+import { looks, openWindow, problemsOf } from "../support/browser/page_soundness.ts";
 import { startGateway } from "../support/gateways/started_gateway.ts";
-
-const looks: readonly Look[] = [
-  { locale: "vi", theme: "dark", width: 390 },
-  { locale: "en", theme: "light", width: 1440 },
-];
 
 const words = {
   en: { answer: "Answer of Premium 1", charged: "Charged", over: "Your network has asked" },

@@ -6,20 +6,13 @@ import type { Browser, Page } from "playwright-core";
 import { assertEquals } from "../support/assert.ts";
 import { browserTest } from "../support/browser/chromium.ts";
 import { countClicks } from "../support/browser/clicks.ts";
-import { type Look, openWindow, problemsOf } from "../support/browser/page_soundness.ts";
+import { type Look, looks, openWindow, problemsOf } from "../support/browser/page_soundness.ts";
 import { openSeededDashboard, type SeededDashboard } from "../support/worlds/seeded_dashboard.ts";
 import { testPassword } from "../support/worlds/dashboard_world.ts";
 import { codeFor } from "../support/worlds/operator_world.ts";
 
 const folder = new URL("../../screenshots/", import.meta.url);
 const email = "lan.nguyen@example.com";
-
-const looks: readonly Look[] = [
-  { locale: "en", theme: "light", width: 1440 },
-  { locale: "vi", theme: "dark", width: 1440 },
-  { locale: "vi", theme: "light", width: 390 },
-  { locale: "en", theme: "dark", width: 390 },
-];
 
 /** Takes a picture of the page and lists what is wrong with it. */
 async function lookAt(page: Page, look: Look, name: string): Promise<string[]> {

@@ -4,22 +4,20 @@ import { boxProblemsOf } from "../support/browser/page_soundness.ts";
 import { sessionCookie } from "../support/worlds/full_company.ts";
 import type { CrawledGateway, Walker } from "./crawled_gateway.ts";
 
-/** Widths and themes: boxes hardly depend on the theme, so that not each pair is looked at. */
-const looks = [
-  [1440, "light"],
-  [1280, "dark"],
-  [1280, "light"],
-  [390, "light"],
-  [390, "dark"],
-  [320, "light"],
-] as const;
+/** Widths in the order of a look: each in one theme for a language, and in the other one for the other language. */
+const looks = {
+  en: [[1440, "light"], [1280, "dark"], [390, "light"], [320, "dark"]],
+  vi: [[1440, "dark"], [1280, "light"], [390, "dark"], [320, "light"]],
+} as const;
+
+type ScreenLook = typeof looks["en" | "vi"][number];
 
 /** Heights of a phone and of a desktop, and the width from which a screen is one. */
 const heights = { phone: 780, desktop: 900, desktopFrom: 600 } as const;
 
 /**
- * Bytes that a first visit to a page may transfer, with all its styles and scripts, compressed: half of them are those of
- * every page, and the rest is the page with its charts.
+ * Bytes that a first visit to a page may transfer, with all its styles and scripts, compressed: half of them are those
+ * of every page, and the rest is the page with its charts.
  */
 export const maxFirstLoadBytes = 85 * 1024;
 
@@ -40,7 +38,10 @@ async function countBytes(
   };
 }
 
-/** Waits until charts have been drawn for the width of the window, which they follow after a moment; at most 5 s of frames. */
+/**
+ * Waits until charts have been drawn for the width of the window, which they follow after a moment; at most 5 s of
+ * frames.
+ */
 const chartsFit = `new Promise((resolve) => {
   const look = (frames) => {
     const isFit = [...document.querySelectorAll(".uplot")].every((chart) =>
@@ -52,7 +53,7 @@ const chartsFit = `new Promise((resolve) => {
 })`;
 
 /** Changes the window of a page that is open, which loads nothing again. */
-async function resize(page: Page, [width, theme]: typeof looks[number]): Promise<void> {
+async function resize(page: Page, [width, theme]: ScreenLook): Promise<void> {
   const height = width < heights.desktopFrom ? heights.phone : heights.desktop;
   await page.setViewportSize({ width, height });
   await page.emulateMedia({ colorScheme: theme });
@@ -86,7 +87,7 @@ export async function lookAt(
     const bytes = counted.take();
     if (bytes > maxFirstLoadBytes) found.push(`${walker} ${locale} ${path}: ${bytes} bytes`);
     const all = new Map<string, string[]>();
-    for (const look of looks) {
+    for (const look of looks[locale]) {
       await resize(page, look);
       for (const problem of new Set(await boxProblemsOf(page))) {
         all.set(problem, [...all.get(problem) ?? [], look.join(" ")]);

@@ -12,6 +12,25 @@ const holders = "td, th, dt, dd, li, button, .button, summary, .badge, .card, .n
 const bars = "header.top, body > .bottom";
 const shown = { opacityProperty: true, visibilityProperty: true, contentVisibilityAuto: true };
 
+/* Boxes and styles that one look reads again and again, as long as nothing scrolls. */
+let boxes = new Map();
+let styles = new Map();
+
+function boxOf(element) {
+  let box = boxes.get(element);
+  if (box === undefined) boxes.set(element, box = element.getBoundingClientRect());
+  return box;
+}
+
+function styleOf(element) {
+  let style = styles.get(element);
+  if (style === undefined) {
+    const { overflow, overflowX, overflowY, textOverflow, position } = getComputedStyle(element);
+    styles.set(element, style = { overflow, overflowX, overflowY, textOverflow, position });
+  }
+  return style;
+}
+
 function nameOf(element) {
   const classes = [...element.classList].slice(0, 2).map((one) => `.${one}`).join("");
   return element.localName + (element.id === "" ? "" : `#${element.id}`) + classes;
@@ -22,7 +41,7 @@ function layerOf(element, known) {
   if (element === null) return null;
   let layer = known.get(element);
   if (layer !== undefined) return layer;
-  const { position } = getComputedStyle(element);
+  const { position } = styleOf(element);
   layer = position === "fixed" || position === "sticky" || position === "absolute"
     ? element
     : layerOf(element.parentElement, known);
@@ -34,9 +53,9 @@ function layerOf(element, known) {
 function seenOf(element, { left, right, top, bottom }) {
   const seen = { left, right, top, bottom };
   for (let one = element; one !== null && one !== document.body; one = one.parentElement) {
-    const { overflowX, overflowY } = getComputedStyle(one);
+    const { overflowX, overflowY } = styleOf(one);
     if (overflowX === "visible" && overflowY === "visible") continue;
-    const frame = one.getBoundingClientRect();
+    const frame = boxOf(one);
     seen.left = Math.max(seen.left, frame.left);
     seen.right = Math.min(seen.right, frame.right);
     seen.top = Math.max(seen.top, frame.top);
@@ -77,8 +96,8 @@ function textLines() {
 /* Whether an element is there for screen readers only: nothing of it is painted. */
 function isHidden(element) {
   for (let one = element; one !== null && one !== document.body; one = one.parentElement) {
-    const { width, height } = one.getBoundingClientRect();
-    if ((width <= 2 || height <= 2) && getComputedStyle(one).overflow !== "visible") return true;
+    const { width, height } = boxOf(one);
+    if ((width <= 2 || height <= 2) && styleOf(one).overflow !== "visible") return true;
     if (one.classList.contains("skip-link")) return true;
   }
   return false;
@@ -95,9 +114,9 @@ const scrolling = ["auto", "scroll"];
 /* Returns the box that cuts a line; a cut that shows itself by an ellipsis has its whole text in a title or behind its link. */
 function cutOf({ element, box }) {
   for (let one = element; one !== null && one !== document.body; one = one.parentElement) {
-    const { overflowX, overflowY, textOverflow } = getComputedStyle(one);
+    const { overflowX, overflowY, textOverflow } = styleOf(one);
     if (overflowX === "visible" && overflowY === "visible") continue;
-    const frame = one.getBoundingClientRect();
+    const frame = boxOf(one);
     const isWide = box.right > frame.right + tolerance || box.left < frame.left - tolerance;
     const isTall = !scrolling.includes(overflowY) &&
       (box.bottom > frame.bottom + box.height * lineShare ||
@@ -117,7 +136,7 @@ function cutOf({ element, box }) {
 /* The box that has to hold a line, unless something between them scrolls or cuts. */
 function holderOf(element) {
   for (let one = element; one !== null; one = one.parentElement) {
-    if (getComputedStyle(one).overflowX !== "visible") return null;
+    if (styleOf(one).overflowX !== "visible") return null;
     if (one.matches(holders)) return one;
   }
   return null;
@@ -132,7 +151,7 @@ function textProblems(lines) {
     if (cut !== undefined) cutBy.set(cut, [...cutBy.get(cut) ?? [], text]);
     const holder = cut === undefined ? holderOf(element) : null;
     if (holder === null) continue;
-    const frame = holder.getBoundingClientRect();
+    const frame = boxOf(holder);
     const isOut = box.right > frame.right + tolerance || box.left < frame.left - tolerance;
     if (isOut) problems.push(`“${text}” runs out of ${nameOf(holder)}`);
   }
@@ -187,7 +206,7 @@ function coveredProblems() {
     const cover = coverOf(control);
     if (cover === null) continue;
     const stays = ["fixed", "sticky"].includes(
-      getComputedStyle(layerOf(control, layers) ?? document.body).position,
+      styleOf(layerOf(control, layers) ?? document.body).position,
     );
     if (stays || cover.localName === "header") say(control, cover);
   }
@@ -236,6 +255,8 @@ function idleProblems(scripts) {
 /** Lists what is wrong; `scripts`: the sources of the page's scripts. */
 globalThis.boxProblems = (scripts) => {
   scrollTo(0, 0);
+  boxes = new Map();
+  styles = new Map();
   const root = document.documentElement;
   const wide = root.scrollWidth - root.clientWidth;
   const lines = textLines().filter(({ element }) => !isHidden(element));

@@ -10,6 +10,15 @@ export interface Look {
   readonly width: number;
 }
 
+/**
+ * The looks in which pages are tested: each language, theme and width once. `problemsOf` tries the colours of the other
+ * theme on the open page, and the crawl lays out every page in both languages on all widths.
+ */
+export const looks: readonly Look[] = [
+  { locale: "en", theme: "light", width: 1280 },
+  { locale: "vi", theme: "dark", width: 390 },
+];
+
 /** These run in the page and are therefore strings: this process has no `document`. */
 const noteViolations = `document.addEventListener("securitypolicyviolation", (event) => {
   const { dataset } = document.documentElement;
@@ -30,15 +39,27 @@ const offScreen = `[...document.querySelectorAll("main a, main button, main summ
 /** Up to here rows are cards. */
 const maxPhoneWidth = 599;
 /** Nodes are described where a rule is violated only, and no style sheet is loaded again for rules that do not run. */
-const axeOptions = `{ resultTypes: ["violations"], preload: { assets: ["media"] } }`;
-const runAxe =
-  `axe.run(${axeOptions}).then(({ violations }) => violations.flatMap(({ id, nodes }) =>
+const axeOptions = `resultTypes: ["violations"], preload: { assets: ["media"] }`;
+const axeLines = `({ violations }) => violations.flatMap(({ id, nodes }) =>
   nodes.map((node) => id + ": " + node.html.slice(0, 160) + " | " +
-    node.failureSummary.replace(/\\s+/g, " ").slice(0, 200))))`;
+    node.failureSummary.replace(/\\s+/g, " ").slice(0, 200)))`;
+const runAxe = `axe.run({ ${axeOptions} }).then(${axeLines})`;
+/** Of all rules this one alone depends on the theme, and the page is as it was afterwards. */
+const runAxeInOtherTheme = `(async () => {
+  const { dataset } = document.documentElement;
+  const { theme } = dataset;
+  dataset.theme = theme === "dark" ? "light" : "dark";
+  try {
+    const lines = await axe.run({ runOnly: ["color-contrast"], ${axeOptions} }).then(${axeLines});
+    return lines.map((line) => dataset.theme + ", " + line);
+  } finally {
+    dataset.theme = theme;
+  }
+})()`;
 
 /**
- * Whether pages are pictured for people, into `screenshots/`. A whole tier has nobody who looks at them, and they take a
- * third of the time of a test of pages.
+ * Whether pages are pictured for people, into `screenshots/`. A whole tier has nobody who looks at them, and they take
+ * a third of the time of a test of pages.
  */
 const isPictured = Deno.env.get("SCREENSHOTS") !== "none";
 
@@ -82,7 +103,10 @@ export async function problemsOf(page: Page, name: string): Promise<string[]> {
   if (blocked !== "") problems.push(`${name}: the policy stopped ${blocked}`);
   // The policy blocks foreign scripts; evaluation by the debugger is exempt from it.
   await page.evaluate(axe.source);
-  const violations = await page.evaluate<string[]>(runAxe);
+  const violations = [
+    ...await page.evaluate<string[]>(runAxe),
+    ...await page.evaluate<string[]>(runAxeInOtherTheme),
+  ];
   return [...problems, ...violations.map((text) => `${name}: ${text}`)];
 }
 
