@@ -1,4 +1,5 @@
 import { assert, assertEquals } from "../support/assert.ts";
+import { drawn } from "../support/property.ts";
 import { report } from "../support/report.ts";
 import type { Style } from "../../core/wire/contract/contract.ts";
 import { type AgentName, agents, conversationOf, resumable, scriptOf } from "./agents.ts";
@@ -158,15 +159,17 @@ Deno.test({
   ignore,
   ...options,
 }, async () => {
-  const scenes = usual.flatMap(([name, style]) =>
-    styles.map((second): Scene => ({
-      model: `failover-${name.toLowerCase()}-${style}-${second}`,
-      agent: agents[name],
-      routes: [["a", style], ["b", second]],
-      trouble: ({ step, provider }) =>
-        step === 1 && provider === "a" ? { kind: "server_error" } : { kind: "none" },
-    }))
+  const pairs = usual.flatMap(([name, style]) =>
+    styles.map((second) => [name, style, second] as const)
   );
+  // Each takes an agent of its own. A case may be drawn twice.
+  const scenes = [...new Set(drawn(pairs))].map(([name, style, second]): Scene => ({
+    model: `failover-${name.toLowerCase()}-${style}-${second}`,
+    agent: agents[name],
+    routes: [["a", style], ["b", second]],
+    trouble: ({ step, provider }) =>
+      step === 1 && provider === "a" ? { kind: "server_error" } : { kind: "none" },
+  }));
   await using world = await AgentsWorld.open(scenes, scriptOf);
   await inLanes(scenes, lanes, async (scene) => {
     assertEdited(world, scene, await world.run(scene.model));

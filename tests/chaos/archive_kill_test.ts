@@ -21,6 +21,7 @@ import { testEnvironment } from "../support/gateways/gateway_in_process.ts";
 import { sleep } from "../../core/lib/time/sleep.ts";
 import { runRandom } from "../support/random.ts";
 import { until } from "../support/until.ts";
+import { casesOf } from "../support/property.ts";
 import { postgresPrograms, startPostgres } from "../support/servers/postgres_server.ts";
 import { BooksWorld, problemLines } from "../support/worlds/books_world.ts";
 
@@ -32,7 +33,7 @@ const seededDays = 4;
 const minutesBetweenCalls = 5;
 
 /** Kills that have to come amid the work. */
-const killsWanted = 10;
+const killsWanted = casesOf(10);
 /** Copies of the seeded store on which they are tried: one that is done before has a successor. */
 const maxCopies = 8;
 /** Starts of the command on one copy. */
