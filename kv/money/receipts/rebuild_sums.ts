@@ -204,9 +204,10 @@ async function correctRow(
   const hours = right === undefined || right.hours.size === 0
     ? undefined
     : encodeHourSums({ missingCalls: 0, hours: right.hours });
-  // A sum of no calls stands in place of an archived one.
   if (right === undefined && stored !== undefined && usageSum(stored.value).calls === 0) {
-    return "right";
+    // It may stand in place of an archived sum, which would show again.
+    const [archived] = await kv.archivedRows?.([stored.key]) ?? [];
+    if (archived !== undefined) return "right";
   }
   const isRight = stored && right && sameUsage(usageSum(stored.value), right.usage);
   if (isRight && (hours === undefined || sameHours(hours, storedHours))) {
