@@ -114,22 +114,31 @@ function noRows(_operation: AtomicWrite): void {}
 
 /**
  * The result of an act on a campaign. `missing`: there is none. `state`: it is in that state already.
- * `person`: an operator cannot agree to their own campaign. `busy`: the row kept changing.
+ * `person`: an operator cannot agree to their own campaign. `limit`: it promises more than this operator may promise
+ * alone, and nobody else stands behind it. `busy`: the row kept changing.
  */
-export type CampaignActResult = "done" | "missing" | "state" | "person" | "busy";
+export type CampaignActResult = "done" | "missing" | "state" | "person" | "limit" | "busy";
 
-/** Agrees to a campaign that another operator made. */
+/**
+ * Agrees to a campaign that another operator made. That of a program counts as a promise of whoever agrees to it: who
+ * has the operator's key and an account would else promise any sum alone.
+ */
 export async function approveCampaign(
   kv: KeyValueStore,
   id: CampaignId,
-  act: CampaignAct,
+  act: CampaignAct & { readonly limitMicroVnd: bigint },
 ): Promise<CampaignActResult> {
-  return await change(kv, id, act, "campaign_approved", (campaign) => {
+  return await change(kv, id, act, "campaign_approved", async (campaign) => {
     if (campaign.needsApproval !== true || campaign.approvedBy !== undefined) return "state";
-    const { operator } = act;
+    const { operator, nowMs, limitMicroVnd } = act;
     if (operator.email === operatorProgram.email) return "person";
-    if (isPerson(operator) && isAuthor(campaign.createdBy, operator)) return "person";
-    return { ...campaign, approvedBy: authorOf(operator) };
+    const approved = { ...campaign, approvedBy: authorOf(operator) };
+    if (!isPerson(operator)) return { campaign: approved };
+    if (isAuthor(campaign.createdBy, operator)) return "person";
+    if (campaign.createdBy.email !== operatorProgram.email) return { campaign: approved };
+    const amountMicroVnd = maxGiven(campaign);
+    const attach = await authorizePromise(kv, { operator, amountMicroVnd, nowMs, limitMicroVnd });
+    return attach === undefined ? "limit" : { campaign: approved, attach };
   });
 }
 
@@ -141,10 +150,10 @@ export async function pauseCampaign(
   act: CampaignAct,
 ): Promise<CampaignActResult> {
   const what = isPaused ? "campaign_paused" : "campaign_resumed";
-  return await change(kv, id, act, what, (campaign) => {
-    const { pausedAtMs, ...running } = campaign;
+  return await change(kv, id, act, what, (before) => {
+    const { pausedAtMs, ...running } = before;
     if ((pausedAtMs !== undefined) === isPaused) return "state";
-    return isPaused ? { ...running, pausedAtMs: act.nowMs } : running;
+    return { campaign: isPaused ? { ...running, pausedAtMs: act.nowMs } : running };
   });
 }
 
@@ -157,20 +166,30 @@ function isAuthor(
   return accountId !== undefined && isSamePerson({ accountId, email }, account);
 }
 
+/** A campaign as an act leaves it, with what the commit checks and writes besides. */
+interface ChangedCampaign {
+  readonly campaign: Campaign;
+  readonly attach?: (operation: AtomicWrite) => void;
+}
+
+type CampaignChange = ChangedCampaign | "state" | "person" | "limit";
+
 async function change(
   kv: KeyValueStore,
   id: CampaignId,
   { operator, nowMs }: CampaignAct,
   act: OperatorAct,
-  changed: (campaign: Campaign) => Campaign | "state" | "person",
+  changedOf: (campaign: Campaign) => CampaignChange | Promise<CampaignChange>,
 ): Promise<CampaignActResult> {
   const outcome = await compareAndSet<CampaignActResult>(async () => {
     const entry = await kv.get<Campaign>(campaignKey(id));
     if (entry.value === null) return { done: "missing" };
-    const campaign = changed(entry.value);
-    if (typeof campaign === "string") return { done: campaign };
+    const changed = await changedOf(entry.value);
+    if (typeof changed === "string") return { done: changed };
+    const { campaign, attach } = changed;
     const operation = kv.atomic().check(entry).set(entry.key, campaign);
     addAuditLine(operation, operator, { act, subject: id, detail: campaign.name, atMs: nowMs });
+    attach?.(operation);
     return (await operation.commit()).ok ? { done: "done" } : "again";
   }, { attempts: actAttempts });
   return outcome === "conflict" ? "busy" : outcome.done;

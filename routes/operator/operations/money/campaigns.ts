@@ -70,6 +70,8 @@ const campaignRow = z.object({
 const refusals: Readonly<Record<Exclude<CampaignActResult, "done" | "missing">, string>> = {
   state: "it is in that state already",
   person: "it needs somebody else",
+  limit: "a program made it, and it promises more than one operator may promise alone; " +
+    "deno task admin campaign approve has no limit",
   busy: "it kept changing; try again",
 };
 
@@ -181,12 +183,16 @@ export const agreeToCampaign = operation({
   authority: "person",
   input: z.strictObject({ campaign: z.string() }),
   output: z.object({ id: z.string(), approve: z.literal("done") }),
-  async run({ kv }, { campaign }, act) {
+  async run({ kv, topup }, { campaign }, act) {
     const named = campaignIdOf(campaign);
     if (!named.ok) return named;
     const { id } = named;
-    const { nowMs } = act;
-    return campaignRefusal(await approveCampaign(kv, id, { operator: deciderOf(act), nowMs })) ??
+    const decision = {
+      operator: deciderOf(act),
+      nowMs: act.nowMs,
+      limitMicroVnd: topup.approvalAboveMicroVnd,
+    };
+    return campaignRefusal(await approveCampaign(kv, id, decision)) ??
       { ok: true, body: { id, approve: "done" as const } };
   },
 });

@@ -13,6 +13,7 @@ import {
   commandLine,
   listAuditLines,
   type Operator,
+  operatorProgram,
 } from "../../../../kv/people/audit/operator_audit.ts";
 import { verifyStore } from "../../../../kv/services/verify/verify_books.ts";
 import { readWallet } from "../../../../kv/money/balances/wallets.ts";
@@ -143,13 +144,28 @@ Deno.test("a campaign above an operator's limit gives nothing until a second one
   // The limit is one of all campaigns of a day.
   const { id, needsApproval } = await make(one!);
   assertEquals(needsApproval, true);
-  const act = (operator: Operator) => ({ operator, nowMs: creditStartMs });
+  const act = (operator: Operator) => ({ operator, nowMs: creditStartMs, limitMicroVnd: 0n });
   assertEquals(await give(kv, id, ann.id), { ok: false, why: "approval" });
   assertEquals(await approveCampaign(kv, id, act(one!)), "person");
   assertEquals(await approveCampaign(kv, id, act(two!)), "done");
   assertEquals(await approveCampaign(kv, id, act(two!)), "state");
   assertEquals((await give(kv, id, ann.id)).ok, true);
   assertEquals(await give(kv, id, two!.accountId), { ok: false, why: "author" });
+});
+
+Deno.test("a program's campaign is a promise of whoever agrees to it, within their limit", async () => {
+  using kv = await Deno.openKv(":memory:");
+  const { id: accountId, email = "" } = await customer(kv);
+  const terms = await campaign(kv);
+  const limits = { nowMs: creditStartMs, limitMicroVnd: fromVnd(150_000) };
+  const make = () => makeCampaign(kv, terms, { ...limits, operator: operatorProgram });
+  const agree = async (operator: Operator | typeof commandLine) =>
+    await approveCampaign(kv, (await make()).id, { ...limits, operator });
+  const operator = { accountId, email };
+  assertEquals([await agree(operator), await agree(operator)], ["done", "limit"]);
+  // Both ways of a promise have one limit.
+  assertEquals((await makeCampaign(kv, terms, { ...limits, operator })).needsApproval, true);
+  assertEquals(await agree(commandLine), "done");
 });
 
 Deno.test("a paused campaign gives nothing until it is resumed; each act is in the audit log", async () => {

@@ -1,5 +1,6 @@
 /** The operator's API reaches what only pages and commands had: accounts, campaigns, margins; and describes itself. */
 import { assert, assertEquals, assertStringIncludes } from "../../../support/assert.ts";
+import { fromVnd } from "../../../../core/billing/money/micro_vnd.ts";
 import { newId } from "../../../../core/lib/ids/ids.ts";
 import { getAccount, tryCreateAccount } from "../../../../kv/people/accounts/accounts.ts";
 import { approveCampaign } from "../../../../kv/money/credits/campaigns.ts";
@@ -237,7 +238,8 @@ Deno.test("a campaign of a program gives nothing until a person agrees, whom no 
   assertEquals([made.needsApproval, made.createdBy], [true, { email: "operator key" }]);
   const { id } = made;
   assertEquals((await w.send("POST", `/api/campaigns/${id}/approve`)).status, 403);
-  const program = { operator: operatorProgram, nowMs: time.nowMs() };
+  const limitMicroVnd = fromVnd(100_000);
+  const program = { operator: operatorProgram, nowMs: time.nowMs(), limitMicroVnd };
   assertEquals(await approveCampaign(kv, id, program), "person");
   const person = { accountId: newId("account", 1), email: "op@example.com" };
   assertEquals(await approveCampaign(kv, id, { ...program, operator: person }), "done");
