@@ -4,7 +4,7 @@ import type { CountedTool } from "./usage/hosted_tools.ts";
 import type { AppliedPrice, Receipt } from "./usage/receipt.ts";
 import { ratesFor, tokensPerRate } from "./price.ts";
 
-/** What a line charges for. */
+/** Item that a line charges for. */
 export type ChargedItem =
   | { readonly kind: "tokens"; readonly bucket: TokenBucket }
   | { readonly kind: "units"; readonly unit: Exclude<AppliedPrice["unit"], "token"> }
@@ -23,7 +23,7 @@ export interface ChargeLine {
 /** The lines of a charge. */
 export interface ChargeLines {
   readonly lines: readonly ChargeLine[];
-  /** What lines, rounded up once, differ from the price of the call: 0 unless the charge had another reason. */
+  /** Difference of the lines, rounded up once, from the price of the call: 0 unless the charge had another reason. */
   readonly differenceMicroVnd: bigint;
 }
 
@@ -50,7 +50,7 @@ function linesOfPrice(
   return lines;
 }
 
-/** Where the money went that was held for a call: held and added are what was charged and returned. */
+/** Lines of the money that was held for a call: held and added are what was charged and returned. */
 export interface HoldLines {
   readonly heldMicroVnd: bigint;
   /** Taken from the wallet at the end, since the price was above what was held; 0 unless `returnedMicroVnd` is. */

@@ -5,10 +5,10 @@ import { ratesFor, tokensPerRate } from "./price.ts";
 import { toolChargesMicroVnd } from "./usage/hosted_tools.ts";
 import type { Receipt } from "./usage/receipt.ts";
 
-/** What a part of a cost is for. `units` are calls, images or seconds, where tokens are not paid. */
+/** Part of a cost. `units` are calls, images or seconds, where tokens are not paid. */
 export type CostPart = "input" | "cache_read" | "cache_write" | "output" | "units" | "tools";
 
-/** What a receipt has about its cost. */
+/** Members of a receipt about its cost. */
 export type CostedReceipt = Pick<
   Receipt,
   "costMicroVnd" | "usage" | "price" | "units" | "toolCharges"

@@ -358,7 +358,7 @@ export interface ChatEnd {
   readonly correction?: EstimateCorrection | undefined;
   /** The hosted tools that were reserved. */
   readonly tools?: readonly ReservedTool[];
-  /** How often they ran; absent if the provider does not tell. */
+  /** Runs of the tools; absent if the provider does not tell. */
   readonly toolUses?: ToolUses | undefined;
   /** The most that is charged for tokens; see {@linkcode chargeCeiling}. */
   readonly ceilingMicroVnd?: bigint;

@@ -434,7 +434,7 @@ function scaled(rates: TokenRates, factor: bigint): TokenRates {
   );
 }
 
-/** How much money a call may begin with. */
+/** Amounts of money with which a call may begin. */
 export interface ReservationRange {
   /** The most that the call can cost; it gets this where the money suffices. */
   readonly wantedMicroVnd: bigint;

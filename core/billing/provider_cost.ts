@@ -11,7 +11,7 @@ import {
 import { countTokens, isLong, stepOf } from "./tariff.ts";
 import type { TokenUsage } from "./tokens/token_bounds.ts";
 
-/** What a provider counted of a call. */
+/** Use that a provider counted of a call. */
 export interface ProviderUse {
   /** Tokens as the provider reported them, or as the gateway counted them where it reported none. */
   readonly usage?: TokenUsage | undefined;

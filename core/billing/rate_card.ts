@@ -56,7 +56,7 @@ export interface CostCurrency {
 /** The currency of providers that name none. */
 export const vnd: CostCurrency = { code: "VND", vndPerUnit: 1 };
 
-/** What a card is made of, as written; stored under its id. */
+/** Terms of a card, as written; stored under its id. */
 export interface RateCardTerms {
   readonly currency: CostCurrency;
   readonly cost: RouteCost;
@@ -258,7 +258,7 @@ export function costParts(text: string): bigint | undefined {
   return /^\d{1,13}(?:\.\d{1,8})?$/.test(text) ? decimal(text, rateDecimals) * sumScale : undefined;
 }
 
-/** What the rate of a bucket is for. */
+/** Unit of the rate of a bucket. */
 export function rateUnit(bucket: string): "mtok" | "minute" | "piece" {
   const units = unitsPerRate(bucket);
   return units === 1 ? "piece" : bucket === "second" ? "minute" : "mtok";

@@ -9,7 +9,7 @@ import { applyPrice, type CataloguePrice, tokensPerRate } from "./price.ts";
 import { costInMicroVnd, costOfUnitsAt, type ProviderUnits, type RateCard } from "./rate_card.ts";
 import type { AppliedPrice, TokenRates } from "./usage/receipt.ts";
 
-/** What the calls of one model used and what was charged for them. */
+/** Use of the calls of one model, and what was charged for them. */
 export interface PricedSum {
   readonly inputTokens: number;
   readonly cacheReadTokens: number;
@@ -19,11 +19,11 @@ export interface PricedSum {
   readonly costMicroVnd: bigint;
 }
 
-/** What calls would have earned at another price. */
+/** Sum that calls would have earned at another price. */
 interface RepricedSum {
   readonly revenueMicroVnd: bigint;
   /**
-   * What was charged beyond the usual rates of the former price: long prompts, tiers of service, fees of tools, and
+   * Charges beyond the usual rates of the former price: long prompts, tiers of service, fees of tools, and
    * other prices of these days. Below 0: less was charged. It stays as it was.
    */
   readonly unexplainedMicroVnd: bigint;

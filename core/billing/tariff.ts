@@ -55,7 +55,7 @@ type PartBucket =
 
 type WholeBucket = Exclude<TokenBucket, PartBucket>;
 
-/** Where a kind without a rate of its own is counted. */
+/** Bucket in which a kind without a rate of its own is counted. */
 export const wholeOf: Readonly<Record<TokenBucket, WholeBucket>> = {
   input: "input",
   cache_read: "cache_read",
@@ -166,7 +166,7 @@ export type Tariff =
     readonly tiers: readonly (VideoSeconds & { readonly amount: bigint })[];
   };
 
-/** How the amounts of one kind of written tariffs are read. */
+/** Reader of the amounts of one kind of written tariffs. */
 export interface AmountReader<
   Names extends MemberNames,
   Piece extends string,

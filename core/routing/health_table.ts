@@ -37,7 +37,7 @@ import {
 import { RouteHealth } from "./health/route_health.ts";
 import { LimitedCustomers, type SharedLimit } from "./health/limited_customers.ts";
 
-/** What access to providers is built from. */
+/** Parts from which access to providers is built. */
 export interface ProviderAccessOptions {
   /** The catalogue at the start, and the secrets of its providers. */
   readonly catalog: Catalog;
@@ -55,7 +55,7 @@ export interface ProviderAccessOptions {
 /** Called with a key, by its place, of which something was learned; urgent if it begins to rest. */
 type OnChange = (provider: string, at: number, isUrgent: boolean) => void;
 
-/** What a status alone says of the credential. */
+/** Mark of the credential by a status alone. */
 function markOf(status: number): Mark {
   return status === 401 ? "credential" : status === 429 ? "rate" : "nothing";
 }
@@ -67,7 +67,7 @@ interface ReachedProvider {
   readonly credentials: Credentials;
   readonly secrets: readonly string[];
   readonly transport: Transport;
-  /** What adds credentials that are more than a header, by secret. */
+  /** Authorizers, for credentials that are more than a header, by secret. */
   readonly authorizers: Map<string, Authorizer>;
 }
 
@@ -233,7 +233,7 @@ export class ProviderAccess {
     return authorizer;
   }
 
-  /** How this thread gets a token of a key where another one renews them. */
+  /** Gets a token of a key in this thread where another one renews them. */
   #elsewhere(
     { name, credentials }: ReachedProvider,
     secret: string,
@@ -269,7 +269,7 @@ export class ProviderAccess {
     }
   }
 
-  /** What is known of a key, for other threads. */
+  /** State of a key, for other threads. */
   shared(provider: string, at: number, nowMs: number): SharedCredential | undefined {
     return this.#providers.get(provider)?.credentials.shared(at, nowMs);
   }
@@ -303,7 +303,7 @@ export class ProviderAccess {
     return this.#of(route)?.credentials.hasFresh(nowMs) ?? false;
   }
 
-  /** How many credentials the provider of a route has, and how many of them rest, and why. */
+  /** Number of credentials of the provider of a route, and how many of them rest, and why. */
   counts(route: Route, nowMs: number): CredentialCounts {
     if (this.isUnconfigured(route)) return { count: 0, resting: 0, reasons: ["not configured"] };
     const credentials = this.#of(route)?.credentials;
@@ -358,7 +358,7 @@ export class HealthTable {
   }
 }
 
-/** What the report on routes is made from. */
+/** Sources of the report on routes. */
 interface ReportSources {
   readonly catalog: Catalog;
   readonly clock: Clock;

@@ -183,7 +183,7 @@ export interface Choice {
   readonly connectMs?: number | undefined;
 }
 
-/** What the order of routes depends on. */
+/** Facts on which the order of routes depends. */
 interface ChooseOptions {
   /** The caller's own style: routes of that style need no conversion. */
   readonly style: RouteStyle;
@@ -293,7 +293,7 @@ export function formerFirst(
   return [former, ...ordered.filter((route) => route !== former)];
 }
 
-/** What the router needs of the running gateway. */
+/** Needs of the router. */
 interface LiveRouterOptions extends ProviderAccessOptions {
   /** From 0 up to 1. */
   readonly random: () => number;

@@ -5,7 +5,7 @@
 import type { PromptPrefixes } from "../calls/bounds/seen_prompts.ts";
 import { hourMs } from "../lib/time/durations.ts";
 
-/** Which route answered, and with which account at its provider. */
+/** Route that answered, and the account at its provider. */
 export interface AnsweredBy {
   readonly routeId: string;
   readonly account: string;
@@ -15,7 +15,7 @@ interface Entry extends AnsweredBy {
   readonly atMs: number;
 }
 
-/** Who answered a prompt or made a sealed item, for the other threads of a process. */
+/** Route that answered a prompt or made a sealed item, for the other threads of a process. */
 export interface SharedAffinity extends AnsweredBy {
   readonly id: string;
 }
@@ -96,7 +96,7 @@ export class RouteAffinity {
     for (const seal of seals) this.#note({ id: sealId + seal, ...nobody }, nowMs);
   }
 
-  /** Who made a sealed item, as far as is known. */
+  /** Maker of a sealed item, as far as it is known. */
   ownerOf(seal: string): AnsweredBy | undefined {
     return this.#seals.get(seal);
   }

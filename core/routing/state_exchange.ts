@@ -18,7 +18,7 @@ const gatherMs = 100;
 /** Limited customers that are gathered before they are published at once. */
 const maxGathered = 200;
 
-/** What a {@linkcode StateExchange} connects. */
+/** Parts that a {@linkcode StateExchange} connects. */
 export interface StateExchangeOptions {
   readonly catalog: Catalog;
   readonly clock: Clock;

@@ -53,10 +53,10 @@ function classOf({ size }: CallLoad): number {
   return Math.min(sizeClasses - 1, Math.floor(Math.log2(Math.max(1, size))));
 }
 
-/** How long the calls of one operation took on one route, by class of size. */
+/** Durations of the calls of one operation on one route, by class of size. */
 type Times = (LatencyHistogram | undefined)[];
 
-/** When the next route may start beside a route. */
+/** Moment at which the next route may start beside a route. */
 interface Wait {
   readonly afterMs: number;
   /** Nineteen of twenty calls were answered by then. */

@@ -100,7 +100,7 @@ function errorStyleOf(pathname: string, headers: HttpRequest["headers"]): ErrorS
 /** Seconds for which a browser may cache a preflight answer: the longest that any browser accepts. */
 const preflightSeconds = 86_400;
 
-/** What the server knows of a connection. */
+/** Facts of a connection that the server knows. */
 type Connection = Pick<Incoming, "clientAddress" | "isFirstOfConnection">;
 
 /** The connection, as Hono passes it; empty if the app is called without a socket. */

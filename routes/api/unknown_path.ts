@@ -9,7 +9,7 @@ const maxRepeatedPathChars = 64;
 /** A segment `.` or `..`, plain or encoded. Paths are matched as they were sent, so none of them leads anywhere. */
 const dotSegment = /(?:^|[/\\]|%2f|%5c)(?:\.|%2e){1,2}(?:$|[/\\]|%2f|%5c)/i;
 
-/** What vendors offer and this gateway does not, by the beginning of the path, with the reason. */
+/** Endpoints that vendors offer and this gateway does not, by the beginning of the path, with the reason. */
 const outside: readonly (readonly [path: RegExp, what: string])[] = [
   [
     /^\/v1\/(?:files|uploads|containers|vector_stores|skills|memory_stores)\b/,

@@ -30,7 +30,7 @@ import type { FieldTable } from "../../core/wire/fields/field_table.ts";
 // Makes the schema of a chat request from the zod schema that the strict sandbox validates it with, and from the table
 // of fields that the decoder reads. The gateway takes more than its vendor: unknown fields are allowed everywhere.
 
-/** What a style adds to its schema. */
+/** Additions of a style to its schema. */
 export interface RequestSchemaOptions {
   readonly description: string;
   /** Fields that no route takes: the gateway always refuses them, or reads them elsewhere. */
@@ -130,7 +130,7 @@ const shared = {
   store: "Nothing is stored; `true` is named in `x-gateway-conversion`.",
 } as const;
 
-/** What a caller says of the route, which no provider gets. */
+/** Members by which a caller has a say in the route; no provider gets them. */
 const routeMembers: JsonObject = {
   models: modelsSchema,
   provider: ref("RoutePreferences"),

@@ -14,7 +14,7 @@ import { mediaSchemas } from "./media_schemas.ts";
 import { type Operation, type OperationAnswer, type Parameter, tags } from "./operation.ts";
 import { videoOperations } from "./video_operations.ts";
 
-/** What the document depends on. */
+/** Needs of the document. */
 export interface DocumentOptions {
   /** Address of the service, without a trailing slash; `/` if it is not known. */
   readonly server: string;

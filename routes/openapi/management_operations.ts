@@ -48,7 +48,7 @@ const idempotency: Parameter = {
   schema: { type: "string", minLength: 1, maxLength: 255 },
 };
 
-/** What an operation answers: JSON or a file. */
+/** Answers of an operation: JSON or a file. */
 function answersOf(operation: ManagementOperation): Operation["answers"] {
   if ("file" in operation) {
     const { description, types } = operation.file;

@@ -4,7 +4,7 @@
  */
 import { fromVnd, microVndPerVnd, parseVnd } from "./micro_vnd.ts";
 
-/** What a written amount says. */
+/** Reading of a written amount. */
 export type ReadAmount =
   | { readonly ok: true; readonly microVnd: bigint }
   | { readonly ok: false; readonly why: "unreadable" }

@@ -57,7 +57,7 @@ export interface MediaParts {
 }
 
 /**
- * What a call consumed, in buckets that do not overlap.
+ * Use of a call, in buckets that do not overlap.
  *
  * The two vendors count differently (one counts cached tokens inside the input, the other beside it), so usage is
  * read in the upstream's own style straight into these buckets and never translated number by number.

@@ -42,7 +42,7 @@ const endMessages = {
 /** Codes of ends with words of ours. */
 export type KnownStreamEnd = keyof typeof endMessages;
 
-/** What ends a stream: a bound or an act of the gateway, or the code of the error that the client was told. */
+/** End of a stream: a bound or an act of the gateway, or the code of the error that the client was told. */
 export type StreamEndCode = ErrorCode | KnownStreamEnd;
 
 /** All codes of ends with words of ours. */
@@ -58,7 +58,7 @@ export const failureCodes = Object.keys(messages) as readonly FailureCode[];
 export interface CallFailure {
   /** As `error.type` of the wire. */
   readonly type: string;
-  /** What ended the last attempt. */
+  /** End of the last attempt. */
   readonly code: string;
   readonly message: string;
 }

@@ -19,7 +19,7 @@ export const countedTools = [
 /** A hosted tool whose uses the gateway counts. */
 export type CountedTool = typeof countedTools[number];
 
-/** How often tools ran. An absent tool did not run. */
+/** Runs of tools. An absent tool did not run. */
 export type ToolUses = Readonly<Partial<Record<CountedTool, number>>>;
 
 /** No tool ran. */
@@ -39,7 +39,7 @@ export const defaultMostUses = 10;
 /** Most uses that an operator can set. */
 export const maxMostUses = 1_000;
 
-/** What a request asks of a hosted tool. */
+/** Hosted tool that a request asks for. */
 export interface AskedTool {
   readonly tool: string;
   /** Most uses by the caller's own bound; absent: it has none. */

@@ -14,7 +14,7 @@ import type { ToolCharge } from "./hosted_tools.ts";
 import type { TokenUsage } from "../tokens/token_bounds.ts";
 
 /**
- * How a call ended, which decides the charge: see docs/behaviour.md#who-pays-for-what and
+ * Outcome of a call, which decides the charge: see docs/behaviour.md#who-pays-for-what and
  * `core/billing/outcome.ts`.
  */
 export type Outcome =
@@ -45,7 +45,7 @@ export interface Attempt {
   readonly region?: string;
 }
 
-/** What the provider that answered charges the operator for a call. */
+/** Charge of the provider that answered, to the operator. */
 export type ProviderCost =
   | {
     readonly kind: "known";
@@ -141,7 +141,7 @@ export interface Receipt {
   readonly units: number;
   readonly price: AppliedPrice;
   /**
-   * What ended a stream that was not whole, as `call_failure.ts` explains it. Absent: the answer was whole, its client
+   * End of a stream that was not whole, as `call_failure.ts` explains it. Absent: the answer was whole, its client
    * left, or the receipt is of an earlier release.
    */
   readonly endCode?: string;
@@ -154,23 +154,23 @@ export interface Receipt {
    * without an attempt.
    */
   readonly catalogVersion?: number;
-  /** What the caller called it; absent: nothing, or the receipt is of an earlier release. */
+  /** Tags of the caller; absent: none, or the receipt is of an earlier release. */
   readonly tags?: CallTags;
   /** The amount that was debited. */
   readonly costMicroVnd: bigint;
   /** The part of the price that the wallet could not cover; never makes it negative. */
   readonly shortfallMicroVnd: bigint;
   /**
-   * What was reserved of the wallet for the call, with what it was extended by while it ran. Absent on receipts of
+   * Reservation of the wallet for the call, with what it was extended by while it ran. Absent on receipts of
    * earlier releases, and without an attempt.
    */
   readonly heldMicroVnd?: bigint;
   /**
-   * What the provider reported beyond what was charged, at this price, which the operator may
+   * Use that the provider reported beyond what was charged, at this price, which the operator may
    * claim. More than 0.
    */
   readonly claimMicroVnd?: bigint;
-  /** What the call cost the operator, for the operator only. Absent: the catalogue names no costs. */
+  /** Cost of the call to the operator, for the operator only. Absent: the catalogue names no costs. */
   readonly providerCost?: ProviderCost;
   readonly attempts: readonly Attempt[];
 }

@@ -51,7 +51,7 @@ export interface ProviderAnswer {
   readonly value: JsonObject;
 }
 
-/** What a route does with the exchange of one attempt. */
+/** Handlers of a route for the exchange of one attempt. */
 export interface AttemptHandlers {
   readonly exchange: UpstreamExchange;
   readonly createPipe: () => StreamPipe;
@@ -102,7 +102,7 @@ export interface StartedStream {
   readonly exchange: UpstreamExchange;
   readonly body: ByteReader;
   readonly pipe: StreamPipe;
-  /** What the client gets first: everything up to and including the first real output. */
+  /** Bytes that the client gets first: everything up to and including the first real output. */
   readonly preamble: Uint8Array;
   /** The provider's body has already ended (a short answer in one piece). */
   readonly bodyEnded: boolean;

@@ -79,7 +79,7 @@ export function stopError(reason: StopReason): GatewayError {
   }
 }
 
-/** How an attempt ended, for the health of its route. */
+/** End of an attempt, for the health of its route. */
 export type AttemptResult =
   | { readonly kind: "ok"; readonly ms: number }
   | { readonly kind: "failed"; readonly ms: number; readonly error: GatewayError }
@@ -142,7 +142,7 @@ export interface AttemptHost<Begun extends BegunAttempt, Result> {
   onBug(error: unknown): void;
 }
 
-/** What an attempt needs of its call. */
+/** Needs of an attempt. */
 interface RouteAttemptInput<Begun extends BegunAttempt, Result> {
   readonly host: AttemptHost<Begun, Result>;
   readonly deadlines: Deadlines;
@@ -389,16 +389,16 @@ export const attemptsPerCall = 8;
 /** Attempts on one route in one call, each with other credentials of its provider if it refused the last. */
 export const attemptsPerRoute = 3;
 
-/** What the attempt loop needs of a call. */
+/** Needs of the attempt loop. */
 export interface AttemptLoopInput<Begun extends BegunAttempt, Result>
   extends RouteAttemptInput<Begun, Result> {
   /** Routes in the order to try. Each is tried once, or once per credential if credentials are refused. */
   readonly candidates: readonly Route[];
-  /** When a second route starts beside the first; the quicker one is used. */
+  /** Start of a second route beside the first; the quicker one is used. */
   readonly hedge?: Hedge | undefined;
 }
 
-/** When a second route is started beside a slow first one. */
+/** Start of a second route beside a slow first one. */
 export interface Hedge {
   readonly afterMs: number;
   /**

@@ -190,7 +190,7 @@ function isAddressed(head: string): boolean {
   return addressed.test(begins) || begins.length < "https:".length;
 }
 
-/** Which bytes can begin such a string: a letter of a scheme, white space, an escape, or a character beyond ASCII. */
+/** Bytes that can begin such a string: a letter of a scheme, white space, an escape, or a character beyond ASCII. */
 const firstOfAddress: Uint8Array = (() => {
   const table = new Uint8Array(256);
   table.fill(1, 0, 0x21);

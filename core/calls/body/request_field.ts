@@ -90,7 +90,7 @@ export function requiredText(name: string, maxChars: number): RequestField<strin
   };
 }
 
-/** What a picture or a video shows. */
+/** Prompt of a picture or a video. */
 export const mediaPrompt = requiredText("prompt", maxMediaPromptChars);
 
 /** The bounds of a whole number, both included. */

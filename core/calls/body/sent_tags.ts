@@ -27,7 +27,7 @@ export const tagsHeader = "x-gateway-tags";
 /** The tag of the end user, whatever a style calls the field. */
 const userTag = "user";
 
-/** Where the requests of a style have tags. */
+/** Fields in which the requests of a style have tags. */
 interface TagFields {
   /** An object whose members are tags. */
   readonly metadata?: "metadata" | "labels";

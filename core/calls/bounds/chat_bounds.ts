@@ -75,7 +75,7 @@ interface Prompt {
   readonly body: OutlineObject;
   readonly bodyBytes: number;
   readonly contextWindow: number;
-  /** How many hosted tools it asks for: see `hostedToolsAskedFor`. */
+  /** Number of hosted tools that it asks for: see `hostedToolsAskedFor`. */
   readonly hostedTools: number;
 }
 
@@ -372,7 +372,7 @@ export function chatBounds(
  */
 const leastLimitTokens = 16;
 
-/** What a chat call reserves when it begins. */
+/** First reservation of a chat call. */
 export interface InitialReservation {
   readonly range: ReservationRange;
   /**
@@ -388,7 +388,7 @@ export interface InitialReservation {
   readonly unlimited: ReservationRange | undefined;
 }
 
-/** What decides the first reservation, beside the bounds. */
+/** Facts that decide the first reservation, beside the bounds. */
 interface ReservationBasis {
   readonly stream: boolean;
   /** Output tokens to reserve for a stream; `Infinity` if its output is hidden. See `OutputExpectations.tokens`. */

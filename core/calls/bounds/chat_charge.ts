@@ -63,7 +63,7 @@ export async function countPrompt(
   return converted.ok ? await estimateInputTokens(converted.request.body) : undefined;
 }
 
-/** What is known of a chat call before it runs. */
+/** Facts of a chat call before it runs. */
 export interface QuotedChat {
   readonly model: Model;
   readonly request: Pick<ChatRequest, "choices">;
@@ -71,12 +71,12 @@ export interface QuotedChat {
   readonly bounds: ChatBounds;
 }
 
-/** What was read of an ended answer, streamed or whole. */
+/** Reading of an ended answer, streamed or whole. */
 export interface EndedReading {
   readonly usage: ReportedUsage | undefined;
   readonly usageRejected: boolean;
   readonly outputBytes: number;
-  /** How often the provider ran its tools; absent if nothing tells. */
+  /** Runs of its tools by the provider; absent if nothing tells. */
   readonly toolUses?: ToolUses | undefined;
   /** The tier of service, as the provider calls it; absent if it reports none. */
   readonly serviceTier?: string | undefined;

@@ -1,5 +1,5 @@
 /**
- * How long outputs are, as a rule and at most.
+ * Length of outputs, as a rule and at most.
  *
  * The gateway learns how much output the calls of a key to a model usually have, so that a stream reserves that much
  * when it begins. A figure that is too low costs a stream more extensions of its reservation; one that is too high keeps

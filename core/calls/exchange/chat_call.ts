@@ -22,7 +22,7 @@ export interface ChatCall {
   readonly clientHeader: (name: string) => string | undefined;
   /** `x-gateway-strict: true`, or required parameters: refuse instead of dropping. */
   readonly strict: boolean;
-  /** What the caller wants of the order of its routes. */
+  /** Order of its routes that the caller wants. */
   readonly wish?: RouteWish | undefined;
   /** Fields that were lost before a route was chosen, since the request came in the form of another style. */
   readonly dropped?: readonly string[];
@@ -64,7 +64,7 @@ export interface ChatRouteAccess extends RouteAccess {
   readonly onSentAgain: () => void;
 }
 
-/** How the cost of a settled call gets into its answer. */
+/** Writer of the cost of a settled call into its answer. */
 export interface CostWriter {
   readonly whole: (answer: Uint8Array, receipt: CostedReceipt) => Uint8Array;
   /** For the last bytes of a stream. */

@@ -126,7 +126,7 @@ interface NativeChanges {
   readonly leftOut: readonly string[];
   /** Fields that keep the provider from storing the answer. */
   readonly unstored: JsonObject;
-  /** What the provider's cloud changes. */
+  /** Changes of the provider's cloud. */
   readonly cloud: CloudBodyChanges | undefined;
 }
 

@@ -55,7 +55,7 @@ export const encoder = new TextEncoder();
 /** Follows the path of Responses calls. */
 const compactPath = "/compact";
 
-/** What the pipe of an answer needs to know of its call. */
+/** Facts of its call that the pipe of an answer needs. */
 export function pipeContext(call: ChatCall, route: Route): PipeContext {
   return {
     clientModel: call.request.model,
@@ -84,7 +84,7 @@ export function clientReading(reading: AnswerReading, context: PipeContext): Ans
   return error === undefined ? reading : { ...reading, error: inClientTerms(error, context) };
 }
 
-/** How answers of a provider become those of the client. */
+/** Way in which answers of a provider become those of the client. */
 interface AnswerWay {
   readonly style: ProviderStyle;
   readonly clientStyle: Style;
@@ -125,7 +125,7 @@ export function refuseDropping(
   );
 }
 
-/** What the cloud of a provider changes in a body that is otherwise in the plain form of its style. */
+/** Changes of the cloud of a provider to a body that is otherwise in the plain form of its style. */
 export function cloudChanges(
   { provider }: ChatRouteAccess,
   style: ProviderStyle,
@@ -363,7 +363,7 @@ export function limitedBody({ request: { style }, body, outputLimit }: ChatCall)
   return { ...body.value, ...loweredLimit(style, body.outline, outputLimit) };
 }
 
-/** What a conversion has to know of the route. */
+/** Facts of the route that a conversion needs. */
 export function conversionOptions({ model, documents }: ChatCall, route: Route): ConversionOptions {
   return {
     capabilities: route.capabilities,

@@ -111,13 +111,13 @@ const geminiUsageKey = jsonKey("usageMetadata");
 
 /** The usage of one answer or event. */
 interface UsagePlace {
-  /** Where its object closes; absent where it has no such object. */
+  /** End of its object; absent where it has no such object. */
   readonly usageEnd?: number;
   /** Whether that object has no member. */
   readonly isEmpty?: boolean;
   /** The value of a member that is no object. */
   readonly replaced?: { readonly start: number; readonly end: number };
-  /** Where the object around it closes, for a missing member. */
+  /** End of the object around it, for a missing member. */
   readonly outerEnd: number;
   readonly isOuterEmpty: boolean;
 }
@@ -307,7 +307,7 @@ class CostPipe implements StreamPipe {
   }
 }
 
-/** What the end of a stream is made of. */
+/** Parts of the end of a stream. */
 interface StreamTail {
   readonly style: Style;
   /** Gemini: the stream is one JSON array. */

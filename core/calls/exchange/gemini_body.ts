@@ -72,7 +72,7 @@ export class ArrayStream implements StreamPipe {
   }
 }
 
-/** What the path and the query of a Gemini request say. */
+/** Facts of a Gemini request in its path and its query. */
 export interface GeminiPath {
   readonly model: string;
   readonly stream: boolean;

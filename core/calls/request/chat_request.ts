@@ -121,7 +121,7 @@ function isImageFile(file: Outline | undefined): boolean {
 export const routeHeader = "x-gateway-route";
 
 const everyStyle = ["models", "provider", "providerOptions"];
-/** What LiteLLM names so, the Messages vendor has under the same name in another form. */
+/** Fields of styles that take LiteLLM's `fallbacks`; the Messages vendor has another form under the same name. */
 const withFallbacks = [...everyStyle, "fallbacks"];
 
 /** The top-level fields of each style in which a caller has a say in the route; see `route_preferences.ts`. */
@@ -303,7 +303,7 @@ export interface ChatRequest {
   readonly stream: boolean;
   /** The client's own bound on output tokens, if it set one. */
   readonly maxTokens: number | undefined;
-  /** How many answers the provider produces: `n`, or `best_of`, of which it returns the best. */
+  /** Number of answers that the provider produces: `n`, or `best_of`, of which it returns the best. */
   readonly choices: number;
   /** Chat: whether the client asked for the usage chunk itself. */
   readonly wantsUsage: boolean;

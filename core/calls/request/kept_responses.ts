@@ -42,7 +42,7 @@ const keptResponseBounds: KeptResponseBounds = {
 /** The field that names the turn to continue. */
 const previousField = "previous_response_id";
 
-/** What one turn adds to its conversation. */
+/** Part of a conversation that one turn adds. */
 interface Segment {
   readonly owner: AccountTurns;
   readonly former: Segment | undefined;
@@ -306,7 +306,7 @@ export class TurnDraft {
 
 const nothing = new Uint8Array(0);
 
-/** Where the items of the output of a response are, and its id; `undefined` if it has not both. */
+/** Items of the output of a response, and its id; `undefined` if it has not both. */
 function partsOf(
   response: Uint8Array,
 ): { readonly id: string; readonly start: number; readonly end: number } | undefined {

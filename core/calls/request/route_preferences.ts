@@ -66,7 +66,7 @@ export interface RoutePreferences {
   readonly maxPrice?: MaxPrice;
 }
 
-/** What the router makes of preferences: in which order it tries routes. */
+/** Order of routes that the router makes of preferences. */
 export interface RouteWish {
   readonly order?: readonly string[];
   readonly sort?: RouteSort;
@@ -78,7 +78,7 @@ function refuse(path: string, problem: string): never {
   throw new GatewayError("invalid_request", `${path}: ${problem}`, { param: path });
 }
 
-/** What a caller may say of the providers of a call, under the names of the wire. */
+/** Preferences of a caller for the providers of a call, under the names of the wire. */
 interface ProviderPreferences {
   readonly order: readonly string[];
   readonly only: readonly string[];
@@ -301,7 +301,7 @@ function onlyMembers(object: OutlineObject, path: string, known: readonly string
   }
 }
 
-/** What was read so far, and where it was. */
+/** Preferences that were read so far, and where they were. */
 class Gathered {
   readonly #values: { [Name in MemberName]?: ProviderPreferences[Name] | undefined } = {};
   readonly #places = new Map<string, string>();

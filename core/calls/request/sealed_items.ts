@@ -33,7 +33,7 @@ import {
   wrappedPrefix,
 } from "../../wire/mod.ts";
 
-/** Where a style has its sealed items. */
+/** Places in which a style has its sealed items. */
 interface SealPlaces {
   /** The field that holds the turns. */
   readonly turns: string;
@@ -42,7 +42,7 @@ interface SealPlaces {
   readonly sealOf: (part: OutlineObject) => Outline | undefined;
   /** The part without its seal, in a form that each route leaves out or replaces; `undefined`: without the part. */
   readonly opened: (part: JsonObject) => JsonObject | undefined;
-  /** How `x-gateway-conversion` names what is left out. */
+  /** Name of what is left out, in `x-gateway-conversion`. */
   readonly name: string;
 }
 
@@ -245,8 +245,8 @@ export function droppedReasoningFields(replaced: JsonObject): string[] {
 }
 
 /**
- * What vendors write: OpenAI (`invalid_encrypted_content`, and items that it does not know), Anthropic (`Invalid signature
- * in thinking block`), Google (`Thought signature is not valid`).
+ * Refusals of vendors: OpenAI (`invalid_encrypted_content`, and items that it does not know), Anthropic (`Invalid
+ * signature in thinking block`), Google (`Thought signature is not valid`).
  */
 const refusals: readonly RegExp[] = [
   /invalid_encrypted_content/,

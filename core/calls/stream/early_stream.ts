@@ -28,7 +28,7 @@ export type Arrival =
   | { readonly kind: "stream"; readonly input: MeteredStreamInput }
   | { readonly kind: "error"; readonly bytes: Uint8Array };
 
-/** What the early stream needs of its call once the attempt loop has ended. */
+/** Handlers for the end of the attempt loop, which the early stream needs. */
 export interface ArrivalHandlers<Found> {
   /** Makes the stream of what was found; `undefined` if it is not a stream, which would be a defect. */
   readonly streamOf: (found: Found) => MeteredStreamInput | undefined;
@@ -61,7 +61,7 @@ export function arrivalOf<Found>(
   );
 }
 
-/** What a stream needs that begins before a route has answered. */
+/** Needs of a stream that begins before a route has answered. */
 export interface EarlyStreamInput {
   /** Rejects if a receipt could not be written: the connection is broken off then. */
   readonly arrival: Promise<Arrival>;

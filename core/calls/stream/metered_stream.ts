@@ -54,15 +54,15 @@ import type { ByteSink, ByteSource } from "../../lib/bytes/byte_parts.ts";
 import type { Outcome } from "../../billing/usage/receipt.ts";
 import { type CallControl, stopError, type StopReason } from "../attempts/attempt_loop.ts";
 
-/** How the gateway ends a stream that its provider would continue. */
+/** Cut by which the gateway ends a stream that its provider would continue. */
 export interface StreamCut {
   /** `length`: the style's own stop for length, where it has one; `error`: an error event. */
   readonly as: "length" | "error";
   /** The error event; used for `length` too where the style has no such stop. */
   readonly error: GatewayError;
-  /** What the receipt names as the end; absent: the code of the error. */
+  /** End that the receipt names; absent: the code of the error. */
   readonly code?: StreamEndCode;
-  /** What is billed so far, for styles that report it at the end. */
+  /** Use that is billed so far, for styles that report it at the end. */
   readonly usage: TokenUsage;
 }
 
@@ -146,7 +146,7 @@ class ProviderStream implements PieceReceiver {
   readonly #idleMs: number;
   readonly #maxBytes: number;
   #readBytes = 0;
-  /** What arrived and was not given to the pipe yet. Valid until the next read. */
+  /** Bytes that arrived and were not given to the pipe yet. Valid until the next read. */
   #unread: Uint8Array | undefined;
   #pendingRead: Promise<Uint8Array | null> | undefined;
   /** Waits for the result of a read without a promise. */
@@ -342,7 +342,7 @@ export const keepAliveMs = 15_000;
 /** The end of a stream: its outcome and the last bytes for the client. */
 interface StreamEnd {
   readonly outcome: Outcome;
-  /** What ended it before it was whole; absent also where the client left. */
+  /** End before it was whole; absent also where the client left. */
   readonly code?: StreamEndCode | undefined;
   /** Makes the last bytes. Called once, when nothing more will be read. May throw if the pipe itself has failed. */
   readonly lastBytes: () => Uint8Array;
@@ -389,7 +389,7 @@ function brokenOff(
   };
 }
 
-/** What a metered stream needs of its call. */
+/** Needs of a metered stream. */
 export interface MeteredStreamInput {
   readonly started: StartedStream;
   /** Sent after `keepAliveMs` of silence; a comment or ping of the client's style. */
@@ -436,7 +436,7 @@ export class MeteredSource implements ByteSource, PieceReceiver {
   readonly #keepAlive: Deadline;
   #sink: ByteSink | undefined;
   #phase: Phase;
-  /** What a pull that has returned already is still waiting for, other than bytes. */
+  /** Work that a pull which has returned already still waits for, other than bytes. */
   #continuing: Promise<void> | undefined;
   readonly #onStop = (): void => {
     const provider = this.#provider;

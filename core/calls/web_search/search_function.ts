@@ -137,9 +137,9 @@ function withFunction(choice: ToolChoice, search: HostedTool, name: string): Too
   };
 }
 
-/** What happens next in a conversation whose model has searched. */
+/** Turn that follows in a conversation whose model has searched. */
 export interface SearchedTurn {
-  /** What the model wrote, its calls of the search included. */
+  /** Blocks that the model wrote, its calls of the search included. */
   readonly written: readonly Block[];
   readonly results: readonly ToolResultBlock[];
   /** Output tokens that are left of the client's limit; absent: it set none. */

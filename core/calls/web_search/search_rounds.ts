@@ -55,11 +55,11 @@ import {
   wholeAsStream,
 } from "../attempts/attempt.ts";
 
-/** What a search found. */
+/** Findings of a search. */
 export interface SearchFindings {
   /** The id of the search's own call. */
   readonly id: string;
-  /** What the pages say, or why the search failed. */
+  /** Text of the pages, or why the search failed. */
   readonly text: string;
   readonly sources: readonly WebSource[];
   readonly failed: boolean;
@@ -99,7 +99,7 @@ interface SentRound {
   readonly memory: ConversionMemory;
 }
 
-/** What the rounds of a call need. */
+/** Needs of the rounds of a call. */
 export interface SearchRoundsInput {
   /** The style of the route. */
   readonly style: ProviderStyle;
@@ -204,7 +204,7 @@ export class SearchRounds implements UpstreamExchange, ByteReader {
   #round: Round | undefined;
   /** Searches, or the request after them, while they run. */
   #work: Promise<void> | undefined;
-  /** What was searched for a round, until the next one begins. */
+  /** Searches of a round, until the next one begins. */
   #searched: SearchedRound | undefined;
   /** Frames that were not read yet. */
   #out = "";
@@ -504,7 +504,7 @@ function addUses(a: ToolUses, b: ToolUses = noToolUses): ToolUses {
   return Object.fromEntries(sums);
 }
 
-/** What the model wrote in a round, for the history of the next one. Its calls have the ids of their results. */
+/** Blocks that the model wrote in a round, for the history of the next one. Its calls have the ids of their results. */
 function writtenBlocks(round: Round, results: readonly ToolResultBlock[]): Block[] {
   const ids = results.map(({ callId }) => callId);
   return round.collector.answer().blocks.flatMap((block): Block[] => {

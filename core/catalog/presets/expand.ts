@@ -54,7 +54,7 @@ export interface HttpProvider {
   readonly organization?: string;
   /** The code of the currency of its invoices; absent: VND. */
   readonly currency?: string;
-  /** What it does with prompts and answers, as far as it is known. */
+  /** Policy for prompts and answers, as far as it is known. */
   readonly dataPolicy?: DataPolicy;
 }
 

@@ -18,7 +18,7 @@ import type { SharedBreaker, SharedEvidence } from "../health/breaker.ts";
 import type { SharedCredential } from "../health/credentials.ts";
 import type { SharedLimit } from "../health/limited_customers.ts";
 
-/** What a call does on a route; health is kept per route and operation. */
+/** Operations of calls on a route; health is kept per route and operation. */
 export const operations = [
   "chat",
   "chat_stream",
@@ -60,7 +60,7 @@ export interface RouteReport {
   readonly credentials: CredentialCounts;
 }
 
-/** How well a model answers. */
+/** States in which a model answers. */
 export const modelStates = ["up", "degraded", "down"] as const;
 
 /** The public status of a model. */
@@ -77,7 +77,7 @@ export interface FormerRoute {
   readonly midTurn: boolean;
 }
 
-/** What a call asks of a route, as far as its duration depends on it. */
+/** Load of a call on a route, as far as its duration depends on it. */
 export interface CallLoad {
   readonly operation: Operation;
   /** The answer comes as a stream. */
@@ -86,11 +86,11 @@ export interface CallLoad {
   readonly size: number;
 }
 
-/** Which key of a provider a call should have, if it does not rest. */
+/** Key of a provider that a call should have, if it does not rest. */
 export interface KeyPreference {
   /** The account that can read what it has sealed in the conversation. */
   readonly account?: string | undefined;
-  /** What all turns of a conversation have in common: the same key for each of them, in every instance. */
+  /** Name that all turns of a conversation have in common: the same key for each of them, in every instance. */
   readonly conversation?: string | undefined;
 }
 
@@ -99,9 +99,9 @@ export interface RouteQuery {
   readonly style: RouteStyle;
   readonly operation: Operation;
   readonly former?: FormerRoute | undefined;
-  /** Whose call it is: routes that limit this customer are left out. */
+  /** Customer who calls: routes that limit this customer are left out. */
   readonly customer?: string | undefined;
-  /** What the caller wants of the order. */
+  /** Order that the caller wants. */
   readonly wish?: RouteWish | undefined;
 }
 
@@ -179,14 +179,14 @@ export type SharedState =
     readonly operation: Operation;
     readonly breaker: SharedBreaker;
   }
-  /** How attempts ended while the breaker was closed. */
+  /** Endings of attempts while the breaker was closed. */
   | {
     readonly kind: "evidence";
     readonly route: RouteName;
     readonly operation: Operation;
     readonly evidence: SharedEvidence;
   }
-  /** What is known of a key of a provider, by its place: secrets do not travel. */
+  /** State of a key of a provider, by its place: secrets do not travel. */
   | {
     readonly kind: "credential";
     readonly provider: string;
@@ -219,7 +219,7 @@ export interface WantedToken {
   readonly refused: string | undefined;
 }
 
-/** What the thread that renews tokens answers. */
+/** Answer of the thread that renews tokens. */
 export type TokenAnswer = { readonly ok: true; readonly issued: IssuedToken } | {
   readonly ok: false;
   readonly reason: string;

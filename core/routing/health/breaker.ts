@@ -54,7 +54,7 @@ export class EvidenceTally {
     }
   }
 
-  /** What was counted since it was last taken; `undefined` if nothing was. */
+  /** Takes the evidence that was counted since the last time; `undefined` if there is none. */
   take(): SharedEvidence | undefined {
     if (this.#well + this.#failed === 0) return undefined;
     const taken = {
@@ -147,7 +147,7 @@ function sum(counts: Uint32Array): number {
 /** The states of a circuit breaker. */
 export type BreakerState = "closed" | "open" | "half_open";
 
-/** How an attempt ended, as evidence for the breaker. */
+/** Ending of an attempt, as evidence for the breaker. */
 export type BreakerEvidence =
   | { readonly ok: true }
   | {
@@ -165,7 +165,7 @@ export type SharedBreaker =
     readonly state: "open";
     /** Until the next probe. */
     readonly pauseMs: number;
-    /** What is left of the pause that the provider asked for; 0 if it did not ask. */
+    /** Rest of the pause that the provider asked for; 0 if it did not ask. */
     readonly askedMs: number;
     readonly distrustedMs: number;
     readonly openings: number;
@@ -190,7 +190,9 @@ const maxDoublings = 16;
 const startToleranceMs = 1;
 /** A failure that lies so long before now, with no probe since, says nothing about the route. */
 const forgottenAfterMs = 10 * 60_000;
-/** How much longer a pause lasts in threads that took it over: the thread that opened the breaker probes first. */
+/**
+ * Factor by which a pause lasts longer in threads that took it over: the thread that opened the breaker probes first.
+ */
 const mergedPauseFactor = 1.25;
 
 /** A circuit breaker: takes a failing route out of use and probes it again. */
@@ -201,7 +203,7 @@ export class Breaker {
   #openings = 0;
   #nextProbeMs = 0;
   #probing = false;
-  /** When the breaker last opened or let a probe through. */
+  /** Moment at which the breaker last opened or let a probe through. */
   #changedAtMs = 0;
   #pauseWasAsked = false;
   /** Until then a success does not close the breaker: the route's reports are what was false. */
@@ -209,7 +211,7 @@ export class Breaker {
   /** The end of the pause that the provider asked for. */
   #askedUntilMs = 0;
   #reason: string | undefined;
-  /** What this thread has seen while closed and has not published. */
+  /** Evidence that this thread has seen while closed and has not published. */
   readonly #unpublished = new EvidenceTally();
 
   /** Why the last attempt failed; `undefined` once the breaker has closed. */
@@ -222,7 +224,10 @@ export class Breaker {
     return this.#nextProbeMs;
   }
 
-  /** When calls may count on the route again: the end of the pause that the provider asked for, or the next probe. */
+  /**
+   * Moment at which calls may count on the route again: the end of the pause that the provider asked for, or the next
+   * probe.
+   */
   get readyMs(): number {
     return this.pauseWasAsked ? Math.max(this.#askedUntilMs, this.#nextProbeMs) : this.#nextProbeMs;
   }
@@ -295,7 +300,10 @@ export class Breaker {
     return this.#state === before ? undefined : this.#state;
   }
 
-  /** What this thread has seen since the last time, for the breakers of others; `undefined` if nothing. */
+  /**
+   * Takes the evidence that this thread has seen since the last time, for the breakers of others; `undefined` if there
+   * is none.
+   */
   takeEvidence(): SharedEvidence | undefined {
     return this.#unpublished.take();
   }

@@ -21,7 +21,7 @@ interface Credential {
   renewalFailure: string | undefined;
 }
 
-/** What is known of a key, for the other threads of a process: as durations, since each has a clock of its own. */
+/** State of a key for the other threads of a process: as durations, since each has a clock of its own. */
 export interface SharedCredential {
   readonly mark: string;
   readonly restMs: number;
@@ -90,7 +90,7 @@ export class Credentials {
     return this.#credentials.some((credential) => credential.restUntilMs <= nowMs);
   }
 
-  /** How many keys rest now. */
+  /** Number of keys that rest now. */
   resting(nowMs: number): number {
     return this.#credentials.filter((credential) => credential.restUntilMs > nowMs).length;
   }
@@ -176,7 +176,7 @@ export class Credentials {
     return this.#credentials.findIndex((credential) => credential.secret === secret);
   }
 
-  /** What is known of the key at a place, for other threads. */
+  /** State of the key at a place, for other threads. */
   shared(at: number, nowMs: number): SharedCredential | undefined {
     const credential = this.#credentials[at];
     if (credential === undefined) return undefined;

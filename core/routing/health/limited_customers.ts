@@ -80,7 +80,7 @@ const maxCustomers = 1_000;
 /** Served calls in the window from which a customer is heavy: about one a second. */
 const heavyCalls = 5;
 
-/** How many times as many calls a heavy customer has as one whose refusal it is blamed for. */
+/** Factor by which a heavy customer has more calls than one whose refusal it is blamed for. */
 const provokingFactor = 2;
 
 /**
@@ -158,12 +158,12 @@ interface Limited {
   readonly refusedAtMs: number;
   /** The end of the pause that the provider asked for. */
   readonly askedUntilMs: number;
-  /** When the next call of this customer may try again: soon, and later each time it is refused. */
+  /** Moment at which the next call of this customer may try again: soon, and later each time it is refused. */
   readonly restUntilMs: number;
   readonly refusals: number;
 }
 
-/** What is known of a limited customer, for the other threads of a process: as durations. */
+/** State of a limited customer, for the other threads of a process: as durations. */
 export interface SharedLimit {
   readonly refusedAgoMs: number;
   readonly askedMs: number;
@@ -197,7 +197,7 @@ const firstRestMs = 1_000;
 export class LimitedCustomers {
   readonly #customers = new Map<string, Limited>();
   readonly #load = new RecentLoad();
-  /** When each customer last met a refusal that its request may have caused. */
+  /** Moments at which each customer last met a refusal that its request may have caused. */
   readonly #disputedAt = new Map<string, number>();
   /** Of customers who used up what the provider allows. */
   readonly #paces = new Map<string, Pace>();
@@ -210,7 +210,7 @@ export class LimitedCustomers {
     return this.#customers.size;
   }
 
-  /** Who is to blame for a refusal of `customer`: a customer with most of the served calls, or itself. */
+  /** Customer to blame for a refusal of `customer`: one with most of the served calls, or itself. */
   blamed(customer: string, nowMs: number): string {
     return this.#load.provoker(customer, nowMs) ?? customer;
   }
@@ -302,7 +302,7 @@ export class LimitedCustomers {
     return this.#customers.keys();
   }
 
-  /** What is known of a customer, for other threads; `undefined` if it is not limited. */
+  /** State of a customer, for other threads; `undefined` if it is not limited. */
   shared(customer: string, nowMs: number): SharedLimit | undefined {
     const limited = this.#customers.get(customer);
     if (limited === undefined) return undefined;
@@ -364,7 +364,7 @@ export class LimitedCustomers {
     this.#paces.set(customer, new Pace(perMs, nowMs));
   }
 
-  /** What is left of the time that the provider asked this customer to wait, in milliseconds. */
+  /** Rest of the time that the provider asked this customer to wait, in milliseconds. */
   askedMs(customer: string, nowMs: number): number {
     return Math.max(0, (this.#customers.get(customer)?.askedUntilMs ?? 0) - nowMs);
   }

@@ -145,7 +145,7 @@ const minStuckAfterMs = 2_000;
 /** Counts the attempts in flight on a route. Once found stuck, the route stays so until an attempt ends on its own. */
 class StuckDetector {
   inFlight = 0;
-  /** When an attempt last ended on its own, or began while none was in flight. */
+  /** Moment at which an attempt last ended on its own, or began while none was in flight. */
   #lastSignMs = 0;
   #lastBeginMs = -Infinity;
   #isHanging = false;
@@ -178,7 +178,7 @@ class StuckDetector {
   }
 }
 
-/** What an attempt says about the route. Mistakes of callers are not among it. */
+/** Sample that an attempt gives of the route. Mistakes of callers are not among them. */
 export type HealthSample =
   | { readonly ok: true; readonly firstOutputMs: number }
   | Extract<BreakerEvidence, { readonly ok: false }>;
@@ -256,7 +256,7 @@ export class RouteHealth {
     return this.#attempts.isStuck(nowMs, this.stuckAfterMs);
   }
 
-  /** How long attempts may be in flight without one that ends before the route counts as stuck. */
+  /** Milliseconds for which attempts may be in flight without one that ends before the route counts as stuck. */
   get stuckAfterMs(): number {
     return Math.max(minStuckAfterMs, 4 * (this.#firstOutput.usualMs ?? 0));
   }

@@ -120,7 +120,7 @@ export class DayHistory {
   }
 }
 
-/** What the counts of a model say. */
+/** Counts of a model on a day. */
 export interface DaySum {
   readonly calls: number;
   /** Share of calls that were answered. */

@@ -6,7 +6,7 @@ export interface HeadVersion {
   readonly digest: string;
 }
 
-/** Which version is in force. */
+/** Version that is in force. */
 export interface CatalogHead extends HeadVersion {
   /** The highest number that a version has. */
   readonly newest: number;

@@ -70,7 +70,7 @@ export class FieldWriter {
   }
 }
 
-/** How a value is encoded: `ValueEncoding` of the protocol. Its third kind, counters, is not used here. */
+/** Encodings of a value: `ValueEncoding` of the protocol. Its third kind, counters, is not used here. */
 export const valueEncoding = { v8: 1, bytes: 3 } as const;
 
 /** Kinds of mutations: `MutationType` of the protocol. */
@@ -214,7 +214,7 @@ const exchanged = z.object({
   expiresAt: z.string(),
 });
 
-/** Where calls go, and what they carry. */
+/** Address of calls, and what they carry. */
 export interface Endpoint {
   readonly url: string;
   readonly headers: readonly (readonly [name: string, value: string])[];

@@ -1,4 +1,4 @@
-/** Which errors of the runtime's own store mean that its file or its service is away. */
+/** Errors of the runtime's own store which mean that its file or its service is away. */
 import type { OutageKind } from "../store/store_unavailable.ts";
 
 /**

@@ -41,7 +41,7 @@ export const archivedSumsSchemaVersion = archivedSchemaVersion + 1;
 /** Milliseconds for which a lock on migrations counts, unless it is renewed. */
 const lockMs = 60_000;
 
-/** How often its holder renews the lock, and others look whether it is free. */
+/** Milliseconds after which its holder renews the lock, and others look whether it is free. */
 const lockEveryMs = 2_000;
 
 /** Tries of a change of the version row, which is contended only while several instances start. */
@@ -57,7 +57,7 @@ interface MigrationLockRow {
   readonly expiresAtMs: number;
 }
 
-/** What {@linkcode prepareStore} needs. */
+/** Needs of {@linkcode prepareStore}. */
 export interface PrepareStoreOptions {
   readonly clock: Clock;
   readonly sleep: (durationMs: number) => Promise<void>;

@@ -196,7 +196,7 @@ async function openFile(
   }
 }
 
-/** What an error says to the owner of the machine, in one line. */
+/** Line of an error for the owner of the machine. */
 function problemLine(error: unknown): string {
   return error instanceof StoreUnavailableError ? outageLine(error) : errorLine(error);
 }
@@ -235,7 +235,7 @@ async function keepPrivate(path: string): Promise<void> {
   }
 }
 
-/** What a store holds besides its rows. */
+/** Parts of a store besides its rows. */
 interface StoreExtras {
   readonly outageOf: OutageOf;
   readonly snapshot: ReadSnapshot;

@@ -123,7 +123,7 @@ export async function hasRows(kv: KeyValueStore, beginning: string): Promise<boo
 /** Rows that are counted at most: five readings of a store, and far more than ever wait where all is well. */
 const maxCountedRows = 500;
 
-/** What waits in a queue. */
+/** Backlog of a queue. */
 export interface OutboxBacklog {
   /** Rows that wait for their time, for a worker, or for the next attempt; at most {@linkcode maxCountedRows}. */
   readonly rows: number;

@@ -17,7 +17,7 @@ interface Nudged {
   nudge(): void;
 }
 
-/** How processes hear of each other. */
+/** Ways in which processes hear of each other. */
 export interface WakeUpOptions {
   /** Whether notices of other processes arrive. */
   readonly isTold?: boolean;
@@ -113,7 +113,7 @@ export interface OutboxWork<Payload> {
   handle(claim: OutboxClaim<Payload>): Promise<"done" | "settled">;
 }
 
-/** What a worker needs. */
+/** Needs of a worker. */
 export interface OutboxWorld {
   readonly kv: KeyValueStore;
   readonly clock: Clock;

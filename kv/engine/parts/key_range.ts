@@ -64,7 +64,7 @@ function cursorAt(range: KeyRange, key: Uint8Array): string {
 }
 
 /**
- * What is left of a range behind a cursor.
+ * Rest of a range behind a cursor.
  *
  * @throws {TypeError} if the cursor is not one of this range
  */

@@ -27,11 +27,11 @@ export interface SnapshotRow {
   readonly key: Uint8Array;
   /** `null`: the row is gone, also if it was read before. */
   readonly value: Uint8Array | null;
-  /** When the row expires, where the engine can tell; `null` if never or unknown. */
+  /** Moment at which the row expires, where the engine can tell; `null` if never or unknown. */
   readonly expiresAtMs: number | null;
 }
 
-/** What is read of a store as of one moment, and how. */
+/** Reading of a store as of one moment: what is read, and how. */
 export interface SnapshotReading {
   /** With them the reader yields to other work of the thread. */
   readonly slices?: TimeSlices | undefined;

@@ -1,4 +1,4 @@
-/** Which errors of the driver and of the server mean that the store is away. */
+/** Errors of the driver and of the server which mean that the store is away. */
 import type { OutageKind } from "../store/store_unavailable.ts";
 import { stateOf } from "./pool.ts";
 

@@ -21,16 +21,16 @@ const pendingQueriesMax = 20_000;
 /** A server that answers nothing for this long while queries wait is taken for gone. */
 const silenceMs = 8_000;
 
-/** How often the silence is looked at. */
+/** Milliseconds between two looks at the silence. */
 const silenceCheckMs = 1_000;
 
 /** Milliseconds before it is tried again to listen where the server could not be reached. */
 const listenAgainMs = 1_000;
 
-/** How long a connection may take to be made, in seconds: the next host of the list is tried then. */
+/** Seconds that a connection may take to be made: the next host of the list is tried then. */
 const connectSeconds = 3;
 
-/** Where the server says that it takes no writes: SQLSTATE read_only_sql_transaction. */
+/** State of a server that takes no writes: SQLSTATE read_only_sql_transaction. */
 const readOnlyState = "25006";
 
 export type Row = Readonly<Record<string, unknown>>;

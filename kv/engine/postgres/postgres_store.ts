@@ -172,7 +172,7 @@ function selectSnapshot({ start, end }: KeyRange): string {
 /** Rows of one page of a snapshot: at most 6.5 MB. */
 const snapshotPageRows = 100;
 
-/** What a row of a query holds. The driver gives `bytea` as bytes and `bigint` as text. */
+/** Entry of a row of a query. The driver gives `bytea` as bytes and `bigint` as text. */
 function entryOf<Value>(key: Deno.KvKey, row: Row): Deno.KvEntry<Value> {
   const { value, version } = row;
   if (!(value instanceof Uint8Array) || typeof version !== "string") {

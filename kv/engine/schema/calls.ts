@@ -348,7 +348,7 @@ export function tagRefundsOfPrefix(accountId: AccountId, tagKey: string): StoreK
   return ["refunded_tags", accountId, tagKey];
 }
 
-/** Where the rows of one tag begin that are of a day. */
+/** Key at which the rows of one tag begin that are of a day. */
 export function tagRefundDayKey(
   accountId: AccountId,
   { key, value }: { readonly key: string; readonly value: string },

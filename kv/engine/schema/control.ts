@@ -4,7 +4,7 @@ import { rowsOfKindPrefix, type StoreKey } from "./store_key.ts";
 
 // Builds keys of the catalogue: its head, its versions, and their contents in pieces.
 
-/** Which version is in force. A row of the control state, since every instance has to know it within two seconds. */
+/** Version that is in force. A row of the control state, since every instance has to know it within two seconds. */
 export function catalogHeadKey(): StoreKey {
   return ["control", "catalog"];
 }
@@ -251,12 +251,12 @@ export function archivedSumsDayOf(key: Deno.KvKey): string {
   return String(key[2]);
 }
 
-/** When days were moved to the archive last, and how many could not be. */
+/** Last move of days to the archive, and how many could not be moved. */
 export function lastMoveKey(): StoreKey {
   return ["store", "last_move"];
 }
 
-/** When a backup ended last. */
+/** Last end of a backup. */
 export function lastBackupKey(): StoreKey {
   return ["store", "last_backup"];
 }
@@ -276,12 +276,12 @@ export function restoreMarkKey(): StoreKey {
   return ["store", "restore_mark"];
 }
 
-/** When it was last certain that no account has money of a sandbox. */
+/** Last moment at which it was certain that no account has money of a sandbox. */
 export function sandboxMoneyEndKey(): StoreKey {
   return ["store", "sandbox_money_end"];
 }
 
-/** When a verification ended last, and how many problems it found: one row for the daily ones, one for the full ones. */
+/** Last end of a verification, and how many problems it found: one row for the daily ones, one for the full ones. */
 export function lastVerificationKey(scope: "daily" | "full"): StoreKey {
   return ["store", "last_verification", scope];
 }

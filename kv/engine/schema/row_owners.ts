@@ -16,7 +16,7 @@ type Owner = "organisation" | "person" | "account";
 type UnsentReason = "secret" | "repeated" | "passing" | "operators" | "file";
 
 /**
- * What a deletion does with the rows. `deletes`: those whose keys have the id behind the kind, by this table.
+ * Effect of a deletion on the rows. `deletes`: those whose keys have the id behind the kind, by this table.
  * `deletes_by_index`: those under other keys, by code of their own. `anonymises`: what is personal leaves the row.
  * `expires`: nothing, since they end by themselves soon. `keeps`: nothing, for the reason.
  */

@@ -9,7 +9,7 @@ import { listBatchRows } from "./read_ahead.ts";
 import { batchesOfPrefix, batchesPrefix, batchOf } from "../schema/keys.ts";
 import type { KeyValueStore } from "./key_value_store.ts";
 
-/** What a commit charged to the lease of one wallet. */
+/** Charge of a commit to the lease of one wallet. */
 export interface BatchPart {
   readonly accountId: AccountId;
   readonly chargedMicroVnd: bigint;

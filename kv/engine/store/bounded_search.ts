@@ -3,7 +3,7 @@
 /** Rows that one search reads at most: about a second of reading. */
 const maxSearchedRows = 10_000;
 
-/** What a search found. */
+/** Result of a search. */
 export interface Found<Row> {
   readonly rows: readonly Row[];
   /** The last row that was read, after which the search continues; absent at the end. */

@@ -5,7 +5,7 @@
 import { keysEpochKey, kindOfKey, outboxQueuePrefix } from "../schema/keys.ts";
 import type { AtomicWrite, KeyValueStore } from "./key_value_store.ts";
 
-/** What a notice says: the kind of rows that changed. */
+/** Kind of the rows that changed, as a notice names it. */
 export type NoticeKind = "control" | "outbox";
 
 /** The kinds of rows whose change is announced: switches and revocations, and the work of the outbox. */

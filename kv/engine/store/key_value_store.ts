@@ -18,11 +18,11 @@ export const keysPerRead = 10;
 
 /** A bounded read of rows in key order, whose {@linkcode cursor} continues it later. */
 export interface RowIterator<Value> extends AsyncIterableIterator<Deno.KvEntry<Value>> {
-  /** Where the row that was read last lies. An empty text before the first row. */
+  /** Place of the row that was read last. An empty text before the first row. */
   readonly cursor: string;
 }
 
-/** How rows are listed. */
+/** Options for listing rows. */
 export interface RowListOptions extends Deno.KvListOptions {
   /**
    * Leaves out rows that have left the store for an archive. Whoever finds nothing this way has to list again without
@@ -31,7 +31,7 @@ export interface RowListOptions extends Deno.KvListOptions {
   readonly isWithoutArchive?: boolean;
 }
 
-/** Which calls of an archive are asked for, by what it has in columns: the latest first. */
+/** Calls of an archive that are asked for, by what it has in columns: the latest first. */
 export interface ArchivedCallsAsked {
   /** Absent: those of all accounts. */
   readonly accountId?: string | undefined;

@@ -28,7 +28,7 @@ interface Page<Value> {
   readonly isLast: boolean;
 }
 
-/** What is read: {@linkcode RowListOptions} says more. */
+/** Options of the reading: {@linkcode RowListOptions} says more. */
 export type ReadAheadOptions = Pick<RowListOptions, "isWithoutArchive">;
 
 async function readPage<Value>(

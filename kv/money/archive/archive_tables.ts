@@ -1,12 +1,12 @@
 /**
- * What the tables of an archive have, for every database: the column of each member of a call, and the columns of the
+ * Tables of an archive, for every database: the column of each member of a call, and the columns of the
  * views that people and programs read.
  */
 import { invariant } from "../../../core/lib/base/assert.ts";
 import type { ColumnFilter, DayCalls } from "./receipt_archive.ts";
 import { type ArchivedCall, columnText } from "./receipt_rows.ts";
 
-/** What a column has. Those of the first three kinds are numbers of rows in another table. */
+/** Contents of a column. Those of the first three kinds are numbers of rows in another table. */
 export type ColumnKind =
   | "account"
   | "key"

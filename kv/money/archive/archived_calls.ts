@@ -13,7 +13,7 @@ import type { ReceiptArchive, TimeRange } from "./receipt_archive.ts";
 /** Calls that the database looks at for one reading with a filter: some 30 milliseconds. */
 export const maxCallsScanned = 20_000;
 
-/** Where calls may fit. */
+/** Places in which calls may fit. */
 interface Places {
   readonly ranges: readonly TimeRange[];
   /** Everything down to this id is within them, or does not fit. */

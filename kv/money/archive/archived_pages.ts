@@ -20,7 +20,7 @@ export interface IdRange {
   readonly before: string | undefined;
 }
 
-/** How much of a range is read, and from which end. */
+/** Part of a range that is read, and from which end. */
 export interface Reading {
   readonly limit: number;
   readonly reverse: boolean;

@@ -296,7 +296,7 @@ export const sumsStayDays = 35;
 /** A clock of another instance may be ahead of this one by less than this. */
 const clockSlackMs = dayMs;
 
-/** What a sum of a store may have left it for. */
+/** Sums that may have left a store. */
 class LeftSums {
   readonly #living: KeyValueStore;
   readonly #archive: ReceiptArchive;
@@ -330,7 +330,7 @@ class LeftSums {
     return firstDay !== undefined && this.stays(firstDay);
   }
 
-  /** Which of some keys may be of sums that have left. */
+  /** Keys among some that may be of sums that have left. */
   among(keys: readonly Deno.KvKey[]): Deno.KvKey[] {
     return keys.filter((key) => {
       const cell = isSumKind(kindOfKey(key)) ? cellOfSumKey(key) : undefined;
@@ -560,7 +560,7 @@ class SeenSums {
   }
 }
 
-/** How keys of sums begin, encoded; of other keys most are told apart without reading them. */
+/** Bytes with which keys of sums begin; of other keys most are told apart without reading them. */
 const sumKeyBytes = encodeKey(daySumsPrefix()).subarray(0, -1);
 
 function mayBeSum(encoded: Uint8Array): boolean {
@@ -618,7 +618,7 @@ async function* everyRowOf(
   }
 }
 
-/** What a selector has in common with the rows behind a prefix. */
+/** Part that a selector has in common with the rows behind a prefix. */
 function withinPrefix(
   selector: Deno.KvListSelector,
   prefix: Deno.KvKey,

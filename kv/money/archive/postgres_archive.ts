@@ -244,7 +244,7 @@ const deletePages = `delete from archive_sums
 const msOf = (column: string) => `round(date_part('epoch', ${column}) * 1000)`;
 const atMs = (parameter: string) => `to_timestamp(${parameter}::float8 / 1000)`;
 
-/** What a member of a call is read from. Amounts come as text: a number would lose digits. */
+/** Expressions that the members of a call are read from. Amounts come as text: a number would lose digits. */
 const selected = callMembers.map((member) => {
   const { name, kind } = callColumns[member];
   const source = {
@@ -285,7 +285,7 @@ const selectAmong = `select archive_receipts.id
     and (failed or not $4::text::boolean)`;
 
 /**
- * What rows of calls have to be for a filter, with the parameters of these conditions. Their shapes are looked up in a
+ * Conditions of a filter on the rows of calls, with the parameters of these conditions. Their shapes are looked up in a
  * set: a join would read all rows of a range and sort them, where the index has the latest first.
  */
 function conditionsOf(
@@ -407,7 +407,7 @@ const packRows = insertPagesOf(`
     join archive_models on name = archive_day_sums.model
   where day = $1::text::date`);
 
-/** What these rows need in dictionaries: those of receipts that were dropped are there, models are not. */
+/** Names of these rows that dictionaries need: those of receipts that were dropped are there, models are not. */
 const packNames = [
   `insert into archive_models (name) select distinct model from archive_day_sums
     where day = $1::text::date and not exists (select 1 from archive_models where name = archive_day_sums.model)`,

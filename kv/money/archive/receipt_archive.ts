@@ -1,4 +1,4 @@
-/** Where receipts of sealed days are kept in columns: what a database for them does. */
+/** Archive of the receipts of sealed days in columns: what a database for them does. */
 import type { AccountId, RequestId } from "../../../core/lib/ids/ids.ts";
 import type { ArchivedCallsAsked, KeyValueStore } from "../../engine/store/key_value_store.ts";
 import type { LedgerEntry } from "../ledger/ledger.ts";
@@ -13,19 +13,19 @@ export interface CallRange {
   readonly reverse: boolean;
 }
 
-/** Where a call stands in the index of its account: behind its id and before the next one, where no other row is. */
+/** Place of a call in the index of its account: behind its id and before the next one, where no other row is. */
 export function placeOf(requestId: string): string {
   return `${requestId}~`;
 }
 
-/** Which calls of an account are read: those of some time, from one place on and before another. */
+/** Calls of an account that are read: those of some time, from one place on and before another. */
 export interface IndexReading extends CallRange {
   readonly fromPlace: string;
   readonly beforePlace: string;
   readonly onlyFailed: boolean;
 }
 
-/** What calls have in columns. An absent member fits every call. */
+/** Filter by what calls have in columns. An absent member fits every call. */
 export type ColumnFilter = Omit<ArchivedCallsAsked, "from" | "before" | "limit">;
 
 /** Milliseconds from one moment on and before another. */
@@ -34,7 +34,7 @@ export interface TimeRange {
   readonly toMs: number;
 }
 
-/** Which calls are read by their columns. */
+/** Calls that are read by their columns. */
 export interface FilteredReading {
   readonly filter: ColumnFilter;
   /** The latest first; none overlaps another. */
@@ -49,11 +49,11 @@ export interface FilteredReading {
 export interface DayCalls {
   readonly day: string;
   readonly calls: number;
-  /** Those of the key and the model, or those of them that failed, as it was asked. */
+  /** Number of those of the key and the model, or those of them that failed, as it was asked. */
   readonly fitting: number;
 }
 
-/** What was archived of an hour; it is there only with all its calls. */
+/** Mark of an archived hour; it is there only with all its calls. */
 export interface HourMark {
   readonly startMs: number;
   readonly pages: number;
@@ -73,7 +73,7 @@ export interface HourToWrite {
   readonly mark: () => HourMark;
 }
 
-/** What was charged to an account. */
+/** Charges to an account. */
 export interface AccountCharges {
   readonly accountId: AccountId;
   readonly chargedMicroVnd: bigint;
@@ -84,7 +84,7 @@ export interface ArchivedMonth {
   /** A month of Vietnam, such as `2026-11`. */
   readonly month: string;
   readonly receipts: number;
-  /** What it takes on disk. */
+  /** Bytes on disk. */
   readonly bytes: number;
 }
 
@@ -96,7 +96,7 @@ export interface SumPage {
   readonly text: string;
 }
 
-/** Which pages of sums are read: those that have accounts and days of these ranges, whose ends are included. */
+/** Pages of sums that are read: those that have accounts and days of these ranges, whose ends are included. */
 export interface SumReading {
   readonly fromAccount: string;
   readonly toAccount: string;

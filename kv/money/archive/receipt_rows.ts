@@ -14,7 +14,7 @@
 import { idTimeMs, type RequestId } from "../../../core/lib/ids/ids.ts";
 import { isFailed } from "../receipts/hour_sums.ts";
 
-/** How every id of a call begins; its column leaves it out. */
+/** Prefix of every id of a call; its column leaves it out. */
 const idPrefix = "req_";
 
 /** Milliseconds of a bucket: pages have calls of one only, whose ids share all digits of the time but the last. */
@@ -48,7 +48,7 @@ export interface ArchivedCall {
   readonly startOffsetMs: number;
   readonly latencyMs: number;
   readonly firstOutputMs: number | null;
-  /** How long the only attempt took. */
+  /** Milliseconds of the only attempt. */
   readonly attemptMs: number | null;
   readonly inputTokens: number | null;
   readonly cacheReadTokens: number | null;
@@ -70,7 +70,7 @@ export interface ArchivedCall {
   readonly rest: string | null;
 }
 
-/** What a page of the store is. */
+/** Page of the store. */
 export interface ReceiptPageRow {
   /** The newest id on it, which is its key. */
   readonly newest: RequestId;
@@ -99,13 +99,13 @@ function amount(value: unknown): string {
 
 // The shape of a call: the elements of its stored tuple that many calls share.
 
-/** How the only attempt of a call was, but for its time and its cost; `null` if the row has all attempts in `rest`. */
+/** Shape of the only attempt of a call, but for its time and its cost; `null` if the row has all attempts in `rest`. */
 type AttemptShape =
   | null
   | readonly []
   | readonly [length: number, route: unknown, outcome: unknown, region: unknown];
 
-/** What many calls share. */
+/** Members that many calls share. */
 type CallShape = readonly [
   kind: unknown,
   model: unknown,
@@ -131,7 +131,7 @@ const attemptLengths: ReadonlySet<number> = new Set([3, 5, 6, 7, 8, 9]);
 /** Elements of a stored usage that are columns. */
 const usageColumns = 5;
 
-/** What few calls have. */
+/** Members that few calls have. */
 interface RareMembers {
   /** The whole stored receipt, where columns cannot hold it. */
   text?: string;
@@ -250,7 +250,7 @@ interface ShapeTexts {
   readonly end: string;
   readonly estimated: string;
   readonly price: string;
-  /** What stands before and behind the time of the only attempt; absent if there is none, or more. */
+  /** Texts before and behind the time of the only attempt; absent if there is none, or more. */
   readonly attempt: { readonly before: string; readonly behind: string } | undefined;
   /** The cost of the only attempt: nothing, or a text, or what stands before each number of a known one. */
   readonly cost: { readonly text: string } | { readonly card: readonly string[] } | undefined;

@@ -111,7 +111,7 @@ const schema = `
     select ledger_id, moved_at, account_id, amount_micro_vnd, kind, operation_id, request_id from ledger;
   create view if not exists day_sums_v1 as select * from day_sums;`;
 
-/** What a member of a call is read from. Amounts come as text: a number would lose digits. */
+/** Expressions that the members of a call are read from. Amounts come as text: a number would lose digits. */
 const selected = callMembers.map((member) => {
   const { name, kind } = callColumns[member];
   const source = {
@@ -192,7 +192,7 @@ const insertSums = `insert or replace into day_sums
   from receipts join accounts using (account) join keys using (key) join shapes using (shape)
   where called_at >= ? and called_at < ? group by account_id, key_id, model`;
 
-/** How long a reader waits for a file that is being checkpointed. */
+/** Milliseconds for which a reader waits for a file that is being checkpointed. */
 const busyMs = 5_000;
 
 /** Files that are open at once for reading. */

@@ -24,7 +24,7 @@ import type { SumPage } from "./receipt_archive.ts";
 /** The sums of a cell. */
 export interface ArchivedSum {
   readonly cell: DaySumCell;
-  /** How often it was changed since it left the store first. */
+  /** Number of changes since it left the store first. */
   readonly revision: number;
   readonly sum: StoredSum;
   readonly tags: readonly TagSum[];

@@ -26,7 +26,7 @@ import type { AtomicWrite, KeyValueStore } from "../../engine/store/key_value_st
 import { readLeasesOf } from "./leases.ts";
 import { changeWallet, type WalletRow } from "./wallets.ts";
 
-/** What a line about credit that was given refers to. */
+/** Grant that a line about given credit refers to. */
 export interface GrantMark {
   readonly campaignId: CampaignId;
   /** The line by which the credit was given, on a line that takes it back. Absent: this line gives it. */
@@ -66,7 +66,7 @@ export interface Grant {
   readonly givenAtMs: number;
   readonly expiresAtMs?: number;
   readonly voucherId?: VoucherId;
-  /** What was taken back of it. */
+  /** Amount of it that was taken back. */
   readonly expiredMicroVnd: bigint;
   /** Set once nothing is left of it: what did not expire was spent. */
   readonly closedAtMs?: number;

@@ -52,15 +52,15 @@ const maxMarginRows = 200_000;
 /** Most rows of refunds that are read; refunds are rare. */
 const maxRefundRows = 200_000;
 
-/** What some calls earned and cost. */
+/** Earnings and cost of some calls. */
 export interface MarginSum {
   /** Calls that a provider answered. */
   readonly calls: number;
   readonly inputTokens: number;
   readonly outputTokens: number;
-  /** What customers paid. */
+  /** Amount that customers paid. */
   readonly revenueMicroVnd: bigint;
-  /** What they got back. */
+  /** Amount that they got back. */
   readonly refundedMicroVnd: bigint;
   /** The calls whose cost is known, and what customers paid for them. */
   readonly knownCalls: number;
@@ -101,7 +101,7 @@ export function marginBasisPoints(sum: MarginSum): number | undefined {
   return margin === undefined || net <= 0n ? undefined : Number(margin * 10_000n / net);
 }
 
-/** What margins are grouped by. */
+/** Groups of margins. */
 export const marginGroups = ["model", "route", "account", "key", "day"] as const;
 
 /** A way to group margins. */

@@ -31,7 +31,7 @@ const readCampaigns = 200;
 /** Attempts of a check-and-set on a campaign by an operator, against the grants of customers. */
 const actAttempts = 20;
 
-/** Who acts, and when. */
+/** Actor and time of an act. */
 export interface CampaignAct {
   readonly operator: Actor;
   readonly nowMs: number;

@@ -33,7 +33,7 @@ const maxPerRun = 10_000;
 /** Attempts of a check-and-set on one grant: running calls and other instances compete. */
 const expireAttempts = 16;
 
-/** What became of the grants that have expired. */
+/** Fate of the grants that have expired. */
 export interface ExpiryRun {
   /** Lines written. */
   readonly lines: number;

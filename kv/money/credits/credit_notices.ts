@@ -21,7 +21,7 @@ import type { KeyValueStore } from "../../engine/store/key_value_store.ts";
 import { type Account, mailReaderOf } from "../../people/accounts/accounts.ts";
 import { readPots } from "../balances/grant_book.ts";
 
-/** How many days before credit expires its owner gets a mail, in the order in which the mails are due. */
+/** Days before credit expires at which its owner gets a mail, in the order in which the mails are due. */
 const noticeDays = [7, 1] as const;
 
 /** Grants of one commit. */
@@ -30,7 +30,7 @@ const grantsPerCommit = 50;
 /** Commits of one run for each notice; the rest waits for the next run. */
 const maxCommitsPerRun = 40;
 
-/** What the notices need. */
+/** Needs of the notices. */
 export interface NoticeWorld {
   readonly kv: KeyValueStore;
   readonly nowMs: number;

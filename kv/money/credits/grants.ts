@@ -44,7 +44,7 @@ const readGrants = 300;
 /** Accounts whose pots are read at once. */
 const accountsAtOnce = 16;
 
-/** What became of the newest grants. */
+/** Figures of the newest grants. */
 export interface CampaignFigures {
   /** Grants that the sums below are about. */
   readonly read: number;
@@ -56,7 +56,7 @@ export interface CampaignFigures {
   readonly newest: readonly GrantFigures[];
 }
 
-/** What became of one grant. */
+/** Figures of one grant. */
 export interface GrantFigures {
   readonly grant: Grant;
   readonly leftMicroVnd: bigint;

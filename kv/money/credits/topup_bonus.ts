@@ -52,7 +52,7 @@ export function noteTopup(
 /** Sign-ups of a network and day that get credit, unless the campaign says otherwise. */
 export const signupsPerNetworkDefault = 10;
 
-/** Who signed up, from where. */
+/** Person who signed up, and from where. */
 export interface SignUp {
   /** Its address is proven. */
   readonly account: Pick<Account, "id" | "email">;
@@ -134,7 +134,7 @@ async function onceFor(
 /** Most top-ups of one step; the rest waits for the next, some seconds later. */
 const maxPerStep = 500;
 
-/** What a step did. `waiting`: top-ups whose rows kept changing; the next step decides about them. */
+/** Result of a step. `waiting`: top-ups whose rows kept changing; the next step decides about them. */
 export interface BonusStep {
   readonly given: number;
   readonly waiting: number;

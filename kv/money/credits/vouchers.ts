@@ -105,7 +105,7 @@ export async function makeVouchers(
   return { ok: true, codes };
 }
 
-/** Who redeems what, from where. */
+/** Person who redeems a code, and from where. */
 export interface Redemption {
   readonly accountId: AccountId;
   /** As it was typed. */
@@ -113,7 +113,7 @@ export interface Redemption {
   readonly clientAddress: string;
   readonly nowMs: number;
   readonly spendGranted: SpendGranted;
-  /** Who redeems, for the activity log. */
+  /** Person who redeems, for the activity log. */
   readonly by?: Doer;
 }
 

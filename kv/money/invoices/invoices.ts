@@ -114,7 +114,7 @@ export interface NewInvoice {
   readonly rate: VatRate;
   readonly itemName: string;
   readonly nowMs: number;
-  /** Who asks, for the activity log. */
+  /** Person who asks, for the activity log. */
   readonly doneBy?: Doer;
 }
 

@@ -95,7 +95,7 @@ export interface Movement {
   readonly atMs: number;
   readonly requestId?: RequestId;
   readonly grant?: GrantMark;
-  /** When credit is spent, for a movement that gives some. */
+  /** Place of credit in the order of spending, for a movement that gives some. */
   readonly spendGranted?: SpendGranted;
   /**
    * Adds checks and rows of the caller to the same atomic write. May run several times, each time

@@ -11,7 +11,7 @@ import { readWallet } from "../balances/wallets.ts";
 import { debit, type LedgerEntry } from "./ledger.ts";
 import { systemReasonText } from "./system_reasons.ts";
 
-/** What an account has left that can be sandbox money. */
+/** Rest of an account that can be sandbox money. */
 export interface HeldSandboxMoney {
   readonly accountId: AccountId;
   /** At most what the account was given. */
@@ -20,7 +20,7 @@ export interface HeldSandboxMoney {
   readonly isLeased: boolean;
 }
 
-/** What a run of {@linkcode voidSandboxMoney} did. */
+/** Result of a run of {@linkcode voidSandboxMoney}. */
 export interface VoidedSandboxMoney {
   readonly accounts: number;
   readonly voidedMicroVnd: bigint;

@@ -43,7 +43,7 @@ export interface Period {
 export interface Statement extends Period {
   readonly openingMicroVnd: bigint;
   /**
-   * Where the opening balance applies: at the start of the first day, or just before the first line
+   * Place of the opening balance: at the start of the first day, or just before the first line
    * shown, which may be in the middle of a later day.
    */
   readonly opensAt: "day" | "line";

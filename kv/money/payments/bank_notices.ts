@@ -212,7 +212,7 @@ export interface BankNoticeRow {
   readonly raw: string;
   readonly receivedAtMs: number;
   readonly state: BankNoticeState;
-  /** Who uploaded the file that the notice is a row of. Such a row is no proof by itself. */
+  /** Operator who uploaded the file that the notice is a row of. Such a row is no proof by itself. */
   readonly importedBy?: Operator;
 }
 

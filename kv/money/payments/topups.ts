@@ -97,7 +97,7 @@ export interface NewTopupOrder {
   readonly randomBytes: (into: Uint8Array<ArrayBuffer>) => void;
   /** Id of the submitted form; a form sent twice with one sum creates one order. */
   readonly formId?: string | undefined;
-  /** Who orders, for the activity log. */
+  /** Person who orders, for the activity log. */
   readonly doneBy?: Doer;
 }
 

@@ -35,7 +35,7 @@ export class DaySumGroup {
   readonly id: string;
   readonly cell: DaySumCell;
   readonly requestIds: RequestId[] = [];
-  /** Those of calls that failed. */
+  /** Ids of calls that failed. */
   readonly failedIds: RequestId[] = [];
   /** The sums by tag. */
   readonly tags = new TagSums();

@@ -32,11 +32,11 @@ export interface UsageSum {
   readonly firstOutputMs: number;
   /** Number of calls that had an output. */
   readonly firstOutputCalls: number;
-  /** What the calls cost the operator, for operators only. Absent: no call has a cost. */
+  /** Cost of the calls to the operator, for operators only. Absent: no call has a cost. */
   readonly providers?: ProviderSums;
 }
 
-/** What one row is the sum of. */
+/** Cell that one row is the sum of. */
 export interface DaySumCell {
   readonly accountId: AccountId;
   /** `YYYY-MM-DD`, Vietnam time. */

@@ -9,7 +9,7 @@ import { dayMs } from "../../../core/lib/time/durations.ts";
 /** The sum of the calls of one route at one rate card. */
 export interface ProviderSum {
   readonly calls: number;
-  /** What customers paid for them. */
+  /** Amount that customers paid for them. */
   readonly revenueMicroVnd: bigint;
   readonly costMicroVnd: bigint;
   /** By bucket of the card. */
@@ -19,7 +19,7 @@ export interface ProviderSum {
 /** Sums by the text of {@linkcode providerCellId}. */
 export type ProviderSums = Readonly<Record<string, ProviderSum>>;
 
-/** What a sum is of. */
+/** Cell that a sum is of. */
 export interface ProviderCell {
   /** Whether the calls belong to the UTC day that began on the day before. */
   readonly isEarly: boolean;

@@ -52,7 +52,7 @@ export interface RebuiltDaySums {
   readonly isMoving: boolean;
 }
 
-/** What is rebuilt. */
+/** Sums to rebuild. */
 export interface RebuildOptions {
   readonly nowMs: number;
   /** Sums up to this day stay as they are, since receipts of theirs were dropped. */

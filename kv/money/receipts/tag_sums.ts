@@ -84,7 +84,7 @@ export async function readTagSums(
   return known;
 }
 
-/** Which tags to read: all values of a key, or one. */
+/** Tags to read: all values of a key, or one. */
 export interface TagChoice {
   readonly key: string;
   /** Absent: every value. */

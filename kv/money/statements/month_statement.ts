@@ -48,7 +48,7 @@ export interface CallSum {
   readonly usage: UsageSum;
 }
 
-/** What was paid in at once, and the tax in it; without a rate if the operator has none for that day. */
+/** Amount that was paid in at once, and the tax in it; without a rate if the operator has none for that day. */
 export interface TaxedTopup {
   readonly entry: LedgerEntry;
   readonly rate?: VatRate;
@@ -66,7 +66,7 @@ export interface StatementHolder {
 
 /** The statement of a month. */
 export interface MonthStatement extends Period {
-  /** Such as `2026-11`. */
+  /** Month such as `2026-11`. */
   readonly month: string;
   readonly holder: StatementHolder;
   /** The month is not over: movements may follow. */

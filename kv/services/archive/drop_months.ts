@@ -25,7 +25,7 @@ import {
 } from "../verify/days/kept_balances.ts";
 import type { StoreParts } from "../../money/archive/receipt_archive.ts";
 
-/** What is dropped. */
+/** Months to drop. */
 export interface DropOptions {
   readonly masterKeys: MasterKeys;
   /** The first month whose receipts stay, such as `2026-09`. */
@@ -34,7 +34,7 @@ export interface DropOptions {
   readonly slices?: TimeSlices | undefined;
 }
 
-/** What would go, or why nothing can. */
+/** Rows that would go, or why none can. */
 export type DropPlan =
   | { readonly ok: true; readonly months: readonly ArchivedMonth[] }
   | { readonly ok: false; readonly problem: string };

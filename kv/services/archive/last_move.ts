@@ -2,7 +2,7 @@
 import { lastMoveKey } from "../../engine/schema/keys.ts";
 import type { KeyValueStore } from "../../engine/store/key_value_store.ts";
 
-/** How a run ended that was not interrupted. */
+/** End of a run that was not interrupted. */
 export interface EndedMove {
   readonly atMs: number;
   /** Days that stayed in the store, since they are not as they were sealed, and problems of the chain of seals. */

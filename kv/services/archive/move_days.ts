@@ -50,7 +50,7 @@ import { DayDigests } from "../verify/days/day_digests.ts";
 /** Rows deleted in one commit: as many changes as the store takes. */
 const maxRowsPerCommit = 1_000;
 
-/** What is moved. */
+/** Days to move. */
 export interface MoveOptions {
   /** The checkpoints of the days to move, in their order. */
   readonly checkpoints: readonly SealedCheckpoint[];
@@ -67,7 +67,7 @@ export interface MovedDay {
   readonly receipts: number;
 }
 
-/** What was moved, and the days that stay, since they are not as they were sealed, with a line each. */
+/** Days that were moved, and those that stay, since they are not as they were sealed, with a line each. */
 export interface MoveReport {
   readonly moved: readonly MovedDay[];
   /** Sums by day, key and model that have left the store; absent: none. */
@@ -252,7 +252,7 @@ class HourCopy {
     yield some;
   }
 
-  /** What was read. A page that cannot be archived leaves a digest that no hour has. */
+  /** Mark of what was read. A page that cannot be archived leaves a digest that no hour has. */
   mark(): HourMark {
     const hour = Math.round((this.#startMs - vietnamDayStartMs(this.#day)) / hourMs);
     return {

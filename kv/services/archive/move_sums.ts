@@ -60,7 +60,7 @@ const changesPerCommit = 900;
 /** Tries of a commit while others change the mark of the day. */
 const markAttempts = 5;
 
-/** How sums are moved. */
+/** Options for moving sums. */
 export interface MoveSumsOptions {
   readonly nowMs: number;
   /** Rows deleted in one commit; fewer where a test ends the process between two. */
@@ -144,7 +144,10 @@ class DayOfSums {
     this.#mark = await living.get<ArchivedSumsMark>(mark.key);
   }
 
-  /** Who may have sums of the day: a call belongs to the day of its begin, and lies in the archive by that of its id. */
+  /**
+   * Accounts that may have sums of the day: a call belongs to the day of its begin, and lies in the archive by that of
+   * its id.
+   */
   async #accounts(): Promise<AccountId[]> {
     const accounts = new Set<AccountId>();
     for (const days of [-1, 0, 1]) {

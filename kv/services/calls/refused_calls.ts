@@ -32,7 +32,7 @@ export interface RefusedCall {
   readonly requestId: RequestId;
   readonly accountId: AccountId;
   readonly keyId: ApiKeyId;
-  /** When the request arrived. */
+  /** Arrival of the request. */
   readonly atMs: number;
   readonly latencyMs: number;
   /** HTTP status that the client saw. */

@@ -28,7 +28,7 @@ const maxCells = 2_000;
 /** Rows in one commit, beside those of calls. */
 const rowsPerCommit = 200;
 
-/** What the refused calls of a row have in common. */
+/** Facts that the refused calls of a row have in common. */
 export interface RefusedCell {
   readonly accountId: AccountId;
   /** `YYYY-MM-DD`, Vietnam time. */

@@ -26,7 +26,7 @@ export const maxCatalogBytes = 32 * 1024 * 1024;
 /** Milliseconds after which contents that no kept version names are removed: an editor commits within a minute. */
 const orphanMs = dayMs;
 
-/** What is known of the pieces of one catalogue. */
+/** State of the pieces of one catalogue. */
 export interface ContentRow {
   readonly pieces: number;
   /** Absent: one piece holds the text as it is, so that an ordinary start compresses nothing. */
@@ -102,7 +102,7 @@ export async function writeContents(
   return await knownContents(kv, contentId);
 }
 
-/** What is known of contents that a version names. */
+/** State of contents that a version names. */
 export async function knownContents(
   kv: KeyValueStore,
   contentId: string,

@@ -38,7 +38,7 @@ export interface RefusedVersion {
  */
 export type PrepareCatalog = (next: ServableCatalog) => Promise<() => void>;
 
-/** What a {@linkcode LiveCatalog} is made of. */
+/** Parts of a {@linkcode LiveCatalog}. */
 export interface LiveCatalogOptions {
   readonly kv: KeyValueStore;
   readonly clock: Clock;

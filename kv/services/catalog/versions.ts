@@ -59,7 +59,7 @@ export interface CatalogVersion extends HeadVersion {
   readonly rollbackTo?: number;
 }
 
-/** Who changes the catalogue, why, and knowing which version. */
+/** Actor who changes the catalogue, the reason, and the version that the actor knows. */
 export interface CatalogAct {
   /** Absent: `gateway.json`. */
   readonly author?: Actor;
@@ -69,7 +69,7 @@ export interface CatalogAct {
   readonly base: number;
 }
 
-/** What becomes a version. */
+/** Contents that become a version. */
 export interface NewVersion {
   readonly text: string;
   /** The moment from which it is in force; absent: at once. */
@@ -314,7 +314,7 @@ export function declineFile(
 
 // Takes over `gateway.json` at the start of a process: into an empty store, or after the file has changed.
 
-/** What became of the file. */
+/** Fate of the file. */
 export interface Seeding {
   readonly head: CatalogHead;
   /** Set if the file has changed, but the store was edited since, so that the file does not count. */

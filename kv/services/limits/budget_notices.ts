@@ -77,7 +77,7 @@ function announceExhausted(operation: AtomicWrite, event: BudgetEvent): void {
   });
 }
 
-/** What both webhooks have. */
+/** Facts that both webhooks have. */
 function factsOf({ budget, spentMicroVnd, days }: BudgetEvent) {
   const { id, name, window, amountMicroVnd, atLimit } = budget;
   const resetsAtMs = budgetEndMs(days);
@@ -93,7 +93,7 @@ function factsOf({ budget, spentMicroVnd, days }: BudgetEvent) {
   };
 }
 
-/** What both mails have. */
+/** Facts that both mails have. */
 function mailFactsOf({ budget, spentMicroVnd, days }: BudgetEvent) {
   const { name, window, amountMicroVnd, atLimit } = budget;
   const resetsAtMs = budgetEndMs(days);
@@ -107,7 +107,7 @@ function mailFactsOf({ budget, spentMicroVnd, days }: BudgetEvent) {
   };
 }
 
-/** What was announced of a budget in a window. Another amount makes it another budget. */
+/** Announcement of a budget in a window. Another amount makes it another budget. */
 interface BudgetMark {
   readonly fromDay: string;
   /** The largest share that was announced; 0: none. */
@@ -245,13 +245,13 @@ export async function announceRefusals(
 /** Milliseconds after which an account is looked at although no call of it was indexed. */
 const quietMs = 10 * minuteMs;
 
-/** What the notices need. */
+/** Needs of the notices. */
 export interface BudgetNoticesDeps {
   readonly kv: KeyValueStore;
   readonly book: Pick<KeyLimitBook, "budgetUse">;
 }
 
-/** What was seen of an account when it was looked at last. */
+/** State of an account when it was looked at last. */
 interface Seen {
   readonly version: string;
   readonly atMs: number;

@@ -1,5 +1,5 @@
 /**
- * What calls use of the limits of their key of a day or month, and of the budgets of their account, as they reserve and
+ * Limits of keys over a day or month, and budgets of accounts: what calls use of them, as they reserve and
  * end. Threads of one process share one book, so that a limit holds over all of them; another thread reaches it by
  * messages.
  */
@@ -38,13 +38,13 @@ import {
   type SumOf,
 } from "./spent_sums.ts";
 
-/** What is needed of a call to enforce its limits. */
+/** Facts of a call that its limits need. */
 export interface LimitedKey extends Pick<ApiKeyRecord, "id" | "accountId" | keyof PeriodLimits> {
   /** The budgets in which the call counts, and that refuse. */
   readonly budgets?: readonly Budget[];
 }
 
-/** What the book depends on. */
+/** Needs of the book. */
 export interface LimitBookDeps extends SpentSumsDeps {
   readonly timer?: Timer;
 }
@@ -63,7 +63,7 @@ interface Refused {
   readonly limit: bigint;
   /** Used and reserved in that period. */
   readonly used: bigint;
-  /** What the call needs of the limit. */
+  /** Need of the call. */
   readonly needed: bigint;
   /** The limit would allow the call if no other call had reserved of it, and the call has waited for them. */
   readonly isHeld?: boolean;
@@ -73,7 +73,7 @@ interface Refused {
 export interface KeyLimitRefusal extends Refused {
   readonly reason: "key_limit";
   readonly limitName: PeriodLimitName;
-  /** When the period ends. */
+  /** End of the period. */
   readonly endsInMs: number;
 }
 
@@ -81,7 +81,7 @@ export interface KeyLimitRefusal extends Refused {
 export interface BudgetRefusal extends Refused {
   readonly reason: "budget";
   readonly budget: Pick<Budget, "id" | "name" | "window">;
-  /** When its window ends; absent: never. */
+  /** End of its window; absent: never. */
   readonly resetsAtMs?: number;
 }
 
@@ -240,7 +240,7 @@ export interface LimitGrant {
   readonly amountMicroVnd: bigint;
 }
 
-/** What one running call has reserved of its limits. */
+/** Reservation of one running call under its limits. */
 export interface LimitedCall {
   /** Reserves as much of an amount as the limits allow, if that is anything. */
   extend(amountMicroVnd: bigint): LimitGrant | LimitRefusal | Promise<LimitGrant | LimitRefusal>;
@@ -250,14 +250,14 @@ export interface LimitedCall {
   end(used: PeriodAmounts): void;
 }
 
-/** What a call wants of its limits. */
+/** Amounts that a call wants of its limits. */
 export interface PeriodNeed {
   readonly money: ReservationAmount;
   /** Images that it asks for. Absent: it is no call for images, and their limits do not bind it. */
   readonly images?: number | undefined;
 }
 
-/** What has been spent of a budget in its window. */
+/** Use of a budget in its window. */
 export interface BudgetUse {
   readonly spentMicroVnd: bigint;
   /** Reserved by calls that run here. */

@@ -74,7 +74,7 @@ function pagesOf(published: readonly PublishedUse[]): PublishedUse[][] {
   return pages;
 }
 
-/** What is known of another instance. */
+/** State of another instance. */
 interface Peer {
   beat: number;
   heardAtMs: number;

@@ -1,7 +1,7 @@
 /**
- * What parts of accounts have used in a window of days: of keys with limits, and of the subjects of budgets. Running
- * calls count with what they have reserved. The sums are in memory and are read again every few seconds, since other
- * instances serve calls of the same account and refunds arrive.
+ * Sums of what parts of accounts have used in a window of days: of keys with limits, and of the subjects of budgets.
+ * Running calls count with what they have reserved. The sums are in memory and are read again every few seconds, since
+ * other instances serve calls of the same account and refunds arrive.
  */
 import type { Receipt } from "../../../core/billing/usage/receipt.ts";
 import { invariant } from "../../../core/lib/base/assert.ts";
@@ -83,7 +83,7 @@ export interface SumOf extends BudgetDays {
   readonly subject: BudgetSubject;
 }
 
-/** What a part of an account used in a window, as far as this instance knows. */
+/** Use of a part of an account in a window, as far as this instance knows. */
 export class SpentSum {
   readonly of: SumOf;
   settled = noAmounts;
@@ -115,7 +115,7 @@ export class SpentSum {
   }
 }
 
-/** What the sums depend on. */
+/** Needs of the sums. */
 export interface SpentSumsDeps {
   readonly kv: KeyValueStore;
   readonly clock: Clock;
@@ -299,7 +299,7 @@ class UsageReader {
     }
   }
 
-  /** Whose the keys are now: their calls of the whole window count there. */
+  /** Owners of the keys now: their calls of the whole window count there. */
   #keyOwners(): Promise<ReadonlyMap<string, KeyOwner>> {
     return this.#owners ??= readKeyOwners(this.#deps.kv, this.#accountId);
   }

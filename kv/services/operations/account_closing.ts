@@ -28,7 +28,7 @@ import { forgetOrganisation } from "../../people/organisations/organisations.ts"
 import { forgetManagementKeys } from "../../people/management_keys/management_keys.ts";
 import { listVideos } from "../videos/mod.ts";
 
-/** What has to end before an account can be closed. */
+/** Obstacles that have to end before an account can be closed. */
 const closingObstacles = [
   "running_calls",
   "running_videos",
@@ -39,7 +39,7 @@ const closingObstacles = [
 /** Something that has to end first. */
 export type ClosingObstacle = typeof closingObstacles[number];
 
-/** How an account stands before it is closed. */
+/** State of an account before it is closed. */
 export interface ClosingState {
   readonly balanceMicroVnd: bigint;
   readonly obstacles: readonly ClosingObstacle[];

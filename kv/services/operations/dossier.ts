@@ -24,7 +24,7 @@ import {
 } from "../../people/audit/operator_audit.ts";
 import { dayMs } from "../../../core/lib/time/durations.ts";
 
-/** What is unusual about an act. */
+/** Warnings about an unusual act. */
 export type DossierWarning =
   /** The operator who looks has requested it. */
   | "same_operator"
@@ -47,7 +47,7 @@ export type DossierWarning =
   /** More is taken than the account has. */
   | "below_zero";
 
-/** What the account topped up so far, by its latest orders. */
+/** Sums that the account topped up so far, by its latest orders. */
 export interface EarlierTopups {
   readonly count: number;
   readonly sumMicroVnd: bigint;
@@ -86,7 +86,7 @@ const decisionsSearched = 500;
 /** A sum is unusual above so many times the largest top-up before. */
 const unusualTimes = 5n;
 
-/** What a dossier is made of. */
+/** Context of a dossier. */
 export interface DossierContext {
   /** The operator who looks. */
   readonly operator: Operator;

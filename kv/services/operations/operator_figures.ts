@@ -89,7 +89,7 @@ async function readLiability(kv: KeyValueStore) {
   return { sum, wallets, partial };
 }
 
-/** What customers were charged in the last 30 days, less refunds. */
+/** Charges to customers in the last 30 days, less refunds. */
 export interface ChargedSums {
   readonly todayMicroVnd: bigint;
   readonly monthMicroVnd: bigint;

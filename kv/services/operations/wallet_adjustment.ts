@@ -47,7 +47,7 @@ export interface OwnerAdjustment extends AdjustmentMoment {
   readonly operationId: string;
 }
 
-/** Who corrects, when, and on what authority. */
+/** Actor, time and authority of a correction. */
 export type AdjustmentContext = OperatorAdjustment | OwnerAdjustment;
 
 /**

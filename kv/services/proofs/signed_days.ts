@@ -194,14 +194,14 @@ async function writeBalanceTree(
   return stored.isRight === true ? await tree.write(kv, day, "balances") : null;
 }
 
-/** How signing ended. */
+/** Report of a signing. */
 export interface SigningReport {
   readonly signedNow: readonly string[];
   /** Why the days after the last one that was signed are not, in one line each. */
   readonly problems: readonly string[];
 }
 
-/** What is signed. */
+/** Days to sign. */
 export interface SigningOptions {
   readonly masterKeys: MasterKeys;
   /** The public address of the service. */

@@ -6,7 +6,7 @@ import { type BooksOptions, type BooksReport, verifyMoney } from "../verify/veri
 import { type SigningReport, signSealedDays } from "./signed_days.ts";
 import { type VerifiedProofs, verifyProofs } from "./verify_proofs.ts";
 
-/** What was signed, and what was verified of the days before, if everything was read. */
+/** Days that were signed, and what was verified of those before, if everything was read. */
 export interface ProofsReport extends SigningReport {
   readonly verified?: Omit<VerifiedProofs, "problems">;
 }

@@ -50,7 +50,7 @@ import {
   treeOf,
 } from "./signed_days.ts";
 
-/** What was verified. */
+/** Result of the verification. */
 export interface VerifiedProofs {
   readonly days: number;
   /** Receipts that were compared with signed roots. */
@@ -63,7 +63,7 @@ export interface VerifiedProofs {
   readonly problems: ProblemList;
 }
 
-/** What is verified, and as of when. */
+/** Days to verify, and the moment. */
 export interface ProofsOptions {
   readonly masterKeys: MasterKeys;
   readonly nowMs: number;

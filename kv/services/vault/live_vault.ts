@@ -10,7 +10,7 @@ import { vaultEpochKey } from "../../engine/schema/keys.ts";
 import type { KeyValueStore } from "../../engine/store/key_value_store.ts";
 import { listStoredKeys, openStoredKey } from "./stored_keys.ts";
 
-/** What a {@linkcode LiveVault} is made of. */
+/** Parts of a {@linkcode LiveVault}. */
 export interface LiveVaultOptions {
   readonly kv: KeyValueStore;
   readonly masterKeys: MasterKeys;

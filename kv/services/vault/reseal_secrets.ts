@@ -81,13 +81,13 @@ const renewals: Readonly<Record<SealedRow, RenewRow | "provider_key" | "expires"
   management_answer: "expires",
 };
 
-/** What one page of rows came to. */
+/** Result of one page of rows. */
 export interface ResealedPage {
   /** Secrets that were sealed anew, by the kind of their rows. */
   readonly resealed: Readonly<Partial<Record<SealedRow, number>>>;
   /** Rows with a secret that no master key opens, or that others kept changing. */
   readonly problems: readonly string[];
-  /** Where the next page begins; absent behind the last row. */
+  /** Start of the next page; absent behind the last row. */
   readonly next?: string;
 }
 

@@ -40,7 +40,7 @@ export interface StoredKey {
   readonly name: string;
   /** With the id of the master key, and bound to the name. */
   readonly sealed: string;
-  /** What tells the secret from another: its last four characters, or the begin of its digest. */
+  /** Text that tells the secret from another: its last four characters, or the begin of its digest. */
   readonly fingerprint: string;
   readonly addedAtMs: number;
   /** The address of the operator at that time. */
@@ -49,7 +49,7 @@ export interface StoredKey {
   readonly replacedBy?: string;
 }
 
-/** Who changes a key, and when. */
+/** Actor who changes a key, and the time. */
 export interface StoredKeyAct {
   readonly operator: Actor;
   readonly nowMs: number;

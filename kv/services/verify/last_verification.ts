@@ -5,12 +5,12 @@ import { checkpointHeadKey, lastVerificationKey } from "../../engine/schema/keys
 import type { KeyValueStore } from "../../engine/store/key_value_store.ts";
 import type { HeadRow } from "./days/checkpoint_chain.ts";
 
-/** What was read: the days that were not sealed, or everything. */
+/** Scopes of a verification: the days that were not sealed, or everything. */
 export const verificationScopes = ["daily", "full"] as const;
 /** One of them. */
 export type VerificationScope = typeof verificationScopes[number];
 
-/** How a verification ended. */
+/** End of a verification. */
 export interface EndedVerification {
   readonly atMs: number;
   readonly problems: number;
@@ -30,7 +30,7 @@ export async function noteVerification(
   await operation.commit();
 }
 
-/** What is known of the books without reading them. */
+/** State of the books that is known without reading them. */
 export interface BooksState {
   /** The end of the last sealed day; `undefined` if none is. */
   readonly sealedUntilMs: number | undefined;

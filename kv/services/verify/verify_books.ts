@@ -156,7 +156,7 @@ const sealDelayMs = 2 * hourMs;
 /** Days that one verification seals at most, some ten years; earlier ones have no checkpoint. */
 const maxDaysSealed = 3_700;
 
-/** How much is read. */
+/** Options of how much is read. */
 export interface BooksOptions extends VerifyOptions {
   readonly masterKeys: MasterKeys;
   readonly nowMs: number;

@@ -45,7 +45,7 @@ export type VideoAnswer =
  */
 export type AskProvider = (task: VideoTask) => Promise<VideoAnswer>;
 
-/** What polling needs. */
+/** Needs of polling. */
 export interface VideoPollWorld extends OutboxWorld {
   readonly ask: AskProvider;
   /** Called after a task has ended, when its webhook is in the queue. */

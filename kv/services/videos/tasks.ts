@@ -55,7 +55,7 @@ const maxVideoSweepRows = 10_000;
 export interface VideoPoll {
   readonly accountId: AccountId;
   readonly videoId: VideoId;
-  /** How often in a row the provider did not know the task; absent: it did last time. */
+  /** Times in a row that the provider did not know the task; absent: it did last time. */
   readonly unknownTimes?: number;
 }
 

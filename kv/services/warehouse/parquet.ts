@@ -9,7 +9,7 @@
 import { ByteWriter, ParquetWriter, type SchemaElement } from "hyparquet-writer";
 import { invariant } from "../../../core/lib/base/assert.ts";
 
-/** What the cells of a column are. */
+/** Types of the cells of a column. */
 interface CellTypes {
   readonly text: string;
   /** A safe integer. */
@@ -37,7 +37,7 @@ export type Column<Row> = {
   };
 }[ColumnType];
 
-/** How Parquet stores each type. An INT64 with six decimals holds 9 × 10¹² VND. */
+/** Types as Parquet stores them. An INT64 with six decimals holds 9 × 10¹² VND. */
 const stored: Readonly<Record<ColumnType, Omit<SchemaElement, "name">>> = {
   text: { type: "BYTE_ARRAY", converted_type: "UTF8" },
   count: { type: "INT64" },

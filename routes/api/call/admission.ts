@@ -50,7 +50,7 @@ import type { ReservationRange } from "../../../core/billing/price.ts";
 import type { Refusal } from "../../../kv/money/wallet/mod.ts";
 import { type CallMoney, type MoneySources, reserveMoney } from "./call_money.ts";
 
-/** When a call began, and its place in a trace. */
+/** Begin of a call, and its place in a trace. */
 export interface CallStart {
   readonly startedAtMs: number;
   readonly startedMonotonicMs: number;
@@ -77,7 +77,10 @@ export interface ChosenModel {
   readonly sort?: RouteOrder | undefined;
 }
 
-/** Who calls which model, since when and at which price. Never refers to the request, whose body may be large. */
+/**
+ * Terms of a call: who calls which model, since when and at which price. Never refers to the request, whose body may be
+ * large.
+ */
 export interface Terms extends ChosenModel {
   readonly requestId: RequestId;
   readonly principal: Principal;
@@ -140,11 +143,11 @@ function subjectInWords(scope: LimitSubject, { id }: Pick<Model, "id">): string 
   }
 }
 
-/** What a refusal says of calls that need different amounts of a limit. */
+/** Words of a refusal for calls that need different amounts of a limit. */
 const amountTexts: Record<RateMeter | PeriodMeter, {
   /** Why a call can never be admitted. */
   readonly tooLarge: (needed: string, rule: string) => string;
-  /** What is left, after the limit. */
+  /** Words for what is left, after the limit. */
   readonly left: (left: string, needed: string) => string;
 }> = {
   calls: { tooLarge: (_needed, rule) => `The rate limit is ${rule}`, left: () => "" },

@@ -28,20 +28,20 @@ import {
   type PeriodAmounts,
 } from "../../../kv/services/limits/spent_sums.ts";
 
-/** What keeps a call from getting the largest amount of its range. */
+/** Bound that keeps a call from getting the largest amount of its range. */
 export type AmountBound = "balance" | LimitRefusal["reason"];
 
 /** The result of reserving more for a running call. */
 export type MoneyExtension = Extension | (LimitRefusal & { readonly outcome: "limit" });
 
-/** Whose limits bind a call. */
+/** Key and budgets whose limits bind a call. */
 export interface LimitedCaller {
   readonly key: ApiKeyRecord;
   /** The budgets that may refuse it; absent: none. */
   readonly budgets?: readonly Budget[] | undefined;
 }
 
-/** What the money of calls is taken from. */
+/** Sources of the money of calls. */
 export interface MoneySources {
   readonly wallet: WalletEngine;
   readonly limits: KeyLimitBook;
@@ -71,7 +71,7 @@ export class CallMoney {
     this.#bookedMicroVnd = reservation.amountMicroVnd;
   }
 
-  /** What is booked under the limits of the call; `undefined` if none binds it. */
+  /** Amount that is booked under the limits of the call; `undefined` if none binds it. */
   get bookedMicroVnd(): bigint | undefined {
     return this.#booking === undefined ? undefined : this.#bookedMicroVnd;
   }

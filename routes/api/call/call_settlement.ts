@@ -103,7 +103,7 @@ interface RoutedCall {
   readonly operation: Operation;
   /** The account, for routes that limit the rate of one customer. */
   readonly customer: string;
-  /** How many routes there were to try. */
+  /** Number of routes that there were to try. */
   readonly candidates: number;
   readonly control: Pick<CallControl, "stopped">;
 }
@@ -153,14 +153,14 @@ function clientError({ router }: Gateway, call: RoutedCall, error: GatewayError)
     : new GatewayError(error.code, error.message, { retryAfterSeconds });
 }
 
-/** What a call costs. Only calls that are paid by tokens have `usage`. */
+/** Charge of a call. Only calls that are paid by tokens have `usage`. */
 export interface CallCharge {
   readonly units: number;
   readonly priceMicroVnd: bigint;
   readonly usage?: ReceiptDraft["usage"];
   /** The tokens are counted by us, not reported by the provider. */
   readonly estimated?: boolean;
-  /** What the provider reported beyond what is charged. */
+  /** Use that the provider reported beyond what is charged. */
   readonly claimMicroVnd?: bigint;
   /** Fees of hosted tools, which the price contains. */
   readonly toolCharges?: readonly ToolCharge[];
@@ -168,14 +168,14 @@ export interface CallCharge {
   readonly price?: AppliedPrice;
   /** The tier of service whose factor that price contains. */
   readonly serviceTier?: string;
-  /** What the provider counted; absent: what is charged. */
+  /** Use that the provider counted; absent: what is charged. */
   readonly providerUse?: ProviderUse;
 }
 
-/** How a call ended. */
+/** End of a call. */
 export interface CallEnd {
   readonly outcome: Outcome;
-  /** What ended a stream before it was whole. */
+  /** End of a stream before it was whole. */
   readonly endCode?: StreamEndCode | undefined;
   /** The HTTP status that the client got. */
   readonly status: number;
@@ -184,7 +184,7 @@ export interface CallEnd {
   readonly attempts: readonly Attempt[];
 }
 
-/** What a settlement takes besides the end of its call and the charge. */
+/** Options of a settlement besides the end of its call and the charge. */
 interface SettleOptions {
   /** Rows to write in the commit of the receipt instead of those of the idempotency key. */
   readonly attach?: Attachment | undefined;
@@ -326,7 +326,7 @@ export class CallSettlement {
     }
   }
 
-  /** What is settled instead for an answer that the client was refused. */
+  /** Settlement for an answer that the client was refused. */
   #withheldAnswer(draft: ReceiptDraft): WithheldAnswer {
     const status = errorTable.maintenance.status;
     const { toolCharges: _, ...free } = draft;

@@ -31,7 +31,7 @@ export interface ExpectedTokens {
   readonly output: number;
 }
 
-/** What a call is expected to need. */
+/** Expected need of a call. */
 interface Expected {
   readonly tokens: ExpectedTokens;
   readonly money: ReservationRange;
@@ -104,7 +104,7 @@ export function ratedTokens(usage: TokenUsage | undefined): number {
   return usage === undefined ? 0 : usage.input + usage.cacheWrite + usage.output;
 }
 
-/** What a call needs to begin. */
+/** Needs of a call to begin. */
 interface FundsRequest extends RangeRequest {
   readonly expectedTokens: ExpectedTokens;
 }
@@ -122,7 +122,7 @@ class RatedCalls implements RatedCall {
   }
 }
 
-/** What a call holds until it is settled or abandoned. */
+/** Funds that a call holds until it is settled or abandoned. */
 export interface Funds {
   readonly money: CallMoney;
   /** Set if rate limits bind the call. */

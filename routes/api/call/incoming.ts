@@ -63,7 +63,7 @@ export interface AuthenticatedRequest {
 /** Whether the endpoint charges. A free one accepts a large body for an empty wallet, too. */
 type Charging = "paid" | "free";
 
-/** How a request is admitted. */
+/** Options for admitting a request. */
 interface AdmissionOptions {
   /** Default: `paid`. */
   readonly charging?: Charging;
@@ -265,7 +265,7 @@ export function checkVersion(headers: HttpRequest["headers"]): void {
   }
 }
 
-/** What was called. */
+/** Endpoint and model that were called. */
 interface Called {
   /** The served path, without what the caller may have written behind it. */
   readonly endpoint: string | undefined;

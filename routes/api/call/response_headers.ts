@@ -25,7 +25,7 @@ import { answerHeaders, type WithHeaders } from "../../http/own_headers.ts";
 import type { BufferedAnswer } from "../../../core/lib/bytes/answer_budget.ts";
 import type { Deadline, Deadlines } from "../../../core/lib/time/deadlines.ts";
 
-/** What is known as soon as the call is committed to a route: all that the headers of a stream can have. */
+/** Facts that are known as soon as the call is committed to a route: all that the headers of a stream can have. */
 interface CallHeadersInput {
   readonly model: Model;
   readonly mappedFrom: string | undefined;

@@ -97,11 +97,11 @@ export interface CheckedChat {
   readonly urls: readonly FetchedUrl[];
   /** Runs the searches of the model, which can run none itself. */
   readonly searchModel?: Model | undefined;
-  /** What is kept of the call for later turns; absent: nothing. */
+  /** Part of the call that is kept for later turns; absent: none. */
   readonly turn?: TurnInput | undefined;
   /** Set if the provider gets a lower limit of output than the client's, because no more is paid for. */
   readonly outputLimit?: OutputLimitNotice | undefined;
-  /** What was said of the route, for whether two requests are the same. */
+  /** Preferences of the route, for whether two requests are the same. */
   readonly preferences?: RoutePreferences | undefined;
   /** The same call for other models, in the order to try. */
   readonly fallbacks?: readonly CheckedChat[];
@@ -272,7 +272,7 @@ export async function serveCompact(
 /** A chat request whose body was read. */
 interface AdmittedChat extends AuthenticatedRequest {
   readonly start: CallStart;
-  /** What the path of a Gemini request says. */
+  /** Facts in the path of a Gemini request. */
   readonly path?: GeminiPath | undefined;
   /** The conversation is compacted. */
   readonly compacts?: true | undefined;
@@ -431,7 +431,7 @@ function offerOf(
   };
 }
 
-/** What is tried after the models before it have failed: the call passes to the terms of its model. */
+/** Offer that is tried after the models before it have failed: the call passes to the terms of its model. */
 function fallbackOf(gateway: Gateway, checked: CheckedChat, settling: Settling): Fallback {
   return async () => {
     const { terms, bounds: { estimatedInputTokens: input, outputTokens } } = checked;

@@ -121,7 +121,7 @@ class ConversationAccounts {
     return { routeId: former.routeId, midTurn };
   }
 
-  /** Which key of a provider the call should have. */
+  /** Key of a provider that the call should have. */
   get preferred(): KeyPreference {
     return { account: this.#former?.account, conversation: this.#conversation };
   }

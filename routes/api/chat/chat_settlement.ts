@@ -75,7 +75,7 @@ interface StreamMoney {
   readonly tokenMicroVnd: bigint;
   /** Most output tokens of the call: nothing is reserved beyond them. */
   readonly maxTokens: number;
-  /** How a stream ends that its wallet cannot pay for. */
+  /** End of a stream that its wallet cannot pay for. */
   readonly outgrown: StreamCut["as"];
   /** Computes what would be billed if the call ended now. */
   readonly billed: (reading: StreamReading) => Pick<Charge, "usage" | "priceMicroVnd">;
@@ -204,7 +204,7 @@ function moneyBounds(stream: StreamMoney): StreamBound[] {
 /** Tokens of a prompt that a provider reads in the time in which it writes one. */
 const promptTokensPerToken = 64;
 
-/** What pricing a chat call needs beside its terms. */
+/** Needs of pricing a chat call beside its terms. */
 interface ChatSettlementInput {
   readonly request: ChatRequest;
   readonly bounds: ChatBounds;
@@ -216,7 +216,7 @@ interface ChatSettlementInput {
   readonly draft: TurnDraft | undefined;
 }
 
-/** How a chat call ended, with what was read of the answer. */
+/** End of a chat call, with what was read of the answer. */
 interface ChatEnd extends CallEnd {
   readonly reading: EndedReading | undefined;
   /** Returns the response that the client gets, if it can be continued; asked only for a turn that is kept. */
@@ -239,7 +239,7 @@ export class ChatSettlement {
   readonly #gateway: Gateway;
   readonly #input: ChatSettlementInput;
   readonly #call: CallSettlement;
-  /** What earlier calls say of the prompt, as known when its answer began. */
+  /** Correction of the prompt's estimate by earlier calls, as known when its answer began. */
   #correction: EstimateCorrection | undefined;
   /** Whether the same prompt was sent before. */
   #wasSent = false;
@@ -259,7 +259,7 @@ export class ChatSettlement {
     return this.#call.onBug;
   }
 
-  /** What the duration of a whole answer depends on: its tokens, and those of the prompt as far as they count. */
+  /** Size on which the duration of a whole answer depends: its tokens, and those of the prompt as far as they count. */
   get expectedSize(): number {
     const { principal, model } = this.terms;
     const { outputTokens, estimatedInputTokens } = this.#input.bounds;
@@ -313,7 +313,7 @@ export class ChatSettlement {
     return routeAffinity.find(principal.key.id, prefixes, clock.monotonicMs());
   }
 
-  /** What all turns of the conversation have in common; `undefined` where that is not known. */
+  /** Name that all turns of the conversation have in common; `undefined` where that is not known. */
   get conversation(): string | undefined {
     const opening = this.#input.bounds.prefixes?.opening;
     return opening === undefined ? undefined : `${this.terms.principal.key.id} ${opening}`;

@@ -1,7 +1,7 @@
 /**
- * What later calls of the Responses style may refer to: items by their id, turns by `previous_response_id`. Both are in
- * memory only, of this thread or of another one of the process. GET and DELETE /v1/responses/{id} read and remove a
- * turn, free of charge; the id of another account is a 404.
+ * Kept parts that later calls of the Responses style may refer to: items by their id, turns by `previous_response_id`.
+ * Both are in memory only, of this thread or of another one of the process. GET and DELETE /v1/responses/{id} read and
+ * remove a turn, free of charge; the id of another account is a 404.
  */
 import {
   continuedBody,
@@ -29,7 +29,7 @@ const maxItems = 1_000;
 /** A Responses request with everything that it refers to. */
 export interface WholeRequest {
   readonly body: JsonBody;
-  /** What a turn that is kept of it has. */
+  /** Turn that is kept of it. */
   readonly turn: TurnInput;
 }
 

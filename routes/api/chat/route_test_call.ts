@@ -34,14 +34,14 @@ const maxTestAnswerBytes = 256 * 1024;
 /** The whole request: nothing of a customer is in it. */
 const testMessages = [{ role: "user", content: "Reply with the word OK." }];
 
-/** What is tested, and whose account has the receipt. */
+/** Route to test, and the account that has the receipt. */
 export interface RouteTestTarget {
   readonly model: Model;
   readonly route: Route;
   readonly accountId: AccountId;
 }
 
-/** How a test ended. */
+/** Result of a test. */
 export interface RouteTestResult {
   readonly requestId: RequestId;
   readonly isOk: boolean;
@@ -49,18 +49,18 @@ export interface RouteTestResult {
   readonly status?: number;
   readonly firstByteMs?: number;
   readonly durationMs: number;
-  /** What went wrong, in words. */
+  /** Problem in words. */
   readonly error?: { readonly code: string; readonly message: string };
-  /** What the provider charges, if it is known. */
+  /** Charge of the provider, if it is known. */
   readonly costMicroVnd?: bigint;
 }
 
-/** What was seen of one exchange. */
+/** Observations of one exchange. */
 interface SeenAnswer {
   status: number | undefined;
   firstByteMs: number | undefined;
   isLate: boolean;
-  /** What the provider said of its refusal, without keys and hosts; customers are not told all of it. */
+  /** Words of the provider's refusal, without keys and hosts; customers are not told all of it. */
   said: string | undefined;
 }
 

@@ -108,7 +108,7 @@ interface SearchingCall {
   readonly incoming: Incoming;
   readonly principal: Principal;
   readonly searchModel: Model;
-  /** What the caller said of providers and prices binds the searches, too. */
+  /** Preferences of the caller for providers and prices, which bind the searches, too. */
   readonly preferences: RoutePreferences | undefined;
 }
 

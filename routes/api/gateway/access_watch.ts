@@ -7,7 +7,7 @@ import { maxCallMs } from "../../../core/lib/base/limits.ts";
 
 // A worker of this process on a queue that all processes share.
 
-/** What the start of the process needs of a worker. */
+/** Needs of a worker from the start of the process. */
 export interface BackgroundWorker {
   /** Lets the worker look at its queue now. */
   nudge(): void;
@@ -141,7 +141,7 @@ const lookMs = 500;
 /** Keys that are read again at the same time. */
 const readsAtOnce = 16;
 
-/** What the watch needs of the gateway. */
+/** Needs of the watch. */
 export interface AccessWatchDeps {
   readonly control: Pick<Control, "freshKeysEpoch">;
   readonly directory: Pick<KeyDirectory, "isUsableNow" | "reread">;

@@ -63,16 +63,16 @@ export interface Gateway {
   readonly seenPrompts: SeenPrompts;
   /** The usual output of calls, by which streams reserve money. */
   readonly expectations: OutputExpectations;
-  /** Which route answered a conversation last. */
+  /** Routes that answered conversations last. */
   readonly routeAffinity: RouteAffinity;
   /** Items that Responses clients can refer to by id. */
   readonly recentItems: RecentItems;
   /** Turns that Responses clients can continue by id. */
   readonly keptResponses: KeptResponses;
   readonly calls: CallsInFlight;
-  /** What calls have used of the limits of keys of a day or month. */
+  /** Use of the limits of keys over a day or month. */
   readonly limits: KeyLimitBook;
-  /** What calls have used of rate limits. */
+  /** Use of rate limits. */
   readonly rates: RateBook;
   /** The budget for large request bodies. */
   readonly bodies: BodyBudget;

@@ -18,7 +18,7 @@ import type { Attachment, ReceiptDraft } from "../../../kv/money/wallet/mod.ts";
 import type { KeyedCalls } from "./keyed_calls.ts";
 import type { AtomicWrite, KeyValueStore } from "../../../kv/engine/store/key_value_store.ts";
 
-/** What a keyed call needs of the gateway. */
+/** Needs of a keyed call. */
 interface KeyedCallDeps {
   readonly clock: Clock;
   readonly kv: KeyValueStore;
@@ -32,7 +32,7 @@ export class KeyedCall {
   readonly #id: string;
   readonly #owner: string;
   readonly #leave: () => void;
-  /** What the settlement writes: nothing yet, that the key is free, or that the call is over. */
+  /** State that the settlement writes: nothing yet, that the key is free, or that the call is over. */
   #written: "nothing" | "free" | "over" = "nothing";
   #isComplete = false;
 

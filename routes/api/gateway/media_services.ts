@@ -56,7 +56,7 @@ export function openMediaServices(
   { clock, deadlines, driver = "http1", isTold = false, announce }: {
     readonly clock: Clock;
     readonly deadlines: Deadlines;
-    /** How addresses that customers name are reached. */
+    /** Driver for addresses that customers name. */
     readonly driver?: Driver;
     /** Whether notices of other processes arrive. */
     readonly isTold?: boolean;

@@ -22,7 +22,7 @@ const refundPauseMs = 250;
 /** Milliseconds of the longest such pause. */
 const refundPauseMaxMs = 30_000;
 
-/** What the customer reads on the statement. */
+/** Text that the customer reads on the statement. */
 const reason = systemReasonText({ kind: "withheld" });
 
 interface DueRefund {

@@ -39,7 +39,7 @@ const encoder = new TextEncoder();
 /** Bytes of the standard input: the longest secret, and a line end. */
 const maxSecretInputBytes = maxSecretChars + 2;
 
-/** What a command needs of its environment: time and output, of the process or of a test. */
+/** World that a command needs: time and output, of the process or of a test. */
 export interface CommandWorld {
   readonly clock: Clock;
   /** Gets the output. Awaited, so that a slow reader is not overrun. */

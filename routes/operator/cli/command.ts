@@ -52,14 +52,14 @@ export interface CommandForm {
   readonly words: readonly string[];
   /** The operands after the words; all are required. */
   readonly operands: readonly string[];
-  /** Those that are numbers. */
+  /** Options that are numbers. */
   readonly numbers: readonly string[];
   readonly options: readonly CommandOption[];
   readonly about: string;
   request(operands: readonly string[], options: Readonly<Record<string, string>>): AdminRequest;
 }
 
-/** Where a request goes, and what is read of it there. */
+/** Path of a request, and what is read of it there. */
 export interface RequestForm {
   readonly method: AdminRequest["method"];
   /** As Hono writes it. */
@@ -68,7 +68,7 @@ export interface RequestForm {
   readonly input?: z.ZodType;
 }
 
-/** What a command says beside its input. */
+/** Words of a command beside its input. */
 export interface CommandWords {
   readonly about: string;
   /** The fields that are operands, by their placeholders; `null`: what the command itself takes. */
@@ -83,7 +83,7 @@ export interface CommandWords {
   readonly values?: Readonly<Record<string, string>>;
   /** Options of the command itself. */
   readonly own?: readonly CommandOption[];
-  /** What the command itself makes of operands and options. */
+  /** Members that the command itself makes of operands and options. */
   readonly also?: (
     operands: readonly string[],
     options: Readonly<Record<string, string>>,
@@ -130,7 +130,7 @@ function placeholderOf(field: Field, option: string): string {
   return isNumber(field) ? "N" : option.slice(0, 1).toUpperCase();
 }
 
-/** What a value must be, as the help text says it; `undefined`: any text. */
+/** Bounds of a value, as the help text says them; `undefined`: any text. */
 function boundsOf({ schema }: Field): string | undefined {
   const { enum: choices, minLength, maxLength, minimum, maximum } = schema;
   if (Array.isArray(choices)) {
@@ -261,7 +261,7 @@ export function command(
   };
 }
 
-/** Where an operation of operators is served. */
+/** Path at which an operation of operators is served. */
 export function requestOf({ name, schemas: { input } }: Operation): RequestForm {
   return { ...operationPaths[name], input };
 }

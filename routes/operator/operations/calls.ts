@@ -26,7 +26,7 @@ import { listBody, listCursor, listLimit, listOf, wrongCursor } from "./contract
 import { namedAccount } from "./contract/named_account.ts";
 import { operation, refused } from "./contract/operation.ts";
 
-/** What customers see of a call that was answered, and of one that was refused. */
+/** Members that customers see of a call that was answered, and of one that was refused. */
 const seenByCustomers = [
   objectSchema("A call that was answered.", receiptFields),
   objectSchema("A call that was refused before a provider was asked.", refusedFields),

@@ -211,7 +211,7 @@ export const showCatalog = operation({
   },
 });
 
-/** What a catalogue would change. */
+/** Changes that a catalogue would make. */
 interface TriedCatalog extends
   Done<{
     readonly ok: true;

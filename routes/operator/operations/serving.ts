@@ -6,7 +6,7 @@ import type { OperationDeps } from "./contract/operation.ts";
 import { operations } from "./operations.ts";
 import type { OperationName } from "./contract/paths.ts";
 
-/** What a surface adds to operations. */
+/** Additions of a surface to operations. */
 export interface OperationSurface {
   readonly deps: OperationDeps;
   readonly operator: Actor;

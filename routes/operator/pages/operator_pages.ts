@@ -102,7 +102,7 @@ const places: Readonly<Record<PlaceName, ListedPlace>> = {
 /** Milliseconds for which the frame's numbers are kept: less than one waits to see that nothing new came. */
 const frameKeptMs = 15_000;
 
-/** What the frame says of the service, as it was read last. */
+/** Readings of the service in the frame, as they were taken last. */
 interface FrameReadings extends Pick<OperatorShell, "waiting" | "facts"> {
   /** An act makes it read again. */
   forget(): void;

@@ -1,4 +1,4 @@
-/** What verification finds wrong: each once, and of very many the first. */
+/** Problems that verification finds: each once, and of very many the first. */
 import type { AccountId } from "../../../../core/lib/ids/ids.ts";
 
 /** A violated invariant. */

@@ -31,7 +31,7 @@ export function leaseLeftMicroVnd(lease: LeaseRow, charges: Iterable<PendingChar
   return leftMicroVnd;
 }
 
-/** What an account has at one moment. */
+/** Holdings of an account at one moment. */
 export interface Holdings {
   readonly availableMicroVnd: bigint;
   readonly leasedMicroVnd: bigint;

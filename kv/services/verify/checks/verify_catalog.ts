@@ -77,7 +77,7 @@ function textsOf(sums: ClaimSums): Set<string> {
   );
 }
 
-/** What the check is told. */
+/** Facts that the check is told. */
 export interface CatalogCheck {
   /** The highest version on a receipt that was read; 0: none names one. */
   readonly latestOnReceipts: number;

@@ -121,7 +121,7 @@ export function sumId(cell: DaySumCell): string {
   return daySumCellKey(cell).join(" ");
 }
 
-/** What a scan of the store found out about day sums. */
+/** Findings of a scan of the store about day sums. */
 export interface ProvedSums {
   /** Versions of the sums that were right: a row with the same version is still right. */
   readonly versions: ReadonlyMap<string, string>;

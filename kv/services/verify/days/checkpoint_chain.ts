@@ -42,7 +42,7 @@ export interface SignedHead {
   readonly digest: string;
 }
 
-/** What was verified of a day. */
+/** Day that was verified. */
 export interface Checkpoint extends DayContent {
   readonly day: string;
   /** The seal of the day before; `null` for the first of the chain. */
@@ -50,7 +50,7 @@ export interface Checkpoint extends DayContent {
   /** Only of the last day that a verification sealed: earlier days have none. */
   readonly balances: SealedBalances | null;
   readonly sealedAtMs: number;
-  /** How far rows were dropped by their age then; absent as long as none were. */
+  /** Rows that were dropped by their age until then; absent as long as none were. */
   readonly droppedCommits?: DroppedCommits;
   /** The last signed day then; absent if none was, or of an earlier release. */
   readonly signed?: SignedHead;

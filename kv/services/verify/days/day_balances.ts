@@ -18,13 +18,13 @@ import type { SealedBalances } from "./checkpoint_chain.ts";
 /** Most characters of a page: below the 64 KiB of a value in every encoding. */
 const maxPageChars = 30_000;
 
-/** What an account has at the end of a day: Σ credits − Σ debits − Σ charges. */
+/** Balance of an account at the end of a day: Σ credits − Σ debits − Σ charges. */
 export interface DayBalance {
   readonly accountId: AccountId;
   readonly balanceMicroVnd: bigint;
 }
 
-/** Where the pages of a day are. */
+/** Keys of the pages of a day. */
 export interface BalanceKeys {
   prefix(day: string): Deno.KvKey;
   page(day: string, page: number): Deno.KvKey;

@@ -21,7 +21,7 @@ import { hourMs } from "../../../../core/lib/time/durations.ts";
 
 const hoursPerDay = 24;
 
-/** What the rows of a day are. */
+/** Contents of the rows of a day. */
 export interface DayContent {
   readonly receipts: number;
   readonly chargedMicroVnd: bigint;

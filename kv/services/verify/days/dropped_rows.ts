@@ -1,5 +1,5 @@
 /**
- * What is left of rows that were dropped by their age: how many of a kind and month there were, how many of each sort,
+ * Commitments to rows that were dropped by their age: how many of a kind and month there were, how many of each sort,
  * what money they named, and a digest. It is written in the commit that drops them, and sealed with a master key.
  */
 import { type MasterKeys, signText } from "../../../../core/people/api_keys/seal.ts";
@@ -66,7 +66,7 @@ async function opened(
 
 // The contents of a kind name the sums of each month, so that sums that were deleted are missed.
 
-/** What was dropped of a kind. */
+/** Contents that were dropped of a kind. */
 interface DroppedContents {
   readonly kind: string;
   /** Commits that dropped rows; it only rises, and checkpoints name it. */
@@ -175,10 +175,10 @@ async function sealed(keys: MasterKeys, text: string): Promise<SealedRow> {
   return { text, seal: await signText(keys, text) };
 }
 
-/** What was found of all that was dropped. */
+/** Findings about all that was dropped. */
 export interface DroppedList {
   readonly sums: readonly DroppedRows[];
-  /** What the next checkpoint names. */
+  /** Commitments that the next checkpoint names. */
   readonly commits: DroppedCommits;
   /** A line for each that is not as it was sealed, or is missing. */
   readonly problems: readonly string[];

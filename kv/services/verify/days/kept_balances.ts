@@ -30,7 +30,7 @@ export interface KeptBalances {
   readonly balances: SealedBalances;
 }
 
-/** What there is: nothing as long as nothing was dropped, or why it cannot be trusted, in one line. */
+/** Balances that there are: none as long as nothing was dropped, or why they cannot be trusted, in one line. */
 export interface FoundBalances {
   readonly kept: KeptBalances | undefined;
   readonly problem: string | undefined;

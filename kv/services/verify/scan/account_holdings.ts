@@ -10,7 +10,7 @@ import { walletRow } from "../../../money/balances/wallets.ts";
 import type { DayBalance } from "../days/day_balances.ts";
 import { leaseLeftMicroVnd, type PendingCharge } from "../checks/verify_account.ts";
 
-/** What an account has, by its rows and by its opening balance. */
+/** Holding of an account, by its rows and by its opening balance. */
 export interface AccountHolding {
   readonly accountId: AccountId;
   readonly openingMicroVnd: bigint;

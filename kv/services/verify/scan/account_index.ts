@@ -7,7 +7,7 @@ import type { KeyValueStore } from "../../../engine/store/key_value_store.ts";
 import { readAhead } from "../../../engine/store/read_ahead.ts";
 import type { Problem } from "../checks/problems.ts";
 
-/** What the index of an account has. */
+/** Ids in the index of an account. */
 export interface IndexedIds {
   readonly ids: readonly RequestId[];
   /** Rows that cannot be read. */

@@ -35,7 +35,7 @@ const attempts = 5;
 /** Receipts in memory at once. */
 const receiptsAtOnce = 1_000;
 
-/** What is known of an account. */
+/** Facts of an account. */
 export interface AccountOptions {
   readonly bounds: ScanBounds;
   readonly openingMicroVnd: bigint;

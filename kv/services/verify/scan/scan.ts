@@ -60,7 +60,7 @@ import {
   problemsOfOperations,
 } from "../checks/verify_ledger.ts";
 
-/** What a scan reads and where its findings go. */
+/** Source of a scan, and where its findings go. */
 export interface ScanOptions {
   readonly bounds: ScanBounds;
   /** The balances at the begin, in the order of the accounts. */
@@ -85,7 +85,7 @@ function totalOf({ old, recent }: CellSums): UsageSum {
   return recent === undefined ? old : addUsage(old, recent);
 }
 
-/** What a batch charges to an account, until it is in the lease row and the index. */
+/** Charge of a batch to an account, until it is in the lease row and the index. */
 interface PendingPart extends PendingCharge {
   readonly accountId: AccountId;
   /** Its calls whose receipts were not read yet. */
@@ -104,12 +104,12 @@ export class Scan {
   readonly problems = new ProblemList();
   /** Accounts with a problem. */
   readonly reported = new Set<AccountId>();
-  /** What is known of day sums, if all were read. */
+  /** Facts of day sums, if all were read. */
   readonly proved = {
     versions: new Map<string, string>(),
     unwritten: new Map<string, DaySumCell>(),
   } satisfies ProvedSums;
-  /** What the accounts of this pass have. */
+  /** Holdings of the accounts of this pass. */
   readonly holdings = {
     accounts: 0,
     availableMicroVnd: 0n,

@@ -30,7 +30,7 @@ import type { KeyValueStore } from "../../../engine/store/key_value_store.ts";
 import { type DaySum, type DaySums, sumId } from "../checks/verify_sums.ts";
 import { hourMs } from "../../../../core/lib/time/durations.ts";
 
-/** What happened to one account. */
+/** Tally of what happened to one account. */
 export interface Tally {
   /** At the begin of the first day; known once balances are compared. */
   openingMicroVnd: bigint;
@@ -56,11 +56,11 @@ export interface CellSums {
   recent: Writable<UsageSum> | undefined;
 }
 
-/** Which rows belong to the verification, by the times and ids that bound them. */
+/** Bounds of the rows that belong to the verification, by times and ids. */
 export interface ScanBounds {
   /** Begin of the first day that is not sealed, and that day; absent if nothing is sealed. */
   readonly start: { readonly atMs: number; readonly day: string } | undefined;
-  /** Where the ids of those days begin; empty if nothing is sealed. */
+  /** Start of the ids of those days; empty if nothing is sealed. */
   readonly startId: string;
   /**
    * Receipts from this id on are read: an hour earlier, since an id and the time on a receipt are

@@ -53,7 +53,7 @@ const pollEveryMs = 100;
 /** Calls that are recorded at most: some 100 MB. A longer watch decides nothing about further calls. */
 const maxCalls = 500_000;
 
-/** Where a call was settled. */
+/** Call with the place where it was settled. */
 export interface WatchedCall {
   readonly instanceId: InstanceId;
   readonly commit: number;
@@ -135,7 +135,7 @@ const rounds = 3;
 /** Milliseconds between two rounds. */
 const roundPauseMs = 300;
 
-/** What a second look needs. */
+/** Needs of a second look. */
 export interface SecondLookOptions {
   readonly bounds: ScanBounds;
   /** The sums of the scan, of which those of old calls are final. */

@@ -16,7 +16,7 @@ import { readable, readableBatches } from "../checks/readable_rows.ts";
 /** Calls in memory at once, some 50 MB; with more of them a part of the ids is compared at a time. */
 const defaultCallsAtOnce = 200_000;
 
-/** What is looked at. */
+/** Calls to look at. */
 export interface StrayCallsOptions {
   readonly bounds: Pick<ScanBounds, "startId" | "recentStart">;
   readonly slices: TimeSlices | undefined;

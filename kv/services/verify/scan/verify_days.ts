@@ -67,7 +67,7 @@ export interface BooksTotals {
   readonly chargedMicroVnd: bigint;
 }
 
-/** What was found. */
+/** Findings about the days. */
 export interface VerifiedDays {
   readonly problems: ProblemList;
   /** Accounts that kept changing. */

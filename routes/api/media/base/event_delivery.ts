@@ -33,7 +33,7 @@ export interface RelayedBodyInput {
   readonly onEnd: (outcome: RelayedOutcome, endCode: StreamEndCode | undefined) => Promise<void>;
 }
 
-/** How a relayed answer ended. */
+/** End of a relayed answer. */
 export type RelayedOutcome = "completed" | "broken" | "client_gone" | "cut";
 
 type Controller = ReadableStreamDefaultController<Uint8Array>;

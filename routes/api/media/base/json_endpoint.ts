@@ -17,7 +17,7 @@ import { hasIdempotencyKey, knownAnswer } from "../../call/idempotency.ts";
 import { admitRequest, type Incoming, requireJson } from "../../call/incoming.ts";
 import { type MediaRequest, refuseDropped, serveMediaCall } from "./media_call.ts";
 
-/** What distinguishes such an endpoint. */
+/** Facts that distinguish such an endpoint. */
 export interface JsonEndpoint<Request extends JsonRequest> {
   readonly kind: ModelKind;
   readonly style: MediaRequest["style"];

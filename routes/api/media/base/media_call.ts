@@ -58,7 +58,7 @@ import type { Gateway } from "../../gateway/gateway.ts";
 import type { Incoming } from "../../call/incoming.ts";
 import { callHeaders, streamOf } from "../../call/response_headers.ts";
 
-/** What an endpoint read of its request, before any money is reserved for it. */
+/** Request as an endpoint read it, before any money is reserved for it. */
 export interface MediaRequest {
   readonly principal: Principal;
   readonly chosen: ChosenModel;
@@ -66,10 +66,10 @@ export interface MediaRequest {
   readonly style: Exclude<RouteStyle, ProviderStyle>;
   readonly operation: Operation;
   readonly stream: boolean;
-  /** What the duration of the call depends on: see {@linkcode CallLoad}. */
+  /** Size on which the duration of the call depends: see {@linkcode CallLoad}. */
   readonly size: number;
   readonly price: AppliedPrice;
-  /** What is reserved: the most that the call can cost, unless it can begin with less. */
+  /** Amount that is reserved: the most that the call can cost, unless it can begin with less. */
   readonly reserved: bigint | ReservationRange;
   /** Images that are asked for, as the receipt will count them; absent for calls that make none. */
   readonly images?: number;
@@ -124,7 +124,7 @@ export type Found<Value> = Extract<
   { readonly ok: true }
 >;
 
-/** How an endpoint answers its calls. */
+/** Answers of an endpoint. */
 export interface MediaAnswers<Value> {
   /** Called when the money is reserved, before a route is tried. */
   begun?(call: MediaCall<Value>): void;

@@ -26,7 +26,7 @@ import type { Gateway } from "../../gateway/gateway.ts";
 import type { Incoming } from "../../call/incoming.ts";
 import { serveJsonEndpoint } from "../base/json_endpoint.ts";
 
-/** What all forms of the call share. */
+/** Parts that all forms of the call share. */
 const embeddings = {
   kind: "embedding",
   style: "embeddings",

@@ -50,7 +50,7 @@ type FoundImages = Found<ImageResult>;
 type WholeResult = Extract<ImageResult, { readonly kind: "answer" }>;
 type StreamResult = Extract<ImageResult, { readonly kind: "stream" }>;
 
-/** What a stream keeps of its call. Not the request, whose pictures may be large. */
+/** Parts of its call that a stream keeps. Not the request, whose pictures may be large. */
 interface ImageEnd extends Pick<FoundImages, "route" | "attempts"> {
   readonly settlement: CallSettlement;
   readonly asked: number;

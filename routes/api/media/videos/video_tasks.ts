@@ -53,7 +53,7 @@ import type { Json } from "../../../../core/lib/json/json.ts";
 /** Milliseconds for one request to a provider about a video task. */
 const videoPollMs = 25_000;
 
-/** How the provider of a task is reached. */
+/** Way to the provider of a task. */
 export interface TaskUpstream extends VideoUpstream {
   readonly transport: Transport;
 }

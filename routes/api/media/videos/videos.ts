@@ -50,7 +50,7 @@ import { reused, underWay } from "../../call/idempotency.ts";
 
 // `Idempotency-Key` on `POST /v1/videos`: a client that lost the answer sends the request again, and pays once.
 
-/** What an idempotency key means for a request: this call runs, or an earlier one has created the video. */
+/** Meaning of an idempotency key for a request: this call runs, or an earlier one has created the video. */
 export type VideoClaim =
   | { readonly kind: "claimed"; readonly claim: ClaimedKey }
   | { readonly kind: "done"; readonly response: Response };

@@ -43,7 +43,7 @@ interface BucketAnswer {
   readonly text: string;
 }
 
-/** What a bucket needs of its surroundings. */
+/** Needs of a bucket. */
 export interface BucketOptions {
   readonly clock: Clock;
   /** For tests: smaller parts. */

@@ -90,7 +90,7 @@ export function addKeyRoutes(app: Hono, deps: KeyDeps): void {
   });
 }
 
-/** What `account create` sends. */
+/** Body of `account create`. */
 export const accountBody = z.strictObject({
   email: z.string().transform(normaliseEmail).refine(
     (email) => email !== undefined,

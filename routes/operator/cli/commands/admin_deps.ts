@@ -1,5 +1,5 @@
 /**
- * What the administrator's commands need of the gateway.
+ * Needs of the administrator's commands.
  *
  * - Folder `routes/operator/cli/commands/`: the commands of `deno task admin`, a file for each subject.
  * - In: checked operands and options, the store.
@@ -88,7 +88,7 @@ export interface AdminDeps extends OperationDeps {
   readonly snapshot?: ReadSnapshot;
   /** The store and its archive apart; absent where this kind of store has no archive. */
   readonly parts: StoreParts | undefined;
-  /** How long rows are kept that leave by their age. */
+  /** Time for which rows are kept that leave by their age. */
   readonly retention: RetentionSettings;
   /** Set if the service runs on the same thread: full scans of the store then yield to its calls. */
   readonly beginReading?: BeginReading;

@@ -23,7 +23,7 @@ const defaultKeptDays = 35;
 /** A year: with more of them, little ever leaves the store. */
 const maxKeptDays = 366;
 
-/** What `archive` sends. */
+/** Body of `archive`. */
 export const archiveBody = z.strictObject({
   olderThanDays: z.int("must be a whole number of days").min(1).max(maxKeptDays)
     .default(defaultKeptDays),
@@ -31,7 +31,7 @@ export const archiveBody = z.strictObject({
 
 const { least, most } = retentionKinds.receipts;
 
-/** What `retention` sends. */
+/** Body of `retention`. */
 export const retentionBody = z.strictObject({
   months: z.int("must be a whole number of months").min(least).max(most).optional(),
   apply: z.boolean().default(false),
@@ -44,7 +44,7 @@ function noArchive(): GatewayError {
   );
 }
 
-/** What SQLite says of a file that another process has locked; the code of the error is lost between threads. */
+/** Message of SQLite about a file that another process has locked; the code of the error is lost between threads. */
 const lockedFile = /\bdatabase is locked\b/;
 
 /**

@@ -124,7 +124,7 @@ function dayFile(folder: string, { day, content }: BackedUpDay): string {
 
 const sealedDay = z.strictObject({ day: z.iso.date(), content: z.string().regex(/^[0-9a-f]+$/) });
 
-/** What `/backup/days` answers. */
+/** Answer of `/backup/days`. */
 const sealedDayList = z.strictObject({ days: z.array(sealedDay), problem: z.string().optional() });
 
 const dayPath = z.strictObject({ day: z.iso.date("must be a day such as 2026-11-20") });
@@ -132,7 +132,7 @@ const dayPath = z.strictObject({ day: z.iso.date("must be a day such as 2026-11-
 /** With a day, sealed days up to it are left out of the answer. */
 const backupQuery = z.strictObject({ through: z.iso.date().optional() });
 
-/** What backups are read with. */
+/** Needs of reading backups. */
 export type BackupDeps =
   & Pick<AdminDeps, "kv" | "clock" | "snapshot" | "beginReading">
   & Partial<Pick<AdminDeps, "masterKeys">>;
@@ -206,7 +206,7 @@ async function* untilEnd(
   yield* bytes;
 }
 
-/** What the commands write to. */
+/** Outputs of the commands. */
 export interface BackupWorld {
   readonly clock: Clock;
   /** A file; for a backup also a folder, in which the file gets its name. */
@@ -305,7 +305,7 @@ async function saveBytes(
   return { file, ...summary, ...defined({ removed }) };
 }
 
-/** What the folder of days has. */
+/** Days that the folder has. */
 interface WrittenDays {
   readonly written: readonly string[];
   readonly present: number;

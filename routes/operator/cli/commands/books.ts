@@ -19,19 +19,19 @@ import { type AdminDeps, readJson, type StoreReading } from "./admin_deps.ts";
 import { storeFindings } from "./store_findings.ts";
 import type { KeyValueStore } from "../../../../kv/engine/store/key_value_store.ts";
 
-/** What `verify` sends. */
+/** Query of `verify`. */
 export const verifyQuery = z.strictObject({
   full: z.literal("yes").optional(),
   from: day.optional(),
 });
 
-/** What `reseal` sends. */
+/** Body of `reseal`. */
 export const resealBody = z.strictObject({ from: day });
 
-/** What `sums rebuild` sends. */
+/** Body of `sums rebuild`. */
 export const rebuildBody = z.strictObject({ account: z.string().optional() });
 
-/** What `reseal-secrets` sends. */
+/** Body of `reseal-secrets`. */
 export const resealSecretsBody = z.strictObject({ after: z.string().optional() });
 
 /** Adds `/doctor`, `/verify`, `/verify/reseal`, `/secrets/reseal`, `/proofs/keys`, `/sandbox/void`, `/export` and `/sums/rebuild`. */

@@ -16,7 +16,7 @@ const finding = z.object({
   state: z.enum(["good", "advice", "wrong"]),
   area: z.string(),
   what: z.string(),
-  /** What to do about it. */
+  /** Step that mends it. */
   mend: z.string().exactOptional(),
 });
 
@@ -185,7 +185,7 @@ const maxKeysTried = 32;
 /** Milliseconds for one call: a provider that needs longer to list its models is unwell. */
 const callMs = 10_000;
 
-/** What says of an answer how the key fared: everybody answers 401 or 403 to a key that is refused. */
+/** Verdict on a key by the answer to it: everybody answers 401 or 403 to a key that is refused. */
 function verdictOf(area: string, key: string, status: number): Finding {
   if (status === 401 || status === 403) {
     return {
@@ -424,7 +424,7 @@ function reportText(findings: readonly Finding[]): string {
   return `${[...lines, end].join("\n")}\n`;
 }
 
-/** What the command needs. */
+/** Needs of the command. */
 export interface DoctorWorld {
   readonly clock: Clock;
   readonly write: (text: string) => void | Promise<void>;

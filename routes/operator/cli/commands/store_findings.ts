@@ -1,4 +1,6 @@
-/** What `doctor` finds of the store: how far it is, its books, archive and backups, waiting work, who runs on it. */
+/**
+ * Findings of `doctor` about the store: how far it is, its books, archive and backups, waiting work, who runs on it.
+ */
 import { programVersion } from "../../../../core/lib/base/program_version.ts";
 import type { Clock } from "../../../../core/lib/time/clock.ts";
 import { dayMs, hourMs } from "../../../../core/lib/time/durations.ts";
@@ -9,7 +11,7 @@ import type { StoreParts } from "../../../../kv/money/archive/receipt_archive.ts
 import { readStoreState, type StoreState } from "../../../telemetry/store_metrics.ts";
 import type { Finding } from "./doctor.ts";
 
-/** What is looked at. */
+/** Store to examine. */
 export interface ExaminedStore {
   readonly kv: KeyValueStore;
   readonly clock: Clock;

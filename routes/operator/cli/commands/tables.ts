@@ -27,12 +27,12 @@ import type { Clock } from "../../../../core/lib/time/clock.ts";
 import type { Bucket } from "../bucket/bucket.ts";
 import { isBucketAddress, readBucketAddress } from "../bucket/bucket_address.ts";
 
-/** What `tables` sends. */
+/** Query of `tables`. */
 export const daysQuery = z.strictObject({ from: day, to: day.optional() });
 
 const tablePath = z.strictObject({ table: z.enum(dayTableNames), day });
 
-/** What `/tables` answers: the days that can be written, because nothing is added to them any more. */
+/** Answer of `/tables`: the days that can be written, because nothing is added to them any more. */
 const sealedDays = z.strictObject({ days: z.array(day) });
 
 /** Adds `/tables`, which lists the sealed days of a range, and `/tables/TABLE/DAY`, which has their rows. */
@@ -80,7 +80,7 @@ async function* linesOf(
   yield* asLines(dayTables[table].read(kv, { day, slices: reading?.slices }));
 }
 
-/** What the command needs: the store's answers, and output. */
+/** Needs of the command: the store's answers, and output. */
 export interface TablesWorld {
   /** A folder, or `s3://BUCKET/PREFIX`. */
   readonly place: string;
@@ -92,7 +92,7 @@ export interface TablesWorld {
   error(text: string): void;
 }
 
-/** Where tables are written to. */
+/** Place that tables are written to. */
 interface Warehouse {
   /** Lists the tables of a day that are not there. */
   missing(day: string): Promise<readonly DayTableName[]>;
@@ -102,7 +102,7 @@ interface Warehouse {
   finish(day: string): Promise<void>;
 }
 
-/** Where a table of a day is: the form of folders that DuckDB, Spark, BigQuery and ClickHouse read as a column. */
+/** File of a table of a day: the form of folders that DuckDB, Spark, BigQuery and ClickHouse read as a column. */
 function fileOf(table: DayTableName, day: string): string {
   return `${table}/day=${day}/${table}.parquet`;
 }

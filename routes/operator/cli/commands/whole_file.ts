@@ -1,7 +1,7 @@
 /** Writes files that are there as a whole or not at all. */
 import { dirname, join } from "node:path";
 
-/** What the name of a file that is not whole ends in. */
+/** Suffix of the name of a file that is not whole. */
 const draftSuffix = ".part";
 
 /** Whether anything has this name. */

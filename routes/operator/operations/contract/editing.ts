@@ -27,7 +27,7 @@ import type { LiveVault } from "../../../../kv/services/vault/live_vault.ts";
 import type { Gateway } from "../../../api/gateway/gateway.ts";
 import { dayMs } from "../../../../core/lib/time/durations.ts";
 
-/** What editing needs of the gateway. */
+/** Needs of editing. */
 export interface CatalogEditing {
   readonly kv: KeyValueStore;
   readonly clock: Pick<Clock, "nowMs">;
@@ -51,7 +51,7 @@ export interface CatalogState {
   readonly isFilePassedOver: boolean;
 }
 
-/** What a change would do, or why it is none. */
+/** Effect of a change, or why it is none. */
 export type CatalogPreview =
   | { readonly ok: false; readonly problems: readonly string[] }
   | {
@@ -98,7 +98,7 @@ function isObject(contents: unknown): contents is JsonObject {
   return typeof contents === "object" && contents !== null && !Array.isArray(contents);
 }
 
-/** What is wrong with how new contents are written, although they can be read. */
+/** Problems of how new contents are written, although they can be read. */
 function writtenProblems(contents: unknown): string[] {
   if (!isObject(contents)) return [];
   return ambiguousPrices(contents).map((problem) => `catalogue ${problem}`);
@@ -217,7 +217,7 @@ export function editingOf({ kv, clock, catalog, vault, config, control }: Gatewa
 /** Milliseconds from now that a moment may be: price lists are announced months before, not years. */
 const furthestMs = 366 * dayMs;
 
-/** What a moment must be, for messages. */
+/** Form of a moment, for messages. */
 export const effectiveMomentForm =
   "must be a time with its zone within a year, such as 2026-12-01T00:00:00+07:00";
 

@@ -5,10 +5,10 @@ import { refused } from "./operation.ts";
 /** Rows of one answer: about 200 KB of JSON. */
 const maxListedRows = 200;
 
-/** How many rows a list is asked for. */
+/** Number of rows that a list is asked for. */
 export const listLimit = z.coerce.number().int().min(1).max(maxListedRows).default(50);
 
-/** Where a list continues. */
+/** Place at which a list continues. */
 export const listCursor = z.string().optional().describe("The `last_id` of the page before.");
 
 /** The schema of a list of rows. */

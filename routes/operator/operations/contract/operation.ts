@@ -1,5 +1,5 @@
 /**
- * What an operation of operators is: one input, one body and one set of errors, whichever surface calls it.
+ * Operations of operators: each has one input, one body and one set of errors, whichever surface calls it.
  *
  * - Folder `routes/operator/operations/contract/`: how operations are declared, their names and paths, and how the
  *   catalogue is changed.
@@ -40,7 +40,7 @@ import type { CallLog } from "../../../telemetry/call_log.ts";
 import { type CatalogEditing, editingOf } from "./editing.ts";
 import type { OperationName } from "./paths.ts";
 
-/** What operations need of the gateway. Commands also run without one, on the store alone. */
+/** Needs of operations. Commands also run without a gateway, on the store alone. */
 export interface OperationDeps {
   readonly kv: KeyValueStore;
   readonly clock: Pick<Clock, "nowMs">;
@@ -56,7 +56,7 @@ export interface OperationDeps {
   readonly testRoute?: (target: RouteTestTarget) => Promise<RouteTestResult>;
   /** The addresses of operators, lower-case. */
   readonly operatorEmails?: readonly string[];
-  /** What one operator may move or promise alone, and the accounts at banks that receive money. */
+  /** Bounds of what one operator may move or promise alone, and the accounts at banks that receive money. */
   readonly topup: Pick<TopupSettings, "approvalAboveMicroVnd" | "receivingAccounts">;
   /** E-mail addresses of operators, for mails about what waits for their approval; absent: nobody is told. */
   readonly operators?: readonly string[];
@@ -89,7 +89,7 @@ export function balanceIn({ wallet }: Pick<OperationDeps, "wallet">): BalanceOf 
   return async (accountId) => (await wallet.balance(accountId)).totalMicroVnd;
 }
 
-/** Who acts, when, and on what state. */
+/** Actor, time and state of an act. */
 export interface OperationAct {
   readonly operator: Actor;
   readonly nowMs: number;
@@ -132,7 +132,7 @@ export interface Refused<Why extends string> {
 /** The statuses of refusals that have bodies of their own. */
 export type RefusalStatus = 409 | 412 | 422;
 
-/** Those bodies, as the OpenAPI document describes them. */
+/** Bodies of refusals, as the OpenAPI document describes them. */
 export type RefusalBodies = {
   readonly [Status in RefusalStatus]?: { readonly description: string; readonly body: z.ZodType };
 };
@@ -170,7 +170,7 @@ export function refused<Why extends string>(
   return { ok: false, why, error: new GatewayError(code, message, defined({ param })) };
 }
 
-/** How an operation is declared. `Result` are its body and its refusals, as pages get them. */
+/** Declaration of an operation. `Result` are its body and its refusals, as pages get them. */
 export interface OperationForm<In, Raw, Out, Result extends Done<Out> | Refusal> {
   readonly name: OperationName;
   /** One line for lists and for the OpenAPI document. */

@@ -1,4 +1,4 @@
-/** Where the operator's API serves each operation. The socket of `deno task admin` has the same paths. */
+/** Paths at which the operator's API serves each operation. The socket of `deno task admin` has the same ones. */
 
 /** The method and path of an operation, below `/operator`. */
 export interface OperationPath {

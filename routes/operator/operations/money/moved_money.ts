@@ -1,4 +1,4 @@
-/** What operations on money share: how it is shown to programs, and what a decision has seen. */
+/** Parts that operations on money share: how it is shown to programs, and what a decision has seen. */
 import { z } from "zod";
 import { formatVnd } from "../../../../core/billing/money/micro_vnd.ts";
 import { defined } from "../../../../core/lib/base/defined.ts";
@@ -50,7 +50,7 @@ export const seenMark = z.string().optional()
     "The mark of the facts that were shown. Persons name it: nothing moves if a fact has changed.",
   );
 
-/** What a decision is bound to: persons see the dossier first, the owner of the machine may decide without. */
+/** Binding of a decision: persons see the dossier first, the owner of the machine may decide without. */
 export function seenBy(operator: Decider, seen: string | undefined): string | undefined {
   return isPerson(operator) ? seen ?? "" : seen;
 }

@@ -83,7 +83,7 @@ function CustomerTabs({ account, current, locale }: {
   );
 }
 
-/** What is wrong for the customer, from top to bottom; the acts with their consequences stand last. */
+/** Dossier of what is wrong for the customer, from top to bottom; the acts with their consequences stand last. */
 function Dossier({ card, deps, typedNote, visitor }: {
   card: CardProps;
   deps: OperatorDeps;

@@ -50,7 +50,7 @@ import { frameTexts } from "../base/texts.ts";
 import { type CustomerKey, type CustomerView, usageDays } from "./customer_reading.ts";
 import { customerTexts } from "./customer_texts.ts";
 
-/** What the cards are made of. */
+/** Parts of the cards. */
 export interface CardProps {
   readonly account: Account;
   readonly view: CustomerView;
@@ -72,7 +72,7 @@ function marginNote(rows: CustomerView["rows"], locale: Locale): string | undefi
   );
 }
 
-/** What support asks first. */
+/** Figures that support asks for first. */
 export function CustomerFigures({ account, view, locale }: CardProps) {
   const t = customerTexts[locale];
   const { balance, health, rows, runwayDays } = view;
@@ -261,7 +261,7 @@ export function RatesCard({ view: { limits }, locale }: CardProps) {
   );
 }
 
-/** What is known of the person, and of the organisation. */
+/** Facts of the person, and of the organisation. */
 export function FactsCard({ account, locale }: CardProps) {
   const t = customerTexts[locale];
   const { organisation } = account;
@@ -304,7 +304,7 @@ export function FactsCard({ account, locale }: CardProps) {
 export function NotesCard({ account, view: { notes }, typed, visitor }: {
   account: Account;
   view: CustomerView;
-  /** What was typed, if it was refused. */
+  /** Text as typed, if it was refused. */
   typed: string | undefined;
   visitor: Visitor;
 }) {
@@ -432,7 +432,7 @@ export function CustomerActions({ account, locale }: { account: Account; locale:
   );
 }
 
-/** What operators can do about the account, with the consequence of each. */
+/** Acts of operators on the account, with the consequence of each. */
 export function ActsCard({ account, view, deps, locale }: CardProps & { deps: OperatorDeps }) {
   const t = customerTexts[locale];
   const limit = formatMoneyShort(deps.topup.approvalAboveMicroVnd, locale);
@@ -463,7 +463,7 @@ export function ActsCard({ account, view, deps, locale }: CardProps & { deps: Op
   );
 }
 
-/** What happens if the account is blocked, or no longer is. */
+/** Consequences of blocking the account, and of no longer blocking it. */
 export function BlockConsequences({ account, view, locale }: CardProps) {
   const t = customerTexts[locale];
   const { keys, balance, health } = view;
@@ -479,7 +479,7 @@ export function BlockConsequences({ account, view, locale }: CardProps) {
   );
 }
 
-/** What happens if all sessions of the account are ended. */
+/** Consequences of ending all sessions of the account. */
 export function SignOutConsequences({ view: { browsers, keys }, locale }: CardProps) {
   const t = customerTexts[locale];
   return (

@@ -163,5 +163,5 @@ export async function readCustomer(deps: OperatorDeps, account: Account) {
   };
 }
 
-/** What the page shows. */
+/** Content of the page. */
 export type CustomerView = Awaited<ReturnType<typeof readCustomer>>;

@@ -144,7 +144,7 @@ function modelNames(locale: Locale): string {
   return modelFields.map((name) => rateTexts[locale].names[name].toLowerCase()).join(", ");
 }
 
-/** What is wrong with a form. */
+/** Problem of a form. */
 export function rateProblem(problem: "limit" | "model", locale: Locale): string {
   const { limit, model } = rateCardTexts[locale].problems;
   return problem === "limit" ? limit : model(modelFields.length, modelExample);

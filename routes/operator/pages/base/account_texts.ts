@@ -122,13 +122,13 @@ const actsVi: Acts = {
   second_factor_forgotten: "Xoá bước hai",
 };
 
-/** Those who act and have no address, by what the log has in its place. */
+/** Actors who have no address, by what the log has in its place. */
 const programs: Readonly<Record<Locale, Readonly<Partial<Record<string, string>>>>> = {
   en: { "command line": "Command line", "operator key": "Operator key" },
   vi: { "command line": "Dòng lệnh", "operator key": "Khoá vận hành" },
 };
 
-/** What pages call who has acted: the address of an operator, or a program. */
+/** Name of an actor on pages: the address of an operator, or a program. */
 export function actorName(email: string, locale: Locale): string {
   return programs[locale][email] ?? email;
 }

@@ -69,7 +69,7 @@ function prefixed(detail: string, words: Readonly<Record<string, string>>): stri
 
 const count = (text: string | undefined, locale: Locale) => formatCount(Number(text), locale);
 
-/** What acts write by themselves, by act. */
+/** Words that acts write by themselves, by act. */
 const wordsOf: Partial<Readonly<Record<OperatorAct, Words>>> = {
   campaign_made(detail, t, locale) {
     const [, kind = "", name = "", most = "", awaits] =

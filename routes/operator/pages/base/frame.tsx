@@ -133,11 +133,11 @@ export async function renderOperatorPage(
     readonly under?: string;
     readonly lead?: Child;
     readonly actions?: Child;
-    /** What went wrong with the form that was sent. */
+    /** Problem of the form that was sent. */
     readonly problem?: string | undefined;
     /** The status of a page that shows its problem elsewhere than at its top. */
     readonly status?: 400;
-    /** What waits, if the page has just read it. */
+    /** Counts of what waits, if the page has just read them. */
     readonly waiting?: WaitingCounts;
   } & Pick<PageOptions, "scripts" | "styles">,
   body: Child,

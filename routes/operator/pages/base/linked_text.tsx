@@ -27,7 +27,7 @@ export async function namesOf(
   return new Map(known.map((account) => [account.id, accountName(account)]));
 }
 
-/** What pages call an account of which an id is known: the organisation, else the address, else the id. */
+/** Name on pages of an account of which an id is known: the organisation, else the address, else the id. */
 export function nameOfAccount(account: Account | undefined, id: string): string {
   return account === undefined ? id : accountName(account);
 }
@@ -53,7 +53,7 @@ export function CustomerLink({ id, names }: { id: AccountId; names: AccountNames
   );
 }
 
-/** What ids lead to, by the begin of the id; a call is known by its id, all others by what they are. */
+/** Links of ids, by the begin of the id; a call is known by its id, all others by what they are. */
 const things: Readonly<
   Record<string, { readonly folder: string; readonly name?: Readonly<Record<Locale, string>> }>
 > = {

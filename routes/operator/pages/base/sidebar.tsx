@@ -17,7 +17,7 @@ import { formatCount } from "../../../dashboard/text/format.ts";
 import type { Locale } from "../../../dashboard/text/i18n.ts";
 import { frameTexts } from "./texts.ts";
 
-/** How many things wait, with the word for screen readers; more than are counted are said to be so. */
+/** Number of things that wait, with the word for screen readers; more than are counted are said to be so. */
 function CountBadge({ of: { count, tone }, locale }: { of: WaitingCount; locale: Locale }) {
   const t = frameTexts[locale];
   const shown = count >= maxCounted ? `${maxCounted}+` : formatCount(count, locale);
@@ -52,7 +52,7 @@ function FactsOfService({ facts: { verified, catalogVersion }, locale }: {
   );
 }
 
-/** What the frame of the operator's pages is made of. */
+/** Parts of the frame of the operator's pages. */
 interface OperatorFrameProps {
   readonly shell: Pick<OperatorShell, "places">;
   readonly here: Whereabouts | undefined;
@@ -93,7 +93,7 @@ function OperatorSidebar({ shell, here, waiting, facts, locale }: OperatorFrameP
   );
 }
 
-/** Where the entry of a place leads. */
+/** Address of the entry of a place. */
 function addressOf({ tabs }: Place): string {
   return tabs[0]?.pages[0]?.links[0].href ?? "/operator";
 }

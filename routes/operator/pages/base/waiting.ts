@@ -15,7 +15,7 @@ import type { RouteReport } from "../../../../core/routing/contract/router.ts";
 import type { OperatorDeps } from "./frame.tsx";
 import { noticePath } from "./notice_views.tsx";
 
-/** What can wait, the most urgent first, with the place where it is dealt with. */
+/** Things that can wait, the most urgent first, with the place where each is dealt with. */
 const placeOf = {
   reviews: "money",
   unmatched: "money",
@@ -43,10 +43,10 @@ export interface Waiting {
   readonly kind: WaitingKind;
   /** At most {@linkcode maxCounted}. */
   readonly count: number;
-  /** Where it is dealt with: the one thing itself, or the list. */
+  /** Address where it is dealt with: the one thing itself, or the list. */
   readonly href: string;
   readonly isWrong: boolean;
-  /** What it is about, in words of whoever caused it; of several, the names of some. */
+  /** Subject in words of whoever caused it; of several, the names of some. */
   readonly about: string;
   /** Since when the oldest waits; absent where nobody noted it. */
   readonly sinceMs?: number;

@@ -22,7 +22,7 @@ import { marginTexts } from "../margins/texts.ts";
 
 // The part of a call's page that shows what the call cost the operator.
 
-/** What the provider charges for a call, and what is left. */
+/** Charge of the provider for a call, and what is left. */
 function CallCost({ receipt, refund, locale }: {
   receipt: Receipt;
   refund: LedgerEntry | undefined;

@@ -73,7 +73,7 @@ async function accountIdOf({ kv }: OperatorDeps, text: string): Promise<AccountI
   return email === undefined ? undefined : (await findAccountByEmail(kv, email))?.id;
 }
 
-/** What the page is about. */
+/** Calls that the page is about. */
 interface Asked {
   readonly filter: UsageFilter;
   /** The customer, as typed. */

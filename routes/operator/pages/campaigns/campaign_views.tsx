@@ -37,7 +37,7 @@ const tones: Readonly<Record<CampaignRefusal | "open", BadgeTone>> = {
   budget: "neutral",
 };
 
-/** What a campaign does at the moment. */
+/** State of a campaign at the moment. */
 export function StateBadge({ campaign, nowMs, locale }: {
   campaign: Campaign;
   nowMs: number;
@@ -101,7 +101,7 @@ export function CampaignTable({ campaigns, path, nowMs, locale }: {
   );
 }
 
-/** Where the money of a campaign is. */
+/** Figures of where the money of a campaign is. */
 export function CampaignFiguresView({ campaign, figures, locale }: {
   campaign: Campaign;
   figures: CampaignFigures;

@@ -110,7 +110,7 @@ async function listPage(c: OperatorContext, deps: OperatorDeps, problem?: string
   );
 }
 
-/** What a form is shown with: the entry in force, or what was typed and what is wrong with it. */
+/** Values that a form is shown with: the entry in force, or what was typed and what is wrong with it. */
 interface Entered {
   readonly state: CatalogState;
   readonly name: string;
@@ -119,7 +119,7 @@ interface Entered {
   readonly newName?: string;
   /** The list of a form that gets an empty row more. */
   readonly extendedRows?: string;
-  /** What a test of a route found. */
+  /** Result of a test of a route. */
   readonly test?: ShownRouteTest;
 }
 
@@ -368,7 +368,7 @@ interface Shown {
   readonly rollbackTo?: number;
 }
 
-/** What a catalogue would do to margins, and would have done in the last days. */
+/** Effect of a catalogue on margins, now and in the last days. */
 async function effectOf({ kv, clock, catalog }: OperatorDeps, after: Catalog) {
   return await priceEffect(kv, catalog.current, after, losingDays(clock.nowMs()));
 }
@@ -463,7 +463,7 @@ async function conflictText(c: OperatorContext, deps: OperatorDeps, newest: numb
   return row === undefined ? t.conflictPlain : t.conflict(row.author, row.version);
 }
 
-/** Who changes the catalogue, knowing the version that the form names. */
+/** Actor who changes the catalogue, and the version that the form names. */
 function changeOf(c: OperatorContext, deps: OperatorDeps, form: PostedForm) {
   return { ...actOf(c, deps), base: () => Number(form.text("base")) };
 }

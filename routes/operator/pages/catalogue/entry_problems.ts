@@ -13,11 +13,11 @@ import {
 import { modelShape, settingsShape } from "./fields/shapes.ts";
 import type { CatalogueTexts } from "./texts.ts";
 
-/** What is wrong with an entry. */
+/** Problems of an entry. */
 export interface EntryProblems {
   /** By the name of the field. */
   readonly fields: Readonly<Record<string, string>>;
-  /** Those that no field of the form is about. */
+  /** Problems that no field of the form is about. */
   readonly others: readonly string[];
 }
 

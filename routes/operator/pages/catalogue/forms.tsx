@@ -22,7 +22,7 @@ import { type CatalogueTexts, catalogueTexts, previewPath } from "./texts.ts";
 /** Lines of the field for an entry as JSON. */
 const jsonRows = 18;
 
-/** What a form is about, and the version that its author sees. */
+/** Target of a form, and the version that its author sees. */
 export function FormTarget({ edit, name, base }: { edit: string; name: string; base: number }) {
   return (
     <>
@@ -33,7 +33,7 @@ export function FormTarget({ edit, name, base }: { edit: string; name: string; b
   );
 }
 
-/** What all forms are told. */
+/** Facts that all forms are told. */
 export interface EntryFormProps {
   readonly visitor: Visitor;
   /** The newest version. */
@@ -50,7 +50,7 @@ export function EnterButton({ children }: { children: Child }) {
   return <button type="submit" hidden>{children}</button>;
 }
 
-/** What is wrong and has no field in the form, and that something is. */
+/** Problems that have no field in the form, and the notice that there are some. */
 export function FormProblems({ problems, t }: { problems: EntryProblems; t: CatalogueTexts }) {
   const { fields, others } = problems;
   if (others.length === 0 && Object.keys(fields).length === 0) return null;
@@ -67,7 +67,7 @@ export function FormProblems({ problems, t }: { problems: EntryProblems; t: Cata
 export function JsonForm(
   { visitor, base, name, entry, edit, typed, open = false }: EntryFormProps & {
     readonly edit: string;
-    /** What was typed in place of an entry, and is none. */
+    /** Text that was typed in place of an entry, and is none. */
     readonly typed?: string | undefined;
     readonly open?: boolean;
   },

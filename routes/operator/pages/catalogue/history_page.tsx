@@ -17,7 +17,7 @@ import type { CatalogState } from "../../operations/contract/editing.ts";
 import { ChangeTable } from "./change_table.tsx";
 import { catalogueTexts, historyPath, previewPath, versionPath } from "./texts.ts";
 
-/** What became of a version. */
+/** State of a version. */
 export type VersionState = "current" | "waiting" | "past" | "withdrawn";
 
 const tones: Readonly<Record<VersionState, BadgeTone>> = {
@@ -27,7 +27,7 @@ const tones: Readonly<Record<VersionState, BadgeTone>> = {
   withdrawn: "bad",
 };
 
-/** What became of the versions of a page: those of the chain from the one in force were in force, others were not. */
+/** States of the versions of a page: those of the chain from the one in force were in force, others were not. */
 export function versionStates(
   rows: readonly CatalogVersion[],
   { head, version: current }: Pick<CatalogState, "head" | "version">,

@@ -1,4 +1,4 @@
-/** Where a provider's key comes from: the field of the form that offers the environment and each stored key. */
+/** Sources of a provider's key: the field of the form that offers the environment and each stored key. */
 import { type Json, type JsonObject } from "../../../../core/lib/json/json.ts";
 import type { StoredKey } from "../../../../kv/services/vault/stored_keys.ts";
 import { SelectField } from "../../../dashboard/components/mod.ts";

@@ -30,7 +30,7 @@ import {
 /** Models on the page; more are found by the search. */
 const maxModels = 200;
 
-/** What the page shows. */
+/** Content of the page. */
 export interface ListPageProps {
   readonly visitor: Visitor;
   readonly state: CatalogState;

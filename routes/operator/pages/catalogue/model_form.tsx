@@ -40,7 +40,7 @@ import type { TypedMargins } from "./effect/typed_margins.ts";
 import { matrixCosts, matrixPrices, PriceMatrix, type RouteColumn } from "./price_matrix.tsx";
 import { cataloguePath, catalogueTexts, marginsPath, previewPath } from "./texts.ts";
 
-/** What the form of a model is shown with. */
+/** Facts that the form of a model is shown with. */
 export interface ModelFormProps extends EntryFormProps {
   readonly providers: readonly string[];
   /** The catalogue in force: what routes take where nothing is written, and the currencies of providers. */
@@ -66,7 +66,9 @@ const routeApart: readonly FieldName[] = [
   "facts",
 ];
 
-/** What a route does where nothing is written, as JSON: that of its provider and style, as far as it serves already. */
+/**
+ * Settings of a route where nothing is written, as JSON: those of its provider and style, as far as it serves already.
+ */
 function usualRoute(route: JsonObject, name: string, { catalog }: ModelFormProps): JsonObject {
   const provider = plainText(route["provider"]);
   const model = catalog.find(name);
@@ -141,7 +143,7 @@ function OtherCosts({ form, view, route, at }: RouteProps) {
   );
 }
 
-/** What is seldom written of a route, folded away. */
+/** Fields of a route that are seldom written, folded away. */
 function SeldomFields(props: RouteProps) {
   const { form, view, route, at } = props;
   const labels = fieldLabels[view.locale];
@@ -294,7 +296,7 @@ function RoutesCard({ form, view }: { readonly form: ModelFormProps; readonly vi
   );
 }
 
-/** What a model is besides its price and routes; folded away where it is known already. */
+/** Card of a model besides its price and routes; folded away where it is known already. */
 function ModelCard({ form, view }: { readonly form: ModelFormProps; readonly view: FormView }) {
   const isInside = (name: string) => !/^(?:price|routes)(?:\.|$)/.test(name);
   return (

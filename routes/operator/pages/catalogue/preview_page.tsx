@@ -23,12 +23,12 @@ import type { PriceEffect } from "./effect/price_effect.ts";
 import { hasStops, type PriceStops } from "./effect/price_stops.ts";
 import { applyPath, cataloguePath, catalogueTexts, rollbackPath } from "./texts.ts";
 
-/** What the page shows. */
+/** Content of the page. */
 export interface PreviewPageProps {
   readonly visitor: Visitor;
   readonly state: CatalogState;
   readonly change: CatalogEdit;
-  /** What the change would do, or everything that is wrong with it. */
+  /** Effect of the change, or everything that is wrong with it. */
   readonly preview:
     | {
       readonly ok: true;
@@ -39,7 +39,7 @@ export interface PreviewPageProps {
     | { readonly ok: false; readonly problems: readonly string[] };
   /** The version that would be restored; absent: the change is an edit. */
   readonly rollbackTo?: number | undefined;
-  /** What was typed already, after a refusal. */
+  /** Reason that was typed already, after a refusal. */
   readonly reason?: string;
   readonly from?: string;
 }
@@ -74,7 +74,7 @@ function Problems({ visitor, state, change, problems }: PreviewPageProps & {
   );
 }
 
-/** What is applied, in fields that nobody sees. */
+/** Fields of what is applied, which nobody sees. */
 function ChangeFields({ state, change, rollbackTo }: PreviewPageProps) {
   return (
     <>
@@ -94,7 +94,7 @@ function ChangeFields({ state, change, rollbackTo }: PreviewPageProps) {
   );
 }
 
-/** What has to be confirmed by itself: prices below a cost, and changes by more than half. */
+/** Stops that have to be confirmed by themselves: prices below a cost, and changes by more than half. */
 function Stops({ stops, locale }: { stops: PriceStops; locale: Locale }) {
   if (!hasStops(stops)) return null;
   const t = catalogueTexts[locale];

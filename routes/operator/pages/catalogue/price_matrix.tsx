@@ -189,7 +189,7 @@ interface PlacedRate extends RateComparison {
   readonly at: number;
 }
 
-/** Which rates are below their cost, also those that are not in the matrix; or why there are no margins. */
+/** Words on the rates that are below their cost, also those that are not in the matrix; or why there are no margins. */
 function MarginWords({ margins: { routes, problem }, locale }: {
   readonly margins: TypedMargins;
   readonly locale: Locale;
@@ -218,11 +218,11 @@ function MarginWords({ margins: { routes, problem }, locale }: {
 
 const wordsId = "margin-words";
 
-/** What a changed form has instead of the margins that it was shown with. */
+/** Margins of a changed form, in place of those that it was shown with. */
 export function SwappedMargins({ price, places, margins, locale }: {
   /** The price that the form was shown with: it has those rows. */
   readonly price: Json | undefined;
-  /** How many routes the form has. */
+  /** Number of routes of the form. */
   readonly places: number;
   readonly margins: TypedMargins;
   readonly locale: Locale;

@@ -40,7 +40,7 @@ const testTexts = defineTexts({
   },
 });
 
-/** What a test found, as the operation answers. */
+/** Result of a test, as the operation answers. */
 export interface ShownRouteTest {
   readonly route: string;
   readonly result:
@@ -55,7 +55,7 @@ export interface ShownRouteTest {
     };
 }
 
-/** What a test found. */
+/** Result of a test. */
 export function RouteTestResult({ test: { route, result }, locale }: {
   readonly test: ShownRouteTest;
   readonly locale: Locale;

@@ -134,7 +134,7 @@ function moreFacts(
 /** Everything about an act. */
 export function DossierView({ dossier, asked = [], nowMs, locale, children }: {
   dossier: Dossier;
-  /** Who asked, when and why. */
+  /** Request for approval: by whom, when and why. */
   asked?: readonly (readonly [string, Child])[];
   nowMs: number;
   locale: Locale;
@@ -238,9 +238,9 @@ export function DossierView({ dossier, asked = [], nowMs, locale, children }: {
 
 /** A movement that waits for its confirmation. */
 interface Confirmation {
-  /** Where the form is sent, again. */
+  /** Address to which the form is sent, again. */
   readonly action: string;
-  /** What the form said. */
+  /** Fields of the form. */
   readonly fields: Readonly<Record<string, string>>;
   /** The page to return to. */
   readonly back: string;

@@ -74,7 +74,7 @@ export function losingDays(nowMs: number): DayRange {
   return rangeOf("7d", vietnamDay(nowMs));
 }
 
-/** What a query asks for. */
+/** Period that a query asks for. */
 export interface AskedPeriod {
   readonly period?: string | undefined;
   readonly from?: string | undefined;
@@ -104,7 +104,7 @@ export function periodOf({ period, from, to }: AskedPeriod, nowMs: number): Peri
   return { preset, range, before: isMonth ? monthBefore(range) : spanBefore(range) };
 }
 
-/** What rows are sorted by. */
+/** Orders of rows. */
 const sortings = ["name", "revenue", "cost", "margin", "share", "calls", "unknown"] as const;
 
 /** A way to sort rows. */

@@ -53,7 +53,7 @@ const shownRows = 200;
 
 const path = "/operator/margins";
 
-/** What the query asks for. */
+/** Choices of the query. */
 interface Asked {
   readonly period: Period;
   readonly group: MarginGroup;
@@ -163,7 +163,7 @@ function shareText(basisPoints: number | undefined, locale: Locale): string {
   return formatPercentage(basisPoints / 100, locale, 1);
 }
 
-/** What lowers the result without being a call. */
+/** Line of what lowers the result without being a call. */
 function OthersLine({ others, locale }: { others: Others; locale: Locale }) {
   const t = marginTexts[locale];
   const { creditsMicroVnd, claimsMicroVnd } = others;

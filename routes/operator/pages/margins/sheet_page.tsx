@@ -32,7 +32,7 @@ import { marginTexts } from "./texts.ts";
 
 const path = "/operator/margins/sheet";
 
-/** What the query asks for: a UTC day, or a month. */
+/** Period of the query: a UTC day, or a month. */
 interface Asked {
   readonly day: string | undefined;
   /** `YYYY-MM` */

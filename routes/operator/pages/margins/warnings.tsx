@@ -12,7 +12,7 @@ import { marginTexts } from "./texts.ts";
 /** Most lines of each kind of warnings; the rest is counted. */
 const shownWarnings = 5;
 
-/** What there is to warn of. */
+/** Facts to warn of. */
 export interface KnownPriceWarnings {
   readonly underpriced: readonly Underpriced[];
   /** The margins of the last days, by model. */

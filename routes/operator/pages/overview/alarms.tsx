@@ -1,4 +1,4 @@
-/** What is wrong with the service now, beyond the work that waits. */
+/** Alarms: what is wrong with the service now, beyond the work that waits. */
 import { dayMs } from "../../../../core/lib/time/durations.ts";
 import { mailQueue, readBacklog } from "../../../../kv/engine/outbox/outbox.ts";
 import { marginMicroVnd } from "../../../../kv/money/costs/margins.ts";
@@ -23,7 +23,7 @@ const leastAttempts = 10;
 /** Alarms of one kind that are listed. */
 const maxOfKind = 3;
 
-/** What alarms are made of. */
+/** Trouble that alarms are made of. */
 export interface KnownTrouble {
   readonly books: BooksState;
   readonly warnings: KnownPriceWarnings;

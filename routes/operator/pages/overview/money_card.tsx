@@ -23,7 +23,7 @@ import { daysBetween, shiftDay } from "../../../usage_api/range.ts";
 import type { Series } from "../../../usage_api/series.ts";
 import { todayTexts } from "./today_texts.ts";
 
-/** What the chart can show. */
+/** Views of the chart. */
 const views = ["earned", "bank"] as const;
 
 /** One of them. */
@@ -34,7 +34,7 @@ export function moneyView(text: string | undefined): MoneyView {
   return views.find((view) => view === text) ?? "earned";
 }
 
-/** How far back the chart can look: two spans have a bar for each day, the longest one for each month. */
+/** Spans of the chart: two have a bar for each day, the longest one for each month. */
 const spans = ["7d", "30d", "12m"] as const;
 
 /** One of them. */
@@ -64,7 +64,7 @@ export function spanDays(span: MoneySpan, nowMs: number): DayRange {
   }
 }
 
-/** What the chart is made of: what calls earned by day, and what top-ups brought. */
+/** Sums by day for the chart: what calls earned, and what top-ups brought. */
 export interface MoneyByDay {
   readonly span: MoneySpan;
   readonly margins: Pick<Margins, "by">;
@@ -87,7 +87,7 @@ export async function readYear(kv: KeyValueStore, nowMs: number): Promise<MoneyB
   };
 }
 
-/** What the card shows, all of the same moment. */
+/** Content of the card, all of the same moment. */
 export interface MoneyOfMonth {
   readonly nowMs: number;
   readonly figures: OperatorFigures;

@@ -50,7 +50,7 @@ import { LastErrorsCard, readTraffic, type Traffic, TrafficCards } from "./traff
 /** Milliseconds for which the figures of the page are kept. */
 const figuresKeptMs = 60_000;
 
-/** What costs a scan, and is kept for a while: several operators share one. */
+/** Readings that cost a scan, and are kept for a while: several operators share one. */
 interface Scanned {
   readonly money: MoneyOfMonth;
   readonly traffic: Traffic;

@@ -1,4 +1,4 @@
-/** How providers fared in the last hour, by the attempts of the newest calls, and which of their routes rest. */
+/** Health of providers in the last hour, by the attempts of the newest calls, and which of their routes rest. */
 import { LogHistogram } from "../../../../core/lib/base/log_histogram.ts";
 import { hourMs } from "../../../../core/lib/time/durations.ts";
 import type { RouteReport } from "../../../../core/routing/contract/router.ts";
@@ -22,7 +22,7 @@ const maxCallsRead = 300;
 const spans = 20;
 const spanMs = hourMs / spans;
 
-/** How attempts end that say nothing of the provider: the caller's mistakes, and those that nobody waited for. */
+/** Endings of attempts that say nothing of the provider: the caller's mistakes, and those that nobody waited for. */
 const notItsFault: ReadonlySet<string> = new Set([
   "invalid_request",
   "context_length_exceeded",
@@ -32,7 +32,7 @@ const notItsFault: ReadonlySet<string> = new Set([
   "stopped",
 ]);
 
-/** How one provider fared. */
+/** Health of one provider. */
 export interface ProviderHealth {
   readonly attempts: number;
   readonly ok: number;
@@ -41,7 +41,7 @@ export interface ProviderHealth {
   readonly spans: readonly { readonly ok: number; readonly failed: number }[];
 }
 
-/** How all fared. */
+/** Health of all. */
 export interface ProvidersHealth {
   readonly calls: number;
   readonly by: ReadonlyMap<string, ProviderHealth>;
@@ -103,7 +103,7 @@ interface Row {
   readonly health: ProviderHealth;
   readonly routes: number;
   readonly down: number;
-  /** When the first of its resting routes is tried again. */
+  /** Moment at which the first of its resting routes is tried again. */
   readonly restsUntilMs: number | undefined;
 }
 

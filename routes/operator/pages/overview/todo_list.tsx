@@ -1,4 +1,4 @@
-/** What waits for an operator, one line each with the button that leads to it. */
+/** List of what waits for an operator, one line each with the button that leads to it. */
 import { Card, Icon, type IconName, Money, Time } from "../../../dashboard/components/mod.ts";
 import { maxCounted } from "../../../dashboard/page/places.ts";
 import { formatCount } from "../../../dashboard/text/format.ts";

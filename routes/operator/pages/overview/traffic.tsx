@@ -48,7 +48,7 @@ const texts = defineTexts({
   },
 });
 
-/** What the page says of calls. */
+/** Traffic that the page tells of. */
 export interface Traffic {
   readonly health: Health;
   /** The last calls that failed, each with its customer. */
@@ -114,7 +114,7 @@ function TrafficFigures({ health, locale }: { health: Health; locale: Locale }) 
   );
 }
 
-/** How calls fare, and what to look at. */
+/** Cards on how calls fare, and what to look at. */
 export function TrafficCards({ traffic, locale }: { traffic: Traffic; locale: Locale }) {
   const t = texts[locale];
   const { health, customers } = traffic;

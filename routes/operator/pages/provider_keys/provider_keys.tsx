@@ -41,7 +41,7 @@ async function storedKeys(c: OperatorContext, deps: OperatorDeps): Promise<reado
   return listed.ok ? listed.body.data : [];
 }
 
-/** What is wrong with the form of a new key, and the name that was typed, if it can be one. */
+/** Problem of the form of a new key, and the name that was typed, if it can be one. */
 interface Refused {
   readonly field: "name" | "secret";
   readonly problem: string;

@@ -99,7 +99,7 @@ function KeyTable({ keys, locale }: { keys: readonly ListedKey[]; locale: Locale
   );
 }
 
-/** What an operator should do about master keys. */
+/** Notices about master keys for an operator. */
 function MasterKeyNotices({ visitor, keys }: {
   visitor: Visitor;
   keys: readonly ListedKey[];

@@ -123,7 +123,7 @@ function WaitingCard({ approval, money, hindrance, locale }: ShownApproval & {
   );
 }
 
-/** Who asked, when and why. */
+/** Facts of a request for approval: by whom, when and why. */
 function askedFacts({ act, requestedBy, requestedAtMs }: Approval, locale: Locale) {
   const frame = frameTexts[locale];
   return [

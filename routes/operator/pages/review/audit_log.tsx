@@ -48,7 +48,7 @@ const maxNamed = 20;
 
 const auditLabel = { en: "Audit log", vi: "Nhật ký" };
 
-/** What is searched for, as it was asked. */
+/** Query of a search, as it was asked. */
 interface AuditQuery {
   readonly q: string;
   readonly act: OperatorAct | undefined;

@@ -229,7 +229,7 @@ function Row({ report, filter, problem, visitor }: ListProps & { readonly report
   );
 }
 
-/** What an operator has made of a route; of one that is on, whether it gets its calls as usual. */
+/** State that an operator has set for a route; of one that is on, whether it gets its calls as usual. */
 function SwitchBadge({ report, locale }: { report: RouteReport; locale: Locale }) {
   const { states } = serviceTexts[locale];
   const { switched } = report;

@@ -88,7 +88,7 @@ export function shareText(rate: RateComparison, locale: Locale): string {
   return `${share < 0 ? "−" : ""}${formatPercent(Math.abs(share), locale)}`;
 }
 
-/** What was and what will be; once, where both are the same. */
+/** Values before and after a change; once, where both are the same. */
 function Change({ before, after }: { before: string | undefined; after: string }) {
   if (before === undefined || before === after) return <>{after}</>;
   return (
@@ -179,7 +179,7 @@ function WeekTable({ week, label, locale }: { week: WeekEffect; label: string; l
   );
 }
 
-/** What a sum does not tell, in words. */
+/** Notes on what a sum does not tell. */
 function WeekNotes({ week, locale }: { week: WeekEffect; locale: Locale }) {
   const t = effectTexts[locale];
   const { calls, repriced, unexplainedMicroVnd: unexplained, unknownCalls, keptCostCalls } = week;
@@ -210,7 +210,7 @@ function Week({ effect: { model, week }, locale }: { effect: ModelEffect; locale
   );
 }
 
-/** What a change of prices does, model by model. */
+/** Effect of a change of prices, model by model. */
 export function EffectView({ effect, locale }: { effect: PriceEffect; locale: Locale }) {
   const t = effectTexts[locale];
   return (

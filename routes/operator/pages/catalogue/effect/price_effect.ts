@@ -34,7 +34,7 @@ export interface RouteEffect {
   readonly lines: readonly RateLine[];
 }
 
-/** What calls earned and cost, or would have. */
+/** Earnings and cost of calls, as they were or would have been. */
 export interface WeekSum {
   readonly revenueMicroVnd: bigint;
   readonly costMicroVnd: bigint;
@@ -42,13 +42,13 @@ export interface WeekSum {
   readonly marginMicroVnd: bigint | undefined;
 }
 
-/** What the last days were, and would have been. */
+/** Effect on the last days: as they were, and as they would have been. */
 export interface WeekEffect {
   readonly calls: number;
   readonly recorded: WeekSum;
   /** `undefined`: their sums do not say what the price asks for. */
   readonly repriced: WeekSum | undefined;
-  /** What was charged beyond the usual rates, which stays as it was. */
+  /** Charges beyond the usual rates, which stay as they were. */
   readonly unexplainedMicroVnd: bigint;
   /** Calls whose cost is not known. */
   readonly unknownCalls: number;
@@ -56,7 +56,7 @@ export interface WeekEffect {
   readonly keptCostCalls: number;
 }
 
-/** What a change does to one model. */
+/** Effect of a change on one model. */
 export interface ModelEffect {
   readonly model: string;
   readonly routes: readonly RouteEffect[];
@@ -64,7 +64,7 @@ export interface ModelEffect {
   readonly week: WeekEffect | undefined;
 }
 
-/** What a change does. */
+/** Effect of a change. */
 export interface PriceEffect {
   readonly models: readonly ModelEffect[];
   /** Models beyond the bound. */
@@ -125,7 +125,7 @@ interface WeekCosts {
   readonly keptCalls: number;
 }
 
-/** What the calls of a sum cost, and would have cost. */
+/** Costs of the calls of a sum, as they were and as they would have been. */
 function weekCosts(usage: UsageSum, before: Model, after: Model): WeekCosts {
   const sum = { recorded: 0n, repriced: 0n, knownCalls: 0, keptCalls: 0 };
   for (const [id, cell] of Object.entries(usage.providers ?? {})) {

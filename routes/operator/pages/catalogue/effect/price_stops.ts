@@ -21,7 +21,7 @@ function isPriceChange({ part, path }: CatalogChange): boolean {
   return part === "model" && path.startsWith("price.");
 }
 
-/** What asks for a second confirmation. */
+/** Changes that ask for a second confirmation. */
 export interface PriceStops {
   /** Routes that cost more than customers would pay, and did not before. */
   readonly belowCost: readonly Underpriced[];

@@ -4,7 +4,7 @@ import { comparedRates, type RateComparison } from "../../../../../core/catalog/
 import type { JsonObject } from "../../../../../core/lib/json/json.ts";
 import { listOf, objectOf } from "../fields/reading.ts";
 
-/** What the prices and costs of a form come to. */
+/** Margins that the prices and costs of a form come to. */
 export interface TypedMargins {
   /** By the place of the route in the form; those whose cost is not known have no rates. */
   readonly routes: ReadonlyMap<number, readonly RateComparison[]>;

@@ -154,7 +154,7 @@ function readCases(
   return ofMembers(chosen === "" || by in read ? read : { [by]: chosen, ...read }, shown);
 }
 
-/** How many rows of a list a form was shown with; `undefined` if it has no such list. */
+/** Number of rows of a list that a form was shown with; `undefined` if it has no such list. */
 export function sentRows(form: PostedForm, name: string): number | undefined {
   const rows = Number(form.text(`${name}.rows`) || Number.NaN);
   return Number.isNaN(rows) ? undefined : Math.min(rows, maxFormRows);

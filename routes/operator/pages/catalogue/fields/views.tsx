@@ -21,12 +21,12 @@ import {
   type Shape,
 } from "./shapes.ts";
 
-/** What all fields of a form are shown with. */
+/** Facts that all fields of a form are shown with. */
 export interface FormView {
   readonly locale: Locale;
   /** The kind of the model: other kinds have other fields. */
   readonly kind: string;
-  /** What is wrong, by the name of the field. */
+  /** Problems by the name of the field. */
   readonly errors: Readonly<Record<string, string>>;
   /** The rows that get an empty one more. */
   readonly extendedRows: string;
@@ -39,7 +39,7 @@ interface FieldProps {
   readonly name: string;
   readonly label: string;
   readonly value: Json | undefined;
-  /** What counts where nothing is written, as far as it is known. */
+  /** Value that counts where nothing is written, as far as it is known. */
   readonly usual?: Json | undefined;
 }
 
@@ -232,7 +232,10 @@ export function AgainButton({ value, children }: { value: string; children: Chil
   );
 }
 
-/** How many rows a list is shown with: those that are there, and one to fill in where it is empty or was asked for. */
+/**
+ * Number of rows that a list is shown with: those that are there, and one to fill in where it is empty or was asked
+ * for.
+ */
 export function shownRows(count: number, name: string, { extendedRows }: FormView): number {
   return Math.min(maxFormRows, count === 0 || extendedRows === name ? count + 1 : count);
 }
