@@ -1,6 +1,6 @@
 /**
  * Every exported symbol of `core` has a doc comment whose first sentence works as an index (`deno doc`): it ends with
- * a period and is short.
+ * a period and is short. No doc comment of the product begins with a question word, under which nobody looks.
  */
 import { assertEquals } from "../support/assert.ts";
 import { sourcesIn, sourceText } from "./source_files.ts";
@@ -34,6 +34,29 @@ function problemsOf(file: string, text: string): readonly string[] {
 
 Deno.test("every export of core has a doc comment that works in an index", () => {
   assertEquals([...sourcesIn("core")].flatMap((file) => problemsOf(file, sourceText(file))), []);
+});
+
+/** Words that no index is searched by; `Whether` says of a boolean what it means. */
+const questionWords = /^(?:What|Who|Whose|Which|Where|When|How|Such|Those)\b/u;
+
+/** The beginnings of the doc comments of a text that are questions. */
+function questionsOf(text: string): readonly string[] {
+  return Array.from(
+    text.matchAll(/\/\*\*((?:(?!\*\/)[\s\S])*)\*\//gu),
+    ([, doc = ""]) => firstSentence(doc),
+  )
+    .filter((sentence) => questionWords.test(sentence));
+}
+
+Deno.test("no doc comment begins with a question word", () => {
+  const folders = ["bench", "core", "kv", "routes", "sandbox"];
+  const asked = folders.flatMap((folder) => [...sourcesIn(folder)])
+    .flatMap((file) => questionsOf(sourceText(file)).map((sentence) => `${file}: ${sentence}`));
+  assertEquals(asked, []);
+  assertEquals(
+    questionsOf("/** What it counts. */\nconst a = 1;\n/**\n * Counts bytes.\n */").length,
+    1,
+  );
 });
 
 Deno.test("an export without a first sentence is found", () => {
