@@ -69,7 +69,7 @@ Deno.test("each path for programs is on a page", async () => {
 Deno.test("each command of the operator is served", async () => {
   await using gateway = await openTestGateway();
   const { kv, masterKeys, assembled: { gateway: { clock, control, wallet } } } = gateway;
-  const receivingAccounts = testConfig().topup.receivingAccounts;
+  const { topup, retention } = testConfig();
   const editing = editingOf(gateway.assembled.gateway);
   const deps = {
     kv,
@@ -78,10 +78,10 @@ Deno.test("each command of the operator is served", async () => {
     clock,
     control,
     wallet,
-    receivingAccounts,
+    topup,
     editing,
     parts: undefined,
-    retention: testConfig().retention,
+    retention,
   };
   const app = createAdminApp(deps);
   for (const { words, operands, request } of commandForms) {

@@ -48,7 +48,6 @@ import type { TestBrowser } from "../../support/browser/test_browser.ts";
 import { testConfig } from "../../support/gateways/gateway_in_process.ts";
 import { openCompany } from "../../support/worlds/company_world.ts";
 import { type DashboardWorld, openDashboardWorld } from "../../support/worlds/dashboard_world.ts";
-import { receivingAccount } from "../../support/worlds/topup_world.ts";
 import { topupSettings } from "../../support/worlds/topup_settings.ts";
 import { ownerOf } from "../../support/worlds/acting.ts";
 
@@ -356,7 +355,7 @@ async function apiWay(world: DashboardWorld, base: Base): Promise<Way> {
 /** The command line makes keys and revokes them; in place of what it does not do, nothing happens. */
 async function commandWay({ kv, deps, time, wallet }: DashboardWorld, base: Base) {
   const control = await openControl(kv, time);
-  const { readCatalog, fileContents, retention } = testConfig();
+  const { readCatalog, fileContents, retention, topup } = testConfig();
   const { masterKeys } = deps;
   const vault = new LiveVault({ kv, masterKeys });
   const app = createAdminApp({
@@ -366,7 +365,7 @@ async function commandWay({ kv, deps, time, wallet }: DashboardWorld, base: Base
     origin: "https://gw.example",
     control,
     wallet,
-    receivingAccounts: [receivingAccount],
+    topup,
     editing: { kv, clock: time, read: readCatalog, vault, fileContents, refresh: control.refresh },
     parts: undefined,
     retention,

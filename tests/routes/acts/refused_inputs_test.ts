@@ -164,7 +164,11 @@ function sendAs(
 Deno.test("the operators' API names each wrong member, and says what it takes", async () => {
   await using world = await operatorApi();
   const results = [];
-  for (const name of operationNames.filter((one) => !readElsewhere.has(one))) {
+  // No program moves money; what persons type is read by pages and commands, with tests beside them.
+  const sentByPrograms = operationNames.filter((one) =>
+    !readElsewhere.has(one) && operations[one].authority === undefined
+  );
+  for (const name of sentByPrograms) {
     const { method, path } = operationPaths[name];
     const { input } = operations[name].schemas;
     const schema: unknown = JSON.parse(

@@ -118,6 +118,8 @@ export const campaignTexts = defineTexts({
       missing: "There is no such campaign.",
       state: "Another operator has changed it meanwhile. Look again.",
       person: "Whoever made a campaign cannot agree to it. A second operator has to.",
+      limit: "A program made it, and it promises more than you may promise alone. " +
+        "deno task admin campaign approve has no limit.",
       busy: "It kept changing. Try again.",
     },
   },
@@ -190,6 +192,8 @@ export const campaignTexts = defineTexts({
       missing: "Không có chương trình này.",
       state: "Người vận hành khác vừa thay đổi. Hãy xem lại.",
       person: "Người tạo không được tự duyệt. Cần người vận hành thứ hai.",
+      limit: "Chiến dịch do chương trình tạo và hứa nhiều hơn mức bạn được tự duyệt. " +
+        "deno task admin campaign approve không giới hạn.",
       busy: "Dữ liệu thay đổi liên tục. Hãy thử lại.",
     },
   },

@@ -44,6 +44,7 @@ Deno.test("the first output of a call is that of the attempt that was first, tho
   };
   const settlement = new ChatSettlement(gateway, new CallSettlement(gateway, terms, funds), {
     rounds: undefined,
+    draft: undefined,
     request: readChatRequest("chat", {
       model: model.id,
       stream: true,
