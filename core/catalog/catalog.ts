@@ -115,7 +115,19 @@ const routerNames: ReadonlySet<string> = new Set(["auto", "openrouter/auto"]);
 /** Whether a name asks for more than a model: for one that is chosen, a stored prompt, or another offer. */
 export function asksForMore(name: string): boolean {
   const [suffix = ""] = variantSuffix.exec(name) ?? [];
-  return routerNames.has(name) || name.includes(presetMark) || refusedSuffixes.has(suffix);
+  return automaticOrder(name) !== undefined || name.includes(presetMark) ||
+    refusedSuffixes.has(suffix);
+}
+
+/**
+ * Returns the order of a name by which the gateway chooses among models, such as `auto:nitro`; `undefined`: the name is
+ * not one of these. Without a suffix the cheapest model is chosen.
+ */
+export function automaticOrder(name: string): RouteOrder | undefined {
+  if (!name.includes("auto")) return undefined;
+  const [suffix = ""] = variantSuffix.exec(name) ?? [];
+  const isAutomatic = routerNames.has(suffix === "" ? name : name.slice(0, -suffix.length));
+  return !isAutomatic ? undefined : suffix === "" ? "price" : suffixSorts[suffix];
 }
 
 /**

@@ -83,3 +83,53 @@ export function searchesWeb({ routes }: Pick<Model, "routes">, from?: Style): bo
     (style === from || takesHostedTools(style, capabilities))
   );
 }
+
+/** Abilities that a request needs of one route of its model. */
+export interface RouteNeeds {
+  readonly hasImages: boolean;
+  /** The answer has to follow a schema. */
+  readonly hasSchema: boolean;
+  /** A tool has to be called. */
+  readonly forcesTool: boolean;
+}
+
+/** Ways of structured output that hold a schema. */
+const schemaWays: ReadonlySet<string> = new Set(["format", "tool"]);
+
+/**
+ * Whether a route of a chat model meets all needs at once.
+ *
+ * @example
+ * ```ts
+ * import { buildModel } from "./catalog.ts";
+ * import { meetsNeeds } from "./model_abilities.ts";
+ * const model = buildModel({
+ *   id: "m",
+ *   kind: "chat",
+ *   family: "f",
+ *   vision: false,
+ *   aliases: [],
+ *   hedge: false,
+ *   price: { unit: "token", vndPerMtok: 1 },
+ *   routes: [{ provider: "p", priority: 0, weight: 1, style: "chat", facts: { structured: "none" } }],
+ * });
+ * const needs = { hasImages: false, hasSchema: false, forcesTool: false };
+ * if (!meetsNeeds(model, needs) || meetsNeeds(model, { ...needs, hasSchema: true })) throw new Error("a schema");
+ * if (meetsNeeds(model, { ...needs, hasImages: true })) throw new Error("no vision");
+ * ```
+ */
+export function meetsNeeds(
+  { vision, routes }: Pick<Model, "vision" | "routes">,
+  { hasImages, hasSchema, forcesTool }: RouteNeeds,
+): boolean {
+  if (hasImages && !vision) return false;
+  return routes.some(({ style, capabilities }) => {
+    if (!isChatStyle(style)) return false;
+    const { images, structured, tool_choice_required: takesForce } = resolveCapabilities(
+      style,
+      capabilities,
+    );
+    return (!hasImages || images !== "none") && (!hasSchema || schemaWays.has(structured)) &&
+      (!forcesTool || takesForce);
+  });
+}

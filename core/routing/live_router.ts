@@ -15,7 +15,7 @@
  *   left.
  * - Never: sends a request to a provider, or reads the store.
  */
-import type { RouteSort, RouteWish } from "../calls/request/route_preferences.ts";
+import type { MeasuredSort, RouteSort, RouteWish } from "../calls/request/route_preferences.ts";
 import type { Catalog, Model, Route, RouteStyle } from "../catalog/catalog.ts";
 import type {
   CallLoad,
@@ -326,7 +326,7 @@ const falseReportReason = "false_reports";
 const overdueProbeMs = 30_000;
 
 /** Whether routes are ordered by a figure that differs among them; the price is that of their model. */
-function isMeasured(sort: RouteSort | undefined): sort is "throughput" | "latency" {
+function isMeasured(sort: RouteSort | undefined): sort is MeasuredSort {
   return sort === "throughput" || sort === "latency";
 }
 
@@ -467,16 +467,29 @@ export class LiveRouter implements Router, RouterOfThreads {
       const at = order?.indexOf(provider) ?? -1;
       return at < 0 ? Infinity : at;
     };
-    const figure = (route: Route) => {
-      if (!isMeasured(sort)) return 0;
-      // Only streams show how fast a route writes.
-      return sort === "latency"
-        ? this.#health.of(route, operation).firstOutputMs(nowMs) ?? Infinity
-        : -(this.#health.known(route, "chat_stream")?.tokensPerSecond ?? -Infinity);
-    };
+    const figure = (route: Route) =>
+      isMeasured(sort) ? this.#figure(route, operation, sort, nowMs) : 0;
     const ranked = routes.map((route) => ({ route, at: place(route), figure: figure(route) }));
     return ranked.sort((a, b) => ascending(a.at, b.at) || ascending(a.figure, b.figure))
       .map(({ route }) => route);
+  }
+
+  /** The figure of a route of which the lowest is best; `Infinity`: it was not measured. */
+  #figure(route: Route, operation: Operation, sort: MeasuredSort, nowMs: number): number {
+    // Only streams show how fast a route writes.
+    return sort === "latency"
+      ? this.#health.of(route, operation).firstOutputMs(nowMs) ?? Infinity
+      : -(this.#health.known(route, "chat_stream")?.tokensPerSecond ?? -Infinity);
+  }
+
+  measured({ routes }: Model, operation: Operation, sort: MeasuredSort): number {
+    const nowMs = this.#options.clock.monotonicMs();
+    const isOpen = (route: Route) =>
+      this.#isInService(route) && this.#health.of(route, operation).availability(nowMs) !== "no";
+    return Math.min(
+      Infinity,
+      ...routes.filter(isOpen).map((route) => this.#figure(route, operation, sort, nowMs)),
+    );
   }
 
   /**

@@ -32,6 +32,8 @@ const maxNames = 16;
 const routeSorts = ["price", "throughput", "latency"] as const;
 /** By which figure routes are ordered. */
 export type RouteSort = typeof routeSorts[number];
+/** An order by figures that differ among the routes of a model; their price is one. */
+export type MeasuredSort = Exclude<RouteSort, "price">;
 
 /** A model to try, and where the request names it. */
 export interface NamedModel {

@@ -8,7 +8,7 @@
  * - Never: orders routes, or gathers what other threads should know: `core/routing/` does.
  */
 import type { RouteAccess } from "../../calls/exchange/chat_call.ts";
-import type { RouteWish } from "../../calls/request/route_preferences.ts";
+import type { MeasuredSort, RouteWish } from "../../calls/request/route_preferences.ts";
 import type { AttemptResult, Hedge } from "../../calls/attempts/attempt_loop.ts";
 import type { Model, Route, RouteStyle } from "../../catalog/catalog.ts";
 import type { GatewayError } from "../../lib/errors/errors.ts";
@@ -109,6 +109,8 @@ export interface RouteQuery {
 export interface Router {
   /** Returns the routes worth trying for a call, best first. Empty if no route may be tried. */
   candidates(model: Model, wanted: RouteQuery): readonly Route[];
+  /** Returns the best figure of the routes of a model, of which the lowest is best; `Infinity`: none was measured. */
+  measured(model: Model, operation: Operation, sort: MeasuredSort): number;
   /**
    * Begins an attempt: returns how to reach the route now, with a credential that is not resting. Each begin is
    * followed by one {@linkcode Router.report}.

@@ -362,7 +362,7 @@ function offeredModels(
 /** Why a name selects no model. */
 function unknownName(name: string, kind: ModelKind): string {
   return asksForMore(name)
-    ? "this name asks for a choice among models, a stored prompt or another offer, and there are none here: name a model"
+    ? "this name asks for a stored prompt, another offer, or a choice that only chat calls have: name a model"
     : `there is no ${kind} model of this name`;
 }
 

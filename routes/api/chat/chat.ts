@@ -41,7 +41,7 @@ import { geminiBody, type GeminiPath } from "../../../core/calls/exchange/gemini
 import { readCostRequest } from "../../../core/calls/exchange/cost_in_body.ts";
 import { isLate } from "../../../core/calls/stream/early_stream.ts";
 import { RemoteDocuments } from "../../../core/calls/request/remote_documents.ts";
-import type { Catalog, Model } from "../../../core/catalog/catalog.ts";
+import { automaticOrder, type Catalog, type Model } from "../../../core/catalog/catalog.ts";
 import type { Style } from "../../../core/wire/contract/contract.ts";
 import type { AmountBound, CallMoney } from "../call/call_money.ts";
 import {
@@ -70,7 +70,8 @@ import { CallSettlement } from "../call/call_settlement.ts";
 import type { CallTags } from "../../../core/billing/usage/call_tags.ts";
 import { ChatSettlement, PaidRounds } from "./chat_settlement.ts";
 import type { Gateway } from "../gateway/gateway.ts";
-import { coveringRange, fitting, requestedModels } from "./preferred_models.ts";
+import { chosenModels, coveringRange, fitting, requestedModels } from "./preferred_models.ts";
+import { maxAutomaticModels } from "../../../core/calls/request/automatic_models.ts";
 import { CallSearcher, chooseSearch } from "./web_search.ts";
 import {
   admitRequest,
@@ -161,13 +162,19 @@ function checkChat(style: Style, parsed: ParsedChat): CheckedChat {
     : readChatRequest(style, body.outline);
   const inArray = path?.inArray === true;
   const request = inArray || tellsCost ? { ...read, inArray, tellsCost } : read;
-  if (preferences === undefined) {
+  const order = automaticOrder(request.model);
+  if (preferences === undefined && order === undefined) {
     return checkModel(parsed, request, chooseModel(catalog, request.model, "chat", principal));
   }
-  const requested = requestedModels(request.model, preferences, { catalog, principal });
+  const { outline } = body;
+  const { router } = gateway;
+  const wanted = preferences ?? { models: [] };
   const [first, ...fallbacks] = fitting(
-    requested,
+    order === undefined
+      ? requestedModels(request.model, wanted, { catalog, principal })
+      : chosenModels(order, wanted, { request, body: outline, catalog, principal, router }),
     ({ chosen, name }) => checkModel(parsed, { ...request, model: name }, chosen),
+    order === undefined ? undefined : maxAutomaticModels,
   );
   incoming.chosen = first.terms;
   return { ...first, fallbacks };

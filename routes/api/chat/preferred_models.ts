@@ -1,11 +1,19 @@
 /**
- * Calls that name several models: which of them may answer, what is reserved for all of them, and how one takes over from
+ * Calls that name several models, or leave the choice to the gateway: which of them may answer, what is reserved for all of them, and how one takes over from
  * another before the first output.
  *
  * Each model keeps its own price, bounds and limits. The reservation covers the dearest of them. Limits of a model and
  * budgets that bind only its calls are asked when its turn comes; a model that they refuse is passed over.
  */
-import type { Catalog } from "../../../core/catalog/catalog.ts";
+import type { Catalog, RouteOrder } from "../../../core/catalog/catalog.ts";
+import {
+  automaticModels,
+  type ModelNeeds,
+  needsOf,
+} from "../../../core/calls/request/automatic_models.ts";
+import type { ChatRequest } from "../../../core/calls/request/chat_request.ts";
+import type { OutlineObject } from "../../../core/lib/json/json.ts";
+import type { Router } from "../../../core/routing/contract/router.ts";
 import { GatewayError } from "../../../core/lib/errors/errors.ts";
 import type { ReservationRange } from "../../../core/billing/price.ts";
 import type { RoutePreferences } from "../../../core/calls/request/route_preferences.ts";
@@ -29,7 +37,7 @@ export interface RequestedModel {
  */
 export function requestedModels(
   name: string,
-  { models }: RoutePreferences,
+  { models }: Pick<RoutePreferences, "models">,
   { catalog, principal }: { readonly catalog: Catalog; readonly principal: Principal },
 ): RequestedModel[] {
   const requested = [{ chosen: chooseModel(catalog, name, "chat", principal), name }];
@@ -41,18 +49,84 @@ export function requestedModels(
   return requested;
 }
 
+/** A request that leaves the choice of its model to the gateway. */
+export interface AutomaticRequest {
+  readonly request: ChatRequest;
+  readonly body: OutlineObject;
+  readonly catalog: Catalog;
+  readonly principal: Principal;
+  readonly router: Pick<Router, "measured">;
+}
+
+/**
+ * Returns the models that meet the needs of a request, the best first: of those that it names, or of all that the key may
+ * use. See {@linkcode automaticModels}.
+ *
+ * @throws {GatewayError} `invalid_request` naming the needs, if no model meets them
+ */
+export function chosenModels(
+  order: RouteOrder,
+  { models, sort = order }: Pick<RoutePreferences, "models" | "sort">,
+  { request, body, catalog, principal, router }: AutomaticRequest,
+): RequestedModel[] {
+  const { model: name, stream } = request;
+  const allowed = catalog.models.filter(({ id, kind }) =>
+    kind === "chat" && principal.allowedModels?.has(id) !== false
+  );
+  const pool = models.length === 0
+    ? allowed
+    : models.map(({ name: other, path }) =>
+      chooseModel(catalog, other, "chat", principal, path).model
+    );
+  const operation = stream ? "chat_stream" : "chat";
+  const needs = needsOf(request, body);
+  const ordered = automaticModels([...new Set(pool)], needs, {
+    sort,
+    measured: (model, figure) => router.measured(model, operation, figure),
+  });
+  if (ordered.length === 0) throw noModelMeets(needs);
+  return ordered.map((model) => ({
+    chosen: {
+      catalog,
+      model,
+      mappedFrom: name,
+      ...(order !== "price" && { sort: order }),
+    },
+    name: model.id,
+  }));
+}
+
+function noModelMeets(
+  { inputTokens, outputTokens, hasImages, hasSchema, forcesTool }: ModelNeeds,
+): GatewayError {
+  const needs = [
+    `a context for ${inputTokens} tokens of input and up to ${outputTokens} of output`,
+    ...(hasImages ? ["images"] : []),
+    ...(hasSchema ? ["a schema for the answer"] : []),
+    ...(forcesTool ? ["a tool that must be called"] : []),
+  ];
+  return new GatewayError(
+    "invalid_request",
+    `model: no model that this key may use meets what the request needs: ${needs.join(", ")}`,
+    { param: "model" },
+  );
+}
+
 /**
  * Checks a request for each of its models; one that it does not fit is passed over.
  *
+ * @param mostModels models that are enough
  * @throws {GatewayError} the error of the first model, if it fits none
  */
 export function fitting<Checked>(
   requested: readonly RequestedModel[],
   check: (model: RequestedModel) => Checked,
+  mostModels = Infinity,
 ): [Checked, ...Checked[]] {
   const checked: Checked[] = [];
   let refusal: unknown;
   for (const model of requested) {
+    if (checked.length >= mostModels) break;
     try {
       checked.push(check(model));
     } catch (error) {
