@@ -76,6 +76,7 @@ async function makeWebhook({ kv, time }: CompanyWorld, owner: TestBrowser, id: A
   const url = "https://hooks.zirkonia.example/in";
   const page = await owner.get("/webhooks/new");
   const made = await owner.submit(page, "/webhooks", { url, name: "Zirkonia books" });
+  // Random ids within a page may have the beginning of a key, too.
   const secret = shownOn(made, /whsec_[\w+/]{43}=/);
   const [endpoint] = await listEndpoints(kv, id);
   assert(endpoint !== undefined);
@@ -110,13 +111,17 @@ async function makeInvoice({ kv }: CompanyWorld, account: Account) {
 async function makeManagementKey(browser: TestBrowser, role: ManagementRole): Promise<string> {
   const path = "/organisation/management-keys";
   const fields = { name: `Zirkonia ${role}`, role };
-  return shownOn(await browser.submit(await browser.get(path), path, fields), /mk-[\w-]{20,}/);
+  return shownOn(
+    await browser.submit(await browser.get(path), path, fields),
+    /(?<![\w-])mk-[\w-]{20,}/,
+  );
 }
 
 async function makeKey({ first }: CompanyWorld, browser: TestBrowser, teamId: string) {
   const fields = { name: "Zirkonia production", team: teamId };
   const made = await browser.submit(await browser.get("/keys/new"), "/keys", fields);
-  const secret = shownOn(made, /sk-[\w-]{20,}/);
+  // Random ids within a page may have the beginning of a key, too.
+  const secret = shownOn(made, /(?<![\w-])sk-[\w-]{20,}/);
   const messages = [{ role: "user", content: "Hello" }];
   const chat = { model: "low-cost-01", messages };
   const response = await first.fetch(apiCall(first, secret, "/v1/chat/completions", chat));
@@ -128,7 +133,15 @@ async function makeKey({ first }: CompanyWorld, browser: TestBrowser, teamId: st
   );
   const video = await film.json();
   assert(typeof video.id === "string", JSON.stringify(video));
-  return { secret, requestId: response.headers.get("x-request-id") ?? "", videoId: video.id };
+  const turn = { model: "low-cost-01", input: "Hello" };
+  const kept = await (await first.fetch(apiCall(first, secret, "/v1/responses", turn))).json();
+  assert(typeof kept.id === "string", JSON.stringify(kept));
+  return {
+    secret,
+    requestId: response.headers.get("x-request-id") ?? "",
+    videoId: video.id,
+    responseId: kept.id,
+  };
 }
 
 function apiCall(
@@ -178,7 +191,8 @@ async function makeThings(world: CompanyWorld, { account, members }: Company) {
   const team = await createTeam(kv, account.id, { name: "Zirkonia search", nowMs });
   assert(typeof team === "object");
   const webhook = await makeWebhook(world, owner, account.id);
-  const { secret: apiKey, requestId, videoId } = await makeKey(world, developer.browser, team.id);
+  const made = await makeKey(world, developer.browser, team.id);
+  const { secret: apiKey, requestId, videoId, responseId } = made;
   const [key] = await listApiKeys(kv, account.id);
   const [budget] = await listBudgets(kv, account.id);
   assert(key !== undefined && budget !== undefined);
@@ -201,6 +215,7 @@ async function makeThings(world: CompanyWorld, { account, members }: Company) {
     "teams/:id": team.id,
     "removed-members/:id": await removeSomebody(world, account.id),
     "videos/:id": videoId,
+    "responses/:id": responseId,
   };
   return { apiKey, known, secrets: [apiKey, maskApiKey(apiKey), webhook.secret, invoice.code] };
 }
