@@ -201,7 +201,7 @@ export function testDropping(
   test("sums that are not those of the seals drop nothing", async () => {
     await using world = await open();
     const [, second = ""] = world.months;
-    await world.test.change("update day_sums set cost_micro_vnd = cost_micro_vnd + 1");
+    await world.test.raiseDaySums();
     const refused = await dropMonths(world.parts, world.options(second));
     assert(!refused.ok && refused.problem.includes("sealed were"), "the charges differ");
     assertEquals(await world.verified(), []);

@@ -14,15 +14,17 @@ import { archiveCalls, documentedColumns, documentedStatements, views } from "./
 async function openArchive(): Promise<TestArchive> {
   const folder = await Deno.makeTempDir({ prefix: "gateway-archive-" });
   const archive = await SqliteArchive.open(folder);
+  const change = async (sql: string) => {
+    const { DatabaseSync } = await import("node:sqlite");
+    for (const { month } of await archive.months()) {
+      using db = new DatabaseSync(`${folder}/${month}.sqlite`);
+      db.exec(sql);
+    }
+  };
   return {
     archive,
-    async change(sql) {
-      const { DatabaseSync } = await import("node:sqlite");
-      for (const { month } of await archive.months()) {
-        using db = new DatabaseSync(`${folder}/${month}.sqlite`);
-        db.exec(sql);
-      }
-    },
+    change,
+    raiseDaySums: () => change("update day_sums set cost_micro_vnd = cost_micro_vnd + 1"),
     async [Symbol.asyncDispose]() {
       await archive.close();
       await Deno.remove(folder, { recursive: true });

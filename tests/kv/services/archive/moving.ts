@@ -36,6 +36,8 @@ export interface TestArchive extends AsyncDisposable {
   readonly archive: ReceiptArchive;
   /** Changes rows behind the archive's back. */
   change(sql: string): Promise<void>;
+  /** Makes each sum by day dearer by 1 µVND behind the archive's back. */
+  raiseDaySums(): Promise<void>;
 }
 
 /** A world of which three days are sealed, with an archive. */

@@ -31,13 +31,18 @@ if (programs === undefined) {
   const open = async (): Promise<TestArchive> => {
     const url = await server.makeDatabase();
     const archive = await PostgresArchive.open({ url, clock: systemClock });
+    const change = async (sql: string) => {
+      const pool = await Pool.open({ url, clock: systemClock });
+      await pool.query(sql, []);
+      await pool.end();
+    };
     return {
       archive,
-      async change(sql) {
-        const pool = await Pool.open({ url, clock: systemClock });
-        await pool.query(sql.replace(/update /, "update archive_"), []);
-        await pool.end();
-      },
+      change: (sql) => change(sql.replace(/update /, "update archive_")),
+      raiseDaySums: () =>
+        change(`update archive_day_pages set cost_micro_vnd = array(
+          select cost + 1 from unnest(cost_micro_vnd) with ordinality as cell (cost, place) order by place
+        )`),
       [Symbol.asyncDispose]: () => archive.close(),
     };
   };

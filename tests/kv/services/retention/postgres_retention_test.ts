@@ -26,7 +26,6 @@ if (programs === undefined) {
       kv,
       archive: {
         archive,
-        change: () => Promise.resolve(),
         [Symbol.asyncDispose]: () => archive.close(),
       },
     };

@@ -56,22 +56,25 @@ const maxKills = 100;
 const invoiceStates: readonly InvoiceState[] = ["requested", "sent", "rejected", "replaced"];
 const foreverMs = 100_000 * dayMs;
 
+/** An archive that is closed at the end of a test. */
+type OpenArchive = AsyncDisposable & Pick<TestArchive, "archive">;
+
 /** A store with rows of all kinds over a year and a half, whose days are sealed and archived. */
 class AgedWorld implements AsyncDisposable {
   readonly written: Written[] = [];
   /** Rows that stay, whatever their age. */
   readonly staying: Deno.KvKey[] = [];
   readonly world: BooksWorld;
-  readonly #test: TestArchive;
+  readonly #test: OpenArchive;
   readonly #random: () => number;
 
-  private constructor(world: BooksWorld, test: TestArchive, seed: number) {
+  private constructor(world: BooksWorld, test: OpenArchive, seed: number) {
     this.world = world;
     this.#test = test;
     this.#random = seededRandom(seed);
   }
 
-  static async open(test: TestArchive, kv: KeyValueStore, seed: number): Promise<AgedWorld> {
+  static async open(test: OpenArchive, kv: KeyValueStore, seed: number): Promise<AgedWorld> {
     const aged = new AgedWorld(await BooksWorld.open(kv), test, seed);
     const { world } = aged;
     await world.topUp(world.ann, 100_000n);
@@ -259,7 +262,7 @@ class AgedWorld implements AsyncDisposable {
 /** Tests that old rows leave a store, whatever it is made of. */
 export function testRetention(
   name: string,
-  open: () => Promise<{ readonly archive: TestArchive; readonly kv: KeyValueStore }>,
+  open: () => Promise<{ readonly archive: OpenArchive; readonly kv: KeyValueStore }>,
   options: Omit<Deno.TestDefinition, "name" | "fn"> = {},
 ): void {
   const test = (what: string, fn: () => Promise<void>) =>

@@ -8,7 +8,6 @@ testRetention("files", async () => {
     kv: await Deno.openKv(":memory:"),
     archive: {
       archive,
-      change: () => Promise.resolve(),
       async [Symbol.asyncDispose]() {
         await archive.close();
         await Deno.remove(folder, { recursive: true });
