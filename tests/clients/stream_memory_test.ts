@@ -1,6 +1,7 @@
 /**
  * The objects that an open stream keeps alive in the real process. A coding agent sends its whole history with each
- * call, and the answer takes minutes; once a route has begun to answer, the request must not be retained.
+ * call, and the answer takes minutes; once a route has begun to answer, the request must not be retained. Of a Responses
+ * call that may be continued the items are, once, within the bounds of kept turns.
  */
 import { assert, assertEquals } from "../support/assert.ts";
 import { freePort } from "../support/servers/free_port.ts";
@@ -114,7 +115,13 @@ const kinds: readonly Kind[] = [
   {
     name: "responses",
     path: "/v1/responses",
+    body: (input) => JSON.stringify({ model: "responses-p", stream: true, store: false, input }),
+  },
+  {
+    name: "responses to continue",
+    path: "/v1/responses",
     body: (input) => JSON.stringify({ model: "responses-p", stream: true, input }),
+    maxBytes: promptBytes + maxBytesPerStream,
   },
   {
     name: "by fetch",
