@@ -15,6 +15,7 @@
  *   left.
  * - Never: sends a request to a provider, or reads the store.
  */
+import { ascending } from "../lib/base/ascending.ts";
 import type { MeasuredSort, RouteSort, RouteWish } from "../calls/request/route_preferences.ts";
 import type { Catalog, Model, Route, RouteStyle } from "../catalog/catalog.ts";
 import type {
@@ -328,10 +329,6 @@ const overdueProbeMs = 30_000;
 /** Whether routes are ordered by a figure that differs among them; the price is that of their model. */
 function isMeasured(sort: RouteSort | undefined): sort is MeasuredSort {
   return sort === "throughput" || sort === "latency";
-}
-
-function ascending(a: number, b: number): number {
-  return a < b ? -1 : a > b ? 1 : 0;
 }
 
 /** Orders the routes of each call by their health and learns from each attempt. */

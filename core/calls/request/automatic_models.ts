@@ -8,6 +8,7 @@
 import type { Model, RouteOrder } from "../../catalog/catalog.ts";
 import { meetsNeeds, type RouteNeeds } from "../../catalog/model_abilities.ts";
 import { applyPrice, worstCaseCost } from "../../billing/price.ts";
+import { ascending } from "../../lib/base/ascending.ts";
 import { isJsonObject, type Outline, type OutlineObject } from "../../lib/json/json.ts";
 import { roughPromptTokens } from "../../billing/tokens/rough_estimate.ts";
 import type { Style } from "../../wire/contract/contract.ts";
@@ -74,7 +75,8 @@ const asks: Readonly<
  * ```ts
  * import { needsOf } from "./automatic_models.ts";
  * import { readChatRequest } from "./chat_request.ts";
- * const body = { model: "auto", max_tokens: 5, messages: [], tool_choice: "required" };
+ * const messages = [{ role: "user", content: "Hi" }];
+ * const body = { model: "auto", max_tokens: 5, messages, tool_choice: "required" };
  * const { outputTokens, hasImages, hasSchema, forcesTool } = needsOf(readChatRequest("chat", body), body);
  * if (outputTokens !== 5 || hasImages || hasSchema || !forcesTool) throw new Error("wrong");
  * ```
@@ -117,8 +119,6 @@ export function automaticModels(
       costMicroVnd: worstCaseCost(applyPrice(model.price), { inputTokens, outputTokens, isText }),
     }];
   });
-  const ascending = <Figure extends number | bigint>(a: Figure, b: Figure) =>
-    a < b ? -1 : a > b ? 1 : 0;
   return fitting
     .sort((a, b) => ascending(a.figure, b.figure) || ascending(a.costMicroVnd, b.costMicroVnd))
     .map(({ model }) => model);

@@ -2,6 +2,7 @@
  * Builds the statement of a wallet: every ledger line and the cost of calls per day, so that the
  * lines add up to the balance. Days are days in Vietnam.
  */
+import { ascending } from "../../../core/lib/base/ascending.ts";
 import type { AccountId } from "../../../core/lib/ids/ids.ts";
 import { listBatchRows } from "../../engine/store/read_ahead.ts";
 import { vietnamDay } from "../../../core/lib/time/vietnam_time.ts";
@@ -149,7 +150,7 @@ export async function readStatement(
     ...usage.filter(({ day }) => day >= shownFrom),
   ].filter((move) => changeOf(move) !== 0n);
   // The sort is stable: within a day ledger lines keep their order and precede the calls.
-  moves.sort((left, right) => left.day < right.day ? -1 : left.day > right.day ? 1 : 0);
+  moves.sort((left, right) => ascending(left.day, right.day));
   let balanceMicroVnd = openingMicroVnd;
   const lines = moves.map((move): StatementLine => {
     balanceMicroVnd += changeOf(move);

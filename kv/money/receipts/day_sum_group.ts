@@ -2,6 +2,7 @@
  * Groups receipts for the index by the day sum that they belong to. A group keeps ids and one sum,
  * since whole receipts that wait would be most of the work of the garbage collector.
  */
+import { ascending } from "../../../core/lib/base/ascending.ts";
 import type { RequestId } from "../../../core/lib/ids/ids.ts";
 import { maxTags } from "../../../core/billing/usage/call_tags.ts";
 import type { Receipt } from "../../../core/billing/usage/receipt.ts";
@@ -92,7 +93,7 @@ export function groupReceipts(receipts: Iterable<Receipt>): DaySumGroup[] {
     }
     group.add(receipt);
   }
-  return groups.sort((one, other) => one.id < other.id ? -1 : one.id > other.id ? 1 : 0);
+  return groups.sort((one, other) => ascending(one.id, other.id));
 }
 
 /**
