@@ -42,7 +42,7 @@ const endMessages = {
 /** Codes of ends with words of ours. */
 export type KnownStreamEnd = keyof typeof endMessages;
 
-/** End of a stream: a bound or an act of the gateway, or the code of the error that the client was told. */
+/** Reason that a receipt gives for a stream that is not whole: a bound or act of the gateway, or an error code. */
 export type StreamEndCode = ErrorCode | KnownStreamEnd;
 
 /** All codes of ends with words of ours. */

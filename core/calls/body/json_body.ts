@@ -634,7 +634,7 @@ function writtenMembers(members: readonly Member[]): Uint8Array[] {
 }
 
 /**
- * Leaves a top-level field out, and gives another one a value that is bytes of JSON; the values of the rest stay as they
+ * Leaves one top-level field out and gives another a value that is bytes of JSON; the values of the rest stay as they
  * were.
  *
  * @example
@@ -649,15 +649,15 @@ function writtenMembers(members: readonly Member[]): Uint8Array[] {
 export function withFieldBytes(
   { bytes, fields }: JsonBody,
   removed: string,
-  changed?: { readonly name: string; readonly value: Uint8Array },
+  changed: { readonly name: string; readonly value: Uint8Array },
 ): Uint8Array {
   const members: Member[] = [];
   for (const [name, { start, end }] of fields) {
-    if (name !== removed && name !== changed?.name) {
+    if (name !== removed && name !== changed.name) {
       members.push([name, bytes.subarray(start, end)]);
     }
   }
-  if (changed !== undefined) members.push([changed.name, changed.value]);
+  members.push([changed.name, changed.value]);
   return joined(writtenMembers(members));
 }
 

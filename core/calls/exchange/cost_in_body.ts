@@ -19,7 +19,7 @@ import { type SseFrame, SseSplitter } from "../../lib/sse/frame.ts";
 import { encodeSseEvent } from "../../lib/sse/writer.ts";
 import type { StreamPipe, StreamReading, Style } from "../../wire/contract/contract.ts";
 import { maxSseEventBytes } from "../../wire/contract/limits.ts";
-import { type JsonBody, parseJsonBody, withFieldBytes } from "../body/json_body.ts";
+import { type JsonBody, parseJsonBody, withFields, withoutMembers } from "../body/json_body.ts";
 import type { ChatRequest } from "../request/chat_request.ts";
 import type { ChatExchange } from "./chat_call.ts";
 
@@ -57,15 +57,14 @@ export function readCostRequest(style: Style, sent: JsonBody, isAsked: boolean):
   }
   const tellsCost = isAsked || include === true;
   const isChatStream = style === "chat" && tellsCost && sent.outline["stream"] === true;
-  if (asked === undefined && !isChatStream) return { body: sent, tellsCost };
-  const body = withFieldBytes(sent, usageField, isChatStream ? withUsage(sent) : undefined);
-  return { body: parseJsonBody(body), tellsCost };
+  const body = asked === undefined ? sent : withoutMembers(sent, [usageField]);
+  return { body: isChatStream ? withUsageChunk(body) : body, tellsCost };
 }
 
-function withUsage({ outline }: JsonBody): { readonly name: string; readonly value: Uint8Array } {
-  const options = wholeOf(outline["stream_options"] ?? {});
-  const value: JsonObject = { ...(isJsonObject(options) ? options : {}), include_usage: true };
-  return { name: "stream_options", value: encoder.encode(stringifyExactly(value)) };
+function withUsageChunk(body: JsonBody): JsonBody {
+  const options = wholeOf(body.outline["stream_options"] ?? {});
+  const asked = { ...(isJsonObject(options) ? options : {}), include_usage: true };
+  return parseJsonBody(joined(withFields(body, { stream_options: asked })));
 }
 
 // The members that are added.

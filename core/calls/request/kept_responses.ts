@@ -16,7 +16,7 @@ import type { Deadline, Deadlines } from "../../lib/time/deadlines.ts";
 import type { Clock } from "../../lib/time/clock.ts";
 import { GatewayError } from "../../lib/errors/errors.ts";
 import { maxRequestBodyBytes } from "../../lib/base/limits.ts";
-import { type JsonBody, parseJsonBody, withFieldBytes } from "../body/json_body.ts";
+import { type JsonBody, parseJsonBody, withFieldBytes, withoutMembers } from "../body/json_body.ts";
 import { isText } from "../../lib/json/outline.ts";
 import { joined } from "../../lib/bytes/byte_parts.ts";
 
@@ -387,7 +387,7 @@ export function continuedBody(body: JsonBody, items: readonly Uint8Array[]): Jso
   const { input } = body.outline;
   const isNone = input === undefined || input === null;
   if (!isNone && !isText(input) && !Array.isArray(input)) {
-    return parseJsonBody(withFieldBytes(body, previousField));
+    return withoutMembers(body, [previousField]);
   }
   const filled = [...items, inputItems(body)].filter(isFilled);
   const list = filled.flatMap((piece, i) => i === 0 ? [piece] : [comma, piece]);

@@ -55,7 +55,7 @@ export function readSealedText(content: Json | undefined): string | undefined {
   return bytes === undefined ? undefined : new TextDecoder().decode(bytes);
 }
 
-/** Summary as it is told to a model that reads it as text. */
+/** Introduces a summary to a model that takes it as plain text. */
 export function toldSummary(summary: string): string {
   return `Summary of the conversation so far:\n\n${summary}`;
 }

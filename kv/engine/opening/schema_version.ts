@@ -33,8 +33,8 @@ export const programSchemaVersion = storeMigrations.length + 1;
 export const archivedSchemaVersion = programSchemaVersion + 1;
 
 /**
- * The version of a store whose sums are partly in the archive, too. A program that looks for receipts alone there would
- * begin the sums of old days anew.
+ * Version of a store some of whose sums are in the archive. A program that reads only receipts from there would take the
+ * sums of old days for zero.
  */
 export const archivedSumsSchemaVersion = archivedSchemaVersion + 1;
 

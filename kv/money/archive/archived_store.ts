@@ -560,7 +560,7 @@ class SeenSums {
   }
 }
 
-/** Bytes with which keys of sums begin; of other keys most are told apart without reading them. */
+/** Encoded prefix of the keys of sums, which rules most other keys out before they are decoded. */
 const sumKeyBytes = encodeKey(daySumsPrefix()).subarray(0, -1);
 
 function mayBeSum(encoded: Uint8Array): boolean {

@@ -163,8 +163,8 @@ export async function archivedSumRows(
 }
 
 /** Pages of one read, the first time: a page has a hundred rows. */
-const fewestPages = 4;
-const mostPages = 64;
+const minPages = 4;
+const maxPages = 64;
 
 /** The rows of whole days, and of the first day from an account on. */
 async function* rowsByDay(
@@ -176,7 +176,7 @@ async function* rowsByDay(
   const { prefix, from, before } = bounds;
   let [day = "", account = ""] = from;
   const toDay = prefix[0] ?? before?.[0] ?? behindAll;
-  let pagesAtOnce = limit === 1 ? 1 : fewestPages;
+  let pagesAtOnce = limit === 1 ? 1 : minPages;
   for (;;) {
     const pages: readonly SumPage[] = await archive.sumPages({
       fromAccount: account,
@@ -191,7 +191,7 @@ async function* rowsByDay(
       [day, account] = [last.day, `${last.lastAccount}${behindAll}`];
     } else if (account === "") return;
     else [day, account] = [`${day}${behindAll}`, ""];
-    pagesAtOnce = Math.min(mostPages, pagesAtOnce * 2);
+    pagesAtOnce = Math.min(maxPages, pagesAtOnce * 2);
   }
 }
 
@@ -202,7 +202,7 @@ const accountNames = 200;
 const enoughRows = 1_000;
 
 /** Most accounts whose sums of all days are read at once. */
-const mostAccounts = 128;
+const maxAccounts = 128;
 
 async function* accountsWithin(
   archive: SumArchive,
@@ -242,7 +242,7 @@ async function* rowsByAccount(
     }
     accountsAtOnce = count > enoughRows
       ? Math.max(1, accountsAtOnce >> 1)
-      : Math.min(mostAccounts, accountsAtOnce * 2);
+      : Math.min(maxAccounts, accountsAtOnce * 2);
     some = [];
   }
   yield* rowsOfAccounts(archive, kind, bounds, { accounts: some, limit });
@@ -262,7 +262,7 @@ async function* rowsOfAccounts(
     from: prefix[1] ?? (isOnly && from[0] === first ? from[1] : undefined) ?? "",
     to: prefix[1] ?? (isOnly && before?.[0] === first ? before[1] : undefined) ?? behindAll,
   };
-  let pagesAtOnce = !isOnly ? Number.MAX_SAFE_INTEGER : limit === 1 ? 1 : fewestPages;
+  let pagesAtOnce = !isOnly ? Number.MAX_SAFE_INTEGER : limit === 1 ? 1 : minPages;
   for (;;) {
     const pages = await archive.sumPages({
       fromAccount: first,
@@ -276,7 +276,7 @@ async function* rowsOfAccounts(
     const end = pages.at(-1);
     if (end === undefined || pages.length < pagesAtOnce) return;
     days.from = `${end.day}${behindAll}`;
-    pagesAtOnce = Math.min(mostPages, pagesAtOnce * 2);
+    pagesAtOnce = Math.min(maxPages, pagesAtOnce * 2);
   }
 }
 

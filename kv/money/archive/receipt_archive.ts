@@ -111,8 +111,8 @@ export interface SumsToWrite {
   readonly fromAccount: string;
   readonly toAccount: string;
   /**
-   * Makes the pages in place of those that there are; `undefined`: they stay. Nobody else writes sums of the day
-   * meanwhile.
+   * Returns the pages that replace the current ones; `undefined` keeps those. The archive's lock keeps other writers of
+   * the day out meanwhile.
    */
   readonly merge: (pages: readonly SumPage[]) => Promise<readonly SumPage[] | undefined>;
 }

@@ -115,18 +115,18 @@ function noModelMeets(
 /**
  * Checks a request for each of its models; one that it does not fit is passed over.
  *
- * @param mostModels models that are enough
+ * @param maxModels models that are enough
  * @throws {GatewayError} the error of the first model, if it fits none
  */
 export function fitting<Checked>(
   requested: readonly RequestedModel[],
   check: (model: RequestedModel) => Checked,
-  mostModels = Infinity,
+  maxModels = Infinity,
 ): [Checked, ...Checked[]] {
   const checked: Checked[] = [];
   let refusal: unknown;
   for (const model of requested) {
-    if (checked.length >= mostModels) break;
+    if (checked.length >= maxModels) break;
     try {
       checked.push(check(model));
     } catch (error) {
