@@ -17,7 +17,7 @@ import {
 } from "../support/mutations.ts";
 import type { Json } from "../../core/lib/json/json.ts";
 import { deliverStream, deliverWhole } from "./mutated/deliveries.ts";
-import { exceptionOf, judge, lookedFor } from "./mutated/oracle.ts";
+import { exceptionOf, judge, lookedFor, upstreamOf } from "./mutated/oracle.ts";
 import { type Original, originals } from "./mutated/originals.ts";
 import { styles } from "./recordings.ts";
 
@@ -63,7 +63,7 @@ function mutationsOf({ whole, frames }: Original): readonly Mutation<string>[] {
 async function faultsOf(
   original: Original,
   random: () => number,
-  tally: MutationTally,
+  tallies: readonly MutationTally[],
 ): Promise<string[]> {
   const faults: string[] = [];
   const { name, style, whole, frames } = original;
@@ -73,18 +73,20 @@ async function faultsOf(
     const text = mutation.apply();
     const isOddText = /\.(?:text|content): number$/.test(mutation.at) &&
       !noText.some((place) => place.test(mutation.at));
+    const upstream = upstreamOf(text, isStream);
     for (const to of styles) {
       const direction = { from: style, to };
       const bytes = encoder.encode(text);
       const delivered = isStream
         ? await deliverStream(direction, bytes)
         : await deliverWhole(direction, bytes);
-      const verdict = judge(direction, { pieces, isStream, text, isOddText }, delivered);
+      const mutated = { pieces, isStream, text, upstream, isOddText };
+      const verdict = judge(direction, mutated, delivered);
       const isKnown = exceptionOf(original, mutation, verdict) !== undefined;
-      tally.add(
-        `${mutation.kind} ${isStream ? "stream" : "whole"}${style === to ? ", native" : ""}`,
-        isKnown ? "excepted" : verdict.fate,
-      );
+      const kind = `${mutation.kind} ${isStream ? "stream" : "whole"}${
+        style === to ? ", native" : ""
+      }`;
+      for (const tally of tallies) tally.add(kind, isKnown ? "excepted" : verdict.fate);
       const isFault = verdict.fate === "lost" || verdict.fate === "emptyPaid" ||
         verdict.fate === "unreadable";
       if (isFault && !isKnown) {
@@ -97,21 +99,21 @@ async function faultsOf(
   return faults;
 }
 
-Deno.test("a mutated answer is delivered, its loss named, or it is free", async () => {
+/** Answers written by hand, of which most mutations do no harm: one that is refused needs a reason. */
+const harmlessOriginals = 10;
+
+Deno.test("a mutated answer is delivered, its loss named, or it is free; most are delivered", async () => {
   const random = seededRandom(seed);
-  const tally = new MutationTally();
+  const [tally, first] = [new MutationTally(), new MutationTally()];
   const faults: string[] = [];
-  for (const original of originals()) faults.push(...await faultsOf(original, random, tally));
+  for (const [at, original] of originals().entries()) {
+    const tallies = at < harmlessOriginals ? [tally, first] : [tally];
+    faults.push(...await faultsOf(original, random, tallies));
+  }
   report(`seed ${seed}: ${tally.total} deliveries of mutated answers`);
   for (const line of tally.lines()) report(`  ${line}`);
   assertEquals(faults.slice(0, 40), [], `${faults.length} faults, seed ${seed}`);
-});
-
-Deno.test("most mutations do no harm: an answer that is refused needs a reason", async () => {
-  const random = seededRandom(seed);
-  const tally = new MutationTally();
-  for (const original of originals().slice(0, 10)) await faultsOf(original, random, tally);
-  const delivered = tally.lines().join(" ").matchAll(/(\d+) (?:same|named)/gu);
+  const delivered = first.lines().join(" ").matchAll(/(\d+) (?:same|named)/gu);
   const count = [...delivered].reduce((sum, [, digits]) => sum + Number(digits), 0);
-  assert(count > tally.total / 2, `${count} of ${tally.total} were delivered`);
+  assert(count > first.total / 2, `${count} of ${first.total} were delivered`);
 });

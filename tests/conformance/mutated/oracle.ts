@@ -16,6 +16,8 @@ export interface Mutated {
   readonly pieces: readonly string[];
   readonly isStream: boolean;
   readonly text: string;
+  /** All texts of the mutated answer, as {@linkcode plain} has them. */
+  readonly upstream: string;
   /** Whether the mutation put {@linkcode oddNumber} in the place of something that was said. */
   readonly isOddText: boolean;
 }
@@ -38,6 +40,11 @@ export interface Verdict {
 export function lookedFor(values: readonly Json[]): string[] {
   const pieces = piecesOf(values).map(plain).filter(({ length }) => length >= minPieceChars);
   return [...new Set(pieces)];
+}
+
+/** All texts of a mutated answer, for {@linkcode Mutated}. */
+export function upstreamOf(text: string, isStream: boolean): string {
+  return plain(leavesOf(valuesOf(text, isStream)).join(" "));
 }
 
 const decoder = new TextDecoder();
@@ -64,7 +71,7 @@ const byDesign: readonly (readonly [RegExp, string])[] = [
 
 export function judge(
   { from, to }: Direction,
-  { pieces, isStream, text, isOddText }: Mutated,
+  { pieces, isStream, text, upstream, isOddText }: Mutated,
   delivered: Delivered,
 ): Verdict {
   if (delivered.kind === "failed") return { fate: "failed" };
@@ -88,7 +95,6 @@ export function judge(
     if (!isKnown) return { fate: "emptyPaid", detail: text.slice(0, 2_000) };
   }
   if (from === to) return { fate: "same" };
-  const upstream = plain(leavesOf(valuesOf(text, isStream)).join(" "));
   const missing = pieces.filter((piece) => upstream.includes(piece) && !reached.includes(piece));
   if (isOddText && !reached.includes(String(oddNumber))) missing.push(String(oddNumber));
   if (missing.length === 0) return { fate: "same" };

@@ -60,6 +60,9 @@ export function readResponsesAnswer(body: unknown): StrictResponse {
   return answer;
 }
 
+/** Made once: a schema for each event took a third of the time of reading a stream. */
+const numbered = z.looseObject({ sequence_number: count });
+
 /** How a stream ended for the client. */
 export type ResponsesOutcome =
   | { readonly kind: "response"; readonly response: StrictResponse }
@@ -76,7 +79,7 @@ export function readResponsesStream(bytes: Uint8Array): ResponsesOutcome {
     const value = parseData(event);
     const data = parse(events, value);
     accept(event.name === data.type, `event: ${event.name} over data of type ${data.type}`);
-    const { sequence_number } = parse(z.looseObject({ sequence_number: count }), value);
+    const { sequence_number } = parse(numbered, value);
     accept(sequence_number === at, `sequence_number ${sequence_number} at place ${at}`);
     reader.take({ ...data, sequence_number });
   }
