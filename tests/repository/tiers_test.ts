@@ -6,6 +6,7 @@ import {
   longUnits,
   processFolders,
   slowFiles,
+  type Tier,
   unitFolders,
   waitingFiles,
 } from "../run/tiers.ts";
@@ -29,18 +30,24 @@ Deno.test("the tables of the tiers name files that exist, each with a reason", (
   assertEquals(Object.keys(slowFiles).filter((file) => !all.includes(file)), []);
 });
 
-Deno.test("both tiers together run every test file", async () => {
+async function filesOfTiers(...tiers: readonly Tier[]): Promise<string> {
   const folder = await Deno.makeTempDir();
   try {
-    const named = (["fast", "long"] as const).flatMap((tier) => {
+    return tiers.flatMap((tier) => {
       const own = `${folder}/${tier}`;
       Deno.mkdirSync(own);
       const jobs = [...suitesOf(tier, { seed: 1, folder: own }).values()].flat();
       return jobs.flatMap(({ args }) => args)
         .map((path) => path.startsWith(own) ? Deno.readTextFileSync(path) : path);
     }).join("\n");
-    assertEquals(all.filter((file) => !named.includes(file)), []);
   } finally {
     await Deno.remove(folder, { recursive: true });
   }
-});
+}
+
+for (const tiers of [["fast", "long"], ["whole"]] as const) {
+  Deno.test(`every test file is run by the tiers ${tiers.join(" and ")}`, async () => {
+    const named = await filesOfTiers(...tiers);
+    assertEquals(all.filter((file) => !named.includes(file)), []);
+  });
+}

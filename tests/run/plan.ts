@@ -19,8 +19,8 @@ import {
  */
 const groupFiles = 14;
 
-/** Seconds of what is not in the table of slow files. */
-const usualSeconds = { group: 28, process: 30, program: 100 };
+/** Seconds of what is not in the table of slow files; what takes two places begins while they are free. */
+const usualSeconds = { group: 28, process: 30, program: 100, runtimes: 600 };
 
 /** The module whose importers are property tests. */
 const propertyModule = "tests/support/property.ts";
@@ -125,16 +125,18 @@ export function importersOf(modules: ReadonlySet<string>, files: readonly string
 const examplesJob: Job = {
   name: "examples",
   args: [
-    ...["test", "--config", "tests/deno.json", "--doc", "--allow-all", "--parallel"],
+    ...["test", "--config", "tests/deno.json", "--doc", "--allow-all"],
     ...["core/", "kv/", "routes/", "sandbox/"],
   ],
-  places: "all",
+  // Most of its time it checks types, on one processor.
+  places: 1,
+  expectedSeconds: usualSeconds.program,
   reports: "junit",
 };
 
-function programJob(name: string, places: Job["places"]): Job {
+function programJob(name: string, places: number, expectedSeconds: number): Job {
   const args = ["run", "--config", "tests/deno.json", "--allow-all", `tests/${name}/main.ts`];
-  return { name, args, places, expectedSeconds: usualSeconds.program, reports: "exit" };
+  return { name, args, places, expectedSeconds, reports: "exit" };
 }
 
 /** The suites of a tier by name. */
@@ -147,9 +149,12 @@ export function suitesOf(tier: Tier, options: RunOptions): ReadonlyMap<string, r
       ["units", unitJobs("units", units.filter((file) => !isLong(file)), tier, options)],
     ]);
   }
-  const grouped = importersOf(new Set([propertyModule]), units).filter((file) => !isLong(file));
+  // What the fast tier has done is not done again, but for properties, which have more cases here.
+  const isWhole = tier === "whole";
+  const tried = isWhole ? units : importersOf(new Set([propertyModule]), units);
+  const grouped = tried.filter((file) => !isLong(file));
   const processes = testFilesIn(processFolders)
-    .filter((file) => !Object.hasOwn(fastProcesses, file));
+    .filter((file) => isWhole || !Object.hasOwn(fastProcesses, file));
   const served = importersOf(new Set(servingModules), [
     ...units,
     ...testFilesIn(["tests/clients"]),
@@ -168,13 +173,13 @@ export function suitesOf(tier: Tier, options: RunOptions): ReadonlyMap<string, r
       ...processJobs(grouped.filter(isSlow), tier, options),
       ...unitJobs("units", grouped.filter((file) => !isSlow(file)), tier, options),
     ]],
-    ["openapi", [programJob("openapi", 1)]],
+    ["openapi", [programJob("openapi", 1, usualSeconds.program)]],
     ["processes", processJobs(processes, tier, options)],
     ["runtime-server", [
       ...processJobs(served.filter((file) => !isUnit(file)), tier, options, onRuntime),
       ...unitJobs("runtime-server", served.filter(isUnit), tier, options, onRuntime),
     ]],
-    ["runtimes", [programJob("runtimes", "all")]],
+    ["runtimes", [programJob("runtimes", navigator.hardwareConcurrency, usualSeconds.runtimes)]],
     ["examples", [examplesJob]],
   ]);
 }

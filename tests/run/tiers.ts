@@ -1,7 +1,10 @@
 /** Which test files run in which tier, and how; `tests/repository/tiers_test.ts` holds that each file has one place. */
 
-/** `fast`: what every change has to pass. `long`: the rest, and every property with all its cases. */
-export type Tier = "fast" | "long";
+/**
+ * `fast`: what every change has to pass. `long`: the rest, and every property with all its cases. `whole`: both, with
+ * what they share once, as a submission has it.
+ */
+export type Tier = "fast" | "long" | "whole";
 
 /** Folders of tests that start no process: several files share one isolate. */
 export const unitFolders: readonly string[] = [
