@@ -14,13 +14,7 @@
  * - Out: fields with their place in the bytes, changed bodies, references to pictures, refusals.
  * - Never: decodes and rewrites a whole body to change a field, or copies a file to read a form.
  */
-import {
-  type ByteParts,
-  decodeUtf8,
-  holdsAscii,
-  joined,
-  withFewPieces,
-} from "../../lib/bytes/byte_parts.ts";
+import { type ByteParts, decodeUtf8, joined, withFewPieces } from "../../lib/bytes/byte_parts.ts";
 import { JsonScanner, mayChange, token, withExactNumbers } from "../../lib/json/exact_json.ts";
 import {
   isJsonObject,
@@ -254,9 +248,9 @@ class OutlinedBody implements JsonBody {
   }
 
   mayHold(text: string): boolean {
-    const mark = new TextEncoder().encode(text);
-    return this.#skeleton.text.includes(text) ||
-      this.#holds((bytes, start, end) => holdsMark(bytes.subarray(start, end), mark));
+    if (this.#skeleton.text.includes(text)) return true;
+    const mark = encoder.encode(text);
+    return this.#holds((bytes, start, end) => holdsMark(bytes, start, end, mark));
   }
 
   #holds(isFound: (bytes: Uint8Array, start: number, end: number) => boolean): boolean {
@@ -275,11 +269,11 @@ function isData(bytes: Uint8Array, start: number, end: number): boolean {
   return new LongText(bytes, start, end).head().startsWith("data:");
 }
 
-/** Whether the beginning of a literal contains some bytes. */
-function holdsMark(literal: Uint8Array, mark: Uint8Array): boolean {
-  const last = Math.min(markBytes, literal.length) - mark.length;
-  for (let at = 0; at <= last; at++) {
-    if (literal[at] === mark[0] && mark.every((byte, i) => literal[at + i] === byte)) return true;
+/** Whether the beginning of a literal contains a mark. */
+function holdsMark(bytes: Uint8Array, start: number, end: number, mark: Uint8Array): boolean {
+  const last = Math.min(start + markBytes, end) - mark.length;
+  for (let at = start; at <= last; at++) {
+    if (bytes[at] === mark[0] && mark.every((byte, i) => bytes[at + i] === byte)) return true;
   }
   return false;
 }
@@ -352,7 +346,7 @@ function parsedBody(bytes: Uint8Array): JsonBody {
     // The engine searches for the first character, and a digit is rarer than a letter, so this test ends most
     // searches quickly.
     mentionsBase64: text.includes("64") && text.includes("base64"),
-    mayHold: (part) => holdsAscii(bytes, part),
+    mayHold: (part) => text.includes(part),
   };
 }
 

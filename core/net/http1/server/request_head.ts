@@ -99,13 +99,13 @@ const framingWithTab = /\r\n(?:content-length|transfer-encoding):[^\r]*\t/;
 const closeToken = /(?:^|,)[\t ]*close[\t ]*(?:,|$)/i;
 
 const decoder = new TextDecoder("utf-8", { ignoreBOM: true });
-const beyondAscii = /[^\0-\x7f]/;
 
 /** Decodes a head to one character per byte, as `Headers` does. */
 function textOf(bytes: Uint8Array): string {
   // For ASCII, which nearly all heads are, this decoder is many times as fast as the loop.
   const text = decoder.decode(bytes);
-  if (!beyondAscii.test(text)) return text;
+  // Other bytes become fewer characters, or the mark of a fault.
+  if (text.length === bytes.length && !text.includes("\ufffd")) return text;
   let exact = "";
   for (const byte of bytes) exact += String.fromCharCode(byte);
   return exact;
@@ -147,13 +147,18 @@ class Head implements RequestHead {
   readonly #text: string;
   /** The same characters at the same places, names in lower case. */
   readonly #lowerText: string;
+  /** For each header where its name begins and ends: a call asks for some twenty headers, most of which are not there. */
+  readonly #names: number[] = [];
 
   constructor(method: string, target: string, isVersion11: boolean, text: string) {
     this.method = method;
     this.isVersion11 = isVersion11;
     this.#text = text;
     this.#lowerText = text.toLowerCase();
-    if (framingWithTab.test(this.#lowerText)) throw malformed("its framing is ambiguous");
+    if (text.includes("\t") && framingWithTab.test(this.#lowerText)) {
+      throw malformed("its framing is ambiguous");
+    }
+    this.#findNames();
     this.body = bodyOf(isVersion11, this.get("transfer-encoding"), this.get("content-length"));
     const host = hostOf(isVersion11, this.get("host"));
     const isPath = target.startsWith("/");
@@ -169,35 +174,45 @@ class Head implements RequestHead {
     this.expectsContinue = expected !== null && isVersion11 && this.body !== 0;
   }
 
+  #findNames(): void {
+    const text = this.#text;
+    let lineStart = text.indexOf("\r\n") + 2;
+    for (;;) {
+      const lineEnd = text.indexOf("\r\n", lineStart);
+      if (lineEnd === lineStart) return;
+      this.#names.push(lineStart, text.indexOf(":", lineStart));
+      lineStart = lineEnd + 2;
+    }
+  }
+
+  #valueBehind(colon: number): string {
+    return trimmed(this.#text, colon + 1, this.#text.indexOf("\r\n", colon));
+  }
+
   has(name: string): boolean {
-    return this.#lowerText.includes(`\r\n${name}:`);
+    return this.get(name) !== null;
   }
 
   get(name: string): string | null {
-    const label = `\r\n${name}:`;
+    const names = this.#names;
     let found: string | null = null;
-    let at = this.#lowerText.indexOf(label);
-    while (at !== -1) {
-      const valueStart = at + label.length;
-      const valueEnd = this.#text.indexOf("\r\n", valueStart);
-      const value = trimmed(this.#text, valueStart, valueEnd);
+    for (let i = 0; i < names.length; i += 2) {
+      const start = names[i]!;
+      const colon = names[i + 1]!;
+      if (colon - start !== name.length || !this.#lowerText.startsWith(name, start)) continue;
+      const value = this.#valueBehind(colon);
       found = found === null ? value : `${found}, ${value}`;
-      at = this.#lowerText.indexOf(label, valueEnd);
     }
     return found;
   }
 
   entries(): [name: string, value: string][] {
-    const text = this.#text;
     const entries: [string, string][] = [];
-    let lineStart = text.indexOf("\r\n") + 2;
-    for (;;) {
-      const lineEnd = text.indexOf("\r\n", lineStart);
-      if (lineEnd === lineStart) return entries;
-      const colon = text.indexOf(":", lineStart);
-      entries.push([text.slice(lineStart, colon), trimmed(text, colon + 1, lineEnd)]);
-      lineStart = lineEnd + 2;
+    for (let i = 0; i < this.#names.length; i += 2) {
+      const colon = this.#names[i + 1]!;
+      entries.push([this.#text.slice(this.#names[i], colon), this.#valueBehind(colon)]);
     }
+    return entries;
   }
 }
 
