@@ -28,7 +28,7 @@ import { defined } from "../../lib/base/defined.ts";
 import type { ChatCall, ChatExchange, ChatRouteAccess } from "./chat_call.ts";
 import { isJsonObject, type JsonObject, type OutlineObject } from "../../lib/json/json.ts";
 import { wholeOf } from "../../lib/json/outline.ts";
-import { readAnswer, shapeAnswer, type ShapedAnswer } from "../../wire/convert/answer_reading.ts";
+import { shapeAnswer, type ShapedAnswer } from "../../wire/convert/answer_reading.ts";
 import type { ReadableAnswer } from "../../wire/convert/lost_parts.ts";
 import { roughPromptTokens } from "../../billing/tokens/rough_estimate.ts";
 import { answerFrames } from "../../wire/stream/answer_frames.ts";
@@ -289,7 +289,7 @@ function wholeAnswers(
   return {
     read: (value) => {
       const shaped = shapeAnswer(style, value);
-      const reading = clientReading(readAnswer(style, shaped.body), context);
+      const reading = clientReading(shaped.reading, context);
       if (reading.error !== undefined) return reading;
       const readable = decoded(shaped);
       last = { value, readable };

@@ -20,7 +20,8 @@ const maxConversionWarnings = 64;
 
 /** The paths of fields that a conversion dropped or approximated, bounded and safe for a header. */
 export class Warnings {
-  readonly #paths = new Set<string>();
+  /** Few: a list is searched as quickly as a set, and made for each call. */
+  readonly #paths: string[] = [];
   #cut = false;
 
   constructor(paths: readonly string[] = []) {
@@ -28,11 +29,11 @@ export class Warnings {
   }
 
   add(path: string): void {
-    if (this.#paths.size >= maxConversionWarnings) {
-      this.#cut ||= !this.#paths.has(clean(path));
-      return;
-    }
-    this.#paths.add(clean(path));
+    if (this.#cut) return;
+    const name = clean(path);
+    if (this.#paths.includes(name)) return;
+    if (this.#paths.length < maxConversionWarnings) this.#paths.push(name);
+    else this.#cut = true;
   }
 
   /** The paths in the order in which they were found, each once. */

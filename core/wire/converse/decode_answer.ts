@@ -7,6 +7,7 @@ import { GatewayError } from "../../lib/errors/errors.ts";
 import { defined } from "../../lib/base/defined.ts";
 import { isJsonObject, type Json, type JsonObject } from "../../lib/json/json.ts";
 import type { AnswerReading, ConversionMemory } from "../contract/contract.ts";
+import type { ReadAnswer } from "../stream/dialect.ts";
 import type { Answer, AnswerBlock, Citation, ReasoningProof, Stop } from "../conversation/mod.ts";
 import { writeDataUrl } from "../content/citations.ts";
 import { stringifyExactly } from "../../lib/runtime/built_ins.ts";
@@ -149,9 +150,10 @@ export function readConverseStop(reason: string | undefined, hasCalls: boolean):
 export const bedrock = "bedrock";
 
 /** Reads a whole Converse answer. */
-export function decodeConverseAnswer(body: JsonObject, memory: ConversionMemory): Answer {
-  const reading = readConverseAnswer(body);
-  if (reading.error !== undefined) throw reading.error;
+export function decodeConverseAnswer(
+  { body, reading }: ReadAnswer,
+  memory: ConversionMemory,
+): Answer {
   if (!isJsonObject(body.output)) {
     throw new GatewayError("upstream_unreachable", "The provider sent no answer");
   }

@@ -1,5 +1,6 @@
 import type { JsonObject } from "../../lib/json/json.ts";
 import { shapedAnswer, UnknownNames } from "../stream/answer_shape.ts";
+import type { ReadAnswer } from "../stream/dialect.ts";
 import { readChatAnswer } from "../chat/answer/answer_reading.ts";
 import type { AnswerReading, ProviderStyle } from "../contract/contract.ts";
 import { readConverseAnswer } from "../converse/decode_answer.ts";
@@ -38,8 +39,7 @@ export function readAnswer(style: ProviderStyle, body: JsonObject): AnswerReadin
 }
 
 /** A whole answer in the form of its style, as its decoder sees it. */
-export interface ShapedAnswer {
-  readonly body: JsonObject;
+export interface ShapedAnswer extends ReadAnswer {
   /** Names of what it has beside that form. */
   readonly unknown: readonly string[];
 }
@@ -52,5 +52,5 @@ export interface ShapedAnswer {
 export function shapeAnswer(style: ProviderStyle, body: JsonObject): ShapedAnswer {
   const names = new UnknownNames();
   const shaped = shapedAnswer(style, body, names);
-  return { body: shaped, unknown: names.take() };
+  return { body: shaped, reading: readAnswer(style, shaped), unknown: names.take() };
 }

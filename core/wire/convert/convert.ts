@@ -347,11 +347,13 @@ function withCount(answer: Answer, { countedInput }: PipeContext): Answer {
 export function decodeAnswer(
   upstreamStyle: ProviderStyle,
   clientStyle: Style,
-  { body, unknown }: ShapedAnswer,
+  { unknown, ...answer }: ShapedAnswer,
   memory: ConversionMemory,
   onLost: (what: string) => void,
 ): ReadableAnswer {
-  const decoded = providerDialectOf(upstreamStyle).decodeAnswer(body, memory);
+  const { error } = answer.reading;
+  if (error !== undefined) throw error;
+  const decoded = providerDialectOf(upstreamStyle).decodeAnswer(answer, memory);
   const { thinkTags, sourcesAsSearch } = memory;
   const restore = (choice: Choice): Choice => {
     const split = thinkTags === undefined ? choice : splitThinking(choice, thinkTags);

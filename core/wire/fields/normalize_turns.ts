@@ -252,15 +252,15 @@ class Pairing {
 
   pair(turns: readonly Turn[]): Turn[] {
     const out: Turn[] = [];
-    let open = new OpenCalls();
+    let open: OpenCalls | undefined;
     for (const turn of turns) {
       if (turn.role === "user") {
         out.push(this.#answer(turn, open));
-        open = new OpenCalls();
+        open = undefined;
         continue;
       }
-      if (open.list.length > 0) out.push(this.#answer(emptyTurn(turn), open));
-      open = new OpenCalls();
+      if (open !== undefined) out.push(this.#answer(emptyTurn(turn), open));
+      open = undefined;
       if (turn.role === "assistant" && hasCalls(turn)) {
         const named = this.#nameCalls(turn);
         out.push(named.turn);
@@ -270,7 +270,7 @@ class Pairing {
       }
     }
     const last = out.at(-1);
-    if (open.list.length > 0 && last !== undefined) out.push(this.#answer(emptyTurn(last), open));
+    if (open !== undefined && last !== undefined) out.push(this.#answer(emptyTurn(last), open));
     return out.filter((turn) => turn.blocks.length > 0);
   }
 
@@ -300,13 +300,14 @@ class Pairing {
   }
 
   /** Puts the results of `open` first into `turn`, in the order of the calls. */
-  #answer(turn: Turn, open: OpenCalls): Turn {
+  #answer(turn: Turn, open: OpenCalls | undefined): Turn {
+    if (open === undefined && !turn.blocks.some(({ type }) => type === "tool_result")) return turn;
     const rest: Block[] = [];
     for (const block of turn.blocks) {
       if (block.type !== "tool_result") rest.push(block);
-      else if (!open.assign(block)) rest.push(...this.#orphan(block));
+      else if (open?.assign(block) !== true) rest.push(...this.#orphan(block));
     }
-    const results = open.list.map((entry) => this.#resultOf(entry, turn));
+    const results = open?.list.map((entry) => this.#resultOf(entry, turn)) ?? [];
     if (results.length === 0 && rest.length === turn.blocks.length) {
       return { ...turn, blocks: rest };
     }

@@ -14,6 +14,7 @@
 import type { ToolUses } from "../../billing/usage/hosted_tools.ts";
 import type { JsonObject } from "../../lib/json/json.ts";
 import type {
+  AnswerReading,
   ConversionMemory,
   ConversionOptions,
   PipeContext,
@@ -22,6 +23,13 @@ import type {
 } from "../contract/contract.ts";
 import type { Answer, Conversation, StreamEvent } from "../conversation/mod.ts";
 import type { UnknownNames } from "./answer_shape.ts";
+
+/** A whole answer in the form of its style, and what was read of it for the charge. */
+export interface ReadAnswer {
+  readonly body: JsonObject;
+  /** Without an error. */
+  readonly reading: AnswerReading;
+}
 
 /** The provider's side of a wire style: requests to a provider, and its answers. */
 export interface ProviderDialect {
@@ -39,9 +47,9 @@ export interface ProviderDialect {
   /**
    * Reads a whole answer of an upstream of this style.
    *
-   * @throws {GatewayError} the provider's error if a 200 holds one; `upstream_unreachable` if it is not an answer
+   * @throws {GatewayError} `upstream_unreachable` if it is not an answer
    */
-  decodeAnswer(body: JsonObject, memory: ConversionMemory): Answer;
+  decodeAnswer(answer: ReadAnswer, memory: ConversionMemory): Answer;
   /** Reads the frames of one stream of an upstream of this style. */
   createStreamDecoder(memory: ConversionMemory): StreamDecoder;
 }

@@ -25,6 +25,7 @@ import type {
   WebSearchRequest,
   WebSource,
 } from "../../../core/wire/conversation/mod.ts";
+import { shapeAnswer } from "../../../core/wire/convert/answer_reading.ts";
 import { dialectOf } from "../../../core/wire/convert/dialects.ts";
 import type { Principal } from "../../../kv/people/api_keys/key_directory.ts";
 import { requestHeaders } from "../../http/own_headers.ts";
@@ -161,7 +162,9 @@ export class CallSearcher implements WebSearcher {
       const reply = await this.#serve(incoming, new TextEncoder().encode(body));
       const answer = parseExactly(await responseOf(reply).text());
       if (!isJsonObject(answer)) throw new Error("An answer of the gateway is no object");
-      return { id: requestId, ...findingsOf(dialectOf("messages").decodeAnswer(answer, {})) };
+      const read = shapeAnswer("messages", answer);
+      if (read.reading.error !== undefined) throw read.reading.error;
+      return { id: requestId, ...findingsOf(dialectOf("messages").decodeAnswer(read, {})) };
     } catch (error) {
       traceFailure(gateway, incoming, { endpoint: "/v1/messages", style: "messages" }, error);
       const why = error instanceof GatewayError ? error.message : "an error inside the gateway";

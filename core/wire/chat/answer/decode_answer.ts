@@ -36,10 +36,11 @@ import { literalLength } from "../../../lib/json/json_literal.ts";
 import { GatewayError } from "../../../lib/errors/errors.ts";
 import { stringifyExactly } from "../../../lib/runtime/built_ins.ts";
 import type { ConversionMemory } from "../../contract/contract.ts";
+import type { ReadAnswer } from "../../stream/dialect.ts";
 import { readImagePart } from "../../fields/pictures.ts";
 import { mediaTypeOfSound } from "../../fields/sound.ts";
 import { wholeChoices } from "../../stream/choices.ts";
-import { readChatAnswer, readTier, unknownPart } from "./answer_reading.ts";
+import { readTier, unknownPart } from "./answer_reading.ts";
 import { readDetail, readThoughtSignature } from "./reasoning_details.ts";
 import { defined } from "../../../lib/base/defined.ts";
 import { readStop } from "../../fields/stop_words.ts";
@@ -235,9 +236,7 @@ export function writeFinishReason(
 }
 
 /** Reads a whole Chat answer. */
-export function decodeChatAnswer(body: JsonObject, memory: ConversionMemory): Answer {
-  const reading = readChatAnswer(body);
-  if (reading.error !== undefined) throw reading.error;
+export function decodeChatAnswer({ body, reading }: ReadAnswer, memory: ConversionMemory): Answer {
   const choices = Array.isArray(body.choices) ? body.choices.filter(isJsonObject) : [];
   const [first, ...others] = wholeChoices(choices, memory.choices ?? 1)
     .map(([index, choice]) => decodeChoice({ choice, index }, body, memory));

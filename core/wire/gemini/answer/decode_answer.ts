@@ -14,6 +14,7 @@ import { idText, isJsonObject, type Json, type JsonObject } from "../../../lib/j
 import { defined } from "../../../lib/base/defined.ts";
 import { stringifyExactly } from "../../../lib/runtime/built_ins.ts";
 import type { ConversionMemory } from "../../contract/contract.ts";
+import type { ReadAnswer } from "../../stream/dialect.ts";
 import type {
   Answer,
   AnswerBlock,
@@ -28,7 +29,6 @@ import {
   candidatesOf,
   finishReasonOf,
   partsOf,
-  readGeminiAnswer,
   readGeminiStop,
 } from "./answer_reading.ts";
 import { readLogprobs } from "./logprobs.ts";
@@ -186,9 +186,10 @@ export function writeGrounding(citations: readonly Citation[]): JsonObject {
 }
 
 /** Reads a whole Gemini answer. */
-export function decodeGeminiAnswer(body: JsonObject, memory: ConversionMemory): Answer {
-  const reading = readGeminiAnswer(body);
-  if (reading.error !== undefined) throw reading.error;
+export function decodeGeminiAnswer(
+  { body, reading }: ReadAnswer,
+  memory: ConversionMemory,
+): Answer {
   const [first, ...others] = wholeChoices(candidatesOf(body), memory.choices ?? 1)
     .map(([index, candidate]) => decodeCandidate(candidate, index, memory));
   const blocked = blockedStop(body.promptFeedback);

@@ -72,6 +72,7 @@ export function writeCitation({ url, title, citedText }: Citation): JsonObject {
  */
 export function divideAtSources(block: AnswerText): AnswerText[] {
   const { citations = [], ...rest } = block;
+  if (citations.length === 0) return [rest];
   const blocks: AnswerText[] = [];
   const found: { text: string; citations: Citation[] } = { text: "", citations: [] };
   const close = () => {

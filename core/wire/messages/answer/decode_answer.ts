@@ -13,16 +13,18 @@ import { GatewayError } from "../../../lib/errors/errors.ts";
 import { isJsonObject, type Json, type JsonObject } from "../../../lib/json/json.ts";
 import { stringifyExactly } from "../../../lib/runtime/built_ins.ts";
 import type { ConversionMemory } from "../../contract/contract.ts";
+import type { ReadAnswer } from "../../stream/dialect.ts";
 import type { Answer, AnswerBlock, Citation, ToolInput } from "../../conversation/mod.ts";
-import { readMessagesAnswer, readMessagesStop } from "./answer_reading.ts";
+import { readMessagesStop } from "./answer_reading.ts";
 import { readCitations } from "./cited_text.ts";
 import { HostedCallReader } from "./hosted_calls.ts";
 import { defined } from "../../../lib/base/defined.ts";
 
 /** Reads a whole Messages answer. */
-export function decodeMessagesAnswer(body: JsonObject, memory: ConversionMemory): Answer {
-  const reading = readMessagesAnswer(body);
-  if (reading.error !== undefined) throw reading.error;
+export function decodeMessagesAnswer(
+  { body, reading }: ReadAnswer,
+  memory: ConversionMemory,
+): Answer {
   if (!Array.isArray(body.content)) {
     throw new GatewayError("upstream_unreachable", "The provider sent no answer");
   }

@@ -14,17 +14,18 @@ import { isJsonObject, type Json, type JsonObject } from "../../../lib/json/json
 import { stringifyExactly } from "../../../lib/runtime/built_ins.ts";
 import { readModeration, readUrlCitation, writeDataUrl } from "../../content/citations.ts";
 import type { ConversionMemory } from "../../contract/contract.ts";
+import type { ReadAnswer } from "../../stream/dialect.ts";
 import type { Answer, AnswerBlock, Citation } from "../../conversation/mod.ts";
-import { readResponsesAnswer } from "./answer_reading.ts";
 import { readHostedItem } from "../items/hosted_items.ts";
 import { readItemProof } from "../items/output_items.ts";
 import { readResponsesStop } from "./response_object.ts";
 import { defined } from "../../../lib/base/defined.ts";
 
 /** Reads a whole Responses answer. */
-export function decodeResponsesAnswer(body: JsonObject, memory: ConversionMemory): Answer {
-  const reading = readResponsesAnswer(body);
-  if (reading.error !== undefined) throw reading.error;
+export function decodeResponsesAnswer(
+  { body, reading }: ReadAnswer,
+  memory: ConversionMemory,
+): Answer {
   const output = body["output"];
   if (!Array.isArray(output)) {
     throw new GatewayError("upstream_unreachable", "The provider sent no answer");

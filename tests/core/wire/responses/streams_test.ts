@@ -5,6 +5,7 @@ import { maxAnswerBytes, maxToolCallsPerAnswer } from "../../../../core/wire/con
 import type { JsonObject } from "../../../../core/lib/json/json.ts";
 import type { PipeContext } from "../../../../core/wire/contract/contract.ts";
 import type { StreamEvent } from "../../../../core/wire/conversation/mod.ts";
+import { shapeAnswer } from "../../../../core/wire/convert/answer_reading.ts";
 import { responsesDialect } from "../../../../core/wire/responses/dialect.ts";
 import {
   answerOfEvents,
@@ -60,7 +61,7 @@ Deno.test("what a client gets streamed and whole is read back as the same answer
     fc.property(arbitraryAnswer, cuts, choices, (answer, cuts, choices) => {
       const whole = responsesDialect.encodeAnswer(answer, context, {});
       const streamed = decodeStream(encodeStream(eventsOfAnswer(answer, cuts, choices)));
-      const read = responsesDialect.decodeAnswer(whole, {});
+      const read = responsesDialect.decodeAnswer(shapeAnswer("responses", whole), {});
       assertEquals(answerOfEvents(streamed), toldAnswer(read));
       assertEquals(read.usage, answer.usage);
     }),
@@ -340,7 +341,8 @@ Deno.test("several parts of a summary are one text, and the item's proof comes w
     completed([item]),
   );
   const told = answerOfEvents(decodeStream(streamed));
-  const whole = responsesDialect.decodeAnswer({ status: "completed", output: [item] }, {});
+  const body = { status: "completed", output: [item] };
+  const whole = responsesDialect.decodeAnswer(shapeAnswer("responses", body), {});
   assertEquals(told.blocks, toldAnswer(whole).blocks);
   assertEquals<unknown>(told.blocks, [{
     type: "reasoning",
