@@ -204,6 +204,9 @@ const rules: OutlineRules = {
 /** Bytes of a literal in which its beginning is searched: names of makers before a mark, and the mark. */
 const markBytes = 32;
 
+/** Separates beginnings: no string literal has it. */
+const lineFeed = 0x0a;
+
 /**
  * Reads a large body. `undefined` for a small one, and for one that is not certainly valid: parsing it as a whole says
  * what is wrong.
@@ -231,6 +234,7 @@ class OutlinedBody implements JsonBody {
   readonly fields: ReadonlyMap<string, Span>;
   readonly #skeleton: Skeleton;
   #value: JsonObject | undefined;
+  #heads: string | undefined;
 
   constructor(bytes: Uint8Array, skeleton: Skeleton, outline: OutlineObject) {
     this.bytes = bytes;
@@ -244,21 +248,18 @@ class OutlinedBody implements JsonBody {
   }
 
   get mentionsBase64(): boolean {
-    return this.#skeleton.text.includes("base64") || this.#holds(isData);
+    const { text, longStrings } = this.#skeleton;
+    if (text.includes("base64")) return true;
+    for (let i = 0; i < longStrings.length; i += 2) {
+      if (isData(this.bytes, longStrings[i]!, longStrings[i + 1]!)) return true;
+    }
+    return false;
   }
 
   mayHold(text: string): boolean {
     if (this.#skeleton.text.includes(text)) return true;
-    const mark = encoder.encode(text);
-    return this.#holds((bytes, start, end) => holdsMark(bytes, start, end, mark));
-  }
-
-  #holds(isFound: (bytes: Uint8Array, start: number, end: number) => boolean): boolean {
-    const { longStrings } = this.#skeleton;
-    for (let i = 0; i < longStrings.length; i += 2) {
-      if (isFound(this.bytes, longStrings[i]!, longStrings[i + 1]!)) return true;
-    }
-    return false;
+    this.#heads ??= headsOf(this.bytes, this.#skeleton.longStrings);
+    return this.#heads.includes(text);
   }
 }
 
@@ -269,13 +270,16 @@ function isData(bytes: Uint8Array, start: number, end: number): boolean {
   return new LongText(bytes, start, end).head().startsWith("data:");
 }
 
-/** Whether the beginning of a literal contains a mark. */
-function holdsMark(bytes: Uint8Array, start: number, end: number, mark: Uint8Array): boolean {
-  const last = Math.min(start + markBytes, end) - mark.length;
-  for (let at = start; at <= last; at++) {
-    if (bytes[at] === mark[0] && mark.every((byte, i) => bytes[at + i] === byte)) return true;
+/** The beginnings of the long strings in one text, a line each: several marks are searched in it by the engine. */
+function headsOf(bytes: Uint8Array, longStrings: Skeleton["longStrings"]): string {
+  const heads = new Uint8Array((longStrings.length / 2) * (markBytes + 1));
+  let length = 0;
+  for (let i = 0; i < longStrings.length; i += 2) {
+    const end = Math.min(longStrings[i]! + markBytes, longStrings[i + 1]!);
+    for (let at = longStrings[i]!; at < end; at++) heads[length++] = bytes[at]!;
+    heads[length++] = lineFeed;
   }
-  return false;
+  return new TextDecoder().decode(heads.subarray(0, length));
 }
 
 /** The value of a body whose outline is known: it is valid, and has no more exact numbers than it may have. */

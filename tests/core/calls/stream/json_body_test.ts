@@ -215,3 +215,19 @@ Deno.test("parseJsonBody() refuses what the engine refuses, and nothing else, wh
 Deno.test("parseJsonBody() names the field that is there twice", () => {
   assertThrows(() => parseJsonBody(encode('{"n":1,"n":2}')), GatewayError, '"n"');
 });
+
+Deno.test("mayHold() finds every text at the beginning of a string, in small and large bodies", () => {
+  const mark = "ugw1";
+  const plain = fc.array(
+    fc.tuple(fc.string(), fc.nat({ max: 400 })).map(([text, times]) => `é${text}`.repeat(times)),
+    { maxLength: 12 },
+  ).filter((texts) => !JSON.stringify(texts).includes(mark));
+  fc.assert(fc.property(plain, fc.nat(), fc.nat({ max: 8 }), (texts, place, before) => {
+    const bodyOf = (list: readonly string[]) =>
+      parseJsonBody(encode(JSON.stringify({ messages: list.map((content) => ({ content })) })));
+    assert(!bodyOf(texts).mayHold(mark));
+    const at = place % (texts.length + 1);
+    const marked = `${"m".repeat(before)}${mark}${"x".repeat(place % 3_000)}`;
+    assert(bodyOf(texts.toSpliced(at, 0, marked)).mayHold(mark));
+  }));
+});
