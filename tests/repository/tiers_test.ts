@@ -4,6 +4,7 @@ import {
   aloneFiles,
   fastProcesses,
   longUnits,
+  oneServerFiles,
   processFolders,
   slowFiles,
   type Tier,
@@ -22,7 +23,7 @@ Deno.test("each test file is in one folder of the tiers", () => {
 });
 
 Deno.test("the tables of the tiers name files that exist, each with a reason", () => {
-  for (const table of [fastProcesses, longUnits, aloneFiles, waitingFiles]) {
+  for (const table of [fastProcesses, longUnits, aloneFiles, oneServerFiles, waitingFiles]) {
     for (const [file, reason] of Object.entries(table)) {
       assertEquals([all.includes(file), reason.length > 5], [true, true], file);
     }

@@ -6,6 +6,7 @@ import {
   aloneFiles,
   fastProcesses,
   longUnits,
+  oneServerFiles,
   processFolders,
   slowFiles,
   type Tier,
@@ -160,7 +161,7 @@ export function suitesOf(tier: Tier, options: RunOptions): ReadonlyMap<string, r
     ...testFilesIn(["tests/clients"]),
     "tests/chaos/kill_test.ts",
     "tests/chaos/open_files_test.ts",
-  ]);
+  ]).filter((file) => !Object.hasOwn(oneServerFiles, file));
   const onRuntime = { TEST_HTTP_SERVER: "runtime" };
   const isUnit = (file: string) => units.includes(file);
   // One that takes minutes would be waited for with the rest of its group.

@@ -74,6 +74,14 @@ export const aloneFiles: Readonly<Record<string, string>> = {
   "tests/clients/media_memory_test.ts": memoryReason,
 };
 
+const behindServer = "conversion is behind the server; the SDK without conversion is tried on both";
+
+/** Files that one server is enough for, though they listen on a socket, with the reason. */
+export const oneServerFiles: Readonly<Record<string, string>> = {
+  "tests/clients/converted_anthropic_test.ts": behindServer,
+  "tests/clients/converted_openai_test.ts": behindServer,
+};
+
 /** Files that hardly use a processor while they wait, with what they wait for: they run beside the others. */
 export const waitingFiles: Readonly<Record<string, string>> = {
   "tests/chaos/several_instances_test.ts": "leases of dead instances, a minute each",
@@ -89,27 +97,57 @@ export const waitingFiles: Readonly<Record<string, string>> = {
  */
 export const slowFiles: Readonly<Record<string, number>> = {
   "tests/agents/agents_test.ts": 360,
-  "tests/browser/companies_month_test.ts": 120,
+  "tests/browser/companies_month_test.ts": 180,
+  "tests/browser/company_sign_in_test.ts": 40,
+  "tests/browser/first_day_looks_test.ts": 40,
   "tests/browser/journey_test.ts": 60,
   "tests/browser/journeys_test.ts": 120,
-  "tests/browser/page_looks_test.ts": 180,
+  "tests/browser/new_provider_test.ts": 50,
+  "tests/browser/operator_shell_test.ts": 40,
+  "tests/browser/page_looks_test.ts": 320,
+  "tests/browser/page_speed_test.ts": 40,
   "tests/browser/pages_test.ts": 200,
+  "tests/browser/palette_test.ts": 45,
   "tests/browser/playground_test.ts": 90,
-  "tests/browser/topup_pages_test.ts": 150,
+  "tests/browser/price_change_looks_test.ts": 50,
+  "tests/browser/price_change_test.ts": 40,
+  "tests/browser/topup_pages_test.ts": 180,
   "tests/browser/two_factor_test.ts": 70,
+  "tests/chaos/archive_kill_test.ts": 100,
   "tests/chaos/authorisation_test.ts": 60,
+  "tests/chaos/deno_deploy_test.ts": 60,
+  "tests/chaos/kill_test.ts": 50,
+  "tests/chaos/money_kill_test.ts": 45,
   "tests/chaos/several_instances_test.ts": 140,
+  "tests/chaos/upstreams_test.ts": 60,
+  "tests/chaos/workers_kill_test.ts": 45,
+  "tests/chaos/workers_routing_test.ts": 45,
   "tests/clients/media_kill_test.ts": 130,
+  "tests/cluster/daily_life_test.ts": 50,
   "tests/cluster/failover_test.ts": 50,
-  "tests/cluster/kills_test.ts": 50,
+  "tests/cluster/kills_test.ts": 65,
   "tests/cluster/network_test.ts": 80,
   "tests/cluster/outage_test.ts": 60,
   "tests/cluster/patroni_test.ts": 250,
-  "tests/conformance/mutated_answers_test.ts": 200,
+  "tests/cluster/previous_release_test.ts": 70,
+  "tests/cluster/rolling_restart_test.ts": 40,
+  "tests/conformance/mutated_answers_test.ts": 150,
+  "tests/conformance/request_mutations_test.ts": 70,
+  "tests/core/media/answers_property_test.ts": 40,
+  "tests/core/media/audio/measure_test.ts": 40,
+  "tests/crawl/crawl_test.ts": 60,
+  "tests/kv/money/ledger/refunds_test.ts": 40,
+  "tests/kv/services/archive/postgres_archive_test.ts": 80,
+  "tests/kv/services/retention/postgres_retention_test.ts": 150,
+  "tests/kv/services/retention/retention_test.ts": 40,
   "tests/kv/store/engines/denokv_test.ts": 60,
   "tests/kv/store/engines/embedded_expiry_test.ts": 65,
   "tests/kv/store/engines/pgbouncer_test.ts": 60,
   "tests/kv/store/engines/postgres_test.ts": 60,
-  "tests/routes/acts/organisations_model_test.ts": 500,
+  "tests/routes/acts/organisations_model_test.ts": 150,
+  "tests/routes/dashboard/page/hostile_values_test.ts": 40,
+  "tests/routes/operator/operations/money_ways_test.ts": 40,
+  "tests/routes/operator/operations/three_ways_test.ts": 40,
+  "tests/uptime/days_test.ts": 60,
   "tests/uptime/idle_reads_test.ts": 90,
 };

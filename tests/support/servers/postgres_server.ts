@@ -173,6 +173,8 @@ export async function startPostgres(
 ): Promise<PostgresServer> {
   const folder = await makeFolder();
   const cluster = `${folder}/cluster`;
-  await output(`${programs}/initdb`, ["-D", cluster, "-A", "trust", "-U", user, "-E", "UTF8"]);
+  // The cluster of a test need not outlive a crash of the machine.
+  const options = ["-A", "trust", "-U", user, "-E", "UTF8", "--no-sync"];
+  await output(`${programs}/initdb`, ["-D", cluster, ...options]);
   return await serve({ programs, folder, settings });
 }
