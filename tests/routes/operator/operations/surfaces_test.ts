@@ -142,6 +142,12 @@ const commandsAlone: Readonly<Record<string, string>> = {
   "restore": "fills a store that nothing serves",
 };
 
+/** The path of each operation: making a pattern takes longer than all that it is compared with. */
+const patterns = new Map(operationNames.map((name) => {
+  const pathname = operationPaths[name].path.replaceAll(/\{[^}]*\}/g, "");
+  return [name, new URLPattern({ pathname })];
+}));
+
 /** The names of the operations that a command may send. */
 function operationsOf({ operands, request, options }: typeof commandForms[number]): string[] {
   const dry: Record<string, string> = options.some(({ name }) => name === "dry-run")
@@ -150,11 +156,9 @@ function operationsOf({ operands, request, options }: typeof commandForms[number
   return [{}, dry].flatMap((given) => {
     const { method, path } = request(operands.map(() => "x"), given);
     const [pathname = path] = path.split("?");
-    return operationNames.filter((name) => {
-      const known = operationPaths[name];
-      const pattern = new URLPattern({ pathname: known.path.replaceAll(/\{[^}]*\}/g, "") });
-      return known.method === method && pattern.test({ pathname });
-    });
+    return operationNames.filter((name) =>
+      operationPaths[name].method === method && patterns.get(name)?.test({ pathname }) === true
+    );
   });
 }
 
