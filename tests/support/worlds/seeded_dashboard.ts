@@ -95,7 +95,7 @@ export async function makeCalls(
         priceMicroVnd: price,
         attempts: [
           { route: "a/premium-1", outcome: "upstream_unreachable", ms: 80 },
-          { route: "b/premium-1", outcome: failed ? "upstream_unreachable" : "completed", ms: 900 },
+          { route: "b/premium-1", outcome: failed ? "upstream_unreachable" : "ok", ms: 900 },
         ],
       }),
     );
