@@ -195,13 +195,20 @@ function coveredProblems() {
     const x = box.left + box.width / 2;
     const y = box.top + box.height / 2;
     if (x < 0 || x > innerWidth || y < 0 || y > innerHeight) return null;
+    // What a list of its own scrolls away is under no bar.
+    const seen = seenOf(control, box);
+    if (y < seen.top || y > seen.bottom) return null;
     return document.elementFromPoint(x, y)?.closest(bars) ?? null;
   };
   const say = (control, cover) =>
     problems.add(
       `${nameOf(control)} “${control.textContent.trim().slice(0, 30)}” lies under ${nameOf(cover)}`,
     );
-  scrollTo(0, 0);
+  const scroll = (y) => {
+    scrollTo(0, y);
+    boxes = new Map();
+  };
+  scroll(0);
   for (const control of controls) {
     const cover = coverOf(control);
     if (cover === null) continue;
@@ -210,12 +217,12 @@ function coveredProblems() {
     );
     if (stays || cover.localName === "header") say(control, cover);
   }
-  scrollTo(0, document.documentElement.scrollHeight);
+  scroll(document.documentElement.scrollHeight);
   for (const control of controls) {
     const cover = coverOf(control);
     if (cover !== null && cover.localName !== "header") say(control, cover);
   }
-  scrollTo(0, 0);
+  scroll(0);
   return [...problems];
 }
 
