@@ -66,12 +66,22 @@ for (const look of looks) {
       const key = await owner.newPage();
       await key.goto(`${site.address}/keys/${made.record.id}`);
       const settings = key.locator(`form[action='/keys/${made.record.id}']`);
-      await settings.locator("summary").click();
+      await settings.locator("input[name=requestsPerMinute]").fill("50");
+      const bar = settings.locator(".save-bar");
+      assert(
+        /\b1\b/.test(await bar.getByRole("status").textContent() ?? ""),
+        "a change is counted",
+      );
+      await bar.locator("[type=reset]").click();
+      assertEquals(await settings.locator("input[name=requestsPerMinute]").inputValue(), "");
+      assertEquals(await bar.getByRole("status").textContent(), "");
       await settings.locator("input[name=requestsPerMinute]").fill("50");
       assertEquals(await problemsOf(key, "key form"), []);
       await picture(key, "limits-key-form");
-      await settings.locator("button[type=submit]").click();
-      await key.locator("td", { hasText: "50" }).first().waitFor();
+      await bar.locator("button[type=submit]").click();
+      await key.locator(".notice.success").waitFor();
+      assertEquals(await settings.locator("input[name=requestsPerMinute]").inputValue(), "50");
+      assertEquals(await settings.locator("meter").count(), 1, "its use stands under it");
       assertEquals(await problemsOf(key, "key"), []);
       await picture(key, "limits-key");
       await key.goto(`${site.address}/usage`);

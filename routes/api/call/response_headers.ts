@@ -27,7 +27,7 @@ import type { Deadline, Deadlines } from "../../../core/lib/time/deadlines.ts";
 
 /** Facts that are known as soon as the call is committed to a route: all that the headers of a stream can have. */
 interface CallHeadersInput {
-  readonly model: Model;
+  readonly model: Pick<Model, "id">;
   readonly mappedFrom: string | undefined;
   readonly price: AppliedPrice;
   /** Request fields that the route could not carry. */
@@ -104,6 +104,19 @@ export function costHeaders(receipt: Receipt): [string, string][] {
     );
   }
   return headers;
+}
+
+/**
+ * Makes the headers that the answer of a call had, from its receipt: all but those of what conversion dropped, of a
+ * lowered limit of output, and of rate limits, which receipts do not keep.
+ */
+export function receiptHeaders(receipt: Receipt): [string, string][] {
+  const { requestId, model, mappedFrom, price, stream } = receipt;
+  return [
+    [answerHeaders.requestId, requestId],
+    ...callHeaders({ model: { id: model }, mappedFrom, price, dropped: [] }),
+    ...(stream ? [] : costHeaders(receipt)),
+  ];
 }
 
 /** Headers that every answer has that is not streamed; zero if nothing was charged. */

@@ -34,9 +34,14 @@ export function Notice({ tone, title, children }: PropsWithChildren<{
 /** The kind of a state. */
 export type BadgeTone = "neutral" | "good" | "busy" | "bad";
 
-/** A state in a coloured label. */
+/** A state: a coloured dot and a word. */
 export function Badge({ tone, children }: PropsWithChildren<{ tone: BadgeTone }>) {
   return <span class={`badge ${tone}`}>{children}</span>;
+}
+
+/** A property or a draft in a label, beside the name of what has it. */
+export function Tag({ isBusy = false, children }: PropsWithChildren<{ isBusy?: boolean }>) {
+  return <span class={isBusy ? "tag busy" : "tag"}>{children}</span>;
 }
 
 /** A figure with its label. */

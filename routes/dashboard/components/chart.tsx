@@ -36,8 +36,13 @@ const texts = defineTexts({
 /** The assets that a page with a chart needs. */
 export const chartAssets = { scripts: ["chart.js"], styles: ["chart.css"] } as const;
 
+/** Colours with a meaning, where the parts of a chart have one; otherwise each part has that of its place. */
+export type ChartColour = "cost" | "margin" | "unknown" | "failed";
+
 export interface ChartProps {
   readonly series: Series;
+  /** Colours of the parts, in their order. */
+  readonly colours?: readonly (ChartColour | undefined)[] | undefined;
   readonly grain: Grain;
   /** The sums of the period before, bar by bar. */
   readonly before?: readonly (number | undefined)[] | undefined;
@@ -75,7 +80,20 @@ function microVndOf(vnd: number): bigint {
 }
 
 /** Input of `chart.js`. */
-function drawn({ series, grain, before, share, linkOf, nameOf, locale }: ChartProps) {
+/** Names of the colours as style sheets have them. */
+const colourKeys: Readonly<Record<ChartColour, string>> = {
+  cost: "8",
+  margin: "3",
+  unknown: "2",
+  failed: "bad",
+};
+
+function keyOf(colours: ChartProps["colours"], at: number): string {
+  const colour = colours?.[at];
+  return colour === undefined ? String(at + 1) : colourKeys[colour];
+}
+
+function drawn({ series, colours, grain, before, share, linkOf, nameOf, locale }: ChartProps) {
   const t = texts[locale];
   const name = nameOf ?? ((part: string) => part);
   return {
@@ -83,7 +101,8 @@ function drawn({ series, grain, before, share, linkOf, nameOf, locale }: ChartPr
     locale: locale === "vi" ? "vi-VN" : "en-GB",
     short: series.buckets.map(({ fromMs }) => formatBucket(fromMs, grain, locale, "short")),
     long: series.buckets.map(({ fromMs }) => formatBucket(fromMs, grain, locale, "long")),
-    stacks: series.stacks.map((stack) => ({
+    stacks: series.stacks.map((stack, at) => ({
+      key: keyOf(colours, at),
       name: stack.name === "" ? t.other : name(stack.name),
       values: stack.values,
     })),
@@ -99,7 +118,7 @@ const isTimes = ({ metric }: Series) => metric === "first" || metric === "durati
 
 /** The chart with its legend and its table. */
 export function SeriesChart(props: ChartProps) {
-  const { series, before, share, label, nameOf = (part) => part, locale } = props;
+  const { series, colours, before, share, label, nameOf = (part) => part, locale } = props;
   const t = texts[locale];
   return (
     <figure class="chart-figure">
@@ -108,7 +127,7 @@ export function SeriesChart(props: ChartProps) {
       <figcaption class="chart-legend">
         {series.stacks.map(({ name, values }, at) => (
           <span>
-            <i class={`chart-key chart-key-${at + 1}`} aria-hidden="true"></i>
+            <i class={`chart-key chart-key-${keyOf(colours, at)}`} aria-hidden="true"></i>
             {name === "" ? t.other : nameOf(name)}
             {!isTimes(series) && (
               <span class="muted">

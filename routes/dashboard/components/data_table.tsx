@@ -5,8 +5,18 @@
 import type { Child } from "hono/jsx";
 import { TableFrame } from "./blocks.tsx";
 
-/** A place in a row of two lines: left or right in the first or the second, beside both, or a line of its own below. */
-export type PhonePlace = "first" | "first-end" | "second" | "second-end" | "beside" | "below";
+/**
+ * A place in a row of two lines: left or right in the first or the second, beside both, a line of its own below, or a
+ * half of one under its heading.
+ */
+export type PhonePlace =
+  | "first"
+  | "first-end"
+  | "second"
+  | "second-end"
+  | "beside"
+  | "half"
+  | "below";
 
 /** One column of a table. */
 export interface Column<Row> {
@@ -92,7 +102,9 @@ function bodyCell<Row>(column: Column<Row>, row: Row, at: number) {
     <td
       class={cellClass(column)}
       data-phone={column.phone}
-      data-label={column.phone === undefined ? labelOf(column) : undefined}
+      data-label={column.phone === undefined || column.phone === "half"
+        ? labelOf(column)
+        : undefined}
       data-value={column.sortValue?.(row)}
     >
       {column.cell(row, at)}
@@ -106,9 +118,10 @@ export function DataTable<Row>(
 ) {
   if (rows.length === 0 && empty !== undefined) return <>{empty}</>;
   const hasTwoLines = columns.some(({ phone }) => phone !== undefined);
+  const hasHead = columns.some(({ hiddenHead }) => hiddenHead !== true);
   return (
     <TableFrame label={label}>
-      <table class={hasTwoLines ? "cards two-lines" : "cards"}>
+      <table class={classOf("cards", hasTwoLines && "two-lines", !hasHead && "headless")}>
         <thead>
           <tr>
             {columns.map((column) => (

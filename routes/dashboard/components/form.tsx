@@ -1,7 +1,7 @@
 /** Parts of forms. Label, hint and error are tied to each field for screen readers. */
 import type { Child, PropsWithChildren } from "hono/jsx";
 import { mayVisit } from "../page/page_acts.ts";
-import type { Locale } from "../text/i18n.ts";
+import { defineTexts, type Locale } from "../text/i18n.ts";
 import type { Visitor } from "../page/visitor.ts";
 
 // The support address in sentences that ask people to write to it.
@@ -271,6 +271,44 @@ export function CheckboxField(
         {props.label}
       </label>
       <FieldNotes {...props} />
+    </div>
+  );
+}
+
+const saveTexts = defineTexts({
+  en: {
+    wrong: (count: number) =>
+      count === 1 ? "1 field needs attention" : `${count} fields need attention`,
+    one: "1 change not saved",
+    many: "{n} changes not saved",
+    discard: "Discard",
+    save: "Save",
+  },
+  vi: {
+    wrong: (count) => `${count} ô cần sửa`,
+    one: "1 thay đổi chưa lưu",
+    many: "{n} thay đổi chưa lưu",
+    discard: "Bỏ thay đổi",
+    save: "Lưu",
+  },
+});
+
+/**
+ * The end of a form whose fields are saved together. `app.js` counts what has changed; until it is saved or discarded,
+ * the bar stays in sight.
+ */
+export function SaveBar({ wrong, locale }: {
+  /** Number of fields that were refused. */
+  readonly wrong: number;
+  readonly locale: Locale;
+}) {
+  const t = saveTexts[locale];
+  return (
+    <div class={wrong > 0 ? "save-bar changed" : "save-bar"} data-one={t.one} data-many={t.many}>
+      {wrong > 0 && <strong class="badge bad">{t.wrong(wrong)}</strong>}
+      <span class="muted" role="status"></span>
+      <button type="reset" class="outline secondary">{t.discard}</button>
+      <SubmitButton>{t.save}</SubmitButton>
     </div>
   );
 }

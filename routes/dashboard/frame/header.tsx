@@ -10,7 +10,12 @@ import { themes, type Visitor } from "../page/visitor.ts";
 import { formatMoneyShort } from "../text/format.ts";
 import { type Locale, localeNames, locales } from "../text/i18n.ts";
 import { layoutTexts } from "./layout_texts.ts";
-import { type Navigation, type NavigationEntry, navigationGroups } from "../page/navigation.ts";
+import {
+  type Navigation,
+  type NavigationEntry,
+  navigationGroups,
+  type PageLink,
+} from "../page/navigation.ts";
 
 /** The navigation and the entry of the page that is shown. */
 export interface NavigationLinks {
@@ -26,6 +31,8 @@ export interface BarPlace {
   readonly icon: IconName;
   readonly name: string;
   readonly isCurrent: boolean;
+  /** Whether it leads to an act rather than to what one reads. */
+  readonly isAct?: boolean;
   /** Number of what waits there. */
   readonly badge?: Child;
 }
@@ -38,6 +45,8 @@ export interface PageArea {
   readonly sidebar: Child;
   readonly places: readonly BarPlace[];
   readonly searchHint: string;
+  /** The page of the area to which the one that is shown belongs. */
+  readonly parent: PageLink | undefined;
   /** Leads out of the area. */
   readonly wayBack: { readonly href: string; readonly name: string };
 }
@@ -310,13 +319,15 @@ export function TopBar({ visitor, links, state, app }: LinkProps & {
 /** The places of the bar that a customer needs most. */
 function customerPlaces({ visitor, links: { current } }: LinkProps): BarPlace[] {
   const t = layoutTexts[visitor.locale];
+  const mayTopUp = mayVisit(visitor.signedIn, "/wallet/orders", "POST");
   const places = [
     { href: "/", icon: "home", name: t.overview },
     { href: "/usage", icon: "usage", name: t.requests },
     {
       href: "/wallet",
-      icon: "wallet",
-      name: mayVisit(visitor.signedIn, "/wallet/orders", "POST") ? t.topUp : t.wallet,
+      icon: mayTopUp ? "plus" : "wallet",
+      name: mayTopUp ? t.topUp : t.wallet,
+      isAct: mayTopUp,
     },
   ] as const;
   return places.map((place) => ({ ...place, isCurrent: current?.href === place.href }));
@@ -329,8 +340,12 @@ export function BottomBar({ visitor, links }: LinkProps) {
   return (
     <div class="bottom">
       <nav aria-label={t.places}>
-        {places.map(({ href, icon, name, isCurrent, badge }) => (
-          <a href={href} aria-current={isCurrent ? "page" : undefined}>
+        {places.map(({ href, icon, name, isCurrent, isAct, badge }) => (
+          <a
+            href={href}
+            class={isAct === true ? "act" : undefined}
+            aria-current={isCurrent ? "page" : undefined}
+          >
             <Icon name={icon} />
             <span>{name}</span>
             {badge}
@@ -350,6 +365,28 @@ export function BottomBar({ visitor, links }: LinkProps) {
   );
 }
 
+/** The other languages, where there is room in the bar; the end of the page has them too. */
+function LanguageChoice({ visitor }: { visitor: Visitor }) {
+  return (
+    <form method="post" action="/preferences" class="language-choice">
+      <CsrfField visitor={visitor} />
+      <input type="hidden" name="next" value={visitor.path} />
+      {locales.map((locale) => (
+        <button
+          type="submit"
+          name="locale"
+          value={locale}
+          lang={locale}
+          title={localeNames[locale]}
+          aria-pressed={locale === visitor.locale ? "true" : "false"}
+        >
+          {locale.toUpperCase()}
+        </button>
+      ))}
+    </form>
+  );
+}
+
 function PublicLinks({ visitor, links: { navigation, current } }: LinkProps) {
   const t = layoutTexts[visitor.locale];
   return (
@@ -365,6 +402,7 @@ function PublicLinks({ visitor, links: { navigation, current } }: LinkProps) {
           </a>
         )
       )}
+      <LanguageChoice visitor={visitor} />
       {visitor.signedIn === undefined
         ? (
           <>

@@ -25,7 +25,7 @@ import {
   TopBar,
 } from "./header.tsx";
 import { layoutTexts } from "./layout_texts.ts";
-import { currentEntry } from "../page/navigation.ts";
+import { currentEntry, type PageLink } from "../page/navigation.ts";
 
 // The footer of every page, and the dialog that asks before an act.
 
@@ -153,10 +153,18 @@ type PageProps = PropsWithChildren<
   }
 >;
 
+/** The entry of the navigation that a page belongs to without being it: the way back. */
+function parentOf({ visitor, links: { current, area } }: PageProps): PageLink | undefined {
+  const entry = area === undefined ? current : area.parent;
+  const path = visitor.path.split("?")[0];
+  return entry === undefined || entry.href.split("?")[0] === path ? undefined : entry;
+}
+
 function Page(props: PageProps) {
   const { visitor, links, state, children } = props;
   const t = layoutTexts[visitor.locale];
   const app = visitor.signedIn !== undefined && props.narrow !== true;
+  const parent = app ? parentOf(props) : undefined;
   return (
     <html lang={visitor.locale} data-theme={visitor.theme === "auto" ? undefined : visitor.theme}>
       <Head {...props} />
@@ -189,6 +197,11 @@ function Page(props: PageProps) {
             {props.bare !== true && (
               <div class="page-head">
                 <div>
+                  {parent !== undefined && (
+                    <p class="crumb">
+                      <a href={parent.href}>{parent.label[visitor.locale]}</a>
+                    </p>
+                  )}
                   <h1 id="page-title">{props.title}</h1>
                   {props.lead !== undefined && <p class="lead">{props.lead}</p>}
                 </div>

@@ -5,10 +5,12 @@ import type { Receipt } from "../../../core/billing/usage/receipt.ts";
 import {
   type LimitName,
   type LimitSubject,
+  type PeriodLimitSet,
   periodLimitsOf,
   type PeriodMeter,
   rateLimitNames,
 } from "../../../core/limits/limit_table.ts";
+import type { ApiKeyId } from "../../../core/lib/ids/ids.ts";
 import type { RateBook } from "../../../core/limits/rate_book.ts";
 import {
   type DefaultRateLimits,
@@ -100,6 +102,27 @@ export async function limitsInUse(
       return limit === undefined ? [] : [{ scope, model, name, limit, used }];
     })
   );
+}
+
+/** Cost of the calls of a key since the begin of a day and of its month, in µVND, refunds taken off. */
+export type KeySpend = Readonly<Record<PeriodLimitSet["window"], bigint>>;
+
+/**
+ * Sums what a key has spent today and this month.
+ *
+ * @param rows usage of its account, at least since the begin of the month of `today`
+ * @param today `YYYY-MM-DD`, Vietnam time
+ */
+export function spendOfKey(keyId: ApiKeyId, rows: readonly UsageRow[], today: string): KeySpend {
+  const month = today.slice(0, 7);
+  const sums = { day: 0n, month: 0n };
+  for (const row of rows) {
+    if (row.keyId !== keyId || !row.day.startsWith(month)) continue;
+    const costMicroVnd = netCostMicroVnd(row.usage);
+    sums.month += costMicroVnd;
+    if (row.day === today) sums.day += costMicroVnd;
+  }
+  return sums;
 }
 
 /** Amounts of a day or month as they are shown. */

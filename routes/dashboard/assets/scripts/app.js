@@ -79,6 +79,30 @@ function takeTokenFromFragment() {
   field.closest("form").classList.add("has-token");
 }
 
+/* Forms that count their changes, and keep their end in sight until those are saved. */
+function isChanged(field) {
+  if (field.type === "checkbox" || field.type === "radio") {
+    return field.checked !== field.defaultChecked;
+  }
+  if (field.options === undefined) return field.value !== field.defaultValue;
+  const usual = [...field.options].find((one) => one.defaultSelected) ?? field.options[0];
+  return field.selectedOptions[0] !== usual;
+}
+function countChanges(form) {
+  const bar = form?.querySelector(".save-bar");
+  if (bar === null || bar === undefined) return;
+  const count = [...form.elements].filter((field) => field.name && isChanged(field)).length;
+  bar.classList.toggle("changed", count > 0 || bar.querySelector(".bad") !== null);
+  const { one, many } = bar.dataset;
+  bar.querySelector("[role=status]").textContent = count === 0
+    ? ""
+    : count === 1
+    ? one
+    : many.replace("{n}", count);
+}
+document.addEventListener("input", (event) => countChanges(event.target.form));
+document.addEventListener("reset", (event) => setTimeout(countChanges, 0, event.target));
+
 /* Filters that apply while typing. */
 document.addEventListener("change", (event) => {
   const form = event.target.closest?.("form[data-autosubmit]");

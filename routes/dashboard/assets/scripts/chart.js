@@ -37,18 +37,18 @@ function stackedData(stacks) {
 function seriesOf(drawn, colour) {
   const isTimes = drawn.metric === "first" || drawn.metric === "duration";
   const bars = uPlot.paths.bars({ size: [0.72, 40], radius: 0.12 });
-  const parts = drawn.stacks.map(({ name }, at) =>
+  const parts = drawn.stacks.map(({ name, key }) =>
     isTimes
       ? {
         label: name,
-        stroke: colour(`--chart-${at + 1}`),
+        stroke: colour(`--chart-${key}`),
         width: 2,
         spanGaps: true,
         points: { size: 4 },
       }
       : {
         label: name,
-        fill: colour(`--chart-${at + 1}`),
+        fill: colour(`--chart-${key}`),
         width: 0,
         points: { show: false },
         paths: bars,
@@ -189,7 +189,7 @@ function showLabel(place, chart, drawn) {
   if (tip.hidden) return;
   const isTimes = drawn.metric === "first" || drawn.metric === "duration";
   const sum = drawn.stacks.reduce((all, { values }) => all + values[at], 0);
-  const parts = drawn.stacks.map(({ name, values }, part) => ({ name, value: values[at], part }))
+  const parts = drawn.stacks.map(({ name, key, values }) => ({ name, value: values[at], key }))
     .filter(({ value }) => value > 0);
   const heading = document.createElement("strong");
   heading.textContent = drawn.long[at];
@@ -197,8 +197,8 @@ function showLabel(place, chart, drawn) {
     heading,
     ...isTimes ? [] : [tipLine(`${drawn.sum}: ${figureText(drawn, sum)}`)],
     ...parts.length > 1 || isTimes
-      ? parts.map(({ name, value, part }) =>
-        tipLine(`${name}: ${figureText(drawn, value)}`, `chart-key-${part + 1}`)
+      ? parts.map(({ name, value, key }) =>
+        tipLine(`${name}: ${figureText(drawn, value)}`, `chart-key-${key}`)
       )
       : [],
     ...typeof drawn.share?.parts[at] === "number"

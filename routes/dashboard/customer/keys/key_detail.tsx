@@ -13,6 +13,7 @@ import {
   Notice,
   PasswordField,
   PostForm,
+  SaveBar,
   SelectField,
   Stat,
   Stats,
@@ -32,6 +33,7 @@ import { LimitTable } from "../rate_limits/limit_table.tsx";
 import { type LimitInUse, limitsInUse, periodLimitsInUse } from "../../page/rate_view.ts";
 import { keyMember } from "../../../../core/limits/budgets.ts";
 import { listTeams, type Team } from "../../../../kv/people/organisations/teams.ts";
+import { periodLimitNames } from "../../../../core/limits/limit_table.ts";
 import { KeyFields, type KeyFormErrors, keyFormOf, type KeyFormValues } from "./key_form.tsx";
 import { KeyState } from "./key_list.tsx";
 import { keyTexts } from "./texts.ts";
@@ -91,13 +93,19 @@ export async function keyDetailPage(
       {state.problem !== undefined && <Notice tone="danger">{state.problem}</Notice>}
       {canChange && <ShowKey visitor={visitor} record={record} state={state} />}
       <KeyUsage {...usage} locale={locale} />
-      {active && <KeyLimits limits={limits} locale={locale} />}
+      {active && (
+        <KeyLimits
+          limits={canChange ? limits.filter((limit) => !isSetBy(record, limit)) : limits}
+          locale={locale}
+        />
+      )}
       {canChange && (
         <Settings
           visitor={visitor}
           deps={deps}
           record={record}
           state={state}
+          limits={limits.filter((limit) => isSetBy(record, limit))}
           teams={teams}
           canMove={canMove}
         />
@@ -200,6 +208,13 @@ function KeyUsage({ total, bars, locale }: LoadedUsage & { locale: Visitor["loca
   );
 }
 
+/** Whether a limit is one of the settings of a key, whose form shows its use: others bind it too. */
+function isSetBy({ rateLimits = {} }: ApiKeyRecord, { scope, name }: LimitInUse): boolean {
+  return scope === "key" &&
+    (periodLimitNames.some((one) => one === name) || Object.hasOwn(rateLimits, name));
+}
+
+/** Limits that the form of the key does not have. */
 function KeyLimits(
   { limits, locale }: { limits: readonly LimitInUse[]; locale: Visitor["locale"] },
 ) {
@@ -214,9 +229,10 @@ function KeyLimits(
 }
 
 function Settings(
-  { visitor, deps, record, state, teams, canMove }: PartProps & {
+  { visitor, deps, record, state, limits, teams, canMove }: PartProps & {
     deps: DashboardDeps;
     state: KeyDetailState;
+    limits: readonly LimitInUse[];
     teams: readonly Team[];
     canMove: boolean;
   },
@@ -230,16 +246,18 @@ function Settings(
       )}
       <PostForm visitor={visitor} action={`/keys/${record.id}`}>
         <KeyFields
-          values={state.form?.values ?? keyFormOf(record, teams)}
+          values={state.form?.values ?? keyFormOf(record, { teams, locale: visitor.locale })}
           errors={state.form?.errors ?? {}}
           catalog={deps.catalog}
           models={record.allowedModels ?? []}
+          limits={limits}
           teams={canMove ? teams : []}
           texts={t}
           today={vietnamDay(deps.clock.nowMs())}
           locale={visitor.locale}
+          isOpen
         />
-        <SubmitButton>{t.save}</SubmitButton>
+        <SaveBar wrong={Object.keys(state.form?.errors ?? {}).length} locale={visitor.locale} />
       </PostForm>
     </Card>
   );

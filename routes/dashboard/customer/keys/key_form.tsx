@@ -27,7 +27,9 @@ import {
 } from "../../../acts/keys.ts";
 import type { KeyTexts } from "./texts.ts";
 import { SelectField, TextField } from "../../components/mod.ts";
-import { rateTexts } from "../rate_limits/limit_table.tsx";
+import type { LimitInUse } from "../../page/rate_view.ts";
+import { formatCount } from "../../text/format.ts";
+import { LimitMatrix, rateTexts } from "../rate_limits/limit_table.tsx";
 
 /** The rate limits that can bind a key. */
 const keyRateNames = rateLimitsOf("key");
@@ -63,10 +65,14 @@ export const emptyKeyForm: KeyFormValues = {
   reading: "",
 };
 
-function typedPeriodLimit(record: PeriodLimits, name: PeriodLimitName): string {
+function typedPeriodLimit(record: PeriodLimits, name: PeriodLimitName, locale: Locale): string {
   const limit = record[limitTable[name].stored];
   if (limit === undefined) return "";
-  return (periodKind(name).meter === "money" ? limit / microVndPerVnd : limit).toString();
+  return formatCount(periodKind(name).meter === "money" ? limit / microVndPerVnd : limit, locale);
+}
+
+function typedRate(limit: number | undefined, locale: Locale): string {
+  return limit === undefined ? "" : formatCount(limit, locale);
 }
 
 /** Returns the last moment of a day in Vietnam (UTC+7). */
@@ -79,13 +85,16 @@ function readingOf(text: string): KeyFormValues["reading"] {
 }
 
 /** Fills the form with the settings of a key. A team that was deleted is none. */
-export function keyFormOf(record: ApiKeyOptions, teams: readonly Team[]): KeyFormValues {
+export function keyFormOf(
+  record: ApiKeyOptions,
+  { teams, locale }: { readonly teams: readonly Team[]; readonly locale: Locale },
+): KeyFormValues {
   return {
     name: record.name,
     team: teams.find(({ id }) => id === record.teamId)?.id ?? "",
     expiry: record.expiresAtMs === undefined ? "" : vietnamDay(record.expiresAtMs - 1),
-    ...recordOf(periodLimitNames, (limit) => typedPeriodLimit(record, limit)),
-    ...recordOf(keyRateNames, (limit) => record.rateLimits?.[limit]?.toString() ?? ""),
+    ...recordOf(periodLimitNames, (limit) => typedPeriodLimit(record, limit, locale)),
+    ...recordOf(keyRateNames, (limit) => typedRate(record.rateLimits?.[limit], locale)),
     ips: record.allowedIps?.join("\n") ?? "",
     models: record.allowedModels ?? [],
     reading: record.readsOnlyOwnCalls === true ? "own" : "account",
@@ -189,16 +198,21 @@ interface KeyFieldsProps {
   readonly catalog: Catalog;
   /** The models to which the key is limited now. */
   readonly models: readonly string[];
+  /** Use of the limits of the key. */
+  readonly limits: readonly LimitInUse[];
   /** The teams to choose from; none: the form has no field for one. */
   readonly teams: readonly Team[];
   readonly texts: KeyTexts;
   readonly today: string;
   readonly locale: Locale;
+  /** Whether the limits are shown at once, also where none is set. */
+  readonly isOpen?: boolean;
 }
 
 /** The fields of a key in its forms. */
 export function KeyFields(
-  { values, errors, catalog, models, teams, texts: t, today, locale }: KeyFieldsProps,
+  { values, errors, catalog, models, limits, teams, texts: t, today, locale, isOpen = false }:
+    KeyFieldsProps,
 ) {
   const limitsOpen = [...Object.entries(values), ...Object.entries(errors)].some(
     ([name, value]) =>
@@ -228,99 +242,61 @@ export function KeyFields(
           ]}
         />
       )}
-      <details open={limitsOpen}>
+      <details open={isOpen || limitsOpen}>
         <summary>{t.limits}</summary>
-        <p class="muted">{t.limitsHint}</p>
-        <ExpiryAndPeriods
-          values={values}
-          errors={errors}
-          texts={t}
-          today={today}
-          locale={locale}
-        />
-        <RateFields values={values} errors={errors} locale={locale} />
-        <TextField
-          name="ips"
-          label={t.ips}
-          value={values.ips}
-          rows={3}
-          maxlength={3000}
-          hint={t.ipsHint}
-          error={errors.ips}
-        />
-        <ModelChoice
-          offered={catalog.models.map(({ id }) => id)}
-          former={formerModels(models, catalog)}
-          ticked={values.models}
-          error={errors.models}
-          texts={t}
-        />
-        <SelectField
-          name="reading"
-          label={t.reading}
-          value={values.reading}
-          hint={t.readingHint}
-          options={[
-            ...(values.reading === "" ? [{ value: "", label: t.readings.byLimits }] : []),
-            { value: "account", label: t.readings.account },
-            { value: "own", label: t.readings.own },
-          ]}
-        />
+        <p class="muted">{t.limitsHint} {rateTexts[locale].keyHint}</p>
+        <div class="key-limits">
+          <div>
+            <LimitMatrix
+              names={keyLimitNames}
+              values={values}
+              errors={errors}
+              limits={limits}
+              locale={locale}
+            />
+            <p class="muted">{rateTexts[locale].matrixHint}</p>
+            <TextField
+              name="ips"
+              label={t.ips}
+              value={values.ips}
+              rows={2}
+              maxlength={3000}
+              hint={t.ipsHint}
+              error={errors.ips}
+            />
+            <SelectField
+              name="reading"
+              label={t.reading}
+              value={values.reading}
+              hint={t.readingHint}
+              options={[
+                ...(values.reading === "" ? [{ value: "", label: t.readings.byLimits }] : []),
+                { value: "account", label: t.readings.account },
+                { value: "own", label: t.readings.own },
+              ]}
+            />
+          </div>
+          <div>
+            <TextField
+              name="expiry"
+              type="date"
+              label={t.expiry}
+              value={values.expiry}
+              min={today}
+              hint={t.expiryHint}
+              error={errors.expiry}
+            />
+            <ModelChoice
+              offered={catalog.models.map(({ id }) => id)}
+              former={formerModels(models, catalog)}
+              ticked={values.models}
+              error={errors.models}
+              texts={t}
+            />
+          </div>
+        </div>
       </details>
     </>
-  );
-}
-
-function ExpiryAndPeriods(
-  { values, errors, texts: t, today, locale }: Pick<
-    KeyFieldsProps,
-    "values" | "errors" | "texts" | "today" | "locale"
-  >,
-) {
-  return (
-    <div class="fields">
-      <TextField
-        name="expiry"
-        type="date"
-        label={t.expiry}
-        value={values.expiry}
-        min={today}
-        hint={t.expiryHint}
-        error={errors.expiry}
-      />
-      {periodLimitNames.map((name) => (
-        <TextField
-          name={name}
-          label={rateTexts[locale].names[name]}
-          value={values[name]}
-          inputmode="numeric"
-          autocomplete="off"
-          error={errors[name]}
-        />
-      ))}
-    </div>
-  );
-}
-
-function RateFields(
-  { values, errors, locale }: Pick<KeyFieldsProps, "values" | "errors" | "locale">,
-) {
-  const t = rateTexts[locale];
-  return (
-    <div class="fields">
-      {keyRateNames.map((name, at) => (
-        <TextField
-          name={name}
-          label={t.names[name]}
-          value={values[name]}
-          inputmode="numeric"
-          autocomplete="off"
-          maxlength={16}
-          hint={at === 0 ? t.keyHint : undefined}
-          error={errors[name]}
-        />
-      ))}
-    </div>
   );
 }
 

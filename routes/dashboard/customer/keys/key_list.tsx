@@ -11,19 +11,13 @@ import {
   listApiKeys,
 } from "../../../../kv/people/api_keys/api_keys.ts";
 import { listReceipts } from "../../../../kv/money/receipts/receipts.ts";
-import {
-  netCostMicroVnd,
-  nothingUsed,
-  readUsage,
-  type Usage,
-} from "../../../../kv/money/ledger/usage.ts";
+import { readUsage } from "../../../../kv/money/ledger/usage.ts";
 import {
   Badge,
   Card,
   DataTable,
   Empty,
   Icon,
-  Money,
   Notice,
   PostForm,
   Time,
@@ -33,15 +27,19 @@ import { mayVisit } from "../../page/page_acts.ts";
 import type { Locale } from "../../text/i18n.ts";
 import { renderPage } from "../../frame/layout.tsx";
 import { shiftDay } from "../../../usage_api/range.ts";
-import { usageBy, usageSince } from "../../../usage_api/summary.ts";
 import { keyMember } from "../../../../core/limits/budgets.ts";
 import { mayAct } from "../../../acts/operation.ts";
 import { actingOf } from "../../visitor/acting.ts";
 import type { DashboardEnv, Visitor } from "../../page/visitor.ts";
-import { type LimitInUse, periodLimitsInUse } from "../../page/rate_view.ts";
+import {
+  type KeySpend,
+  type LimitInUse,
+  periodLimitsInUse,
+  spendOfKey,
+} from "../../page/rate_view.ts";
 import { type Call, errorOf, takeCalls } from "../../../usage_api/search/call_scan.ts";
 import { dayMs } from "../../../../core/lib/time/durations.ts";
-import { LimitBars } from "../rate_limits/limit_table.tsx";
+import { LimitBars, otherLimits, SpendBar } from "../rate_limits/limit_table.tsx";
 import { sharedOf } from "../usage/call_table.tsx";
 import { keyTexts } from "./texts.ts";
 
@@ -58,7 +56,7 @@ interface ListedKey {
   readonly active: boolean;
   /** Whether who looks may change and revoke it. */
   readonly mayChange: boolean;
-  readonly usage: Usage;
+  readonly spend: KeySpend;
   /** Returns the time of the last use: to the minute if it is recent, else the start of its day. */
   readonly lastUsed: { readonly atMs: number; readonly dateOnly: boolean } | undefined;
   readonly limits: readonly LimitInUse[];
@@ -87,7 +85,6 @@ async function loadKeys(deps: DashboardDeps, c: Context<DashboardEnv>): Promise<
     const { keyId } = sharedOf(call);
     if (!lastErrors.has(keyId)) lastErrors.set(keyId, call);
   }
-  const month = new Map(usageBy(usageSince(rows, shiftDay(today, -29)), (row) => row.keyId));
   const lastDays = new Map<string, string>();
   for (const { keyId, day } of rows) {
     if (day > (lastDays.get(keyId) ?? "")) lastDays.set(keyId, day);
@@ -103,7 +100,7 @@ async function loadKeys(deps: DashboardDeps, c: Context<DashboardEnv>): Promise<
       record,
       active: isActive(record, nowMs),
       mayChange: isActive(record, nowMs) && mayAct(acting, "change_keys", keyMember(record)),
-      usage: month.get(record.id) ?? nothingUsed,
+      spend: spendOfKey(record.id, rows, today),
       limits: periodLimitsInUse(record, rows, today, (id) => deps.catalog.find(id)?.kind),
       lastError: lastErrors.get(record.id),
       lastUsed: atMs !== undefined
@@ -208,6 +205,25 @@ function KeyTable({ keys, label, visitor }: {
           ),
         },
         {
+          head: t.spendToday,
+          phone: "half",
+          cell: ({ spend, limits }) => (
+            <>
+              <SpendBar spend={spend} window="day" limits={limits} locale={locale} />
+              {otherLimits(limits).length > 0 && (
+                <LimitBars limits={otherLimits(limits)} locale={locale} />
+              )}
+            </>
+          ),
+        },
+        {
+          head: t.spendThisMonth,
+          phone: "half",
+          cell: ({ spend, limits }) => (
+            <SpendBar spend={spend} window="month" limits={limits} locale={locale} />
+          ),
+        },
+        {
           head: t.lastUsed,
           kind: "one-line",
           phone: "second",
@@ -215,20 +231,6 @@ function KeyTable({ keys, label, visitor }: {
             lastUsed === undefined
               ? <span class="muted">{t.never}</span>
               : <Time {...lastUsed} locale={locale} relative />,
-        },
-        {
-          head: t.spend,
-          kind: "number",
-          phone: "second-end",
-          cell: ({ usage }) => <Money microVnd={netCostMicroVnd(usage)} locale={locale} />,
-        },
-        {
-          head: t.limits,
-          phone: "below",
-          cell: ({ limits }) =>
-            limits.length === 0
-              ? <span class="muted">{t.noLimits}</span>
-              : <LimitBars limits={limits} locale={locale} />,
         },
         {
           head: t.lastError,

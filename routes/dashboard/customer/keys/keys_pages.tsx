@@ -100,6 +100,7 @@ async function newKeyPage(
           errors={state?.errors ?? {}}
           catalog={deps.catalog}
           models={[]}
+          limits={[]}
           teams={teams}
           texts={t}
           today={vietnamDay(deps.clock.nowMs())}
@@ -268,8 +269,9 @@ async function refusedPage(
 }
 
 const changeKey: KeyAction = async (c, deps, record) => {
-  const t = keyTexts[c.get("visitor").locale];
-  const shown = keyFormOf(record, await listTeams(deps.kv, record.accountId));
+  const { locale } = c.get("visitor");
+  const t = keyTexts[locale];
+  const shown = keyFormOf(record, { teams: await listTeams(deps.kv, record.accountId), locale });
   const values = readKeyForm(await readForm(c), shown);
   const sent = { id: record.id, ...sentKeyForm(values, shown) };
   const outcome = await performForm(c, deps, keyChange, sent);

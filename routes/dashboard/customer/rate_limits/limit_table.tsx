@@ -12,10 +12,16 @@ import {
   type LimitSubject,
   limitTable,
 } from "../../../../core/limits/limit_table.ts";
-import { DataTable } from "../../components/mod.ts";
-import { formatCount, formatMoneyShort } from "../../text/format.ts";
+import { DataTable, Money, TableFrame } from "../../components/mod.ts";
+import { formatCount, formatMoneyShort, formatPercent } from "../../text/format.ts";
 import { defineTexts, type Locale } from "../../text/i18n.ts";
-import type { LimitInUse } from "../../page/rate_view.ts";
+import type { KeySpend, LimitInUse } from "../../page/rate_view.ts";
+
+/** Things that limits count. */
+type Meter = typeof limitTable[LimitName]["meter"];
+
+/** The time over which limits count. */
+type LimitWindow = typeof limitTable[LimitName]["window"];
 
 // Texts about limits.
 
@@ -29,6 +35,17 @@ export const rateTexts = defineTexts({
     used: "Now",
     share: "Share",
     usedOf: (used: string, limit: string) => `${used} of ${limit}`,
+    noLimit: "no limit",
+    meters: {
+      money: ["Money", "in VND"],
+      calls: ["Calls", "requests"],
+      tokens: ["Tokens", "input and output"],
+      images: ["Images", "made"],
+    } satisfies Record<Meter, readonly [name: string, unit: string]>,
+    windows: { at_once: "At once", minute: "Minute", hour: "Hour", day: "Day", month: "Month" },
+    matrixLabel: "Limits of the key",
+    matrixHint:
+      "Empty (∞): no limit. A bar shows what is used of a limit now; days and months are Vietnam's.",
     names: {
       requestsPerMinute: "Calls per minute",
       tokensPerMinute: "Tokens per minute",
@@ -66,6 +83,17 @@ export const rateTexts = defineTexts({
     used: "Hiện tại",
     share: "Tỷ lệ",
     usedOf: (used, limit) => `${used} trên ${limit}`,
+    noLimit: "không giới hạn",
+    meters: {
+      money: ["Tiền", "bằng VND"],
+      calls: ["Lượt gọi", "yêu cầu"],
+      tokens: ["Token", "đầu vào và đầu ra"],
+      images: ["Ảnh", "đã tạo"],
+    },
+    windows: { at_once: "Cùng lúc", minute: "Phút", hour: "Giờ", day: "Ngày", month: "Tháng" },
+    matrixLabel: "Giới hạn của khoá API",
+    matrixHint:
+      "Để trống (∞): không giới hạn. Thanh cho biết mức đang dùng; ngày và tháng tính theo giờ Việt Nam.",
     names: {
       requestsPerMinute: "Lượt gọi mỗi phút",
       tokensPerMinute: "Token mỗi phút",
@@ -108,11 +136,13 @@ function whose({ scope, model }: LimitInUse, locale: Locale): string {
 }
 
 /** The share of a limit that is used: amber from 80 %, red at the limit. */
-function LimitMeter({ name, used, limit, locale }: LimitInUse & { readonly locale: Locale }) {
+function LimitMeter({ locale, ...row }: LimitInUse & { readonly locale: Locale }) {
+  const { name, used, limit } = row;
   return (
     <meter
       class="limit-meter"
       aria-label={rateTexts[locale].names[name]}
+      title={rateTexts[locale].usedOf(...inFigures(row, locale))}
       min={0}
       max={limit}
       low={limit * highShare}
@@ -147,6 +177,152 @@ export function LimitBars({ limits, locale }: {
         </li>
       ))}
     </ul>
+  );
+}
+
+/** The limit of money by the window that it is of. */
+const spendLimits: Readonly<Record<keyof KeySpend, LimitName>> = {
+  day: "dailyLimit",
+  month: "monthlyLimit",
+};
+
+/** Spending of a key in a day or month: beside its limit with the share over a bar, or that it has none. */
+export function SpendBar({ spend, window, limits, locale }: {
+  readonly spend: KeySpend;
+  readonly window: keyof KeySpend;
+  /** Limits of the key; others than that of money in this window are not of it. */
+  readonly limits: readonly LimitInUse[];
+  readonly locale: Locale;
+}) {
+  const t = rateTexts[locale];
+  const limit = limits.find(({ name }) => name === spendLimits[window]);
+  if (limit === undefined) {
+    return (
+      <>
+        <Money microVnd={spend[window]} locale={locale} />
+        <small class="muted under">{t.noLimit}</small>
+      </>
+    );
+  }
+  const share = limit.limit === 0 ? 1 : limit.used / limit.limit;
+  const tone = share >= 1 ? "bad" : share >= highShare ? "busy" : "muted";
+  return (
+    <div class="spend-bar">
+      <span>{t.usedOf(...inFigures(limit, locale))}</span>
+      <small class={tone}>{formatPercent(share, locale)}</small>
+      <LimitMeter {...limit} locale={locale} />
+    </div>
+  );
+}
+
+/** Limits of a key that {@linkcode SpendBar} does not show. */
+export function otherLimits(limits: readonly LimitInUse[]): readonly LimitInUse[] {
+  const shown: readonly LimitName[] = Object.values(spendLimits);
+  return limits.filter(({ name }) => !shown.includes(name));
+}
+
+// The limits of a form as a matrix.
+
+/** Rows and columns of the matrix, in their order; those without any limit are left out. */
+const meters: readonly Meter[] = ["money", "calls", "tokens", "images"];
+const windows: readonly LimitWindow[] = ["at_once", "minute", "hour", "day", "month"];
+
+interface MatrixProps<Name extends LimitName> {
+  /** Limits to set. */
+  readonly names: readonly Name[];
+  /** As typed. */
+  readonly values: Readonly<Record<Name, string>>;
+  readonly errors: Readonly<Partial<Record<Name, string>>>;
+  /** Use of those that are set; empty for a new owner. */
+  readonly limits: readonly LimitInUse[];
+  readonly locale: Locale;
+}
+
+/** A field of the matrix over the bar of its limit. */
+function MatrixField<Name extends LimitName>(
+  { name, values, errors, limits, locale }: MatrixProps<Name> & { readonly name: Name },
+) {
+  const t = rateTexts[locale];
+  const { meter, window } = limitTable[name];
+  const isWrong = errors[name] !== undefined;
+  const limit = limits.find((one) => one.name === name);
+  return (
+    <div class="field">
+      <label for={name}>
+        <span class="visually-hidden">{t.meters[meter][0]},</span> {t.windows[window]}
+      </label>
+      <input
+        id={name}
+        name={name}
+        value={values[name]}
+        placeholder="∞"
+        inputmode="numeric"
+        autocomplete="off"
+        maxlength={24}
+        aria-invalid={isWrong ? "true" : undefined}
+        aria-describedby={isWrong ? `${name}-error` : undefined}
+      />
+      {limit !== undefined && <LimitMeter {...limit} locale={locale} />}
+    </div>
+  );
+}
+
+/** Fields of limits, meters down and windows across. What is wrong with one stands under its row and names it. */
+export function LimitMatrix<Name extends LimitName>(props: MatrixProps<Name>) {
+  const { names, errors, locale } = props;
+  const t = rateTexts[locale];
+  const columns = windows.filter((window) =>
+    names.some((name) => limitTable[name].window === window)
+  );
+  const rows = meters.map((meter) => ({
+    meter,
+    inRow: names.filter((name) => limitTable[name].meter === meter),
+  })).filter(({ inRow }) => inRow.length > 0);
+  return (
+    <TableFrame label={t.matrixLabel}>
+      <table class="matrix limit-matrix">
+        <thead>
+          <tr>
+            <td></td>
+            {columns.map((window) => (
+              <th key={window} scope="col" class="number">{t.windows[window]}</th>
+            ))}
+          </tr>
+        </thead>
+        <tbody>
+          {rows.map(({ meter, inRow }) => (
+            <>
+              <tr>
+                <th scope="row">
+                  {t.meters[meter][0]} <small class="muted under">{t.meters[meter][1]}</small>
+                </th>
+                {columns.map((window) => {
+                  const name = inRow.find((one) => limitTable[one].window === window);
+                  return name === undefined
+                    ? <td key={window} class="number none">–</td>
+                    : (
+                      <td key={window}>
+                        <MatrixField {...props} name={name} />
+                      </td>
+                    );
+                })}
+              </tr>
+              {inRow.filter((name) => errors[name] !== undefined).map((name) => (
+                <tr class="matrix-error">
+                  <td colspan={columns.length + 1}>
+                    <small class="field-error" id={`${name}-error`}>
+                      <strong>{t.meters[meter][0]}, {t.windows[limitTable[name].window]}:</strong>
+                      {" "}
+                      {errors[name]}
+                    </small>
+                  </td>
+                </tr>
+              ))}
+            </>
+          ))}
+        </tbody>
+      </table>
+    </TableFrame>
   );
 }
 

@@ -205,6 +205,8 @@ export interface FilterBarProps {
   /** Whether calls can be chosen by a tag. */
   readonly hasTags?: true;
   readonly models: readonly string[];
+  /** Number of calls that fit, where the page has counted them. */
+  readonly count?: number;
   /** Parts of the address beside the filter. */
   readonly also?: Readonly<Record<string, string>>;
   readonly locale: Locale;
@@ -275,7 +277,13 @@ function CustomPeriod({ path, filter, also, locale }: FilterBarProps) {
   );
 }
 
-function ChoiceForm({ path, filter, keyNames, hasTags, models, also, locale }: FilterBarProps) {
+/** Fields of the form, and what takes all of them away. */
+const choices = ["key", "model", "tag", "status", "error", "until"] as const;
+const noChoice = Object.fromEntries(choices.map((name) => [name, undefined]));
+
+function ChoiceForm(
+  { path, filter, keyNames, hasTags, models, count, also, locale }: FilterBarProps,
+) {
   const t = usageTexts[locale];
   const all = { value: "", label: t.all };
   const isKnown = filter.model === undefined || models.includes(filter.model);
@@ -284,8 +292,12 @@ function ChoiceForm({ path, filter, keyNames, hasTags, models, also, locale }: F
       <KeptFields
         filter={filter}
         also={also ?? {}}
-        without={["key", "model", "tag", "status", "error", "until"]}
+        without={choices}
       />
+      <p class="filter-head">
+        <strong>{t.filters}</strong>
+        <a href={`${path}?${usageQuery(filter, { ...also, ...noChoice })}`}>{t.clearAll}</a>
+      </p>
       {keyNames !== undefined && (
         <SelectField
           name="key"
@@ -335,7 +347,9 @@ function ChoiceForm({ path, filter, keyNames, hasTags, models, also, locale }: F
         value={filter.until}
       />
       <button type="submit" class="outline secondary small only-without-script">{t.apply}</button>
-      <a class="button small filter-close" href="#page-title">{t.done}</a>
+      <a class="button small filter-close" href="#page-title">
+        {count === undefined ? t.done : t.showCalls(count)}
+      </a>
     </form>
   );
 }

@@ -11,7 +11,7 @@ import type { Receipt } from "../../../../core/billing/usage/receipt.ts";
 import type { LedgerEntry } from "../../../../kv/money/ledger/ledger.ts";
 import { DataTable, Fact, Money, Time } from "../../components/mod.ts";
 import { bucketNames } from "../../text/bucket_names.ts";
-import { decimalsOf, formatCount } from "../../text/format.ts";
+import { decimalsOf, formatCount, formatDuration, formatMoney } from "../../text/format.ts";
 import { defineTexts, type Locale } from "../../text/i18n.ts";
 import { hostedToolNames } from "../../text/model_prices.ts";
 
@@ -32,6 +32,7 @@ interface BillTexts {
   readonly held: string;
   readonly added: string;
   readonly returned: string;
+  readonly heldFree: (amount: string, time: string) => string;
   readonly perMtok: string;
   readonly counted: string;
   readonly reported: string;
@@ -61,6 +62,7 @@ const texts = defineTexts<BillTexts>({
     held: "Held for the call",
     added: "Taken in addition",
     returned: "Returned to the wallet",
+    heldFree: (amount, time) => `${amount} was held for ${time} and is free again.`,
     perMtok: "Token prices are per 1M tokens.",
     counted: "Tokens estimated by us.",
     reported: "Tokens counted by the provider.",
@@ -88,6 +90,7 @@ const texts = defineTexts<BillTexts>({
     held: "Tạm giữ cho lượt gọi",
     added: "Trừ thêm từ ví",
     returned: "Trả lại ví",
+    heldFree: (amount, time) => `${amount} được tạm giữ trong ${time} và đã trả lại ví.`,
     perMtok: "Giá token tính trên 1 triệu token.",
     counted: "Số token do chúng tôi ước tính.",
     reported: "Số token do nhà cung cấp báo.",
@@ -140,6 +143,7 @@ type BilledCall = Pick<
   | "costMicroVnd"
   | "shortfallMicroVnd"
   | "heldMicroVnd"
+  | "latencyMs"
 >;
 
 /** Bill of what was charged, line by line. */
@@ -156,7 +160,14 @@ export function Bill({ receipt, refund, locale }: {
     return (
       <>
         <FreeBill locale={locale} />
-        {hold !== undefined && <Hold lines={hold} locale={locale} />}
+        {hold !== undefined && hold.heldMicroVnd > 0n && (
+          <p class="muted">
+            {t.heldFree(
+              formatMoney(hold.heldMicroVnd, locale),
+              formatDuration(receipt.latencyMs, locale),
+            )}
+          </p>
+        )}
       </>
     );
   }
@@ -261,11 +272,13 @@ function Hold({ lines, locale }: { lines: HoldLines; locale: Locale }) {
   ];
   const decimals = decimalsOf(rows.map(({ microVnd }) => microVnd));
   return (
-    <dl class="facts bill-hold">
+    <dl class="bill-hold">
       {rows.map(({ name, microVnd }) => (
-        <Fact name={name}>
-          <Money microVnd={microVnd} decimals={decimals} locale={locale} exact />
-        </Fact>
+        <div>
+          <Fact name={name}>
+            <Money microVnd={microVnd} decimals={decimals} locale={locale} exact />
+          </Fact>
+        </div>
       ))}
     </dl>
   );

@@ -11,6 +11,7 @@ import { errorTable } from "../../../../core/lib/errors/errors.ts";
 import type { RequestId } from "../../../../core/lib/ids/ids.ts";
 import type { LedgerEntry } from "../../../../kv/money/ledger/ledger.ts";
 import type { RefusedCall } from "../../../../kv/services/calls/refused_calls.ts";
+import { receiptHeaders } from "../../../api/call/response_headers.ts";
 import { Badge, CopyButton, DataTable, Fact, Icon, Time } from "../../components/mod.ts";
 import { mayVisit } from "../../page/page_acts.ts";
 import type { Visitor } from "../../page/visitor.ts";
@@ -78,6 +79,7 @@ export function ReceiptCard({ receipt, refund, modelName, keyName, visitor, name
       )}
       <h2 class="receipt-part">
         {t.timing} <small class="muted">{t.inTotal(took)}</small>
+        <TimingLegend locale={locale} />
       </h2>
       <Timing receipt={receipt} locale={locale} namesRoutes={namesRoutes} />
       <details class="receipt-details">
@@ -86,6 +88,7 @@ export function ReceiptCard({ receipt, refund, modelName, keyName, visitor, name
         </summary>
         <ReceiptFacts receipt={receipt} keyName={keyName} locale={locale} />
       </details>
+      <AnswerHeaders receipt={receipt} locale={locale} />
     </div>
   );
 }
@@ -257,6 +260,8 @@ interface Span {
   readonly tone: "waiting" | "failed" | "whole";
   readonly fromMs: number;
   readonly ms: number;
+  /** Wait for the first output, of the attempt that answered. */
+  readonly waitsMs?: number;
   /** From here on there was output. */
   readonly outputFromMs?: number;
 }
@@ -265,7 +270,11 @@ interface Span {
  * The rows of a call. Receipts keep how long an attempt took and not when it began: attempts follow one another, and one
  * that was answered ended when output began.
  */
-function spansOf(receipt: Receipt, locale: Locale, namesRoutes: boolean): Span[] {
+function spansOf(
+  receipt: Pick<Receipt, "attempts" | "firstOutputMs" | "latencyMs">,
+  locale: Locale,
+  namesRoutes: boolean,
+): Span[] {
   const t = usageTexts[locale];
   const { attempts, firstOutputMs, latencyMs } = receipt;
   let nextMs = 0;
@@ -276,31 +285,67 @@ function spansOf(receipt: Receipt, locale: Locale, namesRoutes: boolean): Span[]
     const fromMs = Math.max(0, Math.min(endMs, latencyMs) - ms);
     nextMs = fromMs + ms;
     const span: Span = { name, outcome, tone: isAnswered ? "waiting" : "failed", fromMs, ms };
-    return isAnswered && firstOutputMs !== undefined ? { ...span, outputFromMs: endMs } : span;
+    return isAnswered && firstOutputMs !== undefined
+      ? { ...span, ms: Math.max(ms, latencyMs - fromMs), waitsMs: ms, outputFromMs: endMs }
+      : span;
   });
-  return [
-    ...spans,
-    { name: t.wholeCall, outcome: undefined, tone: "whole", fromMs: 0, ms: latencyMs },
-  ];
+  return spans.length > 0
+    ? spans
+    : [{ name: t.wholeCall, outcome: undefined, tone: "whole", fromMs: 0, ms: latencyMs }];
 }
 
-/** A span between the start and the end of its call. */
-function SpanBar({ span, wholeMs }: { span: Span; wholeMs: number }) {
-  const share = (ms: number) => `${(Math.min(1, ms / wholeMs) * 100).toFixed(2)}%`;
-  const { fromMs, ms, tone, outputFromMs } = span;
+/** The bar within its row, below the words on its first output. */
+const bar = { y: "1.05rem", height: "0.6rem" } as const;
+
+/** Marks of the axis: round times, no more than a narrow screen has room for, and the end. */
+const mostTicks = 4;
+
+function ticksOf(wholeMs: number): readonly number[] {
+  const roughMs = wholeMs / mostTicks;
+  const power = 10 ** Math.floor(Math.log10(roughMs));
+  const stepMs = power * ([1, 2, 5].find((factor) => factor * power >= roughMs) ?? 10);
+  const ticks = Array.from({ length: mostTicks + 1 }, (_, at) => at * stepMs);
+  // What is near the end would lie on its label.
+  return [...ticks.filter((ms) => ms < wholeMs * 0.8), wholeMs];
+}
+
+function shareOf(ms: number, wholeMs: number): string {
+  return `${(Math.min(1, ms / wholeMs) * 100).toFixed(2)}%`;
+}
+
+/** A span between the start and the end of its call; the first output is marked, and said on the side with room. */
+function SpanBar({ span, wholeMs, locale }: { span: Span; wholeMs: number; locale: Locale }) {
+  const share = (ms: number) => shareOf(ms, wholeMs);
+  const { fromMs, ms, waitsMs = ms, tone, outputFromMs } = span;
   const leastMs = wholeMs / 200;
   return (
     <svg class="timing-bar" aria-hidden="true" focusable="false">
-      <rect class={tone} x={share(fromMs)} width={share(Math.max(ms, leastMs))} height="100%" />
+      {ticksOf(wholeMs).map((tick) => (
+        <line class="tick" x1={share(tick)} x2={share(tick)} y2="100%" />
+      ))}
+      <rect class={tone} {...bar} x={share(fromMs)} width={share(Math.max(waitsMs, leastMs))} />
       {outputFromMs !== undefined && (
         <>
           <rect
             class="output"
+            {...bar}
             x={share(outputFromMs)}
             width={share(Math.max(wholeMs - outputFromMs, leastMs))}
-            height="100%"
           />
-          <rect class="first" x={share(outputFromMs)} width="2" height="100%" />
+          <line
+            class="first"
+            x1={share(outputFromMs)}
+            x2={share(outputFromMs)}
+            y1="0.8rem"
+            y2="1.9rem"
+          />
+          <text
+            x={share(outputFromMs)}
+            y="0.7rem"
+            text-anchor={outputFromMs > wholeMs / 2 ? "end" : "start"}
+          >
+            {usageTexts[locale].firstOutputAt(formatDuration(outputFromMs, locale))}
+          </text>
         </>
       )}
     </svg>
@@ -315,23 +360,34 @@ function AttemptEnd({ outcome, locale }: { outcome: string; locale: Locale }) {
     : <code>{outcome}</code>;
 }
 
-/** The axis of the bars: its start, its middle and its end, and what the colours are. */
-function Axis({ wholeMs, locale }: { wholeMs: number; locale: Locale }) {
+/** Colours of the bars. */
+function TimingLegend({ locale }: { locale: Locale }) {
   const t = usageTexts[locale];
   return (
-    <tr>
+    <small class="timing-legend">
+      <span class="waiting">{t.waiting}</span> <span class="output">{t.outputBar}</span>{" "}
+      <span class="failed">{t.failedBar}</span>
+    </small>
+  );
+}
+
+/** The axis of the bars. */
+function Axis({ wholeMs, locale }: { wholeMs: number; locale: Locale }) {
+  return (
+    <tr class="timing-axis">
       <td></td>
       <td data-phone="below">
-        <div class="timing-axis">
-          <span>0</span>
-          <span>{formatDuration(wholeMs / 2, locale)}</span>
-          <span>{formatDuration(wholeMs, locale)}</span>
-        </div>
-        <div class="timing-legend">
-          <span class="waiting">{t.waiting}</span>
-          <span class="output">{t.outputBar}</span>
-          <span class="failed">{t.failedBar}</span>
-        </div>
+        <svg aria-hidden="true" focusable="false">
+          {ticksOf(wholeMs).map((ms) => (
+            <text
+              x={shareOf(ms, wholeMs)}
+              y="0.75rem"
+              text-anchor={ms === 0 ? "start" : ms === wholeMs ? "end" : "middle"}
+            >
+              {ms === 0 ? "0" : formatDuration(ms, locale)}
+            </text>
+          ))}
+        </svg>
       </td>
       <td></td>
     </tr>
@@ -339,15 +395,15 @@ function Axis({ wholeMs, locale }: { wholeMs: number; locale: Locale }) {
 }
 
 /** The attempts of a call as a waterfall. Customers do not see which routes they used. */
-function Timing({ receipt, locale, namesRoutes = false }: {
-  receipt: Receipt;
+export function Timing({ receipt, locale, namesRoutes = false }: {
+  receipt: Pick<Receipt, "attempts" | "firstOutputMs" | "latencyMs">;
   locale: Locale;
   /** For operators. */
   namesRoutes?: boolean;
 }) {
   const t = usageTexts[locale];
   const spans = spansOf(receipt, locale, namesRoutes);
-  const wholeMs = Math.max(1, ...spans.map(({ fromMs, ms }) => fromMs + ms));
+  const wholeMs = Math.max(1, receipt.latencyMs, ...spans.map(({ fromMs, ms }) => fromMs + ms));
   return (
     <DataTable
       label={t.timing}
@@ -356,23 +412,28 @@ function Timing({ receipt, locale, namesRoutes = false }: {
       columns={[
         {
           head: t.step,
+          hiddenHead: true,
           phone: "first",
           cell: ({ name, outcome, outputFromMs }) => (
             <>
               {name} {outcome !== undefined && <AttemptEnd outcome={outcome} locale={locale} />}
               {outputFromMs !== undefined && (
-                <div class="muted">{t.firstAt(formatDuration(outputFromMs, locale))}</div>
+                <span class="visually-hidden">
+                  {t.firstAt(formatDuration(outputFromMs, locale))}
+                </span>
               )}
             </>
           ),
         },
         {
           head: t.timeline,
+          hiddenHead: true,
           phone: "below",
-          cell: (span) => <SpanBar span={span} wholeMs={wholeMs} />,
+          cell: (span) => <SpanBar span={span} wholeMs={wholeMs} locale={locale} />,
         },
         {
           head: t.latency,
+          hiddenHead: true,
           kind: "number",
           phone: "first-end",
           cell: ({ ms }) => formatDuration(ms, locale),
@@ -443,6 +504,26 @@ function ReceiptFacts({ receipt, keyName, locale }: {
       <Fact name={t.style}>{styleName(receipt.style)}</Fact>
       <Fact name={t.stream}>{receipt.stream ? t.yes : t.no}</Fact>
     </dl>
+  );
+}
+
+/** Headers of the answer that the receipt knows: their values were made of the same facts. */
+function AnswerHeaders({ receipt, locale }: { receipt: Receipt; locale: Locale }) {
+  const t = usageTexts[locale];
+  const headers = receiptHeaders(receipt);
+  return (
+    <details class="receipt-details">
+      <summary>
+        {t.headers} <small class="muted">{t.headersHint(headers.length)}</small>
+      </summary>
+      <dl class="facts">
+        {headers.map(([name, value]) => (
+          <Fact name={<code>{name}</code>}>
+            <code>{value}</code>
+          </Fact>
+        ))}
+      </dl>
+    </details>
   );
 }
 

@@ -3,6 +3,7 @@ import type { KnownStreamEnd } from "../../../../core/billing/usage/call_failure
 import type { Outcome } from "../../../../core/billing/usage/receipt.ts";
 import type { ErrorFamily } from "../../../usage_api/search/call_filter.ts";
 import type { NoProof } from "../../../../kv/services/proofs/read_proofs.ts";
+import { formatCount } from "../../text/format.ts";
 import { defineTexts } from "../../text/i18n.ts";
 
 const outcomesEnglish: Readonly<Record<Outcome, string>> = {
@@ -179,11 +180,14 @@ export const usageTexts = defineTexts({
     noReceipt: "There is no call with this id",
     noReceiptText:
       "It may be of another account, or of a call that was refused long ago, or one of many that were refused within a minute: of those only some are kept.",
-    timing: "Times",
+    timing: "Attempts",
     step: "Step",
     timeline: "Timeline",
     wholeCall: "Whole call",
     firstAt: (time: string) => `first token after ${time}`,
+    firstOutputAt: (time: string) => `first output ${time}`,
+    headers: "Headers",
+    headersHint: (count: number) => `${count} of the answer`,
     attemptNumber: (number: number) => `Attempt ${number}`,
     refused: "Refused",
     refusedTitle: "Refused call",
@@ -228,6 +232,8 @@ export const usageTexts = defineTexts({
     } satisfies Readonly<Record<NoProof, string>>,
     filters: "Filters",
     done: "Done",
+    showCalls: (count: number) =>
+      count === 1 ? "Show 1 call" : `Show ${formatCount(count, "en")} calls`,
     period: "Period",
     presets: { "1h": "1 h", "24h": "24 h", "7d": "7 days", "30d": "30 days", month: "This month" },
     custom: "Custom",
@@ -348,11 +354,14 @@ export const usageTexts = defineTexts({
     noReceipt: "Không có lượt gọi với mã này",
     noReceiptText:
       "Có thể mã này thuộc tài khoản khác, hoặc lượt gọi đã bị từ chối từ lâu, hoặc là một trong rất nhiều lượt gọi bị từ chối trong cùng một phút: trong số đó chỉ một phần được lưu.",
-    timing: "Thời gian",
+    timing: "Các lần thử",
     step: "Bước",
     timeline: "Dòng thời gian",
     wholeCall: "Cả lượt gọi",
     firstAt: (time) => `token đầu tiên sau ${time}`,
+    firstOutputAt: (time) => `đầu ra từ ${time}`,
+    headers: "Header",
+    headersHint: (count) => `${count} header của câu trả lời`,
     attemptNumber: (number) => `Lần thử ${number}`,
     refused: "Bị từ chối",
     refusedTitle: "Lượt gọi bị từ chối",
@@ -395,6 +404,7 @@ export const usageTexts = defineTexts({
     },
     filters: "Bộ lọc",
     done: "Xong",
+    showCalls: (count) => `Xem ${formatCount(count, "vi")} lượt gọi`,
     period: "Khoảng thời gian",
     presets: {
       "1h": "1 giờ",

@@ -190,26 +190,31 @@ export function UsageChart(
             </a>
           ))}
         </nav>
-        <div class="chips">
-          {isStacked && callers !== undefined && stacksOf(by, callers, tagKeys).map((one) => (
-            <a
-              class="chip"
-              href={`${href({ by: one === "model" ? undefined : one })}#chart`}
-              aria-current={one === by ? "true" : undefined}
-            >
-              {stackName(one, locale)}
-            </a>
-          ))}
-          {period.grains.length > 1 &&
-            period.grains.map((grain: Grain) => (
-              <a
-                class="chip"
-                href={`${href({ grain })}#chart`}
-                aria-current={grain === period.grain ? "true" : undefined}
-              >
-                {t.grains[grain]}
-              </a>
-            ))}
+        <div class="card-actions">
+          {isStacked && callers !== undefined && (
+            <div class="chips">
+              {stacksOf(by, callers, tagKeys).map((one) => (
+                <a
+                  href={`${href({ by: one === "model" ? undefined : one })}#chart`}
+                  aria-current={one === by ? "true" : undefined}
+                >
+                  {stackName(one, locale)}
+                </a>
+              ))}
+            </div>
+          )}
+          {period.grains.length > 1 && (
+            <div class="chips">
+              {period.grains.map((grain: Grain) => (
+                <a
+                  href={`${href({ grain })}#chart`}
+                  aria-current={grain === period.grain ? "true" : undefined}
+                >
+                  {t.grains[grain]}
+                </a>
+              ))}
+            </div>
+          )}
         </div>
       </div>
       {isEmpty ? <p class="muted">{t.emptyChart}</p> : (
@@ -309,6 +314,7 @@ export async function usagePage(
         keyNames={log.keyNames}
         hasTags
         models={models}
+        count={loaded.totals.calls}
         locale={locale}
       />
       <NearBudget budgets={budgets} visitor={c.get("visitor")} />

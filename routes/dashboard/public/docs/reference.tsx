@@ -3,7 +3,7 @@ import { isJsonObject, type Json, type JsonObject } from "../../../../core/lib/j
 import type { Catalog } from "../../../../core/catalog/catalog.ts";
 import { exampleModels } from "../../../openapi/example_models.ts";
 import type { Locale } from "../../text/i18n.ts";
-import { Badge, CodeBlock, TableFrame } from "../../components/mod.ts";
+import { CodeBlock, TableFrame, Tag } from "../../components/mod.ts";
 import { docsTexts, operationPath } from "./docs_frame.tsx";
 import { Marked } from "./guide_view.tsx";
 import { fieldRows, memberSchemas, resolve, typeText } from "./llms_text.ts";
@@ -45,7 +45,7 @@ function Fields({ document, schema, level, locale }: {
           <>
             <dt>
               <code>{row.name}</code> <small class="muted" lang="en">{row.type}</small>{" "}
-              {row.isRequired && <Badge tone="busy">{t.required}</Badge>}
+              {row.isRequired && <Tag isBusy>{t.required}</Tag>}
             </dt>
             <dd>
               {row.description !== "" && (
@@ -84,7 +84,7 @@ function Parameters({ document, operation, locale }: OperationProps) {
               <small class="muted" lang="en">
                 {textOf(parameter["in"])}, {typeText(document, parameter["schema"])}
               </small>{" "}
-              {parameter["required"] === true && <Badge tone="busy">{t.required}</Badge>}
+              {parameter["required"] === true && <Tag isBusy>{t.required}</Tag>}
             </dt>
             <dd>
               <p lang="en">

@@ -45,6 +45,8 @@ const texts = defineTexts({
       callText: "Copy a snippet for your SDK, or try a model right here.",
     },
     done: "done",
+    tryModel: "Try a model",
+    newKey: "New API key",
   },
   vi: {
     title: "Tổng quan",
@@ -60,6 +62,8 @@ const texts = defineTexts({
       callText: "Sao chép đoạn mã cho SDK của bạn, hoặc chạy thử ngay tại đây.",
     },
     done: "xong",
+    tryModel: "Thử một mô hình",
+    newKey: "Khoá API mới",
   },
 });
 
@@ -139,6 +143,25 @@ function FirstSteps({ overview, deps, visitor: { locale, signedIn } }: {
   );
 }
 
+/** Acts of the page that the visitor may do. */
+function OverviewActions({ visitor: { locale, signedIn } }: { visitor: Visitor }) {
+  const t = texts[locale];
+  return (
+    <>
+      {mayVisit(signedIn, "/playground") && (
+        <a href="/playground" class="button outline secondary wide-only">
+          <Icon name="playground" /> {t.tryModel}
+        </a>
+      )}
+      {mayVisit(signedIn, "/keys/new") && (
+        <a href="/keys/new" class="button wide-only">
+          <Icon name="plus" /> {t.newKey}
+        </a>
+      )}
+    </>
+  );
+}
+
 async function overviewPage(c: Context<DashboardEnv>, deps: DashboardDeps, accountId: AccountId) {
   const { locale } = c.get("visitor");
   const [overview, budgets] = await Promise.all([
@@ -149,6 +172,7 @@ async function overviewPage(c: Context<DashboardEnv>, deps: DashboardDeps, accou
     c,
     {
       title: texts[locale].title,
+      actions: <OverviewActions visitor={c.get("visitor")} />,
       scripts: [...chartAssets.scripts, "log.js"],
       styles: chartAssets.styles,
     },

@@ -33,9 +33,11 @@ import { sumOf } from "../../../../core/routing/history/availability.ts";
 import type { RunningOffers } from "../../../../kv/money/credits/running_offers.ts";
 import type { DashboardEnv } from "../../page/visitor.ts";
 import { Bill } from "../../customer/usage/receipt_bill.tsx";
+import { Timing } from "../../customer/usage/receipt_card.tsx";
 import { type CodeTab, CodeTabs } from "../../customer/connect/code_tabs.tsx";
 import { familyName, familyPath } from "../model/family_page.tsx";
 import { landingTexts } from "./landing_texts.ts";
+import { microVndOf, type WrittenVnd } from "../../../../core/billing/money/micro_vnd.ts";
 import { applyPrice, costOfTokens } from "../../../../core/billing/price.ts";
 import { parseTypedCount } from "../../../../core/billing/money/read_amount.ts";
 
@@ -385,15 +387,69 @@ function Questions({ deps, locale }: PartProps) {
   );
 }
 
-/** The first model of each family, in the order of the catalogue. */
+/** All models by family, in the order of the catalogue; the first of each where there are many. */
 function modelsOfFamilies({ models }: Pick<Catalog, "models">): readonly Model[] {
-  const families = Map.groupBy(models, ({ kind, family }) => `${kind} ${family}`);
-  return [...families.values()].flatMap(([first]) => first === undefined ? [] : [first])
-    .slice(0, shownModels);
+  const families = [...Map.groupBy(models, ({ kind, family }) => `${kind} ${family}`).values()];
+  const shown = models.length <= shownModels
+    ? families.flat()
+    : families.flatMap(([first]) => first === undefined ? [] : [first]);
+  return shown.slice(0, shownModels);
 }
 
-function priceColumns({ deps, locale }: PartProps): readonly Column<Model>[] {
+/** Columns of prices by the token: in and out beside each other; another unit stands in the last one. */
+function tokenPriceColumns({ deps, locale }: PartProps): readonly Column<Model>[] {
   const t = landingTexts[locale];
+  const amount = (vnd: WrittenVnd) => (
+    <span class="money">{formatMoney(microVndOf(vnd), locale)}</span>
+  );
+  return [
+    {
+      head: t.input,
+      kind: "number",
+      phone: "second",
+      cell: ({ price }) =>
+        price.unit === "token" && (
+          <>
+            {amount(price.vndPerMtok)} <span class="phone-only">{t.inWord}</span>
+          </>
+        ),
+    },
+    {
+      head: t.output,
+      kind: "number",
+      phone: "second-end",
+      cell: ({ price }) => {
+        if (price.unit !== "token") return <PriceText price={price} deps={deps} locale={locale} />;
+        return (
+          <>
+            {amount(price.outputVndPerMtok ?? price.vndPerMtok)}{" "}
+            <span class="phone-only">{t.outWord}</span>
+          </>
+        );
+      },
+    },
+  ];
+}
+
+/** The first line of a price. */
+function PriceText({ price, deps, locale }: PartProps & { readonly price: Model["price"] }) {
+  const [line] = priceLines(price, deps.catalog.listRate, locale);
+  return (
+    <>
+      <strong class="money">{line?.amount}</strong> <small class="muted">{line?.unit}</small>
+    </>
+  );
+}
+
+function priceColumns(
+  { deps, locale, isByToken }: PartProps & { readonly isByToken: boolean },
+): readonly Column<Model>[] {
+  const t = landingTexts[locale];
+  const price: Column<Model> = {
+    head: t.price,
+    phone: "below",
+    cell: (model) => <PriceText price={model.price} deps={deps} locale={locale} />,
+  };
   return [
     {
       head: t.model,
@@ -407,18 +463,7 @@ function priceColumns({ deps, locale }: PartProps): readonly Column<Model>[] {
         </span>
       ),
     },
-    {
-      head: t.price,
-      phone: "below",
-      cell: ({ price }) => {
-        const [line] = priceLines(price, deps.catalog.listRate, locale);
-        return (
-          <>
-            <strong class="money">{line?.amount}</strong> <small class="muted">{line?.unit}</small>
-          </>
-        );
-      },
-    },
+    ...isByToken ? tokenPriceColumns({ deps, locale }) : [price],
     {
       head: t.status,
       phone: "first-end",
@@ -435,8 +480,16 @@ function Prices({ deps, locale }: PartProps) {
   const t = landingTexts[locale];
   const models = modelsOfFamilies(deps.catalog);
   const groups = [
-    { name: t.chatModels, rows: models.filter(({ kind }) => kind === "chat") },
-    { name: t.otherModels, rows: models.filter(({ kind }) => kind !== "chat") },
+    {
+      name: t.chatModels,
+      rows: models.filter(({ kind }) => kind === "chat"),
+      isByToken: true,
+    },
+    {
+      name: t.otherModels,
+      rows: models.filter(({ kind }) => kind !== "chat"),
+      isByToken: false,
+    },
   ];
   return (
     <section class="landing-section">
@@ -445,12 +498,14 @@ function Prices({ deps, locale }: PartProps) {
         {t.liveLead} <a href="/models">{t.allModels}</a>
       </p>
       <div class="columns price-tables">
-        {groups.filter(({ rows }) => rows.length > 0).map(({ name, rows }) => (
+        {groups.filter(({ rows }) => rows.length > 0).map(({ name, rows, isByToken }) => (
           <div class="card">
-            <h3>{name}</h3>
+            <h3>
+              {name} {isByToken && <small class="muted">{t.perMtok}</small>}
+            </h3>
             <DataTable
               label={`${t.live}: ${name}`}
-              columns={priceColumns({ deps, locale })}
+              columns={priceColumns({ deps, locale, isByToken })}
               rows={rows}
             />
           </div>
@@ -462,6 +517,16 @@ function Prices({ deps, locale }: PartProps) {
 
 /** Tokens of the call whose receipt is shown: a turn of an agent with most of its prompt cached. */
 const sampleUsage = { input: 1_179, cacheRead: 18_400, cacheWrite: 0, output: 880, reasoning: 0 };
+
+/** Attempts of that call: the first provider was overloaded, the second one answered. */
+const sampleTimes = {
+  attempts: [
+    { route: "", outcome: "upstream_overloaded", ms: 400 },
+    { route: "", outcome: "ok", ms: 372 },
+  ],
+  firstOutputMs: 790,
+  latencyMs: 2_320,
+} as const;
 
 /** Facts that can be checked: the models, the share of answered calls, and that the books agree. */
 function Facts({ deps, days, firstOutputMs, books, locale }: PartProps & {
@@ -522,7 +587,7 @@ function SampleReceipt({ catalog, locale }: { catalog: Catalog; locale: Locale }
     estimated: false,
     outcome: "completed",
     status: 200,
-    attempts: [],
+    ...sampleTimes,
     costMicroVnd: costOfTokens(price, sampleUsage),
     shortfallMicroVnd: 0n,
   } as const;
@@ -548,6 +613,7 @@ function SampleReceipt({ catalog, locale }: { catalog: Catalog; locale: Locale }
       <div class="card">
         <h3>{t.receiptOf(model.displayName)}</h3>
         <Bill receipt={receipt} refund={undefined} locale={locale} />
+        <Timing receipt={sampleTimes} locale={locale} />
       </div>
     </section>
   );

@@ -20,6 +20,7 @@ import {
   Fact,
   Stat,
   Stats,
+  Tag,
 } from "../../components/mod.ts";
 import { RecipeList } from "../../customer/connect/connect.tsx";
 import { keyPlaceholder } from "../../customer/connect/recipes.ts";
@@ -133,7 +134,7 @@ async function modelPage(c: Context<DashboardEnv>, deps: DashboardDeps, history:
         <>
           <code>{model.id}</code> <CopyButton text={model.id} what={model.id} locale={locale} />
           {" "}
-          <Badge tone="neutral">{t.kinds[model.kind]}</Badge>{" "}
+          <Tag>{t.kinds[model.kind]}</Tag>{" "}
           <Badge tone={statusTones[status]}>{t.statuses[status]}</Badge>
         </>
       ),

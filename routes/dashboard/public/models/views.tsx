@@ -1,6 +1,13 @@
 /** The list of models as a table and as cards. */
 import type { Model } from "../../../../core/catalog/catalog.ts";
-import { Badge, type BadgeTone, type Column, CopyButton, DataTable } from "../../components/mod.ts";
+import {
+  Badge,
+  type BadgeTone,
+  type Column,
+  CopyButton,
+  DataTable,
+  Tag,
+} from "../../components/mod.ts";
 import type { ModelStatus } from "../../page/deps.ts";
 import { applyPrice } from "../../../../core/billing/price.ts";
 import { microVndOf } from "../../../../core/billing/money/micro_vnd.ts";
@@ -55,7 +62,7 @@ export function Kind({ model, locale }: { model: Model; locale: Locale }) {
   const t = modelListTexts[locale];
   return (
     <>
-      {t.kinds[model.kind]} {model.vision && <Badge tone="neutral">{t.vision}</Badge>}
+      {t.kinds[model.kind]} {model.vision && <Tag>{t.vision}</Tag>}
     </>
   );
 }

@@ -25,10 +25,13 @@ import {
   Time,
 } from "../../../dashboard/components/mod.ts";
 import { KeyState } from "../../../dashboard/customer/keys/key_list.tsx";
+import { keyTexts } from "../../../dashboard/customer/keys/texts.ts";
 import {
   LimitBars,
   LimitTable,
+  otherLimits,
   rateTexts,
+  SpendBar,
 } from "../../../dashboard/customer/rate_limits/limit_table.tsx";
 import { ErrorStat } from "../../../dashboard/customer/usage/error_stat.tsx";
 import { StatementTable } from "../../../dashboard/customer/wallet/wallet_statement.tsx";
@@ -134,6 +137,7 @@ export function CallsCard({ account, view, locale }: CardProps) {
             buckets: days.flatMap((day) => bucketRange(day) ?? []),
             stacks,
           }}
+          colours={[undefined, "failed"]}
           grain="day"
           label={t.chart}
           locale={locale}
@@ -186,17 +190,28 @@ export function KeysCard({ view: { keys }, locale }: CardProps) {
             ),
           },
           {
-            head: t.charged,
-            kind: "number",
-            cell: ({ chargedMicroVnd }) => <Money microVnd={chargedMicroVnd} locale={locale} />,
+            head: keyTexts[locale].spendToday,
+            cell: ({ spend, limits }) => (
+              <SpendBar spend={spend} window="day" limits={limits} locale={locale} />
+            ),
           },
           {
-            head: rateTexts[locale].title,
-            cell: ({ limits }) =>
-              limits.length === 0
-                ? <span class="muted">{t.noLimits}</span>
-                : <LimitBars limits={limits} locale={locale} />,
+            head: keyTexts[locale].spendThisMonth,
+            cell: ({ spend, limits }) => (
+              <SpendBar spend={spend} window="month" limits={limits} locale={locale} />
+            ),
           },
+          ...keys.shown.every(({ limits }) =>
+              otherLimits(limits).length === 0
+            )
+            ? []
+            : [{
+              head: rateTexts[locale].title,
+              cell: ({ limits }: CustomerKey) =>
+                otherLimits(limits).length === 0
+                  ? <span class="muted">{t.noLimits}</span>
+                  : <LimitBars limits={otherLimits(limits)} locale={locale} />,
+            }],
           {
             head: t.error,
             cell: ({ lastError }) =>

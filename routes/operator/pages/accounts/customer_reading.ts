@@ -17,13 +17,15 @@ import {
   listApiKeys,
 } from "../../../../kv/people/api_keys/api_keys.ts";
 import {
+  type KeySpend,
   type LimitInUse,
   limitsInUse,
   periodLimitsInUse,
+  spendOfKey,
 } from "../../../dashboard/page/rate_view.ts";
 import { type Call, callerOf, takeCalls } from "../../../usage_api/search/call_scan.ts";
 import { shiftDay } from "../../../usage_api/range.ts";
-import { readHealth } from "../../../usage_api/summary.ts";
+import { readHealth, usageSince } from "../../../usage_api/summary.ts";
 import type { OperatorDeps } from "../base/frame.tsx";
 
 /** Days of the statement. */
@@ -49,7 +51,7 @@ const maxKeysShown = 20;
 export interface CustomerKey {
   readonly record: ApiKeyRecord;
   readonly active: boolean;
-  readonly chargedMicroVnd: bigint;
+  readonly spend: KeySpend;
   readonly limits: readonly LimitInUse[];
   readonly lastError: Call | undefined;
 }
@@ -80,8 +82,7 @@ async function readKeys(
       return {
         record,
         active: isUsable,
-        chargedMicroVnd: rows.filter(({ keyId }) => keyId === record.id)
-          .reduce((sum, { usage }) => sum + netCostMicroVnd(usage), 0n),
+        spend: spendOfKey(record.id, rows, today),
         limits: [
           ...periodLimitsInUse(record, rows, today, kindOf),
           ...rates.filter(({ scope }) => scope === "key"),
@@ -115,7 +116,7 @@ export async function readCustomer(deps: OperatorDeps, account: Account) {
   const untilMs = nowMs + 1;
   const [
     balance,
-    rows,
+    allRows,
     health,
     errors,
     statement,
@@ -128,7 +129,7 @@ export async function readCustomer(deps: OperatorDeps, account: Account) {
     activity,
   ] = await Promise.all([
     wallet.balance(accountId),
-    readUsage(kv, accountId, { fromDay: shiftDay(today, 1 - usageDays), toDay: today }),
+    readUsage(kv, accountId, { fromDay: shiftDay(today, -usageDays), toDay: today }),
     readHealth(kv, { fromMs: nowMs - dayMs, untilMs, accountId }),
     takeCalls(
       kv,
@@ -144,6 +145,8 @@ export async function readCustomer(deps: OperatorDeps, account: Account) {
     listSessions(kv, accountId, nowMs),
     findActivity(kv, accountId, { count: rowsShown }),
   ]);
+  // A month may have had a day more than the charges and the chart.
+  const rows = usageSince(allRows, shiftDay(today, 1 - usageDays));
   return {
     nowMs,
     balance,
@@ -159,7 +162,7 @@ export async function readCustomer(deps: OperatorDeps, account: Account) {
     mails,
     browsers: sessions.length,
     activity: activity.lines,
-    keys: await readKeys(deps, account, rows, errors.calls),
+    keys: await readKeys(deps, account, allRows, errors.calls),
   };
 }
 

@@ -119,6 +119,7 @@ export function operatorArea(props: OperatorFrameProps): PageArea {
       };
     }),
     searchHint: t.searchHint,
+    parent: here?.link,
     wayBack: { href: "/", name: t.customerPages },
   };
 }

@@ -18,6 +18,7 @@ import {
   versionsPerPage,
 } from "../../../../kv/services/catalog/versions.ts";
 import { listStoredKeys } from "../../../../kv/services/vault/stored_keys.ts";
+import { Icon } from "../../../dashboard/components/mod.ts";
 import { notFoundPage } from "../../../dashboard/frame/error_pages.tsx";
 import { type PostedForm, readForm } from "../../../dashboard/page/form_data.ts";
 import type { DashboardEnv } from "../../../dashboard/page/visitor.ts";
@@ -130,11 +131,23 @@ async function showModel(
 ) {
   const visitor = c.get("visitor");
   const t = catalogueTexts[visitor.locale];
+  const model = deps.catalog.current.models.find(({ id }) => id === entered.name);
   return await renderOperatorPage(
     c,
     {
-      title: entered.name === "" ? t.add : entered.name,
+      title: entered.name === "" ? t.add : model?.displayName ?? entered.name,
       under: cataloguePath,
+      ...model !== undefined && {
+        lead: <code>{model.id}</code>,
+        actions: (
+          <a
+            class="button outline secondary"
+            href={`/models/${encodeURIComponent(model.id)}`}
+          >
+            <Icon name="external" /> {t.publicPage}
+          </a>
+        ),
+      },
       ...(entered.problems !== undefined && { status: 400 as const }),
     },
     <>
@@ -150,7 +163,7 @@ async function showModel(
         {...entered}
       >
         <RouteTests
-          model={deps.catalog.current.models.find(({ id }) => id === entered.name)}
+          model={model}
           visitor={visitor}
         />
       </ModelForm>

@@ -333,7 +333,7 @@ function MatrixTable({ rates, label, ...props }: MatrixProps & {
 }) {
   return (
     <TableFrame label={label}>
-      <table class="matrix">
+      <table class="matrix price-matrix">
         <MatrixHead {...props} />
         <tbody>
           {rates.map((rate) => <MatrixRow key={rate.bucket} rate={rate} {...props} />)}

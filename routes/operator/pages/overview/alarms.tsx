@@ -112,7 +112,14 @@ export function AlarmsCard({ deps, trouble, providers, nowMs, locale }: {
     }],
   ];
   return (
-    <Card title={t.alarms}>
+    <Card
+      title={
+        <>
+          {t.alarms}{" "}
+          {alarms.length > 0 && <span class="count bad">{formatCount(alarms.length, locale)}</span>}
+        </>
+      }
+    >
       {alarms.length === 0 ? <p class="dot good">{t.noAlarms}</p> : (
         <ul class="lines">
           {alarms.map(({ tone, text, href, sinceMs }) => (

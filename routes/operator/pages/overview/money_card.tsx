@@ -15,12 +15,19 @@ import {
   sumOfMargins,
 } from "../../../../kv/money/costs/margins.ts";
 import type { DayRange } from "../../../../kv/money/receipts/day_sums.ts";
-import { Card, Money, SeriesChart, Stat, Stats } from "../../../dashboard/components/mod.ts";
+import {
+  Card,
+  type ChartColour,
+  Money,
+  SeriesChart,
+  Stat,
+  Stats,
+} from "../../../dashboard/components/mod.ts";
 import { formatCount, formatMoneyShort, formatPercent } from "../../../dashboard/text/format.ts";
 import type { Locale } from "../../../dashboard/text/i18n.ts";
 import { bucketRange } from "../../../usage_api/period.ts";
 import { daysBetween, shiftDay } from "../../../usage_api/range.ts";
-import type { Series } from "../../../usage_api/series.ts";
+import type { Stack } from "../../../usage_api/series.ts";
 import { todayTexts } from "./today_texts.ts";
 
 /** Views of the chart. */
@@ -138,15 +145,27 @@ function daysOfBars({ span }: MoneyByDay, nowMs: number) {
     : { grain: "day" as const, bars: days.map((day): [string, string[]] => [day, [day]]) };
 }
 
+interface ColouredStack extends Stack {
+  readonly colour: ChartColour;
+}
+
 /** A loss is a negative part: the bar of the costs then stands above what was charged. */
-function earnedStacks(sums: readonly MarginSum[], locale: Locale): Series["stacks"] {
+function earnedStacks(sums: readonly MarginSum[], locale: Locale): readonly ColouredStack[] {
   const t = todayTexts[locale];
   const unknown = (sum: MarginSum) => sum.revenueMicroVnd - sum.knownRevenueMicroVnd;
   const stacks = [
-    { name: t.costs, values: sums.map(({ costMicroVnd }) => vndOf(costMicroVnd)) },
-    { name: t.margins, values: sums.map((sum) => vndOf(marginMicroVnd(sum) ?? 0n)) },
-    { name: t.unknown, values: sums.map((sum) => vndOf(unknown(sum))) },
-  ];
+    {
+      name: t.costs,
+      colour: "cost",
+      values: sums.map(({ costMicroVnd }) => vndOf(costMicroVnd)),
+    },
+    {
+      name: t.margins,
+      colour: "margin",
+      values: sums.map((sum) => vndOf(marginMicroVnd(sum) ?? 0n)),
+    },
+    { name: t.unknown, colour: "unknown", values: sums.map((sum) => vndOf(unknown(sum))) },
+  ] as const;
   const used = stacks.filter(({ values }) => values.some((value) => value !== 0));
   return used.length === 0 ? stacks.slice(0, 1) : used;
 }
@@ -170,14 +189,16 @@ function drawnMoney(money: MoneyByDay, view: MoneyView, nowMs: number, locale: L
       buckets,
       stacks: [{ name: t.received, values: received }],
     };
-    return { series, grain, share: undefined };
+    return { series, colours: undefined, grain, share: undefined };
   }
   const of = (days: readonly string[]) =>
     sumOfMargins(days.flatMap((day) => money.margins.by.day.get(day) ?? []));
   const sums = bars.map(([, days]) => of(days));
   const whole = shareOf(sumOfMargins(sums));
+  const stacks = earnedStacks(sums, locale);
   return {
-    series: { metric: "cost" as const, buckets, stacks: earnedStacks(sums, locale) },
+    series: { metric: "cost" as const, buckets, stacks },
+    colours: stacks.map(({ colour }) => colour),
     grain,
     share: whole === undefined
       ? undefined

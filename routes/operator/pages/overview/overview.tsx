@@ -105,16 +105,19 @@ async function todayPage(c: OperatorContext, deps: OperatorDeps, scans: KeptScan
     {
       lead: (
         <>
-          {t.verifiedAt}{" "}
+          <Time atMs={money.nowMs} locale={locale} /> · {t.verifiedAt}{" "}
           {verified === undefined
             ? t.never
             : <Time atMs={verified.atMs} locale={locale} relative />}
         </>
       ),
       actions: (
-        <PostForm visitor={visitor} action="/operator/verify">
-          <SubmitButton tone="plain">{serviceTexts[locale].verifyButton}</SubmitButton>
-        </PostForm>
+        <>
+          <PostForm visitor={visitor} action="/operator/verify">
+            <SubmitButton tone="plain">{serviceTexts[locale].verifyButton}</SubmitButton>
+          </PostForm>
+          <a href="/operator/announcements" class="button outline secondary">{t.announce}</a>
+        </>
       ),
       waiting: countWaiting(waiting),
       ...chartAssets,

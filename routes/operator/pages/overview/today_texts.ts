@@ -15,6 +15,8 @@ export const todayTexts = defineTexts({
     costUnknown: "No costs are configured",
     partial: "The store holds more than this page reads: the sums are too low.",
     todo: "To do first",
+    oldest: "Oldest:",
+    announce: "New announcement",
     nothing: "Nothing waits. New work appears here first.",
     waiting: {
       reviews: (count: string) =>
@@ -95,6 +97,8 @@ export const todayTexts = defineTexts({
     costUnknown: "Chưa khai báo chi phí",
     partial: "Kho dữ liệu lớn hơn phần trang này đọc: các tổng thấp hơn thực tế.",
     todo: "Cần làm trước",
+    oldest: "Lâu nhất:",
+    announce: "Thông báo mới",
     nothing: "Không có việc nào đang chờ. Việc mới sẽ hiện ở đây.",
     waiting: {
       reviews: (count) => `${count} khoản chuyển không khớp đơn nạp`,

@@ -46,8 +46,21 @@ function Row({ one, locale }: { one: Waiting; locale: Locale }) {
 /** The list, the most urgent first. */
 export function TodoList({ waiting, locale }: { waiting: readonly Waiting[]; locale: Locale }) {
   const t = todayTexts[locale];
+  const since = waiting.flatMap(({ sinceMs }) => sinceMs ?? []);
   return (
-    <Card title={t.todo}>
+    <Card
+      title={
+        <>
+          {t.todo}{" "}
+          {waiting.length > 0 && <span class="count">{formatCount(waiting.length, locale)}</span>}
+        </>
+      }
+      actions={since.length > 0 && (
+        <span class="muted">
+          {t.oldest} <Time atMs={Math.min(...since)} locale={locale} relative />
+        </span>
+      )}
+    >
       {waiting.length === 0 ? <p class="muted">{t.nothing}</p> : (
         <ul class="todo">
           {waiting.map((one) => <Row key={one.kind} one={one} locale={locale} />)}

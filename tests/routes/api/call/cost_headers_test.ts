@@ -1,5 +1,9 @@
 /** Every answer under `/v1` that is not streamed has the headers of tokens and cost, whatever part of the server gives it. */
+import { parseId } from "../../../../core/lib/ids/ids.ts";
+import { readReceipt } from "../../../../kv/money/receipts/receipts.ts";
+import { receiptHeaders } from "../../../../routes/api/call/response_headers.ts";
 import { assert, assertEquals } from "../../../support/assert.ts";
+import { openTestGateway } from "../../../support/gateways/gateway_in_process.ts";
 import { serveGateway } from "../../../support/gateways/served_gateway.ts";
 
 const told = ["input-tokens", "output-tokens", "cost-vnd"];
@@ -41,4 +45,34 @@ Deno.test("a token count has the price header of its model, as the call would", 
   assertEquals(headers.get("x-gateway-model"), "premium-1");
   assertEquals(headers.get("x-gateway-model-mapped-from"), "premium");
   assertEquals(await costOf(response), [200, "0", "0", "0"]);
+});
+
+Deno.test("the headers that a receipt knows are those that the answer had", async () => {
+  await using test = await openTestGateway();
+  const { key } = await test.customer(1_000_000);
+  const messages = [{ role: "user", content: "Hello" }];
+  const calls: readonly (readonly [string, Record<string, unknown>, number])[] = [
+    ["/v1/chat/completions", { model: "premium-1", max_tokens: 20, messages }, 6],
+    ["/v1/chat/completions", { model: "premium", max_tokens: 20, messages, stream: true }, 4],
+    ["/v1/images/generations", { model: "image-1", prompt: "A cat" }, 4],
+    ["/v1/audio/speech", { model: "speech-1", input: "Hello", voice: "lan" }, 4],
+  ];
+  for (const [path, body, count] of calls) {
+    const answer = await test.fetch(
+      new Request(`https://gw.example${path}`, {
+        method: "POST",
+        headers: { authorization: `Bearer ${key}`, "content-type": "application/json" },
+        body: JSON.stringify(body),
+      }),
+    );
+    assertEquals(answer.status, 200, path);
+    await answer.arrayBuffer();
+    const requestId = parseId("request", answer.headers.get("x-request-id") ?? "");
+    assert(requestId !== undefined, path);
+    const receipt = await readReceipt(test.kv, requestId);
+    assert(receipt !== undefined, path);
+    const known = receiptHeaders(receipt);
+    assertEquals(known.length, count, `${path}: ${known.map(([name]) => name).join()}`);
+    assertEquals(known, known.map(([name]) => [name, answer.headers.get(name) ?? ""]), path);
+  }
 });

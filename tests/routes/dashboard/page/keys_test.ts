@@ -149,7 +149,7 @@ Deno.test("limits of a key are kept as typed and shown again", async () => {
 
   const page = await browser.get(`/keys/${key!.id}`);
   assertStringIncludes(page.text, 'value="2026-12-31"');
-  assertMatch(page.text, /name="imagesPerDay"[^>]* value="1200"/);
+  assertMatch(page.text, /name="imagesPerDay"[^>]* value="1,200"/);
   const wrong = await browser.submit(page, `/keys/${key!.id}`, { imagesPerDay: "some" });
   assertStringIncludes(wrong.text, "Write a whole number above 0");
   assertMatch(page.text, /value="premium-1-fast" checked/);
@@ -347,11 +347,11 @@ Deno.test("list and page show what is used of the limits of a key, and the list 
   await world.wallet.indexOnce();
   const list = (await browser.get("/keys")).text;
   const page = (await browser.get(path)).text;
-  assertStringIncludes(list, "₫4,000 of ₫5,000 a day");
-  assertStringIncludes(list, "₫7,000 of ₫100,000 a month");
-  assertStringIncludes(page, "4,000 of 5,000");
-  assertStringIncludes(page, "7,000 of 100,000");
+  assertMatch(list, /<span>₫4,000 of ₫5,000<\/span><small class="busy">80\s%/);
+  assertMatch(list, /<span>₫7,000 of ₫100,000<\/span><small class="muted">7\.0\s%/);
   for (const text of [list, page]) {
+    assertStringIncludes(text, 'title="₫4,000 of ₫5,000"');
+    assertStringIncludes(text, 'title="₫7,000 of ₫100,000"');
     assertMatch(text, /<meter[^>]*max="5000"[^>]*value="4000"/);
   }
   assertMatch(list, new RegExp(`/receipts/${failed}"><code>upstream_timeout`));
@@ -360,6 +360,59 @@ Deno.test("list and page show what is used of the limits of a key, and the list 
     assertStringIncludes(page, `id="${place}"`);
   }
   for (const text of [list, page]) assertStringIncludes(text, `action="${path}/revoke"`);
+});
+
+Deno.test("a key without limits has its spending of today and of the month in the list", async () => {
+  await using world = await openDashboardWorld();
+  const { browser, account } = await world.signIn();
+  await topUp(world.kv, account.id, 1_000_000_000_000n);
+  await makeKey(browser);
+  const [key] = await listApiKeys(world.kv, account.id);
+  // The month has 20 days: the last call is of the one before.
+  for (const [agoMs, vnd] of [[minuteMs, 4n], [dayMs, 3n], [21 * dayMs, 9n]] as const) {
+    const startedAtMs = world.time.nowMs() - agoMs;
+    const price = vnd * 1_000_000_000n;
+    await world.wallet.settle(
+      await mustReserve(world.wallet, account.id, price),
+      draftOf(price, { requestId: requestIdAt(startedAtMs), keyId: key!.id, startedAtMs }),
+    );
+  }
+  const { text } = await browser.get("/keys");
+  const spent = [...text.matchAll(/<data class="money"[^>]*>([^<]*)<\/data><small/g)];
+  assertEquals(spent.map(([, shown]) => shown), ["₫4,000", "₫7,000"]);
+  assert(!text.includes("<meter"));
+});
+
+Deno.test("what is wrong with a limit stands under its row and names the cell", async () => {
+  await using world = await openDashboardWorld();
+  const { browser, account } = await world.signIn();
+  await makeKey(browser);
+  const [key] = await listApiKeys(world.kv, account.id);
+  const path = `/keys/${key!.id}`;
+  const page = await browser.get(path);
+  const { text } = await browser.submit(page, path, { dailyLimit: "5.5", imagesPerDay: "x" });
+  for (const name of ["dailyLimit", "imagesPerDay"]) {
+    assertMatch(text, new RegExp(`name="${name}"[^>]*aria-describedby="${name}-error"`));
+  }
+  assertMatch(text, /id="dailyLimit-error"><strong>Money, Day:/);
+  assertMatch(text, /id="imagesPerDay-error"><strong>Images, Day:/);
+  assertStringIncludes(text, "2 fields need attention");
+  assertStringIncludes(text, 'value="5.5"');
+});
+
+Deno.test("limits are shown with marks between thousands, and saving them again changes nothing", async () => {
+  await using world = await openDashboardWorld();
+  const { browser, account } = await world.signIn();
+  await makeKey(browser, { name: "laptop", dailyLimit: "1500000", tokensPerMinute: "20000" });
+  const before = (await listApiKeys(world.kv, account.id))[0]!;
+  const path = `/keys/${before.id}`;
+  for (const [locale, shown] of [["en", "1,500,000"], ["vi", "1.500.000"]] as const) {
+    browser.cookies.set("locale", locale);
+    const page = await browser.get(path);
+    assertStringIncludes(page.text, `value="${shown}"`);
+    assertEquals((await browser.submit(page, path)).status, 200);
+    assertEquals((await listApiKeys(world.kv, account.id))[0], before);
+  }
 });
 
 Deno.test("the owner is told of every key that is made, rotated or revoked, in the same commit and once", async () => {

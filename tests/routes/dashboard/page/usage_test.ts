@@ -342,8 +342,9 @@ Deno.test("a receipt says what was held, charged and returned, in both languages
     await world.wallet.settle(await mustReserve(world.wallet, account.id, held), draft);
     return await Promise.all(["en", "vi"].map(async (language) => {
       const { text } = await browser.get(`/receipts/${requestId}`, { "accept-language": language });
-      const [, hold = ""] = /<dl class="facts bill-hold">(.*?)<\/dl>/s.exec(text) ?? [];
-      return hold.replace(/<[^>]+>/g, "|").replace(/\|+/g, "|");
+      const [, hold = ""] = /<dl class="bill-hold">(.*?)<\/dl>/s.exec(text) ?? [];
+      const [, free] = /<p class="muted">([^<]* is free again\.)/.exec(text) ?? [];
+      return free ?? hold.replace(/<[^>]+>/g, "|").replace(/\|+/g, "|");
     }));
   };
   const dong = 1_000_000n;
@@ -360,9 +361,9 @@ Deno.test("a receipt says what was held, charged and returned, in both languages
     "|Held for the call|₫50|Taken in addition|₫16|Charged|−₫66|Returned to the wallet|₫0|",
   );
   const failed = { outcome: "failed", status: 502 } as const;
-  assertStringIncludes(
-    (await shown(360n * dong, failed, 0n))[0] ?? "",
-    "|Returned to the wallet|₫360|",
+  assertEquals(
+    (await shown(360n * dong, failed, 0n))[0],
+    "₫360 was held for 10\u00a0ms and is free again.",
   );
   const requestId = await call(world, account.id, keyId, { agoMs: 1_000 });
   assert(!(await browser.get(`/receipts/${requestId}`)).text.includes("bill-hold"));

@@ -17,7 +17,8 @@ const plain = (text: string) => text.replaceAll("\u00a0", " ").replaceAll(/<[^>]
 
 /** The text of the card with a title. */
 function card(text: string, title: string): string {
-  const at = text.indexOf(`<h2>${title}</h2>`);
+  // The number of lines may stand beside the title.
+  const at = text.search(new RegExp(`<h2>${title}[ <]`));
   assert(at >= 0, title);
   return plain(text.slice(at, text.indexOf("</section>", at)));
 }
