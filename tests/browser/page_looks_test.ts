@@ -5,7 +5,7 @@
  */
 import { roles } from "../../core/people/organisations/acts.ts";
 import { assertEquals } from "../support/assert.ts";
-import { crawl, RouteTable } from "../crawl/crawler.ts";
+import { crawl, type CrawlOptions, RouteTable } from "../crawl/crawler.ts";
 import { type CrawledGateway, openCrawledGateway, type Walker } from "../crawl/crawled_gateway.ts";
 import { lookAt } from "../crawl/page_looks.ts";
 import { readTextTables } from "../crawl/text_tables.ts";
@@ -25,15 +25,14 @@ function isOwn(kind: string): boolean {
 async function pagesOf(
   gateway: CrawledGateway,
   walker: Walker,
+  shared: Pick<CrawlOptions, "routes" | "tables" | "knownFiles">,
 ): Promise<ReadonlyMap<string, string>> {
   const { instance } = gateway;
   const report = await crawl(gateway.browser(walker, "en"), {
     origin: instance.baseUrl,
     locale: "en",
     role: walker === "visitor" ? undefined : roles.find((one) => one === walker) ?? "owner",
-    routes: new RouteTable(instance.pages),
-    tables: readTextTables(gateway.names),
-    knownFiles: new Set(),
+    ...shared,
   });
   const pages = new Map<string, string>();
   for (const [path, kind] of report.pages) if (!pages.has(kind)) pages.set(kind, path);
@@ -48,10 +47,15 @@ await browserTest("every kind of page is whole on every screen", async (browser)
   );
   await using gateway = await openCrawledGateway(`http://localhost:${server.addr.port}`);
   ready.resolve(gateway);
+  const shared = {
+    routes: new RouteTable(gateway.instance.pages),
+    tables: readTextTables(gateway.names),
+    knownFiles: new Set<string>(),
+  };
   const problems: string[] = [];
   const seen = new Set<string>();
   for (const walker of lookers) {
-    const all = await pagesOf(gateway, walker);
+    const all = await pagesOf(gateway, walker, shared);
     const isNew = walker === "newcomer";
     const isLookedAt = (kind: string) =>
       isNew ? isOwn(kind) && !kind.includes(":") : !seen.has(kind);

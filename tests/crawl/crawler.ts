@@ -55,6 +55,7 @@ export class RouteTable {
     readonly path: string;
     readonly pattern: URLPattern;
   }[];
+  readonly #found = new Map<string, string | undefined>();
 
   constructor(routes: readonly Route[]) {
     this.#routes = routes.map(({ method, path }) => {
@@ -66,9 +67,13 @@ export class RouteTable {
   /** The registered path, those without parameters first. */
   find(method: string, path: string): string | undefined {
     const pathname = path.split("?")[0] ?? path;
+    const key = `${method} ${pathname}`;
+    if (this.#found.has(key)) return this.#found.get(key);
     const exact = this.#routes.find((one) => one.method === method && one.path === pathname);
-    return (exact ??
-      this.#routes.find((one) => one.method === method && one.pattern.test({ pathname })))?.path;
+    const route = exact ??
+      this.#routes.find((one) => one.method === method && one.pattern.test({ pathname }));
+    this.#found.set(key, route?.path);
+    return route?.path;
   }
 }
 

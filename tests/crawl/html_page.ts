@@ -42,19 +42,27 @@ const entities: Readonly<Record<string, string>> = {
 
 /** Replaces character references. */
 function unescapeHtml(text: string): string {
+  if (!text.includes("&")) return text;
   return text.replaceAll(/&(?:#(\d+)|#x([\da-f]+)|(\w+));/gi, (whole, decimal, hex, name) => {
     if (name !== undefined) return entities[name] ?? whole;
     return String.fromCodePoint(decimal === undefined ? parseInt(hex, 16) : Number(decimal));
   });
 }
 
-function attributesOf(source: string): Record<string, string> {
-  return Object.fromEntries(
+/** Attributes by their source: most tags of a page are on each other page, too. */
+const knownAttributes = new Map<string, Readonly<Record<string, string>>>();
+
+function attributesOf(source: string): Readonly<Record<string, string>> {
+  const known = knownAttributes.get(source);
+  if (known !== undefined) return known;
+  const attributes = Object.fromEntries(
     Array.from(
       source.matchAll(attributePattern),
       ([, name = "", a, b, c]) => [name.toLowerCase(), unescapeHtml(a ?? b ?? c ?? "")],
     ),
   );
+  knownAttributes.set(source, attributes);
+  return attributes;
 }
 
 /** Reads a page, or a part of one. */
