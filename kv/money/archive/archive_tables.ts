@@ -20,6 +20,9 @@ export type ColumnKind =
   | "flag"
   | "text";
 
+/** The types of columns. */
+export type ColumnTypes = Readonly<Record<ColumnKind | "day" | "bytes", string>>;
+
 /** A column of calls. */
 interface CallColumn {
   readonly name: string;
@@ -118,29 +121,4 @@ export function countedCells(
   { keyId, model }: Pick<ColumnFilter, "keyId" | "model">,
 ): [keyId: string | null, model: string | null] {
   return [keyId ?? null, model === undefined ? null : columnText(model)];
-}
-
-/**
- * Returns the parts of a statement that reads pages of sums: parameter 1 to 2 are accounts, 3 to 4 days. Each day is found
- * by the index, and in it the first page that may have an account, wherever it lies among those of the day.
- */
-export function sumPagesSql(
-  table: string,
-  parameter: (number: number) => string,
-): { readonly days: string; readonly conditions: string } {
-  const [fromAccount, toAccount, fromDay, toDay] = [1, 2, 3, 4].map(parameter);
-  return {
-    days: `with recursive days (day) as (
-      select min(day) from ${table} where day >= ${fromDay}
-      union all
-      select (select min(next.day) from ${table} as next where next.day > days.day)
-      from days where days.day < ${toDay}
-    )`,
-    conditions: `page.day = days.day and days.day <= ${toDay}
-      and page.last_account >= ${fromAccount} and page.first_account <= ${toAccount}
-      and page.last_account <= coalesce((
-        select min(last.last_account) from ${table} as last
-        where last.day = days.day and last.last_account >= ${toAccount}
-      ), '~')`,
-  };
 }

@@ -32,12 +32,12 @@ async function openArchive(
 ): Promise<ReceiptArchive | undefined> {
   switch (location.kind) {
     case "file": {
-      const { SqliteArchive } = await import("../../money/archive/sqlite_archive.ts");
-      return await SqliteArchive.open(archiveFolder(location.path));
+      const { openSqliteArchive } = await import("../../money/archive/sqlite_archive.ts");
+      return await openSqliteArchive(archiveFolder(location.path));
     }
     case "postgres": {
-      const { PostgresArchive } = await import("../../money/archive/postgres_archive.ts");
-      return await PostgresArchive.open({ url: location.url, clock });
+      const { openPostgresArchive } = await import("../../money/archive/postgres_archive.ts");
+      return await openPostgresArchive({ url: location.url, clock });
     }
     case "memory":
     case "remote":

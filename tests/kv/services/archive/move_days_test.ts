@@ -5,7 +5,7 @@ import { hourMs } from "../../../../core/lib/time/durations.ts";
 import { pageInColumns, pagesOf } from "../../../../kv/money/archive/receipt_rows.ts";
 import { encodeReceipt } from "../../../../kv/money/receipts/receipt_codec.ts";
 import { newAccount, receiptOf } from "../../../support/worlds/money_world.ts";
-import { SqliteArchive } from "../../../../kv/money/archive/sqlite_archive.ts";
+import { openSqliteArchive } from "../../../../kv/money/archive/sqlite_archive.ts";
 import { testDropping } from "./dropping.ts";
 import { type TestArchive, testMoving } from "./moving.ts";
 import { testMovingSums } from "./moving_sums.ts";
@@ -13,7 +13,7 @@ import { archiveCalls, documentedColumns, documentedStatements, views } from "./
 
 async function openArchive(): Promise<TestArchive> {
   const folder = await Deno.makeTempDir({ prefix: "gateway-archive-" });
-  const archive = await SqliteArchive.open(folder);
+  const archive = await openSqliteArchive(folder);
   const change = async (sql: string) => {
     const { DatabaseSync } = await import("node:sqlite");
     for (const { month } of await archive.months()) {
@@ -39,7 +39,7 @@ testDropping("SQLite", openArchive, { permissions: { read: true, write: true } }
 
 Deno.test("SQLite: who reads while the first hour of a month is written sees nothing of it yet", async () => {
   const folder = await Deno.makeTempDir({ prefix: "gateway-archive-" });
-  const archive = await SqliteArchive.open(folder);
+  const archive = await openSqliteArchive(folder);
   const startMs = Date.UTC(2026, 10, 1);
   const mark = { startMs, pages: 0, receipts: 0, chargedMicroVnd: 0n, digest: "d" };
   const release = Promise.withResolvers<void>();
@@ -53,7 +53,7 @@ Deno.test("SQLite: who reads while the first hour of a month is written sees not
     })(),
     mark: () => mark,
   }).finally(() => isWritten = true);
-  const reader = await SqliteArchive.open(folder);
+  const reader = await openSqliteArchive(folder);
   const hours = () => reader.hoursBetween(startMs, startMs + 1);
   while ((await reader.months()).length === 0) assertEquals(await hours(), []);
   assertEquals([await hours(), isWritten], [[], false]);
@@ -70,7 +70,7 @@ Deno.test({
   permissions: { read: true, write: true },
   async fn() {
     const folder = await Deno.makeTempDir({ prefix: "gateway-archive-" });
-    const archive = await SqliteArchive.open(folder);
+    const archive = await openSqliteArchive(folder);
     const startMs = Date.UTC(2026, 10, 1);
     const receipts = Array.from(
       { length: 2_000 },
@@ -105,7 +105,7 @@ Deno.test({
     const folder = await Deno.makeTempDir({ prefix: "gateway-archive-" });
     const startMs = Date.UTC(2026, 10, 1);
     const attempts = [{ route: "one/m", outcome: "ok", ms: 5 }];
-    const write = async (archive: SqliteArchive, atMs: number, heldMicroVnd?: bigint) => {
+    const write = async (archive: ReceiptArchive, atMs: number, heldMicroVnd?: bigint) => {
       const some = { requestId: newId("request", atMs), attempts, ...defined({ heldMicroVnd }) };
       const receipt = receiptOf(newAccount(), some);
       const text = `[["${receipt.requestId}",${encodeReceipt(receipt)}]]`;
@@ -116,12 +116,12 @@ Deno.test({
       assert(await archive.writeHour({ startMs: atMs, digest: text, calls, mark: () => mark }));
       return text;
     };
-    const earlier = await SqliteArchive.open(folder);
+    const earlier = await openSqliteArchive(folder);
     const first = await write(earlier, startMs);
     await earlier.close();
     using db = new DatabaseSync(`${folder}/2026-11.sqlite`);
     db.exec("alter table receipts drop column held_micro_vnd; drop table sums");
-    const archive = await SqliteArchive.open(folder);
+    const archive = await openSqliteArchive(folder);
     const range = { fromMs: startMs, toMs: startMs + 2 * hourMs, limit: 9, reverse: false };
     assertEquals(pagesOf(await archive.callsBetween(range)).map(({ text }) => text), [first]);
     const second = await write(archive, startMs + hourMs, 360n);
@@ -137,7 +137,7 @@ Deno.test({
 Deno.test("SQLite: the page about reports has the columns of a month, and its statements run", async () => {
   const { DatabaseSync } = await import("node:sqlite");
   const folder = await Deno.makeTempDir({ prefix: "gateway-archive-" });
-  const archive = await SqliteArchive.open(folder);
+  const archive = await openSqliteArchive(folder);
   const { day, paidMicroVnd } = await archiveCalls(archive);
   using month = new DatabaseSync(`${folder}/${day.slice(0, 7)}.sqlite`, { readOnly: true });
   for (const view of views) {

@@ -6,7 +6,7 @@ import { openStore } from "../../../../kv/engine/opening/store.ts";
 import { StoreUnavailableError } from "../../../../kv/engine/store/store_unavailable.ts";
 import { withArchive } from "../../../../kv/services/archive/open_archive.ts";
 import { startTcpProxy } from "../../../support/servers/tcp_proxy.ts";
-import { PostgresArchive } from "../../../../kv/money/archive/postgres_archive.ts";
+import { openPostgresArchive } from "../../../../kv/money/archive/postgres_archive.ts";
 import { Pool, stateOf } from "../../../../kv/engine/postgres/pool.ts";
 import { postgresPrograms, startPostgres } from "../../../support/servers/postgres_server.ts";
 import { testDropping } from "./dropping.ts";
@@ -30,7 +30,7 @@ if (programs === undefined) {
   Deno.test.afterAll(async () => await server[Symbol.asyncDispose]());
   const open = async (): Promise<TestArchive> => {
     const url = await server.makeDatabase();
-    const archive = await PostgresArchive.open({ url, clock: systemClock });
+    const archive = await openPostgresArchive({ url, clock: systemClock });
     const change = async (sql: string) => {
       const pool = await Pool.open({ url, clock: systemClock });
       await pool.query(sql, []);
@@ -55,14 +55,14 @@ if (programs === undefined) {
     processes,
     async () => {
       const url = await server.makeDatabase();
-      await (await PostgresArchive.open({ url, clock: systemClock })).close();
+      await (await openPostgresArchive({ url, clock: systemClock })).close();
       const pool = await Pool.open({ url, clock: systemClock });
       await pool.query("alter table archive_receipts drop column held_micro_vnd", []);
       await pool.query("drop table archive_sums", []);
       const all = { fromAccount: "", toAccount: "~", fromDay: "", toDay: "~", limit: 9 };
       const range = { fromMs: 0, toMs: 1, limit: 1, reverse: false };
       for (const _ of ["it adds them", "they are there"]) {
-        const archive = await PostgresArchive.open({ url, clock: systemClock });
+        const archive = await openPostgresArchive({ url, clock: systemClock });
         assertEquals(await archive.callsBetween(range), []);
         assertEquals(await archive.sumPages(all), []);
         await archive.close();
@@ -76,7 +76,7 @@ if (programs === undefined) {
     processes,
     async () => {
       const url = await server.makeDatabase();
-      const archive = await PostgresArchive.open({ url, clock: systemClock });
+      const archive = await openPostgresArchive({ url, clock: systemClock });
       const { day } = await archiveCalls(archive);
       const pool = await Pool.open({ url, clock: systemClock });
       const [account] = await archive.accountsOfDay(day, false);
@@ -113,7 +113,7 @@ if (programs === undefined) {
     async () => {
       const url = await server.makeDatabase();
       // What would wait for the report fails.
-      const archive = await PostgresArchive.open({
+      const archive = await openPostgresArchive({
         url: `${url}?lock_timeout=5s`,
         clock: systemClock,
       });
@@ -144,7 +144,7 @@ if (programs === undefined) {
       const url = await server.makeDatabase();
       const opened = await openStore({ kind: "postgres", url }, systemClock);
       assert(opened.ok, "the table of the store is there");
-      const archive = await PostgresArchive.open({ url, clock: systemClock });
+      const archive = await openPostgresArchive({ url, clock: systemClock });
       const { day, paidMicroVnd } = await archiveCalls(archive);
       const owner = await Pool.open({ url, clock: systemClock });
       for (const view of views) {

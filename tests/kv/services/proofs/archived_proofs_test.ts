@@ -2,7 +2,7 @@
 import { vietnamDay } from "../../../../core/lib/time/vietnam_time.ts";
 import { dayMs } from "../../../../core/lib/time/durations.ts";
 import { archivedStore } from "../../../../kv/money/archive/archived_store.ts";
-import { SqliteArchive } from "../../../../kv/money/archive/sqlite_archive.ts";
+import { openSqliteArchive } from "../../../../kv/money/archive/sqlite_archive.ts";
 import { dropMonths } from "../../../../kv/services/archive/drop_months.ts";
 import { moveDays } from "../../../../kv/services/archive/move_days.ts";
 import { verifyAndSign } from "../../../../kv/services/proofs/verify_and_sign.ts";
@@ -18,7 +18,7 @@ const days = 100;
 async function archivedWorld(folder: string) {
   const world = await BooksWorld.open();
   const { kv, masterKeys } = world;
-  const archive = await SqliteArchive.open(folder);
+  const archive = await openSqliteArchive(folder);
   const whole = archivedStore(kv, archive);
   const verified = async (isFull: boolean) => {
     const { books, proofs } = await verifyAndSign(whole, {

@@ -1,6 +1,6 @@
 import { systemClock } from "../../../../core/lib/time/clock.ts";
 import { openPostgres } from "../../../../kv/engine/postgres/open_postgres.ts";
-import { PostgresArchive } from "../../../../kv/money/archive/postgres_archive.ts";
+import { openPostgresArchive } from "../../../../kv/money/archive/postgres_archive.ts";
 import { postgresPrograms, startPostgres } from "../../../support/servers/postgres_server.ts";
 import { testRetention } from "./retaining.ts";
 
@@ -21,7 +21,7 @@ if (programs === undefined) {
   testRetention("PostgreSQL", async () => {
     const url = await server.makeDatabase();
     const { kv } = await openPostgres({ url, clock: systemClock, announcedKinds: new Set() });
-    const archive = await PostgresArchive.open({ url, clock: systemClock });
+    const archive = await openPostgresArchive({ url, clock: systemClock });
     return {
       kv,
       archive: {

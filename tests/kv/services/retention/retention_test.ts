@@ -1,9 +1,9 @@
-import { SqliteArchive } from "../../../../kv/money/archive/sqlite_archive.ts";
+import { openSqliteArchive } from "../../../../kv/money/archive/sqlite_archive.ts";
 import { testRetention } from "./retaining.ts";
 
 testRetention("files", async () => {
   const folder = await Deno.makeTempDir({ prefix: "gateway-retention-" });
-  const archive = await SqliteArchive.open(folder);
+  const archive = await openSqliteArchive(folder);
   return {
     kv: await Deno.openKv(":memory:"),
     archive: {

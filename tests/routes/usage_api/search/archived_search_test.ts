@@ -26,14 +26,14 @@ import {
 } from "../../../../kv/engine/schema/keys.ts";
 
 import type { KeyValueStore } from "../../../../kv/engine/store/key_value_store.ts";
-import { PostgresArchive } from "../../../../kv/money/archive/postgres_archive.ts";
+import { openPostgresArchive } from "../../../../kv/money/archive/postgres_archive.ts";
 import {
   type ArchivedCall,
   bucketStartMs,
   pageInColumns,
 } from "../../../../kv/money/archive/receipt_rows.ts";
 import type { ReceiptArchive } from "../../../../kv/money/archive/receipt_archive.ts";
-import { SqliteArchive } from "../../../../kv/money/archive/sqlite_archive.ts";
+import { openSqliteArchive } from "../../../../kv/money/archive/sqlite_archive.ts";
 import { archivedStore } from "../../../../kv/money/archive/archived_store.ts";
 import { chunkGroups, groupReceipts } from "../../../../kv/money/receipts/day_sum_group.ts";
 import { isFailed } from "../../../../kv/money/receipts/hour_sums.ts";
@@ -275,7 +275,7 @@ function testSearches(name: string, open: () => Promise<Parts & AsyncDisposable>
 testSearches("SQLite", async () => {
   const folder = await Deno.makeTempDir({ prefix: "gateway-archive-" });
   const living = await Deno.openKv(":memory:");
-  const archive = await SqliteArchive.open(folder);
+  const archive = await openSqliteArchive(folder);
   return {
     living,
     archive,
@@ -297,7 +297,7 @@ if (programs === undefined) {
     const url = await server.makeDatabase();
     const opened = await openStore({ kind: "postgres", url }, systemClock);
     assert(opened.ok, "a store");
-    const archive = await PostgresArchive.open({ url, clock: systemClock });
+    const archive = await openPostgresArchive({ url, clock: systemClock });
     return {
       living: opened.store.kv,
       archive,
