@@ -502,16 +502,34 @@ const snapshotRows = 500;
 /** Pages of sums of one read of a snapshot. */
 const snapshotPages = 16;
 
+/** Options for reading a snapshot of both. */
+export interface ArchivedSnapshotOptions {
+  /** Tells which days may leave while it is read. */
+  readonly clock: Pick<Clock, "nowMs">;
+  /** Sums of old days that are remembered at most; fewer where a test has few. */
+  readonly maxSeenSums?: number;
+}
+
 /**
  * Reads a store as of one moment, and the rows of its archive. Receipts never change, and one that moves meanwhile is in
- * both, and the same. A sum that the store has counts in place of the archived one.
+ * both, and the same. A sum that the store has counts in place of the archived one, which may be of a later moment: so
+ * the sums of all days that may leave meanwhile are remembered.
+ *
+ * @throws {Error} at the end, if a day has begun to leave whose sums were too many to remember, or a sum of a day that had
+ * left was changed
  */
 export async function* archivedSnapshot(
   { kv: living, snapshot }: { readonly kv: KeyValueStore; readonly snapshot: ReadSnapshot },
   archive: ReceiptArchive,
+  { clock, maxSeenSums = maxSeenSumsDefault }: ArchivedSnapshotOptions,
   reading: SnapshotReading = {},
 ): AsyncGenerator<SnapshotRow> {
-  const seen = new SeenSums(await daysOfLeftSums(living));
+  const firstToStay = vietnamDay(clock.nowMs() - sumsStayDays * dayMs);
+  const seen = new SeenSums(shiftDay(firstToStay, daysOfARun), maxSeenSums);
+  const left = new Map<string, string>();
+  for await (const { key, value, versionstamp } of marksOfLeftSums(living)) {
+    if (value.isMoved) left.set(archivedSumsDayOf(key), versionstamp);
+  }
   for await (const row of snapshot(reading)) {
     seen.add(row);
     yield row;
@@ -523,41 +541,88 @@ export async function* archivedSnapshot(
       if (within !== undefined) yield* everyRowOf(kind, archive, within, reading.slices);
     }
   }
-  for (const day of await daysOfLeftSums(living)) {
+  for await (const { key } of marksOfLeftSums(living)) {
+    const day = archivedSumsDayOf(key);
+    if (!seen.knows(day)) throw sumsHaveMoved(day);
     yield* sumsOfDay(archive, day, { selectors, seen, slices: reading.slices });
+  }
+  for await (const { key, versionstamp } of marksOfLeftSums(living)) {
+    const day = archivedSumsDayOf(key);
+    if (left.has(day) && left.get(day) !== versionstamp) throw sumsHaveMoved(day);
   }
 }
 
-async function daysOfLeftSums(living: KeyValueStore): Promise<string[]> {
-  const marks = living.list({ prefix: archivedSumsPrefix() });
-  return await Array.fromAsync(marks, ({ key }) => archivedSumsDayOf(key));
+function sumsHaveMoved(day: string): Error {
+  return new Error(
+    `the sums of ${day} changed on their way to the archive while the store was read: try again once admin archive has ended`,
+  );
 }
 
-/** Days behind the last one that had left: those that may leave while a snapshot is read. */
+function marksOfLeftSums(living: KeyValueStore): RowIterator<ArchivedSumsMark> {
+  return living.list<ArchivedSumsMark>({ prefix: archivedSumsPrefix() });
+}
+
+/** Days by which a clock may go on while a snapshot is read, and by which another instance's may be ahead. */
 const daysOfARun = 3;
+
+/** Sums that are remembered at most, some 150 bytes each: those of a day or two in a store whose days move nightly. */
+const maxSeenSumsDefault = 1_000_000;
 
 /** The sums of old days that a snapshot of a store has. */
 class SeenSums {
-  readonly #rows = new Set<string>();
-  readonly #before: string;
+  readonly #byDay = new Map<string, Set<string>>();
+  readonly #max: number;
+  #before: string;
+  #count = 0;
 
-  constructor(days: readonly string[]) {
-    const last = days.at(-1);
-    this.#before = last === undefined ? "" : shiftDay(last, daysOfARun + 1);
+  /**
+   * @param before the first day whose sums cannot leave meanwhile
+   * @param max sums that are remembered
+   */
+  constructor(before: string, max: number) {
+    this.#before = before;
+    this.#max = max;
+  }
+
+  /** Whether the sums of a day are known, or were not read. */
+  knows(day: string): boolean {
+    return day < this.#before;
   }
 
   add({ key: encoded, value }: SnapshotRow): void {
-    if (this.#before === "" || !mayBeSum(encoded)) return;
-    const key = decodeKey(encoded);
-    const cell = isSumKind(kindOfKey(key)) ? cellOfSumKey(key) : undefined;
-    if (cell === undefined || cell.day >= this.#before) return;
-    if (value === null) this.#rows.delete(encoded.toHex());
-    else this.#rows.add(encoded.toHex());
+    if (!mayBeSum(encoded)) return;
+    const cell = sumCellOf(encoded);
+    if (cell === undefined || !this.knows(cell.day)) return;
+    const ofDay = this.#byDay.get(cell.day) ?? new Set();
+    this.#byDay.set(cell.day, ofDay);
+    const before = ofDay.size;
+    if (value === null) ofDay.delete(textOfKey(encoded));
+    else ofDay.add(textOfKey(encoded));
+    this.#count += ofDay.size - before;
+    if (this.#count > this.#max) this.#forgetLastDay();
   }
 
-  has(encoded: Uint8Array): boolean {
-    return this.#rows.has(encoded.toHex());
+  /** Days leave in their order, so that the last ones are the least likely to do so meanwhile. */
+  #forgetLastDay(): void {
+    const last = [...this.#byDay.keys()].reduce((one, other) => one > other ? one : other);
+    this.#count -= this.#byDay.get(last)?.size ?? 0;
+    this.#byDay.delete(last);
+    this.#before = last;
   }
+
+  has(day: string, encoded: Uint8Array): boolean {
+    return this.#byDay.get(day)?.has(textOfKey(encoded)) === true;
+  }
+}
+
+/** A text with a character for each byte, which takes as much memory. */
+function textOfKey(encoded: Uint8Array): string {
+  return String.fromCharCode(...encoded);
+}
+
+function sumCellOf(encoded: Uint8Array): DaySumCell | undefined {
+  const key = decodeKey(encoded);
+  return isSumKind(kindOfKey(key)) ? cellOfSumKey(key) : undefined;
 }
 
 /** Encoded prefix of the keys of sums, which rules most other keys out before they are decoded. */
@@ -590,7 +655,7 @@ async function* sumsOfDay(
       const encoded = snapshotRowOf(row);
       const hex = encoded.key.toHex();
       const isWanted = ranges.some(({ start, end }) => hex >= start && hex < end);
-      if (isWanted && !seen.has(encoded.key)) yield encoded;
+      if (isWanted && !seen.has(day, encoded.key)) yield encoded;
       await slices?.rest();
     }
     if (pages.length < snapshotPages) return;

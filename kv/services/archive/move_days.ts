@@ -90,6 +90,7 @@ export async function moveDays(parts: StoreParts, options: MoveOptions): Promise
   const moved: MovedDay[] = [];
   const problems: string[] = [];
   let sums = 0;
+  const report = () => ({ moved, problems, ...(sums > 0 && { sums }) });
   try {
     const cleared: string[] = [];
     for (const checkpoint of options.checkpoints) {
@@ -102,12 +103,12 @@ export async function moveDays(parts: StoreParts, options: MoveOptions): Promise
         if (!isThere) moved.push({ day, receipts });
       }
     }
-    sums = await moveSums(parts, cleared, options);
+    await moveSums(parts, cleared, { ...options, onMoved: (count) => sums += count });
   } catch (error) {
     if (!(error instanceof StoreUnavailableError)) throw error;
-    return { moved, problems, outage: error };
+    return { ...report(), outage: error };
   }
-  return { moved, problems, ...(sums > 0 && { sums }) };
+  return report();
 }
 
 /** Moves a day; returns why it stays. */

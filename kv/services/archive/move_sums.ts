@@ -66,6 +66,8 @@ export interface MoveSumsOptions {
   /** Rows deleted in one commit; fewer where a test ends the process between two. */
   readonly rowsPerCommit?: number | undefined;
   readonly slices?: TimeSlices | undefined;
+  /** Told how many sums have left, as they do. */
+  readonly onMoved?: (sums: number) => void;
 }
 
 /** Returns the first day whose sums stay in the store. */
@@ -264,7 +266,10 @@ class DayOfSums {
         op.delete(dayCopyKey(cell));
       }
     });
-    if (isDone && isWhole) this.#cleared += cells.length;
+    if (isDone && isWhole) {
+      this.#cleared += cells.length;
+      this.#options.onMoved?.(cells.length);
+    }
     if (!isDone) this.#isComplete = false;
   }
 

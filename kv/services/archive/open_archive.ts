@@ -104,7 +104,7 @@ export async function withArchive(
       store: {
         ...store,
         kv: archivedStore(store.kv, archive, clock),
-        snapshot: (reading) => archivedSnapshot(store, archive, reading),
+        snapshot: (reading) => archivedSnapshot(store, archive, { clock }, reading),
         parts: { living: store.kv, archive },
         [Symbol.dispose]() {
           void archive.close();

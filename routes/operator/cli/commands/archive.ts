@@ -71,7 +71,7 @@ function problemsOf(kinds: readonly LeavingKind[]): string[] {
 
 /** Says in a line what a run has moved, and why it ended. */
 function endOf(
-  { moved, problems, outage }: MoveReport,
+  { moved, sums = 0, problems, outage }: MoveReport,
   { before, sealed, due }: {
     /** The first day that is too young to move. */
     readonly before: string;
@@ -82,9 +82,13 @@ function endOf(
 ): string {
   const receipts = moved.reduce((sum, day) => sum + day.receipts, 0);
   const [first, last] = [moved[0]?.day, moved.at(-1)?.day];
-  const done = first === undefined
-    ? "moved nothing"
-    : `moved ${moved.length} days with ${receipts} receipts, ${first} to ${last}`;
+  const what = [
+    ...(first === undefined
+      ? []
+      : [`${moved.length} days with ${receipts} receipts, ${first} to ${last}`]),
+    ...(sums === 0 ? [] : [`${sums} sums of old days`]),
+  ];
+  const done = `moved ${what.length === 0 ? "nothing" : what.join(", and ")}`;
   if (outage !== undefined) {
     return `${done}; stopped early. ${
       outageLine(outage)
@@ -114,21 +118,21 @@ export function addArchiveRoutes(
     using reading = beginReading?.(context.req.raw.signal);
     const { slices } = reading ?? {};
     const report = await unlessLocked(() => moveDays(parts, { checkpoints, nowMs, slices }));
-    const { moved, problems, outage } = report;
+    const { moved, sums = 0, problems, outage } = report;
     const ended = endOf(report, {
       before,
       sealed: chain.checkpoints.length,
       due: checkpoints.length,
     });
     if (outage !== undefined) {
-      return context.json({ ok: false, ended, moved, dropped: [], problems });
+      return context.json({ ok: false, ended, moved, sums, dropped: [], problems });
     }
     const source = { kv, parts, masterKeys, settings: retention, nowMs, slices };
     const kinds = await unlessLocked(() => applyRetention(source));
     const all = [...chain.problems, ...problems, ...problemsOf(kinds)];
     await noteMove(kv, { atMs: clock.nowMs(), problems: all.length });
     const dropped = kinds.filter(({ rows }) => rows > 0);
-    return context.json({ ok: all.length === 0, ended, moved, dropped, problems: all });
+    return context.json({ ok: all.length === 0, ended, moved, sums, dropped, problems: all });
   });
 
   app.post("/retention", async (context) => {

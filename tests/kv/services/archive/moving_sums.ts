@@ -1,5 +1,6 @@
 /** Tests that the sums of old days move to an archive, whatever it is made of. */
-import { assert, assertEquals } from "../../../support/assert.ts";
+import { assert, assertEquals, assertRejects } from "../../../support/assert.ts";
+import { defined } from "../../../../core/lib/base/defined.ts";
 import type { CallTag } from "../../../../core/billing/usage/call_tags.ts";
 import type { Receipt } from "../../../../core/billing/usage/receipt.ts";
 import { type AccountId, type ApiKeyId, newId } from "../../../../core/lib/ids/ids.ts";
@@ -14,7 +15,7 @@ import {
   tagSumsPrefix,
 } from "../../../../kv/engine/schema/keys.ts";
 import { decodeKey, decodeValue } from "../../../../kv/engine/parts/tuple_key.ts";
-import { trackedSnapshot } from "../../../../kv/engine/parts/snapshot.ts";
+import { type ReadSnapshot, trackedSnapshot } from "../../../../kv/engine/parts/snapshot.ts";
 import { WriteTracker } from "../../../../kv/engine/parts/write_tracker.ts";
 import type { KeyValueStore } from "../../../../kv/engine/store/key_value_store.ts";
 import { rowsOfKeys } from "../../../../kv/engine/store/read_ahead.ts";
@@ -243,12 +244,24 @@ class SumsWorld implements AsyncDisposable {
     );
   }
 
-  /** What a backup has of the sums, the last row of a key counting. */
-  async backedUp(): Promise<[string, UsageSum][]> {
-    using tracked = trackedStore(this.living);
+  /**
+   * What a backup has of the sums, the last row of a key counting.
+   *
+   * @param amid runs once the store was read as of one moment, and nothing of the archive
+   */
+  async backedUp(
+    amid: () => Promise<void> = () => Promise.resolve(),
+    maxSeenSums?: number,
+  ): Promise<[string, UsageSum][]> {
+    const { living, archive } = this;
     const rows = new Map<string, UsageSum>();
-    const source = { kv: this.living, snapshot: tracked.snapshot };
-    for await (const { key, value } of archivedSnapshot(source, this.archive)) {
+    const snapshot: ReadSnapshot = async function* (reading) {
+      yield* trackedSnapshot(living, new WriteTracker(), reading);
+      await amid();
+    };
+    const options = { clock: { nowMs: () => nowMs }, ...defined({ maxSeenSums }) };
+    const source = { kv: living, snapshot };
+    for await (const { key, value } of archivedSnapshot(source, archive, options)) {
       const decoded = decodeKey(key);
       if (!["usage", "usage_by_day", "usage_tags"].includes(kindOfKey(decoded))) continue;
       if (value !== null) rows.set(JSON.stringify(decoded), usageSum(decodeValue(value)));
@@ -268,14 +281,6 @@ class SumsWorld implements AsyncDisposable {
     this.living.close();
     await this.#test[Symbol.asyncDispose]();
   }
-}
-
-function trackedStore(kv: KeyValueStore) {
-  const tracker = new WriteTracker();
-  return {
-    snapshot: (reading = {}) => trackedSnapshot(kv, tracker, reading),
-    [Symbol.dispose]() {},
-  };
 }
 
 function cellKey(receipt: Receipt): Deno.KvKey {
@@ -407,6 +412,30 @@ export function testMovingSums(
     await world.check("with a late call in the store");
     assertEquals(await world.move(), 1);
     await world.check("moved");
+  });
+
+  test("a backup has the sums of its moment, whatever moves and ends late meanwhile", async () => {
+    await using world = await open(11);
+    const first = world.receipt({ tags: [{ key: "team", value: "a" }] });
+    const late = () => ({ ...first, requestId: newId("request", first.startedAtMs) });
+    await world.write([first, world.receipt(), world.receipt()]);
+    const before = sorted(world.right());
+    const moveLate = async () => {
+      await world.move();
+      await world.write([late()]);
+      await world.move();
+    };
+    assertEquals(sorted(await world.backedUp(moveLate)), before, "of days that leave first now");
+    await assertRejects(() => world.backedUp(moveLate), Error, "try again");
+    assertEquals(sorted(await world.backedUp()), sorted(world.right()));
+  });
+
+  test("a backup that cannot remember all sums fails once their day leaves, and else does not", async () => {
+    await using world = await open(12);
+    await world.write(Array.from({ length: 20 }, () => world.receipt()));
+    assertEquals(sorted(await world.backedUp(undefined, 3)), sorted(world.right()));
+    await assertRejects(() => world.backedUp(async () => void await world.move(), 3), Error);
+    assertEquals(sorted(await world.backedUp(undefined, 3)), sorted(world.right()));
   });
 
   test("a writer that has read an archived sum does not undo another one's call", async () => {

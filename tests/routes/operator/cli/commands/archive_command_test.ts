@@ -54,11 +54,13 @@ Deno.test("`admin archive` moves the days that are old enough, and notes how it 
   const days = await seed(path, masterKey);
   const config = testConfig({ env: { GATEWAY_KV: path, GATEWAY_MASTER_KEYS: masterKey } });
   const ended: string[] = [];
+  const sums: number[] = [];
   const moved = async (...args: string[]) => {
     const { code, written } = await runCommand(config, ["archive", ...args]);
     const answer = JSON.parse(written);
     assertEquals([code, answer.ok, answer.problems], [0, true, []]);
     ended.push(answer.ended);
+    sums.push(answer.sums);
     return answer.moved.map(({ day }: { day: string }) => day);
   };
   assertEquals(await lastMove(path), undefined);
@@ -69,7 +71,11 @@ Deno.test("`admin archive` moves the days that are old enough, and notes how it 
   const [early = "", whole = "", again = ""] = ended;
   assertMatch(early, /^moved nothing: no sealed day is before \d{4}-\d\d-\d\d$/);
   const range = `${days[0]} to ${days.at(-1)}`;
-  assertStringIncludes(whole, `moved 6 days with 6 receipts, ${range}; all 6 sealed days before`);
+  assertEquals(sums, [0, daysOfCalls, 0]);
+  assertStringIncludes(
+    whole,
+    `moved 6 days with 6 receipts, ${range}, and 6 sums of old days; all 6 sealed days before`,
+  );
   assertMatch(again, /^moved nothing; all 6 sealed days before .* are in the archive$/);
   await Deno.remove(folder, { recursive: true });
 });
