@@ -194,6 +194,23 @@ export class Pool {
   }
 
   /**
+   * Runs statements one after the other on one connection, each by itself, however long they take. They hold no values
+   * of a caller.
+   *
+   * @param lockTimeout how long each may wait for locks, such as `10s`
+   */
+  async apart(texts: readonly string[], lockTimeout: string): Promise<void> {
+    const sql = await this.#sql.reserve();
+    try {
+      await sql.unsafe(`set lock_timeout = '${lockTimeout}'`).simple();
+      for (const text of texts) await sql.unsafe(text).simple();
+    } finally {
+      await sql.unsafe("reset lock_timeout").simple().catch(() => {});
+      sql.release();
+    }
+  }
+
+  /**
    * Runs a transaction, which is rolled back unless `act` returns true.
    *
    * @throws what `act` throws, or an error of the driver if it is not known whether the transaction took effect

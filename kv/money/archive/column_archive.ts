@@ -74,6 +74,7 @@ export interface ArchiveDatabase {
     onlyFailed: boolean,
   ): Promise<ReadonlySet<RequestId>>;
   packDay(day: string): Promise<void>;
+  packMonth(month: string): Promise<void>;
   months(archive: ReceiptArchive): Promise<ArchivedMonth[]>;
   dropMonth(month: string): Promise<void>;
   close(): Promise<void>;
@@ -84,6 +85,8 @@ const linesPerInsert = 500;
 
 /** The month of a day; of `~` and an empty text, these. */
 const monthOfDay = (day: string): string => day.slice(0, 7);
+
+const isMonth = (month: string) => /^\d{4}-\d{2}$/.test(month);
 
 function monthsOf({ fromMs, toMs }: TimeRange): Months {
   return { from: monthOfDay(vietnamDay(fromMs)), to: monthOfDay(vietnamDay(toMs - 1)) };
@@ -305,12 +308,17 @@ export class ColumnArchive implements ReceiptArchive {
     return this.#database.packDay(day);
   }
 
+  async packMonth(month: string): Promise<void> {
+    invariant(isMonth(month), "a month");
+    await this.#database.packMonth(month);
+  }
+
   months(): Promise<ArchivedMonth[]> {
     return this.#database.months(this);
   }
 
   async dropMonth(month: string): Promise<void> {
-    invariant(/^\d{4}-\d{2}$/.test(month), "a month");
+    invariant(isMonth(month), "a month");
     await this.#database.dropMonth(month);
   }
 

@@ -154,6 +154,8 @@ export interface ReceiptArchive {
   finishDay(day: string, lines: AsyncIterable<LedgerEntry>): Promise<void>;
   /** Brings what an earlier release has written for a day into the form of this one. Reads do not show a difference. */
   packDay(day: string): Promise<void>;
+  /** Gives back room of a month all of whose days are finished, once; else does nothing. Reads and calls go on. */
+  packMonth(month: string): Promise<void>;
   /** Lists the accounts with calls in a day that is finished, or only those with calls that failed. */
   accountsOfDay(day: string, onlyFailed: boolean): Promise<readonly AccountId[]>;
   /** Sums what was charged to each account in some days that are finished, both included, in the order of the accounts. */

@@ -104,12 +104,23 @@ export async function moveDays(parts: StoreParts, options: MoveOptions): Promise
       }
     }
     await moveSums(parts, cleared, { ...options, onMoved: (count) => sums += count });
+    await packMonths(parts.archive, cleared);
   } catch (error) {
     if (!(error instanceof StoreUnavailableError)) throw error;
     return { ...report(), outage: error };
   }
   return report();
 }
+
+/** Gives back room of the months that are over in the archive: it has days of a later one. */
+async function packMonths(archive: ReceiptArchive, days: readonly string[]): Promise<void> {
+  const last = days.at(-1);
+  if (last === undefined) return;
+  const months = new Set(days.map(monthOf));
+  for (const month of months) if (month < monthOf(last)) await archive.packMonth(month);
+}
+
+const monthOf = (day: string): string => day.slice(0, "2026-11".length);
 
 /** Moves a day; returns why it stays. */
 async function moveDay(

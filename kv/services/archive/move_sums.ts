@@ -45,8 +45,8 @@ import { daySumCellKey, storedSum, usageSum } from "../../money/receipts/day_sum
 import type { TagSum } from "../../money/receipts/tag_sums.ts";
 import type { StoreParts } from "../../money/archive/receipt_archive.ts";
 
-/** Accounts whose sums of a day are moved at once: some hundred cells. */
-const accountsAtOnce = 50;
+/** Accounts whose sums of a day are moved at once: some hundreds of cells. */
+const accountsAtOnce = 200;
 
 /** Rows of an account that are read together with those of others; an account with more is read by itself. */
 const rowsAtOnce = 60;

@@ -68,6 +68,7 @@ function guardedArchive(archive: ReceiptArchive, guard: CallGuard): ReceiptArchi
     writeHour: (hour) => archive.writeHour(hour),
     finishDay: (...day) => archive.finishDay(...day),
     packDay: (day) => archive.packDay(day),
+    packMonth: (month) => archive.packMonth(month),
     dropMonth: (month) => archive.dropMonth(month),
     close: () => archive.close(),
   };

@@ -52,6 +52,7 @@ class CountedArchive {
       writeHour: refuse,
       finishDay: refuse,
       packDay: refuse,
+      packMonth: refuse,
       sumPages: refuse,
       writeSums: refuse,
       accountsOfDay: refuse,

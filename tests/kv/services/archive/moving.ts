@@ -154,6 +154,7 @@ export class Breaking {
       writeHour: (hour) => this.act(() => archive.writeHour(hour)),
       finishDay: (day, lines) => this.act(() => archive.finishDay(day, lines)),
       packDay: (day) => this.act(() => archive.packDay(day)),
+      packMonth: (month) => this.act(() => archive.packMonth(month)),
       months: () => archive.months(),
       dropMonth: (month) => archive.dropMonth(month),
       close: () => archive.close(),

@@ -108,6 +108,46 @@ if (programs === undefined) {
   );
 
   Deno.test(
+    "PostgreSQL: the indexes of a month are built anew once, also behind a run that was killed",
+    processes,
+    async () => {
+      const url = await server.makeDatabase();
+      const archive = await openPostgresArchive({ url, clock: systemClock });
+      const { day } = await archiveCalls(archive);
+      const month = day.slice(0, 7);
+      const table = `archive_receipts_${month.replace("-", "_")}`;
+      const pool = await Pool.open({ url, clock: systemClock });
+      const everyCall = { fromMs: 0, toMs: Date.UTC(2100, 0), limit: 99, reverse: false };
+      const before = await archive.callsBetween(everyCall);
+      const indexes = () =>
+        pool.query(
+          `select relname, relfilenode::text as file, reloptions::text as options, indisvalid as valid
+            from pg_index join pg_class on oid = indexrelid where indrelid = '${table}'::regclass order by 1`,
+          [],
+        );
+      const earlier = await indexes();
+      await pool.query(`create index left_over on ${table} (account)`, []);
+      await pool.query(
+        "update pg_index set indisvalid = false where indexrelid = 'left_over'::regclass",
+        [],
+      );
+      await archive.packMonth("2000-01");
+      await archive.packMonth(month);
+      const packed = await indexes();
+      assertEquals(packed.map(({ relname }) => relname), earlier.map(({ relname }) => relname));
+      for (const [at, { file, options, valid }] of packed.entries()) {
+        assertEquals([options, valid], ["{fillfactor=100}", true]);
+        assert(file !== earlier[at]?.["file"], "it was built anew");
+      }
+      assertEquals(await archive.callsBetween(everyCall), before);
+      await archive.packMonth(month);
+      assertEquals(await indexes(), packed);
+      await pool.end();
+      await archive.close();
+    },
+  );
+
+  Deno.test(
     "PostgreSQL: a report that stays open holds up neither a new month nor its readers",
     processes,
     async () => {
