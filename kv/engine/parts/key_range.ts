@@ -125,7 +125,7 @@ export class PagedRows<Value> implements RowIterator<Value> {
   #at = 0;
   #left: number;
   #isLast = false;
-  #cursor = "";
+  #last: ReadRow<Value> | undefined;
 
   constructor(
     selector: Deno.KvListSelector,
@@ -144,7 +144,7 @@ export class PagedRows<Value> implements RowIterator<Value> {
   }
 
   get cursor(): string {
-    return this.#cursor;
+    return this.#last === undefined ? "" : cursorAt(this.#whole, this.#last.encodedKey);
   }
 
   async next(): Promise<IteratorResult<Deno.KvEntry<Value>, undefined>> {
@@ -153,7 +153,7 @@ export class PagedRows<Value> implements RowIterator<Value> {
     const row = this.#page[this.#at++];
     if (row === undefined) return { done: true, value: undefined };
     this.#left--;
-    this.#cursor = cursorAt(this.#whole, row.encodedKey);
+    this.#last = row;
     return { done: false, value: row.entry };
   }
 

@@ -65,7 +65,7 @@ export interface Fitting {
 }
 
 /** Columns of a shape by the members that they are of. */
-export const shapeMembers = {
+const shapeMembers = {
   kind: "kind",
   model: "model",
   requestedModel: "requested_model",
@@ -342,7 +342,7 @@ export class ArchiveSql {
     };
   }
 
-  /** When the call arrived that has so many later ones in a range. */
+  /** Arrival of the call that has so many later ones in a range. */
   timeOfCall({ fromMs, toMs }: TimeRange, count: number): Statement {
     const { ms } = this.dialect;
     return {

@@ -252,8 +252,10 @@ class MergedRows<Value> implements RowIterator<Value> {
     const ends = [living, archived].filter((side) => side.length >= limit).map((side) =>
       side.at(-1)
     );
-    const page = merged(living, archived, reverse);
-    const end = page.findIndex(({ key }) => ends.some((last) => isSameKey(last?.key, key)));
+    const page = archived.length === 0 ? living : merged(living, archived, reverse);
+    const end = archived.length === 0
+      ? -1
+      : page.findIndex(({ key }) => ends.some((last) => isSameKey(last?.key, key)));
     this.#page = end < 0 ? page : page.slice(0, end + 1);
     this.#at = 0;
     this.#isLast = ends.length === 0;

@@ -5,7 +5,9 @@
 import { invariant, type Writable } from "../../../core/lib/base/assert.ts";
 import type { AccountId, ApiKeyId } from "../../../core/lib/ids/ids.ts";
 import {
+  addProviderReceipt,
   addProviderSums,
+  type OwnProviderSums,
   providerSumOf,
   type ProviderSums,
   sameProviderSums,
@@ -125,6 +127,18 @@ export function addCounts(total: Writable<UsageSum>, receipt: Receipt): void {
 export function addReceipt(total: Writable<UsageSum>, receipt: Receipt): void {
   addCounts(total, receipt);
   const providers = addProviderSums(total.providers, providerSumOf(receipt));
+  if (providers !== undefined) total.providers = providers;
+}
+
+/** A sum that nobody but its owner has. */
+export type OwnSum = Writable<Omit<UsageSum, "providers">> & {
+  providers?: OwnProviderSums;
+};
+
+/** Adds a receipt to a sum as {@linkcode addReceipt} does, without a copy of what it has. */
+export function addReceiptInPlace(total: OwnSum, receipt: Receipt): void {
+  addCounts(total, receipt);
+  const providers = addProviderReceipt(total.providers, receipt);
   if (providers !== undefined) total.providers = providers;
 }
 

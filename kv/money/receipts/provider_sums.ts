@@ -2,6 +2,7 @@
  * Sums what calls cost the operator, as a part of day sums: by route and rate card. Calls before and after the end of a
  * UTC day are summed apart, since invoices of providers have UTC days and day sums those of Vietnam.
  */
+import type { Writable } from "../../../core/lib/base/assert.ts";
 import type { Receipt } from "../../../core/billing/usage/receipt.ts";
 import { vietnamDayNumber } from "../../../core/lib/time/vietnam_time.ts";
 import { dayMs } from "../../../core/lib/time/durations.ts";
@@ -121,6 +122,47 @@ export function providerSumOf(receipt: Receipt): ProviderSums | undefined {
       units: isKnown ? providerCost.units : {},
     },
   };
+}
+
+/** A sum that its owner may change. */
+type OwnProviderSum = Writable<Omit<ProviderSum, "units">> & { units: Record<string, number> };
+
+/** Sums that nobody but their owner has, so that receipts are added in place. */
+export type OwnProviderSums = Record<string, OwnProviderSum>;
+
+/** Adds a receipt to sums in place where it has no new part, and returns the sums with it. */
+export function addProviderReceipt(
+  sums: OwnProviderSums | undefined,
+  receipt: Receipt,
+): OwnProviderSums | undefined {
+  const { providerCost, route, startedAtMs, costMicroVnd } = receipt;
+  if (providerCost === undefined || route === undefined) return sums;
+  const isKnown = providerCost.kind === "known";
+  const card = isKnown ? providerCost.card : undefined;
+  const id = providerCellId({ isEarly: isEarly(startedAtMs), card, route });
+  const own = sums?.[id];
+  if (own === undefined || isJoined(id) || (isKnown && hasOther(own.units, providerCost.units))) {
+    return ownSums(addProviderSums(sums, providerSumOf(receipt)));
+  }
+  own.calls++;
+  own.revenueMicroVnd += costMicroVnd;
+  if (isKnown) {
+    own.costMicroVnd += providerCost.costMicroVnd;
+    for (const bucket in providerCost.units) own.units[bucket]! += providerCost.units[bucket]!;
+  }
+  return sums;
+}
+
+function hasOther(own: ProviderSum["units"], units: ProviderSum["units"]): boolean {
+  for (const bucket in units) if (own[bucket] === undefined) return true;
+  return false;
+}
+
+/** Copies sums: a receipt's units are parts of them. */
+function ownSums(sums: ProviderSums | undefined): OwnProviderSums | undefined {
+  return sums && Object.fromEntries(
+    Object.entries(sums).map(([id, sum]) => [id, { ...sum, units: { ...sum.units } }]),
+  );
 }
 
 /** Whether two sums are equal. */

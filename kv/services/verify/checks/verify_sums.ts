@@ -7,11 +7,13 @@ import { type AccountId, beforeIdsOf, type RequestId } from "../../../../core/li
 import type { TimeSlices } from "../../../../core/lib/time/time_slices.ts";
 import { vietnamDayStartMs } from "../../../../core/lib/time/vietnam_time.ts";
 import {
+  daySumsPrefix,
   hourCellOf,
   hourSumsOfDayPrefix,
   hourSumsPrefix,
   indexPageKey,
   indexPagesPrefix,
+  kindOfKey,
 } from "../../../engine/schema/keys.ts";
 import { readable } from "./readable_rows.ts";
 import { pageIds } from "../../../money/receipts/receipt_index.ts";
@@ -117,9 +119,11 @@ function addsUp(day: unknown, row: unknown): boolean {
 const verifyReceiptsAtOnce = 1_000;
 
 /** Returns the name of a day sum: its key as a text. */
-export function sumId(cell: DaySumCell): string {
-  return daySumCellKey(cell).join(" ");
+export function sumId({ accountId, day, keyId, model }: DaySumCell): string {
+  return `${sumKind} ${accountId} ${day} ${keyId} ${model}`;
 }
+
+const sumKind = kindOfKey(daySumsPrefix());
 
 /** Findings of a scan of the store about day sums. */
 export interface ProvedSums {

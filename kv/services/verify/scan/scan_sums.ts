@@ -11,14 +11,13 @@ import {
 import { vietnamDay } from "../../../../core/lib/time/vietnam_time.ts";
 import type { Receipt } from "../../../../core/billing/usage/receipt.ts";
 import {
-  addReceipt,
+  addReceiptInPlace,
   type DaySumCell,
   daySumCell,
   noUsage,
-  type UsageSum,
+  type OwnSum,
   usageSum,
 } from "../../../money/receipts/day_sums.ts";
-import type { Writable } from "../../../../core/lib/base/assert.ts";
 import {
   daySumCellOf,
   daySumsOfDayKey,
@@ -52,8 +51,8 @@ export interface Tally {
 /** A day sum as the receipts give it. */
 export interface CellSums {
   readonly cell: DaySumCell;
-  readonly old: Writable<UsageSum>;
-  recent: Writable<UsageSum> | undefined;
+  readonly old: OwnSum;
+  recent: OwnSum | undefined;
 }
 
 /** Bounds of the rows that belong to the verification, by times and ids. */
@@ -200,8 +199,8 @@ export class ScanSums {
     }
     if (receipt.requestId > bounds.recentStart) {
       sums.recent ??= { ...noUsage };
-      addReceipt(sums.recent, receipt);
-    } else addReceipt(sums.old, receipt);
+      addReceiptInPlace(sums.recent, receipt);
+    } else addReceiptInPlace(sums.old, receipt);
   }
 
   /** The day sums of an account by name; the first call for any account orders them all. */

@@ -4,9 +4,11 @@ import { newId } from "../../../../core/lib/ids/ids.ts";
 import type { ProviderCost, Receipt } from "../../../../core/billing/usage/receipt.ts";
 import { vietnamDay } from "../../../../core/lib/time/vietnam_time.ts";
 import {
+  addReceiptInPlace,
   addReceipts,
   addUsage,
   noUsage,
+  type OwnSum,
   sameUsage,
 } from "../../../../kv/money/receipts/day_sums.ts";
 import {
@@ -95,6 +97,11 @@ Deno.test("sums are equal however receipts are grouped and ordered, also beyond 
           ),
         );
         assert(partsOf(whole.providers) <= maxProviderParts);
+        const before = receipts.map(encodeReceipt);
+        const own: OwnSum = { ...noUsage };
+        for (const receipt of receipts) addReceiptInPlace(own, receipt);
+        assert(sameUsage(own, whole));
+        assertEquals(receipts.map(encodeReceipt), before);
       },
     ),
     { numRuns: 40 },
