@@ -16,14 +16,14 @@ export const stopDelayMs = 1_500;
 export class Cluster implements AsyncDisposable {
   /** At the same place after a new start. */
   readonly gateways: StartedGateway[] = [];
-  readonly #env: readonly Readonly<Record<string, string>>[];
+  readonly #env: Readonly<Record<string, string>>[];
   readonly #folder: string;
   /** The folder of the release that {@linkcode startOne} starts; this one's by default. */
   root: URL | undefined;
 
   private constructor(
     folder: string,
-    env: readonly Readonly<Record<string, string>>[],
+    env: Readonly<Record<string, string>>[],
     root: URL | undefined,
   ) {
     this.#folder = folder;
@@ -63,6 +63,11 @@ export class Cluster implements AsyncDisposable {
     );
   }
 
+  /** Gives the gateway at this place other variables from its next start on. */
+  change(at: number, variables: Readonly<Record<string, string>>): void {
+    this.#env[at] = { ...this.env(at), ...variables };
+  }
+
   address(at: number): string {
     return `http://127.0.0.1:${this.#env[at]?.["PORT"]}`;
   }
@@ -87,9 +92,14 @@ export class Cluster implements AsyncDisposable {
   }
 
   /** Asks the operator's API of one gateway; with a body it posts. */
-  async operate(at: number, path: string, body?: unknown): Promise<string> {
+  async operate(
+    at: number,
+    path: string,
+    body?: unknown,
+    method = body === undefined ? "GET" : "POST",
+  ): Promise<string> {
     const response = await fetch(`${this.address(at)}${path}`, {
-      method: body === undefined ? "GET" : "POST",
+      method,
       headers: { authorization: `Bearer ${operatorKey}`, "content-type": "application/json" },
       ...(body === undefined ? {} : { body: JSON.stringify(body) }),
     });

@@ -81,6 +81,7 @@ const processSuites: Readonly<Record<string, string>> = {
   "tests/clients/media_sdk_test.ts": "polls until a video has ended",
   "tests/cluster/client_ledger.ts": "reports the longest call, and asserts nothing about it",
   "tests/cluster/kills_test.ts": traffic,
+  "tests/cluster/master_keys_test.ts": traffic,
   "tests/cluster/network_test.ts": traffic,
   "tests/cluster/outage_test.ts": traffic,
   "tests/cluster/patroni_test.ts":

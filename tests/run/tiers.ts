@@ -126,6 +126,7 @@ export const slowFiles: Readonly<Record<string, number>> = {
   "tests/cluster/daily_life_test.ts": 50,
   "tests/cluster/failover_test.ts": 50,
   "tests/cluster/kills_test.ts": 65,
+  "tests/cluster/master_keys_test.ts": 50,
   "tests/cluster/network_test.ts": 80,
   "tests/cluster/outage_test.ts": 60,
   "tests/cluster/patroni_test.ts": 250,

@@ -51,7 +51,7 @@ function oneByteText(bytes: Uint8Array): string | undefined {
     length |= (byte & 0x7f) << shift;
   }
   if (at + length !== bytes.length) return undefined;
-  return Buffer.from(bytes.buffer, bytes.byteOffset + at, length).latin1Slice();
+  return Buffer.from(bytes.buffer, bytes.byteOffset + at, length).toString("latin1");
 }
 
 // Versionstamps as Deno KV writes them: twenty hexadecimal digits.

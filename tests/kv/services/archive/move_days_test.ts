@@ -5,6 +5,7 @@ import { hourMs } from "../../../../core/lib/time/durations.ts";
 import { pageInColumns, pagesOf } from "../../../../kv/money/archive/receipt_rows.ts";
 import { encodeReceipt } from "../../../../kv/money/receipts/receipt_codec.ts";
 import { newAccount, receiptOf } from "../../../support/worlds/money_world.ts";
+import type { ReceiptArchive } from "../../../../kv/money/archive/receipt_archive.ts";
 import { openSqliteArchive } from "../../../../kv/money/archive/sqlite_archive.ts";
 import { testDropping } from "./dropping.ts";
 import { type TestArchive, testMoving } from "./moving.ts";

@@ -376,6 +376,31 @@ export function testMoving(
     }
   });
 
+  test("the months before that of the last day are packed", async () => {
+    await using world = await open();
+    const empty = {
+      receipts: 0,
+      chargedMicroVnd: 0n,
+      lines: 0,
+      ledgerMicroVnd: 0n,
+      receiptHours: Array<string>(24).fill(""),
+      ledgerDigest: "",
+      previousSeal: null,
+      balances: null,
+      sealedAtMs: 0,
+      seal: "",
+    };
+    const days = ["2026-01-30", "2026-01-31", "2026-02-28", "2026-03-01", "2026-03-02"];
+    const packed: string[] = [];
+    const archive: ReceiptArchive = {
+      ...new Breaking(Infinity, false).archive(world.test.archive),
+      packMonth: (month) => Promise.resolve(void packed.push(month)),
+    };
+    const checkpoints = days.map((day) => ({ ...empty, day }));
+    await moveDays({ living: world.world.kv, archive }, { checkpoints, nowMs: 0 });
+    assertEquals(packed, ["2026-01", "2026-02"]);
+  });
+
   test("two that move at once leave what one leaves", async () => {
     await using world = await open();
     const before = await world.seen(world.world.kv);
