@@ -306,7 +306,7 @@ function addText(text: string, tally: Tally): void {
 function addLongText(text: LongText, tally: Tally): void {
   const head = text.mayBeDataUrl ? text.head() : "";
   if (dataUrl.test(head)) addText(head, tally);
-  else if (text.hasEscapedCharacters) tally.bytes += utf8Length(text.text());
+  else if (text.mayHaveEscapedCharacters) tally.bytes += utf8Length(text.text());
   else tally.bytes += text.byteLength;
 }
 

@@ -119,8 +119,6 @@ const documentTypes: ReadonlySet<unknown> = new Set([
 ]);
 /** Types of parts that hold sound, whose tokens are no text. */
 const audioTypes: ReadonlySet<unknown> = new Set(["input_audio", "audio", "audio_url"]);
-/** Fields with the address of a file, or the file itself as a data URL. */
-const urlMembers = ["document_url", "file_url"] as const;
 /** Types of parts that only refer to content elsewhere. */
 const referenceTypes: ReadonlySet<unknown> = new Set([
   "item_reference",
@@ -137,10 +135,10 @@ function isReference(part: OutlineObject): boolean {
   if (imagePartTypes.has(part["type"]) && isPdfUrl(pictureUrl(part))) return true;
   if (referenceTypes.has(part["type"])) return true;
   if (isText(part["file_id"])) return true;
-  if (urlMembers.some((member) => isAddress(part[member]))) return true;
+  if (isAddress(part["document_url"]) || isAddress(part["file_url"])) return true;
+  const { file_data: file, source } = part;
   // Aggregators accept an address in place of the data.
-  if (/^\s*https?:/i.test(beginningOf(part["file_data"]))) return true;
-  const { source } = part;
+  if (isText(file) && /^\s*https?:/i.test(beginningOf(file))) return true;
   return part["type"] === "document" && isJsonObject(source) &&
     (source["type"] === "url" || source["type"] === "file");
 }
@@ -168,7 +166,7 @@ function addUnseen(value: Outline | undefined, unseen: Unseen): void {
   if (documentTypes.has(type) || imagePartTypes.has(type)) unseen.documents++;
   // Tool arguments are text of the model, whatever they look like.
   if (type === "tool_use" || type === "server_tool_use") return;
-  for (const item of Object.values(value)) addUnseen(item, unseen);
+  for (const name in value) addUnseen(value[name], unseen);
 }
 
 /** Adds the files of a Gemini request, whose parts have no types. */

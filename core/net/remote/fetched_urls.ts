@@ -159,7 +159,7 @@ class Walk {
     if (isText(value)) {
       if (!textMembers.has(name) || !this.#holdsTexts(name)) this.#string(value, name);
     } else if (Array.isArray(value)) this.#list(value, name);
-    else if (isJsonObject(value)) this.#object(value);
+    else if (isJsonObject(value)) this.#object(value, name);
   }
 
   #list(list: readonly Outline[], name: string): void {
@@ -170,12 +170,13 @@ class Walk {
     }
   }
 
-  #object(object: OutlineObject): void {
+  /** @param holder the member that holds the object, or the list that it is in */
+  #object(object: OutlineObject, holder: string): void {
     const type = object["type"];
     const unfetched = typeof type === "string" && Object.hasOwn(unfetchedOfTypes, type)
       ? unfetchedOfTypes[type]
       : undefined;
-    const skipped = this.#skipped(type);
+    const skipped = this.#skipped(type, holder);
     for (const name in object) {
       if (name !== unfetched && !skipped.has(name)) this.member(name, object[name]);
     }
@@ -192,10 +193,9 @@ class Walk {
   }
 
   /** The members of the object at the present place that are not looked at. */
-  #skipped(type: Outline | undefined): ReadonlySet<string> {
+  #skipped(type: Outline | undefined, holder: string): ReadonlySet<string> {
     if (formats.has(this.#field)) return formatMembers;
-    const holder = this.#path.findLast((step) => typeof step === "string");
-    if (declarations.has(String(holder)) && ownTypes.has(type)) return declaredMembers;
+    if (declarations.has(holder) && ownTypes.has(type)) return declaredMembers;
     return conversations.has(this.#field) ? shownMembers : none;
   }
 

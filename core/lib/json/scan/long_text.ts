@@ -3,9 +3,7 @@ const headBytes = 1024;
 /** Complete characters and escapes at the beginning of a literal. */
 const wholeCharacters = /^(?:[^\\]|\\u[0-9a-fA-F]{4}|\\[^u])*/;
 
-const backslash = 0x5c;
 const letterD = 0x64;
-const letterU = 0x75;
 
 const decoder = new TextDecoder("utf-8", { ignoreBOM: true });
 
@@ -39,13 +37,13 @@ export class LongText {
     return this.#bytes[this.#start] === letterD;
   }
 
-  /** Whether the beginning of the text has characters that are written as `\u` and four digits. */
-  get hasEscapedCharacters(): boolean {
-    const head = this.literal.subarray(0, headBytes);
-    for (let at = head.indexOf(backslash); at >= 0; at = head.indexOf(backslash, at + 2)) {
-      if (head[at + 1] === letterU) return true;
-    }
-    return false;
+  /**
+   * Whether the beginning of the text may have characters that are written as `\u` and four digits; a backslash before
+   * the letter looks like one.
+   */
+  get mayHaveEscapedCharacters(): boolean {
+    const headEnd = Math.min(this.#start + headBytes, this.#end);
+    return decoder.decode(this.#bytes.subarray(this.#start, headEnd)).includes("\\u");
   }
 
   /** The text. */
