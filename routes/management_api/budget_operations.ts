@@ -1,18 +1,8 @@
 /** Operations on budgets, on required tags and on the activity log of an organisation. */
 import { formatVnd } from "../../core/billing/money/micro_vnd.ts";
-import { GatewayError } from "../../core/lib/errors/errors.ts";
 import { parseId } from "../../core/lib/ids/ids.ts";
-import { fieldsJson } from "../../core/lib/json/fields.ts";
 import type { JsonObject } from "../../core/lib/json/json.ts";
-import {
-  always,
-  constant,
-  dateTime,
-  type DescribedField,
-  isoTime,
-  listOf,
-  text,
-} from "../../core/lib/json/schemas.ts";
+import { always, constant, dateTime, isoTime, listOf, text } from "../../core/lib/json/schemas.ts";
 import { type Budget, budgetEnds, budgetWindows } from "../../core/limits/budgets.ts";
 import { listBudgets } from "../../kv/people/accounts/budgets.ts";
 import { activityActs, isActivityAct } from "../../kv/people/audit/account_activity.ts";
@@ -27,10 +17,12 @@ import {
 import { listing, managementRows } from "./lists.ts";
 import {
   actOperation,
-  type AnswerShape,
-  goneFields,
+  found,
   goneShape,
   type ManagementOperation,
+  organisationPath,
+  reading,
+  shape,
 } from "./operation.ts";
 
 function subjectJson({ subject }: Budget): JsonObject {
@@ -50,57 +42,51 @@ function subjectJson({ subject }: Budget): JsonObject {
   }
 }
 
-const budgetFields: readonly DescribedField<Budget>[] = [
-  constant("object", "budget"),
-  always("id", text, ({ id }) => id),
-  always("name", text, ({ name }) => name),
-  always("subject", { type: "object" }, subjectJson),
-  always("window", { type: "string", enum: [...budgetWindows] }, ({ window }) => window),
-  always("amount_vnd", text, ({ amountMicroVnd }) => formatVnd(amountMicroVnd)),
-  always("at_limit", { type: "string", enum: [...budgetEnds] }, ({ atLimit }) => atLimit),
-  always("created_at", dateTime, ({ createdAtMs }) => isoTime(createdAtMs)),
-];
+const budgetShape = shape<Budget>(
+  "Budget",
+  "A budget: an amount for a part of the calls, over a window of time.",
+  [
+    constant("object", "budget"),
+    always("id", text, ({ id }) => id),
+    always("name", text, ({ name }) => name),
+    always("subject", { type: "object" }, subjectJson),
+    always("window", { type: "string", enum: [...budgetWindows] }, ({ window }) => window),
+    always("amount_vnd", text, ({ amountMicroVnd }) => formatVnd(amountMicroVnd)),
+    always("at_limit", { type: "string", enum: [...budgetEnds] }, ({ atLimit }) => atLimit),
+    always("created_at", dateTime, ({ createdAtMs }) => isoTime(createdAtMs)),
+  ],
+);
 
-const budgetShape: AnswerShape = {
-  name: "Budget",
-  description: "A budget: an amount for a part of the calls, over a window of time.",
-  fields: budgetFields,
-};
+const tagsShape = shape<readonly string[]>(
+  "RequiredTags",
+  "The keys of tags without which calls are refused.",
+  [
+    constant("object", "required_tags"),
+    always("tags", listOf(text), (tags) => [...tags]),
+  ],
+);
 
-const tagsFields: readonly DescribedField<readonly string[]>[] = [
-  constant("object", "required_tags"),
-  always("tags", listOf(text), (tags) => [...tags]),
-];
-
-const tagsAnswer = {
-  path: "/v1/organisation/required-tags",
-  answer: {
-    name: "RequiredTags",
-    description: "The keys of tags without which calls are refused.",
-    fields: tagsFields,
-  },
-} as const;
+const tagsPath = `${organisationPath}/required-tags`;
 
 const tagsOperations: readonly ManagementOperation[] = [
-  {
-    ...tagsAnswer,
+  reading({
     id: "getRequiredTags",
-    method: "get",
+    path: tagsPath,
     summary: "Required tags",
     description: "The keys of tags that each call must have.",
     act: "view_budgets",
-    errors: [],
-    run: ({ account }) => Promise.resolve(fieldsJson(tagsFields, account.requiredTags ?? [])),
-  },
+    answer: tagsShape,
+    read: ({ account }) => account.requiredTags ?? [],
+  }),
   actOperation({
-    ...tagsAnswer,
     operation: requiredTagsChange,
     method: "patch",
+    path: tagsPath,
     summary: "Replace the required tags",
     description:
       "Calls without one of them are refused with 400, on all instances within two seconds.",
+    answer: tagsShape,
     example: { tags: ["team", "env"] },
-    json: (tags) => fieldsJson(tagsFields, tags),
   }),
 ];
 
@@ -124,8 +110,6 @@ export const budgetOperations: readonly ManagementOperation[] = [
     act: "view_budgets",
     item: budgetShape,
     rows: ({ deps, account }) => listBudgets(deps.kv, account.id),
-    idOf: ({ id }) => id,
-    json: (budget) => fieldsJson(budgetFields, budget),
   }),
   actOperation({
     operation: budgetCreation,
@@ -136,24 +120,19 @@ export const budgetOperations: readonly ManagementOperation[] = [
       "In whole VND, of what the organisation has. At its amount a budget refuses calls with 402, or only tells.",
     answer: budgetShape,
     example,
-    json: (budget) => fieldsJson(budgetFields, budget),
   }),
-  {
+  reading({
     id: "getBudget",
-    method: "get",
     path: `${budgetsPath}/{id}`,
     summary: "One budget",
     description: "A budget by its id.",
     act: "view_budgets",
     answer: budgetShape,
-    errors: ["not_found"],
-    async run({ deps, account, param }) {
+    async read({ deps, account, param }) {
       const budgets = await listBudgets(deps.kv, account.id);
-      const budget = budgets.find(({ id }) => id === param("id"));
-      if (budget === undefined) throw new GatewayError("not_found", "There is no such budget");
-      return fieldsJson(budgetFields, budget);
+      return found(budgets.find(({ id }) => id === param("id")), "budget");
     },
-  },
+  }),
   actOperation({
     operation: budgetChange,
     method: "patch",
@@ -162,7 +141,6 @@ export const budgetOperations: readonly ManagementOperation[] = [
     description: "What is left out stays as it is; what was spent stays spent.",
     answer: budgetShape,
     example: { amount_vnd: 8_000_000 },
-    json: (budget) => fieldsJson(budgetFields, budget),
   }),
   actOperation({
     operation: budgetDeletion,
@@ -171,7 +149,6 @@ export const budgetOperations: readonly ManagementOperation[] = [
     summary: "Delete a budget",
     description: "Calls that it refused are served again.",
     answer: goneShape,
-    json: (id) => fieldsJson(goneFields, { id }),
   }),
   ...tagsOperations,
   {

@@ -1,7 +1,5 @@
 /** Operations on the VAT invoices of an organisation, and on the buyer whom they name. */
-import { GatewayError } from "../../core/lib/errors/errors.ts";
 import { parseId } from "../../core/lib/ids/ids.ts";
-import { fieldsJson } from "../../core/lib/json/fields.ts";
 import type { JsonObject } from "../../core/lib/json/json.ts";
 import {
   always,
@@ -29,9 +27,12 @@ import { invoiceFields as sumFields } from "../usage_api/statements/statement_js
 import { pagedListing } from "./lists.ts";
 import {
   actOperation,
-  type AnswerShape,
+  found,
   type ManagementCall,
   type ManagementOperation,
+  organisationPath,
+  reading,
+  shape,
 } from "./operation.ts";
 
 const buyerFields: readonly DescribedField<InvoiceSettings>[] = [
@@ -52,50 +53,43 @@ const fileFields: readonly DescribedField<InvoiceFile>[] = [
   always("bytes", count, ({ bytes }) => bytes),
 ];
 
-const invoiceFields: readonly DescribedField<Invoice>[] = [
-  constant("object", "invoice"),
-  ...sumFields,
-  always("amount_in_words", text, ({ amountInWords }) => amountInWords),
-  always("item_name", text, ({ itemName }) => itemName),
-  // The top-ups, or the month, that it is about.
-  optional(
-    "topups",
-    listOf(text),
-    ({ basis }) => basis.kind === "orders" ? [...basis.codes] : undefined,
-  ),
-  optional("month", text, ({ basis }) => basis.kind === "month" ? basis.month : undefined),
-  objectField("buyer", "The buyer as printed.", buyerFields, ({ buyer }: Invoice) => buyer),
-  always("note", text, ({ note }) => note),
-  always("requested_at", dateTime, ({ requestedAtMs }) => isoTime(requestedAtMs)),
-  always("changed_at", dateTime, ({ changedAtMs }) => isoTime(changedAtMs)),
-  optional("issued_on", { type: "string", format: "date" }, ({ issued }) => issued?.date),
-  optional("authority_code", text, ({ issued }) => issued?.authorityCode),
-  optional("lookup_code", text, ({ issued }) => issued?.lookupCode),
-  optional("rejected_reason", text, ({ rejectedReason }) => rejectedReason),
-  // The issued invoice that it replaces.
-  optional("replaces", text, ({ replaces }) => replaces),
-  listField("files", "A file of the invoice.", fileFields, ({ files }: Invoice) => files),
-];
+const invoiceShape = shape<Invoice>(
+  "Invoice",
+  "A request for a VAT invoice, and the invoice once it is issued.",
+  [
+    constant("object", "invoice"),
+    ...sumFields,
+    always("amount_in_words", text, ({ amountInWords }) => amountInWords),
+    always("item_name", text, ({ itemName }) => itemName),
+    // The top-ups, or the month, that it is about.
+    optional(
+      "topups",
+      listOf(text),
+      ({ basis }) => basis.kind === "orders" ? [...basis.codes] : undefined,
+    ),
+    optional("month", text, ({ basis }) => basis.kind === "month" ? basis.month : undefined),
+    objectField("buyer", "The buyer as printed.", buyerFields, ({ buyer }: Invoice) => buyer),
+    always("note", text, ({ note }) => note),
+    always("requested_at", dateTime, ({ requestedAtMs }) => isoTime(requestedAtMs)),
+    always("changed_at", dateTime, ({ changedAtMs }) => isoTime(changedAtMs)),
+    optional("issued_on", { type: "string", format: "date" }, ({ issued }) => issued?.date),
+    optional("authority_code", text, ({ issued }) => issued?.authorityCode),
+    optional("lookup_code", text, ({ issued }) => issued?.lookupCode),
+    optional("rejected_reason", text, ({ rejectedReason }) => rejectedReason),
+    // The issued invoice that it replaces.
+    optional("replaces", text, ({ replaces }) => replaces),
+    listField("files", "A file of the invoice.", fileFields, ({ files }: Invoice) => files),
+  ],
+);
 
-const invoiceShape: AnswerShape = {
-  name: "Invoice",
-  description: "A request for a VAT invoice, and the invoice once it is issued.",
-  fields: invoiceFields,
-};
-
-const billingFields: readonly DescribedField<InvoiceSettings>[] = [
-  constant("object", "billing_details"),
-  ...buyerFields,
-];
-
-const billing = {
-  path: "/v1/organisation/billing-details",
-  answer: {
-    name: "BillingDetails",
-    description: "The usual buyer, from which requests for invoices take what they do not say.",
-    fields: billingFields,
-  },
-} as const;
+const billingShape = shape<InvoiceSettings>(
+  "BillingDetails",
+  "The usual buyer, from which requests for invoices take what they do not say.",
+  [
+    constant("object", "billing_details"),
+    ...buyerFields,
+  ],
+);
 
 const company: JsonObject = {
   type: "company",
@@ -105,34 +99,32 @@ const company: JsonObject = {
   email: "ketoan@example.com",
 };
 
+const billingPath = `${organisationPath}/billing-details`;
+
 const billingOperations: readonly ManagementOperation[] = [
-  {
-    ...billing,
+  reading({
     id: "getBillingDetails",
-    method: "get",
+    path: billingPath,
     summary: "Billing details",
     description: "The usual buyer of invoices.",
     act: "view_invoices",
-    errors: [],
-    run: async ({ deps, account }) =>
-      fieldsJson(billingFields, await getInvoiceSettings(deps.kv, account.id)),
-  },
+    answer: billingShape,
+    read: ({ deps, account }) => getInvoiceSettings(deps.kv, account.id),
+  }),
   actOperation({
-    ...billing,
     operation: billingChange,
     method: "patch",
+    path: billingPath,
     summary: "Change the billing details",
     description:
       "What is left out stays as it is, `null` clears. Invoices that were requested keep theirs.",
+    answer: billingShape,
     example: company,
-    json: (settings) => fieldsJson(billingFields, settings),
   }),
 ];
 
 async function invoiceOf({ deps, account, param }: ManagementCall<unknown>): Promise<Invoice> {
-  const invoice = await readOwnInvoice(deps.kv, account.id, param("id"));
-  if (invoice === undefined) throw new GatewayError("not_found", "There is no such invoice");
-  return invoice;
+  return found(await readOwnInvoice(deps.kv, account.id, param("id")), "invoice");
 }
 
 const invoicesPath = "/v1/organisation/invoices";
@@ -151,8 +143,6 @@ export const invoiceOperations: readonly ManagementOperation[] = [
       if (after !== undefined && before === undefined) return [];
       return await listAccountInvoices(kv, id, count, before);
     },
-    idOf: ({ id }) => id,
-    json: (invoice) => fieldsJson(invoiceFields, invoice),
   }),
   actOperation({
     operation: invoiceRequest,
@@ -164,19 +154,16 @@ export const invoiceOperations: readonly ManagementOperation[] = [
       "from the billing details and the last request.",
     answer: invoiceShape,
     example: { topups: ["ST9PGD3TVW"], buyer: company },
-    json: (invoice) => fieldsJson(invoiceFields, invoice),
   }),
-  {
+  reading({
     id: "getInvoice",
-    method: "get",
     path: `${invoicesPath}/{id}`,
     summary: "One invoice",
     description: "An invoice by its id, with its files.",
     act: "view_invoices",
     answer: invoiceShape,
-    errors: ["not_found"],
-    run: async (call) => fieldsJson(invoiceFields, await invoiceOf(call)),
-  },
+    read: invoiceOf,
+  }),
   {
     id: "getInvoiceFile",
     method: "get",
@@ -188,9 +175,10 @@ export const invoiceOperations: readonly ManagementOperation[] = [
     errors: ["not_found"],
     async send(call) {
       const invoice = await invoiceOf(call);
-      const file = await invoiceFileResponse(call.deps.kv, invoice, call.param("file"));
-      if (file === undefined) throw new GatewayError("not_found", "There is no such file");
-      return file;
+      return found(
+        await invoiceFileResponse(call.deps.kv, invoice, call.param("file")),
+        "file",
+      );
     },
   },
   ...billingOperations,

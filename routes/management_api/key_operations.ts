@@ -1,15 +1,11 @@
 /** Operations on the API keys of an organisation. */
 import { microVndPerVnd } from "../../core/billing/money/micro_vnd.ts";
-import { GatewayError } from "../../core/lib/errors/errors.ts";
-import { defined } from "../../core/lib/base/defined.ts";
-import { type ApiKeyId, parseId } from "../../core/lib/ids/ids.ts";
-import { fieldsJson } from "../../core/lib/json/fields.ts";
+import { parseId } from "../../core/lib/ids/ids.ts";
 import type { JsonObject } from "../../core/lib/json/json.ts";
 import {
   always,
   constant,
   dateTime,
-  type DescribedField,
   isoTime,
   listOf,
   optional,
@@ -40,14 +36,18 @@ import {
   keyRevocation,
   keyRotation,
   keyRulesChange,
+  type KeyWithSecret,
   limitMember,
 } from "../acts/keys.ts";
 import { listing } from "./lists.ts";
 import {
   actOperation,
-  type AnswerShape,
+  found,
   type ManagementCall,
   type ManagementOperation,
+  organisationPath,
+  reading,
+  shape,
   snakeName,
 } from "./operation.ts";
 
@@ -56,11 +56,9 @@ function apiName(name: KeyLimitName): string {
   return snakeName(limitMember(name));
 }
 
-/** A key with the secret that was just made. */
-interface ShownKey {
-  readonly record: ApiKeyRecord;
+/** A key as it is now, with the secret that was just made. */
+interface ShownKey extends KeyWithSecret {
   readonly nowMs: number;
-  readonly secret?: string;
 }
 
 function limitsJson(record: ApiKeyRecord): JsonObject {
@@ -77,7 +75,7 @@ function limitsJson(record: ApiKeyRecord): JsonObject {
   return Object.fromEntries([...periods, ...rates]);
 }
 
-const keyFields: readonly DescribedField<ShownKey>[] = [
+const keyShape = shape<ShownKey>("ManagedKey", "An API key.", [
   constant("object", "api_key"),
   always("id", text, ({ record }) => record.id),
   always("name", text, ({ record }) => record.name),
@@ -110,38 +108,23 @@ const keyFields: readonly DescribedField<ShownKey>[] = [
   always("limits", { type: "object" }, ({ record }) => limitsJson(record)),
   // In the answer that makes it only.
   optional("secret", text, ({ secret }) => secret),
-];
+]);
 
-const keyShape: AnswerShape = {
-  name: "ManagedKey",
-  description: "An API key.",
-  fields: keyFields,
-};
-
-async function keyOf({ deps: { kv }, account, param }: ManagementCall<unknown>) {
-  const id: ApiKeyId | undefined = parseId("apiKey", param("id"));
-  const record = id === undefined ? undefined : await getApiKey(kv, account.id, id);
-  if (record === undefined) throw new GatewayError("not_found", "There is no such key");
-  return record;
+function shown(record: ApiKeyRecord, { nowMs }: ManagementCall<unknown>): ShownKey {
+  return { record, nowMs };
 }
 
-function shown(
-  { nowMs }: ManagementCall<unknown>,
-  record: ApiKeyRecord,
-  secret?: string,
-): JsonObject {
-  return fieldsJson(keyFields, { record, nowMs, ...defined({ secret }) });
+function withSecret(made: KeyWithSecret, { nowMs }: ManagementCall<unknown>): ShownKey {
+  return { ...made, nowMs };
 }
 
-const rulesFields: readonly DescribedField<KeyMovers>[] = [
+const rulesShape = shape<KeyMovers>("KeyRules", "Rules of API keys.", [
   constant("object", "key_rules"),
   always("moved_by", { type: "string", enum: [...keyMoverNames] }, (movers) => movers),
-];
+]);
 
-const rulesAnswer = {
-  path: "/v1/organisation/key-rules",
-  answer: { name: "KeyRules", description: "Rules of API keys.", fields: rulesFields },
-} as const;
+const rulesPath = `${organisationPath}/key-rules`;
+const keysPath = `${organisationPath}/keys`;
 
 const example: JsonObject = {
   name: "production server",
@@ -152,88 +135,88 @@ const example: JsonObject = {
 export const keyOperations: readonly ManagementOperation[] = [
   listing({
     id: "listKeys",
-    path: "/v1/organisation/keys",
+    path: keysPath,
     summary: "API keys",
     description: "The API keys of the organisation, oldest first, revoked ones included.",
     act: "view_keys",
     item: keyShape,
-    rows: (call) => listApiKeys(call.deps.kv, call.account.id),
-    idOf: ({ id }) => id,
-    json: (record, call) => shown(call, record),
+    rows: async (call) =>
+      (await listApiKeys(call.deps.kv, call.account.id)).map((record) => shown(record, call)),
   }),
   actOperation({
     operation: keyCreation,
     method: "post",
-    path: "/v1/organisation/keys",
+    path: keysPath,
     summary: "Make an API key",
     description:
       "The answer has the secret; no later one does. Limits of money are in whole VND. " +
       "Unless `reads_only_own_calls` says otherwise, a key with limits reads only its own calls.",
     answer: keyShape,
     example,
-    json: ({ record, secret }, call) => shown(call, record, secret),
+    rowOf: withSecret,
   }),
-  {
+  reading({
     id: "getKey",
-    method: "get",
-    path: "/v1/organisation/keys/{id}",
+    path: `${keysPath}/{id}`,
     summary: "One API key",
     description: "An API key by its id.",
     act: "view_keys",
     answer: keyShape,
-    errors: ["not_found"],
-    run: async (call) => shown(call, await keyOf(call)),
-  },
+    async read(call) {
+      const id = parseId("apiKey", call.param("id"));
+      const record = id && await getApiKey(call.deps.kv, call.account.id, id);
+      return shown(found(record, "key"), call);
+    },
+  }),
   actOperation({
     operation: keyChange,
     method: "patch",
-    path: "/v1/organisation/keys/{id}",
+    path: `${keysPath}/{id}`,
     summary: "Change an API key",
     description:
       "What is left out stays as it is, `null` clears; `limits` replaces all limits of the key.",
     answer: keyShape,
     example: { name: "staging server" },
-    json: (record, call) => shown(call, record),
+    rowOf: shown,
   }),
   actOperation({
     operation: keyRotation,
     method: "post",
-    path: "/v1/organisation/keys/{id}/rotate",
+    path: `${keysPath}/{id}/rotate`,
     summary: "Give a key a new secret",
     description: "The old secret works for `grace_hours` more.",
     answer: keyShape,
     example: { grace_hours: 24 },
-    json: ({ record, secret }, call) => shown(call, record, secret),
+    rowOf: withSecret,
   }),
   actOperation({
     operation: keyRevocation,
     method: "delete",
-    path: "/v1/organisation/keys/{id}",
+    path: `${keysPath}/{id}`,
     summary: "Revoke an API key",
     description:
       "For good, on every instance within two seconds. Revoking it again changes nothing.",
     answer: keyShape,
-    json: (record, call) => shown(call, record),
+    rowOf: shown,
   }),
-  {
-    ...rulesAnswer,
+  reading({
     id: "getKeyRules",
-    method: "get",
+    path: rulesPath,
     summary: "Rules of API keys",
     description: "Who moves API keys between teams.",
     act: "view_members",
-    errors: [],
-    run: ({ account }) => Promise.resolve(fieldsJson(rulesFields, keyMovers(account))),
-  },
+    answer: rulesShape,
+    read: ({ account }) => keyMovers(account),
+  }),
   actOperation({
-    ...rulesAnswer,
     operation: keyRulesChange,
     method: "patch",
+    path: rulesPath,
     summary: "Change the rules of API keys",
     description:
       "`admins`: only members who may change members move a key into a team or out of one. " +
       "`makers`: whoever may change a key may also move it.",
+    answer: rulesShape,
     example: { moved_by: "makers" },
-    json: (movers) => fieldsJson(rulesFields, movers),
   }),
 ];

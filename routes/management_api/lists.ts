@@ -18,15 +18,6 @@ function pageOf(item: AnswerShape): AnswerShape {
   };
 }
 
-/** Form in which a list shows its rows. */
-interface RowForm<Row> {
-  /** Shape of an answer for each row. */
-  readonly item: AnswerShape;
-  /** The cursor of a row. */
-  readonly idOf: (row: Row) => string;
-  readonly json: (row: Row, call: ManagementCall<unknown>) => JsonObject;
-}
-
 /** The page that a query asks for. */
 export interface AskedPage {
   readonly count: number;
@@ -34,10 +25,18 @@ export interface AskedPage {
   readonly after: string | undefined;
 }
 
-type NamedList = Pick<
-  JsonOperation,
-  "id" | "path" | "summary" | "description" | "act" | "parameters"
->;
+type NamedList<Row> =
+  & Pick<JsonOperation, "id" | "path" | "summary" | "description" | "act" | "parameters">
+  & {
+    /** Shape of an answer for each row. */
+    readonly item: AnswerShape<Row>;
+    /** The cursor of a row; absent: its `id`. */
+    readonly cursorOf?: (row: JsonObject) => string;
+  };
+
+function idOf({ id }: JsonObject): string {
+  return String(id);
+}
 
 /**
  * Declares an operation that lists rows which only the store can count, a page of them.
@@ -45,13 +44,9 @@ type NamedList = Pick<
  * @param list.page reads the rows after `after`; none if there is no such row
  */
 export function pagedListing<Row>(
-  { item, page, idOf, json, errors = [], ...named }:
-    & NamedList
-    & RowForm<Row>
-    & {
-      readonly errors?: JsonOperation["errors"];
-      readonly page: (call: ManagementCall<unknown>, asked: AskedPage) => Promise<readonly Row[]>;
-    },
+  { item, page, cursorOf = idOf, ...named }: NamedList<Row> & {
+    readonly page: (call: ManagementCall<unknown>, asked: AskedPage) => Promise<readonly Row[]>;
+  },
 ): JsonOperation {
   return {
     ...named,
@@ -59,19 +54,19 @@ export function pagedListing<Row>(
     answer: pageOf(item),
     isList: true,
     row: item,
-    errors: ["invalid_request", ...errors],
+    errors: ["invalid_request", ...(named.path.includes("{") ? ["not_found" as const] : [])],
     async run(call) {
       const limit = rowLimit(call.query, managementRows);
       // One more than is shown says whether there is a next page.
       const after = call.query.get("after") ?? undefined;
       const rows = await page(call, { count: limit + 1, after });
-      const shown = rows.slice(0, limit);
-      const [first, last] = [shown[0], shown.at(-1)];
+      const data = rows.slice(0, limit).map((row) => fieldsJson(item.fields, row));
+      const [first, last] = [data[0], data.at(-1)];
       return fieldsJson(pageFields("row"), {
-        data: shown.map((row) => json(row, call)),
-        firstId: first && idOf(first),
-        lastId: last && idOf(last),
-        hasMore: rows.length > shown.length,
+        data,
+        firstId: first && cursorOf(first),
+        lastId: last && cursorOf(last),
+        hasMore: rows.length > data.length,
       });
     },
   };
@@ -79,16 +74,17 @@ export function pagedListing<Row>(
 
 /** Declares an operation that lists all rows of a bounded list, in their order, a page of them. */
 export function listing<Row>(
-  { rows, ...list }:
-    & NamedList
-    & RowForm<Row>
-    & { readonly rows: (call: ManagementCall<unknown>) => Promise<readonly Row[]> },
+  { rows, ...list }: NamedList<Row> & {
+    readonly rows: (call: ManagementCall<unknown>) => Promise<readonly Row[]>;
+  },
 ): JsonOperation {
+  const { item, cursorOf = idOf } = list;
   return pagedListing<Row>({
     ...list,
     async page(call, { count, after }) {
       const all = await rows(call);
-      const start = after === undefined ? 0 : all.findIndex((row) => list.idOf(row) === after) + 1;
+      const isAfter = (row: Row) => cursorOf(fieldsJson(item.fields, row)) === after;
+      const start = after === undefined ? 0 : all.findIndex(isAfter) + 1;
       // A row that is gone is no place to go on from: nothing is left, rather than everything once more.
       return after !== undefined && start === 0 ? [] : all.slice(start, start + count);
     },

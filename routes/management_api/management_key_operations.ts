@@ -2,12 +2,10 @@
  * Operations on management keys: they are listed and revoked. They are made on the page only: a key that makes keys would
  * outlive its own revocation.
  */
-import { fieldsJson } from "../../core/lib/json/fields.ts";
 import {
   always,
   constant,
   dateTime,
-  type DescribedField,
   isoTime,
   optional,
   text,
@@ -19,15 +17,9 @@ import {
 } from "../../kv/people/management_keys/management_keys.ts";
 import { managementKeyRevocation } from "../acts/management_keys.ts";
 import { listing } from "./lists.ts";
-import {
-  actOperation,
-  type AnswerShape,
-  goneFields,
-  goneShape,
-  type ManagementOperation,
-} from "./operation.ts";
+import { actOperation, goneShape, type ManagementOperation, shape } from "./operation.ts";
 
-const keyFields: readonly DescribedField<ManagementKey>[] = [
+const keyShape = shape<ManagementKey>("ManagementKey", "A management key, without its secret.", [
   constant("object", "management_key"),
   always("id", text, ({ id }) => id),
   always("name", text, ({ name }) => name),
@@ -37,13 +29,7 @@ const keyFields: readonly DescribedField<ManagementKey>[] = [
   always("member_id", text, ({ memberId }) => memberId),
   always("created_at", dateTime, ({ createdAtMs }) => isoTime(createdAtMs)),
   optional("revoked_at", dateTime, ({ revokedAtMs }) => revokedAtMs && isoTime(revokedAtMs)),
-];
-
-const keyShape: AnswerShape = {
-  name: "ManagementKey",
-  description: "A management key, without its secret.",
-  fields: keyFields,
-};
+]);
 
 const keysPath = "/v1/organisation/management-keys";
 
@@ -57,8 +43,6 @@ export const managementKeyOperations: readonly ManagementOperation[] = [
     act: "change_management_keys",
     item: keyShape,
     rows: ({ deps, account }) => listManagementKeys(deps.kv, account.id),
-    idOf: ({ id }) => id,
-    json: (key) => fieldsJson(keyFields, key),
   }),
   actOperation({
     operation: managementKeyRevocation,
@@ -69,6 +53,5 @@ export const managementKeyOperations: readonly ManagementOperation[] = [
       "For good, from the next request on; a key may revoke itself. New ones are made on the page: a key that makes keys " +
       "would outlive its own revocation.",
     answer: goneShape,
-    json: (id) => fieldsJson(goneFields, { id }),
   }),
 ];

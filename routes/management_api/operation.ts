@@ -1,6 +1,7 @@
 /** Operations of the management API. */
 import { z } from "zod";
 import { defined } from "../../core/lib/base/defined.ts";
+import { fieldsJson } from "../../core/lib/json/fields.ts";
 import { isJsonObject, type Json, type JsonObject } from "../../core/lib/json/json.ts";
 import { type ErrorCode, GatewayError } from "../../core/lib/errors/errors.ts";
 import { accountName } from "../../kv/people/accounts/accounts.ts";
@@ -57,6 +58,9 @@ export interface ManagementDeps {
   readonly hintMail: () => void;
 }
 
+/** Beginning of the paths of this API, and the path of the organisation itself. */
+export const organisationPath = "/v1/organisation";
+
 /** A request whose key may do what it asks for. */
 export interface ManagementCall<Body> extends ManagementCaller {
   readonly deps: ManagementDeps;
@@ -69,11 +73,20 @@ export interface ManagementCall<Body> extends ManagementCaller {
   readonly formId?: string;
 }
 
-/** The name of a schema in the OpenAPI document, with the fields that an answer is made of. */
-export interface AnswerShape {
+/** The name of a schema in the OpenAPI document, with the fields by which an answer is described and written. */
+export interface AnswerShape<Row = never> {
   readonly name: string;
   readonly description: string;
-  readonly fields: readonly DescribedField<never>[];
+  readonly fields: readonly DescribedField<Row>[];
+}
+
+/** Declares an answer. */
+export function shape<Row>(
+  name: string,
+  description: string,
+  fields: readonly DescribedField<Row>[],
+): AnswerShape<Row> {
+  return { name, description, fields };
 }
 
 /** Facts of every operation about itself. */
@@ -113,18 +126,40 @@ export interface FileOperation extends NamedOperation {
 /** An operation of the management API. */
 export type ManagementOperation = JsonOperation | FileOperation;
 
-/** The fields of what does not exist any more. */
-export const goneFields: readonly DescribedField<{ readonly id: string }>[] = [
-  always("id", text, ({ id }) => id),
+/** The answer of an operation that ends something, whose id it is. */
+export const goneShape = shape<string>("Gone", "What does not exist any more.", [
+  always("id", text, (id) => id),
   constant("deleted", true),
-];
+]);
 
-/** The answer of an operation that ends something. */
-export const goneShape: AnswerShape = {
-  name: "Gone",
-  description: "What does not exist any more.",
-  fields: goneFields,
-};
+/**
+ * Returns what the path names.
+ *
+ * @throws {GatewayError} `not_found` if there is none
+ */
+export function found<Row>(row: Row | undefined, what: string): Row {
+  if (row === undefined) throw new GatewayError("not_found", `There is no such ${what}`);
+  return row;
+}
+
+/** Declares an operation that reads one thing. What its path names may be missing, and its parameters may be wrong. */
+export function reading<Row>(
+  { answer, read, ...named }: Omit<NamedOperation, "method" | "errors"> & {
+    readonly answer: AnswerShape<Row>;
+    readonly read: (call: ManagementCall<unknown>) => Row | Promise<Row>;
+  },
+): JsonOperation {
+  return {
+    ...named,
+    method: "get",
+    answer,
+    errors: [
+      ...(named.path.includes("{") ? ["not_found" as const] : []),
+      ...(named.parameters === undefined ? [] : ["invalid_request" as const]),
+    ],
+    run: async (call) => fieldsJson(answer.fields, await read(call)),
+  };
+}
 
 /** Describes what a schema reads, for the OpenAPI document. */
 function described(schema: z.ZodType): JsonObject {
@@ -202,25 +237,32 @@ function actingOf(call: ManagementCall<unknown>): Acting {
   };
 }
 
+/** The answer of an act: what it did, or a row that `rowOf` makes of that. */
+type ActAnswer<Body, Row> =
+  | { readonly answer: AnswerShape<NoInfer<Body>>; readonly rowOf?: undefined }
+  | {
+    readonly answer: AnswerShape<Row>;
+    readonly rowOf: (body: NoInfer<Body>, call: ManagementCall<unknown>) => Row | Promise<Row>;
+  };
+
 /** Declares an act of customers as an operation: the members of its input come from the path and from the body. */
 export function actOperation<
   Name extends ActName,
   Input extends z.ZodType,
   Body,
   Why extends string,
+  Row,
 >(
-  { operation, example, json, ...named }:
-    & Omit<JsonOperation, "id" | "act" | "operation" | "errors" | "body" | "run">
+  declared:
+    & Pick<NamedOperation, "method" | "path" | "summary" | "description">
+    & ActAnswer<Body, Row>
     & {
       readonly operation: Operation<Name, Input, Body, Why, ManagementDeps>;
       /** A body, of operations that take one. */
       readonly example?: JsonObject;
-      readonly json: (
-        body: Body,
-        call: ManagementCall<unknown>,
-      ) => JsonObject | Promise<JsonObject>;
     },
 ): JsonOperation {
+  const { operation, example, ...named } = declared;
   const inPath = [...named.path.matchAll(/\{(\w+)\}/g)].map(([, name = ""]) => name);
   const { name: id, act, input, refusals } = operation;
   const rows: readonly RefusalRow[] = Object.values(refusals);
@@ -240,7 +282,9 @@ export function actOperation<
       const sent = { ...(isJsonObject(body) ? body : {}), ...fromPath };
       const outcome = await perform(call.deps, actingOf(call), operation, sent);
       if (!outcome.ok) throw refusalOf(outcome, refusals, inPath);
-      return await json(outcome.body, call);
+      return declared.rowOf === undefined
+        ? fieldsJson(declared.answer.fields, outcome.body)
+        : fieldsJson(declared.answer.fields, await declared.rowOf(outcome.body, call));
     },
   };
 }

@@ -1,17 +1,15 @@
 /** Operations on the organisation itself: its name, members, invitations and teams. */
-import { fieldsJson } from "../../core/lib/json/fields.ts";
 import type { JsonObject } from "../../core/lib/json/json.ts";
+import { roles } from "../../core/people/organisations/acts.ts";
 import {
   always,
   constant,
   count,
   dateTime,
-  type DescribedField,
   isoTime,
   optional,
   text,
 } from "../../core/lib/json/schemas.ts";
-import { roles } from "../../core/people/organisations/acts.ts";
 import {
   type Account,
   accountName,
@@ -38,14 +36,15 @@ import {
 import { listing } from "./lists.ts";
 import {
   actOperation,
-  type AnswerShape,
-  goneFields,
   goneShape,
   type ManagementOperation,
+  organisationPath,
+  reading,
+  shape,
 } from "./operation.ts";
 
 const roleSchema: JsonObject = { type: "string", enum: [...roles] };
-const organisationFields: readonly DescribedField<Account>[] = [
+const organisationShape = shape<Account>("Organisation", "An organisation.", [
   constant("object", "organisation"),
   always("id", text, ({ id }) => id),
   always("name", text, accountName),
@@ -54,84 +53,61 @@ const organisationFields: readonly DescribedField<Account>[] = [
   // Whoever signs in sets up a second factor before anything else; switched in a browser.
   always("second_factor_required", { type: "boolean" }, requiresSecondFactor),
   always("created_at", dateTime, ({ createdAtMs }) => isoTime(createdAtMs)),
-];
+]);
 
-const memberFields: readonly DescribedField<Member>[] = [
+const memberShape = shape<Member>("Member", "A member of an organisation.", [
   constant("object", "member"),
   always("id", text, ({ personId }) => personId),
   optional("email", text, ({ email }) => email),
   always("role", roleSchema, ({ role }) => role),
   optional("joined_at", dateTime, ({ joinedAtMs }) => joinedAtMs && isoTime(joinedAtMs)),
-];
+]);
 
-const invitationFields: readonly DescribedField<Invitation>[] = [
+const invitationShape = shape<Invitation>("Invitation", "An invitation that waits for an answer.", [
   constant("object", "invitation"),
   always("email", text, ({ email }) => email),
   always("role", roleSchema, ({ role }) => role),
   always("inviter", text, ({ inviter }) => inviter),
   always("created_at", dateTime, ({ createdAtMs }) => isoTime(createdAtMs)),
   always("expires_at", dateTime, ({ expiresAtMs }) => isoTime(expiresAtMs)),
-];
+]);
 
-const removedFields: readonly DescribedField<RemovedMember>[] = [
-  constant("object", "removed_member"),
-  always("id", text, ({ personId }) => personId),
-  optional("email", text, ({ email }) => email),
-  always("removed_at", dateTime, ({ removedAtMs }) => isoTime(removedAtMs)),
-];
+const removedShape = shape<RemovedMember>(
+  "RemovedMember",
+  "A person who was removed from an organisation.",
+  [
+    constant("object", "removed_member"),
+    always("id", text, ({ personId }) => personId),
+    optional("email", text, ({ email }) => email),
+    always("removed_at", dateTime, ({ removedAtMs }) => isoTime(removedAtMs)),
+  ],
+);
 
-const teamFields: readonly DescribedField<Team>[] = [
+const teamShape = shape<Team>("Team", "A team of API keys.", [
   constant("object", "team"),
   always("id", text, ({ id }) => id),
   always("name", text, ({ name }) => name),
   always("created_at", dateTime, ({ createdAtMs }) => isoTime(createdAtMs)),
-];
-
-const shapes = {
-  organisation: {
-    name: "Organisation",
-    description: "An organisation.",
-    fields: organisationFields,
-  },
-  member: { name: "Member", description: "A member of an organisation.", fields: memberFields },
-  invitation: {
-    name: "Invitation",
-    description: "An invitation that waits for an answer.",
-    fields: invitationFields,
-  },
-  removed: {
-    name: "RemovedMember",
-    description: "A person who was removed from an organisation.",
-    fields: removedFields,
-  },
-  team: { name: "Team", description: "A team of API keys.", fields: teamFields },
-} as const satisfies Record<string, AnswerShape>;
-
-const gone = (id: string) => fieldsJson(goneFields, { id });
-
-const organisationPath = "/v1/organisation";
+]);
 
 const organisationItself: readonly ManagementOperation[] = [
-  {
+  reading({
     id: "getOrganisation",
-    method: "get",
     path: organisationPath,
     summary: "The organisation",
     description: "The organisation of the management key.",
     act: "view_members",
-    answer: shapes.organisation,
-    errors: [],
-    run: ({ account }) => Promise.resolve(fieldsJson(organisationFields, account)),
-  },
+    answer: organisationShape,
+    read: ({ account }) => account,
+  }),
   actOperation({
     operation: renaming,
     method: "patch",
     path: organisationPath,
     summary: "Rename the organisation",
     description: "Changes what pages and mails call it.",
-    answer: shapes.organisation,
+    answer: organisationShape,
     example: { name: "Acme" },
-    json: (account) => fieldsJson(organisationFields, account),
   }),
 ];
 
@@ -142,10 +118,8 @@ const memberOperations: readonly ManagementOperation[] = [
     summary: "Members",
     description: "The owner first, then the others.",
     act: "view_members",
-    item: shapes.member,
+    item: memberShape,
     rows: ({ deps, account }) => listMembers(deps.kv, account),
-    idOf: ({ personId }) => personId,
-    json: (member) => fieldsJson(memberFields, member),
   }),
   actOperation({
     operation: roleChange,
@@ -153,9 +127,8 @@ const memberOperations: readonly ManagementOperation[] = [
     path: `${organisationPath}/members/{id}`,
     summary: "Change the role of a member",
     description: "Works from the member's next request on.",
-    answer: shapes.member,
+    answer: memberShape,
     example: { role: "billing" },
-    json: (member) => fieldsJson(memberFields, member),
   }),
   actOperation({
     operation: removal,
@@ -165,7 +138,7 @@ const memberOperations: readonly ManagementOperation[] = [
     description:
       "Pages refuse the person from the next request on, and the API keys and management keys that the person has made are revoked.",
     answer: goneShape,
-    json: ({ personId }) => gone(personId),
+    rowOf: ({ personId }) => personId,
   }),
   listing({
     id: "listRemovedMembers",
@@ -173,10 +146,8 @@ const memberOperations: readonly ManagementOperation[] = [
     summary: "Removed people",
     description: "Who does not come back by the sign-in of the company, the latest first.",
     act: "change_members",
-    item: shapes.removed,
+    item: removedShape,
     rows: ({ deps, account }) => listRemovedMembers(deps.kv, account.id),
-    idOf: ({ personId }) => personId,
-    json: (removed) => fieldsJson(removedFields, removed),
   }),
   actOperation({
     operation: readmission,
@@ -185,8 +156,7 @@ const memberOperations: readonly ManagementOperation[] = [
     summary: "Let a removed person back in",
     description:
       "The person joins again at the next sign-in at the company's provider. Answers with what the list said.",
-    answer: shapes.removed,
-    json: (removed) => fieldsJson(removedFields, removed),
+    answer: removedShape,
   }),
 ];
 
@@ -197,10 +167,9 @@ const invitationOperations: readonly ManagementOperation[] = [
     summary: "Open invitations",
     description: "Invitations that wait for an answer, by address.",
     act: "view_members",
-    item: shapes.invitation,
+    item: invitationShape,
     rows: ({ deps, account, nowMs }) => listInvitations(deps.kv, account.id, nowMs),
-    idOf: ({ email }) => email,
-    json: (invitation) => fieldsJson(invitationFields, invitation),
+    cursorOf: ({ email }) => String(email),
   }),
   actOperation({
     operation: invitation,
@@ -209,9 +178,8 @@ const invitationOperations: readonly ManagementOperation[] = [
     summary: "Invite a person",
     description:
       "Sends a mail; the person answers after signing in with the address. The invitation ends with the right of the member whose key made it.",
-    answer: shapes.invitation,
+    answer: invitationShape,
     example: { email: "an@example.com", role: "developer" },
-    json: (made) => fieldsJson(invitationFields, made),
   }),
   actOperation({
     operation: withdrawal,
@@ -220,7 +188,6 @@ const invitationOperations: readonly ManagementOperation[] = [
     summary: "Withdraw an invitation",
     description: "By its address.",
     answer: goneShape,
-    json: gone,
   }),
 ];
 
@@ -231,10 +198,8 @@ const teamOperations: readonly ManagementOperation[] = [
     summary: "Teams",
     description: "The teams of the organisation, oldest first.",
     act: "view_members",
-    item: shapes.team,
+    item: teamShape,
     rows: ({ deps, account }) => listTeams(deps.kv, account.id),
-    idOf: ({ id }) => id,
-    json: (team) => fieldsJson(teamFields, team),
   }),
   actOperation({
     operation: teamCreation,
@@ -242,9 +207,8 @@ const teamOperations: readonly ManagementOperation[] = [
     path: `${organisationPath}/teams`,
     summary: "Add a team",
     description: "Keys name their team by its id.",
-    answer: shapes.team,
+    answer: teamShape,
     example: { name: "Search" },
-    json: (team) => fieldsJson(teamFields, team),
   }),
   actOperation({
     operation: teamDeletion,
@@ -253,7 +217,6 @@ const teamOperations: readonly ManagementOperation[] = [
     summary: "Delete a team",
     description: "Its keys go on working, without a team.",
     answer: goneShape,
-    json: gone,
   }),
 ];
 

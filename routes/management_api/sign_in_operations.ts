@@ -3,8 +3,8 @@
  * whether it is the only way in, is set in a browser with a confirmation: whoever chooses the provider can open every
  * account with an address of a verified domain, and a leaked key must not.
  */
-import { fieldsJson } from "../../core/lib/json/fields.ts";
 import type { JsonObject } from "../../core/lib/json/json.ts";
+import { givenRoles } from "../../core/people/organisations/acts.ts";
 import {
   always,
   constant,
@@ -16,7 +16,6 @@ import {
   optional,
   text,
 } from "../../core/lib/json/schemas.ts";
-import { givenRoles } from "../../core/people/organisations/acts.ts";
 import {
   type VerificationRecord,
   verificationRecordOf,
@@ -38,11 +37,12 @@ import { callbackPath } from "../auth/openid.ts";
 import { listing } from "./lists.ts";
 import {
   actOperation,
-  type AnswerShape,
-  goneFields,
   goneShape,
   type ManagementCall,
   type ManagementOperation,
+  organisationPath,
+  reading,
+  shape,
 } from "./operation.ts";
 
 /** Sign-in of the people of an organisation. */
@@ -61,7 +61,7 @@ const providerFields: readonly DescribedField<CompanyOpenId>[] = [
   always("role", roleSchema, ({ role }) => role),
 ];
 
-const signInFields: readonly DescribedField<SignIn>[] = [
+const signInShape = shape<SignIn>("CompanySignIn", "How the people of an organisation sign in.", [
   constant("object", "company_sign_in"),
   nullableField(
     "provider",
@@ -73,49 +73,42 @@ const signInFields: readonly DescribedField<SignIn>[] = [
   always("is_required", { type: "boolean" }, ({ isRequired }) => isRequired),
   // What to register at the provider.
   always("redirect_uri", text, ({ redirectUri }) => redirectUri),
-];
+]);
 
-const signIn = {
-  path: "/v1/organisation/sign-in",
-  answer: {
-    name: "CompanySignIn",
-    description: "How the people of an organisation sign in.",
-    fields: signInFields,
-  },
-} as const;
+const signInPath = `${organisationPath}/sign-in`;
 
-function signInJson(
-  { deps, account }: ManagementCall<unknown>,
+function signInOf(
   provider: CompanyOpenId | undefined,
-): JsonObject {
-  return fieldsJson(signInFields, {
+  { deps, account }: ManagementCall<unknown>,
+): SignIn {
+  return {
     provider,
     isRequired: account.companySignInRequired === true,
     redirectUri: deps.baseUrl + callbackPath,
-  });
+  };
 }
 
 const providerOperations: readonly ManagementOperation[] = [
-  {
-    ...signIn,
+  reading({
     id: "getCompanySignIn",
-    method: "get",
+    path: signInPath,
     summary: "Sign-in of the organisation",
     description: "The OpenID provider of the organisation, without its secret.",
     act: "change_organisation",
-    errors: [],
-    run: async (call) => signInJson(call, await getCompanyOpenId(call.deps.kv, call.account.id)),
-  },
+    answer: signInShape,
+    read: async (call) => signInOf(await getCompanyOpenId(call.deps.kv, call.account.id), call),
+  }),
   actOperation({
-    ...signIn,
     operation: providerChange,
     method: "patch",
+    path: signInPath,
     summary: "Replace the client secret, or the role of who joins",
     description:
       "Issuer and client ID, and whether the provider is the only way in, are set in a browser with a confirmation: a " +
       "provider can open every account with an address of a verified domain.",
+    answer: signInShape,
     example: { client_secret: "new-secret" },
-    json: (provider, call) => signInJson(call, provider),
+    rowOf: signInOf,
   }),
 ];
 
@@ -132,31 +125,29 @@ const recordFields: readonly DescribedField<VerificationRecord>[] = [
   always("value", text, ({ value }) => value),
 ];
 
-const domainFields: readonly DescribedField<CompanyDomain>[] = [
-  constant("object", "domain"),
-  always("id", text, ({ domain }) => domain),
-  always(
-    "state",
-    { type: "string", enum: Object.values(domainStates) },
-    (row) => domainStates[stateOf(row) ?? "not verified"],
-  ),
-  objectField(
-    "record",
-    "The record that verifies the domain.",
-    recordFields,
-    ({ domain, token }: CompanyDomain) => verificationRecordOf(domain, token),
-  ),
-  always("added_at", dateTime, ({ addedAtMs }) => isoTime(addedAtMs)),
-  optional("verified_at", dateTime, ({ verifiedAtMs }) => verifiedAtMs && isoTime(verifiedAtMs)),
-  // Since when the record of a verified domain is away.
-  optional("missing_since", dateTime, (row) => row.missingSinceMs && isoTime(row.missingSinceMs)),
-];
-
-const domainShape: AnswerShape = {
-  name: "Domain",
-  description: "A domain of the addresses of an organisation.",
-  fields: domainFields,
-};
+const domainShape = shape<CompanyDomain>(
+  "Domain",
+  "A domain of the addresses of an organisation.",
+  [
+    constant("object", "domain"),
+    always("id", text, ({ domain }) => domain),
+    always(
+      "state",
+      { type: "string", enum: Object.values(domainStates) },
+      (row) => domainStates[stateOf(row) ?? "not verified"],
+    ),
+    objectField(
+      "record",
+      "The record that verifies the domain.",
+      recordFields,
+      ({ domain, token }: CompanyDomain) => verificationRecordOf(domain, token),
+    ),
+    always("added_at", dateTime, ({ addedAtMs }) => isoTime(addedAtMs)),
+    optional("verified_at", dateTime, ({ verifiedAtMs }) => verifiedAtMs && isoTime(verifiedAtMs)),
+    // Since when the record of a verified domain is away.
+    optional("missing_since", dateTime, (row) => row.missingSinceMs && isoTime(row.missingSinceMs)),
+  ],
+);
 
 const domainsPath = "/v1/organisation/domains";
 
@@ -169,8 +160,6 @@ const domainOperations: readonly ManagementOperation[] = [
     act: "change_organisation",
     item: domainShape,
     rows: ({ deps, account }) => listCompanyDomains(deps.kv, account.id),
-    idOf: ({ domain }) => domain,
-    json: (row) => fieldsJson(domainFields, row),
   }),
   actOperation({
     operation: domainAddition,
@@ -180,7 +169,6 @@ const domainOperations: readonly ManagementOperation[] = [
     description: "The answer has the TXT record to publish; one that is there keeps its record.",
     answer: domainShape,
     example: { domain: "acme.example" },
-    json: (row) => fieldsJson(domainFields, row),
   }),
   actOperation({
     operation: domainVerification,
@@ -189,7 +177,6 @@ const domainOperations: readonly ManagementOperation[] = [
     summary: "Verify a domain",
     description: "Looks up the record; 400 while it is not there.",
     answer: domainShape,
-    json: (row) => fieldsJson(domainFields, row),
   }),
   actOperation({
     operation: domainRemoval,
@@ -199,7 +186,6 @@ const domainOperations: readonly ManagementOperation[] = [
     description:
       "Its people stay members, and the provider opens no account of the domain any more.",
     answer: goneShape,
-    json: (id) => fieldsJson(goneFields, { id }),
   }),
 ];
 

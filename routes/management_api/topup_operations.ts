@@ -1,8 +1,6 @@
 /** Operations on top-ups by bank transfer: ordered, read with what the transfer has to say, cancelled. */
 import { formatVnd, microVndPerVnd } from "../../core/billing/money/micro_vnd.ts";
-import { GatewayError } from "../../core/lib/errors/errors.ts";
 import { fieldsJson } from "../../core/lib/json/fields.ts";
-import type { JsonObject } from "../../core/lib/json/json.ts";
 import {
   always,
   constant,
@@ -32,9 +30,11 @@ import { qrPng } from "../http/qr_code.ts";
 import { pagedListing } from "./lists.ts";
 import {
   actOperation,
-  type AnswerShape,
+  found,
   type ManagementCall,
   type ManagementOperation,
+  reading,
+  shape,
 } from "./operation.ts";
 
 /** An order as it is answered. */
@@ -83,7 +83,7 @@ const paymentFields: readonly DescribedField<TopupPayment>[] = [
   always("credited_at", dateTime, ({ creditedAtMs }) => isoTime(creditedAtMs)),
 ];
 
-const topupFields: readonly DescribedField<ShownTopup>[] = [
+const topupShape = shape<ShownTopup>("Topup", "An order of a top-up by bank transfer.", [
   constant("object", "topup"),
   always("id", text, ({ order }) => order.code),
   always(
@@ -115,13 +115,7 @@ const topupFields: readonly DescribedField<ShownTopup>[] = [
     listOf(objectSchema("A transfer that arrived.", paymentFields)),
     ({ payments }) => payments?.map((payment) => fieldsJson(paymentFields, payment)),
   ),
-];
-
-const topupShape: AnswerShape = {
-  name: "Topup",
-  description: "An order of a top-up by bank transfer.",
-  fields: topupFields,
-};
+]);
 
 async function shownOrder(call: ManagementCall<unknown>, order: TopupOrder): Promise<ShownTopup> {
   const { deps: { kv }, nowMs } = call;
@@ -129,15 +123,16 @@ async function shownOrder(call: ManagementCall<unknown>, order: TopupOrder): Pro
   return { order, nowMs, uninvoicedMicroVnd: part?.amountMicroVnd ?? 0n };
 }
 
-async function topupJson(call: ManagementCall<unknown>, order: TopupOrder): Promise<JsonObject> {
+async function withPayments(
+  order: TopupOrder,
+  call: ManagementCall<unknown>,
+): Promise<ShownTopup> {
   const payments = await listTopupPayments(call.deps.kv, order.code);
-  return fieldsJson(topupFields, { ...await shownOrder(call, order), payments });
+  return { ...await shownOrder(call, order), payments };
 }
 
 async function orderOf({ deps, account, param }: ManagementCall<unknown>): Promise<TopupOrder> {
-  const order = await readOwnOrder(deps.kv, account.id, param("id"));
-  if (order === undefined) throw new GatewayError("not_found", "There is no such top-up");
-  return order;
+  return found(await readOwnOrder(deps.kv, account.id, param("id")), "top-up");
 }
 
 const topupsPath = "/v1/organisation/topups";
@@ -158,8 +153,6 @@ export const topupOperations: readonly ManagementOperation[] = [
       const orders = await listTopupOrders(kv, id, { count, before });
       return await Promise.all(orders.map((order) => shownOrder(call, order)));
     },
-    idOf: ({ order }) => order.code,
-    json: (shown) => fieldsJson(topupFields, shown),
   }),
   actOperation({
     operation: topupOrdering,
@@ -171,19 +164,17 @@ export const topupOperations: readonly ManagementOperation[] = [
       "wallet is credited when it arrives.",
     answer: topupShape,
     example: { amount_vnd: 2_000_000 },
-    json: (order, call) => topupJson(call, order),
+    rowOf: withPayments,
   }),
-  {
+  reading({
     id: "getTopup",
-    method: "get",
     path: `${topupsPath}/{id}`,
     summary: "One top-up",
     description: "An order, the transfer that pays it, and what has arrived.",
     act: "view_money",
     answer: topupShape,
-    errors: ["not_found"],
-    run: async (call) => await topupJson(call, await orderOf(call)),
-  },
+    read: async (call) => await withPayments(await orderOf(call), call),
+  }),
   {
     id: "getTopupQrCode",
     method: "get",
@@ -206,6 +197,6 @@ export const topupOperations: readonly ManagementOperation[] = [
     description:
       "Money that still arrives under it waits for the operator. Cancelling it again, or one that is paid, changes nothing.",
     answer: topupShape,
-    json: (order, call) => topupJson(call, order),
+    rowOf: withPayments,
   }),
 ];

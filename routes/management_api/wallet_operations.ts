@@ -1,7 +1,6 @@
 /** Operations on the wallet of an organisation: its balance, vouchers, the warning of a low one, the statement. */
 import { formatVnd } from "../../core/billing/money/micro_vnd.ts";
 import type { AccountId } from "../../core/lib/ids/ids.ts";
-import { fieldsJson } from "../../core/lib/json/fields.ts";
 import type { JsonObject } from "../../core/lib/json/json.ts";
 import {
   always,
@@ -18,11 +17,18 @@ import { vietnamDay } from "../../core/lib/time/vietnam_time.ts";
 import type { Pots } from "../../core/trade/credits/pots.ts";
 import { type BookGrant, readPots } from "../../kv/money/balances/grant_book.ts";
 import type { RedemptionResult } from "../../kv/money/credits/vouchers.ts";
+import type { Account } from "../../kv/people/accounts/accounts.ts";
 import { readMatchingStatement } from "../../kv/money/ledger/statement.ts";
 import { lowBalanceChange, voucherRedemption } from "../acts/money.ts";
 import { requireRange } from "../usage_api/range.ts";
 import { periodFields } from "../usage_api/statements/statement_json.ts";
-import { actOperation, type ManagementOperation } from "./operation.ts";
+import {
+  actOperation,
+  type ManagementOperation,
+  organisationPath,
+  reading,
+  shape,
+} from "./operation.ts";
 
 /** The wallet, as its page shows it. */
 interface ShownBalance {
@@ -39,7 +45,7 @@ const grantFields: readonly DescribedField<BookGrant>[] = [
   optional("expires_at", dateTime, ({ expiresAtMs }) => expiresAtMs && isoTime(expiresAtMs)),
 ];
 
-const balanceFields: readonly DescribedField<ShownBalance>[] = [
+const balanceShape = shape<ShownBalance>("OrganisationBalance", "A balance.", [
   constant("object", "balance"),
   constant("currency", "VND"),
   always("balance_vnd", vnd, ({ totalMicroVnd }) => formatVnd(totalMicroVnd)),
@@ -53,31 +59,29 @@ const balanceFields: readonly DescribedField<ShownBalance>[] = [
     grantFields,
     ({ pots }: ShownBalance) => pots.grants,
   ),
-];
+]);
 
-const balanceOperation: ManagementOperation = {
+const balanceOperation = reading({
   id: "getOrganisationBalance",
-  method: "get",
-  path: "/v1/organisation/balance",
+  path: `${organisationPath}/balance`,
   summary: "Balance of the organisation",
   description:
     "The balance of the wallet, exact, in VND, with the credit in it and what running calls reserve.",
   act: "view_money",
-  answer: { name: "OrganisationBalance", description: "A balance.", fields: balanceFields },
-  errors: [],
-  async run({ deps: { kv, wallet }, account }) {
+  answer: balanceShape,
+  async read({ deps: { kv, wallet }, account }) {
     const totalOf = async (id: AccountId) => (await wallet.balance(id)).totalMicroVnd;
     const [balance, pots] = await Promise.all([
       wallet.balance(account.id),
       readPots(kv, account.id, totalOf),
     ]);
-    return fieldsJson(balanceFields, { ...balance, pots });
+    return { ...balance, pots };
   },
-};
+});
 
 type Redeemed = Extract<RedemptionResult, { ok: true }>;
 
-const creditFields: readonly DescribedField<Redeemed>[] = [
+const creditShape = shape<Redeemed>("RedeemedCredit", "Credit of a voucher.", [
   constant("object", "credit"),
   always("ledger_id", text, ({ entry }) => entry.ledgerId),
   always("amount_vnd", vnd, ({ entry }) => formatVnd(entry.amountMicroVnd)),
@@ -89,7 +93,7 @@ const creditFields: readonly DescribedField<Redeemed>[] = [
   ),
   // The code had been redeemed before, and nothing moved now.
   always("is_repeated", { type: "boolean" }, ({ isRepeated }) => isRepeated),
-];
+]);
 
 const voucherOperation = actOperation({
   operation: voucherRedemption,
@@ -97,58 +101,52 @@ const voucherOperation = actOperation({
   path: "/v1/organisation/vouchers",
   summary: "Redeem a voucher",
   description: "Credits the wallet, once for each code.",
-  answer: { name: "RedeemedCredit", description: "Credit of a voucher.", fields: creditFields },
+  answer: creditShape,
   example: { code: "ABCD-EFGH-JKLM-NPQR" },
-  json: (redeemed) => fieldsJson(creditFields, redeemed),
 });
 
-const markFields: readonly DescribedField<bigint | undefined>[] = [
-  constant("object", "low_balance_warning"),
-  // `null`: no warning.
-  always(
-    "amount_vnd",
-    { type: ["string", "null"] },
-    (microVnd) => microVnd === undefined ? null : formatVnd(microVnd),
-  ),
-];
+const markShape = shape<Account>(
+  "LowBalanceWarning",
+  "The balance below which a mail and webhooks warn.",
+  [
+    constant("object", "low_balance_warning"),
+    // `null`: no warning.
+    always(
+      "amount_vnd",
+      { type: ["string", "null"] },
+      ({ lowBalanceMicroVnd: mark }) => mark === undefined ? null : formatVnd(mark),
+    ),
+  ],
+);
 
-const warning = {
-  path: "/v1/organisation/low-balance",
-  answer: {
-    name: "LowBalanceWarning",
-    description: "The balance below which a mail and webhooks warn.",
-    fields: markFields,
-  },
-} as const;
+const warningPath = `${organisationPath}/low-balance`;
 
 const warningOperations: readonly ManagementOperation[] = [
-  {
-    ...warning,
+  reading({
     id: "getLowBalanceWarning",
-    method: "get",
+    path: warningPath,
     summary: "Warning of a low balance",
     description: "The balance below which a mail and webhooks warn.",
     act: "view_money",
-    errors: [],
-    run: ({ account }) => Promise.resolve(fieldsJson(markFields, account.lowBalanceMicroVnd)),
-  },
+    answer: markShape,
+    read: ({ account }) => account,
+  }),
   actOperation({
-    ...warning,
     operation: lowBalanceChange,
     method: "patch",
+    path: warningPath,
     summary: "Change the warning of a low balance",
     description: "In whole VND; `null` ends the warnings.",
+    answer: markShape,
     example: { amount_vnd: 500_000 },
-    json: ({ lowBalanceMicroVnd }) => fieldsJson(markFields, lowBalanceMicroVnd),
   }),
 ];
 
 const daySchema: JsonObject = { type: "string", format: "date" };
 
-const statementOperation: ManagementOperation = {
+const statementOperation = reading({
   id: "getPeriodStatement",
-  method: "get",
-  path: "/v1/organisation/statement",
+  path: `${organisationPath}/statement`,
   summary: "Statement of a period",
   description:
     "Every movement and the calls by day, with the balance after each; `/v1/statements/{month}` has whole months, also as files.",
@@ -157,20 +155,14 @@ const statementOperation: ManagementOperation = {
     { name: "from", schema: daySchema, description: "First day, in Vietnam time." },
     { name: "to", schema: daySchema, description: "Last day; today if it is left out." },
   ],
-  answer: {
-    name: "PeriodStatement",
-    description: "What happened to the balance in a period.",
-    fields: periodFields,
-  },
-  errors: ["invalid_request"],
-  async run({ deps: { kv, wallet }, account, nowMs, query }) {
+  answer: shape("PeriodStatement", "What happened to the balance in a period.", periodFields),
+  async read({ deps: { kv, wallet }, account, nowMs, query }) {
     const today = vietnamDay(nowMs);
     const range = requireRange(query, today);
     const balance = (id: AccountId) => wallet.balance(id);
-    const read = await readMatchingStatement(kv, account.id, range, { today, balance });
-    return fieldsJson(periodFields, read.statement);
+    return (await readMatchingStatement(kv, account.id, range, { today, balance })).statement;
   },
-};
+});
 
 /** The operations. */
 export const walletOperations: readonly ManagementOperation[] = [

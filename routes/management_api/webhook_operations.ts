@@ -1,6 +1,5 @@
 /** Operations on the webhooks of an organisation. */
 import { GatewayError } from "../../core/lib/errors/errors.ts";
-import { fieldsJson } from "../../core/lib/json/fields.ts";
 import type { JsonObject } from "../../core/lib/json/json.ts";
 import { parseId } from "../../core/lib/ids/ids.ts";
 import {
@@ -8,7 +7,6 @@ import {
   constant,
   count,
   dateTime,
-  type DescribedField,
   isoTime,
   listOf,
   optional,
@@ -39,11 +37,12 @@ import {
 import { listing, pagedListing } from "./lists.ts";
 import {
   actOperation,
-  type AnswerShape,
-  goneFields,
+  found,
   goneShape,
   type ManagementCall,
   type ManagementOperation,
+  reading,
+  shape,
 } from "./operation.ts";
 
 /** An endpoint with how it fares, or with the secret that was just made. */
@@ -52,7 +51,7 @@ interface ShownEndpoint extends Partial<EndpointCondition> {
   readonly secret?: string;
 }
 
-const endpointFields: readonly DescribedField<ShownEndpoint>[] = [
+const endpointShape = shape<ShownEndpoint>("Webhook", "An endpoint that gets webhooks.", [
   constant("object", "webhook"),
   always("id", text, ({ endpoint }) => endpoint.id),
   always(
@@ -75,63 +74,50 @@ const endpointFields: readonly DescribedField<ShownEndpoint>[] = [
   optional("dropped_last_at", dateTime, ({ dropped }) => dropped && isoTime(dropped.lastAtMs)),
   // In the answer that makes it only.
   optional("secret", text, ({ secret }) => secret),
-];
+]);
 
-const endpointShape: AnswerShape = {
-  name: "Webhook",
-  description: "An endpoint that gets webhooks.",
-  fields: endpointFields,
-};
-
-const eventFields: readonly DescribedField<string>[] = [
+const eventShape = shape<string>("WebhookTest", "An event on its way.", [
   constant("object", "webhook_event"),
   always("event_id", text, (eventId) => eventId),
-];
+]);
 
-const eventShape: AnswerShape = {
-  name: "WebhookTest",
-  description: "An event on its way.",
-  fields: eventFields,
-};
+/** A try; lists leave out its body. */
+type ShownTry = Omit<WebhookTry, "body"> & Partial<Pick<WebhookTry, "body">>;
 
-const listedTryFields: readonly DescribedField<WebhookTry>[] = [
-  constant("object", "webhook_delivery"),
-  // Numbers the tries of the endpoint.
-  always("number", count, ({ number }) => number),
-  always("event_id", text, ({ eventId }) => eventId),
-  always("type", text, ({ type }) => type),
-  // 1 for the first try of its delivery.
-  always("attempt", count, ({ attempt }) => attempt),
-  always("at", dateTime, ({ atMs }) => isoTime(atMs)),
-  always("duration_ms", { type: "number" }, ({ durationMs }) => durationMs),
-  always("outcome", { type: "string", enum: ["delivered", "failed"] }, (one) => one.outcome.kind),
-  optional("status", { type: "integer" }, ({ outcome }) => outcome.status),
-  optional("reason", text, ({ outcome }) => outcome.kind === "failed" ? outcome.reason : undefined),
-  // What a chat service said.
-  optional("answer", text, ({ outcome }) => outcome.answer),
-  optional("next_at", dateTime, ({ nextAtMs }) => nextAtMs && isoTime(nextAtMs)),
-];
-
-const tryFields: readonly DescribedField<WebhookTry>[] = [
-  ...listedTryFields,
-  // As it was signed and sent; not in lists.
-  optional("body", text, ({ body }) => body),
-];
-
-const tryShape: AnswerShape = {
-  name: "WebhookDelivery",
-  description: "A try to deliver an event, as the log keeps it.",
-  fields: tryFields,
-};
+const tryShape = shape<ShownTry>(
+  "WebhookDelivery",
+  "A try to deliver an event, as the log keeps it.",
+  [
+    constant("object", "webhook_delivery"),
+    // Numbers the tries of the endpoint.
+    always("number", count, ({ number }) => number),
+    always("event_id", text, ({ eventId }) => eventId),
+    always("type", text, ({ type }) => type),
+    // 1 for the first try of its delivery.
+    always("attempt", count, ({ attempt }) => attempt),
+    always("at", dateTime, ({ atMs }) => isoTime(atMs)),
+    always("duration_ms", { type: "number" }, ({ durationMs }) => durationMs),
+    always("outcome", { type: "string", enum: ["delivered", "failed"] }, (one) => one.outcome.kind),
+    optional("status", { type: "integer" }, ({ outcome }) => outcome.status),
+    optional(
+      "reason",
+      text,
+      ({ outcome }) => outcome.kind === "failed" ? outcome.reason : undefined,
+    ),
+    // What a chat service said.
+    optional("answer", text, ({ outcome }) => outcome.answer),
+    optional("next_at", dateTime, ({ nextAtMs }) => nextAtMs && isoTime(nextAtMs)),
+    // As it was signed and sent; not in lists.
+    optional("body", text, ({ body }) => body),
+  ],
+);
 
 /** The endpoint that the path names. */
 async function endpointOf(
   { deps: { kv }, account, param }: ManagementCall<unknown>,
 ): Promise<WebhookEndpoint> {
   const id = parseId("webhookEndpoint", param("id"));
-  const endpoint = id && await getEndpoint(kv, account.id, id);
-  if (endpoint === undefined) throw new GatewayError("not_found", "There is no such endpoint");
-  return endpoint;
+  return found(id && await getEndpoint(kv, account.id, id), "endpoint");
 }
 
 const webhooksPath = "/v1/organisation/webhooks";
@@ -152,8 +138,6 @@ export const webhookOperations: readonly ManagementOperation[] = [
     item: endpointShape,
     rows: async ({ deps: { kv }, account }) =>
       await readConditions(kv, account.id, await listEndpoints(kv, account.id)),
-    idOf: ({ endpoint }) => endpoint.id,
-    json: (one) => fieldsJson(endpointFields, one),
   }),
   actOperation({
     operation: webhookCreation,
@@ -164,23 +148,20 @@ export const webhookOperations: readonly ManagementOperation[] = [
       "To a server (the answer has the signing secret; no later one does) or to a chat: Slack by its `url`, Telegram and Zalo by `token` and `chat_id`.",
     answer: endpointShape,
     example,
-    json: (made) => fieldsJson(endpointFields, made),
   }),
-  {
+  reading({
     id: "getWebhook",
-    method: "get",
     path: `${webhooksPath}/{id}`,
     summary: "One webhook",
     description: "An endpoint by its id.",
     act: "change_webhooks",
     answer: endpointShape,
-    errors: ["not_found"],
-    async run(call) {
+    async read(call) {
       const endpoint = await endpointOf(call);
       const [condition] = await readConditions(call.deps.kv, call.account.id, [endpoint]);
-      return fieldsJson(endpointFields, { endpoint, ...condition });
+      return { endpoint, ...condition };
     },
-  },
+  }),
   actOperation({
     operation: webhookChange,
     method: "patch",
@@ -190,7 +171,7 @@ export const webhookOperations: readonly ManagementOperation[] = [
       "What is left out stays as it is. Another `chat_id` or server of a bot needs its `token`.",
     answer: endpointShape,
     example: { is_on: false },
-    json: (endpoint) => fieldsJson(endpointFields, { endpoint }),
+    rowOf: (endpoint) => ({ endpoint }),
   }),
   actOperation({
     operation: webhookRotation,
@@ -199,7 +180,6 @@ export const webhookOperations: readonly ManagementOperation[] = [
     summary: "Give a webhook a new secret",
     description: "The former secret signs, too, for a day.",
     answer: endpointShape,
-    json: (made) => fieldsJson(endpointFields, made),
   }),
   actOperation({
     operation: webhookTest,
@@ -209,7 +189,6 @@ export const webhookOperations: readonly ManagementOperation[] = [
     description: "Sends the example of a kind, whatever kinds the endpoint gets.",
     answer: eventShape,
     example: { kind: "topup.credited" },
-    json: (eventId) => fieldsJson(eventFields, eventId),
   }),
   pagedListing({
     id: "listWebhookDeliveries",
@@ -218,33 +197,30 @@ export const webhookOperations: readonly ManagementOperation[] = [
     description: "The tries to deliver events, newest first.",
     act: "change_webhooks",
     item: tryShape,
-    errors: ["not_found"],
     async page(call, { count, after }) {
       const { id } = await endpointOf(call);
       const before = tryNumber.safeParse(after).data;
       if (after !== undefined && before === undefined) return [];
-      return (await listTries(call.deps.kv, call.account.id, id, { before, count })).tries;
+      const { tries } = await listTries(call.deps.kv, call.account.id, id, { before, count });
+      return tries.map(({ body: _, ...listed }) => listed);
     },
-    idOf: ({ number }) => String(number),
-    json: (one) => fieldsJson(listedTryFields, one),
+    cursorOf: ({ number }) => String(number),
   }),
-  {
+  reading({
     id: "getWebhookDelivery",
-    method: "get",
     path: `${webhooksPath}/{id}/deliveries/{number}`,
     summary: "One try of a webhook",
     description: "A try by its number.",
     act: "change_webhooks",
     answer: tryShape,
-    errors: ["not_found"],
-    async run(call) {
+    async read(call) {
       const { id } = await endpointOf(call);
       const number = tryNumber.safeParse(call.param("number")).data;
       const one = number && await getTry(call.deps.kv, call.account.id, id, number);
       if (!one) throw new GatewayError("not_found", "The log has no such try any more");
-      return fieldsJson(tryFields, one);
+      return one;
     },
-  },
+  }),
   actOperation({
     operation: webhookResending,
     method: "post",
@@ -252,7 +228,6 @@ export const webhookOperations: readonly ManagementOperation[] = [
     summary: "Send an event again",
     description: "With the same id and body, once.",
     answer: eventShape,
-    json: (eventId) => fieldsJson(eventFields, eventId),
   }),
   actOperation({
     operation: webhookDeletion,
@@ -261,6 +236,5 @@ export const webhookOperations: readonly ManagementOperation[] = [
     summary: "Delete a webhook",
     description: "Its log is deleted, too.",
     answer: goneShape,
-    json: (id) => fieldsJson(goneFields, { id }),
   }),
 ];

@@ -2,7 +2,15 @@
 import type { ErrorCode } from "../../core/lib/errors/errors.ts";
 import { callErrors, keyErrors } from "./error_answers.ts";
 import type { ExampleModels } from "./example_models.ts";
-import type { Operation, OperationAnswer, Parameter } from "./operation.ts";
+import {
+  inPath,
+  inQuery,
+  jsonAnswer,
+  oneOf,
+  type Operation,
+  pageParameters,
+  type Parameter,
+} from "./operation.ts";
 import type { JsonObject } from "../../core/lib/json/json.ts";
 import { ref } from "../../core/lib/json/schemas.ts";
 import { groupingPattern } from "../usage_api/usage_api.ts";
@@ -19,48 +27,29 @@ import { grains } from "../usage_api/period.ts";
 import { maxUsageDays } from "../usage_api/range.ts";
 import { metrics } from "../usage_api/series.ts";
 
-function jsonAnswer(description: string, schema: string): OperationAnswer {
-  return { description, content: { "application/json": ref(schema) } };
-}
-
 const anyOf = (...schemas: readonly string[]): JsonObject => ({ anyOf: schemas.map(ref) });
 
 const days: readonly Parameter[] = [
-  {
-    name: "from",
-    in: "query",
-    description: "First day, in Vietnam time.",
+  inQuery("from", "First day, in Vietnam time.", { schema: { type: "string", format: "date" } }),
+  inQuery("to", "Last day, in Vietnam time; today if it is left out.", {
     schema: { type: "string", format: "date" },
-  },
-  {
-    name: "to",
-    in: "query",
-    description: "Last day, in Vietnam time; today if it is left out.",
-    schema: { type: "string", format: "date" },
-  },
+  }),
 ];
 
 const filters: readonly Parameter[] = [
-  {
-    name: "key",
-    in: "query",
-    description: "Only calls of the key with this id.",
-    schema: { type: "string" },
-  },
-  {
-    name: "model",
-    in: "query",
-    description: "Only calls of the model with this id.",
-    schema: { type: "string" },
-  },
-  {
-    name: "tag",
-    in: "query",
-    description: "Only calls with this tag, as its key, a colon and its value.",
-    schema: { type: "string" },
+  inQuery("key", "Only calls of the key with this id."),
+  inQuery("model", "Only calls of the model with this id."),
+  inQuery("tag", "Only calls with this tag, as its key, a colon and its value.", {
     example: "team:search",
-  },
+  }),
 ];
+
+const requestId = inPath("id", "Id of the request.");
+
+const month = inPath("month", "A month in Vietnam time.", {
+  schema: { type: "string", pattern: "^\\d{4}-\\d\\d$" },
+  example: "2026-11",
+});
 
 const common = { method: "get", errorStyle: "chat" } as const;
 
@@ -78,24 +67,9 @@ export function modelOperations(models: ExampleModels): readonly Operation[] {
         "`anthropic-version` the list has the shape of the Messages style, with `x-goog-api-key` that " +
         "of the Gemini style.",
       parameters: [
-        {
-          name: "limit",
-          in: "query",
-          description: "Most rows.",
-          schema: rowLimitSchema(modelListRows),
-        },
-        {
-          name: "after_id",
-          in: "query",
-          description: "Messages shape: rows after this one.",
-          schema: { type: "string" },
-        },
-        {
-          name: "before_id",
-          in: "query",
-          description: "Messages shape: rows before this one.",
-          schema: { type: "string" },
-        },
+        inQuery("limit", "Most rows.", { schema: rowLimitSchema(modelListRows) }),
+        inQuery("after_id", "Messages shape: rows after this one."),
+        inQuery("before_id", "Messages shape: rows before this one."),
       ],
       answers: [{
         description: "The models.",
@@ -110,13 +84,7 @@ export function modelOperations(models: ExampleModels): readonly Operation[] {
       path: "/v1/models/{id}",
       summary: "One model",
       description: "One model by its id or an alias.",
-      parameters: [{
-        name: "id",
-        in: "path",
-        description: "Id or alias of the model.",
-        schema: { type: "string", minLength: 1 },
-        example: models.chat,
-      }],
+      parameters: [inPath("id", "Id or alias of the model.", { example: models.chat })],
       answers: [{
         description: "The model.",
         content: { "application/json": anyOf("Model", "MessagesModel", "GeminiModel") },
@@ -137,22 +105,6 @@ export function modelOperations(models: ExampleModels): readonly Operation[] {
   ];
 }
 
-/** The parameters of a list of calls that choose a page. */
-const pageOfCalls: readonly Parameter[] = [
-  {
-    name: "limit",
-    in: "query",
-    description: "Rows of a page.",
-    schema: rowLimitSchema(callListRows),
-  },
-  {
-    name: "before",
-    in: "query",
-    description: "`last_id` of the page before.",
-    schema: { type: "string" },
-  },
-];
-
 /** Errors of what an API key or a management key reads. */
 const readErrors = [...keyErrors, "rate_limit_reached"] as const satisfies readonly ErrorCode[];
 
@@ -166,12 +118,15 @@ export function accountOperations(): readonly Operation[] {
       path: "/v1/usage",
       summary: "Usage",
       description: `Calls, tokens and cost in groups, of at most ${maxUsageDays} days.`,
-      parameters: [...days, ...filters, {
-        name: "group_by",
-        in: "query",
-        description: "What a row is: a day, key or model, or a value of a tag such as `tag:team`.",
-        schema: { type: "string", pattern: groupingPattern, default: "day" },
-      }],
+      parameters: [
+        ...days,
+        ...filters,
+        inQuery(
+          "group_by",
+          "What a row is: a day, key or model, or a value of a tag such as `tag:team`.",
+          { schema: { type: "string", pattern: groupingPattern, default: "day" } },
+        ),
+      ],
       answers: [jsonAnswer("The sums.", "Usage")],
       errors: [...readErrors, "invalid_request"],
     },
@@ -183,24 +138,23 @@ export function accountOperations(): readonly Operation[] {
       description:
         `The figures of a chart: a value for each hour, day or month, in parts. At most ${maxUsageDays} days at once, by ` +
         "hour of a week at most; tags have no figures by hour.",
-      parameters: [...days, ...filters, {
-        name: "metric",
-        in: "query",
-        description:
+      parameters: [
+        ...days,
+        ...filters,
+        inQuery(
+          "metric",
           "What is counted; `first` and `duration` are the median and the 95th percentile in milliseconds.",
-        schema: { type: "string", enum: [...metrics], default: "cost" },
-      }, {
-        name: "group_by",
-        in: "query",
-        description:
+          { schema: oneOf(metrics, "cost") },
+        ),
+        inQuery(
+          "group_by",
           "What a part is: a model, key, member or team, or a value of a tag such as `tag:team`.",
-        schema: { type: "string", default: "model" },
-      }, {
-        name: "interval",
-        in: "query",
-        description: "What a value is of; by default what suits the days.",
-        schema: { type: "string", enum: [...grains] },
-      }],
+          { schema: { type: "string", default: "model" } },
+        ),
+        inQuery("interval", "What a value is of; by default what suits the days.", {
+          schema: oneOf(grains),
+        }),
+      ],
       answers: [jsonAnswer("The figures.", "UsageSeries")],
       errors: [...readErrors, "invalid_request"],
     },
@@ -212,12 +166,13 @@ export function accountOperations(): readonly Operation[] {
       description:
         "The receipts of a period as one file for a spreadsheet or a data warehouse, streamed, newest first. CSV and " +
         `Parquet have the same columns, lines of JSON the fields of receipts. At most ${maxUsageDays} days at once.`,
-      parameters: [...days, ...filters, {
-        name: "format",
-        in: "query",
-        description: "The form of the file.",
-        schema: { type: "string", enum: [...exportFormNames], default: "csv" },
-      }],
+      parameters: [
+        ...days,
+        ...filters,
+        inQuery("format", "The form of the file.", {
+          schema: oneOf(exportFormNames, "csv"),
+        }),
+      ],
       answers: [{
         description: "The file.",
         content: Object.fromEntries(
@@ -232,7 +187,7 @@ export function accountOperations(): readonly Operation[] {
       path: "/v1/receipts",
       summary: "Receipts",
       description: "The receipts of calls, newest first.",
-      parameters: [...days, ...filters, ...pageOfCalls],
+      parameters: [...days, ...filters, ...pageParameters(callListRows)],
       answers: [jsonAnswer("A page of receipts.", "ReceiptList")],
       errors: [...readErrors, "invalid_request"],
     },
@@ -242,12 +197,7 @@ export function accountOperations(): readonly Operation[] {
       path: "/v1/receipts/{id}",
       summary: "One receipt",
       description: "The receipt of a call, by its `x-request-id`.",
-      parameters: [{
-        name: "id",
-        in: "path",
-        description: "Id of the request.",
-        schema: { type: "string", minLength: 1 },
-      }],
+      parameters: [requestId],
       answers: [jsonAnswer("The receipt.", "Receipt")],
       errors: [...readErrors, "not_found"],
     },
@@ -259,14 +209,13 @@ export function accountOperations(): readonly Operation[] {
       description:
         "The receipt of a call as OpenRouter writes it, for tools that look calls up there; amounts are in VND. What the " +
         "gateway does not keep is `null`.",
-      parameters: [{
-        name: "id",
-        in: "query",
-        required: true,
-        description:
+      parameters: [
+        inQuery(
+          "id",
           "The `x-request-id` of the call, or the id of its answer if the gateway converted it.",
-        schema: { type: "string", minLength: 1 },
-      }],
+          { schema: { type: "string", minLength: 1 }, required: true },
+        ),
+      ],
       answers: [jsonAnswer("The call.", "Generation")],
       errors: [...readErrors, "invalid_request", "not_found"],
     },
@@ -278,12 +227,7 @@ export function accountOperations(): readonly Operation[] {
       description:
         "The path from a receipt to the signed root of its day, which anybody can check with the published keys. " +
         "A day is signed in the night after it.",
-      parameters: [{
-        name: "id",
-        in: "path",
-        description: "Id of the request.",
-        schema: { type: "string", minLength: 1 },
-      }],
+      parameters: [requestId],
       answers: [jsonAnswer("The proof.", "ReceiptProof")],
       errors: [...readErrors, "not_found"],
     },
@@ -304,23 +248,15 @@ export function accountOperations(): readonly Operation[] {
       description:
         "Balance before the month, every movement, calls by day, model and key, VAT, and balance at its end: as JSON, or " +
         "as a file for people in their language.",
-      parameters: [{
-        name: "month",
-        in: "path",
-        description: "A month in Vietnam time.",
-        schema: { type: "string", pattern: "^\\d{4}-\\d\\d$" },
-        example: "2026-11",
-      }, {
-        name: "format",
-        in: "query",
-        description: "The form of the answer.",
-        schema: { type: "string", enum: [...statementFormats], default: "json" },
-      }, {
-        name: "language",
-        in: "query",
-        description: "The language of a file.",
-        schema: { type: "string", enum: [...statementLanguages], default: "vi" },
-      }],
+      parameters: [
+        month,
+        inQuery("format", "The form of the answer.", {
+          schema: oneOf(statementFormats, "json"),
+        }),
+        inQuery("language", "The language of a file.", {
+          schema: oneOf(statementLanguages, "vi"),
+        }),
+      ],
       answers: [{
         description: "The statement.",
         content: {
@@ -341,13 +277,9 @@ export function accountOperations(): readonly Operation[] {
       path: "/v1/statements/{month}/proof",
       summary: "Proof of a month",
       description: "The paths from the balances before a month and at its end to signed roots.",
-      parameters: [{
-        name: "month",
-        in: "path",
-        description: "A month in Vietnam time.",
-        schema: { type: "string", pattern: "^\\d{4}-\\d\\d$" },
-        example: "2026-11",
-      }],
+      parameters: [
+        month,
+      ],
       answers: [jsonAnswer("The proofs.", "StatementProof")],
       errors: [...readErrors, "invalid_request", "not_found"],
     },
@@ -359,17 +291,12 @@ export function accountOperations(): readonly Operation[] {
       description:
         "The days that are signed, the newest first: the root over all receipts of a day, the root over all balances at " +
         "its end, and the hash of the day before. Who keeps them notices any later change.",
-      parameters: [{
-        name: "limit",
-        in: "query",
-        description: "Most rows.",
-        schema: rowLimitSchema(signedDayRows),
-      }, {
-        name: "before",
-        in: "query",
-        description: "Only days before this one.",
-        schema: { type: "string", format: "date" },
-      }],
+      parameters: [
+        inQuery("limit", "Most rows.", { schema: rowLimitSchema(signedDayRows) }),
+        inQuery("before", "Only days before this one.", {
+          schema: { type: "string", format: "date" },
+        }),
+      ],
       answers: [jsonAnswer("The days.", "SignedDayList")],
       errors: ["invalid_request", "internal_error"],
       isPublic: true,
@@ -391,17 +318,15 @@ export function accountOperations(): readonly Operation[] {
       summary: "Answered and refused calls",
       description:
         "Receipts of calls, and calls that were refused before a provider was asked, newest first.",
-      parameters: [...days, ...filters, {
-        name: "status",
-        in: "query",
-        description: "`ok`, `error`, `refused`, `5xx` or an HTTP status.",
-        schema: { type: "string", pattern: askedStatus.source },
-      }, {
-        name: "error",
-        in: "query",
-        description: "An error code.",
-        schema: { type: "string" },
-      }, ...pageOfCalls],
+      parameters: [
+        ...days,
+        ...filters,
+        inQuery("status", "`ok`, `error`, `refused`, `5xx` or an HTTP status.", {
+          schema: { type: "string", pattern: askedStatus.source },
+        }),
+        inQuery("error", "An error code."),
+        ...pageParameters(callListRows),
+      ],
       answers: [jsonAnswer("A page of calls.", "CallList")],
       errors: [...readErrors, "invalid_request"],
     },
@@ -411,12 +336,7 @@ export function accountOperations(): readonly Operation[] {
       path: "/v1/calls/{id}",
       summary: "One call",
       description: "A call by its `x-request-id`: its receipt, or why it was refused.",
-      parameters: [{
-        name: "id",
-        in: "path",
-        description: "Id of the request.",
-        schema: { type: "string", minLength: 1 },
-      }],
+      parameters: [requestId],
       answers: [jsonAnswer("The call.", "Call")],
       errors: [...readErrors, "not_found"],
     },
@@ -427,32 +347,14 @@ export function accountOperations(): readonly Operation[] {
       summary: "Activity log",
       description:
         "Who did what in the account, when, from where, and what it was before and after, newest first. Kept for two years.",
-      parameters: [{
-        name: "act",
-        in: "query",
-        description: "Only this act.",
-        schema: { type: "string", enum: [...activityActs] },
-      }, {
-        name: "person",
-        in: "query",
-        description: "Only what this person (an address or an account) or key did.",
-        schema: { type: "string" },
-      }, {
-        name: "format",
-        in: "query",
-        description: "`json`: a page; `csv`: all lines that fit, as one file.",
-        schema: { type: "string", enum: ["json", "csv"], default: "json" },
-      }, {
-        name: "limit",
-        in: "query",
-        description: "Rows of a page.",
-        schema: rowLimitSchema(activityRows),
-      }, {
-        name: "before",
-        in: "query",
-        description: "`last_id` of the page before.",
-        schema: { type: "string" },
-      }],
+      parameters: [
+        inQuery("act", "Only this act.", { schema: oneOf(activityActs) }),
+        inQuery("person", "Only what this person (an address or an account) or key did."),
+        inQuery("format", "`json`: a page; `csv`: all lines that fit, as one file.", {
+          schema: oneOf(["json", "csv"], "json"),
+        }),
+        ...pageParameters(activityRows),
+      ],
       answers: [{
         description: "The lines.",
         content: { "application/json": ref("ActivityList"), "text/csv": { type: "string" } },

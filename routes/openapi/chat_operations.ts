@@ -1,5 +1,5 @@
 /** Chat: four styles, and counting tokens. */
-import { ref } from "../../core/lib/json/schemas.ts";
+import { ref, text } from "../../core/lib/json/schemas.ts";
 import type { JsonObject } from "../../core/lib/json/json.ts";
 import { answerHeaders } from "../http/own_headers.ts";
 import type { ExampleModels } from "./example_models.ts";
@@ -11,7 +11,15 @@ import {
   routeParameter,
   strictParameter,
 } from "./headers.ts";
-import type { Operation, OperationAnswer, Parameter } from "./operation.ts";
+import {
+  inHeader,
+  inPath,
+  inQuery,
+  jsonAnswer,
+  oneOf,
+  type Operation,
+  type OperationAnswer,
+} from "./operation.ts";
 
 const eventStream = { "text/event-stream": ref("EventStream") };
 
@@ -25,30 +33,20 @@ function chatAnswer(schema: string): OperationAnswer {
   };
 }
 
-const versionParameter: Parameter = {
-  name: "anthropic-version",
-  in: "header",
-  description: "Version of the style; optional.",
-  schema: { type: "string" },
-  example: "2023-06-01",
-};
+const versionParameter = inHeader(
+  "anthropic-version",
+  "Version of the style; optional.",
+  { example: "2023-06-01" },
+);
 
-const responseId: Parameter = {
-  name: "id",
-  in: "path",
-  description: "Id of the response.",
-  schema: { type: "string" },
+const responseId = inPath("id", "Id of the response.", {
+  schema: text,
   example: "resp_0123456789",
-};
+});
 
 /** The model in the path of the Gemini style. */
-const geminiModel = (models: ExampleModels): Parameter => ({
-  name: "model",
-  in: "path",
-  description: "Id or alias of a model.",
-  schema: { type: "string", minLength: 1 },
-  example: models.chat,
-});
+const geminiModel = (models: ExampleModels) =>
+  inPath("model", "Id or alias of a model.", { example: models.chat });
 
 function hello(): JsonObject[] {
   return [{ role: "user", content: "Hello!" }];
@@ -120,10 +118,7 @@ export function chatOperations(models: ExampleModels): readonly Operation[] {
       description:
         "The response as it was answered, free of charge. It is kept in memory for an hour, unless `store` was `false`.",
       parameters: [responseId],
-      answers: [{
-        description: "The response.",
-        content: { "application/json": ref("Response") },
-      }],
+      answers: [jsonAnswer("The response.", "Response")],
       errorStyle: "chat",
       errors: [...callErrors, "invalid_request", "not_found"],
     },
@@ -136,10 +131,7 @@ export function chatOperations(models: ExampleModels): readonly Operation[] {
       description:
         "Removes a response, free of charge. Later responses of the conversation keep the items that led to them.",
       parameters: [responseId],
-      answers: [{
-        description: "It is removed.",
-        content: { "application/json": ref("ResponseDeleted") },
-      }],
+      answers: [jsonAnswer("It is removed.", "ResponseDeleted")],
       errorStyle: "chat",
       errors: [...callErrors, "not_found"],
     },
@@ -158,11 +150,7 @@ export function chatOperations(models: ExampleModels): readonly Operation[] {
         schema: ref("MessagesTokenCountRequest"),
         example: { model: models.chat, messages: hello() },
       },
-      answers: [{
-        description: "The count.",
-        content: { "application/json": ref("MessagesTokenCount") },
-        headers: [answerHeaders.estimate],
-      }],
+      answers: [jsonAnswer("The count.", "MessagesTokenCount", [answerHeaders.estimate])],
       errorStyle: "messages",
       errors: [...bodyErrors, "context_length_exceeded"],
     },
@@ -179,11 +167,7 @@ export function chatOperations(models: ExampleModels): readonly Operation[] {
         schema: ref("ResponsesRequest"),
         example: { model: models.chat, input: "Hello!" },
       },
-      answers: [{
-        description: "The count.",
-        content: { "application/json": ref("ResponsesTokenCount") },
-        headers: [answerHeaders.estimate],
-      }],
+      answers: [jsonAnswer("The count.", "ResponsesTokenCount", [answerHeaders.estimate])],
       errorStyle: "chat",
       errors: [...bodyErrors, "context_length_exceeded", "previous_response_not_found"],
     },
@@ -201,11 +185,7 @@ export function chatOperations(models: ExampleModels): readonly Operation[] {
         schema: ref("ResponsesRequest"),
         example: { model: models.chat, input: [{ role: "user", content: "Hello!" }] },
       },
-      answers: [{
-        description: "The compacted conversation.",
-        content: { "application/json": ref("CompactedResponse") },
-        headers: costHeaderNames,
-      }],
+      answers: [jsonAnswer("The compacted conversation.", "CompactedResponse", costHeaderNames)],
       errorStyle: "chat",
       errors: [...chatErrors, "not_found", "previous_response_not_found"],
     },
@@ -233,11 +213,7 @@ function geminiOperations(models: ExampleModels): readonly Operation[] {
         "Answers in the Gemini style. The key may also be the query parameter `key`; `/v1` is " +
         "accepted in place of `/v1beta`.",
       parameters: [geminiModel(models), ...chatParameters],
-      answers: [{
-        description: "The answer.",
-        content: { "application/json": ref("GenerateContentResponse") },
-        headers: costHeaderNames,
-      }],
+      answers: [jsonAnswer("The answer.", "GenerateContentResponse", costHeaderNames)],
       errors: chatErrors,
     },
     {
@@ -246,12 +222,13 @@ function geminiOperations(models: ExampleModels): readonly Operation[] {
       path: "/v1beta/models/{model}:streamGenerateContent",
       summary: "Gemini, streamed",
       description: "The same as events with `alt=sse`, and otherwise as one JSON list.",
-      parameters: [geminiModel(models), {
-        name: "alt",
-        in: "query",
-        description: "`sse`: server-sent events.",
-        schema: { type: "string", enum: ["sse", "json"] },
-      }, ...chatParameters],
+      parameters: [
+        geminiModel(models),
+        inQuery("alt", "`sse`: server-sent events.", {
+          schema: oneOf(["sse", "json"]),
+        }),
+        ...chatParameters,
+      ],
       answers: [{
         description: "The pieces of the answer.",
         content: { ...eventStream, "application/json": ref("GenerateContentStream") },
@@ -266,11 +243,7 @@ function geminiOperations(models: ExampleModels): readonly Operation[] {
       summary: "Count tokens, Gemini",
       description: "Estimates the tokens of a prompt, free of charge.",
       parameters: [geminiModel(models)],
-      answers: [{
-        description: "The count.",
-        content: { "application/json": ref("GeminiTokenCount") },
-        headers: [answerHeaders.estimate],
-      }],
+      answers: [jsonAnswer("The count.", "GeminiTokenCount", [answerHeaders.estimate])],
       errors: [...bodyErrors, "conversion_refused"],
     },
     {
@@ -281,23 +254,14 @@ function geminiOperations(models: ExampleModels): readonly Operation[] {
       summary: "List of chat models, Gemini",
       description: "The chat models that the key may use, in the Gemini style.",
       parameters: [
-        {
-          name: "pageSize",
-          in: "query",
-          description: "Rows of a page.",
+        inQuery("pageSize", "Rows of a page.", {
           schema: { type: "integer", minimum: 1, maximum: 999_999 },
-        },
-        {
-          name: "pageToken",
-          in: "query",
-          description: "`nextPageToken` of the page before.",
+        }),
+        inQuery("pageToken", "`nextPageToken` of the page before.", {
           schema: { type: "string", pattern: "^\\d{1,6}$" },
-        },
+        }),
       ],
-      answers: [{
-        description: "A page of models.",
-        content: { "application/json": ref("GeminiModelList") },
-      }],
+      answers: [jsonAnswer("A page of models.", "GeminiModelList")],
       errorStyle: "gemini",
       errors: [...callErrors, "invalid_request"],
     },
@@ -309,10 +273,7 @@ function geminiOperations(models: ExampleModels): readonly Operation[] {
       summary: "One chat model, Gemini",
       description: "One model in the Gemini style.",
       parameters: [geminiModel(models)],
-      answers: [{
-        description: "The model.",
-        content: { "application/json": ref("GeminiModel") },
-      }],
+      answers: [jsonAnswer("The model.", "GeminiModel")],
       errorStyle: "gemini",
       errors: [...callErrors, "model_not_found"],
     },

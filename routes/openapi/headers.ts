@@ -3,7 +3,7 @@ import type { JsonObject } from "../../core/lib/json/json.ts";
 import type { ErrorStyle } from "../../core/lib/errors/errors.ts";
 import { maxTags, tagsPattern } from "../../core/billing/usage/call_tags.ts";
 import { answerHeaders, rateHeaders, requestHeaders } from "../http/own_headers.ts";
-import type { Parameter } from "./operation.ts";
+import { inHeader, oneOf, type Parameter } from "./operation.ts";
 
 const text = (description: string, schema: JsonObject = { type: "string" }): JsonObject => ({
   description,
@@ -101,45 +101,36 @@ export const costHeaderNames: readonly string[] = [
 
 /** Headers that every paid call takes. */
 export const callParameters: readonly Parameter[] = [
-  {
-    name: requestHeaders.idempotencyKey,
-    in: "header",
-    description: "Repeat a request with the same key within 24 hours, and it is charged once.",
-    schema: { type: "string", minLength: 1, maxLength: 255, pattern: "^[!-~]+$" },
-  },
-  {
-    name: requestHeaders.tags,
-    in: "header",
-    description: `At most ${maxTags} tags, which the receipt keeps and sums of usage can be by.`,
-    schema: { type: "string", pattern: tagsPattern },
-    example: "team=search,env=prod",
-  },
+  inHeader(
+    requestHeaders.idempotencyKey,
+    "Repeat a request with the same key within 24 hours, and it is charged once.",
+    { schema: { type: "string", minLength: 1, maxLength: 255, pattern: "^[!-~]+$" } },
+  ),
+  inHeader(
+    requestHeaders.tags,
+    `At most ${maxTags} tags, which the receipt keeps and sums of usage can be by.`,
+    { schema: { type: "string", pattern: tagsPattern }, example: "team=search,env=prod" },
+  ),
 ];
 
 /** The header with preferences of the route. */
-export const routeParameter: Parameter = {
-  name: requestHeaders.route,
-  in: "header",
-  description:
-    "Other models to try, and which providers may serve the call: what `models` and `provider` of the body say.",
-  schema: { type: "string" },
-  example: "models=general-01; sort=latency; max_price.prompt=9000",
-};
+export const routeParameter = inHeader(
+  requestHeaders.route,
+  "Other models to try, and which providers may serve the call: what `models` and `provider` of the body say.",
+  { example: "models=general-01; sort=latency; max_price.prompt=9000" },
+);
 
 /** The header with which a request asks for its cost in the answer. */
-export const costParameter: Parameter = {
-  name: requestHeaders.cost,
-  in: "header",
-  description: "`true`: the usage in the answer has `cost` and its parts, in VND. " +
+export const costParameter = inHeader(
+  requestHeaders.cost,
+  "`true`: the usage in the answer has `cost` and its parts, in VND. " +
     '`"usage": {"include": true}` in the body asks for the same.',
-  schema: { type: "string", enum: ["true", "false"] },
-};
+  { schema: oneOf(["true", "false"]) },
+);
 
 /** The header with which a request refuses conversions that lose a field. */
-export const strictParameter: Parameter = {
-  name: requestHeaders.strict,
-  in: "header",
-  description:
-    "`true`: a request with fields that the model cannot carry is a 400 that names them.",
-  schema: { type: "string", enum: ["true", "false"] },
-};
+export const strictParameter = inHeader(
+  requestHeaders.strict,
+  "`true`: a request with fields that the model cannot carry is a 400 that names them.",
+  { schema: oneOf(["true", "false"]) },
+);

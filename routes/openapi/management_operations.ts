@@ -3,12 +3,11 @@ import type { ErrorCode } from "../../core/lib/errors/errors.ts";
 import type { JsonObject } from "../../core/lib/json/json.ts";
 import { objectSchema, ref } from "../../core/lib/json/schemas.ts";
 import { requestHeaders } from "../http/own_headers.ts";
-import { rowLimitSchema } from "../http/query.ts";
 import { managementRows } from "../management_api/lists.ts";
 import type { ManagementOperation } from "../management_api/operation.ts";
 import { managementOperations } from "../management_api/operations.ts";
 import { keyErrors } from "./error_answers.ts";
-import type { Operation, Parameter } from "./operation.ts";
+import { inHeader, inPath, inQuery, type Operation, pageParameters } from "./operation.ts";
 
 /** Errors of every operation of the management API. */
 const managementErrors = [
@@ -25,28 +24,11 @@ const changeErrors = [
   "idempotency_key_reused",
 ] as const satisfies readonly ErrorCode[];
 
-const pageParameters: readonly Parameter[] = [
-  {
-    name: "limit",
-    in: "query",
-    description: "Rows of a page.",
-    schema: rowLimitSchema(managementRows),
-  },
-  {
-    name: "after",
-    in: "query",
-    description: "`last_id` of the page before.",
-    schema: { type: "string" },
-  },
-];
-
-const idempotency: Parameter = {
-  name: requestHeaders.idempotencyKey,
-  in: "header",
-  description:
-    "Repeats with the same management key get the answer of the first request, for a day.",
-  schema: { type: "string", minLength: 1, maxLength: 255 },
-};
+const idempotency = inHeader(
+  requestHeaders.idempotencyKey,
+  "Repeats with the same management key get the answer of the first request, for a day.",
+  { schema: { type: "string", minLength: 1, maxLength: 255 } },
+);
 
 /** Answers of an operation: JSON or a file. */
 function answersOf(operation: ManagementOperation): Operation["answers"] {
@@ -63,12 +45,9 @@ function operationOf(operation: ManagementOperation): Operation {
   const { id, method, path, summary, description, parameters = [], errors } = operation;
   const body = "body" in operation ? operation.body : undefined;
   const line = "operation" in operation ? operation.operation?.line : undefined;
-  const inPath = [...path.matchAll(/\{(\w+)\}/g)].map(([, name = ""]): Parameter => ({
-    name,
-    in: "path",
-    description: "What the list names it by.",
-    schema: { type: "string", minLength: 1 },
-  }));
+  const named = [...path.matchAll(/\{(\w+)\}/g)].map(([, name = ""]) =>
+    inPath(name, "What the list names it by.")
+  );
   const isChange = method !== "get";
   return {
     id,
@@ -80,14 +59,9 @@ function operationOf(operation: ManagementOperation): Operation {
       ? description
       : `${description} The activity log records it as \`${line}\`.`,
     parameters: [
-      ...inPath,
-      ...parameters.map(({ name, schema, description }): Parameter => ({
-        name,
-        in: "query",
-        description,
-        schema,
-      })),
-      ...("isList" in operation ? pageParameters : []),
+      ...named,
+      ...parameters.map(({ name, schema, description }) => inQuery(name, description, { schema })),
+      ...("isList" in operation ? pageParameters(managementRows, "after") : []),
       ...(isChange ? [idempotency] : []),
     ],
     ...(body !== undefined &&

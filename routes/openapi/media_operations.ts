@@ -3,7 +3,7 @@ import { ref } from "../../core/lib/json/schemas.ts";
 import { paidErrors } from "./error_answers.ts";
 import type { ExampleModels } from "./example_models.ts";
 import { callParameters, costHeaderNames, strictParameter } from "./headers.ts";
-import type { Operation, OperationAnswer, Parameter } from "./operation.ts";
+import { inPath, jsonAnswer, type Operation, type OperationAnswer } from "./operation.ts";
 
 const common = {
   method: "post",
@@ -12,26 +12,17 @@ const common = {
   errors: paidErrors,
 } as const;
 
-function jsonAnswer(description: string, schema: string): OperationAnswer {
-  return {
-    description,
-    content: { "application/json": ref(schema) },
-    headers: costHeaderNames,
-  };
+function paidAnswer(description: string, schema: string): OperationAnswer {
+  return jsonAnswer(description, schema, costHeaderNames);
 }
 
 function jsonOrEvents(description: string, schema: string): OperationAnswer {
-  const { content, ...rest } = jsonAnswer(description, schema);
+  const { content, ...rest } = paidAnswer(description, schema);
   return { ...rest, content: { ...content, "text/event-stream": ref("EventStream") } };
 }
 
-const embeddingModel = (models: ExampleModels): Parameter => ({
-  name: "model",
-  in: "path",
-  description: "Id or alias of a model of embeddings.",
-  schema: { type: "string", minLength: 1 },
-  example: models.embedding,
-});
+const embeddingModel = (models: ExampleModels) =>
+  inPath("model", "Id or alias of a model of embeddings.", { example: models.embedding });
 
 /** The operations of this group. */
 export function mediaOperations(models: ExampleModels): readonly Operation[] {
@@ -51,7 +42,7 @@ function textOperations(models: ExampleModels): readonly Operation[] {
         schema: ref("EmbeddingRequest"),
         example: { model: models.embedding, input: ["Xin chào", "Hello"] },
       },
-      answers: [jsonAnswer("The vectors.", "EmbeddingList")],
+      answers: [paidAnswer("The vectors.", "EmbeddingList")],
     },
     {
       ...common,
@@ -69,7 +60,7 @@ function textOperations(models: ExampleModels): readonly Operation[] {
         schema: ref("EmbedContentRequest"),
         example: { content: { parts: [{ text: "Xin chào" }] } },
       },
-      answers: [jsonAnswer("The vector.", "EmbedContentResponse")],
+      answers: [paidAnswer("The vector.", "EmbedContentResponse")],
     },
     {
       ...common,
@@ -85,7 +76,7 @@ function textOperations(models: ExampleModels): readonly Operation[] {
         schema: ref("BatchEmbedContentsRequest"),
         example: { requests: [{ content: { parts: [{ text: "Xin chào" }] } }] },
       },
-      answers: [jsonAnswer("The vectors.", "BatchEmbedContentsResponse")],
+      answers: [paidAnswer("The vectors.", "BatchEmbedContentsResponse")],
     },
     {
       ...common,
@@ -102,7 +93,7 @@ function textOperations(models: ExampleModels): readonly Operation[] {
           documents: ["The wallet shows the balance.", "Keys are revoked on their page."],
         },
       },
-      answers: [jsonAnswer("The ranks.", "RankList")],
+      answers: [paidAnswer("The ranks.", "RankList")],
     },
     {
       ...common,
@@ -115,7 +106,7 @@ function textOperations(models: ExampleModels): readonly Operation[] {
         schema: ref("ModerationRequest"),
         example: { model: models.moderation, input: "A text to check" },
       },
-      answers: [jsonAnswer("The results.", "ModerationList")],
+      answers: [paidAnswer("The results.", "ModerationList")],
     },
     {
       ...common,

@@ -1,6 +1,9 @@
 /** An operation of the customer API, as the groups of this folder declare it. */
 import type { ErrorCode, ErrorStyle } from "../../core/lib/errors/errors.ts";
+import { defined } from "../../core/lib/base/defined.ts";
 import type { JsonObject } from "../../core/lib/json/json.ts";
+import { ref, text } from "../../core/lib/json/schemas.ts";
+import { type RowBounds, rowLimitSchema } from "../http/query.ts";
 
 /** The groups of the reference, in the order in which it shows them. */
 export const tags = {
@@ -33,6 +36,38 @@ export interface Parameter {
   readonly example?: string;
 }
 
+/** Facts of a parameter beside its name and description; without a schema it is a text. */
+type ParameterFacts = Partial<Pick<Parameter, "schema" | "required" | "example">>;
+
+/** A parameter of the query. */
+export function inQuery(name: string, description: string, facts: ParameterFacts = {}): Parameter {
+  return { name, in: "query", description, schema: text, ...facts };
+}
+
+/** A parameter of a header. */
+export function inHeader(name: string, description: string, facts: ParameterFacts = {}): Parameter {
+  return { ...inQuery(name, description, facts), in: "header" };
+}
+
+/** A part of the path, which is never empty. */
+export function inPath(name: string, description: string, facts: ParameterFacts = {}): Parameter {
+  const schema = { type: "string", minLength: 1 };
+  return { ...inQuery(name, description, { schema, ...facts }), in: "path" };
+}
+
+/** A choice of values, which are texts. */
+export function oneOf(values: readonly string[], usual?: string): JsonObject {
+  return { type: "string", enum: [...values], ...defined({ default: usual }) };
+}
+
+/** The parameters that choose a page of a list: how many rows, and after which. */
+export function pageParameters(rows: RowBounds, cursor = "before"): readonly Parameter[] {
+  return [
+    inQuery("limit", "Rows of a page.", { schema: rowLimitSchema(rows) }),
+    inQuery(cursor, "`last_id` of the page before."),
+  ];
+}
+
 /** The body of a request. */
 export interface RequestBody {
   readonly schema: JsonObject;
@@ -49,6 +84,15 @@ export interface OperationAnswer {
   readonly status?: number;
   /** Names of headers in `components.headers`, beside those of every answer. */
   readonly headers?: readonly string[];
+}
+
+/** An answer in JSON, by the name of its schema. */
+export function jsonAnswer(
+  description: string,
+  schema: string,
+  headers?: OperationAnswer["headers"],
+): OperationAnswer {
+  return { description, content: { "application/json": ref(schema) }, ...defined({ headers }) };
 }
 
 /** One operation. */

@@ -3,19 +3,14 @@ import { ref } from "../../core/lib/json/schemas.ts";
 import { videoVariants } from "../../core/media/video/upstream_requests.ts";
 import { videoListOrders } from "../../kv/services/videos/mod.ts";
 import { confirmParameter, videoListRows } from "../api/media/videos/video_tasks.ts";
-import { rowLimitSchema } from "../http/query.ts";
 import { callErrors, paidErrors } from "./error_answers.ts";
 import type { ExampleModels } from "./example_models.ts";
 import { callParameters, costHeaderNames, strictParameter } from "./headers.ts";
-import type { Operation, Parameter } from "./operation.ts";
+import { inPath, inQuery, jsonAnswer, oneOf, type Operation, pageParameters } from "./operation.ts";
 
-const id: Parameter = {
-  name: "id",
-  in: "path",
-  description: "Id of the task.",
-  schema: { type: "string", minLength: 1 },
+const id = inPath("id", "Id of the task.", {
   example: "video_01999999999999999999999999",
-};
+});
 
 const taskErrors = [...callErrors, "not_found", "upstream_unreachable"] as const;
 
@@ -50,26 +45,10 @@ export function videoOperations(models: ExampleModels): readonly Operation[] {
       summary: "List tasks",
       description: "Your tasks, newest first.",
       parameters: [
-        {
-          name: "limit",
-          in: "query",
-          description: "Rows of a page.",
-          schema: rowLimitSchema(videoListRows),
-        },
-        {
-          name: "order",
-          in: "query",
-          description: "Newest or oldest first.",
-          schema: { type: "string", enum: [...videoListOrders], default: "desc" },
-        },
-        {
-          name: "after",
-          in: "query",
-          description: "`last_id` of the page before.",
-          schema: { type: "string" },
-        },
+        inQuery("order", "Newest or oldest first.", { schema: oneOf(videoListOrders, "desc") }),
+        ...pageParameters(videoListRows, "after"),
       ],
-      answers: [{ description: "A page.", content: { "application/json": ref("VideoList") } }],
+      answers: [jsonAnswer("A page.", "VideoList")],
       errors: [...callErrors, "invalid_request"],
     },
     {
@@ -92,16 +71,13 @@ export function videoOperations(models: ExampleModels): readonly Operation[] {
       description:
         "Cancels a pending task, removes one that has ended. A finished video, whose file is paid, is removed with " +
         "`confirm=true` only.",
-      parameters: [id, {
-        name: confirmParameter.name,
-        in: "query",
-        description: "Removes a finished video, too.",
-        schema: { const: confirmParameter.value },
-      }],
-      answers: [{
-        description: "What was done.",
-        content: { "application/json": ref("VideoDeleted") },
-      }],
+      parameters: [
+        id,
+        inQuery(confirmParameter.name, "Removes a finished video, too.", {
+          schema: { const: confirmParameter.value },
+        }),
+      ],
+      answers: [jsonAnswer("What was done.", "VideoDeleted")],
       errors: [...taskErrors, "invalid_request", "overloaded"],
     },
     {
@@ -111,16 +87,12 @@ export function videoOperations(models: ExampleModels): readonly Operation[] {
       path: "/v1/videos/{id}/content",
       summary: "Download a video",
       description: "The file of a completed task. `Range` is followed.",
-      parameters: [id, {
-        name: "variant",
-        in: "query",
-        description: "The video, or a picture of it.",
-        schema: {
-          type: "string",
-          enum: [...videoVariants],
-          default: "video",
-        },
-      }],
+      parameters: [
+        id,
+        inQuery("variant", "The video, or a picture of it.", {
+          schema: oneOf(videoVariants, "video"),
+        }),
+      ],
       answers: [
         {
           description: "The file.",
