@@ -66,7 +66,7 @@ export const pageOfAccounts = operation({
   name: "accounts.list",
   summary: "Accounts, oldest first",
   effect: "reads",
-  input: z.object({
+  input: z.strictObject({
     after: z.string().optional().describe("Id of the last account of the page before."),
     limit: z.coerce.number().int().min(1).max(maxAccountsListed).default(maxAccountsListed),
   }),
@@ -95,7 +95,7 @@ export const showAccount = operation({
   name: "accounts.show",
   summary: "One account by its id or e-mail address: balance, keys, limits",
   effect: "reads",
-  input: z.object({ account: z.string() }),
+  input: z.strictObject({ account: z.string() }),
   output: z.object({
     id: z.string(),
     createdAtMs: z.number(),
@@ -227,7 +227,7 @@ export const notesOfAccount = operation({
   name: "accounts.notes",
   summary: `Notes of operators about an account: the newest ${maxNotes}`,
   effect: "reads",
-  input: z.object({ account: z.string() }),
+  input: z.strictObject({ account: z.string() }),
   output: noteList,
   async run({ kv }, { account: text }) {
     const named = await namedAccount(kv, text);

@@ -11,7 +11,7 @@ import {
   updateAnnouncement,
 } from "../../../kv/people/operators/announcements.ts";
 import { effectiveMomentForm, effectiveMomentMs } from "./contract/editing.ts";
-import { operation, refused } from "./contract/operation.ts";
+import { operation, refused, refusedAs } from "./contract/operation.ts";
 import { lineText, proseText } from "./contract/texts.ts";
 
 const announcementRow = z.object({
@@ -93,6 +93,6 @@ export const addAnnouncementUpdate = operation({
     }
     return result === "missing"
       ? refused(result, "not_found", `There is no such announcement: ${announcement}`)
-      : refused(result, "invalid_request", `Nothing was changed: ${refusals[result]}`);
+      : refusedAs(result, refusals);
   },
 });

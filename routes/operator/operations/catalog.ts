@@ -179,7 +179,7 @@ export const showCatalog = operation({
   name: "catalog.show",
   summary: "The catalogue in force, its version, and the one that waits",
   effect: "reads",
-  input: z.object({}),
+  input: z.strictObject({}),
   output: z.object({
     object: z.literal("catalog"),
     version: z.int(),
@@ -314,7 +314,7 @@ export const listCatalogVersions = operation({
   name: "catalog.versions",
   summary: "The history of the catalogue, newest first",
   effect: "reads",
-  input: z.object({
+  input: z.strictObject({
     before: z.coerce.number().int().min(1).optional().describe(
       "Only versions older than this one.",
     ),
@@ -338,7 +338,7 @@ export const showCatalogVersion = operation({
   name: "catalog.version",
   summary: "One version, with what it changed and its contents",
   effect: "reads",
-  input: z.object({ version: z.coerce.number().int() }),
+  input: z.strictObject({ version: z.coerce.number().int() }),
   output: versionRow.extend({
     object: z.literal("catalog.version"),
     changes: changeLists.changes.optional(),

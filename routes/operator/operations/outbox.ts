@@ -15,7 +15,13 @@ import { pendingCleanupQueue } from "../../../kv/people/deletion/pending_cleanup
 import { webhookDeliveries } from "../../../kv/people/webhooks/endpoint_queues.ts";
 import { webhookEvents } from "../../../kv/people/webhooks/events.ts";
 import { videoPolls } from "../../../kv/services/videos/mod.ts";
-import { operation, type OperationAct, type Refused, refused } from "./contract/operation.ts";
+import {
+  operation,
+  type OperationAct,
+  type Refused,
+  refused,
+  refusedAs,
+} from "./contract/operation.ts";
 
 /** The queues whose dead letters operators handle. */
 const outboxQueues: readonly OutboxQueue<unknown>[] = [
@@ -126,12 +132,6 @@ const refusals = {
   busy: "it has just changed; look again",
 } as const;
 
-/** Refuses an act on a letter. */
-function refusalOf(why: keyof typeof refusals): Refused<typeof why> {
-  const code = why === "missing" ? "not_found" : "invalid_request";
-  return refused(why, code, `Nothing was changed: ${refusals[why]}`);
-}
-
 /** Puts a letter back into its queue. */
 export const reviveLetter = operation({
   name: "outbox.revive",
@@ -145,7 +145,7 @@ export const reviveLetter = operation({
     const { queue, id } = named;
     const attach = lineOf("letter_revived", letter, act);
     const outcome = await reviveDeadLetter(kv, queue, { id, nowMs: act.nowMs, attach });
-    if (outcome !== "revived") return refusalOf(outcome);
+    if (outcome !== "revived") return refusedAs(outcome, refusals);
     if (queue === mailQueue) hintMail?.();
     return { ok: true, body: { letter, revived: true as const } };
   },
@@ -163,7 +163,7 @@ export const forgetLetter = operation({
     if (!named.ok) return named;
     const attach = lineOf("letter_forgotten", letter, act);
     const outcome = await forgetDeadLetter(kv, named.queue, { id: named.id, attach });
-    if (outcome !== "forgotten") return refusalOf(outcome);
+    if (outcome !== "forgotten") return refusedAs(outcome, refusals);
     return { ok: true, body: { letter, forgotten: true as const } };
   },
 });

@@ -80,7 +80,7 @@ export const listRoutes = operation({
   name: "routes.list",
   summary: "The routes of all models: switches, health, credentials",
   effect: "reads",
-  input: z.object({}),
+  input: z.strictObject({}),
   output: z.object({ object: z.literal("list"), data: z.array(routeRow) }),
   run({ routes }) {
     const data = routes?.().map(routeJson) ?? [];
@@ -117,7 +117,7 @@ export const listClaims = operation({
   name: "claims.list",
   summary: "Claims on providers per day and route; by default the last 30 days, at most 92",
   effect: "reads",
-  input: z.object({ from: z.string().optional(), to: z.string().optional() }),
+  input: z.strictObject({ from: z.string().optional(), to: z.string().optional() }),
   output: z.object({
     object: z.literal("list"),
     from: z.string(),
@@ -161,7 +161,7 @@ export const showMaintenance = operation({
   name: "maintenance.show",
   summary: "Whether maintenance is on, since when, and what clients read",
   effect: "reads",
-  input: z.object({}),
+  input: z.strictObject({}),
   output: maintenanceState,
   run: ({ control }) => Promise.resolve(maintenanceOf(control.switches)),
 });

@@ -170,6 +170,23 @@ export function refused<Why extends string>(
   return { ok: false, why, error: new GatewayError(code, message, defined({ param })) };
 }
 
+/** Refuses an act in the words of a table of refusals. */
+export function refusedAs<Why extends string>(
+  why: Why,
+  words: Readonly<Record<Why, string>>,
+  outcome = "Nothing was changed",
+): Refused<Why> {
+  const code = why === "missing" ? "not_found" : "invalid_request";
+  return refused(why, code, `${outcome}: ${words[why]}`);
+}
+
+/** Words of refusals that several acts share. */
+export const commonRefusals = {
+  limit: "it needs a second operator",
+  busy: "it has just changed; try again",
+  changed: "what it rests on has changed since it was looked at",
+} as const;
+
 /** Declaration of an operation. `Result` are its body and its refusals, as pages get them. */
 export interface OperationForm<In, Raw, Out, Result extends Done<Out> | Refusal> {
   readonly name: OperationName;

@@ -15,7 +15,14 @@ import {
   moneyOfApproval,
 } from "../../../../kv/services/operations/approvals.ts";
 import { listCursor, listLimit, listOf, listRead, wrongCursor } from "../contract/lists.ts";
-import { balanceIn, deciderOf, operation, refused } from "../contract/operation.ts";
+import {
+  balanceIn,
+  commonRefusals,
+  deciderOf,
+  operation,
+  refused,
+  refusedAs,
+} from "../contract/operation.ts";
 import { movedMoney, movedMoneyJson, seenBy, seenMark, timeOf } from "./moved_money.ts";
 
 const person = z.object({
@@ -87,9 +94,7 @@ const refusals: Readonly<
   target: "the order or account is gone, or closed",
   taken: "another sum, or another wallet, was credited under the id of its notice",
   beneficiary: "who asked or who approves may profit from the wallet",
-  limit: "it needs a second operator",
-  busy: "it has just changed; try again",
-  changed: "what it rests on has changed since it was looked at",
+  ...commonRefusals,
 };
 
 /** Approves or refuses a request. */
@@ -119,11 +124,7 @@ export const decideRequest = operation({
       onCredited: followCredited,
       seen: seenBy(operator, seen),
     });
-    if (!result.ok) {
-      const { why } = result;
-      const code = why === "missing" ? "not_found" : "invalid_request";
-      return refused(why, code, `Nothing was decided: ${refusals[why]}`);
-    }
+    if (!result.ok) return refusedAs(result.why, refusals, "Nothing was decided");
     hintMail?.();
     const decided = await getApproval(kv, id);
     invariant(decided !== undefined, "requests are kept");

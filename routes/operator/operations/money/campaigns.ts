@@ -36,7 +36,7 @@ import {
   maxCodesAtOnce,
   maxUsesOfCode,
 } from "../../../../kv/money/credits/vouchers.ts";
-import { deciderOf, operation, type Refused, refused } from "../contract/operation.ts";
+import { deciderOf, operation, type Refused, refused, refusedAs } from "../contract/operation.ts";
 
 const author = z.object({ accountId: z.string().optional(), email: z.string() });
 
@@ -82,7 +82,7 @@ function campaignRefusal(result: CampaignActResult): Refused<Refusal> | undefine
   if (result === "done") return undefined;
   return result === "missing"
     ? refused("missing", "not_found", "There is no such campaign")
-    : refused(result, "invalid_request", `Nothing was changed: ${refusals[result]}`);
+    : refusedAs(result, refusals);
 }
 
 /** Reads the id of a campaign. */
@@ -124,7 +124,7 @@ export const newestCampaigns = operation({
   name: "campaigns.list",
   summary: "The newest 200 campaigns, with what they have given",
   effect: "reads",
-  input: z.object({}),
+  input: z.strictObject({}),
   output: z.object({ object: z.literal("list"), data: z.array(campaignRow) }),
   async run({ kv }) {
     const data = (await listCampaigns(kv)).map(campaignJson);

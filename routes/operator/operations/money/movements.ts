@@ -28,6 +28,7 @@ import {
 import { namedAccount } from "../contract/named_account.ts";
 import {
   balanceIn,
+  commonRefusals,
   deciderOf,
   operation,
   type OperationDeps,
@@ -139,12 +140,11 @@ function adjustmentRefusal(result: Failure<AdjustmentResult> | Failure<RequestRe
       return "the account is deleted";
     case "busy":
       return "the wallet kept changing; try again";
-    case "changed":
-      return "what it rests on has changed since it was looked at";
     case "beneficiary":
       return "who acts may profit from the wallet";
+    case "changed":
     case "limit":
-      return "it needs a second operator";
+      return commonRefusals[result.why];
   }
 }
 
@@ -232,9 +232,7 @@ const assignmentRefusals: Readonly<
   target: "there is no such open order or account",
   taken: "another sum, or another wallet, was credited by hand under the id of the notice",
   beneficiary: "who acts may profit from the wallet",
-  limit: "it needs a second operator",
-  busy: "it has just changed; try again",
-  changed: "what it rests on has changed since it was looked at",
+  ...commonRefusals,
 };
 
 /** Credits a bank notice. */

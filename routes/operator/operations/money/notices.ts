@@ -22,7 +22,7 @@ import {
   setAsideUnreadable,
 } from "../../../../kv/money/payments/bank_notices.ts";
 import { listCursor, listLimit, listOf, listRead, wrongCursor } from "../contract/lists.ts";
-import { operation, type Refused, refused } from "../contract/operation.ts";
+import { operation, type Refused, refused, refusedAs } from "../contract/operation.ts";
 import { reasonText } from "../contract/texts.ts";
 import { noticeText, timeOf } from "./moved_money.ts";
 
@@ -219,10 +219,7 @@ export const resolveNotice = operation({
       nowMs,
       receivingAccounts,
     });
-    if (!result.ok) {
-      const code = result.why === "missing" ? "not_found" : "invalid_request";
-      return refused(result.why, code, `Nothing was changed: ${refusals[result.why]}`);
-    }
+    if (!result.ok) return refusedAs(result.why, refusals);
     return { ok: true, body: { notice, state: stateJson(result.state) } };
   },
 });
