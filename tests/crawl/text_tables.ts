@@ -33,6 +33,23 @@ function nameOf(node: ts.Node): string | undefined {
   return ts.isIdentifier(name) || ts.isStringLiteral(name) ? name.text : undefined;
 }
 
+/** Whether a node is where pairs of texts stand: the `both` of a table, or a table of pairs. */
+function hasPairs(node: ts.Node): boolean {
+  if (ts.isCallExpression(node)) return node.expression.getText() === "definePairs";
+  if (ts.isVariableDeclaration(node)) return node.type?.getText().startsWith("NamedPairs") === true;
+  return nameOf(node) === "both";
+}
+
+/** Whether a node is a text in both languages: `[English, Vietnamese]`. */
+function isPair(node: ts.Node): node is ts.ArrayLiteralExpression {
+  if (!ts.isArrayLiteralExpression(node) || node.elements.length !== 2) return false;
+  if (!node.elements.every(ts.isStringLiteralLike)) return false;
+  for (let one: ts.Node = node; one.parent !== undefined; one = one.parent) {
+    if (hasPairs(one)) return true;
+  }
+  return false;
+}
+
 /** Collects the texts below a node, which are of a language once a table of that language is entered. */
 function collect(node: ts.Node, language: Language | undefined, into: Record<Language, string[]>) {
   if (language !== undefined) {
@@ -46,6 +63,11 @@ function collect(node: ts.Node, language: Language | undefined, into: Record<Lan
     const isVietnamese = node.condition.getText().includes('"vi"');
     collect(node.whenTrue, isVietnamese ? "vi" : "en", into);
     collect(node.whenFalse, isVietnamese ? "en" : "vi", into);
+    return;
+  }
+  if (isPair(node)) {
+    collect(node.elements[0]!, "en", into);
+    collect(node.elements[1]!, "vi", into);
     return;
   }
   // Names of members and what a text is compared with are no texts.
@@ -71,7 +93,7 @@ export function readTextTables(names: Iterable<string>): TextTables {
   for (const folder of ["core", "routes"]) {
     for (const path of sourcesIn(folder)) {
       const source = sourceText(path);
-      if (!/\bvi\b/u.test(source)) continue;
+      if (!/\bvi\b|\bdefinePairs\b|\bNamedPairs\b/u.test(source)) continue;
       const kind = path.endsWith("x") ? ts.ScriptKind.TSX : ts.ScriptKind.TS;
       const file = ts.createSourceFile(path, source, ts.ScriptTarget.Latest, true, kind);
       collect(file, undefined, texts);

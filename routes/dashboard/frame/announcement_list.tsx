@@ -1,27 +1,16 @@
 /** Announcements: whole on the page of the status, in short at the top of every page. */
 import type { Announcement } from "../../../kv/people/operators/announcements.ts";
 import { Badge, Notice, Time } from "../components/mod.ts";
-import { defineTexts, type Locale } from "../text/i18n.ts";
+import { definePairs, type Locale } from "../text/i18n.ts";
 
-const texts = defineTexts({
-  en: {
-    kinds: { incident: "Incident", maintenance: "Maintenance" },
-    open: "open",
-    planned: "planned",
-    over: "over",
-    from: "From",
-    until: "until",
-    more: "More",
-  },
-  vi: {
-    kinds: { incident: "Sự cố", maintenance: "Bảo trì" },
-    open: "đang diễn ra",
-    planned: "dự kiến",
-    over: "đã xong",
-    from: "Từ",
-    until: "đến",
-    more: "Xem thêm",
-  },
+const texts = definePairs({
+  kinds: { incident: ["Incident", "Sự cố"], maintenance: ["Maintenance", "Bảo trì"] },
+  open: ["open", "đang diễn ra"],
+  planned: ["planned", "dự kiến"],
+  over: ["over", "đã xong"],
+  from: ["From", "Từ"],
+  until: ["until", "đến"],
+  more: ["More", "Xem thêm"],
 });
 
 function State({ announcement, nowMs, locale }: {

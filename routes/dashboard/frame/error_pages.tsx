@@ -11,45 +11,37 @@ import { renderPage } from "./layout.tsx";
 import type { DashboardEnv } from "../page/visitor.ts";
 
 const texts = defineTexts({
+  both: {
+    home: ["Go to the start page", "Về trang đầu"],
+    notFound: ["There is no such page", "Không có trang này"],
+    forbidden: ["This form is no longer valid", "Biểu mẫu này không còn hiệu lực"],
+    notAllowed: ["Your role does not allow this", "Vai trò của bạn không được làm việc này"],
+    unreadable: ["This form cannot be read", "Không đọc được biểu mẫu này"],
+    tooLarge: ["That is too large", "Quá lớn"],
+    failed: ["Something went wrong", "Đã có lỗi xảy ra"],
+    ifItStays: ["If the problem persists, write to", "Nếu vẫn còn lỗi, hãy liên hệ"],
+    busy: ["Too busy right now", "Đang quá bận"],
+    busyText: ["Try again in a moment.", "Hãy thử lại sau giây lát."],
+  },
   en: {
-    home: "Go to the start page",
-    notFound: "There is no such page",
     notFoundText: "The address may be mistyped, or the page has moved.",
-    forbidden: "This form is no longer valid",
     forbiddenText:
       "You signed in or out in another window, or the page was open for too long. Go back, reload it and try again.",
-    notAllowed: "Your role does not allow this",
     notAllowedText: (organisation: string, role: string) =>
       `You are ${role} in “${organisation}”. Ask its owner or an admin.`,
-    unreadable: "This form cannot be read",
     unreadableText: "The form arrived incomplete or malformed. Go back and send it again.",
-    tooLarge: "That is too large",
     tooLargeText: "The form you sent is larger than we accept.",
-    failed: "Something went wrong",
     failedText: "It is our fault. Try again in a moment.",
-    ifItStays: "If the problem persists, write to",
-    busy: "Too busy right now",
-    busyText: "Try again in a moment.",
   },
   vi: {
-    home: "Về trang đầu",
-    notFound: "Không có trang này",
     notFoundText: "Có thể địa chỉ bị gõ sai, hoặc trang đã được chuyển đi.",
-    forbidden: "Biểu mẫu này không còn hiệu lực",
     forbiddenText:
       "Bạn đã đăng nhập hoặc đăng xuất ở cửa sổ khác, hoặc trang được mở quá lâu. Hãy quay lại, tải lại trang và thử lại.",
-    notAllowed: "Vai trò của bạn không được làm việc này",
     notAllowedText: (organisation: string, role: string) =>
       `Vai trò của bạn trong “${organisation}” là ${role}. Hãy hỏi chủ sở hữu hoặc một quản trị viên.`,
-    unreadable: "Không đọc được biểu mẫu này",
     unreadableText: "Nội dung nhận được không đầy đủ hoặc sai định dạng. Hãy quay lại và gửi lại.",
-    tooLarge: "Quá lớn",
     tooLargeText: "Biểu mẫu bạn gửi lớn hơn mức chúng tôi nhận.",
-    failed: "Đã có lỗi xảy ra",
     failedText: "Đây là lỗi của chúng tôi. Hãy thử lại sau giây lát.",
-    ifItStays: "Nếu vẫn còn lỗi, hãy liên hệ",
-    busy: "Đang quá bận",
-    busyText: "Hãy thử lại sau giây lát.",
   },
 });
 

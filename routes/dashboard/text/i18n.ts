@@ -26,23 +26,61 @@ export const locales: readonly Locale[] = ["vi", "en"];
 /** The name of each language in that language. */
 export const localeNames: Readonly<Record<Locale, string>> = { vi: "Tiếng Việt", en: "English" };
 
+/** Short texts in both languages, by name; some stand in groups. */
+interface Pairs {
+  readonly [name: string]: Pair | Pairs;
+}
+
+/** A text in English and in Vietnamese. */
+export type Pair = readonly [en: string, vi: string];
+
+/** The texts of all names of a kind. */
+export type NamedPairs<Name extends string> = Readonly<Record<Name, Pair>>;
+
+/** The texts of one language. */
+type SideOf<Both extends Pairs> = {
+  readonly [Name in keyof Both]: Both[Name] extends Pairs ? SideOf<Both[Name]> : string;
+};
+
+/** Takes the texts of one language out of pairs. */
+function sideOf<Both extends Pairs>(both: Both | undefined, at: 0 | 1): SideOf<Both>;
+function sideOf(both: Pairs = {}, at: 0 | 1): Readonly<Record<string, unknown>> {
+  return Object.fromEntries(
+    Object.entries(both)
+      .map(([name, texts]) => [name, isPair(texts) ? texts[at] : sideOf(texts, at)]),
+  );
+}
+
+function isPair(texts: Pair | Pairs): texts is Pair {
+  return Array.isArray(texts);
+}
+
 /**
- * Declares the texts of a page in both languages; a text that one of them lacks does not compile.
+ * Declares the texts of a page in both languages; a text that one of them lacks does not compile. A short one stands in
+ * `both`, as a pair: English, Vietnamese.
  *
  * @example
  * ```ts
  * import { defineTexts } from "./i18n.ts";
  * const texts = defineTexts({
- *   en: { title: "Keys", left: (count: number) => `${count} left` },
- *   vi: { title: "Khoá API", left: (count) => `còn ${count}` },
+ *   both: { title: ["Keys", "Khoá API"] },
+ *   en: { left: (count: number) => `${count} left` },
+ *   vi: { left: (count) => `còn ${count}` },
  * });
- * if (texts.vi.left(3) !== "còn 3") throw new Error();
+ * if (texts.vi.left(3) !== "còn 3" || texts.vi.title !== "Khoá API") throw new Error();
  * ```
  */
-export function defineTexts<Texts extends object>(
-  tables: { readonly en: Texts; readonly vi: NoInfer<Texts> },
-): Readonly<Record<Locale, Texts>> {
-  return tables;
+export function defineTexts<Texts extends object, Both extends Pairs = Record<never, never>>(
+  { both, en, vi }: { readonly both?: Both; readonly en: Texts; readonly vi: NoInfer<Texts> },
+): Readonly<Record<Locale, SideOf<Both> & Texts>> {
+  return { en: { ...sideOf(both, 0), ...en }, vi: { ...sideOf(both, 1), ...vi } };
+}
+
+/** Declares the texts of a page that are all pairs. */
+export function definePairs<Both extends Pairs>(
+  both: Both,
+): Readonly<Record<Locale, SideOf<Both>>> {
+  return { en: sideOf(both, 0), vi: sideOf(both, 1) };
 }
 
 /** Parses a locale from outside. */

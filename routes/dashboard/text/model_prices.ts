@@ -4,42 +4,35 @@ import { type CountedTool, countedTools } from "../../../core/billing/usage/host
 import { listFigure, microVndOf, type WrittenVnd } from "../../../core/billing/money/micro_vnd.ts";
 import { type CataloguePrice, toolPricesOf } from "../../../core/billing/price.ts";
 import { decimalsOf, formatCount, formatMoney, formatMoneyTo } from "./format.ts";
-import { defineTexts, type Locale } from "./i18n.ts";
+import { definePairs, defineTexts, type Locale } from "./i18n.ts";
 
 const texts = defineTexts({
+  both: {
+    perMtok: ["per 1M tokens", "mỗi 1 triệu token"],
+    audioIn: ["audio in", "âm thanh vào"],
+    imageIn: ["images in", "hình ảnh vào"],
+    audioOut: ["audio out", "âm thanh ra"],
+    imageOut: ["images out", "hình ảnh ra"],
+    perRequest: ["per call", "mỗi lượt gọi"],
+    perImage: ["per image", "mỗi ảnh"],
+    perSearch: ["per search", "mỗi lượt tìm"],
+    perMinute: ["per minute", "mỗi phút"],
+  },
   en: {
-    perMtok: "per 1M tokens",
     perMtokAbove: (tokens: string) => `per 1M tokens, prompts above ${tokens} tokens`,
     perUse: (tool: string) => `${tool}, each`,
     perCallWith: (tool: string) => `${tool}, per call`,
     tier: (name: string) => `service tier ${name}`,
     perMtokOf: (kind: string) => `per 1M tokens of ${kind}`,
-    audioIn: "audio in",
-    imageIn: "images in",
-    audioOut: "audio out",
-    imageOut: "images out",
-    perRequest: "per call",
-    perImage: "per image",
-    perSearch: "per search",
-    perMinute: "per minute",
     seconds: (from: number, to: number) => from === to ? `${from} s` : `${from}–${to} s`,
     inOut: (input: string, output: string) => `${input}\u00a0in · ${output}\u00a0out`,
   },
   vi: {
-    perMtok: "mỗi 1 triệu token",
     perMtokAbove: (tokens: string) => `mỗi 1 triệu token, prompt trên ${tokens} token`,
     perUse: (tool) => `${tool}, mỗi lần`,
     perCallWith: (tool) => `${tool}, mỗi lượt gọi`,
     tier: (name) => `hạng dịch vụ ${name}`,
     perMtokOf: (kind) => `mỗi 1 triệu token ${kind}`,
-    audioIn: "âm thanh vào",
-    imageIn: "hình ảnh vào",
-    audioOut: "âm thanh ra",
-    imageOut: "hình ảnh ra",
-    perRequest: "mỗi lượt gọi",
-    perImage: "mỗi ảnh",
-    perSearch: "mỗi lượt tìm",
-    perMinute: "mỗi phút",
     seconds: (from, to) => from === to ? `${from} giây` : `${from}–${to} giây`,
     inOut: (input, output) => `${input}\u00a0vào · ${output}\u00a0ra`,
   },
@@ -59,21 +52,12 @@ interface TokenFigures {
 }
 
 /** Names for customers of the tools that providers run. */
-export const hostedToolNames = defineTexts<Record<CountedTool, string>>({
-  en: {
-    web_search: "Web search",
-    web_fetch: "Web page",
-    code_execution: "Code execution",
-    file_search: "File search",
-    image_generation: "Image in a chat",
-  },
-  vi: {
-    web_search: "Tìm trên web",
-    web_fetch: "Đọc trang web",
-    code_execution: "Chạy mã",
-    file_search: "Tìm trong tệp",
-    image_generation: "Vẽ ảnh trong hội thoại",
-  },
+export const hostedToolNames: Readonly<Record<Locale, Record<CountedTool, string>>> = definePairs({
+  web_search: ["Web search", "Tìm trên web"],
+  web_fetch: ["Web page", "Đọc trang web"],
+  code_execution: ["Code execution", "Chạy mã"],
+  file_search: ["File search", "Tìm trong tệp"],
+  image_generation: ["Image in a chat", "Vẽ ảnh trong hội thoại"],
 });
 
 /** Formats a price as lines: those of its unit, then {@linkcode furtherLines}. */

@@ -81,23 +81,25 @@ export function RecipeList({ facts, withSdks, locale }: {
 }
 
 const texts = defineTexts({
+  both: {
+    title: ["Connect", "Kết nối"],
+    addresses: ["Base addresses", "Địa chỉ gốc"],
+    messages: ["Messages-style SDKs and tools", "SDK và công cụ kiểu Messages"],
+    chat: ["Chat-Completions-style SDKs and tools", "SDK và công cụ kiểu Chat Completions"],
+    makeKey: ["Create a key", "Tạo khoá API"],
+    messagesTitle: ["Messages style", "Kiểu Messages"],
+    chatTitle: ["Chat Completions style", "Kiểu Chat Completions"],
+    toolsTitle: ["Coding agents and other tools", "Trợ lý lập trình và công cụ khác"],
+    good: ["Good to know", "Nên biết"],
+  },
   en: {
-    title: "Connect",
     lead: "Keep your SDK. Change the base address and the key, nothing else.",
-    addresses: "Base addresses",
-    messages: "Messages-style SDKs and tools",
-    chat: "Chat-Completions-style SDKs and tools",
     why:
       "The first adds /v1/messages itself; the second wants /v1 in the base. A wrong choice gets a 404: then add or remove /v1.",
     keyHint: "Put your key where the snippets say YOUR_KEY, best through an environment variable.",
-    makeKey: "Create a key",
-    messagesTitle: "Messages style",
-    chatTitle: "Chat Completions style",
-    toolsTitle: "Coding agents and other tools",
     toolsText: "Most tools ask for a base address and a key.",
     description:
       "Base addresses and code for SDKs, Claude Code, Codex, opencode, Cursor, n8n and other tools.",
-    good: "Good to know",
     facts: [
       "Any chat model works through either style; tools, images and streaming are converted.",
       "Stream long answers. A call may take 15 minutes at most.",
@@ -105,22 +107,13 @@ const texts = defineTexts({
     ],
   },
   vi: {
-    title: "Kết nối",
     lead: "Giữ nguyên SDK. Chỉ đổi địa chỉ gốc và khoá API.",
-    addresses: "Địa chỉ gốc",
-    messages: "SDK và công cụ kiểu Messages",
-    chat: "SDK và công cụ kiểu Chat Completions",
     why:
       "Loại đầu tự thêm /v1/messages; loại sau cần /v1 trong địa chỉ gốc. Chọn sai sẽ nhận 404: khi đó hãy thêm hoặc bỏ /v1.",
     keyHint: "Thay YOUR_KEY bằng khoá API của bạn, tốt nhất là qua biến môi trường.",
-    makeKey: "Tạo khoá API",
-    messagesTitle: "Kiểu Messages",
-    chatTitle: "Kiểu Chat Completions",
-    toolsTitle: "Trợ lý lập trình và công cụ khác",
     toolsText: "Hầu hết công cụ hỏi địa chỉ gốc và khoá API.",
     description:
       "Địa chỉ gốc và đoạn mã cho SDK, Claude Code, Codex, opencode, Cursor, n8n và công cụ khác.",
-    good: "Nên biết",
     facts: [
       "Mô hình hội thoại nào cũng gọi được qua cả hai kiểu; công cụ, hình ảnh và streaming được chuyển đổi.",
       "Câu trả lời dài nên dùng streaming. Một lượt gọi kéo dài tối đa 15 phút.",

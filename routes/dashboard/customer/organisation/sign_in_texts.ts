@@ -2,70 +2,72 @@
 import { defineTexts } from "../../text/i18n.ts";
 
 export const companySignInTexts = defineTexts({
+  both: {
+    title: ["Sign-in of the organisation", "Đăng nhập của tổ chức"],
+    manage: ["Sign-in", "Đăng nhập"],
+    back: ["Back to the organisation", "Về trang tổ chức"],
+    confirmLink: ["Confirm it is you", "Xác nhận đó là bạn"],
+    provider: ["OpenID provider", "Nhà cung cấp OpenID"],
+    redirectUri: ["Redirect address", "Địa chỉ quay về"],
+    issuer: ["Issuer", "Issuer"],
+    clientId: ["Client ID", "Client ID"],
+    clientSecret: ["Client secret", "Client secret"],
+    role: ["Who joins becomes", "Người tham gia có vai trò"],
+    save: ["Save the provider", "Lưu nhà cung cấp"],
+    remove: ["Remove the provider", "Xoá nhà cung cấp"],
+    idInvalid: ["A client ID has 1 to 255 characters.", "Client ID có từ 1 đến 255 ký tự."],
+    roleInvalid: ["There is no such role.", "Không có vai trò này."],
+    requirement: ["Only by your provider", "Chỉ qua nhà cung cấp của bạn"],
+    requirementOn: ["required", "bắt buộc"],
+    requirementOff: ["not required", "không bắt buộc"],
+    requirementBegin: ["Require it", "Bắt buộc"],
+    requirementEnd: ["Require it no longer", "Bỏ bắt buộc"],
+    domains: ["Domains", "Tên miền"],
+    domain: ["Domain", "Tên miền"],
+    recordName: ["Name of the TXT record", "Tên bản ghi TXT"],
+    recordValue: ["Text of the TXT record", "Nội dung bản ghi TXT"],
+    state: ["State", "Trạng thái"],
+    verified: ["verified", "đã xác minh"],
+    open: ["not verified", "chưa xác minh"],
+    missing: ["record missing", "thiếu bản ghi"],
+    missingUntil: ["counts until", "còn hiệu lực đến"],
+    verify: ["Check the record", "Kiểm tra bản ghi"],
+    drop: ["Remove", "Xoá"],
+    add: ["Add the domain", "Thêm tên miền"],
+  },
   en: {
-    title: "Sign-in of the organisation",
     lead:
       "People with an address of your domains sign in at your own provider, and join by themselves.",
-    manage: "Sign-in",
-    back: "Back to the organisation",
     confirmFirst: "Confirm that it is you before you change anything here.",
-    confirmLink: "Confirm it is you",
 
-    provider: "OpenID provider",
     providerText:
       "Make an application (web, authorization code) at your provider, with this address to come back to. It has to say that the email address of a person is verified.",
-    redirectUri: "Redirect address",
-    issuer: "Issuer",
     issuerHint: "The address before /.well-known/openid-configuration.",
-    clientId: "Client ID",
-    clientSecret: "Client secret",
     secretKept: "Leave it empty to keep the one that is stored.",
     secretAgain: "Enter the secret again: the stored one belongs to another issuer or client ID.",
-    role: "Who joins becomes",
-    save: "Save the provider",
-    remove: "Remove the provider",
     removeSure: "Remove the provider? Your people then sign in with a password or an emailed link.",
     issuerInvalid: "An issuer is an https address that can be reached from the internet.",
-    idInvalid: "A client ID has 1 to 255 characters.",
     secretInvalid: "A client secret has 1 to 1,000 characters.",
-    roleInvalid: "There is no such role.",
     unreachable:
       "No OpenID provider answers at this address: its /.well-known/openid-configuration cannot be read.",
 
-    requirement: "Only by your provider",
-    requirementOn: "required",
-    requirementOff: "not required",
     requirementText:
       "Members act for this organisation only in sessions that began at your provider. Those that began with a password, a passkey or an emailed link stop with their next request. API keys and management keys are not affected.",
     requirementOwner:
       "The owner keeps every way in, so that a provider that fails locks nobody out of this page.",
     requirementOutsiders: (members: string) =>
       `These members cannot sign in at your provider, since their address is of no verified domain: ${members}.`,
-    requirementBegin: "Require it",
     requirementConfirm:
       "Require your provider? Members who signed in another way are kept out at once.",
-    requirementEnd: "Require it no longer",
     requirementFirstSelf: "Sign in at your provider yourself first, so that you are not kept out.",
     requirementNotSetUp: "Save a provider and verify a domain first.",
 
-    domains: "Domains",
     domainsText:
       "Verify each domain by a TXT record. Until then its addresses do not lead to your provider.",
-    domain: "Domain",
-    recordName: "Name of the TXT record",
-    recordValue: "Text of the TXT record",
-    state: "State",
-    verified: "verified",
-    open: "not verified",
-    missing: "record missing",
-    missingUntil: "counts until",
-    verify: "Check the record",
     verifyOne: (domain: string) => `Check the record of ${domain}`,
-    drop: "Remove",
     dropOne: (domain: string) => `Remove ${domain}`,
     dropSure: (domain: string) =>
       `Remove ${domain}? People with its addresses no longer sign in at your provider.`,
-    add: "Add the domain",
     domainInvalid: "This is not a domain, such as example.com.",
     tooManyDomains: "An organisation has 20 domains at most.",
     verifications: {
@@ -87,70 +89,39 @@ export const companySignInTexts = defineTexts({
     },
   },
   vi: {
-    title: "Đăng nhập của tổ chức",
     lead:
       "Người có địa chỉ thuộc tên miền của bạn đăng nhập tại nhà cung cấp của bạn, và tự động tham gia tổ chức.",
-    manage: "Đăng nhập",
-    back: "Về trang tổ chức",
     confirmFirst: "Hãy xác nhận đó là bạn trước khi thay đổi bất cứ điều gì ở đây.",
-    confirmLink: "Xác nhận đó là bạn",
 
-    provider: "Nhà cung cấp OpenID",
     providerText:
       "Hãy tạo một ứng dụng (web, authorization code) tại nhà cung cấp, với địa chỉ quay về sau đây. Nhà cung cấp phải báo rằng địa chỉ email của người dùng đã được xác minh.",
-    redirectUri: "Địa chỉ quay về",
-    issuer: "Issuer",
     issuerHint: "Địa chỉ đứng trước /.well-known/openid-configuration.",
-    clientId: "Client ID",
-    clientSecret: "Client secret",
     secretKept: "Để trống nếu giữ secret đang lưu.",
     secretAgain: "Hãy nhập lại secret: secret đang lưu thuộc về issuer hoặc client ID khác.",
-    role: "Người tham gia có vai trò",
-    save: "Lưu nhà cung cấp",
-    remove: "Xoá nhà cung cấp",
     removeSure:
       "Xoá nhà cung cấp? Sau đó mọi người đăng nhập bằng mật khẩu hoặc liên kết gửi qua thư.",
     issuerInvalid: "Issuer là một địa chỉ https truy cập được từ internet.",
-    idInvalid: "Client ID có từ 1 đến 255 ký tự.",
     secretInvalid: "Client secret có từ 1 đến 1.000 ký tự.",
-    roleInvalid: "Không có vai trò này.",
     unreachable:
       "Không có nhà cung cấp OpenID nào trả lời ở địa chỉ này: không đọc được /.well-known/openid-configuration.",
 
-    requirement: "Chỉ qua nhà cung cấp của bạn",
-    requirementOn: "bắt buộc",
-    requirementOff: "không bắt buộc",
     requirementText:
       "Thành viên chỉ làm việc cho tổ chức trong phiên bắt đầu tại nhà cung cấp của bạn. Phiên bắt đầu bằng mật khẩu, passkey hoặc liên kết gửi qua thư dừng lại từ yêu cầu tiếp theo. Khoá API và khoá quản trị không bị ảnh hưởng.",
     requirementOwner:
       "Chủ sở hữu vẫn giữ mọi cách đăng nhập, để khi nhà cung cấp gặp sự cố vẫn vào được trang này.",
     requirementOutsiders: (members) =>
       `Các thành viên sau không đăng nhập được tại nhà cung cấp, vì địa chỉ của họ không thuộc tên miền nào đã xác minh: ${members}.`,
-    requirementBegin: "Bắt buộc",
     requirementConfirm:
       "Bắt buộc đăng nhập qua nhà cung cấp? Thành viên đăng nhập cách khác bị chặn ngay.",
-    requirementEnd: "Bỏ bắt buộc",
     requirementFirstSelf: "Trước hết hãy tự đăng nhập qua nhà cung cấp, để bạn không bị chặn.",
     requirementNotSetUp: "Hãy lưu nhà cung cấp và xác minh một tên miền trước.",
 
-    domains: "Tên miền",
     domainsText:
       "Hãy xác minh từng tên miền bằng một bản ghi TXT. Trước đó, địa chỉ của tên miền chưa dẫn đến nhà cung cấp của bạn.",
-    domain: "Tên miền",
-    recordName: "Tên bản ghi TXT",
-    recordValue: "Nội dung bản ghi TXT",
-    state: "Trạng thái",
-    verified: "đã xác minh",
-    open: "chưa xác minh",
-    missing: "thiếu bản ghi",
-    missingUntil: "còn hiệu lực đến",
-    verify: "Kiểm tra bản ghi",
     verifyOne: (domain) => `Kiểm tra bản ghi của ${domain}`,
-    drop: "Xoá",
     dropOne: (domain) => `Xoá ${domain}`,
     dropSure: (domain) =>
       `Xoá ${domain}? Người có địa chỉ thuộc tên miền này sẽ không đăng nhập tại nhà cung cấp của bạn nữa.`,
-    add: "Thêm tên miền",
     domainInvalid: "Đây không phải tên miền, ví dụ example.com.",
     tooManyDomains: "Mỗi tổ chức có nhiều nhất 20 tên miền.",
     verifications: {

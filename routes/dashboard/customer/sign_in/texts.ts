@@ -20,14 +20,54 @@ const problemsVietnamese: Readonly<Record<PasswordProblem, string>> = {
 };
 
 export const signInTexts = defineTexts({
+  both: {
+    email: ["Email address", "Địa chỉ email"],
+    password: ["Password", "Mật khẩu"],
+    newPassword: ["New password", "Mật khẩu mới"],
+    emailInvalid: ["This is not an email address.", "Đây không phải là địa chỉ email."],
+    orByMail: ["or with your email address", "hoặc bằng địa chỉ email"],
+    signInTitle: ["Sign in", "Đăng nhập"],
+    signInButton: ["Sign in", "Đăng nhập"],
+    forgotLink: ["Forgot your password?", "Quên mật khẩu?"],
+    noAccount: ["No account yet?", "Chưa có tài khoản?"],
+    createOne: ["Create one", "Tạo tài khoản"],
+    wrong: ["Email address or password is wrong.", "Địa chỉ email hoặc mật khẩu không đúng."],
+    anotherLink: ["Send another link", "Gửi liên kết khác"],
+    blocked: ["This account is blocked.", "Tài khoản này đã bị chặn."],
+    signUpTitle: ["Create your account", "Tạo tài khoản"],
+    signUpButton: ["Create account", "Tạo tài khoản"],
+    haveAccount: ["Already have an account?", "Đã có tài khoản?"],
+    sentTitle: ["Check your email", "Hãy kiểm tra hộp thư"],
+    sendAgain: ["Request another email", "Yêu cầu thư khác"],
+    back: ["Back to sign-in", "Về trang đăng nhập"],
+    verifyTitle: ["Confirm your address", "Xác nhận địa chỉ"],
+    verifyButton: ["Confirm the address", "Xác nhận địa chỉ"],
+    token: ["Code from the email", "Mã trong thư"],
+    tokenHint: ["The part of the link after “token=”.", "Phần của liên kết sau chữ “token=”."],
+    startAgain: ["Request a new one", "Yêu cầu liên kết mới"],
+    forgotTitle: ["Forgot your password?", "Quên mật khẩu?"],
+    forgotButton: ["Send the link", "Gửi liên kết"],
+    linkTitle: ["Sign in by email", "Đăng nhập bằng thư"],
+    linkButton: ["Email me a link", "Gửi liên kết cho tôi"],
+    linkWay: ["Sign in with an emailed link", "Đăng nhập bằng liên kết gửi qua thư"],
+    resetTitle: ["Choose a new password", "Đặt mật khẩu mới"],
+    resetLead: ["All other browsers will be signed out.", "Mọi trình duyệt khác sẽ bị đăng xuất."],
+    resetButton: ["Save the password", "Lưu mật khẩu"],
+    companyWay: ["Sign in with your company", "Đăng nhập bằng công ty của bạn"],
+    companyTitle: ["Sign in with your company", "Đăng nhập bằng công ty của bạn"],
+    companyButton: ["Continue", "Tiếp tục"],
+    passkeyButton: ["Sign in with a passkey", "Đăng nhập bằng passkey"],
+    passkeySecond: ["Use a passkey", "Dùng passkey"],
+    secondTitle: ["Confirm it is you", "Xác nhận đó là bạn"],
+    code: ["Six-digit code", "Mã sáu số"],
+    noDevice: ["No access to your device?", "Không có thiết bị bên mình?"],
+    recoveryCode: ["Recovery code", "Mã khôi phục"],
+    recoveryButton: ["Use the recovery code", "Dùng mã khôi phục"],
+    noCodesEither: ["No recovery codes either? Write to", "Mất cả mã khôi phục? Vui lòng liên hệ"],
+  },
   en: {
-    email: "Email address",
-    password: "Password",
-    newPassword: "New password",
     passwordHint: "At least 10 characters. A few unrelated words work well.",
-    emailInvalid: "This is not an email address.",
     passwordProblems: problemsEnglish,
-    orByMail: "or with your email address",
     continueWith: (label: string) => `Continue with ${label}`,
     ended:
       "You were signed out, so the form you sent had no effect and was not saved. Sign in, then fill it in again.",
@@ -37,28 +77,16 @@ export const signInTexts = defineTexts({
       }, then try again.`,
     busy: "Too many people are signing in right now. Try again in a moment.",
 
-    signInTitle: "Sign in",
-    signInButton: "Sign in",
-    forgotLink: "Forgot your password?",
-    noAccount: "No account yet?",
-    createOne: "Create one",
-    wrong: "Email address or password is wrong.",
     unconfirmed:
       "If you have just created an account here, confirm your email address first: open the link in our email.",
-    anotherLink: "Send another link",
-    blocked: "This account is blocked.",
     askSupport: (support: string) => `Write to ${support}.`,
 
-    signUpTitle: "Create your account",
     signUpLead: "One key for every model. You pay for what you use, in VND.",
     signUpCredit: (amount: string, days: number | undefined) =>
       days === undefined
         ? `New accounts get ${amount} of credit.`
         : `New accounts get ${amount} of credit, for ${days} days.`,
-    signUpButton: "Create account",
-    haveAccount: "Already have an account?",
 
-    sentTitle: "Check your email",
     sentSignUp: (email: string) =>
       `We've sent an email to ${email}. Open the link in it to finish creating your account.`,
     sentForgot: (email: string) =>
@@ -67,39 +95,20 @@ export const signInTexts = defineTexts({
       `If ${email} has an account, we've sent an email to it. Open the link in it to sign in.`,
     sentHint:
       "Nothing there after a few minutes? Check the spam folder. You can request another in 15 minutes.",
-    sendAgain: "Request another email",
-    back: "Back to sign-in",
 
-    verifyTitle: "Confirm your address",
     verifyLead: "One click and your account is ready.",
-    verifyButton: "Confirm the address",
-    token: "Code from the email",
-    tokenHint: "The part of the link after “token=”.",
     verifyPassword:
       "You opened the email in another browser than the one you signed up with. Enter the password you chose, so that we know it is you.",
     verifyWrong: "This is not the password you chose when you signed up.",
     linkDead: "This link no longer works. It was used already, or it is too old.",
-    startAgain: "Request a new one",
     alreadyThere: "This address already has an account. Sign in.",
 
-    forgotTitle: "Forgot your password?",
     forgotLead: "Tell us your address, and we send you a link to choose a new one.",
-    forgotButton: "Send the link",
 
-    linkTitle: "Sign in by email",
     linkLead: "We send you a link that signs you in without a password.",
     linkInstead: "You do not have to wait: we can email you a link that signs you in now.",
-    linkButton: "Email me a link",
-    linkWay: "Sign in with an emailed link",
 
-    resetTitle: "Choose a new password",
-    resetLead: "All other browsers will be signed out.",
-    resetButton: "Save the password",
-
-    companyWay: "Sign in with your company",
-    companyTitle: "Sign in with your company",
     companyLead: "The domain of your address leads to the sign-in of your company.",
-    companyButton: "Continue",
     companyNone: (domain: string) =>
       `No company with addresses at ${domain} signs in here. Use your password or an emailed link.`,
     companyLeave: (host: string) => `Your company signs in at ${host}.`,
@@ -109,8 +118,6 @@ export const signInTexts = defineTexts({
     companyRemoved:
       "You were removed from your company's organisation. Ask one of its admins to invite you, or to let you back in.",
 
-    passkeyButton: "Sign in with a passkey",
-    passkeySecond: "Use a passkey",
     passkeyWrong: "This passkey does not open an account here, or took too long. Please try again.",
     passkeyMissing:
       "This browser has no passkeys here: they need scripts and an https address. Use a recovery code.",
@@ -119,31 +126,20 @@ export const signInTexts = defineTexts({
       InvalidStateError: "This device has a passkey of your account already.",
       other: "That did not work. Please try again.",
     },
-    secondTitle: "Confirm it is you",
     secondLead: "Your account asks for a second factor.",
-    code: "Six-digit code",
     codeWrong: "The code is wrong, or was used already. Wait for the next one.",
     codeUnreadable:
       "Codes of your app cannot be checked at the moment. Use a recovery code or a passkey.",
-    noDevice: "No access to your device?",
-    recoveryCode: "Recovery code",
     recoveryCodeHint: "16 letters and digits. Each code works once.",
     recoveryWrong: "This recovery code is wrong, or was used already.",
-    recoveryButton: "Use the recovery code",
-    noCodesEither: "No recovery codes either? Write to",
 
     openIdFailed: "The sign-in did not work. Please try again.",
     openIdNoEmail:
       "Your provider has not verified your email address. Verify it there, or sign up with a password.",
   },
   vi: {
-    email: "Địa chỉ email",
-    password: "Mật khẩu",
-    newPassword: "Mật khẩu mới",
     passwordHint: "Ít nhất 10 ký tự. Vài từ không liên quan đến nhau là tốt nhất.",
-    emailInvalid: "Đây không phải là địa chỉ email.",
     passwordProblems: problemsVietnamese,
-    orByMail: "hoặc bằng địa chỉ email",
     continueWith: (label) => `Tiếp tục với ${label}`,
     ended:
       "Phiên đăng nhập đã hết, nên biểu mẫu bạn vừa gửi không thay đổi gì và không được giữ lại. Hãy đăng nhập rồi điền lại.",
@@ -153,28 +149,16 @@ export const signInTexts = defineTexts({
       } rồi thử lại.`,
     busy: "Đang có quá nhiều người đăng nhập. Hãy thử lại sau giây lát.",
 
-    signInTitle: "Đăng nhập",
-    signInButton: "Đăng nhập",
-    forgotLink: "Quên mật khẩu?",
-    noAccount: "Chưa có tài khoản?",
-    createOne: "Tạo tài khoản",
-    wrong: "Địa chỉ email hoặc mật khẩu không đúng.",
     unconfirmed:
       "Nếu bạn vừa tạo tài khoản ở đây, hãy xác nhận địa chỉ email trước: mở liên kết trong thư của chúng tôi.",
-    anotherLink: "Gửi liên kết khác",
-    blocked: "Tài khoản này đã bị chặn.",
     askSupport: (support) => `Vui lòng liên hệ ${support}.`,
 
-    signUpTitle: "Tạo tài khoản",
     signUpLead: "Một khoá API cho mọi mô hình. Dùng bao nhiêu trả bấy nhiêu, bằng VND.",
     signUpCredit: (amount, days) =>
       days === undefined
         ? `Tài khoản mới được tặng ${amount}.`
         : `Tài khoản mới được tặng ${amount}, dùng trong ${days} ngày.`,
-    signUpButton: "Tạo tài khoản",
-    haveAccount: "Đã có tài khoản?",
 
-    sentTitle: "Hãy kiểm tra hộp thư",
     sentSignUp: (email) =>
       `Chúng tôi đã gửi thư đến ${email}. Hãy mở liên kết trong thư để hoàn tất việc tạo tài khoản.`,
     sentForgot: (email) =>
@@ -183,39 +167,20 @@ export const signInTexts = defineTexts({
       `Nếu ${email} có tài khoản, chúng tôi đã gửi thư đến đó. Hãy mở liên kết trong thư để đăng nhập.`,
     sentHint:
       "Vài phút sau vẫn chưa thấy? Hãy xem trong thư rác; bạn có thể yêu cầu lại sau 15 phút.",
-    sendAgain: "Yêu cầu thư khác",
-    back: "Về trang đăng nhập",
 
-    verifyTitle: "Xác nhận địa chỉ",
     verifyLead: "Chỉ một lần bấm là tài khoản của bạn sẵn sàng.",
-    verifyButton: "Xác nhận địa chỉ",
-    token: "Mã trong thư",
-    tokenHint: "Phần của liên kết sau chữ “token=”.",
     verifyPassword:
       "Bạn mở thư ở trình duyệt khác với trình duyệt đã đăng ký. Hãy nhập mật khẩu bạn đã chọn để chúng tôi biết đó là bạn.",
     verifyWrong: "Đây không phải mật khẩu bạn đã chọn khi đăng ký.",
     linkDead: "Liên kết này không còn dùng được. Nó đã được dùng hoặc đã quá cũ.",
-    startAgain: "Yêu cầu liên kết mới",
     alreadyThere: "Địa chỉ này đã có tài khoản. Hãy đăng nhập.",
 
-    forgotTitle: "Quên mật khẩu?",
     forgotLead: "Hãy cho biết địa chỉ của bạn, chúng tôi sẽ gửi liên kết để đặt mật khẩu mới.",
-    forgotButton: "Gửi liên kết",
 
-    linkTitle: "Đăng nhập bằng thư",
     linkLead: "Chúng tôi gửi liên kết đăng nhập mà không cần mật khẩu.",
     linkInstead: "Bạn không cần đợi: liên kết chúng tôi gửi qua thư cho bạn đăng nhập ngay.",
-    linkButton: "Gửi liên kết cho tôi",
-    linkWay: "Đăng nhập bằng liên kết gửi qua thư",
 
-    resetTitle: "Đặt mật khẩu mới",
-    resetLead: "Mọi trình duyệt khác sẽ bị đăng xuất.",
-    resetButton: "Lưu mật khẩu",
-
-    companyWay: "Đăng nhập bằng công ty của bạn",
-    companyTitle: "Đăng nhập bằng công ty của bạn",
     companyLead: "Tên miền trong địa chỉ email dẫn đến trang đăng nhập của công ty bạn.",
-    companyButton: "Tiếp tục",
     companyNone: (domain) =>
       `Không có công ty nào dùng địa chỉ ${domain} để đăng nhập ở đây. Hãy dùng mật khẩu hoặc liên kết gửi qua thư.`,
     companyLeave: (host) => `Công ty bạn đăng nhập tại ${host}.`,
@@ -225,8 +190,6 @@ export const signInTexts = defineTexts({
     companyRemoved:
       "Bạn đã bị xoá khỏi tổ chức của công ty. Hãy nhờ quản trị viên mời lại hoặc cho bạn quay lại.",
 
-    passkeyButton: "Đăng nhập bằng passkey",
-    passkeySecond: "Dùng passkey",
     passkeyWrong: "Passkey này không mở tài khoản nào ở đây, hoặc đã quá lâu. Vui lòng thử lại.",
     passkeyMissing:
       "Trình duyệt này không dùng được passkey ở đây: cần JavaScript và địa chỉ https. Hãy dùng mã khôi phục.",
@@ -235,18 +198,12 @@ export const signInTexts = defineTexts({
       InvalidStateError: "Thiết bị này đã có passkey của tài khoản bạn.",
       other: "Không thành công. Vui lòng thử lại.",
     },
-    secondTitle: "Xác nhận đó là bạn",
     secondLead: "Tài khoản của bạn yêu cầu xác thực bước hai.",
-    code: "Mã sáu số",
     codeWrong: "Mã sai, hoặc đã dùng rồi. Hãy đợi mã tiếp theo.",
     codeUnreadable:
       "Hiện không kiểm tra được mã từ ứng dụng của bạn. Hãy dùng mã khôi phục hoặc passkey.",
-    noDevice: "Không có thiết bị bên mình?",
-    recoveryCode: "Mã khôi phục",
     recoveryCodeHint: "16 chữ và số. Mỗi mã chỉ dùng được một lần.",
     recoveryWrong: "Mã khôi phục sai, hoặc đã dùng rồi.",
-    recoveryButton: "Dùng mã khôi phục",
-    noCodesEither: "Mất cả mã khôi phục? Vui lòng liên hệ",
 
     openIdFailed: "Đăng nhập không thành công. Vui lòng thử lại.",
     openIdNoEmail:

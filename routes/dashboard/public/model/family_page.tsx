@@ -15,33 +15,26 @@ import { Kind, priceLine, speedText, Status } from "../models/views.tsx";
 import { formatShare, historyOf, HistoryStrip, PublicHistory } from "../status/history_strip.tsx";
 
 const texts = defineTexts({
+  both: {
+    history: ["Answered calls, 90 days", "Lượt gọi được trả lời, 90 ngày"],
+    models: ["Models", "Mô hình"],
+    model: ["Model", "Mô hình"],
+    price: ["Price", "Giá"],
+    now: ["Now", "Hiện tại"],
+    uptime: ["Answered", "Được trả lời"],
+    speed: ["First token", "Token đầu tiên"],
+    all: ["All models", "Mọi mô hình"],
+    status: ["Status", "Trạng thái"],
+  },
   en: {
     description: (family: string) =>
       `Models of ${family}: prices in VND, state now, and answered calls of 90 days.`,
     lead: (count: number) => englishCount(String(count), "model", "models"),
-    history: "Answered calls, 90 days",
-    models: "Models",
-    model: "Model",
-    price: "Price",
-    now: "Now",
-    uptime: "Answered",
-    speed: "First token",
-    all: "All models",
-    status: "Status",
   },
   vi: {
     description: (family) =>
       `Mô hình ${family}: giá bằng VND, trạng thái hiện tại và lượt gọi được trả lời trong 90 ngày.`,
     lead: (count) => `${count} mô hình`,
-    history: "Lượt gọi được trả lời, 90 ngày",
-    models: "Mô hình",
-    model: "Mô hình",
-    price: "Giá",
-    now: "Hiện tại",
-    uptime: "Được trả lời",
-    speed: "Token đầu tiên",
-    all: "Mọi mô hình",
-    status: "Trạng thái",
   },
 });
 

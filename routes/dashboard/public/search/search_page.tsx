@@ -30,10 +30,13 @@ const maxListed = 20;
 const maxSuggested = 4;
 
 const texts = defineTexts({
+  both: {
+    title: ["Search", "Tìm kiếm"],
+    field: ["A request id, or a word", "Mã lượt gọi, hoặc một từ"],
+    button: ["Search", "Tìm"],
+    nothing: ["No results", "Không tìm thấy kết quả"],
+  },
   en: {
-    title: "Search",
-    field: "A request id, or a word",
-    button: "Search",
     kinds: {
       customers: "Customers",
       providers: "Providers",
@@ -46,14 +49,10 @@ const texts = defineTexts({
       codes: "Error codes",
       requests: "Requests",
     } satisfies Record<FoundKind | "requests", string>,
-    nothing: "No results",
     nothingHint:
       "Pages, models, API keys and endpoints are found by a part of their name, guides by any word, calls by their whole id.",
   },
   vi: {
-    title: "Tìm kiếm",
-    field: "Mã lượt gọi, hoặc một từ",
-    button: "Tìm",
     kinds: {
       customers: "Khách hàng",
       providers: "Nhà cung cấp",
@@ -66,7 +65,6 @@ const texts = defineTexts({
       codes: "Mã lỗi",
       requests: "Lượt gọi",
     },
-    nothing: "Không tìm thấy kết quả",
     nothingHint:
       "Trang, mô hình, khoá API và endpoint được tìm theo một phần tên, hướng dẫn theo bất kỳ từ nào, lượt gọi theo cả mã.",
   },

@@ -79,25 +79,24 @@ const goodShare = 0.995;
 const busyShare = 0.95;
 
 const texts = defineTexts({
+  both: {
+    noCalls: ["no calls", "không có lượt gọi"],
+    few: ["too few calls to judge", "quá ít lượt gọi để đánh giá"],
+    today: ["today", "hôm nay"],
+  },
   en: {
-    noCalls: "no calls",
-    few: "too few calls to judge",
     counted:
       "Counted are calls that reached a model. Not counted: those refused for a mistake of the request, a limit or an empty wallet, and those that their caller ended. Grey days had too few calls to judge.",
     summary: (days: number, uptime: string) => `Last ${days} days: ${uptime} of calls answered`,
     nothing: (days: number) => `Last ${days} days: no calls yet`,
     ago: (days: number) => `${days} days ago`,
-    today: "today",
   },
   vi: {
-    noCalls: "không có lượt gọi",
-    few: "quá ít lượt gọi để đánh giá",
     counted:
       "Tính các lượt gọi đã đến mô hình. Không tính: lượt bị từ chối do yêu cầu sai, do giới hạn hoặc do ví trống, và lượt do người gọi ngắt. Ngày màu xám có quá ít lượt gọi để đánh giá.",
     summary: (days, uptime) => `${days} ngày qua: ${uptime} lượt gọi được trả lời`,
     nothing: (days) => `${days} ngày qua: chưa có lượt gọi`,
     ago: (days) => `${days} ngày trước`,
-    today: "hôm nay",
   },
 });
 

@@ -21,31 +21,27 @@ const path = "/incident-mails";
 const confirmPath = `${path}/confirm`;
 
 const texts = defineTexts({
+  both: {
+    title: ["Emails about incidents", "Thư về sự cố"],
+    button: ["Send the confirmation", "Gửi thư xác nhận"],
+    confirmTitle: ["Confirm the subscription", "Xác nhận đăng ký"],
+    confirm: ["Send me emails about incidents", "Gửi thư về sự cố cho tôi"],
+    toStatus: ["Status", "Trạng thái"],
+    again: ["Request another link", "Yêu cầu liên kết khác"],
+  },
   en: {
-    title: "Emails about incidents",
     lead: "One email when an incident begins, one when it is over.",
-    button: "Send the confirmation",
     sent: (email: string) =>
       `We've sent an email to ${email}. You are subscribed once you open its link.`,
-    confirmTitle: "Confirm the subscription",
-    confirm: "Send me emails about incidents",
     done: (email: string) => `${email} now gets emails about incidents.`,
     doneHint: "Each of them has a link to unsubscribe.",
-    toStatus: "Status",
-    again: "Request another link",
   },
   vi: {
-    title: "Thư về sự cố",
     lead: "Một thư khi sự cố bắt đầu, một thư khi kết thúc.",
-    button: "Gửi thư xác nhận",
     sent: (email) =>
       `Chúng tôi đã gửi thư đến ${email}. Mở liên kết trong thư để hoàn tất đăng ký.`,
-    confirmTitle: "Xác nhận đăng ký",
-    confirm: "Gửi thư về sự cố cho tôi",
     done: (email) => `Từ nay ${email} nhận thư về sự cố.`,
     doneHint: "Mỗi thư đều có liên kết để huỷ đăng ký.",
-    toStatus: "Trạng thái",
-    again: "Yêu cầu liên kết khác",
   },
 });
 

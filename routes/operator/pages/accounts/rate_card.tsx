@@ -96,16 +96,18 @@ function rateFormOf(limits: AccountRateLimits | undefined): Record<string, strin
 // Texts of the form about the rate limits of an account.
 
 const rateCardTexts = defineTexts({
+  both: {
+    change: ["Change the limits of this account", "Đổi giới hạn của tài khoản này"],
+    unlimited: ["no limit", "không giới hạn"],
+    models: ["On single models", "Trên từng mô hình"],
+    save: ["Save limits", "Lưu giới hạn"],
+  },
   en: {
-    change: "Change the limits of this account",
     text:
       "They replace the defaults for this account on every instance within two seconds. What was used in the last minute still counts.",
     fieldHint: (limit: string) => `Empty: the default (${limit}). 0: no limit.`,
-    unlimited: "no limit",
-    models: "On single models",
     modelsHint: (names: string, example: string) =>
       `One model per line: id, ${names}, with - for the default and 0 for no limit. For example: ${example}`,
-    save: "Save limits",
     problems: {
       limit: "Limits are whole numbers, 0 for none, or empty for the default.",
       model: (count: number, example: string) =>
@@ -113,15 +115,11 @@ const rateCardTexts = defineTexts({
     },
   },
   vi: {
-    change: "Đổi giới hạn của tài khoản này",
     text:
       "Giới hạn này thay mặc định cho tài khoản trên mọi máy trong vòng hai giây. Những gì đã dùng trong phút qua vẫn được tính.",
     fieldHint: (limit) => `Để trống: mặc định (${limit}). 0: không giới hạn.`,
-    unlimited: "không giới hạn",
-    models: "Trên từng mô hình",
     modelsHint: (names, example) =>
       `Mỗi dòng một mô hình: mã, ${names}; dấu - là mặc định, 0 là không giới hạn. Ví dụ: ${example}`,
-    save: "Lưu giới hạn",
     problems: {
       limit: "Giới hạn là số nguyên, 0 là không giới hạn, để trống là mặc định.",
       model: (count, example) =>

@@ -5,20 +5,24 @@ import { englishCount, formatCount, formatMoneyShort } from "../../../dashboard/
 import { defineTexts, type Locale } from "../../../dashboard/text/i18n.ts";
 
 const texts = defineTexts({
-  en: {
+  both: {
     campaigns: {
-      signup: "Credit for a sign-up",
-      voucher: "Voucher codes",
-      bonus: "Bonus on a top-up",
+      signup: ["Credit for a sign-up", "Tặng khi đăng ký"],
+      voucher: ["Voucher codes", "Mã quà tặng"],
+      bonus: ["Bonus on a top-up", "Thưởng nạp tiền"],
     },
+    awaiting: ["; waits for a second operator", "; chờ người vận hành thứ hai"],
+    announcements: { incident: ["Incident", "Sự cố"], maintenance: ["Maintenance", "Bảo trì"] },
+    ended: ["Ended", "Đã kết thúc"],
+    byHand: [" (had been credited by hand)", " (đã được ghi có thủ công trước đó)"],
+    switches: { on: ["On", "Bật"], off: ["Off", "Tắt"] },
+  },
+  en: {
     upTo: (kind: string, name: string, most: string) => `${kind} “${name}”, up to ${most}`,
-    awaiting: "; waits for a second operator",
     vouchers: (count: string, uses: string, name: string) =>
       `${englishCount(count, "code", "codes")}, ${
         englishCount(uses, "use", "uses")
       } each: “${name}”`,
-    announcements: { incident: "Incident", maintenance: "Maintenance" },
-    ended: "Ended",
     routes: { enable: "Put back", drain: "Draining", disable: "Taken out" },
     imported: (rows: string, fresh: string, problems: string) =>
       `${englishCount(rows, "row", "rows")}, ${fresh} new, ${
@@ -30,27 +34,15 @@ const texts = defineTexts({
       `${englishCount(rows, "row", "rows")} from ${oldest} to ${newest}`,
     months: (month: string, receipts: string) =>
       `${month}: ${englishCount(receipts, "receipt", "receipts")}`,
-    byHand: " (had been credited by hand)",
-    switches: { on: "On", off: "Off" },
   },
   vi: {
-    campaigns: {
-      signup: "Tặng khi đăng ký",
-      voucher: "Mã quà tặng",
-      bonus: "Thưởng nạp tiền",
-    },
     upTo: (kind, name, most) => `${kind} “${name}”, tối đa ${most}`,
-    awaiting: "; chờ người vận hành thứ hai",
     vouchers: (count, uses, name) => `${count} mã, mỗi mã dùng ${uses} lần: “${name}”`,
-    announcements: { incident: "Sự cố", maintenance: "Bảo trì" },
-    ended: "Đã kết thúc",
     routes: { enable: "Đưa vào lại", drain: "Đang rút dần", disable: "Đã ngắt" },
     imported: (rows, fresh, problems) => `${rows} dòng, ${fresh} dòng mới, ${problems} lỗi`,
     polled: (seen, fresh) => `${seen} giao dịch, ${fresh} mới`,
     dropped: (rows, oldest, newest) => `${rows} dòng từ ${oldest} đến ${newest}`,
     months: (month, receipts) => `${month}: ${receipts} biên lai`,
-    byHand: " (đã được ghi có thủ công trước đó)",
-    switches: { on: "Bật", off: "Tắt" },
   },
 });
 

@@ -37,40 +37,34 @@ const maxShown = 100;
 const keptMs = 60_000;
 
 const texts = defineTexts({
+  both: {
+    none: ["No call met a limit in 24 hours.", "Không có lượt gọi nào chạm giới hạn trong 24 giờ."],
+    calls: ["Refused calls", "Lượt gọi bị từ chối"],
+    change: ["Limits of this customer", "Giới hạn của khách hàng này"],
+    defaults: ["For every account and key", "Cho mọi tài khoản và khoá API"],
+    noDefaults: ["gateway.json sets no limits.", "gateway.json không đặt giới hạn."],
+    account: ["Account", "Tài khoản"],
+    key: ["API key", "Khoá API"],
+    unlimited: ["–", "–"],
+  },
   en: {
     lead: "Customers whose calls were refused by a limit in the last 24 hours.",
-    none: "No call met a limit in 24 hours.",
     codes: {
       rate_limit_reached: "Rate limit",
       spending_limit_reached: "Limit of the key",
       budget_exceeded: "Budget",
     } satisfies Record<LimitCode, string>,
-    calls: "Refused calls",
-    change: "Limits of this customer",
-    defaults: "For every account and key",
     defaultsText: "From gateway.json. Limits of a customer replace those of the account.",
-    noDefaults: "gateway.json sets no limits.",
-    account: "Account",
-    key: "API key",
-    unlimited: "–",
     partial: "There are more refused calls than this page reads: the numbers are too low.",
   },
   vi: {
     lead: "Khách hàng có lượt gọi bị từ chối vì giới hạn trong 24 giờ qua.",
-    none: "Không có lượt gọi nào chạm giới hạn trong 24 giờ.",
     codes: {
       rate_limit_reached: "Giới hạn tốc độ",
       spending_limit_reached: "Giới hạn của khoá API",
       budget_exceeded: "Ngân sách",
     },
-    calls: "Lượt gọi bị từ chối",
-    change: "Giới hạn của khách hàng này",
-    defaults: "Cho mọi tài khoản và khoá API",
     defaultsText: "Theo gateway.json. Giới hạn riêng của khách hàng thay cho giới hạn tài khoản.",
-    noDefaults: "gateway.json không đặt giới hạn.",
-    account: "Tài khoản",
-    key: "Khoá API",
-    unlimited: "–",
     partial: "Có nhiều lượt gọi bị từ chối hơn trang này đọc: các số này quá thấp.",
   },
 });

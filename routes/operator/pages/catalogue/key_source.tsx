@@ -6,19 +6,18 @@ import { defineTexts, type Locale } from "../../../dashboard/text/i18n.ts";
 import type { PostedForm } from "../../../dashboard/page/form_data.ts";
 
 const texts = defineTexts({
+  both: {
+    source: ["Key from", "Khoá lấy từ"],
+    environment: ["Environment variables", "Biến môi trường"],
+    kept: ["Several, as in the JSON", "Nhiều nơi, như trong JSON"],
+  },
   en: {
-    source: "Key from",
     hint: "A stored key takes the place of the variables. They are added under Provider keys.",
-    environment: "Environment variables",
-    kept: "Several, as in the JSON",
     stored: (name: string, fingerprint: string) => `Stored key ${name} (${fingerprint})`,
     missing: (name: string) => `Stored key ${name} (missing)`,
   },
   vi: {
-    source: "Khoá lấy từ",
     hint: "Khoá đã lưu thay cho các biến. Khoá được thêm ở mục Khoá nhà cung cấp.",
-    environment: "Biến môi trường",
-    kept: "Nhiều nơi, như trong JSON",
     stored: (name, fingerprint) => `Khoá đã lưu ${name} (${fingerprint})`,
     missing: (name) => `Khoá đã lưu ${name} (không còn)`,
   },

@@ -13,9 +13,9 @@ import {
 } from "../../../dashboard/components/mod.ts";
 import { parsedEntry, shownField } from "./entry_form.ts";
 import { noProblems } from "./entry_problems.ts";
-import { fieldLabels } from "./fields/labels.ts";
+import { fieldLabels, type FieldName } from "./fields/labels.ts";
 import { listOf, objectOf, plainText } from "./fields/reading.ts";
-import { type FieldName, modelMembers, routeMembers } from "./fields/shapes.ts";
+import { modelMembers, routeMembers } from "./fields/shapes.ts";
 import {
   AgainButton,
   CaseButton,

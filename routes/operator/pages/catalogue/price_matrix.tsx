@@ -8,9 +8,9 @@ import { bucketWords } from "../../../dashboard/text/bucket_names.ts";
 import { defineTexts, type Locale } from "../../../dashboard/text/i18n.ts";
 import { shareText } from "./effect/effect_view.tsx";
 import type { TypedMargins } from "./effect/typed_margins.ts";
-import { fieldLabels, fieldTexts } from "./fields/labels.ts";
+import { fieldLabels, type FieldName, fieldTexts } from "./fields/labels.ts";
 import { objectOf, plainText, shownText } from "./fields/reading.ts";
-import { type FieldName, modelMembers, type PriceUnit, routeMembers } from "./fields/shapes.ts";
+import { modelMembers, type PriceUnit, routeMembers } from "./fields/shapes.ts";
 import { chosenCase, type FormView } from "./fields/views.tsx";
 import { catalogueTexts } from "./texts.ts";
 

@@ -8,35 +8,28 @@ import { parseVnd } from "../../../../core/billing/money/micro_vnd.ts";
 import { testPath } from "./texts.ts";
 
 const testTexts = defineTexts({
+  both: {
+    title: ["Test a route", "Thử tuyến"],
+    test: ["Test this route", "Thử tuyến này"],
+    refused: ["The route was not tested", "Tuyến chưa được thử"],
+    status: ["Status of the provider", "Mã trạng thái của nhà cung cấp"],
+    noStatus: ["no answer", "không có trả lời"],
+    firstByte: ["Time to first byte", "Thời gian tới byte đầu"],
+    duration: ["Duration", "Tổng thời gian"],
+    cost: ["Cost", "Chi phí"],
+    unknown: ["not known", "chưa rõ"],
+  },
   en: {
-    title: "Test a route",
     lead:
       "Sends one small call through the route in force, whatever its health. Nobody is charged; what the provider charges counts as a cost.",
-    test: "Test this route",
     works: (route: string) => `${route} works`,
     fails: (route: string) => `${route} does not work`,
-    refused: "The route was not tested",
-    status: "Status of the provider",
-    noStatus: "no answer",
-    firstByte: "Time to first byte",
-    duration: "Duration",
-    cost: "Cost",
-    unknown: "not known",
   },
   vi: {
-    title: "Thử tuyến",
     lead:
       "Gửi một lượt gọi nhỏ qua tuyến đang áp dụng, bất kể tình trạng của nó. Không ai bị tính tiền; phần nhà cung cấp tính được ghi vào chi phí.",
-    test: "Thử tuyến này",
     works: (route) => `${route} hoạt động`,
     fails: (route) => `${route} không hoạt động`,
-    refused: "Tuyến chưa được thử",
-    status: "Mã trạng thái của nhà cung cấp",
-    noStatus: "không có trả lời",
-    firstByte: "Thời gian tới byte đầu",
-    duration: "Tổng thời gian",
-    cost: "Chi phí",
-    unknown: "chưa rõ",
   },
 });
 

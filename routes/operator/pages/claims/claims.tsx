@@ -40,20 +40,22 @@ import { frameTexts } from "../base/texts.ts";
 // Texts of the page about claims on providers.
 
 const claimsTexts = defineTexts({
+  both: {
+    from: ["From", "Từ ngày"],
+    to: ["To", "Đến ngày"],
+    total: ["Claims in these days", "Khoản khiếu nại trong các ngày này"],
+    byDay: ["By day and route", "Theo ngày và tuyến"],
+    day: ["Day", "Ngày"],
+    provider: ["Provider", "Nhà cung cấp"],
+    route: ["Route", "Tuyến"],
+    callCount: ["Calls", "Lượt gọi"],
+    amount: ["Claim", "Số tiền khiếu nại"],
+    none: ["No claims", "Không có khoản đòi nào"],
+  },
   en: {
     lead:
       "What providers reported beyond what their customers paid: tokens that cannot have been sent, or output beyond what was asked for. At the prices of your customers.",
-    from: "From",
-    to: "To",
-    total: "Claims in these days",
     calls: (count: string) => `in ${englishCount(count, "call", "calls")}`,
-    byDay: "By day and route",
-    day: "Day",
-    provider: "Provider",
-    route: "Route",
-    callCount: "Calls",
-    amount: "Claim",
-    none: "No claims",
     noneText: "In these days all providers reported plausible usage.",
     partial: "There are more claims than this page reads: the earliest of these days are left out.",
     cut: "Only the last days of this range are shown.",
@@ -61,17 +63,7 @@ const claimsTexts = defineTexts({
   vi: {
     lead:
       "Phần nhà cung cấp báo cáo vượt quá số khách hàng đã trả: token không thể đã được gửi, hoặc đầu ra vượt quá mức yêu cầu. Tính theo giá bán cho khách hàng.",
-    from: "Từ ngày",
-    to: "Đến ngày",
-    total: "Khoản khiếu nại trong các ngày này",
     calls: (count) => `trong ${count} lượt gọi`,
-    byDay: "Theo ngày và tuyến",
-    day: "Ngày",
-    provider: "Nhà cung cấp",
-    route: "Tuyến",
-    callCount: "Lượt gọi",
-    amount: "Số tiền khiếu nại",
-    none: "Không có khoản đòi nào",
     noneText: "Trong các ngày này mọi nhà cung cấp đều báo cáo hợp lý.",
     partial: "Có nhiều khoản đòi hơn trang này đọc được: các ngày đầu của khoảng bị bỏ qua.",
     cut: "Chỉ hiển thị những ngày cuối của khoảng này.",

@@ -24,26 +24,21 @@ import { dayMs } from "../../../../core/lib/time/durations.ts";
 const maxRanked = 6;
 
 const texts = defineTexts({
+  both: {
+    calls: ["Calls, 24 h", "Lượt gọi, 24 giờ"],
+    duration: ["Duration, 24 h", "Thời gian, 24 giờ"],
+    first: ["Time to first token, 24 h", "Thời gian đến token đầu tiên, 24 giờ"],
+    topModels: ["Models, 24 h", "Mô hình, 24 giờ"],
+    topCustomers: ["Customers, 24 h", "Khách hàng, 24 giờ"],
+    traffic: ["Traffic", "Lưu lượng"],
+    noCalls: ["No calls.", "Không có lượt gọi nào."],
+  },
   en: {
-    calls: "Calls, 24 h",
-    duration: "Duration, 24 h",
     durationNote: (median: string) => `p95 · median ${median}`,
-    first: "Time to first token, 24 h",
-    topModels: "Models, 24 h",
-    topCustomers: "Customers, 24 h",
-    traffic: "Traffic",
-    noCalls: "No calls.",
     partial: "The store holds more calls of this day than the overview reads: these are too low.",
   },
   vi: {
-    calls: "Lượt gọi, 24 giờ",
-    duration: "Thời gian, 24 giờ",
     durationNote: (median) => `p95 · trung vị ${median}`,
-    first: "Thời gian đến token đầu tiên, 24 giờ",
-    topModels: "Mô hình, 24 giờ",
-    topCustomers: "Khách hàng, 24 giờ",
-    traffic: "Lưu lượng",
-    noCalls: "Không có lượt gọi nào.",
     partial: "Kho có nhiều lượt gọi của ngày này hơn trang đọc: các số này quá thấp.",
   },
 });

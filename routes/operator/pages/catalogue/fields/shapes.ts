@@ -9,7 +9,7 @@
  */
 import { z } from "zod";
 import { costMembers, priceMembers } from "../../../../../core/billing/tariff.ts";
-import { type CountedTool, countedTools } from "../../../../../core/billing/usage/hosted_tools.ts";
+import { countedTools } from "../../../../../core/billing/usage/hosted_tools.ts";
 import { modelKinds } from "../../../../../core/catalog/entries/model.ts";
 import type { CataloguePrice } from "../../../../../core/billing/price.ts";
 import {
@@ -17,19 +17,16 @@ import {
   specVideoRules,
   type VideoRules,
 } from "../../../../../core/catalog/entries/video_rules.ts";
-import type {
-  gatewayFileSchema,
-  modelSchema,
-  WalletRules,
-} from "../../../../../core/catalog/schema.ts";
+import type { gatewayFileSchema, modelSchema } from "../../../../../core/catalog/schema.ts";
 import { spendingOrders } from "../../../../../core/trade/credits/pots.ts";
 import { recordOf } from "../../../../../core/lib/base/record_of.ts";
-import { type RateLimitName, rateLimitsOf } from "../../../../../core/limits/limit_table.ts";
+import { rateLimitsOf } from "../../../../../core/limits/limit_table.ts";
 import {
   type RouteCapabilities,
   routeCapabilitiesSchema,
 } from "../../../../../core/wire/contract/capabilities.ts";
 import { billableFeatures } from "../../../../../core/wire/contract/features.ts";
+import type { FieldName } from "./labels.ts";
 
 /** The entry of a model as it is written. */
 export type WrittenModel = z.input<typeof modelSchema>;
@@ -44,50 +41,6 @@ type WrittenRoute = WrittenModel["routes"][number];
 
 /** A unit of prices and costs. */
 export type PriceUnit = CataloguePrice["unit"];
-
-/** The members that have a field, or a group of fields; each has a label. */
-export type FieldName =
-  | Exclude<keyof WrittenModel, "routes">
-  | Exclude<keyof WrittenRoute, "facts" | "capabilities">
-  | keyof RouteCapabilities
-  | keyof VideoRules
-  | RateLimitName
-  | typeof priceMembers[keyof typeof priceMembers]
-  | typeof costMembers[keyof typeof costMembers]
-  | "routes"
-  | "facts"
-  | "capabilities"
-  | "image_edits"
-  | "unit"
-  | "profile"
-  | "longPrompt"
-  | "aboveTokens"
-  | "hostedTools"
-  | "serviceTiers"
-  | "tiers"
-  | "fromSeconds"
-  | "toSeconds"
-  | "vnd"
-  | "vndPerMinute"
-  | "vndPerUse"
-  | "vndPerCall"
-  | "mostUses"
-  | "amount"
-  | "perMinute"
-  | "perUse"
-  | "perCall"
-  | "all"
-  | "account"
-  | "from"
-  | "to"
-  | "size"
-  | "ratio"
-  | "currencies"
-  | "wallet"
-  | keyof WalletRules
-  | keyof WalletRules["debtVnd"]
-  | "key"
-  | CountedTool;
 
 /** The fields of an object, by member. */
 export type Members = { readonly [Name in FieldName]?: Shape };

@@ -9,10 +9,9 @@ import {
   TextField,
 } from "../../../../dashboard/components/mod.ts";
 import type { Locale } from "../../../../dashboard/text/i18n.ts";
-import { fieldLabels, fieldTexts, isFieldName } from "./labels.ts";
+import { fieldLabels, type FieldName, fieldTexts, isFieldName } from "./labels.ts";
 import { fieldName, listOf, maxFormRows, objectOf, plainText, shownText } from "./reading.ts";
 import {
-  type FieldName,
   hasField,
   type Leaf,
   type Members,
