@@ -1,48 +1,24 @@
 /** The commands of `deno task admin`: words, help text, and the request to the admin app of each. */
 import { campaignFieldNames, campaignFields } from "../../../core/trade/credits/campaign_form.ts";
 import { keyCreation } from "../../acts/keys.ts";
-import {
-  noteAccount,
-  notesOfAccount,
-  pageOfAccounts,
-  showAccount,
-} from "../operations/accounts.ts";
-import {
-  listCatalogVersions,
-  putCatalog,
-  rollBackTo,
-  showCatalog,
-  tryCatalog,
-  withdrawScheduledVersion,
-} from "../operations/catalog.ts";
-import { decideRequest, listApprovalRequests } from "../operations/money/approvals.ts";
-import {
-  agreeToCampaign,
-  makeCodes,
-  newestCampaigns,
-  startCampaign,
-  turnCampaign,
-} from "../operations/money/campaigns.ts";
-import { adjustAccount, assignNotice } from "../operations/money/movements.ts";
-import { listWaitingNotices, resolveNotice } from "../operations/money/notices.ts";
-import { showMargins, showSheet } from "../operations/money/costs.ts";
-import { forgetLetter, listLetters, reviveLetter } from "../operations/outbox.ts";
-import {
-  addProviderKey,
-  listProviderKeys,
-  removeProviderKey,
-  replaceProviderKey,
-  resealProviderKeys,
-} from "../operations/provider_keys.ts";
-import { tryRoute } from "../operations/route_tests.ts";
-import { turnMaintenance } from "../operations/service.ts";
+import * as accounts from "../operations/accounts.ts";
+import * as catalog from "../operations/catalog.ts";
+import * as approvals from "../operations/money/approvals.ts";
+import * as campaigns from "../operations/money/campaigns.ts";
+import * as movements from "../operations/money/movements.ts";
+import * as notices from "../operations/money/notices.ts";
+import * as costs from "../operations/money/costs.ts";
+import * as outbox from "../operations/outbox.ts";
+import * as providerKeys from "../operations/provider_keys.ts";
+import * as routeTests from "../operations/route_tests.ts";
+import * as service from "../operations/service.ts";
 import { type AdminRequest, command, type CommandForm, requestOf } from "./command.ts";
 import { accountBody } from "./commands/accounts.ts";
 import { archiveBody, retentionBody } from "./commands/archive.ts";
 import { rebuildBody, resealBody, resealSecretsBody, verifyQuery } from "./commands/books.ts";
 import { daysQuery } from "./commands/tables.ts";
 
-const credit = command("credit", requestOf(adjustAccount), {
+const credit = command("credit", requestOf(movements.adjustAccount), {
   about: "credit (or, with a minus, debit) a wallet with whole VND: 50000, 50.000 and 50,000\n" +
     "are the same; the same operation id never counts twice",
   operands: { ACCOUNT: "account", VND: "vnd" },
@@ -72,7 +48,7 @@ const campaignValues = Object.fromEntries(
   }),
 );
 
-const applied = command("catalog apply", requestOf(putCatalog), {
+const applied = command("catalog apply", requestOf(catalog.putCatalog), {
   about: "make a version of a file in the form of gateway.json, in force at once or from a time\n" +
     "such as 2026-12-01T00:00:00+07:00; --dry-run: only show what would change",
   operands: { FILE: null },
@@ -83,7 +59,7 @@ const applied = command("catalog apply", requestOf(putCatalog), {
   also: ([catalogFile = ""]) => ({ catalogFile }),
 });
 
-const previewed = command("catalog apply", requestOf(tryCatalog), {
+const previewed = command("catalog apply", requestOf(catalog.tryCatalog), {
   about: "",
   operands: { FILE: null },
   without: ["catalog"],
@@ -107,7 +83,7 @@ export const commandForms: readonly CommandForm[] = [
       "tries each key of a provider with one call; exit code 1 if something is wrong",
     also: () => ({ isLocal: true }),
   }),
-  command("account list", requestOf(pageOfAccounts), {
+  command("account list", requestOf(accounts.pageOfAccounts), {
     about: "list accounts",
     without: ["after", "limit"],
   }),
@@ -115,15 +91,15 @@ export const commandForms: readonly CommandForm[] = [
     about: "make an account",
     also: () => ({ makesStore: true }),
   }),
-  command("account show", requestOf(showAccount), {
+  command("account show", requestOf(accounts.showAccount), {
     about: "balance and keys (ACCOUNT: id or e-mail)",
     operands: { ACCOUNT: "account" },
   }),
-  command("account notes", requestOf(notesOfAccount), {
+  command("account notes", requestOf(accounts.notesOfAccount), {
     about: "notes of operators about an account",
     operands: { ACCOUNT: "account" },
   }),
-  command("account note", requestOf(noteAccount), {
+  command("account note", requestOf(accounts.noteAccount), {
     about: "add a note about an account",
     operands: { ACCOUNT: "account" },
   }),
@@ -149,31 +125,31 @@ export const commandForms: readonly CommandForm[] = [
     },
   ),
   creditWallet,
-  command("campaign list", requestOf(newestCampaigns), {
+  command("campaign list", requestOf(campaigns.newestCampaigns), {
     about: "campaigns of credit, with what they have given",
   }),
-  command("campaign make", requestOf(startCampaign), {
+  command("campaign make", requestOf(campaigns.startCampaign), {
     about:
       "give credit: KIND is signup, voucher, or bonus (on a top-up); NAME is in statements.\n" +
       "A bonus may be --percent of the top-up, at most --cap. Set --budget or --max-grants",
     operands: { KIND: "kind", NAME: "name" },
     values: campaignValues,
   }),
-  command("campaign pause", requestOf(turnCampaign), {
+  command("campaign pause", requestOf(campaigns.turnCampaign), {
     about: "give nothing more until it is resumed",
     operands: { CAMPAIGN: "campaign" },
     given: { paused: true },
   }),
-  command("campaign resume", requestOf(turnCampaign), {
+  command("campaign resume", requestOf(campaigns.turnCampaign), {
     about: "give again",
     operands: { CAMPAIGN: "campaign" },
     given: { paused: false },
   }),
-  command("campaign approve", requestOf(agreeToCampaign), {
+  command("campaign approve", requestOf(campaigns.agreeToCampaign), {
     about: "agree to one that promises more than one operator may",
     operands: { CAMPAIGN: "campaign" },
   }),
-  command("campaign codes", requestOf(makeCodes), {
+  command("campaign codes", requestOf(campaigns.makeCodes), {
     about: "make voucher codes; they are shown only now",
     operands: { CAMPAIGN: "campaign", COUNT: "count" },
   }),
@@ -181,11 +157,11 @@ export const commandForms: readonly CommandForm[] = [
     about: "check the money since the last sealed day, and seal the days that are over;\n" +
       "--from: also the seals of days from DAY on; --full: every row of the store",
   }),
-  command("margins", requestOf(showMargins), {
+  command("margins", requestOf(costs.showMargins), {
     about: "what calls earned and cost, by default of this month by model",
     values: { by: "GROUP" },
   }),
-  command("provider-sheet", requestOf(showSheet), {
+  command("provider-sheet", requestOf(costs.showSheet), {
     about: "units, rates and sums of UTC days, to hold against a provider's invoice",
   }),
   command("proof-keys rotate", { method: "POST", path: "/proofs/keys" }, {
@@ -231,68 +207,68 @@ export const commandForms: readonly CommandForm[] = [
   command("sums rebuild", { method: "POST", path: "/sums/rebuild", input: rebuildBody }, {
     about: "recompute the day sums of usage from the receipts, if verify finds them wrong",
   }),
-  command("outbox list", requestOf(listLetters), {
+  command("outbox list", requestOf(outbox.listLetters), {
     about: "mails, webhooks and polls of videos that were given up",
   }),
-  command("outbox revive", requestOf(reviveLetter), {
+  command("outbox revive", requestOf(outbox.reviveLetter), {
     about: "try one of them again, at once and with all its attempts",
     operands: { "QUEUE:ID": "letter" },
   }),
-  command("outbox forget", requestOf(forgetLetter), {
+  command("outbox forget", requestOf(outbox.forgetLetter), {
     about: "remove one of them for good",
     operands: { "QUEUE:ID": "letter" },
   }),
-  command("approval list", requestOf(listApprovalRequests), {
+  command("approval list", requestOf(approvals.listApprovalRequests), {
     about: "what waits for a second operator and what was decided, newest first",
     without: ["before", "limit"],
   }),
-  command("approval approve", requestOf(decideRequest), {
+  command("approval approve", requestOf(approvals.decideRequest), {
     about: "agree to what an operator asked for, which moves the money",
     operands: { APPROVAL: "approval" },
     given: { verdict: "approve" },
     without: ["seen"],
   }),
-  command("approval refuse", requestOf(decideRequest), {
+  command("approval refuse", requestOf(approvals.decideRequest), {
     about: "refuse what an operator asked for",
     operands: { APPROVAL: "approval" },
     given: { verdict: "refuse" },
     without: ["seen"],
   }),
-  command("notice list", requestOf(listWaitingNotices), {
+  command("notice list", requestOf(notices.listWaitingNotices), {
     about: "bank notices that wait for a person, oldest first",
     without: ["after", "limit"],
   }),
-  command("notice assign", requestOf(assignNotice), {
+  command("notice assign", requestOf(movements.assignNotice), {
     about: "credit a bank notice to an order, or to an account by its id or e-mail",
     operands: { "SOURCE:ID": "notice", TARGET: "target" },
     without: ["seen"],
   }),
-  command("notice duplicate", requestOf(resolveNotice), {
+  command("notice duplicate", requestOf(notices.resolveNotice), {
     about: "mark a bank notice as a duplicate of another one",
     operands: { "SOURCE:ID": "notice", OTHER: "of" },
     given: { verdict: "duplicate" },
     without: ["note"],
   }),
-  command("notice ignore", requestOf(resolveNotice), {
+  command("notice ignore", requestOf(notices.resolveNotice), {
     about: "set a bank notice aside that is no top-up",
     operands: { "SOURCE:ID": "notice" },
     given: { verdict: "ignore" },
     without: ["of"],
   }),
-  command("notice refund", requestOf(resolveNotice), {
+  command("notice refund", requestOf(notices.resolveNotice), {
     about: "say that the money goes back by bank transfer",
     operands: { "SOURCE:ID": "notice" },
     given: { verdict: "start_refund" },
     without: ["of"],
   }),
-  command("notice refunded", requestOf(resolveNotice), {
+  command("notice refunded", requestOf(notices.resolveNotice), {
     about: "say that it has gone back, with the reference of the bank",
     operands: { "SOURCE:ID": "notice" },
     given: { verdict: "finish_refund" },
     without: ["of"],
     names: { note: "reference" },
   }),
-  command("notice return", requestOf(resolveNotice), {
+  command("notice return", requestOf(notices.resolveNotice), {
     about: "put a bank notice (marked duplicate, set aside, refund not sent) back under review",
     operands: { "SOURCE:ID": "notice" },
     given: { verdict: "return" },
@@ -320,50 +296,50 @@ export const commandForms: readonly CommandForm[] = [
     operands: { FILE: null },
     also: ([path = ""]) => ({ makesStore: true, backup: { act: "restore", path } }),
   }),
-  command("catalog show", requestOf(showCatalog), {
+  command("catalog show", requestOf(catalog.showCatalog), {
     about: "the catalogue in force, and the version that waits",
   }),
   applyCatalog,
-  command("catalog history", requestOf(listCatalogVersions), {
+  command("catalog history", requestOf(catalog.listCatalogVersions), {
     about: "versions with author and reason, newest first",
     values: { before: "VERSION" },
   }),
-  command("catalog rollback", requestOf(rollBackTo), {
+  command("catalog rollback", requestOf(catalog.rollBackTo), {
     about: "make a version with the contents of an older one",
     operands: { VERSION: "version" },
     names: { effective_from: "from" },
     values: { effective_from: "TIME" },
   }),
-  command("catalog withdraw", requestOf(withdrawScheduledVersion), {
+  command("catalog withdraw", requestOf(catalog.withdrawScheduledVersion), {
     about: "take back the version that waits for its time",
   }),
-  command("provider-key list", requestOf(listProviderKeys), {
+  command("provider-key list", requestOf(providerKeys.listProviderKeys), {
     about: "keys of providers that are sealed in the store, without their secrets",
   }),
-  command("provider-key add", requestOf(addProviderKey), {
+  command("provider-key add", requestOf(providerKeys.addProviderKey), {
     about: "seal a key in the store; it is read from the standard input, which it must be alone in",
     operands: { NAME: "name" },
   }),
-  command("provider-key replace", requestOf(replaceProviderKey), {
+  command("provider-key replace", requestOf(providerKeys.replaceProviderKey), {
     about: "put another key in its place, read from the standard input",
     operands: { NAME: "key" },
   }),
-  command("provider-key remove", requestOf(removeProviderKey), {
+  command("provider-key remove", requestOf(providerKeys.removeProviderKey), {
     about: "remove one for good; --force: although providers of the catalogue name it",
     operands: { NAME: "key" },
   }),
-  command("provider-key reseal", requestOf(resealProviderKeys), {
+  command("provider-key reseal", requestOf(providerKeys.resealProviderKeys), {
     about: "seal them with the newest master key, so that an older one can be given up",
   }),
-  command("route test", requestOf(tryRoute), {
+  command("route test", requestOf(routeTests.tryRoute), {
     about: "send one small chat call through a route of the running gateway; nobody is charged",
     operands: { MODEL: "model", ROUTE: "route" },
   }),
-  command("maintenance on", requestOf(turnMaintenance), {
+  command("maintenance on", requestOf(service.turnMaintenance), {
     about: "answer calls with 503 and this message",
     given: { on: true },
   }),
-  command("maintenance off", requestOf(turnMaintenance), {
+  command("maintenance off", requestOf(service.turnMaintenance), {
     about: "answer calls again",
     given: { on: false },
     without: ["message"],

@@ -7,123 +7,40 @@
  * - Out: bodies of answers, refusals, changes with their audit lines.
  * - Never: reads an HTTP request, or moves money without the authority of a person.
  */
-import {
-  limitAccount,
-  noteAccount,
-  notesOfAccount,
-  pageOfAccounts,
-  showAccount,
-  signOutAccount,
-  turnAccount,
-} from "./accounts.ts";
-import { decideRequest, listApprovalRequests } from "./money/approvals.ts";
-import {
-  agreeToCampaign,
-  makeCodes,
-  newestCampaigns,
-  startCampaign,
-  turnCampaign,
-} from "./money/campaigns.ts";
-import { addAnnouncementUpdate, announce, latestAnnouncements } from "./announcements.ts";
-import { listAudit } from "./audit_log.ts";
-import { listCalls, showCall } from "./calls.ts";
-import {
-  exportInvoiceQueue,
-  issueInvoice,
-  listInvoiceRequests,
-  rejectInvoice,
-  replaceInvoice,
-  sendInvoice,
-} from "./money/invoices.ts";
-import { adjustAccount, assignNotice } from "./money/movements.ts";
-import {
-  closeUnreadable,
-  listNotices,
-  listUnreadableNotices,
-  listWaitingNotices,
-  resolveNotice,
-} from "./money/notices.ts";
-import { listTopups } from "./money/topups.ts";
-import { forgetLetter, listLetters, reviveLetter } from "./outbox.ts";
-import {
-  listCatalogVersions,
-  putCatalog,
-  rollBackTo,
-  showCatalog,
-  showCatalogVersion,
-  tryCatalog,
-  withdrawScheduledVersion,
-} from "./catalog.ts";
-import {
-  addProviderKey,
-  listProviderKeys,
-  removeProviderKey,
-  replaceProviderKey,
-  resealProviderKeys,
-} from "./provider_keys.ts";
-import { showMargins, showSheet } from "./money/costs.ts";
+import { invariant } from "../../../core/lib/base/assert.ts";
+import { recordOf } from "../../../core/lib/base/record_of.ts";
+import * as accounts from "./accounts.ts";
+import * as announcements from "./announcements.ts";
+import * as auditLog from "./audit_log.ts";
+import * as calls from "./calls.ts";
+import * as catalog from "./catalog.ts";
 import type { Operation } from "./contract/operation.ts";
-import type { OperationName } from "./contract/paths.ts";
-import { tryRoute } from "./route_tests.ts";
-import { listClaims, listRoutes, showMaintenance, turnMaintenance, turnRoute } from "./service.ts";
+import { operationNames } from "./contract/paths.ts";
+import * as approvals from "./money/approvals.ts";
+import * as campaigns from "./money/campaigns.ts";
+import * as costs from "./money/costs.ts";
+import * as invoices from "./money/invoices.ts";
+import * as movements from "./money/movements.ts";
+import * as notices from "./money/notices.ts";
+import * as topups from "./money/topups.ts";
+import * as outbox from "./outbox.ts";
+import * as providerKeys from "./provider_keys.ts";
+import * as routeTests from "./route_tests.ts";
+import * as service from "./service.ts";
 
-/** All operations, by name: an operation without a path, or a path without an operation, does not compile. */
-export const operations: Readonly<Record<OperationName, Operation>> = {
-  "routes.list": listRoutes,
-  "routes.test": tryRoute,
-  "routes.switch": turnRoute,
-  "claims.list": listClaims,
-  "maintenance.show": showMaintenance,
-  "maintenance.set": turnMaintenance,
-  "catalog.show": showCatalog,
-  "catalog.preview": tryCatalog,
-  "catalog.apply": putCatalog,
-  "catalog.rollback": rollBackTo,
-  "catalog.withdraw": withdrawScheduledVersion,
-  "catalog.versions": listCatalogVersions,
-  "provider_keys.list": listProviderKeys,
-  "provider_keys.add": addProviderKey,
-  "provider_keys.replace": replaceProviderKey,
-  "provider_keys.remove": removeProviderKey,
-  "provider_keys.reseal": resealProviderKeys,
-  "accounts.list": pageOfAccounts,
-  "accounts.show": showAccount,
-  "accounts.block": turnAccount,
-  "accounts.adjust": adjustAccount,
-  "accounts.limits": limitAccount,
-  "accounts.sign_out": signOutAccount,
-  "accounts.notes": notesOfAccount,
-  "accounts.note": noteAccount,
-  "campaigns.list": newestCampaigns,
-  "campaigns.make": startCampaign,
-  "campaigns.pause": turnCampaign,
-  "campaigns.approve": agreeToCampaign,
-  "campaigns.codes": makeCodes,
-  "margins.show": showMargins,
-  "margins.sheet": showSheet,
-  "audit.list": listAudit,
-  "announcements.list": latestAnnouncements,
-  "announcements.publish": announce,
-  "announcements.update": addAnnouncementUpdate,
-  "approvals.list": listApprovalRequests,
-  "approvals.decide": decideRequest,
-  "topups.list": listTopups,
-  "notices.list": listNotices,
-  "notices.waiting": listWaitingNotices,
-  "notices.unreadable": listUnreadableNotices,
-  "notices.set_aside": closeUnreadable,
-  "notices.assign": assignNotice,
-  "notices.resolve": resolveNotice,
-  "invoices.list": listInvoiceRequests,
-  "invoices.export": exportInvoiceQueue,
-  "invoices.issue": issueInvoice,
-  "invoices.send": sendInvoice,
-  "invoices.reject": rejectInvoice,
-  "invoices.replace": replaceInvoice,
-  "outbox.list": listLetters,
-  "outbox.revive": reviveLetter,
-  "outbox.forget": forgetLetter,
-  "calls.list": listCalls,
-  "calls.show": showCall,
-  "catalog.version": showCatalogVersion,
-};
+function isOperation(value: unknown): value is Operation {
+  return typeof value === "object" && value !== null && "call" in value && "schemas" in value;
+}
+
+/** The operations of each subject, which say their names themselves. */
+const declared = [
+  ...[accounts, announcements, auditLog, calls, catalog, outbox, providerKeys, routeTests, service],
+  ...[approvals, campaigns, costs, invoices, movements, notices, topups],
+].flatMap((subject) => Object.values<unknown>(subject)).filter(isOperation);
+
+/** All operations, by name: one without a path does not compile, a path without an operation does not load. */
+export const operations = recordOf(operationNames, (name): Operation => {
+  const found = declared.find((one) => one.name === name);
+  invariant(found !== undefined, `an operation is called ${name}`);
+  return found;
+});
