@@ -12,20 +12,35 @@ import {
   type Parameter,
 } from "./operation.ts";
 import type { JsonObject } from "../../core/lib/json/json.ts";
-import { ref } from "../../core/lib/json/schemas.ts";
-import { groupingPattern } from "../usage_api/usage_api.ts";
+import { objectSchema, ref } from "../../core/lib/json/schemas.ts";
+import {
+  balanceFields,
+  groupingPattern,
+  receiptListFields,
+  usageFields,
+} from "../usage_api/usage_api.ts";
 import { activityActs } from "../../kv/people/audit/account_activity.ts";
-import { activityRows } from "../usage_api/activity.ts";
-import { askedStatus, callListRows } from "../usage_api/calls.ts";
-import { modelListRows } from "../api/models/models.ts";
-import { signedDayRows } from "../usage_api/proofs.ts";
+import { activityFields, activityListFields, activityRows } from "../usage_api/activity.ts";
+import { askedStatus, callListFields, callListRows, refusedFields } from "../usage_api/calls.ts";
+import { modelFields, modelListFields, modelListRows } from "../api/models/models.ts";
+import {
+  keySetFields,
+  receiptProofFields,
+  signedDayListFields,
+  signedDayRows,
+  statementProofFields,
+} from "../usage_api/proofs.ts";
 import { exportFormNames, exportForms } from "../usage_api/usage_export.ts";
 import { statementFileKinds } from "../usage_api/statements/statement_files.ts";
 import { statementFormats, statementLanguages } from "../usage_api/statements.ts";
 import { rowLimitSchema } from "../http/query.ts";
 import { grains } from "../usage_api/period.ts";
 import { maxUsageDays } from "../usage_api/range.ts";
-import { metrics } from "../usage_api/series.ts";
+import { metrics, seriesFields } from "../usage_api/series.ts";
+import { geminiModelFields, geminiModelListFields } from "../api/gemini/endpoints.ts";
+import { statusFields } from "../api/status.ts";
+import { generationFields, receiptFields } from "../usage_api/receipt_json.ts";
+import { statementFields, statementListFields } from "../usage_api/statements/statement_json.ts";
 
 const anyOf = (...schemas: readonly string[]): JsonObject => ({ anyOf: schemas.map(ref) });
 
@@ -372,3 +387,39 @@ export function accountOperations(): readonly Operation[] {
     },
   ];
 }
+
+// Schemas of lists of models, and of what the owner of a key may read: those of the fields that are answered.
+
+/** The schemas of this group. */
+export const accountSchemas: JsonObject = {
+  Model: objectSchema("A model with its price.", modelFields.chat),
+  ModelList: objectSchema("Models and aliases.", modelListFields.chat),
+  MessagesModel: objectSchema("A model in the Messages style.", modelFields.messages),
+  MessagesModelList: objectSchema("A page of models and aliases.", modelListFields.messages),
+  GeminiModel: objectSchema("A chat model in the Gemini style.", geminiModelFields),
+  GeminiModelList: objectSchema("A page of chat models.", geminiModelListFields),
+  Status: objectSchema("How each model does.", statusFields),
+  Usage: objectSchema("Sums of calls.", usageFields),
+  UsageSeries: objectSchema("Figures of calls over time.", seriesFields),
+  Receipt: objectSchema("What a call used and cost.", receiptFields),
+  ReceiptList: objectSchema("A page of receipts.", receiptListFields),
+  Generation: objectSchema("A call in the form of OpenRouter.", generationFields),
+  RefusedCall: objectSchema(
+    "A call that was refused before a provider was asked. It cost nothing.",
+    refusedFields,
+  ),
+  Call: { anyOf: [ref("Receipt"), ref("RefusedCall")] },
+  CallList: objectSchema("A page of calls.", callListFields),
+  Activity: objectSchema("What somebody did in the account.", activityFields),
+  ActivityList: objectSchema("A page of the activity log.", activityListFields),
+  Balance: objectSchema("The wallet.", balanceFields),
+  StatementList: objectSchema("The months of an account.", statementListFields),
+  Statement: objectSchema("What happened to the balance in a month.", statementFields),
+  ReceiptProof: objectSchema("That a receipt is among those of a signed day.", receiptProofFields),
+  StatementProof: objectSchema(
+    "What the account had before a month and at its end, as signed days say.",
+    statementProofFields,
+  ),
+  SignedDayList: objectSchema("Signed days.", signedDayListFields),
+  ProofKeys: objectSchema("The keys that sign days: a JSON Web Key Set.", keySetFields),
+};

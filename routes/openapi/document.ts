@@ -1,16 +1,14 @@
 /** Assembles the OpenAPI document. */
 import { defaultBrand } from "../../core/people/mail/brand.ts";
 import { isJsonObject, type JsonObject } from "../../core/lib/json/json.ts";
-import { accountOperations, modelOperations } from "./account_operations.ts";
-import { accountSchemas } from "./account_schemas.ts";
+import { accountOperations, accountSchemas, modelOperations } from "./account_operations.ts";
 import { chatOperations } from "./chat_operations.ts";
 import { chatSchemas } from "./chat_schemas.ts";
 import { errorAnswerComponents, errorAnswers, errorBodySchemas } from "./error_answers.ts";
 import type { ExampleModels } from "./example_models.ts";
 import { everyAnswerHeaders, headerComponents, rateHeaderNames } from "./headers.ts";
 import { managementApiOperations, managementSchemas } from "./management_operations.ts";
-import { mediaOperations } from "./media_operations.ts";
-import { mediaSchemas } from "./media_schemas.ts";
+import { mediaOperations, mediaSchemas } from "./media_operations.ts";
 import { type Operation, type OperationAnswer, type Parameter, tags } from "./operation.ts";
 import { videoOperations } from "./video_operations.ts";
 

@@ -142,6 +142,19 @@ export interface TextFieldProps extends FieldProps {
   readonly rows?: number;
 }
 
+/**
+ * Returns what a field of a form shows: its label, what was typed, and what is wrong with it.
+ *
+ * @param labels the texts of the page, which have the labels by the names of the fields
+ */
+export function fieldsOf<Name extends string>(
+  labels: Readonly<Record<NoInfer<Name>, string>>,
+  values: Readonly<Record<Name, string | undefined>>,
+  errors: Readonly<Partial<Record<Name, string>>>,
+) {
+  return (name: Name) => ({ name, label: labels[name], value: values[name], error: errors[name] });
+}
+
 function idOf({ id, name }: Pick<FieldProps, "id" | "name">): string {
   return id ?? name;
 }

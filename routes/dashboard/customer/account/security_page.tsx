@@ -1,7 +1,7 @@
 /** `/account/security`: the second factors of a person, and their recovery codes. */
 import { type Context, Hono } from "hono";
 import { raw } from "hono/html";
-import { isFresh } from "../../../../core/people/accounts/session_rules.ts";
+import { deviceName, isFresh } from "../../../../core/people/accounts/session_rules.ts";
 import { requiresSecondFactor } from "../../../../kv/people/accounts/accounts.ts";
 import {
   getRecoveryCodes,
@@ -10,13 +10,23 @@ import {
 } from "../../../../kv/people/accounts/recovery_codes.ts";
 import {
   endApp,
+  endIdleRecoveryCodes,
   getSecondFactor,
+  hasApp,
   hasSecondFactor,
   type SecondFactor,
   useCode,
 } from "../../../../kv/people/accounts/second_factor.ts";
 import { personLines } from "../../../../kv/people/accounts/person_activity.ts";
-import { hasPasskey, listPasskeys } from "../../../../kv/people/accounts/passkeys.ts";
+import {
+  addPasskey,
+  hasPasskey,
+  listPasskeys,
+  maxPasskeyNameChars,
+  type Passkey,
+  passkeysPerAccount,
+  removePasskey,
+} from "../../../../kv/people/accounts/passkeys.ts";
 import { closeSessionsOf } from "../../../../kv/people/accounts/sessions.ts";
 import { checkCode, countCodeTry, factorOf, totpUri } from "../../../auth/one_time_codes.ts";
 import {
@@ -24,10 +34,13 @@ import {
   Card,
   CopyButton,
   CopyRow,
+  DataTable,
   Fact,
   Notice,
   PostForm,
+  RowForm,
   SubmitButton,
+  TextField,
   Time,
 } from "../../components/mod.ts";
 import type { DashboardDeps } from "../../page/deps.ts";
@@ -45,8 +58,13 @@ import { clientAddress, doneBy } from "../../visitor/doer.ts";
 import { signInTexts } from "../sign_in/texts.ts";
 import { renderQr } from "../../../http/qr_code.ts";
 import { confirmAddress, requireFresh } from "./confirm.tsx";
-import { browserName, createPasskeyForms, PasskeysCard } from "./passkeys.tsx";
 import { securityTexts } from "./security_texts.ts";
+import {
+  passkeyObstacle,
+  registrationOptions,
+  verifyRegistration,
+} from "../../../auth/passkeys.ts";
+import { answerOptions, holderOf, PasskeyForm } from "../sign_in/passkey.tsx";
 
 const appPath = `${securityPath}/app`;
 
@@ -334,6 +352,193 @@ export function SecurityCard({ visitor, isOn }: { visitor: Visitor; isOn: boolea
       <a class="button outline secondary" href={securityPath}>{t.manage}</a>
     </Card>
   );
+}
+
+// The passkeys of a person: a card of `/account/security`, and its forms.
+
+const passkeysPath = `${securityPath}/passkeys`;
+
+/** Content of the card. */
+interface PasskeysView {
+  readonly visitor: Visitor;
+  readonly baseUrl: string;
+  readonly passkeys: readonly Passkey[];
+  /** Changes need no further confirmation. */
+  readonly fresh: boolean;
+  /** The browser, which names a new passkey unless its owner does. */
+  readonly device: string;
+}
+
+/** The card of the passkeys. */
+function PasskeysCard(view: PasskeysView) {
+  const { visitor, passkeys, fresh, baseUrl } = view;
+  const { locale } = visitor;
+  const t = securityTexts[locale];
+  const obstacle = passkeyObstacle(baseUrl);
+  return (
+    <Card title={t.passkeys} id="passkeys">
+      <p class="muted">{t.passkeysText}</p>
+      {passkeys.length > 0 && (
+        <DataTable
+          label={t.passkeys}
+          rows={passkeys}
+          columns={[
+            { head: t.passkeyName, cell: ({ name }) => name },
+            {
+              head: t.passkeyAdded,
+              kind: "one-line",
+              cell: ({ createdAtMs }) => <Time atMs={createdAtMs} locale={locale} relative />,
+            },
+            {
+              head: t.passkeyUsed,
+              kind: "one-line",
+              cell: ({ lastUsedAtMs }) =>
+                lastUsedAtMs === undefined
+                  ? t.passkeyNeverUsed
+                  : <Time atMs={lastUsedAtMs} locale={locale} relative />,
+            },
+            {
+              head: t.passkeyRemove,
+              hiddenHead: true,
+              kind: "buttons",
+              cell: (passkey) => fresh && <RemoveForm passkey={passkey} visitor={visitor} />,
+            },
+          ]}
+        />
+      )}
+      {obstacle !== undefined && <p>{t.passkeyObstacles[obstacle](baseUrl)}</p>}
+      {obstacle === undefined && fresh && passkeys.length < passkeysPerAccount && (
+        <AddForm {...view} />
+      )}
+    </Card>
+  );
+}
+
+function AddForm({ visitor, baseUrl, device }: PasskeysView) {
+  const t = securityTexts[visitor.locale];
+  return (
+    <>
+      <p data-passkey-missing>{t.passkeyMissing(baseUrl)}</p>
+      <PasskeyForm
+        visitor={visitor}
+        baseUrl={baseUrl}
+        action={passkeysPath}
+        act="create"
+        tone="plain"
+        button={t.passkeyAdd}
+      >
+        <TextField
+          name="name"
+          label={t.passkeyName}
+          hint={t.passkeyNameHint}
+          value={device}
+          maxlength={maxPasskeyNameChars}
+          autocomplete="off"
+        />
+      </PasskeyForm>
+    </>
+  );
+}
+
+function RemoveForm({ passkey, visitor }: { passkey: Passkey; visitor: Visitor }) {
+  const t = securityTexts[visitor.locale];
+  return (
+    <RowForm
+      visitor={visitor}
+      action={`${passkeysPath}/remove`}
+      confirm={t.passkeyRemoveConfirm(passkey.name)}
+      field={["passkey", passkey.id]}
+      label={t.passkeyRemoveLabel(passkey.name)}
+    >
+      {t.passkeyRemove}
+    </RowForm>
+  );
+}
+
+/** Names the browser of a request, for the field of the name. */
+function browserName(c: Context<DashboardEnv>): string {
+  return deviceName(c.req.header("user-agent"));
+}
+
+/** The pages that a change of passkeys leads to. */
+interface AfterPasskeys {
+  /** Shows the page with what went wrong. */
+  readonly refused: (c: Context<DashboardEnv>, problem: string) => Promise<Response>;
+  /** Shows new recovery codes. */
+  readonly codes: (
+    c: Context<DashboardEnv>,
+    codes: readonly string[],
+    notice: string,
+  ) => Promise<Response>;
+}
+
+/**
+ * Adds a passkey. The first second factor of an account comes with recovery codes, and signs out the sessions that
+ * were opened without one.
+ */
+async function add(c: Context<DashboardEnv>, deps: DashboardDeps, after: AfterPasskeys) {
+  const t = securityTexts[c.get("visitor").locale];
+  const { person: account, session } = c.get("signedIn");
+  const form = await readForm(c);
+  const typed = form.text("name").slice(0, maxPasskeyNameChars);
+  const name = typed === "" ? browserName(c) || t.passkey : typed;
+  const holder = await holderOf(c, deps, "session");
+  const passkey = await verifyRegistration(deps, form.exact("credential"), { name, holder });
+  if (passkey === undefined) return await after.refused(c, t.passkeyRefused);
+  const isFirst = !await hasSecondFactor(deps.kv, account.id);
+  const made = await getRecoveryCodes(deps.kv, account.id) === undefined
+    ? await makeRecoveryCodes(account.id, deps.clock.nowMs())
+    : undefined;
+  const done = doneBy(c, deps.clock.nowMs());
+  const what = { after: { name } };
+  const addLines = await personLines(deps.kv, account.id, "passkey_added", done, what);
+  const isAdded = await addPasskey(deps.kv, account.id, passkey, (operation) => {
+    made?.addTo(operation);
+    addLines(operation);
+  });
+  if (!isAdded) {
+    return await after.refused(c, t.passkeyRefused);
+  }
+  if (isFirst) await closeSessionsOf(deps.kv, account.id, session.id);
+  await mailFactorChange(deps, account, "passkey_added");
+  return made === undefined
+    ? c.redirect(`${securityPath}?done=passkey`, 303)
+    : await after.codes(c, made.codes, isFirst ? t.firstPasskeyAdded : t.passkeyWasAdded);
+}
+
+async function remove(c: Context<DashboardEnv>, deps: DashboardDeps, after: AfterPasskeys) {
+  const t = securityTexts[c.get("visitor").locale];
+  const { person, account } = c.get("signedIn");
+  const id = (await readForm(c)).text("passkey");
+  const passkeys = await listPasskeys(deps.kv, person.id);
+  const passkey = passkeys.find((one) => one.id === id);
+  if (passkey === undefined) return c.redirect(securityPath, 303);
+  const isLast = passkeys.length === 1 && !await hasApp(deps.kv, person.id);
+  if (isLast && requiresSecondFactor(account)) return await after.refused(c, t.lastOne);
+  const done = doneBy(c, deps.clock.nowMs());
+  const what = { before: { name: passkey.name } };
+  const addLines = await personLines(deps.kv, person.id, "passkey_removed", done, what);
+  await removePasskey(deps.kv, person.id, id, addLines);
+  await endIdleRecoveryCodes(deps.kv, person.id);
+  await mailFactorChange(deps, person, "passkey_removed");
+  return c.redirect(`${securityPath}?done=passkey-removed`, 303);
+}
+
+/** Registers the forms of the card. */
+function createPasskeyForms(
+  deps: DashboardDeps,
+  after: AfterPasskeys,
+): Hono<DashboardEnv> {
+  const fresh = requireFresh(deps);
+  return new Hono<DashboardEnv>()
+    .post(`${passkeysPath}/options`, fresh, (c) =>
+      answerOptions(c, deps, async () => {
+        const { id: accountId, email } = c.get("signedIn").person;
+        const owner = { accountId, label: email ?? accountId };
+        return await registrationOptions(deps, owner, await holderOf(c, deps, "session"));
+      }))
+    .post(passkeysPath, fresh, (c) => add(c, deps, after))
+    .post(`${passkeysPath}/remove`, fresh, (c) => remove(c, deps, after));
 }
 
 /** Registers the page and its forms. */

@@ -1,24 +1,29 @@
 /** Texts of the account page. */
 import type { ClosingObstacle } from "../../../../kv/services/operations/account_closing.ts";
-import { defineTexts } from "../../text/i18n.ts";
+import { defineTexts, type NamedPairs } from "../../text/i18n.ts";
 
-type Obstacles = Readonly<Record<ClosingObstacle, string>>;
-
-const obstaclesEn: Obstacles = {
-  running_calls: "Calls are running. Wait until they have ended.",
-  running_videos: "Videos are being made. Wait, or cancel them.",
-  open_orders: "A top-up order is open. Cancel it, or wait until it has expired.",
-  open_invoices: "An invoice that you requested is not issued yet. Wait for it.",
-};
-const obstaclesVi: Obstacles = {
-  running_calls: "Còn lượt gọi đang chạy. Hãy đợi đến khi xong.",
-  running_videos: "Còn video đang tạo. Hãy đợi, hoặc huỷ chúng.",
-  open_orders: "Còn đơn nạp đang chờ. Hãy huỷ đơn, hoặc đợi đơn hết hạn.",
-  open_invoices: "Hoá đơn bạn yêu cầu chưa được phát hành. Hãy đợi hoá đơn.",
+const obstacles: NamedPairs<ClosingObstacle> = {
+  running_calls: [
+    "Calls are running. Wait until they have ended.",
+    "Còn lượt gọi đang chạy. Hãy đợi đến khi xong.",
+  ],
+  running_videos: [
+    "Videos are being made. Wait, or cancel them.",
+    "Còn video đang tạo. Hãy đợi, hoặc huỷ chúng.",
+  ],
+  open_orders: [
+    "A top-up order is open. Cancel it, or wait until it has expired.",
+    "Còn đơn nạp đang chờ. Hãy huỷ đơn, hoặc đợi đơn hết hạn.",
+  ],
+  open_invoices: [
+    "An invoice that you requested is not issued yet. Wait for it.",
+    "Hoá đơn bạn yêu cầu chưa được phát hành. Hãy đợi hoá đơn.",
+  ],
 };
 
 export const accountTexts = defineTexts({
   both: {
+    obstacles,
     title: ["Account", "Tài khoản"],
     accountId: ["Account number", "Số tài khoản"],
     since: ["Customer since", "Khách hàng từ"],
@@ -116,7 +121,6 @@ export const accountTexts = defineTexts({
       "the ledger, top-up orders and the transfers of your bank;",
       "receipts of calls, as evidence of each charge: under your account number only. They have no prompts and no answers.",
     ],
-    obstacles: obstaclesEn,
     giveUp: (amount: string) =>
       `I give up the ${amount} in the wallet. The books keep the amount; I can no longer use it.`,
     giveUpMissing:
@@ -172,7 +176,6 @@ export const accountTexts = defineTexts({
       "sổ cái, đơn nạp và các giao dịch chuyển khoản của bạn;",
       "biên nhận lượt gọi, làm bằng chứng cho từng khoản phí: chỉ theo số tài khoản. Biên nhận không có prompt hay câu trả lời.",
     ],
-    obstacles: obstaclesVi,
     giveUp: (amount) =>
       `Tôi từ bỏ ${amount} trong ví. Sổ sách vẫn giữ số tiền này; tôi không dùng được nữa.`,
     giveUpMissing:

@@ -3,7 +3,7 @@ import type { Child } from "hono/jsx";
 import { parseVnd } from "../../../../core/billing/money/micro_vnd.ts";
 import type { ActivityFields, ActivityLine } from "../../../../kv/people/audit/account_activity.ts";
 import { formatMoney } from "../../text/format.ts";
-import { defineTexts, type Locale } from "../../text/i18n.ts";
+import { definePairs, defineTexts, type Locale } from "../../text/i18n.ts";
 import { roleNames } from "../../text/role_names.ts";
 import { budgetTexts } from "../budgets/budget_texts.ts";
 import { rateTexts } from "../rate_limits/limit_table.tsx";
@@ -14,97 +14,52 @@ export type ThingNames = ReadonlyMap<string, string>;
 type Words = Readonly<Record<string, string>>;
 
 /** Names of members of lines; limits have theirs from the table of limits. */
-const english = {
-  name: "Name",
-  of: "Applies to",
-  window: "Window",
-  amountVnd: "Amount",
-  atLimit: "At 100\u00a0%",
-  method: "Signed in with",
-  role: "Role",
-  email: "Email",
-  owner: "Owner",
-  required: "Required",
-  secondFactorRequired: "Second factor required",
-  state: "State",
-  issuer: "Provider",
-  clientId: "Client id",
-  orders: "Orders",
-  grossVnd: "Total",
-  askedVnd: "Amount",
-  lowBalanceVnd: "Warns below",
-  requiredTags: "Required tags",
-  tags: "Tags",
-  campaign: "Offer",
-  masked: "Key",
-  movedBy: "Moved by",
-  mailsOff: "Emails off",
-  url: "Address",
-  kinds: "Events",
-  isOn: "Switched on",
-  formerSecretUntilAt: "Former secret valid until",
-  why: "Reason",
-  reason: "Reason",
-  expiresAt: "Expires",
-  allowedModels: "Models",
-  allowedIps: "IP addresses",
-  readsOnlyOwnCalls: "Reads its own calls only",
-  teamId: "Team",
-  domain: "Domain",
-  type: "Kind",
-  taxCode: "Tax code",
-  legalName: "Legal name",
-  address: "Address",
-  phone: "Phone",
-  note: "Note",
-} as const;
-const vietnamese: Readonly<Record<keyof typeof english, string>> = {
-  name: "Tên",
-  of: "Áp dụng cho",
-  window: "Kỳ",
-  amountVnd: "Số tiền",
-  atLimit: "Khi đạt 100\u00a0%",
-  method: "Đăng nhập bằng",
-  role: "Vai trò",
-  email: "Email",
-  owner: "Chủ sở hữu",
-  required: "Bắt buộc",
-  secondFactorRequired: "Bắt buộc xác thực hai bước",
-  state: "Trạng thái",
-  issuer: "Nhà cung cấp",
-  clientId: "Client id",
-  orders: "Đơn nạp",
-  grossVnd: "Tổng cộng",
-  askedVnd: "Số tiền",
-  lowBalanceVnd: "Báo khi dưới",
-  requiredTags: "Tag bắt buộc",
-  tags: "Tag",
-  campaign: "Ưu đãi",
-  masked: "Khoá API",
-  movedBy: "Người chuyển nhóm",
-  mailsOff: "Thư đã tắt",
-  url: "Địa chỉ",
-  kinds: "Sự kiện",
-  isOn: "Đang bật",
-  formerSecretUntilAt: "Khoá ký cũ dùng đến",
-  why: "Lý do",
-  reason: "Lý do",
-  expiresAt: "Hết hạn",
-  allowedModels: "Mô hình",
-  allowedIps: "Địa chỉ IP",
-  readsOnlyOwnCalls: "Chỉ đọc lượt gọi của mình",
-  teamId: "Nhóm",
-  domain: "Tên miền",
-  type: "Loại",
-  taxCode: "Mã số thuế",
-  legalName: "Tên pháp lý",
-  address: "Địa chỉ",
-  phone: "Điện thoại",
-  note: "Ghi chú",
-};
+const memberNames = definePairs({
+  name: ["Name", "Tên"],
+  of: ["Applies to", "Áp dụng cho"],
+  window: ["Window", "Kỳ"],
+  amountVnd: ["Amount", "Số tiền"],
+  atLimit: ["At 100\u00a0%", "Khi đạt 100\u00a0%"],
+  method: ["Signed in with", "Đăng nhập bằng"],
+  role: ["Role", "Vai trò"],
+  email: ["Email", "Email"],
+  owner: ["Owner", "Chủ sở hữu"],
+  required: ["Required", "Bắt buộc"],
+  secondFactorRequired: ["Second factor required", "Bắt buộc xác thực hai bước"],
+  state: ["State", "Trạng thái"],
+  issuer: ["Provider", "Nhà cung cấp"],
+  clientId: ["Client id", "Client id"],
+  orders: ["Orders", "Đơn nạp"],
+  grossVnd: ["Total", "Tổng cộng"],
+  askedVnd: ["Amount", "Số tiền"],
+  lowBalanceVnd: ["Warns below", "Báo khi dưới"],
+  requiredTags: ["Required tags", "Tag bắt buộc"],
+  tags: ["Tags", "Tag"],
+  campaign: ["Offer", "Ưu đãi"],
+  masked: ["Key", "Khoá API"],
+  movedBy: ["Moved by", "Người chuyển nhóm"],
+  mailsOff: ["Emails off", "Thư đã tắt"],
+  url: ["Address", "Địa chỉ"],
+  kinds: ["Events", "Sự kiện"],
+  isOn: ["Switched on", "Đang bật"],
+  formerSecretUntilAt: ["Former secret valid until", "Khoá ký cũ dùng đến"],
+  why: ["Reason", "Lý do"],
+  reason: ["Reason", "Lý do"],
+  expiresAt: ["Expires", "Hết hạn"],
+  allowedModels: ["Models", "Mô hình"],
+  allowedIps: ["IP addresses", "Địa chỉ IP"],
+  readsOnlyOwnCalls: ["Reads its own calls only", "Chỉ đọc lượt gọi của mình"],
+  teamId: ["Team", "Nhóm"],
+  domain: ["Domain", "Tên miền"],
+  type: ["Kind", "Loại"],
+  taxCode: ["Tax code", "Mã số thuế"],
+  legalName: ["Legal name", "Tên pháp lý"],
+  address: ["Address", "Địa chỉ"],
+  phone: ["Phone", "Điện thoại"],
+  note: ["Note", "Ghi chú"],
+});
 
 const texts = defineTexts<{
-  readonly names: Words;
   readonly methods: Words;
   readonly states: Words;
   readonly movers: Words;
@@ -113,7 +68,6 @@ const texts = defineTexts<{
   readonly nothing: string;
 }>({
   en: {
-    names: english,
     methods: {
       password: "password",
       openid: "another service",
@@ -131,7 +85,6 @@ const texts = defineTexts<{
     nothing: "nothing",
   },
   vi: {
-    names: vietnamese,
     methods: {
       password: "mật khẩu",
       openid: "dịch vụ khác",
@@ -158,7 +111,7 @@ function leafOf(name: string): string {
 /** Name of a member; `undefined` if no table has it. */
 export function memberWords(name: string, locale: Locale): string | undefined {
   const leaf = leafOf(name);
-  const tables: readonly Words[] = [texts[locale].names, rateTexts[locale].names];
+  const tables: readonly Words[] = [memberNames[locale], rateTexts[locale].names];
   return tables.find((table) => Object.hasOwn(table, leaf))?.[leaf];
 }
 

@@ -8,7 +8,13 @@
  */
 import { type Context, Hono } from "hono";
 import { may } from "../../../../core/people/organisations/acts.ts";
-import { type Budget, maxBudgets } from "../../../../core/limits/budgets.ts";
+import {
+  type Budget,
+  budgetEnds,
+  type BudgetSubject,
+  budgetWindows,
+  maxBudgets,
+} from "../../../../core/limits/budgets.ts";
 import { listBudgets } from "../../../../kv/people/accounts/budgets.ts";
 import { listApiKeys } from "../../../../kv/people/api_keys/api_keys.ts";
 import {
@@ -21,34 +27,39 @@ import type { CommonRefusal, Refused } from "../../../acts/operation.ts";
 import {
   Card,
   Empty,
+  fieldsOf,
   Icon,
   Notice,
   PostForm,
+  SelectField,
   SubmitButton,
   TextField,
 } from "../../components/mod.ts";
 import { notFoundPage } from "../../frame/error_pages.tsx";
 import { renderPage } from "../../frame/layout.tsx";
 import type { DashboardDeps } from "../../page/deps.ts";
-import { readForm } from "../../page/form_data.ts";
+import { type PostedForm, readForm } from "../../page/form_data.ts";
 import { mayVisit } from "../../page/page_acts.ts";
 import type { PageDeclaration } from "../../page/page.ts";
 import type { DashboardEnv } from "../../page/visitor.ts";
-import { listMembers } from "../../../../kv/people/organisations/members.ts";
-import { listTeams } from "../../../../kv/people/organisations/teams.ts";
+import { listMembers, type Member } from "../../../../kv/people/organisations/members.ts";
+import { listTeams, type Team } from "../../../../kv/people/organisations/teams.ts";
 import { performForm, spentProblem, spentWords } from "../../visitor/acting.ts";
 import { requireAccount } from "../../visitor/identify.ts";
-import {
-  type BudgetErrors,
-  budgetErrors,
-  BudgetFields,
-  type BudgetValues,
-  emptyBudget,
-  readBudget,
-  valuesOf,
-} from "./budget_form.tsx";
 import { budgetTexts } from "./budget_texts.ts";
-import { BudgetTable, type ListedBudget, NearBudget, readBudgets } from "./budget_views.tsx";
+import {
+  BudgetTable,
+  type ListedBudget,
+  NearBudget,
+  readBudgets,
+  subjectWords,
+} from "./budget_views.tsx";
+import { microVndPerVnd } from "../../../../core/billing/money/micro_vnd.ts";
+import { parseTypedVnd } from "../../../../core/billing/money/read_amount.ts";
+import { parseTag, tagText } from "../../../../core/billing/usage/call_tags.ts";
+import { maxNameChars } from "../../../../core/lib/base/names.ts";
+import { parseId } from "../../../../core/lib/ids/ids.ts";
+import type { Locale } from "../../text/i18n.ts";
 
 type PageContext = Context<DashboardEnv>;
 
@@ -301,6 +312,201 @@ async function requireTags(c: PageContext, deps: DashboardDeps): Promise<Respons
     c,
     deps,
     problem === undefined ? { wrongTags: typed.slice(0, 500) } : { problem },
+  );
+}
+
+// The form of a budget: its fields, and how what was typed becomes one.
+
+/** Values that are typed into the form. */
+interface BudgetValues {
+  readonly name: string;
+  /** `account`, `tag`, or a kind with an id: `key:…`, `model:…`, `member:…`, `team:…`. */
+  readonly of: string;
+  readonly tag: string;
+  readonly window: string;
+  readonly amount: string;
+  readonly atLimit: string;
+}
+
+/** The form of a new budget. */
+const emptyBudget: BudgetValues = {
+  name: "",
+  of: "account",
+  tag: "",
+  window: "month",
+  amount: "",
+  atLimit: "refuse",
+};
+
+/** Problems of a form, by field. */
+type BudgetErrors = Partial<Record<keyof BudgetValues, string>>;
+
+function valueOf(subject: BudgetSubject): string {
+  switch (subject.kind) {
+    case "account":
+    case "tag":
+      return subject.kind;
+    case "key":
+      return `key:${subject.keyId}`;
+    case "model":
+      return `model:${subject.model}`;
+    case "member":
+      return `member:${subject.memberId}`;
+    case "team":
+      return `team:${subject.teamId}`;
+  }
+}
+
+function subjectOf({ of, tag }: BudgetValues): BudgetSubject | undefined {
+  const at = of.indexOf(":");
+  const [kind, id] = at < 0 ? [of, ""] : [of.slice(0, at), of.slice(at + 1)];
+  switch (kind) {
+    case "account":
+      return { kind };
+    case "tag": {
+      const parsed = parseTag(tag);
+      return parsed && { kind, tag: parsed };
+    }
+    case "key": {
+      const keyId = parseId("apiKey", id);
+      return keyId && { kind, keyId };
+    }
+    case "model":
+      return { kind, model: id };
+    case "member":
+      return { kind, memberId: id };
+    case "team":
+      return { kind, teamId: id };
+    default:
+      return undefined;
+  }
+}
+
+/** Fills the form with a budget. */
+function valuesOf(
+  { name, subject, window, amountMicroVnd, atLimit }: Budget,
+): BudgetValues {
+  return {
+    name,
+    of: valueOf(subject),
+    tag: subject.kind === "tag" ? tagText(subject.tag) : "",
+    window,
+    amount: (amountMicroVnd / microVndPerVnd).toString(),
+    atLimit,
+  };
+}
+
+/** Reads a posted form: what was typed, and what it says as the acts on budgets take it. */
+function readBudget(
+  form: PostedForm,
+): { readonly values: BudgetValues; readonly sent: Readonly<Record<string, unknown>> } {
+  const values: BudgetValues = {
+    name: form.text("name"),
+    of: form.text("of"),
+    tag: form.text("tag"),
+    window: form.text("window"),
+    amount: form.text("amount"),
+    atLimit: form.text("atLimit"),
+  };
+  const amountMicroVnd = parseTypedVnd(values.amount);
+  const subject = subjectOf(values);
+  const sent = {
+    name: values.name,
+    subject: subject?.kind === "tag" ? { kind: "tag", ...subject.tag } : subject,
+    window: values.window,
+    amountVnd: amountMicroVnd === undefined ? null : Number(amountMicroVnd / microVndPerVnd),
+    atLimit: values.atLimit,
+  };
+  return { values, sent };
+}
+
+/** Says what is wrong with a form, by the members of the input that are. */
+function budgetErrors(
+  values: BudgetValues,
+  wrong: ReadonlySet<string>,
+  locale: Locale,
+): BudgetErrors {
+  const t = budgetTexts[locale];
+  return {
+    ...(wrong.has("name") && { name: t.nameWrong }),
+    ...(wrong.has("amountVnd") && { amount: t.amountWrong }),
+    ...(wrong.has("subject") &&
+      (values.of === "tag" ? { tag: t.tagWrong } : { of: t.subjectWrong })),
+  };
+}
+
+/** Choices for the subject of a budget. */
+interface BudgetChoices {
+  readonly keyNames: ReadonlyMap<string, string>;
+  readonly models: readonly string[];
+  readonly teams: readonly Team[];
+  /** Empty for an organisation of one. */
+  readonly members: readonly Member[];
+}
+
+function subjectOptions(
+  { keyNames, models, teams, members }: BudgetChoices,
+  chosen: BudgetValues,
+  locale: Locale,
+) {
+  const t = budgetTexts[locale];
+  const options = [
+    { value: "account", label: t.subjects.account },
+    { value: "tag", label: t.aTag },
+    ...[...keyNames].map(([id, name]) => ({
+      value: `key:${id}`,
+      label: `${t.subjects.key}: ${name}`,
+    })),
+    ...models.map((model) => ({ value: `model:${model}`, label: `${t.subjects.model}: ${model}` })),
+    ...teams.map(({ id, name }) => ({ value: `team:${id}`, label: `${t.subjects.team}: ${name}` })),
+    ...members.map(({ personId, email }) => ({
+      value: `member:${personId}`,
+      label: `${t.subjects.member}: ${email ?? personId}`,
+    })),
+  ];
+  // A key or model that is gone, or a member or team, stays what the budget is of.
+  const subject = options.some(({ value }) => value === chosen.of) ? undefined : subjectOf(chosen);
+  return subject === undefined
+    ? options
+    : [{ value: chosen.of, label: subjectWords(subject, keyNames, locale) }, ...options];
+}
+
+/** The fields of a budget. */
+function BudgetFields({ values, errors, choices, locale }: {
+  readonly values: BudgetValues;
+  readonly errors: BudgetErrors;
+  readonly choices: BudgetChoices;
+  readonly locale: Locale;
+}) {
+  const t = budgetTexts[locale];
+  const field = fieldsOf<keyof BudgetValues>(t, values, errors);
+  return (
+    <>
+      <TextField
+        {...field("name")}
+        required
+        maxlength={maxNameChars}
+        autocomplete="off"
+        hint={t.nameHint}
+      />
+      <SelectField {...field("of")} options={subjectOptions(choices, values, locale)} />
+      <TextField
+        {...field("tag")}
+        maxlength={150}
+        autocomplete="off"
+        placeholder="team=search"
+        hint={t.tagHint}
+      />
+      <TextField {...field("amount")} required inputmode="numeric" autocomplete="off" />
+      <SelectField
+        {...field("window")}
+        options={budgetWindows.map((value) => ({ value, label: t.windows[value] }))}
+      />
+      <SelectField
+        {...field("atLimit")}
+        options={budgetEnds.map((value) => ({ value, label: t.ends[value] }))}
+      />
+    </>
   );
 }
 

@@ -11,6 +11,7 @@ import type { CommonRefusal, Refused } from "../../../acts/operation.ts";
 import {
   Card,
   CheckboxField,
+  fieldsOf,
   PostForm,
   SelectField,
   SubmitButton,
@@ -76,9 +77,14 @@ export interface BuyerProps {
   readonly optional?: boolean;
 }
 
-function errorAt(field: BuyerProblem["field"], { problems, locale }: BuyerProps) {
-  const problem = problems.find((one) => one.field === field);
-  return problem === undefined ? undefined : wordsFor(problem, locale);
+/** What the fields of a buyer show. */
+function buyerFields({ form, problems, locale }: BuyerProps) {
+  const found = problems.map((one) => [one.field, wordsFor(one, locale)] as const);
+  // The first problem of a field is the one that it shows.
+  const errors: Partial<Record<BuyerProblem["field"], string>> = Object.fromEntries(
+    found.reverse(),
+  );
+  return fieldsOf<BuyerProblem["field"]>(invoiceTexts[locale], form, errors);
 }
 
 /** The form that requests an invoice for an order. */
@@ -126,6 +132,8 @@ export function BuyerFields(props: BuyerProps) {
 function TaxpayerFields(props: BuyerProps) {
   const { form, problems, locale } = props;
   const t = invoiceTexts[locale];
+  const field = buyerFields(props);
+  const isRequired = props.optional !== true;
   const asksToConfirm = form.confirmed || problems.some(({ what }) => what === "confirm");
   return (
     <>
@@ -139,26 +147,20 @@ function TaxpayerFields(props: BuyerProps) {
         ]}
       />
       <TextField
-        name="taxCode"
-        label={t.taxCode}
+        {...field("taxCode")}
         hint={t.taxCodeHint}
-        value={form.taxCode}
         inputmode="numeric"
         maxlength={20}
-        error={errorAt("taxCode", props)}
       />
       {asksToConfirm && (
         <CheckboxField name="confirmed" label={t.confirmCode} checked={form.confirmed} />
       )}
       <TextField
-        name="legalName"
-        label={t.legalName}
+        {...field("legalName")}
         hint={t.legalNameHint}
-        value={form.legalName}
         autocomplete="organization"
-        required={props.optional !== true}
+        required={isRequired}
         maxlength={400}
-        error={errorAt("legalName", props)}
       />
     </>
   );
@@ -166,38 +168,25 @@ function TaxpayerFields(props: BuyerProps) {
 
 /** The fields of the buyer's address and mail. */
 function ContactFields(props: BuyerProps) {
-  const { form, locale } = props;
-  const t = invoiceTexts[locale];
+  const field = buyerFields(props);
+  const required = props.optional !== true;
   return (
     <>
       <TextField
-        name="address"
-        label={t.address}
-        value={form.address}
+        {...field("address")}
         autocomplete="street-address"
-        required={props.optional !== true}
+        required={required}
         maxlength={400}
-        error={errorAt("address", props)}
       />
       <div class="fields">
         <TextField
-          name="email"
-          label={t.email}
+          {...field("email")}
           type="email"
-          value={form.email}
           autocomplete="email"
-          required={props.optional !== true}
+          required={required}
           maxlength={254}
-          error={errorAt("email", props)}
         />
-        <TextField
-          name="phone"
-          label={t.phone}
-          value={form.phone}
-          autocomplete="tel"
-          maxlength={20}
-          error={errorAt("phone", props)}
-        />
+        <TextField {...field("phone")} autocomplete="tel" maxlength={20} />
       </div>
     </>
   );

@@ -34,6 +34,7 @@ import {
   Card,
   CopyRow,
   DataTable,
+  fieldsOf,
   Notice,
   PostForm,
   RowForm,
@@ -243,9 +244,10 @@ function DomainForms({ domain, visitor }: { domain: string; visitor: Visitor }) 
   );
 }
 
-function ProviderCard({ visitor, openId, fresh, form, baseUrl }: View) {
+function ProviderCard({ visitor, openId, fresh, form: { errors, ...typed }, baseUrl }: View) {
   const { locale } = visitor;
   const t = companySignInTexts[locale];
+  const field = fieldsOf(t, { ...typed, clientSecret: undefined }, errors);
   return (
     <Card title={t.provider}>
       <p class="muted">{t.providerText}</p>
@@ -253,39 +255,28 @@ function ProviderCard({ visitor, openId, fresh, form, baseUrl }: View) {
       {fresh && (
         <PostForm visitor={visitor} action={companySignInPath}>
           <TextField
-            name="issuer"
-            label={t.issuer}
+            {...field("issuer")}
             hint={t.issuerHint}
-            value={form.issuer}
             placeholder="https://login.example.com"
             required
             maxlength={500}
-            error={form.errors.issuer}
           />
           <TextField
-            name="clientId"
-            label={t.clientId}
-            value={form.clientId}
+            {...field("clientId")}
             required
             autocomplete="off"
             maxlength={maxClientIdChars}
-            error={form.errors.clientId}
           />
           <TextField
-            name="clientSecret"
+            {...field("clientSecret")}
             type="password"
-            label={t.clientSecret}
             hint={openId === undefined ? undefined : t.secretKept}
             autocomplete="off"
             maxlength={maxClientSecretChars}
-            error={form.errors.clientSecret}
           />
           <SelectField
-            name="role"
-            label={t.role}
-            value={form.role}
+            {...field("role")}
             options={givenRoles.map((role) => ({ value: role, label: roleNames[locale][role] }))}
-            error={form.errors.role}
           />
           <SubmitButton>{t.save}</SubmitButton>
         </PostForm>

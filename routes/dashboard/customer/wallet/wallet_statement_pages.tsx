@@ -3,8 +3,18 @@ import type { Context } from "hono";
 import { GatewayError } from "../../../../core/lib/errors/errors.ts";
 import type { AccountId } from "../../../../core/lib/ids/ids.ts";
 import { may } from "../../../../core/people/organisations/acts.ts";
-import { vietnamDay, vietnamDayStartMs } from "../../../../core/lib/time/vietnam_time.ts";
-import { readMatchingStatement } from "../../../../kv/money/ledger/statement.ts";
+import {
+  vietnamDay,
+  vietnamDayStartMs,
+  vietnamIsoTime,
+} from "../../../../core/lib/time/vietnam_time.ts";
+import {
+  changeOf,
+  openingDay,
+  readMatchingStatement,
+  type Statement,
+  type StatementLine,
+} from "../../../../kv/money/ledger/statement.ts";
 import { writeActivity } from "../../../../kv/people/audit/account_activity.ts";
 import { csvDownloadHeaders } from "../../../http/query.ts";
 import { provenMonths, statementProof } from "../../../usage_api/proofs.ts";
@@ -29,12 +39,13 @@ import { notFoundPage } from "../../frame/error_pages.tsx";
 import { renderPage } from "../../frame/layout.tsx";
 import { personDoer } from "../../visitor/doer.ts";
 import type { DashboardEnv } from "../../page/visitor.ts";
-import { statementCsv } from "./wallet_statement_csv.ts";
 import type { WalletDeps } from "./deps.ts";
 import { StatementTable } from "./wallet_statement.tsx";
 import { formatBucket } from "../../text/format.ts";
 import type { Locale } from "../../text/i18n.ts";
 import { walletTexts } from "./wallet_texts.ts";
+import { type CsvColumn, csvFile } from "../../../../core/lib/base/csv.ts";
+import { formatVnd } from "../../../../core/billing/money/micro_vnd.ts";
 
 type PageContext = Context<DashboardEnv>;
 
@@ -200,4 +211,55 @@ export async function statementDownload(c: PageContext, deps: WalletDeps) {
   const { statement } = await statementOf(c, deps);
   const name = `statement-${statement.fromDay}-${statement.toDay}.csv`;
   return c.body(statementCsv(statement), 200, csvDownloadHeaders(name));
+}
+
+// Writes the statement of a wallet as CSV.
+
+/** The balance before the first line, or after the last one. */
+interface BalanceLine {
+  readonly kind: "opening_balance" | "balance_before" | "closing_balance";
+  readonly day: string;
+  readonly balanceMicroVnd: bigint;
+}
+
+type Line = StatementLine | BalanceLine;
+
+/** The movement of a line; calls are summed per day, so their line has none, and no time. */
+function entryOf(line: Line) {
+  return line.kind === "ledger" ? line.entry : undefined;
+}
+
+const columns: readonly CsvColumn<Line>[] = [
+  { name: "day", cell: ({ day }) => day },
+  {
+    name: "booked_at",
+    cell: (line) => line.kind === "ledger" ? vietnamIsoTime(line.entry.atMs) : undefined,
+  },
+  { name: "kind", cell: (line) => entryOf(line)?.kind ?? line.kind },
+  { name: "detail", cell: (line) => entryOf(line)?.reason },
+  { name: "calls", cell: (line) => line.kind === "usage" ? line.calls : undefined },
+  { name: "ledger_id", cell: (line) => entryOf(line)?.ledgerId },
+  {
+    name: "change_vnd",
+    cell: (line) =>
+      line.kind === "ledger" || line.kind === "usage" ? formatVnd(changeOf(line)) : undefined,
+  },
+  { name: "balance_vnd", cell: ({ balanceMicroVnd }) => formatVnd(balanceMicroVnd) },
+];
+
+/** Writes a statement, oldest line first, between opening and closing balance. */
+function statementCsv(statement: Statement): string {
+  return csvFile(columns, [
+    {
+      kind: statement.opensAt === "day" ? "opening_balance" : "balance_before",
+      day: openingDay(statement),
+      balanceMicroVnd: statement.openingMicroVnd,
+    },
+    ...statement.lines,
+    {
+      kind: "closing_balance",
+      day: statement.toDay,
+      balanceMicroVnd: statement.closingMicroVnd,
+    },
+  ]);
 }

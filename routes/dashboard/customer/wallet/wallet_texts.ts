@@ -1,54 +1,49 @@
 /** Texts of the wallet pages. */
 import { statementTexts } from "../../../usage_api/statements/statement_texts.ts";
 import { englishCount } from "../../text/format.ts";
-import { defineTexts } from "../../text/i18n.ts";
+import { defineTexts, type NamedPairs } from "../../text/i18n.ts";
 import type { RedemptionRefusal } from "../../../../kv/money/credits/vouchers.ts";
 
 // Texts about credit that an operator gives, and about voucher codes.
 
-type Refusals = Readonly<Record<RedemptionRefusal, string>>;
-
-const refusalsEn: Refusals = {
-  typo: "This is not a voucher code. Check each character; hyphens do not matter.",
-  unknown: "There is no such voucher code.",
-  used: "This voucher code has been used already.",
-  not_yet: "This voucher code is not valid yet.",
-  over: "This voucher code has expired.",
-  budget: "The credit of this offer is used up.",
-  paused: "This offer is paused. Try again later.",
-  approval: "This offer has not begun yet.",
-  limit: "You have already had your share of this offer.",
-  too_many: "You have too much unspent credit. Use some of it first.",
-  too_fast: "Too many wrong codes. Try again in an hour.",
-  author: "Whoever makes an offer cannot use it.",
-  account: "This account cannot be given credit.",
-  amount: "This voucher code gives nothing.",
-  mailbox: "This offer is for new accounts.",
-  network: "This offer is for new accounts.",
-  busy: "Many people use this offer right now. Try again in a moment.",
-};
-const refusalsVi: Refusals = {
-  typo: "Đây không phải mã quà tặng. Hãy kiểm tra từng ký tự; dấu gạch nối không quan trọng.",
-  unknown: "Không có mã quà tặng này.",
-  used: "Mã quà tặng này đã được dùng.",
-  not_yet: "Mã quà tặng này chưa có hiệu lực.",
-  over: "Mã quà tặng này đã hết hạn.",
-  budget: "Ưu đãi này đã hết tiền tặng.",
-  paused: "Ưu đãi này đang tạm dừng. Hãy thử lại sau.",
-  approval: "Ưu đãi này chưa bắt đầu.",
-  limit: "Bạn đã nhận đủ phần của mình trong ưu đãi này.",
-  too_many: "Bạn đang có quá nhiều khoản tặng chưa dùng. Hãy dùng bớt trước.",
-  too_fast: "Nhập sai mã quá nhiều lần. Hãy thử lại sau một giờ.",
-  author: "Người tạo ưu đãi không được dùng ưu đãi đó.",
-  account: "Tài khoản này không nhận được tiền tặng.",
-  amount: "Mã quà tặng này không có giá trị.",
-  mailbox: "Ưu đãi này dành cho tài khoản mới.",
-  network: "Ưu đãi này dành cho tài khoản mới.",
-  busy: "Nhiều người đang dùng ưu đãi này. Hãy thử lại sau giây lát.",
+const refusals: NamedPairs<RedemptionRefusal> = {
+  typo: [
+    "This is not a voucher code. Check each character; hyphens do not matter.",
+    "Đây không phải mã quà tặng. Hãy kiểm tra từng ký tự; dấu gạch nối không quan trọng.",
+  ],
+  unknown: ["There is no such voucher code.", "Không có mã quà tặng này."],
+  used: ["This voucher code has been used already.", "Mã quà tặng này đã được dùng."],
+  not_yet: ["This voucher code is not valid yet.", "Mã quà tặng này chưa có hiệu lực."],
+  over: ["This voucher code has expired.", "Mã quà tặng này đã hết hạn."],
+  budget: ["The credit of this offer is used up.", "Ưu đãi này đã hết tiền tặng."],
+  paused: ["This offer is paused. Try again later.", "Ưu đãi này đang tạm dừng. Hãy thử lại sau."],
+  approval: ["This offer has not begun yet.", "Ưu đãi này chưa bắt đầu."],
+  limit: [
+    "You have already had your share of this offer.",
+    "Bạn đã nhận đủ phần của mình trong ưu đãi này.",
+  ],
+  too_many: [
+    "You have too much unspent credit. Use some of it first.",
+    "Bạn đang có quá nhiều khoản tặng chưa dùng. Hãy dùng bớt trước.",
+  ],
+  too_fast: [
+    "Too many wrong codes. Try again in an hour.",
+    "Nhập sai mã quá nhiều lần. Hãy thử lại sau một giờ.",
+  ],
+  author: ["Whoever makes an offer cannot use it.", "Người tạo ưu đãi không được dùng ưu đãi đó."],
+  account: ["This account cannot be given credit.", "Tài khoản này không nhận được tiền tặng."],
+  amount: ["This voucher code gives nothing.", "Mã quà tặng này không có giá trị."],
+  mailbox: ["This offer is for new accounts.", "Ưu đãi này dành cho tài khoản mới."],
+  network: ["This offer is for new accounts.", "Ưu đãi này dành cho tài khoản mới."],
+  busy: [
+    "Many people use this offer right now. Try again in a moment.",
+    "Nhiều người đang dùng ưu đãi này. Hãy thử lại sau giây lát.",
+  ],
 };
 
 export const creditTexts = defineTexts({
   both: {
+    refusals,
     own: ["Your own money", "Tiền của bạn"],
     credit: ["Credit", "Tiền được tặng"],
     title: ["Credit", "Tiền được tặng"],
@@ -72,7 +67,6 @@ export const creditTexts = defineTexts({
     repeated: (amount: string, time: string) =>
       `This code was already credited to your account: ${amount} on ${time}. It counts once.`,
     validFrom: (time: string) => `This voucher code is valid from ${time}.`,
-    refusals: refusalsEn,
   },
   vi: {
     spentFirst: "Tiền được tặng dùng trước tiền của bạn; khoản hết hạn sớm dùng trước.",
@@ -84,7 +78,6 @@ export const creditTexts = defineTexts({
     repeated: (amount, time) =>
       `Mã này đã được cộng vào tài khoản của bạn: ${amount} lúc ${time}. Mỗi mã chỉ tính một lần.`,
     validFrom: (time) => `Mã quà tặng này có hiệu lực từ ${time}.`,
-    refusals: refusalsVi,
   },
 });
 

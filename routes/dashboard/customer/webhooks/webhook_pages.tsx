@@ -62,20 +62,18 @@ import { requireAccount } from "../../visitor/identify.ts";
 import { webhookTexts } from "./texts.ts";
 import {
   emptyEndpointForm,
+  EndpointAddress,
   EndpointFields,
   endpointFormOf,
   type EndpointFormValues,
-  postedEndpoint,
-  type RefusedForm,
-  refusedForm,
-  sentEndpoint,
-} from "./webhook_form.tsx";
-import {
-  EndpointAddress,
   EndpointList,
   endpointName,
   EndpointState,
+  postedEndpoint,
   QueueNotice,
+  type RefusedForm,
+  refusedForm,
+  sentEndpoint,
   SentEvent,
   TryLog,
   TryView,

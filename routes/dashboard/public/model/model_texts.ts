@@ -1,33 +1,22 @@
 /** Texts of the page of one model. */
 import type { ModelKind } from "../../../../core/catalog/catalog.ts";
-import { defineTexts } from "../../text/i18n.ts";
+import { defineTexts, type NamedPairs } from "../../text/i18n.ts";
 
-const kindsEn: Readonly<Record<ModelKind, string>> = {
-  chat: "Chat",
-  image: "Images",
-  speech: "Speech",
-  video: "Video",
-  embedding: "Embeddings",
-  transcription: "Transcription",
-  rerank: "Rerank",
-  moderation: "Moderation",
-  completion: "Completion",
-};
-
-const kindsVi: Readonly<Record<ModelKind, string>> = {
-  chat: "Hội thoại",
-  image: "Hình ảnh",
-  speech: "Giọng nói",
-  video: "Video",
-  embedding: "Vector nhúng",
-  transcription: "Chép lời",
-  rerank: "Xếp hạng",
-  moderation: "Kiểm duyệt",
-  completion: "Hoàn thành văn bản",
+const kinds: NamedPairs<ModelKind> = {
+  chat: ["Chat", "Hội thoại"],
+  image: ["Images", "Hình ảnh"],
+  speech: ["Speech", "Giọng nói"],
+  video: ["Video", "Video"],
+  embedding: ["Embeddings", "Vector nhúng"],
+  transcription: ["Transcription", "Chép lời"],
+  rerank: ["Rerank", "Xếp hạng"],
+  moderation: ["Moderation", "Kiểm duyệt"],
+  completion: ["Completion", "Hoàn thành văn bản"],
 };
 
 export const modelTexts = defineTexts({
   both: {
+    kinds,
     all: ["All models", "Mọi mô hình"],
     aliases: ["Aliases", "Tên gọi khác"],
     status: ["Now", "Hiện tại"],
@@ -59,7 +48,6 @@ export const modelTexts = defineTexts({
     found: ["There is no such model", "Không có mô hình này"],
   },
   en: {
-    kinds: kindsEn,
     family: (name: string) => `All of ${name}`,
     description: (name: string, kind: string) =>
       `${name}: price in VND, limits, availability and code to call it. ${kind}.`,
@@ -69,7 +57,6 @@ export const modelTexts = defineTexts({
     anyStyle: "Tools, streaming and structured output work through each of them.",
   },
   vi: {
-    kinds: kindsVi,
     family: (name) => `Tất cả mô hình ${name}`,
     description: (name, kind) =>
       `${name}: giá bằng VND, giới hạn, độ sẵn sàng và đoạn mã để gọi. ${kind}.`,

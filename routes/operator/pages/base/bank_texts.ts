@@ -1,65 +1,54 @@
 /** Texts of the pages about bank notices. */
 import type { BankNoticeState, ReviewReason } from "../../../../kv/money/payments/bank_notices.ts";
 import { englishCount } from "../../../dashboard/text/format.ts";
-import { defineTexts } from "../../../dashboard/text/i18n.ts";
+import { defineTexts, type NamedPairs } from "../../../dashboard/text/i18n.ts";
 
 /** The entry of the navigation, and the label of the search. */
 export const reviewLabel = { en: "Review", vi: "Đối soát" };
 
-const reasonsEn: Readonly<Record<ReviewReason, string>> = {
-  no_code: "No code in the memo",
-  unknown_code: "The code belongs to no order",
-  several_accounts: "Codes of several customers",
-  order_cancelled: "The order was cancelled",
-  account_closed: "The account was deleted",
-  account_blocked: "The account is blocked",
-  wrong_account: "Not one of our receiving accounts",
-  amount_over_limit: "Above the limit for automatic credit",
-  possible_duplicate: "May repeat another notice",
-  credited_by_hand: "Money was moved by hand under its id: name the account to join the two",
-  import_own_account: "Imported by the operator whose account it would be credited to",
-  import_over_limit: "Imported by an operator, and above one operator's limit",
-  payer_number_of_ours: "Paid for an order from an account with a number of ours",
-  returned: "Put back by an operator",
+const reasons: NamedPairs<ReviewReason> = {
+  no_code: ["No code in the memo", "Nội dung không có mã"],
+  unknown_code: ["The code belongs to no order", "Mã không thuộc đơn nạp nào"],
+  several_accounts: ["Codes of several customers", "Mã của nhiều khách hàng"],
+  order_cancelled: ["The order was cancelled", "Đơn nạp đã bị huỷ"],
+  account_closed: ["The account was deleted", "Tài khoản đã bị xoá"],
+  account_blocked: ["The account is blocked", "Tài khoản đang bị chặn"],
+  wrong_account: ["Not one of our receiving accounts", "Không phải tài khoản nhận tiền của ta"],
+  amount_over_limit: ["Above the limit for automatic credit", "Vượt mức tự động ghi có"],
+  possible_duplicate: ["May repeat another notice", "Có thể trùng với thông báo khác"],
+  credited_by_hand: [
+    "Money was moved by hand under its id: name the account to join the two",
+    "Đã ghi sổ thủ công theo mã của thông báo: hãy nêu tài khoản để ghép lại",
+  ],
+  import_own_account: [
+    "Imported by the operator whose account it would be credited to",
+    "Do chính chủ tài khoản được ghi có nhập từ tệp",
+  ],
+  import_over_limit: [
+    "Imported by an operator, and above one operator's limit",
+    "Nhập từ tệp, vượt hạn mức của một người vận hành",
+  ],
+  payer_number_of_ours: [
+    "Paid for an order from an account with a number of ours",
+    "Trả cho một đơn nạp từ tài khoản có số giống tài khoản của ta",
+  ],
+  returned: ["Put back by an operator", "Người vận hành đưa trở lại"],
 };
-const reasonsVi: Readonly<Record<ReviewReason, string>> = {
-  no_code: "Nội dung không có mã",
-  unknown_code: "Mã không thuộc đơn nạp nào",
-  several_accounts: "Mã của nhiều khách hàng",
-  order_cancelled: "Đơn nạp đã bị huỷ",
-  account_closed: "Tài khoản đã bị xoá",
-  account_blocked: "Tài khoản đang bị chặn",
-  wrong_account: "Không phải tài khoản nhận tiền của ta",
-  amount_over_limit: "Vượt mức tự động ghi có",
-  possible_duplicate: "Có thể trùng với thông báo khác",
-  credited_by_hand: "Đã ghi sổ thủ công theo mã của thông báo: hãy nêu tài khoản để ghép lại",
-  import_own_account: "Do chính chủ tài khoản được ghi có nhập từ tệp",
-  import_over_limit: "Nhập từ tệp, vượt hạn mức của một người vận hành",
-  payer_number_of_ours: "Trả cho một đơn nạp từ tài khoản có số giống tài khoản của ta",
-  returned: "Người vận hành đưa trở lại",
-};
-type StateNames = Readonly<Record<BankNoticeState["kind"], string>>;
-const statesEn: StateNames = {
-  received: "Received",
-  credited: "Credited",
-  review: "In review",
-  ignored: "Set aside",
-  duplicate: "Duplicate",
-  refund_pending: "Refund in progress",
-  refunded: "Refunded",
-};
-const statesVi: StateNames = {
-  received: "Đã nhận tin",
-  credited: "Đã ghi có",
-  review: "Chờ đối soát",
-  ignored: "Bỏ qua",
-  duplicate: "Trùng",
-  refund_pending: "Đang hoàn tiền",
-  refunded: "Đã hoàn tiền",
+
+const states: NamedPairs<BankNoticeState["kind"]> = {
+  received: ["Received", "Đã nhận tin"],
+  credited: ["Credited", "Đã ghi có"],
+  review: ["In review", "Chờ đối soát"],
+  ignored: ["Set aside", "Bỏ qua"],
+  duplicate: ["Duplicate", "Trùng"],
+  refund_pending: ["Refund in progress", "Đang hoàn tiền"],
+  refunded: ["Refunded", "Đã hoàn tiền"],
 };
 
 export const bankTexts = defineTexts({
   both: {
+    reasons,
+    states,
     source: ["Source", "Nguồn"],
     memo: ["Memo", "Nội dung"],
     importedBy: ["Imported by", "Người nhập tệp"],
@@ -122,8 +111,6 @@ export const bankTexts = defineTexts({
     download: ["Download CSV", "Tải CSV"],
   },
   en: {
-    reasons: reasonsEn,
-    states: statesEn,
     reviewLead: "Money that arrived and could not be matched automatically.",
     searchHint: "Amount, reference or part of the memo",
     nearText:
@@ -150,8 +137,6 @@ export const bankTexts = defineTexts({
       "Every credited transfer of a period, for accounting, with or without an invoice request.",
   },
   vi: {
-    reasons: reasonsVi,
-    states: statesVi,
     reviewLead: "Tiền đã về nhưng chưa tự ghi có được.",
     searchHint: "Số tiền, mã tham chiếu hoặc một phần nội dung",
     nearText:

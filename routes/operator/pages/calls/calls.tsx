@@ -11,7 +11,15 @@ import { normaliseEmail } from "../../../../core/people/accounts/email_address.t
 import { type AccountId, parseId } from "../../../../core/lib/ids/ids.ts";
 import { findAccountByEmail } from "../../../../kv/people/accounts/accounts.ts";
 import { readUsage } from "../../../../kv/money/ledger/usage.ts";
-import { Card, chartAssets, Notice, TextField } from "../../../dashboard/components/mod.ts";
+import {
+  Card,
+  chartAssets,
+  DataTable,
+  Empty,
+  Notice,
+  TextField,
+  Time,
+} from "../../../dashboard/components/mod.ts";
 import {
   callFilter,
   callsOfAllFilter,
@@ -22,9 +30,13 @@ import {
   usageQuery,
 } from "../../../dashboard/customer/usage/filter_bar.tsx";
 import {
+  CallCost,
   CallPager,
+  CallResult,
+  callRowAttributes,
   LeftOutNotice,
   LiveNote,
+  sharedOf,
 } from "../../../dashboard/customer/usage/call_table.tsx";
 import {
   type ChartFigures,
@@ -33,8 +45,10 @@ import {
 } from "../../../dashboard/customer/usage/usage_page.tsx";
 import type { DashboardEnv } from "../../../dashboard/page/visitor.ts";
 import {
+  type Call,
   callerOf,
   type CallPage,
+  errorOf,
   takeCalls,
   takeCallsOfAll,
 } from "../../../usage_api/search/call_scan.ts";
@@ -45,11 +59,14 @@ import {
   type OperatorPage,
   renderOperatorPage,
 } from "../base/frame.tsx";
-import { type AccountNames, namesOf } from "../base/linked_text.tsx";
+import { type AccountNames, CustomerLink, namesOf, Person } from "../base/linked_text.tsx";
 import { frameTexts } from "../base/texts.ts";
 import { callPage } from "./call_page.tsx";
-import { OperatorCallTable } from "./call_rows.tsx";
 import { callsLabel, callTexts, errorsLabel } from "./texts.ts";
+import { formatDuration } from "../../../dashboard/text/format.ts";
+import type { Locale } from "../../../dashboard/text/i18n.ts";
+import { usageTexts } from "../../../dashboard/customer/usage/texts.ts";
+import { accountTexts } from "../base/account_texts.ts";
 
 /** Calls on one page. */
 const callsPerPage = 50;
@@ -248,6 +265,105 @@ async function liveCalls(c: OperatorContext, deps: OperatorDeps) {
   const names = await customersOf(deps, page);
   return await c.html(
     <Log asked={asked} page={page} names={names} locale={c.get("visitor").locale} />,
+  );
+}
+
+// The table of calls for operators: as customers see it, with the customer and the route.
+
+function callerName(call: Call, names: AccountNames): string {
+  const { accountId } = callerOf(call);
+  return names.get(accountId) ?? accountId;
+}
+
+/** The table of calls. */
+function OperatorCallTable({ calls, names, locale }: {
+  calls: readonly Call[];
+  names: AccountNames;
+  locale: Locale;
+}) {
+  const t = callTexts[locale];
+  const usage = usageTexts[locale];
+  return (
+    <DataTable
+      label={callsLabel[locale]}
+      rows={calls}
+      rowAttributes={({ requestId }) => callRowAttributes(requestId)}
+      empty={
+        <Empty title={t.none}>
+          <p>{t.noneText}</p>
+        </Empty>
+      }
+      columns={[
+        {
+          head: frameTexts[locale].when,
+          sortable: true,
+          kind: "one-line",
+          cell: (call) => (
+            <a href={`/operator/calls/${call.requestId}`}>
+              <Time atMs={sharedOf(call).atMs} locale={locale} relative />
+            </a>
+          ),
+        },
+        {
+          head: accountTexts[locale].customer,
+          kind: "long",
+          sortable: true,
+          wideOnly: true,
+          cell: (call) => {
+            const { accountId } = callerOf(call);
+            return <CustomerLink id={accountId} names={names} />;
+          },
+        },
+        {
+          head: usage.model,
+          sortable: true,
+          cell: (call) => {
+            const error = errorOf(call);
+            return (
+              <>
+                {sharedOf(call).model ?? "–"}
+                <small class="narrow-only muted">
+                  <Person address={callerName(call, names)} />
+                </small>
+                {error !== undefined && (
+                  <>
+                    <br />
+                    <code>{error}</code>
+                  </>
+                )}
+              </>
+            );
+          },
+        },
+        {
+          head: usage.outcome,
+          cell: (call) => <CallResult call={call} locale={locale} />,
+        },
+        {
+          head: t.route,
+          kind: "long",
+          wideOnly: true,
+          cell: (call) => (call.kind === "receipt" ? call.receipt.route : undefined) ?? "–",
+        },
+        {
+          head: usage.latency,
+          sortable: true,
+          kind: "number",
+          wideOnly: true,
+          cell: (call) => {
+            const { latencyMs } = sharedOf(call);
+            return <data value={String(latencyMs)}>{formatDuration(latencyMs, locale)}</data>;
+          },
+        },
+        {
+          head: usage.cost,
+          sortable: true,
+          kind: "number",
+          wideOnly: true,
+          cell: (call) => <CallCost call={call} locale={locale} />,
+        },
+      ]}
+    />
   );
 }
 

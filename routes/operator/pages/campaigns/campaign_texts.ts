@@ -1,54 +1,34 @@
 /** Texts of the operator's pages about campaigns. */
 import type { CampaignKind } from "../../../../core/trade/credits/campaign.ts";
 import type { CampaignFieldName } from "../../../../core/trade/credits/campaign_form.ts";
-import { defineTexts } from "../../../dashboard/text/i18n.ts";
+import { defineTexts, type NamedPairs } from "../../../dashboard/text/i18n.ts";
 
-type Kinds = Readonly<Record<CampaignKind, string>>;
-type Fields = Readonly<Record<CampaignFieldName, string>>;
+const kinds: NamedPairs<CampaignKind> = {
+  signup: ["Credit for a sign-up", "Tặng khi đăng ký"],
+  voucher: ["Voucher codes", "Mã quà tặng"],
+  bonus: ["Bonus on a top-up", "Thưởng nạp tiền"],
+};
 
-const kindsEn: Kinds = {
-  signup: "Credit for a sign-up",
-  voucher: "Voucher codes",
-  bonus: "Bonus on a top-up",
-};
-const kindsVi: Kinds = {
-  signup: "Tặng khi đăng ký",
-  voucher: "Mã quà tặng",
-  bonus: "Thưởng nạp tiền",
-};
-const fieldsEn: Fields = {
-  kind: "What it is for",
-  name: "Name",
-  amount: "Amount (₫)",
-  percent: "Percent of the top-up",
-  cap: "At most (₫)",
-  minTopup: "From a top-up of (₫)",
-  budget: "Budget (₫)",
-  maxGrants: "Most grants",
-  starts: "Begins",
-  ends: "Ends",
-  expiresAfterDays: "Expires after days",
-  perAccount: "Per account",
-  perNetworkPerDay: "Per network and day",
-};
-const fieldsVi: Fields = {
-  kind: "Dành cho",
-  name: "Tên",
-  amount: "Số tiền (₫)",
-  percent: "Phần trăm của khoản nạp",
-  cap: "Nhiều nhất (₫)",
-  minTopup: "Nạp từ (₫)",
-  budget: "Ngân sách (₫)",
-  maxGrants: "Số lượt nhiều nhất",
-  starts: "Bắt đầu",
-  ends: "Kết thúc",
-  expiresAfterDays: "Hết hạn sau số ngày",
-  perAccount: "Mỗi tài khoản",
-  perNetworkPerDay: "Mỗi mạng, mỗi ngày",
+const fields: NamedPairs<CampaignFieldName> = {
+  kind: ["What it is for", "Dành cho"],
+  name: ["Name", "Tên"],
+  amount: ["Amount (₫)", "Số tiền (₫)"],
+  percent: ["Percent of the top-up", "Phần trăm của khoản nạp"],
+  cap: ["At most (₫)", "Nhiều nhất (₫)"],
+  minTopup: ["From a top-up of (₫)", "Nạp từ (₫)"],
+  budget: ["Budget (₫)", "Ngân sách (₫)"],
+  maxGrants: ["Most grants", "Số lượt nhiều nhất"],
+  starts: ["Begins", "Bắt đầu"],
+  ends: ["Ends", "Kết thúc"],
+  expiresAfterDays: ["Expires after days", "Hết hạn sau số ngày"],
+  perAccount: ["Per account", "Mỗi tài khoản"],
+  perNetworkPerDay: ["Per network and day", "Mỗi mạng, mỗi ngày"],
 };
 
 export const campaignTexts = defineTexts({
   both: {
+    kinds,
+    fields,
     make: ["New campaign", "Chương trình mới"],
     ofBonus: ["Only for a bonus", "Chỉ cho thưởng nạp tiền"],
     ofSignup: ["Only for sign-ups", "Chỉ cho đăng ký"],
@@ -93,8 +73,6 @@ export const campaignTexts = defineTexts({
   },
   en: {
     lead: "Credit for customers, each campaign with its own budget and expiry.",
-    kinds: kindsEn,
-    fields: fieldsEn,
     hints: {
       name: "Customers read it in their statement.",
       budget: "Of all grants together. This, or the most grants, is required.",
@@ -127,8 +105,6 @@ export const campaignTexts = defineTexts({
   },
   vi: {
     lead: "Tiền tặng cho khách hàng, mỗi chương trình có ngân sách và thời hạn riêng.",
-    kinds: kindsVi,
-    fields: fieldsVi,
     hints: {
       name: "Khách hàng thấy tên này trong sao kê.",
       budget: "Của mọi lượt tặng cộng lại. Bắt buộc có mục này hoặc số lượt nhiều nhất.",

@@ -6,9 +6,16 @@
  * - Out: HTML, voucher codes as CSV, campaigns with their audit lines.
  * - Never: gives credit itself, or shows a code twice.
  */
-import { namesOf } from "../base/linked_text.tsx";
+import { type AccountNames, CustomerLink, namesOf } from "../base/linked_text.tsx";
 import { Hono } from "hono";
-import { type Campaign, campaignKinds, maxGiven } from "../../../../core/trade/credits/campaign.ts";
+import {
+  type Campaign,
+  campaignKinds,
+  type CampaignRefusal,
+  campaignRefusal,
+  largestGift,
+  maxGiven,
+} from "../../../../core/trade/credits/campaign.ts";
 import {
   type CampaignField,
   type CampaignFieldName,
@@ -22,7 +29,7 @@ import { parseTypedCount } from "../../../../core/billing/money/read_amount.ts";
 import { recordOf } from "../../../../core/lib/base/record_of.ts";
 import { csvFile } from "../../../../core/lib/base/csv.ts";
 import { parseId } from "../../../../core/lib/ids/ids.ts";
-import { readCampaignFigures } from "../../../../kv/money/credits/grants.ts";
+import { type CampaignFigures, readCampaignFigures } from "../../../../kv/money/credits/grants.ts";
 import { getCampaign, listCampaigns } from "../../../../kv/money/credits/campaigns.ts";
 import { defined } from "../../../../core/lib/base/defined.ts";
 import {
@@ -32,15 +39,29 @@ import {
   turnCampaign,
 } from "../../operations/money/campaigns.ts";
 import {
+  Badge,
+  type BadgeTone,
   Card,
+  DataTable,
+  Empty,
+  Fact,
+  Money,
   Notice,
   PostForm,
   SelectField,
+  Stat,
+  Stats,
   SubmitButton,
   TextField,
+  Time,
 } from "../../../dashboard/components/mod.ts";
 import { readForm } from "../../../dashboard/page/form_data.ts";
-import { formatMoney } from "../../../dashboard/text/format.ts";
+import {
+  formatCount,
+  formatMoney,
+  formatMoneyShort,
+  formatPercentage,
+} from "../../../dashboard/text/format.ts";
 import { notFoundPage } from "../../../dashboard/frame/error_pages.tsx";
 import type { DashboardEnv, Visitor } from "../../../dashboard/page/visitor.ts";
 import { csvDownloadHeaders } from "../../../http/query.ts";
@@ -54,13 +75,8 @@ import {
   renderOperatorPage,
 } from "../base/frame.tsx";
 import { campaignTexts } from "./campaign_texts.ts";
-import {
-  CampaignFiguresView,
-  CampaignTable,
-  GrantList,
-  StateBadge,
-  TermsCard,
-} from "./campaign_views.tsx";
+import type { Locale } from "../../../dashboard/text/i18n.ts";
+import { actorName } from "../base/account_texts.ts";
 
 // The form for a new campaign. What was typed stays in it when a field is wrong.
 
@@ -313,6 +329,205 @@ async function downloadCodes(c: OperatorContext, deps: OperatorDeps) {
   if (!made.ok) return await campaignPage(c, deps, { isWrongCount: true });
   const text = csvFile([{ name: "code", cell: (code: string) => code }], made.body.codes);
   return c.body(text, 200, csvDownloadHeaders(`vouchers-${campaign.id}.csv`));
+}
+
+// Parts of the pages about campaigns: the list, the figures, the terms.
+
+/** Grants that the page of a campaign lists. */
+const shownGrants = 50;
+
+const tones: Readonly<Record<CampaignRefusal | "open", BadgeTone>> = {
+  open: "good",
+  approval: "busy",
+  paused: "neutral",
+  not_yet: "busy",
+  over: "neutral",
+  budget: "neutral",
+};
+
+/** State of a campaign at the moment. */
+function StateBadge({ campaign, nowMs, locale }: {
+  campaign: Campaign;
+  nowMs: number;
+  locale: Locale;
+}) {
+  const state = campaignRefusal(campaign, largestGift(campaign), nowMs) ?? "open";
+  return <Badge tone={tones[state]}>{campaignTexts[locale].states[state]}</Badge>;
+}
+
+function giftText({ gift }: Campaign, locale: Locale): string {
+  return gift.kind === "amount"
+    ? formatMoneyShort(gift.amountMicroVnd, locale)
+    : campaignTexts[locale].percentUpTo(
+      formatPercentage(gift.percent, locale),
+      formatMoneyShort(gift.capMicroVnd, locale),
+    );
+}
+
+/** All campaigns with what they have given of what they may. */
+function CampaignTable({ campaigns, path, nowMs, locale }: {
+  campaigns: readonly Campaign[];
+  path: string;
+  nowMs: number;
+  locale: Locale;
+}) {
+  const t = campaignTexts[locale];
+  return (
+    <DataTable
+      label={t.list}
+      rows={campaigns}
+      empty={
+        <Empty title={t.none}>
+          <p>{t.noneHint}</p>
+        </Empty>
+      }
+      columns={[
+        { head: t.name, cell: ({ id, name }) => <a href={`${path}/${id}`}>{name}</a> },
+        { head: t.fields.kind, cell: ({ kind }) => t.kinds[kind] },
+        {
+          head: t.state,
+          cell: (campaign) => <StateBadge campaign={campaign} nowMs={nowMs} locale={locale} />,
+        },
+        { head: t.gift, kind: "number", cell: (campaign) => giftText(campaign, locale) },
+        {
+          head: t.given,
+          kind: "number",
+          cell: (campaign) =>
+            t.ofBudget(
+              formatMoneyShort(campaign.givenMicroVnd, locale),
+              formatMoneyShort(maxGiven(campaign), locale),
+            ),
+        },
+        { head: t.grants, kind: "number", cell: ({ grants }) => formatCount(grants, locale) },
+        {
+          head: t.expired,
+          kind: "number",
+          cell: ({ expiredMicroVnd }) => <Money microVnd={expiredMicroVnd} locale={locale} />,
+        },
+      ]}
+    />
+  );
+}
+
+/** Figures of where the money of a campaign is. */
+function CampaignFiguresView({ campaign, figures, locale }: {
+  campaign: Campaign;
+  figures: CampaignFigures;
+  locale: Locale;
+}) {
+  const t = campaignTexts[locale];
+  const rest = maxGiven(campaign) - campaign.givenMicroVnd;
+  const stats = [
+    [t.given, campaign.givenMicroVnd],
+    [t.spent, figures.spentMicroVnd],
+    [t.expired, campaign.expiredMicroVnd],
+    [t.left, figures.leftMicroVnd],
+    [t.budgetLeft, rest > 0n ? rest : 0n],
+  ] as const;
+  return (
+    <>
+      <Stats>
+        {stats.map(([label, microVnd]) => (
+          <Stat label={label}>
+            <Money microVnd={microVnd} locale={locale} />
+          </Stat>
+        ))}
+      </Stats>
+      {figures.read < campaign.grants && (
+        <p class="muted">{t.ofNewest(formatCount(figures.read, locale))}</p>
+      )}
+    </>
+  );
+}
+
+/** The conditions of a campaign. */
+function TermsCard({ campaign, locale }: { campaign: Campaign; locale: Locale }) {
+  const t = campaignTexts[locale];
+  const { kind, budgetMicroVnd, maxGrants, minTopupMicroVnd, expiresAfterDays } = campaign;
+  const { startsAtMs, endsAtMs, perAccount, perNetworkPerDay, createdBy, approvedBy } = campaign;
+  return (
+    <Card title={t.terms}>
+      <dl class="facts">
+        <Fact name={t.fields.kind}>{t.kinds[kind]}</Fact>
+        <Fact name={t.gift}>{giftText(campaign, locale)}</Fact>
+        {minTopupMicroVnd !== undefined && (
+          <Fact name={t.fields.minTopup}>{formatMoneyShort(minTopupMicroVnd, locale)}</Fact>
+        )}
+        {budgetMicroVnd !== undefined && (
+          <Fact name={t.fields.budget}>{formatMoneyShort(budgetMicroVnd, locale)}</Fact>
+        )}
+        {maxGrants !== undefined && (
+          <Fact name={t.fields.maxGrants}>{formatCount(maxGrants, locale)}</Fact>
+        )}
+        <Fact name={t.fields.starts}>
+          <Time atMs={startsAtMs} locale={locale} />
+        </Fact>
+        <Fact name={t.fields.ends}>
+          {endsAtMs === undefined ? t.never : <Time atMs={endsAtMs} locale={locale} />}
+        </Fact>
+        <Fact name={t.expiry}>
+          {expiresAfterDays === undefined ? t.never : t.days(expiresAfterDays)}
+        </Fact>
+        <Fact name={t.fields.perAccount}>{formatCount(perAccount, locale)}</Fact>
+        {perNetworkPerDay !== undefined && (
+          <Fact name={t.fields.perNetworkPerDay}>{formatCount(perNetworkPerDay, locale)}</Fact>
+        )}
+        <Fact name={t.madeBy}>{actorName(createdBy.email, locale)}</Fact>
+        {approvedBy !== undefined && (
+          <Fact name={t.approvedBy}>{actorName(approvedBy.email, locale)}</Fact>
+        )}
+      </dl>
+    </Card>
+  );
+}
+
+/** The newest grants, with what became of each. */
+function GrantList({ figures, names, locale }: {
+  figures: CampaignFigures;
+  names: AccountNames;
+  locale: Locale;
+}) {
+  const t = campaignTexts[locale];
+  return (
+    <Card title={t.newest}>
+      <DataTable
+        label={t.newest}
+        rows={figures.newest.slice(0, shownGrants)}
+        empty={
+          <Empty title={t.noGrants}>
+            <p>{t.noGrantsHint}</p>
+          </Empty>
+        }
+        columns={[
+          {
+            head: t.when,
+            kind: "one-line",
+            cell: ({ grant }) => <Time atMs={grant.givenAtMs} locale={locale} />,
+          },
+          {
+            head: t.account,
+            kind: "long",
+            cell: ({ grant: { accountId } }) => <CustomerLink id={accountId} names={names} />,
+          },
+          {
+            head: t.given,
+            kind: "number",
+            cell: ({ grant }) => <Money microVnd={grant.amountMicroVnd} locale={locale} />,
+          },
+          {
+            head: t.expired,
+            kind: "number",
+            cell: ({ grant }) => <Money microVnd={grant.expiredMicroVnd} locale={locale} />,
+          },
+          {
+            head: t.left,
+            kind: "number",
+            cell: ({ leftMicroVnd }) => <Money microVnd={leftMicroVnd} locale={locale} />,
+          },
+        ]}
+      />
+    </Card>
+  );
 }
 
 function createCampaignPages(deps: OperatorDeps): Hono<DashboardEnv> {

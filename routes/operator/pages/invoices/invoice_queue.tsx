@@ -10,28 +10,40 @@ import {
   type Invoice,
   type InvoiceState,
   invoiceStates,
+  mayMoveInvoice,
 } from "../../../../core/trade/invoices/invoice.ts";
 import { invoicesAsCsv, invoicesAsJson } from "../../../../core/trade/invoices/invoice_export.ts";
 import { vietnamDay } from "../../../../core/lib/time/vietnam_time.ts";
-import { listInvoices } from "../../../../kv/money/invoices/invoices.ts";
+import { getInvoice, listInvoices } from "../../../../kv/money/invoices/invoices.ts";
 import {
   Card,
   DataTable,
+  FileField,
   PostForm,
   SelectField,
   SubmitButton,
+  TextField,
   Time,
 } from "../../../dashboard/components/mod.ts";
-import { readForm } from "../../../dashboard/page/form_data.ts";
+import { type PostedForm, readForm } from "../../../dashboard/page/form_data.ts";
 import { invoiceTexts } from "../../../dashboard/customer/invoices/invoices_texts.ts";
 import { csvDownloadHeaders } from "../../../http/query.ts";
-import { exportInvoices } from "../../operations/money/invoices.ts";
+import {
+  exportInvoices,
+  issueInvoice,
+  rejectInvoice,
+  replaceInvoice,
+  sendInvoice,
+} from "../../operations/money/invoices.ts";
 import {
   actOf,
+  doneAt,
   NothingHere,
   type OperatorContext,
   type OperatorDeps,
+  operatorOf,
   type OperatorPage,
+  ReasonField,
   renderOperatorPage,
 } from "../base/frame.tsx";
 import { operatorInvoiceTexts } from "./invoice_texts.ts";
@@ -40,12 +52,23 @@ import { defined } from "../../../../core/lib/base/defined.ts";
 import type { Locale } from "../../../dashboard/text/i18n.ts";
 import {
   fileResponse,
+  InvoiceFacts,
+  InvoiceFiles,
   sharedInvoiceColumns,
 } from "../../../dashboard/customer/invoices/invoices_views.tsx";
 import { Hono } from "hono";
 import { notFoundPage } from "../../../dashboard/frame/error_pages.tsx";
-import type { DashboardEnv } from "../../../dashboard/page/visitor.ts";
-import { attach, invoiceOf, invoicePage, move } from "./invoice_page.tsx";
+import type { DashboardEnv, Visitor } from "../../../dashboard/page/visitor.ts";
+import { parseId } from "../../../../core/lib/ids/ids.ts";
+import { attachInvoiceFile } from "../../../../kv/money/invoices/invoice_files.ts";
+import {
+  type IssuedField,
+  type IssuedFieldName,
+  issuedFieldNames,
+  issuedFields,
+} from "../../../../core/trade/invoices/issued_form.ts";
+import { recordOf } from "../../../../core/lib/base/record_of.ts";
+import type { OperationAct } from "../../operations/contract/operation.ts";
 
 // The table of invoice requests on the operator's pages.
 
@@ -144,6 +167,160 @@ async function exportQueue(c: OperatorContext, deps: OperatorDeps) {
 }
 
 // `/operator/invoices`: the queue, its export, and one request from "requested" to "sent".
+
+// One invoice request: its facts, its next states and its files.
+
+// The forms that move an invoice request to its next state, and how they are read.
+
+/** The forms of the next possible states. Issued invoices are never edited, only replaced. */
+function MoveForms({ invoice, visitor, today }: {
+  invoice: Invoice;
+  visitor: Visitor;
+  today: string;
+}) {
+  const t = operatorInvoiceTexts[visitor.locale];
+  const action = `/operator/invoices/${invoice.id}/move`;
+  const may = (to: InvoiceState) => mayMoveInvoice(invoice.state, to);
+  const negative = may("rejected") ? "rejected" : may("replaced") ? "replaced" : undefined;
+  return (
+    <div class="columns">
+      {may("issued") && (
+        <Card title={t.issue}>
+          <PostForm visitor={visitor} action={action}>
+            <input type="hidden" name="to" value="issued" />
+            {issuedFieldNames.map((name) => (
+              <IssuedInput key={name} name={name} today={today} locale={visitor.locale} />
+            ))}
+            <SubmitButton>{t.issue}</SubmitButton>
+          </PostForm>
+        </Card>
+      )}
+      {may("sent") && (
+        <Card title={t.send}>
+          <p>{t.sendText(invoice.buyer.email)}</p>
+          <PostForm visitor={visitor} action={action}>
+            <input type="hidden" name="to" value="sent" />
+            <SubmitButton>{t.send}</SubmitButton>
+          </PostForm>
+        </Card>
+      )}
+      {negative !== undefined && (
+        <Card title={t[negative]}>
+          <p>{t[`${negative}Text`]}</p>
+          <PostForm visitor={visitor} action={action} confirm={`${t[negative]}?`}>
+            <input type="hidden" name="to" value={negative} />
+            <ReasonField locale={visitor.locale} />
+            <SubmitButton tone="danger">{t[negative]}</SubmitButton>
+          </PostForm>
+        </Card>
+      )}
+    </div>
+  );
+}
+
+function IssuedInput({ name, today, locale }: {
+  name: IssuedFieldName;
+  today: string;
+  locale: Locale;
+}) {
+  const { input, maxChars, isNeeded }: IssuedField = issuedFields[name];
+  const label = invoiceTexts[locale].issuedFields[name];
+  return input === "day"
+    ? <TextField name={name} label={label} type="date" value={today} required={isNeeded} />
+    : <TextField name={name} label={label} required={isNeeded} maxlength={maxChars} />;
+}
+
+/** The acts of the forms, by the state that they lead to. */
+const moves = {
+  issued: (deps: OperatorDeps, invoice: string, { text }: PostedForm, act: OperationAct) =>
+    issueInvoice.run(deps, { invoice, ...recordOf(issuedFieldNames, text) }, act),
+  sent: (deps: OperatorDeps, invoice: string, _form: PostedForm, act: OperationAct) =>
+    sendInvoice.run(deps, { invoice }, act),
+  rejected: (deps: OperatorDeps, invoice: string, { text }: PostedForm, act: OperationAct) =>
+    rejectInvoice.run(deps, { invoice, reason: text("reason") }, act),
+  replaced: (deps: OperatorDeps, invoice: string, { text }: PostedForm, act: OperationAct) =>
+    replaceInvoice.run(deps, { invoice, reason: text("reason") }, act),
+} as const;
+
+function isMove(to: string): to is keyof typeof moves {
+  return Object.hasOwn(moves, to);
+}
+
+/** Finds the invoice that the path names. */
+async function invoiceOf(
+  c: OperatorContext,
+  deps: OperatorDeps,
+): Promise<Invoice | undefined> {
+  const id = parseId("invoice", c.req.param("id") ?? "");
+  return id === undefined ? undefined : (await getInvoice(deps.kv, id)).value ?? undefined;
+}
+
+/** Shows one invoice request. */
+async function invoicePage(c: OperatorContext, deps: OperatorDeps, problem?: string) {
+  const invoice = await invoiceOf(c, deps);
+  if (invoice === undefined) return await notFoundPage(c);
+  const visitor = c.get("visitor");
+  const { locale } = visitor;
+  const t = operatorInvoiceTexts[locale];
+  return await renderOperatorPage(
+    c,
+    {
+      title: invoice.buyer.legalName,
+      lead: (
+        <>
+          {invoice.id} ·{" "}
+          <a href={`/operator/accounts/${invoice.accountId}`}>{frameTexts[locale].account}</a>
+        </>
+      ),
+      problem,
+    },
+    <>
+      <InvoiceFacts invoice={invoice} locale={locale} />
+      <MoveForms invoice={invoice} visitor={visitor} today={vietnamDay(deps.clock.nowMs())} />
+      <Card title={invoiceTexts[locale].files}>
+        <InvoiceFiles invoice={invoice} base="/operator/invoices" locale={locale} />
+        <PostForm visitor={visitor} action={`/operator/invoices/${invoice.id}/files`} multipart>
+          <FileField name="file" label={t.file} accept=".pdf,.xml" />
+          <SubmitButton tone="plain">{t.attach}</SubmitButton>
+        </PostForm>
+      </Card>
+    </>,
+  );
+}
+
+/** Moves an invoice request to its next state, with the mail about it. */
+async function move(c: OperatorContext, deps: OperatorDeps) {
+  const t = frameTexts[c.get("visitor").locale].problems;
+  const invoice = await invoiceOf(c, deps);
+  if (invoice === undefined) return await notFoundPage(c);
+  const form = await readForm(c);
+  const to = form.text("to");
+  if (!isMove(to)) return await invoicePage(c, deps, t.refused);
+  const moved = await moves[to](deps, invoice.id, form, actOf(c, deps));
+  if (!moved.ok) {
+    const why = moved.why !== "input" ? moved.why : to === "issued" ? "fields" : "reason";
+    return await invoicePage(c, deps, t[why]);
+  }
+  return doneAt(c, `/operator/invoices/${invoice.id}`, "moved");
+}
+
+/** Attaches a file to an invoice. */
+async function attach(c: OperatorContext, deps: OperatorDeps) {
+  const t = frameTexts[c.get("visitor").locale].problems;
+  const invoice = await invoiceOf(c, deps);
+  if (invoice === undefined) return await notFoundPage(c);
+  const file = (await readForm(c)).file("file");
+  if (file === undefined) return await invoicePage(c, deps, t.file);
+  const result = await attachInvoiceFile(deps.kv, {
+    id: invoice.id,
+    name: file.name,
+    bytes: await file.bytes(),
+    operator: operatorOf(c),
+    nowMs: deps.clock.nowMs(),
+  });
+  if (!result.ok) return await invoicePage(c, deps, t[result.why]);
+  return doneAt(c, `/operator/invoices/${invoice.id}`, "attached");
+}
 
 function createOperatorInvoicePages(deps: OperatorDeps): Hono<DashboardEnv> {
   const app = new Hono<DashboardEnv>();

@@ -23,6 +23,8 @@ import {
   Notice,
   Stat,
   Stats,
+  SubmitButton,
+  TextField,
 } from "../../../dashboard/components/mod.ts";
 import {
   formatCount,
@@ -32,7 +34,12 @@ import {
 } from "../../../dashboard/text/format.ts";
 import type { Locale } from "../../../dashboard/text/i18n.ts";
 import { csvDownloadHeaders } from "../../../http/query.ts";
-import { type OperatorContext, type OperatorDeps, renderOperatorPage } from "../base/frame.tsx";
+import {
+  type OperatorContext,
+  type OperatorDeps,
+  type OperatorPage,
+  renderOperatorPage,
+} from "../base/frame.tsx";
 import {
   emailsOf,
   groupOf,
@@ -40,13 +47,17 @@ import {
   marginRows,
   type Period,
   periodOf,
+  presets,
   routeOfRow,
   type Sorting,
   sortingOf,
 } from "./margin_rows.ts";
 import { marginsLabel, marginTexts } from "./texts.ts";
-import { PeriodChoice } from "./views.tsx";
 import { PriceWarnings, readPriceWarnings } from "./warnings.tsx";
+import { frameTexts } from "../base/texts.ts";
+import { Hono } from "hono";
+import type { DashboardEnv } from "../../../dashboard/page/visitor.ts";
+import { sheetFile, sheetPage } from "./sheet_page.tsx";
 
 /** Rows of a page; the file has all. */
 const shownRows = 200;
@@ -394,3 +405,56 @@ export async function marginsFile(c: OperatorContext, deps: OperatorDeps): Promi
     headers: csvDownloadHeaders(`margins-${group}-${range.fromDay}-${range.toDay}.csv`),
   });
 }
+
+// The choice of a period on the pages about costs.
+
+/** The choice of a period: presets as links, and a form for other days. */
+function PeriodChoice({ period, href, kept, locale }: {
+  period: Period;
+  /** The address with another period. */
+  href: (query: Readonly<Record<string, string>>) => string;
+  /** Other parts of the query. */
+  kept: Readonly<Record<string, string | undefined>>;
+  locale: Locale;
+}) {
+  const t = marginTexts[locale];
+  const { range, preset } = period;
+  return (
+    <div class="toolbar">
+      <nav class="chips" aria-label={t.period}>
+        {presets.map((one) => (
+          <a href={href({ period: one })} aria-current={one === preset ? "true" : undefined}>
+            {t.presets[one]}
+          </a>
+        ))}
+      </nav>
+      <form method="get" class="inline-form">
+        {Object.entries(kept).map(([name, value]) =>
+          value === undefined ? null : <input key={name} type="hidden" name={name} value={value} />
+        )}
+        <TextField name="from" type="date" label={t.from} value={range.fromDay} />
+        <TextField name="to" type="date" label={t.to} value={range.toDay} />
+        <SubmitButton tone="plain">{frameTexts[locale].show}</SubmitButton>
+      </form>
+    </div>
+  );
+}
+
+// The operator's pages about what calls cost: margins, and sheets to hold against invoices of providers.
+
+function createMarginPages(deps: OperatorDeps): Hono<DashboardEnv> {
+  return new Hono<DashboardEnv>()
+    .get("/operator/margins", (c) => marginsPage(c, deps))
+    .get("/operator/margins/export.csv", (c) => marginsFile(c, deps))
+    .get("/operator/margins/sheet", (c) => sheetPage(c, deps))
+    .get("/operator/margins/sheet.csv", (c) => sheetFile(c, deps));
+}
+
+export const marginPages: OperatorPage = {
+  link: { href: "/operator/margins", label: marginsLabel },
+  views: [{
+    href: "/operator/margins/sheet",
+    label: { en: marginTexts.en.sheet, vi: marginTexts.vi.sheet },
+  }],
+  routes: createMarginPages,
+};
