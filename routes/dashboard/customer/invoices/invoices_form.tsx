@@ -77,7 +77,7 @@ export interface BuyerProps {
   readonly optional?: boolean;
 }
 
-/** What the fields of a buyer show. */
+/** The label, content and problem of each field of a buyer. */
 function buyerFields({ form, problems, locale }: BuyerProps) {
   const found = problems.map((one) => [one.field, wordsFor(one, locale)] as const);
   // The first problem of a field is the one that it shows.

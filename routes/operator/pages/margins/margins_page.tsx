@@ -1,4 +1,11 @@
-/** `/operator/margins`: what calls earned and cost, by model, route, customer, key or day, beside the period before. */
+/**
+ * `/operator/margins`: what calls earned and cost, by model, route, customer, key or day, beside the period before.
+ *
+ * - Folder `routes/operator/pages/margins/`: costs and margins for operators.
+ * - In: a period, a grouping, a provider.
+ * - Out: HTML and CSV files.
+ * - Never: shown to a customer, or changes anything.
+ */
 import { formatVnd } from "../../../../core/billing/money/micro_vnd.ts";
 import { type CsvColumn, csvFile } from "../../../../core/lib/base/csv.ts";
 import { vietnamDayStartMs } from "../../../../core/lib/time/vietnam_time.ts";
@@ -102,7 +109,7 @@ function hrefOf(asked: Asked, change: Readonly<Record<string, string>> = {}, to 
 }
 
 /** Shows the margins. */
-export async function marginsPage(c: OperatorContext, deps: OperatorDeps) {
+async function marginsPage(c: OperatorContext, deps: OperatorDeps) {
   const { locale } = c.get("visitor");
   const t = marginTexts[locale];
   const catalog = deps.catalog.current;
@@ -388,7 +395,7 @@ const sumColumns: readonly CsvColumn<MarginRow>[] = [
 ];
 
 /** Sends the rows as a file. */
-export async function marginsFile(c: OperatorContext, deps: OperatorDeps): Promise<Response> {
+async function marginsFile(c: OperatorContext, deps: OperatorDeps): Promise<Response> {
   const asked = askedOf(c, deps.clock.nowMs());
   const { group, period: { range, before } } = asked;
   const [now, earlier] = await Promise.all([
