@@ -16,10 +16,9 @@ import { organisationPages } from "./customer/organisation/organisation_pages.ts
 import type { PageDeclaration } from "./page/page.ts";
 import { playgroundPages } from "./customer/playground/playground_pages.tsx";
 import { searchPages } from "./public/search/search_page.tsx";
-import { mailLinkPages } from "./customer/sign_in/mail_link.tsx";
+import { mailLinkPages, resetPages } from "./customer/sign_in/mail_link.tsx";
 import { companyPages } from "./customer/sign_in/company.tsx";
 import { openIdPages } from "./customer/sign_in/openid.tsx";
-import { resetPages } from "./customer/sign_in/reset.tsx";
 import { passkeyPages } from "./customer/sign_in/passkey.tsx";
 import { secondFactorPages } from "./customer/sign_in/second_factor.tsx";
 import { signInPages } from "./customer/sign_in/sign_in.tsx";

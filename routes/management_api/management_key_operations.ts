@@ -15,7 +15,7 @@ import {
   type ManagementKey,
   managementRoles,
 } from "../../kv/people/management_keys/management_keys.ts";
-import { managementKeyRevocation } from "../acts/management_keys.ts";
+import { managementKeyRevocation } from "../acts/keys.ts";
 import { listing } from "./lists.ts";
 import { actOperation, goneShape, type ManagementOperation, shape } from "./operation.ts";
 

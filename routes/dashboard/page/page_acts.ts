@@ -17,8 +17,9 @@ import {
   keyRevocation,
   keyRotation,
   keyRulesChange,
+  managementKeyCreation,
+  managementKeyRevocation,
 } from "../../acts/keys.ts";
-import { managementKeyCreation, managementKeyRevocation } from "../../acts/management_keys.ts";
 import {
   billingChange,
   invoiceRequest,

@@ -6,10 +6,7 @@ import { hourMs } from "../../../core/lib/time/durations.ts";
 import type { Account } from "../../../kv/people/accounts/accounts.ts";
 import { findActivity } from "../../../kv/people/audit/account_activity.ts";
 import { listManagementKeys } from "../../../kv/people/management_keys/management_keys.ts";
-import {
-  managementKeyCreation,
-  managementKeyRevocation,
-} from "../../../routes/acts/management_keys.ts";
+import { managementKeyCreation, managementKeyRevocation } from "../../../routes/acts/keys.ts";
 import { perform } from "../../../routes/acts/operation.ts";
 import { rateRules } from "../../../routes/auth/sign_in_budgets.ts";
 import { createManagementApi } from "../../../routes/management_api/management_api.ts";

@@ -3,8 +3,7 @@ import { assert, assertEquals } from "../../support/assert.ts";
 import { parseId } from "../../../core/lib/ids/ids.ts";
 import type { JsonObject } from "../../../core/lib/json/json.ts";
 import { hourMs } from "../../../core/lib/time/durations.ts";
-import type { Role } from "../../../core/people/organisations/acts.ts";
-import { roles } from "../../../core/people/organisations/acts.ts";
+import { type Role, roles } from "../../../core/people/organisations/acts.ts";
 import { type Account, createAccount } from "../../../kv/people/accounts/accounts.ts";
 import { createApiKey } from "../../../kv/people/api_keys/api_key_changes.ts";
 import { getApiKey } from "../../../kv/people/api_keys/api_keys.ts";
@@ -16,7 +15,7 @@ import {
 } from "../../../kv/people/organisations/invitations.ts";
 import { changeRole, removeMember } from "../../../kv/people/organisations/members.ts";
 import { revokeManagementKey } from "../../../kv/people/management_keys/management_keys.ts";
-import { managementKeyRevocation } from "../../../routes/acts/management_keys.ts";
+import { managementKeyRevocation } from "../../../routes/acts/keys.ts";
 import { type Acting, perform } from "../../../routes/acts/operation.ts";
 import { invitation, withdrawal } from "../../../routes/acts/people.ts";
 import { type ActName, actSpendings, countSpending } from "../../../routes/acts/spending.ts";

@@ -16,7 +16,11 @@ import {
   closeOrganisation,
   readClosingState,
 } from "../../../../kv/services/operations/account_closing.ts";
-import { keyRulesChange } from "../../../acts/keys.ts";
+import {
+  keyRulesChange,
+  managementKeyCreation,
+  managementKeyRevocation,
+} from "../../../acts/keys.ts";
 import type { Operation } from "../../../acts/operation.ts";
 import {
   handOver,
@@ -46,7 +50,6 @@ import {
   type ManagementKey,
   managementRoles,
 } from "../../../../kv/people/management_keys/management_keys.ts";
-import { managementKeyCreation, managementKeyRevocation } from "../../../acts/management_keys.ts";
 import {
   Badge,
   Card,
