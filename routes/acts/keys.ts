@@ -1,4 +1,4 @@
-/** Acts on API keys, and the rule of an organisation about who moves them between teams. */
+/** Acts on API keys, on management keys, and on the rule about who moves API keys between teams. */
 import { z } from "zod";
 import { fromVnd } from "../../core/billing/money/micro_vnd.ts";
 import { defined } from "../../core/lib/base/defined.ts";

@@ -1,4 +1,4 @@
-/** Models and their state, and what the owner of a key may read of the account. */
+/** Models and their state, and what the owner of a key may read of the account: operations and schemas. */
 import type { ErrorCode } from "../../core/lib/errors/errors.ts";
 import { callErrors, keyErrors } from "./error_answers.ts";
 import type { ExampleModels } from "./example_models.ts";

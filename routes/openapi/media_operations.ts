@@ -1,4 +1,4 @@
-/** Everything that a model makes or reads beside chat. */
+/** Operations and schemas of everything that a model makes or reads beside chat. */
 import { objectSchema, ref } from "../../core/lib/json/schemas.ts";
 import { paidErrors } from "./error_answers.ts";
 import type { ExampleModels } from "./example_models.ts";

@@ -1,5 +1,5 @@
 /**
- * `/account`: registers the page and handles its acts.
+ * `/account`: registers the page and handles its acts, among them a new password and e-mail address.
  *
  * - Folder `routes/dashboard/customer/account/`: the page of the account: credentials, sessions, invoice
  *   data, leaving.

@@ -1,4 +1,4 @@
-/** `/account/security`: the second factors of a person, and their recovery codes. */
+/** `/account/security`: the second factors of a person, their recovery codes and passkeys. */
 import { type Context, Hono } from "hono";
 import { raw } from "hono/html";
 import { deviceName, isFresh } from "../../../../core/people/accounts/session_rules.ts";

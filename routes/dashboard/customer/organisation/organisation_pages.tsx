@@ -1,5 +1,6 @@
 /**
- * `/organisation`: the forms by which an organisation is changed. Who may send them is in `page/page_acts.ts`.
+ * `/organisation`: the forms that change an organisation, and the page of its management keys. Who may send them
+ * is in `page/page_acts.ts`.
  *
  * - Folder `routes/dashboard/customer/organisation/`: the pages of organisations: members, invitations, teams, and
  *   between which ones a person switches.

@@ -1,6 +1,6 @@
 /**
- * Sign-in by a mailed link, without a password. It stays available while strangers who guess passwords have used up the
- * budget of tries.
+ * Mailed links: one signs in without a password, and stays available while strangers who guess passwords have used up
+ * the budget of tries; another resets a forgotten password.
  */
 import { type Context, Hono } from "hono";
 import { returnPath } from "../../../../core/people/accounts/email_address.ts";

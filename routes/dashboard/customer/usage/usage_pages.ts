@@ -1,5 +1,5 @@
 /**
- * `/usage` and `/receipts`: registers the pages of usage and receipts.
+ * `/usage` and `/receipts`: registers the pages of usage and receipts, and streams the calls of a range as a file.
  *
  * - Folder `routes/dashboard/customer/usage/`: the pages of usage and receipts, and their export.
  * - In: a range of days and filters.

@@ -1,4 +1,4 @@
-/** Views of the pages of webhooks: the list, the log of an endpoint, one try, and how to check a signature. */
+/** Views of the pages of webhooks: list, form, log of an endpoint, one try, and how to check a signature. */
 import {
   exampleEvent,
   webhookBody,

@@ -1,5 +1,5 @@
 /**
- * Handles the acts on an account: notes, blocking, changes of its wallet, rate limits.
+ * The list of accounts, and the acts on one: notes, blocking, changes of its wallet, rate limits.
  *
  * - Folder `routes/operator/pages/accounts/`: the operator's pages about customers.
  * - In: searches, and forms with a reason.

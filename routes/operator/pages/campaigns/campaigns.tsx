@@ -1,5 +1,5 @@
 /**
- * `/operator/campaigns`: credit for customers.
+ * `/operator/campaigns`: credit for customers: campaigns, their terms, figures and codes.
  *
  * - Folder `routes/operator/pages/campaigns/`: campaigns: their list, terms, figures and voucher codes.
  * - In: forms of operators.

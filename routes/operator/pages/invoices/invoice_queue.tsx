@@ -1,5 +1,5 @@
 /**
- * The queue of invoice requests, and its export for the provider of electronic invoices.
+ * The queue of invoice requests, its export for the provider of electronic invoices, and the page of one request.
  *
  * - Folder `routes/operator/pages/invoices/`: the operator's pages about VAT invoices.
  * - In: decisions and files of operators.

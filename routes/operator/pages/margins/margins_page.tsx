@@ -447,8 +447,6 @@ function PeriodChoice({ period, href, kept, locale }: {
   );
 }
 
-// The operator's pages about what calls cost: margins, and sheets to hold against invoices of providers.
-
 function createMarginPages(deps: OperatorDeps): Hono<DashboardEnv> {
   return new Hono<DashboardEnv>()
     .get("/operator/margins", (c) => marginsPage(c, deps))
