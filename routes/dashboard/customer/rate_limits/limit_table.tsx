@@ -26,16 +26,19 @@ type LimitWindow = typeof limitTable[LimitName]["window"];
 // Texts about limits.
 
 export const rateTexts = defineTexts({
+  both: {
+    title: ["Rate limits", "Giới hạn tốc độ"],
+    none: ["No rate limits are set.", "Chưa đặt giới hạn tốc độ nào."],
+    limit: ["Limit", "Giới hạn"],
+    of: ["Applies to", "Của"],
+    used: ["Now", "Hiện tại"],
+    share: ["Share", "Tỷ lệ"],
+    noLimit: ["no limit", "không giới hạn"],
+    matrixLabel: ["Limits of the key", "Giới hạn của khoá API"],
+  },
   en: {
-    title: "Rate limits",
     now: "Used in the last minute or hour, as each limit says, over all servers.",
-    none: "No rate limits are set.",
-    limit: "Limit",
-    of: "Applies to",
-    used: "Now",
-    share: "Share",
     usedOf: (used: string, limit: string) => `${used} of ${limit}`,
-    noLimit: "no limit",
     meters: {
       money: ["Money", "in VND"],
       calls: ["Calls", "requests"],
@@ -43,7 +46,6 @@ export const rateTexts = defineTexts({
       images: ["Images", "made"],
     } satisfies Record<Meter, readonly [name: string, unit: string]>,
     windows: { at_once: "At once", minute: "Minute", hour: "Hour", day: "Day", month: "Month" },
-    matrixLabel: "Limits of the key",
     matrixHint:
       "Empty (∞): no limit. A bar shows what is used of a limit now; days and months are Vietnam's.",
     names: {
@@ -75,15 +77,8 @@ export const rateTexts = defineTexts({
       "Calls beyond a limit get a 429 with the seconds to wait. Limits of the service apply beside these.",
   },
   vi: {
-    title: "Giới hạn tốc độ",
     now: "Đã dùng trong phút hoặc giờ qua, tuỳ giới hạn, trên mọi máy chủ.",
-    none: "Chưa đặt giới hạn tốc độ nào.",
-    limit: "Giới hạn",
-    of: "Của",
-    used: "Hiện tại",
-    share: "Tỷ lệ",
     usedOf: (used, limit) => `${used} trên ${limit}`,
-    noLimit: "không giới hạn",
     meters: {
       money: ["Tiền", "bằng VND"],
       calls: ["Lượt gọi", "yêu cầu"],
@@ -91,7 +86,6 @@ export const rateTexts = defineTexts({
       images: ["Ảnh", "đã tạo"],
     },
     windows: { at_once: "Cùng lúc", minute: "Phút", hour: "Giờ", day: "Ngày", month: "Tháng" },
-    matrixLabel: "Giới hạn của khoá API",
     matrixHint:
       "Để trống (∞): không giới hạn. Thanh cho biết mức đang dùng; ngày và tháng tính theo giờ Việt Nam.",
     names: {

@@ -3,6 +3,37 @@ import { englishCount } from "../../text/format.ts";
 import { defineTexts } from "../../text/i18n.ts";
 
 export const landingTexts = defineTexts({
+  both: {
+    start: ["Create an account", "Tạo tài khoản"],
+    tryIt: ["Try a model first", "Thử mô hình trước"],
+    prices: ["See models and prices", "Xem mô hình và giá"],
+    change: ["Change two lines, keep your SDK", "Đổi hai dòng, giữ nguyên SDK"],
+    noCard: ["No card, no monthly fee", "Không cần thẻ, không phí tháng"],
+    freeFailures: ["Failed calls cost nothing", "Lượt gọi lỗi không mất tiền"],
+    vatInvoice: ["VAT invoice", "Hoá đơn GTGT"],
+    answer: ["Hello! How can I help you today?", "Xin chào! Tôi có thể giúp gì cho bạn?"],
+    chatModels: ["Text", "Văn bản"],
+    otherModels: ["Images, speech, video and more", "Hình ảnh, giọng nói, video và loại khác"],
+    proofs: ["How receipts are proven", "Cách chứng minh biên nhận"],
+    invoices: ["VAT invoice on request.", "Có hoá đơn GTGT khi yêu cầu."],
+    live: ["Prices today", "Giá hôm nay"],
+    liveLead: ["All prices in VND. No extra fees.", "Giá bằng VND, không thêm phí."],
+    model: ["Model", "Mô hình"],
+    price: ["Price", "Giá"],
+    input: ["Input", "Đầu vào"],
+    output: ["Output", "Đầu ra"],
+    inWord: ["in", "vào"],
+    outWord: ["out", "ra"],
+    perMtok: ["per 1M tokens", "mỗi 1 triệu token"],
+    status: ["Status", "Trạng thái"],
+    allModels: ["All models and prices", "Mọi mô hình và giá"],
+    receipt: ["Every call ends in a receipt", "Lượt gọi nào cũng có biên nhận"],
+    billing: ["How calls are charged", "Cách tính tiền"],
+    path: ["Where every đồng goes", "Mỗi đồng đi đâu"],
+    availability: ["Answered calls, 30 days", "Lượt gọi được trả lời, 30 ngày"],
+    questions: ["Questions and answers", "Hỏi và đáp"],
+    docs: ["Read the documentation", "Đọc tài liệu"],
+  },
   en: {
     title: (brand: string) => `${brand}: one key for every model`,
     description:
@@ -10,17 +41,9 @@ export const landingTexts = defineTexts({
     headline: ["One address.", "One key.", "Every model."],
     lead:
       "Text, images, speech and video from many providers behind the API styles you already use. Paid from one prepaid wallet in VND, by the call.",
-    start: "Create an account",
-    tryIt: "Try a model first",
-    prices: "See models and prices",
-    change: "Change two lines, keep your SDK",
-    noCard: "No card, no monthly fee",
     credit: (amount: string) => `${amount} to try, no card`,
     bonus: (gift: string, from: string | undefined) =>
       from === undefined ? `+${gift} on top-ups` : `+${gift} on top-ups from ${from}`,
-    freeFailures: "Failed calls cost nothing",
-    vatInvoice: "VAT invoice",
-    answer: "Hello! How can I help you today?",
     tokens: (input: number, output: number) => `${input} + ${output} tokens`,
     strangers: {
       cost: {
@@ -54,10 +77,6 @@ export const landingTexts = defineTexts({
         link: "See the status",
       },
     },
-    chatModels: "Text",
-    otherModels: "Images, speech, video and more",
-    proofs: "How receipts are proven",
-    invoices: "VAT invoice on request.",
     facts: {
       models: (count: string) => englishCount(count, "model", "models"),
       modelsNote: "text, image, speech, video",
@@ -69,19 +88,7 @@ export const landingTexts = defineTexts({
       all: "All",
       proofs: "Proofs",
     },
-    live: "Prices today",
-    liveLead: "All prices in VND. No extra fees.",
-    model: "Model",
-    price: "Price",
-    input: "Input",
-    output: "Output",
-    inWord: "in",
-    outWord: "out",
-    perMtok: "per 1M tokens",
-    status: "Status",
     statuses: { up: "Available", degraded: "Slow", down: "Down" },
-    allModels: "All models and prices",
-    receipt: "Every call ends in a receipt",
     receiptLead:
       "We hold the maximum cost, then charge the actual. The receipt shows how the sum was made and every route that was tried. Receipts, statement and invoice agree to the last fraction of a đồng.",
     receiptPoints: [
@@ -90,8 +97,6 @@ export const landingTexts = defineTexts({
       { title: "If a provider fails,", text: "the next route answers." },
     ],
     receiptOf: (model: string) => `${model}, at the prices of today`,
-    billing: "How calls are charged",
-    path: "Where every đồng goes",
     steps: [
       {
         title: "1. Top up",
@@ -115,8 +120,6 @@ export const landingTexts = defineTexts({
         text: "Statement, receipts and invoices agree to the last fraction.",
       },
     ],
-    availability: "Answered calls, 30 days",
-    questions: "Questions and answers",
     faq: [
       {
         question: "Do I have to change my code?",
@@ -137,7 +140,6 @@ export const landingTexts = defineTexts({
         answer: "No. They pass through and are neither stored nor logged here.",
       },
     ],
-    docs: "Read the documentation",
   },
   vi: {
     title: (brand) => `${brand}: một khoá API cho mọi mô hình`,
@@ -146,17 +148,9 @@ export const landingTexts = defineTexts({
     headline: ["Một địa chỉ.", "Một khoá API.", "Mọi mô hình."],
     lead:
       "Văn bản, hình ảnh, giọng nói và video từ nhiều nhà cung cấp, qua đúng những kiểu API bạn đang dùng. Trả từ một ví trả trước bằng VND, theo từng lượt gọi.",
-    start: "Tạo tài khoản",
-    tryIt: "Thử mô hình trước",
-    prices: "Xem mô hình và giá",
-    change: "Đổi hai dòng, giữ nguyên SDK",
-    noCard: "Không cần thẻ, không phí tháng",
     credit: (amount) => `${amount} dùng thử, không cần thẻ`,
     bonus: (gift, from) =>
       from === undefined ? `Tặng thêm ${gift} khi nạp` : `Tặng thêm ${gift} khi nạp từ ${from}`,
-    freeFailures: "Lượt gọi lỗi không mất tiền",
-    vatInvoice: "Hoá đơn GTGT",
-    answer: "Xin chào! Tôi có thể giúp gì cho bạn?",
     tokens: (input, output) => `${input} + ${output} token`,
     strangers: {
       cost: {
@@ -190,10 +184,6 @@ export const landingTexts = defineTexts({
         link: "Xem trạng thái",
       },
     },
-    chatModels: "Văn bản",
-    otherModels: "Hình ảnh, giọng nói, video và loại khác",
-    proofs: "Cách chứng minh biên nhận",
-    invoices: "Có hoá đơn GTGT khi yêu cầu.",
     facts: {
       models: (count) => `${count} mô hình`,
       modelsNote: "văn bản, hình ảnh, giọng nói, video",
@@ -205,19 +195,7 @@ export const landingTexts = defineTexts({
       all: "Tất cả",
       proofs: "Bằng chứng",
     },
-    live: "Giá hôm nay",
-    liveLead: "Giá bằng VND, không thêm phí.",
-    model: "Mô hình",
-    price: "Giá",
-    input: "Đầu vào",
-    output: "Đầu ra",
-    inWord: "vào",
-    outWord: "ra",
-    perMtok: "mỗi 1 triệu token",
-    status: "Trạng thái",
     statuses: { up: "Sẵn sàng", degraded: "Chậm", down: "Ngừng" },
-    allModels: "Mọi mô hình và giá",
-    receipt: "Lượt gọi nào cũng có biên nhận",
     receiptLead:
       "Chúng tôi tạm giữ chi phí tối đa, rồi chỉ tính chi phí thực tế. Biên nhận ghi rõ cách tính và mọi tuyến đã thử. Biên nhận, sao kê và hoá đơn khớp đến phần lẻ cuối cùng của một đồng.",
     receiptPoints: [
@@ -229,8 +207,6 @@ export const landingTexts = defineTexts({
       { title: "Nếu nhà cung cấp gặp sự cố,", text: "tuyến kế tiếp sẽ trả lời." },
     ],
     receiptOf: (model) => `${model}, theo giá hôm nay`,
-    billing: "Cách tính tiền",
-    path: "Mỗi đồng đi đâu",
     steps: [
       {
         title: "1. Nạp tiền",
@@ -254,8 +230,6 @@ export const landingTexts = defineTexts({
         text: "Sao kê, biên nhận và hoá đơn khớp đến phần lẻ cuối cùng.",
       },
     ],
-    availability: "Lượt gọi được trả lời, 30 ngày",
-    questions: "Hỏi và đáp",
     faq: [
       {
         question: "Tôi có phải sửa mã không?",
@@ -275,6 +249,5 @@ export const landingTexts = defineTexts({
         answer: "Không. Chúng chỉ đi qua, không được lưu hay ghi lại ở đây.",
       },
     ],
-    docs: "Đọc tài liệu",
   },
 });
