@@ -1,8 +1,8 @@
 /**
- * `deno task test`, `test:long`, `test:whole` and `test:changed`: runs every suite to its end, whatever fails before it,
+ * `deno task test`, `test:long`, `test:rest` and `test:changed`: runs every suite to its end, whatever fails before it,
  * and prints each failure, the slowest files and the count.
  *
- * - `main.ts fast|long|whole [SUITE …]` runs a tier, or only the suites that are named.
+ * - `main.ts fast|long|rest [SUITE …]` runs a tier, or only the suites that are named.
  * - `main.ts changed [REF]` runs the unit tests that import what has changed since REF (default: HEAD).
  *
  * `SEED` repeats a run: the order of tests and the cases of properties follow from it.
@@ -13,7 +13,7 @@ import { type RunOptions, suitesOf, unitJobs } from "./plan.ts";
 import { summaryLines } from "./summary.ts";
 import type { Tier } from "./tiers.ts";
 
-const usage = "usage: main.ts fast|long|whole [SUITE …], or main.ts changed [REF]";
+const usage = "usage: main.ts fast|long|rest [SUITE …], or main.ts changed [REF]";
 
 /** Seeds are 31-bit: Deno's shuffle and fast-check both take them. */
 const maxSeed = 2 ** 31;
@@ -46,7 +46,7 @@ function jobsOfTier(tier: Tier, names: readonly string[], options: RunOptions): 
 
 async function jobsOf(args: readonly string[], options: RunOptions): Promise<readonly Job[]> {
   const [command, ...names] = args;
-  if (command === "fast" || command === "long" || command === "whole") {
+  if (command === "fast" || command === "long" || command === "rest") {
     return jobsOfTier(command, names, options);
   }
   if (command !== "changed" || names.length > 1) throw new Error(usage);

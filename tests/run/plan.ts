@@ -52,7 +52,7 @@ function testArgs({ seed }: RunOptions, file: string): string[] {
 }
 
 function environment(tier: Tier, { seed }: RunOptions): Record<string, string> {
-  const cases = tier === "fast" ? "tenth" : Deno.env.get("PROPERTY_CASES") ?? "all";
+  const cases = Deno.env.get("PROPERTY_CASES") ?? (tier === "fast" ? "tenth" : "all");
   return { SEED: String(seed), PROPERTY_CASES: cases, SCREENSHOTS: "none" };
 }
 
@@ -140,6 +140,15 @@ function programJob(name: string, places: number, expectedSeconds: number): Job 
   return { name, args, places, expectedSeconds, reports: "exit" };
 }
 
+/** Jobs of a tier's unit files: one that takes minutes has a process of its own, or its group would wait for it. */
+function tierUnits(files: readonly string[], tier: Tier, options: RunOptions): Job[] {
+  const isSlow = (file: string) => Object.hasOwn(slowFiles, file);
+  return [
+    ...processJobs(files.filter(isSlow), tier, options),
+    ...unitJobs("units", files.filter((file) => !isSlow(file)), tier, options),
+  ];
+}
+
 /** The suites of a tier by name. */
 export function suitesOf(tier: Tier, options: RunOptions): ReadonlyMap<string, readonly Job[]> {
   const units = testFilesIn(unitFolders);
@@ -147,15 +156,15 @@ export function suitesOf(tier: Tier, options: RunOptions): ReadonlyMap<string, r
   if (tier === "fast") {
     return new Map([
       ["processes", processJobs(Object.keys(fastProcesses), tier, options)],
-      ["units", unitJobs("units", units.filter((file) => !isLong(file)), tier, options)],
+      ["units", tierUnits(units.filter((file) => !isLong(file)), tier, options)],
     ]);
   }
-  // What the fast tier has done is not done again, but for properties, which have more cases here.
-  const isWhole = tier === "whole";
-  const tried = isWhole ? units : importersOf(new Set([propertyModule]), units);
-  const grouped = tried.filter((file) => !isLong(file));
+  // What the fast tier has done is not done again, but for properties, which have more cases in the long one.
+  const grouped = tier === "rest"
+    ? []
+    : importersOf(new Set([propertyModule]), units).filter((file) => !isLong(file));
   const processes = testFilesIn(processFolders)
-    .filter((file) => isWhole || !Object.hasOwn(fastProcesses, file));
+    .filter((file) => !Object.hasOwn(fastProcesses, file));
   const served = importersOf(new Set(servingModules), [
     ...units,
     ...testFilesIn(["tests/clients"]),
@@ -164,15 +173,12 @@ export function suitesOf(tier: Tier, options: RunOptions): ReadonlyMap<string, r
   ]).filter((file) => !Object.hasOwn(oneServerFiles, file));
   const onRuntime = { TEST_HTTP_SERVER: "runtime" };
   const isUnit = (file: string) => units.includes(file);
-  // One that takes minutes would be waited for with the rest of its group.
-  const isSlow = (file: string) => Object.hasOwn(slowFiles, file);
   return new Map<string, readonly Job[]>([
     ["agents", processJobs(testFilesIn(["tests/agents"]), tier, options)],
     ["cluster", processJobs(testFilesIn(["tests/cluster"]), tier, options)],
     ["units", [
       ...processJobs(units.filter(isLong), tier, options),
-      ...processJobs(grouped.filter(isSlow), tier, options),
-      ...unitJobs("units", grouped.filter((file) => !isSlow(file)), tier, options),
+      ...tierUnits(grouped, tier, options),
     ]],
     ["openapi", [programJob("openapi", 1, usualSeconds.program)]],
     ["processes", processJobs(processes, tier, options)],

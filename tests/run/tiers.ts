@@ -1,10 +1,10 @@
 /** Which test files run in which tier, and how; `tests/repository/tiers_test.ts` holds that each file has one place. */
 
 /**
- * `fast`: what every change has to pass. `long`: the rest, and every property with all its cases. `whole`: both, with
- * what they share once, as a submission has it.
+ * `fast`: what every change has to pass. `long`: the rest, and every property with all its cases. `rest`: what `fast` has
+ * not tried, for who runs both with one number of cases, as a submission does.
  */
-export type Tier = "fast" | "long" | "whole";
+export type Tier = "fast" | "long" | "rest";
 
 /** Folders of tests that start no process: several files share one isolate. */
 export const unitFolders: readonly string[] = [
