@@ -305,7 +305,10 @@ function pageWay(base: Base): Way {
   return {
     ...base,
     make: (wish) => post("/keys", filledForm(wish, emptyKeyForm, base)),
-    change: (key, wish) => post(`/keys/${key.id}`, filledForm(wish, keyFormOf(key, [team]), base)),
+    change: (key, wish) => {
+      const shown = keyFormOf(key, { teams: [team], locale: "en" });
+      return post(`/keys/${key.id}`, filledForm(wish, shown, base));
+    },
     rotate: ({ id }, hours) => post(`/keys/${id}/rotate`, [["grace", String(hours)]]),
     revoke: ({ id }) => post(`/keys/${id}/revoke`, []),
   };

@@ -298,13 +298,13 @@ function spansOf(
 const bar = { y: "1.05rem", height: "0.6rem" } as const;
 
 /** Marks of the axis: round times, no more than a narrow screen has room for, and the end. */
-const mostTicks = 4;
+const maxTicks = 4;
 
 function ticksOf(wholeMs: number): readonly number[] {
-  const roughMs = wholeMs / mostTicks;
+  const roughMs = wholeMs / maxTicks;
   const power = 10 ** Math.floor(Math.log10(roughMs));
   const stepMs = power * ([1, 2, 5].find((factor) => factor * power >= roughMs) ?? 10);
-  const ticks = Array.from({ length: mostTicks + 1 }, (_, at) => at * stepMs);
+  const ticks = Array.from({ length: maxTicks + 1 }, (_, at) => at * stepMs);
   // What is near the end would lie on its label.
   return [...ticks.filter((ms) => ms < wholeMs * 0.8), wholeMs];
 }

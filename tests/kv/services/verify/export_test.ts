@@ -110,7 +110,7 @@ Deno.test("every function that builds a key begins it with a known kind of row",
 Deno.test("keys are built and taken apart in kv/engine/schema only", () => {
   const forms = [
     /\.(?:get|set|delete)(?:<[^()]*>)?\(\s*\[\s*"/, // kv.get(["wallet", id])
-    /\b(?:prefix|start|end|key): \[/, // { prefix: ["wallet"] }
+    /\b(?:prefix|start|end|key): \[(?!"\p{Lu})/u, // { prefix: ["wallet"] }; a text begins with a capital
     /\[\s*\.\.\.\w*[pP]refix\b/, // [...prefix, atMs]
     /\bkey\.(?:at|slice)\(|\bkey\[\d/, // key[1]
     /\] = (?:\w+\.)?key;/, // const [, id] = entry.key
