@@ -14,7 +14,13 @@
  * - Out: fields with their place in the bytes, changed bodies, references to pictures, refusals.
  * - Never: decodes and rewrites a whole body to change a field, or copies a file to read a form.
  */
-import { type ByteParts, decodeUtf8, joined, withFewPieces } from "../../lib/bytes/byte_parts.ts";
+import {
+  type ByteParts,
+  decodeUtf8,
+  holdsAscii,
+  joined,
+  withFewPieces,
+} from "../../lib/bytes/byte_parts.ts";
 import { JsonScanner, mayChange, token, withExactNumbers } from "../../lib/json/exact_json.ts";
 import {
   isJsonObject,
@@ -350,8 +356,13 @@ function parsedBody(bytes: Uint8Array): JsonBody {
     // The engine searches for the first character, and a digit is rarer than a letter, so this test ends most
     // searches quickly.
     mentionsBase64: text.includes("64") && text.includes("base64"),
-    mayHold: (part) => text.includes(part),
+    mayHold: bytes.length < leastOutlinedBytes ? searchIn(text) : (part) => holdsAscii(bytes, part),
   };
+}
+
+/** A search in the text of a small body, which it keeps: that of a large one would double what the call holds. */
+function searchIn(text: string): JsonBody["mayHold"] {
+  return (part) => text.includes(part);
 }
 
 function startsAsObject(text: string): boolean {

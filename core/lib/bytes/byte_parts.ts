@@ -50,6 +50,27 @@ export function decodeUtf8(bytes: Uint8Array): string {
 }
 
 /**
+ * Whether bytes contain a short text of ASCII. It searches for a digit of the text, if it has one: in prose digits are
+ * rarer than letters, so the engine skips most of it.
+ *
+ * @example
+ * ```ts
+ * import { holdsAscii } from "./byte_parts.ts";
+ * const bytes = new TextEncoder().encode("a1 ab1");
+ * if (!holdsAscii(bytes, "ab1") || holdsAscii(bytes, "ab2")) throw new Error("wrong");
+ * ```
+ */
+export function holdsAscii(bytes: Uint8Array, text: string): boolean {
+  const part = new TextEncoder().encode(text);
+  const rarestAt = Math.max(text.search(/\d/), 0);
+  const rarest = part[rarestAt]!;
+  for (let at = bytes.indexOf(rarest); at !== -1; at = bytes.indexOf(rarest, at + 1)) {
+    if (part.every((byte, i) => bytes[at - rarestAt + i] === byte)) return true;
+  }
+  return false;
+}
+
+/**
  * Counts the UTF-16 units of UTF-8 bytes, or returns -1 if the bytes are no valid UTF-8 (table 3-7 of the Unicode
  * standard), which a decoder would replace.
  *
