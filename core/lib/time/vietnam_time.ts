@@ -55,6 +55,19 @@ export function shiftDay(day: string, count: number): string {
   return new Date(Date.parse(`${day}T00:00:00Z`) + count * dayMs).toISOString().slice(0, 10);
 }
 
+/**
+ * Returns the month of a day.
+ *
+ * @example
+ * ```ts
+ * import { monthOfDay } from "./vietnam_time.ts";
+ * if (monthOfDay("2026-03-01") !== "2026-03") throw new Error();
+ * ```
+ */
+export function monthOfDay(day: string): string {
+  return day.slice(0, "2026-03".length);
+}
+
 /** Lists every day from the first to the last, both included. */
 export function daysBetween(fromDay: string, toDay: string): string[] {
   const days: string[] = [];

@@ -8,7 +8,7 @@
 import { deflateRawSync, inflateRawSync } from "node:zlib";
 import { invariant } from "../../../core/lib/base/assert.ts";
 import type { AccountId, RequestId } from "../../../core/lib/ids/ids.ts";
-import { vietnamDay, vietnamDayStartMs } from "../../../core/lib/time/vietnam_time.ts";
+import { monthOfDay, vietnamDay, vietnamDayStartMs } from "../../../core/lib/time/vietnam_time.ts";
 import { dayMs, hourMs } from "../../../core/lib/time/durations.ts";
 import type { LedgerEntry } from "../ledger/ledger.ts";
 import type { CallsOfAccount } from "../receipts/receipt_index.ts";
@@ -63,7 +63,7 @@ export interface ArchiveDatabase {
   parts(months: Months, reverse: boolean): Promise<readonly ArchivePart[]>;
   /** Prepares a month for calls. */
   makeMonth(month: string): Promise<void>;
-  /** Runs a transaction, which is rolled back unless `act` returns true. Nobody else writes meanwhile. */
+  /** Runs a transaction as the only writer, and rolls it back unless `act` returns true. */
   transaction(
     month: string,
     act: (transaction: ArchiveTransaction) => Promise<boolean>,
@@ -82,9 +82,6 @@ export interface ArchiveDatabase {
 
 /** Ledger lines of one statement. */
 const linesPerInsert = 500;
-
-/** The month of a day; of `~` and an empty text, these. */
-const monthOfDay = (day: string): string => day.slice(0, 7);
 
 const isMonth = (month: string) => /^\d{4}-\d{2}$/.test(month);
 

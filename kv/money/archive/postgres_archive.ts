@@ -494,9 +494,9 @@ class PostgresDatabase implements ArchiveDatabase {
   }
 
   /**
-   * Builds the indexes of a month anew, without the room that they keep for rows: rows came in the order of time, so that
-   * the index by account is half empty. A run that is killed leaves an index that is not valid, which the next one drops.
-   * Behind a pooler a setting would not stay with its connection: there it does nothing.
+   * Rebuilds the indexes of a month without free space: its calls were added in the order of time, which leaves the pages
+   * of the index by account half empty. A run that is killed leaves an invalid index, which the next run drops. Does
+   * nothing behind a pooler, where a setting would not stay with its connection.
    */
   async packMonth(month: string): Promise<void> {
     const table = partitionOf(month);
@@ -571,7 +571,7 @@ class PostgresDatabase implements ArchiveDatabase {
 /** SQLSTATE lock_not_available. */
 const lockNotAvailable = "55P03";
 
-/** Time for which indexes that are built anew wait for whoever reads; a backup may take hours, and the next run tries again. */
+/** Longest wait for the locks of readers. A backup may hold one for hours; the next run tries again. */
 const packLockTimeout = "10s";
 
 /** Tries of a drop, which waits for readers half a second each time. */

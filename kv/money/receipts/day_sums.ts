@@ -123,19 +123,19 @@ export function addCounts(total: Writable<UsageSum>, receipt: Receipt): void {
   }
 }
 
-/** Adds a receipt to a sum, in place. */
+/** Adds a receipt to a sum whose sums by provider others may refer to: those are replaced. */
 export function addReceipt(total: Writable<UsageSum>, receipt: Receipt): void {
   addCounts(total, receipt);
   const providers = addProviderSums(total.providers, providerSumOf(receipt));
   if (providers !== undefined) total.providers = providers;
 }
 
-/** A sum that nobody but its owner has. */
+/** A sum to which only its owner refers, with all that is in it. */
 export type OwnSum = Writable<Omit<UsageSum, "providers">> & {
   providers?: OwnProviderSums;
 };
 
-/** Adds a receipt to a sum as {@linkcode addReceipt} does, without a copy of what it has. */
+/** Adds a receipt to a sum as {@linkcode addReceipt} does, without copies. */
 export function addReceiptInPlace(total: OwnSum, receipt: Receipt): void {
   addCounts(total, receipt);
   const providers = addProviderReceipt(total.providers, receipt);

@@ -127,7 +127,7 @@ export function providerSumOf(receipt: Receipt): ProviderSums | undefined {
 /** A sum that its owner may change. */
 type OwnProviderSum = Writable<Omit<ProviderSum, "units">> & { units: Record<string, number> };
 
-/** Sums that nobody but their owner has, so that receipts are added in place. */
+/** Sums to which only their owner refers, so that receipts can be added in place. */
 export type OwnProviderSums = Record<string, OwnProviderSum>;
 
 /** Adds a receipt to sums in place where it has no new part, and returns the sums with it. */

@@ -16,7 +16,7 @@
 import { type AccountId, beforeIdsOf, idTimeMs } from "../../../core/lib/ids/ids.ts";
 import type { TimeSlices } from "../../../core/lib/time/time_slices.ts";
 import { dayMs, hourMs } from "../../../core/lib/time/durations.ts";
-import { vietnamDayStartMs } from "../../../core/lib/time/vietnam_time.ts";
+import { monthOfDay, vietnamDayStartMs } from "../../../core/lib/time/vietnam_time.ts";
 import {
   archiveMarkKey,
   failedPageKey,
@@ -116,11 +116,9 @@ export async function moveDays(parts: StoreParts, options: MoveOptions): Promise
 async function packMonths(archive: ReceiptArchive, days: readonly string[]): Promise<void> {
   const last = days.at(-1);
   if (last === undefined) return;
-  const months = new Set(days.map(monthOf));
-  for (const month of months) if (month < monthOf(last)) await archive.packMonth(month);
+  const months = new Set(days.map(monthOfDay));
+  for (const month of months) if (month < monthOfDay(last)) await archive.packMonth(month);
 }
-
-const monthOf = (day: string): string => day.slice(0, "2026-11".length);
 
 /** Moves a day; returns why it stays. */
 async function moveDay(

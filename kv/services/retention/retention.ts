@@ -21,7 +21,7 @@ import {
 } from "../../../core/config/retention.ts";
 import { sha256Hex } from "../../../core/lib/hash/sha256.ts";
 import { invariant } from "../../../core/lib/base/assert.ts";
-import { vietnamDay } from "../../../core/lib/time/vietnam_time.ts";
+import { monthOfDay, vietnamDay } from "../../../core/lib/time/vietnam_time.ts";
 import type { TimeSlices } from "../../../core/lib/time/time_slices.ts";
 import type { MasterKeys } from "../../../core/people/api_keys/seal.ts";
 import { keysPerRead, type KeyValueStore } from "../../engine/store/key_value_store.ts";
@@ -267,7 +267,7 @@ async function stillThere(
 }
 
 function monthOf({ atMs }: LeavingRow): string {
-  return vietnamDay(atMs).slice(0, 7);
+  return monthOfDay(vietnamDay(atMs));
 }
 
 async function withRows(sums: DroppedRows, rows: readonly LeavingRow[]): Promise<DroppedRows> {

@@ -11,6 +11,7 @@ import {
   rateLimitNames,
 } from "../../../core/limits/limit_table.ts";
 import type { ApiKeyId } from "../../../core/lib/ids/ids.ts";
+import { monthOfDay } from "../../../core/lib/time/vietnam_time.ts";
 import type { RateBook } from "../../../core/limits/rate_book.ts";
 import {
   type DefaultRateLimits,
@@ -114,7 +115,7 @@ export type KeySpend = Readonly<Record<PeriodLimitSet["window"], bigint>>;
  * @param today `YYYY-MM-DD`, Vietnam time
  */
 export function spendOfKey(keyId: ApiKeyId, rows: readonly UsageRow[], today: string): KeySpend {
-  const month = today.slice(0, 7);
+  const month = monthOfDay(today);
   const sums = { day: 0n, month: 0n };
   for (const row of rows) {
     if (row.keyId !== keyId || !row.day.startsWith(month)) continue;
@@ -143,7 +144,7 @@ export function periodLimitsInUse(
   today: string,
   kindOf: (model: string) => Receipt["kind"] | undefined,
 ): LimitInUse[] {
-  const month = today.slice(0, 7);
+  const month = monthOfDay(today);
   return periodLimitsOf(key).map(({ limitName, meter, window, limit }) => {
     let used = 0n;
     for (const { keyId, day, model, usage } of rows) {
