@@ -13,7 +13,7 @@ import {
 import { withoutPreferences } from "../../../core/calls/request/route_preferences.ts";
 import { estimateInputTokens } from "../../../core/billing/tokens/estimate_input.ts";
 import { convertRequest } from "../../../core/wire/convert/convert.ts";
-import { chooseModel } from "../call/admission.ts";
+import { countedModel } from "./preferred_models.ts";
 import type { Gateway } from "../gateway/gateway.ts";
 import { admitRequest, checkVersion, type Incoming, requireJson } from "../call/incoming.ts";
 import { withKeptTurns } from "./kept_responses.ts";
@@ -50,10 +50,11 @@ export async function serveCountTokens(gateway: Gateway, incoming: Incoming): Pr
   const { headers } = incoming.request;
   requireJson(incoming.request);
   checkVersion(headers);
-  const body = withoutPreferences("messages", parseJsonBody(bytes));
-  const { model: clientModel } = readCountTokensRequest(body.value);
-  const catalog = gateway.catalog.current;
-  const { model } = incoming.chosen = chooseModel(catalog, clientModel, "chat", principal);
+  const sent = parseJsonBody(bytes);
+  const body = withoutPreferences("messages", sent);
+  const request = readCountTokensRequest(body.value);
+  const { model: clientModel } = request;
+  const { model } = incoming.chosen = countedModel(gateway, { request, sent, principal, headers });
   const call: CountCall = { style: "messages", model, body, headers, clientModel };
   const counted = await countAtProvider(gateway, call);
   return counted === undefined
@@ -66,11 +67,12 @@ export async function serveInputTokens(gateway: Gateway, incoming: Incoming): Pr
   const { body: bytes, principal } = await admitRequest(gateway, incoming, { charging: "free" });
   const { headers } = incoming.request;
   requireJson(incoming.request);
-  const sent = withoutPreferences("responses", parseJsonBody(bytes));
-  const { body } = await withKeptTurns(gateway, incoming, principal.accountId, sent);
-  const { model: clientModel } = readChatRequest("responses", body.value);
-  const catalog = gateway.catalog.current;
-  const { model } = incoming.chosen = chooseModel(catalog, clientModel, "chat", principal);
+  const { accountId } = principal;
+  const { body: sent } = await withKeptTurns(gateway, incoming, accountId, parseJsonBody(bytes));
+  const body = withoutPreferences("responses", sent);
+  const request = readChatRequest("responses", body.value);
+  const { model: clientModel } = request;
+  const { model } = incoming.chosen = countedModel(gateway, { request, sent, principal, headers });
   const call: CountCall = { style: "responses", model, body, headers, clientModel };
   const counted = await countAtProvider(gateway, call);
   return counted === undefined

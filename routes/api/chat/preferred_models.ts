@@ -5,7 +5,7 @@
  * Each model keeps its own price, bounds and limits. The reservation covers the dearest of them. Limits of a model and
  * budgets that bind only its calls are asked when its turn comes; a model that they refuse is passed over.
  */
-import type { Catalog, RouteOrder } from "../../../core/catalog/catalog.ts";
+import { automaticOrder, type Catalog, type RouteOrder } from "../../../core/catalog/catalog.ts";
 import {
   automaticModels,
   type ModelNeeds,
@@ -16,11 +16,17 @@ import type { OutlineObject } from "../../../core/lib/json/json.ts";
 import type { Router } from "../../../core/routing/contract/router.ts";
 import { GatewayError } from "../../../core/lib/errors/errors.ts";
 import type { ReservationRange } from "../../../core/billing/price.ts";
-import type { RoutePreferences } from "../../../core/calls/request/route_preferences.ts";
+import {
+  type RoutePreferences,
+  takePreferences,
+} from "../../../core/calls/request/route_preferences.ts";
 import { isRouteFault } from "../../../core/calls/attempts/attempt_loop.ts";
 import type { ErrorCode } from "../../../core/lib/errors/errors.ts";
 import type { Principal } from "../../../kv/people/api_keys/key_directory.ts";
 import { chooseModel, type ChosenModel } from "../call/admission.ts";
+import type { Gateway } from "../gateway/gateway.ts";
+import { requestHeaders } from "../../http/own_headers.ts";
+import type { JsonBody } from "../../../core/calls/body/json_body.ts";
 
 /** A model of a request, by the name that the request has for it. */
 export interface RequestedModel {
@@ -68,7 +74,7 @@ export function chosenModels(
   order: RouteOrder,
   { models, sort = order }: Pick<RoutePreferences, "models" | "sort">,
   { request, body, catalog, principal, router }: AutomaticRequest,
-): RequestedModel[] {
+): [RequestedModel, ...RequestedModel[]] {
   const { model: name, stream } = request;
   const allowed = catalog.models.filter(({ id, kind }) =>
     kind === "chat" && principal.allowedModels?.has(id) !== false
@@ -84,8 +90,7 @@ export function chosenModels(
     sort,
     measured: (model, figure) => router.measured(model, operation, figure),
   });
-  if (ordered.length === 0) throw noModelMeets(needs);
-  return ordered.map((model) => ({
+  const [best, ...others] = ordered.map((model): RequestedModel => ({
     chosen: {
       catalog,
       model,
@@ -94,6 +99,39 @@ export function chosenModels(
     },
     name: model.id,
   }));
+  if (best === undefined) throw noModelMeets(needs);
+  return [best, ...others];
+}
+
+/** A request whose tokens are counted. */
+export interface CountedRequest {
+  readonly request: ChatRequest;
+  /** The body as it was sent, with the preferences of the route. */
+  readonly sent: JsonBody;
+  readonly principal: Principal;
+  readonly headers: Pick<Headers, "get">;
+}
+
+/**
+ * Returns the model whose tokens a count is of: that of the request, or the best of those that the gateway would choose
+ * among.
+ *
+ * @throws {GatewayError} for a model that is unknown or not allowed, or if no model meets the needs
+ */
+export function countedModel(
+  { catalog: { current: catalog }, router }: Pick<Gateway, "catalog" | "router">,
+  { request, sent, principal, headers }: CountedRequest,
+): ChosenModel {
+  const order = automaticOrder(request.model);
+  if (order === undefined) return chooseModel(catalog, request.model, "chat", principal);
+  const { preferences, sent: { outline: body } } = takePreferences({
+    style: request.style,
+    body: sent,
+    header: headers.get(requestHeaders.route),
+    providers: catalog.providers,
+  });
+  const [best] = chosenModels(order, preferences, { request, body, catalog, principal, router });
+  return best.chosen;
 }
 
 function noModelMeets(

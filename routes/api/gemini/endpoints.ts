@@ -31,7 +31,7 @@ import {
   text,
 } from "../../../core/lib/json/schemas.ts";
 import { withoutPreferences } from "../../../core/calls/request/route_preferences.ts";
-import { chooseModel } from "../call/admission.ts";
+import { countedModel } from "../chat/preferred_models.ts";
 import { countAnswer, estimateAnswer, estimateConverted } from "../chat/count_tokens.ts";
 import { countAtProvider } from "../chat/provider_count.ts";
 import type { Model } from "../../../core/catalog/catalog.ts";
@@ -48,15 +48,12 @@ async function serveGeminiCount(
 ): Promise<Response> {
   const { body: bytes, principal } = await admitRequest(gateway, incoming, { charging: "free" });
   requireJson(incoming.request);
-  const catalog = gateway.catalog.current;
-  const { model } = incoming.chosen = chooseModel(catalog, name, "chat", principal);
-  const body = geminiBody(counted(withoutPreferences("gemini", parseJsonBody(bytes))), {
-    model: name,
-    stream: false,
-    inArray: false,
-  });
-  readChatRequest("gemini", body.value);
   const { headers } = incoming.request;
+  const sent = counted(parseJsonBody(bytes));
+  const path: GeminiPath = { model: name, stream: false, inArray: false };
+  const body = geminiBody(withoutPreferences("gemini", sent), path);
+  const request = readChatRequest("gemini", body.value);
+  const { model } = incoming.chosen = countedModel(gateway, { request, sent, principal, headers });
   const counts = await countAtProvider(gateway, {
     style: "gemini",
     model,

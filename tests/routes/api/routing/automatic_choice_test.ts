@@ -168,6 +168,27 @@ function expected({ image, schema, tool, isLong, pool, allowed }: Wanted): strin
     .map(({ id }) => id);
 }
 
+/** Paths of counts in the place of calls; Chat has none. */
+const countPaths: Partial<Record<PreferringStyle, string>> = {
+  messages: "/v1/messages/count_tokens",
+  responses: "/v1/responses/input_tokens",
+  gemini: "/v1beta/models/auto:countTokens",
+};
+
+/** A count of a request is one for the model that is tried first. */
+async function checkCount(world: PreferringWorld, key: string, one: Wanted): Promise<void> {
+  const { style, pool, allowed } = one;
+  const path = countPaths[style];
+  if (path === undefined) return;
+  const said = pool.length === 0 ? {} : { models: pool };
+  const { body } = requestOf(style, "auto", { ...members[style](one), ...said });
+  const { status, headers, text } = await world.ask(key, { path, body });
+  const isForbidden = pool.some((id) => !allowed.includes(id));
+  const [first] = isForbidden ? [] : expected(one);
+  assertEquals(headers.get("x-gateway-model"), first ?? null, text);
+  assertEquals(status, isForbidden ? 403 : first === undefined ? 400 : 200, text);
+}
+
 async function check(world: PreferringWorld, one: Wanted): Promise<void> {
   const { style, stream, pool, allowed, faults } = one;
   await world.reopen();
@@ -175,6 +196,7 @@ async function check(world: PreferringWorld, one: Wanted): Promise<void> {
   const { key, accountId } = await world.gateway.customer(1_000_000, { allowedModels: allowed });
   const said = pool.length === 0 ? {} : { models: pool };
   const request = requestOf(style, "auto", { ...members[style](one), ...said }, stream);
+  await checkCount(world, key, one);
   const { status, headers, text } = await world.ask(key, request);
   const [receipt] = await world.receipts(accountId);
   if (pool.some((id) => !allowed.includes(id))) {
