@@ -7,17 +7,11 @@
  * - Out: one model of a month, of which every file of it is made.
  * - Never: gives out a statement whose movements do not lead from its first balance to its last.
  */
-import { ascending } from "../../../core/lib/base/ascending.ts";
 import { microVndPerVnd } from "../../../core/billing/money/micro_vnd.ts";
 import { invariant } from "../../../core/lib/base/assert.ts";
 import { defined } from "../../../core/lib/base/defined.ts";
 import type { AccountId } from "../../../core/lib/ids/ids.ts";
-import {
-  daysOfMonth,
-  monthOfDay,
-  shiftMonth,
-  vietnamDay,
-} from "../../../core/lib/time/vietnam_time.ts";
+import { vietnamDay } from "../../../core/lib/time/vietnam_time.ts";
 import type { Invoice } from "../../../core/trade/invoices/invoice.ts";
 import {
   type DatedVatRate,
@@ -103,14 +97,22 @@ export function withoutKeyNames({ byKey, ...rest }: MonthStatement): MonthStatem
   return { ...rest, byKey: byKey.map(({ of, usage }) => ({ of, usage })) };
 }
 
+/** Returns the first and the last day of a month. */
+export function daysOfMonth(month: string): Period {
+  const [year = 0, number = 0] = month.split("-").map(Number);
+  const last = new Date(Date.UTC(year, number, 0)).toISOString().slice(0, 10);
+  return { fromDay: `${month}-01`, toDay: last };
+}
+
 /** Lists the months from an account's beginning to now, newest first. */
 export function monthsOf(createdAtMs: number, nowMs: number): string[] {
-  const first = monthOfDay(vietnamDay(createdAtMs));
+  const first = vietnamDay(createdAtMs).slice(0, 7);
   const months: string[] = [];
-  let month = monthOfDay(vietnamDay(nowMs));
+  let month = vietnamDay(nowMs).slice(0, 7);
   while (month >= first) {
     months.push(month);
-    month = shiftMonth(month, -1);
+    const [year = 0, number = 0] = month.split("-").map(Number);
+    month = new Date(Date.UTC(year, number - 2, 1)).toISOString().slice(0, 7);
   }
   return months;
 }
@@ -124,7 +126,7 @@ function sumsBy(
   for (const row of rows) {
     sums.set(nameOf(row), addUsage(sums.get(nameOf(row)) ?? noUsage, row.usage));
   }
-  return [...sums].sort(([one], [other]) => ascending(one, other))
+  return [...sums].sort(([one], [other]) => one < other ? -1 : 1)
     .map(([of, usage]) => ({ of, ...defined({ name: names.get(of) }), usage }));
 }
 
@@ -222,7 +224,7 @@ export async function readMonthStatement(
     byKey: sumsBy(rows, ({ keyId }) => keyId, keyNames),
     topups: entries.filter(({ kind }) => kind === "topup").map((entry) => taxed(entry, vatRates)),
     invoices: invoices.filter(({ requestedAtMs }) =>
-      monthOfDay(vietnamDay(requestedAtMs)) === month
+      vietnamDay(requestedAtMs).slice(0, 7) === month
     ).toReversed(),
     closingMicroVnd: earlierMicroVnd + moved - costOf(usage),
   };

@@ -3,7 +3,6 @@
  * At most {@linkcode maxActiveKeys} keys are active, enforced by check-and-set on the list of active
  * ids.
  */
-import { ascending } from "../../../core/lib/base/ascending.ts";
 import { invariant } from "../../../core/lib/base/assert.ts";
 import { GatewayError } from "../../../core/lib/errors/errors.ts";
 import { type AccountId, type ApiKeyId, newId } from "../../../core/lib/ids/ids.ts";
@@ -123,7 +122,7 @@ function settingsOf(record: ApiKeyRecord): ApiKeyOptions {
 /** Writes settings so that equal ones are the same text. */
 function settingsText(options: ApiKeyOptions): string {
   const members = Object.entries(options).filter(([, value]) => value !== undefined)
-    .sort(([one], [other]) => ascending(one, other));
+    .sort(([one], [other]) => one < other ? -1 : 1);
   return JSON.stringify(members, (_, value) => typeof value === "bigint" ? `${value}n` : value);
 }
 

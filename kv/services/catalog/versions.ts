@@ -94,7 +94,7 @@ export type CatalogChangeResult =
   | { readonly ok: false; readonly reason: "missing" };
 
 /** The head as of a moment: a scheduled version whose moment has come is in force. */
-function settledHead(head: CatalogHead, nowMs: number): CatalogHead {
+export function settledHead(head: CatalogHead, nowMs: number): CatalogHead {
   const { scheduled: _, ...rest } = head;
   const { version, digest } = inForce(head, nowMs);
   return version === head.version ? head : { ...rest, version, digest };
@@ -326,7 +326,8 @@ const seedAttempts = 5;
 
 /** Whether the catalogue in force is not the file that was taken over last. */
 function isEdited(head: CatalogHead, nowMs: number): boolean {
-  return head.scheduled !== undefined || inForce(head, nowMs).digest !== head.fileDigest;
+  const { scheduled, digest, fileDigest } = settledHead(head, nowMs);
+  return scheduled !== undefined || digest !== fileDigest;
 }
 
 /** Whether a file has contents that were neither taken over nor declined. */

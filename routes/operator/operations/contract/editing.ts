@@ -18,9 +18,10 @@ import {
   readVersionContents,
   rollBack,
   seedCatalog,
+  settledHead,
   withdrawScheduled,
 } from "../../../../kv/services/catalog/versions.ts";
-import { type CatalogHead, inForce } from "../../../../kv/engine/control/catalog_head.ts";
+import type { CatalogHead } from "../../../../kv/engine/control/catalog_head.ts";
 import type { Actor } from "../../../../kv/people/audit/operator_audit.ts";
 import type { KeyValueStore } from "../../../../kv/engine/store/key_value_store.ts";
 import type { LiveVault } from "../../../../kv/services/vault/live_vault.ts";
@@ -43,6 +44,7 @@ export interface CatalogEditing {
 
 /** The catalogue as an editor finds it. */
 export interface CatalogState {
+  /** As of now: a version whose moment has come waits no longer. */
   readonly head: CatalogHead;
   /** The version in force. */
   readonly version: number;
@@ -81,8 +83,9 @@ export type ChangeResult = CatalogChangeResult | {
 export async function catalogState(deps: CatalogEditing): Promise<CatalogState> {
   const { kv, clock, fileContents } = deps;
   const nowMs = clock.nowMs();
-  const head = await readHead(kv) ?? (await seedCatalog(kv, fileContents, nowMs)).head;
-  const { version } = inForce(head, nowMs);
+  const stored = await readHead(kv) ?? (await seedCatalog(kv, fileContents, nowMs)).head;
+  const head = settledHead(stored, nowMs);
+  const { version } = head;
   const contents = await readVersionContents(kv, version);
   if (!isObject(contents)) throw new Error(`catalogue version ${version} is damaged`);
   const fileDigest = await catalogDigest(catalogText(fileContents));

@@ -571,7 +571,7 @@ async function historyPage(c: OperatorContext, deps: OperatorDeps) {
       visitor={visitor}
       state={state}
       rows={rows}
-      states={versionStates(rows, state, deps.clock.nowMs())}
+      states={versionStates(rows, state)}
       hasOlder={rows.length === versionsPerPage && (rows.at(-1)?.version ?? 1) > 1}
     />,
   );

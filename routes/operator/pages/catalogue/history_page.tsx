@@ -1,7 +1,6 @@
 /** The history of the catalogue, and one version of it with what it changed. */
 import type { CatalogChange } from "../../../../core/catalog/diff.ts";
 import type { CatalogVersion } from "../../../../kv/services/catalog/versions.ts";
-import { inForce } from "../../../../kv/engine/control/catalog_head.ts";
 import {
   Badge,
   type BadgeTone,
@@ -31,16 +30,14 @@ const tones: Readonly<Record<VersionState, BadgeTone>> = {
 export function versionStates(
   rows: readonly CatalogVersion[],
   { head, version: current }: Pick<CatalogState, "head" | "version">,
-  nowMs: number,
 ): ReadonlyMap<number, VersionState> {
   const states = new Map<number, VersionState>();
-  const due = inForce(head, nowMs);
   // Each version names the one that was in force when it was made, so those in between never were.
   const parents = new Set<number | undefined>(rows.map(({ parent }) => parent));
   for (const { version } of rows) {
     const state = version === current
       ? "current"
-      : version === head.scheduled?.version && due.version !== version
+      : version === head.scheduled?.version
       ? "waiting"
       : version < current && (parents.has(version) || version < (rows.at(-1)?.version ?? 0))
       ? "past"

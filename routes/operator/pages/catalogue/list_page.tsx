@@ -62,7 +62,7 @@ function StateCard({ visitor, state: { head, version }, current }: ListPageProps
           </span>
         )}
       </p>
-      {scheduled !== undefined && scheduled.version !== version && (
+      {scheduled !== undefined && (
         <Notice
           tone="info"
           title={t.waiting(scheduled.version, formatDateTime(scheduled.effectiveFromMs, locale))}

@@ -153,9 +153,8 @@ export function PreviewPage(props: PreviewPageProps) {
       </Card>
       <EffectView effect={preview.effect} locale={locale} />
       <Card>
-        {scheduled !== undefined && scheduled.version !== state.version && (
-          <Notice tone="warning">{t.withdraws(scheduled.version)}</Notice>
-        )}
+        {scheduled !== undefined && <Notice tone="warning">{t.withdraws(scheduled.version)}
+        </Notice>}
         <PostForm
           visitor={visitor}
           action={props.rollbackTo === undefined ? applyPath : rollbackPath}
