@@ -28,7 +28,7 @@ import {
 import { confirmed, markOn } from "../../../support/browser/confirmed.ts";
 import type { Page, PageVisitor } from "../../../support/browser/page_visitor.ts";
 import * as fc from "../../../support/property.ts";
-import { answerOf, served, typed } from "../../../support/worlds/operator_ways.ts";
+import { answerOf, served, triedIn, typed } from "../../../support/worlds/operator_ways.ts";
 import { type OperatorWorld, operatorWorld } from "../../../support/worlds/operator_world.ts";
 import { notice } from "../../../support/worlds/topup_world.ts";
 
@@ -426,6 +426,18 @@ async function byCommand(way: Way, step: Step): Promise<boolean> {
   assert(answer !== undefined && answer.status < 500, JSON.stringify(step));
   return answer.status === 200;
 }
+
+/** The operations that this model has alone; it resolves notices as `three_ways_test.ts` does. */
+const modelled: Readonly<Record<Exclude<Step["act"], "resolve" | "refunded">, OperationName>> = {
+  adjust: "accounts.adjust",
+  assign: "notices.assign",
+  decide: "approvals.decide",
+  agree: "campaigns.approve",
+};
+
+Deno.test("the model tries what the table of operations says", () => {
+  assertEquals(Object.values(modelled).sort(), triedIn("money_ways"));
+});
 
 // The comparison.
 

@@ -1,4 +1,3 @@
-import { ascending } from "../../../../../core/lib/base/ascending.ts";
 import { openDaySums } from "../../../../../kv/services/verify/scan/scan_sums.ts";
 import { assert, assertEquals } from "../../../../support/assert.ts";
 import { beforeIdsOf, newId, type RequestId } from "../../../../../core/lib/ids/ids.ts";
@@ -57,7 +56,7 @@ async function weekOfCalls() {
 
 /** The two sums, the earlier day first. */
 function sortedSums(sums: DaySums) {
-  const [first, last] = [...sums].sort(([one], [other]) => ascending(one, other));
+  const [first, last] = [...sums].sort(([one], [other]) => one < other ? -1 : 1);
   if (first === undefined || last === undefined) throw new Error("two days were called on");
   return [first, last] as const;
 }
