@@ -1,6 +1,7 @@
 /**
  * POST /v1/messages, /v1/chat/completions and /v1/responses: one way for the three styles.
  *
+ * `serveArrived` has the steps in their order, each of which makes the next stage of the call (`chat_stages.ts`).
  * See docs/behaviour.md#the-way-of-a-call.
  *
  * - Folder `routes/api/chat/`: chat calls of the three styles, and token counting.
@@ -8,20 +9,20 @@
  * - Out: a whole answer or a stream, settled, with its receipt.
  * - Never: releases the last byte of an answer before its debit and receipt are durable.
  */
-import type { Reply } from "../../../core/net/http1/server/reply.ts";
-import { invariant } from "../../../core/lib/base/assert.ts";
+import { applyPrice, maxUnitPrices } from "../../../core/billing/price.ts";
+import { parseJsonBody } from "../../../core/calls/body/json_body.ts";
 import {
-  type ChatBounds,
   chatBounds,
   type InitialReservation,
   initialReservation,
   leastOutputTokens,
   paidLimit,
-  paidOutputTokens,
   withinOutput,
 } from "../../../core/calls/bounds/chat_bounds.ts";
-import { keptForCount } from "../../../core/calls/bounds/chat_charge.ts";
 import type { ChatCall } from "../../../core/calls/exchange/chat_call.ts";
+import { readCostRequest } from "../../../core/calls/exchange/cost_in_body.ts";
+import { geminiBody, type GeminiPath } from "../../../core/calls/exchange/gemini_body.ts";
+import { maxAutomaticModels } from "../../../core/calls/request/automatic_models.ts";
 import {
   chatBody,
   type ChatRequest,
@@ -29,23 +30,20 @@ import {
   readChatRequest,
   readCompactRequest,
 } from "../../../core/calls/request/chat_request.ts";
+import { RemoteDocuments } from "../../../core/calls/request/remote_documents.ts";
 import {
   preferencesText,
   refuseDearer,
-  type RoutePreferences,
   takePreferences,
   wishOf,
   withPreferredRoutes,
 } from "../../../core/calls/request/route_preferences.ts";
-import { geminiBody, type GeminiPath } from "../../../core/calls/exchange/gemini_body.ts";
-import { readCostRequest } from "../../../core/calls/exchange/cost_in_body.ts";
-import { isLate } from "../../../core/calls/stream/early_stream.ts";
-import { RemoteDocuments } from "../../../core/calls/request/remote_documents.ts";
 import { automaticOrder, type Catalog, type Model } from "../../../core/catalog/catalog.ts";
+import type { Reply } from "../../../core/net/http1/server/reply.ts";
+import { fetchedUrls } from "../../../core/net/remote/fetched_urls.ts";
 import type { Style } from "../../../core/wire/contract/contract.ts";
-import type { AmountBound, CallMoney } from "../call/call_money.ts";
+import { requestHeaders } from "../../http/own_headers.ts";
 import {
-  type CallStart,
   callTags,
   chooseModel,
   type ChosenModel,
@@ -54,117 +52,126 @@ import {
   startCall,
   type Terms,
 } from "../call/admission.ts";
-import {
-  deliverAnswer,
-  deliverEarly,
-  deliverStream,
-  type Delivery,
-  type Fallback,
-  findRoute,
-  localError,
-  type ModelOffer,
-} from "./chat_attempts.ts";
-import { expectedOutput, moveFunds, reserveFunds } from "../call/funds.ts";
-import { hasIdempotencyKey, knownAnswer } from "../call/idempotency.ts";
+import type { AmountBound, CallMoney } from "../call/call_money.ts";
 import { CallSettlement } from "../call/call_settlement.ts";
-import type { CallTags } from "../../../core/billing/usage/call_tags.ts";
-import { ChatSettlement, PaidRounds } from "./chat_settlement.ts";
+import { expectedOutput, reserveFunds } from "../call/funds.ts";
+import { hasIdempotencyKey, knownAnswer } from "../call/idempotency.ts";
+import { admitRequest, checkVersion, type Incoming, requireJson } from "../call/incoming.ts";
 import type { Gateway } from "../gateway/gateway.ts";
-import { chosenModels, coveringRange, fitting, requestedModels } from "./preferred_models.ts";
-import { maxAutomaticModels } from "../../../core/calls/request/automatic_models.ts";
-import { CallSearcher, chooseSearch } from "./web_search.ts";
-import {
-  admitRequest,
-  type AuthenticatedRequest,
-  checkVersion,
-  type Incoming,
-  requireJson,
-} from "../call/incoming.ts";
-import { type FetchedUrl, fetchedUrls } from "../../../core/net/remote/fetched_urls.ts";
-import { type JsonBody, parseJsonBody } from "../../../core/calls/body/json_body.ts";
-import type { TurnDraft, TurnInput } from "../../../core/calls/request/kept_responses.ts";
+import { localError, offerOf } from "./chat_attempts.ts";
+import { deliverChat } from "./chat_delivery.ts";
+import type { AdmittedChat, ArrivedChat, FundedChat, ReadChat } from "./chat_stages.ts";
 import { withKeptTurns } from "./kept_responses.ts";
-import { applyPrice, maxUnitPrices } from "../../../core/billing/price.ts";
-import { requestHeaders } from "../../http/own_headers.ts";
-import type { OutputLimitNotice } from "../call/response_headers.ts";
+import { chosenModels, coveringRange, fitting, requestedModels } from "./preferred_models.ts";
+import { CallSearcher, chooseSearch } from "./web_search.ts";
 
-// Reads and checks a chat request, before any money is reserved for it.
-
-/** A chat call that was read and checked. Nothing is reserved for it yet. */
-export interface CheckedChat {
-  readonly terms: Terms;
-  readonly call: ChatCall;
-  readonly bounds: ChatBounds;
-  readonly urls: readonly FetchedUrl[];
-  /** Runs the searches of the model, which can run none itself. */
-  readonly searchModel?: Model | undefined;
-  /** Part of the call that is kept for later turns; absent: none. */
-  readonly turn?: TurnInput | undefined;
-  /** Set if the provider gets a lower limit of output than the client's, because no more is paid for. */
-  readonly outputLimit?: OutputLimitNotice | undefined;
-  /** Preferences of the route, for whether two requests are the same. */
-  readonly preferences?: RoutePreferences | undefined;
-  /** The same call for other models, in the order to try. */
-  readonly fallbacks?: readonly CheckedChat[];
-}
-
-/** A chat request that was parsed. */
-interface ParsedChat {
-  readonly gateway: Gateway;
-  readonly incoming: Incoming;
-  readonly admitted: AdmittedChat;
-  /** The body as it was sent, without preferences of the route. */
-  readonly sent: JsonBody;
-  readonly styled: StyledBody;
-  readonly preferences: RoutePreferences | undefined;
-  /** The client wants the cost in the answer. */
-  readonly tellsCost: boolean;
-}
-
-/** A request in the form of its style. */
-interface StyledBody {
-  readonly body: JsonBody;
-  readonly dropped?: readonly string[];
-  /** Of the Responses style: what a turn that is kept of it has. */
-  readonly turn?: TurnInput;
-}
-
-/** Brings a body into the form of its style. */
-function styledBody(style: Style, sent: JsonBody, path: GeminiPath | undefined): StyledBody {
-  if (style === "chat") return chatBody(sent);
-  return { body: path === undefined ? sent : geminiBody(sent, path) };
-}
-
-/** Parses a body, and takes what it says to the gateway only out of it. */
-function parsedBody(
-  { catalog }: Gateway,
+/**
+ * Serves one chat call.
+ *
+ * @param path what the path of a Gemini request says
+ *
+ * @throws {GatewayError} the client's error; nothing is charged then
+ */
+export async function serveChat(
+  gateway: Gateway,
   style: Style,
-  { request: { headers } }: Incoming,
-  { body: bytes, isNested }: AdmittedChat,
-): Pick<ParsedChat, "sent" | "preferences" | "tellsCost"> {
-  const asksCost = isNested !== true && headers.get(requestHeaders.cost) === "true";
-  const { body, tellsCost } = readCostRequest(style, parseJsonBody(bytes), asksCost);
-  const header = headers.get(requestHeaders.route);
-  if (header === null && !mayPreferRoutes(style, body)) {
-    return { sent: body, preferences: undefined, tellsCost };
+  incoming: Incoming,
+  path?: GeminiPath,
+): Promise<Reply | Response> {
+  const start = startCall(gateway);
+  const { body, principal } = await admitRequest(gateway, incoming);
+  return await serveArrived({ gateway, incoming, style, body, principal, start, path });
+}
+
+/** Serves POST /v1/responses/compact: a Responses call, by a provider that compacts conversations. */
+export async function serveCompact(
+  gateway: Gateway,
+  incoming: Incoming,
+): Promise<Reply | Response> {
+  const start = startCall(gateway);
+  const { body, principal } = await admitRequest(gateway, incoming);
+  const style = "responses";
+  return await serveArrived({ gateway, incoming, style, body, principal, start, compacts: true });
+}
+
+/**
+ * Serves a chat call whose bytes have arrived: reads, admits, funds and delivers it.
+ *
+ * @throws {GatewayError} the client's error; nothing is charged then
+ */
+export async function serveArrived(arrived: ArrivedChat): Promise<Reply | Response> {
+  const { gateway, incoming, style, principal } = arrived;
+  requireJson(incoming.request);
+  if (style === "messages") checkVersion(incoming.request.headers);
+  const reading = readChat(arrived);
+  const read = reading instanceof Promise ? await reading : reading;
+  const admitted = withSearcher(arrived, admitChat(read));
+  if (hasIdempotencyKey(incoming)) {
+    const { preferences, tellsCost } = read;
+    const body = { kind: "json", json: admitted.call.body } as const;
+    const preferred = preferences === undefined ? "" : preferencesText(preferences);
+    const said = tellsCost ? `${preferred} cost` : preferred;
+    const known = await knownAnswer(gateway, incoming, principal, body, said);
+    if (known !== undefined) return known;
   }
-  const { providers } = catalog.current;
-  return { ...takePreferences({ style, body, header, providers }), tellsCost };
+  const funded = await fundChat(arrived, admitted);
+  try {
+    return await deliverChat(funded, incoming.request);
+  } catch (error) {
+    funded.settlement.abandon();
+    throw error;
+  }
+}
+
+/** Reads a request: takes what its body says to the gateway only out of it, and brings it into the form of its style. */
+function readChat(arrived: ArrivedChat): ReadChat | Promise<ReadChat> {
+  const { gateway, incoming, style, path, principal, nested } = arrived;
+  const { headers } = incoming.request;
+  const asksCost = nested === undefined && headers.get(requestHeaders.cost) === "true";
+  const { body, tellsCost } = readCostRequest(style, parseJsonBody(arrived.body), asksCost);
+  const header = headers.get(requestHeaders.route);
+  const taken: Taken = header === null && !mayPreferRoutes(style, body)
+    ? { sent: body, preferences: undefined, tellsCost }
+    : {
+      ...takePreferences({ style, body, header, providers: gateway.catalog.current.providers }),
+      tellsCost,
+    };
+  const { sent } = taken;
+  if (style === "responses") {
+    return withKeptTurns(gateway, incoming, principal.accountId, sent)
+      .then((styled) => readOf(arrived, taken, styled));
+  }
+  if (style === "chat") return readOf(arrived, taken, chatBody(sent));
+  return readOf(arrived, taken, { body: path === undefined ? sent : geminiBody(sent, path) });
+}
+
+/** A parsed body, and what was taken out of it. */
+type Taken = Pick<ReadChat, "sent" | "preferences" | "tellsCost">;
+
+/** A body in the form of its style. */
+type StyledBody = Pick<ReadChat, "body"> & Partial<Pick<ReadChat, "dropped" | "turn">>;
+
+function readOf(
+  arrived: ArrivedChat,
+  { sent, preferences, tellsCost }: Taken,
+  { body, dropped = [], turn }: StyledBody,
+): ReadChat {
+  return { arrived, sent, body, dropped, turn, preferences, tellsCost };
 }
 
 /** Chooses the model, or the models, and computes what the call can cost. */
-function checkChat(style: Style, parsed: ParsedChat): CheckedChat {
-  const { gateway, incoming, admitted, styled: { body }, preferences, tellsCost } = parsed;
-  const { principal, path, compacts } = admitted;
+function admitChat(read: ReadChat): AdmittedChat {
+  const { arrived, body, preferences, tellsCost } = read;
+  const { gateway, incoming, style, principal, path, compacts } = arrived;
   const catalog = gateway.catalog.current;
-  const read = compacts === true
+  const asked = compacts === true
     ? readCompactRequest(body.outline)
     : readChatRequest(style, body.outline);
   const inArray = path?.inArray === true;
-  const request = inArray || tellsCost ? { ...read, inArray, tellsCost } : read;
+  const request = inArray || tellsCost ? { ...asked, inArray, tellsCost } : asked;
   const order = automaticOrder(request.model);
   if (preferences === undefined && order === undefined) {
-    return checkModel(parsed, request, chooseModel(catalog, request.model, "chat", principal));
+    return admitModel(read, request, chooseModel(catalog, request.model, "chat", principal));
   }
   const { outline } = body;
   const { router } = gateway;
@@ -173,21 +180,17 @@ function checkChat(style: Style, parsed: ParsedChat): CheckedChat {
     order === undefined
       ? requestedModels(request.model, wanted, { catalog, principal })
       : chosenModels(order, wanted, { request, body: outline, catalog, principal, router }),
-    ({ chosen, name }) => checkModel(parsed, { ...request, model: name }, chosen),
+    ({ chosen, name }) => admitModel(read, { ...request, model: name }, chosen),
     order === undefined ? undefined : maxAutomaticModels,
   );
   incoming.chosen = first.terms;
   return { ...first, fallbacks };
 }
 
-/** Checks a request for one model. */
-function checkModel(
-  { gateway, incoming, admitted, sent, styled, preferences }: ParsedChat,
-  request: ChatRequest,
-  byName: ChosenModel,
-): CheckedChat {
-  const { body, dropped = [], turn } = styled;
-  const { principal, start, compacts, isNested, tags: given } = admitted;
+/** Admits a request to one model. */
+function admitModel(read: ReadChat, request: ChatRequest, byName: ChosenModel): AdmittedChat {
+  const { arrived, sent, body, dropped, turn, preferences } = read;
+  const { gateway, incoming, principal, start, compacts, nested } = arrived;
   const { requestId, request: { headers } } = incoming;
   const { style } = request;
   const named = { style, body, name: request.model, principal };
@@ -234,7 +237,9 @@ function checkModel(
     style,
     stream: request.stream,
     price,
-    tags: isNested === true ? given : callTags(incoming.request, principal, style, sent.outline),
+    tags: nested === undefined
+      ? callTags(incoming.request, principal, style, sent.outline)
+      : nested.tags,
   };
   return { terms, call, bounds, urls, searchModel, turn: keptTurn, preferences };
 }
@@ -248,110 +253,63 @@ function hasSeveralKeys({ routes }: Model, { providers }: Catalog): boolean {
 }
 
 /**
- * Serves one chat call.
+ * Reserves what a call needs to begin, and bounds its output by what it got.
  *
- * @param path what the path of a Gemini request says
- *
- * @throws {GatewayError} the client's error; nothing is charged then
+ * @throws {GatewayError} the refusals of {@linkcode reserveFunds}; nothing is held then
  */
-export async function serveChat(
-  gateway: Gateway,
-  style: Style,
-  incoming: Incoming,
-  path?: GeminiPath,
-): Promise<Reply | Response> {
-  const start = startCall(gateway);
-  const { body, principal } = await admitRequest(gateway, incoming);
-  return await serveAdmittedChat(gateway, style, incoming, { body, principal, start, path });
-}
-
-/** Serves POST /v1/responses/compact: a Responses call, by a provider that compacts conversations. */
-export async function serveCompact(
-  gateway: Gateway,
-  incoming: Incoming,
-): Promise<Reply | Response> {
-  const start = startCall(gateway);
-  const { body, principal } = await admitRequest(gateway, incoming);
-  const admitted = { body, principal, start, compacts: true } as const;
-  return await serveAdmittedChat(gateway, "responses", incoming, admitted);
-}
-
-/** A chat request whose body was read. */
-interface AdmittedChat extends AuthenticatedRequest {
-  readonly start: CallStart;
-  /** Facts in the path of a Gemini request. */
-  readonly path?: GeminiPath | undefined;
-  /** The conversation is compacted. */
-  readonly compacts?: true | undefined;
-  /** The call is part of another one, which holds money until it ends. */
-  readonly isNested?: true | undefined;
-  /** The tags of the call that a nested one is part of. */
-  readonly tags?: CallTags | undefined;
-}
-
-/**
- * Serves a chat call whose body was read.
- *
- * @throws {GatewayError} the client's error; nothing is charged then
- */
-export async function serveAdmittedChat(
-  gateway: Gateway,
-  style: Style,
-  incoming: Incoming,
+async function fundChat(
+  { gateway, incoming, nested }: ArrivedChat,
   admitted: AdmittedChat,
-): Promise<Reply | Response> {
-  const { principal, isNested, path } = admitted;
-  requireJson(incoming.request);
-  if (style === "messages") checkVersion(incoming.request.headers);
-  const parsed = parsedBody(gateway, style, incoming, admitted);
-  const { sent, preferences, tellsCost } = parsed;
-  const styled = style === "responses"
-    ? await withKeptTurns(gateway, incoming, principal.accountId, sent)
-    : styledBody(style, sent, path);
-  const read = checkChat(style, { gateway, incoming, admitted, styled, ...parsed });
-  const checked = withSearcher(gateway, incoming, read);
-  if (hasIdempotencyKey(incoming)) {
-    const body = { kind: "json", json: checked.call.body } as const;
-    const preferred = preferences === undefined ? "" : preferencesText(preferences);
-    const said = tellsCost ? `${preferred} cost` : preferred;
-    const known = await knownAnswer(gateway, incoming, principal, body, said);
-    if (known !== undefined) return known;
-  }
-  const { terms, bounds, call, fallbacks } = checked;
-  const initial = initialOf(gateway, checked, isNested);
-  const others = fallbacks?.map((one) => initialOf(gateway, one, isNested));
+): Promise<FundedChat> {
+  const { terms, terms: { principal }, bounds, call, fallbacks = [], turn, urls } = admitted;
+  const isNested = nested !== undefined;
+  const initial = initialOf(gateway, admitted, isNested);
+  const others = fallbacks.map((one) => initialOf(gateway, one, isNested));
   const funds = await reserveFunds(gateway, incoming, terms, {
-    range: others === undefined
+    range: others.length === 0
       ? initial.range
       : coveringRange([initial, ...others].map(({ range }) => range)),
     // What one model may owe is not what another may: with several, too little money is a refusal.
-    otherwise: others === undefined || others.length === 0 ? initial.unlimited : undefined,
+    otherwise: others.length === 0 ? initial.unlimited : undefined,
     expectedTokens: {
       input: bounds.estimatedInputTokens,
       output: expectedOutput(gateway, principal, call.model, bounds.outputTokens),
     },
-    localError: () => localError(gateway, checked),
+    localError: () => localError(gateway, admitted),
   });
-  const settlement = new CallSettlement(gateway, terms, funds);
-  const { turn } = checked;
+  const { money, running } = funds;
+  const settled = new CallSettlement(gateway, terms, funds);
   const draft = turn && gateway.keptResponses.draft(principal.accountId, turn);
   try {
-    const { money } = funds;
-    const paid = paidCall(checked, initial, money);
-    const paidFallbacks = fallbacks?.map((one, i) => paidCall(one, others![i]!, money));
-    const delivered = paidFallbacks === undefined ? paid : { ...paid, fallbacks: paidFallbacks };
-    return await deliver(gateway, incoming, delivered, { settled: settlement, draft });
+    const offer = offerOf(gateway, paidCall(admitted, initial, money), settled, draft);
+    const { request, body } = offer.call;
+    if (!request.stream) incoming.answer = gateway.answers.open(principal.accountId);
+    const { media: { fetchDocument }, bodies } = gateway;
+    return {
+      ...offer,
+      gateway,
+      settled,
+      draft,
+      control: running,
+      fallbacks: fallbacks.map((one, i) => paidCall(one, others[i]!, money)),
+      bufferedBody: incoming.bufferedBody,
+      urls,
+      documents: bounds.input.namesUnseen || urls.length > 0
+        ? new RemoteDocuments(request, body, fetchDocument, bodies.open(principal.accountId))
+        : undefined,
+      bufferedAnswer: incoming.answer,
+    };
   } catch (error) {
     draft?.drop();
-    settlement.abandon();
+    settled.abandon();
     throw error;
   }
 }
 
 function initialOf(
   { expectations }: Gateway,
-  { call, bounds, terms: { principal: { key } } }: CheckedChat,
-  isNested: true | undefined,
+  { call, bounds, terms: { principal: { key } } }: AdmittedChat,
+  isNested: boolean,
 ): InitialReservation {
   const { request, model } = call;
   return initialReservation(bounds, {
@@ -359,154 +317,61 @@ function initialOf(
     expectedTokens: expectations.tokens(model, key.id),
     usualTokens: expectations.usualTokens(model, key.id),
     leastTokens: leastOutputTokens(request, call.body.outline),
-    ...(isNested === true && { waits: false }),
+    ...(isNested && { waits: false }),
   });
 }
 
 /** Bounds the output of a call whose reservation does not cover all that it may cost, unless its stream can be stopped. */
 function paidCall(
-  checked: CheckedChat,
+  admitted: AdmittedChat,
   { isStoppable }: InitialReservation,
   { reservation: { amountMicroVnd }, boundBy }: CallMoney,
-): CheckedChat {
+): AdmittedChat {
   return boundBy === undefined || isStoppable
-    ? checked
-    : withPaidOutput(checked, amountMicroVnd, boundBy);
+    ? admitted
+    : withPaidOutput(admitted, amountMicroVnd, boundBy);
 }
 
 /** Lets the gateway search the web for a model that cannot, as calls of the same account and key. */
-function withSearcher(gateway: Gateway, incoming: Incoming, given: CheckedChat): CheckedChat {
-  const checked = given.fallbacks === undefined ? given : {
+function withSearcher(arrived: ArrivedChat, given: AdmittedChat): AdmittedChat {
+  const admitted = given.fallbacks === undefined ? given : {
     ...given,
-    fallbacks: given.fallbacks.map((one) => withSearcher(gateway, incoming, one)),
+    fallbacks: given.fallbacks.map((one) => withSearcher(arrived, one)),
   };
-  const { searchModel, preferences, terms: { principal, tags }, call } = checked;
-  if (searchModel === undefined) return checked;
+  const { searchModel, preferences, terms: { principal, tags }, call } = admitted;
+  if (searchModel === undefined) return admitted;
+  const { gateway, incoming } = arrived;
   const searcher = new CallSearcher(
     gateway,
     { incoming, principal, searchModel, preferences },
-    (search, body) => {
-      const start = startCall(gateway);
-      const nested = { body, principal, start, isNested: true, tags } as const;
-      return serveAdmittedChat(gateway, "messages", search, nested);
-    },
+    (search, body) =>
+      serveArrived({
+        gateway,
+        incoming: search,
+        style: "messages",
+        body,
+        principal,
+        start: startCall(gateway),
+        nested: { tags },
+      }),
   );
-  return { ...checked, call: { ...call, searcher } };
+  return { ...admitted, call: { ...call, searcher } };
 }
 
 /** Lowers the limit of a call to what its reservation pays for, if its request allows such a limit. */
 function withPaidOutput(
-  checked: CheckedChat,
+  admitted: AdmittedChat,
   amountMicroVnd: bigint,
   reason: AmountBound,
-): CheckedChat {
-  const { bounds, call } = checked;
+): AdmittedChat {
+  const { bounds, call } = admitted;
   const { request, body } = call;
   const tokens = paidLimit(bounds, request, body.outline, amountMicroVnd);
-  if (tokens === undefined) return checked;
+  if (tokens === undefined) return admitted;
   return {
-    ...checked,
+    ...admitted,
     call: { ...call, request: { ...request, maxTokens: tokens }, outputLimit: tokens },
     bounds: withinOutput(bounds, tokens * request.choices),
     outputLimit: { tokens, reason },
   };
-}
-
-/** The end of a call, whichever of its models answers. */
-interface Settling {
-  readonly settled: CallSettlement;
-  readonly draft: TurnDraft | undefined;
-}
-
-/** The part of a delivery that depends on the model. */
-function offerOf(
-  gateway: Gateway,
-  checked: CheckedChat,
-  { settled, draft }: Settling,
-): ModelOffer {
-  const { bounds, outputLimit } = checked;
-  const { money } = settled.funds;
-  const rounds = checked.call.searcher === undefined ? undefined : new PaidRounds(money, bounds);
-  const call = rounds === undefined ? checked.call : { ...checked.call, rounds };
-  const { request, body } = call;
-  const counted = keptForCount(body, request.stream);
-  return {
-    call,
-    settlement: new ChatSettlement(gateway, settled, { request, bounds, counted, rounds, draft }),
-    paidTokens: paidOutputTokens(bounds, money.reservation.amountMicroVnd),
-    outputLimit,
-  };
-}
-
-/** Offer that is tried after the models before it have failed: the call passes to the terms of its model. */
-function fallbackOf(gateway: Gateway, checked: CheckedChat, settling: Settling): Fallback {
-  return async () => {
-    const { terms, bounds: { estimatedInputTokens: input, outputTokens } } = checked;
-    const { principal, model } = terms;
-    const output = expectedOutput(gateway, principal, model, outputTokens);
-    const { settled } = settling;
-    await moveFunds(gateway, terms, settled.funds, { input, output });
-    settled.moveTo(terms);
-    return offerOf(gateway, checked, settling);
-  };
-}
-
-/** Tries the routes for a call whose money is reserved, and settles it. */
-async function deliver(
-  gateway: Gateway,
-  incoming: Incoming,
-  checked: CheckedChat,
-  settling: Settling,
-): Promise<Reply | Response> {
-  const { bounds, urls } = checked;
-  const { settled } = settling;
-  const { terms: { principal }, funds: { running: control } } = settled;
-  const offer = offerOf(gateway, checked, settling);
-  const { request, body } = offer.call;
-  // A call that is not streamed runs to its end when its client leaves: the provider would finish and charge it
-  // anyway. Reading the signal makes the server watch the connection, which costs as much as parsing the body, so
-  // it is done while the provider works.
-  const onSent = () => {
-    if (request.stream) control.watchClient(incoming.request.signal);
-  };
-  if (!request.stream) incoming.answer = gateway.answers.open(principal.accountId);
-  const { bufferedBody, answer: bufferedAnswer } = incoming;
-  const { media: { fetchDocument }, bodies } = gateway;
-  const documents = bounds.input.namesUnseen || urls.length > 0
-    ? new RemoteDocuments(request, body, fetchDocument, bodies.open(principal.accountId))
-    : undefined;
-  const delivery: Delivery = {
-    ...offer,
-    gateway,
-    control,
-    fallbacks: checked.fallbacks?.map((one) => fallbackOf(gateway, one, settling)),
-    bufferedBody,
-    documents,
-    urls,
-    bufferedAnswer,
-    dropped: new Set(),
-  };
-  return await answer(delivery, onSent);
-}
-
-/**
- * Finds a route and delivers its answer. `onSent` is called when the request was sent to the first route, or could
- * not be.
- */
-async function answer(delivery: Delivery, onSent: () => void): Promise<Reply | Response> {
-  if (!delivery.call.request.stream) {
-    const found = await findRoute(delivery, () => undefined);
-    invariant(found.result.kind === "answer", "no stream was asked for");
-    return await deliverAnswer(found.delivery, found, found.result);
-  }
-  let statusSent: number | undefined;
-  const finding = findRoute(delivery, () => statusSent);
-  onSent();
-  if (await isLate(delivery.gateway.deadlines, finding)) {
-    statusSent = 200;
-    return deliverEarly(delivery, finding);
-  }
-  const found = await finding;
-  invariant(found.result.kind === "stream", "a stream was asked for");
-  return deliverStream(found.delivery, found, found.result);
 }

@@ -1,29 +1,10 @@
 /**
- * Tries the routes of a chat call until one of them produces output, and delivers what was found: a whole answer, a
- * stream, or a stream that began early.
+ * Tries the routes of a funded chat call until one of them produces output; a model that fails passes it to the next.
  *
  * {@linkcode ConversationAccounts} keeps a conversation with the account at a provider that can read its sealed items,
  * and leaves out what another one cannot read. See docs/behaviour.md#routing.
  */
-import {
-  refusesForeignItems,
-  sealsOf,
-  withoutSeals,
-} from "../../../core/calls/request/sealed_items.ts";
-import type { ChatCall, ChatExchange } from "../../../core/calls/exchange/chat_call.ts";
-import { responseOfEvent } from "../../../core/calls/request/kept_responses.ts";
-import { type ChatRequest, continuesTurn } from "../../../core/calls/request/chat_request.ts";
-import type {
-  CallLoad,
-  FormerRoute,
-  KeyPreference,
-  Operation,
-} from "../../../core/routing/contract/router.ts";
-import { type AnsweredBy, nobody } from "../../../core/routing/route_affinity.ts";
-import type { Gateway } from "../gateway/gateway.ts";
-import type { BufferedAnswer } from "../../../core/lib/bytes/answer_budget.ts";
-import type { Reply } from "../../../core/net/http1/server/reply.ts";
-import type { BufferedBody } from "../../../core/lib/bytes/body_budget.ts";
+import type { Attempt } from "../../../core/billing/usage/receipt.ts";
 import {
   attemptAnswer,
   attemptStream,
@@ -32,47 +13,45 @@ import {
 } from "../../../core/calls/attempts/attempt.ts";
 import {
   type AttemptHost,
-  type AttemptLoopResult,
   type AttemptResult,
-  type CallControl,
   runAttempts,
   type SlowAttempt,
 } from "../../../core/calls/attempts/attempt_loop.ts";
-import type { FetchedUrl } from "../../../core/net/remote/fetched_urls.ts";
-import { arrivalOf, earlyStream } from "../../../core/calls/stream/early_stream.ts";
-import { ArrayStream } from "../../../core/calls/exchange/gemini_body.ts";
-import type { RemoteDocuments } from "../../../core/calls/request/remote_documents.ts";
-import {
-  meteredStream,
-  type MeteredStreamInput,
-} from "../../../core/calls/stream/metered_stream.ts";
-import type { Receipt } from "../../../core/billing/usage/receipt.ts";
-import type { Style } from "../../../core/wire/contract/contract.ts";
-import { createNativePipe } from "../../../core/wire/convert/dialects.ts";
-import { GatewayError, wireStatus } from "../../../core/lib/errors/errors.ts";
-import {
-  answerTimeoutMs,
-  idleMs,
-  ownFirstOutputMs,
-  slowAfterMs,
-} from "../../../core/routing/timeouts.ts";
-import { encodeSseEvent, keepAliveComment } from "../../../core/lib/sse/writer.ts";
-import { bytesLeave } from "../../http/query.ts";
-import type { ChatSettlement } from "./chat_settlement.ts";
-import { mayFallBack } from "./preferred_models.ts";
-import {
-  callHeaders,
-  costHeaders,
-  eventStream,
-  type OutputLimitNotice,
-  streamOf,
-  wholeAnswer,
-} from "../call/response_headers.ts";
+import { paidOutputTokens } from "../../../core/calls/bounds/chat_bounds.ts";
+import { keptForCount } from "../../../core/calls/bounds/chat_charge.ts";
+import type { ChatCall, ChatExchange } from "../../../core/calls/exchange/chat_call.ts";
 import { localChatRefusal, startChatExchange } from "../../../core/calls/exchange/chat_exchange.ts";
+import { type ChatRequest, continuesTurn } from "../../../core/calls/request/chat_request.ts";
+import type { TurnDraft } from "../../../core/calls/request/kept_responses.ts";
+import {
+  refusesForeignItems,
+  sealsOf,
+  withoutSeals,
+} from "../../../core/calls/request/sealed_items.ts";
 import type { Route } from "../../../core/catalog/catalog.ts";
-import type { Attempt } from "../../../core/billing/usage/receipt.ts";
-import { type Terms, vetUrls } from "../call/admission.ts";
-import { reportResult } from "../call/call_settlement.ts";
+import { GatewayError } from "../../../core/lib/errors/errors.ts";
+import type {
+  CallLoad,
+  FormerRoute,
+  KeyPreference,
+  Operation,
+} from "../../../core/routing/contract/router.ts";
+import { type AnsweredBy, nobody } from "../../../core/routing/route_affinity.ts";
+import { answerTimeoutMs, ownFirstOutputMs, slowAfterMs } from "../../../core/routing/timeouts.ts";
+import { vetUrls } from "../call/admission.ts";
+import { CallSettlement, reportResult } from "../call/call_settlement.ts";
+import { expectedOutput, moveFunds } from "../call/funds.ts";
+import type { Gateway } from "../gateway/gateway.ts";
+import { ChatSettlement, PaidRounds } from "./chat_settlement.ts";
+import type {
+  AdmittedChat,
+  AnsweredChat,
+  ChatAttemptResult,
+  FailedChat,
+  FundedChat,
+  ModelOffer,
+} from "./chat_stages.ts";
+import { mayFallBack } from "./preferred_models.ts";
 
 /** The accounts behind the sealed items of one call. */
 class ConversationAccounts {
@@ -161,185 +140,6 @@ class ConversationAccounts {
   }
 }
 
-/**
- * Sent during silence: a ping event where the style has one, a comment where not
- * (docs/internals/WIRE_FORMATS.md#silence-in-streams). The `keepalive` event
- * that Responses providers send would break clients here: it must not come before `response.created`, and older
- * releases of the official library do not know it at all.
- */
-const keepAlives: Record<Style, Uint8Array> = {
-  messages: encodeSseEvent('{"type": "ping"}', "ping"),
-  chat: keepAliveComment,
-  responses: keepAliveComment,
-  // The vendor's libraries read any other line as JSON.
-  gemini: new TextEncoder().encode("\n\n"),
-};
-
-/** A call as one of its models would serve it. */
-export interface ModelOffer {
-  readonly call: ChatCall;
-  readonly settlement: ChatSettlement;
-  /** Output tokens that were reserved when the call began. */
-  readonly paidTokens: number;
-  readonly outputLimit: OutputLimitNotice | undefined;
-}
-
-/**
- * Passes the call to its next model. Rejects with a {@linkcode GatewayError} if limits or budgets of that model refuse it.
- */
-export type Fallback = () => Promise<ModelOffer>;
-
-/** An admitted chat call, with what finding and delivering its answer needs. */
-export interface Delivery extends ModelOffer {
-  readonly gateway: Gateway;
-  readonly control: CallControl;
-  /** The models to try when this one fails before its first output; absent: none. */
-  readonly fallbacks?: readonly Fallback[] | undefined;
-  /** The counted memory of the request's body, which is kept as long as routes are tried. */
-  readonly bufferedBody: BufferedBody | undefined;
-  /** URLs in the request that its provider would fetch. */
-  readonly urls: readonly FetchedUrl[];
-  /** Documents that the request only names; absent where it names none. */
-  readonly documents: RemoteDocuments | undefined;
-  /** Counts the memory of a whole answer; absent for a stream. */
-  readonly bufferedAnswer: BufferedAnswer | undefined;
-  /** Request fields that the routes tried so far could not carry, for an answer that begins before a route is found. */
-  readonly dropped: Set<string>;
-}
-
-/** The route that answered, with its first output. */
-type Found =
-  & Extract<
-    AttemptLoopResult<ChatExchange, StartedStream | WholeAnswer>,
-    { readonly ok: true }
-  >
-  & {
-    /** The call as the model serves it that answered. */
-    readonly delivery: Delivery;
-  };
-
-function headersOf(delivery: Delivery, dropped: readonly string[]): [string, string][] {
-  const { call, settlement, outputLimit } = delivery;
-  return callHeaders({
-    model: call.model,
-    mappedFrom: settlement.terms.mappedFrom,
-    price: settlement.terms.price,
-    dropped,
-    outputLimit,
-  });
-}
-
-/** Delivers a whole answer, after settling it. */
-export async function deliverAnswer(
-  delivery: Delivery,
-  found: Found,
-  answer: WholeAnswer,
-): Promise<Reply> {
-  const { reading, clientBytes } = answer;
-  const receipt = await delivery.settlement.settle({
-    outcome: reading.empty && reading.usage === undefined ? "empty" : "completed",
-    status: 200,
-    reading: { ...reading, sawOutput: !reading.empty },
-    route: found.route,
-    attempts: found.attempts,
-    response: () => clientBytes,
-  });
-  const headers = [...headersOf(delivery, found.begun.dropped), ...costHeaders(receipt)];
-  const bytes = found.begun.cost?.whole(clientBytes, receipt) ?? clientBytes;
-  return wholeAnswer(bytes, headers, delivery.bufferedAnswer, delivery.gateway.deadlines);
-}
-
-function meteredInput(
-  delivery: Delivery,
-  found: Found,
-  started: StartedStream,
-): MeteredStreamInput {
-  const { gateway, call, settlement, control, paidTokens } = delivery;
-  const { route, attempts, begun } = found;
-  const { cost } = begun;
-  let receipt: Receipt | undefined;
-  return {
-    started,
-    keepAlive: keepAlives[call.request.style],
-    idleMs: idleMs(settlement.terms.catalog, route),
-    deadlines: gateway.deadlines,
-    control,
-    bounds: [settlement.outputLimit(route, attempts), ...settlement.moneyBounds(paidTokens, route)],
-    maxBytes: settlement.maxStreamBytes(route),
-    settle: async (outcome, endCode) => {
-      const { reading } = started.pipe;
-      receipt = await settlement.settle({
-        outcome,
-        endCode,
-        status: 200,
-        reading,
-        route,
-        attempts,
-        response: () => responseOfEvent(begun.lastEvent?.()),
-      });
-    },
-    ...(cost !== undefined && {
-      sealed: (tail: Uint8Array) => receipt === undefined ? tail : cost.tail(tail, receipt),
-    }),
-    bytesLeave,
-    onBug: settlement.onBug,
-  };
-}
-
-function streamType({ call }: Delivery): string {
-  return call.request.inArray === true ? "application/json" : eventStream;
-}
-
-/** Delivers a stream whose first output has arrived. */
-export function deliverStream(
-  delivery: Delivery,
-  found: Found,
-  started: StartedStream,
-): Reply {
-  const stream = meteredStream(meteredInput(delivery, found, started));
-  return streamOf(stream, headersOf(delivery, found.begun.dropped), streamType(delivery));
-}
-
-/** Writes the error event for a failed call whose client already has its status. */
-function errorEvent({ call }: Delivery, error: GatewayError): Uint8Array {
-  const { request, requestId, nowSeconds } = call;
-  const pipe = createNativePipe(request.style, {
-    clientModel: request.model,
-    requestId,
-    clientWantsUsage: request.wantsUsage,
-    nowSeconds,
-    injectedUsage: false,
-  });
-  return (request.inArray === true ? new ArrayStream(pipe) : pipe).fail(error);
-}
-
-/**
- * Delivers a stream that begins before there is any output: its client has waited for `keepAliveMs`, and proxies
- * would soon close the connection. `finding` resolves with what was found, or rejects with the settled failure.
- */
-export function deliverEarly(delivery: Delivery, finding: Promise<Found>): Reply {
-  const { gateway, call, settlement, control } = delivery;
-  const arrival = arrivalOf(finding, {
-    streamOf: (found) =>
-      found.result.kind === "stream"
-        ? meteredInput(found.delivery, found, found.result)
-        : undefined,
-    errorEvent: (error) => errorEvent(delivery, error),
-    abandon: () => settlement.abandon(),
-  });
-  delivery.bufferedBody?.keepUntil(finding);
-  const stream = earlyStream({
-    arrival,
-    keepAlive: keepAlives[call.request.style],
-    deadlines: gateway.deadlines,
-    control,
-  });
-  // With several models it is not known yet which of them will answer.
-  const isOpen = delivery.fallbacks !== undefined && delivery.fallbacks.length > 0;
-  const headers = isOpen ? [] : headersOf(delivery, [...delivery.dropped]);
-  return streamOf(stream, headers, streamType(delivery));
-}
-
 function operationOf({ stream }: Pick<ChatRequest, "stream">): Operation {
   return stream ? "chat_stream" : "chat";
 }
@@ -360,7 +160,7 @@ function servingRoutes(
 /** Finds the error of a request that every route would refuse before anything is sent. */
 export function localError(
   { router }: Gateway,
-  { call, terms: { catalog } }: { readonly call: ChatCall; readonly terms: Terms },
+  { call, terms: { catalog } }: AdmittedChat,
 ): Promise<GatewayError | undefined> {
   const { request, model, wish } = call;
   const asked = { style: request.style, operation: operationOf(request), wish };
@@ -370,21 +170,23 @@ export function localError(
 
 /** The attempts of one chat call. */
 class ChatAttempts implements AttemptHost<ChatExchange, StartedStream | WholeAnswer> {
-  readonly #delivery: Delivery;
+  readonly #funded: FundedChat;
   readonly operation: Operation;
   readonly #conversation: ConversationAccounts;
   /** The accounts of the latest attempts. */
   readonly #accounts = new Map<Route, string>();
   /** Absent for a stream, and where no second route could start. */
   readonly #load: CallLoad | undefined;
+  readonly #dropped: Set<string>;
 
-  constructor(delivery: Delivery) {
-    const { call: { request, model }, settlement } = delivery;
-    this.#delivery = delivery;
+  constructor(funded: FundedChat, dropped: Set<string>) {
+    const { call: { request, model }, settlement } = funded;
+    this.#funded = funded;
+    this.#dropped = dropped;
     this.operation = operationOf(request);
     this.#conversation = new ConversationAccounts(
-      delivery.gateway,
-      delivery.call,
+      funded.gateway,
+      funded.call,
       settlement.formerAnswer(),
       settlement.conversation,
     );
@@ -393,7 +195,7 @@ class ChatAttempts implements AttemptHost<ChatExchange, StartedStream | WholeAns
   }
 
   start(route: Route, onSentAgain: () => void): ChatExchange | Promise<ChatExchange> {
-    const { gateway, urls, documents, dropped } = this.#delivery;
+    const { gateway, urls, documents } = this.#funded;
     const conversation = this.#conversation;
     const { preferred } = conversation;
     const access = { ...gateway.router.begin(route, this.operation, preferred), onSentAgain };
@@ -402,7 +204,7 @@ class ChatAttempts implements AttemptHost<ChatExchange, StartedStream | WholeAns
     const call = conversation.callFor(account);
     const begin = (given: ChatCall) => {
       const begun = conversation.watched(startChatExchange(given, route, access), account);
-      for (const field of begun.dropped) dropped.add(field);
+      for (const field of begun.dropped) this.#dropped.add(field);
       return begun;
     };
     const vetting = vetUrls(gateway, urls, [access.provider]);
@@ -415,7 +217,7 @@ class ChatAttempts implements AttemptHost<ChatExchange, StartedStream | WholeAns
 
   /** Routes in the order to try. */
   candidates(): readonly Route[] {
-    const { gateway, call, settlement } = this.#delivery;
+    const { gateway, call, settlement } = this.#funded;
     const wanted = {
       style: call.request.style,
       operation: this.operation,
@@ -432,7 +234,7 @@ class ChatAttempts implements AttemptHost<ChatExchange, StartedStream | WholeAns
   }
 
   firstOutput(begun: ChatExchange, onSign: () => void): Promise<StartedStream | WholeAnswer> {
-    const { gateway, call, settlement, bufferedAnswer } = this.#delivery;
+    const { gateway, call, settlement, bufferedAnswer } = this.#funded;
     return call.request.stream
       ? attemptStream(begun, gateway, onSign)
       : attemptAnswer(begun, gateway, {
@@ -443,21 +245,21 @@ class ChatAttempts implements AttemptHost<ChatExchange, StartedStream | WholeAns
   }
 
   timeoutMs(route: Route): number | undefined {
-    const { call: { request, model }, settlement: { terms: { catalog } } } = this.#delivery;
+    const { call: { request, model }, settlement: { terms: { catalog } } } = this.#funded;
     return request.stream
       ? ownFirstOutputMs(catalog, route)
       : answerTimeoutMs(catalog, model, route, false);
   }
 
   slowAfterMs(route: Route): number | undefined {
-    const { gateway: { router }, call: { model, searcher }, settlement } = this.#delivery;
+    const { gateway: { router }, call: { model, searcher }, settlement } = this.#funded;
     return this.#load === undefined || searcher !== undefined
       ? slowAfterMs(settlement.terms.catalog, model, route)
       : router.slowAfterMs(model, route, this.#load);
   }
 
   mayHedge({ route, waitedMs, hasSigned }: SlowAttempt): boolean {
-    const { gateway: { router }, call: { model, searcher } } = this.#delivery;
+    const { gateway: { router }, call: { model, searcher } } = this.#funded;
     if (this.#load === undefined) return true;
     // Searches are calls of their own: a second attempt that searches as well would be charged for them again.
     if (searcher !== undefined) return !hasSigned;
@@ -465,7 +267,7 @@ class ChatAttempts implements AttemptHost<ChatExchange, StartedStream | WholeAns
   }
 
   report(route: Route, result: AttemptResult, endedMs: number): void {
-    const { gateway, call, settlement } = this.#delivery;
+    const { gateway, call, settlement } = this.#funded;
     settlement.tried(route, result, endedMs);
     gateway.router.report(
       call.model,
@@ -478,30 +280,38 @@ class ChatAttempts implements AttemptHost<ChatExchange, StartedStream | WholeAns
   }
 
   onBug(error: unknown): void {
-    this.#delivery.settlement.onBug(error);
+    this.#funded.settlement.onBug(error);
   }
 }
 
-/**
- * Tries the routes of the call's model, and then those of its other models, until one produces output.
- *
- * @param statusSent the status that the client already has, if it has one
- * @throws {GatewayError} when no route did; the call is settled then
- */
-export async function findRoute(
-  delivery: Delivery,
-  statusSent: () => number | undefined,
-): Promise<Found> {
-  const { control, fallbacks = [] } = delivery;
-  let current = delivery;
+/** The search for a route that answers. */
+export interface Finding {
+  /** Resolves with the answer of a route, or with why there is none; rejects only for a defect. */
+  readonly ended: Promise<AnsweredChat | FailedChat>;
+  /** Request fields that the routes tried so far could not carry. */
+  readonly dropped: ReadonlySet<string>;
+}
+
+/** Begins to try the routes of the call's model, and then those of its other models, until one produces output. */
+export function findRoute(funded: FundedChat): Finding {
+  const dropped = new Set<string>();
+  return { ended: tryModels(funded, dropped), dropped };
+}
+
+async function tryModels(
+  funded: FundedChat,
+  dropped: Set<string>,
+): Promise<AnsweredChat | FailedChat> {
+  const { control, fallbacks, documents } = funded;
+  let current = funded;
   let attempts: readonly Attempt[] = [];
   for (let next = 0;;) {
-    const trial = new ModelTrial(current);
+    const trial = new ModelTrial(current, dropped);
     const found = trial.ended(await trial.attempts);
     attempts = attempts.length === 0 ? found.attempts : [...attempts, ...found.attempts];
     if (found.ok) {
-      delivery.documents?.release();
-      return { ...found, attempts, delivery: current };
+      documents?.release();
+      return { ...found, attempts, funded: current };
     }
     let { error } = found;
     let offer: ModelOffer | undefined;
@@ -509,41 +319,67 @@ export async function findRoute(
       const fallback = fallbacks[next++];
       if (fallback === undefined) break;
       try {
-        offer = await fallback();
+        offer = await passTo(fallback, funded);
       } catch (refusal) {
         if (!(refusal instanceof GatewayError)) throw refusal;
         error = refusal;
       }
     }
-    if (offer !== undefined) {
-      current = { ...delivery, ...offer };
-      continue;
+    if (offer === undefined) {
+      documents?.release();
+      return { ok: false, error, attempts, funded: current };
     }
-    delivery.documents?.release();
-    const { request: { style } } = delivery.call;
-    await current.settlement.settle({
-      outcome: control.stopped === "client_gone" ? "client_gone" : "failed",
-      status: statusSent() ?? wireStatus(error, style === "messages" ? "messages" : "chat"),
-      reading: undefined,
-      route: undefined,
-      attempts,
-    });
-    throw error;
+    current = { ...funded, ...offer };
   }
+}
+
+/**
+ * Passes a call to its next model, whose terms, limits and budgets bind it from then on. Rejects with a
+ * {@linkcode GatewayError} if they refuse it.
+ */
+async function passTo(
+  next: AdmittedChat,
+  { gateway, settled, draft }: FundedChat,
+): Promise<ModelOffer> {
+  const { terms, bounds: { estimatedInputTokens: input, outputTokens } } = next;
+  const output = expectedOutput(gateway, terms.principal, terms.model, outputTokens);
+  await moveFunds(gateway, terms, settled.funds, { input, output });
+  settled.moveTo(terms);
+  return offerOf(gateway, next, settled, draft);
+}
+
+/** Makes the part of a funded call that depends on its model. */
+export function offerOf(
+  gateway: Gateway,
+  { call: admitted, bounds, outputLimit }: AdmittedChat,
+  settled: CallSettlement,
+  draft: TurnDraft | undefined,
+): ModelOffer {
+  const { money } = settled.funds;
+  const rounds = admitted.searcher === undefined ? undefined : new PaidRounds(money, bounds);
+  const call = rounds === undefined ? admitted : { ...admitted, rounds };
+  const { request, body } = call;
+  const counted = keptForCount(body, request.stream);
+  return {
+    call,
+    settlement: new ChatSettlement(gateway, settled, { request, bounds, counted, rounds, draft }),
+    paidTokens: paidOutputTokens(bounds, money.reservation.amountMicroVnd),
+    outputLimit,
+  };
 }
 
 /** The attempts on the routes of one model. */
 class ModelTrial {
-  readonly attempts: Promise<AttemptLoopResult<ChatExchange, StartedStream | WholeAnswer>>;
-  readonly #delivery: Delivery;
+  readonly attempts: Promise<ChatAttemptResult>;
+  readonly #funded: FundedChat;
   readonly #host: ChatAttempts;
   readonly #candidates: number;
 
-  constructor(delivery: Delivery) {
-    const { gateway, call: { model }, control } = delivery;
-    const host = new ChatAttempts(delivery);
+  constructor(funded: FundedChat, dropped: Set<string>) {
+    const { gateway, call: { model }, control } = funded;
+    const host = new ChatAttempts(funded, dropped);
     const candidates = host.candidates();
-    this.#delivery = delivery;
+    this.#funded = funded;
     this.#host = host;
     this.#candidates = candidates.length;
     this.attempts = runAttempts<ChatExchange, StartedStream | WholeAnswer>({
@@ -557,10 +393,8 @@ class ModelTrial {
   }
 
   /** Reports how they ended. */
-  ended(
-    loop: AttemptLoopResult<ChatExchange, StartedStream | WholeAnswer>,
-  ): AttemptLoopResult<ChatExchange, StartedStream | WholeAnswer> {
-    const { gateway, call: { model }, settlement, control } = this.#delivery;
+  ended(loop: ChatAttemptResult): ChatAttemptResult {
+    const { gateway, call: { model }, settlement, control } = this.#funded;
     const { operation } = this.#host;
     const customer = settlement.terms.principal.accountId;
     const routed = { model, operation, customer, candidates: this.#candidates, control } as const;

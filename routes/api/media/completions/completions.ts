@@ -39,7 +39,7 @@ import {
 import { estimatedTokens } from "../../../../core/media/base/input_charge.ts";
 import { type CallStart, chooseModel, refuseFreeChoices, startCall } from "../../call/admission.ts";
 import type { CallCharge } from "../../call/call_settlement.ts";
-import { serveAdmittedChat } from "../../chat/chat.ts";
+import { serveArrived } from "../../chat/chat.ts";
 import type { Gateway } from "../../gateway/gateway.ts";
 import { hasIdempotencyKey, knownAnswer } from "../../call/idempotency.ts";
 import {
@@ -162,8 +162,9 @@ export async function serveCompletions(
   const found = typeof model === "string" ? gateway.catalog.current.find(model) : undefined;
   if (found?.kind === "completion") return await serveNative(gateway, incoming, admitted, start);
   const { principal } = admitted;
-  const chat = { body: chatBodyOf(sent), principal, start };
-  return await inCompletionForm(await serveAdmittedChat(gateway, "chat", incoming, chat));
+  const body = chatBodyOf(sent);
+  const chat = { gateway, incoming, style: "chat", body, principal, start } as const;
+  return await inCompletionForm(await serveArrived(chat));
 }
 
 /** Converts a chat answer; an answer that was kept for an idempotency key has its form already. */
