@@ -146,5 +146,5 @@ export function readSentTags(
         `send ${missing.map((key) => `${key}=…`).join(",")} in this header`,
     );
   }
-  return sortedTags(tags);
+  return tags.size === 0 ? undefined : sortedTags(tags);
 }

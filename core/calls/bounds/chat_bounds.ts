@@ -330,7 +330,7 @@ export function chatBounds(
   const tools = hostedTools.length === 0 || prices === undefined
     ? []
     : reservedTools(prices, askedTools(request.style, outline), request.choices);
-  const toolFeesMicroVnd = maxToolFees(tools);
+  const toolFeesMicroVnd = tools.length === 0 ? 0n : maxToolFees(tools);
   const tier = askedTier(request.style, outline);
   const reserved = reservedPrice(price, tier);
   const input = inputBound({

@@ -207,8 +207,9 @@ function startNative(
   const asked = { style, body: call.body.outline };
   const leftOut = fieldsLeftOut({ model: call.model, route, sent: asked, asked });
   const betas = betasFor(call, route, style);
-  // A compacted conversation is not stored, and the field is not part of its request.
-  const unstored = request.compacts === true
+  // A compacted conversation is not stored, and the field is not part of its request. Others store where they are asked to.
+  const mayStore = style === "responses" || asked.body["store"] === true;
+  const unstored = request.compacts === true || !mayStore
     ? unchangedStore
     : withoutStore(style, call.body.outline, route.capabilities);
   const effortless = withoutIdleEffort(style, call.body.outline, route.capabilities);
