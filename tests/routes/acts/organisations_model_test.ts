@@ -25,6 +25,13 @@ import { createOrganisation } from "../../../kv/people/organisations/organisatio
 import { verifyStore } from "../../../kv/services/verify/verify_books.ts";
 import { formsOf, type TestBrowser } from "../../support/browser/test_browser.ts";
 import * as fc from "../../support/property.ts";
+import {
+  callTags,
+  observedSettings,
+  organisationNames,
+  settingActs,
+  type ThingIds,
+} from "../../support/worlds/organisation_settings.ts";
 import { joinAs } from "../../support/worlds/company_world.ts";
 import { signUp } from "../../support/worlds/full_company.ts";
 import {
@@ -32,6 +39,7 @@ import {
   type Actor,
   anyStart,
   anyStep,
+  keyName,
   OrganisationModel,
   peopleCount,
   type Role,
@@ -52,8 +60,6 @@ const maxSteps = 12;
 /** What a change may take to hold at the other instance. */
 const boundMs = 2_001;
 
-const organisationName = "Zirkonia";
-
 const startVnd = 100_000;
 
 /** More than a call of this file costs, and than is reserved for it. */
@@ -69,6 +75,13 @@ interface Person {
   csrf: string;
 }
 
+const noThings: ThingIds = {
+  teams: new Map(),
+  domains: new Map(),
+  webhooks: new Map(),
+  orders: new Map(),
+};
+
 interface World extends TwoInstances {
   readonly organisation: AccountId;
   readonly people: readonly Person[];
@@ -78,6 +91,8 @@ interface World extends TwoInstances {
   readonly keyIds: string[];
   readonly programs: { readonly id: string; readonly secret: string }[];
   readonly budgetIds: string[];
+  /** What there is of the things that settings make, after the last step. */
+  things: ThingIds;
   spentMicroVnd: bigint;
 }
 
@@ -98,7 +113,10 @@ async function openWorld(instances: TwoInstances, start: Start): Promise<World> 
   const [owner, admin, second] = people;
   const stranger = people.at(-1);
   assert(owner && admin && second && stranger);
-  const made = await createOrganisation(kv, owner.account.id, { name: organisationName, nowMs });
+  const made = await createOrganisation(kv, owner.account.id, {
+    name: organisationNames[0],
+    nowMs,
+  });
   assert(made !== "too_many");
   for (const [at, { account, browser }] of people.entries()) {
     const role = start[at];
@@ -118,7 +136,7 @@ async function openWorld(instances: TwoInstances, start: Start): Promise<World> 
   });
   const { masterKeys } = instances.first.gateway;
   const keyOf = async (accountId: AccountId, memberId: AccountId) => {
-    const key = await createApiKey(kv, masterKeys, accountId, { name: "key", memberId, nowMs });
+    const key = await createApiKey(kv, masterKeys, accountId, { name: keyName, memberId, nowMs });
     assert(key.ok);
     return key;
   };
@@ -139,6 +157,7 @@ async function openWorld(instances: TwoInstances, start: Start): Promise<World> 
     keyIds: keys.map(({ record }) => record.id),
     programs: [{ id: program.key.id, secret: program.secret }],
     budgetIds: [],
+    things: noThings,
     spentMicroVnd: 0n,
   };
 }
@@ -167,13 +186,17 @@ async function ask(
   instance: 0 | 1,
   secret: string,
   [method, path]: readonly [method: string, path: string],
-  body?: unknown,
+  { body, headers }: { readonly body?: unknown; readonly headers?: Record<string, string> } = {},
 ): Promise<Sent & { readonly headers: Headers }> {
   const at = instance === 0 ? world.first : world.second;
   const answer = await at.fetch(
     new Request(publicUrl + path, {
       method,
-      headers: { authorization: `Bearer ${secret}`, "content-type": "application/json" },
+      headers: {
+        authorization: `Bearer ${secret}`,
+        "content-type": "application/json",
+        ...headers,
+      },
       ...(body !== undefined && { body: JSON.stringify(body) }),
     }),
   );
@@ -188,8 +211,8 @@ interface Ways {
   readonly request?: readonly [method: string, path: string, body?: unknown];
 }
 
-function waysOf(world: World, step: Step): Ways {
-  const { people, keyIds, programs, budgetIds } = world;
+function waysOf(world: World, model: OrganisationModel, step: Step): Ways {
+  const { people, keyIds, programs } = world;
   const api = "/v1/organisation";
   switch (step.does) {
     case "invite": {
@@ -226,11 +249,11 @@ function waysOf(world: World, step: Step): Ways {
     }
     case "hand_over": {
       const newOwner = people[step.whom]?.account.id ?? "";
-      return { form: ["/organisation/hand-over", { newOwner, confirmation: organisationName }] };
+      return { form: ["/organisation/hand-over", { newOwner, confirmation: model.name }] };
     }
     case "make_key": {
-      const fields = { name: "key", ...form() };
-      return { form: ["/keys", fields], request: ["POST", `${api}/keys`, { name: "key" }] };
+      const fields = { name: keyName, ...form() };
+      return { form: ["/keys", fields], request: ["POST", `${api}/keys`, { name: keyName }] };
     }
     case "rotate_key": {
       const path = `/keys/${keyIds[step.key]}/rotate`;
@@ -254,13 +277,24 @@ function waysOf(world: World, step: Step): Ways {
     }
     case "make_budget":
       return budgetWays(world, step);
-    case "remove_budget": {
-      const path = `/budgets/${budgetIds[step.budget]}`;
-      return { form: [`${path}/remove`], request: ["DELETE", api + path] };
+    case "rename_key": {
+      const [path, fields] = [`/keys/${keyIds[step.key]}`, { name: step.name }];
+      return { form: [path, fields], request: ["PATCH", api + path, fields] };
     }
+    case "change_budget":
+    case "remove_budget":
+      return changedBudgetWays(world, model, step);
+    case "set":
+      return settingWays(world, step);
     case "call":
       return {};
   }
+}
+
+function settingWays({ things }: World, { act, value }: Extract<Step, { does: "set" }>): Ways {
+  const { changes: [how, what], form, request } = settingActs[act];
+  const id = how === "is" ? "" : things[what].get(value) ?? "";
+  return { form: form(value, id), request: request(value, id) };
 }
 
 function budgetWays(
@@ -277,10 +311,27 @@ function budgetWays(
   };
 }
 
+function changedBudgetWays(
+  { budgetIds, keyIds }: World,
+  { budgets }: OrganisationModel,
+  step: Extract<Step, { does: "change_budget" | "remove_budget" }>,
+): Ways {
+  const path = `/budgets/${budgetIds[step.budget]}`;
+  const api = `/v1/organisation${path}`;
+  if (step.does === "remove_budget") return { form: [`${path}/remove`], request: ["DELETE", api] };
+  const key = budgets[step.budget]?.key;
+  const of = key === undefined ? "account" : `key:${keyIds[key]}`;
+  const rest = { name: "budget", window: "total", of };
+  return {
+    form: [path, { ...rest, amount: String(step.vnd), atLimit: "refuse" }],
+    request: ["PATCH", api, { amount_vnd: step.vnd }],
+  };
+}
+
 /** Sends a step, and keeps the secret that its answer has. */
 async function send(world: World, model: OrganisationModel, step: Step): Promise<void> {
   if (step.does === "call") return await call(world, model, step.instance, step.key);
-  const ways = waysOf(world, step);
+  const ways = waysOf(world, model, step);
   const { actor: { by, at }, instance } = step;
   let sent: Sent;
   if (by === "page") {
@@ -295,7 +346,7 @@ async function send(world: World, model: OrganisationModel, step: Step): Promise
   } else {
     assert(ways.request !== undefined);
     const [method, path, body] = ways.request;
-    sent = await ask(world, instance, world.programs[at]?.secret ?? "", [method, path], body);
+    sent = await ask(world, instance, world.programs[at]?.secret ?? "", [method, path], { body });
   }
   assert(sent.status < 500 && sent.status !== 429, `${JSON.stringify(step)}: ${sent.status}`);
   const [secret] = /\b[sm]k-[\w-]{20,}/.exec(sent.text) ?? [];
@@ -336,7 +387,10 @@ async function call(
   const isActive = model.keys[at]?.active === true;
   const balance = await ask(world, instance, secret, ["GET", "/v1/balance"]);
   assertEquals(balance.status, isActive ? 200 : 401);
-  const answer = await ask(world, 0, secret, ["POST", "/v1/chat/completions"], chat);
+  const answer = await ask(world, 0, secret, ["POST", "/v1/chat/completions"], {
+    body: chat,
+    headers: { "x-gateway-tags": callTags },
+  });
   if (!isActive) return assertEquals(answer.status, 401);
   const counting = model.budgets.filter(({ key }) => key === undefined || key === at);
   const leftMicroVnd = counting.map(({ vnd, spentMicroVnd }) => fromVnd(vnd) - spentMicroVnd);
@@ -369,6 +423,7 @@ async function observed(world: World) {
     at: keyIds.indexOf(record.id),
     maker: record.madeByProgram === true ? undefined : numberOf(record.memberId),
     active: record.revokedAtMs === undefined,
+    name: record.name,
   }));
   const managementKeys = (await listManagementKeys(kv, organisation)).map((one) => ({
     at: programs.findIndex(({ id }) => id === one.id),
@@ -378,6 +433,8 @@ async function observed(world: World) {
   }));
   const budgets = await listBudgets(kv, organisation);
   world.budgetIds.splice(0, world.budgetIds.length, ...budgets.map(({ id }) => id));
+  const { ids, settings } = await observedSettings(kv, account);
+  world.things = ids;
   return {
     members: members.sort(),
     invitations: invitations.sort(),
@@ -387,6 +444,7 @@ async function observed(world: World) {
       key: subject.kind === "key" ? keyIds.indexOf(subject.keyId) : undefined,
       amountMicroVnd,
     })),
+    settings,
   };
 }
 
@@ -400,9 +458,10 @@ function expected(model: OrganisationModel): unknown {
   return {
     members: [...model.roles].sort(),
     invitations: model.openInvitations().sort(),
-    keys: model.keys.map(({ maker, active }, at) => ({ at, maker, active })),
+    keys: model.keys.map((key, at) => ({ at, ...key })),
     programs: model.programs.map((one, at) => ({ at, ...one })),
     budgets: model.budgets.map(({ key, vnd }) => ({ key, amountMicroVnd: fromVnd(vnd) })),
+    settings: model.settings.expected(),
   };
 }
 
@@ -420,18 +479,20 @@ const operations = {
 
 async function wrongAnswers(world: World, model: OrganisationModel): Promise<string[]> {
   const wrong: string[] = [];
+  const shows = (text: string) => world.keyIds.some((id) => text.includes(`/keys/${id}`));
   for (const instance of [0, 1] as const) {
     const at = instance === 0 ? world.first : world.second;
     for (const [who, { browser }] of world.people.entries()) {
       if (!model.roles.has(who)) {
         // The session acts for an organisation of the person's own, also of those who were removed.
-        const { text } = await at.browser(browser).get("/organisation");
-        if (text.includes(organisationName)) wrong.push(`${who} at ${instance}: is still in`);
+        const { text } = await at.browser(browser).get("/keys");
+        if (shows(text)) wrong.push(`${who} at ${instance}: is still in`);
         continue;
       }
       for (const path of pages) {
-        const { status } = await at.browser(browser).get(path);
+        const { status, text } = await at.browser(browser).get(path);
         const may = model.may({ by: "page", at: who }, actAt(`page \`${path}\``));
+        if (path === "/keys" && may) assert(shows(text), "whoever may sees the keys");
         if ((status === 403) === may) wrong.push(`${who} at ${instance}: GET ${path}: ${status}`);
       }
     }

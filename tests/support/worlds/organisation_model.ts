@@ -5,6 +5,13 @@
  */
 import * as fc from "../property.ts";
 import { assert } from "../assert.ts";
+import {
+  organisationNames,
+  type SettingAct,
+  settingActNames,
+  SettingsModel,
+  settingValues,
+} from "./organisation_settings.ts";
 
 /** People by number; the first one is the owner in the beginning, the last ones are strangers. */
 export const peopleCount = 5;
@@ -38,11 +45,15 @@ export type Step =
       readonly key: number;
       readonly vnd: number;
     }
+    | { readonly does: "rename_key"; readonly key: number; readonly name: string }
     | { readonly does: "remove_budget"; readonly budget: number }
+    | { readonly does: "change_budget"; readonly budget: number; readonly vnd: number }
+    | { readonly does: "set"; readonly act: SettingAct; readonly value: number }
   );
 
 const whom = fc.nat({ max: peopleCount - 1 });
 const any = fc.nat({ max: 11 });
+const budgetVnd = fc.integer({ min: 1, max: 2_000 });
 /** Those who have been members from the beginning try more than strangers. */
 const person = fc.oneof(
   { weight: 3, arbitrary: fc.constantFrom(0, 1) },
@@ -115,10 +126,32 @@ export const anyStep: fc.Arbitrary<Step> = fc.oneof(
       does: fc.constant("make_budget" as const),
       of: fc.constantFrom("all" as const, "key", "foreign_key"),
       key: any,
-      vnd: fc.integer({ min: 1, max: 2_000 }),
+      vnd: budgetVnd,
+    }),
+  ),
+  kind(
+    1,
+    fc.record({ ...at, does: fc.constant("change_budget" as const), budget: any, vnd: budgetVnd }),
+  ),
+  kind(
+    2,
+    fc.record({
+      ...at,
+      does: fc.constant("rename_key" as const),
+      key: any,
+      name: fc.constantFrom("first", "second"),
     }),
   ),
   kind(1, fc.record({ ...at, does: fc.constant("remove_budget" as const), budget: any })),
+  kind(
+    8,
+    fc.record({
+      ...at,
+      does: fc.constant("set" as const),
+      act: fc.constantFrom(...settingActNames),
+      value: fc.nat({ max: settingValues - 1 }),
+    }),
+  ),
 );
 
 /**
@@ -191,7 +224,11 @@ interface Key {
   /** Whose it is; absent: the organisation's own. */
   readonly maker: number | undefined;
   active: boolean;
+  name: string;
 }
+
+/** The name with which keys are made. */
+export const keyName = "key";
 
 interface Program {
   readonly role: Role;
@@ -201,7 +238,7 @@ interface Program {
 
 interface Budget {
   readonly key: number | undefined;
-  readonly vnd: number;
+  vnd: number;
   spentMicroVnd: bigint;
 }
 
@@ -216,9 +253,10 @@ export class OrganisationModel {
     [peopleCount - 1, { role: "admin", by: 1, program: undefined }],
   ]);
   /** The second person has a key and a management key, and the third one a key. */
-  readonly keys: Key[] = [{ maker: 1, active: true }, { maker: 2, active: true }];
+  readonly keys: Key[] = [1, 2].map((maker) => ({ maker, active: true, name: keyName }));
   readonly programs: Program[] = [{ role: "admin", maker: 1, active: true }];
   readonly budgets: Budget[] = [];
+  readonly settings = new SettingsModel();
   readonly #mails = new Map<number, number>();
 
   constructor(start: readonly (Role | undefined)[]) {
@@ -285,18 +323,26 @@ export class OrganisationModel {
       }
       case "rotate_key":
       case "revoke_key":
+      case "rename_key":
       case "call":
       case "make_budget":
         return { ...sent, key: sent.key % this.keys.length };
       case "revoke_program":
         return { ...sent, program: sent.program % this.programs.length };
+      case "change_budget":
       case "remove_budget": {
         const count = this.budgets.length;
         return count === 0 ? undefined : { ...sent, budget: sent.budget % count };
       }
+      case "set":
+        return this.settings.canBeTried(sent.act, sent.value) ? sent : undefined;
       default:
         return sent;
     }
+  }
+
+  get name(): string {
+    return organisationNames[this.settings.singles.name] ?? "";
   }
 
   /** Does what a step does, as far as who tries it may. */
@@ -329,9 +375,12 @@ export class OrganisationModel {
       case "rotate_key":
       case "call":
         return;
-      case "revoke_key": {
+      case "revoke_key":
+      case "rename_key": {
         const key = this.keys[step.key];
-        if (key && this.may(actor, "change_keys", { owner: key.maker })) key.active = false;
+        if (!key || !this.may(actor, "change_keys", { owner: key.maker })) return;
+        if (step.does !== "rename_key") key.active = false;
+        else if (key.active) key.name = step.name;
         return;
       }
       default:
@@ -371,7 +420,7 @@ export class OrganisationModel {
     const { person } = this.#acting(actor) ?? { person: undefined };
     const isOrganisations = actor.by === "api" &&
       this.may(actor, "change_keys", { owner: undefined });
-    this.keys.push({ maker: isOrganisations ? undefined : person, active: true });
+    this.keys.push({ maker: isOrganisations ? undefined : person, active: true, name: keyName });
   }
 
   #changeSettings(step: Step): void {
@@ -389,8 +438,15 @@ export class OrganisationModel {
       const key = step.of === "key" ? step.key : undefined;
       this.budgets.push({ key, vnd: step.vnd, spentMicroVnd: 0n });
     }
+    if (step.does === "change_budget" && this.may(actor, "change_budgets")) {
+      const budget = this.budgets[step.budget];
+      if (budget) budget.vnd = step.vnd;
+    }
     if (step.does === "remove_budget" && this.may(actor, "change_budgets")) {
       this.budgets.splice(step.budget, 1);
+    }
+    if (step.does === "set" && this.may(actor, actAt(`operation \`${step.act}\``))) {
+      this.settings.apply(step.act, step.value);
     }
   }
 }
