@@ -15,13 +15,11 @@ import {
   dayCopiesRange,
   dayCopyKey,
   dayCopyOf,
-  daySumCellOf,
-  daySumsPrefix,
 } from "../../../engine/schema/keys.ts";
 import type { KeyValueStore } from "../../../engine/store/key_value_store.ts";
 import { keysAtOnce, rowsOfKeys, wholeKind } from "../../../engine/store/read_ahead.ts";
 import type { Problem } from "./problems.ts";
-import { sumId } from "./verify_sums.ts";
+import { type ComparedSums, sumId } from "./verify_sums.ts";
 
 /** Rows of the store itself. */
 const ofStore = { isWithoutArchive: true } as const;
@@ -76,83 +74,38 @@ export async function copyDisagreements(
   return problems;
 }
 
-/** Lists the cells of the copies from a day on, of all if there is no day. */
+/** Lists the cells of the copies from a day on. */
 export async function* copiedCells(
   kv: KeyValueStore,
-  fromDay: string | undefined,
+  fromDay: string,
   slices: TimeSlices | undefined,
 ): AsyncGenerator<DaySumCell> {
-  const selector = fromDay === undefined
-    ? { prefix: dayCopiesPrefix() }
-    : dayCopiesRange({ fromDay, toDay: endOfTime });
-  for await (const { key } of wholeKind(kv, selector, slices, ofStore)) yield dayCopyOf(key);
-}
-
-/** Numbers of rows by day. */
-type Counts = Map<string, number>;
-
-const countOne = (counts: Counts, day: string) => void counts.set(day, (counts.get(day) ?? 0) + 1);
-
-/**
- * Compares all day sums that have costs with their copies, and counts those that are right. What was read at two moments
- * and differs is read again at one.
- */
-async function compareCopies(
-  kv: KeyValueStore,
-  slices: TimeSlices | undefined,
-): Promise<{ readonly problems: readonly Problem[]; readonly right: Counts }> {
-  const right: Counts = new Map();
-  const different: DaySumCell[] = [];
-  let some: { readonly cell: DaySumCell; readonly value: unknown }[] = [];
-  const check = async () => {
-    const copies = await rowsOfKeys(kv, some.map(({ cell }) => dayCopyKey(cell)));
-    for (const [at, { cell, value }] of some.entries()) {
-      if (isRight(value, copies[at]?.value ?? null)) countOne(right, cell.day);
-      else different.push(cell);
-    }
-    some = [];
-  };
-  const prefix = daySumsPrefix();
-  for await (const { key, value } of wholeKind(kv, { prefix }, slices, ofStore)) {
-    const isMarked = typeof value === "object" && value !== null && "providers" in value;
-    if (!isMarked) continue;
-    some.push({ cell: daySumCellOf(key), value });
-    if (some.length >= keysAtOnce) await check();
-  }
-  await check();
-  return { problems: await copyDisagreements(kv, different), right };
-}
-
-/** Counts copies by day. */
-async function countCopies(kv: KeyValueStore, slices: TimeSlices | undefined): Promise<Counts> {
-  const counts: Counts = new Map();
-  for await (const { day } of copiedCells(kv, undefined, slices)) countOne(counts, day);
-  return counts;
-}
-
-async function* cellsOfDay(
-  kv: KeyValueStore,
-  day: string,
-  slices: TimeSlices | undefined,
-): AsyncGenerator<DaySumCell> {
-  const selector = dayCopiesRange({ fromDay: day, toDay: day });
+  const selector = dayCopiesRange({ fromDay, toDay: endOfTime });
   for await (const { key } of wholeKind(kv, selector, slices, ofStore)) yield dayCopyOf(key);
 }
 
 /**
- * Checks all copies and all day sums. A day has copies too much only if it has more of them than sums whose copy is
- * right: only such days are read once more.
+ * Checks the copies of all day sums that were compared. A right sum is what its receipts add up to, so that its copy is
+ * compared with that. What differs is read again, sum and copy at one moment.
  */
 export async function allCopyProblems(
   kv: KeyValueStore,
+  compared: ComparedSums,
   slices: TimeSlices | undefined,
 ): Promise<Problem[]> {
-  const { problems: missing, right } = await compareCopies(kv, slices);
-  const details = new Set(missing.map(({ detail }) => detail));
-  const surplus: Problem[] = [];
-  for (const [day, count] of await countCopies(kv, slices)) {
-    if (count === right.get(day)) continue;
-    surplus.push(...await copyDisagreements(kv, cellsOfDay(kv, day, slices)));
+  const different = new Map(compared.unsure);
+  const missing = new Set(compared.copied);
+  const prefix = dayCopiesPrefix();
+  for await (const { key, value } of wholeKind(kv, { prefix }, slices, ofStore)) {
+    const cell = dayCopyOf(key);
+    if (!compared.isOurs(cell.accountId)) continue;
+    const id = sumId(cell);
+    const right = missing.delete(id) ? compared.rightSum(id) : undefined;
+    if (right === undefined || !isRight(right.sum, value)) different.set(id, cell);
   }
-  return [...missing, ...surplus.filter(({ detail }) => !details.has(detail))];
+  for (const id of missing) {
+    const right = compared.rightSum(id);
+    if (right !== undefined) different.set(id, right.cell);
+  }
+  return await copyDisagreements(kv, different.values());
 }

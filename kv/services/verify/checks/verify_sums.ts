@@ -30,11 +30,28 @@ import {
   type UsageSum,
 } from "../../../money/receipts/day_sums.ts";
 import type { KeyValueStore } from "../../../engine/store/key_value_store.ts";
-import { keysAtOnce, listBatchRows, rowsOfKeys } from "../../../engine/store/read_ahead.ts";
-import { addHour, decodeHourSums, emptyHour } from "../../../money/receipts/hour_sums.ts";
+import {
+  keysAtOnce,
+  listBatchRows,
+  rowsOfKeys,
+  wholeKind,
+} from "../../../engine/store/read_ahead.ts";
+import { decodeHourSums } from "../../../money/receipts/hour_sums.ts";
 import { hourCellKey } from "../../../money/receipts/index_write.ts";
 import { groupsOf } from "../../../engine/store/in_parallel.ts";
 import { dayMs } from "../../../../core/lib/time/durations.ts";
+
+/** The sums of the store that a reading of all receipts has compared with them. */
+export interface ComparedSums {
+  /** Returns what the receipts of a right sum add up to; `undefined` if the sum is not known to be right. */
+  rightSum(id: string): { readonly cell: DaySumCell; readonly sum: UsageSum } | undefined;
+  /** Names of right sums of the store that need a copy. */
+  readonly copied: ReadonlySet<string>;
+  /** Sums of the store that were not right when they were read, by their names. */
+  readonly unsure: ReadonlyMap<string, DaySumCell>;
+  /** Whether the sums of an account were compared. */
+  isOurs(accountId: AccountId): boolean;
+}
 
 // Checks that the hours of day sums add up to their day: both are written in one commit, so any reading shows both.
 
@@ -42,6 +59,31 @@ import { dayMs } from "../../../../core/lib/time/durations.ts";
 interface WrongHours {
   readonly accountId: AccountId;
   readonly detail: string;
+}
+
+/**
+ * Compares all hours of the sums that were compared with their receipts. Hours add up to what these do, if the sum is
+ * right; all others are read again, with their sums at one moment.
+ */
+export async function* allWrongHours(
+  kv: KeyValueStore,
+  compared: Pick<ComparedSums, "rightSum" | "isOurs">,
+  slices: TimeSlices | undefined,
+): AsyncGenerator<WrongHours, void, void> {
+  let different: DaySumCell[] = [];
+  for await (const { key, value } of wholeKind<unknown>(kv, { prefix: hourSumsPrefix() }, slices)) {
+    const cell = hourCellOf(key);
+    if (!compared.isOurs(cell.accountId)) continue;
+    const right = compared.rightSum(sumId(cell));
+    if (right !== undefined && readable(() => [sameHours(right.sum, value)]).includes(true)) {
+      continue;
+    }
+    different.push(cell);
+    if (different.length < keysAtOnce) continue;
+    yield* await comparedAtOnce(kv, different);
+    different = [];
+  }
+  yield* await comparedAtOnce(kv, different);
 }
 
 /** Compares the hours with their day sums, from a day on or of all days. */
@@ -105,14 +147,28 @@ async function comparedAtOnce(
 
 function addsUp(day: unknown, row: unknown): boolean {
   const { hasHours, ...sum } = day === null ? { ...noUsage, hasHours: true } : storedSum(day);
-  const { missingCalls, hours } = decodeHourSums(row);
-  const total = emptyHour();
-  for (const hour of hours.values()) addHour(total, hour);
+  if (hasHours) return sameHours(sum, row);
+  const { calls, missingCalls } = totalOfHours(row);
   // Indexed by an earlier release since; the next commit counts these calls as missing.
-  if (!hasHours) return total.calls + missingCalls <= sum.calls;
-  if (total.calls + missingCalls !== sum.calls) return false;
-  return missingCalls > 0 || total.costMicroVnd === sum.costMicroVnd &&
-      total.outputTokens === sum.outputTokens;
+  return calls + missingCalls <= sum.calls;
+}
+
+function sameHours(sum: UsageSum, row: unknown): boolean {
+  const { missingCalls, calls, outputTokens, costMicroVnd } = totalOfHours(row);
+  if (calls + missingCalls !== sum.calls) return false;
+  return missingCalls > 0 || costMicroVnd === sum.costMicroVnd && outputTokens === sum.outputTokens;
+}
+
+/** Adds what a day sum has of hours too: their durations and errors need not be decoded for that. */
+function totalOfHours(row: unknown) {
+  const { missingCalls, hours } = decodeHourSums(row);
+  const total = { missingCalls, calls: 0, outputTokens: 0, costMicroVnd: 0n };
+  for (const { calls, outputTokens, costMicroVnd } of hours.values()) {
+    total.calls += calls;
+    total.outputTokens += outputTokens;
+    total.costMicroVnd += costMicroVnd;
+  }
+  return total;
 }
 
 /** Receipts of an account that verification has in memory at once. */

@@ -33,6 +33,7 @@ import {
   type DaySumCell,
   daySumCell,
   daySumCellKey,
+  isArchivedSum,
   noUsage,
   sameUsage,
   type UsageSum,
@@ -50,7 +51,7 @@ import { type DayDigests, lineAtMs } from "../days/day_digests.ts";
 import { eachGroup, groupsOf, inParallel } from "../../../engine/store/in_parallel.ts";
 import { indexedIds } from "./account_index.ts";
 import { type CellSums, isIndexed, type ScanBounds, ScanSums } from "./scan_sums.ts";
-import { type ProvedSums, sumId } from "../checks/verify_sums.ts";
+import { type ComparedSums, type ProvedSums, sumId } from "../checks/verify_sums.ts";
 import { type Problem, ProblemList } from "../checks/problems.ts";
 import type { PendingCharge } from "../checks/verify_account.ts";
 import {
@@ -109,6 +110,8 @@ export class Scan {
     versions: new Map<string, string>(),
     unwritten: new Map<string, DaySumCell>(),
   } satisfies ProvedSums;
+  readonly #copied = new Set<string>();
+  readonly #unsure = new Map<string, DaySumCell>();
   /** Holdings of the accounts of this pass. */
   readonly holdings = {
     accounts: 0,
@@ -209,6 +212,19 @@ export class Scan {
         `receipts cost ${receiptsMicroVnd}`;
       this.#report({ accountId, kind: "balance", detail });
     }
+  }
+
+  /** The day sums as they were compared, if all were. */
+  get compared(): ComparedSums {
+    return {
+      rightSum: (id) => {
+        const sums = this.proved.versions.has(id) ? this.sums.cells.get(id) : undefined;
+        return sums && { cell: sums.cell, sum: totalOf(sums) };
+      },
+      copied: this.#copied,
+      unsure: this.#unsure,
+      isOurs: (accountId) => this.#isOurs(accountId),
+    };
   }
 
   #isOurs(accountId: AccountId): boolean {
@@ -457,12 +473,20 @@ export class Scan {
       daySumsPrefix(),
       accountIn,
       (accountId, { key, value, versionstamp }) => {
-        const id = sumId(daySumCellOf(key));
+        const cell = daySumCellOf(key);
+        const id = sumId(cell);
         written.add(id);
         const sums = this.sums.cells.get(id);
-        if (sameUsage(usageSum(value), sums === undefined ? noUsage : totalOf(sums))) {
-          this.proved.versions.set(id, versionstamp);
-        } else this.#suspect(accountId);
+        const isOfStore = !isArchivedSum({ versionstamp });
+        if (isOfStore) this.#unsure.set(id, cell);
+        const sum = usageSum(value);
+        if (!sameUsage(sum, sums === undefined ? noUsage : totalOf(sums))) {
+          return this.#suspect(accountId);
+        }
+        this.proved.versions.set(id, versionstamp);
+        if (sums === undefined) return;
+        this.#unsure.delete(id);
+        if (isOfStore && sum.providers !== undefined) this.#copied.add(id);
       },
     );
     for (const [id, sums] of this.sums.cells) {

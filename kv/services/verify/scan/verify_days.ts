@@ -31,6 +31,7 @@ import {
 } from "../checks/verify_catalog.ts";
 import { creditProblems } from "../checks/verify_credits.ts";
 import { allCopyProblems, copiedCells, copyDisagreements } from "../checks/verify_day_copies.ts";
+import { allWrongHours } from "../checks/verify_sums.ts";
 import { refundDisagreements } from "../checks/verify_refunds.ts";
 import { type DaySumCell } from "../../../money/receipts/day_sums.ts";
 import { type Problem, ProblemList } from "../checks/problems.ts";
@@ -122,7 +123,16 @@ export async function verifyDays(
     problems.addAll(second.problems);
     moving.push(...second.moving);
     problems.addAll(await otherProblems(kv, scan, options));
-    if (!isWhole) problems.addAll(await copyDisagreements(kv, cellsWithCosts(scan.sums)));
+    problems.addAll(
+      await (isWhole
+        ? allCopyProblems(kv, scan.compared, slices)
+        : copyDisagreements(kv, cellsWithCosts(scan.sums))),
+    );
+    if (isWhole) {
+      for await (const wrong of allWrongHours(kv, scan.compared, slices)) {
+        problems.add({ ...wrong, kind: "rollup" });
+      }
+    }
     from = scan.end;
   } while (from !== undefined);
   problems.addAll(await problemsOfKinds(kv, options, { claims, claimsBefore, latestOnReceipts }));
@@ -155,11 +165,9 @@ async function problemsOfKinds(
   const fromDay = bounds.start?.day;
   const isWhole = fromDay === undefined;
   const problems = new ProblemList();
-  problems.addAll(
-    await (isWhole
-      ? allCopyProblems(kv, slices)
-      : copyDisagreements(kv, copiedCells(kv, fromDay, slices))),
-  );
+  if (fromDay !== undefined) {
+    problems.addAll(await copyDisagreements(kv, copiedCells(kv, fromDay, slices)));
+  }
   problems.addAll(
     claimsBefore === undefined
       ? await claimProblems(kv, claims, bounds)
