@@ -11,6 +11,7 @@
  * - Out: admissions and refusals, figures for headers and pages, sums for other instances.
  * - Never: waits for a store, or costs a call without limits anything.
  */
+import type { Receipt } from "../billing/usage/receipt.ts";
 import { hourMs, minuteMs } from "../lib/time/durations.ts";
 
 /** Whom a limit binds. */
@@ -38,10 +39,15 @@ interface SlidingLimit {
   readonly shared: readonly [total: string, inWindow: string];
 }
 
+/** Meters of what calls make, each with the kind of receipts whose units it counts. */
+export const unitMeters = { images: "image" } as const satisfies Record<string, Receipt["kind"]>;
+
+/** A meter of what calls make. */
+export type UnitMeter = keyof typeof unitMeters;
+
 /** An amount in a day or month of Vietnam; summed from receipts, which only keys and accounts have by themselves. */
 interface PeriodLimit {
-  /** Images are the units of receipts of image models. */
-  readonly meter: "money" | "images";
+  readonly meter: "money" | UnitMeter;
   readonly window: "day" | "month";
   readonly subjects: readonly "key"[];
   /** The member of the row of its subject. */
@@ -113,6 +119,14 @@ export type SpendingLimitName = {
 
 /** Meters over a day or month. */
 export type PeriodMeter = PeriodLimit["meter"];
+
+function isPeriodMeter(name: string): name is PeriodMeter {
+  return name === "money" || Object.hasOwn(unitMeters, name);
+}
+
+/** All meters over a day or month. */
+export const periodMeters: readonly PeriodMeter[] = ["money", ...Object.keys(unitMeters)]
+  .filter(isPeriodMeter);
 
 /** Meters of the rate book. */
 export type RateMeter = (ConcurrencyLimit | SlidingLimit)["meter"];
@@ -217,14 +231,16 @@ export function periodLimitsOf(row: PeriodLimits): PeriodLimitSet[] {
   });
 }
 
-/** Whether a row limits any of some amounts; an absent one is not counted. */
-export function limitsAnyPeriod(
-  row: PeriodLimits,
-  amounts: { readonly [Meter in PeriodMeter]?: unknown },
-): boolean {
-  return periodLimitNames.some((name) =>
-    row[limitTable[name].stored] !== undefined && amounts[periodKind(name).meter] !== undefined
-  );
+/** Units that a call asks for, by their meters. No limit of what is absent binds it. */
+export type MadeUnits = { readonly [Meter in UnitMeter]?: bigint };
+
+/** Whether a row limits the money of a call, or what it makes. */
+export function limitsAnyPeriod(row: PeriodLimits, makes: MadeUnits = {}): boolean {
+  return periodLimitNames.some((name) => {
+    if (row[limitTable[name].stored] === undefined) return false;
+    const { meter } = periodKind(name);
+    return meter === "money" || makes[meter] !== undefined;
+  });
 }
 
 /** Returns the limits of a row alone. */

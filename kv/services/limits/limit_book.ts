@@ -18,6 +18,7 @@ import {
   budgetEndMs,
 } from "../../../core/limits/budgets.ts";
 import {
+  type MadeUnits,
   type PeriodLimitName,
   type PeriodLimits,
   periodLimitsOf,
@@ -59,7 +60,7 @@ export interface LimitBookDeps extends SpentSumsDeps {
 
 interface Refused {
   readonly ok: false;
-  /** In µVND, or of images. */
+  /** In µVND, or in units. */
   readonly limit: bigint;
   /** Used and reserved in that period. */
   readonly used: bigint;
@@ -253,8 +254,8 @@ export interface LimitedCall {
 /** Amounts that a call wants of its limits. */
 export interface PeriodNeed {
   readonly money: ReservationAmount;
-  /** Images that it asks for. Absent: it is no call for images, and their limits do not bind it. */
-  readonly images?: number | undefined;
+  /** Units that it asks for. Absent: it makes none that are counted, and their limits do not bind it. */
+  readonly makes?: MadeUnits | undefined;
 }
 
 /** Use of a budget in its window. */
@@ -375,12 +376,12 @@ export function openKeyLimitBook(deps: LimitBookDeps): KeyLimitBook {
   /** Reserves what a call can have; `undefined` if it should wait for others. */
   function book(
     bounds: CallBounds,
-    { range, images }: { readonly range: ReservationRange; readonly images: bigint | undefined },
+    { range, makes }: { readonly range: ReservationRange; readonly makes: MadeUnits },
     canWait: boolean,
   ): LimitRefusal | BegunCall | undefined {
-    // First, since a call that may make no images has no money to wait for.
-    const refusedImages = bounds.refusal({ images });
-    if (refusedImages !== undefined) return refusedImages;
+    // First, since a call that may make nothing has no money to wait for.
+    const refusedUnits = bounds.refusal(makes);
+    if (refusedUnits !== undefined) return refusedUnits;
     const { wantedMicroVnd, leastMicroVnd } = range;
     const isHeld = bounds.isHeld(leastMicroVnd);
     const mayWait = canWait && isHeld;
@@ -390,7 +391,7 @@ export function openKeyLimitBook(deps: LimitBookDeps): KeyLimitBook {
     const fitting = fittingMicroVnd(range, free, !mayWait);
     if (fitting === undefined && mayWait) return undefined;
     const amountMicroVnd = fitting ?? leastMicroVnd;
-    const amounts = { money: amountMicroVnd, images };
+    const amounts = { ...makes, money: amountMicroVnd };
     const refusal = bounds.reserve(amounts);
     if (refusal !== undefined) {
       return isHeld && leastMicroVnd < wantedMicroVnd ? { ...refusal, isHeld } : refusal;
@@ -403,7 +404,7 @@ export function openKeyLimitBook(deps: LimitBookDeps): KeyLimitBook {
   return {
     async begin(key, need, startedAtMs) {
       const range = rangeOf(need.money);
-      const images = need.images === undefined ? undefined : BigInt(need.images);
+      const { makes = {} } = need;
       let canWait = range.waits !== false && range.leastMicroVnd < range.wantedMicroVnd &&
         !waiting.isFull(key.accountId);
       let wake = () => {};
@@ -411,7 +412,7 @@ export function openKeyLimitBook(deps: LimitBookDeps): KeyLimitBook {
       try {
         for (;;) {
           const bounds = await boundsOf.of(key, startedAtMs);
-          const begun = book(bounds, { range, images }, canWait);
+          const begun = book(bounds, { range, makes }, canWait);
           if (begun !== undefined) return begun;
           stopTimer ??= timer.start(() => {
             canWait = false;

@@ -5,6 +5,7 @@
  */
 import type { Receipt } from "../../../core/billing/usage/receipt.ts";
 import { invariant } from "../../../core/lib/base/assert.ts";
+import { recordOf } from "../../../core/lib/base/record_of.ts";
 import type { AccountId } from "../../../core/lib/ids/ids.ts";
 import type { Clock } from "../../../core/lib/time/clock.ts";
 import { minuteMs } from "../../../core/lib/time/durations.ts";
@@ -16,7 +17,7 @@ import {
   type KeyOwner,
   subjectText,
 } from "../../../core/limits/budgets.ts";
-import type { PeriodMeter } from "../../../core/limits/limit_table.ts";
+import { type PeriodMeter, periodMeters, unitMeters } from "../../../core/limits/limit_table.ts";
 import type { KeyValueStore } from "../../engine/store/key_value_store.ts";
 import {
   netCostMicroVnd,
@@ -27,16 +28,16 @@ import {
 import type { DayRange } from "../../money/receipts/day_sums.ts";
 import { readKeyOwners } from "../../people/api_keys/api_keys.ts";
 
-// What is counted: the money and the images of calls.
+// What is counted: the money of calls, and the units that they make.
 
-/** Amounts by what is counted: money in µVND, images by number. */
+/** Amounts by what is counted: money in µVND, units by number. */
 export type PeriodAmounts = Readonly<Record<PeriodMeter, bigint>>;
 
 /** Nothing of anything. */
-export const noAmounts: PeriodAmounts = { money: 0n, images: 0n };
+export const noAmounts: PeriodAmounts = recordOf(periodMeters, () => 0n);
 
 /** Amounts of a call. No limit of what is absent binds it. */
-export type CallAmounts = { readonly [Meter in PeriodMeter]?: bigint | undefined };
+export type CallAmounts = { readonly [Meter in PeriodMeter]?: bigint };
 
 /** Adds amounts, or takes them off. */
 export function plus(
@@ -44,11 +45,7 @@ export function plus(
   more: CallAmounts,
   times: 1n | -1n = 1n,
 ): PeriodAmounts {
-  const { money, images } = amounts;
-  return {
-    money: money + times * (more.money ?? 0n),
-    images: images + times * (more.images ?? 0n),
-  };
+  return recordOf(periodMeters, (meter) => amounts[meter] + times * (more[meter] ?? 0n));
 }
 
 /** Returns what a receipt, or a sum of receipts of one model, counts. */
@@ -57,7 +54,10 @@ export function amountsOf(
     readonly kind: Receipt["kind"] | undefined;
   },
 ): PeriodAmounts {
-  return { money: costMicroVnd, images: kind === "image" ? BigInt(units) : 0n };
+  return recordOf(periodMeters, (meter) => {
+    if (meter === "money") return costMicroVnd;
+    return unitMeters[meter] === kind ? BigInt(units) : 0n;
+  });
 }
 
 /** Sums that are remembered per instance; bounds the memory. */
@@ -104,8 +104,9 @@ export class SpentSum {
 
   release(amounts: CallAmounts): void {
     this.reserved = plus(this.reserved, amounts, -1n);
-    const { money, images } = this.reserved;
-    invariant(money >= 0n && images >= 0n, "what calls have reserved is never negative");
+    for (const meter of periodMeters) {
+      invariant(this.reserved[meter] >= 0n, "what calls have reserved is never negative");
+    }
   }
 
   /** A call that counts here has ended and used this. */
@@ -185,8 +186,8 @@ export class SpentSums {
     for (const [accountId, { sums, reading }] of this.#accounts) {
       if (reading !== undefined) continue;
       for (const [name, sum] of sums) {
-        const { money, images } = sum.reserved;
-        if (money > 0n || images > 0n || this.#ageMs(sum) <= sumStaleMs) continue;
+        const isReserved = periodMeters.some((meter) => sum.reserved[meter] > 0n);
+        if (isReserved || this.#ageMs(sum) <= sumStaleMs) continue;
         sums.delete(name);
         this.#size--;
       }

@@ -34,6 +34,7 @@ import {
   type LimitName,
   type LimitSubject,
   limitTable,
+  type MadeUnits,
   type PeriodMeter,
   type RateMeter,
   type SpendingLimitName,
@@ -458,8 +459,7 @@ export interface RangeRequest {
   readonly range: ReservationRange;
   /** Reserved instead if the money does not suffice for `range`. */
   readonly otherwise?: ReservationRange | undefined;
-  /** Images that the call asks for; absent where it is no call for images. */
-  readonly images?: number | undefined;
+  readonly makes?: MadeUnits | undefined;
   /** Finds the error of a request that would be refused whatever the balance; called only before a 402 is sent. */
   readonly localError: () => Promise<GatewayError | undefined>;
 }
@@ -473,12 +473,12 @@ export interface RangeRequest {
 export async function reserveWithin(
   sources: MoneySources,
   terms: Pick<Terms, "principal" | "model" | "start" | "tags">,
-  { range, otherwise, images, localError }: RangeRequest,
+  { range, otherwise, makes, localError }: RangeRequest,
 ): Promise<CallMoney> {
   const { principal: { key }, model, start: { startedAtMs } } = terms;
   const limited = { key, budgets: refusingBudgets(terms) };
   const reserved = (some: ReservationRange) =>
-    reserveMoney(sources, limited, { money: some, images }, startedAtMs);
+    reserveMoney(sources, limited, { money: some, makes }, startedAtMs);
   const outcome = reserved(range);
   let result = outcome instanceof Promise ? await outcome : outcome;
   if (!result.ok && result.reason !== "unavailable" && otherwise !== undefined) {

@@ -129,7 +129,7 @@ export class CallMoney {
     this.#end(noAmounts);
     const { reservation: { amountMicroVnd } } = this;
     const need = { money: amountMicroVnd };
-    if (limited.budgets === undefined && !limitsAnyPeriod(limited.key, need)) return undefined;
+    if (limited.budgets === undefined && !limitsAnyPeriod(limited.key)) return undefined;
     const begun = await limits.begin(limitedKey(limited), need, startedAtMs);
     if (!begun.ok) return begun;
     this.#booking = begun.call;
@@ -179,7 +179,7 @@ export function reserveMoney(
   startedAtMs: number,
 ): ReservedMoney | Promise<ReservedMoney> {
   const { key, budgets } = limited;
-  if (budgets !== undefined || limitsAnyPeriod(key, need)) {
+  if (budgets !== undefined || limitsAnyPeriod(key, need.makes)) {
     return reserveBooked(sources, limited, need, startedAtMs);
   }
   const { wallet } = sources;

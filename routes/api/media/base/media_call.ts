@@ -10,6 +10,7 @@
  * - Never: settles a call twice, or reads a wire format of an endpoint.
  */
 import type { ProviderStyle } from "../../../../core/wire/contract/style.ts";
+import type { MadeUnits } from "../../../../core/limits/limit_table.ts";
 import { arrivalOf, earlyStream, isLate } from "../../../../core/calls/stream/early_stream.ts";
 import type { MeteredStreamInput } from "../../../../core/calls/stream/metered_stream.ts";
 import { keepAliveComment } from "../../../../core/lib/sse/writer.ts";
@@ -71,8 +72,8 @@ export interface MediaRequest {
   readonly price: AppliedPrice;
   /** Amount that is reserved: the most that the call can cost, unless it can begin with less. */
   readonly reserved: bigint | ReservationRange;
-  /** Images that are asked for, as the receipt will count them; absent for calls that make none. */
-  readonly images?: number;
+  /** Units that are asked for, as the receipt will count them; absent where no meter counts them. */
+  readonly makes?: MadeUnits;
   /** Tokens to count against rate limits; absent for calls that are not paid by tokens. */
   readonly expectedTokens?: ExpectedTokens;
   /** Request fields that are not sent to the provider, for `x-gateway-conversion`. */
@@ -187,7 +188,7 @@ async function beginSettlement<Value>(
   const terms = { ...chosen, requestId, principal, start, style, stream, price, tags };
   const funds = await reserveFunds(gateway, incoming, terms, {
     range: typeof reserved === "bigint" ? rangeOf(reserved) : reserved,
-    images: request.images,
+    makes: request.makes,
     expectedTokens: request.expectedTokens ?? noTokens,
     localError: () => {
       const tools = withoutFetching(gateway.media.tools);

@@ -192,7 +192,7 @@ export async function serveImages(
       size: request.count,
       price,
       reserved: costOfUnits(price, units),
-      images: units,
+      makes: { images: BigInt(units) },
       fields: taggedFields(request.body),
       urls: urlsOfBody(request.body),
     },
