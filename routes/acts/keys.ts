@@ -33,6 +33,12 @@ import {
 import { keyMoverNames, keyMovers, setKeyMovers } from "../../kv/people/organisations/key_rules.ts";
 import { listTeams } from "../../kv/people/organisations/teams.ts";
 import {
+  callSettingsInput,
+  callSettingsOf,
+  callSettingsRefusals,
+  unknownInCallSettings,
+} from "./call_settings.ts";
+import {
   type ActDeps,
   type Acting,
   done,
@@ -107,6 +113,8 @@ const settings = {
   allowedIps: listed(address, maxAddressRanges).nullable().exactOptional(),
   /** Absent of a new key: one with limits does, another one reads the whole account. */
   readsOnlyOwnCalls: z.boolean().exactOptional(),
+  /** They replace all settings of its calls. */
+  calls: callSettingsInput.nullable().exactOptional(),
   /** They replace all limits of the key. */
   limits: limits.exactOptional(),
 };
@@ -134,9 +142,14 @@ function settingsAfter(
   const isLimited = Object.keys(bounds).length > 0;
   const readsOnlyOwnCalls = sent.readsOnlyOwnCalls ??
     (before === undefined ? isLimited : before.readsOnlyOwnCalls === true);
+  const calls = sent.calls === undefined
+    ? before?.calls
+    : sent.calls === null
+    ? undefined
+    : callSettingsOf(sent.calls);
   return {
     name: sent.name,
-    ...defined({ teamId }),
+    ...defined({ teamId, calls }),
     ...bounds,
     ...(readsOnlyOwnCalls && { readsOnlyOwnCalls }),
   };
@@ -175,6 +188,7 @@ const settingRefusals = {
   past: wrong("expiresAt", "must be in the future"),
   model: wrong("allowedModels", "there is no such model"),
   team: wrong("teamId", "there is no such team"),
+  ...callSettingsRefusals,
 } as const;
 
 const busy = {
@@ -193,7 +207,7 @@ const ended = { code: "invalid_request", message: "The key is not active" } as c
 async function settingsProblem(
   { kv, catalog }: ActDeps,
   acting: Acting,
-  { expiresAt, allowedModels, teamId }: Settings,
+  { expiresAt, allowedModels, teamId, calls }: Settings,
   before?: ApiKeyRecord,
 ): Promise<keyof typeof settingRefusals | undefined> {
   if (typeof expiresAt === "number" && expiresAt <= acting.nowMs) return "past";
@@ -201,6 +215,8 @@ async function settingsProblem(
   const isModel = (id: string) =>
     catalog.find(id)?.id === id || before?.allowedModels?.includes(id) === true;
   if (allowedModels?.every(isModel) === false) return "model";
+  const wrongCalls = calls && unknownInCallSettings(calls, catalog, before?.calls);
+  if (wrongCalls) return wrongCalls;
   if (typeof teamId !== "string") return undefined;
   const teams = await listTeams(kv, acting.account.id);
   return teams.some(({ id }) => id === teamId) ? undefined : "team";

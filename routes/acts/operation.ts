@@ -28,7 +28,7 @@ import { type ActName, actSpendings, countSpending } from "./spending.ts";
 export interface ActDeps {
   readonly kv: KeyValueStore;
   readonly control: Pick<Control, "refresh">;
-  readonly catalog: Pick<Catalog, "find">;
+  readonly catalog: Pick<Catalog, "find" | "providers">;
   /** Seal the secrets of API keys. */
   readonly masterKeys: MasterKeys;
   /** Active API keys for each member of an organisation of several; absent: ten. */

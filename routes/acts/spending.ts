@@ -84,6 +84,7 @@ export const actSpendings = {
   changeBudget: ["change"],
   deleteBudget: ["change"],
   changeRequiredTags: ["change"],
+  changeCallSettings: ["change"],
   connectCompanySignIn: ["change", "delivery"],
   changeCompanySignIn: ["change"],
   disconnectCompanySignIn: ["ending"],

@@ -39,6 +39,7 @@ import {
   type KeyWithSecret,
   limitMember,
 } from "../acts/keys.ts";
+import { callSettingsJson } from "./call_settings_operations.ts";
 import { listing } from "./lists.ts";
 import {
   actOperation,
@@ -106,6 +107,11 @@ const keyShape = shape<ShownKey>("ManagedKey", "An API key.", [
     ({ record }) => record.readsOnlyOwnCalls === true,
   ),
   always("limits", { type: "object" }, ({ record }) => limitsJson(record)),
+  optional(
+    "calls",
+    { type: "object" },
+    ({ record: { calls } }) => calls && callSettingsJson(calls),
+  ),
   // In the answer that makes it only.
   optional("secret", text, ({ secret }) => secret),
 ]);

@@ -42,7 +42,7 @@ export interface ManagementDeps {
   readonly masterKeys: MasterKeys;
   readonly control: Pick<Control, "refresh">;
   readonly wallet: Pick<WalletEngine, "balance">;
-  readonly catalog: Pick<Catalog, "find">;
+  readonly catalog: Pick<Catalog, "find" | "providers">;
   readonly keysPerMember: number;
   /** Settings of paying in, and the rates of invoices. */
   readonly topup: TopupSettings;

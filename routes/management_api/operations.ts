@@ -1,5 +1,6 @@
 /** All operations of the management API, in the order of the reference. */
 import { budgetOperations } from "./budget_operations.ts";
+import { callSettingsOperations } from "./call_settings_operations.ts";
 import { invoiceOperations } from "./invoice_operations.ts";
 import { keyOperations } from "./key_operations.ts";
 import { managementKeyOperations } from "./management_key_operations.ts";
@@ -13,6 +14,7 @@ import { webhookOperations } from "./webhook_operations.ts";
 export const managementOperations: readonly ManagementOperation[] = [
   ...peopleOperations,
   ...keyOperations,
+  ...callSettingsOperations,
   ...walletOperations,
   ...topupOperations,
   ...invoiceOperations,

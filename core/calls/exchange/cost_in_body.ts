@@ -43,19 +43,25 @@ interface CostRequest {
  * its usage chunk then, as if its client had asked for that, too.
  *
  * @param isAsked whether a header asks for it
+ * @param isUsual whether the settings of the key ask for it, where the request does not say otherwise
  *
  * @throws {GatewayError} `invalid_request` for a field of another form
  */
-export function readCostRequest(style: Style, sent: JsonBody, isAsked: boolean): CostRequest {
+export function readCostRequest(
+  style: Style,
+  sent: JsonBody,
+  isAsked: boolean,
+  isUsual = false,
+): CostRequest {
   const asked = sent.outline[usageField];
-  if (asked === undefined && !isAsked) return { body: sent, tellsCost: false };
+  if (asked === undefined && !isAsked && !isUsual) return { body: sent, tellsCost: false };
   const include = isJsonObject(asked) ? asked["include"] : asked === null ? null : undefined;
   if (asked !== undefined && include !== null && typeof include !== "boolean") {
     throw new GatewayError("invalid_request", `${usageField}.include: must be true or false`, {
       param: usageField,
     });
   }
-  const tellsCost = isAsked || include === true;
+  const tellsCost = isAsked || include === true || (isUsual && include !== false);
   const isChatStream = style === "chat" && tellsCost && sent.outline["stream"] === true;
   const body = asked === undefined ? sent : withoutMembers(sent, [usageField]);
   return { body: isChatStream ? withUsageChunk(body) : body, tellsCost };

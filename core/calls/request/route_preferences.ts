@@ -26,10 +26,10 @@ import { type JsonBody, parseJsonBody, withFields, withoutMembers } from "../bod
 import { mayPreferRoutes, preferenceFields, routeHeader } from "./chat_request.ts";
 
 /** Most models of one request, and most providers of one list: far above what a call may try. */
-const maxNames = 16;
+export const maxPreferredNames = 16;
 
 /** By which figure routes are ordered. */
-const routeSorts = ["price", "throughput", "latency"] as const;
+export const routeSorts = ["price", "throughput", "latency"] as const;
 /** By which figure routes are ordered. */
 export type RouteSort = typeof routeSorts[number];
 /** An order by figures that differ among the routes of a model; their price is one. */
@@ -39,6 +39,8 @@ export type MeasuredSort = Exclude<RouteSort, "price">;
 export interface NamedModel {
   readonly name: string;
   readonly path: string;
+  /** The request does not name it, a setting does: where the call may not use it, it is left out. */
+  readonly isDefault?: true;
 }
 
 /** The highest unit prices that a caller accepts, in µVND; an absent one is not bounded. */
@@ -65,8 +67,16 @@ export interface RoutePreferences {
   /** The regions in which the call may be served, as the catalogue names them. */
   readonly regions?: readonly string[];
   readonly sort?: RouteSort;
+  /** The order where neither the request nor the name of its model says one. */
+  readonly defaultSort?: RouteSort;
   readonly maxPrice?: MaxPrice;
 }
+
+/** Preferences that hold where a request does not say them. */
+export type RouteDefaults =
+  & Pick<RoutePreferences, "order" | "sort">
+  & Partial<Pick<RoutePreferences, "allowFallbacks">>
+  & { readonly models?: readonly string[] };
 
 /** Order of routes that the router makes of preferences. */
 export interface RouteWish {
@@ -107,14 +117,16 @@ const nameSchema: JsonObject = { type: "string", minLength: 1, maxLength: maxMod
 /** The schema of the models of a request. */
 export const modelsSchema: JsonObject = {
   type: "array",
-  maxItems: maxNames,
+  maxItems: maxPreferredNames,
   items: nameSchema,
   description: "Models to try in this order if those before them fail before their first output.",
 };
 
 function names(value: Outline, path: string): NamedModel[] {
   if (!Array.isArray(value)) refuse(path, "must be a list of names");
-  if (value.length > maxNames) refuse(path, `must have at most ${maxNames} names`);
+  if (value.length > maxPreferredNames) {
+    refuse(path, `must have at most ${maxPreferredNames} names`);
+  }
   return value.map((name, i) => named(name, `${path}.${i}`));
 }
 
@@ -128,7 +140,7 @@ function named(name: Outline, path: string): NamedModel {
 /** Finds providers by their names in the catalogue, in any letter case: aggregators write them with capitals. */
 function providerList(description: string): Member<readonly string[]> {
   return {
-    schema: { type: "array", maxItems: maxNames, items: nameSchema, description },
+    schema: { type: "array", maxItems: maxPreferredNames, items: nameSchema, description },
     read: (value, path, providers) =>
       names(value, path).map(({ name, path }) => {
         const known = providers.has(name)
@@ -245,7 +257,7 @@ const providerMembers: {
   regions: {
     schema: {
       type: "array",
-      maxItems: maxNames,
+      maxItems: maxPreferredNames,
       items: nameSchema,
       description: "Only routes in these regions, as the operator names them.",
     },
@@ -308,10 +320,12 @@ class Gathered {
   readonly #values: { [Name in MemberName]?: ProviderPreferences[Name] | undefined } = {};
   readonly #places = new Map<string, string>();
   readonly #providers: ReadonlySet<string>;
+  readonly #defaults: RouteDefaults;
   #models: readonly NamedModel[] = [];
 
-  constructor(providers: ReadonlySet<string>) {
+  constructor(providers: ReadonlySet<string>, defaults: RouteDefaults) {
     this.#providers = providers;
+    this.#defaults = defaults;
   }
 
   /** Refuses what two places of a request say: which of them counts would be a guess. */
@@ -347,13 +361,17 @@ class Gathered {
   }
 
   get preferences(): RoutePreferences {
-    const { order, only, ignore, regions, sort, max_price: maxPrice } = this.#values;
+    const { only, ignore, regions, sort, max_price: maxPrice } = this.#values;
+    const { models = [], order: usual, sort: defaultSort, allowFallbacks = true } = this.#defaults;
+    const order = this.#values.order ?? usual;
     return {
-      models: this.#models,
-      ...defined({ order, only, ignore, regions, sort, maxPrice }),
+      models: this.#models.length > 0
+        ? this.#models
+        : models.map((name) => ({ name, path: "models", isDefault: true })),
+      ...defined({ order, only, ignore, regions, sort, defaultSort, maxPrice }),
       forbidsTraining: this.#values.data_collection ?? false,
       forbidsRetention: this.#values.zdr ?? false,
-      allowFallbacks: this.#values.allow_fallbacks ?? true,
+      allowFallbacks: this.#values.allow_fallbacks ?? allowFallbacks,
       requireParameters: this.#values.require_parameters ?? false,
     };
   }
@@ -366,7 +384,9 @@ function objectAt(value: Outline, path: string): OutlineObject {
 /** Reads LiteLLM's list: names, or objects with nothing but a name. */
 function fallbackNames(value: Outline, path: string): NamedModel[] {
   if (!Array.isArray(value)) refuse(path, "must be a list of models");
-  if (value.length > maxNames) refuse(path, `must have at most ${maxNames} models`);
+  if (value.length > maxPreferredNames) {
+    refuse(path, `must have at most ${maxPreferredNames} models`);
+  }
   return value.map((item, i) => {
     const at = `${path}.${i}`;
     if (!isJsonObject(item)) return named(item, at);
@@ -448,7 +468,7 @@ function headerValue(name: string, value: string): Outline {
 }
 
 /** The prices of preferences, as the header names them. */
-function pricesText(maxPrice: MaxPrice): string[] {
+export function pricesText(maxPrice: MaxPrice): string[] {
   return priceNames.flatMap((name) => {
     const amount = maxPrice[name];
     return amount === undefined ? [] : [`${priceMark}${name}=${formatVnd(amount)}`];
@@ -502,6 +522,8 @@ export interface PreferringRequest {
   readonly header: string | null;
   /** The providers of the catalogue, by name. */
   readonly providers: Providers;
+  /** Preferences of the caller's settings, where the request does not say them. */
+  readonly defaults?: RouteDefaults | undefined;
 }
 
 /**
@@ -511,9 +533,9 @@ export interface PreferringRequest {
  * @throws {GatewayError} `invalid_request` naming the member
  */
 export function takePreferences(
-  { style, body, header, providers }: PreferringRequest,
+  { style, body, header, providers, defaults = {} }: PreferringRequest,
 ): { readonly preferences: RoutePreferences; readonly sent: JsonBody } {
-  const gathered = new Gathered(new Set(Object.keys(providers)));
+  const gathered = new Gathered(new Set(Object.keys(providers)), defaults);
   const taken = preferenceFields[style].filter((name) => body.fields.has(name));
   for (const name of taken) {
     const value = body.outline[name];
@@ -528,7 +550,8 @@ export function takePreferences(
   const reduced = taken.length === 0 ? body : withoutMembers(body, taken);
   const [first] = preferences.models;
   // A Gemini request names its model in the path.
-  const isNamed = style === "gemini" || body.fields.has("model") || first === undefined;
+  const isNamed = style === "gemini" || body.fields.has("model") || first === undefined ||
+    first.isDefault === true;
   return { preferences, sent: isNamed ? reduced : withModel(reduced, first.name) };
 }
 
@@ -544,10 +567,22 @@ function withModel(body: JsonBody, model: string): JsonBody {
 /** The providers of a catalogue, by name. */
 type Providers = Catalog["providers"];
 
+/** Preferences that leave routes out. */
+type AskedOfProviders = Pick<
+  RoutePreferences,
+  | "order"
+  | "only"
+  | "ignore"
+  | "regions"
+  | "allowFallbacks"
+  | "forbidsTraining"
+  | "forbidsRetention"
+>;
+
 /** Finds the preference of providers that a route does not meet; `undefined`: it meets all. */
 function unmet(
   { provider, region }: Route,
-  preferences: RoutePreferences,
+  preferences: AskedOfProviders,
   providers: Providers,
 ): string | undefined {
   const { order = [], only, ignore, regions, allowFallbacks } = preferences;
@@ -566,6 +601,27 @@ function unmet(
 }
 
 /**
+ * Returns a model with the routes that meet what is asked of providers, the model itself if all do; `undefined` if none
+ * does.
+ *
+ * @param missed gets the names of what a route did not meet
+ */
+export function routesMeeting(
+  model: Model,
+  asked: AskedOfProviders,
+  providers: Providers,
+  missed?: Set<string>,
+): Model | undefined {
+  const routes = model.routes.filter((route) => {
+    const name = unmet(route, asked, providers);
+    if (name !== undefined) missed?.add(name);
+    return name === undefined;
+  });
+  if (routes.length === model.routes.length) return model;
+  return routes.length === 0 ? undefined : { ...model, routes };
+}
+
+/**
  * Returns a model with the routes that meet the preferences; the model itself if all do.
  *
  * @throws {GatewayError} `invalid_request` naming the preferences, if no route meets them
@@ -576,13 +632,8 @@ export function withPreferredRoutes(
   providers: Providers,
 ): Model {
   const missed = new Set<string>();
-  const routes = model.routes.filter((route) => {
-    const name = unmet(route, preferences, providers);
-    if (name !== undefined) missed.add(name);
-    return name === undefined;
-  });
-  if (routes.length === model.routes.length) return model;
-  if (routes.length > 0) return { ...model, routes };
+  const preferred = routesMeeting(model, preferences, providers, missed);
+  if (preferred !== undefined) return preferred;
   const names = inWords(new Set(model.routes.map(({ provider }) => provider)));
   refuse(
     "provider",
@@ -590,23 +641,28 @@ export function withPreferredRoutes(
   );
 }
 
+/** Where the highest price of settings stands, in errors. */
+export const settingsPricePath = "call_settings.max_price";
+
 /**
  * Refuses a model whose price is above the highest one that the caller accepts.
  *
  * @param highest the highest unit prices by which the call may be charged
+ * @param path where the highest price stands
  * @throws {GatewayError} `invalid_request` naming the price
  */
 export function refuseDearer(
   { id }: Pick<Model, "id">,
-  highest: MaxUnitPrices,
-  { maxPrice }: RoutePreferences,
+  highest: Partial<MaxUnitPrices & { readonly image: bigint }>,
+  { maxPrice }: Pick<RoutePreferences, "maxPrice">,
+  path = "provider.max_price",
 ): void {
   if (maxPrice === undefined) return;
   for (const [name, of] of Object.entries(priceWords)) {
     const [most, price] = [maxPrice[of.member], highest[of.member]];
-    if (most === undefined || price <= most) continue;
+    if (most === undefined || price === undefined || price <= most) continue;
     refuse(
-      `provider.max_price.${name}`,
+      `${path}.${name}`,
       `${of.words} may cost ${formatVnd(price)} VND with the model ${id}, more than ${
         formatVnd(most)
       }`,
@@ -618,6 +674,7 @@ const priceWords = {
   prompt: { member: "prompt", words: "1,000,000 tokens of the prompt" },
   completion: { member: "completion", words: "1,000,000 tokens of the completion" },
   request: { member: "request", words: "a call" },
+  image: { member: "image", words: "an image" },
 } as const;
 
 /**
@@ -626,11 +683,11 @@ const priceWords = {
  * @param suffixSort the order that the name of the model asks for, where the preferences say none
  */
 export function wishOf(
-  { order, sort, allowFallbacks }: RoutePreferences,
+  { order, sort, defaultSort, allowFallbacks }: RoutePreferences,
   suffixSort: RouteSort | undefined,
 ): RouteWish {
   return {
-    ...defined({ order, sort: sort ?? suffixSort }),
+    ...defined({ order, sort: sort ?? suffixSort ?? defaultSort }),
     ...(!allowFallbacks && order === undefined && { isSingle: true }),
   };
 }

@@ -8,6 +8,7 @@
  * - Out: accounts and sessions, or the reason for a refused change.
  * - Never: moves money, or stores a password or token other than as a hash, or a second factor unsealed.
  */
+import type { CallSettings } from "../../../core/calls/request/call_settings.ts";
 import type { MailKind, MailReader } from "../../../core/people/mail/mail.ts";
 import type { Locale } from "../../../core/lib/base/locale.ts";
 import type { AccountRateLimits } from "../../../core/limits/rate_limits.ts";
@@ -119,6 +120,8 @@ export interface Account {
   readonly rateLimits?: AccountRateLimits;
   /** Keys of tags without which its calls are refused. */
   readonly requiredTags?: readonly string[];
+  /** Settings of its calls. */
+  readonly calls?: CallSettings;
   readonly organisation?: OrganisationFacts;
 }
 

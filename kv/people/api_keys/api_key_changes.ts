@@ -3,6 +3,7 @@
  * At most {@linkcode maxActiveKeys} keys are active, enforced by check-and-set on the list of active
  * ids.
  */
+import { loggedCallSettings } from "../../../core/calls/request/call_settings.ts";
 import { invariant } from "../../../core/lib/base/assert.ts";
 import { GatewayError } from "../../../core/lib/errors/errors.ts";
 import { type AccountId, type ApiKeyId, newId } from "../../../core/lib/ids/ids.ts";
@@ -119,6 +120,15 @@ function settingsOf(record: ApiKeyRecord): ApiKeyOptions {
   return options;
 }
 
+function loggedSettings(record: ApiKeyRecord): object {
+  return loggedOptions(settingsOf(record));
+}
+
+/** Settings as the log of activity has them. */
+function loggedOptions({ calls, ...options }: ApiKeyOptions): object {
+  return calls === undefined ? options : { ...options, ...loggedCallSettings(calls) };
+}
+
 /** Writes settings so that equal ones are the same text. */
 function settingsText(options: ApiKeyOptions): string {
   const members = Object.entries(options).filter(([, value]) => value !== undefined)
@@ -151,7 +161,7 @@ function addKeyLines(
   }
   const doer = by === undefined ? doneBy : operatorDoer(by);
   if (doer === undefined) return;
-  const settings = { [act === "api_key_made" ? "after" : "before"]: settingsOf(record) };
+  const settings = { [act === "api_key_made" ? "after" : "before"]: loggedSettings(record) };
   addActivity(operation, { accountId, act, by: doer, atMs: nowMs, subject: id, ...settings });
 }
 
@@ -374,8 +384,8 @@ export async function updateApiKey(
         by: done.doneBy,
         atMs: done.nowMs,
         subject: id,
-        before: settingsOf(record),
-        after: options,
+        before: loggedSettings(record),
+        after: loggedOptions(options),
       });
     }
     return {

@@ -7,6 +7,7 @@
  * - Out: the caller behind a key, the keys of an account.
  * - Never: stores a key in plain text: a row holds its hash and its sealed text.
  */
+import type { CallSettings } from "../../../core/calls/request/call_settings.ts";
 import type { KeyOwner } from "../../../core/limits/budgets.ts";
 import type { AccountId, ApiKeyId, TeamId } from "../../../core/lib/ids/ids.ts";
 import type { PeriodLimits } from "../../../core/limits/limit_table.ts";
@@ -42,6 +43,8 @@ export interface ApiKeyOptions extends PeriodLimits {
   readonly readsOnlyOwnCalls?: true;
   /** The team of its organisation that it belongs to. */
   readonly teamId?: TeamId;
+  /** Settings of its calls; those of its team and organisation hold beside them. */
+  readonly calls?: CallSettings;
 }
 
 /** The row of an API key. */

@@ -6,10 +6,12 @@ import type { Clock } from "../../../core/lib/time/clock.ts";
 import type { AccountId, ApiKeyId } from "../../../core/lib/ids/ids.ts";
 import type { AccountRateLimits } from "../../../core/limits/rate_limits.ts";
 import { hashApiKey, isWellFormedApiKey } from "../../../core/people/api_keys/api_key.ts";
+import { type CallRules, callRulesOf } from "../../../core/calls/request/call_settings.ts";
 import type { Budget } from "../../../core/limits/budgets.ts";
 import { listBudgets } from "../accounts/budgets.ts";
-import { accountKey, memberKey } from "../../engine/schema/keys.ts";
+import { accountKey, memberKey, teamKey } from "../../engine/schema/keys.ts";
 import { type Account, hasOnlyBooks } from "../accounts/accounts.ts";
+import type { Team } from "../organisations/teams.ts";
 import { type ApiKeyRecord, findApiKeyByHash, getApiKey, isUsableSecret } from "./api_keys.ts";
 import type { Control } from "../../engine/control/control.ts";
 import type { KeyValueStore } from "../../engine/store/key_value_store.ts";
@@ -30,6 +32,8 @@ export interface Principal {
   readonly requiredTags?: readonly string[] | undefined;
   /** The budgets of the account; absent: none. */
   readonly budgets?: readonly Budget[] | undefined;
+  /** Settings of the calls of the key, its team and the account, merged; absent: none. */
+  readonly callRules?: CallRules | undefined;
 }
 
 /** A key that exists, whether or not it may be used. */
@@ -114,25 +118,28 @@ export function openKeyDirectory(kv: KeyValueStore, control: Control, clock: Clo
     const secretHash = await hashApiKey(secret);
     const key = await findApiKeyByHash(kv, secretHash);
     if (key === undefined) return undefined;
-    const [account, budgets] = await Promise.all([
+    const { accountId, teamId } = key;
+    const [account, budgets, team] = await Promise.all([
       readCallingAccount(kv, key),
-      listBudgets(kv, key.accountId),
+      listBudgets(kv, accountId),
+      teamId === undefined ? undefined : kv.get<Team>(teamKey(accountId, teamId)),
     ]);
     if (account === undefined || account === "blocked") {
       if (refused === undefined) return undefined;
-      refused.refusedKey = { accountId: key.accountId, keyId: key.id };
+      refused.refusedKey = { accountId, keyId: key.id };
       const isUsable = isUsableSecret(key, secretHash, clock.nowMs());
       if (account === "blocked" && isUsable) refused.isBlocked = true;
       return undefined;
     }
     const principal: Principal = {
-      accountId: key.accountId,
+      accountId,
       key,
       secretHash,
       allowedModels: key.allowedModels === undefined ? undefined : new Set(key.allowedModels),
       accountRateLimits: account.rateLimits,
       requiredTags: account.requiredTags,
       budgets: budgets.length === 0 ? undefined : budgets,
+      callRules: callRulesOf([account.calls, team?.value?.calls, key.calls]),
     };
     if (epoch !== undefined && epoch === cacheEpoch) {
       if (cache.size >= maxAuthCacheEntries) {

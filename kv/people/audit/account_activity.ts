@@ -44,6 +44,7 @@ export const activityActs = [
   "invoice_details_changed",
   "low_balance_mark_changed",
   "required_tags_changed",
+  "call_settings_changed",
   "api_key_made",
   "api_key_changed",
   "api_key_shown",

@@ -1,6 +1,8 @@
 /** Teams: names under which an organisation groups its API keys. */
+import type { CallSettings } from "../../../core/calls/request/call_settings.ts";
 import { type AccountId, newId, type TeamId } from "../../../core/lib/ids/ids.ts";
 import { maxTeams } from "../../../core/people/organisations/organisation.ts";
+import { bumpKeysEpoch } from "../../engine/control/control.ts";
 import { accountKey, teamKey, teamsPrefix } from "../../engine/schema/keys.ts";
 import type { KeyValueStore } from "../../engine/store/key_value_store.ts";
 import { addAct, type Done } from "../audit/account_activity.ts";
@@ -11,6 +13,8 @@ export interface Team {
   readonly id: TeamId;
   readonly name: string;
   readonly createdAtMs: number;
+  /** Settings of the calls of its keys. */
+  readonly calls?: CallSettings;
 }
 
 /** Lists the teams of an organisation, oldest first. */
@@ -51,7 +55,8 @@ export async function deleteTeam(
 ): Promise<boolean> {
   const entry = await kv.get<Team>(teamKey(organisationId, teamId));
   if (entry.value === null) return false;
-  const operation = kv.atomic().check(entry).delete(entry.key);
+  // Its keys may have been called by its settings.
+  const operation = bumpKeysEpoch(kv.atomic()).check(entry).delete(entry.key);
   const { name } = entry.value;
   addAct(operation, organisationId, "team_deleted", done, { subject: teamId, before: { name } });
   return (await operation.commit()).ok;

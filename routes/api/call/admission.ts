@@ -45,6 +45,7 @@ import type {
   LimitRefusal,
 } from "../../../kv/services/limits/limit_book.ts";
 import { counted } from "../../http/query.ts";
+import { withAllowedRoutes } from "../../../core/calls/request/call_settings.ts";
 import { type ChatRequest, firstImagePath } from "../../../core/calls/request/chat_request.ts";
 import { bindsCall, type Budget } from "../../../core/limits/budgets.ts";
 import type { ReservationRange } from "../../../core/billing/price.ts";
@@ -405,6 +406,32 @@ export function chooseModel(
     });
   }
   return { catalog, model, mappedFrom, ...(sort !== undefined && { sort }) };
+}
+
+/**
+ * Finds the model for a name, as {@linkcode chooseModel} does, with the routes that the settings of the key allow.
+ *
+ * @throws {GatewayError} as {@linkcode chooseModel}, and `invalid_request` if they allow none
+ */
+export function chooseRoutes(...named: Parameters<typeof chooseModel>): ChosenModel {
+  const [, , , principal] = named;
+  return withRulesOf(principal, chooseModel(...named));
+}
+
+/**
+ * Leaves the routes out that the settings of a key do not allow.
+ *
+ * @throws {GatewayError} `invalid_request` if they allow none
+ */
+export function withRulesOf({ callRules }: Principal, chosen: ChosenModel): ChosenModel {
+  if (callRules?.bounds === undefined) return chosen;
+  const model = withAllowedRoutes(chosen.model, callRules, chosen.catalog);
+  if (model !== undefined) return { ...chosen, model };
+  throw new GatewayError(
+    "invalid_request",
+    `model: the settings of calls of this API key allow no provider of the model ${chosen.model.id}`,
+    { param: "model" },
+  );
 }
 
 /**

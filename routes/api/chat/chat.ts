@@ -34,12 +34,15 @@ import { RemoteDocuments } from "../../../core/calls/request/remote_documents.ts
 import {
   preferencesText,
   refuseDearer,
+  type RoutePreferences,
+  settingsPricePath,
   takePreferences,
   wishOf,
   withPreferredRoutes,
 } from "../../../core/calls/request/route_preferences.ts";
 import { automaticOrder, type Catalog, type Model } from "../../../core/catalog/catalog.ts";
 import type { Reply } from "../../../core/net/http1/server/reply.ts";
+import type { Principal } from "../../../kv/people/api_keys/key_directory.ts";
 import { fetchedUrls } from "../../../core/net/remote/fetched_urls.ts";
 import type { Style } from "../../../core/wire/contract/contract.ts";
 import { requestHeaders } from "../../http/own_headers.ts";
@@ -51,6 +54,7 @@ import {
   refuseUnseenImages,
   startCall,
   type Terms,
+  withRulesOf,
 } from "../call/admission.ts";
 import type { AmountBound, CallMoney } from "../call/call_money.ts";
 import { CallSettlement } from "../call/call_settlement.ts";
@@ -128,12 +132,23 @@ function readChat(arrived: ArrivedChat): ReadChat | Promise<ReadChat> {
   const { gateway, incoming, style, path, principal, nested } = arrived;
   const { headers } = incoming.request;
   const asksCost = nested === undefined && headers.get(requestHeaders.cost) === "true";
-  const { body, tellsCost } = readCostRequest(style, parseJsonBody(arrived.body), asksCost);
+  const rules = principal.callRules;
+  const isUsual = nested === undefined && rules?.tellsCost === true;
+  const parsed = parseJsonBody(arrived.body);
+  const { body, tellsCost } = readCostRequest(style, parsed, asksCost, isUsual);
   const header = headers.get(requestHeaders.route);
-  const taken: Taken = header === null && !mayPreferRoutes(style, body)
+  // A search of the gateway's own names its model itself.
+  const defaults = nested === undefined ? rules?.defaults : undefined;
+  const taken: Taken = header === null && defaults === undefined && !mayPreferRoutes(style, body)
     ? { sent: body, preferences: undefined, tellsCost }
     : {
-      ...takePreferences({ style, body, header, providers: gateway.catalog.current.providers }),
+      ...takePreferences({
+        style,
+        body,
+        header,
+        providers: gateway.catalog.current.providers,
+        defaults,
+      }),
       tellsCost,
     };
   const { sent } = taken;
@@ -195,9 +210,10 @@ function admitModel(read: ReadChat, request: ChatRequest, byName: ChosenModel): 
   const { style } = request;
   const named = { style, body, name: request.model, principal };
   // Who compacts a conversation searches for nothing, whatever tools it names.
-  const { chosen, searchModel } = compacts === true
+  const { chosen: unbound, searchModel } = compacts === true
     ? { chosen: byName }
     : chooseSearch(byName, named);
+  const chosen = withRulesOf(principal, unbound);
   const { catalog, sort } = chosen;
   const model = preferences === undefined
     ? chosen.model
@@ -210,10 +226,7 @@ function admitModel(read: ReadChat, request: ChatRequest, byName: ChosenModel): 
   const bounds = chatBounds(request, body, model, price, hasSeveralKeys(model, catalog));
   // A client that wants no store sends its items itself.
   const keptTurn = compacts === true || body.outline["store"] === false ? undefined : turn;
-  if (preferences !== undefined) {
-    const { reservedPrice, input: { tokens: inputTokens, isText } } = bounds;
-    refuseDearer(model, maxUnitPrices(reservedPrice, { inputTokens, isText }), preferences);
-  }
+  refuseDear(model, bounds, preferences, principal);
   const call: ChatCall = {
     request,
     body,
@@ -242,6 +255,19 @@ function admitModel(read: ReadChat, request: ChatRequest, byName: ChosenModel): 
       : nested.tags,
   };
   return { terms, call, bounds, urls, searchModel, turn: keptTurn, preferences };
+}
+
+/** Refuses a model that may cost more than the request or its key's settings accept. */
+function refuseDear(
+  model: Model,
+  { reservedPrice, input: { tokens: inputTokens, isText } }: AdmittedChat["bounds"],
+  preferences: RoutePreferences | undefined,
+  { callRules }: Principal,
+): void {
+  if (preferences?.maxPrice === undefined && callRules?.maxPrice === undefined) return;
+  const highest = maxUnitPrices(reservedPrice, { inputTokens, isText });
+  if (callRules !== undefined) refuseDearer(model, highest, callRules, settingsPricePath);
+  if (preferences !== undefined) refuseDearer(model, highest, preferences);
 }
 
 /** Whether a provider of the model has several keys. */

@@ -11,6 +11,7 @@ import {
   type ModelNeeds,
   needsOf,
 } from "../../../core/calls/request/automatic_models.ts";
+import { withAllowedRoutes } from "../../../core/calls/request/call_settings.ts";
 import type { ChatRequest } from "../../../core/calls/request/chat_request.ts";
 import type { OutlineObject } from "../../../core/lib/json/json.ts";
 import type { Router } from "../../../core/routing/contract/router.ts";
@@ -23,7 +24,7 @@ import {
 import { isRouteFault } from "../../../core/calls/attempts/attempt_loop.ts";
 import type { ErrorCode } from "../../../core/lib/errors/errors.ts";
 import type { Principal } from "../../../kv/people/api_keys/key_directory.ts";
-import { chooseModel, type ChosenModel } from "../call/admission.ts";
+import { chooseModel, chooseRoutes, type ChosenModel, withRulesOf } from "../call/admission.ts";
 import type { Gateway } from "../gateway/gateway.ts";
 import { requestHeaders } from "../../http/own_headers.ts";
 import type { JsonBody } from "../../../core/calls/body/json_body.ts";
@@ -47,12 +48,29 @@ export function requestedModels(
   { catalog, principal }: { readonly catalog: Catalog; readonly principal: Principal },
 ): RequestedModel[] {
   const requested = [{ chosen: chooseModel(catalog, name, "chat", principal), name }];
-  for (const { name: other, path } of models) {
-    const chosen = chooseModel(catalog, other, "chat", principal, path);
+  for (const { name: other, path, isDefault } of models) {
+    const chosen = isDefault === true
+      ? usableModel(other, path, { catalog, principal })
+      : chooseModel(catalog, other, "chat", principal, path);
+    if (chosen === undefined) continue;
     if (requested.some(({ chosen: { model } }) => model === chosen.model)) continue;
     requested.push({ chosen: { ...chosen, mappedFrom: name }, name: other });
   }
   return requested;
+}
+
+/** A model that settings name, if the key may use it: another one would fail all calls without a word in them. */
+function usableModel(
+  name: string,
+  path: string,
+  { catalog, principal }: { readonly catalog: Catalog; readonly principal: Principal },
+): ChosenModel | undefined {
+  try {
+    return chooseModel(catalog, name, "chat", principal, path);
+  } catch (error) {
+    if (error instanceof GatewayError) return undefined;
+    throw error;
+  }
 }
 
 /** A request that leaves the choice of its model to the gateway. */
@@ -76,12 +94,15 @@ export function chosenModels(
   { request, body, catalog, principal, router }: AutomaticRequest,
 ): [RequestedModel, ...RequestedModel[]] {
   const { model: name, stream } = request;
-  const allowed = catalog.models.filter(({ id, kind }) =>
-    kind === "chat" && principal.allowedModels?.has(id) !== false
-  );
-  const pool = models.length === 0
-    ? allowed
-    : models.map(({ name: other, path }) =>
+  const allowed = () =>
+    catalog.models
+      .filter(({ id, kind }) => kind === "chat" && principal.allowedModels?.has(id) !== false)
+      .filter((model) => withAllowedRoutes(model, principal.callRules, catalog) !== undefined);
+  // Models of settings are there for calls that name one.
+  const named = models.filter(({ isDefault }) => isDefault !== true);
+  const pool = named.length === 0
+    ? allowed()
+    : named.map(({ name: other, path }) =>
       chooseModel(catalog, other, "chat", principal, path).model
     );
   const operation = stream ? "chat_stream" : "chat";
@@ -123,7 +144,7 @@ export function countedModel(
   { request, sent, principal, headers }: CountedRequest,
 ): ChosenModel {
   const order = automaticOrder(request.model);
-  if (order === undefined) return chooseModel(catalog, request.model, "chat", principal);
+  if (order === undefined) return chooseRoutes(catalog, request.model, "chat", principal);
   const { preferences, sent: { outline: body } } = takePreferences({
     style: request.style,
     body: sent,
@@ -131,7 +152,7 @@ export function countedModel(
     providers: catalog.providers,
   });
   const [best] = chosenModels(order, preferences, { request, body, catalog, principal, router });
-  return best.chosen;
+  return withRulesOf(principal, best.chosen);
 }
 
 function noModelMeets(

@@ -27,6 +27,7 @@ import type {
 } from "../../../core/wire/conversation/mod.ts";
 import { shapeAnswer } from "../../../core/wire/convert/answer_reading.ts";
 import { dialectOf } from "../../../core/wire/convert/dialects.ts";
+import { withAllowedRoutes } from "../../../core/calls/request/call_settings.ts";
 import type { Principal } from "../../../kv/people/api_keys/key_directory.ts";
 import { requestHeaders } from "../../http/own_headers.ts";
 import type { ChosenModel } from "../call/admission.ts";
@@ -55,8 +56,10 @@ export interface SearchChoice {
  * searches are run for it.
  */
 export function chooseSearch(chosen: ChosenModel, request: NamedRequest): SearchChoice {
-  const { catalog: { webSearchModel }, model } = chosen;
+  const { catalog, model } = chosen;
   const { style, body, name, principal } = request;
+  const webSearchModel = catalog.webSearchModel &&
+    withAllowedRoutes(catalog.webSearchModel, principal.callRules, catalog);
   if (webSearchModel === undefined || webSearchModel.id === model.id) return { chosen };
   if (principal.allowedModels?.has(webSearchModel.id) === false) return { chosen };
   const isAsked = findBillableFeatures(style, body.outline)

@@ -75,7 +75,12 @@ export function openCustomerApp(gateway: Gateway, options: CustomerAppOptions): 
         wallet,
         masterKeys,
         control,
-        catalog: { find: (id) => gateway.catalog.current.find(id) },
+        catalog: {
+          find: (id) => gateway.catalog.current.find(id),
+          get providers() {
+            return gateway.catalog.current.providers;
+          },
+        },
         keysPerMember,
         baseUrl: options.baseUrl,
         resolveTxt: resolveTxtWithDeno,

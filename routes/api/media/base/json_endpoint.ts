@@ -9,7 +9,7 @@ import { readMediaBody } from "../../../../core/calls/body/body.ts";
 import type { MediaWork } from "../../../../core/media/base/exchange.ts";
 import type { JsonAnswer, JsonRequest } from "../../../../core/media/base/json_call.ts";
 import type { Operation } from "../../../../core/routing/contract/router.ts";
-import { chooseModel, startCall } from "../../call/admission.ts";
+import { chooseRoutes, startCall } from "../../call/admission.ts";
 import type { CallCharge } from "../../call/call_settlement.ts";
 import { costHeaders, wholeAnswer } from "../../call/response_headers.ts";
 import type { Gateway } from "../../gateway/gateway.ts";
@@ -51,7 +51,7 @@ export async function serveJsonEndpoint<Request extends JsonRequest>(
   const dropped = endpoint.dropped?.(request) ?? [];
   refuseDropped(dropped, incoming.request.headers);
   const catalog = gateway.catalog.current;
-  const chosen = incoming.chosen = chooseModel(catalog, request.model, endpoint.kind, principal);
+  const chosen = incoming.chosen = chooseRoutes(catalog, request.model, endpoint.kind, principal);
   if (hasIdempotencyKey(incoming)) {
     const keyed = readMediaBody(body, "application/json");
     const known = await knownAnswer(gateway, incoming, principal, keyed);

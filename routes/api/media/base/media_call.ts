@@ -9,6 +9,7 @@
  * - Out: the answer of a route for the endpoint, and one settlement.
  * - Never: settles a call twice, or reads a wire format of an endpoint.
  */
+import { refuseDearerMedia } from "../../../../core/calls/request/call_settings.ts";
 import type { ProviderStyle } from "../../../../core/wire/contract/style.ts";
 import type { MadeUnits } from "../../../../core/limits/limit_table.ts";
 import { arrivalOf, earlyStream, isLate } from "../../../../core/calls/stream/early_stream.ts";
@@ -182,6 +183,7 @@ async function beginSettlement<Value>(
   const { principal, chosen, start, style, stream, price, operation, reserved, fields } = request;
   const tags = callTags(incoming.request, principal, style, fields);
   const { model, catalog } = chosen;
+  refuseDearerMedia(model, price, principal.callRules);
   const providers = model.routes.map(({ provider }) => catalog.providers[provider]);
   await vetUrls(gateway, request.urls, providers);
   const { requestId } = incoming;

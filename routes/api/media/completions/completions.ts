@@ -37,7 +37,12 @@ import {
   readCompletionRequest,
 } from "../../../../core/media/completion/request.ts";
 import { estimatedTokens } from "../../../../core/media/base/input_charge.ts";
-import { type CallStart, chooseModel, refuseFreeChoices, startCall } from "../../call/admission.ts";
+import {
+  type CallStart,
+  chooseRoutes,
+  refuseFreeChoices,
+  startCall,
+} from "../../call/admission.ts";
 import type { CallCharge } from "../../call/call_settlement.ts";
 import { serveArrived } from "../../chat/chat.ts";
 import type { Gateway } from "../../gateway/gateway.ts";
@@ -220,7 +225,7 @@ async function serveNative(
   const request = readCompletionRequest(body);
   const { bounds: asked } = request;
   const catalog = gateway.catalog.current;
-  const chosen = incoming.chosen = chooseModel(catalog, asked.model, "completion", principal);
+  const chosen = incoming.chosen = chooseRoutes(catalog, asked.model, "completion", principal);
   refuseFreeChoices(chosen.model, asked, request.body.value);
   if (hasIdempotencyKey(incoming)) {
     const keyed = { kind: "json", json: request.body } as const;

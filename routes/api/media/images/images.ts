@@ -20,7 +20,7 @@ import {
 import { readMediaBody, urlsOfBody } from "../../../../core/calls/body/body.ts";
 import { taggedFields } from "../../../../core/calls/body/sent_tags.ts";
 import { applyPrice, costOfUnits } from "../../../../core/billing/price.ts";
-import { chooseModel, startCall } from "../../call/admission.ts";
+import { chooseRoutes, startCall } from "../../call/admission.ts";
 import { hasIdempotencyKey, knownAnswer } from "../../call/idempotency.ts";
 import type { Gateway } from "../../gateway/gateway.ts";
 import { admitRequest, type Incoming } from "../../call/incoming.ts";
@@ -160,7 +160,7 @@ export async function serveImages(
   const { body, principal } = await admitRequest(gateway, incoming);
   const contentType = incoming.request.headers.get("content-type") ?? "";
   const request = readImageRequest(endpoint, body, contentType);
-  const chosen = incoming.chosen = chooseModel(
+  const chosen = incoming.chosen = chooseRoutes(
     gateway.catalog.current,
     request.model,
     "image",

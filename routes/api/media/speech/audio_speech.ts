@@ -15,7 +15,7 @@ import {
   type SpeechResult,
   speechWork,
 } from "../../../../core/media/speech/attempt.ts";
-import { chooseModel, startCall } from "../../call/admission.ts";
+import { chooseRoutes, startCall } from "../../call/admission.ts";
 import { hasIdempotencyKey, knownAnswer } from "../../call/idempotency.ts";
 import type { Gateway } from "../../gateway/gateway.ts";
 import { admitRequest, type Incoming, requireJson } from "../../call/incoming.ts";
@@ -64,7 +64,7 @@ export async function serveSpeech(gateway: Gateway, incoming: Incoming): Promise
   const { body, principal } = await admitRequest(gateway, incoming);
   requireJson(incoming.request);
   const request = readSpeechRequest(body);
-  const chosen = incoming.chosen = chooseModel(
+  const chosen = incoming.chosen = chooseRoutes(
     gateway.catalog.current,
     request.model,
     "speech",

@@ -17,7 +17,7 @@ import {
   type TranscriptionTask,
   transcriptionWork,
 } from "../../../../core/media/transcription/attempt.ts";
-import { chooseModel, startCall } from "../../call/admission.ts";
+import { chooseRoutes, startCall } from "../../call/admission.ts";
 import { costHeaders, wholeAnswer } from "../../call/response_headers.ts";
 import type { Gateway } from "../../gateway/gateway.ts";
 import { hasIdempotencyKey, knownAnswer } from "../../call/idempotency.ts";
@@ -66,7 +66,7 @@ export async function serveTranscription(
   const contentType = incoming.request.headers.get("content-type") ?? "";
   const request = readTranscriptionRequest(task, body, contentType);
   const catalog = gateway.catalog.current;
-  const chosen = incoming.chosen = chooseModel(catalog, request.model, "transcription", principal);
+  const chosen = incoming.chosen = chooseRoutes(catalog, request.model, "transcription", principal);
   if (hasIdempotencyKey(incoming)) {
     const known = await knownAnswer(gateway, incoming, principal, request.body);
     if (known !== undefined) return known;

@@ -30,7 +30,7 @@ import {
   releaseKey,
 } from "../../../../kv/services/calls/idempotency.ts";
 import { newTaskRows, readVideo, videoPolls } from "../../../../kv/services/videos/mod.ts";
-import { chooseModel, startCall } from "../../call/admission.ts";
+import { chooseRoutes, startCall } from "../../call/admission.ts";
 import type { Gateway } from "../../gateway/gateway.ts";
 import { admitRequest, type Incoming } from "../../call/incoming.ts";
 import {
@@ -185,7 +185,7 @@ export async function createVideo(
   const { headers } = incoming.request;
   const media = readMediaBody(body, headers.get("content-type") ?? "");
   const fields = fieldsOfBody(media);
-  const chosen = incoming.chosen = chooseModel(
+  const chosen = incoming.chosen = chooseRoutes(
     gateway.catalog.current,
     modelField(fields),
     "video",

@@ -26,6 +26,7 @@ const acts: NamedPairs<ActivityAct> = {
   mails_changed: ["Mails changed", "Đổi thư nhận"],
   invoice_details_changed: ["Invoice details changed", "Đổi thông tin hoá đơn"],
   low_balance_mark_changed: ["Low-balance mark changed", "Đổi mức báo số dư thấp"],
+  call_settings_changed: ["Settings of calls changed", "Đổi cài đặt lượt gọi"],
   required_tags_changed: ["Required tags changed", "Đổi tag bắt buộc"],
   api_key_made: ["API key created", "Tạo khoá API"],
   api_key_changed: ["API key changed", "Sửa khoá API"],

@@ -6,6 +6,13 @@ import { assert, assertEquals } from "../../../support/assert.ts";
 import * as fc from "../../../support/property.ts";
 import { defined } from "../../../../core/lib/base/defined.ts";
 import { applyPrice } from "../../../../core/billing/price.ts";
+import { parseVnd } from "../../../../core/billing/money/micro_vnd.ts";
+import type { CallSettings } from "../../../../core/calls/request/call_settings.ts";
+import type { AccountId, TeamId } from "../../../../core/lib/ids/ids.ts";
+import { updateApiKey } from "../../../../kv/people/api_keys/api_key_changes.ts";
+import { listApiKeys } from "../../../../kv/people/api_keys/api_keys.ts";
+import { setCallSettings } from "../../../../kv/people/organisations/call_settings.ts";
+import { createTeam } from "../../../../kv/people/organisations/teams.ts";
 import {
   type Fault,
   type PreferringStyle,
@@ -54,18 +61,20 @@ interface Said {
 const some = (names: readonly string[]) =>
   fc.uniqueArray(fc.constantFrom(...names), { minLength: 1 });
 
-const said: fc.Arbitrary<Said> = fc.record({
+const saidMembers = {
   models: some(models.map(({ id }) => id)),
   order: some(providers),
   only: some(providers),
   ignore: fc.uniqueArray(fc.constantFrom(...providers), { minLength: 1, maxLength: 2 }),
   allow_fallbacks: fc.boolean(),
-  data_collection: fc.constantFrom("allow", "allow", "deny"),
+  data_collection: fc.constantFrom<"allow" | "deny">("allow", "allow", "deny"),
   zdr: fc.constantFrom(false, false, true),
   regions: fc.constantFrom(["vn"], ["vn", "sg"], ["vn", "sg"]),
   sort: fc.constant("price"),
   max_price: fc.record({ prompt: fc.constantFrom(499, 500, 1_000, 2_999, 3_000) }),
-}, { requiredKeys: [] });
+};
+
+const said: fc.Arbitrary<Said> = fc.record(saidMembers, { requiredKeys: [] });
 
 const faults: fc.Arbitrary<readonly Fault[]> = fc.array(
   fc.constantFrom<Fault>(
@@ -172,55 +181,181 @@ const open = () =>
     policies,
   );
 
+/** A call, and how it must end. */
+interface Checked {
+  readonly style: PreferringStyle;
+  readonly form: typeof forms[number];
+  readonly said: Said;
+  readonly stream: boolean;
+  readonly expected: Expected;
+  /** Whether the answer tells its cost. */
+  readonly tellsCost?: boolean;
+}
+
+/** Sends a call for a customer, and checks what was asked, answered and charged. */
+async function check(
+  world: PreferringWorld,
+  { key, accountId }: { readonly key: string; readonly accountId: AccountId },
+  { style, form, said, stream, expected, tellsCost = false }: Checked,
+): Promise<void> {
+  world.asked.length = 0;
+  const { body, headers } = written(style, form, said);
+  const answer = await world.ask(key, requestOf(style, "one", body, stream), headers);
+  const asked = world.asked.map(({ body, provider }) =>
+    `${JSON.parse(body).model.split("-")[0]} ${provider}`
+  );
+  assertEquals(asked, expected.tried, `${style} ${answer.text}`);
+  assertEquals(answer.status === 200, expected.answers !== undefined, answer.text);
+  if (answer.status === 200) assertEquals(answer.text.includes('"cost":'), tellsCost, answer.text);
+  const receipts = await world.receipts(accountId);
+  assertEquals(receipts.length, expected.tried.length === 0 ? 0 : 1, "one receipt of a call");
+  const [receipt] = receipts;
+  if (receipt !== undefined) {
+    assertEquals(
+      receipt.attempts.map(({ route }) => route.replace(/^(.)\/(\w+)-at-.$/, "$2 $1")),
+      expected.tried,
+    );
+    const model = models.find(({ id }) => id === expected.answers);
+    const cost = model === undefined ? 0 : 12 * model.vndPerMtok;
+    assertEquals(receipt.costMicroVnd, BigInt(cost));
+    assert(receipt.costMicroVnd <= (receipt.heldMicroVnd ?? 0n), "at most what was held");
+    if (model !== undefined) {
+      assertEquals(receipt.model, model.id);
+      const price = applyPrice({ unit: "token", vndPerMtok: model.vndPerMtok });
+      assertEquals(receipt.price, price);
+    }
+  }
+  const { wallet } = world.gateway.assembled.gateway;
+  assertEquals((await wallet.balance(accountId)).reservedMicroVnd, 0n);
+}
+
+const call = { said, faults, form: fc.constantFrom(...forms), stream: fc.boolean() };
+
+/** A route that failed for a reason of its own is tried later by the next calls. */
+function teaches({ tried }: Expected, faultAt: (route: string) => Fault): boolean {
+  return tried.some((route) => /^(down|limited)$/.test(faultAt(route) ?? ""));
+}
+
 Deno.test("the routes that are tried, the model and the charge are those of the rules", async () => {
   await using world = await open();
-  const cases = fc.record({
-    said,
-    faults,
-    form: fc.constantFrom(...forms),
-    stream: fc.boolean(),
-  });
   await fc.assert(
-    fc.asyncProperty(cases, async ({ said, faults, form, stream }) => {
+    fc.asyncProperty(fc.record(call), async ({ said, faults, form, stream }) => {
       for (const [i, provider] of providers.entries()) world.faults.set(provider, faults[i]);
       const faultAt = (route: string) => world.faults.get(route.slice(-1));
       const expected = expectedOf(said, faultAt);
-      // A route that failed for a reason of its own is tried later by the next calls.
-      const teaches = expected.tried.some((route) => /^(down|limited)$/.test(faultAt(route) ?? ""));
       for (const style of preferringStyles) {
-        world.asked.length = 0;
-        const { key, accountId } = await world.gateway.customer(1_000);
-        const { body, headers } = written(style, form, said);
-        const answer = await world.ask(key, requestOf(style, "one", body, stream), headers);
-        const asked = world.asked.map(({ body, provider }) =>
-          `${JSON.parse(body).model.split("-")[0]} ${provider}`
-        );
-        assertEquals(asked, expected.tried, `${style} ${answer.text}`);
-        assertEquals(answer.status === 200, expected.answers !== undefined, answer.text);
-        const receipts = await world.receipts(accountId);
-        assertEquals(receipts.length, expected.tried.length === 0 ? 0 : 1, "one receipt of a call");
-        const [receipt] = receipts;
-        if (receipt !== undefined) {
-          assertEquals(
-            receipt.attempts.map(({ route }) => route.replace(/^(.)\/(\w+)-at-.$/, "$2 $1")),
-            expected.tried,
-          );
-          const model = models.find(({ id }) => id === expected.answers);
-          const cost = model === undefined ? 0 : 12 * model.vndPerMtok;
-          assertEquals(receipt.costMicroVnd, BigInt(cost));
-          assert(receipt.costMicroVnd <= (receipt.heldMicroVnd ?? 0n), "at most what was held");
-          if (model !== undefined) {
-            assertEquals(receipt.model, model.id);
-            const price = applyPrice({ unit: "token", vndPerMtok: model.vndPerMtok });
-            assertEquals(receipt.price, price);
-          }
-        }
-        const { wallet } = world.gateway.assembled.gateway;
-        assertEquals((await wallet.balance(accountId)).reservedMicroVnd, 0n);
-        if (teaches) await world.reopen();
+        const customer = await world.gateway.customer(1_000);
+        await check(world, customer, { style, form, said, stream, expected });
+        if (teaches(expected, faultAt)) await world.reopen();
       }
       await world.checkBooks();
     }),
     { numRuns: 200 },
   );
 });
+
+/** What an organisation, a team or a key has set. */
+interface Settings extends Said {
+  readonly cost_in_usage?: boolean;
+}
+
+/** The rules of docs/routing.md for settings: all bounds hold, and the nearest of the rest; the request is the nearest. */
+function merged(levels: readonly (Settings | undefined)[]): Settings {
+  const said = levels.filter((level) => level !== undefined);
+  const nearest = <Name extends keyof Settings>(name: Name) =>
+    said.findLast((level) => level[name] !== undefined)?.[name];
+  const common = (name: "only" | "regions") => {
+    const lists = said.flatMap((level) => level[name] === undefined ? [] : [level[name]]);
+    return lists.length === 0
+      ? undefined
+      : lists[0]!.filter((one) => lists.every((list) => list.includes(one)));
+  };
+  const prices = said.flatMap(({ max_price: most }) => most === undefined ? [] : [most.prompt]);
+  return defined(
+    {
+      models: nearest("models"),
+      order: nearest("order"),
+      allow_fallbacks: nearest("allow_fallbacks"),
+      only: common("only"),
+      regions: common("regions"),
+      ignore: said.flatMap(({ ignore = [] }) => ignore),
+      data_collection: said.some((level) => level.data_collection === "deny") ? "deny" : undefined,
+      zdr: said.some(({ zdr }) => zdr === true),
+      max_price: prices.length === 0 ? undefined : { prompt: Math.min(...prices) },
+    } as const,
+  );
+}
+
+/** Settings as the store has them. */
+function stored({ data_collection, zdr, max_price: most, ...level }: Settings): CallSettings {
+  const { allow_fallbacks: allowFallbacks, cost_in_usage: tellsCost, sort: _, ...same } = level;
+  return {
+    ...same,
+    ...defined({ allowFallbacks, tellsCost }),
+    ...(data_collection === "deny" && { forbidsTraining: true }),
+    ...(zdr === true && { forbidsRetention: true }),
+    ...(most !== undefined && { maxPrice: { prompt: parseVnd(String(most.prompt)) ?? 0n } }),
+  };
+}
+
+Deno.test("settings of an organisation, a team and a key bound and fill what a request says", async () => {
+  await using world = await open();
+  const level = fc.option(
+    fc.record({
+      ...saidMembers,
+      cost_in_usage: fc.boolean(),
+    }, { requiredKeys: [] }),
+    { nil: undefined },
+  );
+  const cases = fc.record({
+    ...call,
+    said: fc.option(said, { nil: {} }),
+    levels: fc.tuple(level, level, level),
+  });
+  await fc.assert(
+    fc.asyncProperty(cases, async ({ said, faults, form, stream, levels }) => {
+      for (const [i, provider] of providers.entries()) world.faults.set(provider, faults[i]);
+      const faultAt = (route: string) => world.faults.get(route.slice(-1));
+      const expected = expectedOf(merged([...levels, said]), faultAt);
+      const tellsCost = levels.findLast((one) => one?.cost_in_usage !== undefined)?.cost_in_usage;
+      for (const style of preferringStyles) {
+        const customer = await customerWith(world, levels);
+        await check(world, customer, {
+          style,
+          form,
+          said,
+          stream,
+          expected,
+          ...defined({ tellsCost }),
+        });
+        if (teaches(expected, faultAt)) await world.reopen();
+      }
+      await world.checkBooks();
+    }),
+    { numRuns: 100 },
+  );
+});
+
+/** A customer with settings of the organisation, the team of its key, and the key. */
+async function customerWith(
+  { gateway }: PreferringWorld,
+  [organisation, team, ofKey]: readonly (Settings | undefined)[],
+) {
+  const { kv } = gateway;
+  const customer = await gateway.customer(1_000);
+  const { accountId } = customer;
+  const nowMs = Date.now();
+  const made = await createTeam(kv, accountId, { name: "Search", nowMs });
+  if (typeof made === "string") throw new Error(made);
+  const set = (teamId: TeamId | undefined, level: Settings | undefined) =>
+    setCallSettings(kv, accountId, { teamId, calls: level && stored(level), nowMs });
+  assert(await set(undefined, organisation) && await set(made.id, team));
+  const [key] = await listApiKeys(kv, accountId);
+  await updateApiKey(kv, accountId, key!.id, () => ({
+    name: "test",
+    teamId: made.id,
+    ...defined({ calls: ofKey && stored(ofKey) }),
+  }));
+  await gateway.assembled.gateway.control.refresh();
+  return customer;
+}
