@@ -1,6 +1,6 @@
 /** Acts on the settings of calls of an organisation and its teams; those of a key are changed with the key. */
 import { z } from "zod";
-import { parseVnd } from "../../core/billing/money/micro_vnd.ts";
+import { fromVnd } from "../../core/billing/money/micro_vnd.ts";
 import type { CallSettings } from "../../core/calls/request/call_settings.ts";
 import {
   maxPreferredNames,
@@ -16,12 +16,10 @@ import { done, idOf, operation, refused } from "./operation.ts";
 const names = z.array(z.string().min(1).max(maxModelNameChars)).min(1).max(maxPreferredNames)
   .transform((some) => [...new Set(some)]);
 
-/** The highest price that can be set, in VND: above any price, and exact in a number. */
+/** The highest price that can be set, in whole VND: above any price, and exact in a number. */
 const maxPriceVnd = 1_000_000_000;
 
-const price = z.number().min(0).max(maxPriceVnd)
-  .refine((vnd) => parseVnd(String(vnd)) !== undefined, "must have at most six decimals")
-  .transform((vnd) => parseVnd(String(vnd)) ?? 0n);
+const price = z.int().min(0).max(maxPriceVnd).transform(fromVnd);
 
 /** Names of the highest prices that settings may have. */
 export const settingPriceNames = ["prompt", "completion", "request", "image"] as const;

@@ -1,5 +1,5 @@
 /** Operations on the settings of calls of an organisation and its teams. */
-import { formatVnd } from "../../core/billing/money/micro_vnd.ts";
+import { microVndPerVnd } from "../../core/billing/money/micro_vnd.ts";
 import type { CallSettings } from "../../core/calls/request/call_settings.ts";
 import { defined } from "../../core/lib/base/defined.ts";
 import type { JsonObject } from "../../core/lib/json/json.ts";
@@ -25,7 +25,7 @@ export function callSettingsJson(calls: CallSettings | undefined): JsonObject {
   const list = (some: readonly string[] | undefined) => some?.slice();
   const prices = settingPriceNames.flatMap((name): [string, number][] => {
     const amount = maxPrice?.[name];
-    return amount === undefined ? [] : [[name, Number(formatVnd(amount))]];
+    return amount === undefined ? [] : [[name, Number(amount / microVndPerVnd)]];
   });
   return defined({
     models: list(models),

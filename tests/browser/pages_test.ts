@@ -79,6 +79,7 @@ function accountPages(seeded: SeededDashboard): Record<string, string> {
     organisation: "/organisation",
     organisations: "/organisations",
     "organisation-sign-in": "/organisation/sign-in",
+    "organisation-calls": "/organisation/calls",
     "management-keys": "/organisation/management-keys",
     "two-factor": "/account/security",
     "two-factor-app": "/account/security/app",

@@ -75,7 +75,7 @@ export interface CallRules {
   readonly tellsCost?: boolean;
 }
 
-/** What the nearest of several levels says. */
+/** Returns the value of the nearest of several levels that has one. */
 function nearest<Value>(
   levels: readonly CallSettings[],
   of: (level: CallSettings) => Value | undefined,

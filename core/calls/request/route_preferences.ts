@@ -641,7 +641,7 @@ export function withPreferredRoutes(
   );
 }
 
-/** Where the highest price of settings stands, in errors. */
+/** Path of the highest price of settings, in errors. */
 export const settingsPricePath = "call_settings.max_price";
 
 /**

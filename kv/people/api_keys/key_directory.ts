@@ -11,7 +11,6 @@ import type { Budget } from "../../../core/limits/budgets.ts";
 import { listBudgets } from "../accounts/budgets.ts";
 import { accountKey, memberKey, teamKey } from "../../engine/schema/keys.ts";
 import { type Account, hasOnlyBooks } from "../accounts/accounts.ts";
-import type { Team } from "../organisations/teams.ts";
 import { type ApiKeyRecord, findApiKeyByHash, getApiKey, isUsableSecret } from "./api_keys.ts";
 import type { Control } from "../../engine/control/control.ts";
 import type { KeyValueStore } from "../../engine/store/key_value_store.ts";
@@ -122,7 +121,9 @@ export function openKeyDirectory(kv: KeyValueStore, control: Control, clock: Clo
     const [account, budgets, team] = await Promise.all([
       readCallingAccount(kv, key),
       listBudgets(kv, accountId),
-      teamId === undefined ? undefined : kv.get<Team>(teamKey(accountId, teamId)),
+      teamId === undefined
+        ? undefined
+        : kv.get<Pick<ApiKeyRecord, "calls">>(teamKey(accountId, teamId)),
     ]);
     if (account === undefined || account === "blocked") {
       if (refused === undefined) return undefined;

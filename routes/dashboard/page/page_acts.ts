@@ -11,6 +11,7 @@ import {
   budgetDeletion,
   requiredTagsChange,
 } from "../../acts/budgets.ts";
+import { callSettingsChange } from "../../acts/call_settings.ts";
 import {
   keyChange,
   keyCreation,
@@ -109,6 +110,7 @@ const declared: Readonly<
   "GET /keys/new": "change_keys",
   "GET /keys/:id": "view_keys",
   "POST /keys/:id": keyChange,
+  "POST /keys/:id/calls": keyChange,
   "POST /keys/:id/show": byPageOnly("confirmed_in_browser", "change_keys"),
   "POST /keys/:id/rotate": keyRotation,
   "POST /keys/:id/revoke": keyRevocation,
@@ -182,6 +184,8 @@ const declared: Readonly<
   "POST /organisation/teams": teamCreation,
   "POST /organisation/teams/delete": teamDeletion,
   "POST /organisation/key-rules": keyRulesChange,
+  "GET /organisation/calls": "change_organisation",
+  "POST /organisation/calls": callSettingsChange,
   "POST /organisation/hand-over": byPageOnly("owner_alone", handOver),
   "POST /organisation/delete": byPageOnly("owner_alone", "delete_organisation"),
   "GET /organisation/management-keys": "change_management_keys",

@@ -29,6 +29,13 @@ import { actingOf } from "../../visitor/acting.ts";
 import { shiftDay } from "../../../usage_api/range.ts";
 import { dayBars, totalUsage, usageSince } from "../../../usage_api/summary.ts";
 import type { DashboardEnv, Visitor } from "../../page/visitor.ts";
+import {
+  type CallSettingsErrors,
+  CallSettingsFields,
+  type CallSettingsValues,
+  callSettingsValues,
+} from "../call_settings/call_settings_form.tsx";
+import { callSettingsTexts } from "../call_settings/texts.ts";
 import { LimitTable } from "../rate_limits/limit_table.tsx";
 import { type LimitInUse, limitsInUse, periodLimitsInUse } from "../../page/rate_view.ts";
 import { keyMember } from "../../../../core/limits/budgets.ts";
@@ -47,6 +54,7 @@ export interface KeyDetailState {
   /** The password was right, but the master key that sealed the API key is gone. */
   readonly unreadable?: boolean;
   readonly form?: { readonly values: KeyFormValues; readonly errors: KeyFormErrors };
+  readonly calls?: { readonly values: CallSettingsValues; readonly errors: CallSettingsErrors };
   readonly saved?: boolean;
   /** Why nothing was done. */
   readonly problem?: string;
@@ -64,7 +72,7 @@ export async function keyDetailPage(
   const t = keyTexts[locale];
   const nowMs = deps.clock.nowMs();
   const active = isActive(record, nowMs);
-  const refused = state.passwordError ?? state.form ?? state.problem;
+  const refused = state.passwordError ?? state.form ?? state.calls ?? state.problem;
   const { account } = c.get("signedIn");
   const acting = actingOf(c, nowMs);
   const [usage, rates, teams] = await Promise.all([
@@ -110,6 +118,7 @@ export async function keyDetailPage(
           canMove={canMove}
         />
       )}
+      {canChange && <Calls visitor={visitor} record={record} state={state} />}
       {canChange && (
         <div class="columns">
           <Rotate visitor={visitor} record={record} />
@@ -260,6 +269,25 @@ function Settings(
         <SaveBar wrong={Object.keys(state.form?.errors ?? {}).length} locale={visitor.locale} />
       </PostForm>
     </Card>
+  );
+}
+
+function Calls({ visitor, record, state: { calls } }: PartProps & { state: KeyDetailState }) {
+  const { locale } = visitor;
+  const t = callSettingsTexts[locale];
+  return (
+    <details class="card" id="calls" open={record.calls !== undefined || calls !== undefined}>
+      <summary>{t.title}</summary>
+      <p class="muted">{t.keyText}</p>
+      <PostForm visitor={visitor} action={`/keys/${record.id}/calls`}>
+        <CallSettingsFields
+          values={calls?.values ?? callSettingsValues(record.calls, locale)}
+          errors={calls?.errors ?? {}}
+          locale={locale}
+        />
+        <SaveBar wrong={Object.keys(calls?.errors ?? {}).length} locale={locale} />
+      </PostForm>
+    </details>
   );
 }
 

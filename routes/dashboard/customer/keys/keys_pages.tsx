@@ -47,6 +47,11 @@ import {
   PostForm,
   SubmitButton,
 } from "../../components/mod.ts";
+import {
+  callSettingsErrors,
+  readCallSettings,
+  sentCallSettings,
+} from "../call_settings/call_settings_form.tsx";
 import { RecipeList } from "../connect/connect.tsx";
 import type { DashboardDeps } from "../../page/deps.ts";
 import { notAllowedPage, notFoundPage } from "../../frame/error_pages.tsx";
@@ -285,6 +290,18 @@ const changeKey: KeyAction = async (c, deps, record) => {
   return await keyDetailPage(c, deps, record, { form });
 };
 
+const changeCalls: KeyAction = async (c, deps, record) => {
+  const { locale } = c.get("visitor");
+  const values = readCallSettings(await readForm(c));
+  const sent = { id: record.id, calls: sentCallSettings(values) };
+  const outcome = await performForm(c, deps, keyChange, sent);
+  if (outcome.ok) return await keyDetailPage(c, deps, outcome.body, { saved: true });
+  const errors = callSettingsErrors(keyChange, outcome, locale);
+  return errors === undefined || !isActive(record, deps.clock.nowMs())
+    ? await refusedPage(c, deps, record, outcome)
+    : await keyDetailPage(c, deps, record, { calls: { values, errors } });
+};
+
 const rotateKey: KeyAction = async (c, deps, record) => {
   const t = keyTexts[c.get("visitor").locale];
   const posted = await readForm(c);
@@ -319,6 +336,7 @@ function createKeyPages(deps: DashboardDeps): Hono<DashboardEnv> {
     .get("/keys/new", (c) => newKeyPage(c, deps))
     .get("/keys/:id", onKey(deps, keyDetailPage))
     .post("/keys/:id", onKey(deps, changeKey))
+    .post("/keys/:id/calls", onKey(deps, changeCalls))
     .post("/keys/:id/show", onKey(deps, showKey))
     .post("/keys/:id/rotate", onKey(deps, rotateKey))
     .post("/keys/:id/revoke", onKey(deps, revokeKey));

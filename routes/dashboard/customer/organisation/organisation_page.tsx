@@ -36,6 +36,8 @@ import type { DashboardDeps } from "../../page/deps.ts";
 import { mayVisit } from "../../page/page_acts.ts";
 import type { DashboardEnv, SignedIn, Visitor } from "../../page/visitor.ts";
 import { roleNames } from "../../text/role_names.ts";
+import { callSettingsPath } from "../call_settings/call_settings_page.tsx";
+import { callSettingsTexts } from "../call_settings/texts.ts";
 import { companySignInPath } from "./sign_in_page.tsx";
 import { companySignInTexts } from "./sign_in_texts.ts";
 import { RoleTable } from "./role_table.tsx";
@@ -94,6 +96,11 @@ export async function organisationPage(
           {hasCompanySignIn && mayVisit(signedIn, companySignInPath) && (
             <a class="button outline secondary" href={companySignInPath}>
               {companySignInTexts[visitor.locale].manage}
+            </a>
+          )}
+          {mayVisit(signedIn, callSettingsPath) && (
+            <a class="button outline secondary" href={callSettingsPath}>
+              {callSettingsTexts[visitor.locale].title}
             </a>
           )}
           {mayVisit(signedIn, "/organisation/management-keys") && (
@@ -311,7 +318,14 @@ function Teams({ visitor, signedIn, errors, teams, isManager }: PartProps & {
         rows={teams}
         empty={<p>{t.noTeams}</p>}
         columns={[
-          { head: t.team, kind: "long", cell: ({ name }) => name },
+          {
+            head: t.team,
+            kind: "long",
+            cell: ({ id, name }) =>
+              mayVisit(signedIn, callSettingsPath)
+                ? <a href={`${callSettingsPath}?team=${id}`}>{name}</a>
+                : name,
+          },
           {
             head: t.acts,
             hiddenHead: true,

@@ -41,6 +41,7 @@ import type { PageDeclaration } from "../../page/page.ts";
 import type { DashboardEnv, Visitor } from "../../page/visitor.ts";
 import { performForm, refusalView, type RefusalViews, spentProblem } from "../../visitor/acting.ts";
 import { requireAccount } from "../../visitor/identify.ts";
+import { createCallSettingsPages } from "../call_settings/call_settings_page.tsx";
 import { organisationPage, type OrganisationState } from "./organisation_page.tsx";
 import { organisationTexts } from "./texts.ts";
 import { createCompanySignInPages } from "./sign_in_page.tsx";
@@ -398,6 +399,7 @@ function createOrganisationPages(deps: DashboardDeps): Hono<DashboardEnv> {
     .post("/organisation/key-rules", onForm(deps, changeKeyRules))
     .post("/organisation/hand-over", onForm(deps, handOverOwnership))
     .post("/organisation/delete", (c) => deleteOrganisation(c, deps))
+    .route("/", createCallSettingsPages(deps))
     .route("/", createManagementKeyPages(deps))
     .route("/", createCompanySignInPages(deps))
     .route("/", createOrganisationList(deps));

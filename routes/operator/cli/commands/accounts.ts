@@ -68,7 +68,8 @@ async function performed<
 ): Promise<Body> {
   const { catalog, hintMail = () => {}, ...rest } = deps;
   const find = (id: string) => catalog?.current.find(id);
-  const actDeps: ActDeps = { ...rest, catalog: { find }, hintMail };
+  const providers = catalog?.current.providers ?? {};
+  const actDeps: ActDeps = { ...rest, catalog: { find, providers }, hintMail };
   const outcome = await perform(actDeps, await actingFor(deps, account), act, sent);
   if (outcome.ok) return outcome.body;
   throw refusalError(act.refusals, outcome, (field) => field === "id" ? "key" : field);

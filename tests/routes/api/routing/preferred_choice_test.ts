@@ -344,7 +344,7 @@ async function customerWith(
   const { kv } = gateway;
   const customer = await gateway.customer(1_000);
   const { accountId } = customer;
-  const nowMs = Date.now();
+  const nowMs = Date.UTC(2026, 10, 28, 3);
   const made = await createTeam(kv, accountId, { name: "Search", nowMs });
   if (typeof made === "string") throw new Error(made);
   const set = (teamId: TeamId | undefined, level: Settings | undefined) =>

@@ -1,0 +1,187 @@
+/**
+ * The form of the settings of calls, on the pages of an organisation, a team and a key.
+ *
+ * - Folder `routes/dashboard/customer/call_settings/`: how calls are served, as an organisation, its teams and its keys
+ *   set it.
+ * - In: forms of a signed-in customer.
+ * - Out: HTML, and what the acts of `routes/acts/` take.
+ * - Never: decides what a call may do.
+ */
+import { microVndPerVnd } from "../../../../core/billing/money/micro_vnd.ts";
+import { parseTypedVnd } from "../../../../core/billing/money/read_amount.ts";
+import type { CallSettings } from "../../../../core/calls/request/call_settings.ts";
+import { routeSorts } from "../../../../core/calls/request/route_preferences.ts";
+import { recordOf } from "../../../../core/lib/base/record_of.ts";
+import { settingPriceNames } from "../../../acts/call_settings.ts";
+import type { CommonRefusal, RefusalRow, Refused } from "../../../acts/operation.ts";
+import { CheckboxField, SelectField, TextField } from "../../components/mod.ts";
+import type { PostedForm } from "../../page/form_data.ts";
+import { formatCount } from "../../text/format.ts";
+import type { Locale } from "../../text/i18n.ts";
+import { callSettingsTexts } from "./texts.ts";
+
+const boundLists = ["only", "ignore", "regions"] as const;
+const defaultLists = ["models", "order"] as const;
+const lists = [...boundLists, ...defaultLists] as const;
+const flags = ["dataCollection", "zdr"] as const;
+const choices = ["allowFallbacks", "sort", "costInUsage"] as const;
+const fields = [...lists, ...settingPriceNames, ...flags, ...choices] as const;
+
+/** The most characters of a list of names as it is typed. */
+const maxListChars = 5_000;
+
+/** Field of the form: a member of the settings, or one of their prices. */
+type Field = typeof fields[number];
+
+/** The fields as text, to show the form again. */
+export type CallSettingsValues = Readonly<Record<Field, string>>;
+
+/** Names a field apart from those of other forms on the page. */
+function fieldName(field: Field): string {
+  return `calls-${field}`;
+}
+
+function yesOrNo(value: boolean | undefined): string {
+  return value === undefined ? "" : value ? "yes" : "no";
+}
+
+/** Fills the form with settings. */
+export function callSettingsValues(
+  calls: CallSettings = {},
+  locale: Locale,
+): CallSettingsValues {
+  return {
+    ...recordOf(lists, (name) => calls[name]?.join(", ") ?? ""),
+    ...recordOf(settingPriceNames, (name) => {
+      const amount = calls.maxPrice?.[name];
+      return amount === undefined ? "" : formatCount(amount / microVndPerVnd, locale);
+    }),
+    dataCollection: calls.forbidsTraining === true ? "yes" : "",
+    zdr: calls.forbidsRetention === true ? "yes" : "",
+    allowFallbacks: yesOrNo(calls.allowFallbacks),
+    sort: calls.sort ?? "",
+    costInUsage: yesOrNo(calls.tellsCost),
+  };
+}
+
+/** Reads what was typed. */
+export function readCallSettings(form: PostedForm): CallSettingsValues {
+  return recordOf(fields, (field) => form.text(fieldName(field)));
+}
+
+/** Reads a price; what cannot be read is sent as it is, and refused. */
+function sentPrice(text: string): number | string {
+  const amountMicroVnd = parseTypedVnd(text);
+  return amountMicroVnd === undefined ? text : Number(amountMicroVnd / microVndPerVnd);
+}
+
+function sentChoice(text: string): boolean | string {
+  return text === "yes" || (text === "no" ? false : text);
+}
+
+/** Returns what a form asks for, as the acts take it; `null`: no settings. */
+export function sentCallSettings(values: CallSettingsValues): object | null {
+  const typed = (names: readonly Field[]) => names.filter((name) => values[name] !== "");
+  const some = (names: readonly Field[], of: (text: string) => unknown) =>
+    typed(names).map((name) => [name, of(values[name])] as const);
+  const prices = some(settingPriceNames, sentPrice);
+  const sent = [
+    ...some(lists, (text) => text.split(/[\s,;]+/).filter((name) => name !== "")),
+    ...some(["allowFallbacks", "costInUsage"], sentChoice),
+    ...some(["sort"], (text) => text),
+    ...some(["dataCollection"], () => "deny"),
+    ...some(["zdr"], () => true),
+    ...(prices.length === 0 ? [] : [["maxPrice", Object.fromEntries(prices)] as const]),
+  ];
+  return sent.length === 0 ? null : Object.fromEntries(sent);
+}
+
+/** The errors of a form, by field. */
+export type CallSettingsErrors = Partial<Record<Field, string>>;
+
+function errorOf(field: Field, locale: Locale): string {
+  const t = callSettingsTexts[locale];
+  if (lists.some((name) => name === field)) return t.wrongNames;
+  return settingPriceNames.some((name) => name === field) ? t.wrongPrice : t.wrong;
+}
+
+/** Says what is wrong with a form; `undefined` if the refusal is about none of its fields. */
+export function callSettingsErrors<Why extends string>(
+  { refusals }: { readonly refusals: Readonly<Record<Why, RefusalRow>> },
+  outcome: Refused<Why> | CommonRefusal,
+  locale: Locale,
+): CallSettingsErrors | undefined {
+  const members = "why" in outcome
+    ? [refusals[outcome.why].field ?? ""]
+    : outcome.common === "input"
+    ? outcome.issues.map(({ field }) => field)
+    : [];
+  const wrong = fields.filter((field) =>
+    members.some((member) => {
+      const [calls, name, price] = member.split(".");
+      return calls === "calls" && (name === field || (name === "maxPrice" && price === field));
+    })
+  );
+  if (wrong.length === 0) return undefined;
+  return Object.fromEntries(wrong.map((field) => [field, errorOf(field, locale)]));
+}
+
+interface FieldsProps {
+  readonly values: CallSettingsValues;
+  readonly errors: CallSettingsErrors;
+  readonly locale: Locale;
+}
+
+/** The fields of the form. */
+export function CallSettingsFields({ values, errors, locale }: FieldsProps) {
+  const t = callSettingsTexts[locale];
+  const about = (field: Field) => ({
+    name: fieldName(field),
+    label: t.labels[field],
+    error: errors[field],
+  });
+  const choice = (field: Field, options: Readonly<Record<string, string>>) => (
+    <SelectField
+      {...about(field)}
+      value={values[field]}
+      options={Object.entries({ "": t.unset, ...options }).map(([value, label]) => ({
+        value,
+        label,
+      }))}
+    />
+  );
+  const list = (field: Field) => (
+    <TextField
+      {...about(field)}
+      value={values[field]}
+      hint={t.names}
+      maxlength={maxListChars}
+      autocomplete="off"
+    />
+  );
+  return (
+    <div class="columns">
+      <fieldset>
+        <legend>{t.bounds}</legend>
+        {boundLists.map(list)}
+        {flags.map((field) => <CheckboxField {...about(field)} checked={values[field] !== ""} />)}
+        {settingPriceNames.map((field) => (
+          <TextField
+            {...about(field)}
+            value={values[field]}
+            inputmode="decimal"
+            maxlength={20}
+            autocomplete="off"
+          />
+        ))}
+      </fieldset>
+      <fieldset>
+        <legend>{t.defaults}</legend>
+        {defaultLists.map(list)}
+        {choice("allowFallbacks", { yes: t.yes, no: t.no })}
+        {choice("sort", recordOf(routeSorts, (sort) => t.sorts[sort]))}
+        {choice("costInUsage", { yes: t.yes, no: t.no })}
+      </fieldset>
+    </div>
+  );
+}

@@ -1,0 +1,112 @@
+/** Settings of calls by page and by program: what one writes, the other shows, and calls follow. */
+import { assert, assertEquals } from "../../support/assert.ts";
+import { getAccount } from "../../../kv/people/accounts/accounts.ts";
+import { listApiKeys } from "../../../kv/people/api_keys/api_keys.ts";
+import { findActivity } from "../../../kv/people/audit/account_activity.ts";
+import { createTeam, listTeams } from "../../../kv/people/organisations/teams.ts";
+import { openManagementWorld } from "../../support/worlds/management_world.ts";
+import { openDashboardWorld } from "../../support/worlds/dashboard_world.ts";
+
+const settings = {
+  models: ["general-01"],
+  order: ["sandbox"],
+  only: ["sandbox"],
+  regions: ["vn"],
+  allow_fallbacks: false,
+  sort: "latency",
+  data_collection: "deny",
+  zdr: true,
+  max_price: { prompt: 9_000, completion: 0 },
+  cost_in_usage: true,
+};
+
+Deno.test("a program sets how calls of an organisation, a team and a key are served", async () => {
+  await using world = await openManagementWorld();
+  const { kv, owner, send } = world;
+  const team = await createTeam(kv, owner.id, { name: "Search", nowMs: world.time.nowMs() });
+  assert(typeof team === "object");
+  const path = "/call-settings";
+  assertEquals((await send("GET", path)).body.calls, {});
+  const set = await send("PATCH", path, { body: { calls: settings } });
+  assertEquals([set.status, set.body.calls], [200, settings]);
+  const some = { calls: { ignore: ["sandbox"] } };
+  const ofTeam = await send("PATCH", path, { body: { ...some, team_id: team.id } });
+  assertEquals([ofTeam.body.team_id, ofTeam.body.calls], [team.id, some.calls]);
+  const all = (await send("GET", path)).body;
+  assertEquals(all.calls, settings);
+  assertEquals(all.teams, [{ team_id: team.id, ...some }]);
+  const key = (await send("POST", "/keys", { body: { name: "k", calls: settings } })).body;
+  assertEquals(key.calls, settings);
+  const renamed = await send("PATCH", `/keys/${key.id}`, { body: { name: "other" } });
+  assertEquals(renamed.body.calls, settings, "what is left out stays");
+  const cleared = await send("PATCH", `/keys/${key.id}`, { body: { calls: null } });
+  assertEquals(cleared.body.calls, undefined);
+  await send("PATCH", path, { body: { calls: {} } });
+  assertEquals((await getAccount(kv, owner.id))?.calls, undefined);
+  const { lines } = await findActivity(kv, owner.id, { count: 50 });
+  assertEquals(lines.filter(({ act }) => act === "call_settings_changed").length, 3);
+  for (
+    const [calls, param] of [
+      [{ only: ["nobody"] }, "calls.only"],
+      [{ models: ["no-such-model"] }, "calls.models"],
+      [{ max_price: { prompt: -1 } }, "calls.max_price.prompt"],
+      [{ sort: "beauty" }, "calls.sort"],
+      [{ order: Array.from({ length: 17 }, (_, i) => `p${i}`) }, "calls.order"],
+      [{ require: true }, "calls.require"],
+    ] as const
+  ) {
+    const { status, body } = await send("PATCH", path, { body: { calls } });
+    assertEquals([status, body.error.param], [400, param]);
+  }
+});
+
+Deno.test("the pages of an organisation, a team and a key write what programs read", async () => {
+  await using world = await openDashboardWorld();
+  const { kv } = world;
+  const { browser, account } = await world.signIn();
+  await createTeam(kv, account.id, { name: "Search", nowMs: world.time.nowMs() });
+  const [team] = await listTeams(kv, account.id);
+  const [key] = await listApiKeys(kv, account.id);
+  assert(team !== undefined && key !== undefined);
+  const typed = {
+    "calls-models": "general-01",
+    "calls-only": "sandbox, ",
+    "calls-zdr": "yes",
+    "calls-prompt": "9000",
+    "calls-allowFallbacks": "no",
+    "calls-costInUsage": "yes",
+  };
+  const stored = {
+    models: ["general-01"],
+    only: ["sandbox"],
+    forbidsRetention: true,
+    maxPrice: { prompt: 9_000_000_000n },
+    allowFallbacks: false,
+    tellsCost: true,
+  };
+  const path = "/organisation/calls";
+  const ofKey = `/keys/${key.id}`;
+  for (
+    const [page, form, read] of [
+      [path, path, async () => (await getAccount(kv, account.id))?.calls],
+      [`${path}?team=${team.id}`, path, async () => (await listTeams(kv, account.id))[0]?.calls],
+      [ofKey, `${ofKey}/calls`, async () => (await listApiKeys(kv, account.id))[0]?.calls],
+    ] as const
+  ) {
+    const saved = await browser.submit(await browser.get(page), form, typed);
+    assert(saved.status === 303 || saved.status === 200, saved.text);
+    assertEquals(await read(), stored as never);
+    // An unchanged form changes nothing.
+    await browser.submit(await browser.get(page), form, {});
+    assertEquals(await read(), stored as never);
+    const wrong = await browser.submit(await browser.get(page), form, {
+      ...typed,
+      "calls-prompt": "many",
+    });
+    assertEquals(wrong.status, 422);
+    assertEquals(await read(), stored as never);
+    const nothing = Object.fromEntries(Object.keys(typed).map((name) => [name, ""]));
+    await browser.submit(await browser.get(page), form, nothing);
+    assertEquals(Object.keys(await read() ?? {}).filter((name) => name !== "forbidsRetention"), []);
+  }
+});
