@@ -1,6 +1,7 @@
 /** Settings of calls by page and by program: what one writes, the other shows, and calls follow. */
 import { assert, assertEquals } from "../../support/assert.ts";
 import { getAccount } from "../../../kv/people/accounts/accounts.ts";
+import { createApiKey } from "../../../kv/people/api_keys/api_key_changes.ts";
 import { listApiKeys } from "../../../kv/people/api_keys/api_keys.ts";
 import { findActivity } from "../../../kv/people/audit/account_activity.ts";
 import { createTeam, listTeams } from "../../../kv/people/organisations/teams.ts";
@@ -65,6 +66,10 @@ Deno.test("the pages of an organisation, a team and a key write what programs re
   const { kv } = world;
   const { browser, account } = await world.signIn();
   await createTeam(kv, account.id, { name: "Search", nowMs: world.time.nowMs() });
+  await createApiKey(kv, world.deps.masterKeys, account.id, {
+    name: "k",
+    nowMs: world.time.nowMs(),
+  });
   const [team] = await listTeams(kv, account.id);
   const [key] = await listApiKeys(kv, account.id);
   assert(team !== undefined && key !== undefined);

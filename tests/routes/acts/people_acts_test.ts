@@ -30,7 +30,7 @@ const depsOf = ({ kv, masterKeys }: World) => ({
   kv,
   masterKeys,
   control: { refresh: () => Promise.resolve() },
-  catalog: { find: () => undefined },
+  catalog: { find: () => undefined, providers: {} },
   hintMail: () => {},
 });
 

@@ -27,7 +27,7 @@ const depsOf = ({ masterKeys }: World, kv: KeyValueStore) => ({
   kv,
   masterKeys,
   control: { refresh: () => Promise.resolve() },
-  catalog: { find: () => undefined },
+  catalog: { find: () => undefined, providers: {} },
   hintMail: () => {},
 });
 

@@ -159,12 +159,13 @@ export function CallSettingsFields({ values, errors, locale }: FieldsProps) {
       autocomplete="off"
     />
   );
+  const box = (field: Field) => <CheckboxField {...about(field)} checked={values[field] !== ""} />;
   return (
     <div class="columns">
       <fieldset>
         <legend>{t.bounds}</legend>
         {boundLists.map(list)}
-        {flags.map((field) => <CheckboxField {...about(field)} checked={values[field] !== ""} />)}
+        {flags.map(box)}
         {settingPriceNames.map((field) => (
           <TextField
             {...about(field)}
