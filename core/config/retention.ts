@@ -3,7 +3,7 @@
  * guide are made. What has no row here expires by itself or stays; `kv/services/retention/row_lives.ts` says which.
  */
 import { z } from "zod";
-import { vietnamDay, vietnamDayStartMs } from "../lib/time/vietnam_time.ts";
+import { monthOfDay, shiftMonth, vietnamDay, vietnamDayStartMs } from "../lib/time/vietnam_time.ts";
 import { dayMs } from "../lib/time/durations.ts";
 
 /** Units of the settings. Months and years are those of the calendar of Vietnam, and end as a whole. */
@@ -139,8 +139,7 @@ export function keptText(kind: RetentionKindName, kept: number | undefined): str
 
 /** Returns the first month that stays if so many whole months before this one are kept, such as `2026-09`. */
 export function keptFromOf(nowMs: number, keptMonths: number): string {
-  const [year = 0, month = 1] = vietnamDay(nowMs).split("-").map(Number);
-  return new Date(Date.UTC(year, month - 1 - keptMonths, 1)).toISOString().slice(0, 7);
+  return shiftMonth(monthOfDay(vietnamDay(nowMs)), -keptMonths);
 }
 
 /**

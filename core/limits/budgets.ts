@@ -6,7 +6,13 @@
  */
 import { type CallTag, type CallTags, hasTag, tagText } from "../billing/usage/call_tags.ts";
 import type { AccountId, ApiKeyId } from "../lib/ids/ids.ts";
-import { shiftDay, vietnamDay, vietnamDayStartMs } from "../lib/time/vietnam_time.ts";
+import {
+  daysOfMonth,
+  monthOfDay,
+  shiftDay,
+  vietnamDay,
+  vietnamDayStartMs,
+} from "../lib/time/vietnam_time.ts";
 
 /** Most budgets of an organisation: each call is compared with all of them. */
 export const maxBudgets = 100;
@@ -168,11 +174,8 @@ export function budgetDays(
       const fromDay = shiftDay(day, -daysFromMonday(day));
       return { fromDay, toDay: shiftDay(fromDay, 6) };
     }
-    case "month": {
-      const month = day.slice(0, 7);
-      const nextMonth = shiftDay(`${month}-01`, 31).slice(0, 7);
-      return { fromDay: `${month}-01`, toDay: shiftDay(`${nextMonth}-01`, -1) };
-    }
+    case "month":
+      return daysOfMonth(monthOfDay(day));
     case "total": {
       const created = vietnamDay(createdAtMs);
       return { fromDay: created < day ? created : day, toDay: lastDay };

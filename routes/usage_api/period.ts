@@ -1,5 +1,8 @@
 /** The period that a page of usage shows: a preset or days, and the grain of its chart. */
 import {
+  firstDayOfMonth,
+  monthOfDay,
+  shiftMonth,
   vietnamDay,
   vietnamDayStartMs,
   vietnamOffsetMs,
@@ -174,10 +177,6 @@ function hourId(atMs: number): string {
   return new Date(atMs + vietnamOffsetMs).toISOString().slice(0, 13);
 }
 
-function nextMonth(month: string): string {
-  return shiftDay(`${month}-01`, 31).slice(0, 7);
-}
-
 /** Returns the moments that a bar stands for; `undefined` if the text names none. */
 export function bucketRange(id: string): Bucket | undefined {
   const [, month = "", day, hour] = /^(\d{4}-\d\d)(?:-(\d\d))?(?:T(\d\d))?$/.exec(id) ?? [];
@@ -186,7 +185,7 @@ export function bucketRange(id: string): Bucket | undefined {
     : vietnamDayStartMs(`${month}-${day}`) + Number(hour ?? 0) * hourMs;
   if (!Number.isFinite(fromMs) || (day === undefined && hour !== undefined)) return undefined;
   const untilMs = day === undefined
-    ? vietnamDayStartMs(`${nextMonth(month)}-01`)
+    ? vietnamDayStartMs(firstDayOfMonth(shiftMonth(month, 1)))
     : fromMs + (hour === undefined ? dayMs : hourMs);
   return { id, fromMs, untilMs };
 }
@@ -202,6 +201,6 @@ export function bucketsOf({ grain, range, fromMs, untilMs }: Period): Bucket[] {
     });
   }
   const days = daysBetween(range.fromDay, range.toDay);
-  const ids = grain === "day" ? days : [...new Set(days.map((day) => day.slice(0, 7)))];
+  const ids = grain === "day" ? days : [...new Set(days.map(monthOfDay))];
   return ids.flatMap((id) => bucketRange(id) ?? []);
 }

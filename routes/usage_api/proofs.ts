@@ -2,6 +2,7 @@
  * Proofs by API: `GET /v1/receipts/{id}/proof` and `/v1/statements/{month}/proof` with a key, and for everybody the
  * signed days (`/v1/proofs/days`) and the keys that signed them (`/.well-known/gateway-proof-keys.json`).
  */
+import { daysOfMonth } from "../../core/lib/time/vietnam_time.ts";
 import type { Context } from "hono";
 import { GatewayError } from "../../core/lib/errors/errors.ts";
 import type { AccountId } from "../../core/lib/ids/ids.ts";
@@ -19,7 +20,6 @@ import {
 } from "../../core/lib/json/schemas.ts";
 import type { Inclusion, KeySet, SignedDay } from "../../core/trade/proofs/check_proof.ts";
 import type { KeyValueStore } from "../../kv/engine/store/key_value_store.ts";
-import { daysOfMonth } from "../../kv/money/statements/month_statement.ts";
 import { readKeySet } from "../../kv/services/proofs/proof_keys.ts";
 import type { FoundProof, NoProof } from "../../kv/services/proofs/read_proofs.ts";
 import type { SignedDayRow } from "../../kv/services/proofs/signed_days.ts";

@@ -8,7 +8,7 @@ import { FewAtOnce } from "../../core/lib/time/few_at_once.ts";
 import { sleep } from "../../core/lib/time/sleep.ts";
 import { TimeSlices } from "../../core/lib/time/time_slices.ts";
 import type { Clock } from "../../core/lib/time/clock.ts";
-import { vietnamDay } from "../../core/lib/time/vietnam_time.ts";
+import { monthOfDay, vietnamDay } from "../../core/lib/time/vietnam_time.ts";
 import type { DatedVatRate } from "../../core/trade/invoices/vat.ts";
 import type { KeyValueStore } from "../../kv/engine/store/key_value_store.ts";
 import { maxStatementLines } from "../../kv/money/ledger/statement.ts";
@@ -87,7 +87,7 @@ export async function requireStatement(
   sees: { readonly invoices: boolean; readonly keys: boolean },
 ): Promise<MonthStatement> {
   const nowMs = clock.nowMs();
-  if (month > vietnamDay(nowMs).slice(0, 7)) throw wrongParameter("month", "has not begun");
+  if (month > monthOfDay(vietnamDay(nowMs))) throw wrongParameter("month", "has not begun");
   const statement = await readMonthStatement(kv, accountId, { month, nowMs, vatRates });
   if (statement !== undefined) {
     const named = sees.keys ? statement : withoutKeyNames(statement);
@@ -136,7 +136,7 @@ export function statementListAnswer(deps: StatementDeps): Answer {
   return async (_, reader) => {
     requireBalanceRight(reader);
     const months = await listMonths(deps, reader.accountId);
-    const current = vietnamDay(deps.clock.nowMs()).slice(0, 7);
+    const current = monthOfDay(vietnamDay(deps.clock.nowMs()));
     return fieldsJson(
       statementListFields,
       months.map((month) => ({ month, isOpen: month === current })),

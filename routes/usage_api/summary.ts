@@ -1,4 +1,5 @@
 /** Aggregates usage rows (day × key × model): totals, per day, per key, per model. */
+import { ascending } from "../../core/lib/base/ascending.ts";
 import type { DayRange } from "../../kv/money/receipts/day_sums.ts";
 import {
   addUp,
@@ -101,7 +102,7 @@ export function usageBy(
   }
   return [...sums].sort(([, one], [, other]) => {
     const [left, right] = [netCostMicroVnd(one), netCostMicroVnd(other)];
-    return left === right ? other.calls - one.calls : left < right ? 1 : -1;
+    return left === right ? other.calls - one.calls : ascending(right, left);
   });
 }
 

@@ -8,6 +8,7 @@
  * - Out: JSON, rows and columns of exports.
  * - Never: moves money: these calls are free.
  */
+import { ascending } from "../../core/lib/base/ascending.ts";
 import { type Context, Hono } from "hono";
 import { loadedOnce } from "../../core/lib/base/assert.ts";
 import type { Clock } from "../../core/lib/time/clock.ts";
@@ -189,7 +190,7 @@ function usageAnswer({ kv, clock }: UsageApiDeps): Answer {
     );
     const groupOf = isKeyGroup(groupBy) ? await readKeyGroups(kv, accountId, groupBy) : () => "";
     const groups = usageBy(rows, (row) => nameOf(row, groupOf));
-    if (groupBy === "day") groups.sort(([one], [other]) => one < other ? -1 : 1);
+    if (groupBy === "day") groups.sort(([one], [other]) => ascending(one, other));
     return fieldsJson(usageFields, {
       range,
       groupBy,

@@ -2,6 +2,7 @@
  * The folders of the sources as a graph of their imports: its circles, its order, and the table of that order in
  * `docs/internals/ARCHITECTURE.md`, which `deno task packages` writes.
  */
+import { ascending } from "../../core/lib/base/ascending.ts";
 import { type ImportGraph, importGraphOf } from "./import_graph.ts";
 import { root } from "./source_files.ts";
 
@@ -85,7 +86,7 @@ export function circlesOf(graph: FolderGraph): string[] {
 /** By layer, then by name. */
 function byLayer(one: string, other: string): number {
   const layerOf = (folder: string) => layers.findIndex((layer) => folder.startsWith(layer));
-  return layerOf(one) - layerOf(other) || (one < other ? -1 : 1);
+  return layerOf(one) - layerOf(other) || ascending(one, other);
 }
 
 /** Orders the folders of a graph without circles so that each imports only those before it. */

@@ -2,6 +2,7 @@
  * Mutations of JSON and of event streams: what a provider or a client may send although no recording has it. Each
  * mutation changes one thing and says what and where, so that a property can count its cases by kind and repeat one.
  */
+import { ascending } from "../../core/lib/base/ascending.ts";
 import { isJsonObject, type Json, type JsonObject } from "../../core/lib/json/json.ts";
 
 /** What a mutation does. `beside` and `instead`: something that the reader does not know. */
@@ -311,8 +312,8 @@ export class MutationTally {
 
   /** One line for each kind, with the counts of its fates. */
   lines(): string[] {
-    return [...this.#counts].sort(([a], [b]) => a < b ? -1 : 1).map(([kind, fates]) => {
-      const counts = [...fates].sort(([a], [b]) => a < b ? -1 : 1);
+    return [...this.#counts].sort(([a], [b]) => ascending(a, b)).map(([kind, fates]) => {
+      const counts = [...fates].sort(([a], [b]) => ascending(a, b));
       return `${kind}: ${counts.map(([fate, count]) => `${count} ${fate}`).join(", ")}`;
     });
   }

@@ -2,6 +2,7 @@
  * Tags of calls: a few words by which a customer tells calls apart (`team=search`, `env=prod`). They are metadata of a
  * receipt, never text of a prompt, so their number, size and alphabet are small.
  */
+import { ascending } from "../../lib/base/ascending.ts";
 
 /** Most tags of a call: as many dimensions as anybody charts. */
 export const maxTags = 10;
@@ -47,7 +48,7 @@ export function isTagValue(text: string): boolean {
 /** Puts tags in order; `undefined` if there are none. */
 export function sortedTags(byKey: ReadonlyMap<string, string>): CallTags | undefined {
   if (byKey.size === 0) return undefined;
-  const [first, ...more] = [...byKey].sort(([one], [other]) => one < other ? -1 : 1)
+  const [first, ...more] = [...byKey].sort(([one], [other]) => ascending(one, other))
     .map(([key, value]) => ({ key, value }));
   return first === undefined ? undefined : [first, ...more];
 }

@@ -68,6 +68,39 @@ export function monthOfDay(day: string): string {
   return day.slice(0, "2026-03".length);
 }
 
+/**
+ * Returns the month `count` months later (earlier if negative).
+ *
+ * @example
+ * ```ts
+ * import { shiftMonth } from "./vietnam_time.ts";
+ * if (shiftMonth("2026-01", -1) !== "2025-12") throw new Error();
+ * ```
+ */
+export function shiftMonth(month: string, count: number): string {
+  const [year = 0, number = 0] = month.split("-").map(Number);
+  return monthOfDay(new Date(Date.UTC(year, number - 1 + count, 1)).toISOString());
+}
+
+/** Returns the first day of a month. */
+export function firstDayOfMonth(month: string): string {
+  return `${month}-01`;
+}
+
+/**
+ * Returns the first and the last day of a month.
+ *
+ * @example
+ * ```ts
+ * import { daysOfMonth } from "./vietnam_time.ts";
+ * if (daysOfMonth("2026-02").toDay !== "2026-02-28") throw new Error();
+ * ```
+ */
+export function daysOfMonth(month: string): { readonly fromDay: string; readonly toDay: string } {
+  const toDay = shiftDay(firstDayOfMonth(shiftMonth(month, 1)), -1);
+  return { fromDay: firstDayOfMonth(month), toDay };
+}
+
 /** Lists every day from the first to the last, both included. */
 export function daysBetween(fromDay: string, toDay: string): string[] {
   const days: string[] = [];

@@ -9,6 +9,7 @@
  * - Out: what is left of each pot, verdicts on campaigns, codes.
  * - Never: moves money; `kv/money/credits/` and `kv/money/ledger/` do.
  */
+import { ascending } from "../../lib/base/ascending.ts";
 import { invariant } from "../../lib/base/assert.ts";
 import type { LedgerId } from "../../lib/ids/ids.ts";
 
@@ -131,7 +132,7 @@ export function addGrant<Grant extends OpenGrant>(
 function bySpending(one: OpenGrant, other: OpenGrant): number {
   const [first, second] = [one, other].map(({ expiresAtMs }) => expiresAtMs ?? Infinity);
   if (first !== second) return (first ?? 0) < (second ?? 0) ? -1 : 1;
-  return one.grantId < other.grantId ? -1 : 1;
+  return ascending(one.grantId, other.grantId);
 }
 
 /**

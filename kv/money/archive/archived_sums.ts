@@ -2,6 +2,7 @@
  * Reads sums of an archive as the rows that they were in the store: day sums and sums by tag in the order of accounts,
  * copies of day sums in the order of days.
  */
+import { ascending } from "../../../core/lib/base/ascending.ts";
 import { invariant } from "../../../core/lib/base/assert.ts";
 import type { AccountId } from "../../../core/lib/ids/ids.ts";
 import {
@@ -28,7 +29,7 @@ const behindAll = "~";
 function comparePart(one: string, other: string): number {
   if (one === other) return 0;
   const hasPairs = /[\ud800-\udfff]/;
-  if (!hasPairs.test(one) && !hasPairs.test(other)) return one < other ? -1 : 1;
+  if (!hasPairs.test(one) && !hasPairs.test(other)) return ascending(one, other);
   const [left, right] = [[...one], [...other]];
   const at = left.findIndex((char, at) => char !== right[at]);
   if (at < 0) return -1;

@@ -5,6 +5,7 @@
  * A database has one part or several, each with its own tables: PostgreSQL one for all months, SQLite a file a month.
  * Readings ask one part after the other, in the order of their months.
  */
+import { ascending } from "../../../core/lib/base/ascending.ts";
 import { deflateRawSync, inflateRawSync } from "node:zlib";
 import { invariant } from "../../../core/lib/base/assert.ts";
 import type { AccountId, RequestId } from "../../../core/lib/ids/ids.ts";
@@ -211,7 +212,7 @@ export class ColumnArchive implements ReceiptArchive {
       const charged = BigInt(String(row["charged"]));
       charges.set(accountId, (charges.get(accountId) ?? 0n) + charged);
     }
-    return [...charges].sort(([one], [other]) => one < other ? -1 : 1)
+    return [...charges].sort(([one], [other]) => ascending(one, other))
       .map(([accountId, chargedMicroVnd]) => ({ accountId, chargedMicroVnd }));
   }
 

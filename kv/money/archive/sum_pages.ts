@@ -8,6 +8,7 @@
  * A line is found without reading the others: an account that looks a year back reads one line of each day. Databases
  * keep pages compressed.
  */
+import { ascending } from "../../../core/lib/base/ascending.ts";
 import { invariant, type Writable } from "../../../core/lib/base/assert.ts";
 import type { AccountId, ApiKeyId } from "../../../core/lib/ids/ids.ts";
 import {
@@ -188,7 +189,7 @@ function encodePage(day: string, accounts: readonly (readonly ArchivedSum[])[]):
 /** Writes the sums of a day as pages, in the order of the accounts. */
 export function sumPagesOf(day: string, sums: readonly ArchivedSum[]): SumPage[] {
   const byAccount = [...Map.groupBy(sums, ({ cell }) => cell.accountId)]
-    .sort(([one], [other]) => one < other ? -1 : 1);
+    .sort(([one], [other]) => ascending(one, other));
   const pages: SumPage[] = [];
   let some: ArchivedSum[][] = [];
   let cells = 0;

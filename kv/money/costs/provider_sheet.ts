@@ -7,6 +7,7 @@
  * - Out: sums per day by model, route, account and bucket, for operators only.
  * - Never: changes money, or is read for a customer.
  */
+import { ascending } from "../../../core/lib/base/ascending.ts";
 import {
   costInMicroVnd,
   costOfUnitsAt,
@@ -162,7 +163,7 @@ class SheetSums {
   }
 
   lines(): SheetLine[] {
-    const inOrder = [...this.#units].sort(([one], [other]) => one < other ? -1 : 1);
+    const inOrder = [...this.#units].sort(([one], [other]) => ascending(one, other));
     return inOrder.map(([, line]) => {
       const parts = costOfUnitsAt(line.card, { [line.bucket]: line.units });
       return { ...line, parts, costMicroVnd: costInMicroVnd(line.card, parts) };
@@ -170,7 +171,7 @@ class SheetSums {
   }
 
   calls(): SheetCalls[] {
-    return [...this.#calls].sort(([one], [other]) => one < other ? -1 : 1).map(([, sum]) => sum);
+    return [...this.#calls].sort(([one], [other]) => ascending(one, other)).map(([, sum]) => sum);
   }
 }
 

@@ -1,4 +1,5 @@
 /** Reads what accounts used per day, key and model. */
+import { ascending } from "../../../core/lib/base/ascending.ts";
 import type { CallTag } from "../../../core/billing/usage/call_tags.ts";
 import type { Receipt } from "../../../core/billing/usage/receipt.ts";
 import type { AccountId } from "../../../core/lib/ids/ids.ts";
@@ -73,7 +74,7 @@ export async function readUsage(
     const { usage } = rows.get(cellId(cell)) ?? { usage: nothingUsed };
     rows.set(cellId(cell), { ...cell, usage: { ...usage, refundedMicroVnd } });
   }
-  return [...rows.values()].sort((one, other) => cellId(one) < cellId(other) ? -1 : 1);
+  return [...rows.values()].sort((one, other) => ascending(cellId(one), cellId(other)));
 }
 
 async function readSums(

@@ -3,6 +3,7 @@
  * index, many ranges at a time, and those of the archive by its columns. The store is asked first for each part, since
  * a call is in the archive before it leaves the store.
  */
+import { ascending } from "../../../core/lib/base/ascending.ts";
 import { invariant } from "../../../core/lib/base/assert.ts";
 import type { AccountId, RequestId } from "../../../core/lib/ids/ids.ts";
 import type { Receipt } from "../../../core/billing/usage/receipt.ts";
@@ -92,7 +93,7 @@ export async function* newestReceipts(
     const ids = new Set(waiting.map(({ requestId }) => requestId));
     const here = waiting.filter(({ requestId }) => requestId >= reached)
       .concat(archived.receipts.filter(({ requestId }) => !ids.has(requestId)))
-      .sort((one, other) => one.requestId < other.requestId ? 1 : -1);
+      .sort((one, other) => ascending(other.requestId, one.requestId));
     waiting = waiting.filter(({ requestId }) => requestId < reached);
     yield { receipts: here, reached: reached as RequestId, scanned: archived.scanned };
     before = reached;

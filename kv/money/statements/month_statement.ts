@@ -7,11 +7,17 @@
  * - Out: one model of a month, of which every file of it is made.
  * - Never: gives out a statement whose movements do not lead from its first balance to its last.
  */
+import { ascending } from "../../../core/lib/base/ascending.ts";
 import { microVndPerVnd } from "../../../core/billing/money/micro_vnd.ts";
 import { invariant } from "../../../core/lib/base/assert.ts";
 import { defined } from "../../../core/lib/base/defined.ts";
 import type { AccountId } from "../../../core/lib/ids/ids.ts";
-import { vietnamDay } from "../../../core/lib/time/vietnam_time.ts";
+import {
+  daysOfMonth,
+  monthOfDay,
+  shiftMonth,
+  vietnamDay,
+} from "../../../core/lib/time/vietnam_time.ts";
 import type { Invoice } from "../../../core/trade/invoices/invoice.ts";
 import {
   type DatedVatRate,
@@ -97,22 +103,14 @@ export function withoutKeyNames({ byKey, ...rest }: MonthStatement): MonthStatem
   return { ...rest, byKey: byKey.map(({ of, usage }) => ({ of, usage })) };
 }
 
-/** Returns the first and the last day of a month. */
-export function daysOfMonth(month: string): Period {
-  const [year = 0, number = 0] = month.split("-").map(Number);
-  const last = new Date(Date.UTC(year, number, 0)).toISOString().slice(0, 10);
-  return { fromDay: `${month}-01`, toDay: last };
-}
-
 /** Lists the months from an account's beginning to now, newest first. */
 export function monthsOf(createdAtMs: number, nowMs: number): string[] {
-  const first = vietnamDay(createdAtMs).slice(0, 7);
+  const first = monthOfDay(vietnamDay(createdAtMs));
   const months: string[] = [];
-  let month = vietnamDay(nowMs).slice(0, 7);
+  let month = monthOfDay(vietnamDay(nowMs));
   while (month >= first) {
     months.push(month);
-    const [year = 0, number = 0] = month.split("-").map(Number);
-    month = new Date(Date.UTC(year, number - 2, 1)).toISOString().slice(0, 7);
+    month = shiftMonth(month, -1);
   }
   return months;
 }
@@ -126,7 +124,7 @@ function sumsBy(
   for (const row of rows) {
     sums.set(nameOf(row), addUsage(sums.get(nameOf(row)) ?? noUsage, row.usage));
   }
-  return [...sums].sort(([one], [other]) => one < other ? -1 : 1)
+  return [...sums].sort(([one], [other]) => ascending(one, other))
     .map(([of, usage]) => ({ of, ...defined({ name: names.get(of) }), usage }));
 }
 
@@ -224,7 +222,7 @@ export async function readMonthStatement(
     byKey: sumsBy(rows, ({ keyId }) => keyId, keyNames),
     topups: entries.filter(({ kind }) => kind === "topup").map((entry) => taxed(entry, vatRates)),
     invoices: invoices.filter(({ requestedAtMs }) =>
-      vietnamDay(requestedAtMs).slice(0, 7) === month
+      monthOfDay(vietnamDay(requestedAtMs)) === month
     ).toReversed(),
     closingMicroVnd: earlierMicroVnd + moved - costOf(usage),
   };

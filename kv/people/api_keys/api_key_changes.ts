@@ -4,6 +4,7 @@
  * ids.
  */
 import { loggedCallSettings } from "../../../core/calls/request/call_settings.ts";
+import { ascending } from "../../../core/lib/base/ascending.ts";
 import { invariant } from "../../../core/lib/base/assert.ts";
 import { GatewayError } from "../../../core/lib/errors/errors.ts";
 import { type AccountId, type ApiKeyId, newId } from "../../../core/lib/ids/ids.ts";
@@ -132,7 +133,7 @@ function loggedOptions({ calls, ...options }: ApiKeyOptions): object {
 /** Writes settings so that equal ones are the same text. */
 function settingsText(options: ApiKeyOptions): string {
   const members = Object.entries(options).filter(([, value]) => value !== undefined)
-    .sort(([one], [other]) => one < other ? -1 : 1);
+    .sort(([one], [other]) => ascending(one, other));
   return JSON.stringify(members, (_, value) => typeof value === "bigint" ? `${value}n` : value);
 }
 

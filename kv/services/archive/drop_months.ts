@@ -2,6 +2,7 @@
  * Drops the receipts of whole months from the archive. Their sums by day, the seals of their days and every ledger line
  * stay, and so do the balances with which the first month that stays begins: verification starts from these.
  */
+import { ascending } from "../../../core/lib/base/ascending.ts";
 import type { AccountId } from "../../../core/lib/ids/ids.ts";
 import type { TimeSlices } from "../../../core/lib/time/time_slices.ts";
 import { formatVnd } from "../../../core/billing/money/micro_vnd.ts";
@@ -95,7 +96,7 @@ async function keepBalances(
   const wrong = movements.problem ?? await notSealed(living, kept, movements.balances);
   if (wrong !== undefined) return wrong;
   const pages = new DayBalancePages();
-  const accounts = [...movements.balances].sort(([one], [other]) => one < other ? -1 : 1);
+  const accounts = [...movements.balances].sort(([one], [other]) => ascending(one, other));
   for (const [accountId, balanceMicroVnd] of accounts) pages.add({ accountId, balanceMicroVnd });
   await writeKeptBalances(living, masterKeys, {
     day: keptDay,

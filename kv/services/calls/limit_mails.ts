@@ -10,7 +10,7 @@ import {
   periodLimitNames,
 } from "../../../core/limits/limit_table.ts";
 import { dayMs } from "../../../core/lib/time/durations.ts";
-import { vietnamDay } from "../../../core/lib/time/vietnam_time.ts";
+import { monthOfDay, vietnamDay } from "../../../core/lib/time/vietnam_time.ts";
 import { accountKey, apiKeyKey, limitMailKey } from "../../engine/schema/keys.ts";
 import { addMail } from "../../engine/outbox/outbox.ts";
 import type { KeyValueStore } from "../../engine/store/key_value_store.ts";
@@ -64,7 +64,7 @@ async function mailOnce(
   { accountId, keyId, atMs, limitName, limit }: ReachedLimit,
 ): Promise<boolean> {
   const { meter, window } = periodKind(limitName);
-  const period = window === "day" ? vietnamDay(atMs) : vietnamDay(atMs).slice(0, 7);
+  const period = window === "day" ? vietnamDay(atMs) : monthOfDay(vietnamDay(atMs));
   const [mark, account, key] = await kv.getMany<[string, Account, ApiKeyRecord]>([
     limitMailKey(keyId, limitName),
     accountKey(accountId),

@@ -3,6 +3,7 @@
  * has at its end, and the hash of the statement before. Who keeps a statement notices any later change of what is below
  * it, or of a day before it.
  */
+import { ascending } from "../../../core/lib/base/ascending.ts";
 import { createHash } from "node:crypto";
 import { sha256Hex } from "../../../core/lib/hash/sha256.ts";
 
@@ -89,7 +90,7 @@ export async function* receiptsInOrder(
   let some: Receipt[] = [];
   // Pages have the key of their newest call, so a bucket is read as a whole.
   const pages = receiptPagesBetween(bucketStartMs(fromMs), bucketEndMs(toMs - 1));
-  const sorted = () => some.sort((one, other) => one.requestId < other.requestId ? -1 : 1);
+  const sorted = () => some.sort((one, other) => ascending(one.requestId, other.requestId));
   for await (const page of wholeKind<unknown>(kv, pages, slices)) {
     for (const receipt of readable(() => decodeReceiptPage(page))) {
       const end = endOfPageBucket(receipt.requestId);

@@ -1,4 +1,5 @@
 /** Converts recorded exchanges in every direction and counts the results. */
+import { ascending } from "../../../core/lib/base/ascending.ts";
 import { offerSearch } from "../../../core/calls/web_search/search_function.ts";
 import {
   convertAnswer,
@@ -197,7 +198,7 @@ function sorted(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(sorted);
   if (!isJsonObject(value)) return value;
   return Object.fromEntries(
-    Object.entries(value).sort(([a], [b]) => a < b ? -1 : 1).map(([key, entry]) => [
+    Object.entries(value).sort(([a], [b]) => ascending(a, b)).map(([key, entry]) => [
       key,
       sorted(entry),
     ]),

@@ -12,7 +12,12 @@ import { voucherCodeChars } from "../../../../core/trade/credits/campaign.ts";
 import { topupMaxMicroVnd, topupMinMicroVnd } from "../../../../core/trade/settings/settings.ts";
 import { bankApps, orderVietQr } from "../../../../core/trade/bank/receiving_account.ts";
 import { parseTypedAmount } from "../../../../core/billing/money/read_amount.ts";
-import { vietnamDay, vietnamIsoTime } from "../../../../core/lib/time/vietnam_time.ts";
+import {
+  firstDayOfMonth,
+  monthOfDay,
+  vietnamDay,
+  vietnamIsoTime,
+} from "../../../../core/lib/time/vietnam_time.ts";
 import { readPots } from "../../../../kv/money/balances/grant_book.ts";
 import { bonusOn, readRunningOffers } from "../../../../kv/money/credits/running_offers.ts";
 import { lastLines, readStatement } from "../../../../kv/money/ledger/statement.ts";
@@ -108,7 +113,10 @@ async function walletPage(
     deps.wallet.balance(account.id),
     readPots(deps.kv, account.id, async (id) => (await deps.wallet.balance(id)).totalMicroVnd),
     listTopupOrders(deps.kv, account.id, { count: shownOrders }),
-    readStatement(deps.kv, account.id, { fromDay: `${today.slice(0, 7)}-01`, toDay: today }),
+    readStatement(deps.kv, account.id, {
+      fromDay: firstDayOfMonth(monthOfDay(today)),
+      toDay: today,
+    }),
     readRunningOffers(deps.kv, { atMs: nowMs, accountId: account.id }),
   ]);
   const mayTopUp = mayVisit(visitor.signedIn, "/wallet/orders", "POST");

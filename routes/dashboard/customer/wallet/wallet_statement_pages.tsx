@@ -4,6 +4,8 @@ import { GatewayError } from "../../../../core/lib/errors/errors.ts";
 import type { AccountId } from "../../../../core/lib/ids/ids.ts";
 import { may } from "../../../../core/people/organisations/acts.ts";
 import {
+  firstDayOfMonth,
+  monthOfDay,
   vietnamDay,
   vietnamDayStartMs,
   vietnamIsoTime,
@@ -51,7 +53,7 @@ type PageContext = Context<DashboardEnv>;
 
 async function statementOf(c: PageContext, { kv, clock, wallet }: WalletDeps) {
   const today = vietnamDay(clock.nowMs());
-  const fromDay = parseDay(c.req.query("from")) ?? `${today.slice(0, 7)}-01`;
+  const fromDay = parseDay(c.req.query("from")) ?? firstDayOfMonth(monthOfDay(today));
   const toDay = parseDay(c.req.query("to")) ?? today;
   const balance = (id: AccountId) => wallet.balance(id);
   const { id } = c.get("signedIn").account;

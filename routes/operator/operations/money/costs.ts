@@ -1,4 +1,5 @@
 /** Operations about what calls cost the operator: margins, and sheets to hold against invoices of providers. */
+import { ascending } from "../../../../core/lib/base/ascending.ts";
 import { z } from "zod";
 import { formatVnd } from "../../../../core/billing/money/micro_vnd.ts";
 import { formatCost, formatRate, rateUnit } from "../../../../core/billing/rate_card.ts";
@@ -66,7 +67,7 @@ export const showMargins = operation({
     const refusal = orderRefusal(fromDay, toDay);
     if (refusal !== undefined) return refusal;
     const { total, by, isPartial } = await readMargins(kv, { fromDay, toDay });
-    const rows = [...by[group]].sort(([one], [other]) => one < other ? -1 : 1)
+    const rows = [...by[group]].sort(([one], [other]) => ascending(one, other))
       .map(([name, sum]) => ({ [group]: name, ...sumJson(sum) }));
     return { ok: true, body: { fromDay, toDay, isPartial, total: sumJson(total), rows } };
   },

@@ -1,4 +1,5 @@
 /** Orders and names the rows of the margins page and of its file. */
+import { ascending } from "../../../../core/lib/base/ascending.ts";
 import { type AccountId, parseId } from "../../../../core/lib/ids/ids.ts";
 import { getAccount } from "../../../../kv/people/accounts/accounts.ts";
 import {
@@ -169,7 +170,7 @@ export function marginRows(
   const by = sorting ?? (group === "day" ? "name" : "revenue");
   const sign = isUp ? 1 : -1;
   return rows.sort((one, other) => {
-    const names = one.name < other.name ? -1 : 1;
+    const names = ascending(one.name, other.name);
     if (by === "name") return sign * names;
     const [left, right] = [valueOf(one, by), valueOf(other, by)];
     if (left === right) return names;

@@ -1,4 +1,6 @@
 /** `/operator/margins/sheet`: units and sums by provider and UTC day, to hold against an invoice. */
+import { daysOfMonth, monthOfDay } from "../../../../core/lib/time/vietnam_time.ts";
+import { ascending } from "../../../../core/lib/base/ascending.ts";
 import { formatVnd } from "../../../../core/billing/money/micro_vnd.ts";
 import { costParts, formatCost, formatRate, rateUnit } from "../../../../core/billing/rate_card.ts";
 import { type CsvColumn, csvFile } from "../../../../core/lib/base/csv.ts";
@@ -25,7 +27,7 @@ import {
 import { formatCount } from "../../../dashboard/text/format.ts";
 import type { Locale } from "../../../dashboard/text/i18n.ts";
 import { csvDownloadHeaders } from "../../../http/query.ts";
-import { parseDay, shiftDay } from "../../../usage_api/range.ts";
+import { parseDay } from "../../../usage_api/range.ts";
 import { type OperatorContext, type OperatorDeps, renderOperatorPage } from "../base/frame.tsx";
 import { frameTexts } from "../base/texts.ts";
 import { marginTexts } from "./texts.ts";
@@ -46,18 +48,12 @@ function monthOf(text: string | undefined): string | undefined {
   return text !== undefined && parseDay(`${text}-01`) !== undefined ? text : undefined;
 }
 
-function lastOfMonth(month: string): string {
-  return shiftDay(`${shiftDay(`${month}-28`, 4).slice(0, 7)}-01`, -1);
-}
-
 function askedOf(c: OperatorContext, nowMs: number): Asked {
   const query = c.req.query();
   const today = new Date(nowMs).toISOString().slice(0, 10);
   const day = parseDay(query["day"]);
-  const month = monthOf(query["month"]) ?? (day ?? today).slice(0, 7);
-  const range = day !== undefined
-    ? { fromDay: day, toDay: day }
-    : { fromDay: `${month}-01`, toDay: lastOfMonth(month) };
+  const month = monthOf(query["month"]) ?? monthOfDay(day ?? today);
+  const range = day !== undefined ? { fromDay: day, toDay: day } : daysOfMonth(month);
   const { provider, invoice = "" } = query;
   return {
     day,
@@ -157,7 +153,7 @@ function sumsByCurrency(lines: readonly SheetLine[]) {
     const sum = sums.get(code) ?? { parts: 0n, microVnd: 0n };
     sums.set(code, { parts: sum.parts + parts, microVnd: sum.microVnd + costMicroVnd });
   }
-  return [...sums].sort(([one], [other]) => one < other ? -1 : 1);
+  return [...sums].sort(([one], [other]) => ascending(one, other));
 }
 
 function Totals({ asked, sheet, lines, locale }: {

@@ -1,4 +1,5 @@
 /** Warnings of prices below their cost: by their rates, and by what was earned in the last days. */
+import { ascending } from "../../../../core/lib/base/ascending.ts";
 import { type Underpriced, underpricedRoutes } from "../../../../core/catalog/underpriced.ts";
 import { marginMicroVnd, type MarginSum, readMargins } from "../../../../kv/money/costs/margins.ts";
 import { Card } from "../../../dashboard/components/mod.ts";
@@ -57,7 +58,7 @@ function losingWarnings(models: ReadonlyMap<string, MarginSum>, locale: Locale):
   return [...models].flatMap(([model, sum]) => {
     const margin = marginMicroVnd(sum);
     return margin !== undefined && margin < 0n ? [{ model, margin }] : [];
-  }).sort((one, other) => one.margin < other.margin ? -1 : 1).map(({ model, margin }) => ({
+  }).sort((one, other) => ascending(one.margin, other.margin)).map(({ model, margin }) => ({
     tone: "bad",
     text: t.losingLine(model, formatMoneyShort(margin, locale)),
     act: { href: "/operator/margins?period=7d&by=route", text: t.seeRoutes },

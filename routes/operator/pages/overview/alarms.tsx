@@ -1,4 +1,5 @@
 /** Alarms: what is wrong with the service now, beyond the work that waits. */
+import { ascending } from "../../../../core/lib/base/ascending.ts";
 import { dayMs } from "../../../../core/lib/time/durations.ts";
 import { mailQueue, readBacklog } from "../../../../kv/engine/outbox/outbox.ts";
 import { marginMicroVnd } from "../../../../kv/money/costs/margins.ts";
@@ -64,7 +65,7 @@ function losingAlarms({ models }: KnownPriceWarnings, locale: Locale): Alarm[] {
   return [...models].flatMap(([model, sum]) => {
     const margin = marginMicroVnd(sum);
     return margin !== undefined && margin < 0n ? [{ model, margin }] : [];
-  }).sort((one, other) => one.margin < other.margin ? -1 : 1).slice(0, maxOfKind)
+  }).sort((one, other) => ascending(one.margin, other.margin)).slice(0, maxOfKind)
     .map(({ model, margin }) => ({
       tone: "bad",
       text: t.losing(model, formatMoneyShort(margin, locale)),

@@ -1,5 +1,11 @@
 /** Money of today and of the last 30 days: what came in, what providers cost, what is left. */
-import { vietnamDay, vietnamDayStartMs } from "../../../../core/lib/time/vietnam_time.ts";
+import {
+  firstDayOfMonth,
+  monthOfDay,
+  shiftMonth,
+  vietnamDay,
+  vietnamDayStartMs,
+} from "../../../../core/lib/time/vietnam_time.ts";
 import type { KeyValueStore } from "../../../../kv/engine/store/key_value_store.ts";
 import {
   type OperatorFigures,
@@ -52,9 +58,6 @@ export function moneySpan(text: string | undefined): MoneySpan {
   return spans.find((span) => span === text) ?? "30d";
 }
 
-/** Days of a month before its first day, at most. */
-const daysOfYear = 365;
-
 /** The days of a chart, with today. */
 export function spanDays(span: MoneySpan, nowMs: number): DayRange {
   const toDay = vietnamDay(nowMs);
@@ -63,11 +66,8 @@ export function spanDays(span: MoneySpan, nowMs: number): DayRange {
       return { fromDay: shiftDay(toDay, -6), toDay };
     case "30d":
       return { fromDay: shiftDay(toDay, -29), toDay };
-    case "12m": {
-      // The month after this one of a year ago is the first of twelve, with this one as the last.
-      const month = shiftDay(`${toDay.slice(0, 7)}-01`, -daysOfYear + 31).slice(0, 7);
-      return { fromDay: `${month}-01`, toDay };
-    }
+    case "12m":
+      return { fromDay: firstDayOfMonth(shiftMonth(monthOfDay(toDay), -11)), toDay };
   }
 }
 
@@ -141,7 +141,7 @@ function daysOfBars({ span }: MoneyByDay, nowMs: number) {
   const { fromDay, toDay } = spanDays(span, nowMs);
   const days = daysBetween(fromDay, toDay);
   return span === "12m"
-    ? { grain: "month" as const, bars: [...Map.groupBy(days, (day) => day.slice(0, 7))] }
+    ? { grain: "month" as const, bars: [...Map.groupBy(days, monthOfDay)] }
     : { grain: "day" as const, bars: days.map((day): [string, string[]] => [day, [day]]) };
 }
 

@@ -52,7 +52,12 @@ import { NoticeTable } from "../base/notice_views.tsx";
 import { frameTexts } from "../base/texts.ts";
 import { defined } from "../../../../core/lib/base/defined.ts";
 import { formatVnd } from "../../../../core/billing/money/micro_vnd.ts";
-import { vietnamDay, vietnamIsoTime } from "../../../../core/lib/time/vietnam_time.ts";
+import {
+  firstDayOfMonth,
+  monthOfDay,
+  vietnamDay,
+  vietnamIsoTime,
+} from "../../../../core/lib/time/vietnam_time.ts";
 import { type CsvColumn, csvFile } from "../../../../core/lib/base/csv.ts";
 import { csvDownloadHeaders } from "../../../http/query.ts";
 import { parseDay } from "../../../usage_api/range.ts";
@@ -108,7 +113,7 @@ async function creditedRows(
 /** Answers with the credited transfers of the requested days as CSV. */
 async function topupsCsv(c: OperatorContext, deps: OperatorDeps) {
   const today = vietnamDay(deps.clock.nowMs());
-  const fromDay = parseDay(c.req.query("from")) ?? `${today.slice(0, 7)}-01`;
+  const fromDay = parseDay(c.req.query("from")) ?? firstDayOfMonth(monthOfDay(today));
   const toDay = parseDay(c.req.query("to")) ?? today;
   const rows = await creditedRows(deps, fromDay, toDay);
   const name = `topups-${fromDay}-${toDay}.csv`;
@@ -239,7 +244,12 @@ function ExportCard({ nowMs, locale }: { nowMs: number; locale: Locale }) {
     <Card title={t.exportTopups}>
       <p>{t.exportText}</p>
       <form method="get" action="/operator/bank/topups.csv" class="inline-form">
-        <TextField name="from" label={t.from} type="date" value={`${today.slice(0, 7)}-01`} />
+        <TextField
+          name="from"
+          label={t.from}
+          type="date"
+          value={firstDayOfMonth(monthOfDay(today))}
+        />
         <TextField name="to" label={t.to} type="date" value={today} />
         <SubmitButton tone="plain">{t.download}</SubmitButton>
       </form>

@@ -1,3 +1,4 @@
+import { ascending } from "../../../../core/lib/base/ascending.ts";
 import * as fc from "../../../support/property.ts";
 import { assert, assertEquals } from "../../../support/assert.ts";
 import {
@@ -53,7 +54,7 @@ class ModelWallet {
   #rank(grantId: LedgerId | undefined, ownFirst: boolean): number {
     if (grantId === undefined) return ownFirst ? -1 : Infinity;
     const grants = [...this.#expiry].sort(([id, at], [otherId, otherAt]) =>
-      at === otherAt ? (id < otherId ? -1 : 1) : at - otherAt
+      at === otherAt ? ascending(id, otherId) : at - otherAt
     );
     return grants.findIndex(([id]) => id === grantId);
   }

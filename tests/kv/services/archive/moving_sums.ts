@@ -1,4 +1,5 @@
 /** Tests that the sums of old days move to an archive, whatever it is made of. */
+import { ascending } from "../../../../core/lib/base/ascending.ts";
 import { assert, assertEquals, assertRejects } from "../../../support/assert.ts";
 import { defined } from "../../../../core/lib/base/defined.ts";
 import type { CallTag } from "../../../../core/billing/usage/call_tags.ts";
@@ -293,7 +294,7 @@ function entryOf({ key, value }: Deno.KvEntry<unknown>): [string, UsageSum] {
 }
 
 function sorted(rows: Iterable<[string, UsageSum]>): [string, UsageSum][] {
-  return [...rows].sort(([one], [other]) => one < other ? -1 : 1);
+  return [...rows].sort(([one], [other]) => ascending(one, other));
 }
 
 export function testMovingSums(

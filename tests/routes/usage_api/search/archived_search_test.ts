@@ -2,6 +2,7 @@
  * Lists, searches and exports of calls that are in the store, in an archive, or in both: they find what a filter of an
  * array finds, on pages of any size, and ask a database a bounded number of times, however many calls there are.
  */
+import { ascending } from "../../../../core/lib/base/ascending.ts";
 import * as fc from "../../../support/property.ts";
 import type { CallTags } from "../../../../core/billing/usage/call_tags.ts";
 import type { Receipt } from "../../../../core/billing/usage/receipt.ts";
@@ -234,7 +235,7 @@ function testSearches(name: string, open: () => Promise<Parts & AsyncDisposable>
           async (made, { archived, onTheWay, count, fromDay, untilDay, some }) => {
             await using parts = await open();
             const receipts = made.map(receiptFor)
-              .sort((a, b) => a.requestId < b.requestId ? 1 : -1);
+              .sort((a, b) => ascending(b.requestId, a.requestId));
             await write(parts.living, receipts);
             for (let day = 0; day < archived; day++) {
               const name = vietnamDay(firstDayMs + day * dayMs);

@@ -1,4 +1,5 @@
 /** A search that passes over hours finds what a search of every call finds, on pages of any size. */
+import { ascending } from "../../../../core/lib/base/ascending.ts";
 import * as fc from "../../../support/property.ts";
 import type { Receipt } from "../../../../core/billing/usage/receipt.ts";
 import { type ApiKeyId, newId, type RequestId } from "../../../../core/lib/ids/ids.ts";
@@ -112,7 +113,7 @@ async function fill(kv: KeyValueStore, made: readonly Made[]): Promise<Call[]> {
       requestId: refused.requestId,
       refused,
     })),
-  ].sort((one, other) => one.requestId < other.requestId ? 1 : -1);
+  ].sort((one, other) => ascending(other.requestId, one.requestId));
 }
 
 const filters: readonly Partial<CallFilter>[] = [

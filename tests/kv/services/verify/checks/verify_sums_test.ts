@@ -1,3 +1,4 @@
+import { ascending } from "../../../../../core/lib/base/ascending.ts";
 import { openDaySums } from "../../../../../kv/services/verify/scan/scan_sums.ts";
 import { assert, assertEquals } from "../../../../support/assert.ts";
 import type { Receipt } from "../../../../../core/billing/usage/receipt.ts";
@@ -60,7 +61,7 @@ async function weekOfCalls() {
 
 /** The two sums, the earlier day first. */
 function sortedSums(sums: DaySums) {
-  const [first, last] = [...sums].sort(([one], [other]) => one < other ? -1 : 1);
+  const [first, last] = [...sums].sort(([one], [other]) => ascending(one, other));
   if (first === undefined || last === undefined) throw new Error("two days were called on");
   return [first, last] as const;
 }
