@@ -23,7 +23,7 @@ const defaultCases = 100;
 const minCases = 5;
 
 /** The parts by name: one case of so many. */
-const parts: Readonly<Record<string, number>> = { tenth: 10, third: 3 };
+const parts: Readonly<Record<string, number>> = { hundredth: 100, tenth: 10, third: 3 };
 
 function partOf(asked: number): number {
   const name = environment("PROPERTY_CASES") ?? "all";
