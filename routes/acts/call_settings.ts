@@ -16,6 +16,9 @@ import { done, idOf, operation, refused } from "./operation.ts";
 const names = z.array(z.string().min(1).max(maxModelNameChars)).min(1).max(maxPreferredNames)
   .transform((some) => [...new Set(some)]);
 
+/** Most models of a list of what may be called: more than a catalogue has. */
+const maxAllowedModels = 500;
+
 /** The highest price that can be set, in whole VND: above any price, and exact in a number. */
 const maxPriceVnd = 1_000_000_000;
 
@@ -31,8 +34,8 @@ const maxPrices = z.strictObject({
   image: price.exactOptional(),
 });
 
-/** Settings of calls as they are sent: they replace those that were. */
-export const callSettingsInput = z.strictObject({
+/** Settings of calls of a key as they are sent: they replace those that were. The models of a key are a setting of its own. */
+export const keyCallSettingsInput = z.strictObject({
   models: names.exactOptional(),
   order: names.exactOptional(),
   only: names.exactOptional(),
@@ -44,14 +47,24 @@ export const callSettingsInput = z.strictObject({
   zdr: z.boolean().exactOptional(),
   maxPrice: maxPrices.exactOptional(),
   costInUsage: z.boolean().exactOptional(),
+  noImages: z.boolean().exactOptional(),
+  noFiles: z.boolean().exactOptional(),
+});
+
+const modelNames = z.array(z.string().min(1).max(maxModelNameChars)).min(1).max(maxAllowedModels)
+  .transform((some) => [...new Set(some)]);
+
+/** Settings of calls of an organisation or a team as they are sent. */
+const callSettingsInput = keyCallSettingsInput.extend({
+  allowedModels: modelNames.exactOptional(),
 });
 
 /** Settings of calls as they were read. */
-export type SentCallSettings = z.output<typeof callSettingsInput>;
+type SentCallSettings = z.output<typeof callSettingsInput>;
 
 /** Returns settings as the store has them; `undefined`: there are none. */
 export function callSettingsOf(
-  { dataCollection, zdr, maxPrice, costInUsage, ...same }: SentCallSettings,
+  { dataCollection, zdr, maxPrice, costInUsage, noImages, noFiles, ...same }: SentCallSettings,
 ): CallSettings | undefined {
   const prices: MaxPrice | undefined = maxPrice;
   const settings: CallSettings = {
@@ -60,6 +73,8 @@ export function callSettingsOf(
     ...(zdr === true && { forbidsRetention: true }),
     ...(prices !== undefined && Object.keys(prices).length > 0 && { maxPrice: prices }),
     ...defined({ tellsCost: costInUsage }),
+    ...(noImages === true && { noImages }),
+    ...(noFiles === true && { noFiles }),
   };
   return Object.keys(settings).length === 0 ? undefined : settings;
 }
@@ -69,7 +84,7 @@ export function unknownInCallSettings(
   sent: SentCallSettings,
   { find, providers }: Pick<Catalog, "find" | "providers">,
   former: CallSettings | undefined,
-): "models" | "order" | "only" | "ignore" | undefined {
+): "models" | "allowedModels" | "order" | "only" | "ignore" | undefined {
   const has = (member: "order" | "only" | "ignore") =>
     sent[member]?.every((name) =>
       Object.hasOwn(providers, name) || former?.[member]?.includes(name) === true
@@ -77,6 +92,9 @@ export function unknownInCallSettings(
   const isModel = (name: string) =>
     find(name)?.kind === "chat" || former?.models?.includes(name) === true;
   if (sent.models?.every(isModel) === false) return "models";
+  const isAllowable = (name: string) =>
+    find(name)?.id === name || former?.allowedModels?.includes(name) === true;
+  if (sent.allowedModels?.every(isAllowable) === false) return "allowedModels";
   return (["order", "only", "ignore"] as const).find((member) => !has(member));
 }
 
@@ -86,6 +104,7 @@ const unknown = (field: string, message: string) =>
 /** Refusals of names in settings of calls. */
 export const callSettingsRefusals = {
   models: unknown("models", "there is no such chat model"),
+  allowedModels: unknown("allowedModels", "there is no model of this id"),
   order: unknown("order", "there is no such provider"),
   only: unknown("only", "there is no such provider"),
   ignore: unknown("ignore", "there is no such provider"),

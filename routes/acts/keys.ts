@@ -33,9 +33,9 @@ import {
 import { keyMoverNames, keyMovers, setKeyMovers } from "../../kv/people/organisations/key_rules.ts";
 import { listTeams } from "../../kv/people/organisations/teams.ts";
 import {
-  callSettingsInput,
   callSettingsOf,
   callSettingsRefusals,
+  keyCallSettingsInput,
   unknownInCallSettings,
 } from "./call_settings.ts";
 import {
@@ -114,7 +114,7 @@ const settings = {
   /** Absent of a new key: one with limits does, another one reads the whole account. */
   readsOnlyOwnCalls: z.boolean().exactOptional(),
   /** They replace all settings of its calls. */
-  calls: callSettingsInput.nullable().exactOptional(),
+  calls: keyCallSettingsInput.nullable().exactOptional(),
   /** They replace all limits of the key. */
   limits: limits.exactOptional(),
 };

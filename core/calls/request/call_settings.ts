@@ -47,6 +47,12 @@ export interface CallSettings extends ProviderSettings {
   readonly models?: readonly string[];
   /** Whether each answer of a chat call tells its cost; a request may say otherwise. */
   readonly tellsCost?: boolean;
+  /** The only models that may be called; a key has its own list. */
+  readonly allowedModels?: readonly string[];
+  /** Chat calls may have no pictures. */
+  readonly noImages?: true;
+  /** Chat calls may have no files: documents, sound, video. */
+  readonly noFiles?: true;
 }
 
 /** The members of settings as logs have them, in few words. */
@@ -71,6 +77,8 @@ export interface CallRules {
   readonly maxPrice?: MaxPrice;
   /** Preferences of requests that do not say them; absent: none. */
   readonly defaults?: RouteDefaults;
+  /** Bounds of what chat requests contain; absent: none. */
+  readonly parts?: { readonly noImages: boolean; readonly noFiles: boolean };
   /** Whether answers tell their cost, if a request does not say otherwise. */
   readonly tellsCost?: boolean;
 }
@@ -126,6 +134,21 @@ function boundsOf(levels: readonly CallSettings[]): RouteBounds | undefined {
     : { ...lists, forbidsTraining, forbidsRetention };
 }
 
+function partsOf(levels: readonly CallSettings[]): CallRules["parts"] {
+  const noImages = levels.some((level) => level.noImages === true);
+  const noFiles = levels.some((level) => level.noFiles === true);
+  return noImages || noFiles ? { noImages, noFiles } : undefined;
+}
+
+/** Returns the models that every list of settings and that of a key have; `undefined`: every model. */
+export function allowedModelsOf(
+  ofKey: readonly string[] | undefined,
+  settings: readonly (CallSettings | undefined)[],
+): ReadonlySet<string> | undefined {
+  const all = inAll([ofKey, ...settings.map((level) => level?.allowedModels)]);
+  return all && new Set(all);
+}
+
 /**
  * Merges the settings of an organisation, a team and a key, the nearest last. `undefined` if there are none: then calls
  * are not asked about them.
@@ -153,6 +176,7 @@ export function callRulesOf(
     bounds: boundsOf(levels),
     maxPrice: lowest(levels.flatMap(({ maxPrice }) => maxPrice ?? [])),
     defaults,
+    parts: partsOf(levels),
     tellsCost: nearest(levels, ({ tellsCost }) => tellsCost),
   }));
 }

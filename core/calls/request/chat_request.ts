@@ -48,16 +48,43 @@ import {
   findBillableFeatures,
 } from "../../wire/billable_features/asked_for.ts";
 
-const imageTypes: ReadonlySet<unknown> = new Set(["image", "image_url", "input_image"]);
+/** Parts of one kind, as each style has them. */
+interface PartKind {
+  readonly types: ReadonlySet<unknown>;
+  /** The kinds of Gemini's files. */
+  readonly mimeType: RegExp;
+}
 
-function inContent(content: Outline | undefined, path: string): string | undefined {
+const images: PartKind = {
+  types: new Set(["image", "image_url", "input_image"]),
+  mimeType: /^image\//i,
+};
+/** With the pictures of tools that use a computer, which every model that has such tools takes. */
+const imagesOfAll: PartKind = {
+  ...images,
+  types: new Set([...images.types, "computer_screenshot"]),
+};
+const files: PartKind = {
+  types: new Set(["document", "file", "input_file", "input_audio", "container_upload"]),
+  mimeType: /^(?!image\/)/i,
+};
+
+function inContent(
+  content: Outline | undefined,
+  kind: PartKind,
+  path: string,
+): string | undefined {
   if (!Array.isArray(content)) return undefined;
   for (const [i, part] of content.entries()) {
     if (!isJsonObject(part)) continue;
-    if (imageTypes.has(part["type"])) return `${path}.${i}`;
-    // Pictures inside tool results are one level deeper, in both styles that have them.
-    const nested = part["content"] ?? part["output"];
-    const found = Array.isArray(nested) ? inContent(nested, `${path}.${i}.content`) : undefined;
+    if (kind.types.has(part["type"])) return `${path}.${i}`;
+    // Pictures inside tool results and documents are one level deeper, in the styles that have them.
+    const { source } = part;
+    const nested = part["content"] ?? part["output"] ??
+      (isJsonObject(source) ? source["content"] : undefined);
+    const found = Array.isArray(nested)
+      ? inContent(nested, kind, `${path}.${i}.content`)
+      : undefined;
     if (found !== undefined) return found;
   }
   return undefined;
@@ -76,45 +103,85 @@ function inContent(content: Outline | undefined, path: string): string | undefin
  * ```
  */
 export function firstImagePath(body: OutlineObject): string | undefined {
+  return firstPartPath(body, images);
+}
+
+/** Settings that let a request have no parts of a kind. */
+interface PartRules {
+  readonly noImages?: boolean;
+  readonly noFiles?: boolean;
+}
+
+/**
+ * Refuses the pictures and files of a request whose settings allow none.
+ *
+ * @throws {GatewayError} `permission_denied` naming the first
+ */
+export function refuseParts(body: OutlineObject, { noImages, noFiles }: PartRules): void {
+  const kinds = [
+    ...(noImages === true ? [["images", imagesOfAll] as const] : []),
+    ...(noFiles === true ? [["files", files] as const] : []),
+  ];
+  for (const [name, kind] of kinds) {
+    const path = firstPartPath(body, kind);
+    if (path === undefined) continue;
+    throw new GatewayError(
+      "permission_denied",
+      `${path}: the settings of calls of this API key allow no ${name}`,
+      { param: path },
+    );
+  }
+}
+
+function firstPartPath(body: OutlineObject, kind: PartKind): string | undefined {
   for (const field of ["messages", "input"]) {
     const list = body[field];
     if (!Array.isArray(list)) continue;
     for (const [i, item] of list.entries()) {
       if (!isJsonObject(item)) continue;
-      const found = inContent(item["content"] ?? item["output"], `${field}.${i}.content`);
+      const inner = item["content"] ?? item["output"];
+      const parts = isJsonObject(inner) ? [inner] : inner;
+      const found = inContent(parts, kind, `${field}.${i}.content`);
       if (found !== undefined) return found;
     }
   }
-  return inGeminiContents(body["contents"]);
+  return inGeminiContents(body["contents"], kind);
 }
 
-function inGeminiContents(contents: Outline | undefined): string | undefined {
+function inGeminiContents(contents: Outline | undefined, kind: PartKind): string | undefined {
   const list = Array.isArray(contents) ? contents : [contents];
   for (const [i, content] of list.entries()) {
     const parts = isJsonObject(content) ? content["parts"] : undefined;
-    const found = Array.isArray(parts) ? inParts(parts, `contents.${i}.parts`) : undefined;
+    const found = Array.isArray(parts) ? inParts(parts, kind, `contents.${i}.parts`) : undefined;
     if (found !== undefined) return found;
   }
   return undefined;
 }
 
-function inParts(parts: readonly Outline[], path: string): string | undefined {
+function inParts(
+  parts: readonly Outline[],
+  kind: PartKind,
+  path: string,
+): string | undefined {
   for (const [i, part] of parts.entries()) {
     if (!isJsonObject(part)) continue;
-    if (isImageFile(part["inlineData"]) || isImageFile(part["fileData"])) return `${path}.${i}`;
+    if (isFileOf(kind, part["inlineData"]) || isFileOf(kind, part["fileData"])) {
+      return `${path}.${i}`;
+    }
     const result = part["functionResponse"];
     const nested = isJsonObject(result) ? result["parts"] : undefined;
     const found = Array.isArray(nested)
-      ? inParts(nested, `${path}.${i}.functionResponse.parts`)
+      ? inParts(nested, kind, `${path}.${i}.functionResponse.parts`)
       : undefined;
     if (found !== undefined) return found;
   }
   return undefined;
 }
 
-function isImageFile(file: Outline | undefined): boolean {
-  const type = isJsonObject(file) ? file["mimeType"] : undefined;
-  return typeof type === "string" && /^image\//i.test(type);
+function isFileOf({ mimeType }: PartKind, file: Outline | undefined): boolean {
+  if (!isJsonObject(file)) return false;
+  const type = file["mimeType"];
+  return mimeType.test(typeof type === "string" ? type : "");
 }
 
 /** The header with preferences of the route. */

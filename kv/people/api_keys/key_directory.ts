@@ -6,7 +6,11 @@ import type { Clock } from "../../../core/lib/time/clock.ts";
 import type { AccountId, ApiKeyId } from "../../../core/lib/ids/ids.ts";
 import type { AccountRateLimits } from "../../../core/limits/rate_limits.ts";
 import { hashApiKey, isWellFormedApiKey } from "../../../core/people/api_keys/api_key.ts";
-import { type CallRules, callRulesOf } from "../../../core/calls/request/call_settings.ts";
+import {
+  allowedModelsOf,
+  type CallRules,
+  callRulesOf,
+} from "../../../core/calls/request/call_settings.ts";
 import type { Budget } from "../../../core/limits/budgets.ts";
 import { listBudgets } from "../accounts/budgets.ts";
 import { accountKey, memberKey, teamKey } from "../../engine/schema/keys.ts";
@@ -132,15 +136,16 @@ export function openKeyDirectory(kv: KeyValueStore, control: Control, clock: Clo
       if (account === "blocked" && isUsable) refused.isBlocked = true;
       return undefined;
     }
+    const settings = [account.calls, team?.value?.calls, key.calls];
     const principal: Principal = {
       accountId,
       key,
       secretHash,
-      allowedModels: key.allowedModels === undefined ? undefined : new Set(key.allowedModels),
+      allowedModels: allowedModelsOf(key.allowedModels, settings),
       accountRateLimits: account.rateLimits,
       requiredTags: account.requiredTags,
       budgets: budgets.length === 0 ? undefined : budgets,
-      callRules: callRulesOf([account.calls, team?.value?.calls, key.calls]),
+      callRules: callRulesOf(settings),
     };
     if (epoch !== undefined && epoch === cacheEpoch) {
       if (cache.size >= maxAuthCacheEntries) {

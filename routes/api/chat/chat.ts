@@ -29,6 +29,7 @@ import {
   mayPreferRoutes,
   readChatRequest,
   readCompactRequest,
+  refuseParts,
 } from "../../../core/calls/request/chat_request.ts";
 import { RemoteDocuments } from "../../../core/calls/request/remote_documents.ts";
 import {
@@ -178,6 +179,9 @@ function readOf(
 function admitChat(read: ReadChat): AdmittedChat {
   const { arrived, body, preferences, tellsCost } = read;
   const { gateway, incoming, style, principal, path, compacts } = arrived;
+  if (principal.callRules?.parts !== undefined) {
+    refuseParts(body.outline, principal.callRules.parts);
+  }
   const catalog = gateway.catalog.current;
   const asked = compacts === true
     ? readCompactRequest(body.outline)

@@ -19,6 +19,8 @@ const settings = {
   zdr: true,
   max_price: { prompt: 9_000, completion: 0 },
   cost_in_usage: true,
+  no_images: true,
+  no_files: true,
 };
 
 Deno.test("a program sets how calls of an organisation, a team and a key are served", async () => {
@@ -28,13 +30,14 @@ Deno.test("a program sets how calls of an organisation, a team and a key are ser
   assert(typeof team === "object");
   const path = "/call-settings";
   assertEquals((await send("GET", path)).body.calls, {});
-  const set = await send("PATCH", path, { body: { calls: settings } });
-  assertEquals([set.status, set.body.calls], [200, settings]);
+  const whole = { ...settings, allowed_models: ["general-01"] };
+  const set = await send("PATCH", path, { body: { calls: whole } });
+  assertEquals([set.status, set.body.calls], [200, whole]);
   const some = { calls: { ignore: ["sandbox"] } };
   const ofTeam = await send("PATCH", path, { body: { ...some, team_id: team.id } });
   assertEquals([ofTeam.body.team_id, ofTeam.body.calls], [team.id, some.calls]);
   const all = (await send("GET", path)).body;
-  assertEquals(all.calls, settings);
+  assertEquals(all.calls, whole);
   assertEquals(all.teams, [{ team_id: team.id, ...some }]);
   const key = (await send("POST", "/keys", { body: { name: "k", calls: settings } })).body;
   assertEquals(key.calls, settings);
@@ -50,6 +53,7 @@ Deno.test("a program sets how calls of an organisation, a team and a key are ser
     const [calls, param] of [
       [{ only: ["nobody"] }, "calls.only"],
       [{ models: ["no-such-model"] }, "calls.models"],
+      [{ allowed_models: ["no-such-model"] }, "calls.allowed_models"],
       [{ max_price: { prompt: -1 } }, "calls.max_price.prompt"],
       [{ sort: "beauty" }, "calls.sort"],
       [{ order: Array.from({ length: 17 }, (_, i) => `p${i}`) }, "calls.order"],

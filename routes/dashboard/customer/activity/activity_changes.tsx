@@ -57,6 +57,8 @@ const memberNames = definePairs({
   forbidsTraining: ["No training on data", "Không huấn luyện trên dữ liệu"],
   forbidsRetention: ["No retention of data", "Không lưu dữ liệu"],
   maxPrice: ["Highest prices", "Giá cao nhất"],
+  noImages: ["No images", "Không có ảnh"],
+  noFiles: ["No files", "Không có tệp"],
   tellsCost: ["Cost in answers", "Chi phí trong câu trả lời"],
   allowedIps: ["IP addresses", "Địa chỉ IP"],
   readsOnlyOwnCalls: ["Reads its own calls only", "Chỉ đọc lượt gọi của mình"],

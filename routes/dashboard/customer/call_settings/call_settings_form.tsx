@@ -20,10 +20,10 @@ import { formatCount } from "../../text/format.ts";
 import type { Locale } from "../../text/i18n.ts";
 import { callSettingsTexts } from "./texts.ts";
 
-const boundLists = ["only", "ignore", "regions"] as const;
+const boundLists = ["allowedModels", "only", "ignore", "regions"] as const;
 const defaultLists = ["models", "order"] as const;
 const lists = [...boundLists, ...defaultLists] as const;
-const flags = ["dataCollection", "zdr"] as const;
+const flags = ["dataCollection", "zdr", "noImages", "noFiles"] as const;
 const choices = ["allowFallbacks", "sort", "costInUsage"] as const;
 const fields = [...lists, ...settingPriceNames, ...flags, ...choices] as const;
 
@@ -58,6 +58,8 @@ export function callSettingsValues(
     }),
     dataCollection: calls.forbidsTraining === true ? "yes" : "",
     zdr: calls.forbidsRetention === true ? "yes" : "",
+    noImages: calls.noImages === true ? "yes" : "",
+    noFiles: calls.noFiles === true ? "yes" : "",
     allowFallbacks: yesOrNo(calls.allowFallbacks),
     sort: calls.sort ?? "",
     costInUsage: yesOrNo(calls.tellsCost),
@@ -90,7 +92,7 @@ export function sentCallSettings(values: CallSettingsValues): object | null {
     ...some(["allowFallbacks", "costInUsage"], sentChoice),
     ...some(["sort"], (text) => text),
     ...some(["dataCollection"], () => "deny"),
-    ...some(["zdr"], () => true),
+    ...some(["zdr", "noImages", "noFiles"], () => true),
     ...(prices.length === 0 ? [] : [["maxPrice", Object.fromEntries(prices)] as const]),
   ];
   return sent.length === 0 ? null : Object.fromEntries(sent);
@@ -130,10 +132,12 @@ interface FieldsProps {
   readonly values: CallSettingsValues;
   readonly errors: CallSettingsErrors;
   readonly locale: Locale;
+  /** The form is that of a key, which has its models in another one. */
+  readonly isKey?: boolean;
 }
 
 /** The fields of the form. */
-export function CallSettingsFields({ values, errors, locale }: FieldsProps) {
+export function CallSettingsFields({ values, errors, locale, isKey = false }: FieldsProps) {
   const t = callSettingsTexts[locale];
   const about = (field: Field) => ({
     name: fieldName(field),
@@ -164,7 +168,7 @@ export function CallSettingsFields({ values, errors, locale }: FieldsProps) {
     <div class="columns">
       <fieldset>
         <legend>{t.bounds}</legend>
-        {boundLists.map(list)}
+        {boundLists.filter((field) => !isKey || field !== "allowedModels").map(list)}
         {flags.map(box)}
         {settingPriceNames.map((field) => (
           <TextField

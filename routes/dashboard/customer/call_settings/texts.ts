@@ -16,6 +16,9 @@ export const callSettingsTexts = defineTexts({
     bounds: "Bounds, which no request leaves",
     defaults: "Defaults, where a request says nothing else",
     labels: {
+      allowedModels: "Only these models",
+      noImages: "No images in chat calls",
+      noFiles: "No files in chat calls: documents, sound, video",
       only: "Only these providers",
       ignore: "Never these providers",
       regions: "Only in these regions",
@@ -56,6 +59,9 @@ export const callSettingsTexts = defineTexts({
     bounds: "Giới hạn mà yêu cầu không vượt được",
     defaults: "Mặc định khi yêu cầu không nói khác",
     labels: {
+      allowedModels: "Chỉ dùng các mô hình",
+      noImages: "Không có ảnh trong lượt gọi chat",
+      noFiles: "Không có tệp trong lượt gọi chat: tài liệu, âm thanh, video",
       only: "Chỉ dùng các nhà cung cấp",
       ignore: "Không dùng các nhà cung cấp",
       regions: "Chỉ dùng các vùng",

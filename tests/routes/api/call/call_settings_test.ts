@@ -1,0 +1,111 @@
+/** Settings of calls that bound what requests contain and which models they may call, in every style. */
+import { assertEquals, assertStringIncludes } from "../../../support/assert.ts";
+import type { CallSettings } from "../../../../core/calls/request/call_settings.ts";
+import { setCallSettings } from "../../../../kv/people/organisations/call_settings.ts";
+import {
+  preferringStyles,
+  PreferringWorld,
+  requestOf,
+} from "../../../support/worlds/preferring_world.ts";
+
+const price = { unit: "token", vndPerMtok: 1_000 };
+const open = () =>
+  PreferringWorld.open(
+    ["a"],
+    ["one", "two"].map((id) => ({
+      id,
+      kind: "chat",
+      family: "test",
+      vision: true,
+      price,
+      routes: [{ provider: "a", model: id }],
+    })),
+  );
+
+/** A customer whose organisation has settings. */
+async function customerWith({ gateway }: PreferringWorld, calls: CallSettings) {
+  const customer = await gateway.customer(1_000);
+  const { accountId } = customer;
+  const nowMs = gateway.assembled.gateway.clock.nowMs();
+  await setCallSettings(gateway.kv, accountId, { teamId: undefined, calls, nowMs });
+  await gateway.assembled.gateway.control.refresh();
+  return customer;
+}
+
+const pixel =
+  "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
+const pdf = "JVBERi0xLjQK";
+const url = (type: string, data: string) => `data:${type};base64,${data}`;
+
+/** Messages with a part, in each style that has one. */
+const parts = {
+  image: {
+    chat: { type: "image_url", image_url: { url: url("image/png", pixel) } },
+    messages: { type: "image", source: { type: "base64", media_type: "image/png", data: pixel } },
+    responses: { type: "input_image", image_url: url("image/png", pixel) },
+    gemini: { inlineData: { mimeType: "image/png", data: pixel } },
+  },
+  file: {
+    chat: { type: "file", file: { filename: "a.pdf", file_data: url("application/pdf", pdf) } },
+    messages: {
+      type: "document",
+      source: { type: "base64", media_type: "application/pdf", data: pdf },
+    },
+    responses: { type: "input_file", filename: "a.pdf", file_data: url("application/pdf", pdf) },
+    gemini: { inlineData: { mimeType: "application/pdf", data: pdf } },
+  },
+} as const;
+
+/** Members of a request with one part in its message. */
+function withPart(style: typeof preferringStyles[number], part: object): object {
+  switch (style) {
+    case "chat":
+    case "messages":
+      return { messages: [{ role: "user", content: [part] }] };
+    case "responses":
+      return { input: [{ role: "user", content: [part] }] };
+    case "gemini":
+      return { contents: [{ role: "user", parts: [part] }] };
+  }
+}
+
+Deno.test("settings without images or files refuse such calls by the place of the first", async () => {
+  await using world = await open();
+  for (
+    const [kind, settings] of [["image", { noImages: true }], ["file", { noFiles: true }]] as const
+  ) {
+    const { key, accountId } = await customerWith(world, settings);
+    for (const style of preferringStyles) {
+      world.asked.length = 0;
+      const refused = await world.ask(
+        key,
+        requestOf(style, "one", withPart(style, parts[kind][style])),
+      );
+      assertEquals(refused.status, 403, refused.text);
+      assertStringIncludes(refused.text, `allow no ${kind}s`);
+      assertEquals(world.asked, []);
+      const other = kind === "image" ? parts.file : parts.image;
+      const taken = await world.ask(key, requestOf(style, "one", withPart(style, other[style])));
+      assertEquals(taken.status === 403, false, taken.text);
+      assertEquals((await world.ask(key, requestOf(style, "one"))).status, 200);
+    }
+    assertEquals(
+      (await world.gateway.assembled.gateway.wallet.balance(accountId)).reservedMicroVnd,
+      0n,
+    );
+  }
+});
+
+Deno.test("models that an organisation does not allow are refused for keys that name none, and are not listed", async () => {
+  await using world = await open();
+  const { key } = await customerWith(world, { allowedModels: ["two"] });
+  for (const style of preferringStyles) {
+    assertEquals((await world.ask(key, requestOf(style, "one"))).status, 403);
+    assertEquals((await world.ask(key, requestOf(style, "two"))).status, 200);
+  }
+  const listed = await world.gateway.fetch(
+    new Request("http://gateway/v1/models", { headers: { authorization: `Bearer ${key}` } }),
+  );
+  const { data } = await listed.json();
+  assertEquals(data.map(({ id }: { id: string }) => id), ["two"]);
+});
