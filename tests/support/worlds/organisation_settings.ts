@@ -32,7 +32,7 @@ interface SettingWays {
   readonly changes: readonly ["is", Single] | readonly ["makes" | "changes" | "ends", Kind];
 }
 
-const singles = ["name", "mark", "buyer", "tags", "movers"] as const;
+const singles = ["name", "mark", "buyer", "tags", "movers", "calls"] as const;
 type Single = typeof singles[number];
 
 const kinds = ["teams", "domains", "webhooks", "orders"] as const;
@@ -45,6 +45,8 @@ const tagsOf = (value: number) => ["env", "team"].slice(0, value);
 export const callTags = "team=search,env=prod";
 
 const movedBy = (value: number) => value === 1 ? "makers" : "admins";
+/** The order of routes of calls; nothing: none is set. */
+const sortOf = (value: number) => ["", "price", "latency"][value] ?? "";
 const markOf = (value: number) => String(value * 10_000);
 const domainOf = (value: number) => `d${value}.zirkonia.example`;
 const urlOf = (value: number) => `https://hooks${value}.zirkonia.example/in`;
@@ -80,6 +82,13 @@ export const settingActs = {
     form: (value) => ["/organisation/key-rules", { movedBy: movedBy(value) }],
     request: (value) => ["PATCH", `${api}/key-rules`, { moved_by: movedBy(value) }],
     changes: ["is", "movers"],
+  },
+  changeCallSettings: {
+    form: (value) => ["/organisation/calls", { "calls-sort": sortOf(value) }],
+    request: (value) => ["PATCH", `${api}/call-settings`, {
+      calls: value === 0 ? null : { sort: sortOf(value) },
+    }],
+    changes: ["is", "calls"],
   },
   createTeam: {
     form: (value) => ["/organisation/teams", { teamName: `team ${value}` }],
@@ -187,7 +196,14 @@ export const untriedActs: Readonly<
 type Thing = "made" | "changed";
 
 export class SettingsModel {
-  readonly singles: Record<Single, number> = { name: 0, mark: 0, buyer: 0, tags: 0, movers: 0 };
+  readonly singles: Record<Single, number> = {
+    name: 0,
+    mark: 0,
+    buyer: 0,
+    tags: 0,
+    movers: 0,
+    calls: 0,
+  };
   readonly things: Readonly<Record<Kind, Map<number, Thing>>> = {
     teams: new Map(),
     domains: new Map(),
@@ -209,7 +225,7 @@ export class SettingsModel {
   }
 
   expected() {
-    const { name, mark, buyer, tags, movers } = this.singles;
+    const { name, mark, buyer, tags, movers, calls } = this.singles;
     const list = (of: Map<number, Thing>) => [...of].sort(([one], [other]) => one - other);
     const { teams, domains, webhooks, orders } = this.things;
     return {
@@ -218,6 +234,7 @@ export class SettingsModel {
       buyer: phoneOf(buyer),
       tags: tagsOf(tags),
       movers: movedBy(movers),
+      calls: sortOf(calls),
       teams: list(teams).map(([at]) => at),
       domains: list(domains).map(([at]) => at),
       webhooks: list(webhooks),
@@ -259,6 +276,7 @@ export async function observedSettings(kv: KeyValueStore, account: Account) {
     buyer: (await getInvoiceSettings(kv, id)).phone ?? "",
     tags: [...account.requiredTags ?? []],
     movers: account.makersMoveKeys === true ? "makers" : "admins",
+    calls: account.calls?.sort ?? "",
     teams: ofTeams.map(([at]) => at),
     domains: ofDomains.map(([at]) => at),
     webhooks: ofWebhooks.map(([at, one]) => [at, one.isOn ? "made" : "changed"]),
