@@ -175,8 +175,6 @@ type SteppedAct =
 export const untriedActs: Readonly<
   Record<Exclude<ActName, SettingAct | SteppedAct>, string>
 > = {
-  changeCallSettings:
-    "what each of its layers may set has a test of its own, call_settings_acts_test",
   readmitMember:
     "only people who came from the organisation's provider are kept out after a removal",
   connectCompanySignIn: "asks a provider for its metadata",
