@@ -1,9 +1,10 @@
 /**
  * `GET /openapi.json`: the customer API as an OpenAPI 3.1 document.
  *
- * - Folder `routes/openapi/`: the document, one file for each group of endpoints and of schemas.
+ * - Folder `routes/openapi/`: the document, one file for each group of endpoints and of schemas, and the operations that
+ *   read as tools of MCP.
  * - In: the schemas and tables that requests are validated by, the table of errors, the names of models.
- * - Out: one JSON document, built and compressed on the first request.
+ * - Out: one JSON document, built and compressed on the first request; tools for agents.
  * - Never: describes an endpoint that is not served, or leaves one out (a test compares both).
  */
 import { Hono } from "hono";

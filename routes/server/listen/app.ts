@@ -85,6 +85,11 @@ export function createApp(
       app.all(path, async ({ req, env }) => await (await management()).fetch(req.raw, env));
     }
     app.route("/", customerApp.hooks);
+    const mcp = loadedOnce(async () => {
+      const { createMcp } = await import("../../openapi/mcp.ts");
+      return createMcp(gateway, (request, bindings) => app.fetch(request, bindings));
+    });
+    app.all("/mcp", async ({ req, env }) => await (await mcp()).fetch(req.raw, env));
   }
   app.route("/operator", createOperatorApi(gateway));
   if (customerApp !== undefined) {
