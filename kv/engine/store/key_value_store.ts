@@ -12,6 +12,7 @@
  * - Out: commits that are repeated within a bound, pages of rows, notices of changes, errors as one of a few kinds.
  * - Never: names an engine, or decides from an error whether a commit took effect.
  */
+import type { AccountId, RequestId } from "../../../core/lib/ids/ids.ts";
 
 /** KV keys of one `getMany`: the store's own bound. */
 export const keysPerRead = 10;
@@ -60,6 +61,12 @@ export interface ArchivedCallsRead {
   readonly scanned: number;
 }
 
+/** Calls of an account in an archive, in the order of their ids. */
+export interface ArchivedIds {
+  readonly accountId: AccountId;
+  readonly requestIds: readonly RequestId[];
+}
+
 /** Checks and writes that take effect together or not at all. */
 export interface AtomicWrite {
   /** The commit fails unless each row still has the versionstamp; `null` stands for a row that is absent. */
@@ -105,6 +112,17 @@ export interface KeyValueStore extends Disposable {
    * reads both asks the store first: a call is in the archive before it leaves.
    */
   archivedCalls?(asked: ArchivedCallsAsked): Promise<ArchivedCallsRead>;
+  /**
+   * Reads which calls of each account have left the store for an archive, in the order of accounts and ids, many at a
+   * time; absent where there is none. A call on its way is also in the index of the store.
+   */
+  archivedIndex?(): AsyncIterable<ArchivedIds>;
+  /**
+   * Reads all day sums that are in an archive, in the order that it has them in: each of its pages once, where a list in
+   * the order of accounts reads them many times. Absent where there is none. The store may have newer ones of some: a
+   * reader of both asks the store first.
+   */
+  archivedDaySums?(): AsyncIterable<Deno.KvEntry<unknown>>;
   /** @param options `expireIn` in milliseconds */
   set(
     key: Deno.KvKey,

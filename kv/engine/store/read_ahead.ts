@@ -162,8 +162,16 @@ export async function* wholeKind<Value>(
   slices: TimeSlices | undefined,
   options?: ReadAheadOptions,
 ): AsyncGenerator<Deno.KvEntry<Value>> {
-  for await (const entry of readAhead<Value>(kv, selector, options)) {
-    yield entry;
+  yield* inSlices(readAhead<Value>(kv, selector, options), slices);
+}
+
+/** Yields what was read, and to other work of the thread in between. */
+export async function* inSlices<Item>(
+  items: AsyncIterable<Item>,
+  slices: TimeSlices | undefined,
+): AsyncGenerator<Item> {
+  for await (const item of items) {
+    yield item;
     const rest = slices?.rest();
     if (rest !== undefined) await rest;
   }

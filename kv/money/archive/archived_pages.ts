@@ -281,18 +281,52 @@ export async function archivedIndex(
   return rows;
 }
 
+/** Ids of an account that are read at once: some megabytes. */
+const idsPerRead = 20_000;
+
+/** Reads the index of all accounts in their order, the calls of one of them at a time. */
+export async function* everyArchivedIndex(
+  archive: Pick<ReceiptArchive, "accounts" | "idsOf">,
+): AsyncGenerator<CallsOfAccount> {
+  for (let next = "";;) {
+    const some = await archive.accounts({ from: next, limit: accountsPerRead, reverse: false });
+    for (const accountId of some) {
+      const range = { from: undefined as string | undefined, before: undefined };
+      for (;;) {
+        const reading = { limit: idsPerRead, reverse: false, onlyFailed: false };
+        const requestIds = await idsWithin(archive, accountId, range, reading);
+        if (requestIds.length > 0) yield { accountId, requestIds };
+        const last = requestIds.at(-1);
+        if (last === undefined || requestIds.length < idsPerRead) break;
+        range.from = behindText(placeOf(last));
+      }
+      next = `${accountId} `;
+    }
+    if (some.length < accountsPerRead) return;
+  }
+}
+
 async function indexOf(
   archive: ReceiptArchive,
   accountId: AccountId,
-  { from, before }: IdRange,
+  range: IdRange,
   reading: Reading & { readonly onlyFailed: boolean },
 ): Promise<IndexPageRow[]> {
-  const ids = await archive.idsOf(accountId, {
+  const ids = await idsWithin(archive, accountId, range, reading);
+  return ids.map((requestId) => ({ accountId, place: placeOf(requestId), requestId }));
+}
+
+async function idsWithin(
+  archive: Pick<ReceiptArchive, "idsOf">,
+  accountId: AccountId,
+  { from, before }: IdRange,
+  reading: Reading & { readonly onlyFailed: boolean },
+): Promise<readonly RequestId[]> {
+  return await archive.idsOf(accountId, {
     fromMs: boundMs(from, "0"),
     toMs: boundMs(before, "z") + 1,
     fromPlace: from ?? "",
     beforePlace: before ?? behindEveryId,
     ...reading,
   });
-  return ids.map((requestId) => ({ accountId, place: placeOf(requestId), requestId }));
 }

@@ -60,6 +60,7 @@ import {
   archivedPages,
   archivedPagesWith,
   behindText,
+  everyArchivedIndex,
   type IndexPlace,
 } from "./archived_pages.ts";
 import { archivedCalls } from "./archived_calls.ts";
@@ -69,6 +70,7 @@ import {
   archivedSumsOf,
   cellOfSumKey,
   compareParts,
+  everyArchivedDaySum,
   isSumKind,
   sumKeyText,
   sumRowsOf,
@@ -490,6 +492,8 @@ export function archivedStore(
       return keys.map((key) => sums.get(sumKeyText(key)));
     },
     archivedCalls: (asked) => archivedCalls(archive, asked),
+    archivedIndex: () => everyArchivedIndex(archive),
+    archivedDaySums: () => everyArchivedDaySum(archive),
     set: (key, value, options) => living.set(key, value, options),
     delete: (key) => living.delete(key),
     atomic: () => archivedWrite(living, left),

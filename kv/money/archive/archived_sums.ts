@@ -174,10 +174,39 @@ async function* rowsByDay(
   bounds: SumBounds,
   limit: number,
 ): AsyncGenerator<Entry[]> {
-  const { prefix, from, before } = bounds;
-  let [day = "", account = ""] = from;
+  const { prefix, from: [day = "", account = ""], before } = bounds;
   const toDay = prefix[0] ?? before?.[0] ?? behindAll;
-  let pagesAtOnce = limit === 1 ? 1 : minPages;
+  for await (
+    const pages of pagesByDay(archive, { day, account, toDay }, limit === 1 ? 1 : minPages)
+  ) {
+    yield pages.flatMap((page) => rowsWithin(sumsOnPage(page), kind, bounds));
+  }
+}
+
+/** Reads all day sums, one day after the other. */
+export async function* everyArchivedDaySum(
+  archive: Pick<ReceiptArchive, "sumPages">,
+): AsyncGenerator<Entry> {
+  const everything = { day: "", account: "", toDay: behindAll };
+  for await (const pages of pagesByDay(archive, everything, minPages)) {
+    for (const page of pages) {
+      for (const { cell, sum, revision } of sumsOnPage(page)) {
+        const versionstamp = archivedSumVersion(revision);
+        yield { key: daySumCellKey(cell), value: sum, versionstamp };
+      }
+    }
+  }
+}
+
+/** The pages of days, those of the first one from an account on. */
+async function* pagesByDay(
+  archive: Pick<ReceiptArchive, "sumPages">,
+  from: { readonly day: string; readonly account: string; readonly toDay: string },
+  pagesAtFirst: number,
+): AsyncGenerator<readonly SumPage[]> {
+  const { toDay } = from;
+  let { day, account } = from;
+  let pagesAtOnce = pagesAtFirst;
   for (;;) {
     const pages: readonly SumPage[] = await archive.sumPages({
       fromAccount: account,
@@ -186,7 +215,7 @@ async function* rowsByDay(
       toDay: account === "" ? toDay : day,
       limit: pagesAtOnce,
     });
-    yield pages.flatMap((page) => rowsWithin(sumsOnPage(page), kind, bounds));
+    yield pages;
     const last = pages.at(-1);
     if (last !== undefined && pages.length >= pagesAtOnce) {
       [day, account] = [last.day, `${last.lastAccount}${behindAll}`];

@@ -170,11 +170,16 @@ export class ColumnArchive implements ReceiptArchive {
 
   async idsOf(accountId: AccountId, reading: IndexReading): Promise<RequestId[]> {
     const { limit, reverse, onlyFailed } = reading;
-    const rows = await this.#rows(
-      { months: monthsOf(reading), reverse, limit },
-      (left) => this.#sql.idsOf(accountId, reading, { onlyFailed, reverse, limit: left }),
-    );
-    return rows.map((row) => requestIdOf({ id: String(row["id"]) }));
+    const ids: RequestId[] = [];
+    for (const part of await this.#database.parts(monthsOf(reading), reverse)) {
+      if (ids.length >= limit) break;
+      const left = { onlyFailed, reverse, limit: limit - ids.length };
+      const [row] = await part.query(this.#sql.idsOf(accountId, reading, left));
+      const text = row?.["ids"] ?? "";
+      if (text === "") continue;
+      for (const id of String(text).split(" ")) ids.push(requestIdOf({ id }));
+    }
+    return ids;
   }
 
   idsAmong(

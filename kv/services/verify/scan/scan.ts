@@ -36,20 +36,21 @@ import {
   isArchivedSum,
   noUsage,
   sameUsage,
+  storedSum,
   type UsageSum,
   usageSum,
 } from "../../../money/receipts/day_sums.ts";
 import { decodeReceiptPage, pageBucketOf } from "../../../money/receipts/receipt_pages.ts";
 import { type Batch, decodeBatch } from "../../../engine/store/batches.ts";
 import { refundSum } from "../../../money/ledger/refunds.ts";
-import { indexBucketOf, pageIds } from "../../../money/receipts/receipt_index.ts";
+import { endOfIndexBucket, indexBucketOf, pageIds } from "../../../money/receipts/receipt_index.ts";
 import type { KeyValueStore } from "../../../engine/store/key_value_store.ts";
-import { keysAtOnce, rowsOfKeys, wholeKind } from "../../../engine/store/read_ahead.ts";
+import { inSlices, keysAtOnce, rowsOfKeys, wholeKind } from "../../../engine/store/read_ahead.ts";
 import { type AccountHolding, readHoldingsInOrder } from "./account_holdings.ts";
 import type { DayBalance, DayBalancePages } from "../days/day_balances.ts";
 import { type DayDigests, lineAtMs } from "../days/day_digests.ts";
 import { eachGroup, groupsOf, inParallel } from "../../../engine/store/in_parallel.ts";
-import { indexedIds } from "./account_index.ts";
+import { indexedIds, IndexOfArchive } from "./account_index.ts";
 import { type CellSums, isIndexed, type ScanBounds, ScanSums } from "./scan_sums.ts";
 import { type ComparedSums, type ProvedSums, sumId } from "../checks/verify_sums.ts";
 import { type Problem, ProblemList } from "../checks/problems.ts";
@@ -168,7 +169,15 @@ export class Scan {
     accountOf: (entry: Deno.KvEntry<unknown>) => AccountId,
     read: (accountId: AccountId, entry: Deno.KvEntry<unknown>) => void,
   ): Promise<void> {
-    for await (const entry of wholeKind<unknown>(this.#kv, { prefix }, this.#options.slices)) {
+    await this.#eachEntry(wholeKind(this.#kv, { prefix }, this.#options.slices), accountOf, read);
+  }
+
+  async #eachEntry(
+    entries: AsyncIterable<Deno.KvEntry<unknown>>,
+    accountOf: (entry: Deno.KvEntry<unknown>) => AccountId,
+    read: (accountId: AccountId, entry: Deno.KvEntry<unknown>) => void,
+  ): Promise<void> {
+    for await (const entry of entries) {
       const accountId = accountOf(entry);
       if (!this.#isOurs(accountId)) continue;
       try {
@@ -432,18 +441,42 @@ export class Scan {
   }
 
   async #readWholeIndex(): Promise<void> {
-    // While a day is moved, store and archive name its calls, on neighbouring pages.
+    // While a day is moved, store and archive name its calls, in the same bucket.
     let bucket = "";
-    const ids = new Set<RequestId>();
-    await this.#eachOfOurs(allIndexPagesPrefix(), accountIn, (accountId, page) => {
+    let ids: Set<RequestId> | undefined;
+    const archive = new IndexOfArchive(this.#kv, this.#options.slices);
+    const prefix = allIndexPagesPrefix();
+    const pages = wholeKind<unknown>(this.#kv, { prefix }, this.#options.slices, archive.ofStore);
+    const add = (accountId: AccountId, requestId: RequestId) => {
+      if (this.#isOurs(accountId)) this.#addIndexed(accountId, requestId);
+    };
+    for await (const page of pages) {
+      const accountId = accountIn(page);
       const next = accountId + indexBucketOf(page.key);
-      if (next !== bucket) ids.clear();
-      bucket = next;
-      for (const requestId of pageIds(page)) {
-        if (!ids.has(requestId)) this.#addIndexed(accountId, requestId);
-        ids.add(requestId);
+      if (next !== bucket) {
+        ids = new Set();
+        bucket = next;
+        await archive.before(accountId, indexBucketOf(page.key), add);
+        await archive.before(
+          accountId,
+          endOfIndexBucket(indexBucketOf(page.key)),
+          (id, requestId) => {
+            ids?.add(requestId);
+            add(id, requestId);
+          },
+        );
       }
-    });
+      if (!this.#isOurs(accountId)) continue;
+      try {
+        for (const requestId of pageIds(page)) {
+          if (ids?.has(requestId) !== true) this.#addIndexed(accountId, requestId);
+          ids?.add(requestId);
+        }
+      } catch (error) {
+        this.#reportRow(page.key, error, accountId);
+      }
+    }
+    await archive.rest(add);
   }
 
   #addIndexed(accountId: AccountId, requestId: RequestId): void {
@@ -467,33 +500,46 @@ export class Scan {
     }
   }
 
+  /** Compares the sums of the store, then those of the archive, where one counts that the store has not. */
   async #compareAllDaySums(): Promise<void> {
+    const { slices } = this.#options;
     const written = new Set<string>();
-    await this.#eachOfOurs(
-      daySumsPrefix(),
-      accountIn,
-      (accountId, { key, value, versionstamp }) => {
-        const cell = daySumCellOf(key);
-        const id = sumId(cell);
-        written.add(id);
-        const sums = this.sums.cells.get(id);
-        const isOfStore = !isArchivedSum({ versionstamp });
-        if (isOfStore) this.#unsure.set(id, cell);
-        const sum = usageSum(value);
-        if (!sameUsage(sum, sums === undefined ? noUsage : totalOf(sums))) {
-          return this.#suspect(accountId);
-        }
-        this.proved.versions.set(id, versionstamp);
-        if (sums === undefined) return;
-        this.#unsure.delete(id);
-        if (isOfStore && sum.providers !== undefined) this.#copied.add(id);
-      },
-    );
+    const compare = (accountId: AccountId, entry: Deno.KvEntry<unknown>) =>
+      this.#compareDaySum(accountId, entry, written);
+    const selector = { prefix: daySumsPrefix() };
+    const archived = this.#kv.archivedDaySums?.();
+    const ofStore = { isWithoutArchive: archived !== undefined };
+    await this.#eachEntry(wholeKind(this.#kv, selector, slices, ofStore), accountIn, compare);
+    if (archived !== undefined) {
+      await this.#eachEntry(inSlices(archived, slices), accountIn, compare);
+    }
     for (const [id, sums] of this.sums.cells) {
       if (written.has(id) || sameUsage(noUsage, totalOf(sums))) continue;
       this.proved.unwritten.set(id, sums.cell);
       this.#suspect(sums.cell.accountId);
     }
+  }
+
+  #compareDaySum(
+    accountId: AccountId,
+    { key, value, versionstamp }: Deno.KvEntry<unknown>,
+    written: Set<string>,
+  ): void {
+    const cell = daySumCellOf(key);
+    const id = sumId(cell);
+    if (written.has(id)) return;
+    written.add(id);
+    const sums = this.sums.cells.get(id);
+    const isOfStore = !isArchivedSum({ versionstamp });
+    if (isOfStore) this.#unsure.set(id, cell);
+    const sum = storedSum(value);
+    if (!sameUsage(sum, sums === undefined ? noUsage : totalOf(sums))) {
+      return this.#suspect(accountId);
+    }
+    this.proved.versions.set(id, versionstamp);
+    if (sums === undefined) return;
+    this.#unsure.delete(id);
+    if (isOfStore && sum.providers !== undefined) this.#copied.add(id);
   }
 
   #suspect(accountId: AccountId): void {
