@@ -19,6 +19,9 @@ import { ManualTime } from "../../../support/manual_time.ts";
 import { StoreUnavailableError } from "../../../../kv/engine/store/store_unavailable.ts";
 import { archivedStore } from "../../../../kv/money/archive/archived_store.ts";
 import type { ReceiptArchive } from "../../../../kv/money/archive/receipt_archive.ts";
+import { callColumns } from "../../../../kv/money/archive/archive_tables.ts";
+import { idOfRequest } from "../../../../kv/money/archive/receipt_rows.ts";
+import { runRandom } from "../../../support/random.ts";
 import { listFailed } from "../../../../kv/money/receipts/receipt_index.ts";
 import { listReceipts, readReceipts } from "../../../../kv/money/receipts/receipts.ts";
 import {
@@ -310,6 +313,39 @@ export function testMoving(
     );
     const books = await world.world.verify({ kv: world.whole, isFull: true });
     assert(problemLines(books).some((line) => line.startsWith("seal: the receipts of")), "a seal");
+  });
+
+  test("a changed column of any call of the archive is found if its readers see it", async () => {
+    await using world = await open();
+    const { all } = await world.seen(world.world.kv);
+    await world.move();
+    const pages = async () => {
+      const rows = await Array.fromAsync(world.whole.list<string>({ prefix: ["receipt"] }));
+      return rows.map(({ key, value }) => `${key.join(" ")} ${value}`).join("\n");
+    };
+    const before = await pages();
+    const numbers = Object.values(callColumns).filter(({ name, kind }) =>
+      name !== "position" && !["time", "flag", "text"].includes(kind)
+    );
+    const found: string[] = [];
+    for (const { name } of numbers) {
+      const receipt = all[Math.floor(runRandom() * 12)];
+      assert(receipt !== undefined, "an archived call");
+      const change = (by: string) =>
+        world.test.change(
+          `update receipts set ${name} = ${name} ${by} where id = '${
+            idOfRequest(receipt.requestId)
+          }'`,
+        );
+      await change("+ 1");
+      const isSeen = await pages() !== before;
+      const books = await world.world.verify({ kv: world.whole, isFull: true });
+      assertEquals(books.ok, !isSeen, `${name}: ${problemLines(books).join()}`);
+      if (isSeen) found.push(name);
+      await change("- 1");
+    }
+    assert(found.length >= 8, found.join());
+    assertEquals(problemLines(await world.world.verify({ kv: world.whole, isFull: true })), []);
   });
 
   for (const isMovedBefore of [false, true]) {
