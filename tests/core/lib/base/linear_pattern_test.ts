@@ -1,0 +1,132 @@
+/** Patterns find what JavaScript's regular expressions find, on the subset that both have, in steps linear in the text. */
+import { assert, assertEquals } from "../../../support/assert.ts";
+import * as fc from "../../../support/property.ts";
+import { type LinearPattern, readPattern } from "../../../../core/lib/base/linear_pattern.ts";
+
+function read(text: string): LinearPattern {
+  const pattern = readPattern(text);
+  if (typeof pattern === "string") throw new Error(`${text}: ${pattern}`);
+  return pattern;
+}
+
+/** Characters of texts: with both cases, word and other characters, one beyond the first plane. */
+const letters = ["a", "b", "A", "B", "1", "_", " ", "\n", "-", "đ", "Đ", "😀"];
+
+const atom = fc.constantFrom(
+  ...["a", "b", "B", "1", "đ", "😀", ".", "[ab]", "[^a]", "[a-b1]", "[^\\d]"],
+  ...["\\d", "\\w", "\\s", "\\S", "\\W", "\\D", "\\n", "-", "\\*", "[-\\w]", "\\x61", "\\x{1F600}"],
+);
+const quantifier = fc.constantFrom(
+  "*",
+  "+",
+  "?",
+  "{2}",
+  "{1,}",
+  "{1,3}",
+  "*?",
+  "+?",
+  "??",
+  "{1,2}?",
+);
+const { pattern: patterns } = fc.letrec<{ pattern: string; all: string; part: string }>((tie) => ({
+  pattern: fc.array(tie("all"), { minLength: 1, maxLength: 3 }).map((all) => all.join("|")),
+  all: fc.array(tie("part"), { minLength: 1, maxLength: 4 }).map((parts) => parts.join("")),
+  part: fc.oneof(
+    { maxDepth: 3, depthSize: "small" },
+    atom,
+    fc.tuple(atom, quantifier).map(([one, times]) => one + times),
+    fc.constantFrom("\\b", "\\B", "^", "$"),
+    fc.tuple(tie("pattern"), fc.constantFrom("", "*", "+", "?", "{2}", "+?"))
+      .map(([inner, times]) => `(${inner})${times}`),
+  ),
+}));
+
+/** The same pattern in JavaScript's syntax. */
+function inJavaScript(text: string, ignoresCase: boolean): RegExp {
+  const written = text.replaceAll("\\x{1F600}", "😀").replaceAll(".", "[^\\n]");
+  return new RegExp(written, ignoresCase ? "giu" : "gu");
+}
+
+Deno.test("matches are those of JavaScript's regular expressions", () => {
+  let compared = 0;
+  fc.assert(
+    fc.property(
+      patterns,
+      fc.boolean(),
+      fc.array(fc.constantFrom(...letters), { maxLength: 14 }).map((all) => all.join("")),
+      (text, ignoresCase, input) => {
+        const pattern = readPattern(ignoresCase ? `(?i)${text}` : text);
+        // What is not in the subset; the test below says which.
+        if (typeof pattern === "string") return;
+        compared++;
+        const found = pattern.matches(input, { left: 1_000_000 })
+          .map(({ start, end }) => [start, end]);
+        const expected = [...input.matchAll(inJavaScript(text, ignoresCase))]
+          .map((match) => [match.index, match.index + match[0].length]);
+        assertEquals(found, expected, `${text} on ${JSON.stringify(input)}`);
+      },
+    ),
+    { numRuns: 6_000 },
+  );
+  assert(compared > 1_000, String(compared));
+});
+
+Deno.test("what is beyond the subset is refused with its reason", () => {
+  for (
+    const [text, reason] of [
+      ["", "matches the empty text"],
+      ["a*", "matches the empty text"],
+      ["a|", "matches the empty text"],
+      ["^$", "matches the empty text"],
+      ["(a*)+", "repeats what can be empty"],
+      ["(\\b)*a", "repeats what can be empty"],
+      ["a**", "repeats a repetition"],
+      ["*a", "repeats nothing"],
+      ["(a", 'has a "(" without ")"'],
+      ["a)", 'has a ")" without "("'],
+      ["[a", "ends in the middle"],
+      ["a\\", "ends in the middle"],
+      ["(?=a)b", 'takes only "("'],
+      ["(?<n>a)", 'takes only "("'],
+      ["(a)\\1", 'does not know "\\1"'],
+      ["\\p{L}", 'does not know "\\p"'],
+      ["a{201}", "has a count"],
+      ["a{3,2}", "has a count"],
+      ["a{x}", 'has a "{"'],
+      ["[b-a]", "has a range"],
+      ["[[:alpha:]]", "takes no names"],
+      ["(a{100}){100}", "has more than 1000 states"],
+      ["a".repeat(501), "has more than 500 characters"],
+      ["(".repeat(60) + "a" + ")".repeat(60), "has more than 50 groups"],
+    ] as const
+  ) {
+    const problem = readPattern(text);
+    assert(typeof problem === "string" && problem.startsWith(reason), `${text}: ${problem}`);
+  }
+});
+
+Deno.test("steps grow with the text, not with its square, whatever the pattern", () => {
+  const hostile = ["(a|aa)+b", "(a+)+b", "a{1,50}a{1,50}b", "(a|b|ab)+c", "[ab]{1,100}x"];
+  for (const text of hostile) {
+    const pattern = read(text);
+    const stepsFor = (chars: number) => {
+      const budget = { left: 1e9 };
+      assertEquals(pattern.matches("a".repeat(chars), budget), []);
+      return 1e9 - budget.left;
+    };
+    const [short, long] = [stepsFor(1_000), stepsFor(10_000)];
+    assert(long <= short * 11, `${text}: ${short} steps, then ${long}`);
+  }
+});
+
+Deno.test("a search that has used its steps is given up", () => {
+  const budget = { left: 100 };
+  assertEquals(read("(a+)+b").find("a".repeat(1_000), 0, budget), undefined);
+  assert(budget.left < 0);
+});
+
+Deno.test("a text without a beginning of a match costs no step", () => {
+  const budget = { left: 0 };
+  assertEquals(read("x\\d+").matches("no such letter here. ".repeat(1_000), budget), []);
+  assertEquals(budget.left, 0);
+});
