@@ -7,8 +7,10 @@ import {
   type MaxPrice,
   routeSorts,
 } from "../../core/calls/request/route_preferences.ts";
+import { maxTextRules, ruleActions, ruleNameForm } from "../../core/calls/request/text_rules.ts";
 import type { Catalog } from "../../core/catalog/catalog.ts";
 import { defined } from "../../core/lib/base/defined.ts";
+import { maxPatternChars, readPattern } from "../../core/lib/base/linear_pattern.ts";
 import { maxModelNameChars } from "../../core/lib/base/limits.ts";
 import { setCallSettings } from "../../kv/people/organisations/call_settings.ts";
 import { done, idOf, operation, refused } from "./operation.ts";
@@ -34,6 +36,21 @@ const maxPrices = z.strictObject({
   image: price.exactOptional(),
 });
 
+const pattern = z.string().max(maxPatternChars).superRefine((text, refinement) => {
+  const read = readPattern(text);
+  if (typeof read !== "string") return;
+  refinement.addIssue({ code: "custom", message: `must be a pattern; this one ${read}` });
+});
+
+const rule = z.strictObject({
+  name: z.string().refine(
+    (text) => ruleNameForm.test(text),
+    'must be 1 to 30 letters, digits, "_", "." or "-"',
+  ),
+  action: z.enum(ruleActions),
+  pattern,
+});
+
 /** Settings of calls of a key as they are sent: they replace those that were. The models of a key are a setting of its own. */
 export const keyCallSettingsInput = z.strictObject({
   models: names.exactOptional(),
@@ -49,6 +66,7 @@ export const keyCallSettingsInput = z.strictObject({
   costInUsage: z.boolean().exactOptional(),
   noImages: z.boolean().exactOptional(),
   noFiles: z.boolean().exactOptional(),
+  rules: z.array(rule).min(1).max(maxTextRules).exactOptional(),
 });
 
 const modelNames = z.array(z.string().min(1).max(maxModelNameChars)).min(1).max(maxAllowedModels)

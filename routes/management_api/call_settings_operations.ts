@@ -42,6 +42,7 @@ export function callSettingsJson(calls: CallSettings | undefined): JsonObject {
     allowed_models: list(calls?.allowedModels),
     no_images: calls?.noImages,
     no_files: calls?.noFiles,
+    rules: calls?.rules?.map(({ name, action, pattern }) => ({ name, action, pattern })),
   });
 }
 

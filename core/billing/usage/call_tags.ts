@@ -53,6 +53,20 @@ export function sortedTags(byKey: ReadonlyMap<string, string>): CallTags | undef
   return first === undefined ? undefined : [first, ...more];
 }
 
+/** Key of the tag that names the rules by which text of a call was masked. */
+const maskedTagKey = "masked";
+
+/** Makes the tag of a call of which rules masked text. */
+export function maskedTag(rules: readonly string[]): CallTag {
+  return { key: maskedTagKey, value: rules.join("+").slice(0, maxTagValueChars) };
+}
+
+/** Adds a tag, in the place of one of the same key. */
+export function withTag(tags: CallTags | undefined, { key, value }: CallTag): CallTags | undefined {
+  const byKey = new Map((tags ?? []).map((tag) => [tag.key, tag.value]));
+  return sortedTags(byKey.set(key, value));
+}
+
 /** Writes a tag as headers, rows and CSV have it. */
 export function tagText({ key, value }: CallTag): string {
   return `${key}=${value}`;

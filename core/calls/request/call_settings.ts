@@ -8,7 +8,10 @@
 import { maxUnitPrices } from "../../billing/price.ts";
 import type { AppliedPrice } from "../../billing/usage/receipt.ts";
 import type { Catalog, Model } from "../../catalog/catalog.ts";
+import { invariant } from "../../lib/base/assert.ts";
 import { defined } from "../../lib/base/defined.ts";
+import { readPattern } from "../../lib/base/linear_pattern.ts";
+import type { ReadRule, TextRule } from "./text_rules.ts";
 import {
   type MaxPrice,
   pricesText,
@@ -53,11 +56,17 @@ export interface CallSettings extends ProviderSettings {
   readonly noImages?: true;
   /** Chat calls may have no files: documents, sound, video. */
   readonly noFiles?: true;
+  /** Rules about the text of requests. */
+  readonly rules?: readonly TextRule[];
 }
 
 /** The members of settings as logs have them, in few words. */
-export function loggedCallSettings({ maxPrice, ...settings }: CallSettings): object {
-  return maxPrice === undefined ? settings : { ...settings, maxPrice: pricesText(maxPrice) };
+export function loggedCallSettings({ maxPrice, rules, ...settings }: CallSettings): object {
+  return {
+    ...settings,
+    ...(maxPrice !== undefined && { maxPrice: pricesText(maxPrice) }),
+    ...(rules !== undefined && { rules: rules.map(({ name, action }) => `${name} (${action})`) }),
+  };
 }
 
 /** Bounds of routes that a request cannot widen. */
@@ -79,6 +88,8 @@ export interface CallRules {
   readonly defaults?: RouteDefaults;
   /** Bounds of what chat requests contain; absent: none. */
   readonly parts?: { readonly noImages: boolean; readonly noFiles: boolean };
+  /** Rules about the text of requests; absent: none. */
+  readonly texts?: readonly ReadRule[];
   /** Whether answers tell their cost, if a request does not say otherwise. */
   readonly tellsCost?: boolean;
 }
@@ -140,6 +151,15 @@ function partsOf(levels: readonly CallSettings[]): CallRules["parts"] {
   return noImages || noFiles ? { noImages, noFiles } : undefined;
 }
 
+function textsOf(levels: readonly CallSettings[]): readonly ReadRule[] | undefined {
+  const rules = levels.flatMap((level) => level.rules ?? []);
+  return rules.length === 0 ? undefined : rules.map(({ pattern: text, ...rule }) => {
+    const pattern = readPattern(text);
+    invariant(typeof pattern !== "string", "patterns are read before they are stored");
+    return { ...rule, pattern };
+  });
+}
+
 /** Returns the models that every list of settings and that of a key have; `undefined`: every model. */
 export function allowedModelsOf(
   ofKey: readonly string[] | undefined,
@@ -177,6 +197,7 @@ export function callRulesOf(
     maxPrice: lowest(levels.flatMap(({ maxPrice }) => maxPrice ?? [])),
     defaults,
     parts: partsOf(levels),
+    texts: textsOf(levels),
     tellsCost: nearest(levels, ({ tellsCost }) => tellsCost),
   }));
 }

@@ -12,7 +12,7 @@ import {
   type ModelKind,
   type RouteOrder,
 } from "../../../core/catalog/catalog.ts";
-import type { CallTags } from "../../../core/billing/usage/call_tags.ts";
+import { type CallTags, maskedTag, withTag } from "../../../core/billing/usage/call_tags.ts";
 import type { AppliedPrice } from "../../../core/billing/usage/receipt.ts";
 import { readSentTags } from "../../../core/calls/body/sent_tags.ts";
 import type { RouteStyle } from "../../../core/catalog/entries/model.ts";
@@ -99,12 +99,18 @@ export interface Terms extends ChosenModel {
  * @throws {GatewayError} `invalid_request` for a malformed header, or without a tag that the account requires
  */
 export function callTags(
-  { headers }: Pick<HttpRequest, "headers">,
+  { request: { headers }, masked }: {
+    readonly request: Pick<HttpRequest, "headers">;
+    /** The rules that masked text of the request. */
+    readonly masked?: readonly string[];
+  },
   { requiredTags: required }: Principal,
   style: RouteStyle,
   body: OutlineObject,
 ): CallTags | undefined {
-  return readSentTags(style, body, { header: headers.get(requestHeaders.tags), required });
+  const header = headers.get(requestHeaders.tags);
+  const sent = readSentTags(style, body, { header, required });
+  return masked === undefined ? sent : withTag(sent, maskedTag(masked));
 }
 
 /**

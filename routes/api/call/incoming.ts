@@ -8,6 +8,7 @@
  * - Out: an admitted call with its reservation; one settlement with one receipt; answers with their headers.
  * - Never: settles a call twice, or reads the wire format of an endpoint.
  */
+import { withTextRules } from "../../../core/calls/request/text_rules.ts";
 import type { BufferedAnswer } from "../../../core/lib/bytes/answer_budget.ts";
 import type { BufferedBody } from "../../../core/lib/bytes/body_budget.ts";
 import { type ErrorStyle, GatewayError, wireStatus } from "../../../core/lib/errors/errors.ts";
@@ -46,6 +47,8 @@ export interface Incoming extends RefusedCaller {
   bufferedBody?: BufferedBody;
   /** Set if the client sent an idempotency key and this call is the first with it. */
   keyedCall?: KeyedCall;
+  /** The rules that masked text of the request. */
+  masked?: readonly string[];
   /** The model that the call is for, once it is known. */
   chosen?: ChosenModel;
   /** The rate limits that bind the call, where any do. */
@@ -97,7 +100,22 @@ export async function admitRequest(
     admission: new LargeBodyAdmission(gateway, incoming, principal, charging),
     isReadWidely: incoming.isFirstOfConnection,
   });
-  return { body, principal };
+  return { body: ruled(incoming, principal, body), principal };
+}
+
+/** Applies the rules of a key's settings to the text of a JSON request; a form has none. */
+function ruled(incoming: Incoming, { callRules }: Principal, body: Uint8Array): Uint8Array {
+  if (callRules?.texts === undefined || body.length === 0) return body;
+  if (/^multipart\//i.test(incoming.request.headers.get("content-type") ?? "")) return body;
+  try {
+    const { bytes, masked } = withTextRules(body, callRules.texts);
+    if (masked.length > 0) incoming.masked = masked;
+    return bytes;
+  } catch (error) {
+    // The endpoint says what is wrong with it, and sends it nowhere.
+    if (error instanceof GatewayError && error.code === "invalid_json") return body;
+    throw error;
+  }
 }
 
 /**

@@ -10,7 +10,7 @@
  * - Never: releases the last byte of an answer before its debit and receipt are durable.
  */
 import { applyPrice, maxUnitPrices } from "../../../core/billing/price.ts";
-import { parseJsonBody } from "../../../core/calls/body/json_body.ts";
+import { type JsonBody, parseJsonBody } from "../../../core/calls/body/json_body.ts";
 import {
   chatBounds,
   type InitialReservation,
@@ -42,6 +42,7 @@ import {
   withPreferredRoutes,
 } from "../../../core/calls/request/route_preferences.ts";
 import { automaticOrder, type Catalog, type Model } from "../../../core/catalog/catalog.ts";
+import { withTextRules } from "../../../core/calls/request/text_rules.ts";
 import type { Reply } from "../../../core/net/http1/server/reply.ts";
 import type { Principal } from "../../../kv/people/api_keys/key_directory.ts";
 import { fetchedUrls } from "../../../core/net/remote/fetched_urls.ts";
@@ -155,7 +156,7 @@ function readChat(arrived: ArrivedChat): ReadChat | Promise<ReadChat> {
   const { sent } = taken;
   if (style === "responses") {
     return withKeptTurns(gateway, incoming, principal.accountId, sent)
-      .then((styled) => readOf(arrived, taken, styled));
+      .then((styled) => readOf(arrived, taken, withRuledTurns(arrived, sent, styled)));
   }
   if (style === "chat") return readOf(arrived, taken, chatBody(sent));
   return readOf(arrived, taken, { body: path === undefined ? sent : geminiBody(sent, path) });
@@ -166,6 +167,19 @@ type Taken = Pick<ReadChat, "sent" | "preferences" | "tellsCost">;
 
 /** A body in the form of its style. */
 type StyledBody = Pick<ReadChat, "body"> & Partial<Pick<ReadChat, "dropped" | "turn">>;
+
+/** Applies the rules of the key to what was kept of earlier turns: another key may have sent them, or there were others. */
+function withRuledTurns(
+  { principal: { callRules }, incoming }: ArrivedChat,
+  sent: JsonBody,
+  styled: StyledBody,
+): StyledBody {
+  if (callRules?.texts === undefined || styled.body === sent) return styled;
+  const { bytes, masked } = withTextRules(styled.body.bytes, callRules.texts);
+  if (masked.length === 0) return styled;
+  incoming.masked = [...new Set([...incoming.masked ?? [], ...masked])];
+  return { ...styled, body: parseJsonBody(bytes) };
+}
 
 function readOf(
   arrived: ArrivedChat,
@@ -254,9 +268,7 @@ function admitModel(read: ReadChat, request: ChatRequest, byName: ChosenModel): 
     style,
     stream: request.stream,
     price,
-    tags: nested === undefined
-      ? callTags(incoming.request, principal, style, sent.outline)
-      : nested.tags,
+    tags: nested === undefined ? callTags(incoming, principal, style, sent.outline) : nested.tags,
   };
   return { terms, call, bounds, urls, searchModel, turn: keptTurn, preferences };
 }

@@ -21,6 +21,10 @@ const settings = {
   cost_in_usage: true,
   no_images: true,
   no_files: true,
+  rules: [
+    { name: "card", action: "mask", pattern: "[0-9]{16}" },
+    { name: "secret.word", action: "refuse", pattern: "(?i)\\bsecret plan\\b" },
+  ],
 };
 
 Deno.test("a program sets how calls of an organisation, a team and a key are served", async () => {
@@ -56,6 +60,10 @@ Deno.test("a program sets how calls of an organisation, a team and a key are ser
       [{ allowed_models: ["no-such-model"] }, "calls.allowed_models"],
       [{ max_price: { prompt: -1 } }, "calls.max_price.prompt"],
       [{ sort: "beauty" }, "calls.sort"],
+      [{ rules: [{ name: "a b", action: "mask", pattern: "x" }] }, "calls.rules.0.name"],
+      [{ rules: [{ name: "a", action: "log", pattern: "x" }] }, "calls.rules.0.action"],
+      [{ rules: [{ name: "a", action: "mask", pattern: "(a*)*" }] }, "calls.rules.0.pattern"],
+      [{ rules: Array(11).fill({ name: "a", action: "mask", pattern: "x" }) }, "calls.rules"],
       [{ order: Array.from({ length: 17 }, (_, i) => `p${i}`) }, "calls.order"],
       [{ require: true }, "calls.require"],
     ] as const
@@ -84,6 +92,7 @@ Deno.test("the pages of an organisation, a team and a key write what programs re
     "calls-prompt": "9000",
     "calls-allowFallbacks": "no",
     "calls-costInUsage": "yes",
+    "calls-rules": "mask card [0-9]{16}\r\nrefuse plan secret  plan",
   };
   const stored = {
     models: ["general-01"],
@@ -92,6 +101,10 @@ Deno.test("the pages of an organisation, a team and a key write what programs re
     maxPrice: { prompt: 9_000_000_000n },
     allowFallbacks: false,
     tellsCost: true,
+    rules: [
+      { name: "card", action: "mask", pattern: "[0-9]{16}" },
+      { name: "plan", action: "refuse", pattern: "secret  plan" },
+    ],
   };
   const path = "/organisation/calls";
   const ofKey = `/keys/${key.id}`;
@@ -111,6 +124,7 @@ Deno.test("the pages of an organisation, a team and a key write what programs re
     const wrong = await browser.submit(await browser.get(page), form, {
       ...typed,
       "calls-prompt": "many",
+      "calls-rules": "mask (a*)*",
     });
     assertEquals(wrong.status, 422);
     assertEquals(await read(), stored as never);

@@ -181,7 +181,7 @@ async function beginSettlement<Value>(
   work: MediaWork<Value>,
 ): Promise<CallSettlement> {
   const { principal, chosen, start, style, stream, price, operation, reserved, fields } = request;
-  const tags = callTags(incoming.request, principal, style, fields);
+  const tags = callTags(incoming, principal, style, fields);
   const { model, catalog } = chosen;
   refuseDearerMedia(model, price, principal.callRules);
   const providers = model.routes.map(({ provider }) => catalog.providers[provider]);

@@ -25,10 +25,13 @@ const defaultLists = ["models", "order"] as const;
 const lists = [...boundLists, ...defaultLists] as const;
 const flags = ["dataCollection", "zdr", "noImages", "noFiles"] as const;
 const choices = ["allowFallbacks", "sort", "costInUsage"] as const;
-const fields = [...lists, ...settingPriceNames, ...flags, ...choices] as const;
+const fields = [...lists, ...settingPriceNames, ...flags, ...choices, "rules"] as const;
 
 /** The most characters of a list of names as it is typed. */
 const maxListChars = 5_000;
+
+/** The most characters of rules as they are typed. */
+const maxRulesChars = 6_000;
 
 /** Field of the form: a member of the settings, or one of their prices. */
 type Field = typeof fields[number];
@@ -63,6 +66,8 @@ export function callSettingsValues(
     allowFallbacks: yesOrNo(calls.allowFallbacks),
     sort: calls.sort ?? "",
     costInUsage: yesOrNo(calls.tellsCost),
+    rules: calls.rules?.map(({ name, action, pattern }) => `${action} ${name} ${pattern}`)
+      .join("\n") ?? "",
   };
 }
 
@@ -75,6 +80,14 @@ export function readCallSettings(form: PostedForm): CallSettingsValues {
 function sentPrice(text: string): number | string {
   const amountMicroVnd = parseTypedVnd(text);
   return amountMicroVnd === undefined ? text : Number(amountMicroVnd / microVndPerVnd);
+}
+
+/** Reads rules, one a line: `mask card \d{16}`. A pattern may have spaces. */
+function sentRules(text: string): object[] {
+  return text.split(/\r?\n/).filter((line) => line.trim() !== "").map((line) => {
+    const [, action = "", name = "", pattern = ""] = /^\s*(\S+)\s+(\S+) (.*)$/.exec(line) ?? [];
+    return { action, name, pattern };
+  });
 }
 
 function sentChoice(text: string): boolean | string {
@@ -91,6 +104,7 @@ export function sentCallSettings(values: CallSettingsValues): object | null {
     ...some(lists, (text) => text.split(/[\s,;]+/).filter((name) => name !== "")),
     ...some(["allowFallbacks", "costInUsage"], sentChoice),
     ...some(["sort"], (text) => text),
+    ...some(["rules"], sentRules),
     ...some(["dataCollection"], () => "deny"),
     ...some(["zdr", "noImages", "noFiles"], () => true),
     ...(prices.length === 0 ? [] : [["maxPrice", Object.fromEntries(prices)] as const]),
@@ -104,6 +118,7 @@ export type CallSettingsErrors = Partial<Record<Field, string>>;
 function errorOf(field: Field, locale: Locale): string {
   const t = callSettingsTexts[locale];
   if (lists.some((name) => name === field)) return t.wrongNames;
+  if (field === "rules") return t.wrongRules;
   return settingPriceNames.some((name) => name === field) ? t.wrongPrice : t.wrong;
 }
 
@@ -170,6 +185,14 @@ export function CallSettingsFields({ values, errors, locale, isKey = false }: Fi
         <legend>{t.bounds}</legend>
         {boundLists.filter((field) => !isKey || field !== "allowedModels").map(list)}
         {flags.map(box)}
+        <TextField
+          {...about("rules")}
+          value={values.rules}
+          rows={3}
+          hint={t.rulesHint}
+          maxlength={maxRulesChars}
+          autocomplete="off"
+        />
         {settingPriceNames.map((field) => (
           <TextField
             {...about(field)}

@@ -96,6 +96,96 @@ Deno.test("settings without images or files refuse such calls by the place of th
   }
 });
 
+const card = { name: "card", pattern: "[0-9]{4}-[0-9]{4}" } as const;
+
+/** Members of a request with a text in its message. */
+function withText(style: typeof preferringStyles[number], text: string): object {
+  switch (style) {
+    case "chat":
+    case "messages":
+      return { messages: [{ role: "user", content: text }] };
+    case "responses":
+      return { input: text };
+    case "gemini":
+      return { contents: [{ role: "user", parts: [{ text }] }] };
+  }
+}
+
+Deno.test("a rule refuses a request by its name, and nothing of the text is kept", async () => {
+  await using world = await open();
+  const { key, accountId } = await customerWith(world, { rules: [{ ...card, action: "refuse" }] });
+  const { gateway } = world.gateway.assembled;
+  for (const style of preferringStyles) {
+    world.asked.length = 0;
+    const members = withText(style, "My card is 1234-5678.");
+    const refused = await world.ask(key, requestOf(style, "one", members));
+    assertEquals(refused.status, 403, refused.text);
+    assertStringIncludes(refused.text, "The rule card refuses this request");
+    assertEquals(refused.text.includes("1234"), false);
+    assertEquals(world.asked, []);
+    assertEquals((await world.ask(key, requestOf(style, "one"))).status, 200);
+  }
+  await gateway.refusedCalls.close();
+  const listed = await world.gateway.fetch(
+    new Request("http://gateway/v1/calls?status=error", {
+      headers: { authorization: `Bearer ${key}` },
+    }),
+  );
+  const { data } = await listed.json();
+  assertEquals(data.length, preferringStyles.length);
+  for (const call of data) assertStringIncludes(JSON.stringify(call), "The rule card refuses");
+  assertEquals(JSON.stringify(data).includes("1234"), false);
+  assertEquals((await world.receipts(accountId)).length, preferringStyles.length);
+});
+
+Deno.test("a rule masks text before a provider gets it, and the receipt names it", async () => {
+  await using world = await open();
+  const { key, accountId } = await customerWith(world, { rules: [{ ...card, action: "mask" }] });
+  for (const style of preferringStyles) {
+    world.asked.length = 0;
+    const members = withText(style, "My card is 1234-5678.");
+    const answer = await world.ask(key, requestOf(style, "one", members), {
+      "x-gateway-tags": "team=search",
+    });
+    assertEquals(answer.status, 200, answer.text);
+    assertStringIncludes(world.asked[0]?.body ?? "", "My card is [card].");
+    const [receipt] = await world.receipts(accountId);
+    assertEquals(receipt?.tags, [
+      { key: "masked", value: "card" },
+      { key: "team", value: "search" },
+    ]);
+    await world.ask(key, requestOf(style, "one"));
+    assertEquals((await world.receipts(accountId))[0]?.tags, undefined);
+  }
+  await world.checkBooks();
+});
+
+Deno.test("earlier turns that were kept are masked by the rules of now", async () => {
+  await using world = await open();
+  const { key, accountId } = await customerWith(world, {});
+  const first = await world.ask(key, {
+    path: "/v1/responses",
+    body: { model: "one", input: "My card is 1234-5678." },
+  });
+  const { id } = JSON.parse(first.text);
+  const { gateway } = world.gateway.assembled;
+  await setCallSettings(world.gateway.kv, accountId, {
+    teamId: undefined,
+    calls: { rules: [{ ...card, action: "mask" }] },
+    nowMs: gateway.clock.nowMs(),
+  });
+  await gateway.control.refresh();
+  const second = await world.ask(key, {
+    path: "/v1/responses",
+    body: { model: "one", previous_response_id: id, input: "Repeat it." },
+  });
+  assertEquals(second.status, 200, second.text);
+  const sent = world.asked.at(-1)?.body ?? "";
+  assertStringIncludes(sent, "My card is [card].");
+  assertEquals(sent.includes("1234"), false);
+  assertEquals((await world.receipts(accountId))[0]?.tags, [{ key: "masked", value: "card" }]);
+});
+
 Deno.test("models that an organisation does not allow are refused for keys that name none, and are not listed", async () => {
   await using world = await open();
   const { key } = await customerWith(world, { allowedModels: ["two"] });
