@@ -48,13 +48,14 @@ function inJavaScript(text: string, ignoresCase: boolean): RegExp {
 }
 
 Deno.test("matches are those of JavaScript's regular expressions", () => {
-  let compared = 0;
+  let [compared, tried] = [0, 0];
   fc.assert(
     fc.property(
       patterns,
       fc.boolean(),
       fc.array(fc.constantFrom(...letters), { maxLength: 14 }).map((all) => all.join("")),
       (text, ignoresCase, input) => {
+        tried++;
         const pattern = readPattern(ignoresCase ? `(?i)${text}` : text);
         // What is not in the subset; the test below says which.
         if (typeof pattern === "string") return;
@@ -68,7 +69,7 @@ Deno.test("matches are those of JavaScript's regular expressions", () => {
     ),
     { numRuns: 6_000 },
   );
-  assert(compared > 1_000, String(compared));
+  assert(compared * 4 > tried, `${compared} of ${tried} are in the subset`);
 });
 
 Deno.test("what is beyond the subset is refused with its reason", () => {
