@@ -52,7 +52,7 @@ export interface Incoming extends RefusedCaller {
   /** The model that the call is for, once it is known. */
   chosen?: ChosenModel;
   /** The rate limits that bind the call, where any do. */
-  rateFigures?: RateFigures;
+  rateFigures?: RateFigures | undefined;
   /** The counted memory of the answer, if it is read whole. */
   answer?: BufferedAnswer;
 }

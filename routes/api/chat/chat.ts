@@ -68,7 +68,13 @@ import { localError, offerOf } from "./chat_attempts.ts";
 import { deliverChat } from "./chat_delivery.ts";
 import type { AdmittedChat, ArrivedChat, FundedChat, ReadChat } from "./chat_stages.ts";
 import { withKeptTurns } from "./kept_responses.ts";
-import { chosenModels, coveringRange, fitting, requestedModels } from "./preferred_models.ts";
+import {
+  chosenModels,
+  coveringRange,
+  fitting,
+  isLimitOfModel,
+  requestedModels,
+} from "./preferred_models.ts";
 import { CallSearcher, chooseSearch } from "./web_search.ts";
 
 /**
@@ -120,7 +126,7 @@ export async function serveArrived(arrived: ArrivedChat): Promise<Reply | Respon
     const known = await knownAnswer(gateway, incoming, principal, body, said);
     if (known !== undefined) return known;
   }
-  const funded = await fundChat(arrived, admitted);
+  const funded = await fundModel(arrived, admitted);
   try {
     return await deliverChat(funded, incoming.request);
   } catch (error) {
@@ -292,6 +298,29 @@ function hasSeveralKeys({ routes }: Model, { providers }: Catalog): boolean {
     const entry = providers[provider];
     return entry?.kind === "http" && entry.apiKeyEnv.length + entry.apiKeyVault.length > 1;
   });
+}
+
+/**
+ * Funds a call for the first of its models that limits and budgets let begin.
+ *
+ * @throws {GatewayError} the refusal of its first model, if they let none; nothing is held then
+ */
+async function fundModel(arrived: ArrivedChat, admitted: AdmittedChat): Promise<FundedChat> {
+  let current = admitted;
+  let refusal: unknown;
+  for (;;) {
+    try {
+      return await fundChat(arrived, current);
+    } catch (error) {
+      refusal ??= error;
+      const [next, ...fallbacks] = current.fallbacks ?? [];
+      if (next === undefined || !isLimitOfModel(error)) throw refusal;
+      current = { ...next, fallbacks };
+      arrived.incoming.chosen = next.terms;
+      // Those of a limit that is passed over would tell the client to wait for it.
+      arrived.incoming.rateFigures = undefined;
+    }
+  }
 }
 
 /**

@@ -210,6 +210,14 @@ export function coveringRange(ranges: readonly ReservationRange[]): ReservationR
   };
 }
 
+/** Limits and budgets that may bind one model and not another. */
+const modelLimits: ReadonlySet<ErrorCode> = new Set(["rate_limit_reached", "budget_exceeded"]);
+
+/** Whether a call was refused by what may bind its model alone, so that another one may begin it. */
+export function isLimitOfModel(error: unknown): boolean {
+  return error instanceof GatewayError && modelLimits.has(error.code);
+}
+
 /** Errors of a model, beside those of its routes, after which another model may answer. */
 const modelFaults: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
   // Too long for this one, refused by its filter, or more than it offers.
@@ -218,9 +226,7 @@ const modelFaults: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
   "content_policy_violation",
   "conversion_refused",
   "feature_unavailable",
-  // Limits and budgets of this model.
-  "rate_limit_reached",
-  "budget_exceeded",
+  ...modelLimits,
   "balance_on_hold",
 ]);
 

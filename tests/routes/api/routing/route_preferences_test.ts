@@ -231,6 +231,58 @@ Deno.test("limits and budgets of a model bind it when its turn comes, and only t
   await world.checkBooks();
 });
 
+type Bound = "free" | "budget" | "limited";
+const bounds: readonly Bound[] = ["free", "budget", "limited"];
+
+/** Asks for three models of which each is free, or refused by a budget or a rate limit of its own. */
+async function askBound(states: readonly Bound[], isShut: boolean): Promise<void> {
+  const names = ["one", "two", "three"];
+  const those = (what: Bound) => names.filter((_, at) => states[at] === what);
+  await using world = await PreferringWorld.open(
+    ["a"],
+    // In the catalogue they stand in another order than in the request.
+    names.toReversed().map((name) =>
+      model(name, 1_000, ["a"], {
+        ...(those("limited").includes(name) &&
+          { rateLimits: { account: { requestsPerMinute: 1 } } }),
+      })
+    ),
+  );
+  const { key, accountId } = await world.gateway.customer(1_000_000);
+  for (const name of those("limited")) await world.ask(key, requestOf("chat", name));
+  const { kv, time, assembled: { gateway: { control, wallet } } } = world.gateway;
+  const budget = (id: string, subject: Budget["subject"]): Budget => ({
+    id,
+    name: id,
+    subject,
+    window: "total",
+    amountMicroVnd: 1n,
+    atLimit: "refuse",
+    createdAtMs: time.nowMs(),
+  });
+  await changeBudgets(kv, accountId, () => [
+    ...those("budget").map((name) => budget(name, { kind: "model", model: name })),
+    ...(isShut ? [budget("all", { kind: "account" })] : []),
+  ]);
+  await control.refresh();
+  const [first = "", ...models] = names;
+  const { status, headers, text } = await world.ask(key, requestOf("chat", first, { models }));
+  const [free] = isShut ? [] : those("free");
+  if (free === undefined) {
+    const code = states[0] === "limited" ? "rate_limit_reached" : "budget_exceeded";
+    assertEquals(JSON.parse(text).error.code, code, states.join());
+  } else assertEquals([status, headers.get("x-gateway-model")], [200, free], states.join());
+  assertEquals((await wallet.balance(accountId)).reservedMicroVnd, 0n);
+  await world.checkBooks();
+}
+
+Deno.test("a model that its own budget or rate limit refuses is passed over, in whichever place it is named", async () => {
+  const cases = bounds.flatMap((one) =>
+    bounds.flatMap((two) => bounds.map((three) => [one, two, three] as const))
+  );
+  for (const states of cases) for (const isShut of [false, true]) await askBound(states, isShut);
+});
+
 Deno.test("what is known of providers is in the list of models, and unknown is not no", async () => {
   await using world = await PreferringWorld.open(["a", "b"], [model("one", 1_000, ["a", "b"])], {
     b: { trains: false },
