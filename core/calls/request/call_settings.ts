@@ -8,10 +8,8 @@
 import { maxUnitPrices } from "../../billing/price.ts";
 import type { AppliedPrice } from "../../billing/usage/receipt.ts";
 import type { Catalog, Model } from "../../catalog/catalog.ts";
-import { invariant } from "../../lib/base/assert.ts";
 import { defined } from "../../lib/base/defined.ts";
-import { readPattern } from "../../lib/base/linear_pattern.ts";
-import type { ReadRule, TextRule } from "./text_rules.ts";
+import type { TextRule } from "./text_rules.ts";
 import {
   type MaxPrice,
   pricesText,
@@ -89,7 +87,7 @@ export interface CallRules {
   /** Bounds of what chat requests contain; absent: none. */
   readonly parts?: { readonly noImages: boolean; readonly noFiles: boolean };
   /** Rules about the text of requests; absent: none. */
-  readonly texts?: readonly ReadRule[];
+  readonly texts?: readonly TextRule[];
   /** Whether answers tell their cost, if a request does not say otherwise. */
   readonly tellsCost?: boolean;
 }
@@ -151,13 +149,9 @@ function partsOf(levels: readonly CallSettings[]): CallRules["parts"] {
   return noImages || noFiles ? { noImages, noFiles } : undefined;
 }
 
-function textsOf(levels: readonly CallSettings[]): readonly ReadRule[] | undefined {
+function textsOf(levels: readonly CallSettings[]): readonly TextRule[] | undefined {
   const rules = levels.flatMap((level) => level.rules ?? []);
-  return rules.length === 0 ? undefined : rules.map(({ pattern: text, ...rule }) => {
-    const pattern = readPattern(text);
-    invariant(typeof pattern !== "string", "patterns are read before they are stored");
-    return { ...rule, pattern };
-  });
+  return rules.length === 0 ? undefined : rules;
 }
 
 /** Returns the models that every list of settings and that of a key have; `undefined`: every model. */

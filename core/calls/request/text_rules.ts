@@ -6,7 +6,13 @@
  * Text is whatever string stands in the prompt of a request of any style: system prompts, messages, calls of tools and
  * their results, inputs of embeddings. Data of pictures and files, addresses, ids and what a provider has signed are none.
  */
-import type { LinearPattern, PatternMatch, StepBudget } from "../../lib/base/linear_pattern.ts";
+import {
+  type LinearPattern,
+  type PatternMatch,
+  readPattern,
+  type StepBudget,
+} from "../../lib/base/linear_pattern.ts";
+import { invariant } from "../../lib/base/assert.ts";
 import { joined } from "../../lib/bytes/byte_parts.ts";
 import { GatewayError } from "../../lib/errors/errors.ts";
 import { JsonCursor, jsonKey } from "../../lib/json/json_cursor.ts";
@@ -24,17 +30,30 @@ export interface TextRule {
   readonly pattern: string;
 }
 
-/** A rule whose pattern was read. */
-export interface ReadRule extends Pick<TextRule, "name" | "action"> {
-  readonly pattern: LinearPattern;
-}
-
 /** Most rules of an organisation, a team or a key: each is run on every text. */
 export const maxTextRules = 10;
 /** Most characters of a rule's name: a receipt has several of them in one tag. */
 const maxRuleNameChars = 30;
 /** The form of a rule's name, which can stand in a tag and in a JSON text as it is. */
 export const ruleNameForm = new RegExp(`^[A-Za-z0-9_.-]{1,${maxRuleNameChars}}$`);
+
+/** Read patterns that a process keeps: those of the customers who call; the largest take some 100 KB each. */
+const maxReadPatterns = 200;
+const readPatterns = new Map<string, LinearPattern>();
+
+/** Returns a pattern that was found right when it was set; reads it again if it was not used for long. */
+function patternOf(text: string): LinearPattern {
+  const known = readPatterns.get(text);
+  const pattern = known ?? readPattern(text);
+  invariant(typeof pattern !== "string", "patterns are checked before they are stored");
+  if (known !== undefined) readPatterns.delete(text);
+  else if (readPatterns.size >= maxReadPatterns) {
+    const oldest = readPatterns.keys().next();
+    if (!oldest.done) readPatterns.delete(oldest.value);
+  }
+  readPatterns.set(text, pattern);
+  return pattern;
+}
 
 /** Steps of all rules for a request of any size: some tens of milliseconds. */
 const freeSteps = 2_000_000;
@@ -169,17 +188,22 @@ function withoutOverlaps(masks: readonly Mask[]): Mask[] {
   return apart;
 }
 
+/** A rule whose pattern was read. */
+interface ReadRule extends Pick<TextRule, "name" | "action"> {
+  readonly pattern: LinearPattern;
+}
+
 /** Runs rules over the texts of one request. */
 class RuleRun {
   readonly masked = new Set<string>();
   readonly #rules: readonly ReadRule[];
   readonly #budget: StepBudget;
 
-  constructor(rules: readonly ReadRule[], bytes: number) {
+  constructor(rules: readonly TextRule[], bytes: number) {
     // What refuses is known first: a request that is refused is not masked.
     this.#rules = rules.toSorted((one, other) =>
       Number(one.action === "mask") - Number(other.action === "mask")
-    );
+    ).map(({ pattern, ...rule }) => ({ ...rule, pattern: patternOf(pattern) }));
     this.#budget = { left: freeSteps + stepsPerByte * bytes };
   }
 
@@ -225,10 +249,8 @@ interface RuledRequest {
  *
  * @example
  * ```ts
- * import { readPattern } from "../../lib/base/linear_pattern.ts";
  * import { withTextRules } from "./text_rules.ts";
- * const pattern = readPattern("[0-9]{4}-[0-9]{4}");
- * if (typeof pattern === "string") throw new Error(pattern);
+ * const pattern = "[0-9]{4}-[0-9]{4}";
  * const sent = new TextEncoder().encode('{"model": "1234-5678", "input": "Card\\n1234-5678!"}');
  * const { bytes, masked } = withTextRules(sent, [{ name: "card", action: "mask", pattern }]);
  * const text = new TextDecoder().decode(bytes);
@@ -236,7 +258,7 @@ interface RuledRequest {
  * if (masked.join() !== "card") throw new Error("not named");
  * ```
  */
-export function withTextRules(bytes: Uint8Array, rules: readonly ReadRule[]): RuledRequest {
+export function withTextRules(bytes: Uint8Array, rules: readonly TextRule[]): RuledRequest {
   const finder = new TextFinder(bytes);
   for (const [name, span] of parseJsonBody(bytes).fields) {
     if (promptFields.has(name)) finder.find(span);

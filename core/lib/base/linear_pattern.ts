@@ -315,9 +315,20 @@ type State =
 class StateWriter {
   readonly states: State[] = [];
   readonly #ignoresCase: boolean;
+  /** One of each set, however often it is repeated. */
+  readonly #matchers = new Map<CharacterSet, Matcher>();
 
   constructor(ignoresCase: boolean) {
     this.#ignoresCase = ignoresCase;
+  }
+
+  #matcherOf(set: CharacterSet): Matcher {
+    let matcher = this.#matchers.get(set);
+    if (matcher === undefined) {
+      matcher = new Matcher(set, this.#ignoresCase);
+      this.#matchers.set(set, matcher);
+    }
+    return matcher;
   }
 
   #add(state: State): number {
@@ -330,7 +341,7 @@ class StateWriter {
   write(node: Node): void {
     switch (node.kind) {
       case "set":
-        this.#add({ op: "take", matcher: new Matcher(node.set, this.#ignoresCase) });
+        this.#add({ op: "take", matcher: this.#matcherOf(node.set) });
         return;
       case "assert":
         this.#add({ op: "assert", assertion: node.assertion });
