@@ -92,8 +92,11 @@ export function daySumCellKey(cell: DaySumCell): Deno.KvKey {
 
 /** The version of a sum that has left the store for an archive: another one after each change, and none that a store gives. */
 export function archivedSumVersion(revision: number): string {
-  return `archived ${revision}`;
+  return revision === 0 ? firstArchivedVersion : `archived ${revision}`;
 }
+
+/** Nearly every archived sum has it, so that all share one text. */
+const firstArchivedVersion = "archived 0";
 
 /** Whether the version of a sum is that of an archive. A commit can replace such a row, and not delete it. */
 export function isArchivedSum({ versionstamp }: { readonly versionstamp: string | null }): boolean {

@@ -184,7 +184,7 @@ const sumKind = kindOfKey(daySumsPrefix());
 /** Findings of a scan of the store about day sums. */
 export interface ProvedSums {
   /** Versions of the sums that were right: a row with the same version is still right. */
-  readonly versions: ReadonlyMap<string, string>;
+  readonly versions: Pick<ReadonlyMap<string, string>, "get">;
   /** Sums that have receipts but no row. */
   readonly unwritten: ReadonlyMap<string, DaySumCell>;
 }

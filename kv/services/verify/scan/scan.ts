@@ -106,11 +106,14 @@ export class Scan {
   readonly problems = new ProblemList();
   /** Accounts with a problem. */
   readonly reported = new Set<AccountId>();
+  readonly #unwritten = new Map<string, DaySumCell>();
+  /** Rows of sums of no calls, and the versions of those that are right. */
+  readonly #empty = new Map<string, string | undefined>();
   /** Facts of day sums, if all were read. */
-  readonly proved = {
-    versions: new Map<string, string>(),
-    unwritten: new Map<string, DaySumCell>(),
-  } satisfies ProvedSums;
+  readonly proved: ProvedSums = {
+    versions: { get: (id) => this.sums.cells.get(id)?.version ?? this.#empty.get(id) },
+    unwritten: this.#unwritten,
+  };
   readonly #copied = new Set<string>();
   readonly #unsure = new Map<string, DaySumCell>();
   /** Holdings of the accounts of this pass. */
@@ -227,8 +230,9 @@ export class Scan {
   get compared(): ComparedSums {
     return {
       rightSum: (id) => {
-        const sums = this.proved.versions.has(id) ? this.sums.cells.get(id) : undefined;
-        return sums && { cell: sums.cell, sum: totalOf(sums) };
+        const sums = this.sums.cells.get(id);
+        if (sums?.version === undefined) return undefined;
+        return { cell: sums.cell, sum: totalOf(sums) };
       },
       copied: this.#copied,
       unsure: this.#unsure,
@@ -503,9 +507,8 @@ export class Scan {
   /** Compares the sums of the store, then those of the archive, where one counts that the store has not. */
   async #compareAllDaySums(): Promise<void> {
     const { slices } = this.#options;
-    const written = new Set<string>();
     const compare = (accountId: AccountId, entry: Deno.KvEntry<unknown>) =>
-      this.#compareDaySum(accountId, entry, written);
+      this.#compareDaySum(accountId, entry);
     const selector = { prefix: daySumsPrefix() };
     const archived = this.#kv.archivedDaySums?.();
     const ofStore = { isWithoutArchive: archived !== undefined };
@@ -513,9 +516,9 @@ export class Scan {
     if (archived !== undefined) {
       await this.#eachEntry(inSlices(archived, slices), accountIn, compare);
     }
-    for (const [id, sums] of this.sums.cells) {
-      if (written.has(id) || sameUsage(noUsage, totalOf(sums))) continue;
-      this.proved.unwritten.set(id, sums.cell);
+    for (const sums of this.sums.cells.values()) {
+      if (sums.isCompared || sameUsage(noUsage, totalOf(sums))) continue;
+      this.#unwritten.set(sums.id, sums.cell);
       this.#suspect(sums.cell.accountId);
     }
   }
@@ -523,21 +526,22 @@ export class Scan {
   #compareDaySum(
     accountId: AccountId,
     { key, value, versionstamp }: Deno.KvEntry<unknown>,
-    written: Set<string>,
   ): void {
     const cell = daySumCellOf(key);
-    const id = sumId(cell);
-    if (written.has(id)) return;
-    written.add(id);
-    const sums = this.sums.cells.get(id);
+    const name = sumId(cell);
+    const sums = this.sums.cells.get(name);
+    if (sums?.isCompared === true || this.#empty.has(name)) return;
+    const id = sums?.id ?? name;
+    if (sums === undefined) this.#empty.set(id, undefined);
+    else sums.isCompared = true;
     const isOfStore = !isArchivedSum({ versionstamp });
     if (isOfStore) this.#unsure.set(id, cell);
     const sum = storedSum(value);
     if (!sameUsage(sum, sums === undefined ? noUsage : totalOf(sums))) {
       return this.#suspect(accountId);
     }
-    this.proved.versions.set(id, versionstamp);
-    if (sums === undefined) return;
+    if (sums === undefined) return void this.#empty.set(id, versionstamp);
+    sums.version = versionstamp;
     this.#unsure.delete(id);
     if (isOfStore && sum.providers !== undefined) this.#copied.add(id);
   }
