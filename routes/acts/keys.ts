@@ -29,6 +29,7 @@ import {
   type ApiKeyRecord,
   getApiKey,
   isActive,
+  type KeyApp,
 } from "../../kv/people/api_keys/api_keys.ts";
 import { keyMoverNames, keyMovers, setKeyMovers } from "../../kv/people/organisations/key_rules.ts";
 import { listTeams } from "../../kv/people/organisations/teams.ts";
@@ -119,7 +120,8 @@ const settings = {
   limits: limits.exactOptional(),
 };
 
-const newKey = z.strictObject({ name: nameOf(), ...settings });
+/** The input of a new key. */
+export const newKey = z.strictObject({ name: nameOf(), ...settings });
 const changedKey = z.strictObject({ id, name: nameOf().exactOptional(), ...settings });
 
 type Settings = Omit<z.output<typeof changedKey>, "id">;
@@ -184,11 +186,18 @@ export function mayMoveKey(
 const wrong = (field: string, message: string) =>
   ({ code: "invalid_request", field, message }) as const;
 
-const settingRefusals = {
+/** Why settings of a key are refused. */
+export const settingRefusals = {
   past: wrong("expiresAt", "must be in the future"),
   model: wrong("allowedModels", "there is no such model"),
   team: wrong("teamId", "there is no such team"),
   ...callSettingsRefusals,
+} as const;
+
+/** The refusal of one key too many. */
+export const fullRefusal = {
+  code: "invalid_request",
+  message: "The organisation has as many active keys as it may",
 } as const;
 
 const busy = {
@@ -204,7 +213,7 @@ const keyRefusals = {
 const ended = { code: "invalid_request", message: "The key is not active" } as const;
 
 /** Why settings are refused that each have the right form. */
-async function settingsProblem(
+export async function settingsProblem(
   { kv, catalog }: ActDeps,
   acting: Acting,
   { expiresAt, allowedModels, teamId, calls }: Settings,
@@ -243,23 +252,34 @@ export interface KeyWithSecret {
 /**
  * Owner of a new key: operators make keys for the owner, programs for nobody, unless their role reaches own keys only.
  */
-function makerOf(acting: Acting): { memberId?: AccountId; madeByProgram?: true } {
+function makerOf(
+  acting: Acting,
+): { memberId?: AccountId; madeByProgram?: true; app?: KeyApp } {
   if (acting.operator !== undefined) return {};
+  if (acting.app !== undefined) return { memberId: acting.personId, app: acting.app };
   const isProgram = acting.by.kind === "management_key";
   return isProgram && mayAct(acting, "change_keys", undefined)
     ? { madeByProgram: true }
     : { memberId: acting.personId };
 }
 
-/** Act that makes and tells secrets. The id of a form counts for whoever sent it alone: its repeat shows a secret. */
-function keyAct({ account, nowMs, by, operator, personId, formId }: Acting) {
+/** The id of a form as the store has it: it counts for whoever sent it alone, since its repeat shows a secret. */
+export function keptFormId(
+  { by, personId, formId }: Pick<Acting, "by" | "personId" | "formId">,
+): string | undefined {
   const sender = by.kind === "management_key" ? by.keyId : personId;
+  return formId === undefined ? undefined : `${sender} ${formId}`;
+}
+
+/** Act that makes and tells secrets. */
+function keyAct(acting: Acting) {
+  const { account, nowMs, by, operator } = acting;
   return {
     nowMs,
     by: operator,
     doneBy: by,
     notify: mailReaderOf(account, "key_changed"),
-    ...(formId !== undefined && { formId: `${sender} ${formId}` }),
+    ...defined({ formId: keptFormId(acting) }),
   };
 }
 
@@ -283,10 +303,7 @@ export const keyCreation = operation({
   input: newKey,
   refusals: {
     ...settingRefusals,
-    full: {
-      code: "invalid_request",
-      message: "The organisation has as many active keys as it may",
-    },
+    full: fullRefusal,
     busy,
     used: {
       code: "idempotency_key_reused",

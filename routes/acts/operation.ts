@@ -22,6 +22,7 @@ import type { KeyValueStore } from "../../kv/engine/store/key_value_store.ts";
 import type { Account } from "../../kv/people/accounts/accounts.ts";
 import type { ActivityAct, Doer } from "../../kv/people/audit/account_activity.ts";
 import type { Actor } from "../../kv/people/audit/operator_audit.ts";
+import type { KeyApp } from "../../kv/people/api_keys/api_keys.ts";
 import { type ActName, actSpendings, countSpending } from "./spending.ts";
 
 /** Needs of most operations; the others name what they need besides. */
@@ -64,6 +65,8 @@ export interface Acting {
   readonly companyId?: AccountId;
   /** The same for every try to send one form or request, so that it is carried out once. */
   readonly formId?: string;
+  /** The application that gets the key that is made. */
+  readonly app?: KeyApp;
 }
 
 /** Reads the id of one kind of thing; `message` says what it must be. */

@@ -74,6 +74,7 @@ export const actSpendings = {
   deleteTeam: ["change"],
   handOver: ["change"],
   createKey: ["change"],
+  authorizeApp: ["change"],
   changeKey: ["change"],
   rotateKey: ["ending"],
   revokeKey: ["ending"],

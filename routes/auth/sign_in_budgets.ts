@@ -61,6 +61,11 @@ export const rateRules = {
   incidentMailsByAddress: { name: "incident_mails_address", count: 10, windowMs: hourMs },
   /** Mails that ask one address to confirm it, whoever requests them. */
   incidentMailsByEmail: { name: "incident_mails_email", count: 2, windowMs: dayMs },
+  /**
+   * Codes that applications redeem. They have 256 bits and need no limit; the rows that wrong ones would write do. One
+   * server redeems those of many people.
+   */
+  appCodeByAddress: { name: "app_code_address", count: 600, windowMs: hourMs },
   openIdByAddress: { name: "openid_address", count: 60, windowMs: 15 * minuteMs },
   /** Confirmations of the password by an account that is signed in. */
   passwordByAccount: { name: "password_account", count: 10, windowMs: 15 * minuteMs },

@@ -3,6 +3,7 @@ import { activityPages } from "./customer/activity/activity_pages.tsx";
 import { accountPages } from "./customer/account/account_pages.tsx";
 import { mailsOffPages } from "./customer/account/mail_switches.tsx";
 import { budgetPages } from "./customer/budgets/budgets_pages.tsx";
+import { consentPages } from "./customer/keys/consent_page.tsx";
 import { connectPage } from "./customer/connect/connect.tsx";
 import type { DashboardDeps } from "./page/deps.ts";
 import { docsPages } from "./public/docs/docs_pages.tsx";
@@ -37,6 +38,7 @@ import { welcomePages } from "./customer/welcome/welcome_page.tsx";
 export const customerPages: readonly PageDeclaration<DashboardDeps>[] = [
   homePage,
   keyPages,
+  consentPages,
   usagePages,
   searchPages,
   walletPages,

@@ -98,6 +98,8 @@ const keyShape = shape<ShownKey>("ManagedKey", "An API key.", [
     ({ record }) => record.expiresAtMs && isoTime(record.expiresAtMs),
   ),
   optional("team_id", text, ({ record }) => record.teamId),
+  optional("app_name", text, ({ record }) => record.app?.name),
+  optional("app_host", text, ({ record }) => record.app?.host),
   optional("member_id", text, ({ record }) => keyMember(record)),
   optional("allowed_models", listOf(text), ({ record }) => record.allowedModels?.slice()),
   optional("allowed_ips", listOf(text), ({ record }) => record.allowedIps?.slice()),

@@ -2,8 +2,9 @@
  * The management API under `/v1/organisation`: what the pages of an organisation do, for programs, with keys that make
  * no calls. What a key may do stands in the table of roles and acts.
  *
- * - Folder `routes/management_api/`: the management API: its operations, and how they are called.
- * - In: requests with a management key.
+ * - Folder `routes/management_api/`: the management API: its operations, and how they are called; and the endpoints by
+ *   which applications get keys.
+ * - In: requests with a management key, or with the code of an application.
  * - Out: JSON, changed rows of the organisation.
  * - Never: answers a request with an API key, moves money other than a voucher's, or decides by a role itself.
  */
@@ -25,6 +26,7 @@ import { errorResponse } from "../http/error_response.ts";
 import { authoriseManagement, type ManagementCaller } from "../http/management_key.ts";
 import { requestHeaders, withCommonHeaders } from "../http/own_headers.ts";
 import type { ManagementCall, ManagementDeps, ManagementOperation } from "./operation.ts";
+import { createOAuthApi } from "./oauth_api.ts";
 import { managementOperations } from "./operations.ts";
 
 /** Bytes of a body: the longest is a key with every model named. */
@@ -140,7 +142,7 @@ async function answer(
 
 /** Builds the management API. Mount it at `/`. */
 export function createManagementApi(deps: ManagementDeps): Hono<Env> {
-  const app = new Hono<Env>();
+  const app = new Hono<Env>().route("/", createOAuthApi(deps));
   const honoPath = (path: string) => path.replace(/\{(\w+)\}/g, ":$1");
   for (const operation of managementOperations) {
     app.on(operation.method.toUpperCase(), honoPath(operation.path), async (c) => {

@@ -2,6 +2,7 @@
 import { defaultBrand } from "../../core/people/mail/brand.ts";
 import { isJsonObject, type JsonObject } from "../../core/lib/json/json.ts";
 import { accountOperations, accountSchemas, modelOperations } from "./account_operations.ts";
+import { appOperations, appSchemas } from "./app_operations.ts";
 import { chatOperations } from "./chat_operations.ts";
 import { chatSchemas } from "./chat_schemas.ts";
 import { errorAnswerComponents, errorAnswers, errorBodySchemas } from "./error_answers.ts";
@@ -30,6 +31,7 @@ export function customerOperations(models: ExampleModels): readonly Operation[] 
     ...videoOperations(models),
     ...accountOperations(),
     ...managementApiOperations,
+    ...appOperations,
   ];
 }
 
@@ -109,6 +111,7 @@ export function openApiDocument(
         ...mediaSchemas,
         ...accountSchemas,
         ...managementSchemas,
+        ...appSchemas,
         ...errorBodySchemas,
       },
     },

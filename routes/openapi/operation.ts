@@ -14,6 +14,8 @@ export const tags = {
   Videos: "Videos are tasks: create one, poll it, download the file.",
   Organisation:
     "What the pages of an organisation do, for programs. These paths take a management key, which makes no calls.",
+  Applications:
+    "Keys for applications, after the consent of their user: OAuth 2.1 with PKCE. These paths take no key.",
   Account:
     "Usage, receipts and the balance of the account that owns the key. A management key of an organisation reads them, too, " +
     "as far as its role allows.",
@@ -72,7 +74,11 @@ export function pageParameters(rows: RowBounds, cursor = "before"): readonly Par
 export interface RequestBody {
   readonly schema: JsonObject;
   /** Media types; absent: JSON. */
-  readonly types?: readonly ("application/json" | "multipart/form-data")[];
+  readonly types?: readonly (
+    | "application/json"
+    | "multipart/form-data"
+    | "application/x-www-form-urlencoded"
+  )[];
   readonly example: JsonObject;
 }
 

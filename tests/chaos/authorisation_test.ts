@@ -26,6 +26,7 @@ import { denokvAccessToken, denokvProgram, startDenokv } from "../support/server
 import { postgresPrograms, startPostgres } from "../support/servers/postgres_server.ts";
 import { actFor } from "../support/worlds/company_world.ts";
 import { type FullCompany, openFullCompany, signUp } from "../support/worlds/full_company.ts";
+import { consentRequest } from "../support/worlds/consent_request.ts";
 import {
   openTwoInstances,
   publicUrl,
@@ -102,6 +103,7 @@ const queried: Readonly<Record<string, string>> = { "/v1/generation": "receipts/
 
 /** Fills the parameters of a path, which stand as `:id` or `{id}`, or in its query. */
 function filled(path: string, known: FullCompany["known"]): string {
+  if (path === "/oauth/authorize") return consentRequest;
   const inQuery = queried[path];
   if (inQuery !== undefined) return `${path}?id=${known[inQuery]}`;
   const segments = path.split("/");

@@ -1,6 +1,7 @@
 /** Follows what pages offer, as one person in one language, and says what is wrong with it. */
-import type { Role } from "../../core/people/organisations/acts.ts";
+import { may, type Role } from "../../core/people/organisations/acts.ts";
 import type { LoadedPage, TestBrowser } from "../support/browser/test_browser.ts";
+import { consentRequest } from "../support/worlds/consent_request.ts";
 import type { Route } from "../support/worlds/two_instances.ts";
 import { type HtmlElement, type HtmlPage, readHtml } from "./html_page.ts";
 import { pageProblems } from "./page_problems.ts";
@@ -163,7 +164,11 @@ class Crawl {
   }
 
   async run(): Promise<CrawlReport> {
-    for (const path of starts) this.#offer({ kind: "page", path, fragment: "", from: "the start" });
+    const { role } = this.#options;
+    const mayAllow = role === undefined || may(role, "change_keys");
+    for (const path of [...starts, ...(mayAllow ? [consentRequest] : [])]) {
+      this.#offer({ kind: "page", path, fragment: "", from: "the start" });
+    }
     for (let link = this.#queue.shift(); link !== undefined; link = this.#queue.shift()) {
       await this.#follow(link);
     }

@@ -1,6 +1,6 @@
 /**
- * Reads the tags of a call: from the header `x-gateway-tags`, and from the fields in which the styles have metadata and
- * the end user. It reads fields that the parser or the outline has at hand, and parses nothing itself.
+ * Reads the tags of a call: from the header `x-gateway-tags`, from the fields in which the styles have metadata and the
+ * end user, and from the headers in which tools name themselves. It reads fields that the parser or the outline has at hand, and parses nothing itself.
  *
  * Whoever writes the header means the gateway, so a mistake in it is refused. A field is meant for the provider, too, so
  * what does not fit the bounds of tags, or holds an API key, is left out, and the call goes on.
@@ -17,6 +17,7 @@ import {
 import type { RouteStyle } from "../../catalog/entries/model.ts";
 import { holdsKey } from "../../lib/base/key_forms.ts";
 import { GatewayError } from "../../lib/errors/errors.ts";
+import { parseUrl } from "../../lib/runtime/built_ins.ts";
 import { isJsonObject, type Outline, type OutlineObject } from "../../lib/json/json.ts";
 import type { MediaBody } from "./body.ts";
 import { partText } from "./multipart.ts";
@@ -26,6 +27,32 @@ export const tagsHeader = "x-gateway-tags";
 
 /** The tag of the end user, whatever a style calls the field. */
 const userTag = "user";
+
+/** The tag of the application, and the headers in which tools name themselves, the most telling first. */
+const appTag = "app";
+const titleHeaders = ["x-title", "x-openrouter-title"] as const;
+const siteHeader = "http-referer";
+
+/**
+ * Reads the name that a tool gives itself in its headers, as the value of a tag: the title, else the host of its site.
+ *
+ * @example
+ * ```ts
+ * import { sentAppName } from "./sent_tags.ts";
+ * const named = new Headers({ "x-title": "Roo Code", "http-referer": "https://roo.example/x" });
+ * if (sentAppName(named) !== "Roo-Code") throw new Error(sentAppName(named));
+ * const unnamed = new Headers({ "http-referer": "https://roo.example/x" });
+ * if (sentAppName(unnamed) !== "roo.example") throw new Error(sentAppName(unnamed));
+ * ```
+ */
+export function sentAppName(headers: Pick<Headers, "get">): string | undefined {
+  for (const name of titleHeaders) {
+    const title = headers.get(name)?.replace(/[^A-Za-z0-9_.:/@+-]+/g, "-").replace(/^-+|-+$/g, "");
+    if (title !== undefined && title !== "") return title;
+  }
+  const site = headers.get(siteHeader);
+  return site === null ? undefined : parseUrl(site)?.host;
+}
 
 /** Fields in which the requests of a style have tags. */
 interface TagFields {
@@ -115,8 +142,8 @@ function addFields(tags: Map<string, string>, { metadata, user }: TagFields, bod
 }
 
 /**
- * Reads the tags of a call; `undefined` if it has none. A tag of the header wins over one of a field, and members of
- * metadata over the field of the end user.
+ * Reads the tags of a call; `undefined` if it has none. A tag of the header wins over one of a field, members of
+ * metadata over the field of the end user, and all of them over the name of a tool.
  *
  * @param required keys that the account requires
  * @throws {GatewayError} `invalid_request` for a malformed header, or naming the required keys that are missing
@@ -132,13 +159,16 @@ function addFields(tags: Map<string, string>, { metadata, user }: TagFields, bod
 export function readSentTags(
   style: RouteStyle,
   body: OutlineObject,
-  { header, required }: {
+  { header, app, required }: {
     readonly header: string | null;
+    /** Name of the tool, as {@linkcode sentAppName} has read it. */
+    readonly app?: string | undefined;
     readonly required: readonly string[] | undefined;
   },
 ): CallTags | undefined {
   const tags = header === null ? new Map<string, string>() : headerTags(header);
   addFields(tags, tagFields[style], body);
+  add(tags, appTag, app);
   const missing = required?.filter((key) => !tags.has(key)) ?? [];
   if (missing.length > 0) {
     throw malformed(

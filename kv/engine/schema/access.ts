@@ -281,6 +281,11 @@ export function apiKeyOfFormKey(accountId: AccountId, formId: string): StoreKey 
   return ["api_key_of_form", accountId, formId];
 }
 
+/** Key of what an authorisation code is for, by the hash of the code. */
+export function appCodeKey(codeHash: string): StoreKey {
+  return ["app_code", codeHash];
+}
+
 // Webhooks: the endpoints of an account in one row, how each fares, and its last tries in a ring.
 
 /** Selects the endpoints of every account. */

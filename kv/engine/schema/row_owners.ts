@@ -82,6 +82,7 @@ export const rowOwners = {
     deletion: keeps("the hash of a revoked key, so that it is never a key of somebody else"),
   },
   api_key_of_form: ofOrganisation("passing"),
+  app_code: { of: "person", download: "secret", deletion: expiresInDays },
   approval: installation,
   approval_of_form: installation,
   availability: installation,

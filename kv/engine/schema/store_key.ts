@@ -19,6 +19,7 @@ export const rowKinds = [
   "api_key",
   "api_key_by_hash",
   "api_key_of_form",
+  "app_code",
   "approval",
   "approval_of_form",
   "availability",

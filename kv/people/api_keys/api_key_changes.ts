@@ -17,6 +17,7 @@ import {
   getApiKey,
   type HashIndex,
   isActive,
+  type KeyApp,
   readApiKeys,
   revealApiKey,
 } from "./api_keys.ts";
@@ -115,7 +116,7 @@ async function claimForm(
 /** Returns the settings of a key, without anything of its secret or its maker. */
 function settingsOf(record: ApiKeyRecord): ApiKeyOptions {
   const { id: _id, accountId: _account, createdAtMs: _made, masked: _masked, ...rest } = record;
-  const { memberId: _member, madeByProgram: _program, ...settings } = rest;
+  const { memberId: _member, madeByProgram: _program, app: _app, ...settings } = rest;
   const { hash: _hash, sealed: _sealed, previous: _previous, revokedAtMs: _revoked, ...options } =
     settings;
   return options;
@@ -194,6 +195,7 @@ function addKeyMail(
  * @param options.by the operator who makes it for somebody, with an audit line; absent: its owner does
  * @param options.memberId the member who makes it
  * @param options.madeByProgram a management key makes it, for no member
+ * @param options.app the application that gets it
  * @param options.keysPerMember active keys for each member of an organisation of several; absent: ten
  * @param options.doneBy who of the account makes it, for its activity log; absent: nobody, as with the first key
  * @param options.notify the reader of a mail about it; absent: no mail is sent
@@ -209,6 +211,7 @@ export async function createApiKey(
     readonly doneBy?: Doer | undefined;
     readonly memberId?: AccountId;
     readonly madeByProgram?: true;
+    readonly app?: KeyApp;
     readonly keysPerMember?: number | undefined;
     readonly notify?: MailReader | undefined;
   },
@@ -253,6 +256,15 @@ export async function createApiKey(
       : "again";
   }, { attempts: apiKeyWriteAttempts });
   return outcome === "conflict" ? { ok: false, reason: "conflict" } : outcome.done;
+}
+
+/** Finds the key whose secret a form has made. */
+export async function keyMadeByForm(
+  kv: KeyValueStore,
+  accountId: AccountId,
+  formId: string,
+): Promise<ApiKeyId | undefined> {
+  return (await kv.get<MadeByForm>(apiKeyOfFormKey(accountId, formId))).value?.keyId;
 }
 
 /**
@@ -371,6 +383,7 @@ export async function updateApiKey(
       id,
       memberId,
       madeByProgram,
+      app,
       createdAtMs,
       masked,
       hash,
@@ -395,7 +408,7 @@ export async function updateApiKey(
       createdAtMs,
       masked,
       hash,
-      ...defined({ memberId, madeByProgram, sealed, previous, revokedAtMs }),
+      ...defined({ memberId, madeByProgram, app, sealed, previous, revokedAtMs }),
       ...options,
     };
   });

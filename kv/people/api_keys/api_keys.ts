@@ -47,6 +47,13 @@ export interface ApiKeyOptions extends PeriodLimits {
   readonly calls?: CallSettings;
 }
 
+/** An application as it said of itself when a person gave it a key. */
+export interface KeyApp {
+  readonly name: string;
+  /** The host that got the key; absent: a program on the machine of the person. */
+  readonly host?: string;
+}
+
 /** The row of an API key. */
 export interface ApiKeyRecord extends ApiKeyOptions {
   readonly id: ApiKeyId;
@@ -55,6 +62,8 @@ export interface ApiKeyRecord extends ApiKeyOptions {
   readonly memberId?: AccountId;
   /** Made with a management key, for no member. */
   readonly madeByProgram?: true;
+  /** The application that got it with the consent of the member. */
+  readonly app?: KeyApp;
   readonly createdAtMs: number;
   readonly revokedAtMs?: number;
   /** First and last characters of the secret, for display. */

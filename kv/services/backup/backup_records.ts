@@ -23,6 +23,7 @@ import { expiresAfterMs } from "../retention/row_lives.ts";
  */
 const leftOut: ReadonlySet<string> = new Set<RowKind>([
   "account_session",
+  "app_code",
   "mail_token",
   "operator_session",
   "rate_limit",

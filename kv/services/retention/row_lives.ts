@@ -9,6 +9,7 @@ import { topupOrderMs } from "../../money/payments/topups.ts";
 import { activityKeptMs } from "../../people/audit/account_activity.ts";
 import { knownPlaceMs } from "../../people/accounts/sessions.ts";
 import { managementAnswerMs } from "../../people/management_keys/answers.ts";
+import { appCodeKeptMs } from "../../people/api_keys/app_codes.ts";
 import { secondFactorMs } from "../../people/accounts/second_factor.ts";
 import {
   longestMailGrantMs,
@@ -74,6 +75,7 @@ export const rowLives: Readonly<Record<RowKind, RowLife>> = {
   api_key: callers,
   api_key_by_hash: callers,
   api_key_of_form: callers,
+  app_code: expires(appCodeKeptMs),
   approval: never("few, and what two persons decided about money"),
   approval_of_form: never("few, and what keeps a form from moving money twice"),
   availability: expires(availabilityExpireMs),

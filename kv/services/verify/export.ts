@@ -48,6 +48,7 @@ const decisions: Readonly<Record<RowKind, Exported | StayingReason>> = {
   api_key: ({ key, value }) => [{ key, value: without(value, ["hash", "sealed", "previous"]) }],
   api_key_by_hash: "secret",
   api_key_of_form: "passing",
+  app_code: "secret",
   approval: whole,
   approval_of_form: whole,
   availability: "passing",

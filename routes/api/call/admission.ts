@@ -14,7 +14,7 @@ import {
 } from "../../../core/catalog/catalog.ts";
 import { type CallTags, maskedTag, withTag } from "../../../core/billing/usage/call_tags.ts";
 import type { AppliedPrice } from "../../../core/billing/usage/receipt.ts";
-import { readSentTags } from "../../../core/calls/body/sent_tags.ts";
+import { readSentTags, sentAppName } from "../../../core/calls/body/sent_tags.ts";
 import type { RouteStyle } from "../../../core/catalog/entries/model.ts";
 import type { RequestId } from "../../../core/lib/ids/ids.ts";
 import type { OutlineObject } from "../../../core/lib/json/json.ts";
@@ -109,7 +109,7 @@ export function callTags(
   body: OutlineObject,
 ): CallTags | undefined {
   const header = headers.get(requestHeaders.tags);
-  const sent = readSentTags(style, body, { header, required });
+  const sent = readSentTags(style, body, { header, app: sentAppName(headers), required });
   return masked === undefined ? sent : withTag(sent, maskedTag(masked));
 }
 

@@ -29,6 +29,7 @@ import {
   topupOrdering,
   voucherRedemption,
 } from "../../acts/money.ts";
+import { appConsent } from "../../acts/apps.ts";
 import type { DeclaredOperation } from "../../acts/operation.ts";
 import {
   handOver,
@@ -70,6 +71,8 @@ export type PageOnlyReason =
   | "mailed_link"
   /** Asks for a password or second factor of the person, which a program does not have. */
   | "confirmed_in_browser"
+  /** A person's consent, which no program gives in their place. */
+  | "consent_of_person"
   /** Keeps what one person looks at, and changes nothing of the organisation. */
   | "of_person"
   /** The owner's alone: no management key has that role, so that a leaked one neither takes nor ends an organisation. */
@@ -114,6 +117,8 @@ const declared: Readonly<
   "POST /keys/:id/show": byPageOnly("confirmed_in_browser", "change_keys"),
   "POST /keys/:id/rotate": keyRotation,
   "POST /keys/:id/revoke": keyRevocation,
+  "GET /oauth/authorize": "change_keys",
+  "POST /oauth/authorize": byPageOnly("consent_of_person", appConsent),
   "GET /usage": "view_usage",
   "GET /usage/live": "view_usage",
   "POST /usage/views": byPageOnly("of_person", "view_usage"),

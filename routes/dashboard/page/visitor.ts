@@ -64,6 +64,8 @@ export interface DashboardEnv {
   Bindings: { readonly clientAddress?: string };
   Variables: {
     visitor: Visitor;
+    /** A target of the forms of the page beside the gateway, as the Content Security Policy names it. */
+    formTarget?: string;
     /** Set by {@linkcode requireAccount}, for the pages behind it. */
     signedIn: SignedIn;
     /** Reads what the top bar says; absent for visitors without a session. `undefined`: the store failed. */

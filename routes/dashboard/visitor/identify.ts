@@ -85,10 +85,11 @@ class Announcements {
 // The security headers of pages.
 
 /**
- * Scripts and styles come from the gateway's own files only, nothing inline; no frames; forms go nowhere else. `data:`
+ * Scripts and styles come from the gateway's own files only, nothing inline; no frames; forms go nowhere else, but where a page
+ * names a target. `data:`
  * images are the small icons in the style sheet and what the playground's models draw; `blob:` is their speech.
  */
-const contentSecurityPolicy = (logoOrigin: string | undefined) =>
+const contentSecurityPolicy = (logoOrigin: string | undefined, formTarget?: string) =>
   [
     "default-src 'none'",
     "script-src 'self'",
@@ -96,7 +97,7 @@ const contentSecurityPolicy = (logoOrigin: string | undefined) =>
     `img-src 'self' data:${logoOrigin === undefined ? "" : ` ${logoOrigin}`}`,
     "media-src 'self' blob:",
     "connect-src 'self'",
-    "form-action 'self'",
+    `form-action 'self'${formTarget === undefined ? "" : ` ${formTarget}`}`,
     "frame-ancestors 'none'",
     "base-uri 'none'",
   ].join("; ");
@@ -105,12 +106,17 @@ const contentSecurityPolicy = (logoOrigin: string | undefined) =>
 export function securityHeaders(
   { baseUrl, brand = defaultBrand }: Pick<PageDeps, "baseUrl" | "brand">,
 ): MiddlewareHandler<DashboardEnv> {
-  const policy = contentSecurityPolicy(brandFiles(brand).shown.logoOrigin);
+  const { logoOrigin } = brandFiles(brand).shown;
+  const policy = contentSecurityPolicy(logoOrigin);
   const https = baseUrl.startsWith("https:");
   return async (c, next) => {
     await next();
     const { headers } = c.res;
-    headers.set("content-security-policy", policy);
+    const target = c.get("formTarget");
+    headers.set(
+      "content-security-policy",
+      target === undefined ? policy : contentSecurityPolicy(logoOrigin, target),
+    );
     headers.set("x-content-type-options", "nosniff");
     headers.set("x-frame-options", "DENY");
     headers.set("referrer-policy", "same-origin");

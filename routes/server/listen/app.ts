@@ -60,6 +60,16 @@ function createMetrics(gateway: Gateway): Hono {
   return app;
 }
 
+/** Paths of the management API, and those by which applications get keys. */
+const managementPaths = [
+  "/v1/organisation",
+  "/v1/organisation/*",
+  "/.well-known/oauth-authorization-server",
+  "/oauth/register",
+  "/oauth/token",
+  "/api/v1/auth/keys",
+];
+
 /** Needs of the application beside the gateway. */
 export interface AppOptions {
   /** Whether the process was told to stop. */
@@ -81,7 +91,7 @@ export function createApp(
   if (customerApp !== undefined) {
     app.route("/", customerApp.usageApi);
     const management = loadedOnce(() => customerApp.managementApi());
-    for (const path of ["/v1/organisation", "/v1/organisation/*"]) {
+    for (const path of managementPaths) {
       app.all(path, async ({ req, env }) => await (await management()).fetch(req.raw, env));
     }
     app.route("/", customerApp.hooks);

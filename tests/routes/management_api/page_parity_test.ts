@@ -20,6 +20,7 @@ const isTrue: Readonly<Record<PageOnlyReason, (form: PageAct) => boolean>> = {
   mailed_link: ({ act, path }) => act === "everyone" && path.includes("/shared"),
   // `requireFresh`, or the password in the form: `tests/routes/dashboard/page/` tries each without.
   confirmed_in_browser: ({ act }) => act !== "everyone",
+  consent_of_person: ({ act, path }) => act === "change_keys" && path.startsWith("/oauth/"),
   of_person: ({ operation }) => operation === undefined,
   owner_alone: ({ act }) => act !== "everyone" && isOwnerAlone(act),
   makes_management_keys: ({ act }) => act === "change_management_keys",

@@ -145,16 +145,17 @@ Deno.test("the document has every endpoint that is served, and no other", async 
     const written = `${method.toLowerCase()} ${writtenPath(path)}`;
     return otherwiseDescribed[written] ?? [written];
   });
-  // The management API serves the operations of its own table.
+  // The management API serves the operations of its own table; `oauth_api_test.ts` has those of applications.
   const described = customerOperations(exampleModels(parts.config.catalog))
-    .filter(({ managementKey }) => managementKey !== "only")
+    .filter(({ managementKey, tag }) => managementKey !== "only" && tag !== "Applications")
     .map(({ method, path }) => `${method} ${path}`);
   assertEquals([...new Set(described)].sort(), [...new Set(served)].sort());
 });
 
 Deno.test("each path refuses other methods by naming its own", async () => {
   await using gateway = await openTestGateway();
-  const operations = customerOperations(exampleModels(gateway.assembled.gateway.config.catalog));
+  const operations = customerOperations(exampleModels(gateway.assembled.gateway.config.catalog))
+    .filter(({ tag }) => tag !== "Applications");
   const wrong: string[] = [];
   for (const path of new Set(operations.map(({ path }) => path.replace(/\{\w+\}/, "x")))) {
     // The pages and the usage API are apart from the API in this gateway.
@@ -182,8 +183,9 @@ Deno.test("each example of a request is answered", async () => {
   const { key } = await gateway.customer(1_000_000);
   const models = exampleModels(gateway.assembled.gateway.config.catalog);
   const answers: string[] = [];
-  for (const { id, path, body, parameters = [] } of customerOperations(models)) {
-    if (body === undefined || notRun.has(id) || path.startsWith("/v1/organisation")) continue;
+  for (const { id, path, body, tag, parameters = [] } of customerOperations(models)) {
+    if (body === undefined || notRun.has(id) || tag === "Applications") continue;
+    if (path.startsWith("/v1/organisation")) continue;
     const model = parameters.find(({ name }) => name === "model")?.example ?? "";
     const response = await gateway.fetch(
       new Request(`http://localhost${path.replace("{model}", model)}`, {

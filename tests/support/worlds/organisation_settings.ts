@@ -175,6 +175,7 @@ type SteppedAct =
 export const untriedActs: Readonly<
   Record<Exclude<ActName, SettingAct | SteppedAct>, string>
 > = {
+  authorizeApp: "gives a code, whose redeeming makes a key as createKey does: oauth_api_test",
   readmitMember:
     "only people who came from the organisation's provider are kept out after a removal",
   connectCompanySignIn: "asks a provider for its metadata",

@@ -42,7 +42,7 @@ import { keyMember } from "../../../../core/limits/budgets.ts";
 import { listTeams, type Team } from "../../../../kv/people/organisations/teams.ts";
 import { periodLimitNames } from "../../../../core/limits/limit_table.ts";
 import { KeyFields, type KeyFormErrors, keyFormOf, type KeyFormValues } from "./key_form.tsx";
-import { KeyState } from "./key_list.tsx";
+import { appOfKey, KeyState } from "./key_list.tsx";
 import { keyTexts } from "./texts.ts";
 
 /** The result of the act before the page is shown. */
@@ -88,6 +88,7 @@ export async function keyDetailPage(
     lead: (
       <>
         <code>{record.masked}</code> <KeyState record={record} active={active} locale={locale} />
+        {record.app !== undefined && ` ${appOfKey(record.app, t)}`}
       </>
     ),
     status: refused === undefined ? 200 : 422,

@@ -8,6 +8,7 @@ import { vietnamDay } from "../../../../core/lib/time/vietnam_time.ts";
 import {
   type ApiKeyRecord,
   isActive,
+  type KeyApp,
   listApiKeys,
 } from "../../../../kv/people/api_keys/api_keys.ts";
 import { listReceipts } from "../../../../kv/money/receipts/receipts.ts";
@@ -41,7 +42,7 @@ import { type Call, errorOf, takeCalls } from "../../../usage_api/search/call_sc
 import { dayMs } from "../../../../core/lib/time/durations.ts";
 import { LimitBars, otherLimits, SpendBar } from "../rate_limits/limit_table.tsx";
 import { sharedOf } from "../usage/call_table.tsx";
-import { keyTexts } from "./texts.ts";
+import { type KeyTexts, keyTexts } from "./texts.ts";
 
 /** Days searched for the last use of a key. */
 const lastUseDays = 90;
@@ -110,6 +111,11 @@ async function loadKeys(deps: DashboardDeps, c: Context<DashboardEnv>): Promise<
         : undefined,
     };
   });
+}
+
+/** Says for which application a key was made: by its host, which it cannot choose, or as a program of the person. */
+export function appOfKey({ name, host }: KeyApp, t: KeyTexts): string {
+  return t.madeForApp(name, host ?? t.ownMachine);
 }
 
 /** The state of a key as a badge. */
@@ -189,6 +195,7 @@ function KeyTable({ keys, label, visitor }: {
               {" "}
               <small class="muted under">
                 <code>{record.masked}</code>
+                {record.app !== undefined && ` · ${appOfKey(record.app, t)}`}
               </small>
             </>
           ),

@@ -1,9 +1,10 @@
 /**
  * `/keys`: creates, lists, shows, changes, rotates and revokes API keys.
  *
- * - Folder `routes/dashboard/customer/keys/`: the pages of API keys and their limits.
+ * - Folder `routes/dashboard/customer/keys/`: the pages of API keys and their limits, and the one on which applications
+ *   ask for a key.
  * - In: forms of a signed-in customer.
- * - Out: HTML, and acts of `routes/acts/keys.ts`.
+ * - Out: HTML, and acts of `routes/acts/keys.ts` and `routes/acts/apps.ts`.
  * - Never: moves money: it imports neither `kv/money/wallet/` nor `kv/money/ledger/`.
  */
 import { type Context, Hono } from "hono";
@@ -170,7 +171,7 @@ async function madePage(
 }
 
 /** The members of an input at fault; none: nothing was done for another reason. */
-function wrongMembers<Why extends string>(
+export function wrongMembers<Why extends string>(
   { refusals }: { readonly refusals: Readonly<Record<Why, RefusalRow>> },
   outcome: Refused<Why> | CommonRefusal,
 ): readonly string[] {

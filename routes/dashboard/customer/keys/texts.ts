@@ -8,6 +8,7 @@ export const keyTexts = defineTexts({
     none: ["No key yet", "Chưa có khoá API nào"],
     noneHint: ["Create one to call any model.", "Hãy tạo một khoá API và gọi bất kỳ mô hình nào."],
     revokedKeys: ["Revoked and expired keys", "Khoá API đã thu hồi và hết hạn"],
+    ownMachine: ["own computer", "máy của bạn"],
     name: ["Name", "Tên"],
     key: ["Key", "Khoá API"],
     state: ["State", "Trạng thái"],
@@ -68,6 +69,7 @@ export const keyTexts = defineTexts({
       `An account can have ${most} active keys. Revoke one that you no longer need, then make a new one.`,
     busy: "Your keys were just being changed elsewhere. Please try again.",
 
+    madeForApp: (app: string, place: string) => `for the app “${app}” (${place})`,
     details: (name: string) => `Details of ${name}`,
     actsOf: (name: string) => `Actions for ${name}`,
     limitsNow:
@@ -121,6 +123,7 @@ export const keyTexts = defineTexts({
       `Một tài khoản có tối đa ${most} khoá API hoạt động. Hãy thu hồi khoá không còn cần, rồi tạo khoá mới.`,
     busy: "Các khoá API của bạn vừa được đổi ở nơi khác. Vui lòng thử lại.",
 
+    madeForApp: (app, place) => `cho ứng dụng “${app}” (${place})`,
     details: (name) => `Chi tiết của ${name}`,
     actsOf: (name) => `Thao tác với ${name}`,
     limitsNow:

@@ -23,6 +23,7 @@ export const docsTexts = defineTexts({
       Media: ["Media", "Hình ảnh và âm thanh"],
       Videos: ["Videos", "Video"],
       Organisation: ["Organisation", "Tổ chức"],
+      Applications: ["Applications", "Ứng dụng"],
       Account: ["Account", "Tài khoản"],
     },
     tools: ["Agents and tools", "Trợ lý và công cụ"],

@@ -200,6 +200,9 @@ export function curlOf({ method, path, operation }: ReferenceOperation, server: 
       lines.push('-H "content-type: application/json"');
       const text = JSON.stringify(example, undefined, 2).replaceAll("'", "'\\''");
       lines.push(`-d '${text}'`);
+    } else if (type === "application/x-www-form-urlencoded") {
+      const fields = Object.entries(example);
+      lines.push(...fields.map(([name, value]) => `--data-urlencode ${name}=${textOf(value)}`));
     } else {
       const parts = Object.entries(example).map(([name, value]) =>
         `-F ${name}=${name === "file" ? "@" : ""}${textOf(value)}`

@@ -1,19 +1,25 @@
 import { assertEquals, assertThrows } from "../../../support/assert.ts";
 import { tagsText } from "../../../../core/billing/usage/call_tags.ts";
 import { parseJsonBody } from "../../../../core/calls/body/json_body.ts";
-import { readSentTags } from "../../../../core/calls/body/sent_tags.ts";
+import { readSentTags, sentAppName } from "../../../../core/calls/body/sent_tags.ts";
 import type { RouteStyle } from "../../../../core/catalog/entries/model.ts";
+import { newApiKey } from "../../../../core/people/api_keys/api_key.ts";
 import { GatewayError } from "../../../../core/lib/errors/errors.ts";
 import type { Json } from "../../../../core/lib/json/json.ts";
 
 interface Sent {
+  readonly app?: string | undefined;
   readonly header?: string;
   readonly required?: readonly string[];
 }
 
-function read(style: RouteStyle, body: Json, { header, required }: Sent = {}): string | undefined {
+function read(
+  style: RouteStyle,
+  body: Json,
+  { app, header, required }: Sent = {},
+): string | undefined {
   const { outline } = parseJsonBody(new TextEncoder().encode(JSON.stringify(body)));
-  const tags = readSentTags(style, outline, { header: header ?? null, required });
+  const tags = readSentTags(style, outline, { header: header ?? null, app, required });
   return tags && tagsText(tags);
 }
 
@@ -64,6 +70,24 @@ Deno.test("fields that are no tags are left out, and the call has the others", (
     [{ metadata: { k: "v,w=x" } }, undefined],
   ];
   for (const [body, tags] of cases) assertEquals(read("chat", body), tags, JSON.stringify(body));
+});
+
+Deno.test("a tool that names itself in its headers is a tag, unless the call has one of that name", () => {
+  const cases: readonly (readonly [Readonly<Record<string, string>>, string | undefined])[] = [
+    [{ "x-title": "Cline", "http-referer": "https://cline.bot" }, "app=Cline"],
+    [{ "x-openrouter-title": "  Roo  Code! " }, "app=Roo-Code"],
+    [{ "x-title": "***", "http-referer": "http://localhost:3000/a?b" }, "app=localhost:3000"],
+    [{ "http-referer": "not a site" }, undefined],
+    [{ "x-title": "x".repeat(101) }, undefined],
+    [{ "x-title": newApiKey() }, undefined],
+    [{ referer: "https://page.example" }, undefined],
+  ];
+  for (const [headers, tags] of cases) {
+    assertEquals(read("chat", {}, { app: sentAppName(new Headers(headers)) }), tags);
+  }
+  assertEquals(read("chat", { metadata: { app: "own" } }, { app: "Cline" }), "app=own");
+  assertEquals(read("chat", {}, { app: "Cline", header: "app=own" }), "app=own");
+  assertEquals(read("chat", {}, { app: "Cline", required: ["app"] }), "app=Cline");
 });
 
 Deno.test("a call has at most ten tags, the header's first", () => {

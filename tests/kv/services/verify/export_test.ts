@@ -26,6 +26,7 @@ const staying: readonly string[] = [
   "active_api_keys",
   "api_key_by_hash",
   "api_key_of_form",
+  "app_code",
   "availability",
   "availability_day",
   "bank_event_by_time",

@@ -12,6 +12,7 @@ import { formsOf } from "../../../support/browser/test_browser.ts";
 const withoutAct = new Set([
   "",
   "assets",
+  "auth",
   "chart",
   "compare",
   "connect",
