@@ -58,7 +58,9 @@ function patternOf(text: string): LinearPattern {
 /** Steps of all rules for a request of any size: some tens of milliseconds. */
 const freeSteps = 2_000_000;
 /** Steps of all rules for each byte of a request: many times what patterns that people write take. */
-const stepsPerByte = 32;
+const stepsPerByte = 16;
+/** Steps of all rules for the largest request: some 0.7 s, for which a process serves nobody else. */
+const maxSteps = 40_000_000;
 
 /** Members of requests that hold their prompts, in every style. */
 const promptFields: ReadonlySet<string> = new Set([
@@ -204,7 +206,7 @@ class RuleRun {
     this.#rules = rules.toSorted((one, other) =>
       Number(one.action === "mask") - Number(other.action === "mask")
     ).map(({ pattern, ...rule }) => ({ ...rule, pattern: patternOf(pattern) }));
-    this.#budget = { left: freeSteps + stepsPerByte * bytes };
+    this.#budget = { left: Math.min(maxSteps, freeSteps + stepsPerByte * bytes) };
   }
 
   masksOf(text: string): Mask[] {

@@ -269,6 +269,9 @@ function canBeEmpty(node: Node): boolean {
   }
 }
 
+/** Characters beyond ASCII with another case in it: İ, ı, ſ and the sign of Kelvin. */
+const widerCases: ReadonlySet<number> = new Set([0x130, 0x131, 0x17f, 0x212a]);
+
 /** The other case of a character, if that is one character. */
 function otherCases(code: number): number[] {
   const text = String.fromCodePoint(code);
@@ -296,6 +299,11 @@ class Matcher {
     const isIn = this.#inRanges(code) ||
       (this.#ignoresCase && otherCases(code).some((other) => this.#inRanges(other)));
     return isIn !== this.#set.isNegated;
+  }
+
+  /** Whether it may have characters beyond ASCII, those apart whose other case is of ASCII. */
+  get mayBeWide(): boolean {
+    return this.#set.isNegated || this.#set.ranges.some(([, to]) => to >= 128);
   }
 
   has(code: number): boolean {
@@ -447,6 +455,8 @@ export class LinearPattern {
   readonly #states: readonly State[];
   /** Characters of ASCII with which a match can begin. */
   readonly #first = new Uint8Array(128);
+  /** Whether one can begin with a character beyond ASCII, those of {@linkcode widerCases} apart. */
+  readonly #isFirstWide: boolean;
   readonly #pending: number[] = [];
   #now: StateList;
   #then: StateList;
@@ -458,12 +468,14 @@ export class LinearPattern {
     const list = this.#now;
     list.clear();
     this.#enter(list, 0, 0, undefined);
-    for (let code = 0; code < 128; code++) {
-      for (let i = 0; i < list.count; i++) {
-        const state = states[list.pcs[i]!];
-        if (state?.op === "take" && state.matcher.has(code)) this.#first[code] = 1;
-      }
+    let isWide = false;
+    for (let i = 0; i < list.count; i++) {
+      const state = states[list.pcs[i]!];
+      if (state?.op !== "take") continue;
+      isWide ||= state.matcher.mayBeWide;
+      for (let code = 0; code < 128; code++) if (state.matcher.has(code)) this.#first[code] = 1;
     }
+    this.#isFirstWide = isWide;
   }
 
   /**
@@ -507,7 +519,10 @@ export class LinearPattern {
     let at = from;
     while (at < text.length) {
       const unit = text.charCodeAt(at);
-      if (unit >= 128 || this.#first[unit] === 1) break;
+      const mayBegin = unit < 128
+        ? this.#first[unit] === 1
+        : this.#isFirstWide || widerCases.has(unit);
+      if (mayBegin) break;
       at++;
     }
     return at;
