@@ -542,6 +542,8 @@ export class LinearPattern {
         if (found !== undefined) return found;
         at = this.#nextBeginning(text, at);
         if (at >= text.length) return undefined;
+        // An assertion that failed in the place before may hold in this one.
+        this.#now.clear();
       }
       if (found === undefined) {
         budget.left -= this.#enter(this.#now, 0, at, { of: text, at });
