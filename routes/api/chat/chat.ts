@@ -234,7 +234,8 @@ function admitModel(read: ReadChat, request: ChatRequest, byName: ChosenModel): 
   const { style } = request;
   const named = { style, body, name: request.model, principal };
   // Who compacts a conversation searches for nothing, whatever tools it names.
-  const { chosen: unbound, searchModel } = compacts === true
+  const { chosen: unbound, searchModel } = compacts === true ||
+      byName.catalog.webSearchModel === undefined
     ? { chosen: byName }
     : chooseSearch(byName, named);
   const chosen = withRulesOf(principal, unbound);
