@@ -9,10 +9,11 @@
 import {
   type LinearPattern,
   type PatternMatch,
+  type PatternSearch,
   readPattern,
-  type StepBudget,
 } from "../../lib/base/linear_pattern.ts";
 import { invariant } from "../../lib/base/assert.ts";
+import { sleep } from "../../lib/time/sleep.ts";
 import { joined } from "../../lib/bytes/byte_parts.ts";
 import { GatewayError } from "../../lib/errors/errors.ts";
 import { JsonCursor, jsonKey } from "../../lib/json/json_cursor.ts";
@@ -59,8 +60,10 @@ function patternOf(text: string): LinearPattern {
 const freeSteps = 2_000_000;
 /** Steps of all rules for each byte of a request: many times what patterns that people write take. */
 const stepsPerByte = 16;
-/** Steps of all rules for the largest request: some 0.7 s, for which a process serves nobody else. */
+/** Steps of all rules for the largest request: some 0.7 s of a processor. */
 const maxSteps = 40_000_000;
+/** Steps after which other calls have their turn: some 10 ms. */
+const stepsPerTurn = 500_000;
 
 /** Members of requests that hold their prompts, in every style. */
 const promptFields: ReadonlySet<string> = new Set([
@@ -192,36 +195,53 @@ function withoutOverlaps(masks: readonly Mask[]): Mask[] {
 
 /** A rule whose pattern was read. */
 interface ReadRule extends Pick<TextRule, "name" | "action"> {
-  readonly pattern: LinearPattern;
+  readonly search: PatternSearch;
 }
 
 /** Runs rules over the texts of one request. */
 class RuleRun {
   readonly masked = new Set<string>();
   readonly #rules: readonly ReadRule[];
-  readonly #budget: StepBudget;
+  /** Steps until others have their turn. */
+  readonly #turn = { left: stepsPerTurn };
+  readonly #pause: () => Promise<void>;
+  /** Steps after this turn. */
+  #left: number;
 
-  constructor(rules: readonly TextRule[], bytes: number) {
+  constructor(rules: readonly TextRule[], bytes: number, pause: () => Promise<void>) {
     // What refuses is known first: a request that is refused is not masked.
     this.#rules = rules.toSorted((one, other) =>
       Number(one.action === "mask") - Number(other.action === "mask")
-    ).map(({ pattern, ...rule }) => ({ ...rule, pattern: patternOf(pattern) }));
-    this.#budget = { left: Math.min(maxSteps, freeSteps + stepsPerByte * bytes) };
+    ).map(({ pattern, ...rule }) => ({ ...rule, search: patternOf(pattern).search() }));
+    this.#left = Math.min(maxSteps, freeSteps + stepsPerByte * bytes) - stepsPerTurn;
+    this.#pause = pause;
   }
 
-  masksOf(text: string): Mask[] {
+  async masksOf(text: string): Promise<Mask[]> {
     const masks: Mask[] = [];
-    for (const { name, action, pattern } of this.#rules) {
-      const budget = this.#budget;
-      const found = action === "mask"
-        ? pattern.matches(text, budget)
-        : [pattern.find(text, 0, budget)].filter((match) => match !== undefined);
-      if (budget.left < 0) throw tooMuchFor(name);
-      if (action === "refuse" && found.length > 0) throw refusedBy(name);
-      for (const match of found) masks.push({ ...match, name });
-      if (found.length > 0) this.masked.add(name);
+    for (const { name, action, search } of this.#rules) {
+      search.begin(text);
+      for (let found = search.next(this.#turn); found !== undefined;) {
+        if (found === "paused") await this.#endTurn(name);
+        else if (action === "refuse") throw refusedBy(name);
+        else {
+          masks.push({ ...found, name });
+          this.masked.add(name);
+        }
+        found = search.next(this.#turn);
+      }
     }
     return withoutOverlaps(masks);
+  }
+
+  /** Lets others have their turn; refuses a request whose rules have had all of theirs. */
+  async #endTurn(name: string): Promise<void> {
+    this.#left += this.#turn.left;
+    if (this.#left <= 0) throw tooMuchFor(name);
+    const next = Math.min(stepsPerTurn, this.#left);
+    this.#left -= next;
+    this.#turn.left = next;
+    await this.#pause();
   }
 }
 
@@ -246,6 +266,7 @@ interface RuledRequest {
 /**
  * Applies rules to a JSON request; its bytes are the same ones if nothing is masked.
  *
+ * @param pause resolves once others have had their turn
  * @throws {GatewayError} `permission_denied` with the name of the rule that refuses it
  * @throws {GatewayError} `invalid_json` for what is no JSON object
  *
@@ -254,23 +275,28 @@ interface RuledRequest {
  * import { withTextRules } from "./text_rules.ts";
  * const pattern = "[0-9]{4}-[0-9]{4}";
  * const sent = new TextEncoder().encode('{"model": "1234-5678", "input": "Card\\n1234-5678!"}');
- * const { bytes, masked } = withTextRules(sent, [{ name: "card", action: "mask", pattern }]);
+ * const rules = [{ name: "card", action: "mask", pattern }] as const;
+ * const { bytes, masked } = await withTextRules(sent, rules, () => Promise.resolve());
  * const text = new TextDecoder().decode(bytes);
  * if (text !== '{"model": "1234-5678", "input": "Card\\n[card]!"}') throw new Error(text);
  * if (masked.join() !== "card") throw new Error("not named");
  * ```
  */
-export function withTextRules(bytes: Uint8Array, rules: readonly TextRule[]): RuledRequest {
+export async function withTextRules(
+  bytes: Uint8Array,
+  rules: readonly TextRule[],
+  pause: () => Promise<void> = () => sleep(0),
+): Promise<RuledRequest> {
   const finder = new TextFinder(bytes);
   for (const [name, span] of parseJsonBody(bytes).fields) {
     if (promptFields.has(name)) finder.find(span);
   }
-  const run = new RuleRun(rules, bytes.length);
+  const run = new RuleRun(rules, bytes.length, pause);
   const pieces: Uint8Array[] = [];
   let from = 0;
   for (const { start, end } of finder.literals) {
     const written = decoder.decode(bytes.subarray(start, end));
-    const masks = run.masksOf(unescaped(written));
+    const masks = await run.masksOf(unescaped(written));
     if (masks.length === 0) continue;
     pieces.push(bytes.subarray(from, start), encoder.encode(masked(written, masks)));
     from = end;

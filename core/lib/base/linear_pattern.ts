@@ -410,7 +410,7 @@ class StateList {
   readonly pcs: Int32Array;
   readonly starts: Int32Array;
   readonly #marks: Uint32Array;
-  #mark = 0;
+  #mark = 1;
   count = 0;
 
   constructor(states: number) {
@@ -450,6 +450,53 @@ function holds(assertion: Assertion, text: string, at: number): boolean {
   return isBoundary === (assertion === "boundary");
 }
 
+/** A place between two characters of a text. */
+interface Place {
+  readonly text: string;
+  readonly at: number;
+}
+
+/** States that were reached and not yet followed; empty between two calls of {@linkcode enter}. */
+const pending: number[] = [];
+
+/**
+ * Adds a state and those to which it leads without a character, in their order.
+ *
+ * @param place absent: every assertion holds
+ * @returns the steps that it took
+ */
+function enter(
+  states: readonly State[],
+  list: StateList,
+  from: number,
+  start: number,
+  place?: Place,
+): number {
+  pending.push(from);
+  let steps = 0;
+  for (let pc = pending.pop(); pc !== undefined; pc = pending.pop()) {
+    steps++;
+    if (!list.visit(pc)) continue;
+    const state = states[pc]!;
+    switch (state.op) {
+      case "go":
+        pending.push(state.to);
+        break;
+      case "fork":
+        pending.push(state.second, state.first);
+        break;
+      case "assert":
+        if (place === undefined || holds(state.assertion, place.text, place.at)) {
+          pending.push(pc + 1);
+        }
+        break;
+      default:
+        list.add(pc, start);
+    }
+  }
+  return steps;
+}
+
 /** A pattern that was read. */
 export class LinearPattern {
   readonly #states: readonly State[];
@@ -457,17 +504,11 @@ export class LinearPattern {
   readonly #first = new Uint8Array(128);
   /** Whether one can begin with a character beyond ASCII, those of {@linkcode widerCases} apart. */
   readonly #isFirstWide: boolean;
-  readonly #pending: number[] = [];
-  #now: StateList;
-  #then: StateList;
 
   constructor(states: readonly State[]) {
     this.#states = states;
-    this.#now = new StateList(states.length);
-    this.#then = new StateList(states.length);
-    const list = this.#now;
-    list.clear();
-    this.#enter(list, 0, 0, undefined);
+    const list = new StateList(states.length);
+    enter(states, list, 0, 0);
     let isWide = false;
     for (let i = 0; i < list.count; i++) {
       const state = states[list.pcs[i]!];
@@ -478,40 +519,9 @@ export class LinearPattern {
     this.#isFirstWide = isWide;
   }
 
-  /**
-   * Adds a state and those to which it leads without a character, in their order.
-   *
-   * @param text absent: every assertion holds
-   * @returns the steps that it took
-   */
-  #enter(
-    list: StateList,
-    from: number,
-    start: number,
-    text: { readonly of: string; readonly at: number } | undefined,
-  ): number {
-    const pending = this.#pending;
-    pending.push(from);
-    let steps = 0;
-    for (let pc = pending.pop(); pc !== undefined; pc = pending.pop()) {
-      steps++;
-      if (!list.visit(pc)) continue;
-      const state = this.#states[pc]!;
-      switch (state.op) {
-        case "go":
-          pending.push(state.to);
-          break;
-        case "fork":
-          pending.push(state.second, state.first);
-          break;
-        case "assert":
-          if (text === undefined || holds(state.assertion, text.of, text.at)) pending.push(pc + 1);
-          break;
-        default:
-          list.add(pc, start);
-      }
-    }
-    return steps;
+  /** Makes what searches one text after another. */
+  search(): PatternSearch {
+    return new PatternSearch(this.#states, (text, from) => this.#nextBeginning(text, from));
   }
 
   /** The next place where a match can begin. */
@@ -527,45 +537,73 @@ export class LinearPattern {
     }
     return at;
   }
+}
+
+/** A search for the matches of a pattern, which do not overlap, from the left. It can pause between two characters. */
+export class PatternSearch {
+  readonly #states: readonly State[];
+  readonly #nextBeginning: (text: string, from: number) => number;
+  #now: StateList;
+  #then: StateList;
+  #text = "";
+  #at = 0;
+  #found: PatternMatch | undefined;
+
+  constructor(
+    states: readonly State[],
+    nextBeginning: (text: string, from: number) => number,
+  ) {
+    this.#states = states;
+    this.#nextBeginning = nextBeginning;
+    this.#now = new StateList(states.length);
+    this.#then = new StateList(states.length);
+  }
+
+  /** Goes to the beginning of a text. */
+  begin(text: string): void {
+    this.#text = text;
+    this.#goTo(0);
+  }
+
+  #goTo(at: number): void {
+    this.#now.clear();
+    this.#found = undefined;
+    this.#at = at;
+  }
 
   /**
-   * Finds the first match from a place on; `undefined` if there is none.
+   * Finds the next match; `undefined` if there is none.
    *
-   * @param budget the steps that are left; below 0 afterwards: the search was given up
+   * @param budget the steps that may be taken; `"paused"` once it is below 0: the next call goes on from there
    */
-  find(text: string, from: number, budget: StepBudget): PatternMatch | undefined {
-    let found: PatternMatch | undefined;
-    let at = from;
-    this.#now.clear();
+  next(budget: StepBudget): PatternMatch | "paused" | undefined {
+    const text = this.#text;
     while (budget.left >= 0) {
       if (this.#now.count === 0) {
-        if (found !== undefined) return found;
-        at = this.#nextBeginning(text, at);
-        if (at >= text.length) return undefined;
+        const found = this.#found;
+        if (found !== undefined) {
+          this.#goTo(found.end);
+          return found;
+        }
+        this.#at = this.#nextBeginning(text, this.#at);
+        if (this.#at >= text.length) return undefined;
         // An assertion that failed in the place before may hold in this one.
         this.#now.clear();
       }
-      if (found === undefined) {
-        budget.left -= this.#enter(this.#now, 0, at, { of: text, at });
+      if (this.#found === undefined) {
+        const place = { text, at: this.#at };
+        budget.left -= enter(this.#states, this.#now, 0, this.#at, place);
       }
-      const code = at < text.length ? text.codePointAt(at)! : -1;
-      const next = at + (code > 0xffff ? 2 : 1);
-      found = this.#step(text, at, code, next, budget) ?? found;
-      if (code === -1) return found;
-      at = next;
+      this.#found = this.#step(budget) ?? this.#found;
     }
-    return undefined;
+    return "paused";
   }
 
   /** Takes one character in all states; returns the match that ends before it, which the states before it do not beat. */
-  #step(
-    text: string,
-    at: number,
-    code: number,
-    next: number,
-    budget: StepBudget,
-  ): PatternMatch | undefined {
-    const [now, then] = [this.#now, this.#then];
+  #step(budget: StepBudget): PatternMatch | undefined {
+    const [now, then, text, at] = [this.#now, this.#then, this.#text, this.#at];
+    const code = at < text.length ? text.codePointAt(at)! : -1;
+    const place = { text, at: at + (code > 0xffff ? 2 : 1) };
     then.clear();
     let found: PatternMatch | undefined;
     budget.left -= now.count;
@@ -578,23 +616,13 @@ export class LinearPattern {
         break;
       }
       if (code >= 0 && state.op === "take" && state.matcher.has(code)) {
-        budget.left -= this.#enter(then, pc + 1, start, { of: text, at: next });
+        budget.left -= enter(this.#states, then, pc + 1, start, place);
       }
     }
     this.#now = then;
     this.#then = now;
+    this.#at = place.at;
     return found;
-  }
-
-  /** Finds all matches that do not overlap, from the left; see {@linkcode LinearPattern.find}. */
-  matches(text: string, budget: StepBudget): PatternMatch[] {
-    const all: PatternMatch[] = [];
-    let found = this.find(text, 0, budget);
-    while (found !== undefined) {
-      all.push(found);
-      found = this.find(text, found.end, budget);
-    }
-    return all;
   }
 }
 
@@ -611,8 +639,10 @@ const ignoreCase = "(?i)";
  * import { readPattern } from "./linear_pattern.ts";
  * const pattern = readPattern(String.raw`\b\d{4}[ -]?\d{4}\b`);
  * if (typeof pattern === "string") throw new Error(pattern);
- * const [match] = pattern.matches("card 1234-5678.", { left: 1_000 });
- * if (match?.start !== 5 || match.end !== 14) throw new Error(JSON.stringify(match));
+ * const search = pattern.search();
+ * search.begin("card 1234-5678.");
+ * const match = search.next({ left: 1_000 });
+ * if (typeof match !== "object" || match.start !== 5 || match.end !== 14) throw new Error("not found");
  * if (readPattern("(a*)*") !== "repeats what can be empty") throw new Error("taken");
  * ```
  */

@@ -8,7 +8,7 @@
  * - Out: an admitted call with its reservation; one settlement with one receipt; answers with their headers.
  * - Never: settles a call twice, or reads the wire format of an endpoint.
  */
-import { withTextRules } from "../../../core/calls/request/text_rules.ts";
+import { type TextRule, withTextRules } from "../../../core/calls/request/text_rules.ts";
 import type { BufferedAnswer } from "../../../core/lib/bytes/answer_budget.ts";
 import type { BufferedBody } from "../../../core/lib/bytes/body_budget.ts";
 import { type ErrorStyle, GatewayError, wireStatus } from "../../../core/lib/errors/errors.ts";
@@ -100,15 +100,20 @@ export async function admitRequest(
     admission: new LargeBodyAdmission(gateway, incoming, principal, charging),
     isReadWidely: incoming.isFirstOfConnection,
   });
-  return { body: ruled(incoming, principal, body), principal };
+  const texts = principal.callRules?.texts;
+  return { body: texts === undefined ? body : await ruled(incoming, texts, body), principal };
 }
 
 /** Applies the rules of a key's settings to the text of a JSON request; a form has none. */
-function ruled(incoming: Incoming, { callRules }: Principal, body: Uint8Array): Uint8Array {
-  if (callRules?.texts === undefined || body.length === 0) return body;
+async function ruled(
+  incoming: Incoming,
+  rules: readonly TextRule[],
+  body: Uint8Array,
+): Promise<Uint8Array> {
+  if (body.length === 0) return body;
   if (/^multipart\//i.test(incoming.request.headers.get("content-type") ?? "")) return body;
   try {
-    const { bytes, masked } = withTextRules(body, callRules.texts);
+    const { bytes, masked } = await withTextRules(body, rules);
     if (masked.length > 0) incoming.masked = masked;
     return bytes;
   } catch (error) {

@@ -162,7 +162,7 @@ function readChat(arrived: ArrivedChat): ReadChat | Promise<ReadChat> {
   const { sent } = taken;
   if (style === "responses") {
     return withKeptTurns(gateway, incoming, principal.accountId, sent)
-      .then((styled) => readOf(arrived, taken, withRuledTurns(arrived, sent, styled)));
+      .then(async (styled) => readOf(arrived, taken, await withRuledTurns(arrived, sent, styled)));
   }
   if (style === "chat") return readOf(arrived, taken, chatBody(sent));
   return readOf(arrived, taken, { body: path === undefined ? sent : geminiBody(sent, path) });
@@ -175,13 +175,13 @@ type Taken = Pick<ReadChat, "sent" | "preferences" | "tellsCost">;
 type StyledBody = Pick<ReadChat, "body"> & Partial<Pick<ReadChat, "dropped" | "turn">>;
 
 /** Applies the rules of the key to what was kept of earlier turns: another key may have sent them, or there were others. */
-function withRuledTurns(
+async function withRuledTurns(
   { principal: { callRules }, incoming }: ArrivedChat,
   sent: JsonBody,
   styled: StyledBody,
-): StyledBody {
+): Promise<StyledBody> {
   if (callRules?.texts === undefined || styled.body === sent) return styled;
-  const { bytes, masked } = withTextRules(styled.body.bytes, callRules.texts);
+  const { bytes, masked } = await withTextRules(styled.body.bytes, callRules.texts);
   if (masked.length === 0) return styled;
   incoming.masked = [...new Set([...incoming.masked ?? [], ...masked])];
   return { ...styled, body: parseJsonBody(bytes) };

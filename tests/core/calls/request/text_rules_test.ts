@@ -1,5 +1,5 @@
 /** Rules find and mask the text of requests of every style, wherever it stands, and change no other byte. */
-import { assertEquals, assertThrows } from "../../../support/assert.ts";
+import { assert, assertEquals, assertRejects } from "../../../support/assert.ts";
 import * as fc from "../../../support/property.ts";
 import { type TextRule, withTextRules } from "../../../../core/calls/request/text_rules.ts";
 
@@ -154,27 +154,27 @@ function written(shape: Shape, as: Written, isMasked: boolean): string {
 const encoder = new TextEncoder();
 const decoder = new TextDecoder();
 
-Deno.test("what rules match is masked in every text of every style, and no other byte changes", () => {
-  fc.assert(
-    fc.property(
+Deno.test("what rules match is masked in every text of every style, and no other byte changes", async () => {
+  await fc.assert(
+    fc.asyncProperty(
       fc.record({
         texts: fc.array(text, { minLength: 8, maxLength: 8 }),
         escapes: fc.array(fc.boolean(), { minLength: 1, maxLength: 5 }),
         space: fc.constantFrom("", " ", "\n\t"),
         names: fc.uniqueArray(fc.constantFrom<Name>("card", "word", "wide"), { minLength: 1 }),
       }),
-      (as) => {
+      async (as) => {
         const rules = as.names.map((name) => ruleOf(name, "mask"));
         for (const [style, shape] of Object.entries(requests)) {
           const sent = written(shape, as, false);
           const expected = written(shape, as, true);
-          const { bytes, masked } = withTextRules(encoder.encode(sent), rules);
+          const { bytes, masked } = await withTextRules(encoder.encode(sent), rules);
           assertEquals(decoder.decode(bytes), expected, style);
           assertEquals(masked.length === 0, sent === expected);
           const refusing = as.names.map((name) => ruleOf(name, "refuse"));
           const refuse = () => withTextRules(encoder.encode(sent), refusing);
-          if (sent === expected) assertEquals(decoder.decode(refuse().bytes), sent);
-          else assertThrows(refuse, Error, "refuses this request");
+          if (sent === expected) assertEquals(decoder.decode((await refuse()).bytes), sent);
+          else await assertRejects(refuse, Error, "refuses this request");
         }
       },
     ),
@@ -182,25 +182,41 @@ Deno.test("what rules match is masked in every text of every style, and no other
   );
 });
 
-Deno.test("masks that overlap are one, and rules that need too many steps refuse", () => {
+Deno.test("masks that overlap are one, and rules that need too many steps refuse", async () => {
   const rule = (name: string, pattern: string): TextRule => ({ name, action: "mask", pattern });
   const sent = encoder.encode('{"input":"abcdef"}');
-  const { bytes, masked } = withTextRules(sent, [rule("b", "cde"), rule("a", "bcd")]);
+  const { bytes, masked } = await withTextRules(sent, [rule("b", "cde"), rule("a", "bcd")]);
   assertEquals(decoder.decode(bytes), '{"input":"a[a]f"}');
   assertEquals(masked.toSorted(), ["a", "b"]);
   const long = encoder.encode(JSON.stringify({ input: "a".repeat(200_000) }));
   const heavy = [rule("heavy", "(a{1,100}){1,4}b")];
   const problem = "The rule heavy cannot be checked on a request of this size";
-  assertThrows(() => withTextRules(long, heavy), Error, problem);
+  await assertRejects(() => withTextRules(long, heavy), Error, problem);
 });
 
-Deno.test("more patterns than a process keeps are read again, and find the same", () => {
+Deno.test("more patterns than a process keeps are read again, and find the same", async () => {
   const sent = encoder.encode('{"input":"a1 a999"}');
   for (let round = 0; round < 2; round++) {
     for (let i = 0; i < 300; i++) {
       const rule = { name: "n", action: "mask", pattern: `a${i}\\b` } as const;
       const expected = i === 1 ? '{"input":"[n] a999"}' : '{"input":"a1 a999"}';
-      assertEquals(decoder.decode(withTextRules(sent, [rule]).bytes), expected);
+      assertEquals(decoder.decode((await withTextRules(sent, [rule])).bytes), expected);
     }
   }
+});
+
+Deno.test("rules on a large request let others have their turn, and find what they find in a small one", async () => {
+  const rules: TextRule[] = [
+    { name: "mail", action: "mask", pattern: "[a-z0-9]+@[a-z]+" },
+    { name: "long", action: "mask", pattern: "(?i)(x[a-z]{1,40}){1,9}#" },
+  ];
+  const part = "ab1cd2 xy@example xABCxyz# ";
+  const inSmall = await withTextRules(encoder.encode(JSON.stringify({ input: part })), rules);
+  const { input } = JSON.parse(decoder.decode(inSmall.bytes));
+  let turns = 0;
+  const times = 20_000;
+  const sent = encoder.encode(JSON.stringify({ input: part.repeat(times) }));
+  const { bytes } = await withTextRules(sent, rules, () => Promise.resolve(void turns++));
+  assertEquals(JSON.parse(decoder.decode(bytes)).input, input.repeat(times));
+  assert(turns > 3, `${turns} turns`);
 });
