@@ -1,4 +1,5 @@
 /** Puts the tests of conversion into one script that needs nothing of its runtime. */
+import { defined } from "../../core/lib/base/defined.ts";
 import { encodeBase64 } from "../../core/lib/runtime/built_ins.ts";
 import { root, sourcesIn } from "../repository/source_files.ts";
 import type { Files } from "./registry.ts";
@@ -48,6 +49,7 @@ function setupSource(): string {
   const environment = {
     // Properties have their cases on Deno; a few of them show what another runtime does otherwise.
     PROPERTY_CASES: "hundredth",
+    ...defined({ SEED: Deno.env.get("SEED") }),
     ...(files === undefined ? {} : { WIRE_FIXTURES: recordingsPath }),
   };
   const registry = new URL("tests/runtimes/registry.ts", root).href;

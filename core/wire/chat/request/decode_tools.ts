@@ -107,11 +107,11 @@ function decodeCustom(tool: JsonObject, path: string): Tool {
   };
 }
 
-/** Reads the grammar, which Chat nests one level deeper than the conversation. */
+/** Reads the grammar, which Chat nests one level deeper than the conversation; some clients do not. */
 function flatFormat(format: JsonObject): JsonObject {
   const { type = "grammar", grammar } = format;
-  if (!isJsonObject(grammar)) return format;
-  return { type, ...defined({ syntax: grammar.syntax, definition: grammar.definition }) };
+  const { syntax, definition } = isJsonObject(grammar) ? grammar : format;
+  return { type, ...defined({ syntax, definition }) };
 }
 
 const path = "tool_choice";

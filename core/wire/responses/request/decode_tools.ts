@@ -186,6 +186,11 @@ const clientRun: ReadonlySet<string> = new Set([
   "namespace",
 ]);
 
+/** The members of a format that have a meaning here; others are named. */
+function grammarOf({ type, syntax, definition }: JsonObject): JsonObject {
+  return defined({ type, syntax, definition });
+}
+
 function decodeTool(tool: JsonObject, path: string): Tool {
   const type = requiredString(tool, "type", `${path}.type`);
   if (type !== "function" && type !== "custom") {
@@ -210,7 +215,7 @@ function decodeTool(tool: JsonObject, path: string): Tool {
   };
   if (type === "custom") {
     const format = optionalObject(tool, "format", `${path}.format`);
-    return { type, ...shared, ...defined({ format }) };
+    return { type, ...shared, ...defined({ format: format && grammarOf(format) }) };
   }
   const schema = optionalObject(tool, "parameters", `${path}.parameters`);
   const strict = optionalBoolean(tool, "strict", `${path}.strict`);
