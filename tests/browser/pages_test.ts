@@ -7,6 +7,7 @@ import { assertEquals } from "../support/assert.ts";
 import { browserTest } from "../support/browser/chromium.ts";
 import { type Look, looks, openWindow, problemsOf } from "../support/browser/page_soundness.ts";
 import { openSeededDashboard, type SeededDashboard } from "../support/worlds/seeded_dashboard.ts";
+import { consentRequest } from "../support/worlds/consent_request.ts";
 import { openTopupSite, seedTopups } from "../support/worlds/topup_site.ts";
 
 const folder = new URL("../../screenshots/", import.meta.url);
@@ -84,6 +85,8 @@ function accountPages(seeded: SeededDashboard): Record<string, string> {
     "two-factor": "/account/security",
     "two-factor-app": "/account/security/app",
     "account-confirm": "/account/confirm",
+    "app-consent": consentRequest,
+    "app-consent-wrong": "/oauth/authorize?client_id=unknown",
   };
 }
 
@@ -129,6 +132,7 @@ for (const look of looks) {
 const notLookedAt: Readonly<Record<string, string>> = {
   "/assets/:file": "a file",
   "/invoices/:id/files/:fileId": "a download",
+  "/auth": "the page of /oauth/authorize for another request",
   "/auth/openid/callback": "a redirect",
   "/auth/openid/company": "a redirect",
   "/changelog": "a text of the operator",
