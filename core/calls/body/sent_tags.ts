@@ -1,6 +1,7 @@
 /**
  * Reads the tags of a call: from the header `x-gateway-tags`, from the fields in which the styles have metadata and the
- * end user, and from the headers in which tools name themselves. It reads fields that the parser or the outline has at hand, and parses nothing itself.
+ * end user, and from the headers in which tools name themselves. It reads fields that the parser or the outline has at
+ * hand, and parses no body itself.
  *
  * Whoever writes the header means the gateway, so a mistake in it is refused. A field is meant for the provider, too, so
  * what does not fit the bounds of tags, or holds an API key, is left out, and the call goes on.

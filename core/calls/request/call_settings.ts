@@ -12,6 +12,7 @@ import { defined } from "../../lib/base/defined.ts";
 import type { TextRule } from "./text_rules.ts";
 import {
   type MaxPrice,
+  priceNames,
   pricesText,
   refuseDearer,
   type RouteDefaults,
@@ -114,8 +115,6 @@ function inAll(lists: readonly (readonly string[] | undefined)[]): readonly stri
     undefined,
   );
 }
-
-const priceNames = ["prompt", "completion", "request", "image"] as const;
 
 /** The lowest of several highest prices, each for itself. */
 function lowest(bounds: readonly MaxPrice[]): MaxPrice | undefined {

@@ -194,7 +194,8 @@ const sort: Member<RouteSort> = {
   },
 };
 
-const priceNames = ["prompt", "completion", "request", "image"] as const;
+/** The members of the highest prices, as requests and settings name them. */
+export const priceNames = ["prompt", "completion", "request", "image"] as const;
 
 const price: JsonObject = { type: ["number", "string"] };
 

@@ -1,7 +1,7 @@
 /**
- * Requests of applications for an API key of their user: the authorisation request of OAuth 2.1 with PKCE. An
- * application is not registered in the store. Its client id is what it says of itself, so that nobody can fill the store
- * with applications, and nothing of it is verified but the address to which the code goes.
+ * Requests of applications for an API key of their user: the authorisation request of OAuth 2.1 with PKCE. The store
+ * keeps no applications, so nobody can fill it with them: a client id encodes the name and the redirect URIs that the
+ * application gave. Nothing of this is verified but the address to which the code goes.
  */
 import { maxNameChars, parseName } from "../../lib/base/names.ts";
 import { sha256 } from "../../lib/hash/sha256.ts";
@@ -146,7 +146,7 @@ export function formTargetOf(redirectUri: string): string {
   return hostname.startsWith("[") ? protocol : origin;
 }
 
-/** Errors that an application is told at its redirect URI (RFC 6749, 4.1.2.1). */
+/** Error codes that the redirect URI of an application receives (RFC 6749, section 4.1.2.1). */
 export type AppRequestError =
   | "invalid_request"
   | "unsupported_response_type"
@@ -170,14 +170,14 @@ export interface AskedKey extends AppCaller {
 /** A request as it is read. */
 export type AppRequest =
   | { readonly kind: "asked"; readonly asked: AskedKey }
-  /** The application is told, if the person wants that. */
+  /** Invalid, from a known application: the page offers a link that reports the error to it. */
   | {
     readonly kind: "wrong";
     readonly caller: AppCaller;
     readonly error: AppRequestError;
     readonly description: string;
   }
-  /** It names no application, or another address than one of that application: nobody is sent there. */
+  /** The client id is malformed, or the redirect URI is not one of its own: the browser is not sent there. */
   | { readonly kind: "unknown"; readonly parameter: "client_id" | "redirect_uri" };
 
 /** Whether a text is the SHA-256 of a code verifier. */

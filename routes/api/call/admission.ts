@@ -492,6 +492,7 @@ export interface RangeRequest {
   readonly range: ReservationRange;
   /** Reserved instead if the money does not suffice for `range`. */
   readonly otherwise?: ReservationRange | undefined;
+  /** Units that the call asks for; absent where no meter counts them. */
   readonly makes?: MadeUnits | undefined;
   /** Finds the error of a request that would be refused whatever the balance; called only before a 402 is sent. */
   readonly localError: () => Promise<GatewayError | undefined>;

@@ -164,7 +164,7 @@ async function consentPage(
   );
 }
 
-/** Says what is wrong with a request. The person decides whether the application is told: it may be anybody's. */
+/** Shows why a request is invalid. A link reports it to the application only when the person follows it: anyone can register one. */
 async function wrongRequestPage(
   c: Env,
   { baseUrl }: DashboardDeps,
