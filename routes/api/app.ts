@@ -20,7 +20,11 @@ import { errorReply, errorResponse } from "../http/error_response.ts";
 import { pathOf } from "../http/query.ts";
 import { serveChat, serveCompact } from "./chat/chat.ts";
 import { serveCountTokens, serveInputTokens } from "./chat/count_tokens.ts";
-import { serveKeptResponse, serveKeptResponseRemoval } from "./chat/kept_responses.ts";
+import {
+  serveInputItems,
+  serveKeptResponse,
+  serveKeptResponseRemoval,
+} from "./chat/kept_responses.ts";
 import type { Gateway } from "./gateway/gateway.ts";
 import {
   geminiCallAt,
@@ -160,6 +164,7 @@ const endpoints: readonly Endpoint[] = [
   { method: "POST", path: "/v1/responses/compact", serve: serveCompact },
   { method: "GET", path: "/v1/responses/*", serve: serveKeptResponse },
   { method: "DELETE", path: "/v1/responses/*", serve: serveKeptResponseRemoval },
+  { method: "GET", path: "/v1/responses/*/input_items", serve: serveInputItems },
   { method: "GET", path: "/v1/models", serve: serveModelList },
   { method: "GET", path: "/v1/models/:id{.+}", serve: serveModel },
   ...mediaEndpoints,

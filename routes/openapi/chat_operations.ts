@@ -1,7 +1,9 @@
 /** Chat: four styles, and counting tokens. */
 import { ref, text } from "../../core/lib/json/schemas.ts";
 import type { JsonObject } from "../../core/lib/json/json.ts";
+import { inputItemRows } from "../api/chat/kept_responses.ts";
 import { answerHeaders } from "../http/own_headers.ts";
+import { rowLimitSchema } from "../http/query.ts";
 import type { ExampleModels } from "./example_models.ts";
 import { bodyErrors, callErrors, chatErrors } from "./error_answers.ts";
 import {
@@ -134,6 +136,27 @@ export function chatOperations(models: ExampleModels): readonly Operation[] {
       answers: [jsonAnswer("It is removed.", "ResponseDeleted")],
       errorStyle: "chat",
       errors: [...callErrors, "not_found"],
+    },
+    {
+      id: "listResponseInputItems",
+      tag: "Chat",
+      method: "get",
+      path: "/v1/responses/{id}/input_items",
+      summary: "Input of a kept response",
+      description:
+        "The items that led to a response, those of the turns that it continues included, the last first. Free of " +
+        "charge.",
+      parameters: [
+        responseId,
+        inQuery("limit", "Items of one page.", { schema: rowLimitSchema(inputItemRows) }),
+        inQuery("after", "Id of the item before the first one.", { schema: text }),
+        inQuery("order", "By place in the conversation.", {
+          schema: { enum: ["asc", "desc"], default: "desc" },
+        }),
+      ],
+      answers: [jsonAnswer("A page of items.", "ResponseInputItemList")],
+      errorStyle: "chat",
+      errors: [...callErrors, "invalid_request", "not_found"],
     },
     ...geminiOperations(models),
     {

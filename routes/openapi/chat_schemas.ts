@@ -23,7 +23,7 @@ import {
   providerSchemas,
 } from "../../core/calls/request/route_preferences.ts";
 import { countFields } from "../api/chat/count_tokens.ts";
-import { removedFields } from "../api/chat/kept_responses.ts";
+import { inputItemFields, removedFields } from "../api/chat/kept_responses.ts";
 import { z } from "zod";
 import type { FieldTable } from "../../core/wire/fields/field_table.ts";
 
@@ -273,6 +273,14 @@ const answers: JsonObject = {
   ResponsesTokenCount: objectSchema("Prompt tokens.", countFields.responses),
   GeminiTokenCount: objectSchema("Prompt tokens.", countFields.gemini),
   ResponseDeleted: objectSchema("The response that was removed.", removedFields),
+  ResponseInputItem: {
+    type: "object",
+    description: "An item as it was sent; a message has all its members.",
+    required: ["id"],
+    properties: { id: text, type: text },
+    additionalProperties: true,
+  },
+  ResponseInputItemList: objectSchema("The input of a response.", inputItemFields),
   CompactedResponse: {
     type: "object",
     description: "A compacted conversation.",

@@ -62,6 +62,7 @@ import {
   startCompacting,
   startConverted,
 } from "./converted_exchange.ts";
+import { continuing } from "./continued_response.ts";
 import { tellingCost } from "./cost_in_body.ts";
 import { defined } from "../../lib/base/defined.ts";
 import type { ChatCall, ChatExchange, ChatRouteAccess } from "./chat_call.ts";
@@ -290,8 +291,10 @@ export function startChatExchange(
     : style === call.request.style
     ? startNative(call, route, call.request.style, access)
     : startConverted(call, route, style, access);
-  const exchange = call.request.tellsCost === true ? tellingCost(plain, call.request) : plain;
-  if (call.request.inArray === true) {
+  const { tellsCost, inArray, continues } = call.request;
+  const told = tellsCost === true ? tellingCost(plain, call.request) : plain;
+  const exchange = continues === undefined ? told : continuing(told, continues);
+  if (inArray === true) {
     return { ...exchange, createPipe: () => new ArrayStream(exchange.createPipe()) };
   }
   return call.onItem === undefined ? exchange : tapped(exchange, call.onItem);

@@ -378,6 +378,8 @@ export interface ChatRequest {
   readonly inArray?: boolean;
   /** The answer has its cost in its usage. */
   readonly tellsCost?: boolean;
+  /** Responses: the id of the turn that the request continues, which its answer repeats. */
+  readonly continues?: string | undefined;
   /** Responses: the conversation is compacted. Such a request has no field for a limit of output. */
   readonly compacts?: true;
 }

@@ -40,7 +40,7 @@ const keptResponseBounds: KeptResponseBounds = {
 };
 
 /** The field that names the turn to continue. */
-const previousField = "previous_response_id";
+export const previousField = "previous_response_id";
 
 /** Part of a conversation that one turn adds. */
 interface Segment {

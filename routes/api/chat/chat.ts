@@ -172,7 +172,9 @@ function readChat(arrived: ArrivedChat): ReadChat | Promise<ReadChat> {
 type Taken = Pick<ReadChat, "sent" | "preferences" | "tellsCost">;
 
 /** A body in the form of its style. */
-type StyledBody = Pick<ReadChat, "body"> & Partial<Pick<ReadChat, "dropped" | "turn">>;
+type StyledBody =
+  & Pick<ReadChat, "body">
+  & Partial<Pick<ReadChat, "dropped" | "turn" | "continues">>;
 
 /** Applies the rules of the key to what was kept of earlier turns: another key may have sent them, or there were others. */
 async function withRuledTurns(
@@ -190,15 +192,16 @@ async function withRuledTurns(
 function readOf(
   arrived: ArrivedChat,
   { sent, preferences, tellsCost }: Taken,
-  { body, dropped = [], turn }: StyledBody,
+  { body, dropped = [], turn, continues }: StyledBody,
 ): ReadChat {
-  return { arrived, sent, body, dropped, turn, preferences, tellsCost };
+  return { arrived, sent, body, dropped, turn, continues, preferences, tellsCost };
 }
 
 /** Chooses the model, or the models, and computes what the call can cost. */
 function admitChat(read: ReadChat): AdmittedChat {
   const { arrived, body, preferences, tellsCost } = read;
   const { gateway, incoming, style, principal, path, compacts } = arrived;
+  const continues = compacts === true ? undefined : read.continues;
   if (principal.callRules?.parts !== undefined) {
     refuseParts(body.outline, principal.callRules.parts);
   }
@@ -207,7 +210,9 @@ function admitChat(read: ReadChat): AdmittedChat {
     ? readCompactRequest(body.outline)
     : readChatRequest(style, body.outline);
   const inArray = path?.inArray === true;
-  const request = inArray || tellsCost ? { ...asked, inArray, tellsCost } : asked;
+  const request = inArray || tellsCost || continues !== undefined
+    ? { ...asked, inArray, tellsCost, continues }
+    : asked;
   const order = automaticOrder(request.model);
   if (preferences === undefined && order === undefined) {
     return admitModel(read, request, chooseModel(catalog, request.model, "chat", principal));

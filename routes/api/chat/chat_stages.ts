@@ -63,6 +63,8 @@ export interface ReadChat {
   readonly dropped: readonly string[];
   /** Of the Responses style: what a turn that is kept of it has. */
   readonly turn: TurnInput | undefined;
+  /** Of the Responses style: the turn that the request continues. */
+  readonly continues: string | undefined;
   readonly preferences: RoutePreferences | undefined;
   /** The client wants the cost in the answer. */
   readonly tellsCost: boolean;

@@ -113,7 +113,7 @@ Deno.test("the document has every member of a receipt, and no other", async () =
 
 /** A path of Hono as the document writes it; a `*` at its end is an id. */
 function writtenPath(path: string): string {
-  return path.replaceAll(/:(\w+)(?:\{[^}]*\})?/g, "{$1}").replace(/\/\*$/, "/{id}");
+  return path.replaceAll(/:(\w+)(?:\{[^}]*\})?/g, "{$1}").replace(/\/\*(?=\/|$)/, "/{id}");
 }
 
 /** Paths with one handler for several operations, or a second address of one. */

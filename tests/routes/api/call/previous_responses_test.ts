@@ -229,7 +229,7 @@ Deno.test("a response is read, counted and removed by its id, by its account onl
     });
     for (const method of ["GET", "DELETE"]) {
       assertEquals((await world.fetched(method, path)).status, 404);
-      const below = await world.fetched(method, `${path}/input_items`);
+      const below = await world.fetched(method, `${path}/cancel`);
       assert(below.text.includes("does not offer"), below.text);
     }
     assertEquals((await world.fetched("POST", path, {})).status, 405);
@@ -247,6 +247,78 @@ Deno.test("a response is read, counted and removed by its id, by its account onl
     assert(JSON.stringify(world.seen.at(-1)).includes("Say one"));
     await world.gateway.advance(responseKeptMs);
     assertEquals((await world.respond(late)).response.error.code, "previous_response_not_found");
+  }
+});
+
+Deno.test("a continued response names the turn before it in each event that has it, and in no other byte", async () => {
+  await using world = await openWorld();
+  for (const style of styles) {
+    const model = `m-${style}`;
+    const { response: one } = await world.respond({ model, ...first });
+    for (const stream of [false, true]) {
+      const ask = async (more: JsonObject, input: unknown) => {
+        const body = JSON.stringify({ model, stream, store: false, input, ...more });
+        const { text } = await world.fetched("POST", "/v1/responses", JSON.parse(body));
+        return text;
+      };
+      const by = await ask({ previous_response_id: one.id }, second);
+      const named = by.split(`"previous_response_id":"${one.id}"`);
+      const events = by.split("\n").filter((line) => line.startsWith("data: {")).length;
+      assertEquals(named.length > 1, true, by);
+      const objects = by.match(/"object": ?"response"/g)?.length;
+      assertEquals(named.length - 1, objects, `${style}, ${events} events: ${by}`);
+      const input = [{ role: "user", content: first.input }, ...one.output, ...second];
+      const whole = await ask({}, input);
+      const plain = (text: string) =>
+        text.replaceAll(
+          /"previous_response_id":(?:"[^"]*"|null),?|,"previous_response_id":"[^"]*"/g,
+          "",
+        )
+          .replaceAll(/[\d]+/g, "0").replaceAll(/[a-z]+_0?[0-9a-zA-Z]{8,}/g, "id");
+      assertEquals(plain(by), plain(whole), style);
+    }
+  }
+});
+
+Deno.test("the items that led to a response are listed in pages, as a list of them would be cut", async () => {
+  await using world = await openWorld();
+  const model = "m-responses";
+  const { response: one } = await world.respond({ model, ...first });
+  const { response: two } = await world.respond({
+    model,
+    previous_response_id: one.id,
+    input: [{ type: "message", id: "msg_own", role: "user", content: [] }, ...second],
+  });
+  const path = `/v1/responses/${two.id}/input_items`;
+  const list = async (query: string, of?: string) => {
+    const { status, text } = await world.fetched("GET", `${path}?${query}`, undefined, of);
+    return { status, page: JSON.parse(text) };
+  };
+  const { page: { data: all } } = await list("order=asc");
+  const [asked, , answered, own] = all;
+  assertEquals(asked.content, [{ type: "input_text", text: first.input }]);
+  assertEquals([answered.content, own.id], [one.output[1].content, "msg_own"]);
+  assertEquals(all.length, 5);
+  for (const order of ["asc", "desc"]) {
+    const whole = order === "asc" ? all : all.toReversed();
+    for (let limit = 1; limit < 7; limit++) {
+      for (const [at, item] of [undefined, ...whole].entries()) {
+        const after = item === undefined ? "" : `&after=${item.id}`;
+        const { page } = await list(`order=${order}&limit=${limit}${after}`);
+        const data = whole.slice(at, at + limit);
+        assertEquals(page, {
+          object: "list",
+          data,
+          first_id: data[0]?.id ?? null,
+          last_id: data.at(-1)?.id ?? null,
+          has_more: at + limit < whole.length,
+        });
+      }
+    }
+  }
+  assertEquals((await list("", world.otherKey)).status, 404);
+  for (const wrong of ["limit=0", "limit=101", "order=up", "after=msg_unknown"]) {
+    assertEquals((await list(wrong)).status, 400, wrong);
   }
 });
 
@@ -309,6 +381,19 @@ Deno.test("the official SDK continues, reads and deletes responses, whole and st
       previous_response_id: three.id,
     });
     assert(four.usage!.input_tokens > three.usage!.input_tokens);
+    assertEquals([one, two, three].map((turn) => turn.previous_response_id), [
+      null,
+      one.id,
+      two.id,
+    ]);
+    const items = await Array.fromAsync(openai.responses.inputItems.list(three.id, { limit: 2 }));
+    assertEquals(items.map((item) => item.type === "message" && item.role), [
+      "user",
+      "assistant",
+      "user",
+      "assistant",
+      "user",
+    ]);
     const read = await openai.responses.retrieve(three.id);
     assertEquals([read.id, read.output_text], [three.id, three.output_text]);
     await openai.responses.delete(three.id);
