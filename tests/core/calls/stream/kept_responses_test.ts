@@ -87,7 +87,7 @@ class Model {
   }
 }
 
-const account = fc.constantFrom("a", "a", "a", "b", "c");
+const account = fc.constantFrom<string[]>("a", "a", "a", "b", "c");
 const id = fc.integer({ min: 0, max: 7 }).map((number) => `resp_${number}`);
 const begin = fc.record({
   account,
@@ -202,6 +202,22 @@ class Walk {
   }
 }
 
+type Step = typeof step extends fc.Arbitrary<infer Value> ? Value : never;
+
+/** A conversation of three turns, then others of the account, until one has to make room. */
+const crowded: Step[] = [
+  ...Array.from({ length: bounds.accountTurns + 2 }, (_, turn) => ({
+    kind: "call" as const,
+    begin: {
+      account: "a",
+      former: turn === 1 || turn === 2 ? turn - 1 : undefined,
+      length: bounds.accountBytes / 9,
+    },
+    end: { which: 0, id: `resp_${turn}`, length: bounds.accountBytes / 9, isWhole: true },
+  })),
+  { kind: "begin" as const, begin: { account: "a", former: undefined, length: 120 } },
+];
+
 Deno.test("turns begin, continue, branch, expire and make room as in a small model, to the byte", () => {
   let [continued, madeRoom] = [0, 0];
   fc.assert(
@@ -241,7 +257,7 @@ Deno.test("turns begin, continue, branch, expire and make room as in a small mod
       assertEquals([kept.bytes, kept.turns, time.pending], [0, 0, 0], "nothing is left");
       walk.deadlines.close();
     }),
-    { numRuns: 200 },
+    { numRuns: 200, examples: [[crowded]] },
   );
   assert(continued > 0 && madeRoom > 0, `${continued} continued, ${madeRoom} made room`);
 });

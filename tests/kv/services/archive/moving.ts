@@ -328,21 +328,25 @@ export function testMoving(
       name !== "position" && !["time", "flag", "text"].includes(kind)
     );
     const found: string[] = [];
+    const first = Math.floor(runRandom() * 12);
     for (const { name } of numbers) {
-      const receipt = all[Math.floor(runRandom() * 12)];
-      assert(receipt !== undefined, "an archived call");
-      const change = (by: string) =>
+      const change = (id: string, by: string) =>
         world.test.change(
-          `update receipts set ${name} = ${name} ${by} where id = '${
-            idOfRequest(receipt.requestId)
-          }'`,
+          `update receipts set ${name} = ${name} ${by} where id = '${idOfRequest(id)}'`,
         );
-      await change("+ 1");
-      const isSeen = await pages() !== before;
-      const books = await world.world.verify({ kv: world.whole, isFull: true });
-      assertEquals(books.ok, !isSeen, `${name}: ${problemLines(books).join()}`);
-      if (isSeen) found.push(name);
-      await change("- 1");
+      // A column of another kind of call is empty, and stays so: the next call has its turn.
+      for (let tried = 0; tried < 12 && !found.includes(name); tried++) {
+        const receipt = all[(first + tried) % 12];
+        assert(receipt !== undefined, "an archived call");
+        await change(receipt.requestId, "+ 1");
+        const isSeen = await pages() !== before;
+        if (isSeen) found.push(name);
+        if (isSeen || tried === 0) {
+          const books = await world.world.verify({ kv: world.whole, isFull: true });
+          assertEquals(books.ok, !isSeen, `${name}: ${problemLines(books).join()}`);
+        }
+        await change(receipt.requestId, "- 1");
+      }
     }
     assert(found.length >= 8, found.join());
     assertEquals(problemLines(await world.world.verify({ kv: world.whole, isFull: true })), []);
