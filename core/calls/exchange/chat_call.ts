@@ -10,7 +10,8 @@ import type { CostedReceipt } from "../../billing/cost_parts.ts";
 import type { RouteWish } from "../request/route_preferences.ts";
 import type { ItemVisitor } from "./item_tap.ts";
 import type { JsonBody } from "../body/json_body.ts";
-import type { RoundPayer, WebSearcher } from "../web_search/search_rounds.ts";
+import type { WebSearcher } from "../rounds/search_function.ts";
+import type { RoundPayer } from "../rounds/tool_rounds.ts";
 
 /** A chat call as it arrived, before a route is chosen. */
 export interface ChatCall {

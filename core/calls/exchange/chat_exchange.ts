@@ -66,7 +66,7 @@ import { continuing } from "./continued_response.ts";
 import { tellingCost } from "./cost_in_body.ts";
 import { defined } from "../../lib/base/defined.ts";
 import type { ChatCall, ChatExchange, ChatRouteAccess } from "./chat_call.ts";
-import { startSearching } from "./searching_exchange.ts";
+import { startRounds } from "./rounds_exchange.ts";
 import type { ProviderEntry } from "../../catalog/schema.ts";
 import { GatewayError } from "../../lib/errors/errors.ts";
 import type { Transport } from "../../net/transport/transport.ts";
@@ -285,7 +285,7 @@ export function startChatExchange(
   const style = chatStyle(route);
   const { searcher } = call;
   const plain = searcher !== undefined
-    ? startSearching(call, route, style, access, searcher)
+    ? startRounds(call, route, style, access, searcher)
     : compactsHere(call, route, style)
     ? startCompacting(call, route, style, access)
     : style === call.request.style

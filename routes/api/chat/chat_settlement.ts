@@ -55,7 +55,7 @@ import { defined } from "../../../core/lib/base/defined.ts";
 import type { AnsweredBy } from "../../../core/routing/route_affinity.ts";
 import type { Gateway } from "../gateway/gateway.ts";
 import { expectedOutput } from "../call/funds.ts";
-import type { RoundPayer } from "../../../core/calls/web_search/search_rounds.ts";
+import type { RoundPayer } from "../../../core/calls/rounds/tool_rounds.ts";
 
 /** Milliseconds that a running call waits for money that other calls reserve, before it is ended. */
 const pauseMs = 5_000;

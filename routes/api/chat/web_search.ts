@@ -2,7 +2,7 @@
  * Searches the web for models that cannot, at the model that the operator names for it (`webSearchModel`): it answers
  * requests for nothing but a search, and runs the searches that other models ask for as calls of their own.
  */
-import type { SearchFindings, WebSearcher } from "../../../core/calls/web_search/search_rounds.ts";
+import type { SearchFindings, WebSearcher } from "../../../core/calls/rounds/search_function.ts";
 import type { AttemptTime } from "../../../core/calls/attempts/attempt.ts";
 import {
   providerText,

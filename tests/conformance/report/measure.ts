@@ -1,6 +1,6 @@
 /** Converts recorded exchanges in every direction and counts the results. */
 import { ascending } from "../../../core/lib/base/ascending.ts";
-import { offerSearch } from "../../../core/calls/web_search/search_function.ts";
+import { offerSearch } from "../../../core/calls/rounds/search_function.ts";
 import {
   convertAnswer,
   convertRequest,

@@ -1,28 +1,28 @@
 /**
- * Searches the web for a model that cannot: the model calls a function, the gateway runs the search and asks the model
- * again with the result, until it answers or calls the client's own tools. To the rest of the call all rounds are one
- * exchange with one stream, whose usage is the sum of the rounds; the searches are calls of their own.
+ * Runs tools for a model whose provider does not: the model calls a function, the gateway runs it and asks the model again
+ * with the result, until it answers or calls the client's own tools. To the rest of the call all rounds are one exchange
+ * with one stream, whose usage is the sum of the rounds.
  *
- * | what the model does in a round           | what follows                                             |
- * | ---------------------------------------- | -------------------------------------------------------- |
- * | it answers, or calls tools of the client | the answer ends as the model ended it                    |
- * | it searches                              | the search runs, the client sees it, another round begins |
- * | it does both                             | the search runs, the client sees it, the answer ends     |
+ * | what the model does in a round           | what follows                                            |
+ * | ---------------------------------------- | ------------------------------------------------------- |
+ * | it answers, or calls tools of the client | the answer ends as the model ended it                   |
+ * | it calls tools of the gateway            | they run, the client sees them, another round begins    |
+ * | it does both                             | they run, the client sees them, the answer ends         |
+ * | it calls what the client must agree to   | the client sees what is asked, the answer ends          |
  *
- * - Folder `core/calls/web_search/`: web searches that the gateway runs for a model without a search.
- * - In: a request with a web search, and whoever runs a search.
+ * - Folder `core/calls/rounds/`: tools that the gateway runs for a model: web searches, and tools of MCP servers.
+ * - In: a request with such tools, and whoever searches or connects.
  * - Out: one stream for the client, of all rounds.
- * - Never: charges for a search: each is a call with its own receipt.
+ * - Never: charges for a search, which is a call with its own receipt, or keeps what a client sent for a server.
  *
- * The client sees text and reasoning of every round as they come. A search that fails is told to the model, as vendors
- * do. A round that fails after the first ends the answer with that error. Each round reads the whole conversation again,
- * so its prompt is paid before it begins: the answer ends as one that is too long where the money does not suffice.
+ * The client sees text and reasoning of every round as they come. A call that fails is told to the model, as vendors do. A
+ * round that fails after the first ends the answer with that error. Each round reads the whole conversation again, so its
+ * prompt is paid before it begins: the answer ends as one that is too long where the money does not suffice.
  */
 import { GatewayError } from "../../lib/errors/errors.ts";
 import { countedTools, noToolUses, type ToolUses } from "../../billing/usage/hosted_tools.ts";
 import { billedInputTokens, type ReportedUsage } from "../../billing/tokens/token_bounds.ts";
-import { tryParseExactly } from "../../lib/json/exact_json.ts";
-import { isJsonObject } from "../../lib/json/json.ts";
+import { defined } from "../../lib/base/defined.ts";
 import { withResolvers } from "../../lib/runtime/built_ins.ts";
 import { type SseFrame, SseFrameTooLargeError, SseSplitter } from "../../lib/sse/frame.ts";
 import type {
@@ -34,9 +34,10 @@ import type { ConversionMemory, ProviderStyle } from "../../wire/contract/contra
 import type {
   Block,
   Conversation,
+  HostedCallBlock,
   StreamEvent,
+  ToolChoice,
   ToolResultBlock,
-  WebSearchRequest,
   WebSource,
 } from "../../wire/conversation/mod.ts";
 import { thinkingSink } from "../../wire/convert/think_tags.ts";
@@ -46,7 +47,6 @@ import type { EventSink, StreamDecoder } from "../../wire/stream/dialect.ts";
 import { providerDialectOf } from "../../wire/convert/dialects.ts";
 import { eventFrame, type WrittenEvent } from "./event_stream.ts";
 import { addReports, joinReports } from "../../wire/stream/reading.ts";
-import { continueSearched, type OfferedSearch } from "./search_function.ts";
 import {
   answered,
   type AttemptHandlers,
@@ -55,21 +55,37 @@ import {
   wholeAsStream,
 } from "../attempts/attempt.ts";
 
-/** Findings of a search. */
-export interface SearchFindings {
-  /** The id of the search's own call. */
-  readonly id: string;
-  /** Text of the pages, or why the search failed. */
+/** Call of a function by the model. */
+export interface FunctionCall {
+  readonly name: string;
+  /** JSON text of the arguments, as the model wrote it. */
   readonly text: string;
-  readonly sources: readonly WebSource[];
-  readonly failed: boolean;
 }
 
-/** Runs the searches of one call. */
-export interface WebSearcher {
-  readonly time: AttemptTime;
-  /** Runs a search as a call of its own. Never rejects. */
-  search(query: string, request: WebSearchRequest): Promise<SearchFindings>;
+/** Part of the answer that shows the client a call which the gateway ran. */
+export type ShownCall = Pick<HostedCallBlock, "style" | "id" | "call">;
+
+/** End of a call that the gateway ran. */
+export interface RanCall {
+  /** Absent: nothing ran, since the model called wrongly. */
+  readonly shown?: ShownCall;
+  /** Sources for the text that the model writes next. */
+  readonly sources?: readonly WebSource[];
+  /** For the model; absent: the client must agree first, so the answer ends. */
+  readonly result?: { readonly text: string; readonly failed: boolean };
+}
+
+/** Functions that the gateway runs for the model. */
+export interface RunTools {
+  /** Most calls in one answer. */
+  readonly maxCalls: number;
+  /** Told to the model that calls beyond it. */
+  readonly beyond: string;
+  has(name: string): boolean;
+  /** Runs a call. Never rejects. */
+  run(call: FunctionCall): Promise<RanCall>;
+  /** The answer has ended, or nobody waits for it. */
+  end?(): void;
 }
 
 /** Pays for the rounds of one call. */
@@ -84,14 +100,10 @@ export interface RoundPayer {
   note(promptTokens: number): void;
 }
 
-/** Searches of one answer where the client sets no bound: what vendors do for a usual question. */
-const usualSearches = 5;
-/** Searches of one answer whatever the client's bound: each is paid for, and makes the next prompt longer. */
-const maxSearches = 10;
 /** Output tokens that are worth another round; vendors refuse lower limits. */
 const minRoundTokens = 16;
-/** Milliseconds between signs of life while a search runs: below the least silence for which proxies close. */
-const searchPingMs = 5_000;
+/** Milliseconds between signs of life while calls run: below the least silence for which proxies close. */
+const pingMs = 5_000;
 
 /** A request that was sent for a round. */
 interface SentRound {
@@ -100,13 +112,17 @@ interface SentRound {
 }
 
 /** Needs of the rounds of a call. */
-export interface SearchRoundsInput {
+export interface ToolRoundsInput {
   /** The style of the route. */
   readonly style: ProviderStyle;
-  readonly offered: OfferedSearch;
-  readonly searcher: WebSearcher;
+  /** The conversation, with functions in place of the tools. */
+  readonly conversation: Conversation;
+  readonly tools: readonly RunTools[];
+  /** Calls that the client sees before the answer of the model. */
+  readonly before: readonly ShownCall[];
+  readonly time: AttemptTime;
   readonly payer: RoundPayer;
-  /** Whether the sources of a search become sources of the text, because the client's style has no other place for them. */
+  /** Whether the sources of a call become sources of the text, because the client's style has no other place for them. */
   readonly citesSources: boolean;
   /** Writes the request of a round and sends it. */
   readonly send: (conversation: Conversation) => SentRound;
@@ -121,9 +137,11 @@ const encoder = new TextEncoder();
 type BlockEvent = Extract<StreamEvent, { readonly block: number }>;
 type StopEvent = StreamEvent & { readonly type: "stop" };
 
-/** A call of the search by the model. */
-interface SearchCall {
+/** A call that the gateway runs. */
+interface OpenCall {
   readonly id: string;
+  readonly name: string;
+  readonly tools: RunTools;
   /** The JSON text of the arguments so far. */
   text: string;
 }
@@ -132,8 +150,8 @@ interface SearchCall {
 class Round {
   /** The blocks that the model wrote. */
   readonly collector = new AnswerCollector();
-  /** Calls of the search, by the decoder's number of the block. */
-  readonly searches = new Map<number, SearchCall>();
+  /** Calls that the gateway runs, by the decoder's number of the block. */
+  readonly calls = new Map<number, OpenCall>();
   /** Blocks that have text. */
   readonly texts = new Set<number>();
   readonly body: ByteReader;
@@ -186,32 +204,33 @@ class Round {
   }
 }
 
-/** A round whose searches have run. */
-interface SearchedRound {
+/** A round whose calls have run. */
+interface RanRound {
   readonly round: Round;
   readonly results: readonly ToolResultBlock[];
 }
 
 /** All rounds of one call, as one exchange whose body is the joined stream (`event_stream.ts`). */
-export class SearchRounds implements UpstreamExchange, ByteReader {
+export class ToolRounds implements UpstreamExchange, ByteReader {
   readonly response: Promise<UpstreamResponse>;
-  readonly #input: SearchRoundsInput;
-  /** Most searches of the answer. */
+  readonly #input: ToolRoundsInput;
+  /** Most calls of the answer that the gateway runs. */
   readonly #bound: number;
   readonly #knownIds: Set<string>;
   #conversation: Conversation;
   #exchange: UpstreamExchange;
   #round: Round | undefined;
-  /** Searches, or the request after them, while they run. */
+  /** Calls, or the request after them, while they run. */
   #work: Promise<void> | undefined;
-  /** Searches of a round, until the next one begins. */
-  #searched: SearchedRound | undefined;
+  /** A round whose calls have run, until the next one begins. */
+  #ran: RanRound | undefined;
   /** Frames that were not read yet. */
   #out = "";
   #isOver = false;
   #isCancelled = false;
   #roundCount = 1;
-  #searchCount = 0;
+  readonly #callCounts = new Map<RunTools, number>();
+  #hasShownBefore = false;
   #nextBlock = 0;
   /** Usage of the rounds that have ended; `undefined` before the first. */
   #usage: ReportedUsage | undefined;
@@ -224,10 +243,11 @@ export class SearchRounds implements UpstreamExchange, ByteReader {
   #sources: WebSource[] = [];
 
   /** @throws {GatewayError} if the request cannot be written for the route; nothing is sent then */
-  constructor(input: SearchRoundsInput) {
+  constructor(input: ToolRoundsInput) {
     this.#input = input;
-    const { conversation, request } = input.offered;
-    this.#bound = Math.min(request.maxUses?.value ?? usualSearches, maxSearches);
+    const { conversation, tools, before } = input;
+    this.#bound = tools.reduce((sum, { maxCalls }) => sum + maxCalls, 0);
+    this.#nextBlock = before.length;
     this.#conversation = conversation;
     this.#knownIds = new Set(
       conversation.turns.flatMap(({ blocks }) =>
@@ -248,12 +268,13 @@ export class SearchRounds implements UpstreamExchange, ByteReader {
   cancel(): void {
     this.#isCancelled = true;
     this.#exchange.cancel();
+    this.#endTools();
   }
 
   async read(): Promise<Uint8Array | null> {
     while (this.#out === "" && !this.#isOver) {
       if (this.#work !== undefined) await this.#waitFor(this.#work);
-      else if (this.#searched !== undefined) this.#start(this.#next(this.#searched));
+      else if (this.#ran !== undefined) this.#start(this.#next(this.#ran));
       else await this.#readRound();
     }
     if (this.#out === "") return null;
@@ -264,8 +285,8 @@ export class SearchRounds implements UpstreamExchange, ByteReader {
 
   /** Waits for the answer to a request to begin. */
   async #begin({ exchange, memory }: SentRound): Promise<UpstreamResponse> {
-    const { style, handlers, searcher } = this.#input;
-    const response = await answered({ ...handlers, exchange }, searcher.time);
+    const { style, handlers, time } = this.#input;
+    const response = await answered({ ...handlers, exchange }, time);
     const { body } = isEventStream(response) ? response : await wholeAsStream(response, handlers);
     const firstBlock = this.#nextBlock;
     this.#round = new Round({ style, memory, body, firstBlock }, (event) => this.#take(event));
@@ -286,8 +307,8 @@ export class SearchRounds implements UpstreamExchange, ByteReader {
   /** Waits for work with signs of life, so that neither the gateway nor a proxy takes the silence for a broken stream. */
   async #waitFor(work: Promise<void>): Promise<void> {
     const { promise, resolve } = withResolvers<boolean>();
-    const deadline = this.#input.searcher.time.deadlines.create(() => resolve(false));
-    deadline.arm(searchPingMs);
+    const deadline = this.#input.time.deadlines.create(() => resolve(false));
+    deadline.arm(pingMs);
     try {
       if (await Promise.race([work.then(() => true), promise])) this.#work = undefined;
       else this.#write({ type: "ping" });
@@ -302,9 +323,9 @@ export class SearchRounds implements UpstreamExchange, ByteReader {
     if (round.usage === undefined) this.#isUsagePartial = true;
     else this.#usage = this.#sumWith(round.usage);
     this.#uses = addUses(this.#uses, round.decoder.toolUses);
-    if (round.searches.size === 0 || !wantsResults(round)) return this.#finish(round.stop);
-    this.#write({ type: "search" });
-    this.#start(this.#search(round));
+    if (round.calls.size === 0 || !wantsResults(round)) return this.#finish(round.stop);
+    this.#write({ type: "run" });
+    this.#start(this.#runCalls(round));
   }
 
   #start(work: Promise<void>): void {
@@ -313,31 +334,34 @@ export class SearchRounds implements UpstreamExchange, ByteReader {
     work.catch(() => {});
   }
 
-  /** Runs the searches of a round. */
-  async #search(round: Round): Promise<void> {
+  /** Runs the calls of a round, one after the other: a later one may rely on what an earlier one did. */
+  async #runCalls(round: Round): Promise<void> {
     const results: ToolResultBlock[] = [];
-    for (const call of round.searches.values()) {
-      results.push(await this.#run(call));
+    for (const call of round.calls.values()) {
+      const result = await this.#run(call);
+      if (result !== undefined) results.push(result);
       if (this.#isCancelled) {
         this.#isOver = true;
         return;
       }
     }
     if (round.callsClientTools) this.#finish(round.stop);
-    else this.#searched = { round, results };
+    else if (results.length < round.calls.size) {
+      this.#finish({ type: "stop", stop: { reason: "end" } });
+    } else this.#ran = { round, results };
   }
 
   /**
-   * Begins the round after searches. It runs only while something is read: the reader may extend the reservation, too, but
+   * Begins the round after calls. It runs only while something is read: the reader may extend the reservation, too, but
    * not while it waits here.
    */
-  async #next({ round, results }: SearchedRound): Promise<void> {
-    this.#searched = undefined;
+  async #next({ round, results }: RanRound): Promise<void> {
+    this.#ran = undefined;
     const maxTokens = this.#tokensLeft();
     if (maxTokens !== undefined && maxTokens < minRoundTokens) {
       return this.#finish({ type: "stop", stop: { reason: "length" } });
     }
-    // One round for each search, one in which the model learns of its bound, and one in which it must answer.
+    // One round for each call, one in which the model learns of its bound, and one in which it must answer.
     const isLast = this.#roundCount > this.#bound;
     if (this.#roundCount++ > this.#bound + 1) {
       return this.#finish({ type: "stop", stop: { reason: "end" } });
@@ -350,7 +374,7 @@ export class SearchRounds implements UpstreamExchange, ByteReader {
       return;
     }
     const written = writtenBlocks(round, results);
-    this.#conversation = continueSearched(this.#conversation, {
+    this.#conversation = continued(this.#conversation, {
       written,
       results,
       maxTokens,
@@ -361,30 +385,28 @@ export class SearchRounds implements UpstreamExchange, ByteReader {
     await this.#begin(sent);
   }
 
-  /** Runs one search, and shows it to the client. */
-  async #run({ id, text }: SearchCall): Promise<ToolResultBlock> {
-    const { searcher, offered, citesSources } = this.#input;
+  /** Runs one call, and shows it to the client; `undefined` if the client must agree to it first. */
+  async #run({ id, name, text, tools }: OpenCall): Promise<ToolResultBlock | undefined> {
     const callId = this.#uniqueId(id);
-    const query = queryOf(text);
-    if (query === undefined) return failedResult(callId, "The search needs a query.");
-    if (this.#searchCount >= this.#bound) {
-      return failedResult(callId, "No more searches in this answer: answer with what was found.");
+    const count = this.#callCounts.get(tools) ?? 0;
+    if (count >= tools.maxCalls) return resultOf(callId, tools.beyond, true);
+    const { shown, sources = [], result } = await tools.run({ name, text });
+    if (shown !== undefined) {
+      this.#callCounts.set(tools, count + 1);
+      this.#show(shown, this.#nextBlock++);
     }
-    this.#searchCount++;
-    const found = await searcher.search(query, offered.request);
-    const { sources, failed } = found;
-    const block = this.#nextBlock++;
-    const call = { tool: "web_search", query, sources, failed } as const;
-    this.#write({ type: "hosted_call", block, style: "messages", id: found.id, call });
+    if (this.#input.citesSources) this.#sources.push(...sources);
+    return result && resultOf(callId, result.text, result.failed);
+  }
+
+  #show(shown: ShownCall, block: number): void {
+    this.#write({ type: "hosted_call", block, ...shown });
     this.#write({ type: "block_end", block });
-    if (citesSources) this.#sources.push(...sources);
-    if (failed) return failedResult(callId, found.text);
-    return resultOf(callId, [found.text, ...sources.map(sourceLine)].join("\n"), false);
   }
 
   /** The id of a call in the history, in which ids must differ; some servers number the calls of each answer anew. */
   #uniqueId(id: string): string {
-    const unique = id === "" || this.#knownIds.has(id) ? `call_search_${this.#knownIds.size}` : id;
+    const unique = id === "" || this.#knownIds.has(id) ? `call_run_${this.#knownIds.size}` : id;
     this.#knownIds.add(unique);
     return unique;
   }
@@ -397,7 +419,7 @@ export class SearchRounds implements UpstreamExchange, ByteReader {
   }
 
   #tokensLeft(): number | undefined {
-    const { maxTokens } = this.#input.offered.conversation;
+    const { maxTokens } = this.#input.conversation;
     return maxTokens === undefined ? undefined : maxTokens - (this.#usage?.output ?? 0);
   }
 
@@ -406,6 +428,11 @@ export class SearchRounds implements UpstreamExchange, ByteReader {
     if (this.#isUsagePartial) this.#write({ type: "usage_rejected" });
     this.#write({ type: "end" });
     this.#isOver = true;
+    this.#endTools();
+  }
+
+  #endTools(): void {
+    for (const tools of this.#input.tools) tools.end?.();
   }
 
   #take(event: StreamEvent): void {
@@ -426,6 +453,7 @@ export class SearchRounds implements UpstreamExchange, ByteReader {
         round.stop = event;
         return;
       case "end":
+        this.#showBefore();
         round.hasEnded = true;
         return;
       // Only one answer is asked for.
@@ -435,24 +463,36 @@ export class SearchRounds implements UpstreamExchange, ByteReader {
       case "usage_rejected":
         return this.#write(event);
       default:
+        this.#showBefore();
         return this.#takeBlock(round, event);
     }
   }
 
+  /** Shows what comes before the answer once there is one: until then another route may give it. */
+  #showBefore(): void {
+    if (this.#hasShownBefore) return;
+    this.#hasShownBefore = true;
+    this.#input.before.forEach((shown, block) => this.#show(shown, block));
+  }
+
   #takeBlock(round: Round, event: BlockEvent): void {
-    const search = round.searches.get(event.block);
+    const open = round.calls.get(event.block);
     if (event.type === "call") {
-      if (event.name === this.#input.offered.name && event.custom !== true) {
-        round.searches.set(event.block, { id: event.id, text: "" });
+      const { id, name } = event;
+      const tools = event.custom === true
+        ? undefined
+        : this.#input.tools.find((one) => one.has(name));
+      if (tools !== undefined) {
+        round.calls.set(event.block, { id, name, tools, text: "" });
         return;
       }
       round.callsClientTools = true;
     }
-    if (search !== undefined) {
+    if (open !== undefined) {
       if (event.type !== "arguments") return;
       const piece: string = JSON.parse(event.json);
-      search.text += piece;
-      return this.#write({ type: "search_arguments", json: event.json });
+      open.text += piece;
+      return this.#write({ type: "run_arguments", json: event.json });
     }
     const block = round.firstBlock + event.block;
     this.#nextBlock = Math.max(this.#nextBlock, block + 1);
@@ -461,7 +501,7 @@ export class SearchRounds implements UpstreamExchange, ByteReader {
     this.#write({ ...event, block });
   }
 
-  /** Gives the sources of the searches to a text that was written after them. */
+  /** Gives the sources of calls to a text that was written after them. */
   #cite(block: number): void {
     const cited = new Map(this.#sources.map(({ url, title = "" }) => [url, title]));
     this.#sources = [];
@@ -514,12 +554,6 @@ function writtenBlocks(round: Round, results: readonly ToolResultBlock[]): Block
   });
 }
 
-function queryOf(text: string): string | undefined {
-  const input = tryParseExactly(text);
-  const query = isJsonObject(input) ? input["query"] : undefined;
-  return typeof query === "string" && query.trim() !== "" ? query : undefined;
-}
-
 function resultOf(callId: string, text: string, isError: boolean): ToolResultBlock {
   return {
     type: "tool_result",
@@ -530,10 +564,37 @@ function resultOf(callId: string, text: string, isError: boolean): ToolResultBlo
   };
 }
 
-function failedResult(callId: string, why: string): ToolResultBlock {
-  return resultOf(callId, why, true);
+/** Turn that follows in a conversation whose calls the gateway has run. */
+export interface RanTurn {
+  /** Blocks that the model wrote, its calls included. */
+  readonly written: readonly Block[];
+  readonly results: readonly ToolResultBlock[];
+  /** Output tokens that are left of the client's limit; absent: it set none. */
+  readonly maxTokens: number | undefined;
+  /** The model must answer now. */
+  readonly isLast: boolean;
 }
 
-function sourceLine({ url, title = "" }: WebSource): string {
-  return `- ${title === "" ? url : `${title} (${url})`}`;
+/** Adds a turn with calls, and their results. A call that was forced is not forced again. */
+export function continued(
+  conversation: Conversation,
+  { written, results, maxTokens, isLast }: RanTurn,
+): Conversation {
+  const { toolChoice, turns } = conversation;
+  return {
+    ...conversation,
+    turns: [
+      ...turns,
+      { role: "assistant", path: "", blocks: written },
+      { role: "user", path: "", blocks: results },
+    ],
+    ...defined({ toolChoice: nextChoice(toolChoice, isLast), maxTokens }),
+  };
+}
+
+function nextChoice(choice: ToolChoice | undefined, isLast: boolean): ToolChoice | undefined {
+  const path = choice?.path ?? "tool_choice";
+  if (isLast) return { type: "none", path };
+  if (choice?.type === "tool") return { type: "auto", path };
+  return choice?.type === "required" ? { ...choice, type: "auto" } : choice;
 }

@@ -1,6 +1,6 @@
 /**
- * Offers a web search as a function, to models that have no search of their own: whoever offers it runs the calls and
- * returns what was found.
+ * Offers a web search as a function, to models that have no search of their own, and runs the calls of it. Each search is
+ * a call of its own, with its own receipt.
  */
 import { defined } from "../../lib/base/defined.ts";
 import type {
@@ -11,12 +11,16 @@ import type {
   HostedTool,
   Tool,
   ToolChoice,
-  ToolResultBlock,
   WebSearchRequest,
+  WebSource,
 } from "../../wire/conversation/mod.ts";
 import { Warnings } from "../../wire/contract/warnings.ts";
 import { renderHostedCall } from "../../wire/tools/hosted_calls.ts";
 import { isNamed } from "../../wire/tools/tool_fields.ts";
+import { tryParseExactly } from "../../lib/json/exact_json.ts";
+import { isJsonObject } from "../../lib/json/json.ts";
+import type { AttemptTime } from "../attempts/attempt.ts";
+import type { FunctionCall, RanCall, RunTools } from "./tool_rounds.ts";
 
 /** A conversation whose web search became a function. */
 export interface OfferedSearch {
@@ -137,37 +141,66 @@ function withFunction(choice: ToolChoice, search: HostedTool, name: string): Too
   };
 }
 
-/** Turn that follows in a conversation whose model has searched. */
-export interface SearchedTurn {
-  /** Blocks that the model wrote, its calls of the search included. */
-  readonly written: readonly Block[];
-  readonly results: readonly ToolResultBlock[];
-  /** Output tokens that are left of the client's limit; absent: it set none. */
-  readonly maxTokens?: number | undefined;
-  /** The model must answer now. */
-  readonly isLast: boolean;
+/** Findings of a search. */
+export interface SearchFindings {
+  /** The id of the search's own call. */
+  readonly id: string;
+  /** Text of the pages, or why the search failed. */
+  readonly text: string;
+  readonly sources: readonly WebSource[];
+  readonly failed: boolean;
 }
 
-/** Adds a turn in which the model has searched, and the results. A search that was forced is not forced again. */
-export function continueSearched(
-  conversation: Conversation,
-  { written, results, maxTokens, isLast }: SearchedTurn,
-): Conversation {
-  const { toolChoice, turns } = conversation;
-  return {
-    ...conversation,
-    turns: [
-      ...turns,
-      { role: "assistant", path: "", blocks: written },
-      { role: "user", path: "", blocks: results },
-    ],
-    ...defined({ toolChoice: nextChoice(toolChoice, isLast), maxTokens }),
-  };
+/** Runs the searches of one call. */
+export interface WebSearcher {
+  readonly time: AttemptTime;
+  /** Runs a search as a call of its own. Never rejects. */
+  search(query: string, request: WebSearchRequest): Promise<SearchFindings>;
 }
 
-function nextChoice(choice: ToolChoice | undefined, isLast: boolean): ToolChoice | undefined {
-  const path = choice?.path ?? "tool_choice";
-  if (isLast) return { type: "none", path };
-  if (choice?.type === "tool") return { type: "auto", path };
-  return choice?.type === "required" ? { ...choice, type: "auto" } : choice;
+/** Searches of one answer where the client sets no bound: what vendors do for a usual question. */
+const usualSearches = 5;
+/** Searches of one answer whatever the client's bound: each is paid for, and makes the next prompt longer. */
+const maxSearches = 10;
+
+/** Runs the calls of the function that {@linkcode offerSearch} offers. */
+export class SearchRunner implements RunTools {
+  readonly maxCalls: number;
+  readonly beyond = "No more searches in this answer: answer with what was found.";
+  readonly #offered: OfferedSearch;
+  readonly #searcher: WebSearcher;
+
+  constructor(offered: OfferedSearch, searcher: WebSearcher) {
+    this.#offered = offered;
+    this.#searcher = searcher;
+    this.maxCalls = Math.min(offered.request.maxUses?.value ?? usualSearches, maxSearches);
+  }
+
+  has(name: string): boolean {
+    return name === this.#offered.name;
+  }
+
+  async run({ text }: FunctionCall): Promise<RanCall> {
+    const query = queryOf(text);
+    if (query === undefined) return { result: { text: "The search needs a query.", failed: true } };
+    const found = await this.#searcher.search(query, this.#offered.request);
+    const { id, sources, failed } = found;
+    return {
+      shown: { style: "messages", id, call: { tool: "web_search", query, sources, failed } },
+      sources,
+      result: failed
+        ? { text: found.text, failed }
+        : { text: [found.text, ...sources.map(sourceLine)].join("\n"), failed },
+    };
+  }
+}
+
+function queryOf(text: string): string | undefined {
+  const input = tryParseExactly(text);
+  const query = isJsonObject(input) ? input["query"] : undefined;
+  return typeof query === "string" && query.trim() !== "" ? query : undefined;
+}
+
+function sourceLine({ url, title = "" }: WebSource): string {
+  return `- ${title === "" ? url : `${title} (${url})`}`;
 }

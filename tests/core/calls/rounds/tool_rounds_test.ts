@@ -2,11 +2,11 @@
 import { assert, assertEquals } from "../../../support/assert.ts";
 import { ManualTime } from "../../../support/manual_time.ts";
 import {
+  offerSearch,
   type SearchFindings,
-  SearchRounds,
-  type SearchRoundsInput,
-} from "../../../../core/calls/web_search/search_rounds.ts";
-import { offerSearch } from "../../../../core/calls/web_search/search_function.ts";
+  SearchRunner,
+} from "../../../../core/calls/rounds/search_function.ts";
+import { ToolRounds, type ToolRoundsInput } from "../../../../core/calls/rounds/tool_rounds.ts";
 import { Deadlines } from "../../../../core/lib/time/deadlines.ts";
 import { bodyOf } from "../../../../core/net/transport/read_whole.ts";
 import type { Conversation } from "../../../../core/wire/conversation/mod.ts";
@@ -34,6 +34,7 @@ function roundsOf(
     Promise.resolve({ id: "req_1", text: "Found.", sources: [], failed: false }),
 ) {
   const time = new ManualTime();
+  const times = { clock: time, deadlines: new Deadlines({ clock: time, timer: time }) };
   const offered = offerSearch(readConversation("responses", {
     model: "m",
     input: "Hi",
@@ -42,15 +43,14 @@ function roundsOf(
   assert(offered !== undefined);
   const sent: Conversation[] = [];
   let cancelled = 0;
-  const input: SearchRoundsInput = {
+  const input: ToolRoundsInput = {
     style: "chat",
-    offered,
+    conversation: offered.conversation,
+    tools: [new SearchRunner(offered, { time: times, search })],
+    before: [],
+    time: times,
     citesSources: false,
     payer: { pay: () => Promise.resolve(true), note() {} },
-    searcher: {
-      time: { clock: time, deadlines: new Deadlines({ clock: time, timer: time }) },
-      search,
-    },
     send(conversation) {
       sent.push(conversation);
       const body = bodyOf(new TextEncoder().encode(streams[sent.length - 1] ?? ""));
@@ -72,13 +72,13 @@ function roundsOf(
       },
     },
   };
-  return { rounds: new SearchRounds(input), sent, time, cancelled: () => cancelled };
+  return { rounds: new ToolRounds(input), sent, time, cancelled: () => cancelled };
 }
 
 const decoder = new TextDecoder();
 
 /** The types of all events up to the end of the body. */
-async function typesOf(rounds: SearchRounds): Promise<string[]> {
+async function typesOf(rounds: ToolRounds): Promise<string[]> {
   const { body } = await rounds.response;
   let text = "";
   for (let bytes = await body.read(); bytes !== null; bytes = await body.read()) {

@@ -1,4 +1,4 @@
-/** A chat call whose model has the gateway search the web, in rounds. */
+/** A chat call for whose model the gateway runs tools, in rounds. */
 import type { Route } from "../../catalog/catalog.ts";
 import { readAnswer } from "../../wire/convert/answer_reading.ts";
 import type {
@@ -10,13 +10,13 @@ import type {
 } from "../../wire/contract/contract.ts";
 import { answerFrames } from "../../wire/stream/answer_frames.ts";
 import { echoMemory, readConversation, writeConversation } from "../../wire/convert/convert.ts";
-import { collectEvents, createEventPipe } from "../web_search/event_stream.ts";
-import { offerSearch } from "../web_search/search_function.ts";
+import { collectEvents, createEventPipe } from "../rounds/event_stream.ts";
+import { offerSearch, SearchRunner, type WebSearcher } from "../rounds/search_function.ts";
 import { GatewayError } from "../../lib/errors/errors.ts";
 import { invariant } from "../../lib/base/assert.ts";
 import { stringifyExactly } from "../../lib/runtime/built_ins.ts";
 import type { WholeAnswer } from "../attempts/attempt.ts";
-import { type RoundPayer, SearchRounds, type WebSearcher } from "../web_search/search_rounds.ts";
+import { type RoundPayer, ToolRounds } from "../rounds/tool_rounds.ts";
 import type { ChatCall, ChatExchange, ChatRouteAccess } from "./chat_call.ts";
 import {
   clientReading,
@@ -49,10 +49,10 @@ const unpaid: RoundPayer = { pay: () => Promise.resolve(false), note() {} };
 const withoutSearches: ReadonlySet<Style> = new Set<Style>(["chat", "gemini"]);
 
 /**
- * Starts a call whose model has the gateway search the web: see `web_search/search_rounds.ts`. The request is
+ * Starts a call for whose model the gateway runs tools: see `rounds/tool_rounds.ts`. The request is
  * converted also for a route of the client's own style, since its history grows with every round.
  */
-export function startSearching(
+export function startRounds(
   call: ChatCall,
   route: Route,
   style: ProviderStyle,
@@ -70,10 +70,12 @@ export function startSearching(
   const context = pipeContext(call, route);
   let first: ConvertedRequest | undefined;
   const dropped: string[] = [];
-  const rounds = new SearchRounds({
+  const rounds = new ToolRounds({
     style,
-    offered,
-    searcher,
+    conversation: offered.conversation,
+    tools: [new SearchRunner(offered, searcher)],
+    before: [],
+    time: searcher.time,
     payer: call.rounds ?? unpaid,
     citesSources: withoutSearches.has(clientStyle),
     send(conversation) {

@@ -19,13 +19,13 @@ import { dialectOf } from "../../wire/convert/dialects.ts";
 
 /**
  * An event of a stream of one choice, or something that its client does not see. That is a piece of the arguments of a
- * search, which is output of the model; that searches begin; how often providers ran their tools so far. Errors are
- * thrown, not written.
+ * call that the gateway runs, which is output of the model; that such calls begin; how often providers ran their tools so
+ * far. Errors are thrown, not written.
  */
 export type WrittenEvent =
   | Exclude<StreamEvent, { readonly type: "error" | "choice" }>
-  | { readonly type: "search_arguments"; readonly json: string }
-  | { readonly type: "search" }
+  | { readonly type: "run_arguments"; readonly json: string }
+  | { readonly type: "run" }
   | { readonly type: "tool_uses"; readonly uses: ToolUses };
 
 /**
@@ -46,7 +46,7 @@ export function eventFrame(event: WrittenEvent): string {
 }
 
 /** Takes output that the client does not see. */
-type Measure = (bytes: number, searches: boolean) => void;
+type Measure = (bytes: number, runs: boolean) => void;
 
 class EventDecoder implements StreamDecoder {
   toolUses: ToolUses | undefined;
@@ -59,8 +59,8 @@ class EventDecoder implements StreamDecoder {
   frame(_event: string | undefined, data: string, emit: EventSink): void {
     const event: WrittenEvent = JSON.parse(data);
     if (event.type === "tool_uses") this.toolUses = event.uses;
-    else if (event.type === "search") this.#measure(0, true);
-    else if (event.type === "search_arguments") this.#measure(literalBytes(event.json), false);
+    else if (event.type === "run") this.#measure(0, true);
+    else if (event.type === "run_arguments") this.#measure(literalBytes(event.json), false);
     else emit(event);
   }
 
@@ -75,12 +75,12 @@ export function createEventPipe(
   memory: ConversionMemory,
 ): StreamPipe {
   const encoder = dialectOf(clientStyle).createStreamEncoder(context, memory);
-  const decoder = new EventDecoder((bytes, searches) => {
+  const decoder = new EventDecoder((bytes, runs) => {
     const { reading } = pipe;
     reading.outputBytes += bytes;
     reading.answerBytes += bytes;
-    // The client pays for the search, so the call stays on its route, however long the search takes.
-    reading.sawOutput ||= searches;
+    // A call is run once, and a search is paid for: the call of the client stays on its route, however long they take.
+    reading.sawOutput ||= runs;
   });
   const pipe = pipeFrom(decoder, encoder, { clientStyle, context, memory });
   return pipe;

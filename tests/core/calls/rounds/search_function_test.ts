@@ -1,9 +1,7 @@
 /** A web search is offered as a function: its name, the choice, the history, and what follows a search. */
 import { assert, assertEquals } from "../../../support/assert.ts";
-import {
-  continueSearched,
-  offerSearch,
-} from "../../../../core/calls/web_search/search_function.ts";
+import { offerSearch } from "../../../../core/calls/rounds/search_function.ts";
+import { continued } from "../../../../core/calls/rounds/tool_rounds.ts";
 import type { JsonObject } from "../../../../core/lib/json/json.ts";
 import type { ProviderStyle, Style } from "../../../../core/wire/contract/contract.ts";
 import { readConversation, writeConversation } from "../../../../core/wire/convert/convert.ts";
@@ -30,7 +28,7 @@ Deno.test("the rounds of a search are what each vendor accepts, and the last one
     tool_choice: { type: "any" },
   });
   const next = (isLast: boolean) =>
-    continueSearched(conversation, {
+    continued(conversation, {
       written: [
         { type: "text", path: "", text: "Let me look." },
         {
