@@ -29,6 +29,11 @@ const proof: fc.Arbitrary<ReasoningProof> = fc.oneof(
     id: fc.constant("rs_1"),
     encryptedContent: fc.base64String({ minLength: 4, maxLength: 40 }),
   }, { noNullPrototype: true }),
+  fc.record({
+    kind: fc.constant("redacted" as const),
+    signer: fc.constant("messages"),
+    data: fc.base64String({ minLength: 4, maxLength: 40 }),
+  }, { noNullPrototype: true }),
 );
 
 /** Empty objects within others: a piece of arguments may be as short as a whole one. */
@@ -44,7 +49,7 @@ const blocks: fc.Arbitrary<AnswerBlock>[] = [
     ([value, found]): AnswerBlock => ({
       type: "reasoning",
       path: "",
-      text: value,
+      text: found?.kind === "redacted" ? "" : value,
       ...defined({ proof: found }),
     }),
   ),
@@ -105,7 +110,7 @@ function eventsOf(block: AnswerBlock, number: number, cuts: readonly number[]): 
       const { id, name, input } = block;
       const args = input.kind === "object" ? JSON.stringify(input.value) : input.text;
       return [
-        { type: "call", block: number, id, name },
+        { type: "call", block: number, id, name, ...(input.kind === "text" && { custom: true }) },
         ...pieces(args, "arguments"),
         { type: "block_end", block: number },
       ];

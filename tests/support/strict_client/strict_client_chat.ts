@@ -153,6 +153,8 @@ const chunk = z.looseObject({
       content: z.string().nullable().optional(),
       refusal: z.string().nullable().optional(),
       tool_calls: z.array(toolDelta).optional(),
+      function_call: z.strictObject({ name: z.string().optional(), arguments: z.string() })
+        .optional(),
       annotations: z.array(annotation).optional(),
       ...reasoningFields,
     }),
@@ -205,6 +207,8 @@ interface OpenChoice {
   details: { type: string }[];
   annotations: { type: string }[];
   calls: StrictToolCall[];
+  /** A call of the old form, of which a choice has one. */
+  legacy: { readonly name: string; arguments: string } | undefined;
   finish: StrictChoice["finish_reason"] | undefined;
 }
 
@@ -276,6 +280,7 @@ class StreamReader {
       details: [],
       annotations: [],
       calls: [],
+      legacy: undefined,
       finish: undefined,
     };
     accept(open.finish === undefined, "a delta behind finish_reason");
@@ -290,6 +295,14 @@ class StreamReader {
     // The official library knows no such member of a delta: what comes later replaces what was there.
     open.annotations = delta.annotations ?? open.annotations;
     for (const piece of delta.tool_calls ?? []) takeToolDelta(open.calls, piece);
+    const { function_call: legacy } = delta;
+    if (legacy !== undefined && open.legacy === undefined) {
+      accept(legacy.name !== undefined, "the first piece of a function call has no name");
+      open.legacy = { name: legacy.name, arguments: legacy.arguments };
+    } else if (legacy !== undefined && open.legacy !== undefined) {
+      accept(legacy.name === undefined, "the name of a function call is told twice");
+      open.legacy.arguments += legacy.arguments;
+    }
     open.finish = finish_reason ?? undefined;
   }
 }
@@ -321,11 +334,13 @@ function closeChoice(open: OpenChoice, index: number): Record<string, unknown> {
     message: {
       role: "assistant",
       // The first chunk says content "" also where no text follows.
-      content: open.content === "" && (open.calls.length > 0 || open.refusal !== null)
+      content: open.content === "" &&
+          (open.calls.length > 0 || open.legacy !== undefined || open.refusal !== null)
         ? null
         : open.content,
       refusal: open.refusal,
       ...(open.calls.length > 0 && { tool_calls: open.calls }),
+      ...(open.legacy !== undefined && { function_call: open.legacy }),
       ...(open.annotations.length > 0 && { annotations: open.annotations }),
       ...(open.reasoning !== undefined && { reasoning_content: open.reasoning }),
       ...(open.details.length > 0 && { reasoning_details: open.details }),
