@@ -19,6 +19,7 @@ import {
 import type { KeyValueStore } from "../../../engine/store/key_value_store.ts";
 import { keysAtOnce, rowsOfKeys, wholeKind } from "../../../engine/store/read_ahead.ts";
 import type { Problem } from "./problems.ts";
+import { readable } from "./readable_rows.ts";
 import { type ComparedSums, sumId } from "./verify_sums.ts";
 
 /** Rows of the store itself. */
@@ -94,18 +95,15 @@ export async function allCopyProblems(
   slices: TimeSlices | undefined,
 ): Promise<Problem[]> {
   const different = new Map(compared.unsure);
-  const missing = new Set(compared.copied);
   const prefix = dayCopiesPrefix();
   for await (const { key, value } of wholeKind(kv, { prefix }, slices, ofStore)) {
     const cell = dayCopyOf(key);
     if (!compared.isOurs(cell.accountId)) continue;
     const id = sumId(cell);
-    const right = missing.delete(id) ? compared.rightSum(id) : undefined;
-    if (right === undefined || !isRight(right.sum, value)) different.set(id, cell);
+    const [copy] = readable(() => [usageSum(value)]);
+    const hasCosts = copy?.providers !== undefined;
+    if (!hasCosts || !compared.takeCopy(id, copy)) different.set(id, cell);
   }
-  for (const id of missing) {
-    const right = compared.rightSum(id);
-    if (right !== undefined) different.set(id, right.cell);
-  }
+  for await (const cell of compared.withoutCopy()) different.set(sumId(cell), cell);
   return await copyDisagreements(kv, different.values());
 }

@@ -41,12 +41,20 @@ import { hourCellKey } from "../../../money/receipts/index_write.ts";
 import { groupsOf } from "../../../engine/store/in_parallel.ts";
 import { dayMs } from "../../../../core/lib/time/durations.ts";
 
+/** What the hours of a day sum add up to: their durations and errors are not among it. */
+export interface HoursTotal extends Pick<UsageSum, "calls" | "outputTokens" | "costMicroVnd"> {
+  /** Calls of the sum that an earlier release has counted in no hour. */
+  readonly missingCalls: number;
+}
+
 /** The sums of the store that a reading of all receipts has compared with them. */
 export interface ComparedSums {
-  /** Returns what the receipts of a right sum add up to; `undefined` if the sum is not known to be right. */
-  rightSum(id: string): { readonly cell: DaySumCell; readonly sum: UsageSum } | undefined;
-  /** Names of right sums of the store that need a copy. */
-  readonly copied: ReadonlySet<string>;
+  /** Whether a sum is known to be right, and hours add up to it. */
+  areHours(id: string, total: HoursTotal): boolean;
+  /** Takes the copy of a sum. Returns whether the sum is known to be right, and the copy, too. */
+  takeCopy(id: string, copy: UsageSum): boolean;
+  /** Lists right sums of the store that need a copy, of which none was taken: at least those. */
+  withoutCopy(): AsyncIterable<DaySumCell>;
   /** Sums of the store that were not right when they were read, by their names. */
   readonly unsure: ReadonlyMap<string, DaySumCell>;
   /** Whether the sums of an account were compared. */
@@ -67,17 +75,15 @@ interface WrongHours {
  */
 export async function* allWrongHours(
   kv: KeyValueStore,
-  compared: Pick<ComparedSums, "rightSum" | "isOurs">,
+  compared: Pick<ComparedSums, "areHours" | "isOurs">,
   slices: TimeSlices | undefined,
 ): AsyncGenerator<WrongHours, void, void> {
   let different: DaySumCell[] = [];
   for await (const { key, value } of wholeKind<unknown>(kv, { prefix: hourSumsPrefix() }, slices)) {
     const cell = hourCellOf(key);
     if (!compared.isOurs(cell.accountId)) continue;
-    const right = compared.rightSum(sumId(cell));
-    if (right !== undefined && readable(() => [sameHours(right.sum, value)]).includes(true)) {
-      continue;
-    }
+    const [total] = readable(() => [totalOfHours(value)]);
+    if (total !== undefined && compared.areHours(sumId(cell), total)) continue;
     different.push(cell);
     if (different.length < keysAtOnce) continue;
     yield* await comparedAtOnce(kv, different);
@@ -147,20 +153,20 @@ async function comparedAtOnce(
 
 function addsUp(day: unknown, row: unknown): boolean {
   const { hasHours, ...sum } = day === null ? { ...noUsage, hasHours: true } : storedSum(day);
-  if (hasHours) return sameHours(sum, row);
-  const { calls, missingCalls } = totalOfHours(row);
+  const total = totalOfHours(row);
+  if (hasHours) return sameHours(sum, total);
   // Indexed by an earlier release since; the next commit counts these calls as missing.
-  return calls + missingCalls <= sum.calls;
+  return total.calls + total.missingCalls <= sum.calls;
 }
 
-function sameHours(sum: UsageSum, row: unknown): boolean {
-  const { missingCalls, calls, outputTokens, costMicroVnd } = totalOfHours(row);
+/** Whether hours add up to a sum that was written with them. */
+export function sameHours(sum: UsageSum, total: HoursTotal): boolean {
+  const { missingCalls, calls, outputTokens, costMicroVnd } = total;
   if (calls + missingCalls !== sum.calls) return false;
   return missingCalls > 0 || costMicroVnd === sum.costMicroVnd && outputTokens === sum.outputTokens;
 }
 
-/** Adds what a day sum has of hours too: their durations and errors need not be decoded for that. */
-function totalOfHours(row: unknown) {
+function totalOfHours(row: unknown): HoursTotal {
   const { missingCalls, hours } = decodeHourSums(row);
   const total = { missingCalls, calls: 0, outputTokens: 0, costMicroVnd: 0n };
   for (const { calls, outputTokens, costMicroVnd } of hours.values()) {
@@ -183,10 +189,10 @@ const sumKind = kindOfKey(daySumsPrefix());
 
 /** Findings of a scan of the store about day sums. */
 export interface ProvedSums {
-  /** Versions of the sums that were right: a row with the same version is still right. */
-  readonly versions: Pick<ReadonlyMap<string, string>, "get">;
-  /** Sums that have receipts but no row. */
-  readonly unwritten: ReadonlyMap<string, DaySumCell>;
+  /** Whether the row of a sum was right when it had a version: with the same one it still is. */
+  isProved(id: string, versionstamp: string): boolean;
+  /** The day from which on an account may have receipts of sums without a row; `undefined`: none. */
+  unwrittenFrom(accountId: AccountId): string | undefined;
 }
 
 /** A day sum as it was read. */
@@ -286,14 +292,13 @@ export async function checkIndexedCalls(
   const openDays: string[] = [];
   let costMicroVnd = 0n;
   for (const [id, { cell, sum, versionstamp }] of stored) {
-    if (known.versions.get(id) === versionstamp) {
+    if (known.isProved(id, versionstamp)) {
       proved.add(id);
       costMicroVnd += sum.costMicroVnd;
     } else openDays.push(cell.day);
   }
-  for (const cell of known.unwritten.values()) {
-    if (cell.accountId === accountId) openDays.push(cell.day);
-  }
+  const unwrittenFrom = known.unwrittenFrom(accountId);
+  if (unwrittenFrom !== undefined) openDays.push(unwrittenFrom);
   const firstDay = openDays.sort()[0];
   const ids = firstDay === undefined ? [] : await indexedSince(kv, accountId, firstDay);
   const read = await sumReceipts(kv, ids, { slices, proved, receipts });

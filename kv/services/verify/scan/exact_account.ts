@@ -44,7 +44,7 @@ export interface AccountOptions {
   readonly slices: TimeSlices | undefined;
 }
 
-const nothingProved: ProvedSums = { versions: new Map(), unwritten: new Map() };
+const nothingProved: ProvedSums = { isProved: () => false, unwrittenFrom: () => undefined };
 
 async function verifyAccount(
   kv: KeyValueStore,

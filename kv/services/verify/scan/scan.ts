@@ -6,16 +6,18 @@
  * On a live store what it finds wrong about an account is only suspected (`second_look.ts`). What it finds wrong about
  * rows that never change is a problem.
  */
-import type { AccountId, RequestId } from "../../../../core/lib/ids/ids.ts";
+import { type AccountId, idTimeMs, type RequestId } from "../../../../core/lib/ids/ids.ts";
 import type { Receipt } from "../../../../core/billing/usage/receipt.ts";
 import { defined } from "../../../../core/lib/base/defined.ts";
 import type { TimeSlices } from "../../../../core/lib/time/time_slices.ts";
+import { vietnamDay } from "../../../../core/lib/time/vietnam_time.ts";
 import type { ClaimSums } from "../../../money/ledger/provider_claims.ts";
 import {
   accountOfKey,
   allIndexPagesPrefix,
   batchesPrefix,
   daySumCellOf,
+  daySumsOfPrefix,
   daySumsPrefix,
   ledgerByTimeKey,
   ledgerKey,
@@ -51,8 +53,8 @@ import type { DayBalance, DayBalancePages } from "../days/day_balances.ts";
 import { type DayDigests, lineAtMs } from "../days/day_digests.ts";
 import { eachGroup, groupsOf, inParallel } from "../../../engine/store/in_parallel.ts";
 import { indexedIds, IndexOfArchive } from "./account_index.ts";
-import { type CellSums, isIndexed, type ScanBounds, ScanSums } from "./scan_sums.ts";
-import { type ComparedSums, type ProvedSums, sumId } from "../checks/verify_sums.ts";
+import { type CellSums, isIndexed, type ScanBounds, ScanSums, sumSlackMs } from "./scan_sums.ts";
+import { type ComparedSums, type ProvedSums, sameHours, sumId } from "../checks/verify_sums.ts";
 import { type Problem, ProblemList } from "../checks/problems.ts";
 import type { PendingCharge } from "../checks/verify_account.ts";
 import {
@@ -83,6 +85,9 @@ function accountIn({ key }: Deno.KvEntry<unknown>): AccountId {
   return accountOfKey(key);
 }
 
+/** Before every call. */
+const firstDayOfAll = "1970-01-03";
+
 function totalOf({ old, recent }: CellSums): UsageSum {
   return recent === undefined ? old : addUsage(old, recent);
 }
@@ -106,15 +111,21 @@ export class Scan {
   readonly problems = new ProblemList();
   /** Accounts with a problem. */
   readonly reported = new Set<AccountId>();
-  readonly #unwritten = new Map<string, DaySumCell>();
+  /** The first day of a sum that has receipts but no row, by account. */
+  readonly #unwritten = new Map<AccountId, string>();
   /** Rows of sums of no calls, and the versions of those that are right. */
   readonly #empty = new Map<string, string | undefined>();
   /** Facts of day sums, if all were read. */
   readonly proved: ProvedSums = {
-    versions: { get: (id) => this.sums.cells.get(id)?.version ?? this.#empty.get(id) },
-    unwritten: this.#unwritten,
+    isProved: (id, versionstamp) => {
+      const version = this.sums.cells.get(id)?.version ?? this.#empty.get(id);
+      if (version !== undefined) return version === versionstamp;
+      return this.sums.prints.get(id)?.isProved(versionstamp) === true;
+    },
+    unwrittenFrom: (accountId) => this.#unwritten.get(accountId),
   };
-  readonly #copied = new Set<string>();
+  /** Right sums of the store whose copy was not taken. */
+  readonly #uncopied = new Map<string, DaySumCell>();
   readonly #unsure = new Map<string, DaySumCell>();
   /** Holdings of the accounts of this pass. */
   readonly holdings = {
@@ -228,16 +239,43 @@ export class Scan {
 
   /** The day sums as they were compared, if all were. */
   get compared(): ComparedSums {
+    const { cells, prints } = this.sums;
     return {
-      rightSum: (id) => {
-        const sums = this.sums.cells.get(id);
-        if (sums?.version === undefined) return undefined;
-        return { cell: sums.cell, sum: totalOf(sums) };
+      areHours: (id, total) => {
+        const sums = cells.get(id);
+        if (sums !== undefined) {
+          return sums.version !== undefined && sameHours(totalOf(sums), total);
+        }
+        return total.missingCalls === 0 && prints.get(id)?.areHours(total) === true;
       },
-      copied: this.#copied,
+      takeCopy: (id, copy) => {
+        const sums = cells.get(id);
+        if (sums === undefined) return prints.get(id)?.takeCopy(copy) === true;
+        const isRight = sums.version !== undefined && sameUsage(totalOf(sums), copy);
+        return isRight && this.#uncopied.delete(id);
+      },
+      withoutCopy: () => this.#withoutCopy(),
       unsure: this.#unsure,
       isOurs: (accountId) => this.#isOurs(accountId),
     };
+  }
+
+  async *#withoutCopy(): AsyncGenerator<DaySumCell> {
+    yield* this.#uncopied.values();
+    for (const accountId of this.#numbered(this.sums.prints.withoutCopy())) {
+      const selector = { prefix: daySumsOfPrefix(accountId) };
+      const ofStore = { isWithoutArchive: true };
+      for await (const { key } of wholeKind(this.#kv, selector, this.#options.slices, ofStore)) {
+        yield daySumCellOf(key);
+      }
+    }
+  }
+
+  *#numbered(numbers: ReadonlySet<number>): Generator<AccountId> {
+    if (numbers.size === 0) return;
+    for (const [accountId, { number }] of this.sums.tallies) {
+      if (numbers.has(number)) yield accountId;
+    }
   }
 
   #isOurs(accountId: AccountId): boolean {
@@ -262,8 +300,12 @@ export class Scan {
     const { bounds: { startId, sumStartId }, slices, digests } = this.#options;
     const prefix = receiptsPrefix();
     const selector = sumStartId === "" ? { prefix } : { prefix, start: receiptPageKey(sumStartId) };
+    let openDay = "";
     for await (const entry of wholeKind<unknown>(this.#kv, selector, slices)) {
-      if (newestOnReceiptPage(entry.key) >= startId) digests?.addPage(entry);
+      const newest = newestOnReceiptPage(entry.key);
+      if (newest >= startId) digests?.addPage(entry);
+      const day = this.#isWhole ? vietnamDay(idTimeMs("request", newest) - sumSlackMs) : "";
+      if (day > openDay) this.sums.closeBefore(openDay = day);
       try {
         for (const receipt of decodeReceiptPage(entry)) this.#addReceipt(receipt);
       } catch (error) {
@@ -518,8 +560,14 @@ export class Scan {
     }
     for (const sums of this.sums.cells.values()) {
       if (sums.isCompared || sameUsage(noUsage, totalOf(sums))) continue;
-      this.#unwritten.set(sums.id, sums.cell);
-      this.#suspect(sums.cell.accountId);
+      const { accountId, day } = sums.cell;
+      const known = this.#unwritten.get(accountId);
+      if (known === undefined || day < known) this.#unwritten.set(accountId, day);
+      this.#suspect(accountId);
+    }
+    for (const accountId of this.#numbered(this.sums.prints.withoutRow())) {
+      this.#unwritten.set(accountId, firstDayOfAll);
+      this.#suspect(accountId);
     }
   }
 
@@ -531,10 +579,19 @@ export class Scan {
     const name = sumId(cell);
     const sums = this.sums.cells.get(name);
     if (sums?.isCompared === true || this.#empty.has(name)) return;
+    const isOfStore = !isArchivedSum({ versionstamp });
+    const print = sums === undefined ? this.sums.prints.get(name) : undefined;
+    if (print !== undefined) {
+      if (print.isCompared) return;
+      const sum = usageSum(value);
+      const needsCopy = isOfStore && sum.providers !== undefined;
+      if (print.compare(sum, { versionstamp, needsCopy })) return;
+      if (isOfStore) this.#unsure.set(name, cell);
+      return this.#suspect(accountId);
+    }
     const id = sums?.id ?? name;
     if (sums === undefined) this.#empty.set(id, undefined);
     else sums.isCompared = true;
-    const isOfStore = !isArchivedSum({ versionstamp });
     if (isOfStore) this.#unsure.set(id, cell);
     const sum = storedSum(value);
     if (!sameUsage(sum, sums === undefined ? noUsage : totalOf(sums))) {
@@ -543,7 +600,7 @@ export class Scan {
     if (sums === undefined) return void this.#empty.set(id, versionstamp);
     sums.version = versionstamp;
     this.#unsure.delete(id);
-    if (isOfStore && sum.providers !== undefined) this.#copied.add(id);
+    if (isOfStore && sum.providers !== undefined) this.#uncopied.set(id, cell);
   }
 
   #suspect(accountId: AccountId): void {

@@ -1,6 +1,7 @@
 /**
  * Sums the receipts and ledger lines of the days that are not sealed yet, by account and by day sum. Recent calls, which
- * may still change on a live store, are summed apart from older ones.
+ * may still change on a live store, are summed apart from older ones. Of days that are behind the reading only prints
+ * are kept.
  */
 import {
   type AccountId,
@@ -28,10 +29,13 @@ import {
 } from "../../../engine/schema/keys.ts";
 import type { KeyValueStore } from "../../../engine/store/key_value_store.ts";
 import { type DaySum, type DaySums, sumId } from "../checks/verify_sums.ts";
+import { SumPrints } from "./sum_prints.ts";
 import { hourMs } from "../../../../core/lib/time/durations.ts";
 
 /** Tally of what happened to one account. */
 export interface Tally {
+  /** The number of the account, from 1 on. */
+  readonly number: number;
   /** At the begin of the first day; known once balances are compared. */
   openingMicroVnd: bigint;
   ledgerMicroVnd: bigint;
@@ -80,7 +84,8 @@ export interface ScanBounds {
   readonly recentStart: string;
 }
 
-const sumSlackMs = hourMs;
+/** Most milliseconds between the two readings. */
+export const sumSlackMs = hourMs;
 
 /**
  * Age in milliseconds, from the newest call, up to which calls may change during verification: four
@@ -142,10 +147,17 @@ export function isIndexed(tally: Tally): { readonly old: boolean; readonly recen
   };
 }
 
+/** Prints that take as much memory as a sum. */
+const printsPerRow = 10;
+
 /** The sums of a range of accounts. */
 export class ScanSums {
   readonly tallies = new Map<AccountId, Tally>();
+  /** Those of days that are not closed, and those of recent calls. */
   readonly cells = new Map<string, CellSums>();
+  /** Prints of the sums of days that are closed. */
+  readonly prints = new SumPrints();
+  #accounts = 0;
   readonly #texts = {
     accounts: new Map<AccountId, AccountId>(),
     keys: new Map<ApiKeyId, ApiKeyId>(),
@@ -155,13 +167,14 @@ export class ScanSums {
   #byAccount: Map<AccountId, [string, CellSums][]> | undefined;
 
   get rows(): number {
-    return this.tallies.size + this.cells.size;
+    return this.tallies.size + this.cells.size + Math.ceil(this.prints.size / printsPerRow);
   }
 
   tally(accountId: AccountId): Tally {
     let tally = this.tallies.get(accountId);
     if (tally === undefined) {
       tally = {
+        number: ++this.#accounts,
         openingMicroVnd: 0n,
         ledgerMicroVnd: 0n,
         closedLedgerMicroVnd: 0n,
@@ -222,6 +235,15 @@ export class ScanSums {
     } else addReceiptInPlace(sums.old, receipt);
   }
 
+  /** Closes the days before one, of which no call comes any more: their sums leave prints. */
+  closeBefore(day: string): void {
+    for (const [id, { cell, old, recent }] of this.cells) {
+      if (cell.day >= day || recent !== undefined) continue;
+      this.prints.add(id, this.tally(cell.accountId).number, old);
+      this.cells.delete(id);
+    }
+  }
+
   /** Makes cells share the texts that they have in common: a store has a thousand times as many cells as accounts. */
   #withKnownTexts({ accountId, day, keyId, model }: DaySumCell): DaySumCell {
     const known = <Text extends string>(text: Text, texts: Map<Text, Text>): Text => {
@@ -247,7 +269,13 @@ export class ScanSums {
   forgetUpperHalf(): AccountId {
     const accounts = [...this.tallies.keys()].sort();
     const middle = accounts[Math.ceil(accounts.length / 2)] ?? accounts[0]!;
-    for (const accountId of accounts) if (accountId >= middle) this.tallies.delete(accountId);
+    const forgotten = new Set<number>();
+    for (const [accountId, { number }] of this.tallies) {
+      if (accountId < middle) continue;
+      forgotten.add(number);
+      this.tallies.delete(accountId);
+    }
+    this.prints.forget(forgotten);
     for (const [id, { cell }] of this.cells) {
       if (cell.accountId >= middle) this.cells.delete(id);
     }

@@ -354,13 +354,19 @@ function isRight(
   if (snapshot.rowsMicroVnd !== tally.openingMicroVnd + snapshot.ledgerMicroVnd - charged) {
     return false;
   }
+  let printed = 0;
   const right = new Map(snapshot.cells);
   for (const [id, { cell, old }] of sums.cellsOf(accountId)) {
     if (cell.accountId === accountId) right.set(id, addUsage(old, right.get(id) ?? noUsage));
   }
   for (const [id, { sum }] of snapshot.stored) {
+    if (!right.has(id) && sums.prints.isSame(id, sum)) {
+      printed++;
+      continue;
+    }
     if (!sameUsage(sum, right.get(id) ?? noUsage)) return false;
     right.delete(id);
   }
-  return [...right.values()].every((sum) => sameUsage(sum, noUsage));
+  return printed === sums.prints.countOf(tally.number) &&
+    [...right.values()].every((sum) => sameUsage(sum, noUsage));
 }

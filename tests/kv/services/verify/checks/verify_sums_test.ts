@@ -11,10 +11,12 @@ import {
   type ComparedSums,
   type DaySums,
   type ProvedSums,
+  sameHours,
   sumId,
   wrongHours,
 } from "../../../../../kv/services/verify/checks/verify_sums.ts";
 import { allCopyProblems } from "../../../../../kv/services/verify/checks/verify_day_copies.ts";
+import { sameUsage } from "../../../../../kv/money/receipts/day_sums.ts";
 import { chunkGroups, groupReceipts } from "../../../../../kv/money/receipts/day_sum_group.ts";
 import { writeIndex } from "../../../../../kv/money/receipts/index_write.ts";
 import { ManualTime } from "../../../../support/manual_time.ts";
@@ -66,7 +68,15 @@ function sortedSums(sums: DaySums) {
   return [first, last] as const;
 }
 
-const nothingProved: ProvedSums = { versions: new Map(), unwritten: new Map() };
+function proved(
+  versions: ReadonlyMap<string, string>,
+  unwrittenFrom?: string,
+): ProvedSums {
+  return {
+    isProved: (id, versionstamp) => versions.get(id) === versionstamp,
+    unwrittenFrom: () => unwrittenFrom,
+  };
+}
 
 const versionsOf = (sums: DaySums) =>
   new Map([...sums].map(([id, { versionstamp }]) => [id, versionstamp]));
@@ -80,14 +90,14 @@ Deno.test("calls of proved days count by their sums, and are not read again", as
   using week = await weekOfCalls();
   const [[first], [last]] = sortedSums(week.stored);
   const versions = versionsOf(week.stored);
-  assertEquals((await week.check(nothingProved)).costMicroVnd, 90n);
+  assertEquals((await week.check(proved(new Map()))).costMicroVnd, 90n);
   await forgetFirstDay(week.kv);
   const right = { costMicroVnd: 90n, missing: 0, wrongSums: [] };
-  assertEquals(await week.check({ versions, unwritten: new Map() }), right);
+  assertEquals(await week.check(proved(versions)), right);
   versions.delete(last);
-  assertEquals(await week.check({ versions, unwritten: new Map() }), right, "the last day is read");
+  assertEquals(await week.check(proved(versions)), right, "the last day is read");
   versions.set(first, "changed since");
-  assertEquals(await week.check({ versions, unwritten: new Map() }), {
+  assertEquals(await week.check(proved(versions)), {
     costMicroVnd: 20n,
     missing: 2,
     wrongSums: [first],
@@ -98,7 +108,7 @@ Deno.test("a day whose sum was never written is read", async () => {
   using week = await weekOfCalls();
   const [[first, { cell }], last] = sortedSums(week.stored);
   const stored = new Map([last]);
-  const known = { versions: versionsOf(stored), unwritten: new Map([[first, cell]]) };
+  const known = proved(versionsOf(stored), cell.day);
   const seen = await checkIndexedCalls(week.kv, week.account, { stored, known, slices: undefined });
   assertEquals(seen, { costMicroVnd: 90n, missing: 0, wrongSums: [first] });
 });
@@ -128,9 +138,19 @@ function comparedWith(receipts: readonly Receipt[]): ComparedSums {
   const right = new Map(
     groupReceipts(receipts).map(({ cell, sum }) => [sumId(cell), { cell, sum }]),
   );
+  const uncopied = new Map([...right].map(([id, { cell }]) => [id, cell]));
   return {
-    rightSum: (id) => right.get(id),
-    copied: new Set(right.keys()),
+    areHours: (id, total) => {
+      const known = right.get(id);
+      return known !== undefined && sameHours(known.sum, total);
+    },
+    takeCopy(id, copy) {
+      const known = right.get(id);
+      return known !== undefined && sameUsage(known.sum, copy) && uncopied.delete(id);
+    },
+    async *withoutCopy() {
+      yield* uncopied.values();
+    },
     unsure: new Map(),
     isOurs: () => true,
   };
@@ -207,12 +227,11 @@ Deno.test("a copy that is missing and one too much are found, also on one day", 
   for (const chunk of chunkGroups(groupReceipts(receipts))) {
     assertEquals(await writeIndex(kv, chunk, { bounded: (call) => call }), "written");
   }
-  const compared = comparedWith(receipts);
-  assertEquals(await allCopyProblems(kv, compared, undefined), []);
+  assertEquals(await allCopyProblems(kv, comparedWith(receipts), undefined), []);
   const [first] = await Array.fromAsync(kv.list<unknown>({ prefix: ["usage_by_day"] }));
   assert(first !== undefined);
   const wrong = async () => {
-    const problems = await allCopyProblems(kv, compared, undefined);
+    const problems = await allCopyProblems(kv, comparedWith(receipts), undefined);
     return problems.map(({ detail }) => detail.split(" ").at(-3)).sort();
   };
   await kv.set([...first.key.slice(0, -1), "ghost"], first.value);
