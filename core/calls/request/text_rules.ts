@@ -18,6 +18,7 @@ import { joined } from "../../lib/bytes/byte_parts.ts";
 import { GatewayError } from "../../lib/errors/errors.ts";
 import { JsonCursor, jsonKey } from "../../lib/json/json_cursor.ts";
 import { parseJsonBody } from "../body/json_body.ts";
+import { readForm } from "../body/multipart.ts";
 
 /** Effects of a rule. */
 export const ruleActions = ["refuse", "mask"] as const;
@@ -84,12 +85,13 @@ const noText: ReadonlySet<string> = new Set([
 /** Members with the caller's own objects, all of whose strings are text. */
 const ownObjects: ReadonlySet<string> = new Set(["args", "response", "input"]);
 
-const decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
+/** Forms may be in any encoding: bytes that are no UTF-8 are read, and written where something is masked, as U+FFFD. */
+const decoder = new TextDecoder("utf-8", { ignoreBOM: true });
 const encoder = new TextEncoder();
 
 const typeKey = jsonKey("type");
 
-/** A string literal in the bytes, without its quotes. */
+/** A text in the bytes: a string literal without its quotes, or a field of a form. */
 interface Literal {
   readonly start: number;
   readonly end: number;
@@ -256,6 +258,26 @@ function tooMuchFor(name: string): GatewayError {
   );
 }
 
+/** Finds the texts in the JSON of a request. */
+function textsOfJson(bytes: Uint8Array): readonly Literal[] {
+  const finder = new TextFinder(bytes);
+  for (const [name, span] of parseJsonBody(bytes).fields) {
+    if (promptFields.has(name)) finder.find(span);
+  }
+  return finder.literals;
+}
+
+/** Finds the texts in a form: the prompt of edited pictures, of a video, of a transcription. */
+function textsOfForm(bytes: Uint8Array, boundary: string): readonly Literal[] {
+  const texts = readForm(bytes, boundary).filter(({ name, fileName }) =>
+    fileName === undefined && promptFields.has(name)
+  );
+  return texts.map(({ body }) => {
+    const start = body.byteOffset - bytes.byteOffset;
+    return { start, end: start + body.length };
+  });
+}
+
 /** A request after its rules. */
 interface RuledRequest {
   readonly bytes: Uint8Array;
@@ -264,11 +286,12 @@ interface RuledRequest {
 }
 
 /**
- * Applies rules to a JSON request; its bytes are the same ones if nothing is masked.
+ * Applies rules to a request; its bytes are the same ones if nothing is masked.
  *
+ * @param boundary of a form; a request without one is JSON
  * @param pause resolves once others have had their turn
  * @throws {GatewayError} `permission_denied` with the name of the rule that refuses it
- * @throws {GatewayError} `invalid_json` for what is no JSON object
+ * @throws {GatewayError} `invalid_json` for what is no JSON object, `invalid_request` for a form that cannot be read
  *
  * @example
  * ```ts
@@ -276,7 +299,7 @@ interface RuledRequest {
  * const pattern = "[0-9]{4}-[0-9]{4}";
  * const sent = new TextEncoder().encode('{"model": "1234-5678", "input": "Card\\n1234-5678!"}');
  * const rules = [{ name: "card", action: "mask", pattern }] as const;
- * const { bytes, masked } = await withTextRules(sent, rules, () => Promise.resolve());
+ * const { bytes, masked } = await withTextRules(sent, rules, undefined, () => Promise.resolve());
  * const text = new TextDecoder().decode(bytes);
  * if (text !== '{"model": "1234-5678", "input": "Card\\n[card]!"}') throw new Error(text);
  * if (masked.join() !== "card") throw new Error("not named");
@@ -285,20 +308,20 @@ interface RuledRequest {
 export async function withTextRules(
   bytes: Uint8Array,
   rules: readonly TextRule[],
+  boundary?: string,
   pause: () => Promise<void> = () => sleep(0),
 ): Promise<RuledRequest> {
-  const finder = new TextFinder(bytes);
-  for (const [name, span] of parseJsonBody(bytes).fields) {
-    if (promptFields.has(name)) finder.find(span);
-  }
+  const isForm = boundary !== undefined;
+  const texts = isForm ? textsOfForm(bytes, boundary) : textsOfJson(bytes);
   const run = new RuleRun(rules, bytes.length, pause);
   const pieces: Uint8Array[] = [];
   let from = 0;
-  for (const { start, end } of finder.literals) {
+  for (const { start, end } of texts) {
     const written = decoder.decode(bytes.subarray(start, end));
-    const masks = await run.masksOf(unescaped(written));
+    const masks = await run.masksOf(isForm ? written : unescaped(written));
     if (masks.length === 0) continue;
-    pieces.push(bytes.subarray(from, start), encoder.encode(masked(written, masks)));
+    const placeOf = isForm ? (unit: number) => unit : placesIn(written);
+    pieces.push(bytes.subarray(from, start), encoder.encode(masked(written, masks, placeOf)));
     from = end;
   }
   if (pieces.length === 0) return { bytes, masked: [] };
@@ -307,8 +330,11 @@ export async function withTextRules(
 }
 
 /** Writes the names of rules in the place of what they matched. */
-function masked(written: string, masks: readonly Mask[]): string {
-  const placeOf = placesIn(written);
+function masked(
+  written: string,
+  masks: readonly Mask[],
+  placeOf: (unit: number) => number,
+): string {
   let text = "";
   let from = 0;
   for (const { start, end, name } of masks) {

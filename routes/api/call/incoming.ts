@@ -9,6 +9,7 @@
  * - Never: settles a call twice, or reads the wire format of an endpoint.
  */
 import { type TextRule, withTextRules } from "../../../core/calls/request/text_rules.ts";
+import { multipartBoundary } from "../../../core/calls/body/multipart.ts";
 import type { BufferedAnswer } from "../../../core/lib/bytes/answer_budget.ts";
 import type { BufferedBody } from "../../../core/lib/bytes/body_budget.ts";
 import { type ErrorStyle, GatewayError, wireStatus } from "../../../core/lib/errors/errors.ts";
@@ -104,21 +105,23 @@ export async function admitRequest(
   return { body: texts === undefined ? body : await ruled(incoming, texts, body), principal };
 }
 
-/** Applies the rules of a key's settings to the text of a JSON request; a form has none. */
+/** Applies the rules of a key's settings to the text of a request. */
 async function ruled(
   incoming: Incoming,
   rules: readonly TextRule[],
   body: Uint8Array,
 ): Promise<Uint8Array> {
   if (body.length === 0) return body;
-  if (/^multipart\//i.test(incoming.request.headers.get("content-type") ?? "")) return body;
   try {
-    const { bytes, masked } = await withTextRules(body, rules);
+    const boundary = multipartBoundary(incoming.request.headers.get("content-type") ?? "");
+    const { bytes, masked } = await withTextRules(body, rules, boundary);
     if (masked.length > 0) incoming.masked = masked;
     return bytes;
   } catch (error) {
     // The endpoint says what is wrong with it, and sends it nowhere.
-    if (error instanceof GatewayError && error.code === "invalid_json") return body;
+    const isUnreadable = error instanceof GatewayError &&
+      (error.code === "invalid_json" || error.code === "invalid_request");
+    if (isUnreadable) return body;
     throw error;
   }
 }

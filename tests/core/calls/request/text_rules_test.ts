@@ -1,6 +1,7 @@
 /** Rules find and mask the text of requests of every style, wherever it stands, and change no other byte. */
 import { assert, assertEquals, assertRejects } from "../../../support/assert.ts";
 import * as fc from "../../../support/property.ts";
+import { writeForm } from "../../../../core/calls/body/multipart.ts";
 import { type TextRule, withTextRules } from "../../../../core/calls/request/text_rules.ts";
 
 const patterns = { card: "[0-9]{4}-[0-9]{4}", word: "(?i)\\bsecret\\b", wide: "[đ😀]+" };
@@ -125,19 +126,22 @@ function isMark(shape: Shape, kind: "text" | "other"): shape is Mark {
     typeof Object.values(shape)[0] === "number";
 }
 
+/** Masks what rules match in a text, of which each unit is written by itself. */
+function mask(units: string[], text: string, names: readonly Name[]): void {
+  for (const name of names) {
+    for (const match of text.matchAll(expressions[name])) {
+      units.fill("", match.index, match.index + match[0].length);
+      units[match.index] = `[${name}]`;
+    }
+  }
+}
+
 /** Writes a request, with what rules match in its texts masked or not. */
 function written(shape: Shape, as: Written, isMasked: boolean): string {
   if (isMark(shape, "text") || isMark(shape, "other")) {
     const text = as.texts[Object.values(shape)[0]! % as.texts.length]!;
     const units = unitsOf(text, as.escapes);
-    if (isMasked && "text" in shape) {
-      for (const name of as.names) {
-        for (const match of text.matchAll(expressions[name])) {
-          units.fill("", match.index, match.index + match[0].length);
-          units[match.index] = `[${name}]`;
-        }
-      }
-    }
+    if (isMasked && "text" in shape) mask(units, text, as.names);
     return `"${units.join("")}"`;
   }
   const { space } = as;
@@ -182,6 +186,34 @@ Deno.test("what rules match is masked in every text of every style, and no other
   );
 });
 
+Deno.test("of a form, rules read the fields of the prompt, and change no other byte", async () => {
+  const boundary = "a boundary of 24 letters";
+  const names = Object.keys(patterns) as Name[];
+  await fc.assert(
+    fc.asyncProperty(text, text, async (prompt, other) => {
+      const form = (masked: string) =>
+        writeForm([
+          { name: "model", body: other },
+          { name: "prompt", body: masked },
+          { name: "prompt", body: other, fileName: "prompt.txt" },
+          { name: "user", body: other },
+        ], boundary).body;
+      const units = prompt.split("");
+      mask(units, prompt, names);
+      const expected = units.join("");
+      const rules = names.map((name) => ruleOf(name, "mask"));
+      const { bytes, masked } = await withTextRules(form(prompt), rules, boundary);
+      assertEquals(bytes, form(expected));
+      assertEquals(masked.length === 0, prompt === expected);
+    }),
+    { numRuns: 200 },
+  );
+  const latin = new Uint8Array([0xe9, ...encoder.encode(" 1234-5678")]);
+  const sent = writeForm([{ name: "prompt", body: latin }], boundary).body;
+  const { bytes } = await withTextRules(sent, [ruleOf("card", "mask")], boundary);
+  assertEquals(bytes, writeForm([{ name: "prompt", body: "\ufffd [card]" }], boundary).body);
+});
+
 Deno.test("masks that overlap are one, and rules that need too many steps refuse", async () => {
   const rule = (name: string, pattern: string): TextRule => ({ name, action: "mask", pattern });
   const sent = encoder.encode('{"input":"abcdef"}');
@@ -216,7 +248,12 @@ Deno.test("rules on a large request let others have their turn, and find what th
   let turns = 0;
   const times = 20_000;
   const sent = encoder.encode(JSON.stringify({ input: part.repeat(times) }));
-  const { bytes } = await withTextRules(sent, rules, () => Promise.resolve(void turns++));
+  const { bytes } = await withTextRules(
+    sent,
+    rules,
+    undefined,
+    () => Promise.resolve(void turns++),
+  );
   assertEquals(JSON.parse(decoder.decode(bytes)).input, input.repeat(times));
   assert(turns > 3, `${turns} turns`);
 });

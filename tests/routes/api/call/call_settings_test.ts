@@ -128,6 +128,9 @@ Deno.test("a rule refuses a request by its name, and nothing of the text is kept
     const id = parseId("request", refused.headers.get("x-request-id") ?? "");
     assert(id !== undefined);
     refusedIds.push(id);
+    const asForm = { "content-type": "multipart/form-data; boundary=x" };
+    const disguised = await world.ask(key, requestOf(style, "one", members), asForm);
+    assertEquals(disguised.status, 415, disguised.text);
     assertEquals(world.asked, []);
     assertEquals((await world.ask(key, requestOf(style, "one"))).status, 200);
   }
