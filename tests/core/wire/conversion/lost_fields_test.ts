@@ -184,3 +184,40 @@ Deno.test("what a client says about its schema goes with the schema", () => {
   const described = { description: "a day", ...schema };
   assertEquals(body.output_config, { format: { type: "json_schema", schema: described } });
 });
+
+Deno.test("what a tool returned beside its text follows the result, which names it", () => {
+  const data = { type: "base64", data: "aGk=" };
+  const parts: readonly (readonly [JsonObject, string])[] = [
+    [{ type: "image", source: { ...data, media_type: "image/png" } }, "image"],
+    [
+      { type: "document", title: "a.pdf", source: { ...data, media_type: "application/pdf" } },
+      "file a.pdf",
+    ],
+  ];
+  for (const [part, name] of parts) {
+    const { body } = fromMessages({
+      messages: [
+        user,
+        { role: "assistant", content: [{ type: "tool_use", id: "toolu_1", name: "f", input: {} }] },
+        {
+          role: "user",
+          content: [{ type: "tool_result", tool_use_id: "toolu_1", content: [part] }],
+        },
+      ],
+    });
+    const [, , result, attached] = list(body["messages"]);
+    assertEquals(result?.["content"], `[${name} attached below]`);
+    assertEquals([attached?.["role"], JSON.stringify(attached).includes("aGk=")], ["user", true]);
+  }
+});
+
+Deno.test("a conversation that begins with the assistant gets a turn before it, and is named", () => {
+  const messages = [{ role: "assistant", content: "Hello!" }, user];
+  const { body, dropped } = fromChat({ messages });
+  assertEquals(list(body["messages"]).map(({ role }) => role ?? null), [
+    "user",
+    "assistant",
+    "user",
+  ]);
+  assertEquals(dropped, ["messages.0"]);
+});
