@@ -23,7 +23,7 @@ export interface ChargeLine {
 /** The lines of a charge. */
 export interface ChargeLines {
   readonly lines: readonly ChargeLine[];
-  /** Difference of the lines, rounded up once, from the price of the call: 0 unless the charge had another reason. */
+  /** Difference of the lines, rounded up once, from the charge: 0 unless that had another reason, or was a fee. */
   readonly differenceMicroVnd: bigint;
 }
 
@@ -101,11 +101,13 @@ export function holdLines(
 export function chargeLines(
   receipt: Pick<
     Receipt,
-    "price" | "usage" | "units" | "toolCharges" | "costMicroVnd" | "shortfallMicroVnd"
+    "price" | "usage" | "units" | "toolCharges" | "costMicroVnd" | "shortfallMicroVnd" | "ownKey"
   >,
 ): ChargeLines {
   const priceMicroVnd = receipt.costMicroVnd + receipt.shortfallMicroVnd;
-  if (priceMicroVnd === 0n) return { lines: [], differenceMicroVnd: 0n };
+  if ((receipt.ownKey?.priceMicroVnd ?? priceMicroVnd) === 0n) {
+    return { lines: [], differenceMicroVnd: 0n };
+  }
   const lines = linesOfPrice(receipt);
   for (const { tool, uses, perUseMicroVnd } of receipt.toolCharges ?? []) {
     lines.push({

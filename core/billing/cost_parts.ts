@@ -11,7 +11,7 @@ export type CostPart = "input" | "cache_read" | "cache_write" | "output" | "unit
 /** Members of a receipt about its cost. */
 export type CostedReceipt = Pick<
   Receipt,
-  "costMicroVnd" | "usage" | "price" | "units" | "toolCharges"
+  "costMicroVnd" | "usage" | "price" | "units" | "toolCharges" | "ownKey"
 >;
 
 const parts: Readonly<Record<TokenBucket, CostPart>> = {
@@ -27,8 +27,8 @@ const parts: Readonly<Record<TokenBucket, CostPart>> = {
 };
 
 /**
- * Computes the parts of a cost in µVND, which sum up to it. Empty where the outcome of the call, or what the wallet had
- * left, has set another charge than its price.
+ * Computes the parts of a cost in µVND, which sum up to it. Empty where the outcome of the call, what the wallet had left,
+ * or a fee has set another charge than its price.
  *
  * @example
  * ```ts

@@ -157,6 +157,8 @@ export interface Catalog {
   /** Searches the web for models without a search of their own; absent: none does. */
   readonly webSearchModel?: Model | undefined;
   readonly wallet: WalletRules;
+  /** Fee of calls with own keys, in hundredths of a per cent; absent: there are no such keys. */
+  readonly ownKeyFee?: number | undefined;
   /** Whether a route has a cost: then every call notes its own, or that it is not known. */
   readonly hasCosts: boolean;
   /** Rate limits of every account and key; absent: none. */
@@ -297,6 +299,18 @@ export function buildModel(
   };
 }
 
+/** Parts of a per cent in which a fee is counted. */
+const hundredths = 100;
+
+/**
+ * Whether an organisation can have a key of its own at a provider: where the key is all that differs. A cloud has the
+ * operator's project in its addresses, and signs.
+ */
+export function takesOwnKeys(provider: ProviderEntry | undefined): boolean {
+  return provider?.kind === "sandbox" ||
+    provider?.kind === "http" && provider.cloud === undefined && typeof provider.auth === "string";
+}
+
 /** Parts that a catalogue takes over. */
 export interface BuildCatalogOptions {
   /** Its number in the store. */
@@ -343,6 +357,7 @@ export function buildCatalog(
         ? undefined
         : byName.get(file.webSearchModel),
       wallet: file.wallet,
+      ownKeyFee: file.ownKeys && Math.round(file.ownKeys.feePercent * hundredths),
       hasCosts: models.some(({ routes }) => routes.some((route) => route.rateCard !== undefined)),
       rateLimits: file.rateLimits,
       find: (name) => byName.get(name),

@@ -269,6 +269,18 @@ const walletSchema = z.strictObject({
   ),
 });
 
+/** Decimals of the fee for calls with own keys: hundredths of a per cent. */
+const maxFeeDecimals = 2;
+
+const ownKeysSchema = z.strictObject({
+  feePercent: z.number().min(0).max(100)
+    .refine(
+      (fee) => Number(fee.toFixed(maxFeeDecimals)) === fee,
+      `must have at most ${maxFeeDecimals} decimals`,
+    )
+    .describe("Charge for a call that such a key served, in per cent of the price of its model."),
+});
+
 /** The schema of `gateway.json`. */
 export const gatewayFileSchema = z.strictObject({
   $schema: z.string().optional(),
@@ -281,6 +293,10 @@ export const gatewayFileSchema = z.strictObject({
   ),
   wallet: walletSchema.prefault({}).describe(
     "What accounts may spend; see docs/operations/limits.md.",
+  ),
+  ownKeys: ownKeysSchema.optional().describe(
+    "Lets organisations add keys of their own for the providers below, which their calls use first; see " +
+      "docs/own-keys.md. Default: they cannot.",
   ),
   currencies: currenciesSchema,
   rateLimits: defaultRateLimitsSchema,

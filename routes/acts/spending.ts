@@ -23,7 +23,7 @@ export type Spending =
   | "order"
   /** Mails an address that somebody typed. */
   | "mail"
-  /** Sends a request to an address that somebody typed: a webhook, a look at a provider. */
+  /** Sends a request to an address that somebody typed: a webhook, a look at a provider; or a try of a provider key. */
   | "delivery";
 
 /**
@@ -86,6 +86,8 @@ export const actSpendings = {
   deleteBudget: ["change"],
   changeRequiredTags: ["change"],
   changeCallSettings: ["change"],
+  setProviderKey: ["change", "delivery"],
+  removeProviderKey: ["ending"],
   connectCompanySignIn: ["change", "delivery"],
   changeCompanySignIn: ["change"],
   disconnectCompanySignIn: ["ending"],

@@ -1,13 +1,25 @@
-/** Operations on the settings of calls of an organisation and its teams. */
+/** Operations on how calls of an organisation are served: settings of calls, and provider keys of its own. */
 import { microVndPerVnd } from "../../core/billing/money/micro_vnd.ts";
 import type { CallSettings } from "../../core/calls/request/call_settings.ts";
 import { defined } from "../../core/lib/base/defined.ts";
 import type { JsonObject } from "../../core/lib/json/json.ts";
-import { always, constant, listOf, optional, text } from "../../core/lib/json/schemas.ts";
+import {
+  always,
+  constant,
+  dateTime,
+  isoTime,
+  listOf,
+  optional,
+  text,
+} from "../../core/lib/json/schemas.ts";
 import { listTeams, type Team } from "../../kv/people/organisations/teams.ts";
+import { listOwnKeys, type OwnKey } from "../../kv/people/api_keys/own_keys.ts";
 import { callSettingsChange, settingPriceNames } from "../acts/call_settings.ts";
+import { ownKeyRemoval, ownKeySetting } from "../acts/own_keys.ts";
+import { listing } from "./lists.ts";
 import {
   actOperation,
+  goneShape,
   type ManagementOperation,
   organisationPath,
   reading,
@@ -84,6 +96,60 @@ const oneShape = shape<
 
 const path = `${organisationPath}/call-settings`;
 
+const ownKeyShape = shape<OwnKey>(
+  "ProviderKey",
+  "A key of the organisation for a provider, which its calls use first. The key itself is in no answer.",
+  [
+    constant("object", "provider_key"),
+    // The name of the provider.
+    always("id", text, ({ provider }) => provider),
+    // Its last four characters, or the begin of its SHA-256.
+    always("fingerprint", text, ({ fingerprint }) => fingerprint),
+    // Whether calls that it does not serve go on to the operator's routes.
+    always("fallback", { type: "boolean" }, ({ fallback }) => fallback),
+    // Whether the provider took it when it was entered; false: the provider did not say.
+    always("is_tested", { type: "boolean" }, ({ isTested }) => isTested),
+    always("set_at", dateTime, ({ setAtMs }) => isoTime(setAtMs)),
+    // When the provider has last refused it, and with which status.
+    optional("refused_at", dateTime, ({ problem }) => problem && isoTime(problem.atMs)),
+    optional("refused_status", { type: "integer" }, ({ problem }) => problem?.status),
+  ],
+);
+
+const ownKeysPath = `${organisationPath}/provider-keys`;
+
+const ownKeyOperations: readonly ManagementOperation[] = [
+  listing({
+    id: "listProviderKeys",
+    path: ownKeysPath,
+    summary: "Provider keys",
+    description:
+      "The keys of the organisation for providers, by provider, without the keys themselves.",
+    act: "change_organisation",
+    item: ownKeyShape,
+    rows: ({ deps, account }) => listOwnKeys(deps.kv, account.id),
+  }),
+  actOperation({
+    operation: ownKeySetting,
+    method: "post",
+    path: ownKeysPath,
+    summary: "Set a provider key",
+    description:
+      "Tries the key at the provider, seals it, and never shows it again; a key that is there is replaced. Without `key`, " +
+      "only `fallback` is changed. Calls use it on all instances within two seconds.",
+    answer: ownKeyShape,
+    example: { provider: "anthropic", key: "sk-ant-…", fallback: true },
+  }),
+  actOperation({
+    operation: ownKeyRemoval,
+    method: "delete",
+    path: `${ownKeysPath}/{id}`,
+    summary: "Remove a provider key",
+    description: "The key is gone for good, and calls use the operator's routes.",
+    answer: goneShape,
+  }),
+];
+
 /** The operations. */
 export const callSettingsOperations: readonly ManagementOperation[] = [
   reading({
@@ -111,4 +177,5 @@ export const callSettingsOperations: readonly ManagementOperation[] = [
       calls: { models: ["general-01"], data_collection: "deny", max_price: { prompt: 9000 } },
     },
   }),
+  ...ownKeyOperations,
 ];

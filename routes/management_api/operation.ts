@@ -15,6 +15,7 @@ import {
   type RefusalRow,
   type Refused,
 } from "../acts/operation.ts";
+import type { OwnKeyDeps } from "../acts/own_keys.ts";
 import type { ActName } from "../acts/spending.ts";
 import { always, constant, type DescribedField, text } from "../../core/lib/json/schemas.ts";
 import type { MasterKeys } from "../../core/people/api_keys/seal.ts";
@@ -42,7 +43,8 @@ export interface ManagementDeps {
   readonly masterKeys: MasterKeys;
   readonly control: Pick<Control, "refresh">;
   readonly wallet: Pick<WalletEngine, "balance">;
-  readonly catalog: Pick<Catalog, "find" | "providers">;
+  readonly catalog: Pick<Catalog, "find" | "providers" | "ownKeyFee">;
+  readonly checkOwnKey: OwnKeyDeps["checkOwnKey"];
   readonly keysPerMember: number;
   /** Settings of paying in, and the rates of invoices. */
   readonly topup: TopupSettings;

@@ -1,6 +1,7 @@
 /** The metrics of the gateway. Labels are models and routes of the catalog, and values of our own enumerations. */
 import process from "node:process";
 import { formatVnd } from "../../core/billing/money/micro_vnd.ts";
+import type { Receipt } from "../../core/billing/usage/receipt.ts";
 import type { Router } from "../../core/routing/contract/router.ts";
 import { programSchemaVersion } from "../../kv/engine/opening/schema_version.ts";
 import { type GaugeSample, Registry } from "./registry.ts";
@@ -207,6 +208,13 @@ export interface GatewayMetrics {
   readonly events: EventCounts;
 }
 
+/** The outcome of a call: one that only keys of its organisation could not serve alarms no operator. */
+function countedOutcome({ outcome, attempts }: Receipt): string {
+  const isOwn = outcome === "failed" && attempts.length > 0 &&
+    attempts.every(({ ownKey }) => ownKey === true);
+  return isOwn ? "own_key_failed" : outcome;
+}
+
 /** Makes the registry and what feeds it. */
 export function createGatewayMetrics(): GatewayMetrics {
   const registry = new Registry();
@@ -284,7 +292,7 @@ function countCalls(registry: Registry): CallObserver {
     begin: () => undefined,
     call(receipt) {
       const { model, usage } = receipt;
-      calls.add([model, receipt.outcome, String(receipt.status)], 1);
+      calls.add([model, countedOutcome(receipt), String(receipt.status)], 1);
       if (usage !== undefined) {
         tokens.add([model, "input"], usage.input);
         tokens.add([model, "cache_read"], usage.cacheRead);
@@ -302,7 +310,10 @@ function countCalls(registry: Registry): CallObserver {
         providerCost.add([model, provider], receipt.providerCost.costMicroVnd);
         costedRevenue.add([model, provider], receipt.costMicroVnd);
       }
-      for (const { route, outcome } of receipt.attempts) attempts.add([route, outcome], 1);
+      for (const { route, outcome, ownKey } of receipt.attempts) {
+        // A provider that refuses a customer's key is no matter of the operator's route.
+        if (ownKey === undefined) attempts.add([route, outcome], 1);
+      }
       if (receipt.stream && receipt.firstOutputMs !== undefined) {
         firstOutput.observe([model], receipt.firstOutputMs / 1000);
       }

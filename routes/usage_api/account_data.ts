@@ -36,6 +36,7 @@ import {
 } from "../../kv/people/organisations/company_sign_in.ts";
 import { listInvitations } from "../../kv/people/organisations/invitations.ts";
 import { listMemberships, organisationFacts } from "../../kv/people/organisations/organisations.ts";
+import { listOwnKeys } from "../../kv/people/api_keys/own_keys.ts";
 import { listRemovedMembers } from "../../kv/people/organisations/removed_members.ts";
 import { listEndpoints, type WebhookEndpoint } from "../../kv/people/webhooks/endpoints.ts";
 import { listTeams } from "../../kv/people/organisations/teams.ts";
@@ -261,6 +262,16 @@ const recordsBy: Readonly<Record<DownloadRecord, (source: DataSource) => Records
       verified_at: time(verifiedAtMs),
     })),
   company_sign_in: companySignInOf,
+  provider_key: ({ kv, account }) =>
+    each(
+      listOwnKeys(kv, account.id),
+      ({ provider, fingerprint, fallback, setAtMs }) => ({
+        provider,
+        fingerprint,
+        fallback,
+        set_at: time(setAtMs),
+      }),
+    ),
   budget: ({ kv, account }) => each(listBudgets(kv, account.id), budgetOf),
   webhook: ({ kv, account }) => each(listEndpoints(kv, account.id), webhookOf),
   management_key: ({ kv, account }) => each(listManagementKeys(kv, account.id), managementKeyOf),

@@ -15,11 +15,13 @@ import {
   answeringRegion,
   type AppliedPrice,
   type Attempt,
+  type OwnKeyCharge,
   type Receipt,
 } from "../../core/billing/usage/receipt.ts";
 import { tagsText } from "../../core/billing/usage/call_tags.ts";
 import { vietnamIsoTime } from "../../core/lib/time/vietnam_time.ts";
 import type { LedgerEntry } from "../../kv/money/ledger/ledger.ts";
+import { providerOfRoute } from "../../kv/money/ledger/provider_claims.ts";
 import {
   always,
   constant,
@@ -98,7 +100,23 @@ const toolFields: readonly DescribedField<ToolCharge>[] = [
 const attemptFields: readonly DescribedField<Attempt>[] = [
   always("outcome", text, ({ outcome }) => outcome),
   always("ms", { type: "number" }, ({ ms }) => ms),
+  // The provider, if the organisation's own key was used.
+  optional("own_key", text, ({ ownKey, route }) => ownKey && providerOfRoute(route)),
 ];
+
+/** The use of a provider key of the organisation, as a receipt says it. */
+type OwnKeyUse = OwnKeyCharge & { readonly provider: string };
+
+const ownKeyFields: readonly DescribedField<OwnKeyUse>[] = [
+  always("provider", text, ({ provider }) => provider),
+  // The price of the call, of which the fee was charged.
+  always("price_vnd", vnd, ({ priceMicroVnd }) => formatVnd(priceMicroVnd)),
+  always("fee_percent", { type: "number" }, ({ fee }) => fee / 100),
+];
+
+function ownKeyUse({ route, ownKey }: Receipt): OwnKeyUse | undefined {
+  return ownKey && { ...ownKey, provider: providerOfRoute(route ?? "") };
+}
 
 /** A receipt with what is kept apart from it. */
 export interface ReceiptRow {
@@ -273,6 +291,19 @@ export const receiptFields: readonly ReceiptField[] = [
     ],
     rank: 2,
   },
+  {
+    ...nullableField(
+      "own_key",
+      "The organisation's own key that served the call: `cost_vnd` is a fee of the price. Null: none did.",
+      ownKeyFields,
+      ({ receipt }: ReceiptRow) => ownKeyUse(receipt),
+    ),
+    csv: [
+      { name: "own_key", cell: ({ receipt }) => ownKeyUse(receipt)?.provider },
+      { name: "own_key_price_vnd", cell: ({ receipt }) => shown(receipt.ownKey?.priceMicroVnd) },
+    ],
+    rank: 6,
+  },
   inCsv(always("cost_vnd", vnd, ({ receipt }) => formatVnd(receipt.costMicroVnd))),
   inCsv(
     always(
@@ -374,7 +405,7 @@ const dataFields: readonly DescribedField<ReceiptRow>[] = [
   constant("currency", "VND"),
   constant("cache_discount", null),
   constant("upstream_inference_cost", null),
-  constant("is_byok", false),
+  ofReceipt("is_byok", { type: "boolean" }, ({ ownKey }) => ownKey !== undefined),
   ofReceipt("created_at", dateTime, ({ startedAtMs }) => isoTime(startedAtMs)),
   ofReceipt("api_type", maybeText, ({ kind }) => apiTypes[kind]),
   ofReceipt("model", text, ({ model }) => model),
@@ -401,7 +432,7 @@ const dataFields: readonly DescribedField<ReceiptRow>[] = [
   ofReceipt("num_fetches", maybeCount, (receipt) => toolUses(receipt, "web_fetch")),
   ofReceipt("service_tier", maybeText, ({ serviceTier }) => serviceTier ?? null),
   ofReceipt("data_region", text, ({ region }) => region ?? "global"),
-  constant("provider_name", null),
+  ofReceipt("provider_name", maybeText, (receipt) => ownKeyUse(receipt)?.provider ?? null),
   constant("provider_responses", null),
   constant("finish_reason", null),
   constant("native_finish_reason", null),

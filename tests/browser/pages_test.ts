@@ -81,6 +81,7 @@ function accountPages(seeded: SeededDashboard): Record<string, string> {
     organisations: "/organisations",
     "organisation-sign-in": "/organisation/sign-in",
     "organisation-calls": "/organisation/calls",
+    "organisation-provider-keys": "/organisation/provider-keys",
     "management-keys": "/organisation/management-keys",
     "two-factor": "/account/security",
     "two-factor-app": "/account/security/app",

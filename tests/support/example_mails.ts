@@ -83,6 +83,7 @@ export const exampleMails: readonly ExampleMail[] = [
   { kind: "member_removed", organisation: "Acme", member: "bob@example.com", hasLeft: true },
   { kind: "company_domain_missing", organisation: "Acme", domain: "acme.example", untilMs: 0 },
   { kind: "company_domain_missing", organisation: "Acme", domain: "acme.example" },
+  { kind: "provider_key_refused", provider: "anthropic", status: 401 },
   { kind: "ownership_received", organisation: "Acme", from: "owner@example.com" },
   { kind: "subscription_asked" },
   { kind: "incident_opened", ...incident },

@@ -5,7 +5,8 @@ import { newId } from "../../core/lib/ids/ids.ts";
 import { countedTools, toolChargesMicroVnd } from "../../core/billing/usage/hosted_tools.ts";
 import { partsWithin } from "../../core/billing/tokens/token_bounds.ts";
 import { defined } from "../../core/lib/base/defined.ts";
-import type { Receipt } from "../../core/billing/usage/receipt.ts";
+import { ownKeyFee } from "../../core/billing/own_key_fee.ts";
+import type { OwnKeyCharge, Receipt } from "../../core/billing/usage/receipt.ts";
 import { newAccount, testKeyId } from "./worlds/money_world.ts";
 
 const count = fc.nat({ max: 1_000_000 });
@@ -105,9 +106,16 @@ export const anyReceipt: fc.Arbitrary<Receipt> = fc.record({
   shortfallMicroVnd: money,
   heldMicroVnd: money,
   claimMicroVnd: fc.bigInt({ min: 1n, max: 10n ** 18n }),
+  ownKey: fc.record({ priceMicroVnd: money, fee: fc.integer({ min: 0, max: 10_000 }) }, plainly),
   region: text,
   attempts: fc.array(
-    fc.record({ route: text, outcome: text, ms: count, region: text }, {
+    fc.record({
+      route: text,
+      outcome: text,
+      ms: count,
+      region: text,
+      ownKey: fc.constant(true as const),
+    }, {
       ...plainly,
       requiredKeys: ["route", "outcome", "ms"],
     }),
@@ -134,7 +142,17 @@ export const anyReceipt: fc.Arbitrary<Receipt> = fc.record({
     "attempts",
   ],
 }).map((
-  { region, toolCharges, serviceTier, catalogVersion, endCode, heldMicroVnd, tags, ...receipt },
+  {
+    region,
+    toolCharges,
+    serviceTier,
+    catalogVersion,
+    endCode,
+    heldMicroVnd,
+    tags,
+    ownKey,
+    ...receipt
+  },
 ) => ({
   ...receipt,
   ...(tags !== undefined && { tags }),
@@ -149,4 +167,17 @@ export const anyReceipt: fc.Arbitrary<Receipt> = fc.record({
     toolCharges,
     costMicroVnd: receipt.costMicroVnd + toolChargesMicroVnd(toolCharges),
   }),
+  ...(ownKey !== undefined && receipt.attempts.length > 0 && {
+    ...withFee(ownKey, toolCharges),
+    shortfallMicroVnd: 0n,
+  }),
 }));
+
+/** A charge is the fee of its price, which contains the fees of tools. */
+function withFee(
+  { priceMicroVnd, fee }: OwnKeyCharge,
+  toolCharges: Receipt["toolCharges"] = [],
+): Pick<Receipt, "ownKey" | "costMicroVnd"> {
+  const ownKey = { priceMicroVnd: priceMicroVnd + toolChargesMicroVnd(toolCharges), fee };
+  return { ownKey, costMicroVnd: ownKeyFee(ownKey.priceMicroVnd, fee) };
+}

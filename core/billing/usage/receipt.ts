@@ -43,6 +43,16 @@ export interface Attempt {
   readonly ms: number;
   /** The region of the route, where the operator has named it. */
   readonly region?: string;
+  /** With a provider key of the organisation. */
+  readonly ownKey?: true;
+}
+
+/** Charge of a call that a provider key of the organisation served. */
+export interface OwnKeyCharge {
+  /** The price of the call, at `price`: the organisation has paid its provider, too. */
+  readonly priceMicroVnd: bigint;
+  /** The part of it that was charged, in hundredths of a per cent. */
+  readonly fee: number;
 }
 
 /** Charge of the provider that answered, to the operator. */
@@ -147,7 +157,7 @@ export interface Receipt {
   readonly endCode?: string;
   /** The tier of service whose factor the rates contain; absent: the usual one. */
   readonly serviceTier?: string;
-  /** Fees of hosted tools, which `costMicroVnd` contains. Absent: none were charged. */
+  /** Fees of hosted tools, which the price contains, and `costMicroVnd` without `ownKey`. Absent: there were none. */
   readonly toolCharges?: readonly ToolCharge[];
   /**
    * The version of the catalogue whose price and routes the call had; absent on receipts of earlier releases, and
@@ -170,6 +180,8 @@ export interface Receipt {
    * claim. More than 0.
    */
   readonly claimMicroVnd?: bigint;
+  /** Set if a provider key of the organisation served the call: what was charged is a fee. */
+  readonly ownKey?: OwnKeyCharge;
   /** Cost of the call to the operator, for the operator only. Absent: the catalogue names no costs. */
   readonly providerCost?: ProviderCost;
   readonly attempts: readonly Attempt[];

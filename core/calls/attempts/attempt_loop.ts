@@ -341,8 +341,9 @@ class RouteAttempt<Begun extends BegunAttempt, Result> {
       this.#finish("beaten", (ms) => ({ kind: "beaten", ms, silent }));
       return { ok: false, route, error: slowError(), mayRepeat: false, unsuited };
     }
-    const error = this.#givenUp ? slowError() : knownFailure(failure);
-    if (error === undefined) return this.#bug(failure);
+    const known = this.#givenUp ? slowError() : knownFailure(failure);
+    if (known === undefined) return this.#bug(failure);
+    const error = route.ownKey === undefined ? known : route.ownKey(known);
     this.#finish(error.code, (ms) => ({ kind: "failed", ms, error }));
     const mayRepeat = this.#begun?.mayRepeat?.() ?? false;
     const repeats = this.#begun?.repeats?.() ?? false;
@@ -362,11 +363,14 @@ class RouteAttempt<Begun extends BegunAttempt, Result> {
   #finish(outcome: string, result: (ms: number) => AttemptResult): void {
     const endedMs = this.#input.clock.monotonicMs();
     const ms = endedMs - this.#startedMs;
-    const { id: route, region } = this.route;
+    const { id: route, region, ownKey } = this.route;
     const sentMs = this.#sentAgainMs ?? this.#startedMs;
-    const at: Pick<Attempt, "route" | "region"> = region === undefined
+    const named: Pick<Attempt, "route" | "region"> = region === undefined
       ? { route }
       : { route, region };
+    const at: Omit<Attempt, "outcome" | "ms"> = ownKey === undefined
+      ? named
+      : { ...named, ownKey: true };
     const last = { ...at, outcome, ms: Math.round(endedMs - sentMs) };
     const lostMs = Math.round(sentMs - this.#startedMs);
     this.#attempts = this.#sentAgainMs === undefined

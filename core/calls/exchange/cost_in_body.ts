@@ -104,7 +104,8 @@ export function costMembers(style: Style, receipt: CostedReceipt): string {
   const details = [...costParts(receipt)].map(([part, amount]) =>
     `,"${isCamel ? camelNames[part] : part}":${formatVnd(amount)}`
   );
-  return `"cost":${formatVnd(receipt.costMicroVnd)},` +
+  const byok = receipt.ownKey === undefined ? "" : `"${isCamel ? "isByok" : "is_byok"}":true,`;
+  return `"cost":${formatVnd(receipt.costMicroVnd)},${byok}` +
     `"${isCamel ? "costDetails" : "cost_details"}":{"currency":"VND"${details.join("")}}`;
 }
 

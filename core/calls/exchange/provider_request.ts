@@ -147,6 +147,31 @@ export function accountRequest(
   return { method: "GET", url: `${originOf(provider)}${path}`, headers, body: null };
 }
 
+/** Beginning of the default paths of styles whose end names what they serve. */
+const versionPath = "/v1";
+
+/**
+ * Builds the request for the list of a provider's models, which costs nothing.
+ *
+ * @returns `undefined` where the path of the style does not tell where that list is
+ */
+export function modelListRequest(
+  provider: HttpProvider,
+  style: RouteStyle,
+  secret: string,
+): UpstreamRequest | undefined {
+  const usual = defaultPaths[style];
+  const served = provider.paths[style] ?? usual;
+  const end = usual.slice(versionPath.length);
+  if (style !== "gemini" && !served.endsWith(end)) return undefined;
+  const path = style === "gemini" ? served : `${served.slice(0, -end.length)}/models`;
+  const request = accountRequest(provider, path, secret);
+  return style !== "messages" ? request : {
+    ...request,
+    headers: [...request.headers, ["anthropic-version", defaultMessagesVersion]],
+  };
+}
+
 function frameOf(input: ProviderRequestInput, own: readonly [string, string][]): RequestFrame {
   const { provider, style, body } = input;
   const headers: [string, string][] = [

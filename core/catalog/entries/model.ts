@@ -12,6 +12,7 @@ import type { CataloguePrice } from "../../billing/price.ts";
 import type { RateCard } from "../../billing/rate_card.ts";
 import type { BillableFeature } from "../../wire/contract/features.ts";
 import type { ProviderStyle, RouteCapabilities } from "../../wire/contract/contract.ts";
+import type { GatewayError } from "../../lib/errors/errors.ts";
 import type { ModelRateLimits } from "../../limits/rate_limits.ts";
 
 /** Milliseconds without output after which a streaming route is slow and the next one starts beside it. */
@@ -63,6 +64,11 @@ export interface Route {
   readonly rateCard?: RateCard | undefined;
   /** The billable features that the operator allows on this route. */
   readonly allow: ReadonlySet<BillableFeature>;
+  /**
+   * Set of a route with a provider key of the calling organisation; no catalogue has such a route. Words an error about
+   * the key for its owner.
+   */
+  readonly ownKey?: (error: GatewayError) => GatewayError;
   readonly capabilities: RouteCapabilities & {
     readonly videoAdapter?: unknown;
     readonly image_edits?: "form" | "json" | undefined;

@@ -10,6 +10,8 @@ export const sealOwners = {
   webhook_endpoints: (accountId: AccountId, endpointId: string) =>
     `webhook/${accountId}/${endpointId}` as const,
   company_openid: (organisationId: AccountId) => `company_openid/${organisationId}` as const,
+  own_keys: (organisationId: AccountId, provider: string) =>
+    `own_key/${organisationId}/${provider}` as const,
   second_factor: (accountId: AccountId) => `second_factor/${accountId}` as const,
   provider_key: (name: string) => `provider_key/${name}` as const,
   proof_key: (keyId: string) => `proof_key/${keyId}` as const,

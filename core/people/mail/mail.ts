@@ -228,6 +228,14 @@ export const mailJobSchema = z.discriminatedUnion("kind", [
     /** Moment at which it loses its effect; absent: it has. */
     untilMs: z.number().optional(),
   }),
+  /** A provider refused the organisation's own key in a call. */
+  z.object({
+    ...everyJob,
+    kind: z.literal("provider_key_refused"),
+    provider: z.string(),
+    /** The status of its answer. */
+    status: z.number(),
+  }),
   /** To the new owner of an organisation. */
   z.object({
     ...everyJob,

@@ -905,6 +905,27 @@ const table: { readonly [Kind in MailKind]: MailEntry<Kind> } = {
       action: { label: "Mở trang đăng nhập", url },
     }),
   },
+  provider_key_refused: {
+    audience: "customer",
+    path: "/organisation/provider-keys",
+    name: { en: "Provider key refused", vi: "Khoá nhà cung cấp bị từ chối" },
+    en: ({ provider, status }, url) => ({
+      subject: `${provider} refuses your key`,
+      paragraphs: [
+        `The provider ${provider} refused your own key in a call (status ${status}). It may have been revoked there, or its credit may be used up.`,
+        "Calls that may go on to our routes do, at the price of the model; the others fail. Check the key at the provider, or replace it on the page.",
+      ],
+      action: { label: "Open the provider keys", url },
+    }),
+    vi: ({ provider, status }, url) => ({
+      subject: `${provider} từ chối khoá của bạn`,
+      paragraphs: [
+        `Nhà cung cấp ${provider} đã từ chối khoá riêng của bạn trong một lượt gọi (status ${status}). Khoá có thể đã bị thu hồi, hoặc tài khoản ở đó đã hết tiền.`,
+        "Lượt gọi được phép chuyển sang route của chúng tôi thì vẫn chạy theo giá của model; các lượt khác báo lỗi. Hãy kiểm tra khoá ở nhà cung cấp, hoặc thay khoá trên trang.",
+      ],
+      action: { label: "Mở trang khoá nhà cung cấp", url },
+    }),
+  },
   ownership_received: {
     audience: "customer",
     always: "security",

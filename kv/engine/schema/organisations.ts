@@ -100,6 +100,11 @@ export function companyOpenIdKey(organisationId: AccountId): StoreKey {
   return ["company_openid", organisationId];
 }
 
+/** Key of the provider keys of an organisation. */
+export function ownKeysKey(organisationId: AccountId): StoreKey {
+  return ["own_keys", organisationId];
+}
+
 export function companyDomainsPrefix(organisationId: AccountId): StoreKey {
   return ["company_domain", organisationId];
 }

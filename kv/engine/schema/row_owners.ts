@@ -146,6 +146,7 @@ export const rowOwners = {
   operator_session: signInStep,
   outbox: installation,
   outbox_dead: installation,
+  own_keys: { of: "organisation", download: ["provider_key"], deletion: deletes },
   passkey: { of: "person", download: ["passkey"], deletion: deletes },
   passkey_challenge: signInStep,
   pending_sign_in: signInStep,

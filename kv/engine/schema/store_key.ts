@@ -83,6 +83,7 @@ export const rowKinds = [
   "operator_session",
   "outbox",
   "outbox_dead",
+  "own_keys",
   "passkey",
   "passkey_challenge",
   "pending_sign_in",

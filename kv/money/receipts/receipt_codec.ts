@@ -19,6 +19,7 @@ import type {
   Receipt,
   TokenRates,
 } from "../../../core/billing/usage/receipt.ts";
+import { ownKeyFee } from "../../../core/billing/own_key_fee.ts";
 import { unknownProviderCost } from "../../../core/billing/provider_cost.ts";
 import { tokensPerRate } from "../../../core/billing/price.ts";
 import {
@@ -330,12 +331,25 @@ type StoredAttempt =
     ms: number,
     region: string | null,
     from: string | null,
-    /** These are about the call, and only in its first attempt: earlier releases read five elements, or seven. */
+    /** These are about the call, and only in its first attempt: earlier releases read five, seven or nine elements. */
     cost?: StoredCost | null,
     catalogVersion?: number | null,
     endCode?: string | null,
-    held?: string,
+    held?: string | null,
+    own?: StoredOwn,
   ];
+
+/** Attempts with keys of the organisation, as bits by their place; and of the one that answered, fee and price. */
+type StoredOwn = [attempts: number] | [attempts: number, fee: number, price: string];
+
+/** Encodes what a receipt says of keys of the organisation; `undefined`: nothing. */
+function storedOwn(
+  { attempts, ownKey }: Pick<Receipt, "attempts" | "ownKey">,
+): StoredOwn | undefined {
+  const bits = attempts.reduce((all, one, at) => one.ownKey === undefined ? all : all | 1 << at, 0);
+  if (ownKey !== undefined) return [bits, ownKey.fee, ownKey.priceMicroVnd.toString()];
+  return bits === 0 ? undefined : [bits];
+}
 
 const noCallMembers = {};
 
@@ -346,9 +360,14 @@ function storedAttempt(
     Receipt,
     "providerCost" | "catalogVersion" | "endCode" | "heldMicroVnd"
   >,
+  own: StoredOwn | undefined,
 ): StoredAttempt {
   const whole = [route, outcome, ms, region ?? null, from ?? null] as const;
   const cost = providerCost === undefined ? null : storedCost(providerCost);
+  if (own !== undefined) {
+    const held = heldMicroVnd?.toString() ?? null;
+    return [...whole, cost, catalogVersion ?? null, endCode ?? null, held, own];
+  }
   if (heldMicroVnd !== undefined) {
     return [...whole, cost, catalogVersion ?? null, endCode ?? null, heldMicroVnd.toString()];
   }
@@ -391,7 +410,9 @@ export function encodeReceipt(receipt: Receipt): string {
     receipt.costMicroVnd.toString(),
     receipt.shortfallMicroVnd.toString(),
     receipt.attempts.map((attempt, at) =>
-      storedAttempt(attempt, receipt.region, at === 0 ? receipt : noCallMembers)
+      at === 0
+        ? storedAttempt(attempt, receipt.region, receipt, storedOwn(receipt))
+        : storedAttempt(attempt, receipt.region, noCallMembers, undefined)
     ),
   ];
   if (receipt.claimMicroVnd !== undefined) stored.push(receipt.claimMicroVnd.toString());
@@ -426,7 +447,8 @@ export function decodeReceipt(requestId: RequestId, value: unknown): Receipt {
   const providerCost = providerCostOf(attempts[0]?.[5] ?? undefined);
   const catalogVersion = attempts[0]?.[6] ?? undefined;
   const endCode = attempts[0]?.[7] ?? undefined;
-  const held = attempts[0]?.[8];
+  const held = attempts[0]?.[8] ?? undefined;
+  const [ownAttempts = 0, fee, ownPrice] = attempts[0]?.[9] ?? [];
   const costMicroVnd = BigInt(cost);
   const shortfallMicroVnd = BigInt(shortfall);
   const claimMicroVnd = claim === undefined ? undefined : BigInt(claim);
@@ -437,8 +459,16 @@ export function decodeReceipt(requestId: RequestId, value: unknown): Receipt {
     `receipt ${requestId}: negative`,
   );
   const toolCharges = toolChargesOf(usage);
+  const chargedMicroVnd = costMicroVnd + shortfallMicroVnd;
+  const ownKey = fee === undefined || ownPrice === undefined
+    ? undefined
+    : { priceMicroVnd: BigInt(ownPrice), fee };
   invariant(
-    toolChargesMicroVnd(toolCharges) <= costMicroVnd + shortfallMicroVnd,
+    ownKey === undefined || ownKeyFee(ownKey.priceMicroVnd, ownKey.fee) === chargedMicroVnd,
+    `receipt ${requestId}: not the fee of its price`,
+  );
+  invariant(
+    toolChargesMicroVnd(toolCharges) <= (ownKey?.priceMicroVnd ?? chargedMicroVnd),
     `receipt ${requestId}: fees beyond the price`,
   );
   // Members that few receipts have are added: each spread would copy the object, a third of the time.
@@ -459,8 +489,12 @@ export function decodeReceipt(requestId: RequestId, value: unknown): Receipt {
     price: appliedPrice(price),
     costMicroVnd,
     shortfallMicroVnd,
-    attempts: attempts.map(attemptOf),
+    attempts: ownAttempts === 0 ? attempts.map(attemptOf) : attempts.map((attempt, at) => {
+      const one = attemptOf(attempt);
+      return (ownAttempts & 1 << at) === 0 ? one : { ...one, ownKey: true };
+    }),
   };
+  if (ownKey !== undefined) receipt.ownKey = ownKey;
   if (mappedFrom !== null) receipt.mappedFrom = mappedFrom;
   if (route !== null) receipt.route = route;
   if (firstOutputMs !== null) receipt.firstOutputMs = firstOutputMs;

@@ -122,6 +122,8 @@ export interface Account {
   readonly requiredTags?: readonly string[];
   /** Settings of its calls. */
   readonly calls?: CallSettings;
+  /** It has provider keys of its own, in a row beside this one. */
+  readonly hasOwnKeys?: true;
   readonly organisation?: OrganisationFacts;
 }
 

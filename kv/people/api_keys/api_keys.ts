@@ -2,7 +2,7 @@
  * Reads the API keys of an account. A row has the secret as SHA-256, to verify it, and sealed, to
  * show it to its owner again.
  *
- * - Folder `kv/people/api_keys/`: rows of API keys, and the directory of callers in memory.
+ * - Folder `kv/people/api_keys/`: rows of API keys and of provider keys of organisations, and the directory of callers in memory.
  * - In: hashes of keys that arrive with calls, and what owners set.
  * - Out: the caller behind a key, the keys of an account.
  * - Never: stores a key in plain text: a row holds its hash and its sealed text.

@@ -15,6 +15,7 @@ import type { Budget } from "../../../core/limits/budgets.ts";
 import { listBudgets } from "../accounts/budgets.ts";
 import { accountKey, memberKey, teamKey } from "../../engine/schema/keys.ts";
 import { type Account, hasOnlyBooks } from "../accounts/accounts.ts";
+import { listOwnKeys, type OwnKey } from "./own_keys.ts";
 import { type ApiKeyRecord, findApiKeyByHash, getApiKey, isUsableSecret } from "./api_keys.ts";
 import type { Control } from "../../engine/control/control.ts";
 import type { KeyValueStore } from "../../engine/store/key_value_store.ts";
@@ -37,6 +38,8 @@ export interface Principal {
   readonly budgets?: readonly Budget[] | undefined;
   /** Settings of the calls of the key, its team and the account, merged; absent: none. */
   readonly callRules?: CallRules | undefined;
+  /** Provider keys of the account, sealed; absent: none. */
+  readonly ownKeys?: readonly OwnKey[] | undefined;
 }
 
 /** A key that exists, whether or not it may be used. */
@@ -146,6 +149,7 @@ export function openKeyDirectory(kv: KeyValueStore, control: Control, clock: Clo
       requiredTags: account.requiredTags,
       budgets: budgets.length === 0 ? undefined : budgets,
       callRules: callRulesOf(settings),
+      ownKeys: account.hasOwnKeys && await listOwnKeys(kv, accountId),
     };
     if (epoch !== undefined && epoch === cacheEpoch) {
       if (cache.size >= maxAuthCacheEntries) {

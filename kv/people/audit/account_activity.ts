@@ -45,6 +45,7 @@ export const activityActs = [
   "low_balance_mark_changed",
   "required_tags_changed",
   "call_settings_changed",
+  "provider_key_changed",
   "api_key_made",
   "api_key_changed",
   "api_key_shown",

@@ -26,6 +26,7 @@ import {
   invitationsForPrefix,
   lowBalanceWatchKey,
   organisationOf,
+  ownKeysKey,
   rowsOfAccountPrefix,
   statusSubscriberKey,
   verifiedDomainKey,
@@ -108,7 +109,8 @@ async function addEndOfOrganisation(
   operation: AtomicWrite,
   accountId: AccountId,
 ): Promise<void> {
-  operation.delete(lowBalanceWatchKey(accountId)).delete(webhookEndpointsKey(accountId));
+  operation.delete(lowBalanceWatchKey(accountId)).delete(webhookEndpointsKey(accountId))
+    .delete(ownKeysKey(accountId));
   await addEndOfCompanySignIn(kv, operation, accountId);
 }
 

@@ -143,6 +143,7 @@ export const rowLives: Readonly<Record<RowKind, RowLife>> = {
   outbox: work,
   // Polls of videos that were given up stay until an operator has looked: they may be about a refund.
   outbox_dead: dropped("unsent_mails"),
+  own_keys: account,
   passkey: account,
   passkey_challenge: expires(passkeyChallengeMs),
   pending_sign_in: expires(signInFlowMs),

@@ -15,6 +15,7 @@ import type { KeyValueStore } from "../../engine/store/key_value_store.ts";
 import type { SecondFactor } from "../../people/accounts/second_factor.ts";
 import type { ApiKeyRecord } from "../../people/api_keys/api_keys.ts";
 import type { CompanyOpenId } from "../../people/organisations/company_sign_in.ts";
+import type { OwnKey, OwnKeysRow } from "../../people/api_keys/own_keys.ts";
 import type { WebhookRow } from "../../people/webhooks/endpoints.ts";
 import type { ProofKeyRow } from "../proofs/proof_keys.ts";
 
@@ -53,6 +54,19 @@ async function renewedWebhooks(
   return { ...row, secrets };
 }
 
+async function renewedOwnKeys(
+  row: OwnKeysRow,
+  organisationId: AccountId,
+  renew: Renew,
+): Promise<OwnKeysRow> {
+  const keys: OwnKey[] = [];
+  for (const key of row.keys) {
+    const owner = sealOwners.own_keys(organisationId, key.provider);
+    keys.push({ ...key, sealed: await renew(key.sealed, owner) });
+  }
+  return { keys };
+}
+
 /**
  * Renewals of each kind of row. `provider_key`: `resealStoredKeys` handles these rows and writes an audit line for each.
  * `expires`: the rows expire within a day.
@@ -69,6 +83,7 @@ const renewals: Readonly<Record<SealedRow, RenewRow | "provider_key" | "expires"
     ...row,
     sealedSecret: await renew(row.sealedSecret, sealOwners.company_openid(organisationId)),
   })),
+  own_keys: of<OwnKeysRow>(renewedOwnKeys),
   second_factor: of<SecondFactor>(async (row, accountId, renew) => ({
     ...row,
     sealedSecret: await renew(row.sealedSecret, sealOwners.second_factor(accountId)),

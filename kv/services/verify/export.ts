@@ -18,6 +18,7 @@ import { withoutSignUpSecrets } from "../../engine/outbox/outbox.ts";
 import { decodeReceiptPage } from "../../money/receipts/receipt_pages.ts";
 import { wholeKind } from "../../engine/store/read_ahead.ts";
 import type { KeyValueStore } from "../../engine/store/key_value_store.ts";
+import type { OwnKeysRow } from "../../people/api_keys/own_keys.ts";
 
 interface ExportedRecord {
   readonly key: Deno.KvKey;
@@ -112,6 +113,7 @@ const decisions: Readonly<Record<RowKind, Exported | StayingReason>> = {
   operator_session: "secret",
   outbox: work,
   outbox_dead: work,
+  own_keys: ({ key, value }) => [{ key, value: withoutSealed(value) }],
   passkey: whole,
   passkey_challenge: "passing",
   pending_sign_in: "secret",
@@ -175,6 +177,12 @@ function whole({ key, value }: Deno.KvEntry<unknown>): ExportedRecord[] {
 function work({ key, value }: Deno.KvEntry<unknown>): ExportedRecord[] {
   if (typeof value !== "object" || value === null || !("payload" in value)) return [{ key, value }];
   return [{ key, value: { ...value, payload: withoutSignUpSecrets(value.payload) } }];
+}
+
+/** Returns the provider keys of an organisation without what is sealed. */
+function withoutSealed(value: unknown): unknown {
+  const { keys = [] } = value as Partial<OwnKeysRow>;
+  return { keys: keys.map((key) => without(key, ["sealed"])) };
 }
 
 function without(value: unknown, fields: readonly string[]): unknown {

@@ -167,7 +167,7 @@ export const receiptColumns: readonly Column<Receipt>[] = [
   {
     name: "tool_fees_vnd",
     type: "vnd",
-    about: "The fees of hosted tools in `cost_vnd`.",
+    about: "The fees of hosted tools in the price.",
     cell: ({ toolCharges }) => toolChargesMicroVnd(toolCharges ?? []),
   },
   {
@@ -205,5 +205,11 @@ export const receiptColumns: readonly Column<Receipt>[] = [
     type: "vnd",
     about: "What was reserved of the wallet for it; null: its receipt does not say.",
     cell: ({ heldMicroVnd }) => heldMicroVnd,
+  },
+  {
+    name: "own_key_price_vnd",
+    type: "vnd",
+    about: "The price of a call that the customer's own key served, of which `cost_vnd` is a fee.",
+    cell: ({ ownKey }) => ownKey?.priceMicroVnd,
   },
 ];

@@ -20,6 +20,7 @@ import type {
   AppliedPrice,
   Attempt,
   Outcome,
+  OwnKeyCharge,
   ProviderCost,
   Receipt,
 } from "../../../core/billing/usage/receipt.ts";
@@ -33,6 +34,7 @@ import type { Gateway } from "../gateway/gateway.ts";
 import type { Deadlines } from "../../../core/lib/time/deadlines.ts";
 import type { StreamEndCode } from "../../../core/billing/usage/call_failure.ts";
 import type { ToolCharge } from "../../../core/billing/usage/hosted_tools.ts";
+import { ownKeyFee } from "../../../core/billing/own_key_fee.ts";
 import { chargedRates } from "../../../core/billing/price.ts";
 import {
   providerCost,
@@ -121,12 +123,18 @@ export function reportResult<Begun extends BegunAttempt, Value>(
   const { router, availability, dayHistory, clock } = gateway;
   const { model, operation } = call;
   if (result.ok) {
+    // What keys of organisations meet says nothing of a model.
+    if (result.route.ownKey !== undefined) return result;
     router.called(model, operation, undefined);
     availability.note(model.id, true, clock.nowMs());
     dayHistory.note(model.id, clock.nowMs(), answeredAfterMs(result.attempts));
     return result;
   }
   const error = clientError(gateway, call, result.error);
+  const { attempts } = result;
+  if (attempts.length > 0 && attempts.every(({ ownKey }) => ownKey === true)) {
+    return { ...result, error };
+  }
   router.called(model, operation, error);
   if (isRouteFault(error)) {
     availability.note(model.id, false, clock.nowMs());
@@ -170,6 +178,8 @@ export interface CallCharge {
   readonly serviceTier?: string;
   /** Use that the provider counted; absent: what is charged. */
   readonly providerUse?: ProviderUse;
+  /** Set if the charge is a fee of a price. */
+  readonly ownKey?: OwnKeyCharge;
 }
 
 /** End of a call. */
@@ -267,7 +277,8 @@ export class CallSettlement {
    * @throws {LateReceiptError} if the store does not confirm it in time; the settlement goes on
    * @throws if the ledger was closed meanwhile: the client sees a broken connection and the reservation is released
    */
-  async settle(end: CallEnd, charge: CallCharge, options: SettleOptions = {}): Promise<Receipt> {
+  async settle(end: CallEnd, quoted: CallCharge, options: SettleOptions = {}): Promise<Receipt> {
+    const charge = this.#charged(end.route, quoted);
     const { requestId, stream } = this.terms;
     const { money, keyedCall, running, rated } = this.funds;
     this.#hasEnded = true;
@@ -326,10 +337,31 @@ export class CallSettlement {
     }
   }
 
+  /** Computes what is charged of a price on a route: a fee, if a provider key of the organisation served it. */
+  chargeOn(route: Route, priceMicroVnd: bigint): bigint {
+    const { ownKeys } = this.#gateway;
+    return ownKeys === undefined || route.ownKey === undefined
+      ? priceMicroVnd
+      : ownKeyFee(priceMicroVnd, ownKeys.fee);
+  }
+
+  #charged(route: Route | undefined, quoted: CallCharge): CallCharge {
+    const { ownKeys } = this.#gateway;
+    if (ownKeys === undefined || route?.ownKey === undefined) return quoted;
+    const { priceMicroVnd } = quoted;
+    return {
+      ...quoted,
+      priceMicroVnd: ownKeyFee(priceMicroVnd, ownKeys.fee),
+      ownKey: { priceMicroVnd, fee: ownKeys.fee },
+      // What a provider reports beyond it is between it and the organisation.
+      claimMicroVnd: 0n,
+    };
+  }
+
   /** Settlement for an answer that the client was refused. */
   #withheldAnswer(draft: ReceiptDraft): WithheldAnswer {
     const status = errorTable.maintenance.status;
-    const { toolCharges: _, ...free } = draft;
+    const { toolCharges: _tools, ownKey: _fee, ...free } = draft;
     return {
       draft: { ...free, outcome: "withheld", status, units: 0, priceMicroVnd: 0n },
       attach: this.funds.keyedCall?.withheldRows(),
@@ -365,6 +397,7 @@ export class CallSettlement {
     if (mappedFrom !== undefined) draft.mappedFrom = mappedFrom;
     if (version !== undefined) draft.catalogVersion = version;
     if (tags !== undefined) draft.tags = tags;
+    if (charge.ownKey !== undefined) draft.ownKey = charge.ownKey;
     if (end.route !== undefined) {
       draft.route = end.route.id;
       const cost = this.#providerCost(end.route, end, charge);
@@ -379,6 +412,7 @@ export class CallSettlement {
   /** Computes what the call costs the operator; `undefined` if the catalogue names no costs. */
   #providerCost(route: Route, end: CallEnd, charge: CallCharge): ProviderCost | undefined {
     if (!this.terms.catalog.hasCosts || end.attempts.length === 0) return undefined;
+    if (route.ownKey !== undefined) return undefined;
     try {
       return providerCost(route.rateCard, charge.providerUse ?? charge);
     } catch (error) {

@@ -6,6 +6,8 @@ import type { Model } from "../../../core/catalog/catalog.ts";
 import type { RatedCall, RatedEnd } from "../../../core/limits/rate_book.ts";
 import { type RateSources, rateSubjects } from "../../../core/limits/rate_limits.ts";
 import type { ReservationRange } from "../../../core/billing/price.ts";
+import { priceAtFee } from "../../../core/billing/own_key_fee.ts";
+import type { ChatBounds } from "../../../core/calls/bounds/chat_bounds.ts";
 import type { TokenUsage } from "../../../core/billing/tokens/token_bounds.ts";
 import type { Principal } from "../../../kv/people/api_keys/key_directory.ts";
 import type { Gateway } from "../gateway/gateway.ts";
@@ -159,6 +161,17 @@ export async function reserveFunds(
   } finally {
     if (!isReserved) rated?.end({ tokens: 0, isCounted: false });
   }
+}
+
+/** Computes the price up to which a call of a model is paid for: more than it holds, if it is charged a fee of its price. */
+export function paidPrice(
+  { ownKeys }: Pick<Gateway, "ownKeys">,
+  model: Model,
+  { costMicroVnd }: Pick<ChatBounds, "costMicroVnd">,
+  { reservation: { amountMicroVnd } }: Pick<CallMoney, "reservation">,
+): bigint {
+  const fee = ownKeys?.feeOf(model);
+  return fee === undefined ? amountMicroVnd : priceAtFee(amountMicroVnd, fee, costMicroVnd);
 }
 
 /**

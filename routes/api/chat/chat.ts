@@ -9,6 +9,7 @@
  * - Out: a whole answer or a stream, settled, with its receipt.
  * - Never: releases the last byte of an answer before its debit and receipt are durable.
  */
+import { rangeAtFee } from "../../../core/billing/own_key_fee.ts";
 import { applyPrice, maxUnitPrices } from "../../../core/billing/price.ts";
 import { type JsonBody, parseJsonBody } from "../../../core/calls/body/json_body.ts";
 import {
@@ -60,7 +61,7 @@ import {
 } from "../call/admission.ts";
 import type { AmountBound, CallMoney } from "../call/call_money.ts";
 import { CallSettlement } from "../call/call_settlement.ts";
-import { expectedOutput, reserveFunds } from "../call/funds.ts";
+import { expectedOutput, paidPrice, reserveFunds } from "../call/funds.ts";
 import { hasIdempotencyKey, knownAnswer } from "../call/idempotency.ts";
 import { admitRequest, checkVersion, type Incoming, requireJson } from "../call/incoming.ts";
 import type { Gateway } from "../gateway/gateway.ts";
@@ -111,7 +112,9 @@ export async function serveCompact(
  *
  * @throws {GatewayError} the client's error; nothing is charged then
  */
-export async function serveArrived(arrived: ArrivedChat): Promise<Reply | Response> {
+export async function serveArrived(given: ArrivedChat): Promise<Reply | Response> {
+  const isPlain = given.principal.ownKeys === undefined || given.gateway.ownKeys !== undefined;
+  const arrived = isPlain ? given : await withOwnKeys(given);
   const { gateway, incoming, style, principal } = arrived;
   requireJson(incoming.request);
   if (style === "messages") checkVersion(incoming.request.headers);
@@ -133,6 +136,12 @@ export async function serveArrived(arrived: ArrivedChat): Promise<Reply | Respon
     funded.settlement.abandon();
     throw error;
   }
+}
+
+/** Gives a call the provider keys of its organisation. */
+async function withOwnKeys(arrived: ArrivedChat): Promise<ArrivedChat> {
+  const { withOwnKeys } = await import("../call/own_keys.ts");
+  return { ...arrived, gateway: await withOwnKeys(arrived.gateway, arrived.principal) };
 }
 
 /** Reads a request: takes what its body says to the gateway only out of it, and brings it into the form of its style. */
@@ -358,7 +367,7 @@ async function fundChat(
   const settled = new CallSettlement(gateway, terms, funds);
   const draft = turn && gateway.keptResponses.draft(principal.accountId, turn);
   try {
-    const offer = offerOf(gateway, paidCall(admitted, initial, money), settled, draft);
+    const offer = offerOf(gateway, paidCall(gateway, admitted, initial, money), settled, draft);
     const { request, body } = offer.call;
     if (!request.stream) incoming.answer = gateway.answers.open(principal.accountId);
     const { media: { fetchDocument }, bodies } = gateway;
@@ -368,7 +377,7 @@ async function fundChat(
       settled,
       draft,
       control: running,
-      fallbacks: fallbacks.map((one, i) => paidCall(one, others[i]!, money)),
+      fallbacks: fallbacks.map((one, i) => paidCall(gateway, one, others[i]!, money)),
       bufferedBody: incoming.bufferedBody,
       urls,
       documents: bounds.input.namesUnseen || urls.length > 0
@@ -384,29 +393,40 @@ async function fundChat(
 }
 
 function initialOf(
-  { expectations }: Gateway,
+  { expectations, ownKeys }: Gateway,
   { call, bounds, terms: { principal: { key } } }: AdmittedChat,
   isNested: boolean,
 ): InitialReservation {
   const { request, model } = call;
-  return initialReservation(bounds, {
+  const initial = initialReservation(bounds, {
     stream: request.stream,
     expectedTokens: expectations.tokens(model, key.id),
     usualTokens: expectations.usualTokens(model, key.id),
     leastTokens: leastOutputTokens(request, call.body.outline),
     ...(isNested && { waits: false }),
   });
+  const fee = ownKeys?.feeOf(model);
+  if (fee === undefined) return initial;
+  const { range, unlimited } = initial;
+  return {
+    ...initial,
+    range: rangeAtFee(range, fee),
+    unlimited: unlimited && rangeAtFee(unlimited, fee),
+  };
 }
 
 /** Bounds the output of a call whose reservation does not cover all that it may cost, unless its stream can be stopped. */
 function paidCall(
+  gateway: Gateway,
   admitted: AdmittedChat,
   { isStoppable }: InitialReservation,
-  { reservation: { amountMicroVnd }, boundBy }: CallMoney,
+  money: CallMoney,
 ): AdmittedChat {
-  return boundBy === undefined || isStoppable
-    ? admitted
-    : withPaidOutput(admitted, amountMicroVnd, boundBy);
+  return money.boundBy === undefined || isStoppable ? admitted : withPaidOutput(
+    admitted,
+    paidPrice(gateway, admitted.call.model, admitted.bounds, money),
+    money.boundBy,
+  );
 }
 
 /** Lets the gateway search the web for a model that cannot, as calls of the same account and key. */

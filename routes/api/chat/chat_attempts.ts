@@ -40,7 +40,7 @@ import { type AnsweredBy, nobody } from "../../../core/routing/route_affinity.ts
 import { answerTimeoutMs, ownFirstOutputMs, slowAfterMs } from "../../../core/routing/timeouts.ts";
 import { vetUrls } from "../call/admission.ts";
 import { CallSettlement, reportResult } from "../call/call_settlement.ts";
-import { expectedOutput, moveFunds } from "../call/funds.ts";
+import { expectedOutput, moveFunds, paidPrice } from "../call/funds.ts";
 import type { Gateway } from "../gateway/gateway.ts";
 import { ChatSettlement, PaidRounds } from "./chat_settlement.ts";
 import type {
@@ -259,7 +259,9 @@ class ChatAttempts implements AttemptHost<ChatExchange, StartedStream | WholeAns
   }
 
   mayHedge({ route, waitedMs, hasSigned }: SlowAttempt): boolean {
-    const { gateway: { router }, call: { model, searcher } } = this.#funded;
+    const { gateway: { router }, call: { model, request, searcher } } = this.#funded;
+    // A whole answer is finished, and charged, at the organisation's own account.
+    if (route.ownKey !== undefined) return request.stream;
     if (this.#load === undefined) return true;
     // Searches are calls of their own: a second attempt that searches as well would be charged for them again.
     if (searcher !== undefined) return !hasSigned;
@@ -356,14 +358,15 @@ export function offerOf(
   draft: TurnDraft | undefined,
 ): ModelOffer {
   const { money } = settled.funds;
-  const rounds = admitted.searcher === undefined ? undefined : new PaidRounds(money, bounds);
+  const fee = gateway.ownKeys?.feeOf(admitted.model);
+  const rounds = admitted.searcher === undefined ? undefined : new PaidRounds(money, bounds, fee);
   const call = rounds === undefined ? admitted : { ...admitted, rounds };
   const { request, body } = call;
   const counted = keptForCount(body, request.stream);
   return {
     call,
     settlement: new ChatSettlement(gateway, settled, { request, bounds, counted, rounds, draft }),
-    paidTokens: paidOutputTokens(bounds, money.reservation.amountMicroVnd),
+    paidTokens: paidOutputTokens(bounds, paidPrice(gateway, call.model, bounds, money)),
     outputLimit,
   };
 }

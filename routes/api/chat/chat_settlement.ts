@@ -43,6 +43,7 @@ import {
 import { carriesTier } from "../../../core/wire/billable_features/asked_for.ts";
 import type { AttemptResult } from "../../../core/calls/attempts/attempt_loop.ts";
 import type { Route } from "../../../core/catalog/catalog.ts";
+import { ownKeyFee } from "../../../core/billing/own_key_fee.ts";
 import { maxPerOutputToken, worstCaseCost } from "../../../core/billing/price.ts";
 import type {
   AppliedPrice,
@@ -423,14 +424,18 @@ export class ChatSettlement {
   /** Makes the bounds that end the call's stream when the wallet, or a limit, pays for no more. */
   moneyBounds(paidTokens: number, route: Route): StreamBound[] {
     const { bounds } = this.#input;
+    const charged = (microVnd: bigint) => this.#call.chargeOn(route, microVnd);
     return moneyBounds({
       money: this.#call.funds.money,
       paidTokens,
-      tokenMicroVnd: maxPerOutputToken(bounds.reservedPrice, bounds.input.tokens),
+      tokenMicroVnd: charged(maxPerOutputToken(bounds.reservedPrice, bounds.input.tokens)),
       maxTokens: bounds.outputTokens,
       outgrown: this.terms.catalog.wallet.outgrown,
-      billed: (reading) =>
-        this.#price({ outcome: "cut", status: 200, reading, route, attempts: [] }),
+      billed: (reading) => {
+        const end = { outcome: "cut", status: 200, reading, route, attempts: [] } as const;
+        const { usage, priceMicroVnd } = this.#price(end);
+        return { usage, priceMicroVnd: charged(priceMicroVnd) };
+      },
     });
   }
 
@@ -520,15 +525,19 @@ export class ChatSettlement {
 export class PaidRounds implements RoundPayer {
   readonly #money: CallMoney;
   readonly #bounds: Pick<ChatBounds, "input" | "reservedPrice">;
+  readonly #fee: number | undefined;
   #paidTokens: number;
   #longestPrompt = 0;
 
+  /** @param fee of a call that is charged a fee of its price alone */
   constructor(
     money: CallMoney,
     bounds: Pick<ChatBounds, "input" | "reservedPrice">,
+    fee: number | undefined,
   ) {
     this.#money = money;
     this.#bounds = bounds;
+    this.#fee = fee;
     this.#paidTokens = bounds.input.tokens;
   }
 
@@ -560,6 +569,7 @@ export class PaidRounds implements RoundPayer {
 
   #costOf(inputTokens: number): bigint {
     const { reservedPrice, input: { isText } } = this.#bounds;
-    return worstCaseCost(reservedPrice, { inputTokens, outputTokens: 0, isText });
+    const costMicroVnd = worstCaseCost(reservedPrice, { inputTokens, outputTokens: 0, isText });
+    return this.#fee === undefined ? costMicroVnd : ownKeyFee(costMicroVnd, this.#fee);
   }
 }

@@ -19,6 +19,7 @@ import type { Deadlines } from "../../../core/lib/time/deadlines.ts";
 import type { RateBook } from "../../../core/limits/rate_book.ts";
 import type { Availability, DayHistory } from "../../../core/routing/history/availability.ts";
 import type { Router, RouterOfThreads } from "../../../core/routing/contract/router.ts";
+import type { OwnKeyRouter } from "../../../core/routing/own_key_router.ts";
 import type { LiveCatalog } from "../../../kv/services/catalog/live_catalog.ts";
 import type { LiveVault } from "../../../kv/services/vault/live_vault.ts";
 import type { Control } from "../../../kv/engine/control/control.ts";
@@ -55,7 +56,9 @@ export interface Gateway {
   readonly control: Control;
   readonly directory: KeyDirectory;
   readonly wallet: WalletEngine;
-  readonly router: Router & RouterOfThreads;
+  readonly router: Router;
+  /** Charges of a call whose organisation has provider keys; absent of all others. */
+  readonly ownKeys?: Pick<OwnKeyRouter, "fee" | "feeOf">;
   readonly availability: Availability;
   /** The same by day, with the speed, for the public history. */
   readonly dayHistory: DayHistory;
@@ -96,4 +99,9 @@ export interface Gateway {
   readonly media: MediaServices;
   /** The other serving threads of this process, if there are any. */
   readonly peers: Peers | undefined;
+}
+
+/** The gateway of a process, or of one thread of it. */
+export interface ProcessGateway extends Gateway {
+  readonly router: Router & RouterOfThreads;
 }

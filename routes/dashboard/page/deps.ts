@@ -6,6 +6,7 @@ import type { TopupSettings } from "../../../core/trade/settings/settings.ts";
 import type { Control } from "../../../kv/engine/control/control.ts";
 import type { WalletEngine } from "../../../kv/money/wallet/mod.ts";
 import type { KeyLimitBook } from "../../../kv/services/limits/limit_book.ts";
+import type { OwnKeyDeps } from "../../acts/own_keys.ts";
 import type { WebhookDeps } from "../../acts/webhooks.ts";
 import type { RateView } from "./rate_view.ts";
 import type { SignInDeps } from "./sign_in_deps.ts";
@@ -30,6 +31,7 @@ export interface DashboardDeps extends SignInDeps {
   /** Refreshed after a key was changed, so that the change applies at once on this instance. */
   readonly control: Pick<Control, "refresh">;
   readonly catalog: Catalog;
+  readonly checkOwnKey: OwnKeyDeps["checkOwnKey"];
   readonly topup: TopupSettings;
   /** Active API keys for each member of an organisation of several; absent: ten. */
   readonly keysPerMember?: number | undefined;

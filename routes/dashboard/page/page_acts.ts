@@ -31,6 +31,7 @@ import {
 } from "../../acts/money.ts";
 import { appConsent } from "../../acts/apps.ts";
 import type { DeclaredOperation } from "../../acts/operation.ts";
+import { ownKeyRemoval, ownKeySetting } from "../../acts/own_keys.ts";
 import {
   handOver,
   invitation,
@@ -191,6 +192,9 @@ const declared: Readonly<
   "POST /organisation/key-rules": keyRulesChange,
   "GET /organisation/calls": "change_organisation",
   "POST /organisation/calls": callSettingsChange,
+  "GET /organisation/provider-keys": "change_organisation",
+  "POST /organisation/provider-keys": ownKeySetting,
+  "POST /organisation/provider-keys/remove": ownKeyRemoval,
   "POST /organisation/hand-over": byPageOnly("owner_alone", handOver),
   "POST /organisation/delete": byPageOnly("owner_alone", "delete_organisation"),
   "GET /organisation/management-keys": "change_management_keys",

@@ -46,7 +46,7 @@ import { AccessWatch, CallsInFlight } from "../../api/gateway/access_watch.ts";
 import { createCallLog } from "../../telemetry/call_log.ts";
 import { WithheldRefunds } from "../../api/gateway/withheld_refunds.ts";
 import { KeyedCalls, type Peers } from "../../api/gateway/keyed_calls.ts";
-import type { Gateway } from "../../api/gateway/gateway.ts";
+import type { Gateway, ProcessGateway } from "../../api/gateway/gateway.ts";
 import { openMediaServices } from "../../api/gateway/media_services.ts";
 import { openLiveCatalog, openVault } from "../../process/catalog_opening.ts";
 import { openTransports, type Transports } from "./transports.ts";
@@ -187,7 +187,7 @@ const stopMs = 3_000;
 
 /** An assembled gateway. */
 export interface Assembled {
-  readonly gateway: Gateway;
+  readonly gateway: ProcessGateway;
   /**
    * Waits for running calls up to the deadline, or until `abort` is aborted, then ends them;
    * flushes the ledger and returns leases.
@@ -403,7 +403,7 @@ export async function assemble(
   showStore(metrics, { kv, clock });
   showProviderCredit(metrics, { catalog: live, router, deadlines, clock });
   const observer = observers([counting, ...tracing]);
-  const gateway: Gateway = {
+  const gateway: ProcessGateway = {
     config,
     catalog: live,
     vault,

@@ -66,6 +66,7 @@ export function openCustomerApp(gateway: Gateway, options: CustomerAppOptions): 
     }),
     async managementApi() {
       const { createManagementApi } = await import("../../management_api/management_api.ts");
+      const { checkOwnKey } = await import("../../api/call/own_key_check.ts");
       const { masterKeys } = options;
       const { control, config: { keysPerMember } } = gateway;
       return createManagementApi({
@@ -80,7 +81,11 @@ export function openCustomerApp(gateway: Gateway, options: CustomerAppOptions): 
           get providers() {
             return gateway.catalog.current.providers;
           },
+          get ownKeyFee() {
+            return gateway.catalog.current.ownKeyFee;
+          },
         },
+        checkOwnKey: (provider, secret) => checkOwnKey(gateway, provider, secret),
         keysPerMember,
         baseUrl: options.baseUrl,
         resolveTxt: resolveTxtWithDeno,

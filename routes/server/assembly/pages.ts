@@ -4,6 +4,7 @@ import type { MasterKeys } from "../../../core/people/api_keys/seal.ts";
 import { trialOf } from "../../../core/config/trial.ts";
 import { unforeseen } from "../../../core/lib/base/assert.ts";
 import { isLoopbackUrl } from "../../../core/net/addresses/local_address.ts";
+import { checkOwnKey } from "../../api/call/own_key_check.ts";
 import { type RouteTestTarget, testRoute } from "../../api/chat/route_test_call.ts";
 import type { Gateway } from "../../api/gateway/gateway.ts";
 import { createGuardedFetch } from "../../auth/guarded_fetch.ts";
@@ -183,6 +184,7 @@ export function createPages(
     get spendGranted() {
       return gateway.catalog.current.wallet.spendGranted;
     },
+    checkOwnKey: (provider, secret) => checkOwnKey(gateway, provider, secret),
     topup,
     rates,
     keysPerMember: config.keysPerMember,

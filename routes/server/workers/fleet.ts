@@ -4,7 +4,7 @@ import type { InstanceId } from "../../../core/lib/ids/ids.ts";
 import type { SharedState } from "../../../core/routing/contract/router.ts";
 import { atMost, sleep } from "../../../core/lib/time/sleep.ts";
 import { reapEndedInstances } from "../../../kv/money/wallet/mod.ts";
-import type { Gateway } from "../../api/gateway/gateway.ts";
+import type { ProcessGateway } from "../../api/gateway/gateway.ts";
 import type { RegistrySnapshot } from "../../telemetry/registry.ts";
 import { type OthersServices, Seat, type SeatDeps } from "./seat.ts";
 import type { WorkerThread } from "./worker_thread.ts";
@@ -28,7 +28,7 @@ function servicesOfOthers(
   others: Others,
   { router, metrics }: {
     /** The owner's, which judges routes by the evidence of all, renews tokens and polls videos. */
-    readonly router: Gateway["router"];
+    readonly router: ProcessGateway["router"];
     readonly metrics: () => Promise<string>;
   },
 ): OthersServices {
@@ -89,7 +89,10 @@ const closeMarginMs = 20_000;
 export interface FleetDeps extends Omit<SeatDeps, "others"> {
   readonly workers: number;
   /** The owner's own. */
-  readonly gateway: Pick<Gateway, "metrics" | "events" | "log" | "clock" | "wallet" | "router">;
+  readonly gateway: Pick<
+    ProcessGateway,
+    "metrics" | "events" | "log" | "clock" | "wallet" | "router"
+  >;
   readonly start: (number: number) => WorkerThread;
   /** Called once if workers cannot be started again, with the reason. */
   readonly onGiveUp: (reason: string) => void;

@@ -9,7 +9,7 @@ import type { ChangeNotices, NoticeKind } from "../../../kv/engine/store/change_
 import { MessageStore, storeErrorOf } from "../../../kv/engine/messages/message_store.ts";
 import { StoreUnavailableError } from "../../../kv/engine/store/store_unavailable.ts";
 import { createApp } from "../listen/app.ts";
-import type { Gateway } from "../../api/gateway/gateway.ts";
+import type { ProcessGateway } from "../../api/gateway/gateway.ts";
 import { assemble, type Assembled } from "../assembly/assemble.ts";
 import { loadMasterKeys, openOwnersCatalog } from "../../process/catalog_opening.ts";
 import { openCustomerApp } from "../assembly/customer_app.ts";
@@ -89,7 +89,7 @@ class WorkerProgram {
   readonly #affinities: Gathered<SharedAffinity>;
   readonly #notices = new OwnersNotices();
   readonly #abort = new AbortController();
-  #gateway: Gateway | undefined;
+  #gateway: ProcessGateway | undefined;
   #serving: Promise<Serving | undefined> = Promise.resolve(undefined);
   #isStopping = false;
 
@@ -193,7 +193,7 @@ class WorkerProgram {
     return { assembled, jobs, shutdown: listening.shutdown };
   }
 
-  async #receive({ control, log }: Gateway, kind: NoticeKind): Promise<void> {
+  async #receive({ control, log }: ProcessGateway, kind: NoticeKind): Promise<void> {
     // Workers of the outbox run at the owner.
     if (kind !== "control") return;
     try {

@@ -88,6 +88,7 @@ const endingActs = [
   "rotateKey",
   "revokeKey",
   "revokeManagementKey",
+  "removeProviderKey",
   "disconnectCompanySignIn",
   "removeDomain",
   "rotateWebhookSecret",

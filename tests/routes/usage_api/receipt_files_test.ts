@@ -77,6 +77,15 @@ const receipts: readonly Partial<Receipt>[] = [
   { kind: "rerank", style: "rerank", units: 3, price: perUnit("search") },
   { kind: "moderation", style: "moderations", price: perUnit("request") },
   { kind: "completion", style: "completions", usage, price: tokenPrice },
+  {
+    ownKey: { priceMicroVnd: 40_000_001n, fee: 250 },
+    costMicroVnd: 1_000_001n,
+    route: "p/m",
+    attempts: [
+      { route: "q/m", outcome: "upstream_unreachable", ms: 3, ownKey: true },
+      { route: "p/m", outcome: "ok", ms: 90.25, ownKey: true },
+    ],
+  },
 ];
 
 const calls = receipts.map((some, at) => ({
@@ -148,6 +157,7 @@ Deno.test("each member of a receipt is published, or kept from customers on purp
     heldMicroVnd: 1n,
     claimMicroVnd: 1n,
     providerCost: { kind: "unknown" },
+    ownKey: { priceMicroVnd: 1n, fee: 10_000 },
     attempts: [],
   };
   const read = new Set<string | symbol>();

@@ -19,6 +19,7 @@ import type { KeyValueStore } from "../../../kv/engine/store/key_value_store.ts"
 import { mountDashboard } from "../../../routes/dashboard/visitor/mounting.ts";
 import type { MountedPage } from "../../../routes/dashboard/page/page.ts";
 import type { TopupSettings } from "../../../core/trade/settings/settings.ts";
+import type { OwnKeyVerdict } from "../../../routes/acts/own_keys.ts";
 
 export interface DashboardWorld extends AsyncDisposable {
   readonly kv: KeyValueStore;
@@ -75,6 +76,12 @@ export const noNetwork: NonNullable<DashboardDeps["companySignIn"]> = {
 /** The cheapest cost that is still scrypt: pages are tested, not the hash. */
 const cheapCost = { logN: 1, r: 1, p: 1 };
 
+/** Answers as a provider would that refuses some keys, and says nothing of others. */
+export const fakeKeyCheck = (_provider: string, secret: string): Promise<OwnKeyVerdict> =>
+  Promise.resolve(
+    secret.startsWith("bad") ? "refused" : secret.startsWith("odd") ? "unknown" : "accepted",
+  );
+
 /** The catalogue of a fresh install. */
 export async function defaultCatalog(): Promise<Catalog> {
   const text = await Deno.readTextFile(new URL("../../../gateway.json", import.meta.url));
@@ -110,7 +117,8 @@ export async function openDashboardWorld(
     wallet,
     masterKeys: await readMasterKeys(newMasterKey()),
     control: { refresh: () => Promise.resolve() },
-    catalog: options.catalog ?? await defaultCatalog(),
+    catalog: options.catalog ?? { ...await defaultCatalog(), ownKeyFee: 500 },
+    checkOwnKey: fakeKeyCheck,
     topup: options.topup ?? topupSettings(),
     rates: options.rates,
     budgets: openKeyLimitBook({ kv, clock: time, kindOf: () => "chat" }),

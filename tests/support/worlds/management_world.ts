@@ -1,7 +1,7 @@
 /** The management API of an organisation over a store, whose answers are compared with the OpenAPI document. */
 import { assert, assertEquals } from "../assert.ts";
 import { newMasterKey, readMasterKeys } from "../../../core/people/api_keys/seal.ts";
-import { defaultCatalog } from "./dashboard_world.ts";
+import { defaultCatalog, fakeKeyCheck } from "./dashboard_world.ts";
 import { notice, receivingAccount } from "./topup_world.ts";
 import { fromVnd } from "../../../core/billing/money/micro_vnd.ts";
 import { hourMs } from "../../../core/lib/time/durations.ts";
@@ -61,7 +61,8 @@ export async function openManagementWorld() {
     wallet,
     masterKeys,
     control: { refresh: () => Promise.resolve() },
-    catalog: await defaultCatalog(),
+    catalog: { ...await defaultCatalog(), ownKeyFee: 500 },
+    checkOwnKey: fakeKeyCheck,
     keysPerMember: 10,
     topup: {
       ...testConfig().topup,

@@ -178,6 +178,8 @@ export const untriedActs: Readonly<
   authorizeApp: "gives a code, whose redeeming makes a key as createKey does: oauth_api_test",
   readmitMember:
     "only people who came from the organisation's provider are kept out after a removal",
+  setProviderKey: "asks a provider; by page and program in own_keys_acts_test",
+  removeProviderKey: "needs a key of a provider",
   connectCompanySignIn: "asks a provider for its metadata",
   changeCompanySignIn: "needs a provider",
   disconnectCompanySignIn: "needs a provider",

@@ -54,7 +54,7 @@ import {
   requireJson,
 } from "../../call/incoming.ts";
 import { type Found, type MediaCall, serveMediaCall } from "../base/media_call.ts";
-import { expectedOutput } from "../../call/funds.ts";
+import { expectedOutput, paidPrice } from "../../call/funds.ts";
 import {
   costHeaders,
   outputLimitHeader,
@@ -274,10 +274,10 @@ async function serveNative(
     },
     work,
     {
-      begun({ settlement: { funds }, headers }) {
-        const { reservation: { amountMicroVnd }, boundBy: reason } = funds.money;
+      begun({ gateway, settlement: { funds: { money } }, headers }) {
+        const { boundBy: reason } = money;
         if (reason === undefined) return;
-        const paid = withinFunds(quoted, request, amountMicroVnd);
+        const paid = withinFunds(quoted, request, paidPrice(gateway, model, bounds, money));
         quoted = paid.quoted;
         outputLimit = paid.tokens;
         headers.push(outputLimitHeader({ tokens: paid.tokens, reason }));

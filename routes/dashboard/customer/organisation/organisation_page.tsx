@@ -37,6 +37,7 @@ import { mayVisit } from "../../page/page_acts.ts";
 import type { DashboardEnv, SignedIn, Visitor } from "../../page/visitor.ts";
 import { roleNames } from "../../text/role_names.ts";
 import { callSettingsPath } from "../call_settings/call_settings_page.tsx";
+import { ownKeysPath, ownKeysTexts } from "../call_settings/own_keys_page.tsx";
 import { callSettingsTexts } from "../call_settings/texts.ts";
 import { companySignInPath } from "./sign_in_page.tsx";
 import { companySignInTexts } from "./sign_in_texts.ts";
@@ -67,7 +68,7 @@ interface PartProps {
 /** Shows the organisation with the result of the last act. */
 export async function organisationPage(
   c: Context<DashboardEnv>,
-  { kv, clock, wallet, companySignIn }: DashboardDeps,
+  { kv, clock, wallet, companySignIn, catalog }: DashboardDeps,
   state: OrganisationState = {},
 ): Promise<Response> {
   const visitor = c.get("visitor");
@@ -101,6 +102,11 @@ export async function organisationPage(
           {mayVisit(signedIn, callSettingsPath) && (
             <a class="button outline secondary" href={callSettingsPath}>
               {callSettingsTexts[visitor.locale].title}
+            </a>
+          )}
+          {catalog.ownKeyFee !== undefined && mayVisit(signedIn, ownKeysPath) && (
+            <a class="button outline secondary" href={ownKeysPath}>
+              {ownKeysTexts[visitor.locale].title}
             </a>
           )}
           {mayVisit(signedIn, "/organisation/management-keys") && (

@@ -42,6 +42,7 @@ import type { DashboardEnv, Visitor } from "../../page/visitor.ts";
 import { performForm, refusalView, type RefusalViews, spentProblem } from "../../visitor/acting.ts";
 import { requireAccount } from "../../visitor/identify.ts";
 import { createCallSettingsPages } from "../call_settings/call_settings_page.tsx";
+import { createOwnKeysPages } from "../call_settings/own_keys_page.tsx";
 import { organisationPage, type OrganisationState } from "./organisation_page.tsx";
 import { organisationTexts } from "./texts.ts";
 import { createCompanySignInPages } from "./sign_in_page.tsx";
@@ -400,6 +401,7 @@ function createOrganisationPages(deps: DashboardDeps): Hono<DashboardEnv> {
     .post("/organisation/hand-over", onForm(deps, handOverOwnership))
     .post("/organisation/delete", (c) => deleteOrganisation(c, deps))
     .route("/", createCallSettingsPages(deps))
+    .route("/", createOwnKeysPages(deps))
     .route("/", createManagementKeyPages(deps))
     .route("/", createCompanySignInPages(deps))
     .route("/", createOrganisationList(deps));

@@ -25,6 +25,7 @@ interface BillTexts {
   readonly amount: string;
   readonly units: Readonly<Record<Unit, string>>;
   readonly difference: string;
+  readonly ownKey: (percent: number) => string;
   readonly shortfall: string;
   readonly charged: string;
   readonly notCharged: string;
@@ -55,6 +56,7 @@ const texts = defineTexts<BillTexts>({
       search: "Searches",
     },
     difference: "Adjustment",
+    ownKey: (percent) => `Your own provider key: ${percent} % of the price is charged`,
     shortfall: "Not covered by the wallet",
     charged: "Charged",
     notCharged: "Not charged",
@@ -83,6 +85,7 @@ const texts = defineTexts<BillTexts>({
       search: "Lượt tìm",
     },
     difference: "Điều chỉnh",
+    ownKey: (percent) => `Khoá nhà cung cấp của bạn: chỉ thu ${percent} % giá`,
     shortfall: "Ví không đủ trả",
     charged: "Đã tính phí",
     notCharged: "Không tính phí",
@@ -142,6 +145,7 @@ type BilledCall = Pick<
   | "catalogVersion"
   | "costMicroVnd"
   | "shortfallMicroVnd"
+  | "ownKey"
   | "heldMicroVnd"
   | "latencyMs"
 >;
@@ -153,7 +157,7 @@ export function Bill({ receipt, refund, locale }: {
   locale: Locale;
 }) {
   const t = texts[locale];
-  const { costMicroVnd, shortfallMicroVnd } = receipt;
+  const { costMicroVnd, shortfallMicroVnd, ownKey } = receipt;
   const { lines, differenceMicroVnd } = chargeLines(receipt);
   const hold = holdLines(receipt);
   if (costMicroVnd === 0n && failureOf(receipt) !== undefined) {
@@ -180,7 +184,7 @@ export function Bill({ receipt, refund, locale }: {
     <>
       {differenceMicroVnd !== 0n && (
         <SumRow
-          name={t.difference}
+          name={ownKey === undefined ? t.difference : t.ownKey(ownKey.fee / 100)}
           microVnd={differenceMicroVnd}
           decimals={decimals}
           locale={locale}

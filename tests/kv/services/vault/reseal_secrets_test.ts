@@ -24,6 +24,7 @@ import {
   revealApiKey,
 } from "../../../../kv/people/api_keys/api_keys.ts";
 import { commandLine } from "../../../../kv/people/audit/operator_audit.ts";
+import { changeOwnKey } from "../../../../kv/people/api_keys/own_keys.ts";
 import { keepAnswer } from "../../../../kv/people/management_keys/answers.ts";
 import {
   addEndpoint,
@@ -79,11 +80,24 @@ async function fill(kv: Deno.Kv, masterKeys: MasterKeys) {
     createdAtMs: nowMs,
     lastStep: 0,
   });
+  const sealedOwnKey = await seal(masterKeys, "own", sealOwners.own_keys(accountId, "vendor"));
   await kv.set(companyOpenIdKey(accountId), {
     issuer: "https://issuer.example",
     clientId: "c",
     sealedSecret: await seal(masterKeys, "client", sealOwners.company_openid(accountId)),
     role: "developer",
+  });
+  await changeOwnKey(kv, accountId, {
+    provider: "vendor",
+    change: () => ({
+      provider: "vendor",
+      sealed: sealedOwnKey,
+      fingerprint: "…",
+      fallback: false,
+      isTested: true,
+      setAtMs: nowMs,
+    }),
+    nowMs,
   });
   await makeSigningKey(kv, masterKeys, nowMs);
   const act = { operator: commandLine, nowMs };
@@ -128,6 +142,7 @@ Deno.test("secrets of every kind open with the newest master key alone, once the
     api_key: accounts,
     webhook_endpoints: 2,
     company_openid: 1,
+    own_keys: 1,
     second_factor: 1,
     proof_key: 1,
   });

@@ -109,6 +109,11 @@ export const fieldLabels = definePairs({
   size: ["Size, such as 1280x720", "Kích thước, ví dụ 1280x720"],
   ratio: ["Aspect ratio", "Tỷ lệ khung hình"],
   currencies: ["Currencies of providers", "Tiền tệ của nhà cung cấp"],
+  ownKeys: ["Provider keys of organisations", "Khoá riêng của tổ chức tại nhà cung cấp"],
+  feePercent: [
+    "Fee in per cent of the price; empty: not offered",
+    "Phí tính theo % giá; để trống: không hỗ trợ",
+  ],
   wallet: ["What accounts may spend", "Tài khoản được tiêu gì"],
   outgrown: ["A stream that outgrows the wallet ends with", "Stream vượt số dư kết thúc bằng"],
   spendGranted: ["Credit that was given is spent", "Tiền tặng được tiêu"],

@@ -226,6 +226,7 @@ export const modelMembers = {
 
 /** Fields of the settings, but for those that choose a model. */
 export const settingsMembers = {
+  ownKeys: group({ feePercent: { kind: "factor" } }),
   currencies: { kind: "factors", of: "currencies" },
   wallet: group({
     outgrown: { kind: "choice", options: ["length", "error"] },
