@@ -41,6 +41,8 @@ export interface SandboxRequest {
 
 export interface SandboxTool {
   readonly name: string;
+  /** Responses: the group of tools that it belongs to, which its calls name. */
+  readonly namespace?: string;
   /** A custom tool takes text instead of JSON. */
   readonly custom: boolean;
   readonly schema: JsonObject;

@@ -22,6 +22,7 @@ import {
   type OutputFormat,
   SandboxRefusal,
   type SandboxRequest,
+  type SandboxTool,
   textOf,
   tokenBound,
   toolOf,
@@ -78,11 +79,17 @@ function lastTurn(items: readonly JsonObject[]): Turn {
   return turn;
 }
 
+function toolsAt(tool: JsonObject): readonly SandboxTool[] {
+  if (tool["type"] === "function") return toolOf(tool["name"], tool["parameters"]);
+  if (tool["type"] !== "custom") return [];
+  return toolOf(tool["name"], {}).map((one) => ({ ...one, custom: true }));
+}
+
 function toolsOf(body: JsonObject): OfferedTools {
   const tools = objects(body["tools"]).flatMap((tool) => {
-    if (tool["type"] === "function") return toolOf(tool["name"], tool["parameters"]);
-    if (tool["type"] !== "custom") return [];
-    return toolOf(tool["name"], {}).map((one) => ({ ...one, custom: true }));
+    const { type, name: namespace } = tool;
+    if (type !== "namespace" || typeof namespace !== "string") return toolsAt(tool);
+    return objects(tool["tools"]).flatMap(toolsAt).map((one) => ({ ...one, namespace }));
   });
   const choice = body["tool_choice"];
   const allowed = isJsonObject(choice) && choice["type"] === "allowed_tools" ? choice : undefined;

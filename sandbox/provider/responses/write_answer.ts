@@ -1,3 +1,4 @@
+import { defined } from "../../../core/lib/base/defined.ts";
 import { isJsonObject, type Json, type JsonObject } from "../../../core/lib/json/json.ts";
 import { type AnswerPart, type SandboxAnswer, stableId } from "../base/compose.ts";
 import { objects, type SandboxRequest } from "../base/request.ts";
@@ -162,7 +163,8 @@ function itemOf(
     case "reasoning":
       return { id: `rs_${id}`, type: "reasoning", summary: [contentPart("reasoning", part.text)] };
     case "call": {
-      const head = { status, call_id: `call_${part.id}`, name: part.tool.name };
+      const { name, namespace } = part.tool;
+      const head = { status, call_id: `call_${part.id}`, name, ...defined({ namespace }) };
       return part.tool.custom
         ? { id: `ctc_${id}`, type: "custom_tool_call", ...head, input: part.arguments }
         : { id: `fc_${id}`, type: "function_call", ...head, arguments: part.arguments };

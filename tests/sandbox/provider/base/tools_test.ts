@@ -182,3 +182,12 @@ Deno.test("after tool results the answer quotes them and calls nothing again", a
     assertEquals(JSON.stringify(body).includes(JSON.stringify(expected).slice(1, -1)), true, style);
   }
 });
+
+Deno.test("a tool of a namespace is called by its name, and the call names the namespace", async () => {
+  const named = { type: "namespace", name: "mcp__account", tools: toolsIn("responses") };
+  const request = requestOf("responses", "call get_time", { tools: [named] });
+  const { output } = await jsonOf(paths.responses, request);
+  const calls = Array.isArray(output) ? output.filter(isJsonObject) : [];
+  const [call] = calls.filter(({ type }) => type === "function_call");
+  assertEquals([call?.["name"], call?.["namespace"]], ["get_time", "mcp__account"]);
+});
