@@ -60,7 +60,11 @@ export const ownKeySetting = operation({
     fallback: z.boolean().exactOptional(),
   }),
   refusals: {
-    not_offered: { code: "permission_denied", message: "The operator offers no keys of your own" },
+    not_offered: {
+      code: "invalid_request",
+      field: "provider",
+      message: "the operator offers no keys of your own",
+    },
     provider: {
       code: "invalid_request",
       field: "provider",

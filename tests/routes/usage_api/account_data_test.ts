@@ -7,7 +7,6 @@ import { saveView } from "../../../kv/people/accounts/saved_views.ts";
 import { noteSentMail } from "../../../kv/people/accounts/sent_mails.ts";
 import { subscribe } from "../../../kv/people/operators/status_subscribers.ts";
 import { setCompanyOpenId } from "../../../kv/people/organisations/company_sign_in.ts";
-import { changeOwnKey } from "../../../kv/people/api_keys/own_keys.ts";
 import { handOver } from "../../../kv/people/organisations/organisations.ts";
 import { writeRefusedCall } from "../../../kv/services/calls/refused_calls.ts";
 import type { TestBrowser } from "../../support/browser/test_browser.ts";
@@ -29,15 +28,6 @@ Deno.test("the file has every record of the table of row owners, and no secret",
   const [nowMs, email] = [time.nowMs(), owner.person.email ?? ""];
   const provider = { issuer: "https://id.example", clientId: "gateway", role: "viewer" } as const;
   await setCompanyOpenId(kv, account.id, { ...provider, sealedSecret: "sealed-secret" }, { nowMs });
-  const ownKey = {
-    provider: "vendor",
-    sealed: "sealed-key",
-    fingerprint: "…cdef",
-    fallback: false,
-    isTested: true,
-    setAtMs: nowMs,
-  };
-  await changeOwnKey(kv, account.id, { provider: "vendor", change: () => ownKey, nowMs });
   const key = { publicKey: "public", counter: 0, transports: [], createdAtMs: nowMs };
   await addPasskey(kv, owner.person.id, { ...key, id: "credential", name: "laptop" });
   await noteSentMail(kv, owner.person.id, { kind: "low_balance", atMs: nowMs });

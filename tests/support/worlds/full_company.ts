@@ -1,5 +1,6 @@
 /** An organisation with five members that has one of everything, made by forms at one instance of a gateway. */
 import { claimDeliveries } from "./webhook_world.ts";
+import { changeOwnKey } from "../../../kv/people/api_keys/own_keys.ts";
 import { addCompanyDomain } from "../../../kv/people/organisations/company_sign_in.ts";
 import { assert } from "../assert.ts";
 import { maskApiKey } from "../../../core/people/api_keys/api_key.ts";
@@ -235,10 +236,21 @@ export async function openFullCompany(world: CompanyWorld): Promise<FullCompany>
     viewer: await makeManagementKey(owner.browser, "viewer"),
     admins: await makeManagementKey(admin.browser, "admin"),
   };
+  const provider = "zirkonia-vendor";
+  const ownKey = {
+    provider,
+    sealed: "sealed",
+    fingerprint: "…zirkonia",
+    fallback: true,
+    isTested: true,
+    setAtMs: time.nowMs(),
+  };
+  await changeOwnKey(kv, account.id, { provider, change: () => ownKey, nowMs: time.nowMs() });
   const programs = await listManagementKeys(kv, account.id);
   const known = {
     ...things,
     "domains/:id": domain,
+    "provider-keys/:id": provider,
     "management-keys/:id": programs[0]?.id ?? "",
   };
   return {
