@@ -107,7 +107,7 @@ const refusedSuffixes: ReadonlySet<string> = new Set([":free", ":online"]);
 export type RouteOrder = "price" | "throughput";
 
 /** Part of the names of stored prompts at aggregators. A model without that prompt would answer another question. */
-const presetMark = "@preset/";
+export const presetMark = "@preset/";
 
 /** Names by which aggregators choose a model for the request. */
 const routerNames: ReadonlySet<string> = new Set(["auto", "openrouter/auto"]);

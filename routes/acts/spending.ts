@@ -88,6 +88,8 @@ export const actSpendings = {
   changeCallSettings: ["change"],
   setProviderKey: ["change", "delivery"],
   removeProviderKey: ["ending"],
+  savePreset: ["change"],
+  deletePreset: ["ending"],
   connectCompanySignIn: ["change", "delivery"],
   changeCompanySignIn: ["change"],
   disconnectCompanySignIn: ["ending"],

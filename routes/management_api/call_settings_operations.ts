@@ -1,29 +1,41 @@
-/** Operations on how calls of an organisation are served: settings of calls, and provider keys of its own. */
+/** Operations on how calls of an organisation are served: settings, presets, and provider keys of its own. */
 import { microVndPerVnd } from "../../core/billing/money/micro_vnd.ts";
 import type { CallSettings } from "../../core/calls/request/call_settings.ts";
+import type { PresetParameters } from "../../core/calls/request/presets.ts";
 import { defined } from "../../core/lib/base/defined.ts";
 import type { JsonObject } from "../../core/lib/json/json.ts";
 import {
   always,
   constant,
+  count,
   dateTime,
   isoTime,
   listOf,
   optional,
   text,
 } from "../../core/lib/json/schemas.ts";
+import {
+  type ListedPreset,
+  listPresets,
+  type PresetVersion,
+  readPreset,
+} from "../../kv/people/organisations/presets.ts";
 import { listTeams, type Team } from "../../kv/people/organisations/teams.ts";
 import { listOwnKeys, type OwnKey } from "../../kv/people/api_keys/own_keys.ts";
 import { callSettingsChange, settingPriceNames } from "../acts/call_settings.ts";
 import { ownKeyRemoval, ownKeySetting } from "../acts/own_keys.ts";
+import { presetDeletion, presetSaving } from "../acts/presets.ts";
+import { wrongParameter } from "../http/query.ts";
 import { listing } from "./lists.ts";
 import {
   actOperation,
+  found,
   goneShape,
   type ManagementOperation,
   organisationPath,
   reading,
   shape,
+  snakeName,
 } from "./operation.ts";
 
 const settingsSchema: JsonObject = {
@@ -57,6 +69,95 @@ export function callSettingsJson(calls: CallSettings | undefined): JsonObject {
     rules: calls?.rules?.map(({ name, action, pattern }) => ({ name, action, pattern })),
   });
 }
+
+/** Writes the parameters of a preset as this API takes them. */
+function parametersJson({ stop, ...others }: PresetParameters): JsonObject {
+  const written = Object.entries(others).map(([name, value]) => [snakeName(name), value] as const);
+  return { ...Object.fromEntries(written), ...defined({ stop: stop?.slice() }) };
+}
+
+const listedShape = shape<ListedPreset>("Preset", "A preset, without its prompt.", [
+  constant("object", "preset"),
+  always("name", text, ({ name }) => name),
+  always("model", text, ({ model }) => model),
+  always("version", { ...count, description: "The newest." }, ({ version }) => version),
+  always(
+    "oldest_version",
+    { ...count, description: "The oldest that is kept." },
+    ({ oldest }) => oldest,
+  ),
+  always("saved_at", dateTime, ({ savedAtMs }) => isoTime(savedAtMs)),
+]);
+
+const versionShape = shape<PresetVersion>("PresetVersion", "A version of a preset.", [
+  constant("object", "preset_version"),
+  always("name", text, ({ name }) => name),
+  always("version", count, ({ version }) => version),
+  always("saved_at", dateTime, ({ savedAtMs }) => isoTime(savedAtMs)),
+  always("model", text, ({ preset }) => preset.model),
+  optional("system", text, ({ preset }) => preset.system),
+  always("parameters", { type: "object" }, ({ preset }) => parametersJson(preset.parameters ?? {})),
+  always("calls", settingsSchema, ({ preset }) => callSettingsJson(preset.calls)),
+]);
+
+const presetsPath = `${organisationPath}/presets`;
+const presetPath = `${presetsPath}/{name}`;
+
+const presetOperations: readonly ManagementOperation[] = [
+  listing({
+    id: "listPresets",
+    path: presetsPath,
+    summary: "Presets",
+    description: "The presets of the organisation by name, without their prompts.",
+    act: "change_presets",
+    item: listedShape,
+    cursorOf: ({ name }) => String(name),
+    rows: ({ deps, account }) => listPresets(deps.kv, account.id),
+  }),
+  reading({
+    id: "getPreset",
+    path: presetPath,
+    summary: "One preset",
+    description: "Its newest version, or the one that is asked for, with its prompt.",
+    act: "change_presets",
+    parameters: [{ name: "version", description: "Number of a version.", schema: count }],
+    answer: versionShape,
+    async read({ deps, account, param, query }) {
+      const asked = query.get("version");
+      if (asked !== null && !/^[1-9]\d{0,5}$/.test(asked)) {
+        throw wrongParameter("version", "must be the number of a version");
+      }
+      const called = { name: param("name"), version: asked === null ? undefined : Number(asked) };
+      const read = await readPreset(deps.kv, deps.masterKeys, account.id, called);
+      return found(read, "preset");
+    },
+  }),
+  actOperation({
+    operation: presetSaving,
+    method: "post",
+    path: presetsPath,
+    summary: "Save a preset",
+    description:
+      "The first version of a new name, or the next one. Calls as `@preset/name` have it within two seconds; the ten " +
+      "newest versions are kept, and called as `@preset/name@3`.",
+    answer: versionShape,
+    example: {
+      name: "support",
+      model: "general-01",
+      system: "You answer customers of a shop.",
+      parameters: { temperature: 0.2, max_tokens: 800 },
+      calls: { models: ["premium-1"], sort: "latency" },
+    },
+  }),
+  actOperation({
+    operation: presetDeletion,
+    method: "delete",
+    path: presetPath,
+    summary: "Delete a preset",
+    description: "All its versions; calls by its name are refused from then on.",
+    answer: goneShape,
+  }),
+];
 
 interface AllSettings {
   readonly calls: CallSettings | undefined;
@@ -178,4 +279,5 @@ export const callSettingsOperations: readonly ManagementOperation[] = [
     },
   }),
   ...ownKeyOperations,
+  ...presetOperations,
 ];

@@ -3,6 +3,7 @@
  * secrets. `kv/engine/schema/row_owners.ts` declares the records of each kind of row. Each line names its kind in `record`;
  * the last says how many lines there were, so that a file that broke off is noticed. Memory does not grow with the account.
  */
+import { loggedCallSettings } from "../../core/calls/request/call_settings.ts";
 import { formatVnd } from "../../core/billing/money/micro_vnd.ts";
 import type { AccountId } from "../../core/lib/ids/ids.ts";
 import { type Budget, subjectText } from "../../core/limits/budgets.ts";
@@ -10,6 +11,7 @@ import type { Invoice } from "../../core/trade/invoices/invoice.ts";
 import { fieldsJson } from "../../core/lib/json/fields.ts";
 import { defined } from "../../core/lib/base/defined.ts";
 import type { JsonObject } from "../../core/lib/json/json.ts";
+import type { MasterKeys } from "../../core/people/api_keys/seal.ts";
 import { vietnamIsoTime } from "../../core/lib/time/vietnam_time.ts";
 import { type DownloadRecord, ledgerPrefix } from "../../kv/engine/schema/keys.ts";
 import type { KeyValueStore } from "../../kv/engine/store/key_value_store.ts";
@@ -39,6 +41,11 @@ import { listMemberships, organisationFacts } from "../../kv/people/organisation
 import { listOwnKeys } from "../../kv/people/api_keys/own_keys.ts";
 import { listRemovedMembers } from "../../kv/people/organisations/removed_members.ts";
 import { listEndpoints, type WebhookEndpoint } from "../../kv/people/webhooks/endpoints.ts";
+import {
+  listPresets,
+  type PresetVersion,
+  readPreset,
+} from "../../kv/people/organisations/presets.ts";
 import { listTeams } from "../../kv/people/organisations/teams.ts";
 import { type ApiKeyRecord, listApiKeys } from "../../kv/people/api_keys/api_keys.ts";
 import { allActivity } from "../../kv/people/audit/account_activity.ts";
@@ -60,6 +67,8 @@ interface DataSource {
   /** Person who downloads it: of people, it has nobody else. An organisation may have the id of its former owner. */
   readonly person: Account;
   readonly nowMs: number;
+  /** Open the presets. */
+  readonly masterKeys: MasterKeys;
 }
 
 type Records = AsyncIterable<JsonObject> | Iterable<JsonObject>;
@@ -181,6 +190,25 @@ function invoiceOf(invoice: Invoice): JsonObject {
   return { ...fieldsJson(invoiceFields, invoice), buyer: { ...invoice.buyer } };
 }
 
+function presetOf({ name, version, savedAtMs, preset }: PresetVersion): JsonObject {
+  const { model, system = null, parameters = {}, calls = {} } = preset;
+  const facts: JsonObject = JSON.parse(
+    JSON.stringify({ parameters, calls: loggedCallSettings(calls) }),
+  );
+  return { name, version, saved_at: time(savedAtMs), model, system, ...facts };
+}
+
+async function* presetsOf(
+  { kv, account: { id }, masterKeys }: DataSource,
+): AsyncGenerator<JsonObject> {
+  for (const { name, version, oldest } of await listPresets(kv, id)) {
+    for (let at = oldest; at <= version; at++) {
+      const one = await readPreset(kv, masterKeys, id, { name, version: at });
+      if (one !== undefined) yield presetOf(one);
+    }
+  }
+}
+
 async function* companySignInOf({ kv, account }: DataSource): AsyncGenerator<JsonObject> {
   const openId = await getCompanyOpenId(kv, account.id);
   if (openId === undefined) return;
@@ -272,6 +300,7 @@ const recordsBy: Readonly<Record<DownloadRecord, (source: DataSource) => Records
         set_at: time(setAtMs),
       }),
     ),
+  preset: presetsOf,
   budget: ({ kv, account }) => each(listBudgets(kv, account.id), budgetOf),
   webhook: ({ kv, account }) => each(listEndpoints(kv, account.id), webhookOf),
   management_key: ({ kv, account }) => each(listManagementKeys(kv, account.id), managementKeyOf),

@@ -82,6 +82,7 @@ function accountPages(seeded: SeededDashboard): Record<string, string> {
     "organisation-sign-in": "/organisation/sign-in",
     "organisation-calls": "/organisation/calls",
     "organisation-provider-keys": "/organisation/provider-keys",
+    "organisation-presets": "/organisation/presets",
     "management-keys": "/organisation/management-keys",
     "two-factor": "/account/security",
     "two-factor-app": "/account/security/app",

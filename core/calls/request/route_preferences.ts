@@ -78,6 +78,12 @@ export type RouteDefaults =
   & Partial<Pick<RoutePreferences, "allowFallbacks">>
   & { readonly models?: readonly string[] };
 
+/** Preferences of the route that a preset may have; settings of calls have them under the same names. */
+export type PresetCalls =
+  & RouteDefaults
+  & Pick<RoutePreferences, "only" | "ignore" | "regions" | "maxPrice">
+  & { readonly forbidsTraining?: true; readonly forbidsRetention?: true };
+
 /** Order of routes that the router makes of preferences. */
 export interface RouteWish {
   readonly order?: readonly string[];
@@ -318,7 +324,7 @@ function onlyMembers(object: OutlineObject, path: string, known: readonly string
 
 /** Preferences that were read so far, and where they were. */
 class Gathered {
-  readonly #values: { [Name in MemberName]?: ProviderPreferences[Name] | undefined } = {};
+  #values: { [Name in MemberName]?: ProviderPreferences[Name] | undefined } = {};
   readonly #places = new Map<string, string>();
   readonly #providers: ReadonlySet<string>;
   readonly #defaults: RouteDefaults;
@@ -334,6 +340,17 @@ class Gathered {
     const earlier = this.#places.get(what);
     if (earlier !== undefined) refuse(path, `${earlier} says this already; send one of them`);
     this.#places.set(what, path);
+  }
+
+  /** Takes those of the preset that a request calls: what the request says itself replaces them. */
+  preset({ models = [], ...calls }: PresetCalls): void {
+    const { order, only, ignore, regions, sort } = calls;
+    this.#models = models.map((name) => ({ name, path: "preset" }));
+    this.#values = {
+      ...defined({ order, only, ignore, regions, sort, max_price: calls.maxPrice }),
+      ...defined({ allow_fallbacks: calls.allowFallbacks }),
+      ...defined({ data_collection: calls.forbidsTraining, zdr: calls.forbidsRetention }),
+    };
   }
 
   /** Takes models in the order to try. */
@@ -525,6 +542,8 @@ export interface PreferringRequest {
   readonly providers: Providers;
   /** Preferences of the caller's settings, where the request does not say them. */
   readonly defaults?: RouteDefaults | undefined;
+  /** Preferences of the preset that it calls. */
+  readonly preset?: PresetCalls | undefined;
 }
 
 /**
@@ -534,9 +553,10 @@ export interface PreferringRequest {
  * @throws {GatewayError} `invalid_request` naming the member
  */
 export function takePreferences(
-  { style, body, header, providers, defaults = {} }: PreferringRequest,
+  { style, body, header, providers, defaults = {}, preset }: PreferringRequest,
 ): { readonly preferences: RoutePreferences; readonly sent: JsonBody } {
   const gathered = new Gathered(new Set(Object.keys(providers)), defaults);
+  if (preset !== undefined) gathered.preset(preset);
   const taken = preferenceFields[style].filter((name) => body.fields.has(name));
   for (const name of taken) {
     const value = body.outline[name];

@@ -14,6 +14,8 @@ export const sealOwners = {
     `own_key/${organisationId}/${provider}` as const,
   second_factor: (accountId: AccountId) => `second_factor/${accountId}` as const,
   provider_key: (name: string) => `provider_key/${name}` as const,
+  preset: (organisationId: AccountId, name: string, version: number) =>
+    `preset/${organisationId}/${name}@${version}` as const,
   proof_key: (keyId: string) => `proof_key/${keyId}` as const,
   management_answer: (organisationId: AccountId, requestHash: string) =>
     `answer/${organisationId}/${requestHash}` as const,

@@ -55,6 +55,8 @@ const actTable = {
   change_members: ["all", "all", "no", "no", "no"],
   /** Name, mails and rules of the organisation. */
   change_organisation: ["all", "all", "no", "no", "no"],
+  /** Presets of calls, with their prompts. */
+  change_presets: ["all", "all", "all", "no", "no"],
   /** Budgets and the tags that calls must have. */
   change_budgets: ["all", "all", "no", "no", "no"],
   view_budgets: ["all", "all", "all", "all", "all"],

@@ -127,3 +127,13 @@ export function domainOfKey(key: Deno.KvKey): string {
 export function verifiedDomainKey(domain: string): StoreKey {
   return ["verified_domain", domain];
 }
+
+/** Key of the list of the presets of an organisation. */
+export function presetsKey(organisationId: AccountId): StoreKey {
+  return ["preset", organisationId];
+}
+
+/** Key of a version of a preset. */
+export function presetKey(organisationId: AccountId, name: string, version: number): StoreKey {
+  return ["preset", organisationId, name, version];
+}

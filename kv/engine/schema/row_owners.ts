@@ -150,6 +150,7 @@ export const rowOwners = {
   passkey: { of: "person", download: ["passkey"], deletion: deletes },
   passkey_challenge: signInStep,
   pending_sign_in: signInStep,
+  preset: { of: "organisation", download: ["preset"], deletion: deletes },
   proof_balances: installation,
   proof_chunk: installation,
   proof_day: installation,

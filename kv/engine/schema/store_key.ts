@@ -87,6 +87,7 @@ export const rowKinds = [
   "passkey",
   "passkey_challenge",
   "pending_sign_in",
+  "preset",
   "proof_balances",
   "proof_chunk",
   "proof_day",

@@ -46,6 +46,7 @@ export const activityActs = [
   "required_tags_changed",
   "call_settings_changed",
   "provider_key_changed",
+  "presets_changed",
   "api_key_made",
   "api_key_changed",
   "api_key_shown",

@@ -147,6 +147,7 @@ export const rowLives: Readonly<Record<RowKind, RowLife>> = {
   passkey: account,
   passkey_challenge: expires(passkeyChallengeMs),
   pending_sign_in: expires(signInFlowMs),
+  preset: replaced("the preset, when it is deleted; at most ten versions of fifty"),
   proof_balances: replaced("the last forty days; those at the end of a month stay"),
   proof_chunk: never("some 90 bytes for 1,024 receipts, which lead to a signed root"),
   proof_day: seals,

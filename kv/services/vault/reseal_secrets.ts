@@ -16,6 +16,7 @@ import type { SecondFactor } from "../../people/accounts/second_factor.ts";
 import type { ApiKeyRecord } from "../../people/api_keys/api_keys.ts";
 import type { CompanyOpenId } from "../../people/organisations/company_sign_in.ts";
 import type { OwnKey, OwnKeysRow } from "../../people/api_keys/own_keys.ts";
+import type { ListedPreset, PresetRow } from "../../people/organisations/presets.ts";
 import type { WebhookRow } from "../../people/webhooks/endpoints.ts";
 import type { ProofKeyRow } from "../proofs/proof_keys.ts";
 
@@ -92,6 +93,15 @@ const renewals: Readonly<Record<SealedRow, RenewRow | "provider_key" | "expires"
     ...row,
     sealed: await renew(row.sealed, sealOwners.proof_key(row.id)),
   })),
+  // The list of them has no secret.
+  preset: of<PresetRow | readonly ListedPreset[]>(async (row, organisationId, renew) =>
+    "sealed" in row
+      ? {
+        ...row,
+        sealed: await renew(row.sealed, sealOwners.preset(organisationId, row.name, row.version)),
+      }
+      : row
+  ),
   provider_key: "provider_key",
   management_answer: "expires",
 };

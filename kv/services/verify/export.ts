@@ -117,6 +117,10 @@ const decisions: Readonly<Record<RowKind, Exported | StayingReason>> = {
   passkey: whole,
   passkey_challenge: "passing",
   pending_sign_in: "secret",
+  preset: ({ key, value }) => [{
+    key,
+    value: Array.isArray(value) ? value : without(value, ["sealed"]),
+  }],
   proof_balances: "repeated",
   proof_chunk: "repeated",
   proof_day: whole,

@@ -42,6 +42,7 @@ import {
   wishOf,
   withPreferredRoutes,
 } from "../../../core/calls/request/route_preferences.ts";
+import { withPreset } from "../../../core/calls/request/presets.ts";
 import { automaticOrder, type Catalog, type Model } from "../../../core/catalog/catalog.ts";
 import { withTextRules } from "../../../core/calls/request/text_rules.ts";
 import type { Reply } from "../../../core/net/http1/server/reply.ts";
@@ -69,6 +70,7 @@ import { localError, offerOf } from "./chat_attempts.ts";
 import { deliverChat } from "./chat_delivery.ts";
 import type { AdmittedChat, ArrivedChat, FundedChat, ReadChat } from "./chat_stages.ts";
 import { withKeptTurns } from "./kept_responses.ts";
+import { findPreset, type FoundPreset, mayBePreset } from "./preset_request.ts";
 import {
   chosenModels,
   coveringRange,
@@ -144,37 +146,70 @@ async function withOwnKeys(arrived: ArrivedChat): Promise<ArrivedChat> {
   return { ...arrived, gateway: await withOwnKeys(arrived.gateway, arrived.principal) };
 }
 
-/** Reads a request: takes what its body says to the gateway only out of it, and brings it into the form of its style. */
+/** Reads a request. The preset that it calls is merged into it before anything else of it is read. */
 function readChat(arrived: ArrivedChat): ReadChat | Promise<ReadChat> {
+  const { gateway, principal, path, body, nested } = arrived;
+  const parsed = parseJsonBody(body);
+  const name = path?.model ?? parsed.outline["model"];
+  return nested === undefined && mayBePreset(name)
+    ? findPreset(gateway, principal, name).then((preset) => readParsed(arrived, parsed, preset))
+    : readParsed(arrived, parsed);
+}
+
+/** Takes what a body says to the gateway only out of it, and brings it into the form of its style. */
+function readParsed(
+  arrived: ArrivedChat,
+  parsed: JsonBody,
+  preset?: FoundPreset,
+): ReadChat | Promise<ReadChat> {
   const { gateway, incoming, style, path, principal, nested } = arrived;
   const { headers } = incoming.request;
   const asksCost = nested === undefined && headers.get(requestHeaders.cost) === "true";
   const rules = principal.callRules;
   const isUsual = nested === undefined && rules?.tellsCost === true;
-  const parsed = parseJsonBody(arrived.body);
   const { body, tellsCost } = readCostRequest(style, parsed, asksCost, isUsual);
   const header = headers.get(requestHeaders.route);
   // A search of the gateway's own names its model itself.
   const defaults = nested === undefined ? rules?.defaults : undefined;
-  const taken: Taken = header === null && defaults === undefined && !mayPreferRoutes(style, body)
-    ? { sent: body, preferences: undefined, tellsCost }
-    : {
-      ...takePreferences({
-        style,
-        body,
-        header,
-        providers: gateway.catalog.current.providers,
-        defaults,
-      }),
-      tellsCost,
-    };
+  const calls = preset?.preset.calls;
+  const prefers = header !== null || defaults !== undefined || calls !== undefined ||
+    mayPreferRoutes(style, body);
+  const { providers } = gateway.catalog.current;
+  const taken: Taken = prefers
+    ? { ...takePreferences({ style, body, header, providers, defaults, preset: calls }), tellsCost }
+    : { sent: body, preferences: undefined, tellsCost };
   const { sent } = taken;
+  if (preset !== undefined) {
+    return presetBody(arrived, sent, preset).then((styled) => readOf(arrived, taken, styled));
+  }
   if (style === "responses") {
-    return withKeptTurns(gateway, incoming, principal.accountId, sent)
-      .then(async (styled) => readOf(arrived, taken, await withRuledTurns(arrived, sent, styled)));
+    return turnsBody(arrived, sent).then((styled) => readOf(arrived, taken, styled));
   }
   if (style === "chat") return readOf(arrived, taken, chatBody(sent));
   return readOf(arrived, taken, { body: path === undefined ? sent : geminiBody(sent, path) });
+}
+
+/** Puts the turns that a request continues into it. */
+async function turnsBody(arrived: ArrivedChat, sent: JsonBody): Promise<StyledBody> {
+  const { gateway, incoming, principal } = arrived;
+  const styled = await withKeptTurns(gateway, incoming, principal.accountId, sent);
+  return await withRuledTexts(arrived, sent, styled);
+}
+
+/** Merges a preset into a request. */
+async function presetBody(
+  arrived: ArrivedChat,
+  sent: JsonBody,
+  { called, model, preset }: FoundPreset,
+): Promise<StyledBody> {
+  const { style, path } = arrived;
+  const styled = style === "chat" ? chatBody(sent) : { body: sent, dropped: [] };
+  const merged = withPreset(style, styled.body, preset, path === undefined ? model : undefined);
+  const { body } = await withRuledTexts(arrived, sent, merged);
+  const whole = style === "responses" ? await turnsBody(arrived, body) : {
+    body: path === undefined ? body : geminiBody(body, { ...path, model }),
+  };
+  return { ...whole, dropped: [...styled.dropped, ...merged.dropped], preset: called };
 }
 
 /** A parsed body, and what was taken out of it. */
@@ -183,10 +218,13 @@ type Taken = Pick<ReadChat, "sent" | "preferences" | "tellsCost">;
 /** A body in the form of its style. */
 type StyledBody =
   & Pick<ReadChat, "body">
-  & Partial<Pick<ReadChat, "dropped" | "turn" | "continues">>;
+  & Partial<Pick<ReadChat, "dropped" | "turn" | "continues" | "preset">>;
 
-/** Applies the rules of the key to what was kept of earlier turns: another key may have sent them, or there were others. */
-async function withRuledTurns(
+/**
+ * Applies the rules of the key to what did not come with the request: a preset, or earlier turns, which another key may
+ * have sent, or there were other rules.
+ */
+async function withRuledTexts(
   { principal: { callRules }, incoming }: ArrivedChat,
   sent: JsonBody,
   styled: StyledBody,
@@ -201,9 +239,9 @@ async function withRuledTurns(
 function readOf(
   arrived: ArrivedChat,
   { sent, preferences, tellsCost }: Taken,
-  { body, dropped = [], turn, continues }: StyledBody,
+  { body, dropped = [], turn, continues, preset }: StyledBody,
 ): ReadChat {
-  return { arrived, sent, body, dropped, turn, continues, preferences, tellsCost };
+  return { arrived, sent, body, dropped, turn, continues, preset, preferences, tellsCost };
 }
 
 /** Chooses the model, or the models, and computes what the call can cost. */
@@ -241,8 +279,9 @@ function admitChat(read: ReadChat): AdmittedChat {
 }
 
 /** Admits a request to one model. */
-function admitModel(read: ReadChat, request: ChatRequest, byName: ChosenModel): AdmittedChat {
-  const { arrived, sent, body, dropped, turn, preferences } = read;
+function admitModel(read: ReadChat, request: ChatRequest, asNamed: ChosenModel): AdmittedChat {
+  const { arrived, sent, body, dropped, turn, preferences, preset } = read;
+  const byName = preset === undefined ? asNamed : { ...asNamed, mappedFrom: preset };
   const { gateway, incoming, principal, start, compacts, nested } = arrived;
   const { requestId, request: { headers } } = incoming;
   const { style } = request;

@@ -65,6 +65,8 @@ export interface ReadChat {
   readonly turn: TurnInput | undefined;
   /** Of the Responses style: the turn that the request continues. */
   readonly continues: string | undefined;
+  /** The preset that the request calls, with its version. */
+  readonly preset: string | undefined;
   readonly preferences: RoutePreferences | undefined;
   /** The client wants the cost in the answer. */
   readonly tellsCost: boolean;

@@ -17,6 +17,7 @@ import { countedModel } from "./preferred_models.ts";
 import type { Gateway } from "../gateway/gateway.ts";
 import { admitRequest, checkVersion, type Incoming, requireJson } from "../call/incoming.ts";
 import { withKeptTurns } from "./kept_responses.ts";
+import { withPresetOf } from "./preset_request.ts";
 import { countAtProvider, type CountCall } from "./provider_count.ts";
 
 /** The fields of a count, in each style that has one. */
@@ -50,7 +51,7 @@ export async function serveCountTokens(gateway: Gateway, incoming: Incoming): Pr
   const { headers } = incoming.request;
   requireJson(incoming.request);
   checkVersion(headers);
-  const sent = parseJsonBody(bytes);
+  const sent = await withPresetOf(gateway, principal, "messages", parseJsonBody(bytes));
   const body = withoutPreferences("messages", sent);
   const request = readCountTokensRequest(body.value);
   const { model: clientModel } = request;
@@ -68,7 +69,8 @@ export async function serveInputTokens(gateway: Gateway, incoming: Incoming): Pr
   const { headers } = incoming.request;
   requireJson(incoming.request);
   const { accountId } = principal;
-  const { body: sent } = await withKeptTurns(gateway, incoming, accountId, parseJsonBody(bytes));
+  const own = await withPresetOf(gateway, principal, "responses", parseJsonBody(bytes));
+  const { body: sent } = await withKeptTurns(gateway, incoming, accountId, own);
   const body = withoutPreferences("responses", sent);
   const request = readChatRequest("responses", body.value);
   const { model: clientModel } = request;

@@ -25,6 +25,7 @@ import type { LiveVault } from "../../../kv/services/vault/live_vault.ts";
 import type { Control } from "../../../kv/engine/control/control.ts";
 import type { RateCardBook } from "../../../kv/money/costs/provider_sheet.ts";
 import type { KeyDirectory } from "../../../kv/people/api_keys/key_directory.ts";
+import type { PresetBook } from "../../../kv/people/organisations/presets.ts";
 import type { WalletEngine } from "../../../kv/money/wallet/mod.ts";
 import type { KeyLimitBook } from "../../../kv/services/limits/limit_book.ts";
 import type { RefusedBodies } from "../../http/body/refused_bodies.ts";
@@ -70,6 +71,8 @@ export interface Gateway {
   readonly routeAffinity: RouteAffinity;
   /** Items that Responses clients can refer to by id. */
   readonly recentItems: RecentItems;
+  /** The presets of organisations. */
+  readonly presets: PresetBook;
   /** Turns that Responses clients can continue by id. */
   readonly keptResponses: KeptResponses;
   readonly calls: CallsInFlight;

@@ -21,6 +21,7 @@ import { readChatRequest } from "../../../core/calls/request/chat_request.ts";
 import { type JsonBody, parseJsonBody, withValue } from "../../../core/calls/body/json_body.ts";
 import { fieldsJson } from "../../../core/lib/json/fields.ts";
 import { isJsonObject } from "../../../core/lib/json/json.ts";
+import { stringifyExactly } from "../../../core/lib/runtime/built_ins.ts";
 import {
   always,
   count,
@@ -33,6 +34,8 @@ import {
 import { withoutPreferences } from "../../../core/calls/request/route_preferences.ts";
 import { countedModel } from "../chat/preferred_models.ts";
 import { countAnswer, estimateAnswer, estimateConverted } from "../chat/count_tokens.ts";
+import { withPreset } from "../../../core/calls/request/presets.ts";
+import { findPreset, mayBePreset } from "../chat/preset_request.ts";
 import { countAtProvider } from "../chat/provider_count.ts";
 import type { Model } from "../../../core/catalog/catalog.ts";
 import { wrongParameter } from "../../http/query.ts";
@@ -49,8 +52,16 @@ async function serveGeminiCount(
   const { body: bytes, principal } = await admitRequest(gateway, incoming, { charging: "free" });
   requireJson(incoming.request);
   const { headers } = incoming.request;
-  const sent = counted(parseJsonBody(bytes));
-  const path: GeminiPath = { model: name, stream: false, inArray: false };
+  const asked = counted(parseJsonBody(bytes));
+  const found = mayBePreset(name) ? await findPreset(gateway, principal, name) : undefined;
+  const sent = found === undefined ? asked : withPreset(
+    "gemini",
+    // The bytes of a request inside the body are those of the whole.
+    parseJsonBody(new TextEncoder().encode(stringifyExactly(asked.value))),
+    found.preset,
+    undefined,
+  ).body;
+  const path: GeminiPath = { model: found?.model ?? name, stream: false, inArray: false };
   const body = geminiBody(withoutPreferences("gemini", sent), path);
   const request = readChatRequest("gemini", body.value);
   const { model } = incoming.chosen = countedModel(gateway, { request, sent, principal, headers });

@@ -43,6 +43,7 @@ import {
   teamDeletion,
   withdrawal,
 } from "../../acts/people.ts";
+import { presetDeletion, presetSaving } from "../../acts/presets.ts";
 import {
   domainAddition,
   domainRemoval,
@@ -195,6 +196,9 @@ const declared: Readonly<
   "GET /organisation/provider-keys": "change_organisation",
   "POST /organisation/provider-keys": ownKeySetting,
   "POST /organisation/provider-keys/remove": ownKeyRemoval,
+  "GET /organisation/presets": "change_presets",
+  "POST /organisation/presets": presetSaving,
+  "POST /organisation/presets/delete": presetDeletion,
   "POST /organisation/hand-over": byPageOnly("owner_alone", handOver),
   "POST /organisation/delete": byPageOnly("owner_alone", "delete_organisation"),
   "GET /organisation/management-keys": "change_management_keys",

@@ -18,6 +18,7 @@ export const actNames = defineTexts<ActNames>({
     change_members: "Invite and remove people, change their roles, change teams",
     change_organisation:
       "Change the name, company sign-in, the second-factor rule and the rules of API keys",
+    change_presets: "See and change presets",
     change_budgets: "Change budgets and required tags",
     view_budgets: "See budgets and required tags",
     change_webhooks: "See and change webhooks, read their log",
@@ -40,6 +41,7 @@ export const actNames = defineTexts<ActNames>({
     change_members: "Mời và xoá thành viên, đổi vai trò, sửa nhóm",
     change_organisation:
       "Đổi tên, đăng nhập công ty, yêu cầu đăng nhập hai bước và quy tắc khoá API",
+    change_presets: "Xem và sửa preset",
     change_budgets: "Sửa ngân sách và các tag bắt buộc",
     view_budgets: "Xem ngân sách và các tag bắt buộc",
     change_webhooks: "Xem và sửa webhook, đọc nhật ký gửi",

@@ -31,6 +31,7 @@ import type { MasterKeys } from "../../../core/people/api_keys/seal.ts";
 import type { LiveCatalog } from "../../../kv/services/catalog/live_catalog.ts";
 import { openControl } from "../../../kv/engine/control/control.ts";
 import { openKeyDirectory } from "../../../kv/people/api_keys/key_directory.ts";
+import { PresetBook } from "../../../kv/people/organisations/presets.ts";
 import { type KeyLimitBook, openKeyLimitBook } from "../../../kv/services/limits/limit_book.ts";
 import {
   type DebtRules,
@@ -423,6 +424,7 @@ export async function assemble(
     routeAffinity: new RouteAffinity(worker?.shareAffinity),
     recentItems: new RecentItems(clock, bounds?.items),
     keptResponses,
+    presets: new PresetBook(kv, vault.masterKeys, control),
     calls,
     limits,
     rates: rates.book,

@@ -4,6 +4,7 @@ import { getAccount } from "../../../kv/people/accounts/accounts.ts";
 import { createApiKey } from "../../../kv/people/api_keys/api_key_changes.ts";
 import { listApiKeys } from "../../../kv/people/api_keys/api_keys.ts";
 import { findActivity } from "../../../kv/people/audit/account_activity.ts";
+import { readPreset } from "../../../kv/people/organisations/presets.ts";
 import { createTeam, listTeams } from "../../../kv/people/organisations/teams.ts";
 import { openManagementWorld } from "../../support/worlds/management_world.ts";
 import { openDashboardWorld } from "../../support/worlds/dashboard_world.ts";
@@ -132,4 +133,121 @@ Deno.test("the pages of an organisation, a team and a key write what programs re
     await browser.submit(await browser.get(page), form, nothing);
     assertEquals(Object.keys(await read() ?? {}).filter((name) => name !== "forbidsRetention"), []);
   }
+});
+
+const preset = {
+  model: "general-01",
+  system: 'You say "chào".\n\nBriefly.',
+  parameters: {
+    temperature: 0.25,
+    top_p: 1,
+    top_k: 40,
+    max_tokens: 900,
+    seed: 7,
+    frequency_penalty: -0.5,
+    presence_penalty: 0,
+    stop: ["END", "#"],
+    effort: "low",
+  },
+  calls: {
+    models: ["premium-1"],
+    only: ["sandbox"],
+    allow_fallbacks: false,
+    sort: "latency",
+    data_collection: "deny",
+    max_price: { prompt: 9_000 },
+  },
+};
+
+Deno.test("a program saves, reads, lists and deletes presets, and wrong ones are refused by their member", async () => {
+  await using world = await openManagementWorld();
+  const { kv, owner, send } = world;
+  const path = "/presets";
+  const first = await send("POST", path, { body: { name: "support", ...preset } });
+  assertEquals(first.status, 200, JSON.stringify(first.body));
+  const { saved_at: _, ...told } = first.body;
+  assertEquals(told, { object: "preset_version", name: "support", version: 1, ...preset });
+  const plain = { name: "support", model: "auto" };
+  assertEquals((await send("POST", path, { body: plain })).body.version, 2);
+  assertEquals((await send("GET", `${path}/support?version=1`)).body, first.body);
+  assertEquals((await send("GET", `${path}/support`)).body.model, "auto");
+  const [listed] = (await send("GET", path)).body.data;
+  assertEquals([listed.name, listed.model, listed.version, listed.oldest_version], [
+    "support",
+    "auto",
+    2,
+    1,
+  ]);
+  for (const missing of ["support?version=3", "other"]) {
+    assertEquals((await send("GET", `${path}/${missing}`)).status, 404, missing);
+  }
+  assertEquals((await send("GET", `${path}/support?version=x`)).status, 400);
+  for (
+    const [members, param] of [
+      [{ name: "Support" }, "name"],
+      [{ model: "no-such-model" }, "model"],
+      [{ model: "image-1" }, "model"],
+      [{ system: "ă".repeat(21_000) }, "system"],
+      [{ parameters: { temperature: 3 } }, "parameters.temperature"],
+      [{ parameters: { top_p: "1" } }, "parameters.top_p"],
+      [{ parameters: { logprobs: true } }, "parameters.logprobs"],
+      [{ calls: { only: ["nobody"] } }, "calls.only"],
+      [{ calls: { rules: [] } }, "calls.rules"],
+    ] as const
+  ) {
+    const { status, body } = await send("POST", path, { body: { ...plain, ...members } });
+    assertEquals([status, body.error?.param], [400, param], JSON.stringify(body));
+  }
+  assertEquals((await send("DELETE", `${path}/support`)).status, 200);
+  assertEquals((await send("DELETE", `${path}/support`)).status, 404);
+  assertEquals((await send("GET", path)).body.data, []);
+  const { lines } = await findActivity(kv, owner.id, { count: 50 });
+  assertEquals(lines.filter(({ act }) => act === "presets_changed").length, 3);
+  assert(!JSON.stringify(lines).includes("chào"), "the activity has no prompt");
+});
+
+Deno.test("the form of a preset saves what it shows, and says which field is wrong", async () => {
+  await using world = await openDashboardWorld();
+  const { kv, deps: { masterKeys } } = world;
+  const { browser, account } = await world.signIn();
+  const path = "/organisation/presets";
+  const typed = {
+    name: "support",
+    model: "general-01",
+    system: 'You say "chào" & <b>.\r\n\r\nBriefly.',
+    temperature: "0,25",
+    topK: "40",
+    stop: "END\r\n#",
+    effort: "low",
+    "calls-models": "premium-1",
+    "calls-sort": "latency",
+    "calls-prompt": "9000",
+  };
+  const read = async () => {
+    const called = { name: "support", version: undefined };
+    return await readPreset(kv, masterKeys, account.id, called);
+  };
+  const saved = await browser.submit(await browser.get(path), path, typed);
+  assertEquals(saved.status, 303, saved.text);
+  const one = await read();
+  assertEquals(one?.preset, {
+    model: "general-01",
+    system: 'You say "chào" & <b>.\n\nBriefly.',
+    parameters: { temperature: 0.25, topK: 40, stop: ["END", "#"], effort: "low" },
+    calls: { models: ["premium-1"], sort: "latency", maxPrice: { prompt: 9_000_000_000n } },
+  });
+  await browser.submit(await browser.get(`${path}?name=support&version=1`), path, {});
+  const two = await read();
+  assertEquals([two?.version, two?.preset], [2, one?.preset], "an unchanged form saves the same");
+  for (const field of ["model", "temperature", "topK", "effort", "calls-models"]) {
+    const wrong = { ...typed, [field]: "no-such" };
+    const refused = await browser.submit(await browser.get(path), path, wrong);
+    assertEquals(refused.status, 422, field);
+    const isMarked = [...refused.text.matchAll(/<(?:input|select|textarea)[^>]*>/g)]
+      .some(([tag]) => tag.includes(`name="${field}"`) && tag.includes('aria-invalid="true"'));
+    assert(isMarked, field);
+  }
+  assertEquals((await read())?.version, 2);
+  const gone = await browser.submit(await browser.get(path), `${path}/delete`, {});
+  assertEquals([gone.status, await read()], [303, undefined]);
 });

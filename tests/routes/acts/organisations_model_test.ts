@@ -80,6 +80,7 @@ const noThings: ThingIds = {
   domains: new Map(),
   webhooks: new Map(),
   orders: new Map(),
+  presets: new Map(),
 };
 
 interface World extends TwoInstances {

@@ -163,6 +163,11 @@ async function fillForms(owner: TestBrowser, invited: string): Promise<void> {
   const forms: readonly (readonly [string, string, Record<string, string>])[] = [
     ["/organisation", "/organisation/invitations", { email: invited, role: "viewer" }],
     ["/organisation/sign-in", "/organisation/sign-in/domains", { domain: "zirkonia.example" }],
+    ["/organisation/presets", "/organisation/presets", {
+      name: "zirkonia",
+      model: "low-cost-01",
+      system: "Zirkonia answers.",
+    }],
     ["/budgets/new", "/budgets", { name: "Zirkonia all", of: "account", amount: "900000" }],
   ];
   for (const [page, action, fields] of forms) {
@@ -209,6 +214,7 @@ async function makeThings(world: CompanyWorld, { account, members }: Company) {
     "files/:fileId": invoice.fileId,
     "files/:file": invoice.fileId,
     "budgets/:id": budget.id,
+    "presets/:name": "zirkonia",
     "webhooks/:id": webhook.id,
     "deliveries/:number": "1",
     "members/:id": developer.person.id,

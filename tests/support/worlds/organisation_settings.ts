@@ -9,6 +9,7 @@ import { getInvoiceSettings } from "../../../kv/money/invoices/invoices.ts";
 import { listTopupOrders } from "../../../kv/money/payments/topups.ts";
 import type { Account } from "../../../kv/people/accounts/accounts.ts";
 import { listCompanyDomains } from "../../../kv/people/organisations/company_sign_in.ts";
+import { listPresets } from "../../../kv/people/organisations/presets.ts";
 import { listTeams } from "../../../kv/people/organisations/teams.ts";
 import { listEndpoints } from "../../../kv/people/webhooks/endpoints.ts";
 import type { ActName } from "../../../routes/acts/spending.ts";
@@ -35,7 +36,7 @@ interface SettingWays {
 const singles = ["name", "mark", "buyer", "tags", "movers", "calls"] as const;
 type Single = typeof singles[number];
 
-const kinds = ["teams", "domains", "webhooks", "orders"] as const;
+const kinds = ["teams", "domains", "webhooks", "orders", "presets"] as const;
 type Kind = typeof kinds[number];
 
 const phoneOf = (value: number) => value === 0 ? "" : `+8490123456${value}`;
@@ -49,6 +50,7 @@ const movedBy = (value: number) => value === 1 ? "makers" : "admins";
 const sortOf = (value: number) => ["", "price", "latency"][value] ?? "";
 const markOf = (value: number) => String(value * 10_000);
 const domainOf = (value: number) => `d${value}.zirkonia.example`;
+const presetOf = (value: number) => `preset-${value}`;
 const urlOf = (value: number) => `https://hooks${value}.zirkonia.example/in`;
 const orderOf = (value: number) => 10_000 + value;
 const api = "/v1/organisation";
@@ -89,6 +91,19 @@ export const settingActs = {
       calls: value === 0 ? null : { sort: sortOf(value) },
     }],
     changes: ["is", "calls"],
+  },
+  savePreset: {
+    form: (value) => ["/organisation/presets", { name: presetOf(value), model: "low-cost-01" }],
+    request: (value) => ["POST", `${api}/presets`, {
+      name: presetOf(value),
+      model: "low-cost-01",
+    }],
+    changes: ["makes", "presets"],
+  },
+  deletePreset: {
+    form: (_, id) => ["/organisation/presets/delete", { name: id }],
+    request: (_, id) => ["DELETE", `${api}/presets/${id}`],
+    changes: ["ends", "presets"],
   },
   createTeam: {
     form: (value) => ["/organisation/teams", { teamName: `team ${value}` }],
@@ -210,6 +225,7 @@ export class SettingsModel {
     domains: new Map(),
     webhooks: new Map(),
     orders: new Map(),
+    presets: new Map(),
   };
 
   /** Whether it makes sense to try: a second thing of one number would be another one of the same name. */
@@ -228,7 +244,7 @@ export class SettingsModel {
   expected() {
     const { name, mark, buyer, tags, movers, calls } = this.singles;
     const list = (of: Map<number, Thing>) => [...of].sort(([one], [other]) => one - other);
-    const { teams, domains, webhooks, orders } = this.things;
+    const { teams, domains, webhooks, orders, presets } = this.things;
     return {
       name: organisationNames[name],
       mark: mark === 0 ? undefined : fromVnd(Number(markOf(mark))),
@@ -240,6 +256,7 @@ export class SettingsModel {
       domains: list(domains).map(([at]) => at),
       webhooks: list(webhooks),
       orders: list(orders),
+      presets: list(presets).map(([at]) => at),
     };
   }
 }
@@ -255,7 +272,11 @@ export async function observedSettings(kv: KeyValueStore, account: Account) {
   const teams = await listTeams(kv, id);
   const domains = await listCompanyDomains(kv, id);
   const webhooks = await listEndpoints(kv, id);
+  const presets = await listPresets(kv, id);
   const orders = await listTopupOrders(kv, id, { count: 50 });
+  const ofPresets = numbers.flatMap((at) =>
+    presets.filter(({ name }) => name === presetOf(at)).map(() => at)
+  );
   const found = <Row>(rows: readonly Row[], isIt: (row: Row, at: number) => boolean) =>
     numbers.flatMap((at) => rows.filter((row) => isIt(row, at)).map((row) => [at, row] as const));
   const ofTeams = found(teams, ({ name }, at) => name === `team ${at}`);
@@ -270,6 +291,7 @@ export async function observedSettings(kv: KeyValueStore, account: Account) {
     domains: new Map(ofDomains.map(([at]) => [at, domainOf(at)])),
     webhooks: new Map(ofWebhooks.map(([at, one]) => [at, one.id])),
     orders: new Map(ofOrders.map(([at, { code }]) => [at, code])),
+    presets: new Map(ofPresets.map((at) => [at, presetOf(at)])),
   };
   const settings = {
     name: account.organisation?.name,
@@ -282,6 +304,7 @@ export async function observedSettings(kv: KeyValueStore, account: Account) {
     domains: ofDomains.map(([at]) => at),
     webhooks: ofWebhooks.map(([at, one]) => [at, one.isOn ? "made" : "changed"]),
     orders: ofOrders.map(([at, { state }]) => [at, state === "cancelled" ? "changed" : "made"]),
+    presets: ofPresets,
   };
   return { ids, settings };
 }

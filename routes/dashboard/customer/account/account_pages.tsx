@@ -162,7 +162,13 @@ async function downloadData(c: Context<DashboardEnv>, deps: DashboardDeps) {
   const nowMs = deps.clock.nowMs();
   const line = { accountId: account.id, by: personDoer(c), atMs: nowMs };
   await writeActivity(deps.kv, { ...line, act: "data_exported" });
-  return await accountDataFile({ kv: deps.kv, account, person, nowMs });
+  return await accountDataFile({
+    kv: deps.kv,
+    account,
+    person,
+    nowMs,
+    masterKeys: deps.masterKeys,
+  });
 }
 
 function goodbyePage(c: Context<DashboardEnv>) {

@@ -28,6 +28,7 @@ const acts: NamedPairs<ActivityAct> = {
   low_balance_mark_changed: ["Low-balance mark changed", "Đổi mức báo số dư thấp"],
   call_settings_changed: ["Settings of calls changed", "Đổi cài đặt lượt gọi"],
   provider_key_changed: ["Provider key changed", "Đổi khoá của nhà cung cấp"],
+  presets_changed: ["Presets changed", "Đổi preset"],
   required_tags_changed: ["Required tags changed", "Đổi tag bắt buộc"],
   api_key_made: ["API key created", "Tạo khoá API"],
   api_key_changed: ["API key changed", "Sửa khoá API"],

@@ -147,13 +147,14 @@ interface FieldsProps {
   readonly values: CallSettingsValues;
   readonly errors: CallSettingsErrors;
   readonly locale: Locale;
-  /** The form is that of a key, which has its models in another one. */
-  readonly isKey?: boolean;
+  /** The owner of the settings. A key has its models in another one; a preset has the route alone. */
+  readonly of?: "all" | "key" | "preset";
 }
 
 /** The fields of the form. */
-export function CallSettingsFields({ values, errors, locale, isKey = false }: FieldsProps) {
+export function CallSettingsFields({ values, errors, locale, of = "all" }: FieldsProps) {
   const t = callSettingsTexts[locale];
+  const isPreset = of === "preset";
   const about = (field: Field) => ({
     name: fieldName(field),
     label: t.labels[field],
@@ -182,17 +183,21 @@ export function CallSettingsFields({ values, errors, locale, isKey = false }: Fi
   return (
     <div class="columns">
       <fieldset>
-        <legend>{t.bounds}</legend>
-        {boundLists.filter((field) => !isKey || field !== "allowedModels").map(list)}
-        {flags.map(box)}
-        <TextField
-          {...about("rules")}
-          value={values.rules}
-          rows={3}
-          hint={t.rulesHint}
-          maxlength={maxRulesChars}
-          autocomplete="off"
-        />
+        <legend>{isPreset ? t.presetBounds : t.bounds}</legend>
+        {boundLists.filter((field) => of === "all" || field !== "allowedModels").map(list)}
+        {flags.filter((field) => !isPreset || field === "dataCollection" || field === "zdr").map(
+          box,
+        )}
+        {!isPreset && (
+          <TextField
+            {...about("rules")}
+            value={values.rules}
+            rows={3}
+            hint={t.rulesHint}
+            maxlength={maxRulesChars}
+            autocomplete="off"
+          />
+        )}
         {settingPriceNames.map((field) => (
           <TextField
             {...about(field)}
@@ -208,7 +213,7 @@ export function CallSettingsFields({ values, errors, locale, isKey = false }: Fi
         {defaultLists.map(list)}
         {choice("allowFallbacks", { yes: t.yes, no: t.no })}
         {choice("sort", recordOf(routeSorts, (sort) => t.sorts[sort]))}
-        {choice("costInUsage", { yes: t.yes, no: t.no })}
+        {!isPreset && choice("costInUsage", { yes: t.yes, no: t.no })}
       </fieldset>
     </div>
   );

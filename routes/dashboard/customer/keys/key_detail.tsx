@@ -285,7 +285,7 @@ function Calls({ visitor, record, state: { calls } }: PartProps & { state: KeyDe
           values={calls?.values ?? callSettingsValues(record.calls, locale)}
           errors={calls?.errors ?? {}}
           locale={locale}
-          isKey
+          of="key"
         />
         <SaveBar wrong={Object.keys(calls?.errors ?? {}).length} locale={locale} />
       </PostForm>

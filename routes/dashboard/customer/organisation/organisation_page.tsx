@@ -38,7 +38,8 @@ import type { DashboardEnv, SignedIn, Visitor } from "../../page/visitor.ts";
 import { roleNames } from "../../text/role_names.ts";
 import { callSettingsPath } from "../call_settings/call_settings_page.tsx";
 import { ownKeysPath, ownKeysTexts } from "../call_settings/own_keys_page.tsx";
-import { callSettingsTexts } from "../call_settings/texts.ts";
+import { presetsPath } from "../call_settings/presets_page.tsx";
+import { callSettingsTexts, presetTexts } from "../call_settings/texts.ts";
 import { companySignInPath } from "./sign_in_page.tsx";
 import { companySignInTexts } from "./sign_in_texts.ts";
 import { RoleTable } from "./role_table.tsx";
@@ -107,6 +108,11 @@ export async function organisationPage(
           {catalog.ownKeyFee !== undefined && mayVisit(signedIn, ownKeysPath) && (
             <a class="button outline secondary" href={ownKeysPath}>
               {ownKeysTexts[visitor.locale].title}
+            </a>
+          )}
+          {mayVisit(signedIn, presetsPath) && (
+            <a class="button outline secondary" href={presetsPath}>
+              {presetTexts[visitor.locale].title}
             </a>
           )}
           {mayVisit(signedIn, "/organisation/management-keys") && (

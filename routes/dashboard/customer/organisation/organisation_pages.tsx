@@ -43,6 +43,7 @@ import { performForm, refusalView, type RefusalViews, spentProblem } from "../..
 import { requireAccount } from "../../visitor/identify.ts";
 import { createCallSettingsPages } from "../call_settings/call_settings_page.tsx";
 import { createOwnKeysPages } from "../call_settings/own_keys_page.tsx";
+import { createPresetPages } from "../call_settings/presets_page.tsx";
 import { organisationPage, type OrganisationState } from "./organisation_page.tsx";
 import { organisationTexts } from "./texts.ts";
 import { createCompanySignInPages } from "./sign_in_page.tsx";
@@ -402,6 +403,7 @@ function createOrganisationPages(deps: DashboardDeps): Hono<DashboardEnv> {
     .post("/organisation/delete", (c) => deleteOrganisation(c, deps))
     .route("/", createCallSettingsPages(deps))
     .route("/", createOwnKeysPages(deps))
+    .route("/", createPresetPages(deps))
     .route("/", createManagementKeyPages(deps))
     .route("/", createCompanySignInPages(deps))
     .route("/", createOrganisationList(deps));

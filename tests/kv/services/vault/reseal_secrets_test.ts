@@ -26,6 +26,7 @@ import {
 import { commandLine } from "../../../../kv/people/audit/operator_audit.ts";
 import { changeOwnKey } from "../../../../kv/people/api_keys/own_keys.ts";
 import { keepAnswer } from "../../../../kv/people/management_keys/answers.ts";
+import { readPreset, savePreset } from "../../../../kv/people/organisations/presets.ts";
 import {
   addEndpoint,
   openSecrets,
@@ -99,6 +100,8 @@ async function fill(kv: Deno.Kv, masterKeys: MasterKeys) {
     }),
     nowMs,
   });
+  const preset = { model: "m", system: "Be brief.", calls: { maxPrice: { prompt: 5n } } };
+  await savePreset(kv, masterKeys, accountId, { name: "p", preset, nowMs });
   await makeSigningKey(kv, masterKeys, nowMs);
   const act = { operator: commandLine, nowMs };
   await addStoredKey(kv, masterKeys, { name: "main", secret: "sk-vendor-0123456789" }, act);
@@ -144,6 +147,7 @@ Deno.test("secrets of every kind open with the newest master key alone, once the
     company_openid: 1,
     own_keys: 1,
     second_factor: 1,
+    preset: 1,
     proof_key: 1,
   });
   const only = await readMasterKeys(newest);
@@ -159,6 +163,8 @@ Deno.test("secrets of every kind open with the newest master key alone, once the
   assert(hooks !== null);
   assertEquals((await openSecrets(only, accountId, hooks, { endpointId, nowMs })).length, 2);
   assertEquals(await foreignKeys(kv, only), []);
+  const read = await readPreset(kv, only, accountId, { name: "p", version: 1 });
+  assertEquals([read?.preset.system, read?.preset.calls?.maxPrice?.prompt], ["Be brief.", 5n]);
   const [stored] = await listStoredKeys(kv);
   assert(stored !== undefined && (await openStoredKey(only, stored)).ok);
   assertEquals((await resealAll(kv, both)).resealed, {}, "a second run has nothing to do");
