@@ -156,6 +156,8 @@ export interface Catalog {
   readonly defaultModel: Model;
   /** Searches the web for models without a search of their own; absent: none does. */
   readonly webSearchModel?: Model | undefined;
+  /** Whether the gateway calls the MCP servers of requests for models whose routes do not; absent: it does. */
+  readonly mcpTools?: "on" | "off";
   readonly wallet: WalletRules;
   /** Fee of calls with own keys, in hundredths of a per cent; absent: there are no such keys. */
   readonly ownKeyFee?: number | undefined;
@@ -356,6 +358,7 @@ export function buildCatalog(
       webSearchModel: file.webSearchModel === undefined
         ? undefined
         : byName.get(file.webSearchModel),
+      mcpTools: file.mcpTools,
       wallet: file.wallet,
       ownKeyFee: file.ownKeys && Math.round(file.ownKeys.feePercent * hundredths),
       hasCosts: models.some(({ routes }) => routes.some((route) => route.rateCard !== undefined)),

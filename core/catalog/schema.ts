@@ -281,6 +281,9 @@ const ownKeysSchema = z.strictObject({
     .describe("Charge for a call that such a key served, in per cent of the price of its model."),
 });
 
+/** Whether the gateway calls MCP servers of requests. */
+export const mcpToolsStates = ["on", "off"] as const;
+
 /** The schema of `gateway.json`. */
 export const gatewayFileSchema = z.strictObject({
   $schema: z.string().optional(),
@@ -290,6 +293,9 @@ export const gatewayFileSchema = z.strictObject({
   webSearchModel: name.optional().describe(
     "Chat model that searches the web for models without a search of their own. A route of it allows `web_search`. " +
       "Default: none, and such searches are refused.",
+  ),
+  mcpTools: z.enum(mcpToolsStates).default("on").describe(
+    "Whether the gateway calls the MCP servers of requests for models none of whose routes allows `mcp`.",
   ),
   wallet: walletSchema.prefault({}).describe(
     "What accounts may spend; see docs/operations/limits.md.",

@@ -51,6 +51,12 @@ const rule = z.strictObject({
   pattern,
 });
 
+/** The host of an MCP server. */
+const host = z.string().max(253).toLowerCase().regex(
+  /^[a-z0-9]([a-z0-9.-]*[a-z0-9])?$/,
+  "must be the name of a host, without scheme, port and path",
+);
+
 /** Settings of calls of a key as they are sent: they replace those that were. The models of a key are a setting of its own. */
 export const keyCallSettingsInput = z.strictObject({
   models: names.exactOptional(),
@@ -66,6 +72,7 @@ export const keyCallSettingsInput = z.strictObject({
   costInUsage: z.boolean().exactOptional(),
   noImages: z.boolean().exactOptional(),
   noFiles: z.boolean().exactOptional(),
+  mcpServers: z.array(host).max(maxPreferredNames).exactOptional(),
   rules: z.array(rule).min(1).max(maxTextRules).exactOptional(),
 });
 

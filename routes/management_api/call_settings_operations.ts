@@ -66,6 +66,7 @@ export function callSettingsJson(calls: CallSettings | undefined): JsonObject {
     allowed_models: list(calls?.allowedModels),
     no_images: calls?.noImages,
     no_files: calls?.noFiles,
+    mcp_servers: list(calls?.mcpServers),
     rules: calls?.rules?.map(({ name, action, pattern }) => ({ name, action, pattern })),
   });
 }

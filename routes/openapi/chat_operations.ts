@@ -73,7 +73,7 @@ export function chatOperations(models: ExampleModels): readonly Operation[] {
       },
       answers: [chatAnswer("Message")],
       errorStyle: "messages",
-      errors: [...chatErrors, "thread_unsupported"],
+      errors: [...chatErrors, "thread_unsupported", "mcp_server_failed"],
     },
     {
       id: "createChatCompletion",
@@ -109,7 +109,7 @@ export function chatOperations(models: ExampleModels): readonly Operation[] {
       },
       answers: [chatAnswer("Response")],
       errorStyle: "chat",
-      errors: [...chatErrors, "previous_response_not_found"],
+      errors: [...chatErrors, "previous_response_not_found", "mcp_server_failed"],
     },
     {
       id: "getResponse",

@@ -15,6 +15,7 @@ import {
   answeringRegion,
   type AppliedPrice,
   type Attempt,
+  type McpCallRecord,
   type OwnKeyCharge,
   type Receipt,
 } from "../../core/billing/usage/receipt.ts";
@@ -95,6 +96,13 @@ const toolFields: readonly DescribedField<ToolCharge>[] = [
   always("uses", count, ({ uses }) => uses),
   always("vnd_per_use", vnd, ({ perUseMicroVnd }) => formatVnd(perUseMicroVnd)),
   always("cost_vnd", vnd, ({ uses, perUseMicroVnd }) => formatVnd(BigInt(uses) * perUseMicroVnd)),
+];
+
+const mcpCallFields: readonly DescribedField<McpCallRecord>[] = [
+  always("server", text, ({ server }) => server),
+  always("tool", text, ({ tool }) => tool),
+  always("failed", { type: "boolean" }, ({ failed }) => failed),
+  always("ms", { type: "number" }, ({ ms }) => ms),
 ];
 
 const attemptFields: readonly DescribedField<Attempt>[] = [
@@ -331,6 +339,20 @@ export const receiptFields: readonly ReceiptField[] = [
     attemptFields,
     ({ receipt }) => receipt.attempts,
   ),
+  {
+    ...listField<ReceiptRow, McpCallRecord>(
+      "mcp_calls",
+      "A call of a tool of an MCP server that the gateway made.",
+      mcpCallFields,
+      ({ receipt: { mcpCalls = [] } }) => mcpCalls,
+    ),
+    csv: [{
+      name: "mcp_calls",
+      cell: ({ receipt: { mcpCalls = [] } }) =>
+        mcpCalls.map(({ server, tool }) => `${server} ${tool}`).join("; "),
+    }],
+    rank: 7,
+  },
   // Its column is beside the id.
   optional("key_name", maybeText, ({ keyName }) => keyName),
 ];

@@ -258,3 +258,79 @@ export function streamOf(style: Style, answer: HostedAnswer): string {
       return data(geminiBody(answer));
   }
 }
+
+/** The style of a request, by its path at a provider. */
+export function styleOf(path: string): Style {
+  if (path.startsWith("/v1beta")) return "gemini";
+  if (path.startsWith("/v1/messages")) return "messages";
+  return path.startsWith("/v1/responses") ? "responses" : "chat";
+}
+
+/** An answer that says something, then calls functions. */
+export function calling(
+  style: Style,
+  calls: readonly [name: string, args: JsonObject][],
+): JsonObject {
+  const text = "Let me look.";
+  switch (style) {
+    case "messages":
+      return {
+        ...answerOf(style, {}),
+        content: [
+          { type: "text", text },
+          ...calls.map(([name, input], i) => ({ type: "tool_use", id: `toolu_${i}`, name, input })),
+        ],
+        stop_reason: "tool_use",
+      };
+    case "chat":
+      return {
+        ...answerOf(style, {}),
+        choices: [{
+          index: 0,
+          message: {
+            role: "assistant",
+            content: text,
+            tool_calls: calls.map(([name, args], i) => ({
+              id: `call_${i}`,
+              type: "function",
+              function: { name, arguments: JSON.stringify(args) },
+            })),
+          },
+          finish_reason: "tool_calls",
+        }],
+      };
+    case "responses":
+      return {
+        ...answerOf(style, {}),
+        output: [
+          {
+            id: "msg_0",
+            type: "message",
+            role: "assistant",
+            status: "completed",
+            content: [{ type: "output_text", text, annotations: [], logprobs: [] }],
+          },
+          ...calls.map(([name, args], i) => ({
+            id: `fc_${i}`,
+            type: "function_call",
+            call_id: `call_${i}`,
+            name,
+            arguments: JSON.stringify(args),
+            status: "completed",
+          })),
+        ],
+      };
+    case "gemini":
+      return {
+        ...answerOf(style, {}),
+        candidates: [{
+          index: 0,
+          content: {
+            role: "model",
+            parts: [{ text }, ...calls.map(([name, args]) => ({ functionCall: { name, args } }))],
+          },
+          finishReason: "STOP",
+        }],
+      };
+  }
+}

@@ -105,6 +105,10 @@ export const anyReceipt: fc.Arbitrary<Receipt> = fc.record({
   costMicroVnd: money,
   shortfallMicroVnd: money,
   heldMicroVnd: money,
+  mcpCalls: fc.array(
+    fc.record({ server: text, tool: text, failed: fc.boolean(), ms: count }, plainly),
+    { minLength: 1, maxLength: 5 },
+  ),
   claimMicroVnd: fc.bigInt({ min: 1n, max: 10n ** 18n }),
   ownKey: fc.record({ priceMicroVnd: money, fee: fc.integer({ min: 0, max: 10_000 }) }, plainly),
   region: text,
@@ -151,6 +155,7 @@ export const anyReceipt: fc.Arbitrary<Receipt> = fc.record({
     heldMicroVnd,
     tags,
     ownKey,
+    mcpCalls,
     ...receipt
   },
 ) => ({
@@ -163,6 +168,7 @@ export const anyReceipt: fc.Arbitrary<Receipt> = fc.record({
   ...(catalogVersion !== undefined && receipt.attempts.length > 0 && { catalogVersion }),
   ...(endCode !== undefined && receipt.attempts.length > 0 && { endCode }),
   ...(heldMicroVnd !== undefined && receipt.attempts.length > 0 && { heldMicroVnd }),
+  ...(mcpCalls !== undefined && receipt.attempts.length > 0 && { mcpCalls }),
   ...(toolCharges !== undefined && receipt.usage !== undefined && {
     toolCharges,
     costMicroVnd: receipt.costMicroVnd + toolChargesMicroVnd(toolCharges),

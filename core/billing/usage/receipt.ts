@@ -55,6 +55,15 @@ export interface OwnKeyCharge {
   readonly fee: number;
 }
 
+/** Call of a tool of an MCP server that the gateway made. Neither its arguments nor its result are kept. */
+export interface McpCallRecord {
+  /** Host of the server. */
+  readonly server: string;
+  readonly tool: string;
+  readonly failed: boolean;
+  readonly ms: number;
+}
+
 /** Charge of the provider that answered, to the operator. */
 export type ProviderCost =
   | {
@@ -159,6 +168,8 @@ export interface Receipt {
   readonly serviceTier?: string;
   /** Fees of hosted tools, which the price contains, and `costMicroVnd` without `ownKey`. Absent: there were none. */
   readonly toolCharges?: readonly ToolCharge[];
+  /** Calls of tools of MCP servers that the gateway made. Absent: none. */
+  readonly mcpCalls?: readonly McpCallRecord[];
   /**
    * The version of the catalogue whose price and routes the call had; absent on receipts of earlier releases, and
    * without an attempt.

@@ -11,6 +11,7 @@ import type { RouteWish } from "../request/route_preferences.ts";
 import type { ItemVisitor } from "./item_tap.ts";
 import type { JsonBody } from "../body/json_body.ts";
 import type { WebSearcher } from "../rounds/search_function.ts";
+import type { McpTools } from "../rounds/mcp_tools.ts";
 import type { RoundPayer } from "../rounds/tool_rounds.ts";
 
 /** A chat call as it arrived, before a route is chosen. */
@@ -35,7 +36,9 @@ export interface ChatCall {
   readonly onItem?: ItemVisitor;
   /** Runs the web searches of the model, which can run none itself; absent: nobody does. */
   readonly searcher?: WebSearcher | undefined;
-  /** Pays for the rounds of a model that searches; absent: nothing is sent. */
+  /** Runs the tools of MCP servers for the model, whose provider has no connector; absent: nobody does. */
+  readonly mcp?: McpTools | undefined;
+  /** Pays for the rounds of a model for which tools run; absent: nothing is sent. */
   readonly rounds?: RoundPayer | undefined;
 }
 

@@ -283,9 +283,8 @@ export function startChatExchange(
   access: ChatRouteAccess,
 ): ChatExchange {
   const style = chatStyle(route);
-  const { searcher } = call;
-  const plain = searcher !== undefined
-    ? startRounds(call, route, style, access, searcher)
+  const plain = call.searcher !== undefined || call.mcp !== undefined
+    ? startRounds(call, route, style, access)
     : compactsHere(call, route, style)
     ? startCompacting(call, route, style, access)
     : style === call.request.style

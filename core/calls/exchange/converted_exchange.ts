@@ -16,6 +16,7 @@ import type {
   ProviderStyle,
   Style,
 } from "../../wire/contract/contract.ts";
+import type { BillableFeature } from "../../wire/contract/features.ts";
 import { collectAnswer } from "../../wire/convert/collected_answer.ts";
 import { sortBetas, type SortedBetas } from "../../wire/billable_features/asked_for.ts";
 import { decodeProviderError } from "../../wire/convert/provider_errors.ts";
@@ -408,18 +409,18 @@ export function outgoing(
  * Refuses a feature that another route offers, or that all routes refuse, so that the conversion does not drop it
  * silently.
  *
- * @param except a feature that the gateway provides itself
+ * @param except features that the gateway provides itself
  */
 export function refuseLosing(
   { request: { style }, body, model }: ChatCall,
   route: Route,
-  except?: "web_search",
+  except: readonly BillableFeature[] = [],
 ): void {
   const asked = { style, body: body.outline };
   const isOffered = model.routes.some((other) =>
     other.style === style || offersMore(other, route, asked)
   );
-  if (isOffered) fieldsLeftOut({ model, route, sent: asked, asked, ...defined({ except }) });
+  if (isOffered) fieldsLeftOut({ model, route, sent: asked, asked, except });
 }
 
 /** Whether `other` runs a requested hosted tool that `route` does not run. */

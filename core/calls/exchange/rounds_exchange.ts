@@ -11,12 +11,14 @@ import type {
 import { answerFrames } from "../../wire/stream/answer_frames.ts";
 import { echoMemory, readConversation, writeConversation } from "../../wire/convert/convert.ts";
 import { collectEvents, createEventPipe } from "../rounds/event_stream.ts";
-import { offerSearch, SearchRunner, type WebSearcher } from "../rounds/search_function.ts";
+import { offerSearch, SearchRunner } from "../rounds/search_function.ts";
 import { GatewayError } from "../../lib/errors/errors.ts";
 import { invariant } from "../../lib/base/assert.ts";
 import { stringifyExactly } from "../../lib/runtime/built_ins.ts";
 import type { WholeAnswer } from "../attempts/attempt.ts";
-import { type RoundPayer, ToolRounds } from "../rounds/tool_rounds.ts";
+import { type RoundPayer, type RunTools, ToolRounds } from "../rounds/tool_rounds.ts";
+import type { Conversation } from "../../wire/conversation/mod.ts";
+import type { UpstreamExchange } from "../../net/transport/transport.ts";
 import type { ChatCall, ChatExchange, ChatRouteAccess } from "./chat_call.ts";
 import {
   clientReading,
@@ -48,34 +50,68 @@ const unpaid: RoundPayer = { pay: () => Promise.resolve(false), note() {} };
 /** Styles whose answers have no place for a search and what it found. */
 const withoutSearches: ReadonlySet<Style> = new Set<Style>(["chat", "gemini"]);
 
+/** The conversation of a call, with functions in place of the tools that the gateway runs, and who runs them. */
+function offeredTools(call: ChatCall, asked: Conversation): {
+  readonly conversation: Conversation;
+  readonly tools: readonly RunTools[];
+} {
+  const { searcher, mcp } = call;
+  const withMcp = mcp === undefined ? asked : mcp.offered(asked);
+  const tools: RunTools[] = mcp === undefined ? [] : [mcp];
+  const search = searcher === undefined ? undefined : offerSearch(withMcp);
+  if (searcher === undefined || search === undefined) return { conversation: withMcp, tools };
+  return {
+    conversation: search.conversation,
+    tools: [...tools, new SearchRunner(search, searcher)],
+  };
+}
+
+/** The error of a call that fails after tools had run: no other route runs them again. */
+function lostAfterRun(cause: unknown): GatewayError {
+  return new GatewayError(
+    "mcp_server_failed",
+    "The model failed after tools of MCP servers had run; they may not run twice, so the call was not repeated",
+    { cause, marks: "nothing" },
+  );
+}
+
 /**
- * Starts a call for whose model the gateway runs tools: see `rounds/tool_rounds.ts`. The request is
- * converted also for a route of the client's own style, since its history grows with every round.
+ * Starts a call for whose model the gateway runs tools: see `rounds/tool_rounds.ts`. The request is converted also for a
+ * route of the client's own style, since its history grows with every round.
  */
 export function startRounds(
   call: ChatCall,
   route: Route,
   style: ProviderStyle,
   access: ChatRouteAccess,
-  searcher: WebSearcher,
 ): ChatExchange {
+  const { mcp, searcher } = call;
   const clientStyle = call.request.style;
-  refuseLosing(call, route, "web_search");
+  refuseLosing(call, route, [
+    ...(searcher === undefined ? [] : ["web_search"] as const),
+    ...(mcp === undefined ? [] : ["mcp"] as const),
+  ]);
   const options = conversionOptions(call, route);
-  const value = limitedBody(call);
+  const limited = limitedBody(call);
+  const value = mcp === undefined ? limited : mcp.rewritten(limited);
   const asked = readConversation(clientStyle, value, options);
-  const offered = offerSearch({ ...asked, stream: true, streamUsage: true });
-  invariant(offered !== undefined, "no search is asked for");
+  const { conversation, tools } = offeredTools(call, {
+    ...asked,
+    stream: true,
+    streamUsage: true,
+  });
+  const time = mcp?.time ?? searcher?.time;
+  invariant(time !== undefined && tools.length > 0, "no tool is asked for");
   const streamed = { ...call, request: { ...call.request, stream: true } };
   const context = pipeContext(call, route);
   let first: ConvertedRequest | undefined;
   const dropped: string[] = [];
   const rounds = new ToolRounds({
     style,
-    conversation: offered.conversation,
-    tools: [new SearchRunner(offered, searcher)],
-    before: [],
-    time: searcher.time,
+    conversation,
+    tools,
+    before: clientStyle === "responses" ? mcp?.before ?? [] : [],
+    time,
     payer: call.rounds ?? unpaid,
     citesSources: withoutSearches.has(clientStyle),
     send(conversation) {
@@ -96,11 +132,17 @@ export function startRounds(
       onStatus: access.onStatus,
     },
   });
+  const { stream } = call.request;
+  const ranBefore = mcp?.calls.length ?? 0;
+  // A stream stays on its route from its first output on.
+  const exchange = mcp === undefined || stream
+    ? rounds
+    : failingWith(rounds, (cause) => mcp.calls.length > ranBefore ? lostAfterRun(cause) : cause);
   // Thinking is separated within each round.
   const { thinkTags: _, ...kept } = first?.memory ?? {};
   const memory = { ...echoMemory(clientStyle, value), ...kept };
   return {
-    exchange: rounds,
+    exchange,
     createPipe: () => createEventPipe(clientStyle, context, memory),
     fromStream: (bytes) => collectedEvents(clientStyle, bytes, context, memory),
     readAnswer: (answer) => readAnswer(style, answer),
@@ -112,4 +154,23 @@ export function startRounds(
     mayRepeat: access.mayRepeat,
     dropped,
   };
+}
+
+/** An exchange with other failures of its body. */
+function failingWith(
+  exchange: UpstreamExchange,
+  failureOf: (cause: unknown) => unknown,
+): UpstreamExchange {
+  const response = exchange.response.then((answer) => ({
+    ...answer,
+    body: {
+      read: () =>
+        answer.body.read().catch((cause: unknown) => {
+          throw failureOf(cause);
+        }),
+    },
+  }));
+  // Whoever waits for it gets the failure; after `cancel` nobody may.
+  response.catch(() => {});
+  return { response, cancel: () => exchange.cancel() };
 }

@@ -55,6 +55,8 @@ export interface CallSettings extends ProviderSettings {
   readonly noImages?: true;
   /** Chat calls may have no files: documents, sound, video. */
   readonly noFiles?: true;
+  /** The only hosts of MCP servers to which the gateway may connect; empty: none. */
+  readonly mcpServers?: readonly string[];
   /** Rules about the text of requests. */
   readonly rules?: readonly TextRule[];
 }
@@ -87,6 +89,8 @@ export interface CallRules {
   readonly defaults?: RouteDefaults;
   /** Bounds of what chat requests contain; absent: none. */
   readonly parts?: { readonly noImages: boolean; readonly noFiles: boolean };
+  /** The only hosts of MCP servers; absent: any. */
+  readonly mcpServers?: readonly string[];
   /** Rules about the text of requests; absent: none. */
   readonly texts?: readonly TextRule[];
   /** Whether answers tell their cost, if a request does not say otherwise. */
@@ -190,6 +194,7 @@ export function callRulesOf(
     maxPrice: lowest(levels.flatMap(({ maxPrice }) => maxPrice ?? [])),
     defaults,
     parts: partsOf(levels),
+    mcpServers: inAll(levels.map(({ mcpServers }) => mcpServers)),
     texts: textsOf(levels),
     tellsCost: nearest(levels, ({ tellsCost }) => tellsCost),
   }));

@@ -652,8 +652,8 @@ interface BillableCheck {
   readonly sent: StyledRequest;
   /** The request of the client: a refusal names the fields as the client wrote them. */
   readonly asked: StyledRequest;
-  /** A feature that the gateway provides itself. */
-  readonly except?: BillableFeature;
+  /** Features that the gateway provides itself. */
+  readonly except?: readonly BillableFeature[];
 }
 
 /**
@@ -665,7 +665,7 @@ interface BillableCheck {
 export function fieldsLeftOut(check: BillableCheck): readonly string[] {
   const fields: string[] = [];
   for (const found of findBillableFeatures(check.sent.style, check.sent.body)) {
-    if (found.feature === check.except) continue;
+    if (check.except?.includes(found.feature) === true) continue;
     if (check.route.allow.has(found.feature) && hasFactor(check, found)) continue;
     if (!found.spare) throw refusal(check, found);
     fields.push(found.path);

@@ -61,6 +61,13 @@ export const errorTable = {
     retry: false,
     responsesCode: "invalid_prompt",
   },
+  /** An MCP server of the request gave no list of its tools, or the model failed after tools had run. */
+  mcp_server_failed: {
+    status: 424,
+    type: "invalid_request_error",
+    retry: false,
+    responsesCode: "invalid_prompt",
+  },
   /**
    * State that a provider would keep. The Messages SDKs know this error and then send the whole
    * conversation.

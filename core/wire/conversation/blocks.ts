@@ -85,7 +85,7 @@ export interface HostedCallBlock extends Placed {
 }
 
 /** A call of a hosted tool, with its result. */
-export type HostedCall = SearchCall | FetchCall | CodeCall | McpCall;
+export type HostedCall = SearchCall | FetchCall | CodeCall | McpCall | McpListing | McpApproval;
 
 /** A page that a search found. */
 export interface WebSource {
@@ -130,6 +130,26 @@ export interface McpCall {
   /** JSON text, as the model wrote it. */
   readonly arguments: string;
   readonly output?: string;
+  /** The id of the request to which the client agreed. */
+  readonly approvalId?: string;
+  readonly failed: boolean;
+}
+
+/** The tools of an MCP server, as it listed them. Only the gateway makes it, for Responses clients. */
+export interface McpListing {
+  readonly tool: "mcp_list";
+  readonly server: string;
+  /** Entries in the form of the style. */
+  readonly tools: readonly JsonObject[];
+  readonly failed: boolean;
+}
+
+/** A call of a tool of an MCP server to which the client must agree. Only the gateway makes it, for Responses clients. */
+export interface McpApproval {
+  readonly tool: "mcp_approval";
+  readonly server: string;
+  readonly name: string;
+  readonly arguments: string;
   readonly failed: boolean;
 }
 

@@ -39,6 +39,10 @@ function inWords(call: HostedCall): string {
       const called = `[Called ${call.name} of ${call.server} with ${call.arguments}]`;
       return called + failed + below(call.output);
     }
+    case "mcp_list":
+      return `[Listed the tools of ${call.server}]`;
+    case "mcp_approval":
+      return `[Asked to call ${call.name} of ${call.server} with ${call.arguments}]`;
   }
 }
 

@@ -14,6 +14,7 @@ import {
 import type {
   AppliedPrice,
   Attempt,
+  McpCallRecord,
   Outcome,
   ProviderCost,
   Receipt,
@@ -287,6 +288,9 @@ function toolChargesOf(stored: StoredUsage | null): readonly ToolCharge[] {
 /** Most attempts on a receipt; a call never makes more. */
 export const maxReceiptAttempts = 16;
 
+/** Most calls of MCP servers on a receipt; an answer never has more. */
+const maxReceiptMcpCalls = 64;
+
 /**
  * Most characters of a text on a receipt. Names are far shorter, but clients choose the name that
  * was mapped.
@@ -336,7 +340,8 @@ type StoredAttempt =
     catalogVersion?: number | null,
     endCode?: string | null,
     held?: string | null,
-    own?: StoredOwn,
+    own?: StoredOwn | null,
+    mcpCalls?: StoredMcpCall[],
   ];
 
 /** Attempts with keys of the organisation, as bits by their place; and of the one that answered, fee and price. */
@@ -351,19 +356,34 @@ function storedOwn(
   return bits === 0 ? undefined : [bits];
 }
 
+type StoredMcpCall = [server: string, tool: string, failed: 0 | 1, ms: number];
+
+function storedMcpCall({ server, tool, failed, ms }: McpCallRecord): StoredMcpCall {
+  return [clip(server), clip(tool), failed ? 1 : 0, ms];
+}
+
+function mcpCallOf([server, tool, failed, ms]: StoredMcpCall): McpCallRecord {
+  return { server, tool, failed: failed === 1, ms };
+}
+
 const noCallMembers = {};
 
 function storedAttempt(
   { route, outcome, ms, region }: Attempt,
   from: string | undefined,
-  { providerCost, catalogVersion, endCode, heldMicroVnd }: Pick<
+  { providerCost, catalogVersion, endCode, heldMicroVnd, mcpCalls }: Pick<
     Receipt,
-    "providerCost" | "catalogVersion" | "endCode" | "heldMicroVnd"
+    "providerCost" | "catalogVersion" | "endCode" | "heldMicroVnd" | "mcpCalls"
   >,
   own: StoredOwn | undefined,
 ): StoredAttempt {
   const whole = [route, outcome, ms, region ?? null, from ?? null] as const;
   const cost = providerCost === undefined ? null : storedCost(providerCost);
+  if (mcpCalls !== undefined) {
+    const held = heldMicroVnd?.toString() ?? null;
+    const calls = mcpCalls.slice(0, maxReceiptMcpCalls).map(storedMcpCall);
+    return [...whole, cost, catalogVersion ?? null, endCode ?? null, held, own ?? null, calls];
+  }
   if (own !== undefined) {
     const held = heldMicroVnd?.toString() ?? null;
     return [...whole, cost, catalogVersion ?? null, endCode ?? null, held, own];
@@ -452,7 +472,8 @@ export function decodeReceipt(requestId: RequestId, value: unknown): Receipt {
   const costMicroVnd = BigInt(cost);
   const shortfallMicroVnd = BigInt(shortfall);
   const claimMicroVnd = claim === undefined ? undefined : BigInt(claim);
-  const heldMicroVnd = held === undefined ? undefined : BigInt(held);
+  const heldMicroVnd = held === undefined || held === null ? undefined : BigInt(held);
+  const mcpCalls = attempts[0]?.[10];
   invariant(
     costMicroVnd >= 0n && shortfallMicroVnd >= 0n && (claimMicroVnd ?? 1n) > 0n &&
       (heldMicroVnd ?? 0n) >= 0n,
@@ -507,6 +528,7 @@ export function decodeReceipt(requestId: RequestId, value: unknown): Receipt {
   if (tags !== undefined) receipt.tags = tags;
   if (toolCharges.length > 0) receipt.toolCharges = toolCharges;
   if (heldMicroVnd !== undefined) receipt.heldMicroVnd = heldMicroVnd;
+  if (mcpCalls !== undefined) receipt.mcpCalls = mcpCalls.map(mcpCallOf);
   if (claimMicroVnd !== undefined) receipt.claimMicroVnd = claimMicroVnd;
   if (typeof region === "string") receipt.region = region;
   if (providerCost !== undefined) receipt.providerCost = providerCost;

@@ -19,6 +19,7 @@ import {
 import type {
   AppliedPrice,
   Attempt,
+  McpCallRecord,
   Outcome,
   OwnKeyCharge,
   ProviderCost,
@@ -200,6 +201,8 @@ interface SettleOptions {
   readonly attach?: Attachment | undefined;
   /** Why the model stopped, for traces. */
   readonly stopReason?: string | undefined;
+  /** Calls of MCP servers that the gateway has made. */
+  readonly mcpCalls?: readonly McpCallRecord[];
 }
 
 /** The one settlement of a call. */
@@ -284,6 +287,8 @@ export class CallSettlement {
     this.#hasEnded = true;
     const settleStartedMs = this.#gateway.clock.monotonicMs();
     const draft = this.#draft(end, charge, settleStartedMs);
+    const { mcpCalls = [] } = options;
+    if (mcpCalls.length > 0) draft.mcpCalls = mcpCalls;
     const mayForgo = !stream && options.attach === undefined;
     let isWithheld = false;
     let isChargeSent = false;
@@ -368,7 +373,7 @@ export class CallSettlement {
     };
   }
 
-  #draft(end: CallEnd, charge: CallCharge, settleStartedMs: number): ReceiptDraft {
+  #draft(end: CallEnd, charge: CallCharge, settleStartedMs: number): Writable<ReceiptDraft> {
     const { requestId, principal, model, style, stream, price, mappedFrom, tags } = this.terms;
     const { version } = this.terms.catalog;
     const draft: Writable<ReceiptDraft> = {

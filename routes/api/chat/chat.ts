@@ -122,7 +122,10 @@ export async function serveArrived(given: ArrivedChat): Promise<Reply | Response
   if (style === "messages") checkVersion(incoming.request.headers);
   const reading = readChat(arrived);
   const read = reading instanceof Promise ? await reading : reading;
-  const admitted = withSearcher(arrived, admitChat(read));
+  const searching = withSearcher(arrived, admitChat(read));
+  const admitted = searching.bounds.hostedTools.includes("mcp")
+    ? (await import("./mcp.ts")).withMcp(arrived, searching)
+    : searching;
   if (hasIdempotencyKey(incoming)) {
     const { preferences, tellsCost } = read;
     const body = { kind: "json", json: admitted.call.body } as const;

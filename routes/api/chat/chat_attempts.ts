@@ -22,6 +22,7 @@ import { keptForCount } from "../../../core/calls/bounds/chat_charge.ts";
 import type { ChatCall, ChatExchange } from "../../../core/calls/exchange/chat_call.ts";
 import { localChatRefusal, startChatExchange } from "../../../core/calls/exchange/chat_exchange.ts";
 import { type ChatRequest, continuesTurn } from "../../../core/calls/request/chat_request.ts";
+import type { McpTools } from "../../../core/calls/rounds/mcp_tools.ts";
 import type { TurnDraft } from "../../../core/calls/request/kept_responses.ts";
 import {
   refusesForeignItems,
@@ -168,6 +169,11 @@ export function localError(
   return localChatRefusal(call, candidates, ({ provider }) => catalog.providers[provider]);
 }
 
+/** Whether the gateway runs tools for the model. */
+function runsTools({ searcher, mcp }: Pick<ChatCall, "searcher" | "mcp">): boolean {
+  return searcher !== undefined || mcp !== undefined;
+}
+
 /** The attempts of one chat call. */
 class ChatAttempts implements AttemptHost<ChatExchange, StartedStream | WholeAnswer> {
   readonly #funded: FundedChat;
@@ -209,10 +215,18 @@ class ChatAttempts implements AttemptHost<ChatExchange, StartedStream | WholeAns
     };
     const vetting = vetUrls(gateway, urls, [access.provider]);
     const fetching = documents?.for(route);
-    if (vetting === undefined && fetching === undefined) return begin(call);
-    return Promise.all([fetching, vetting]).then(([fetched]) =>
+    const { mcp } = call;
+    if (vetting === undefined && fetching === undefined && mcp === undefined) return begin(call);
+    return Promise.all([fetching, vetting, mcp && this.#prepare(mcp)]).then(([fetched]) =>
       begin(fetched === undefined ? call : { ...call, documents: fetched })
     );
+  }
+
+  /** Has the MCP servers of the call ready. */
+  async #prepare(mcp: McpTools): Promise<void> {
+    const { control, rounds } = this.#funded;
+    const { prepareMcp } = await import("./mcp.ts");
+    await prepareMcp(mcp, control, rounds);
   }
 
   /** Routes in the order to try. */
@@ -240,7 +254,7 @@ class ChatAttempts implements AttemptHost<ChatExchange, StartedStream | WholeAns
       : attemptAnswer(begun, gateway, {
         maxBytes: settlement.maxBytesOfAnswer,
         counter: bufferedAnswer,
-        ...(call.searcher !== undefined && { onSign }),
+        ...(runsTools(call) && { onSign }),
       });
   }
 
@@ -252,14 +266,16 @@ class ChatAttempts implements AttemptHost<ChatExchange, StartedStream | WholeAns
   }
 
   slowAfterMs(route: Route): number | undefined {
-    const { gateway: { router }, call: { model, searcher }, settlement } = this.#funded;
-    return this.#load === undefined || searcher !== undefined
+    const { gateway: { router }, call, call: { model }, settlement } = this.#funded;
+    return this.#load === undefined || runsTools(call)
       ? slowAfterMs(settlement.terms.catalog, model, route)
       : router.slowAfterMs(model, route, this.#load);
   }
 
   mayHedge({ route, waitedMs, hasSigned }: SlowAttempt): boolean {
-    const { gateway: { router }, call: { model, request, searcher } } = this.#funded;
+    const { gateway: { router }, call: { model, request, searcher, mcp } } = this.#funded;
+    // Two attempts would call the same tools.
+    if (mcp !== undefined) return false;
     // A whole answer is finished, and charged, at the organisation's own account.
     if (route.ownKey !== undefined) return request.stream;
     if (this.#load === undefined) return true;
@@ -359,13 +375,21 @@ export function offerOf(
 ): ModelOffer {
   const { money } = settled.funds;
   const fee = gateway.ownKeys?.feeOf(admitted.model);
-  const rounds = admitted.searcher === undefined ? undefined : new PaidRounds(money, bounds, fee);
+  const rounds = runsTools(admitted) ? new PaidRounds(money, bounds, fee) : undefined;
   const call = rounds === undefined ? admitted : { ...admitted, rounds };
   const { request, body } = call;
   const counted = keptForCount(body, request.stream);
   return {
     call,
-    settlement: new ChatSettlement(gateway, settled, { request, bounds, counted, rounds, draft }),
+    rounds,
+    settlement: new ChatSettlement(gateway, settled, {
+      request,
+      bounds,
+      counted,
+      rounds,
+      mcpCalls: call.mcp?.calls,
+      draft,
+    }),
     paidTokens: paidOutputTokens(bounds, paidPrice(gateway, call.model, bounds, money)),
     outputLimit,
   };
@@ -379,7 +403,7 @@ class ModelTrial {
   readonly #candidates: number;
 
   constructor(funded: FundedChat, dropped: Set<string>) {
-    const { gateway, call: { model }, control } = funded;
+    const { gateway, call, call: { model }, control } = funded;
     const host = new ChatAttempts(funded, dropped);
     const candidates = host.candidates();
     this.#funded = funded;
@@ -387,7 +411,9 @@ class ModelTrial {
     this.#candidates = candidates.length;
     this.attempts = runAttempts<ChatExchange, StartedStream | WholeAnswer>({
       candidates,
-      hedge: gateway.router.hedge(model, host.operation, candidates[0]),
+      hedge: call.mcp === undefined
+        ? gateway.router.hedge(model, host.operation, candidates[0])
+        : undefined,
       host,
       deadlines: gateway.deadlines,
       clock: gateway.clock,

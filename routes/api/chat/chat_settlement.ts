@@ -48,6 +48,7 @@ import { maxPerOutputToken, worstCaseCost } from "../../../core/billing/price.ts
 import type {
   AppliedPrice,
   Attempt,
+  McpCallRecord,
   Outcome,
   Receipt,
 } from "../../../core/billing/usage/receipt.ts";
@@ -211,8 +212,10 @@ interface ChatSettlementInput {
   readonly bounds: ChatBounds;
   /** The body, if it is kept to count the prompt where no usage is reported. */
   readonly counted?: JsonBody | undefined;
-  /** Set if the gateway runs web searches for the model: one answer is the sum of several requests. */
+  /** Set if the gateway runs tools for the model: one answer is the sum of several requests. */
   readonly rounds: PaidRounds | undefined;
+  /** Calls of MCP servers that the gateway has made. */
+  readonly mcpCalls?: readonly McpCallRecord[] | undefined;
   /** The turn that is kept once the call is settled. */
   readonly draft: TurnDraft | undefined;
 }
@@ -460,7 +463,8 @@ export class ChatSettlement {
     this.#noteThroughput(end, charge);
     if (charge.implausible !== undefined) this.#noteFalseReport(end.route, charge.implausible);
     this.#noteOutput(end, charge);
-    const options = { stopReason: end.reading?.stopReason };
+    const { mcpCalls } = this.#input;
+    const options = { stopReason: end.reading?.stopReason, ...defined({ mcpCalls }) };
     const settled = this.#call.settle(end, this.#withProviderUse(end, charge), options);
     return this.#input.draft === undefined ? settled : this.#withTurn(end, settled);
   }
@@ -550,6 +554,11 @@ export class PaidRounds implements RoundPayer {
     if (extension.outcome !== "granted" || extension.amountMicroVnd < missing) return false;
     this.#paidTokens = promptTokens;
     return true;
+  }
+
+  /** Reserves what else the first prompt holds. As {@linkcode PaidRounds.pay}. */
+  payBeyond(promptTokens: number): Promise<boolean> {
+    return this.pay(this.#bounds.input.tokens + promptTokens);
   }
 
   note(promptTokens: number): void {

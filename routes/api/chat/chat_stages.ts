@@ -36,7 +36,7 @@ import type { AuthenticatedRequest, Incoming } from "../call/incoming.ts";
 import type { OutputLimitNotice } from "../call/response_headers.ts";
 import type { RunningCall } from "../gateway/access_watch.ts";
 import type { Gateway } from "../gateway/gateway.ts";
-import type { ChatSettlement } from "./chat_settlement.ts";
+import type { ChatSettlement, PaidRounds } from "./chat_settlement.ts";
 
 /** A chat call whose caller is known and whose bytes have arrived. */
 export interface ArrivedChat extends AuthenticatedRequest {
@@ -94,6 +94,8 @@ export interface AdmittedChat {
 export interface ModelOffer {
   readonly call: ChatCall;
   readonly settlement: ChatSettlement;
+  /** Pays for the rounds of a model for which tools run; absent for one request. */
+  readonly rounds: PaidRounds | undefined;
   /** Output tokens that were reserved when the call began. */
   readonly paidTokens: number;
   readonly outputLimit: OutputLimitNotice | undefined;

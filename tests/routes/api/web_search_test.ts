@@ -11,7 +11,7 @@ import {
   type TestGatewayOptions,
 } from "../../support/gateways/gateway_in_process.ts";
 import { ManualTime } from "../../support/manual_time.ts";
-import { answerOf, streamOf } from "../../support/hosted_answers.ts";
+import { answerOf, calling, streamOf, styleOf } from "../../support/hosted_answers.ts";
 import { readStream, readWhole } from "../../conformance/clients.ts";
 import { nextTurn } from "../../support/turns.ts";
 import { until } from "../../support/until.ts";
@@ -24,12 +24,6 @@ const usualCreditVnd = 100_000;
 const searchMicroVnd = 60_000n;
 
 const price = (vndPerMtok: number) => ({ unit: "token", vndPerMtok });
-
-function styleOf(path: string): Style {
-  if (path.startsWith("/v1beta")) return "gemini";
-  if (path.startsWith("/v1/messages")) return "messages";
-  return path.startsWith("/v1/responses") ? "responses" : "chat";
-}
 
 const route = (style: Style, model: string, more: object = {}) => ({
   provider: "p",
@@ -112,72 +106,6 @@ interface Asked {
   readonly body: Record<string, unknown>;
 }
 type Plan = (asked: Asked) => JsonObject | Response | Promise<Response> | undefined;
-
-/** An answer that says something, then calls functions. */
-function calling(style: Style, calls: readonly [name: string, args: JsonObject][]): JsonObject {
-  const text = "Let me look.";
-  switch (style) {
-    case "messages":
-      return {
-        ...answerOf(style, {}),
-        content: [
-          { type: "text", text },
-          ...calls.map(([name, input], i) => ({ type: "tool_use", id: `toolu_${i}`, name, input })),
-        ],
-        stop_reason: "tool_use",
-      };
-    case "chat":
-      return {
-        ...answerOf(style, {}),
-        choices: [{
-          index: 0,
-          message: {
-            role: "assistant",
-            content: text,
-            tool_calls: calls.map(([name, args], i) => ({
-              id: `call_${i}`,
-              type: "function",
-              function: { name, arguments: JSON.stringify(args) },
-            })),
-          },
-          finish_reason: "tool_calls",
-        }],
-      };
-    case "responses":
-      return {
-        ...answerOf(style, {}),
-        output: [
-          {
-            id: "msg_0",
-            type: "message",
-            role: "assistant",
-            status: "completed",
-            content: [{ type: "output_text", text, annotations: [], logprobs: [] }],
-          },
-          ...calls.map(([name, args], i) => ({
-            id: `fc_${i}`,
-            type: "function_call",
-            call_id: `call_${i}`,
-            name,
-            arguments: JSON.stringify(args),
-            status: "completed",
-          })),
-        ],
-      };
-    case "gemini":
-      return {
-        ...answerOf(style, {}),
-        candidates: [{
-          index: 0,
-          content: {
-            role: "model",
-            parts: [{ text }, ...calls.map(([name, args]) => ({ functionCall: { name, args } }))],
-          },
-          finishReason: "STOP",
-        }],
-      };
-  }
-}
 
 /** An answer that calls the search and says nothing. */
 function callingSilently(style: Style, args: JsonObject): JsonObject {

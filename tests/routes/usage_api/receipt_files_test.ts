@@ -149,6 +149,7 @@ Deno.test("each member of a receipt is published, or kept from customers on purp
     price: tokenPrice,
     endCode: "call_timeout",
     serviceTier: "flex",
+    mcpCalls: [{ server: "mcp.example.com", tool: "search", failed: true, ms: 12 }],
     toolCharges: [],
     catalogVersion: 1,
     tags: [{ key: "team", value: "search" }],

@@ -63,6 +63,9 @@ export function withHostedResult(call: HostedCall, { content, is_error }: JsonOb
       const output = typeof content === "string" ? content : joinedTexts(content);
       return { ...call, output, failed };
     }
+    case "mcp_list":
+    case "mcp_approval":
+      return call;
   }
 }
 
@@ -214,6 +217,10 @@ export function writeHostedCall(id: string, call: HostedCall): WrittenCall | und
     }
     case "mcp":
       return writeMcp(`mcptoolu_${hostedIdMark}${wordId(id)}`, call);
+    // Its requests cannot ask for them.
+    case "mcp_list":
+    case "mcp_approval":
+      return undefined;
   }
 }
 

@@ -39,17 +39,23 @@ function readCall(item: JsonObject): HostedCall | undefined {
         server: textOf(item["server_label"]),
         name: textOf(item["name"]),
         arguments: textOf(item["arguments"]),
-        ...(typeof output === "string"
-          ? { output }
-          : isError
-          ? { output: typeof error === "string" ? error : stringifyExactly(error ?? "failed") }
-          : {}),
+        ...(typeof output === "string" ? { output } : isError ? { output: errorText(error) } : {}),
         failed: isError,
       };
     }
     default:
       return undefined;
   }
+}
+
+/** Text of the error of a call: the content that the tool gave, or the error as it stands. */
+function errorText(error: Json | undefined): string {
+  if (typeof error === "string") return error;
+  const content = isJsonObject(error) ? error["content"] : undefined;
+  const texts = Array.isArray(content)
+    ? content.flatMap((part) => isJsonObject(part) ? [textOf(part["text"])] : [])
+    : [];
+  return texts.length > 0 ? texts.join("\n") : stringifyExactly(error ?? "failed");
 }
 
 /** Reads a search, or a page opened for it. Searching for text in an open page counts as reading the page. */
@@ -79,17 +85,39 @@ function readPrinted(outputs: Json | undefined): { readonly output?: string } {
 }
 
 /** Types of items for hosted calls. */
-export type HostedItemKind = "web_search_call" | "code_interpreter_call" | "mcp_call";
+export type HostedItemKind =
+  | "web_search_call"
+  | "code_interpreter_call"
+  | "mcp_call"
+  | "mcp_list_tools"
+  | "mcp_approval_request";
+
+const readKinds: ReadonlySet<string> = new Set<HostedItemKind>([
+  "web_search_call",
+  "code_interpreter_call",
+  "mcp_call",
+]);
 
 /** Whether items of a type are calls of a hosted tool that other vendors have too. */
 export function isHostedItem(type: string): boolean {
-  return Object.hasOwn(progress, type);
+  return readKinds.has(type);
 }
 
 /** Returns the type of the output item for a hosted call. */
 export function hostedItemKind({ tool }: HostedCall): HostedItemKind {
-  if (tool === "code_execution") return "code_interpreter_call";
-  return tool === "mcp" ? "mcp_call" : "web_search_call";
+  switch (tool) {
+    case "web_search":
+    case "web_fetch":
+      return "web_search_call";
+    case "code_execution":
+      return "code_interpreter_call";
+    case "mcp":
+      return "mcp_call";
+    case "mcp_list":
+      return "mcp_list_tools";
+    case "mcp_approval":
+      return "mcp_approval_request";
+  }
 }
 
 /** The members of items of hosted calls; the type decides which it has. */
@@ -106,6 +134,8 @@ export const hostedItemMembers = {
   arguments: { description: "JSON as a text, or an object, by the type." },
   output: maybeText,
   error: {},
+  tools: listOf({ type: "object" }),
+  approval_request_id: maybeText,
 };
 
 /** Writes the item of a call that another style's provider ran. */
@@ -129,9 +159,32 @@ export function hostedItem(id: string, call: HostedCall): Written<typeof hostedI
     }
     case "mcp": {
       const { server: server_label, name, arguments: args, failed, output = null } = call;
-      const told = failed ? { output: null, error: output ?? "failed" } : { output, error: null };
-      return { id, type, status, server_label, name, arguments: args, ...told };
+      const content = [{ type: "text", text: output ?? "failed" }];
+      const told = failed
+        ? { output: null, error: { type: "mcp_tool_execution_error", content } }
+        : { output, error: null };
+      const approval_request_id = call.approvalId ?? null;
+      return {
+        id,
+        type,
+        status,
+        approval_request_id,
+        server_label,
+        name,
+        arguments: args,
+        ...told,
+      };
     }
+    case "mcp_list":
+      return { id, type, server_label: call.server, tools: [...call.tools], error: null };
+    case "mcp_approval":
+      return {
+        id,
+        type,
+        server_label: call.server,
+        name: call.name,
+        arguments: call.arguments,
+      };
   }
 }
 
@@ -140,13 +193,17 @@ const progress = {
   web_search_call: ["in_progress", "searching"],
   code_interpreter_call: ["in_progress", "interpreting"],
   mcp_call: ["in_progress"],
+  mcp_list_tools: ["in_progress"],
+  mcp_approval_request: undefined,
 } as const;
 
 /** Returns the names of the events for a call's progress. Only calls of MCP servers have one for a failure. */
 export function hostedEvents(call: HostedCall): string[] {
   const kind = hostedItemKind(call);
+  const steps = progress[kind];
+  if (steps === undefined) return [];
   const last = kind === "mcp_call" && call.failed ? "failed" : "completed";
-  return [...progress[kind], last].map((step) => `response.${kind}.${step}`);
+  return [...steps, last].map((step) => `response.${kind}.${step}`);
 }
 
 /** Writes the item as its own vendor accepts it in a request; `undefined` if the vendor takes it only as text. */
@@ -156,9 +213,20 @@ export function replayedItem({ style, id, call }: HostedCallBlock): JsonObject |
   return { id, type: "web_search_call", status: call.failed ? "failed" : "completed", action };
 }
 
-const foreignId = new RegExp(`^(?:ws|ci|mcp)_${hostedIdMark}`);
+/** Writes the item as it stands while its call runs. */
+export function begunItem(
+  item: Written<typeof hostedItemMembers>,
+): Written<typeof hostedItemMembers> {
+  const begun = item.status === undefined ? item : { ...item, status: "in_progress" };
+  if (item.type === "mcp_list_tools") return { ...begun, tools: [] };
+  return item.type === "mcp_call" ? { ...begun, arguments: "", output: null, error: null } : begun;
+}
 
-/** Whether this gateway wrote an item of the history, so that the vendor did not run the call. */
+const foreignId = new RegExp(`^(?:ws|ci|mcp|mcpl|mcpr)_${hostedIdMark}`);
+
+/** Whether an item of the history is of a call that the vendor did not run: this gateway wrote it, or it answers one. */
 export function isForeignHostedItem(item: Json): boolean {
-  return isJsonObject(item) && typeof item["id"] === "string" && foreignId.test(item["id"]);
+  if (!isJsonObject(item)) return false;
+  const id = item["type"] === "mcp_approval_response" ? item["approval_request_id"] : item["id"];
+  return typeof id === "string" && foreignId.test(id);
 }

@@ -147,6 +147,8 @@ const prefixes = {
   web_search_call: `ws_${hostedIdMark}`,
   code_interpreter_call: `ci_${hostedIdMark}`,
   mcp_call: `mcp_${hostedIdMark}`,
+  mcp_list_tools: `mcpl_${hostedIdMark}`,
+  mcp_approval_request: `mcpr_${hostedIdMark}`,
   image_generation_call: `ig_${hostedIdMark}`,
 } as const;
 

@@ -21,7 +21,7 @@ import type {
 } from "../../conversation/mod.ts";
 import type { StreamEncoder } from "../../stream/dialect.ts";
 import { type BlockEvent, BlockSequencer } from "../../stream/choices.ts";
-import { hostedEvents, hostedItem, hostedItemKind } from "../items/hosted_items.ts";
+import { begunItem, hostedEvents, hostedItem, hostedItemKind } from "../items/hosted_items.ts";
 import { OpenCall, type OpenItem, OpenMessage, OpenReasoning } from "./open_item.ts";
 import { callKind, itemId, pictureItem } from "../items/output_items.ts";
 import { failureOf, responseObject, writeResponsesStop } from "../answer/response_object.ts";
@@ -208,10 +208,15 @@ export class ResponsesStreamEncoder implements StreamEncoder {
     const item = hostedItem(id, call);
     const done = `"output_index":${index},"item":${stringifyExactly(item)}`;
     this.#keep(done.length);
-    const begun = stringifyExactly({ ...item, status: "in_progress" });
+    const begun = stringifyExactly(begunItem(item));
     this.#event("response.output_item.added", `"output_index":${index},"item":${begun}`);
+    const place = `"item_id":${stringifyExactly(id)},"output_index":${index}`;
     for (const type of hostedEvents(call)) {
-      this.#event(type, `"item_id":${stringifyExactly(id)},"output_index":${index}`);
+      this.#event(type, place);
+      if (type !== "response.mcp_call.in_progress" || call.tool !== "mcp") continue;
+      const args = stringifyExactly(call.arguments);
+      this.#event("response.mcp_call_arguments.delta", `${place},"delta":${args}`);
+      this.#event("response.mcp_call_arguments.done", `${place},"arguments":${args}`);
     }
     this.#event("response.output_item.done", done);
     this.#output.push(item);

@@ -59,6 +59,7 @@ const memberNames = definePairs({
   maxPrice: ["Highest prices", "Giá cao nhất"],
   noImages: ["No images", "Không có ảnh"],
   noFiles: ["No files", "Không có tệp"],
+  mcpServers: ["Only MCP servers", "Chỉ dùng máy chủ MCP"],
   rules: ["Rules about text", "Quy tắc về văn bản"],
   tellsCost: ["Cost in answers", "Chi phí trong câu trả lời"],
   allowedIps: ["IP addresses", "Địa chỉ IP"],

@@ -20,7 +20,7 @@ import { formatCount } from "../../text/format.ts";
 import type { Locale } from "../../text/i18n.ts";
 import { callSettingsTexts } from "./texts.ts";
 
-const boundLists = ["allowedModels", "only", "ignore", "regions"] as const;
+const boundLists = ["allowedModels", "only", "ignore", "regions", "mcpServers"] as const;
 const defaultLists = ["models", "order"] as const;
 const lists = [...boundLists, ...defaultLists] as const;
 const flags = ["dataCollection", "zdr", "noImages", "noFiles"] as const;
@@ -55,6 +55,7 @@ export function callSettingsValues(
 ): CallSettingsValues {
   return {
     ...recordOf(lists, (name) => calls[name]?.join(", ") ?? ""),
+    ...(calls.mcpServers?.length === 0 && { mcpServers: noServers }),
     ...recordOf(settingPriceNames, (name) => {
       const amount = calls.maxPrice?.[name];
       return amount === undefined ? "" : formatCount(amount / microVndPerVnd, locale);
@@ -90,6 +91,14 @@ function sentRules(text: string): object[] {
   });
 }
 
+/** The word for an empty list of MCP servers, which forbids all. */
+const noServers = "none";
+
+function sentNames(text: string): readonly string[] {
+  if (text.trim().toLowerCase() === noServers) return [];
+  return text.split(/[\s,;]+/).filter((name) => name !== "");
+}
+
 function sentChoice(text: string): boolean | string {
   return text === "yes" || (text === "no" ? false : text);
 }
@@ -101,7 +110,7 @@ export function sentCallSettings(values: CallSettingsValues): object | null {
     typed(names).map((name) => [name, of(values[name])] as const);
   const prices = some(settingPriceNames, sentPrice);
   const sent = [
-    ...some(lists, (text) => text.split(/[\s,;]+/).filter((name) => name !== "")),
+    ...some(lists, sentNames),
     ...some(["allowFallbacks", "costInUsage"], sentChoice),
     ...some(["sort"], (text) => text),
     ...some(["rules"], sentRules),
@@ -174,7 +183,7 @@ export function CallSettingsFields({ values, errors, locale, of = "all" }: Field
     <TextField
       {...about(field)}
       value={values[field]}
-      hint={t.names}
+      hint={field === "mcpServers" ? t.hosts : t.names}
       maxlength={maxListChars}
       autocomplete="off"
     />

@@ -80,6 +80,10 @@ const english: Readonly<Record<ErrorCode, Words>> = {
     "A call with the same Idempotency-Key is still running.",
     "Wait for its answer, then call again.",
   ],
+  mcp_server_failed: [
+    "An MCP server of the request failed, or the model failed after its tools had run.",
+    "Check the server and its token, then call again.",
+  ],
   already_answered: [
     "A call with the same Idempotency-Key was answered and charged.",
     "Use a new key for a new call.",
@@ -167,6 +171,10 @@ const vietnamese: typeof english = {
   order_under_way: [
     "Một lượt gọi cùng Idempotency-Key vẫn đang chạy.",
     "Hãy đợi câu trả lời của nó rồi gọi lại.",
+  ],
+  mcp_server_failed: [
+    "Máy chủ MCP trong yêu cầu bị lỗi, hoặc mô hình bị lỗi sau khi công cụ đã chạy.",
+    "Hãy kiểm tra máy chủ và token, rồi gọi lại.",
   ],
   already_answered: [
     "Một lượt gọi cùng Idempotency-Key đã được trả lời và tính tiền.",

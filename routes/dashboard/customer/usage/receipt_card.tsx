@@ -503,6 +503,12 @@ function ReceiptFacts({ receipt, keyName, locale }: {
       <Fact name={t.kind}>{t.kinds[receipt.kind]}</Fact>
       <Fact name={t.style}>{styleName(receipt.style)}</Fact>
       <Fact name={t.stream}>{receipt.stream ? t.yes : t.no}</Fact>
+      {receipt.mcpCalls?.map(({ server, tool, failed, ms }) => (
+        <Fact name={t.mcpCall}>
+          <code>{tool}</code> · {server} · {formatDuration(ms, locale)}
+          {failed && <>· {t.mcpFailed}</>}
+        </Fact>
+      ))}
     </dl>
   );
 }

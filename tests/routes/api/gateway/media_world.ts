@@ -89,6 +89,8 @@ export interface MediaWorldOptions {
   readonly models?: readonly Record<string, unknown>[];
   /** Public names, each with the local port that serves it. */
   readonly names?: Readonly<Record<string, number>>;
+  /** Further members of the file. */
+  readonly more?: object;
   readonly vnd?: number;
   /** What the gateway may hold of bodies. */
   readonly bufferedBytes?: number;
@@ -120,7 +122,7 @@ function changedFile(options: MediaWorldOptions) {
     const replaced = new Set(models.map(({ id }) => id));
     assert(Array.isArray(file["models"]));
     const kept = file["models"].filter(({ id }) => !replaced.has(id));
-    return { ...file, providers, models: [...kept, ...models] };
+    return { ...file, ...options.more, providers, models: [...kept, ...models] };
   };
 }
 

@@ -59,6 +59,7 @@ export const fieldLabels = definePairs({
   longPrompt: ["Long prompts", "Prompt dài"],
   aboveTokens: ["Above (tokens)", "Trên (token)"],
   hostedTools: ["Fees of hosted tools", "Phí công cụ của nhà cung cấp"],
+  mcpTools: ["MCP servers of requests", "Máy chủ MCP trong yêu cầu"],
   serviceTiers: ["Factors by service tier", "Hệ số theo hạng dịch vụ"],
   tiers: ["Prices by length", "Giá theo độ dài"],
   fromSeconds: ["From (seconds)", "Từ (giây)"],

@@ -17,7 +17,11 @@ import {
   specVideoRules,
   type VideoRules,
 } from "../../../../../core/catalog/entries/video_rules.ts";
-import type { gatewayFileSchema, modelSchema } from "../../../../../core/catalog/schema.ts";
+import {
+  type gatewayFileSchema,
+  mcpToolsStates,
+  type modelSchema,
+} from "../../../../../core/catalog/schema.ts";
 import { spendingOrders } from "../../../../../core/trade/credits/pots.ts";
 import { recordOf } from "../../../../../core/lib/base/record_of.ts";
 import { rateLimitsOf } from "../../../../../core/limits/limit_table.ts";
@@ -227,6 +231,7 @@ export const modelMembers = {
 /** Fields of the settings, but for those that choose a model. */
 export const settingsMembers = {
   ownKeys: group({ feePercent: { kind: "factor" } }),
+  mcpTools: { kind: "choice", options: mcpToolsStates },
   currencies: { kind: "factors", of: "currencies" },
   wallet: group({
     outgrown: { kind: "choice", options: ["length", "error"] },

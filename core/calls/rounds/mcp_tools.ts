@@ -1,0 +1,282 @@
+/**
+ * The tools of the MCP servers of one call: they are listed once, offered to the model as functions, and called in its
+ * rounds, on whichever route it answers. See {@linkcode McpSession} for the protocol.
+ */
+import { defined } from "../../lib/base/defined.ts";
+import { GatewayError } from "../../lib/errors/errors.ts";
+import { tryParseExactly } from "../../lib/json/exact_json.ts";
+import { isJsonObject, type JsonObject } from "../../lib/json/json.ts";
+import { stringifyExactly } from "../../lib/runtime/built_ins.ts";
+import type { McpCallRecord } from "../../billing/usage/receipt.ts";
+import type { GuardedFetchWorld } from "../../net/remote/guarded_fetch.ts";
+import { Warnings } from "../../wire/contract/warnings.ts";
+import type { Conversation, FunctionTool, Tool } from "../../wire/conversation/mod.ts";
+import type { AttemptTime } from "../attempts/attempt.ts";
+import { type ApprovedCall, type AskedMcp, type McpServer, withoutMcp } from "./mcp_request.ts";
+import { McpFailure, type McpResult, McpSession, type McpTool } from "./mcp_session.ts";
+import type { FunctionCall, RanCall, RunTools, ShownCall } from "./tool_rounds.ts";
+
+/** Calls of one answer where the client sets no bound. */
+const usualCalls = 10;
+/** Calls of one answer whatever the client's bound: each makes the next prompt longer. */
+const maxCalls = 30;
+
+/**
+ * Bytes of the tools of one server as they are offered: what is reserved for the prompt of a hosted tool, at one byte a
+ * token.
+ */
+const maxOfferedBytes = 100_000;
+
+/** Characters of a tool's name on a receipt. */
+const maxRecordedChars = 64;
+
+/** Needs of MCP servers. */
+export interface McpWorld extends AttemptTime {
+  /** Reaches public addresses only. */
+  readonly remote: GuardedFetchWorld;
+}
+
+/** A server with its session and the tools that it offers. */
+interface OfferedServer {
+  readonly server: McpServer;
+  readonly session: McpSession;
+  /** Tools that the model may call, by the name of their function. */
+  tools: ReadonlyMap<string, McpTool>;
+}
+
+const encoder = new TextEncoder();
+
+/** Lists, offers and calls the tools of the servers of one call. */
+export class McpTools implements RunTools {
+  readonly maxCalls: number;
+  readonly beyond = "No more calls of this kind in this answer: answer with what is known.";
+  readonly time: AttemptTime;
+  /** Calls that have run, for the receipt. */
+  readonly calls: McpCallRecord[] = [];
+  /** Calls that the client sees before the answer: listings, and the calls to which it has agreed. */
+  readonly before: ShownCall[] = [];
+  readonly #asked: AskedMcp;
+  readonly #servers: readonly OfferedServer[];
+  readonly #approved = new Map<string, McpResult>();
+  #preparing: Promise<void> | undefined;
+
+  constructor(world: McpWorld, asked: AskedMcp) {
+    this.time = world;
+    this.#asked = asked;
+    this.maxCalls = Math.min(asked.maxCalls ?? usualCalls, maxCalls);
+    this.#servers = asked.servers.map((server) => ({
+      server,
+      session: new McpSession(world.remote, server),
+      tools: new Map(),
+    }));
+  }
+
+  /** Bytes that the results of calls to which the client has agreed add to the prompt. */
+  get approvedBytes(): number {
+    let bytes = 0;
+    for (const { text } of this.#approved.values()) bytes += encoder.encode(text).length;
+    return bytes;
+  }
+
+  /**
+   * Lists the tools and makes the calls to which the client has agreed; a further attempt on another route waits for the
+   * same.
+   *
+   * @throws {GatewayError} `mcp_server_failed` if a server gave no list
+   */
+  prepare(): Promise<void> {
+    this.#preparing ??= this.#prepare();
+    return this.#preparing;
+  }
+
+  async #prepare(): Promise<void> {
+    try {
+      const listed = await Promise.all(this.#servers.map(listOf));
+      const names = new Set(this.#asked.taken);
+      for (const [i, one] of this.#servers.entries()) {
+        one.tools = namedTools(one.server, listed[i]!, names);
+        if (one.server.listed === undefined) this.before.push(listingOf(one));
+      }
+      for (const approved of this.#asked.approved) await this.#runApproved(approved);
+    } catch (error) {
+      this.end();
+      throw error;
+    }
+  }
+
+  async #runApproved({ requestId, label, name, arguments: text }: ApprovedCall): Promise<void> {
+    const found = this.#servers.find(({ server }) => server.label === label);
+    const tool = [...found?.tools.values() ?? []].find((one) => one.name === name);
+    const result = found === undefined || tool === undefined
+      ? { text: "The tool is no longer there.", failed: true }
+      : await this.#call(found, tool, text);
+    this.#approved.set(requestId, result);
+    this.before.push(shownCall(label, name, text, { ...result, approvalId: requestId }));
+  }
+
+  /** Rewrites the client's request without its servers. */
+  rewritten(body: JsonObject): JsonObject {
+    return withoutMcp(this.#asked.style, body, {
+      nameOf: (label, name) => this.#functionOf(label, name) ?? name,
+      namesOf: (label) =>
+        this.#servers.filter(({ server }) => server.label === label)
+          .flatMap(({ tools }) => [...tools.keys()]),
+      resultOf: (requestId) => this.#approved.get(requestId)?.text,
+    });
+  }
+
+  #functionOf(label: string, name: string): string | undefined {
+    const found = this.#servers.find(({ server }) => server.label === label);
+    return [...found?.tools ?? []].find(([, tool]) => tool.name === name)?.[0];
+  }
+
+  /** Puts functions in the place of the servers. */
+  offered(conversation: Conversation): Conversation {
+    const { tools } = conversation;
+    const warnings = new Warnings(conversation.warnings);
+    for (const path of this.#asked.others) warnings.add(path);
+    const functionsAt = new Map(this.#servers.map((one) => [one.server.path, functionsOf(one)]));
+    const kept = tools.flatMap((tool): Tool[] => {
+      if (tool.type !== "hosted" || (tool.kind !== "mcp" && tool.kind !== "mcp_toolset")) {
+        return [tool];
+      }
+      const functions = functionsAt.get(tool.path);
+      functionsAt.delete(tool.path);
+      // A server that an item adds later is not asked.
+      if (functions === undefined) warnings.add(tool.path);
+      return functions ?? [];
+    });
+    return {
+      ...conversation,
+      tools: [...kept, ...[...functionsAt.values()].flat()],
+      warnings: warnings.list(),
+    };
+  }
+
+  has(name: string): boolean {
+    return this.#servers.some(({ tools }) => tools.has(name));
+  }
+
+  async run({ name, text }: FunctionCall): Promise<RanCall> {
+    const found = this.#servers.find(({ tools }) => tools.has(name));
+    const tool = found?.tools.get(name);
+    if (found === undefined || tool === undefined) {
+      return { result: { text: "There is no such tool.", failed: true } };
+    }
+    const { server: { label, needsApproval } } = found;
+    if (needsApproval(tool)) {
+      const call = {
+        tool: "mcp_approval",
+        server: label,
+        name: tool.name,
+        arguments: text,
+      } as const;
+      return { shown: { style: "messages", id: "", call: { ...call, failed: false } } };
+    }
+    const result = await this.#call(found, tool, text);
+    return { shown: shownCall(label, tool.name, text, result), result };
+  }
+
+  async #call(
+    { server: { host }, session }: OfferedServer,
+    { name }: McpTool,
+    text: string,
+  ): Promise<McpResult> {
+    const args = text.trim() === "" ? {} : tryParseExactly(text);
+    if (!isJsonObject(args)) {
+      return { text: "The arguments are not an object of JSON.", failed: true };
+    }
+    const { clock } = this.time;
+    const startedMs = clock.monotonicMs();
+    const result = await session.call(name, args);
+    this.calls.push({
+      server: host,
+      tool: name.slice(0, maxRecordedChars),
+      failed: result.failed,
+      ms: Math.round(clock.monotonicMs() - startedMs),
+    });
+    return result;
+  }
+
+  end(): void {
+    for (const { session } of this.#servers) session.end();
+  }
+}
+
+async function listOf({ server, session }: OfferedServer): Promise<readonly McpTool[]> {
+  const { listed, label, urlPath } = server;
+  let tools: readonly McpTool[];
+  try {
+    tools = listed ?? await session.list();
+  } catch (error) {
+    if (!(error instanceof McpFailure)) throw error;
+    throw new GatewayError(
+      "mcp_server_failed",
+      `${urlPath}: the MCP server ${JSON.stringify(label)} ${error.message}`,
+      { param: urlPath, marks: "nothing" },
+    );
+  }
+  const allowed = tools.filter(server.allows);
+  const bytes = encoder.encode(stringifyExactly(allowed)).length;
+  if (bytes <= maxOfferedBytes) return allowed;
+  throw new GatewayError(
+    "invalid_request",
+    `${server.path}: the tools of ${
+      JSON.stringify(label)
+    } have ${bytes} bytes; allow fewer of them, ` +
+      `at most ${maxOfferedBytes} bytes`,
+    { param: server.path },
+  );
+}
+
+/** Names the functions of a server: as their tools, or with the server's name before them where that name is taken. */
+function namedTools(
+  { label }: McpServer,
+  tools: readonly McpTool[],
+  taken: Set<string>,
+): ReadonlyMap<string, McpTool> {
+  return new Map(tools.map((tool) => {
+    let name = tool.name;
+    while (taken.has(name)) name = `${label}__${name}`;
+    taken.add(name);
+    return [name, tool];
+  }));
+}
+
+/** The functions of a server. Its description goes before that of the first one, so that the model reads it once. */
+function functionsOf({ server, tools }: OfferedServer): FunctionTool[] {
+  return [...tools].map(([name, { description, schema }], i) => {
+    const told = [i === 0 ? server.description : undefined, description]
+      .filter((text) => text !== undefined);
+    return {
+      type: "function",
+      path: server.path,
+      name,
+      schema,
+      ...defined({ description: told.length === 0 ? undefined : told.join("\n\n") }),
+    };
+  });
+}
+
+function listingOf({ server: { label }, tools }: OfferedServer): ShownCall {
+  const listed = [...tools.values()].map((
+    { name, description, schema, annotations },
+  ): JsonObject => ({
+    name,
+    description: description ?? null,
+    input_schema: schema,
+    annotations: annotations ?? null,
+  }));
+  const call = { tool: "mcp_list", server: label, tools: listed, failed: false } as const;
+  return { style: "messages", id: "", call };
+}
+
+function shownCall(
+  server: string,
+  name: string,
+  args: string,
+  { text, ...end }: McpResult & { readonly approvalId?: string },
+): ShownCall {
+  const call = { tool: "mcp", server, name, arguments: args, output: text, ...end } as const;
+  return { style: "messages", id: "", call };
+}
