@@ -17,6 +17,8 @@ const messages = {
   invalid_request: "The provider refused the request",
   model_not_found: "The provider does not serve this model",
   conversion_refused: "The request could not be put into the provider's style",
+  mcp_server_failed:
+    "An MCP server of the request failed, or the model failed after its tools had run",
   feature_unavailable: "No route with the requested feature was free",
   busy: "Too many connections were open",
   connection_lost: "The connection to the provider broke",

@@ -256,7 +256,7 @@ function listedTools(tools: Json | undefined): readonly McpTool[] | undefined {
   );
 }
 
-/** What the client says to a request of an earlier answer. */
+/** Finds the response of the client to a request of an earlier answer. */
 function responseTo(items: readonly JsonObject[], { id }: JsonObject): JsonObject | undefined {
   return items.find((item) =>
     item["type"] === "mcp_approval_response" && item["approval_request_id"] === id
