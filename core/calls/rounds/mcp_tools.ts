@@ -82,14 +82,15 @@ export class McpTools implements RunTools {
    * Lists the tools and makes the calls to which the client has agreed; a further attempt on another route waits for the
    * same.
    *
+   * @param isStopped whether nobody waits for the answer any more
    * @throws {GatewayError} `mcp_server_failed` if a server gave no list
    */
-  prepare(): Promise<void> {
-    this.#preparing ??= this.#prepare();
+  prepare(isStopped: () => boolean): Promise<void> {
+    this.#preparing ??= this.#prepare(isStopped);
     return this.#preparing;
   }
 
-  async #prepare(): Promise<void> {
+  async #prepare(isStopped: () => boolean): Promise<void> {
     try {
       const listed = await Promise.all(this.#servers.map(listOf));
       const names = new Set(this.#asked.taken);
@@ -97,7 +98,10 @@ export class McpTools implements RunTools {
         one.tools = namedTools(one.server, listed[i]!, names);
         if (one.server.listed === undefined) this.before.push(listingOf(one));
       }
-      for (const approved of this.#asked.approved) await this.#runApproved(approved);
+      for (const approved of this.#asked.approved) {
+        if (isStopped()) break;
+        await this.#runApproved(approved);
+      }
     } catch (error) {
       this.end();
       throw error;

@@ -63,7 +63,7 @@ export async function prepareMcp(
   const end = () => mcp.end();
   control.attach(end);
   try {
-    await mcp.prepare();
+    await mcp.prepare(() => control.stopped !== undefined);
   } finally {
     control.detach(end);
   }

@@ -659,3 +659,21 @@ Deno.test("a client that leaves during a call ends it; the tokens so far are cha
   assert((receipt?.costMicroVnd ?? 0n) > 0n);
   await mcp.shutdown();
 });
+
+Deno.test("an approval by previous_response_id runs the call, whose request the gateway kept", async () => {
+  const ran: string[] = [];
+  await using mcp = officialServer(ran);
+  await using world = await openWorld(mcp.port);
+  callsOnce(world, [["plant", { trees: 4 }]]);
+  const body = { model: "plain-chat", tools: [{ ...never, require_approval: "always" as const }] };
+  const first = await world.openai.responses.create({ ...body, input: "Plant four." });
+  const asked = first.output.at(-1);
+  assert(asked?.type === "mcp_approval_request");
+  const second = await world.openai.responses.create({
+    ...body,
+    previous_response_id: first.id,
+    input: [{ type: "mcp_approval_response", approval_request_id: asked.id, approve: true }],
+  });
+  assertEquals(ran, ["plant 4"]);
+  assertEquals(second.output.map(({ type }) => type), ["mcp_call", "message"]);
+});
