@@ -22,6 +22,7 @@ const settings = {
   cost_in_usage: true,
   no_images: true,
   no_files: true,
+  mcp_servers: ["mcp.example.com"],
   rules: [
     { name: "card", action: "mask", pattern: "[0-9]{16}" },
     { name: "secret.word", action: "refuse", pattern: "(?i)\\bsecret plan\\b" },
@@ -38,7 +39,7 @@ Deno.test("a program sets how calls of an organisation, a team and a key are ser
   const whole = { ...settings, allowed_models: ["general-01"] };
   const set = await send("PATCH", path, { body: { calls: whole } });
   assertEquals([set.status, set.body.calls], [200, whole]);
-  const some = { calls: { ignore: ["sandbox"] } };
+  const some = { calls: { ignore: ["sandbox"], mcp_servers: [] } };
   const ofTeam = await send("PATCH", path, { body: { ...some, team_id: team.id } });
   assertEquals([ofTeam.body.team_id, ofTeam.body.calls], [team.id, some.calls]);
   const all = (await send("GET", path)).body;
@@ -66,6 +67,7 @@ Deno.test("a program sets how calls of an organisation, a team and a key are ser
       [{ rules: [{ name: "a", action: "mask", pattern: "(a*)*" }] }, "calls.rules.0.pattern"],
       [{ rules: Array(11).fill({ name: "a", action: "mask", pattern: "x" }) }, "calls.rules"],
       [{ order: Array.from({ length: 17 }, (_, i) => `p${i}`) }, "calls.order"],
+      [{ mcp_servers: ["https://mcp.example.com/"] }, "calls.mcp_servers.0"],
       [{ require: true }, "calls.require"],
     ] as const
   ) {
@@ -89,6 +91,7 @@ Deno.test("the pages of an organisation, a team and a key write what programs re
   const typed = {
     "calls-models": "general-01",
     "calls-only": "sandbox, ",
+    "calls-mcpServers": "None",
     "calls-zdr": "yes",
     "calls-prompt": "9000",
     "calls-allowFallbacks": "no",
@@ -98,6 +101,7 @@ Deno.test("the pages of an organisation, a team and a key write what programs re
   const stored = {
     models: ["general-01"],
     only: ["sandbox"],
+    mcpServers: [],
     forbidsRetention: true,
     maxPrice: { prompt: 9_000_000_000n },
     allowFallbacks: false,
