@@ -82,17 +82,27 @@ async function openWorld(
   const world = await openMediaWorld({
     providers: { p: provider.port },
     names: { [host]: mcpPort },
-    more: { mcpTools },
-    models: styles.map((style) => ({
-      id: `plain-${style}`,
-      kind: "chat",
-      family: "test",
-      price: { unit: "token", vndPerMtok: 1_000 },
-      aliases: [],
-      routes: Array.from({ length: routes }, (_, i) => (
-        { provider: "p", style, model: i === 0 ? "vendor" : `vendor-${i}`, ...facts }
-      )),
-    })),
+    more: { mcpTools, webSearchModel: "searcher" },
+    models: [
+      {
+        id: "searcher",
+        kind: "chat",
+        family: "test",
+        price: { unit: "token", vndPerMtok: 1_000 },
+        aliases: [],
+        routes: [{ provider: "p", style: "messages", model: "searcher", allow: ["web_search"] }],
+      },
+      ...styles.map((style) => ({
+        id: `plain-${style}`,
+        kind: "chat",
+        family: "test",
+        price: { unit: "token", vndPerMtok: 1_000 },
+        aliases: [],
+        routes: Array.from({ length: routes }, (_, i) => (
+          { provider: "p", style, model: i === 0 ? "vendor" : `vendor-${i}`, ...facts }
+        )),
+      })),
+    ],
   });
   const fetch = (input: string | URL | Request, init: RequestInit = {}) =>
     world.send(new URL(input instanceof Request ? input.url : input).pathname, init);
@@ -676,4 +686,33 @@ Deno.test("an approval by previous_response_id runs the call, whose request the 
   });
   assertEquals(ran, ["plant 4"]);
   assertEquals(second.output.map(({ type }) => type), ["mcp_call", "message"]);
+});
+
+Deno.test("a model searches the web and calls a server in one answer", async () => {
+  const ran: string[] = [];
+  await using mcp = officialServer(ran);
+  await using world = await openWorld(mcp.port);
+  for (const target of styles) {
+    let rounds = 0;
+    world.plan((style, { json }) => {
+      if (json()["model"] === "searcher") return answerOf(style, { searches: 1 });
+      const calls: [string, JsonObject][] = [["weather", { city: "Hue" }], ["web_search", {
+        query: "q",
+      }]];
+      return rounds++ === 0 ? calling(style, calls) : undefined;
+    });
+    const { output } = await world.openai.responses.create({
+      model: `plain-${target}`,
+      input: "Go.",
+      tools: [never, { type: "web_search" }],
+    });
+    assertEquals(output.map(({ type }) => type), [
+      "mcp_list_tools",
+      "message",
+      "mcp_call",
+      "web_search_call",
+      "message",
+    ], target);
+  }
+  assertEquals(ran.length, styles.length);
 });
