@@ -222,6 +222,7 @@ export class OperatedStore implements AsyncDisposable {
       // They expire by the clock, of which no day passes here.
       const hoursOf = hourSumsOfDayPrefix(vietnamDay(nowMs - hourSumsKeptMs - dayMs));
       await deleteRows(this.parts.living, { prefix: hoursOf });
+      await this.#server?.vacuum();
       return moved.reduce((sum, { receipts }) => sum + receipts, 0);
     });
   }

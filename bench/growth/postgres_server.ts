@@ -33,9 +33,13 @@ export class PostgresServer {
     return sum;
   }
 
-  /** Bytes of the tables of store and archive with their indexes, once what was deleted is cleaned up. */
-  async bytes(): Promise<{ readonly store: number; readonly archive: number }> {
+  /** Gives the room of deleted rows back to the tables, as autovacuum has done by the morning. */
+  async vacuum(): Promise<void> {
     await this.#pool.query("vacuum", []);
+  }
+
+  /** Bytes of the tables of store and archive with their indexes. */
+  async bytes(): Promise<{ readonly store: number; readonly archive: number }> {
     const [row] = await this.#pool.query(
       `select pg_total_relation_size('gateway_kv')::float8 as store,
         (select sum(pg_total_relation_size(oid))::float8 from pg_class

@@ -61,6 +61,12 @@ export interface ArchivedCallsRead {
   readonly scanned: number;
 }
 
+/** A day sum in an archive. */
+export interface ArchivedDaySum extends Deno.KvEntry<unknown> {
+  /** Whether the archive has sums by tag of the same calls. */
+  readonly hasTags: boolean;
+}
+
 /** Calls of an account in an archive, in the order of their ids. */
 export interface ArchivedIds {
   readonly accountId: AccountId;
@@ -122,7 +128,7 @@ export interface KeyValueStore extends Disposable {
    * the order of accounts reads them many times. Absent where there is none. The store may have newer ones of some: a
    * reader of both asks the store first.
    */
-  archivedDaySums?(): AsyncIterable<Deno.KvEntry<unknown>>;
+  archivedDaySums?(): AsyncIterable<ArchivedDaySum>;
   /** @param options `expireIn` in milliseconds */
   set(
     key: Deno.KvKey,

@@ -14,6 +14,7 @@ import {
   partsBehindKind,
   tagSumKey,
 } from "../../engine/schema/keys.ts";
+import type { ArchivedDaySum } from "../../engine/store/key_value_store.ts";
 import { archivedSumVersion, type DaySumCell, daySumCellKey } from "../receipts/day_sums.ts";
 import type { ReceiptArchive, SumPage } from "./receipt_archive.ts";
 import { type ArchivedSum, sumsOnPage } from "./sum_pages.ts";
@@ -186,13 +187,14 @@ async function* rowsByDay(
 /** Reads all day sums, one day after the other. */
 export async function* everyArchivedDaySum(
   archive: Pick<ReceiptArchive, "sumPages">,
-): AsyncGenerator<Entry> {
+): AsyncGenerator<ArchivedDaySum> {
   const everything = { day: "", account: "", toDay: behindAll };
   for await (const pages of pagesByDay(archive, everything, minPages)) {
     for (const page of pages) {
-      for (const { cell, sum, revision } of sumsOnPage(page)) {
+      for (const { cell, sum, revision, tags } of sumsOnPage(page)) {
         const versionstamp = archivedSumVersion(revision);
-        yield { key: daySumCellKey(cell), value: sum, versionstamp };
+        const hasTags = tags.length > 0;
+        yield { key: daySumCellKey(cell), value: sum, versionstamp, hasTags };
       }
     }
   }

@@ -226,7 +226,8 @@ export async function verifyBooks(kv: KeyValueStore, options: BooksOptions): Pro
   }
   const tagsFrom = hoursFrom ?? (kept && nextDay(kept.day));
   const today = vietnamDay(nowMs);
-  for await (const wrong of wrongTagSums(kv, { fromDay: tagsFrom, today, slices })) {
+  const tags = { fromDay: tagsFrom, today, archived: whole?.tagged, slices };
+  for await (const wrong of wrongTagSums(kv, tags)) {
     problems.add({ ...wrong, kind: "rollup" });
   }
   if (opening?.isRight === false) {

@@ -41,7 +41,7 @@ import { hourCellKey } from "../../../money/receipts/index_write.ts";
 import { groupsOf } from "../../../engine/store/in_parallel.ts";
 import { dayMs } from "../../../../core/lib/time/durations.ts";
 
-/** What the hours of a day sum add up to: their durations and errors are not among it. */
+/** The total of the hours of a day sum: their durations and errors are not among it. */
 export interface HoursTotal extends Pick<UsageSum, "calls" | "outputTokens" | "costMicroVnd"> {
   /** Calls of the sum that an earlier release has counted in no hour. */
   readonly missingCalls: number;

@@ -39,30 +39,35 @@ const receiptsAtOnce = 1_000;
 
 async function* accountsWithTags(
   kv: KeyValueStore,
-  isWithoutArchive: boolean,
+  archived: Iterable<AccountId>,
 ): AsyncGenerator<AccountId, void, void> {
+  const others = new Set(archived);
   let selector: Deno.KvListSelector = { prefix: allTagSumsPrefix() };
   for (;;) {
-    const [first] = await Array.fromAsync(kv.list(selector, { limit: 1, isWithoutArchive }));
-    if (first === undefined) return;
+    const ofStore = { limit: 1, isWithoutArchive: true };
+    const [first] = await Array.fromAsync(kv.list(selector, ofStore));
+    if (first === undefined) break;
     const accountId = accountOfKey(first.key);
+    others.delete(accountId);
     yield accountId;
     selector = tagSumsAfter(accountId);
   }
+  yield* others;
 }
 
 /** Compares the sums by tag with the receipts. */
 export async function* wrongTagSums(
   kv: KeyValueStore,
-  { fromDay, today, slices }: {
+  { fromDay, today, archived = [], slices }: {
     /** Absent: from the first day with sums. */
     readonly fromDay?: string | undefined;
     readonly today: string;
+    /** Accounts of which an archive has such sums: days that are not sealed have all of theirs in the store. */
+    readonly archived?: Iterable<AccountId> | undefined;
     readonly slices?: TimeSlices | undefined;
   },
 ): AsyncGenerator<WrongTagSums, void, void> {
-  // Days that are not sealed have all their sums in the store.
-  for await (const accountId of accountsWithTags(kv, fromDay !== undefined)) {
+  for await (const accountId of accountsWithTags(kv, archived)) {
     const selector = tagSumsFromDay(accountId, fromDay ?? "");
     const [first] = await Array.fromAsync(kv.list(selector, { limit: 1 }));
     if (first === undefined && fromDay === undefined) continue;

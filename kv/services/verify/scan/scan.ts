@@ -108,6 +108,8 @@ export class Scan {
   readonly refunded = new Set<AccountId>();
   /** Accounts that made videos. */
   readonly filmed = new Set<AccountId>();
+  /** Accounts of which an archive has sums by tag, if all rows are read. */
+  readonly tagged = new Set<AccountId>();
   readonly problems = new ProblemList();
   /** Accounts with a problem. */
   readonly reported = new Set<AccountId>();
@@ -186,10 +188,10 @@ export class Scan {
     await this.#eachEntry(wholeKind(this.#kv, { prefix }, this.#options.slices), accountOf, read);
   }
 
-  async #eachEntry(
-    entries: AsyncIterable<Deno.KvEntry<unknown>>,
-    accountOf: (entry: Deno.KvEntry<unknown>) => AccountId,
-    read: (accountId: AccountId, entry: Deno.KvEntry<unknown>) => void,
+  async #eachEntry<Entry extends Deno.KvEntry<unknown>>(
+    entries: AsyncIterable<Entry>,
+    accountOf: (entry: Entry) => AccountId,
+    read: (accountId: AccountId, entry: Entry) => void,
   ): Promise<void> {
     for await (const entry of entries) {
       const accountId = accountOf(entry);
@@ -556,7 +558,10 @@ export class Scan {
     const ofStore = { isWithoutArchive: archived !== undefined };
     await this.#eachEntry(wholeKind(this.#kv, selector, slices, ofStore), accountIn, compare);
     if (archived !== undefined) {
-      await this.#eachEntry(inSlices(archived, slices), accountIn, compare);
+      await this.#eachEntry(inSlices(archived, slices), accountIn, (accountId, entry) => {
+        if (entry.hasTags) this.tagged.add(accountId);
+        compare(accountId, entry);
+      });
     }
     for (const sums of this.sums.cells.values()) {
       if (sums.isCompared || sameUsage(noUsage, totalOf(sums))) continue;

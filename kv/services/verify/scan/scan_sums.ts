@@ -153,7 +153,7 @@ const printsPerRow = 10;
 /** The sums of a range of accounts. */
 export class ScanSums {
   readonly tallies = new Map<AccountId, Tally>();
-  /** Those of days that are not closed, and those of recent calls. */
+  /** Sums of days that are not closed, and those of recent calls. */
   readonly cells = new Map<string, CellSums>();
   /** Prints of the sums of days that are closed. */
   readonly prints = new SumPrints();

@@ -74,6 +74,8 @@ export interface VerifiedDays {
   /** Accounts that kept changing. */
   readonly moving: readonly AccountId[];
   readonly digests: DayDigests;
+  /** Accounts of which an archive has sums by tag, if all rows were read. */
+  readonly tagged: ReadonlySet<AccountId>;
   /** The balances at the end of the last day that is over. */
   readonly closings: DayBalancePages;
   readonly totals: BooksTotals;
@@ -87,6 +89,7 @@ export async function verifyDays(
   const { bounds, openings, slices } = options;
   const problems = new ProblemList();
   const moving: AccountId[] = [];
+  const tagged = new Set<AccountId>();
   const digests = new DayDigests();
   const claims = new ClaimSums();
   const closings = new DayBalancePages();
@@ -117,6 +120,7 @@ export async function verifyDays(
     });
     await scan.run();
     addTotals(totals, scan);
+    for (const accountId of scan.tagged) tagged.add(accountId);
     latestOnReceipts = Math.max(latestOnReceipts, scan.latestCatalogVersion);
     problems.addAll(scan.problems);
     const second = await settleSuspects(kv, scan, options);
@@ -136,7 +140,7 @@ export async function verifyDays(
     from = scan.end;
   } while (from !== undefined);
   problems.addAll(await problemsOfKinds(kv, options, { claims, claimsBefore, latestOnReceipts }));
-  return { problems, moving, digests, closings, totals };
+  return { problems, moving, digests, tagged, closings, totals };
 }
 
 function addTotals(totals: Writable<BooksTotals>, { holdings, receipts, sums }: Scan): void {

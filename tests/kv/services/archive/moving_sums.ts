@@ -221,6 +221,18 @@ class SumsWorld implements AsyncDisposable {
       const wanted = keys.filter((key) => kindOfKey(key) === "usage_tags" && key[1] === accountId);
       assertEquals(rows.length, wanted.length, `tags ${when}`);
     }
+    await this.#checkTagged(keys, when);
+  }
+
+  /** The accounts with sums by tag are those of the store and those of which the archive says so. */
+  async #checkTagged(keys: readonly Deno.KvKey[], when: string): Promise<void> {
+    const tagged = new Set<Deno.KvKeyPart | undefined>();
+    for await (const { key } of this.living.list({ prefix: ["usage_tags"] })) tagged.add(key[1]);
+    const archived = this.whole.archivedDaySums?.();
+    assert(archived !== undefined);
+    for await (const { key, hasTags } of archived) if (hasTags) tagged.add(key[1]);
+    const wanted = keys.filter((key) => kindOfKey(key) === "usage_tags").map((key) => key[1]);
+    assertEquals(wanted.filter((account) => !tagged.has(account)), [], `tagged ${when}`);
   }
 
   async #checkRange(
