@@ -58,7 +58,12 @@ Deno.test("a bounded receipt always fits into a row, and a usual one is not touc
 Deno.test("rows that are no receipts are bugs, not receipts", () => {
   const id = newId("request", 0);
   const negative = JSON.parse(encodeReceipt({ ...plain(id), costMicroVnd: -1n }));
-  for (const value of [undefined, {}, [2], negative]) {
+  const own = { priceMicroVnd: 1_001n, fee: 250 };
+  const attempts = [{ route: "p/m", outcome: "ok", ms: 1, ownKey: true }] as const;
+  const notTheFee = JSON.parse(
+    encodeReceipt(plain(id, { ownKey: own, costMicroVnd: 25n, shortfallMicroVnd: 0n, attempts })),
+  );
+  for (const value of [undefined, {}, [2], negative, notTheFee]) {
     assertThrows(() => decodeReceipt(id, value), InvariantError);
   }
 });
