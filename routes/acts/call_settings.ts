@@ -70,6 +70,7 @@ export const keyCallSettingsInput = z.strictObject({
   zdr: z.boolean().exactOptional(),
   maxPrice: maxPrices.exactOptional(),
   costInUsage: z.boolean().exactOptional(),
+  autoCache: z.boolean().exactOptional(),
   noImages: z.boolean().exactOptional(),
   noFiles: z.boolean().exactOptional(),
   mcpServers: z.array(host).max(maxPreferredNames).exactOptional(),

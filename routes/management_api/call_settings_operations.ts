@@ -63,6 +63,7 @@ export function callSettingsJson(calls: CallSettings | undefined): JsonObject {
     zdr: calls?.forbidsRetention,
     max_price: prices.length === 0 ? undefined : Object.fromEntries(prices),
     cost_in_usage: calls?.tellsCost,
+    auto_cache: calls?.autoCache,
     allowed_models: list(calls?.allowedModels),
     no_images: calls?.noImages,
     no_files: calls?.noFiles,

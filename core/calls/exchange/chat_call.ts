@@ -30,6 +30,8 @@ export interface ChatCall {
   readonly dropped?: readonly string[];
   /** Most output tokens of one answer that are paid for, if the provider has to get a lower limit than the client's. */
   readonly outputLimit?: number | undefined;
+  /** The settings of the key want no cache marks but the client's. */
+  readonly noAutoCache?: true | undefined;
   /** Documents that were fetched for the route. */
   readonly documents?: FetchedDocuments;
   /** Visits the items of a Responses answer that goes to the client. */

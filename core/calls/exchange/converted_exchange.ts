@@ -365,12 +365,15 @@ export function limitedBody({ request: { style }, body, outputLimit }: ChatCall)
 }
 
 /** Facts of the route that a conversion needs. */
-export function conversionOptions({ model, documents }: ChatCall, route: Route): ConversionOptions {
+export function conversionOptions(
+  { model, documents, noAutoCache }: ChatCall,
+  { capabilities, upstreamModel, allow }: Route,
+): ConversionOptions {
   return {
-    capabilities: route.capabilities,
-    upstreamModel: route.upstreamModel,
+    capabilities: noAutoCache === true ? { ...capabilities, auto_cache: false } : capabilities,
+    upstreamModel,
     maxOutputTokens: model.maxOutputTokens,
-    allow: route.allow,
+    allow,
     ...defined({ documents }),
   };
 }

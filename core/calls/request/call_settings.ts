@@ -49,6 +49,8 @@ export interface CallSettings extends ProviderSettings {
   readonly models?: readonly string[];
   /** Whether each answer of a chat call tells its cost; a request may say otherwise. */
   readonly tellsCost?: boolean;
+  /** Whether the gateway places cache marks for clients that set none. */
+  readonly autoCache?: boolean;
   /** The only models that may be called; a key has its own list. */
   readonly allowedModels?: readonly string[];
   /** Chat calls may have no pictures. */
@@ -95,6 +97,8 @@ export interface CallRules {
   readonly texts?: readonly TextRule[];
   /** Whether answers tell their cost, if a request does not say otherwise. */
   readonly tellsCost?: boolean;
+  /** Whether the gateway places cache marks; absent: where a route has them. */
+  readonly autoCache?: boolean;
 }
 
 /** Returns the value of the nearest of several levels that has one. */
@@ -197,6 +201,7 @@ export function callRulesOf(
     mcpServers: inAll(levels.map(({ mcpServers }) => mcpServers)),
     texts: textsOf(levels),
     tellsCost: nearest(levels, ({ tellsCost }) => tellsCost),
+    autoCache: nearest(levels, ({ autoCache }) => autoCache),
   }));
 }
 

@@ -317,6 +317,7 @@ function admitModel(read: ReadChat, request: ChatRequest, asNamed: ChosenModel):
     clientHeader: (name) => headers.get(name) ?? undefined,
     strict: headers.get(requestHeaders.strict) === "true" ||
       preferences?.requireParameters === true,
+    noAutoCache: principal.callRules?.autoCache === false ? true : undefined,
     wish: preferences === undefined ? sort && { sort } : wishOf(preferences, sort),
     dropped,
     ...(keptTurn !== undefined && { onItem: gateway.recentItems.keeper(principal.accountId) }),

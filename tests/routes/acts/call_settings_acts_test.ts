@@ -20,6 +20,7 @@ const settings = {
   zdr: true,
   max_price: { prompt: 9_000, completion: 0 },
   cost_in_usage: true,
+  auto_cache: false,
   no_images: true,
   no_files: true,
   mcp_servers: ["mcp.example.com"],
@@ -96,6 +97,7 @@ Deno.test("the pages of an organisation, a team and a key write what programs re
     "calls-prompt": "9000",
     "calls-allowFallbacks": "no",
     "calls-costInUsage": "yes",
+    "calls-autoCache": "no",
     "calls-rules": "mask card [0-9]{16}\r\nrefuse plan secret  plan",
   };
   const stored = {
@@ -106,6 +108,7 @@ Deno.test("the pages of an organisation, a team and a key write what programs re
     maxPrice: { prompt: 9_000_000_000n },
     allowFallbacks: false,
     tellsCost: true,
+    autoCache: false,
     rules: [
       { name: "card", action: "mask", pattern: "[0-9]{16}" },
       { name: "plan", action: "refuse", pattern: "secret  plan" },

@@ -62,6 +62,7 @@ const memberNames = definePairs({
   mcpServers: ["Only MCP servers", "Chỉ dùng máy chủ MCP"],
   rules: ["Rules about text", "Quy tắc về văn bản"],
   tellsCost: ["Cost in answers", "Chi phí trong câu trả lời"],
+  autoCache: ["Cache marks", "Dấu cache"],
   allowedIps: ["IP addresses", "Địa chỉ IP"],
   readsOnlyOwnCalls: ["Reads its own calls only", "Chỉ đọc lượt gọi của mình"],
   teamId: ["Team", "Nhóm"],

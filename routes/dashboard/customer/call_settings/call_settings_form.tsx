@@ -24,7 +24,7 @@ const boundLists = ["allowedModels", "only", "ignore", "regions", "mcpServers"] 
 const defaultLists = ["models", "order"] as const;
 const lists = [...boundLists, ...defaultLists] as const;
 const flags = ["dataCollection", "zdr", "noImages", "noFiles"] as const;
-const choices = ["allowFallbacks", "sort", "costInUsage"] as const;
+const choices = ["allowFallbacks", "sort", "costInUsage", "autoCache"] as const;
 const fields = [...lists, ...settingPriceNames, ...flags, ...choices, "rules"] as const;
 
 /** The most characters of a list of names as it is typed. */
@@ -67,6 +67,7 @@ export function callSettingsValues(
     allowFallbacks: yesOrNo(calls.allowFallbacks),
     sort: calls.sort ?? "",
     costInUsage: yesOrNo(calls.tellsCost),
+    autoCache: yesOrNo(calls.autoCache),
     rules: calls.rules?.map(({ name, action, pattern }) => `${action} ${name} ${pattern}`)
       .join("\n") ?? "",
   };
@@ -111,7 +112,7 @@ export function sentCallSettings(values: CallSettingsValues): object | null {
   const prices = some(settingPriceNames, sentPrice);
   const sent = [
     ...some(lists, sentNames),
-    ...some(["allowFallbacks", "costInUsage"], sentChoice),
+    ...some(["allowFallbacks", "costInUsage", "autoCache"], sentChoice),
     ...some(["sort"], (text) => text),
     ...some(["rules"], sentRules),
     ...some(["dataCollection"], () => "deny"),
@@ -193,7 +194,9 @@ export function CallSettingsFields({ values, errors, locale, of = "all" }: Field
     <div class="columns">
       <fieldset>
         <legend>{isPreset ? t.presetBounds : t.bounds}</legend>
-        {boundLists.filter((field) => of === "all" || field !== "allowedModels").map(list)}
+        {boundLists.filter((field) =>
+          of === "all" || (field !== "allowedModels" && (!isPreset || field !== "mcpServers"))
+        ).map(list)}
         {flags.filter((field) => !isPreset || field === "dataCollection" || field === "zdr").map(
           box,
         )}
@@ -223,6 +226,7 @@ export function CallSettingsFields({ values, errors, locale, of = "all" }: Field
         {choice("allowFallbacks", { yes: t.yes, no: t.no })}
         {choice("sort", recordOf(routeSorts, (sort) => t.sorts[sort]))}
         {!isPreset && choice("costInUsage", { yes: t.yes, no: t.no })}
+        {!isPreset && choice("autoCache", { yes: t.yes, no: t.no })}
       </fieldset>
     </div>
   );

@@ -36,6 +36,7 @@ export const callSettingsTexts = defineTexts({
       allowFallbacks: "Try other routes if one fails",
       sort: "Order of routes",
       costInUsage: "Cost in each chat answer",
+      autoCache: "Cache marks for clients that set none",
     },
     rulesHint:
       "One rule a line: refuse or mask, a name, and a pattern, such as: mask card [0-9]{16}",
@@ -86,6 +87,7 @@ export const callSettingsTexts = defineTexts({
       allowFallbacks: "Thử tuyến khác khi một tuyến lỗi",
       sort: "Thứ tự tuyến",
       costInUsage: "Ghi chi phí trong mỗi câu trả lời",
+      autoCache: "Tự đặt dấu cache khi client không đặt",
     },
     rulesHint:
       "Mỗi dòng một quy tắc: refuse (từ chối) hoặc mask (che), tên và mẫu, ví dụ: mask card [0-9]{16}",

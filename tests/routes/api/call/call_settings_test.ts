@@ -1,5 +1,6 @@
 /** Settings of calls that bound what requests contain and which models they may call, in every style. */
 import { assert, assertEquals, assertStringIncludes } from "../../../support/assert.ts";
+import { defined } from "../../../../core/lib/base/defined.ts";
 import type { CallSettings } from "../../../../core/calls/request/call_settings.ts";
 import { readRefusedCall } from "../../../../kv/services/calls/refused_calls.ts";
 import { parseId, type RequestId } from "../../../../core/lib/ids/ids.ts";
@@ -203,4 +204,32 @@ Deno.test("models that an organisation does not allow are refused for keys that 
   );
   const { data } = await listed.json();
   assertEquals(data.map(({ id }: { id: string }) => id), ["two"]);
+});
+
+Deno.test("a key of whose settings no marks are wanted has none but the client's on Messages routes", async () => {
+  const routes = [{ provider: "a", style: "messages", model: "up" }];
+  await using world = await PreferringWorld.open(["a"], [{
+    id: "marked",
+    kind: "chat",
+    family: "test",
+    price,
+    routes,
+  } as { readonly id: string }]);
+  world.faults.set("a", "invalid");
+  const long = "Some instructions. ".repeat(1_000);
+  const prompts = {
+    chat: { messages: [{ role: "system", content: long }, { role: "user", content: "Hi" }] },
+    messages: { system: long },
+    responses: { instructions: long },
+    gemini: { systemInstruction: { parts: [{ text: long }] } },
+  };
+  for (const autoCache of [undefined, true, false]) {
+    const { key } = await customerWith(world, { sort: "price", ...defined({ autoCache }) });
+    for (const style of preferringStyles) {
+      world.asked.length = 0;
+      await world.ask(key, requestOf(style, "marked", prompts[style]));
+      const isMarked = world.asked[0]?.body.includes("cache_control");
+      assertEquals(isMarked, style !== "messages" && autoCache !== false, `${style} ${autoCache}`);
+    }
+  }
 });
