@@ -304,7 +304,8 @@ function admitModel(read: ReadChat, request: ChatRequest, asNamed: ChosenModel):
   const urls = fetchedUrls(body.outline);
   refuseFreeChoices(model, request, body.outline);
   const price = applyPrice(model.price);
-  const bounds = chatBounds(request, body, model, price, hasSeveralKeys(model, catalog));
+  const hasKeys = gateway.ownKeys !== undefined || hasSeveralKeys(model, catalog);
+  const bounds = chatBounds(request, body, model, price, hasKeys);
   // A client that wants no store sends its items itself.
   const keptTurn = compacts === true || body.outline["store"] === false ? undefined : turn;
   refuseDear(model, bounds, preferences, principal);
