@@ -43,19 +43,21 @@ function algorithm(chunk: number, isLast: boolean): AesGcmParams {
   return { name: "AES-GCM", iv, additionalData: magic };
 }
 
-/** Cuts a stream into chunks of one size; the last one may be shorter, or empty if there is nothing else. */
+/**
+ * Cuts a stream into chunks of one size; the last one may be shorter, or empty if there is nothing else. A chunk is
+ * overwritten by the next one: its reader is done with it before.
+ */
 async function* chunksOf(
   bytes: AsyncIterable<Uint8Array>,
   size: number,
 ): AsyncGenerator<{ readonly chunk: Uint8Array<ArrayBuffer>; readonly isLast: boolean }> {
-  let buffer = new Uint8Array(size);
+  const buffer = new Uint8Array(size);
   let length = 0;
   for await (const part of bytes) {
     for (let at = 0; at < part.length;) {
       // A full chunk is passed on when a byte follows, since only then it is not the last one.
       if (length === size) {
         yield { chunk: buffer, isLast: false };
-        buffer = new Uint8Array(size);
         length = 0;
       }
       const piece = part.subarray(at, at + size - length);
