@@ -114,6 +114,8 @@ type Serve = (gateway: Gateway, incoming: Incoming, context: Context) => Promise
 
 interface Endpoint {
   readonly path: string;
+  /** Of a path that ends with `*`: what follows the id. A `*` in the midst would change Hono's router, which decodes. */
+  readonly below?: string;
   readonly method: "GET" | "POST" | "DELETE";
   readonly serve: Serve;
 }
@@ -164,7 +166,7 @@ const endpoints: readonly Endpoint[] = [
   { method: "POST", path: "/v1/responses/compact", serve: serveCompact },
   { method: "GET", path: "/v1/responses/*", serve: serveKeptResponse },
   { method: "DELETE", path: "/v1/responses/*", serve: serveKeptResponseRemoval },
-  { method: "GET", path: "/v1/responses/*/input_items", serve: serveInputItems },
+  { method: "GET", path: "/v1/responses/*", below: "input_items", serve: serveInputItems },
   { method: "GET", path: "/v1/models", serve: serveModelList },
   { method: "GET", path: "/v1/models/:id{.+}", serve: serveModel },
   ...mediaEndpoints,
@@ -175,9 +177,11 @@ const servedPaths = [...new Set(endpoints.map(({ path }) => path))]
   .filter((path) => !/[:*]/.test(path) && !path.startsWith(geminiPaths));
 
 /** Whether a path is one of an endpoint; a `*` stands for one segment that has no path of its own. */
-function isOf(endpoint: string, path: string): boolean {
-  if (!endpoint.endsWith("*")) return true;
-  const id = path.slice(endpoint.length - 1);
+function isOf(endpoint: Pick<Endpoint, "path" | "below">, path: string): boolean {
+  if (!endpoint.path.endsWith("*")) return true;
+  const end = endpoint.below === undefined ? "" : `/${endpoint.below}`;
+  if (!path.endsWith(end)) return false;
+  const id = path.slice(endpoint.path.length - 1, path.length - end.length);
   return id !== "" && !id.includes("/") && !servedPaths.includes(path);
 }
 
@@ -315,15 +319,13 @@ export function createApi(gateway: Gateway): Hono<{ Bindings: ConnectionBindings
   const day = new DayOfAvailability(gateway);
   app.get("/v1/status", () => serveStatus(gateway, day));
 
-  const methods = new Map<string, string[]>([["/v1/status", ["GET"]]]);
-  for (const { method, path, serve } of endpoints) {
-    const served = handle(serve);
+  for (const endpoint of endpoints) {
+    const served = handle(endpoint.serve);
     app.on(
-      method,
-      path,
-      (context, next) => isOf(path, context.req.path) ? served(context) : next(),
+      endpoint.method,
+      endpoint.path,
+      (context, next) => isOf(endpoint, context.req.path) ? served(context) : next(),
     );
-    methods.set(path, [...methods.get(path) ?? [], method]);
   }
   app.all(`${doubledVersion}*`, (context, next) => {
     const { raw, path } = context.req;
@@ -331,9 +333,13 @@ export function createApi(gateway: Gateway): Hono<{ Bindings: ConnectionBindings
     const url = raw.url.replace(doubledVersion, "/v1/");
     return app.fetch(new Request(url, raw), context.env);
   });
-  for (const [path, allowed] of methods) {
+  for (const path of new Set(["/v1/status", ...endpoints.map((endpoint) => endpoint.path)])) {
     app.all(path, (context, next) => {
-      if (!isOf(path, context.req.path)) return next();
+      const allowed = path === "/v1/status"
+        ? ["GET"]
+        : endpoints.filter((endpoint) => endpoint.path === path && isOf(endpoint, context.req.path))
+          .map(({ method }) => method);
+      if (allowed.length === 0) return next();
       const wantsSocket = context.req.header("upgrade")?.toLowerCase() === "websocket";
       const use = allowed.join(" or ");
       const error = wantsSocket

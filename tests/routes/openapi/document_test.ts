@@ -113,7 +113,7 @@ Deno.test("the document has every member of a receipt, and no other", async () =
 
 /** A path of Hono as the document writes it; a `*` at its end is an id. */
 function writtenPath(path: string): string {
-  return path.replaceAll(/:(\w+)(?:\{[^}]*\})?/g, "{$1}").replace(/\/\*(?=\/|$)/, "/{id}");
+  return path.replaceAll(/:(\w+)(?:\{[^}]*\})?/g, "{$1}").replace(/\/\*$/, "/{id}");
 }
 
 /** Paths with one handler for several operations, or a second address of one. */
@@ -125,6 +125,7 @@ const otherwiseDescribed: Readonly<Record<string, readonly string[]>> = {
     "embedContent",
     "batchEmbedContents",
   ].map((operation) => `post /v1beta/models/{model}:${operation}`),
+  "get /v1/responses/{id}": ["get /v1/responses/{id}", "get /v1/responses/{id}/input_items"],
   "post /v1/models/{id}": [],
   "get /v1beta/models/{id}": ["get /v1beta/models/{model}"],
 };
