@@ -305,10 +305,10 @@ function PresetFields({ values: { own, calls }, errors, locale, isNamed }: {
             label={t.labels.effort}
             value={own.effort}
             error={errors.own.effort}
-            options={["", ...presetEfforts].map((value) => ({
-              value,
-              label: value === "" ? callSettingsTexts[locale].unset : value,
-            }))}
+            options={[
+              { value: "", label: callSettingsTexts[locale].unset },
+              ...presetEfforts.map((value) => ({ value, label: t.efforts[value] })),
+            ]}
           />
         </div>
       </fieldset>

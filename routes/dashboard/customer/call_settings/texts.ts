@@ -139,6 +139,7 @@ export const presetTexts = defineTexts({
       stop: "Stop sequences",
       effort: "Effort of reasoning",
     },
+    efforts: { low: "Low", medium: "Medium", high: "High" },
     parameters: "Parameters, where a request says nothing else",
     nameHint:
       "Lower-case letters, digits, hyphens and underscores. Calls name the model @preset/name.",
@@ -194,6 +195,7 @@ export const presetTexts = defineTexts({
       stop: "Chuỗi dừng",
       effort: "Mức suy luận",
     },
+    efforts: { low: "Thấp", medium: "Trung bình", high: "Cao" },
     parameters: "Tham số, khi yêu cầu không nói khác",
     nameHint: "Chữ thường, chữ số, gạch ngang và gạch dưới. Lượt gọi đặt mô hình là @preset/tên.",
     modelHint: "Id của một mô hình chat, hoặc auto.",
