@@ -122,11 +122,14 @@ function wrongScalars(schema: JsonObject, value: Json, { field, put }: Place): W
   const add = (what: string, sent: Json, accepts: readonly Json[] = []) => {
     wrong.push({ field, what, sent: put(sent), accepts: accepts.map((one) => String(one)) });
   };
-  const { minimum, maximum, minLength, maxLength, minItems, maxItems } = fittingForm(schema, value);
+  const { type, minimum, maximum, minLength, maxLength, minItems, maxItems } = fittingForm(
+    schema,
+    value,
+  );
   const isAny = choicesOf(schema).length === 0 && formsOf(schema).some(({ type }) => !type);
   if (!isAny) add("another type", typeof value === "object" ? 7 : { zz: 1 }, choicesOf(schema));
   if (choicesOf(schema).length > 0) add("another value", "zz-other", choicesOf(schema));
-  if (typeof value === "number") add("a fraction", 1.5);
+  if (typeof value === "number" && type !== "number") add("a fraction", 1.5);
   if (typeof minimum === "number" && minimum > -1e15) add("too small", minimum - 1, [minimum]);
   if (typeof maximum === "number" && maximum < 1e15) add("too large", maximum + 1, [maximum]);
   if (typeof minLength === "number" && minLength > 0) add("too short", "", [minLength]);

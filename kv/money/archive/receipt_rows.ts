@@ -236,7 +236,7 @@ function rowOf(
     units: integer(units),
     costMicroVnd: amount(cost),
     providerCostMicroVnd: known && amount(known[0]),
-    heldMicroVnd: isOnly && held !== undefined ? amount(held) : null,
+    heldMicroVnd: tries.length === 1 && typeof held === "string" ? amount(held) : null,
     providerUnits: known && unitsColumn(known.slice(2).filter((_, at) => at % 2 === 1), tokens),
     rest: Object.keys(rare).length === 0 ? null : JSON.stringify(rare),
   };

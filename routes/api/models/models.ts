@@ -9,7 +9,7 @@
  * - Never: reads the store or asks a provider.
  */
 import type { Catalog, Model } from "../../../core/catalog/catalog.ts";
-import { dataPolicyOf } from "../../../core/catalog/data_policy.ts";
+import { providerFacts } from "../../../core/catalog/data_policy.ts";
 import { defined } from "../../../core/lib/base/defined.ts";
 import { modelKinds } from "../../../core/catalog/entries/model.ts";
 import { fieldsJson } from "../../../core/lib/json/fields.ts";
@@ -63,20 +63,13 @@ const providerSchema = objectSchema("A provider that serves the model.", [
   },
 ]);
 
-/** Lists the providers of a model with the facts by which callers choose among them. */
+/** Writes the providers of a model with the facts by which callers choose among them. */
 function providersOf({ model, providers }: ListedName): JsonObject[] {
-  return [...new Set(model.routes.map(({ provider }) => provider))].map((name) => {
-    const regions = model.routes.flatMap(({ provider, region }) =>
-      provider === name && region !== undefined ? [region] : []
-    );
-    const entry = providers[name];
-    const { trains, retains } = entry === undefined ? {} : dataPolicyOf(entry);
-    return {
-      name,
-      ...(regions.length > 0 && { regions: [...new Set(regions)] }),
-      ...defined({ trains, retains }),
-    };
-  });
+  return providerFacts(model, providers).map(({ name, regions, trains, retains }) => ({
+    name,
+    ...(regions.length > 0 && { regions: [...regions] }),
+    ...defined({ trains, retains }),
+  }));
 }
 
 const displayName: DescribedField<ListedName> = always(

@@ -97,6 +97,7 @@ export class ItemReader {
         return;
       case "response.function_call_arguments.delta":
       case "response.custom_tool_call_input.delta":
+      case "response.mcp_call_arguments.delta":
         accept(!this.#argumentsDone, "arguments behind their end");
         this.#argumentText += event.delta;
         return;
@@ -105,6 +106,9 @@ export class ItemReader {
         return;
       case "response.custom_tool_call_input.done":
         this.#closeArguments("custom_tool_call", event.input);
+        return;
+      case "response.mcp_call_arguments.done":
+        this.#closeArguments("mcp_call", event.arguments);
         return;
       default: {
         const [, kind, step] = event.type.split(".");
@@ -130,6 +134,9 @@ export class ItemReader {
     if (done.type === "custom_tool_call") {
       accept(this.#argumentsDone, "a call without input.done");
       accept(done.input === this.#argumentText, "the input does not add up");
+    }
+    if (done.type === "mcp_call" && this.#argumentsDone) {
+      accept(done.arguments === this.#argumentText, "the arguments do not add up");
     }
     if (/^(web_search|code_interpreter|mcp)_call$/.test(done.type)) {
       accept(this.#ran, `a ${done.type} without its end`);

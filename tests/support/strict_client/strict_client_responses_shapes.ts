@@ -243,6 +243,16 @@ export const events = z.discriminatedUnion("type", [
     input: z.string(),
   }),
   z.looseObject({
+    type: z.literal("response.mcp_call_arguments.delta"),
+    ...place,
+    delta: z.string(),
+  }),
+  z.looseObject({
+    type: z.literal("response.mcp_call_arguments.done"),
+    ...place,
+    arguments: z.string(),
+  }),
+  z.looseObject({
     type: z.enum([
       "response.web_search_call.in_progress",
       "response.web_search_call.searching",
@@ -253,6 +263,9 @@ export const events = z.discriminatedUnion("type", [
       "response.mcp_call.in_progress",
       "response.mcp_call.completed",
       "response.mcp_call.failed",
+      "response.mcp_list_tools.in_progress",
+      "response.mcp_list_tools.completed",
+      "response.mcp_list_tools.failed",
     ]),
     ...place,
   }),

@@ -132,7 +132,7 @@ export const presetTexts = defineTexts({
       temperature: "Temperature",
       topP: "Top p",
       topK: "Top k",
-      maxTokens: "Most output tokens",
+      maxTokens: "Maximum output tokens",
       seed: "Seed",
       frequencyPenalty: "Frequency penalty",
       presencePenalty: "Presence penalty",

@@ -4,11 +4,12 @@
  * - Folder `routes/dashboard/public/model/`: the page of one model.
  * - In: the catalogue, the state of its routes, the public history.
  * - Out: HTML, also for visitors.
- * - Never: names a provider or a route.
+ * - Never: names a route, or to visitors a provider.
  */
 import { operationPath } from "../docs/docs_frame.tsx";
 import { type Context, Hono } from "hono";
 import type { Model } from "../../../../core/catalog/catalog.ts";
+import { type ProviderFacts, providerFacts } from "../../../../core/catalog/data_policy.ts";
 import { sumOf } from "../../../../core/routing/history/availability.ts";
 import { exampleModels } from "../../../openapi/example_models.ts";
 import {
@@ -16,7 +17,9 @@ import {
   type BadgeTone,
   Card,
   CodeBlock,
+  type Column,
   CopyButton,
+  DataTable,
   Fact,
   Stat,
   Stats,
@@ -62,6 +65,23 @@ function Limits({ model, locale }: { model: Model; locale: Locale }) {
       <Stat label={t.context} note={t.tokens}>{formatCount(model.contextWindow, locale)}</Stat>
       <Stat label={t.maxOutput} note={t.tokens}>{formatCount(model.maxOutputTokens, locale)}</Stat>
     </>
+  );
+}
+
+function Providers({ model, deps, locale }: PartProps) {
+  const t = modelTexts[locale];
+  const said = (fact: boolean | undefined) => fact === undefined ? t.unknown : fact ? t.yes : t.no;
+  const columns: Column<ProviderFacts>[] = [
+    { head: t.provider, cell: ({ name }) => <code>{name}</code> },
+    { head: t.region, cell: ({ regions }) => regions.join(", ") || t.unknown },
+    { head: t.trains, cell: ({ trains }) => said(trains) },
+    { head: t.retains, cell: ({ retains }) => said(retains) },
+  ];
+  const rows = providerFacts(model, deps.catalog.providers);
+  return (
+    <Card title={t.providers}>
+      <DataTable label={t.providers} columns={columns} rows={rows} />
+    </Card>
   );
 }
 
@@ -174,6 +194,7 @@ async function modelPage(c: Context<DashboardEnv>, deps: DashboardDeps, history:
           {model.aliases.length > 0 && <p class="muted">{t.aliases}: {model.aliases.join(", ")}</p>}
         </Card>
       </div>
+      {signedIn !== undefined && <Providers model={model} deps={deps} locale={locale} />}
       {await Call({ model, deps, locale })}
       <p>
         <a href="/models">← {t.all}</a> ·{" "}

@@ -98,6 +98,7 @@ const items: JsonObject[] = [
     arguments: '{"x":1}',
     output: "ok",
     error: null,
+    approval_request_id: null,
   },
 ];
 
