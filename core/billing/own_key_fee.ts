@@ -4,8 +4,21 @@
  */
 import type { ReservationRange } from "./price.ts";
 
+/** Units of a fee in a per cent. */
+const unitsPerPercent = 100;
+
 /** A fee of all of the price. */
 const wholeFee = 10_000n;
+
+/** Reads a fee that is written in per cent, with two decimals at most. */
+export function feeOfPercent(percent: number): number {
+  return Math.round(percent * unitsPerPercent);
+}
+
+/** Writes a fee in per cent. */
+export function percentOfFee(fee: number): number {
+  return fee / unitsPerPercent;
+}
 
 /**
  * Computes the charge of a call from its price.

@@ -9,6 +9,7 @@
  *   variables.
  */
 import { countedTools } from "../billing/usage/hosted_tools.ts";
+import { feeOfPercent } from "../billing/own_key_fee.ts";
 import { toolPricesOf } from "../billing/price.ts";
 import {
   type CostCurrency,
@@ -301,9 +302,6 @@ export function buildModel(
   };
 }
 
-/** Parts of a per cent in which a fee is counted. */
-const hundredths = 100;
-
 /**
  * Whether an organisation can have a key of its own at a provider: where the key is all that differs. A cloud has the
  * operator's project in its addresses, and signs.
@@ -360,7 +358,7 @@ export function buildCatalog(
         : byName.get(file.webSearchModel),
       mcpTools: file.mcpTools,
       wallet: file.wallet,
-      ownKeyFee: file.ownKeys && Math.round(file.ownKeys.feePercent * hundredths),
+      ownKeyFee: file.ownKeys && feeOfPercent(file.ownKeys.feePercent),
       hasCosts: models.some(({ routes }) => routes.some((route) => route.rateCard !== undefined)),
       rateLimits: file.rateLimits,
       find: (name) => byName.get(name),

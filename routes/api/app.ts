@@ -333,12 +333,15 @@ export function createApi(gateway: Gateway): Hono<{ Bindings: ConnectionBindings
     const url = raw.url.replace(doubledVersion, "/v1/");
     return app.fetch(new Request(url, raw), context.env);
   });
-  for (const path of new Set(["/v1/status", ...endpoints.map((endpoint) => endpoint.path)])) {
+  const served: readonly Omit<Endpoint, "serve">[] = [
+    { method: "GET", path: "/v1/status" },
+    ...endpoints,
+  ];
+  for (const path of new Set(served.map((endpoint) => endpoint.path))) {
     app.all(path, (context, next) => {
-      const allowed = path === "/v1/status"
-        ? ["GET"]
-        : endpoints.filter((endpoint) => endpoint.path === path && isOf(endpoint, context.req.path))
-          .map(({ method }) => method);
+      const allowed = served
+        .filter((endpoint) => endpoint.path === path && isOf(endpoint, context.req.path))
+        .map(({ method }) => method);
       if (allowed.length === 0) return next();
       const wantsSocket = context.req.header("upgrade")?.toLowerCase() === "websocket";
       const use = allowed.join(" or ");

@@ -1,7 +1,7 @@
 /** Operations on how calls of an organisation are served: settings, presets, and provider keys of its own. */
 import { microVndPerVnd } from "../../core/billing/money/micro_vnd.ts";
 import type { CallSettings } from "../../core/calls/request/call_settings.ts";
-import type { PresetParameters } from "../../core/calls/request/presets.ts";
+import { type PresetParameters, presetVersion } from "../../core/calls/request/presets.ts";
 import { defined } from "../../core/lib/base/defined.ts";
 import type { JsonObject } from "../../core/lib/json/json.ts";
 import {
@@ -126,10 +126,11 @@ const presetOperations: readonly ManagementOperation[] = [
     answer: versionShape,
     async read({ deps, account, param, query }) {
       const asked = query.get("version");
-      if (asked !== null && !/^[1-9]\d{0,5}$/.test(asked)) {
+      const version = asked === null ? undefined : presetVersion(asked);
+      if (asked !== null && version === undefined) {
         throw wrongParameter("version", "must be the number of a version");
       }
-      const called = { name: param("name"), version: asked === null ? undefined : Number(asked) };
+      const called = { name: param("name"), version };
       const read = await readPreset(deps.kv, deps.masterKeys, account.id, called);
       return found(read, "preset");
     },

@@ -19,6 +19,7 @@ import {
   type OwnKeyCharge,
   type Receipt,
 } from "../../core/billing/usage/receipt.ts";
+import { percentOfFee } from "../../core/billing/own_key_fee.ts";
 import { tagsText } from "../../core/billing/usage/call_tags.ts";
 import { vietnamIsoTime } from "../../core/lib/time/vietnam_time.ts";
 import type { LedgerEntry } from "../../kv/money/ledger/ledger.ts";
@@ -119,7 +120,7 @@ const ownKeyFields: readonly DescribedField<OwnKeyUse>[] = [
   always("provider", text, ({ provider }) => provider),
   // The price of the call, of which the fee was charged.
   always("price_vnd", vnd, ({ priceMicroVnd }) => formatVnd(priceMicroVnd)),
-  always("fee_percent", { type: "number" }, ({ fee }) => fee / 100),
+  always("fee_percent", { type: "number" }, ({ fee }) => percentOfFee(fee)),
 ];
 
 function ownKeyUse({ route, ownKey }: Receipt): OwnKeyUse | undefined {

@@ -38,7 +38,7 @@ export interface ChatCall {
   readonly onItem?: ItemVisitor;
   /** Runs the web searches of the model, which can run none itself; absent: nobody does. */
   readonly searcher?: WebSearcher | undefined;
-  /** Runs the tools of MCP servers for the model, whose provider has no connector; absent: nobody does. */
+  /** Runs tools of MCP servers where the provider has no connector; absent: the gateway runs none. */
   readonly mcp?: McpTools | undefined;
   /** Pays for the rounds of a model for which tools run; absent: nothing is sent. */
   readonly rounds?: RoundPayer | undefined;

@@ -170,7 +170,7 @@ function failingWith(
         }),
     },
   }));
-  // Whoever waits for it gets the failure; after `cancel` nobody may.
+  // After `cancel` no reader may be left, and the rejection would be an unhandled one.
   response.catch(() => {});
   return { response, cancel: () => exchange.cancel() };
 }

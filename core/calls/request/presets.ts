@@ -53,6 +53,11 @@ export const presetNameForm = /^[a-z0-9][a-z0-9_-]{0,62}$/;
 
 const calledForm = /^(.*)@preset\/([a-z0-9][a-z0-9_-]{0,62})(?:@([1-9]\d{0,5}))?$/;
 
+/** Reads the number of a version, as an address has it; `undefined`: it is none. */
+export function presetVersion(text: string): number | undefined {
+  return /^[1-9]\d{0,5}$/.test(text) ? Number(text) : undefined;
+}
+
 /** A preset as a request names it. */
 export interface CalledPreset {
   readonly name: string;

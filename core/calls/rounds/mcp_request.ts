@@ -466,8 +466,8 @@ function choiceOf(choice: JsonObject, calls: McpCalls): Json {
 }
 
 /**
- * Splits a message of the assistant after each group of results: those of functions come from the user. A call without a
- * result, after which an answer was cut, is told as one that has not run.
+ * Splits a message of the assistant after each group of results: those of functions come from the user. A call
+ * whose answer was cut before its result gets the result that it has not run.
  */
 function splitMessage(message: Json, calls: McpCalls): Json[] {
   if (!isJsonObject(message) || !contentOf(message).some(isMcpBlock)) return [message];

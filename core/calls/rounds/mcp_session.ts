@@ -31,7 +31,7 @@ const protocolVersions: readonly string[] = [
 const listMs = 20_000;
 /** Milliseconds for one call. Ten of them end before the gateway's own bound of a call. */
 const callMs = 60_000;
-/** Milliseconds in which the server is told that a session has ended; nobody waits for it. */
+/** Time-out of the DELETE that ends a session, in milliseconds; no call waits for the answer. */
 const endMs = 5_000;
 /** Bytes of one answer of a server: a page of tools, or a result. */
 const maxMessageBytes = 1024 * 1024;
@@ -118,7 +118,7 @@ export class McpSession {
     });
   }
 
-  /** Calls a tool. Never rejects: the model is told what went wrong. */
+  /** Calls a tool. Never rejects: a failure becomes a failed result, which the model reads. */
   async call(name: string, args: JsonObject): Promise<McpResult> {
     try {
       const params = { name, arguments: args };

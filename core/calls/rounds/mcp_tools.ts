@@ -109,7 +109,7 @@ export class McpTools implements RunTools {
   }
 
   async #runApproved({ requestId, label, name, arguments: text }: ApprovedCall): Promise<void> {
-    const found = this.#servers.find(({ server }) => server.label === label);
+    const found = this.#serverOf(label);
     const tool = [...found?.tools.values() ?? []].find((one) => one.name === name);
     const result = found === undefined || tool === undefined
       ? { text: "The tool is no longer there.", failed: true }
@@ -122,16 +122,17 @@ export class McpTools implements RunTools {
   rewritten(body: JsonObject): JsonObject {
     return withoutMcp(this.#asked.style, body, {
       nameOf: (label, name) => this.#functionOf(label, name) ?? name,
-      namesOf: (label) =>
-        this.#servers.filter(({ server }) => server.label === label)
-          .flatMap(({ tools }) => [...tools.keys()]),
+      namesOf: (label) => [...this.#serverOf(label)?.tools.keys() ?? []],
       resultOf: (requestId) => this.#approved.get(requestId)?.text,
     });
   }
 
+  #serverOf(label: string): OfferedServer | undefined {
+    return this.#servers.find(({ server }) => server.label === label);
+  }
+
   #functionOf(label: string, name: string): string | undefined {
-    const found = this.#servers.find(({ server }) => server.label === label);
-    return [...found?.tools ?? []].find(([, tool]) => tool.name === name)?.[0];
+    return [...this.#serverOf(label)?.tools ?? []].find(([, tool]) => tool.name === name)?.[0];
   }
 
   /** Puts functions in the place of the servers. */

@@ -379,14 +379,12 @@ function storedAttempt(
 ): StoredAttempt {
   const whole = [route, outcome, ms, region ?? null, from ?? null] as const;
   const cost = providerCost === undefined ? null : storedCost(providerCost);
-  if (mcpCalls !== undefined) {
+  if (mcpCalls !== undefined || own !== undefined) {
     const held = heldMicroVnd?.toString() ?? null;
-    const calls = mcpCalls.slice(0, maxReceiptMcpCalls).map(storedMcpCall);
-    return [...whole, cost, catalogVersion ?? null, endCode ?? null, held, own ?? null, calls];
-  }
-  if (own !== undefined) {
-    const held = heldMicroVnd?.toString() ?? null;
-    return [...whole, cost, catalogVersion ?? null, endCode ?? null, held, own];
+    const call = [cost, catalogVersion ?? null, endCode ?? null, held, own ?? null] as const;
+    return mcpCalls === undefined
+      ? [...whole, ...call]
+      : [...whole, ...call, mcpCalls.slice(0, maxReceiptMcpCalls).map(storedMcpCall)];
   }
   if (heldMicroVnd !== undefined) {
     return [...whole, cost, catalogVersion ?? null, endCode ?? null, heldMicroVnd.toString()];
@@ -472,7 +470,7 @@ export function decodeReceipt(requestId: RequestId, value: unknown): Receipt {
   const costMicroVnd = BigInt(cost);
   const shortfallMicroVnd = BigInt(shortfall);
   const claimMicroVnd = claim === undefined ? undefined : BigInt(claim);
-  const heldMicroVnd = held === undefined || held === null ? undefined : BigInt(held);
+  const heldMicroVnd = held === undefined ? undefined : BigInt(held);
   const mcpCalls = attempts[0]?.[10];
   invariant(
     costMicroVnd >= 0n && shortfallMicroVnd >= 0n && (claimMicroVnd ?? 1n) > 0n &&

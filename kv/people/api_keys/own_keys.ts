@@ -3,6 +3,7 @@
  * of the operator. A row has them all, each sealed with a master key and bound to organisation and provider; nothing
  * shows a key again. The row of the account says that there are some, so that no other call reads for them.
  */
+import { ascending } from "../../../core/lib/base/ascending.ts";
 import type { AccountId } from "../../../core/lib/ids/ids.ts";
 import { dayMs } from "../../../core/lib/time/durations.ts";
 import { bumpKeysEpoch } from "../../engine/control/control.ts";
@@ -90,8 +91,7 @@ export async function changeOwnKey(
     const keys = [
       ...former.filter((key) => key !== before),
       ...(after === undefined ? [] : [after]),
-    ]
-      .sort((one, other) => one.provider < other.provider ? -1 : 1);
+    ].sort((one, other) => ascending(one.provider, other.provider));
     if (keys.length > maxOwnKeys) return { done: "full" };
     const { hasOwnKeys: _, ...rest } = account.value;
     const operation = bumpKeysEpoch(kv.atomic()).check(account, row)

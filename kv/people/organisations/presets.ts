@@ -7,6 +7,7 @@
  */
 import type { Preset } from "../../../core/calls/request/presets.ts";
 import { priceNames } from "../../../core/calls/request/route_preferences.ts";
+import { ascending } from "../../../core/lib/base/ascending.ts";
 import type { AccountId } from "../../../core/lib/ids/ids.ts";
 import { type MasterKeys, open, seal } from "../../../core/people/api_keys/seal.ts";
 import { sealOwners } from "../../../core/people/api_keys/seal_owners.ts";
@@ -121,7 +122,7 @@ export async function savePreset(
     const listed = [
       ...presets.filter((one) => one !== former),
       { name, model, version, oldest, savedAtMs },
-    ].sort((one, other) => one.name < other.name ? -1 : 1);
+    ].sort((one, other) => ascending(one.name, other.name));
     const sealed = await seal(masterKeys, text, sealOwners.preset(organisationId, name, version));
     const row: PresetRow = { name, version, savedAtMs, sealed };
     const operation = bumpKeysEpoch(kv.atomic()).check(account, list)

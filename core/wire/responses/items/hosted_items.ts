@@ -197,13 +197,29 @@ const progress = {
   mcp_approval_request: undefined,
 } as const;
 
-/** Returns the names of the events for a call's progress. Only calls of MCP servers have one for a failure. */
-export function hostedEvents(call: HostedCall): string[] {
+/** An event of a call's progress, with its members beside the place of the item. */
+interface HostedEvent {
+  readonly type: string;
+  readonly members?: JsonObject;
+}
+
+/** Returns the events of a call's progress. Only calls of MCP servers have one for a failure, and their arguments. */
+export function hostedEvents(call: HostedCall): HostedEvent[] {
   const kind = hostedItemKind(call);
   const steps = progress[kind];
   if (steps === undefined) return [];
   const last = kind === "mcp_call" && call.failed ? "failed" : "completed";
-  return [...steps, last].map((step) => `response.${kind}.${step}`);
+  const eventOf = (step: string): HostedEvent => ({ type: `response.${kind}.${step}` });
+  return [...steps.map(eventOf), ...argumentEvents(call), eventOf(last)];
+}
+
+function argumentEvents(call: HostedCall): HostedEvent[] {
+  if (call.tool !== "mcp") return [];
+  const { arguments: text } = call;
+  return [
+    { type: "response.mcp_call_arguments.delta", members: { delta: text } },
+    { type: "response.mcp_call_arguments.done", members: { arguments: text } },
+  ];
 }
 
 /** Writes the item as its own vendor accepts it in a request; `undefined` if the vendor takes it only as text. */

@@ -211,12 +211,9 @@ export class ResponsesStreamEncoder implements StreamEncoder {
     const begun = stringifyExactly(begunItem(item));
     this.#event("response.output_item.added", `"output_index":${index},"item":${begun}`);
     const place = `"item_id":${stringifyExactly(id)},"output_index":${index}`;
-    for (const type of hostedEvents(call)) {
-      this.#event(type, place);
-      if (type !== "response.mcp_call.in_progress" || call.tool !== "mcp") continue;
-      const args = stringifyExactly(call.arguments);
-      this.#event("response.mcp_call_arguments.delta", `${place},"delta":${args}`);
-      this.#event("response.mcp_call_arguments.done", `${place},"arguments":${args}`);
+    for (const { type, members } of hostedEvents(call)) {
+      const more = members === undefined ? "" : `,${stringifyExactly(members).slice(1, -1)}`;
+      this.#event(type, place + more);
     }
     this.#event("response.output_item.done", done);
     this.#output.push(item);

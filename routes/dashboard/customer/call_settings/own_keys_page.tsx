@@ -1,5 +1,6 @@
 /** `/organisation/provider-keys`: the keys of an organisation for providers, which its calls use first. */
 import { type Context, Hono } from "hono";
+import { percentOfFee } from "../../../../core/billing/own_key_fee.ts";
 import { defineTexts } from "../../text/i18n.ts";
 import {
   listOwnKeys,
@@ -103,9 +104,6 @@ interface FormState {
   readonly errors: { readonly provider?: string; readonly key?: string };
 }
 
-/** Basis of a fee in hundredths of a per cent. */
-const hundredths = 100;
-
 async function ownKeysPage(
   c: Context<DashboardEnv>,
   { kv, catalog }: DashboardDeps,
@@ -134,7 +132,7 @@ async function ownKeysPage(
       <Card title={t.add}>
         {providers === undefined ? <p class="muted">{t.notOffered}</p> : (
           <>
-            <p class="muted">{t.fee((catalog.ownKeyFee ?? 0) / hundredths)}</p>
+            <p class="muted">{t.fee(percentOfFee(catalog.ownKeyFee ?? 0))}</p>
             <PostForm visitor={visitor} action={ownKeysPath}>
               <SelectField
                 name="provider"

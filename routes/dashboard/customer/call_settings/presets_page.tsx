@@ -4,6 +4,7 @@ import {
   presetCall,
   presetEfforts,
   type PresetParameters,
+  presetVersion,
 } from "../../../../core/calls/request/presets.ts";
 import { maxModelNameChars } from "../../../../core/lib/base/limits.ts";
 import { recordOf } from "../../../../core/lib/base/record_of.ts";
@@ -154,8 +155,7 @@ async function presetsPage(
   const t = presetTexts[locale];
   const presets = await listPresets(kv, account.id);
   const name = form === undefined ? c.req.query("name") : undefined;
-  const asked = /^[1-9]\d{0,5}$/.exec(c.req.query("version") ?? "");
-  const called = { name: name ?? "", version: asked === null ? undefined : Number(asked[0]) };
+  const called = { name: name ?? "", version: presetVersion(c.req.query("version") ?? "") };
   const read = name === undefined
     ? undefined
     : await readPreset(kv, masterKeys, account.id, called);

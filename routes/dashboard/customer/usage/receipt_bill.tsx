@@ -1,4 +1,5 @@
 /** The charge of a call, read like a bill: lines of count × price that add up to the sum. */
+import { percentOfFee } from "../../../../core/billing/own_key_fee.ts";
 import {
   type ChargedItem,
   type ChargeLine,
@@ -184,7 +185,7 @@ export function Bill({ receipt, refund, locale }: {
     <>
       {differenceMicroVnd !== 0n && (
         <SumRow
-          name={ownKey === undefined ? t.difference : t.ownKey(ownKey.fee / 100)}
+          name={ownKey === undefined ? t.difference : t.ownKey(percentOfFee(ownKey.fee))}
           microVnd={differenceMicroVnd}
           decimals={decimals}
           locale={locale}
