@@ -130,8 +130,13 @@ const shared = {
   store: "Nothing is stored; `true` is named in `x-gateway-conversion`.",
 } as const;
 
-/** Members by which a caller has a say in the route; no provider gets them. */
+/** Members by which a caller has a say in the route, or calls a preset; no provider gets them. */
 const routeMembers: JsonObject = {
+  preset: {
+    type: ["string", "null"],
+    description:
+      "A preset of your organisation, as `name` or `name@3`: called with `model`, or with its own model where there is none.",
+  },
   models: modelsSchema,
   provider: ref("RoutePreferences"),
   providerOptions: {

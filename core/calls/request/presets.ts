@@ -18,6 +18,7 @@ import { JsonCursor } from "../../lib/json/json_cursor.ts";
 import { wholeOf } from "../../lib/json/outline.ts";
 import { stringifyExactly } from "../../lib/runtime/built_ins.ts";
 import type { Style } from "../../wire/contract/contract.ts";
+import { samplingPath, stopPath } from "../../wire/fields/field_table.ts";
 import type { PresetCalls } from "./route_preferences.ts";
 import { type JsonBody, parseJsonBody, withFieldBytes, withFields } from "../body/json_body.ts";
 
@@ -101,37 +102,41 @@ interface Place {
   readonly unless?: readonly string[];
 }
 
-const sampling = { temperature: { at: "temperature" }, topP: { at: "top_p" } } as const;
+const sampling = (from: Style) => ({
+  temperature: { at: samplingPath({ from }, "temperature") },
+  topP: { at: samplingPath({ from }, "top_p") },
+});
+const topK = (from: Style): Place => ({ at: samplingPath({ from }, "top_k") });
+const stop = (from: Style): Place => ({ at: stopPath({ from }) });
 
 /** The places of parameters in each style; a style without one has no such field. */
 const places: Readonly<Record<Style, Readonly<Partial<Record<Parameter, Place>>>>> = {
   chat: {
-    ...sampling,
+    ...sampling("chat"),
     maxTokens: { at: "max_completion_tokens", unless: ["max_tokens"] },
-    stop: { at: "stop" },
+    stop: stop("chat"),
     seed: { at: "seed" },
     frequencyPenalty: { at: "frequency_penalty" },
     presencePenalty: { at: "presence_penalty" },
     effort: { at: "reasoning_effort", unless: ["reasoning"] },
   },
   messages: {
-    ...sampling,
-    topK: { at: "top_k" },
+    ...sampling("messages"),
+    topK: topK("messages"),
     maxTokens: { at: "max_tokens" },
-    stop: { at: "stop_sequences" },
+    stop: stop("messages"),
     effort: { at: "output_config.effort", unless: ["thinking"] },
   },
   responses: {
-    ...sampling,
+    ...sampling("responses"),
     maxTokens: { at: "max_output_tokens" },
     effort: { at: "reasoning.effort" },
   },
   gemini: {
-    temperature: { at: "generationConfig.temperature" },
-    topP: { at: "generationConfig.topP" },
-    topK: { at: "generationConfig.topK" },
+    ...sampling("gemini"),
+    topK: topK("gemini"),
     maxTokens: { at: "generationConfig.maxOutputTokens" },
-    stop: { at: "generationConfig.stopSequences" },
+    stop: stop("gemini"),
     seed: { at: "generationConfig.seed" },
     frequencyPenalty: { at: "generationConfig.frequencyPenalty" },
     presencePenalty: { at: "generationConfig.presencePenalty" },

@@ -70,7 +70,7 @@ import { localError, offerOf } from "./chat_attempts.ts";
 import { deliverChat } from "./chat_delivery.ts";
 import type { AdmittedChat, ArrivedChat, FundedChat, ReadChat } from "./chat_stages.ts";
 import { withKeptTurns } from "./kept_responses.ts";
-import { findPreset, type FoundPreset, mayBePreset } from "./preset_request.ts";
+import { type FoundPreset, mayCallPreset, takePreset } from "./preset_request.ts";
 import {
   chosenModels,
   coveringRange,
@@ -154,8 +154,9 @@ function readChat(arrived: ArrivedChat): ReadChat | Promise<ReadChat> {
   const { gateway, principal, path, body, nested } = arrived;
   const parsed = parseJsonBody(body);
   const name = path?.model ?? parsed.outline["model"];
-  return nested === undefined && mayBePreset(name)
-    ? findPreset(gateway, principal, name).then((preset) => readParsed(arrived, parsed, preset))
+  return nested === undefined && mayCallPreset(name, parsed)
+    ? takePreset(gateway, principal, parsed, name)
+      .then(({ body, preset }) => readParsed(arrived, body, preset))
     : readParsed(arrived, parsed);
 }
 

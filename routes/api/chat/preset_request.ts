@@ -1,6 +1,7 @@
-/** Finds the preset that a request calls by the name of its model. */
-import type { JsonBody } from "../../../core/calls/body/json_body.ts";
+/** Finds the preset that a request calls, by the name of its model or by the field `preset` of aggregators. */
+import { type JsonBody, withoutMembers } from "../../../core/calls/body/json_body.ts";
 import {
+  type CalledPreset,
   calledPreset,
   type Preset,
   presetCall,
@@ -8,6 +9,7 @@ import {
 } from "../../../core/calls/request/presets.ts";
 import { presetMark } from "../../../core/catalog/catalog.ts";
 import { GatewayError } from "../../../core/lib/errors/errors.ts";
+import type { Outline } from "../../../core/lib/json/json.ts";
 import type { Style } from "../../../core/wire/contract/contract.ts";
 import type { Principal } from "../../../kv/people/api_keys/key_directory.ts";
 import type { Gateway } from "../gateway/gateway.ts";
@@ -24,51 +26,89 @@ export interface FoundPreset {
 /** Characters of an unknown name that an error repeats: longer than any name of a preset. */
 const maxRepeatedChars = 80;
 
-/** Whether a name may be that of a preset. */
-export function mayBePreset(name: unknown): name is string {
+function mayBePreset(name: Outline | undefined): name is string {
   return typeof name === "string" && name.includes(presetMark);
 }
 
+/** Whether a request may call a preset. */
+export function mayCallPreset(model: Outline | undefined, { outline }: JsonBody): boolean {
+  return mayBePreset(model) || outline["preset"] !== undefined;
+}
+
+function refuse(param: "model" | "preset", problem: string): never {
+  throw new GatewayError("invalid_request", `${param}: ${problem}`, { param });
+}
+
+function refuseUnknown(param: "model" | "preset", name: string): never {
+  refuse(
+    param,
+    `your organisation has no preset ${JSON.stringify(name.slice(0, maxRepeatedChars))}; ` +
+      `a preset is called as ${presetMark}name, or ${presetMark}name@3 for its third version`,
+  );
+}
+
+/** What a request calls, and the field and the words by which it does. */
+interface NamedPreset extends CalledPreset {
+  readonly param: "model" | "preset";
+  readonly text: string;
+}
+
+function presetOfModel(model: Outline | undefined): NamedPreset | undefined {
+  if (!mayBePreset(model)) return undefined;
+  const called = calledPreset(model) ?? refuseUnknown("model", model);
+  return { ...called, param: "model", text: model };
+}
+
+/** Reads `preset`: the name alone, or as a model would name it. The model beside it counts, as in `model@preset/name`. */
+function presetOfField(text: Outline, model: Outline | undefined): NamedPreset | undefined {
+  const byModel = presetOfModel(model);
+  if (text === null) return byModel;
+  const param = "preset";
+  if (typeof text !== "string") refuse(param, "must be the name of a preset");
+  const called = calledPreset(text.startsWith(presetMark) ? text : `${presetMark}${text}`);
+  if (called === undefined || called.model !== undefined) return refuseUnknown(param, text);
+  if (byModel === undefined) {
+    return { ...called, param, text, model: typeof model === "string" ? model : undefined };
+  }
+  if (byModel.name !== called.name || byModel.version !== called.version) {
+    refuse(param, "the model names another preset; send one of them");
+  }
+  return byModel;
+}
+
 /**
- * Finds the preset of a request.
+ * Finds the preset of a request, and takes the field that names it out of its body.
  *
- * @param name the model of the request
+ * @param model the model of the request
  * @throws {GatewayError} `invalid_request` if the organisation has none of this name and version
  */
-export async function findPreset(
+export async function takePreset(
   { presets }: Pick<Gateway, "presets">,
   { accountId }: Principal,
-  name: string,
-): Promise<FoundPreset> {
-  const called = calledPreset(name);
-  const found = called && await presets.find(accountId, called);
-  if (called === undefined || found === undefined) {
-    throw new GatewayError(
-      "invalid_request",
-      `model: your organisation has no preset ${
-        JSON.stringify(name.slice(0, maxRepeatedChars))
-      }; ` +
-        `a preset is called as ${presetMark}name, or ${presetMark}name@3 for its third version`,
-      { param: "model" },
-    );
-  }
-  const { version, preset } = found;
+  sent: JsonBody,
+  model: Outline | undefined,
+): Promise<{ readonly body: JsonBody; readonly preset: FoundPreset | undefined }> {
+  const field = sent.outline["preset"];
+  const named = field === undefined ? presetOfModel(model) : presetOfField(field, model);
+  const body = field === undefined ? sent : withoutMembers(sent, ["preset"]);
+  if (named === undefined) return { body, preset: undefined };
+  const { param, text, name } = named;
+  const { version, preset } = await presets.find(accountId, named) ?? refuseUnknown(param, text);
   return {
-    called: presetCall(called.name, version),
-    model: called.model ?? preset.model,
-    preset,
+    body,
+    preset: { called: presetCall(name, version), model: named.model ?? preset.model, preset },
   };
 }
 
-/** Merges the preset that a body calls by its model into it, if it calls one. */
+/** Merges the preset that a body calls into it, if it calls one. */
 export async function withPresetOf(
   gateway: Pick<Gateway, "presets">,
   principal: Principal,
   style: Style,
-  body: JsonBody,
+  sent: JsonBody,
 ): Promise<JsonBody> {
-  const name = body.outline["model"];
-  if (!mayBePreset(name)) return body;
-  const { preset, model } = await findPreset(gateway, principal, name);
-  return withPreset(style, body, preset, model).body;
+  const { model } = sent.outline;
+  if (!mayCallPreset(model, sent)) return sent;
+  const { body, preset } = await takePreset(gateway, principal, sent, model);
+  return preset === undefined ? body : withPreset(style, body, preset.preset, preset.model).body;
 }

@@ -35,7 +35,7 @@ import { withoutPreferences } from "../../../core/calls/request/route_preference
 import { countedModel } from "../chat/preferred_models.ts";
 import { countAnswer, estimateAnswer, estimateConverted } from "../chat/count_tokens.ts";
 import { withPreset } from "../../../core/calls/request/presets.ts";
-import { findPreset, mayBePreset } from "../chat/preset_request.ts";
+import { mayCallPreset, takePreset } from "../chat/preset_request.ts";
 import { countAtProvider } from "../chat/provider_count.ts";
 import type { Model } from "../../../core/catalog/catalog.ts";
 import { wrongParameter } from "../../http/query.ts";
@@ -52,8 +52,10 @@ async function serveGeminiCount(
   const { body: bytes, principal } = await admitRequest(gateway, incoming, { charging: "free" });
   requireJson(incoming.request);
   const { headers } = incoming.request;
-  const asked = counted(parseJsonBody(bytes));
-  const found = mayBePreset(name) ? await findPreset(gateway, principal, name) : undefined;
+  const whole = counted(parseJsonBody(bytes));
+  const { body: asked, preset: found } = mayCallPreset(name, whole)
+    ? await takePreset(gateway, principal, whole, name)
+    : { body: whole };
   const sent = found === undefined ? asked : withPreset(
     "gemini",
     // The bytes of a request inside the body are those of the whole.

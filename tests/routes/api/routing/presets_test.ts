@@ -1,4 +1,4 @@
-/** Presets: what providers get of calls by `@preset/name` is what a request that says the same itself brings them. */
+/** Presets: what providers get of calls that name one is what a request that says the same itself brings them. */
 import { assert, assertEquals, assertStringIncludes } from "../../../support/assert.ts";
 import type { Preset, PresetParameters } from "../../../../core/calls/request/presets.ts";
 import type { AccountId } from "../../../../core/lib/ids/ids.ts";
@@ -127,6 +127,18 @@ const parametersArb = fc.record({
   effort: fc.constantFrom("low" as const, "medium" as const, "high" as const),
 }, { requiredKeys: [] });
 
+/** The ways to name a preset: as the model, or in the field of aggregators, with the model or without. */
+const namings: Readonly<
+  Record<string, (name: string, model: string) => readonly [model: string, members: object]>
+> = {
+  model: (name) => [`@preset/${name}`, {}],
+  field: (name, model) => [model, { preset: name }],
+  longField: (name, model) => [model, { preset: `@preset/${name}` }],
+  fieldAlone: (name, model) => [model, { preset: name, model: undefined }],
+  both: (name) => [`@preset/${name}`, { preset: name }],
+  noField: (name) => [`@preset/${name}`, { preset: null }],
+};
+
 const textArb = fc.option(
   fc.constantFrom("Be brief.", 'Say "chào" 🐟.\nTwice.', "x".repeat(9_000)),
   {
@@ -150,8 +162,9 @@ Deno.test("the provider gets the merge of a preset and a request, in every style
       ownSystem: textArb,
       role: fc.constantFrom("system", "developer"),
       stream: fc.boolean(),
+      naming: fc.constantFrom(...Object.values(namings)),
     }),
-    async ({ style, route, of, own, system, ownSystem, role, stream }) => {
+    async ({ style, route, of, own, system, ownSystem, role, stream, naming }) => {
       const name = `p${number++ % 40}`;
       const preset: Preset = {
         model: `of-${route}`,
@@ -168,8 +181,10 @@ Deno.test("the provider gets the merge of a preset and a request, in every style
       };
       const ownParts = ownSystem === undefined ? [] : [ownSystem];
       const parts = system === undefined ? ownParts : [system, ...ownParts];
-      const called = await ask(`@preset/${name}`, {
+      const [model, members] = naming(name, preset.model);
+      const called = await ask(model, {
         ...bare,
+        ...members,
         ...prompted(style, ownParts, role),
         ...said(style, own),
       });
@@ -218,8 +233,26 @@ Deno.test("a version of a preset is named in headers and on the receipt, and nev
       assertEquals((await world.ask(key, requestOf(style, name))).status, 400, name);
     }
     assertEquals((await world.ask(foreign, requestOf(style, "@preset/support"))).status, 400);
-    const other = await world.ask(key, requestOf(style, "two@preset/support"));
-    assertEquals(other.headers.get("x-gateway-model"), "two");
+    for (const preset of ["other", "support@99", "Support", "", "two@preset/support", 1, {}]) {
+      const { status, text } = await world.ask(key, requestOf(style, "one", { preset }));
+      assertEquals(status, 400, text);
+      assertStringIncludes(text, "preset: ");
+    }
+    const latest = `support@${versions}`;
+    for (const preset of ["other", latest]) {
+      const request = requestOf(style, "@preset/support", { preset });
+      assertEquals((await world.ask(key, request)).status, 400, preset);
+    }
+    const others = [
+      requestOf(style, "two@preset/support"),
+      requestOf(style, "two", { preset: latest }),
+      requestOf(style, `two@preset/${latest}`, { preset: latest }),
+    ];
+    for (const other of others) {
+      const { headers } = await world.ask(key, other);
+      assertEquals(headers.get("x-gateway-model"), "two");
+      assertEquals(headers.get("x-gateway-model-mapped-from"), `@preset/${latest}`);
+    }
   }
   const nowMs = world.gateway.time.nowMs();
   assert(await deletePreset(world.gateway.kv, accountId, "support", { nowMs }));
@@ -290,6 +323,12 @@ Deno.test("what a style has no field for is named as lost, and counts have the p
     ["/v1/responses/input_tokens", { model: "@preset/seeded", input: "Hi" }],
     ["/v1beta/models/@preset/seeded:countTokens", {
       generateContentRequest: { model: "models/@preset/seeded", contents },
+    }],
+    ["/v1/messages/count_tokens", { model: "one", preset: "seeded", messages }],
+    ["/v1/responses/input_tokens", { preset: "seeded", input: "Hi" }],
+    ["/v1beta/models/one:countTokens", { preset: "seeded", contents }],
+    ["/v1beta/models/one:countTokens", {
+      generateContentRequest: { model: "models/one", preset: "seeded", contents },
     }],
   ] as const;
   for (const [path, body] of counts) {
