@@ -25,6 +25,7 @@ import {
   serveKeptResponse,
   serveKeptResponseRemoval,
 } from "./chat/kept_responses.ts";
+import { namedModel, presetModels } from "./chat/preset_request.ts";
 import type { Gateway } from "./gateway/gateway.ts";
 import {
   geminiCallAt,
@@ -124,14 +125,15 @@ const chat = (style: Style): Serve => (gateway, incoming) => serveChat(gateway, 
 
 async function serveModelList(gateway: Gateway, incoming: Incoming): Promise<Response> {
   if (isGeminiClient(incoming.request.headers)) return await serveGeminiModels(gateway, incoming);
-  const { principal: { allowedModels } } = await admitRequest(gateway, incoming);
+  const { principal, principal: { allowedModels } } = await admitRequest(gateway, incoming);
   const { headers, url } = incoming.request;
   checkVersion(headers);
   const { models, listRate, providers } = gateway.catalog.current;
   const allowed = models.filter(({ id }) => allowedModels?.has(id) !== false);
+  const presets = await presetModels(gateway, principal);
   const { searchParams } = new URL(url);
   return Response.json(
-    modelList({ models: allowed, listRate, providers }, listStyle(headers), searchParams),
+    modelList({ models: allowed, listRate, providers }, presets, listStyle(headers), searchParams),
   );
 }
 
@@ -143,14 +145,12 @@ async function serveModel(
   if (isGeminiClient(incoming.request.headers)) {
     return await serveGeminiModel(gateway, incoming, context);
   }
-  const { principal: { allowedModels } } = await admitRequest(gateway, incoming);
+  const { principal } = await admitRequest(gateway, incoming);
   checkVersion(incoming.request.headers);
-  const catalog = gateway.catalog.current;
-  const model = catalog.find(context.req.param("id") ?? "");
-  if (model === undefined || allowedModels?.has(model.id) === false) {
-    throw new GatewayError("model_not_found", "There is no such model");
-  }
-  return Response.json(modelObject(model, catalog, listStyle(incoming.request.headers)));
+  const named = await namedModel(gateway, principal, context.req.param("id") ?? "");
+  if (named === undefined) throw new GatewayError("model_not_found", "There is no such model");
+  const { current } = gateway.catalog;
+  return Response.json(modelObject(named, current, listStyle(incoming.request.headers)));
 }
 
 /**

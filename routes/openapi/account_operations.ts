@@ -78,7 +78,7 @@ export function modelOperations(models: ExampleModels): readonly Operation[] {
       path: "/v1/models",
       summary: "List of models",
       description:
-        "The models that the key may use, with prices in VND, a row for each alias. With a header " +
+        "The models that the key may use, with prices in VND, a row for each alias and each preset. With a header " +
         "`anthropic-version` the list has the shape of the Messages style, with `x-goog-api-key` that " +
         "of the Gemini style.",
       parameters: [
@@ -98,8 +98,10 @@ export function modelOperations(models: ExampleModels): readonly Operation[] {
       id: "getModel",
       path: "/v1/models/{id}",
       summary: "One model",
-      description: "One model by its id or an alias.",
-      parameters: [inPath("id", "Id or alias of the model.", { example: models.chat })],
+      description: "One model by its id, an alias or a preset.",
+      parameters: [
+        inPath("id", "Id or alias of the model, or `@preset/name`.", { example: models.chat }),
+      ],
       answers: [{
         description: "The model.",
         content: { "application/json": anyOf("Model", "MessagesModel", "GeminiModel") },

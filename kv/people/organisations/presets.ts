@@ -186,6 +186,16 @@ export class PresetBook {
     this.#control = control;
   }
 
+  /** Lists the presets of an organisation in their newest versions, by name. */
+  async list(organisationId: AccountId): Promise<readonly PresetVersion[]> {
+    const versions = await Promise.all(
+      (await listPresets(this.#kv, organisationId)).map(({ name }) =>
+        this.find(organisationId, { name, version: undefined })
+      ),
+    );
+    return versions.filter((one) => one !== undefined);
+  }
+
   /** Finds a version of a preset of an organisation; without a version the newest. */
   async find(
     organisationId: AccountId,

@@ -1,4 +1,7 @@
-/** Finds the preset that a request calls, by the name of its model or by the field `preset` of aggregators. */
+/**
+ * Finds the preset that a request calls, by the name of its model or by the field `preset` of aggregators, and those that
+ * a key may call.
+ */
 import { type JsonBody, withoutMembers } from "../../../core/calls/body/json_body.ts";
 import {
   type CalledPreset,
@@ -7,12 +10,14 @@ import {
   presetCall,
   withPreset,
 } from "../../../core/calls/request/presets.ts";
-import { presetMark } from "../../../core/catalog/catalog.ts";
+import { type Catalog, presetMark } from "../../../core/catalog/catalog.ts";
 import { GatewayError } from "../../../core/lib/errors/errors.ts";
 import type { Outline } from "../../../core/lib/json/json.ts";
 import type { Style } from "../../../core/wire/contract/contract.ts";
 import type { Principal } from "../../../kv/people/api_keys/key_directory.ts";
 import type { Gateway } from "../gateway/gateway.ts";
+import type { NamedModel } from "../models/models.ts";
+import { requestedModels } from "./preferred_models.ts";
 
 /** A version of a preset for one call. */
 export interface FoundPreset {
@@ -47,7 +52,7 @@ function refuseUnknown(param: "model" | "preset", name: string): never {
   );
 }
 
-/** What a request calls, and the field and the words by which it does. */
+/** A preset, the field of the request that calls it, and its words. */
 interface NamedPreset extends CalledPreset {
   readonly param: "model" | "preset";
   readonly text: string;
@@ -111,4 +116,53 @@ export async function withPresetOf(
   if (!mayCallPreset(model, sent)) return sent;
   const { body, preset } = await takePreset(gateway, principal, sent, model);
   return preset === undefined ? body : withPreset(style, body, preset.preset, preset.model).body;
+}
+
+/** The model of a preset; none if the key may not call it, or if the gateway chooses one for each request. */
+function modelOf(
+  catalog: Catalog,
+  principal: Principal,
+  name: string,
+  { model, calls: { models = [] } = {} }: Pick<Preset, "model" | "calls">,
+): NamedModel[] {
+  const others = models.map((other) => ({ name: other, path: "preset" }));
+  try {
+    const [first] = requestedModels(model, { models: others }, { catalog, principal });
+    return first === undefined ? [] : [{ name, model: first.chosen.model }];
+  } catch (error) {
+    if (error instanceof GatewayError) return [];
+    throw error;
+  }
+}
+
+/** Lists the presets that a key may call. */
+export async function presetModels(
+  { presets, catalog }: Pick<Gateway, "presets" | "catalog">,
+  principal: Principal,
+): Promise<readonly NamedModel[]> {
+  const versions = await presets.list(principal.accountId);
+  return versions.flatMap(({ name, preset }) =>
+    modelOf(catalog.current, principal, `${presetMark}${name}`, preset)
+  );
+}
+
+/** Finds the model that a key may call by a name. A row of one model has its id for an alias, and the name of a preset. */
+export async function namedModel(
+  { presets, catalog: { current: catalog } }: Pick<Gateway, "presets" | "catalog">,
+  principal: Principal,
+  name: string,
+): Promise<NamedModel | undefined> {
+  if (!mayBePreset(name)) {
+    const model = catalog.find(name);
+    return model === undefined || principal.allowedModels?.has(model.id) === false
+      ? undefined
+      : { name: model.id, model };
+  }
+  const called = calledPreset(name);
+  if (called === undefined) return undefined;
+  const { preset } = await presets.find(principal.accountId, called) ?? {};
+  return preset && modelOf(catalog, principal, name, {
+    ...preset,
+    model: called.model ?? preset.model,
+  })[0];
 }

@@ -35,9 +35,9 @@ import { withoutPreferences } from "../../../core/calls/request/route_preference
 import { countedModel } from "../chat/preferred_models.ts";
 import { countAnswer, estimateAnswer, estimateConverted } from "../chat/count_tokens.ts";
 import { withPreset } from "../../../core/calls/request/presets.ts";
-import { mayCallPreset, takePreset } from "../chat/preset_request.ts";
+import { mayCallPreset, namedModel, presetModels, takePreset } from "../chat/preset_request.ts";
+import { modelNames, type NamedModel } from "../models/models.ts";
 import { countAtProvider } from "../chat/provider_count.ts";
-import type { Model } from "../../../core/catalog/catalog.ts";
 import { wrongParameter } from "../../http/query.ts";
 
 // POST /v1beta/models/{model}:countTokens, free of charge: the count of the provider if it has a counter, else an
@@ -95,11 +95,6 @@ function counted(sent: JsonBody): JsonBody {
 /** Most models of one page, as at the vendor, and the default. */
 const maxModels = 1000;
 
-interface NamedModel {
-  readonly name: string;
-  readonly model: Model;
-}
-
 /** The fields of a model in this style. */
 export const geminiModelFields: readonly DescribedField<NamedModel>[] = [
   always("name", text, ({ name }) => `models/${name}`),
@@ -129,19 +124,13 @@ export const geminiModelListFields: readonly DescribedField<ModelPage>[] = [
   optional("nextPageToken", text, ({ nextPageToken }) => nextPageToken),
 ];
 
-async function chatModels(gateway: Gateway, incoming: Incoming): Promise<readonly Model[]> {
-  const { principal: { allowedModels } } = await admitRequest(gateway, incoming);
-  return gateway.catalog.current.models.filter(({ id, kind }) =>
+/** Lists chat models, their aliases and presets, in pages if `pageSize` is given. */
+export async function serveGeminiModels(gateway: Gateway, incoming: Incoming): Promise<Response> {
+  const { principal, principal: { allowedModels } } = await admitRequest(gateway, incoming);
+  const models = gateway.catalog.current.models.filter(({ id, kind }) =>
     kind === "chat" && allowedModels?.has(id) !== false
   );
-}
-
-/** Lists chat models and their aliases, in pages if `pageSize` is given. */
-export async function serveGeminiModels(gateway: Gateway, incoming: Incoming): Promise<Response> {
-  const models = await chatModels(gateway, incoming);
-  const listed = models.flatMap((model) =>
-    [model.id, ...model.aliases].map((name): NamedModel => ({ name, model }))
-  );
+  const listed = modelNames(models, await presetModels(gateway, principal));
   const { searchParams } = new URL(incoming.request.url);
   const asked = searchParams.get("pageSize") ?? String(maxModels);
   if (!/^[1-9]\d{0,5}$/.test(asked)) throw wrongParameter("pageSize", "must be a whole number");
@@ -162,13 +151,13 @@ export async function serveGeminiModel(
   incoming: Incoming,
   context: Context,
 ): Promise<Response> {
-  const models = await chatModels(gateway, incoming);
+  const { principal } = await admitRequest(gateway, incoming);
   const name = context.req.param("id") ?? "";
-  const found = gateway.catalog.current.find(name);
-  if (found === undefined || !models.includes(found)) {
+  const found = await namedModel(gateway, principal, name);
+  if (found?.model.kind !== "chat") {
     throw new GatewayError("model_not_found", "There is no such model");
   }
-  return Response.json(fieldsJson(geminiModelFields, { name, model: found }));
+  return Response.json(fieldsJson(geminiModelFields, { ...found, name }));
 }
 
 type Serve = (gateway: Gateway, incoming: Incoming, context: Context) => Promise<Reply | Response>;

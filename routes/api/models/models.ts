@@ -1,10 +1,11 @@
 /**
- * GET /v1/models and /v1/models/{id}: the catalog with prices, in the list shape of either style.
+ * GET /v1/models and /v1/models/{id}: the catalog with prices, and the presets that the key may call, in the list shape
+ * of either style.
  *
  * See docs/api.md#models.
  *
  * - Folder `routes/api/models/`: the list of models with their prices.
- * - In: the catalog, and the style in which the caller lists models.
+ * - In: the catalog, presets with their models, and the style in which the caller lists models.
  * - Out: JSON in that style.
  * - Never: reads the store or asks a provider.
  */
@@ -35,10 +36,14 @@ import { listFigureText, listPrice, priceJson, priceSchema } from "./price_json.
 const createdSeconds = 1_763_596_800;
 const createdAt = new Date(createdSeconds * 1000).toISOString().replace(".000Z", "Z");
 
-/** A name under which a model can be called, as the list shows it. */
-interface ListedName {
+/** A name under which a model can be called: its id, an alias, or a preset. */
+export interface NamedModel {
   readonly name: string;
   readonly model: Model;
+}
+
+/** A name as the list shows it. */
+interface ListedName extends NamedModel {
   readonly listRate: number;
   readonly providers: Catalog["providers"];
 }
@@ -103,7 +108,7 @@ const commonFields: readonly DescribedField<ListedName>[] = [
   always("list_price", listFigureText, ({ model, listRate }) => listPrice(model.price, listRate)),
   optional(
     "alias_of",
-    { ...text, description: "The model that this alias names." },
+    { ...text, description: "The model that this alias names, or this preset calls." },
     ({ name, model }) => name === model.id ? undefined : model.id,
   ),
 ];
@@ -142,22 +147,27 @@ export function listStyle(headers: HttpRequest["headers"]): ListStyle {
   return isMessages ? "messages" : "chat";
 }
 
-/** Lists every model by its id, then by its aliases: agents offer only the names that they find in the list. */
-function listedNames(
-  { models, listRate, providers }: Pick<Catalog, "models" | "listRate" | "providers">,
-): ListedName[] {
-  return models.flatMap((model) =>
-    [model.id, ...model.aliases].map((name): ListedName => ({ name, model, listRate, providers }))
+/**
+ * Names every model by its id, then by its aliases, and the presets after all models: agents offer only the names that
+ * they find in the list.
+ */
+export function modelNames(
+  models: readonly Model[],
+  presets: readonly NamedModel[],
+): readonly NamedModel[] {
+  const names = models.flatMap((model) =>
+    [model.id, ...model.aliases].map((name): NamedModel => ({ name, model }))
   );
+  return [...names, ...presets];
 }
 
 /** Makes the object of one model in the shape of the given style. */
 export function modelObject(
-  model: Model,
+  named: NamedModel,
   { listRate, providers }: Pick<Catalog, "listRate" | "providers">,
   style: ListStyle,
 ): JsonObject {
-  return fieldsJson(modelFields[style], { name: model.id, model, listRate, providers });
+  return fieldsJson(modelFields[style], { ...named, listRate, providers });
 }
 
 /** Models of one page, as in the Messages style. */
@@ -183,17 +193,19 @@ export const modelListFields: Readonly<Record<ListStyle, readonly DescribedField
 };
 
 /**
- * Makes the list of a catalogue's models, aliases included. The Messages shape is paged by its own parameters: `limit`,
+ * Makes the list of a catalogue's models, aliases and presets included. The Messages shape is paged by its own parameters: `limit`,
  * `after_id`, `before_id`. The Chat shape has no pages; a `limit` there cuts the list.
  *
  * @throws {GatewayError} if one of the parameters of the Messages shape is given and wrong
  */
 export function modelList(
-  catalog: Pick<Catalog, "models" | "listRate" | "providers">,
+  { models, listRate, providers }: Pick<Catalog, "models" | "listRate" | "providers">,
+  presets: readonly NamedModel[],
   style: ListStyle,
   query: URLSearchParams,
 ): JsonObject {
-  const listed = listedNames(catalog);
+  const listed = modelNames(models, presets)
+    .map((named): ListedName => ({ ...named, listRate, providers }));
   const written = (page: readonly ListedName[], hasMore: boolean) =>
     fieldsJson(modelListFields[style], {
       data: page.map((one) => fieldsJson(modelFields[style], one)),

@@ -1,6 +1,7 @@
 /** Presets: what providers get of calls that name one is what a request that says the same itself brings them. */
 import { assert, assertEquals, assertStringIncludes } from "../../../support/assert.ts";
 import type { Preset, PresetParameters } from "../../../../core/calls/request/presets.ts";
+import { defined } from "../../../../core/lib/base/defined.ts";
 import type { AccountId } from "../../../../core/lib/ids/ids.ts";
 import {
   deletePreset,
@@ -17,8 +18,14 @@ import {
 import * as fc from "../../../support/property.ts";
 
 const price = { unit: "token", vndPerMtok: 1_000 };
-const modelOf = (id: string, style: string, providers = ["a"]) => ({
+const modelOf = (
+  id: string,
+  style: string,
+  providers = ["a"],
+  aliases: readonly string[] = [],
+) => ({
   id,
+  aliases,
   kind: "chat",
   family: "test",
   price,
@@ -30,7 +37,7 @@ const open = () =>
   PreferringWorld.open(
     ["a", "b"],
     [
-      modelOf("one", "chat", ["a", "b"]),
+      modelOf("one", "chat", ["a", "b"], ["another-one"]),
       modelOf("two", "chat"),
       ...preferringStyles.map((style) => modelOf(`of-${style}`, style)),
     ],
@@ -337,4 +344,77 @@ Deno.test("what a style has no field for is named as lost, and counts have the p
     const { input_tokens: tokens, totalTokens = tokens } = JSON.parse(text);
     assert(totalTokens > 400, text);
   }
+});
+
+interface Row {
+  readonly id: string;
+  readonly display_name: string;
+  readonly alias_of?: string;
+}
+
+Deno.test("lists of models have the presets that a key may call, with the facts of the model that answers", async () => {
+  await using world = await open();
+  const property = fc.asyncProperty(
+    fc.record({
+      presets: fc.array(
+        fc.record({
+          model: fc.constantFrom("one", "two", "one:nitro", "another-one", "gone", "auto"),
+          models: fc.uniqueArray(fc.constantFrom("one", "two", "another-one", "gone")),
+        }),
+        { maxLength: 5 },
+      ),
+      allowedModels: fc.constantFrom(undefined, ["one"], ["two"], ["one", "two"]),
+    }),
+    async ({ presets, allowedModels }) => {
+      const { key, accountId } = await world.gateway.customer(100_000, defined({ allowedModels }));
+      for (const [i, { model, models }] of presets.entries()) {
+        await save(world, accountId, `p${i}`, { model, calls: { models } });
+      }
+      const get = async (path: string, headers: HeadersInit = {}) => {
+        const response = await world.gateway.fetch(
+          new Request(`http://gateway${path}`, {
+            headers: { authorization: `Bearer ${key}`, ...headers },
+          }),
+        );
+        return [response.status, await response.json()] as const;
+      };
+      const [, chat] = await get("/v1/models");
+      const [, messages] = await get("/v1/models", { "anthropic-version": "2023-06-01" });
+      const [, gemini] = await get("/v1beta/models");
+      for (const [i, { model }] of presets.entries()) {
+        const name = `@preset/p${i}`;
+        const call = await world.ask(key, requestOf("chat", name));
+        const answered = call.headers.get("x-gateway-model");
+        const isListed = call.status === 200 && model !== "auto";
+        const of = (list: readonly Row[]) => list.find(({ id }) => id === name);
+        const row = of(chat.data);
+        assertEquals([row, of(messages.data)].map((one) => one !== undefined), [
+          isListed,
+          isListed,
+        ]);
+        const geminiRow = gemini.models.find((one: { name: string }) =>
+          one.name === `models/${name}`
+        );
+        assertEquals(geminiRow !== undefined, isListed);
+        for (const path of [name, `${name}@1`, encodeURIComponent(name)]) {
+          const [status, one] = await get(`/v1/models/${path}`);
+          const [geminiStatus, geminiOne] = await get(`/v1beta/models/${path}`);
+          assertEquals([status, geminiStatus], isListed ? [200, 200] : [404, 404], path);
+          if (!isListed) continue;
+          assertEquals({ ...one, id: name, display_name: row?.display_name }, row);
+          assertEquals(geminiOne.name, `models/${decodeURIComponent(path)}`);
+        }
+        if (!isListed) continue;
+        const [, own] = await get(`/v1/models/${answered}`);
+        assertEquals({ ...row, alias_of: undefined }, {
+          ...own,
+          id: name,
+          display_name: `${own.display_name} (${name})`,
+          alias_of: undefined,
+        });
+        assertEquals(row?.alias_of, answered);
+      }
+    },
+  );
+  await fc.assert(property, { numRuns: 60 });
 });
