@@ -1,5 +1,6 @@
 /** Goals 1, 2 and 9: calls that do not stream. */
 import { type Effort, inTurns, type Measured, wholeCalls } from "./measure.ts";
+import { peerRows } from "./peers.ts";
 import { promptRows } from "./prompt_rows.ts";
 import type { Row } from "./report.ts";
 import type { Setting } from "./setting.ts";
@@ -42,27 +43,4 @@ async function smallRows(setting: Setting, effort: Effort): Promise<Row[]> {
     value: converted.ratioTo(raw, "cpuMicrosPerCall"),
     bar: { firstStep: 2, goal: 0.9, better: "less", unit: "×" },
   }];
-}
-
-/** Compares the gateway with each peer in rounds of their own: a slow peer would heat or idle the core for the others. */
-async function peerRows({ gateway: { target }, peers }: Setting, effort: Effort): Promise<Row[]> {
-  const rows: Row[] = [];
-  for (const { name, started, howToProvide, compared, bar } of peers) {
-    const what = compared === "callsPerSecond" ? "requests per second" : "CPU per request";
-    const row = { goal: 2, measure: `${what} / ${name}`, bar };
-    if (started === undefined) {
-      rows.push({ ...row, seen: `${name} is absent (${howToProvide})`, value: undefined });
-      continue;
-    }
-    const { gateway, peer } = await inTurns(effort, {
-      gateway: { target, shape: wholeCalls },
-      peer: { target: started.target, shape: wholeCalls },
-    });
-    rows.push({
-      ...row,
-      seen: `${show(gateway)}; ${name} ${show(peer)}`,
-      value: gateway.ratioTo(peer, compared),
-    });
-  }
-  return rows;
 }

@@ -18,7 +18,7 @@ import { preciseNowMs } from "./wall_clock.ts";
 
 const words = "the quick brown fox jumps over the lazy dog and runs away ";
 
-function bodyOf({ path, scenario, promptBytes }: LoadJob): object {
+function bodyOf({ path, scenario, promptBytes, target: { model } }: LoadJob): object {
   const content = words.repeat(Math.ceil(promptBytes / words.length)).slice(0, promptBytes);
   switch (path) {
     case "/v1/embeddings": {
@@ -33,11 +33,14 @@ function bodyOf({ path, scenario, promptBytes }: LoadJob): object {
       };
     default:
       return {
-        model: scenario,
+        model: model ?? scenario,
         max_tokens: 1_000,
         stream: scenarios[scenario].kind === "stream",
         temperature: 0.7,
-        messages: [{ role: "user", content }],
+        messages: [{
+          role: "user",
+          content: model === undefined ? content : `${scenario} ${content}`,
+        }],
       };
   }
 }

@@ -7,6 +7,8 @@ export interface Target {
   readonly headers: readonly (readonly [name: string, value: string])[];
   /** Its CPU time is read at both ends of the measured time. */
   readonly pid: number;
+  /** Name that it has for all models; the prompt begins with the name of the scenario then. */
+  readonly model?: string;
 }
 
 export interface LoadJob {

@@ -106,6 +106,7 @@ const readings = {
   eventsPerSecond: ({ events, seconds }: LoadResult) => events / seconds,
   cpuMicrosPerEvent: ({ cpuMicros, events }: LoadResult) => cpuMicros / events,
   firstByteP50Ms: ({ firstByteP50Ms }: LoadResult) => firstByteP50Ms,
+  callP99Ms: ({ callP99Ms }: LoadResult) => callP99Ms,
 } as const;
 
 export type Reading = keyof typeof readings;

@@ -157,8 +157,8 @@ async function serve(conn: Deno.TcpConn): Promise<void> {
     // The fields of interest are at the start or the end of a body, with a long prompt between them.
     const front = decoder.decode(body.subarray(0, 512));
     const back = decoder.decode(body.subarray(Math.max(0, body.length - 512)));
-    const name = /"model":\s*"([^"]*)"/.exec(front)?.[1] ??
-      /"model":\s*"([^"]*)"/.exec(back)?.[1] ?? "";
+    // The model, or the first word of the prompt where a gateway takes no other model than its own.
+    const name = /"(bench-[a-z]+)[" ]/.exec(front + back)?.[1] ?? "";
     const scenario = isScenarioName(name) ? scenarios[name] : scenarios["bench-json"];
     if (scenario.kind === "json") await writeAll(conn, wholeAnswers[style]);
     else {

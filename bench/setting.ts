@@ -2,7 +2,6 @@
 import { cores, denoCommand, Server } from "./child.ts";
 import { BenchGateway } from "./gateway.ts";
 import type { Target } from "./load_job.ts";
-import { type Peer, startPeers } from "./peers.ts";
 
 export interface Setting extends AsyncDisposable {
   readonly mock: Server;
@@ -10,7 +9,6 @@ export interface Setting extends AsyncDisposable {
   readonly direct: Target;
   readonly raw: Target;
   readonly gateway: BenchGateway;
-  readonly peers: readonly Peer[];
 }
 
 function targetOf(server: Server): Target {
@@ -30,15 +28,12 @@ export async function openSetting(): Promise<Setting> {
   );
   const gateway = stack.use(await BenchGateway.prepare(mock.port));
   await gateway.start();
-  const peers = await startPeers(mock.port);
-  for (const { started } of peers) if (started !== undefined) stack.use(started.server);
   const all = stack.move();
   return {
     mock,
     direct: targetOf(mock),
     raw: targetOf(raw),
     gateway,
-    peers,
     [Symbol.asyncDispose]: () => all.disposeAsync(),
   };
 }

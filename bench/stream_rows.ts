@@ -7,7 +7,8 @@ import type { Row } from "./report.ts";
 import type { Setting } from "./setting.ts";
 import { median } from "./statistics.ts";
 
-const burst: JobShape = {
+/** Streams as fast as the client reads. */
+export const burst: JobShape = {
   path: "/v1/chat/completions",
   scenario: "bench-burst",
   connections: 16,
@@ -15,7 +16,8 @@ const burst: JobShape = {
   pauseMs: 0,
   mode: "repeat",
 };
-const paced: JobShape = { ...burst, scenario: "bench-paced", connections: 50 };
+/** Streams at the pace of a quick model. */
+export const paced: JobShape = { ...burst, scenario: "bench-paced", connections: 50 };
 const first: JobShape = { ...burst, scenario: "bench-first", connections: 1, pauseMs: 3 };
 const converted = (shape: JobShape): JobShape => ({ ...shape, path: "/v1/messages" });
 
