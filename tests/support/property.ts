@@ -2,8 +2,8 @@
  * fast-check with the seed and the number of cases of the test run: `import * as fc from ".../property.ts"`.
  *
  * `SEED` makes the cases repeat; without it each run draws others. `PROPERTY_CASES` draws a part of the cases that a
- * property asks for: `tenth` for the fast tier, which runs often and each time with a new seed, and `third` for runs of
- * one seed, which would only try the same cases again.
+ * property asks for: `tenth` for the fast tier, which runs often and each time with a new seed, and for runs of one
+ * seed, which would only try the same cases again.
  */
 import {
   assert as assertProperty,
