@@ -9,7 +9,7 @@ import {
   listBudgets,
   removeBudget,
 } from "../../kv/people/accounts/budgets.ts";
-import { areRequiredTags, setRequiredTags } from "../../kv/people/accounts/required_tags.ts";
+import { areRequiredTags, setRequiredTags } from "../../kv/people/accounts/account_settings.ts";
 import { getApiKey } from "../../kv/people/api_keys/api_keys.ts";
 import { listMemberIds } from "../../kv/people/organisations/members.ts";
 import { listTeams } from "../../kv/people/organisations/teams.ts";

@@ -27,7 +27,7 @@ import {
   usualBuyer,
 } from "../../kv/money/invoices/invoices.ts";
 import { cancelTopupOrder, orderTopup, readOwnOrder } from "../../kv/money/payments/topups.ts";
-import { maxLowBalanceVnd, setLowBalanceMark } from "../../kv/people/accounts/low_balance_mark.ts";
+import { maxLowBalanceVnd, setLowBalanceMark } from "../../kv/people/accounts/account_settings.ts";
 import {
   type ActDeps,
   done,

@@ -2,7 +2,6 @@
 import { assert, assertEquals } from "../support/assert.ts";
 import OpenAI from "openai";
 import { sleep } from "../../core/lib/time/sleep.ts";
-import { hasCaddy, startCaddy } from "../support/servers/caddy_server.ts";
 import { unitSettings } from "../repository/deploy_files.ts";
 import { newAdminPayer } from "../support/gateways/admin_payer.ts";
 import { freePort } from "../support/servers/free_port.ts";
@@ -10,6 +9,75 @@ import { postgresPrograms, startPostgres } from "../support/servers/postgres_ser
 import { root, sourceText } from "../repository/source_files.ts";
 import { startGateway } from "../support/gateways/started_gateway.ts";
 import { until } from "../support/until.ts";
+
+const caddyfile = new URL("../../deploy/docker/Caddyfile", import.meta.url).pathname;
+
+/** A running proxy. */
+interface CaddyServer extends AsyncDisposable {
+  readonly address: string;
+  /** The certificate of its own authority, as PEM. */
+  readonly authority: string;
+}
+
+/** Whether the program is installed. */
+function hasCaddy(): boolean {
+  try {
+    return new Deno.Command("caddy", { args: ["version"], stdout: "null" }).outputSync().success;
+  } catch {
+    return false;
+  }
+}
+
+async function readIfThere(path: string): Promise<string | undefined> {
+  try {
+    return await Deno.readTextFile(path);
+  } catch (error) {
+    if (error instanceof Deno.errors.NotFound) return undefined;
+    throw error;
+  }
+}
+
+/**
+ * Starts the proxy in front of servers.
+ *
+ * @param upstreams their hosts and ports
+ */
+async function startCaddy(upstreams: readonly string[]): Promise<CaddyServer> {
+  const folder = await Deno.makeTempDir({ prefix: "gateway-caddy-" });
+  const port = freePort();
+  const child = new Deno.Command("caddy", {
+    args: ["run", "--config", caddyfile, "--adapter", "caddyfile"],
+    env: {
+      GATEWAY_SITE: "localhost",
+      GATEWAY_UPSTREAMS: upstreams.join(" "),
+      CADDY_HTTP_PORT: String(freePort()),
+      CADDY_HTTPS_PORT: String(port),
+      XDG_DATA_HOME: folder,
+      XDG_CONFIG_HOME: folder,
+    },
+    stdin: "null",
+    stdout: "null",
+    stderr: "null",
+  }).spawn();
+  let authority: string | undefined;
+  await until(async () => {
+    authority = await readIfThere(`${folder}/caddy/pki/authorities/local/root.crt`);
+    if (authority === undefined) return false;
+    using client = Deno.createHttpClient({ caCerts: [authority] });
+    const answer = await fetch(`https://localhost:${port}/readyz`, { client }).catch(() => {});
+    await answer?.body?.cancel();
+    return answer?.ok === true;
+  }, "the proxy reaches a gateway");
+  return {
+    address: `https://localhost:${port}`,
+    authority: authority!,
+    async [Symbol.asyncDispose]() {
+      child.kill("SIGTERM");
+      await child.status;
+      await Deno.remove(folder, { recursive: true });
+    },
+  };
+}
 
 const programs = await postgresPrograms();
 

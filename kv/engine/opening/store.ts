@@ -22,13 +22,45 @@ import {
   type NoticeKind,
 } from "../store/change_notices.ts";
 import { kvConnectOutage } from "../kv_connect/client.ts";
-import { embeddedOutage } from "./embedded_outages.ts";
 import { KvConnectStore } from "../kv_connect/kv_connect_store.ts";
 import { type ReadSnapshot, stillSnapshot, trackedSnapshot } from "../parts/snapshot.ts";
 import { type CallGuard, callGuard, withDeadlines } from "../store/store_deadlines.ts";
-import { outageLine, type OutageOf, StoreUnavailableError } from "../store/store_unavailable.ts";
+import {
+  type OutageKind,
+  outageLine,
+  type OutageOf,
+  StoreUnavailableError,
+} from "../store/store_unavailable.ts";
 import type { KeyValueStore } from "../store/key_value_store.ts";
 import { trackWrites, WriteTracker } from "../parts/write_tracker.ts";
+
+/**
+ * The texts of SQLite's result codes (https://www.sqlite.org/c3ref/errcode.html, by `sqlite3_errstr`). The runtime throws
+ * a `TypeError` for them as for a mistake of the caller, so that only the whole text tells them apart.
+ */
+const sqliteKinds: ReadonlyMap<string, OutageKind> = new Map([
+  ["disk I/O error", "engine_failed"],
+  ["database or disk is full", "no_room"],
+  ["out of memory", "no_room"],
+  ["attempt to write a readonly database", "takes_no_writes"],
+  ["access permission denied", "takes_no_writes"],
+  ["authorization denied", "takes_no_writes"],
+  ["database is locked", "overloaded"],
+  ["database table is locked", "overloaded"],
+  ["locking protocol", "overloaded"],
+  ["interrupted", "overloaded"],
+  ["unable to open database file", "engine_failed"],
+  ["database disk image is malformed", "damaged"],
+  ["file is not a database", "damaged"],
+  ["large file support is disabled", "no_room"],
+]);
+
+/** Returns the kind of an outage; `undefined` for an error of the caller. */
+export function embeddedOutage(error: unknown): OutageKind | undefined {
+  if (!(error instanceof Error)) return undefined;
+  const isPlain = Object.getPrototypeOf(error) === Error.prototype;
+  return sqliteKinds.get(error.message) ?? (isPlain ? "engine_failed" : undefined);
+}
 
 // Passes notices through the queue of Deno KV (https://docs.deno.com/api/deno/~/Deno.Kv#method_listenqueue_0). On Deno
 // Deploy a message starts a process if none is there, so that work that is due does not wait for a request.

@@ -9,11 +9,51 @@ import { vietnamDayStartMs } from "../../../core/lib/time/vietnam_time.ts";
 import { dayMs } from "../../../core/lib/time/durations.ts";
 import type { KeyValueStore } from "../../engine/store/key_value_store.ts";
 import { wholeKind } from "../../engine/store/read_ahead.ts";
-import { isLedgerLine, linesByTime } from "../../money/ledger/ledger.ts";
+import { isLedgerLine, type LedgerEntry, linesByTime } from "../../money/ledger/ledger.ts";
 import { decodeReceiptPage, receiptPagesBetween } from "../../money/receipts/receipt_pages.ts";
-import { ledgerColumns } from "./ledger_columns.ts";
-import { parquetFile } from "./parquet.ts";
+import { type Column, parquetFile } from "./parquet.ts";
 import { receiptColumns } from "./receipt_columns.ts";
+
+/** The columns of ledger lines. A column that is added stands last, and no column changes its meaning: warehouses keep what they have loaded. */
+const ledgerColumns: readonly Column<LedgerEntry>[] = [
+  {
+    name: "ledger_id",
+    type: "text",
+    about: "The id of the line; unique.",
+    cell: ({ ledgerId }) => ledgerId,
+  },
+  {
+    name: "moved_at",
+    type: "time",
+    about: "When money moved: the time in its id, which decides its day.",
+    cell: ({ ledgerId }) => idTimeMs("ledger", ledgerId),
+  },
+  { name: "account_id", type: "text", about: "Whose money.", cell: ({ accountId }) => accountId },
+  {
+    name: "amount_vnd",
+    type: "vnd",
+    about: "More than 0: a credit; less: a debit.",
+    cell: ({ amountMicroVnd }) => amountMicroVnd,
+  },
+  {
+    name: "kind",
+    type: "text",
+    about: "Why: `topup`, `refund`, `admin`, …",
+    cell: ({ kind }) => kind,
+  },
+  {
+    name: "operation_id",
+    type: "text",
+    about: "The id of the cause; no two lines share one.",
+    cell: ({ operationId }) => operationId,
+  },
+  {
+    name: "request_id",
+    type: "text",
+    about: "The call that it gives back.",
+    cell: ({ requestId }) => requestId,
+  },
+];
 
 /** A day, of which rows are read. */
 export interface DayReading {

@@ -1,7 +1,50 @@
 /** The kinds of files of a monthly statement. What writes PDF and XLSX is loaded with the first such file. */
 import type { TimeSlices } from "../../../core/lib/time/time_slices.ts";
-import type { StatementDocument } from "./statement_document.ts";
-import { statementCsv } from "./statement_csv.ts";
+import {
+  type StatementCell,
+  type StatementColumn,
+  statementColumns,
+  type StatementDocument,
+  type StatementRow,
+  sumOf,
+} from "./statement_document.ts";
+import { formatVnd } from "../../../core/billing/money/micro_vnd.ts";
+import { type CsvColumn, csvFile } from "../../../core/lib/base/csv.ts";
+
+interface CsvLine extends StatementRow {
+  readonly section: string;
+  /** `row`, or `sum` of the rows above. */
+  readonly line: "row" | "sum";
+}
+
+const names = Object.keys(statementColumns) as readonly StatementColumn[];
+
+function csvValue(cell: StatementCell | undefined): string | number | undefined {
+  return typeof cell === "bigint" ? formatVnd(cell) : cell;
+}
+
+const columns: readonly CsvColumn<CsvLine>[] = [
+  { name: "section", cell: ({ section }) => section },
+  { name: "line", cell: ({ line }) => line },
+  ...names.map((name): CsvColumn<CsvLine> => ({ name, cell: (row) => csvValue(row[name]) })),
+];
+
+/** Writes the file. Names of sections and columns are the same in both languages; what people read is in theirs. */
+function statementCsv({ sections }: StatementDocument): string {
+  return csvFile(
+    columns,
+    sections.flatMap(({ name, rows, sumLabel, summed }): CsvLine[] => {
+      const sum: StatementRow = {
+        item: sumLabel,
+        ...Object.fromEntries(summed.map((column) => [column, sumOf(rows, column)])),
+      };
+      return [
+        ...rows.map((row): CsvLine => ({ section: name, line: "row", ...row })),
+        ...(summed.length === 0 ? [] : [{ section: name, line: "sum" as const, ...sum }]),
+      ];
+    }),
+  );
+}
 
 interface FileKind {
   readonly type: string;

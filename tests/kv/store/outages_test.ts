@@ -3,7 +3,7 @@ import postgres from "postgres";
 import { assert, assertEquals } from "../../support/assert.ts";
 import { UpstreamFailure } from "../../../core/net/transport/transport.ts";
 import { Deadlines } from "../../../core/lib/time/deadlines.ts";
-import { embeddedOutage } from "../../../kv/engine/opening/embedded_outages.ts";
+import { embeddedOutage } from "../../../kv/engine/opening/store.ts";
 import { kvConnectOutage } from "../../../kv/engine/kv_connect/client.ts";
 import { KvConnectError } from "../../../kv/engine/kv_connect/messages.ts";
 import { postgresOutage } from "../../../kv/engine/postgres/outages.ts";

@@ -2,7 +2,7 @@
 import { assert, assertEquals } from "../../support/assert.ts";
 import { fromVnd } from "../../../core/billing/money/micro_vnd.ts";
 import type { Role } from "../../../core/people/organisations/acts.ts";
-import type { KeyValueStore } from "../../../kv/engine/store/key_value_store.ts";
+import type { AtomicWrite, KeyValueStore } from "../../../kv/engine/store/key_value_store.ts";
 import { type Account, createAccount } from "../../../kv/people/accounts/accounts.ts";
 import { addBudget, editBudget, listBudgets } from "../../../kv/people/accounts/budgets.ts";
 import { createApiKey, updateApiKey } from "../../../kv/people/api_keys/api_key_changes.ts";
@@ -17,9 +17,43 @@ import { budgetChange } from "../../../routes/acts/budgets.ts";
 import { keyChange } from "../../../routes/acts/keys.ts";
 import type { Acting } from "../../../routes/acts/operation.ts";
 import { domainRemoval } from "../../../routes/acts/sign_in.ts";
-import { racedKv } from "../../support/stores/raced_kv.ts";
 import { joinAs } from "../../support/worlds/company_world.ts";
 import { openManagementWorld } from "../../support/worlds/management_world.ts";
+
+/**
+ * A store in which others are faster: they act between what a caller has read and its commit. The wrapped one stays the caller's to close.
+ *
+ * @param others is awaited before each commit
+ */
+function racedKv(kv: KeyValueStore, others: () => Promise<unknown>): KeyValueStore {
+  return new Proxy(kv, {
+    get(target, property) {
+      if (property === "atomic") return () => raced(target.atomic(), others);
+      const value: unknown = Reflect.get(target, property, target);
+      return typeof value === "function" ? value.bind(target) : value;
+    },
+  });
+}
+
+function raced(operation: AtomicWrite, others: () => Promise<unknown>): AtomicWrite {
+  const wrapped: AtomicWrite = new Proxy(operation, {
+    get(target, property) {
+      if (property === "commit") {
+        return async () => {
+          await others();
+          return await target.commit();
+        };
+      }
+      const value: unknown = Reflect.get(target, property, target);
+      if (typeof value !== "function") return value;
+      return (...args: unknown[]) => {
+        Reflect.apply(value, target, args);
+        return wrapped;
+      };
+    },
+  });
+  return wrapped;
+}
 
 type World = Awaited<ReturnType<typeof openManagementWorld>>;
 

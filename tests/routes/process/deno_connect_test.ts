@@ -7,7 +7,39 @@ import { failureCode } from "../../core/net/http1/fake_connection.ts";
 import { call } from "../../core/net/http1/read_whole.ts";
 import { RawPeer, type Script } from "../../core/net/transport/raw_peer.ts";
 import { canLimit } from "../../support/gateways/started_gateway.ts";
-import { caPem, localhostKeyPem, localhostPem } from "./test_certificate.ts";
+
+/**
+ * A certificate for `localhost`, its key, and the authority that signed it. For tests on loopback only: the key is public.
+ */
+const caPem = `-----BEGIN CERTIFICATE-----
+MIIBejCCASGgAwIBAgIUdp6qHJ+r/qWWqdx0e+sOLeACkukwCgYIKoZIzj0EAwIw
+EjEQMA4GA1UEAwwHdGVzdCBjYTAgFw0yNjExMjAxMjIyMzBaGA8yMTI2MTAyNzEy
+MjIzMFowEjEQMA4GA1UEAwwHdGVzdCBjYTBZMBMGByqGSM49AgEGCCqGSM49AwEH
+A0IABCDAK7EFUDZ80WSUZpsgBkgcAj97Dcv7CVVCA1c5pPLgns3bvINUsTdTKyBK
+UUvbG1oi5DilbzM3XE8U826aVX+jUzBRMB0GA1UdDgQWBBT32nVfRo1T5SOspil1
+SMoRjwOkUTAfBgNVHSMEGDAWgBT32nVfRo1T5SOspil1SMoRjwOkUTAPBgNVHRMB
+Af8EBTADAQH/MAoGCCqGSM49BAMCA0cAMEQCID4TEl5y7oamc5oJzdTvW+BqVAzK
+oqKYA3gcU0pFjRlZAiABAbVcWdiuOJznlEqDPgFvN/KTkzHKaw4ji3OPWZ8bgA==
+-----END CERTIFICATE-----
+`;
+const localhostPem = `-----BEGIN CERTIFICATE-----
+MIIBjTCCATOgAwIBAgIUBw1L0EDtgJCQ2CsxpLJuY4fOIdUwCgYIKoZIzj0EAwIw
+EjEQMA4GA1UEAwwHdGVzdCBjYTAgFw0yNjExMjAxMjIyMzBaGA8yMTI2MTAyNzEy
+MjIzMFowFDESMBAGA1UEAwwJbG9jYWxob3N0MFkwEwYHKoZIzj0CAQYIKoZIzj0D
+AQcDQgAESNUG/xPyXmT9ut9g7aBO/9B6ZYB3OF6eCF7YzcCgQPgYdhLMS0l0wAmw
+anbieFkt2EGmic4IPDuF4MEyROHcuaNjMGEwFAYDVR0RBA0wC4IJbG9jYWxob3N0
+MAkGA1UdEwQCMAAwHQYDVR0OBBYEFEvD7Cz2TJ0b83RV07gGBseTvNP0MB8GA1Ud
+IwQYMBaAFPfadV9GjVPlI6ymKXVIyhGPA6RRMAoGCCqGSM49BAMCA0gAMEUCIBid
+//rqXF6WcLf2BcqWFvSUrEDyzmBkUqXgLe/yXuezAiEArReLequYloGA2HkJmO0D
+2FlbaCUc7GuKRqHB0BB4FeU=
+-----END CERTIFICATE-----
+`;
+const localhostKeyPem = `-----BEGIN PRIVATE KEY-----
+MIGHAgEAMBMGByqGSM49AgEGCCqGSM49AwEHBG0wawIBAQQgaHe125LC0khUZWeQ
+5ufCheWi3iNM+UBZ2WTNvb+79AChRANCAARI1Qb/E/JeZP2632DtoE7/0HplgHc4
+Xp4IXtjNwKBA+Bh2EsxLSXTACbBqduJ4WS3YQaaJzgg8O4XgwTJE4dy5
+-----END PRIVATE KEY-----
+`;
 
 /** What a handshake may take where it is not the point: more than on any machine. */
 const generousMs = 120_000;

@@ -19,13 +19,12 @@ import {
 } from "../../components/mod.ts";
 import type { DashboardDeps } from "../../page/deps.ts";
 import { formatCount, formatMoneyShort } from "../../text/format.ts";
-import { readKeyNames } from "../../visitor/key_names.ts";
 import { renderPage } from "../../frame/layout.tsx";
 import type { Locale } from "../../text/i18n.ts";
 import { NearBudget, readBudgets } from "../budgets/budget_views.tsx";
 import { LimitTable, rateTexts } from "../rate_limits/limit_table.tsx";
 import { limitsInUse } from "../../page/rate_view.ts";
-import type { DashboardEnv } from "../../page/visitor.ts";
+import type { DashboardEnv, SignedIn } from "../../page/visitor.ts";
 import { CallPager, CallTable, LeftOutNotice, LiveNote } from "./call_table.tsx";
 import {
   callFilter,
@@ -51,12 +50,22 @@ import {
   stackedTag,
   totalsOf,
 } from "../../../usage_api/series.ts";
-
 import { isKeyGroup } from "../../../usage_api/summary.ts";
 import type { Account } from "../../../../kv/people/accounts/accounts.ts";
 import { listMembers } from "../../../../kv/people/organisations/members.ts";
 import { organisationFacts } from "../../../../kv/people/organisations/organisations.ts";
 import { listTeams } from "../../../../kv/people/organisations/teams.ts";
+import { may } from "../../../../core/people/organisations/acts.ts";
+import { listApiKeys } from "../../../../kv/people/api_keys/api_keys.ts";
+
+/** Reads the names by the ids of the keys; `undefined`: the role does not see keys. */
+async function readKeyNames(
+  kv: KeyValueStore,
+  { account, role }: Pick<SignedIn, "account" | "role">,
+): Promise<ReadonlyMap<string, string> | undefined> {
+  if (!may(role, "view_keys")) return undefined;
+  return new Map((await listApiKeys(kv, account.id)).map(({ id, name }) => [id, name]));
+}
 
 // The chart of pages with a log of calls: its figures as tabs, by model or key, a grain, and the period before.
 

@@ -23,6 +23,7 @@ import {
   Fact,
   Stat,
   Stats,
+  TableFrame,
   Tag,
 } from "../../components/mod.ts";
 import { RecipeList } from "../../customer/connect/connect.tsx";
@@ -31,15 +32,112 @@ import { mayVisit } from "../../page/page_acts.ts";
 import type { DashboardDeps, ModelStatus } from "../../page/deps.ts";
 import { notFoundPage } from "../../frame/error_pages.tsx";
 import { renderPage } from "../../frame/layout.tsx";
-import { formatCount, formatDuration } from "../../text/format.ts";
+import { decimalsOf, formatCount, formatDuration, formatMoneyTo } from "../../text/format.ts";
 import type { Locale } from "../../text/i18n.ts";
 import type { PageDeclaration } from "../../page/page.ts";
 import { playgroundKinds } from "../../customer/playground/models.ts";
 import { historyOf, HistoryStrip, PublicHistory } from "../status/history_strip.tsx";
 import type { DashboardEnv } from "../../page/visitor.ts";
 import { familyName, familyPath } from "./family_page.tsx";
-import { ModelPrices } from "./model_prices.tsx";
 import { modelTexts } from "./model_texts.ts";
+import { microVndOf, type WrittenVnd } from "../../../../core/billing/money/micro_vnd.ts";
+import { furtherLines, priceLines } from "../../text/model_prices.ts";
+
+interface Row {
+  readonly name: string;
+  readonly amount: string;
+  readonly unit: string;
+}
+
+/** Prices of tokens of the catalogue. */
+interface Rates {
+  readonly vndPerMtok: WrittenVnd;
+  readonly outputVndPerMtok?: WrittenVnd | undefined;
+  readonly cacheReadVndPerMtok?: WrittenVnd | undefined;
+  readonly cacheWriteVndPerMtok?: WrittenVnd | undefined;
+  readonly cacheWriteHourVndPerMtok?: WrittenVnd | undefined;
+}
+
+/** The rates that a price has, in µVND. */
+function amountsOf(rates: Rates): bigint[] {
+  const {
+    vndPerMtok,
+    outputVndPerMtok,
+    cacheReadVndPerMtok,
+    cacheWriteVndPerMtok,
+    cacheWriteHourVndPerMtok,
+  } = rates;
+  return [
+    vndPerMtok,
+    outputVndPerMtok,
+    cacheReadVndPerMtok,
+    cacheWriteVndPerMtok,
+    cacheWriteHourVndPerMtok,
+  ].flatMap((vnd) => vnd === undefined ? [] : [microVndOf(vnd)]);
+}
+
+function tokenRows(
+  rates: Rates,
+  { unit, decimals, locale }: { unit: string; decimals: number; locale: Locale },
+): Row[] {
+  const t = modelTexts[locale];
+  const row = (name: string, vnd: WrittenVnd | undefined): Row[] =>
+    vnd === undefined
+      ? []
+      : [{ name, amount: formatMoneyTo(microVndOf(vnd), locale, decimals), unit }];
+  return [
+    ...row(t.input, rates.vndPerMtok),
+    ...row(t.output, rates.outputVndPerMtok ?? rates.vndPerMtok),
+    ...row(t.cacheRead, rates.cacheReadVndPerMtok),
+    ...row(t.cacheWrite, rates.cacheWriteVndPerMtok),
+    ...row(t.cacheWriteHour, rates.cacheWriteHourVndPerMtok),
+  ];
+}
+
+function rowsOf({ price }: Model, listRate: number, locale: Locale): Row[] {
+  const t = modelTexts[locale];
+  if (price.unit !== "token") {
+    return priceLines(price, listRate, locale)
+      .map(({ amount, unit }) => ({ name: t.price, amount, unit }));
+  }
+  const { longPrompt } = price;
+  const decimals = decimalsOf([price, ...longPrompt === undefined ? [] : [longPrompt]]
+    .flatMap(amountsOf));
+  const rows = (rates: Rates, unit: string) => tokenRows(rates, { unit, decimals, locale });
+  const above = longPrompt === undefined
+    ? []
+    : rows(longPrompt, t.above(formatCount(longPrompt.aboveTokens, locale)));
+  const further = furtherLines(price, listRate, locale)
+    .map(({ amount, unit }): Row => ({ name: unit, amount, unit: "" }));
+  return [...rows(price, t.perMtok), ...above, ...further];
+}
+
+function priceRow({ name, amount, unit }: Row) {
+  return (
+    <tr>
+      <th scope="row">{name}</th>
+      <td class="number">
+        <strong class="money">{amount}</strong>
+      </td>
+      <td class="muted">{unit}</td>
+    </tr>
+  );
+}
+
+/** The table. */
+function ModelPrices({ model, listRate, locale }: {
+  model: Model;
+  listRate: number;
+  locale: Locale;
+}) {
+  return (
+    <TableFrame label={modelTexts[locale].prices}>
+      <table class="model-prices">
+        <tbody>{rowsOf(model, listRate, locale).map(priceRow)}</tbody>
+      </table>
+    </TableFrame>
+  );
+}
 
 /** Days of the page's history. */
 const shownDays = 30;

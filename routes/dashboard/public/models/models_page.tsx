@@ -1,5 +1,5 @@
 /**
- * `/models`: the list of models with their prices, also for visitors.
+ * `/models`: the list of models with their prices, and two of them side by side, also for visitors.
  *
  * - Folder `routes/dashboard/public/models/`: the list of models, searched, ordered, as a table or as cards.
  * - In: the catalogue, the state of its routes, the public history, and what the visitor asks for.
@@ -9,7 +9,14 @@
 import { type Context, Hono } from "hono";
 import type { Catalog, Model, ModelKind } from "../../../../core/catalog/catalog.ts";
 import { sumOf } from "../../../../core/routing/history/availability.ts";
-import { Card, Empty, SelectField, TextField } from "../../components/mod.ts";
+import {
+  Card,
+  type Column,
+  DataTable,
+  Empty,
+  SelectField,
+  TextField,
+} from "../../components/mod.ts";
 import type { DashboardDeps } from "../../page/deps.ts";
 import { notFoundPage } from "../../frame/error_pages.tsx";
 import { renderPage } from "../../frame/layout.tsx";
@@ -18,8 +25,81 @@ import type { PageDeclaration } from "../../page/page.ts";
 import { PublicHistory } from "../status/history_strip.tsx";
 import type { DashboardEnv } from "../../page/visitor.ts";
 import { modelListTexts } from "./texts.ts";
-import { ComparedModels } from "./compared_models.tsx";
-import { comparedMicroVnd, type ListedModel, ModelCards, ModelTable } from "./views.tsx";
+import {
+  chatFigure,
+  comparedMicroVnd,
+  Kind,
+  type ListedModel,
+  listPriceLine,
+  ModelCards,
+  ModelTable,
+  priceLine,
+  speedText,
+  Status,
+} from "./views.tsx";
+import type { Child } from "hono/jsx";
+import { priceLines } from "../../text/model_prices.ts";
+
+/** Trait that is compared. */
+interface Trait {
+  readonly name: string;
+  readonly of: (listed: ListedModel) => Child;
+}
+
+function traitsOf(listRate: number, locale: Locale): readonly Trait[] {
+  const t = modelListTexts[locale];
+  const linesOf = ({ model }: ListedModel) => priceLines(model.price, listRate, locale);
+  return [
+    { name: t.kind, of: ({ model }) => <Kind model={model} locale={locale} /> },
+    { name: t.priceVnd, of: (listed) => <>{linesOf(listed).map(priceLine)}</> },
+    { name: t.listPrice, of: (listed) => <>{linesOf(listed).map(listPriceLine)}</> },
+    { name: t.context, of: ({ model }) => chatFigure(model, model.contextWindow, locale) },
+    { name: t.output, of: ({ model }) => chatFigure(model, model.maxOutputTokens, locale) },
+    { name: t.speed, of: ({ firstOutputMs }) => speedText(firstOutputMs, locale) },
+    { name: t.status, of: ({ status }) => <Status status={status} locale={locale} /> },
+  ];
+}
+
+/** The table, and the choice of both models. */
+function ComparedModels({ models, choices, listRate, locale }: {
+  readonly models: readonly [ListedModel, ListedModel];
+  readonly choices: readonly string[];
+  readonly listRate: number;
+  readonly locale: Locale;
+}) {
+  const t = modelListTexts[locale];
+  const options = choices.map((value) => ({ value, label: value }));
+  const columns: readonly Column<Trait>[] = [
+    { head: t.trait, cell: ({ name }) => name },
+    ...models.map((listed): Column<Trait> => ({
+      head: listed.model.displayName,
+      cell: ({ of }) => of(listed),
+    })),
+  ];
+  return (
+    <>
+      <form method="get" action="/compare" class="toolbar" data-autosubmit>
+        <SelectField name="a" label={t.firstModel} value={models[0].model.id} options={options} />
+        <SelectField name="b" label={t.secondModel} value={models[1].model.id} options={options} />
+        <noscript>
+          <button type="submit" class="outline secondary">{t.apply}</button>
+        </noscript>
+      </form>
+      <Card>
+        <DataTable label={t.compare} columns={columns} rows={traitsOf(listRate, locale)} />
+      </Card>
+      <p>
+        {models.map(({ model }) => (
+          <>
+            <a href={`/models/${encodeURIComponent(model.id)}`}>{model.displayName}</a>
+            {" "}
+          </>
+        ))}
+        <a href="/models">← {t.title}</a>
+      </p>
+    </>
+  );
+}
 
 // Chooses and orders the models of the list.
 

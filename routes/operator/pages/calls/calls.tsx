@@ -70,9 +70,8 @@ import {
   Person,
 } from "../base/linked_text.tsx";
 import { frameTexts } from "../base/texts.ts";
-import { callsLabel, callTexts, errorsLabel } from "./texts.ts";
 import { formatCount, formatDuration } from "../../../dashboard/text/format.ts";
-import type { Locale } from "../../../dashboard/text/i18n.ts";
+import { defineTexts, type Locale } from "../../../dashboard/text/i18n.ts";
 import { usageTexts } from "../../../dashboard/customer/usage/texts.ts";
 import { accountTexts } from "../base/account_texts.ts";
 import { getApiKey } from "../../../../kv/people/api_keys/api_keys.ts";
@@ -84,6 +83,33 @@ import type { Receipt } from "../../../../core/billing/usage/receipt.ts";
 import type { LedgerEntry } from "../../../../kv/money/ledger/ledger.ts";
 import { bucketWords } from "../../../dashboard/text/bucket_names.ts";
 import { marginTexts } from "../margins/texts.ts";
+
+const callsLabel = { en: "Calls", vi: "Lượt gọi" };
+
+const errorsLabel = { en: "Errors", vi: "Lỗi" };
+
+const callTexts = defineTexts({
+  both: {
+    account: ["Customer (id or email)", "Khách hàng (mã hoặc email)"],
+    route: ["Answered by", "Trả lời bởi"],
+    notFound: ["There is no such customer.", "Không có khách hàng này."],
+    none: ["No calls", "Không có lượt gọi"],
+    noneText: ["No call fits the filter.", "Không có lượt gọi nào khớp bộ lọc."],
+    call: ["Call", "Lượt gọi"],
+    noCall: ["There is no call with this id", "Không có lượt gọi với mã này"],
+  },
+  en: {
+    lead: "Answered and refused calls of all customers, the latest first. Metadata only.",
+    noCallText:
+      "It has no receipt, and no row of a refusal: those expire, and of a flood only some are kept. A call with an unknown key is in the log only.",
+  },
+  vi: {
+    lead:
+      "Các lượt gọi đã trả lời và bị từ chối của mọi khách hàng, mới nhất trước. Chỉ có siêu dữ liệu.",
+    noCallText:
+      "Lượt gọi không có biên nhận, cũng không có dòng từ chối: các dòng đó hết hạn, và khi có quá nhiều thì chỉ một phần được lưu. Lượt gọi với khoá API lạ chỉ có trong nhật ký.",
+  },
+});
 
 /** Calls on one page. */
 const callsPerPage = 50;

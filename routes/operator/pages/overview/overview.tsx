@@ -12,7 +12,11 @@ import { readOperatorFigures } from "../../../../kv/services/operations/operator
 import { readMargins } from "../../../../kv/money/costs/margins.ts";
 import { verifyAndSign } from "../../../../kv/services/proofs/verify_and_sign.ts";
 import {
+  Card,
   chartAssets,
+  Icon,
+  type IconName,
+  Money,
   Notice,
   PostForm,
   SubmitButton,
@@ -29,7 +33,7 @@ import {
   renderOperatorPage,
 } from "../base/frame.tsx";
 import { ProblemLines } from "../base/problem_lines.tsx";
-import { countWaiting, readWaiting } from "../base/waiting.ts";
+import { countWaiting, readWaiting, type Waiting, type WaitingKind } from "../base/waiting.ts";
 import { serviceTexts } from "../service/service_texts.ts";
 import { AlarmsCard, type KnownTrouble, readTrouble } from "./alarms.tsx";
 import {
@@ -44,8 +48,72 @@ import {
 } from "./money_card.tsx";
 import { ProvidersCard, type ProvidersHealth, readProvidersHealth } from "./provider_health.tsx";
 import { todayTexts } from "./today_texts.ts";
-import { TodoList } from "./todo_list.tsx";
 import { LastErrorsCard, readTraffic, type Traffic, TrafficCards } from "./traffic.tsx";
+import { maxCounted } from "../../../dashboard/page/places.ts";
+
+const icons: Readonly<Record<WaitingKind, IconName>> = {
+  reviews: "bank",
+  unmatched: "bank",
+  unreadable: "bank",
+  approvals: "operator",
+  catalogue_refused: "models",
+  underpriced: "warning",
+  routes: "status",
+  invoices: "invoice",
+};
+
+function counted(count: number, locale: Locale): string {
+  return count >= maxCounted ? `${maxCounted}+` : formatCount(count, locale);
+}
+
+function Row({ one, locale }: { one: Waiting; locale: Locale }) {
+  const t = todayTexts[locale];
+  return (
+    <li>
+      <span class={`mark ${one.isWrong ? "bad" : "busy"}`}>
+        <Icon name={icons[one.kind]} />
+      </span>
+      <span class="what">
+        <strong>{t.waiting[one.kind](counted(one.count, locale))}</strong>
+        {one.about !== "" && <small class="muted" title={one.about}>{one.about}</small>}
+      </span>
+      <span class="age">
+        {one.sinceMs !== undefined && <Time atMs={one.sinceMs} locale={locale} relative />}
+      </span>
+      <span class="sum">
+        {one.sumMicroVnd !== undefined && <Money microVnd={one.sumMicroVnd} locale={locale} />}
+      </span>
+      <a href={one.href} class="button outline secondary small">{t.acts[one.kind]}</a>
+    </li>
+  );
+}
+
+/** The list, the most urgent first. */
+function TodoList({ waiting, locale }: { waiting: readonly Waiting[]; locale: Locale }) {
+  const t = todayTexts[locale];
+  const since = waiting.flatMap(({ sinceMs }) => sinceMs ?? []);
+  return (
+    <Card
+      title={
+        <>
+          {t.todo}{" "}
+          {waiting.length > 0 && <span class="count">{formatCount(waiting.length, locale)}</span>}
+        </>
+      }
+      actions={since.length > 0 && (
+        <span class="muted">
+          {t.oldest} <Time atMs={Math.min(...since)} locale={locale} relative />
+        </span>
+      )}
+    >
+      {waiting.length === 0 ? <p class="muted">{t.nothing}</p> : (
+        <ul class="todo">
+          {waiting.map((one) => <Row key={one.kind} one={one} locale={locale} />)}
+        </ul>
+      )}
+    </Card>
+  );
+}
 
 /** Milliseconds for which the figures of the page are kept. */
 const figuresKeptMs = 60_000;

@@ -13,12 +13,132 @@ import { chatRequest } from "../../../../sandbox/vendor_validators/openai/chat_s
 import { geminiRequest } from "../../../../sandbox/vendor_validators/google/gemini_schema.ts";
 import { messagesRequest } from "../../../../sandbox/vendor_validators/anthropic/messages_schema.ts";
 import { responsesRequest } from "../../../../sandbox/vendor_validators/openai/responses_schema.ts";
-import type { JsonObject } from "../../../../core/lib/json/json.ts";
+import { isJsonObject, type Json, type JsonObject } from "../../../../core/lib/json/json.ts";
 import { styles, targetStyles } from "../../../conformance/recordings.ts";
 import { fetchedFor, routes } from "../../../conformance/routes.ts";
-import { changedAt, fieldPaths, objectPaths, type Step } from "./places.ts";
-import { fieldsOfRequest, fieldsOfSchema } from "./schema_fields.ts";
 import { wholeRequests } from "./whole_requests.ts";
+import { z } from "zod";
+
+type Step = string | number;
+
+/** Members that hold the client's own JSON: what is inside is data, not fields. */
+const freeJson: ReadonlySet<string> = new Set([
+  "parameters",
+  "input_schema",
+  "schema",
+  "input",
+  "input_examples",
+  "logit_bias",
+]);
+
+function isFree(key: Step, value: Json): boolean {
+  // A Responses request's `input` is its list of items; everywhere else the word means arguments.
+  return typeof key === "string" && freeJson.has(key) && !(key === "input" && Array.isArray(value));
+}
+
+/** The path of every member of every object, `messages.0.content.1.text` as a list of steps. */
+function fieldPaths(value: Json, path: readonly Step[] = []): Step[][] {
+  if (Array.isArray(value)) {
+    return value.flatMap((item, i) => fieldPaths(item, [...path, i]));
+  }
+  if (!isJsonObject(value)) return [];
+  return Object.entries(value).flatMap(([key, member]) => {
+    const here = [...path, key];
+    if (member === undefined) return [];
+    return [here, ...(isFree(key, member) ? [] : fieldPaths(member, here))];
+  });
+}
+
+/** The path of every object that is not the client's own JSON, the request itself first. */
+function objectPaths(value: Json, path: readonly Step[] = []): Step[][] {
+  if (Array.isArray(value)) return value.flatMap((item, i) => objectPaths(item, [...path, i]));
+  if (!isJsonObject(value)) return [];
+  const inner = Object.entries(value).flatMap(([key, member]) =>
+    member === undefined || isFree(key, member) ? [] : objectPaths(member, [...path, key])
+  );
+  return [[...path], ...inner];
+}
+
+/** A copy whose object or list at `path` went through `change`. */
+function changedAt(
+  value: JsonObject,
+  path: readonly Step[],
+  change: (object: JsonObject) => JsonObject,
+): JsonObject {
+  const copy: JsonObject = structuredClone(value);
+  const [last, ...before] = path.toReversed();
+  if (last === undefined) return change(copy);
+  let holder: Json = copy;
+  for (const step of before.toReversed()) holder = childOf(holder, step);
+  const child = childOf(holder, last);
+  if (!isJsonObject(child)) throw new Error(`no object at ${path.join(".")}`);
+  if (Array.isArray(holder)) holder[Number(last)] = change(child);
+  else if (isJsonObject(holder)) holder[last] = change(child);
+  return copy;
+}
+
+function childOf(holder: Json, step: Step): Json {
+  const child = Array.isArray(holder)
+    ? holder[Number(step)]
+    : isJsonObject(holder)
+    ? holder[step]
+    : undefined;
+  if (child === undefined) throw new Error(`no place ${step}`);
+  return child;
+}
+
+// The members that a strict schema knows, and those of a request, have one notation: `content[text].cache_control` is the
+// mark of a text that stands in a `content`. Members that only tell what their object is are left out.
+
+/** Members that tell what an object is, the stronger one first. */
+const tellers = ["role", "type"] as const;
+
+function isTeller(name: string): boolean {
+  return tellers.some((teller) => teller === name);
+}
+
+function named(holder: string, kind: string, name: string): string {
+  return `${holder}${kind === "" ? "" : `[${kind}]`}.${name}`;
+}
+
+/** The members of a schema; where an object may be of several kinds, one name for each, of which any will do. */
+function fieldsOfSchema(schema: unknown, holder = ""): string[][] {
+  if (schema instanceof z.ZodOptional || schema instanceof z.ZodNullable) {
+    return fieldsOfSchema(schema.unwrap(), holder);
+  }
+  if (schema instanceof z.ZodArray) return fieldsOfSchema(schema.element, holder);
+  if (schema instanceof z.ZodUnion) {
+    return schema.options.flatMap((option) => fieldsOfSchema(option, holder));
+  }
+  if (!(schema instanceof z.ZodObject)) return [];
+  const { shape } = schema;
+  const kinds = tellers.map((teller) => wordsOf(shape[teller])).find((words) => words.length > 0);
+  return Object.entries(shape).filter(([name]) => !isTeller(name)).flatMap(([name, member]) => [
+    (kinds ?? [""]).map((kind) => named(holder, kind, name)),
+    ...fieldsOfSchema(member, name),
+  ]);
+}
+
+function wordsOf(schema: unknown): string[] {
+  if (schema instanceof z.ZodOptional || schema instanceof z.ZodNullable) {
+    return wordsOf(schema.unwrap());
+  }
+  if (schema instanceof z.ZodLiteral) return [...schema.values].map(String);
+  return schema instanceof z.ZodEnum ? schema.options.map(String) : [];
+}
+
+/** The members of a request. */
+function fieldsOfRequest(value: Json, holder = ""): string[] {
+  if (Array.isArray(value)) return value.flatMap((item) => fieldsOfRequest(item, holder));
+  if (!isJsonObject(value)) return [];
+  const kind = tellers.map((teller) => value[teller]).find((word) => typeof word === "string");
+  return Object.entries(value).flatMap(([name, member]) =>
+    member === undefined ? [] : [
+      named(holder, typeof kind === "string" ? kind : "", name),
+      ...fieldsOfRequest(member, name),
+    ]
+  );
+}
 
 /** What may be dropped without a warning, because no answer changes; docs/conversion.md lists it too. */
 const silent: Readonly<Record<Style | "all", readonly RegExp[]>> = {

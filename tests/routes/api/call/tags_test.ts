@@ -5,7 +5,7 @@ import { tagsText } from "../../../../core/billing/usage/call_tags.ts";
 import type { AccountId } from "../../../../core/lib/ids/ids.ts";
 import { listReceipts } from "../../../../kv/money/receipts/receipts.ts";
 import { createUsageApi } from "../../../../routes/usage_api/usage_api.ts";
-import { setRequiredTags } from "../../../../kv/people/accounts/required_tags.ts";
+import { setRequiredTags } from "../../../../kv/people/accounts/account_settings.ts";
 
 const messages = [{ role: "user", content: "Hi" }];
 

@@ -1,4 +1,7 @@
-/** Sets the tags that an account requires of its calls; they hold on all instances within two seconds. */
+/**
+ * Settings of an account that its members change: the tags that it requires of its calls, which hold on all instances
+ * within two seconds, and the balance below which its owner is warned by a mail.
+ */
 import { isTagKey, maxTags } from "../../../core/billing/usage/call_tags.ts";
 import { invariant } from "../../../core/lib/base/assert.ts";
 import type { AccountId } from "../../../core/lib/ids/ids.ts";
@@ -6,7 +9,27 @@ import { bumpKeysEpoch } from "../../engine/control/control.ts";
 import { accountKey } from "../../engine/schema/keys.ts";
 import type { KeyValueStore } from "../../engine/store/key_value_store.ts";
 import { addAct, type Done } from "../audit/account_activity.ts";
-import { type Account, hasOnlyBooks, writeAccount } from "./accounts.ts";
+import { type Account, hasOnlyBooks, updateAccount, writeAccount } from "./accounts.ts";
+
+/** VND of the largest mark: above every balance that is topped up by transfer. */
+export const maxLowBalanceVnd = 1_000_000_000;
+
+/**
+ * Sets the balance below which the owner is warned, in whole đồng; 0 ends the warnings. A new mark may cause a new warning.
+ *
+ * @returns the changed account; `undefined` if it does not exist
+ */
+export async function setLowBalanceMark(
+  kv: KeyValueStore,
+  accountId: AccountId,
+  microVnd: bigint,
+  done: Done,
+): Promise<Account | undefined> {
+  return await updateAccount(kv, accountId, {
+    lowBalanceMicroVnd: microVnd === 0n ? undefined : microVnd,
+    lowBalanceMailedAtMs: undefined,
+  }, { act: "low_balance_mark_changed", ...done });
+}
 
 /** Whether texts can be the tags that an account requires: keys of tags, as many as a call may have. */
 export function areRequiredTags(keys: readonly string[]): boolean {
