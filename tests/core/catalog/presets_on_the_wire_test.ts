@@ -5,7 +5,7 @@
 import { assert, assertEquals } from "../../support/assert.ts";
 import { presetNames, presetOf } from "../../../core/catalog/presets/presets.ts";
 import type { Style } from "../../../core/wire/contract/contract.ts";
-import { openTestGateway } from "../../support/gateways/gateway_in_process.ts";
+import { apiPost, openTestGateway } from "../../support/gateways/gateway_in_process.ts";
 import { mockProvider } from "../../routes/api/gateway/media_world.ts";
 
 const secret = "preset-secret-1234567890";
@@ -167,11 +167,7 @@ Deno.test("address, path and key of every preset are those that its vendor docum
   const arrived: string[] = [];
   for (const { preset, style, id } of models) {
     const response = await gateway.fetch(
-      new Request(`http://gateway${clientPaths(id)[style]}`, {
-        method: "POST",
-        headers: { "content-type": "application/json", "x-api-key": key },
-        body: JSON.stringify(bodies(id)[style]),
-      }),
+      apiPost(`http://gateway${clientPaths(id)[style]}`, key, bodies(id)[style]),
     );
     await response.body?.cancel();
     const request = provider.seen.at(-1);

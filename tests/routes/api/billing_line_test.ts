@@ -1,7 +1,7 @@
 /** Claude Code's billing line at routes of its own style, and tool loops whose first lines change with every request. */
 import { isJsonObject, type JsonObject } from "../../../core/lib/json/json.ts";
 import { assert, assertEquals } from "../../support/assert.ts";
-import { openTestGateway } from "../../support/gateways/gateway_in_process.ts";
+import { apiPost, openTestGateway } from "../../support/gateways/gateway_in_process.ts";
 import { mockProvider } from "./gateway/media_world.ts";
 
 const line = "x-anthropic-billing-header: cc_version=2.1.117.48f; cc_entrypoint=cli; cch=71fea;";
@@ -62,11 +62,7 @@ async function openWorld() {
     failNext: () => void (failures = 1),
     async send(body: JsonObject): Promise<void> {
       const response = await gateway.fetch(
-        new Request("http://gateway.example/v1/messages", {
-          method: "POST",
-          headers: { "x-api-key": key, "content-type": "application/json" },
-          body: JSON.stringify({ max_tokens: 90, ...body }),
-        }),
+        apiPost("http://gateway.example/v1/messages", key, { max_tokens: 90, ...body }),
       );
       assertEquals(response.status, 200, await response.text());
     },

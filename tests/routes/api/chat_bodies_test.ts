@@ -3,7 +3,7 @@ import { isJsonObject, type JsonObject } from "../../../core/lib/json/json.ts";
 import type { Style } from "../../../core/wire/contract/contract.ts";
 import { validateRequest } from "../../../sandbox/vendor_validators/validators.ts";
 import { assert, assertEquals } from "../../support/assert.ts";
-import { openTestGateway } from "../../support/gateways/gateway_in_process.ts";
+import { apiPost, openTestGateway, servedBy } from "../../support/gateways/gateway_in_process.ts";
 import { mockProvider } from "./gateway/media_world.ts";
 
 const styles: readonly Style[] = ["messages", "chat", "responses", "gemini"];
@@ -134,39 +134,23 @@ async function openWorld() {
         status: 400,
       });
   });
-  const gateway = await openTestGateway({
-    env: { PROVIDER_KEY: "provider-secret-1234567890" },
-    file: () => ({
-      defaultModel: "m-chat",
-      providers: {
-        vendor: {
-          kind: "http",
-          baseUrl: `http://127.0.0.1:${provider.port}`,
-          apiKeyEnv: "PROVIDER_KEY",
-        },
-      },
-      models: styles.map((style) => ({
-        id: `m-${style}`,
-        kind: "chat",
-        family: "test",
-        price: { unit: "token", vndPerMtok: 1_000 },
-        contextWindow: 100_000,
-        maxOutputTokens: 1_000,
-        routes: [{ provider: "vendor", style, model: "up" }],
-      })),
-    }),
-  });
+  const gateway = await openTestGateway(servedBy(provider, {
+    defaultModel: "m-chat",
+    models: styles.map((style) => ({
+      id: `m-${style}`,
+      price: { unit: "token", vndPerMtok: 1_000 },
+      contextWindow: 100_000,
+      maxOutputTokens: 1_000,
+      routes: [{ provider: "p", style, model: "up" }],
+    })),
+  }));
   const { key } = await gateway.customer(1_000);
   return {
     seen,
     async send(body: JsonObject, headers: Readonly<Record<string, string>> = {}) {
       seen.length = 0;
       const response = await gateway.fetch(
-        new Request("http://gateway.example/v1/chat/completions", {
-          method: "POST",
-          headers: { "x-api-key": key, "content-type": "application/json", ...headers },
-          body: JSON.stringify(body),
-        }),
+        apiPost("http://gateway.example/v1/chat/completions", key, body, headers),
       );
       return { response, text: await response.text() };
     },

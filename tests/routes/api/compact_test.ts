@@ -4,7 +4,7 @@ import { fromVnd } from "../../../core/billing/money/micro_vnd.ts";
 import { listReceipts } from "../../../kv/money/receipts/receipts.ts";
 import { verifyStore } from "../../../kv/services/verify/verify_books.ts";
 import { assert, assertEquals, assertStringIncludes } from "../../support/assert.ts";
-import { openTestGateway } from "../../support/gateways/gateway_in_process.ts";
+import { apiPost, openTestGateway } from "../../support/gateways/gateway_in_process.ts";
 import { wholeAnswer } from "../../core/wire/conversion/provider_answers.ts";
 import { mockProvider } from "./gateway/media_world.ts";
 
@@ -86,22 +86,13 @@ async function openWorld({ balanceVnd = 100_000, debtVnd = 0 } = {}) {
     seen: provider.seen,
     async ask(body: JsonObject, headers: Readonly<Record<string, string>> = {}) {
       const response = await gateway.fetch(
-        new Request("http://gateway.example/v1/responses/compact", {
-          method: "POST",
-          headers: { "x-api-key": key, "content-type": "application/json", ...headers },
-          body: JSON.stringify(body),
-        }),
+        apiPost("http://gateway.example/v1/responses/compact", key, body, headers),
       );
       return { status: response.status, headers: response.headers, body: await response.json() };
     },
     goOn: async (body: JsonObject) =>
-      await (await gateway.fetch(
-        new Request("http://gateway.example/v1/responses", {
-          method: "POST",
-          headers: { "x-api-key": key, "content-type": "application/json" },
-          body: JSON.stringify(body),
-        }),
-      )).body?.cancel(),
+      await (await gateway.fetch(apiPost("http://gateway.example/v1/responses", key, body))).body
+        ?.cancel(),
     receipts: async () => (await listReceipts(gateway.kv, accountId, { limit: 10 })).receipts,
     problems: async () => (await verifyStore(gateway.kv)).problems,
     async [Symbol.asyncDispose]() {

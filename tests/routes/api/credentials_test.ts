@@ -1,7 +1,7 @@
 /** Which of several credentials of a request is looked up: the gateway's own, wherever it is. */
 import { newApiKey } from "../../../core/people/api_keys/api_key.ts";
 import { assert, assertEquals } from "../../support/assert.ts";
-import { openTestGateway } from "../../support/gateways/gateway_in_process.ts";
+import { openTestGateway, servedBy } from "../../support/gateways/gateway_in_process.ts";
 import { mockProvider } from "./gateway/media_world.ts";
 
 const places = ["authorization", "x-api-key", "x-goog-api-key", "api-key", "?key="] as const;
@@ -67,28 +67,16 @@ async function openWorld() {
       usage: { prompt_tokens: 3, completion_tokens: 1, total_tokens: 4 },
     });
   });
-  const gateway = await openTestGateway({
-    env: { PROVIDER_KEY: "provider-secret-1234567890" },
-    file: () => ({
-      defaultModel: "talk",
-      providers: {
-        vendor: {
-          kind: "http",
-          baseUrl: `http://127.0.0.1:${provider.port}`,
-          apiKeyEnv: "PROVIDER_KEY",
-        },
-      },
-      models: [{
-        id: "talk",
-        kind: "chat",
-        family: "test",
-        price: { unit: "token", vndPerMtok: 1_000 },
-        contextWindow: 100_000,
-        maxOutputTokens: 1_000,
-        routes: [{ provider: "vendor", style: "chat", model: "vendor-9" }],
-      }],
-    }),
-  });
+  const gateway = await openTestGateway(servedBy(provider, {
+    defaultModel: "talk",
+    models: [{
+      id: "talk",
+      price: { unit: "token", vndPerMtok: 1_000 },
+      contextWindow: 100_000,
+      maxOutputTokens: 1_000,
+      routes: [{ provider: "p", style: "chat", model: "vendor-9" }],
+    }],
+  }));
   return {
     seen,
     gateway,

@@ -3,7 +3,7 @@ import { assert, assertEquals } from "../../support/assert.ts";
 import type { Json } from "../../../core/lib/json/json.ts";
 import { responseOf } from "../../../core/net/http1/server/reply.ts";
 import { serveHotPath } from "../../../routes/api/app.ts";
-import { openTestGateway } from "../../support/gateways/gateway_in_process.ts";
+import { openTestGateway, servedBy } from "../../support/gateways/gateway_in_process.ts";
 import { mockProvider } from "./gateway/media_world.ts";
 
 const usageMetadata = { promptTokenCount: 30, candidatesTokenCount: 12, totalTokenCount: 42 };
@@ -47,32 +47,21 @@ async function openWorld() {
     contextWindow: 100_000,
     maxOutputTokens: 1_000,
     vision: true,
-    routes: [{ provider: "vendor", style, model: "vendor-9" }],
+    routes: [{ provider: "p", style, model: "vendor-9" }],
     ...more,
   });
-  const gateway = await openTestGateway({
-    env: { PROVIDER_KEY: "provider-secret-1234567890" },
-    file: () => ({
-      defaultModel: "gem",
-      providers: {
-        vendor: {
-          kind: "http",
-          baseUrl: `http://127.0.0.1:${provider.port}`,
-          apiKeyEnv: "PROVIDER_KEY",
-          auth: "x-goog-api-key",
-        },
-      },
-      models: [
-        model("gem", "gemini", { aliases: ["a/b:free"] }),
-        model("talk", "chat"),
-        ...(["gemini", "messages"] as const).map((style) =>
-          model(`counts-${style}`, style, {
-            routes: [{ provider: "vendor", style, model: "vendor-9", countTokens: true }],
-          })
-        ),
-      ],
-    }),
-  });
+  const gateway = await openTestGateway(servedBy(provider, {
+    defaultModel: "gem",
+    models: [
+      model("gem", "gemini", { aliases: ["a/b:free"] }),
+      model("talk", "chat"),
+      ...(["gemini", "messages"] as const).map((style) =>
+        model(`counts-${style}`, style, {
+          routes: [{ provider: "p", style, model: "vendor-9", countTokens: true }],
+        })
+      ),
+    ],
+  }, "x-goog-api-key"));
   const { key } = await gateway.customer(1_000_000);
   /** As the server does: calls go past the application's router, and everything else through it. */
   const serve = async (request: Request) => {

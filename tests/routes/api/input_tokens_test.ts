@@ -1,7 +1,7 @@
 /** Counting the tokens of Responses requests: at providers of every style, converted, and as an estimate. */
 import type { JsonObject } from "../../../core/lib/json/json.ts";
 import { assert, assertEquals } from "../../support/assert.ts";
-import { openTestGateway } from "../../support/gateways/gateway_in_process.ts";
+import { apiPost, openTestGateway, servedBy } from "../../support/gateways/gateway_in_process.ts";
 import { mockProvider } from "./gateway/media_world.ts";
 
 const path = "/v1/responses/input_tokens";
@@ -12,41 +12,23 @@ async function openWorld() {
     answer: () => Response.json({ input_tokens: 88, totalTokens: 88 }),
   };
   const provider = mockProvider(() => counts.answer());
-  const gateway = await openTestGateway({
-    env: { PROVIDER_KEY: "provider-secret-1234567890" },
-    file: () => ({
-      defaultModel: "counts-responses",
-      providers: {
-        vendor: {
-          kind: "http",
-          baseUrl: `http://127.0.0.1:${provider.port}`,
-          apiKeyEnv: "PROVIDER_KEY",
-        },
-      },
-      models: styles.map((style) => ({
-        id: `counts-${style}`,
-        kind: "chat",
-        family: "test",
-        price: { unit: "token", vndPerMtok: 1_000 },
-        contextWindow: 100_000,
-        maxOutputTokens: 1_000,
-        routes: [{ provider: "vendor", style, model: "vendor-9", countTokens: true }],
-      })),
-    }),
-  });
+  const gateway = await openTestGateway(servedBy(provider, {
+    defaultModel: "counts-responses",
+    models: styles.map((style) => ({
+      id: `counts-${style}`,
+      price: { unit: "token", vndPerMtok: 1_000 },
+      contextWindow: 100_000,
+      maxOutputTokens: 1_000,
+      routes: [{ provider: "p", style, model: "vendor-9", countTokens: true }],
+    })),
+  }));
   // Counting is free: an empty wallet may.
   const { key } = await gateway.customer();
   return {
     counts,
     seen: provider.seen,
     async ask(body: JsonObject, at = path) {
-      const response = await gateway.fetch(
-        new Request(`http://gateway.example${at}`, {
-          method: "POST",
-          headers: { "x-api-key": key, "content-type": "application/json" },
-          body: JSON.stringify(body),
-        }),
-      );
+      const response = await gateway.fetch(apiPost(`http://gateway.example${at}`, key, body));
       return {
         status: response.status,
         estimate: response.headers.get("x-gateway-estimate"),

@@ -5,7 +5,7 @@
 import type { JsonObject } from "../../../core/lib/json/json.ts";
 import { verifyStore } from "../../../kv/services/verify/verify_books.ts";
 import { assert, assertEquals, assertStringIncludes } from "../../support/assert.ts";
-import { openTestGateway } from "../../support/gateways/gateway_in_process.ts";
+import { apiPost, openTestGateway, servedBy } from "../../support/gateways/gateway_in_process.ts";
 import { mockProvider } from "./gateway/media_world.ts";
 
 const summary = "The user is called An; plan B was agreed.";
@@ -26,28 +26,16 @@ function chatAnswer(content: string | null, finish_reason = "stop"): Response {
 async function openWorld() {
   const vendor = { answer: () => chatAnswer(summary) };
   const provider = mockProvider(() => vendor.answer());
-  const gateway = await openTestGateway({
-    env: { PROVIDER_KEY: "provider-secret-1234567890" },
-    file: () => ({
-      defaultModel: "talk",
-      providers: {
-        vendor: {
-          kind: "http",
-          baseUrl: `http://127.0.0.1:${provider.port}`,
-          apiKeyEnv: "PROVIDER_KEY",
-        },
-      },
-      models: (["chat", "messages", "responses"] as const).map((style) => ({
-        id: style === "chat" ? "talk" : style,
-        kind: "chat",
-        family: "test",
-        price: { unit: "token", vndPerMtok: 1_000_000 },
-        contextWindow: 100_000,
-        maxOutputTokens: 10_000,
-        routes: [{ provider: "vendor", style, model: "up" }],
-      })),
-    }),
-  });
+  const gateway = await openTestGateway(servedBy(provider, {
+    defaultModel: "talk",
+    models: (["chat", "messages", "responses"] as const).map((style) => ({
+      id: style === "chat" ? "talk" : style,
+      price: { unit: "token", vndPerMtok: 1_000_000 },
+      contextWindow: 100_000,
+      maxOutputTokens: 10_000,
+      routes: [{ provider: "p", style, model: "up" }],
+    })),
+  }));
   const { key } = await gateway.customer(100_000);
   return {
     vendor,
@@ -55,13 +43,7 @@ async function openWorld() {
     sent: (): JsonObject => JSON.parse(new TextDecoder().decode(provider.seen.at(-1)!.body)),
     calls: () => provider.seen.length,
     ask: (path: string, body: object, headers: Record<string, string> = {}) =>
-      gateway.fetch(
-        new Request(`http://gateway${path}`, {
-          method: "POST",
-          headers: { "content-type": "application/json", "x-api-key": key, ...headers },
-          body: JSON.stringify(body),
-        }),
-      ),
+      gateway.fetch(apiPost(`http://gateway${path}`, key, body, headers)),
     async [Symbol.asyncDispose]() {
       await gateway[Symbol.asyncDispose]();
       await provider[Symbol.asyncDispose]();

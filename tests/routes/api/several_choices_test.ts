@@ -3,7 +3,7 @@ import { assert, assertEquals } from "../../support/assert.ts";
 import type { Receipt } from "../../../core/billing/usage/receipt.ts";
 import { listReceipts } from "../../../kv/money/receipts/receipts.ts";
 import { verifyStore } from "../../../kv/services/verify/verify_books.ts";
-import { openTestGateway } from "../../support/gateways/gateway_in_process.ts";
+import { apiPost, openTestGateway, servedBy } from "../../support/gateways/gateway_in_process.ts";
 import { mockProvider, type SeenRequest } from "./gateway/media_world.ts";
 
 const styles = ["chat", "gemini"] as const;
@@ -74,31 +74,19 @@ async function openWorld(creditVnd: number) {
     const body = texts[style] + (answering === "broken" ? "" : ends[style]);
     return new Response(body, { headers: { "content-type": "text/event-stream" } });
   });
-  const gateway = await openTestGateway({
-    env: { PROVIDER_KEY: "provider-secret-1234567890" },
-    file: () => ({
-      defaultModel: "chat",
-      providers: {
-        p: {
-          kind: "http",
-          baseUrl: `http://127.0.0.1:${provider.port}`,
-          apiKeyEnv: "PROVIDER_KEY",
-        },
-      },
-      models: [
-        ...styles.map((style) => ({ id: style, price: { unit: "token", vndPerMtok: 1_000_000 } })),
-        { id: "flat", price: { unit: "request", vnd: 10 } },
-      ].map(({ id, price }) => ({
-        id,
-        kind: "chat",
-        family: "test",
-        price,
-        contextWindow: 100_000,
-        maxOutputTokens: 1_000,
-        routes: [{ provider: "p", style: id === "gemini" ? "gemini" : "chat", model: "m" }],
-      })),
-    }),
-  });
+  const gateway = await openTestGateway(servedBy(provider, {
+    defaultModel: "chat",
+    models: [
+      ...styles.map((style) => ({ id: style, price: { unit: "token", vndPerMtok: 1_000_000 } })),
+      { id: "flat", price: { unit: "request", vnd: 10 } },
+    ].map(({ id, price }) => ({
+      id,
+      price,
+      contextWindow: 100_000,
+      maxOutputTokens: 1_000,
+      routes: [{ provider: "p", style: id === "gemini" ? "gemini" : "chat", model: "m" }],
+    })),
+  }));
   const { key, accountId } = await gateway.customer(creditVnd);
   return {
     seen: provider.seen,
@@ -117,13 +105,7 @@ async function openWorld(creditVnd: number) {
           contents: [{ role: "user", parts: [{ text: "hi" }] }],
           generationConfig: { candidateCount: count, maxOutputTokens: 100 },
         }];
-      return Promise.resolve(gateway.fetch(
-        new Request(`http://gateway${path}`, {
-          method: "POST",
-          headers: { "content-type": "application/json", "x-api-key": key },
-          body: JSON.stringify(body),
-        }),
-      ));
+      return Promise.resolve(gateway.fetch(apiPost(`http://gateway${path}`, key, body)));
     },
     /** The receipt of the last call. */
     async lastReceipt(): Promise<Receipt | undefined> {

@@ -9,7 +9,7 @@ import { listReceipts } from "../../../kv/money/receipts/receipts.ts";
 import { verifyStore } from "../../../kv/services/verify/verify_books.ts";
 import { timerDelay } from "../../../sandbox/provider/base/reply.ts";
 import { createSandboxTransport } from "../../../sandbox/provider/transport.ts";
-import { openTestGateway } from "../../support/gateways/gateway_in_process.ts";
+import { apiPost, openTestGateway, servedBy } from "../../support/gateways/gateway_in_process.ts";
 import { mockProvider, type SeenRequest } from "./gateway/media_world.ts";
 
 const styles = ["messages", "chat", "responses", "gemini"] as const;
@@ -49,29 +49,17 @@ interface WorldOptions {
 
 async function openWorld({ debtVnd = 0, facts, before }: WorldOptions = {}) {
   const provider = sandboxProvider(before);
-  const gateway = await openTestGateway({
-    env: { PROVIDER_KEY: "provider-secret-1234567890" },
-    file: () => ({
-      defaultModel: "to-chat",
-      wallet: { debtVnd: { others: debtVnd, toppedUp: debtVnd } },
-      providers: {
-        p: {
-          kind: "http",
-          baseUrl: `http://127.0.0.1:${provider.port}`,
-          apiKeyEnv: "PROVIDER_KEY",
-        },
-      },
-      models: styles.map((style) => ({
-        id: `to-${style}`,
-        kind: "chat",
-        family: "test",
-        price: { unit: "token", vndPerMtok: vndPerToken * 1e6 },
-        contextWindow: 1_000_000,
-        maxOutputTokens,
-        routes: [{ provider: "p", style, model: "m", ...(facts !== undefined && { facts }) }],
-      })),
-    }),
-  });
+  const gateway = await openTestGateway(servedBy(provider, {
+    defaultModel: "to-chat",
+    wallet: { debtVnd: { others: debtVnd, toppedUp: debtVnd } },
+    models: styles.map((style) => ({
+      id: `to-${style}`,
+      price: { unit: "token", vndPerMtok: vndPerToken * 1e6 },
+      contextWindow: 1_000_000,
+      maxOutputTokens,
+      routes: [{ provider: "p", style, model: "m", ...(facts !== undefined && { facts }) }],
+    })),
+  }));
   return {
     gateway,
     provider,
@@ -80,13 +68,7 @@ async function openWorld({ debtVnd = 0, facts, before }: WorldOptions = {}) {
     },
     ask(key: string, style: ClientStyle, model: string, { text, ...more }: Asked) {
       const { path, body } = requestOf(style, model, text, more);
-      return gateway.fetch(
-        new Request(`http://gateway${path}`, {
-          method: "POST",
-          headers: { "x-api-key": key, "content-type": "application/json" },
-          body: JSON.stringify(body),
-        }),
-      );
+      return gateway.fetch(apiPost(`http://gateway${path}`, key, body));
     },
     async [Symbol.asyncDispose]() {
       await gateway[Symbol.asyncDispose]();

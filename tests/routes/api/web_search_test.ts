@@ -7,6 +7,7 @@ import { answerFrames } from "../../../core/wire/stream/answer_frames.ts";
 import { listReceipts } from "../../../kv/money/receipts/receipts.ts";
 import { verifyStore } from "../../../kv/services/verify/verify_books.ts";
 import {
+  apiPost,
   openTestGateway,
   type TestGatewayOptions,
 } from "../../support/gateways/gateway_in_process.ts";
@@ -158,21 +159,11 @@ async function openWorld(
     body: object,
     ownKey = key,
   ) =>
-    await gateway.fetch(
-      new Request(`http://gateway${pathOf(caller, model, stream)}`, {
-        method: "POST",
-        headers: {
-          "x-api-key": ownKey,
-          "x-goog-api-key": ownKey,
-          "content-type": "application/json",
-        },
-        body: JSON.stringify({
-          ...(caller === "gemini" ? {} : { model, stream }),
-          ...plain[caller],
-          ...body,
-        }),
-      }),
-    );
+    await gateway.fetch(apiPost(`http://gateway${pathOf(caller, model, stream)}`, ownKey, {
+      ...(caller === "gemini" ? {} : { model, stream }),
+      ...plain[caller],
+      ...body,
+    }, { "x-goog-api-key": ownKey }));
   return {
     gateway,
     provider,

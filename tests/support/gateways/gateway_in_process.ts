@@ -55,6 +55,28 @@ export interface TestGatewayOptions {
   readonly timer?: Timer;
 }
 
+/**
+ * A catalogue whose models are served by one stub of a provider: `p`, as chat models of the family `test` unless they
+ * say otherwise.
+ *
+ * @param auth the way its key is sent; absent: that of the style
+ */
+export function servedBy(
+  { port }: { readonly port: number },
+  { models, ...file }: { readonly models: readonly object[]; readonly [member: string]: unknown },
+  auth?: string,
+): Required<Pick<TestGatewayOptions, "env" | "file">> {
+  const provider = { kind: "http", baseUrl: `http://127.0.0.1:${port}`, apiKeyEnv: "PROVIDER_KEY" };
+  return {
+    env: { PROVIDER_KEY: "provider-secret-1234567890" },
+    file: () => ({
+      ...file,
+      providers: { p: auth === undefined ? provider : { ...provider, auth } },
+      models: models.map((model) => ({ kind: "chat", family: "test", ...model })),
+    }),
+  };
+}
+
 const defaultFile = await Deno.readTextFile(new URL("../../../gateway.json", import.meta.url));
 
 /**
@@ -179,6 +201,20 @@ export async function openTestGateway(options: TestGatewayOptions = {}): Promise
       if (options.kv === undefined) kv.close();
     },
   };
+}
+
+/** A POST of JSON with an API key in the header that all styles take. */
+export function apiPost(
+  url: string,
+  key: string,
+  body: unknown,
+  headers: Readonly<Record<string, string>> = {},
+): Request {
+  return new Request(url, {
+    method: "POST",
+    headers: { "x-api-key": key, "content-type": "application/json", ...headers },
+    body: JSON.stringify(body),
+  });
 }
 
 /** The default catalogue, for tests that need one model of it. */

@@ -1,6 +1,10 @@
 import { gzipSync } from "node:zlib";
 import { assert, assertEquals } from "../../../support/assert.ts";
-import { openTestGateway, type TestGateway } from "../../../support/gateways/gateway_in_process.ts";
+import {
+  apiPost,
+  openTestGateway,
+  type TestGateway,
+} from "../../../support/gateways/gateway_in_process.ts";
 import { verifyStore } from "../../../../kv/services/verify/verify_books.ts";
 
 const paths = {
@@ -499,14 +503,7 @@ Deno.test("under maintenance every call is 503 with retry-after, and succeeds af
   await using gateway = await openTestGateway();
   const { key } = await gateway.customer(50_000);
   const { control } = gateway.assembled.gateway;
-  const send = () =>
-    gateway.fetch(
-      new Request(`http://gateway.test${paths.chat}`, {
-        method: "POST",
-        headers: { "x-api-key": key, "content-type": "application/json" },
-        body: JSON.stringify(good.chat),
-      }),
-    );
+  const send = () => gateway.fetch(apiPost(`http://gateway.test${paths.chat}`, key, good.chat));
   await control.update(({ routes }) => ({
     routes,
     maintenance: { message: "Back at nine", sinceMs: 0 },
@@ -529,11 +526,7 @@ Deno.test("prompts, answers and keys appear in no log line and in no row of the 
     for (const stream of [false, true]) {
       const body = JSON.stringify(good[style]).replace('"Hi"', `"${secretPrompt}"`);
       const response = await gateway.fetch(
-        new Request(`http://gateway.test${paths[style]}`, {
-          method: "POST",
-          headers: { "x-api-key": key, "content-type": "application/json" },
-          body: JSON.stringify({ ...JSON.parse(body), stream }),
-        }),
+        apiPost(`http://gateway.test${paths[style]}`, key, { ...JSON.parse(body), stream }),
       );
       assert((await response.text()).includes("secret"), "the sandbox quotes the prompt");
     }

@@ -3,7 +3,11 @@ import { assert, assertEquals } from "../../../support/assert.ts";
 import type { AccountId } from "../../../../core/lib/ids/ids.ts";
 import { listReceipts } from "../../../../kv/money/receipts/receipts.ts";
 import { verifyStore } from "../../../../kv/services/verify/verify_books.ts";
-import { openTestGateway, type TestGateway } from "../../../support/gateways/gateway_in_process.ts";
+import {
+  apiPost,
+  openTestGateway,
+  type TestGateway,
+} from "../../../support/gateways/gateway_in_process.ts";
 
 const paths = {
   messages: "/v1/messages",
@@ -48,13 +52,7 @@ const plain = (style: Style, model: string) => ({
 });
 
 async function ask(gateway: TestGateway, key: string, path: string, body: object, headers = {}) {
-  const response = await gateway.fetch(
-    new Request(`http://gateway${path}`, {
-      method: "POST",
-      headers: { "x-api-key": key, "content-type": "application/json", ...headers },
-      body: JSON.stringify(body),
-    }),
-  );
+  const response = await gateway.fetch(apiPost(`http://gateway${path}`, key, body, headers));
   const text = await response.text();
   return { status: response.status, headers: response.headers, text };
 }

@@ -7,7 +7,11 @@ import { createApiKey, revokeApiKey } from "../../../../kv/people/api_keys/api_k
 import { listApiKeys } from "../../../../kv/people/api_keys/api_keys.ts";
 import { authoriseManagement } from "../../../../routes/http/management_key.ts";
 import { block } from "../../../support/worlds/blocked_account.ts";
-import { openTestGateway, type TestGateway } from "../../../support/gateways/gateway_in_process.ts";
+import {
+  apiPost,
+  openTestGateway,
+  type TestGateway,
+} from "../../../support/gateways/gateway_in_process.ts";
 
 const messages = [{ role: "user", content: "hello" }];
 const bodies: Readonly<Record<string, object>> = {
@@ -27,13 +31,7 @@ interface Answered {
 }
 
 async function ask(test: TestGateway, key: string, path: string): Promise<Answered> {
-  const response = await test.fetch(
-    new Request(`http://gateway.example${path}`, {
-      method: "POST",
-      headers: { "x-api-key": key, "content-type": "application/json" },
-      body: JSON.stringify(bodies[path]),
-    }),
-  );
+  const response = await test.fetch(apiPost(`http://gateway.example${path}`, key, bodies[path]));
   return { status: response.status, text: await response.text() };
 }
 

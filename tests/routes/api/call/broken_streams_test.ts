@@ -5,7 +5,11 @@ import type { BodyStyle } from "../../../support/body_style.ts";
 import type { Receipt } from "../../../../core/billing/usage/receipt.ts";
 import { listReceipts } from "../../../../kv/money/receipts/receipts.ts";
 import { verifyStore } from "../../../../kv/services/verify/verify_books.ts";
-import { openTestGateway } from "../../../support/gateways/gateway_in_process.ts";
+import {
+  apiPost,
+  openTestGateway,
+  servedBy,
+} from "../../../support/gateways/gateway_in_process.ts";
 import { until } from "../../../support/until.ts";
 import { mockProvider } from "../gateway/media_world.ts";
 import { styles } from "./usage_world.ts";
@@ -151,33 +155,21 @@ async function openWorld() {
   const provider = mockProvider(() =>
     new Response(ReadableStream.from(body()), { headers: { "content-type": "text/event-stream" } })
   );
-  const gateway = await openTestGateway({
-    env: { PROVIDER_KEY: "provider-secret-1234567890" },
-    file: () => ({
-      defaultModel: "chat",
-      providers: {
-        p: {
-          kind: "http",
-          baseUrl: `http://127.0.0.1:${provider.port}`,
-          apiKeyEnv: "PROVIDER_KEY",
-        },
+  const gateway = await openTestGateway(servedBy(provider, {
+    defaultModel: "chat",
+    models: styles.map((style) => ({
+      id: style,
+      price: {
+        unit: "token",
+        vndPerMtok: 8_000,
+        outputVndPerMtok: 40_000,
+        cacheReadVndPerMtok: 800,
       },
-      models: styles.map((style) => ({
-        id: style,
-        kind: "chat",
-        family: "test",
-        price: {
-          unit: "token",
-          vndPerMtok: 8_000,
-          outputVndPerMtok: 40_000,
-          cacheReadVndPerMtok: 800,
-        },
-        contextWindow: 200_000,
-        maxOutputTokens: 10_000,
-        routes: [{ provider: "p", style, model: "m" }],
-      })),
-    }),
-  });
+      contextWindow: 200_000,
+      maxOutputTokens: 10_000,
+      routes: [{ provider: "p", style, model: "m" }],
+    })),
+  }));
   const customers = [await gateway.customer(100_000), await gateway.customer(100_000)] as const;
   return {
     /** One call of `turns` texts; the provider sends `script` in these pieces, then its connection ends. */
@@ -201,11 +193,7 @@ async function openWorld() {
         ? { messages, system, max_tokens: 500 }
         : { messages: [{ role: "system", content: system }, ...messages], max_tokens: 500 };
       const answer = await gateway.fetch(
-        new Request(`http://gateway${paths[style]}`, {
-          method: "POST",
-          headers: { "x-api-key": key, "content-type": "application/json" },
-          body: JSON.stringify({ ...body, model: style, stream: true }),
-        }),
+        apiPost(`http://gateway${paths[style]}`, key, { ...body, model: style, stream: true }),
       );
       if (leaves) {
         const reader = answer.body?.getReader();

@@ -6,7 +6,11 @@ import { fromVnd } from "../../../../core/billing/money/micro_vnd.ts";
 import { listReceipts } from "../../../../kv/money/receipts/receipts.ts";
 import { changeBudgets } from "../../../../kv/people/accounts/budgets.ts";
 import { verifyStore } from "../../../../kv/services/verify/verify_books.ts";
-import { openTestGateway } from "../../../support/gateways/gateway_in_process.ts";
+import {
+  apiPost,
+  openTestGateway,
+  servedBy,
+} from "../../../support/gateways/gateway_in_process.ts";
 import { mockProvider } from "../gateway/media_world.ts";
 
 const routeStyles = ["messages", "chat", "responses", "gemini"] as const;
@@ -241,30 +245,18 @@ async function openWorld() {
       { headers: { "content-type": "text/event-stream" } },
     );
   });
-  const gateway = await openTestGateway({
-    env: { PROVIDER_KEY: "provider-secret-1234567890" },
-    file: () => ({
-      defaultModel: "chat-900",
-      providers: {
-        p: {
-          kind: "http",
-          baseUrl: `http://127.0.0.1:${provider.port}`,
-          apiKeyEnv: "PROVIDER_KEY",
-        },
-      },
-      models: routeStyles.flatMap((style) =>
-        prices.map((vndPerMtok) => ({
-          id: `${style}-${vndPerMtok}`,
-          kind: "chat",
-          family: "test",
-          price: { unit: "token", vndPerMtok },
-          contextWindow: 1_000_000,
-          maxOutputTokens,
-          routes: [{ provider: "p", style, model: "m" }],
-        }))
-      ),
-    }),
-  });
+  const gateway = await openTestGateway(servedBy(provider, {
+    defaultModel: "chat-900",
+    models: routeStyles.flatMap((style) =>
+      prices.map((vndPerMtok) => ({
+        id: `${style}-${vndPerMtok}`,
+        price: { unit: "token", vndPerMtok },
+        contextWindow: 1_000_000,
+        maxOutputTokens,
+        routes: [{ provider: "p", style, model: "m" }],
+      }))
+    ),
+  }));
   return {
     gateway,
     async ask({ client, route, price, said: now, leftTokens, maxTokens }: Asked): Promise<Answer> {
@@ -283,13 +275,7 @@ async function openWorld() {
       } as const;
       await changeBudgets(gateway.kv, accountId, () => [budget]);
       const { path, body } = requestOf(client, `${route}-${price}`, maxTokens);
-      const answer = await gateway.fetch(
-        new Request(`http://gateway${path}`, {
-          method: "POST",
-          headers: { "x-api-key": key, "content-type": "application/json" },
-          body: JSON.stringify(body),
-        }),
-      );
+      const answer = await gateway.fetch(apiPost(`http://gateway${path}`, key, body));
       const text = await answer.text();
       assertEquals(answer.status, 200, text);
       const { receipts: [receipt] } = await listReceipts(gateway.kv, accountId, { limit: 1 });

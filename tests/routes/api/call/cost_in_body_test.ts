@@ -9,7 +9,11 @@ import type { Style } from "../../../../core/wire/contract/contract.ts";
 import { listReceipts } from "../../../../kv/money/receipts/receipts.ts";
 import { verifyStore } from "../../../../kv/services/verify/verify_books.ts";
 import { assert, assertEquals, assertStringIncludes } from "../../../support/assert.ts";
-import { openTestGateway } from "../../../support/gateways/gateway_in_process.ts";
+import {
+  apiPost,
+  openTestGateway,
+  servedBy,
+} from "../../../support/gateways/gateway_in_process.ts";
 import { serveGateway } from "../../../support/gateways/served_gateway.ts";
 import * as fc from "../../../support/property.ts";
 import { mockProvider } from "../gateway/media_world.ts";
@@ -107,30 +111,18 @@ async function openWorld() {
     flat: { unit: "request", vnd: 230.5 },
     gratis: { unit: "token", vndPerMtok: 0 },
   };
-  const gateway = await openTestGateway({
-    env: { PROVIDER_KEY: "provider-secret-1234567890" },
-    file: () => ({
-      defaultModel: "plain-chat",
-      providers: {
-        p: {
-          kind: "http",
-          baseUrl: `http://127.0.0.1:${provider.port}`,
-          apiKeyEnv: "PROVIDER_KEY",
-        },
-      },
-      models: Object.entries(prices).flatMap(([name, price]) =>
-        styles.map((style) => ({
-          id: `${name}-${style}`,
-          kind: "chat",
-          family: "test",
-          price,
-          contextWindow: 100_000,
-          maxOutputTokens: 10_000,
-          routes: [{ provider: "p", style, model: "m" }],
-        }))
-      ),
-    }),
-  });
+  const gateway = await openTestGateway(servedBy(provider, {
+    defaultModel: "plain-chat",
+    models: Object.entries(prices).flatMap(([name, price]) =>
+      styles.map((style) => ({
+        id: `${name}-${style}`,
+        price,
+        contextWindow: 100_000,
+        maxOutputTokens: 10_000,
+        routes: [{ provider: "p", style, model: "m" }],
+      }))
+    ),
+  }));
   const { key, accountId } = await gateway.customer(1_000_000);
 
   function requestOf(call: Call): readonly [path: string, body: JsonObject] {
@@ -169,20 +161,10 @@ async function openWorld() {
         pieces: call.pieces,
       };
       const [path, body] = requestOf(call);
-      const response = await gateway.fetch(
-        new Request(`http://gateway.example${path}`, {
-          method: "POST",
-          headers: {
-            "x-api-key": key,
-            "content-type": "application/json",
-            ...(call.asks === "header" && { "x-gateway-usage-cost": "true" }),
-          },
-          body: JSON.stringify({
-            ...body,
-            ...(call.asks === "body" && { usage: { include: true } }),
-          }),
-        }),
-      );
+      const response = await gateway.fetch(apiPost(`http://gateway.example${path}`, key, {
+        ...body,
+        ...(call.asks === "body" && { usage: { include: true } }),
+      }, { ...(call.asks === "header" && { "x-gateway-usage-cost": "true" }) }));
       const text = await response.text();
       assertEquals(response.status, 200, text);
       const id = response.headers.get("x-request-id") ?? "";
@@ -194,14 +176,10 @@ async function openWorld() {
     },
     async refused(usage: unknown) {
       const response = await gateway.fetch(
-        new Request("http://gateway.example/v1/chat/completions", {
-          method: "POST",
-          headers: { "x-api-key": key, "content-type": "application/json" },
-          body: JSON.stringify({
-            model: "plain-chat",
-            messages: [{ role: "user", content: "hi" }],
-            usage,
-          }),
+        apiPost("http://gateway.example/v1/chat/completions", key, {
+          model: "plain-chat",
+          messages: [{ role: "user", content: "hi" }],
+          usage,
         }),
       );
       const { error } = await response.json();

@@ -6,7 +6,11 @@ import { newStreamReading } from "../../../../core/wire/stream/reading.ts";
 import { noTokens } from "../../../../core/billing/tokens/token_bounds.ts";
 import { listReceipts } from "../../../../kv/money/receipts/receipts.ts";
 import { verifyStore } from "../../../../kv/services/verify/verify_books.ts";
-import { openTestGateway } from "../../../support/gateways/gateway_in_process.ts";
+import {
+  apiPost,
+  openTestGateway,
+  servedBy,
+} from "../../../support/gateways/gateway_in_process.ts";
 import { mockProvider } from "../gateway/media_world.ts";
 import { styles } from "./usage_world.ts";
 
@@ -116,28 +120,16 @@ Deno.test("a stream that ignores max_tokens is ended with the stop for length, o
     }, { highWaterMark: 0 });
     return new Response(body, { headers: { "content-type": "text/event-stream" } });
   });
-  await using gateway = await openTestGateway({
-    env: { PROVIDER_KEY: "provider-secret-1234567890" },
-    file: () => ({
-      defaultModel: "chat",
-      providers: {
-        p: {
-          kind: "http",
-          baseUrl: `http://127.0.0.1:${provider.port}`,
-          apiKeyEnv: "PROVIDER_KEY",
-        },
-      },
-      models: styles.map((style) => ({
-        id: style,
-        kind: "chat",
-        family: "test",
-        price: { unit: "token", vndPerMtok: 8_300 },
-        contextWindow: 200_000,
-        maxOutputTokens: 64_000,
-        routes: [{ provider: "p", style, model: "m" }],
-      })),
-    }),
-  });
+  await using gateway = await openTestGateway(servedBy(provider, {
+    defaultModel: "chat",
+    models: styles.map((style) => ({
+      id: style,
+      price: { unit: "token", vndPerMtok: 8_300 },
+      contextWindow: 200_000,
+      maxOutputTokens: 64_000,
+      routes: [{ provider: "p", style, model: "m" }],
+    })),
+  }));
   const { key, accountId } = await gateway.customer(1_000);
   for (style of styles) {
     for (const caller of styles) {
@@ -191,41 +183,23 @@ Deno.test("a whole answer that is larger than max_tokens allows is not read to i
       usage: { prompt_tokens: 9, completion_tokens: 100, total_tokens: 109 },
     })
   );
-  await using gateway = await openTestGateway({
-    env: { PROVIDER_KEY: "provider-secret-1234567890" },
-    file: () => ({
-      defaultModel: "chat",
-      providers: {
-        p: {
-          kind: "http",
-          baseUrl: `http://127.0.0.1:${provider.port}`,
-          apiKeyEnv: "PROVIDER_KEY",
-        },
-      },
-      models: [{
-        id: "chat",
-        kind: "chat",
-        family: "test",
-        price: { unit: "token", vndPerMtok: 8_300 },
-        contextWindow: 200_000,
-        maxOutputTokens: 64_000,
-        routes: [{ provider: "p", style: "chat", model: "m" }],
-      }],
-    }),
-  });
+  await using gateway = await openTestGateway(servedBy(provider, {
+    defaultModel: "chat",
+    models: [{
+      id: "chat",
+      price: { unit: "token", vndPerMtok: 8_300 },
+      contextWindow: 200_000,
+      maxOutputTokens: 64_000,
+      routes: [{ provider: "p", style: "chat", model: "m" }],
+    }],
+  }));
   const { key, accountId } = await gateway.customer(10_000);
   const ask = async (max_tokens: number) => {
-    const answer = await gateway.fetch(
-      new Request("http://gateway/v1/chat/completions", {
-        method: "POST",
-        headers: { "x-api-key": key, "content-type": "application/json" },
-        body: JSON.stringify({
-          model: "chat",
-          max_tokens,
-          messages: [{ role: "user", content: "hi" }],
-        }),
-      }),
-    );
+    const answer = await gateway.fetch(apiPost("http://gateway/v1/chat/completions", key, {
+      model: "chat",
+      max_tokens,
+      messages: [{ role: "user", content: "hi" }],
+    }));
     await answer.text();
     const [receipt] = (await listReceipts(gateway.kv, accountId, { limit: 1 })).receipts;
     return [answer.status, receipt?.costMicroVnd] as const;
@@ -251,39 +225,21 @@ Deno.test("an endless stream without output is broken off, and no more of it is 
     }, { highWaterMark: 0 });
     return new Response(body, { headers: { "content-type": "text/event-stream" } });
   });
-  await using gateway = await openTestGateway({
-    env: { PROVIDER_KEY: "provider-secret-1234567890" },
-    file: () => ({
-      defaultModel: "chat",
-      providers: {
-        p: {
-          kind: "http",
-          baseUrl: `http://127.0.0.1:${provider.port}`,
-          apiKeyEnv: "PROVIDER_KEY",
-        },
-      },
-      models: [{
-        id: "chat",
-        kind: "chat",
-        family: "test",
-        price: { unit: "token", vndPerMtok: 8_300 },
-        routes: [{ provider: "p", style: "chat", model: "m" }],
-      }],
-    }),
-  });
+  await using gateway = await openTestGateway(servedBy(provider, {
+    defaultModel: "chat",
+    models: [{
+      id: "chat",
+      price: { unit: "token", vndPerMtok: 8_300 },
+      routes: [{ provider: "p", style: "chat", model: "m" }],
+    }],
+  }));
   const { key, accountId } = await gateway.customer(1_000);
-  const answer = await gateway.fetch(
-    new Request("http://gateway/v1/chat/completions", {
-      method: "POST",
-      headers: { "x-api-key": key, "content-type": "application/json" },
-      body: JSON.stringify({
-        model: "chat",
-        stream: true,
-        max_tokens: 100,
-        messages: [{ role: "user", content: "hi" }],
-      }),
-    }),
-  );
+  const answer = await gateway.fetch(apiPost("http://gateway/v1/chat/completions", key, {
+    model: "chat",
+    stream: true,
+    max_tokens: 100,
+    messages: [{ role: "user", content: "hi" }],
+  }));
   let end = "";
   for await (const piece of answer.body ?? []) end = new TextDecoder().decode(piece).slice(-300);
   await stopped.promise;

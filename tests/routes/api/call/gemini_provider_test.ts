@@ -1,6 +1,6 @@
 /** A provider of the Gemini style behind the gateway: path, key, answers, errors, receipts. */
 import { assert, assertEquals } from "../../../support/assert.ts";
-import { openTestGateway } from "../../../support/gateways/gateway_in_process.ts";
+import { openTestGateway, servedBy } from "../../../support/gateways/gateway_in_process.ts";
 import { mockProvider } from "../gateway/media_world.ts";
 
 const answer = {
@@ -29,29 +29,16 @@ async function openWorld() {
       })
       : Response.json(answer);
   });
-  const gateway = await openTestGateway({
-    env: { PROVIDER_KEY: "provider-secret-1234567890" },
-    file: () => ({
-      defaultModel: "premium-1",
-      providers: {
-        google: {
-          kind: "http",
-          baseUrl: `http://127.0.0.1:${provider.port}`,
-          apiKeyEnv: "PROVIDER_KEY",
-          auth: "x-goog-api-key",
-        },
-      },
-      models: [{
-        id: "premium-1",
-        kind: "chat",
-        family: "test",
-        price: { unit: "token", vndPerMtok: 1_000_000 },
-        contextWindow: 100_000,
-        maxOutputTokens: 10_000,
-        routes: [{ provider: "google", style: "gemini", model: "vendor/gemini-3@pro" }],
-      }],
-    }),
-  });
+  const gateway = await openTestGateway(servedBy(provider, {
+    defaultModel: "premium-1",
+    models: [{
+      id: "premium-1",
+      price: { unit: "token", vndPerMtok: 1_000_000 },
+      contextWindow: 100_000,
+      maxOutputTokens: 10_000,
+      routes: [{ provider: "p", style: "gemini", model: "vendor/gemini-3@pro" }],
+    }],
+  }, "x-goog-api-key"));
   const { key } = await gateway.customer(1_000_000);
   return {
     seen: provider.seen,

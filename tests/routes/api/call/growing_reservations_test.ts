@@ -4,7 +4,12 @@ import type { BodyStyle } from "../../../support/body_style.ts";
 import { fromVnd } from "../../../../core/billing/money/micro_vnd.ts";
 import { listReceipts } from "../../../../kv/money/receipts/receipts.ts";
 import { verifyStore } from "../../../../kv/services/verify/verify_books.ts";
-import { openTestGateway, type TestGateway } from "../../../support/gateways/gateway_in_process.ts";
+import {
+  apiPost,
+  openTestGateway,
+  servedBy,
+  type TestGateway,
+} from "../../../support/gateways/gateway_in_process.ts";
 import { readChatStream } from "../../../support/strict_client/strict_client_chat.ts";
 import { readMessagesStream } from "../../../support/strict_client/strict_client_messages.ts";
 import { readResponsesStream } from "../../../support/strict_client/strict_client_responses.ts";
@@ -40,29 +45,17 @@ async function openGateway(
   wallet: object = {},
   more: object = {},
 ): Promise<TestGateway> {
-  return await openTestGateway({
-    env: { PROVIDER_KEY: "provider-secret-1234567890" },
-    file: () => ({
-      defaultModel: "m",
-      wallet,
-      providers: {
-        p: {
-          kind: "http",
-          baseUrl: `http://127.0.0.1:${provider.port}`,
-          apiKeyEnv: "PROVIDER_KEY",
-        },
-      },
-      models: [{
-        id: "m",
-        kind: "chat",
-        family: "test",
-        price: { unit: "token", vndPerMtok: 8_300 },
-        contextWindow: 1_000_000,
-        maxOutputTokens: 128_000,
-        routes: [{ provider: "p", style: "chat", model: "m", ...more }],
-      }],
-    }),
-  });
+  return await openTestGateway(servedBy(provider, {
+    defaultModel: "m",
+    wallet,
+    models: [{
+      id: "m",
+      price: { unit: "token", vndPerMtok: 8_300 },
+      contextWindow: 1_000_000,
+      maxOutputTokens: 128_000,
+      routes: [{ provider: "p", style: "chat", model: "m", ...more }],
+    }],
+  }));
 }
 
 function ask(
@@ -78,11 +71,7 @@ function ask(
     ? { messages, max_tokens: 128_000 }
     : { messages, ...(stream ? { stream_options: { include_usage: true } } : {}) };
   return gateway.fetch(
-    new Request(`http://gateway${paths[style]}`, {
-      method: "POST",
-      headers: { "x-api-key": key, "content-type": "application/json" },
-      body: JSON.stringify({ model: "m", stream, ...body }),
-    }),
+    apiPost(`http://gateway${paths[style]}`, key, { model: "m", stream, ...body }),
   );
 }
 

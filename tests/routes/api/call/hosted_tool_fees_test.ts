@@ -4,7 +4,11 @@ import type { Style } from "../../../../core/wire/contract/contract.ts";
 import { listReceipts } from "../../../../kv/money/receipts/receipts.ts";
 import { verifyStore } from "../../../../kv/services/verify/verify_books.ts";
 import { receiptColumns, receiptJson } from "../../../../routes/usage_api/receipt_json.ts";
-import { openTestGateway } from "../../../support/gateways/gateway_in_process.ts";
+import {
+  apiPost,
+  openTestGateway,
+  servedBy,
+} from "../../../support/gateways/gateway_in_process.ts";
 import { answerOf, type HostedAnswer, streamOf } from "../../../support/hosted_answers.ts";
 import { mockProvider } from "../gateway/media_world.ts";
 
@@ -81,46 +85,30 @@ async function openWorld() {
       ...route,
     }],
   });
-  const gateway = await openTestGateway({
-    env: { PROVIDER_KEY: "provider-secret-1234567890" },
-    file: () => ({
-      defaultModel: "chat",
-      providers: {
-        p: {
-          kind: "http",
-          baseUrl: `http://127.0.0.1:${provider.port}`,
-          apiKeyEnv: "PROVIDER_KEY",
+  const gateway = await openTestGateway(servedBy(provider, {
+    defaultModel: "chat",
+    models: [
+      ...styles.map((style) => model(style, style)),
+      model("by-call", "messages", {
+        price: {
+          unit: "request",
+          vnd: 100,
+          hostedTools: { web_search: { vndPerUse: 10 } },
         },
-      },
-      models: [
-        ...styles.map((style) => model(style, style)),
-        model("by-call", "messages", {
-          price: {
-            unit: "request",
-            vnd: 100,
-            hostedTools: { web_search: { vndPerUse: 10 } },
-          },
-        }),
-        model("closed", "messages", {}, { allow: [] }),
-        model("absorbed", "messages", { price: { unit: "token", vndPerMtok: 1_000 } }, {
-          allow: ["web_search"],
-        }),
-      ],
-    }),
-  });
+      }),
+      model("closed", "messages", {}, { allow: [] }),
+      model("absorbed", "messages", { price: { unit: "token", vndPerMtok: 1_000 } }, {
+        allow: ["web_search"],
+      }),
+    ],
+  }));
   const { key, accountId } = await gateway.customer(creditVnd);
   const send = async (caller: Style, model: string, stream: boolean, body: object) =>
-    await gateway.fetch(
-      new Request(`http://gateway${pathOf(caller, model, stream)}`, {
-        method: "POST",
-        headers: { "x-api-key": key, "x-goog-api-key": key, "content-type": "application/json" },
-        body: JSON.stringify({
-          ...(caller === "gemini" ? {} : { model, stream }),
-          ...plain[caller],
-          ...body,
-        }),
-      }),
-    );
+    await gateway.fetch(apiPost(`http://gateway${pathOf(caller, model, stream)}`, key, {
+      ...(caller === "gemini" ? {} : { model, stream }),
+      ...plain[caller],
+      ...body,
+    }, { "x-goog-api-key": key }));
   return {
     gateway,
     key,

@@ -1,5 +1,5 @@
 import { assertEquals } from "../../../support/assert.ts";
-import { openTestGateway } from "../../../support/gateways/gateway_in_process.ts";
+import { apiPost, openTestGateway } from "../../../support/gateways/gateway_in_process.ts";
 
 const messages = [{ role: "user", content: "Hi" }];
 const bodies = {
@@ -15,11 +15,7 @@ Deno.test("the sent model name comes back in one spelling, whatever the endpoint
   for (const name of ["no-such-model", "vendor/model:free [x]", "mô hình 50%", 'a"b\\c^d`e|{f}']) {
     for (const [path, body] of Object.entries(bodies)) {
       const response = await gateway.fetch(
-        new Request(`http://gateway${path}`, {
-          method: "POST",
-          headers: { "content-type": "application/json", "x-api-key": key },
-          body: JSON.stringify({ model: name, ...body }),
-        }),
+        apiPost(`http://gateway${path}`, key, { model: name, ...body }),
       );
       await response.body?.cancel();
       const told = response.headers.get("x-gateway-model-mapped-from") ?? "";

@@ -1,7 +1,7 @@
 import { assert, assertEquals } from "../../../support/assert.ts";
 import type { BodyStyle } from "../../../support/body_style.ts";
 import type { Json } from "../../../../core/lib/json/json.ts";
-import { openTestGateway } from "../../../support/gateways/gateway_in_process.ts";
+import { apiPost, openTestGateway } from "../../../support/gateways/gateway_in_process.ts";
 import { mockProvider } from "../gateway/media_world.ts";
 
 const paths: Record<BodyStyle, string> = {
@@ -102,19 +102,13 @@ async function openWorld() {
   return {
     refuse: (body: string) => refusal = body,
     ask: (style: BodyStyle, model: string, stream: boolean) =>
-      gateway.fetch(
-        new Request(`http://gateway${paths[style]}`, {
-          method: "POST",
-          headers: { "x-api-key": key, "content-type": "application/json" },
-          body: JSON.stringify({
-            model,
-            stream,
-            ...(style === "responses"
-              ? { input: "hi" }
-              : { max_tokens: 9, messages: [{ role: "user", content: "hi" }] }),
-          }),
-        }),
-      ),
+      gateway.fetch(apiPost(`http://gateway${paths[style]}`, key, {
+        model,
+        stream,
+        ...(style === "responses"
+          ? { input: "hi" }
+          : { max_tokens: 9, messages: [{ role: "user", content: "hi" }] }),
+      })),
     async [Symbol.asyncDispose]() {
       await gateway[Symbol.asyncDispose]();
       await provider[Symbol.asyncDispose]();

@@ -5,7 +5,7 @@ import type { Style } from "../../../../core/wire/contract/contract.ts";
 import { responseKeptMs } from "../../../../core/calls/request/kept_responses.ts";
 import { verifyStore } from "../../../../kv/services/verify/verify_books.ts";
 import { assert, assertEquals, assertRejects } from "../../../support/assert.ts";
-import { openTestGateway } from "../../../support/gateways/gateway_in_process.ts";
+import { openTestGateway, servedBy } from "../../../support/gateways/gateway_in_process.ts";
 import { serveGateway } from "../../../support/gateways/served_gateway.ts";
 import { mockProvider } from "../gateway/media_world.ts";
 
@@ -113,28 +113,16 @@ async function openWorld() {
     const sent = vendor.breaks ? events.slice(0, events.lastIndexOf("event:")) : events;
     return new Response(sent, { headers: { "content-type": "text/event-stream" } });
   });
-  const gateway = await openTestGateway({
-    env: { PROVIDER_KEY: "provider-secret-1234567890" },
-    file: () => ({
-      defaultModel: "m-chat",
-      providers: {
-        vendor: {
-          kind: "http",
-          baseUrl: `http://127.0.0.1:${provider.port}`,
-          apiKeyEnv: "PROVIDER_KEY",
-        },
-      },
-      models: styles.map((style) => ({
-        id: `m-${style}`,
-        kind: "chat",
-        family: "test",
-        price: { unit: "token", vndPerMtok: 1_000 },
-        contextWindow: 100_000,
-        maxOutputTokens: 1_000,
-        routes: [{ provider: "vendor", style, model: "up" }],
-      })),
-    }),
-  });
+  const gateway = await openTestGateway(servedBy(provider, {
+    defaultModel: "m-chat",
+    models: styles.map((style) => ({
+      id: `m-${style}`,
+      price: { unit: "token", vndPerMtok: 1_000 },
+      contextWindow: 100_000,
+      maxOutputTokens: 1_000,
+      routes: [{ provider: "p", style, model: "up" }],
+    })),
+  }));
   const { key } = await gateway.customer(1_000);
   const { key: otherKey } = await gateway.customer(1_000);
   const fetched = async (method: string, path: string, body?: JsonObject, of = key) => {

@@ -8,7 +8,7 @@ import { listReceipts } from "../../../../kv/money/receipts/receipts.ts";
 import { rebuildDaySums } from "../../../../kv/money/receipts/rebuild_sums.ts";
 import { verifyBooks, verifyStore } from "../../../../kv/services/verify/verify_books.ts";
 import { createUsageApi } from "../../../../routes/usage_api/usage_api.ts";
-import { openTestGateway } from "../../../support/gateways/gateway_in_process.ts";
+import { apiPost, openTestGateway } from "../../../support/gateways/gateway_in_process.ts";
 import { mockProvider } from "../gateway/media_world.ts";
 
 const chunk = (more: object) =>
@@ -79,18 +79,12 @@ async function openWorld() {
   });
   const { key, accountId } = await gateway.customer(100_000);
   const ask = async (model: string, stream = false) => {
-    const answer = await gateway.fetch(
-      new Request("http://gateway/v1/chat/completions", {
-        method: "POST",
-        headers: { "x-api-key": key, "content-type": "application/json" },
-        body: JSON.stringify({
-          model,
-          stream,
-          max_tokens: 50,
-          messages: [{ role: "user", content: "Hi" }],
-        }),
-      }),
-    );
+    const answer = await gateway.fetch(apiPost("http://gateway/v1/chat/completions", key, {
+      model,
+      stream,
+      max_tokens: 50,
+      messages: [{ role: "user", content: "Hi" }],
+    }));
     const text = await answer.text();
     const [receipt] = (await listReceipts(gateway.kv, accountId, { limit: 1 })).receipts;
     assert(receipt !== undefined);

@@ -14,7 +14,12 @@ import { rateRefusalError } from "../../../../routes/api/call/admission.ts";
 import { assert, assertEquals, assertMatch } from "../../../support/assert.ts";
 import { mockProvider } from "../gateway/media_world.ts";
 import { ManualTime } from "../../../support/manual_time.ts";
-import { openTestGateway, type TestGateway } from "../../../support/gateways/gateway_in_process.ts";
+import {
+  apiPost,
+  openTestGateway,
+  servedBy,
+  type TestGateway,
+} from "../../../support/gateways/gateway_in_process.ts";
 
 type Change = (file: Record<string, unknown>) => Record<string, unknown>;
 
@@ -65,13 +70,7 @@ function post(
   body: unknown,
   headers: Record<string, string> = {},
 ): Promise<Response> {
-  return test.fetch(
-    new Request(`http://gateway.example${path}`, {
-      method: "POST",
-      headers: { "x-api-key": key, "content-type": "application/json", ...headers },
-      body: JSON.stringify(body),
-    }),
-  );
+  return test.fetch(apiPost(`http://gateway.example${path}`, key, body, headers));
 }
 
 function rateHeadersOf(response: Response): Record<string, string> {
@@ -126,32 +125,19 @@ Deno.test("a provider's headers of limits do not reach the caller", async () => 
       usage: { prompt_tokens: 3, completion_tokens: 1, total_tokens: 4 },
     }, { status, headers: limits });
   });
-  await using test = await openTestGateway({
-    env: { PROVIDER_KEY: "provider-secret-1234567890" },
-    file: () => ({
-      defaultModel: "m",
-      providers: {
-        p: {
-          kind: "http",
-          baseUrl: `http://127.0.0.1:${provider.port}`,
-          apiKeyEnv: "PROVIDER_KEY",
-        },
-      },
-      models: [{
-        id: "m",
-        kind: "chat",
-        family: "test",
-        price: { unit: "token", vndPerMtok: 8_300 },
-        routes: [{ provider: "p", style: "chat" }],
-      }, {
-        id: "voice",
-        kind: "speech",
-        family: "test",
-        price: { unit: "request", vnd: 10 },
-        routes: [{ provider: "p", style: "speech" }],
-      }],
-    }),
-  });
+  await using test = await openTestGateway(servedBy(provider, {
+    defaultModel: "m",
+    models: [{
+      id: "m",
+      price: { unit: "token", vndPerMtok: 8_300 },
+      routes: [{ provider: "p", style: "chat" }],
+    }, {
+      id: "voice",
+      kind: "speech",
+      price: { unit: "request", vnd: 10 },
+      routes: [{ provider: "p", style: "speech" }],
+    }],
+  }));
   const { key } = await test.customer(1_000);
   for (const style of ["chat", "messages", "responses"] as const) {
     for (const more of [{}, { stream: true }, { text: "refused" }]) {

@@ -13,7 +13,7 @@ import { mailQueue } from "../../../../kv/engine/outbox/outbox.ts";
 import { outboxQueuePrefix } from "../../../../kv/engine/schema/keys.ts";
 import { assert, assertEquals } from "../../../support/assert.ts";
 import { block } from "../../../support/worlds/blocked_account.ts";
-import { openTestGateway } from "../../../support/gateways/gateway_in_process.ts";
+import { apiPost, openTestGateway } from "../../../support/gateways/gateway_in_process.ts";
 
 const prompt = "a secret prompt";
 
@@ -22,13 +22,7 @@ Deno.test("every refused call has a log line with its id, and no prompt or key",
   const poor = await test.customer();
   const rich = await test.customer(1_000, { allowedModels: ["general-01"] });
   const send = async (path: string, key: string, body: unknown) => {
-    const response = await test.fetch(
-      new Request(`http://gateway.example${path}`, {
-        method: "POST",
-        headers: { "x-api-key": key, "content-type": "application/json" },
-        body: JSON.stringify(body),
-      }),
-    );
+    const response = await test.fetch(apiPost(`http://gateway.example${path}`, key, body));
     await response.body?.cancel();
     const requestId = response.headers.get("x-request-id");
     const lines = test.log.map((line) => JSON.parse(line))
@@ -74,10 +68,10 @@ Deno.test("a flood of refusals of one kind does not hide those of another", asyn
   await using test = await openTestGateway();
   const { key } = await test.customer();
   const send = async (secret: string) => {
-    const request = new Request("http://gateway.example/v1/messages", {
-      method: "POST",
-      headers: { "x-api-key": secret, "content-type": "application/json" },
-      body: JSON.stringify({ model: "general-01", max_tokens: 1, messages: [] }),
+    const request = apiPost("http://gateway.example/v1/messages", secret, {
+      model: "general-01",
+      max_tokens: 1,
+      messages: [],
     });
     await (await test.fetch(request)).body?.cancel();
   };
@@ -127,13 +121,7 @@ Deno.test("every refused call of a known key can be read by its id, as the clien
     ];
   const seen: [RequestId, AccountId, number, { message: string; code?: string }][] = [];
   for (const [status, { accountId, key }, path, body] of cases) {
-    const response = await test.fetch(
-      new Request(`http://gateway.example${path}`, {
-        method: "POST",
-        headers: { "x-api-key": key, "content-type": "application/json" },
-        body: JSON.stringify(body),
-      }),
-    );
+    const response = await test.fetch(apiPost(`http://gateway.example${path}`, key, body));
     assertEquals(response.status, status, path);
     const requestId = parseId("request", response.headers.get("x-request-id") ?? "");
     const account = parseId("account", accountId);
@@ -169,17 +157,11 @@ Deno.test("a key that meets its limit of a day leads to one mail, after its call
     return await Array.fromAsync(rows, ({ value }) => mailQueue.parse(value.payload));
   };
   for (let call = 0; call < 3; call++) {
-    const response = await test.fetch(
-      new Request("http://gateway.example/v1/chat/completions", {
-        method: "POST",
-        headers: { "x-api-key": key, "content-type": "application/json" },
-        body: JSON.stringify({
-          model: "general-01",
-          max_tokens: 9,
-          messages: [{ role: "user", content: prompt }],
-        }),
-      }),
-    );
+    const response = await test.fetch(apiPost("http://gateway.example/v1/chat/completions", key, {
+      model: "general-01",
+      max_tokens: 9,
+      messages: [{ role: "user", content: prompt }],
+    }));
     await response.body?.cancel();
     assertEquals(response.status, 402);
     assertEquals(await queued(), [], "no call waits for a mail");
@@ -195,17 +177,11 @@ Deno.test("a call with a receipt, and one with an unknown key, have no row of a 
   const { kv, assembled: { gateway } } = test;
   const { key, accountId } = await test.customer(1_000);
   for (const [secret, content] of [[key, "Hi"], [key, "[[sandbox:error-500]]"], ["sk-x", "Hi"]]) {
-    const response = await test.fetch(
-      new Request("http://gateway.example/v1/messages", {
-        method: "POST",
-        headers: { "x-api-key": secret ?? "", "content-type": "application/json" },
-        body: JSON.stringify({
-          model: "general-01",
-          max_tokens: 9,
-          messages: [{ role: "user", content }],
-        }),
-      }),
-    );
+    const response = await test.fetch(apiPost("http://gateway.example/v1/messages", secret ?? "", {
+      model: "general-01",
+      max_tokens: 9,
+      messages: [{ role: "user", content }],
+    }));
     await response.body?.cancel();
   }
   await gateway.refusedCalls.close();

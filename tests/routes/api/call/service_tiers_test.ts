@@ -3,7 +3,11 @@ import { assert, assertEquals, assertMatch } from "../../../support/assert.ts";
 import type { Style } from "../../../../core/wire/contract/contract.ts";
 import { listReceipts } from "../../../../kv/money/receipts/receipts.ts";
 import { verifyStore } from "../../../../kv/services/verify/verify_books.ts";
-import { openTestGateway } from "../../../support/gateways/gateway_in_process.ts";
+import {
+  apiPost,
+  openTestGateway,
+  servedBy,
+} from "../../../support/gateways/gateway_in_process.ts";
 import { answerOf, streamOf } from "../../../support/hosted_answers.ts";
 import { mockProvider } from "../gateway/media_world.ts";
 
@@ -52,38 +56,22 @@ async function openWorld(creditVnd = 100_000) {
     ...more,
     routes: [{ provider: "p", style, model: "m" }],
   });
-  const gateway = await openTestGateway({
-    env: { PROVIDER_KEY: "provider-secret-1234567890" },
-    file: () => ({
-      defaultModel: "chat",
-      providers: {
-        p: {
-          kind: "http",
-          baseUrl: `http://127.0.0.1:${provider.port}`,
-          apiKeyEnv: "PROVIDER_KEY",
-        },
-      },
-      models: [
-        ...styles.map((style) => model(style, style)),
-        model("plain", "chat", { price: { unit: "token", vndPerMtok: 1_000_000 } }),
-      ],
-    }),
-  });
+  const gateway = await openTestGateway(servedBy(provider, {
+    defaultModel: "chat",
+    models: [
+      ...styles.map((style) => model(style, style)),
+      model("plain", "chat", { price: { unit: "token", vndPerMtok: 1_000_000 } }),
+    ],
+  }));
   const { key, accountId } = await gateway.customer(creditVnd);
   const send = async (caller: Caller, model: string, body: object) =>
-    await gateway.fetch(
-      new Request(`http://gateway${paths[caller]}`, {
-        method: "POST",
-        headers: { "x-api-key": key, "content-type": "application/json" },
-        body: JSON.stringify({
-          model,
-          ...(caller === "responses"
-            ? { input: "hi", max_output_tokens: 50 }
-            : { messages: [{ role: "user", content: "hi" }], max_tokens: 50 }),
-          ...body,
-        }),
-      }),
-    );
+    await gateway.fetch(apiPost(`http://gateway${paths[caller]}`, key, {
+      model,
+      ...(caller === "responses"
+        ? { input: "hi", max_output_tokens: 50 }
+        : { messages: [{ role: "user", content: "hi" }], max_tokens: 50 }),
+      ...body,
+    }));
   return {
     send,
     seen: provider.seen,

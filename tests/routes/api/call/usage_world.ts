@@ -5,7 +5,11 @@ import type { Json } from "../../../../core/lib/json/json.ts";
 import type { Receipt } from "../../../../core/billing/usage/receipt.ts";
 import { listReceipts } from "../../../../kv/money/receipts/receipts.ts";
 import { verifyStore } from "../../../../kv/services/verify/verify_books.ts";
-import { openTestGateway } from "../../../support/gateways/gateway_in_process.ts";
+import {
+  apiPost,
+  openTestGateway,
+  servedBy,
+} from "../../../support/gateways/gateway_in_process.ts";
 import { mockProvider } from "../gateway/media_world.ts";
 
 export const styles: readonly BodyStyle[] = ["messages", "chat", "responses"];
@@ -186,43 +190,27 @@ export async function openUsageWorld(): Promise<World> {
     ...more,
     routes: [{ provider: "p", style, model: "m", allow: ["web_search"] }],
   });
-  const gateway = await openTestGateway({
-    env: { PROVIDER_KEY: "provider-secret-1234567890" },
-    file: () => ({
-      defaultModel: "chat",
-      providers: {
-        p: {
-          kind: "http",
-          baseUrl: `http://127.0.0.1:${provider.port}`,
-          apiKeyEnv: "PROVIDER_KEY",
-        },
-      },
-      models: [
-        ...styles.map((style) => model(style, style)),
-        model("flat", "chat", { price: { unit: "request", vnd: 230 } }),
-        model("vendor-priced", "messages", { price: vendorPrice }),
-        model("gratis", "chat", { price: { unit: "token", vndPerMtok: 0 } }),
-      ],
-    }),
-  });
+  const gateway = await openTestGateway(servedBy(provider, {
+    defaultModel: "chat",
+    models: [
+      ...styles.map((style) => model(style, style)),
+      model("flat", "chat", { price: { unit: "request", vnd: 230 } }),
+      model("vendor-priced", "messages", { price: vendorPrice }),
+      model("gratis", "chat", { price: { unit: "token", vndPerMtok: 0 } }),
+    ],
+  }));
   const { key, accountId } = await gateway.customer(credit);
   return {
     async ask(style, stream, told, { caller = style, model = style, body = {} } = {}) {
       now = { style, told };
-      const answer = await gateway.fetch(
-        new Request(`http://gateway${paths[caller]}`, {
-          method: "POST",
-          headers: { "x-api-key": key, "content-type": "application/json" },
-          body: JSON.stringify({
-            model,
-            stream,
-            ...(caller === "responses"
-              ? { input: "hi", max_output_tokens: 100 }
-              : { messages: [{ role: "user", content: "hi" }], max_tokens: 100 }),
-            ...body,
-          }),
-        }),
-      );
+      const answer = await gateway.fetch(apiPost(`http://gateway${paths[caller]}`, key, {
+        model,
+        stream,
+        ...(caller === "responses"
+          ? { input: "hi", max_output_tokens: 100 }
+          : { messages: [{ role: "user", content: "hi" }], max_tokens: 100 }),
+        ...body,
+      }));
       const text = await answer.text();
       assertEquals(answer.status, 200, text);
       const [receipt] = (await listReceipts(gateway.kv, accountId, { limit: 1 })).receipts;

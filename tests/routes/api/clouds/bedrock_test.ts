@@ -1,4 +1,5 @@
 /** AWS Bedrock: signatures and keys, invoke and its stream, counts, exceptions. */
+import { apiPost } from "../../../support/gateways/gateway_in_process.ts";
 import { EventStreamCodec } from "@smithy/eventstream-codec";
 import { assert, assertEquals } from "../../../support/assert.ts";
 import { awsKey } from "../../../support/servers/fake_cloud.ts";
@@ -90,18 +91,11 @@ Deno.test("an API key is sent as a bearer, and betas go into the body", async ()
     secrets: () => ["bedrock-api-key"],
   });
   world.cloud.answer = () => Response.json(messagesAnswer("Chào"));
-  const response = await world.gateway.fetch(
-    new Request("http://gateway.test/v1/messages", {
-      method: "POST",
-      headers: {
-        "x-api-key": world.key,
-        "content-type": "application/json",
-        "anthropic-version": "2023-06-01",
-        "anthropic-beta": "interleaved-thinking-2025-05-14",
-      },
-      body: JSON.stringify({ model: "m", max_tokens: 5, messages: turns }),
-    }),
-  );
+  const response = await world.gateway.fetch(apiPost("http://gateway.test/v1/messages", world.key, {
+    model: "m",
+    max_tokens: 5,
+    messages: turns,
+  }, { "anthropic-version": "2023-06-01", "anthropic-beta": "interleaved-thinking-2025-05-14" }));
   await response.body?.cancel();
   const [request] = world.cloud.requests;
   assertEquals(request?.headers.get("authorization"), "Bearer bedrock-api-key");

@@ -1,5 +1,9 @@
 /** A gateway whose model is at a fake cloud, with a second route at the sandbox where a test wants one. */
-import { openTestGateway, type TestGateway } from "../../../support/gateways/gateway_in_process.ts";
+import {
+  apiPost,
+  openTestGateway,
+  type TestGateway,
+} from "../../../support/gateways/gateway_in_process.ts";
 import { ManualTime } from "../../../support/manual_time.ts";
 import { FakeCloud } from "../../../support/servers/fake_cloud.ts";
 
@@ -65,11 +69,7 @@ export async function openCloudWorld(options: CloudWorldOptions): Promise<CloudW
     key,
     ask: (body, path = "/v1/messages") =>
       gateway.fetch(
-        new Request(`http://gateway.test${path}`, {
-          method: "POST",
-          headers: { "x-api-key": key, "content-type": "application/json" },
-          body: JSON.stringify({ model: "m", max_tokens: 100, ...body }),
-        }),
+        apiPost(`http://gateway.test${path}`, key, { model: "m", max_tokens: 100, ...body }),
       ),
     credentials() {
       const reports = gateway.assembled.gateway.router.reports();

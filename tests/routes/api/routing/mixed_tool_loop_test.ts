@@ -1,7 +1,7 @@
 import { assert, assertEquals } from "../../../support/assert.ts";
 import { validateRequest } from "../../../../sandbox/vendor_validators/validators.ts";
 import type { JsonObject } from "../../../../core/lib/json/json.ts";
-import { openTestGateway } from "../../../support/gateways/gateway_in_process.ts";
+import { apiPost, openTestGateway } from "../../../support/gateways/gateway_in_process.ts";
 import { mockProvider } from "../gateway/media_world.ts";
 
 const options = { sanitizeOps: false, sanitizeResources: false };
@@ -96,19 +96,13 @@ async function openWorld() {
     setDown: (down: boolean) => void (messagesIsDown = down),
     /** One round of the loop: a call, and the results of the tools that it asks for. */
     async round(): Promise<Response> {
-      const response = await gateway.fetch(
-        new Request("http://gateway/v1/messages", {
-          method: "POST",
-          headers: { "x-api-key": key, "content-type": "application/json" },
-          body: JSON.stringify({
-            model: "m",
-            max_tokens: 4096,
-            thinking: { type: "enabled", budget_tokens: 2048 },
-            tools: [{ name: "read", input_schema: { type: "object" } }],
-            messages: history,
-          }),
-        }),
-      );
+      const response = await gateway.fetch(apiPost("http://gateway/v1/messages", key, {
+        model: "m",
+        max_tokens: 4096,
+        thinking: { type: "enabled", budget_tokens: 2048 },
+        tools: [{ name: "read", input_schema: { type: "object" } }],
+        messages: history,
+      }));
       const answer = await response.json();
       assertEquals(response.status, 200, JSON.stringify(answer));
       const results = answer.content.filter((block: JsonObject) => block["type"] === "tool_use")

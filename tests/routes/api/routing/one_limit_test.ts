@@ -1,5 +1,5 @@
 import { assertEquals } from "../../../support/assert.ts";
-import { openTestGateway } from "../../../support/gateways/gateway_in_process.ts";
+import { openTestGateway, servedBy } from "../../../support/gateways/gateway_in_process.ts";
 import { mockProvider } from "../gateway/media_world.ts";
 
 const options = { sanitizeOps: false, sanitizeResources: false };
@@ -23,26 +23,14 @@ async function openWorld() {
       usage: { prompt_tokens: 3, completion_tokens: 1, total_tokens: 4 },
     });
   });
-  const gateway = await openTestGateway({
-    env: { PROVIDER_KEY: "provider-secret-1234567890" },
-    file: () => ({
-      defaultModel: "m",
-      providers: {
-        p: {
-          kind: "http",
-          baseUrl: `http://127.0.0.1:${provider.port}`,
-          apiKeyEnv: "PROVIDER_KEY",
-        },
-      },
-      models: [{
-        id: "m",
-        kind: "chat",
-        family: "test",
-        price: { unit: "token", vndPerMtok: 8_300 },
-        routes: [{ provider: "p", style: "chat" }],
-      }],
-    }),
-  });
+  const gateway = await openTestGateway(servedBy(provider, {
+    defaultModel: "m",
+    models: [{
+      id: "m",
+      price: { unit: "token", vndPerMtok: 8_300 },
+      routes: [{ provider: "p", style: "chat" }],
+    }],
+  }));
   return {
     asked: () => asked,
     customer: async () => (await gateway.customer(10_000)).key,

@@ -4,7 +4,11 @@ import { maintenanceRetrySeconds } from "../../../../core/routing/health/limits.
 import { controlStaleMs } from "../../../../kv/engine/control/control.ts";
 import { maxOperatorBodyBytes } from "../../../../routes/operator/api/app.ts";
 import { listAuditLines } from "../../../../kv/people/audit/operator_audit.ts";
-import { openTestGateway, type TestGateway } from "../../../support/gateways/gateway_in_process.ts";
+import {
+  apiPost,
+  openTestGateway,
+  type TestGateway,
+} from "../../../support/gateways/gateway_in_process.ts";
 
 const operatorKey = "operator-key-of-24-characters";
 const env = { GATEWAY_OPERATOR_KEY: operatorKey };
@@ -199,18 +203,12 @@ Deno.test("GET /readyz is 503 when the ledger is closed; GET /healthz stays 200"
 Deno.test("GET /v1/status needs no key and has each model, with times once they are measured", async () => {
   await using gateway = await openTestGateway({ env });
   const { key } = await gateway.customer(10_000);
-  const stream = await gateway.fetch(
-    new Request("http://gateway/v1/messages", {
-      method: "POST",
-      headers: { "x-api-key": key, "content-type": "application/json" },
-      body: JSON.stringify({
-        model: "premium-1",
-        max_tokens: 10,
-        stream: true,
-        messages: [{ role: "user", content: "Hi" }],
-      }),
-    }),
-  );
+  const stream = await gateway.fetch(apiPost("http://gateway/v1/messages", key, {
+    model: "premium-1",
+    max_tokens: 10,
+    stream: true,
+    messages: [{ role: "user", content: "Hi" }],
+  }));
   await stream.text();
   const { text, headers } = await ask(gateway, "/v1/status", {});
   assert(headers.get("cache-control")?.includes("max-age"));

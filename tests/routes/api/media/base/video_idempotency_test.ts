@@ -1,4 +1,5 @@
 /** `Idempotency-Key` of a video: however often a client asks, it gets one task and pays once. */
+import { apiPost } from "../../../../support/gateways/gateway_in_process.ts";
 import { assert, assertEquals, assertNotEquals } from "../../../../support/assert.ts";
 import { maxIdempotencyKeyChars } from "../../../../../core/calls/body/idempotency_key.ts";
 import { idempotencyKeptMs } from "../../../../../kv/services/calls/idempotency.ts";
@@ -76,15 +77,7 @@ Deno.test("a key that was used for another request is refused; keys of accounts 
   );
   const { key } = await world.test.customer(10_000);
   const foreign = await world.test.fetch(
-    new Request("http://gateway.example/v1/videos", {
-      method: "POST",
-      headers: {
-        "x-api-key": key,
-        "content-type": "application/json",
-        "idempotency-key": "key-1",
-      },
-      body: JSON.stringify(call),
-    }),
+    apiPost("http://gateway.example/v1/videos", key, call, { "idempotency-key": "key-1" }),
   );
   assertNotEquals(await idOf(foreign), id);
   await assertBooks(world, 1);
